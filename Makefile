@@ -1,0 +1,178 @@
+# libpyprof: `make` builds, `make demo` shows what it does, `make check` tests it. See README.md.
+#
+# Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DESTDIR BUILD
+#   SAN=1       AddressSanitizer and UBSan in the tools and the unit tests, in build/san
+#   FUZZ=1      libFuzzer harnesses of tests/fuzz (clang), in build/fuzz
+#   TCMALLOC=1  the tools allocate with tcmalloc
+#   V=1         shows the commands
+
+VERSION := 0.1.0
+QUIET   := $(if $(V),,@)
+PREFIX  ?= /usr/local
+BINDIR  ?= $(PREFIX)/bin
+LIBDIR  ?= $(PREFIX)/lib
+CFLAGS  ?= -O2 -g
+
+ifdef SAN
+BUILD    ?= build/san
+VARIANT  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+else ifdef FUZZ
+BUILD    ?= build/fuzz
+CC       := $(or $(shell for c in clang clang-19 clang-16 clang-15 clang-14; do command -v $$c && break; done),clang)
+VARIANT  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+else
+BUILD    ?= build
+VARIANT  :=
+endif
+
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPP_VERSION='"$(VERSION)"' -I. -Wall -Wextra -Werror -Wstrict-prototypes \
+              -Wmissing-prototypes -Wvla -fvisibility=hidden -MMD -MP $(CPPFLAGS) $(CFLAGS) $(VARIANT)
+HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
+
+# The library runs inside other people's processes. No fortified calls: a musl child that inherits LD_PRELOAD has none.
+# No stack protector: its canary is in TLS, and a raw-clone thread has its creator's. Initial-exec TLS: a TLS access must
+# not allocate. No PLT: every address is bound before main. nodelete: late signals still find their handler.
+PRELOAD_CFLAGS  := -fPIC -fno-plt -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE
+PRELOAD_LDFLAGS := -shared -Wl,-soname,libpyprof.so -Wl,-z,nodelete -Wl,--no-undefined $(HARDEN)
+# A signal handler may find itself on a 16 KiB stack of which the kernel's frame takes up to 12.
+ifeq ($(VARIANT),)
+CAPTURE_CFLAGS  := -Wframe-larger-than=1280
+endif
+
+TOOLS_CFLAGS  := -fPIE -fstack-protector-strong
+ifeq ($(VARIANT),)
+TOOLS_CFLAGS  += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+endif
+TOOLS_LDFLAGS := -pie $(HARDEN)
+TOOLS_LIBS    := -lz -lelf -ldw -ljansson -lstdc++
+ifdef TCMALLOC
+# --as-needed would drop it: nothing refers to it by name.
+TOOLS_LIBS    += -Wl,--no-as-needed -ltcmalloc_minimal
+endif
+
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+PRELOAD_OBJ := $(call objects,$(wildcard preload/*.c preload/capture/*.c preload/flush/*.c))
+TOOLS_OBJ   := $(call objects,$(wildcard tools/*.c tools/*/*.c))
+TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))
+FIXTURE_OBJ := $(call objects,$(wildcard tests/unit/log_fixture.c))
+UNIT_TOOLS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_tools_*.c))
+UNIT_PRELOAD := $(filter-out $(UNIT_TOOLS),$(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c)))
+UNIT_SHARED := $(patsubst tests/unit/%.c,$(BUILD)/unit/%.so,$(wildcard tests/unit/*_preload.c))
+FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+HELPERS     := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c)) \
+               $(patsubst tests/oracles/%.c,$(BUILD)/oracles/%,$(wildcard tests/oracles/*.c))
+
+.PHONY: all units helpers fuzzers demo check check-long bench lint install uninstall clean FORCE
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+ifdef FUZZ
+all: fuzzers
+else
+all: $(if $(or $(SAN),$(if $(PRELOAD_OBJ),,none)),,$(BUILD)/libpyprof.so) $(if $(TOOLS_OBJ),$(BUILD)/pyprof)
+endif
+
+$(BUILD)/libpyprof.so: $(PRELOAD_OBJ)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ $^
+
+$(BUILD)/pyprof: $(TOOLS_OBJ)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(TOOLS_LDFLAGS) $(LDFLAGS) -o $@ $^ $(TOOLS_LIBS)
+
+# Rebuilds everything when the compiler or its flags change.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' | cmp -s - $@ || \
+	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
+
+$(BUILD)/obj/preload/capture/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
+$(BUILD)/obj/preload/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS)
+$(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)
+$(BUILD)/obj/tests/%.o: KIND_CFLAGS = -fPIC
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
+	@mkdir -p $(@D)
+	@echo '  CC   $@'
+	$(QUIET)$(CC) $(ALL_CFLAGS) $(KIND_CFLAGS) -c -o $@ $<
+
+# Unit tests. The library's objects come as an archive behind -lc, so that a test gets the libc's own functions and not
+# those that the library puts in front of them.
+$(BUILD)/libpyprof_unit.a: $(PRELOAD_OBJ)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+$(BUILD)/libpyprof_tools.a: $(TOOLS_LIB_OBJ)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+units: $(UNIT_TOOLS) $(UNIT_PRELOAD) $(UNIT_SHARED)
+
+UNIT_LINK = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@
+
+$(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUILD)/libpyprof_tools.a
+	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
+
+# The oracle compares our unwinder with libunwind; --as-needed leaves it out of the other tests.
+$(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
+	$(UNIT_LINK) $< -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+
+$(UNIT_SHARED): $(BUILD)/unit/%.so: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
+	$(UNIT_LINK) -shared $< -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+
+# C programs that tests profile or run under the library, and those that compare its parts with someone else's answer.
+helpers: $(HELPERS)
+$(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(ALL_CFLAGS) -o $@ $< $(LDFLAGS) -lpthread
+
+$(BUILD)/oracles/%: $(BUILD)/obj/tests/oracles/%.o $(BUILD)/libpyprof_unit.a
+	@mkdir -p $(@D)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $< -lc $(BUILD)/libpyprof_unit.a
+
+# A harness uses the tools' objects when its name says so, the library's otherwise.
+fuzzers: $(FUZZERS)
+$(filter $(BUILD)/fuzz_tools_%,$(FUZZERS)): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libpyprof_tools.a
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(TOOLS_LIBS)
+$(filter-out $(BUILD)/fuzz_tools_%,$(FUZZERS)): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libpyprof_unit.a
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< -lc $(BUILD)/libpyprof_unit.a
+
+demo:
+	@tests/deps.sh demo
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tests/demo.sh
+
+check:
+	@tests/deps.sh check
+	@BUILD=$(BUILD) tests/check.sh
+
+check-long:
+	@tests/deps.sh check
+	@BUILD=$(BUILD) tests/check.sh --long
+
+bench:
+	@tests/deps.sh demo
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tests/bench/run.sh
+
+lint:
+	@tests/deps.sh check
+	@BUILD=$(BUILD) tests/lint.sh
+
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)
+	install -m 755 $(BUILD)/pyprof $(DESTDIR)$(BINDIR)/pyprof
+	install -m 755 $(BUILD)/libpyprof.so $(DESTDIR)$(LIBDIR)/libpyprof.so
+
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/pyprof $(DESTDIR)$(LIBDIR)/libpyprof.so
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
