@@ -1,0 +1,60 @@
+/* What the rest of preload/ and the handler share. The handler reads, start-up and the flush thread write. */
+#ifndef PP_CAPTURE_CAPTURE_H
+#define PP_CAPTURE_CAPTURE_H
+
+#include "python_layout.h"
+#include "slot.h"
+#include <signal.h>
+
+#define PP_MAX_THREADS 16384
+#define PP_EVAL_RANGES 8
+
+struct pp_capture {
+    /* Set at start-up and in the child of fork. */
+    _Atomic int pid;
+    _Atomic uint32_t enabled; /* 0: the handler returns at once */
+    struct pp_python *_Atomic python;
+    /* CPU time since a thread's last sample from which on a sample is overdue: a period and some ticks. 0: never. */
+    _Atomic uint64_t overdue_ns;
+
+    /* What the application believes to be the action of our signal (interpose_action.c): SIG_DFL, SIG_IGN or its
+     * function, which gets the signals that are not ours. siginfo: it takes three arguments. */
+    _Atomic uintptr_t application_handler;
+    _Atomic uint32_t application_siginfo;
+
+    struct pp_slot *_Atomic slots[PP_MAX_THREADS];
+
+    /* Code ranges of the native eval function (its .cold part is one of its own), learnt by the flush thread from
+     * frames that hold an entry marker. Append-only: count is stored (release) after the range. */
+    struct {
+        uintptr_t start, end;
+    } eval_ranges[PP_EVAL_RANGES];
+    _Atomic uint32_t eval_range_count;
+
+    /* Raised by the flush thread when it forgets what the code caches hold: entries of an older epoch are void. */
+    _Atomic uint32_t code_epoch;
+
+    /* Futex on which the flush thread sleeps: enum pp_wake bits, why it should look now. */
+    _Atomic uint32_t wake;
+    /* Handlers met code outside every known module. They wake the flush thread once; it clears this when it has looked,
+     * at most once an interval (code that a JIT made stays unknown). */
+    _Atomic uint32_t unknown_module;
+};
+
+extern struct pp_capture pp_capture;
+
+/* The signal handler. SA_SIGINFO | SA_RESTART, all signals blocked. */
+void pp_handle_signal(int signal, siginfo_t *info, void *context);
+
+enum pp_wake {
+    PP_WAKE_DRAIN = 1,   /* a ring is half full, or many threads have ended */
+    PP_WAKE_MODULES = 2, /* unknown_module was raised */
+    PP_WAKE_STACK = 4,   /* a thread's unknown_stack_sp was set */
+    PP_WAKE_STOP = 8,    /* the process ends */
+    PP_WAKE_PAUSE = 16,  /* the thread is to end, the process goes on */
+};
+
+/* Ends the flush thread's sleep. async-signal-safe. */
+void pp_wake_flush(enum pp_wake why);
+
+#endif

@@ -1,0 +1,242 @@
+#include "code_cache.h"
+#include "safe_read.h"
+
+#define TEXT_HEADER_MAX 80
+#define TEXT_BYTES_MAX  1024u  /* of a name; longer ones are cut and marked */
+#define LINE_TABLE_MAX  49152u /* larger ones are not copied: such code shows its first line */
+#define UNITS_MAX       (1u << 26)
+
+/* str state word: which bits mean what (every GIL build from 3.8 on) */
+#define TEXT_KIND(state)       (((state) >> 2) & 7)
+#define TEXT_IS_COMPACT(state) (((state) >> 5) & 1)
+#define TEXT_IS_ASCII(state)   (((state) >> 6) & 1)
+
+struct code {
+    uintptr_t filename, qualname, line_table, units;
+    uint32_t first_line, first_traceable, version;
+};
+_Static_assert(sizeof(struct code) <= PP_CODE_READ_MAX, "fits into the scratch");
+
+static uint32_t set_of(uintptr_t code)
+{
+    return (uint32_t)((code * 0x9E3779B97F4A7C15u) >> 32) / (uint32_t)(((uint64_t)1 << 32) / PP_CODE_SETS);
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    a = (a ^ b) * 0x9E3779B97F4A7C15u;
+    return a ^ (a >> 29);
+}
+
+/* What a digest is made of: the name's length and hash; the line table's size, hash (if any) and first bytes. */
+struct digest_parts {
+    uint64_t name[2], table[3];
+};
+_Static_assert(sizeof(struct digest_parts) <= PP_DIGEST_COPY_MAX, "fits into the scratch");
+
+/* A number that differs between code objects which come to lie at the same addresses one after the other (exec in a
+ * loop). parts: a copy, NULL to load them. async-signal-safe. */
+static uint32_t content_digest(const struct pp_python_layout *layout, const struct code *code,
+                               const struct digest_parts *parts)
+{
+    struct digest_parts loaded;
+    if (!parts) {
+        memcpy(loaded.name, (const char *)code->qualname + layout->text.length, sizeof loaded.name);
+        memcpy(loaded.table, (const char *)code->line_table + layout->bytes.length, sizeof loaded.table);
+        parts = &loaded;
+    }
+    return (uint32_t)(mix(mix(mix(parts->name[0], parts->name[1]), parts->table[0]), parts->table[2]) >> 16);
+}
+
+/* from: the code object, or a copy of it. False if it is none. async-signal-safe. */
+static bool read_code(const struct pp_python *python, const void *from, struct code *code)
+{
+    const struct pp_python_layout *layout = python->layout;
+    if (pp_word(from, PP_OBJECT_TYPE_OFFSET) != python->code_type)
+        return false;
+    code->filename = pp_word(from, layout->code.filename);
+    code->qualname = pp_word(from, layout->code.qualname);
+    code->line_table = pp_word(from, layout->code.line_table);
+    code->units = pp_word(from, layout->code.units);
+    code->first_line = pp_u32(from, layout->code.first_line);
+    code->first_traceable = pp_u32(from, layout->code.first_traceable);
+    code->version = layout->unique_version ? pp_u32(from, layout->code.version) : 0;
+    return pp_plausible(code->filename) && pp_plausible(code->qualname) && pp_plausible(code->line_table) &&
+           code->units <= UNITS_MAX;
+}
+
+struct text {
+    uintptr_t data;
+    struct pp_record_text record;
+};
+
+/* Where the characters of a str object are. async-signal-safe; all through safe copies: this happens once per name. */
+static struct text find_text(const struct pp_python_layout *layout, uintptr_t object, int pid)
+{
+    struct text text = {0, {0, 0, 0, 0}};
+    uint8_t header[TEXT_HEADER_MAX];
+    if (!pp_plausible(object) || !pp_safe_read(pid, header, object, layout->text.state + 4u))
+        return text;
+    uint32_t state = pp_u32(header, layout->text.state);
+    uintptr_t length = pp_word(header, layout->text.length);
+    uint32_t width = TEXT_KIND(state);
+    if (!TEXT_IS_COMPACT(state) || (width != 1 && width != 2 && width != 4) || length > PP_HIGHEST_ADDRESS)
+        return text;
+    uintptr_t bytes = length * width;
+    text.data = object + (TEXT_IS_ASCII(state) ? layout->text.ascii_data : layout->text.compact_data);
+    text.record.width = (uint8_t)width;
+    text.record.cut = bytes > TEXT_BYTES_MAX;
+    text.record.bytes = (uint32_t)(bytes > TEXT_BYTES_MAX ? TEXT_BYTES_MAX : bytes);
+    return text;
+}
+
+/* Writes the definition of a cache entry into the ring. async-signal-safe. */
+static bool define(const struct pp_python *python, struct pp_slot *slot, const struct code *code, uint32_t entry)
+{
+    const struct pp_python_layout *layout = python->layout;
+    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    struct text qualname = find_text(layout, code->qualname, pid);
+    struct text filename = find_text(layout, code->filename, pid);
+    uintptr_t table_bytes = 0;
+    if (!pp_plausible(code->line_table) ||
+        !pp_safe_read(pid, &table_bytes, code->line_table + layout->bytes.length, sizeof table_bytes) ||
+        table_bytes > LINE_TABLE_MAX)
+        table_bytes = 0;
+    uint32_t size =
+        (uint32_t)(sizeof(struct pp_record_code) + qualname.record.bytes + filename.record.bytes + table_bytes + 7) &
+        ~7u;
+    struct pp_record_code *record = pp_ring_reserve(&slot->ring, size, PP_RECORD_CODE);
+    if (!record)
+        return false;
+    record->entry = entry;
+    record->epoch = slot->code_epoch;
+    record->first_line = code->first_line;
+    record->first_traceable = code->first_traceable;
+    record->line_table_bytes = (uint32_t)table_bytes;
+    record->qualname = qualname.record;
+    record->filename = filename.record;
+    uint8_t *out = (uint8_t *)(record + 1);
+    if (!pp_safe_read(pid, out, qualname.data, qualname.record.bytes) && qualname.record.bytes)
+        record->qualname.width = 0;
+    out += qualname.record.bytes;
+    if (!pp_safe_read(pid, out, filename.data, filename.record.bytes) && filename.record.bytes)
+        record->filename.width = 0;
+    out += filename.record.bytes;
+    if (table_bytes && !pp_safe_read(pid, out, code->line_table + layout->bytes.data, table_bytes))
+        record->line_table_bytes = 0;
+    pp_ring_commit(&slot->ring, record);
+    return true;
+}
+
+/* The entry that holds the code object, or the one to take for it: never one that this sample already uses, since a
+ * sample's frames all read what their entries were defined as last. async-signal-safe. */
+static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overflow)
+{
+    uint32_t set = set_of(code), first = set * PP_CODE_WAYS, free_way = PP_CODE_WAYS;
+    for (uint32_t way = 0; way < PP_CODE_WAYS; way++)
+        if (slot->codes[first + way].code == code)
+            return first + way;
+    for (uint32_t tries = 0; tries < PP_CODE_WAYS && free_way == PP_CODE_WAYS; tries++) {
+        uint32_t way = slot->code_next_way[set]++ % PP_CODE_WAYS;
+        if (slot->code_used[first + way] != slot->code_sample)
+            free_way = way;
+    }
+    return free_way < PP_CODE_WAYS ? first + free_way : PP_CODE_ENTRIES + (*overflow)++;
+}
+
+static enum pp_code_result resolve_one(const struct pp_python *python, struct pp_slot *slot,
+                                       const struct pp_python_frame *frame, const struct code *code, uint32_t *overflow,
+                                       struct pp_record_frame *resolved)
+{
+    intptr_t unit = (intptr_t)(frame->instr - frame->code - python->layout->code.instructions) >> 1;
+    if (unit < -1 || unit >= (intptr_t)code->units)
+        return PP_CODE_NOT_CODE;
+    struct pp_code_key key = {frame->code,      code->filename,   code->qualname,
+                              code->line_table, code->first_line, code->version};
+    uint32_t entry = find_entry(slot, frame->code, overflow);
+    bool cached = entry < PP_CODE_ENTRIES && memcmp(&slot->codes[entry], &key, sizeof key) == 0;
+    if (!cached) {
+        if (entry < PP_CODE_ENTRIES)
+            slot->codes[entry].code = 0;
+        if (!define(python, slot, code, entry))
+            return PP_CODE_NO_ROOM;
+        if (entry < PP_CODE_ENTRIES)
+            slot->codes[entry] = key;
+    }
+    if (entry < PP_CODE_ENTRIES)
+        slot->code_used[entry] = slot->code_sample;
+    resolved->entry = entry;
+    resolved->unit = (int32_t)unit;
+    return PP_CODE_FOUND;
+}
+
+static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
+{
+    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    return pp_sys_safe_copy(pid, scratch->copies_to, count, scratch->copies_from, count) == (long)bytes;
+}
+
+/* Reads the code objects of some frames, PP_CODE_BATCH at most, through copies: one system call for all of them, and
+ * one for what their digests are made of. async-signal-safe. */
+static bool read_batch(const struct pp_python *python, struct pp_scratch *scratch, const struct pp_python_frame *frames,
+                       uint32_t count, struct code *codes)
+{
+    const struct pp_python_layout *layout = python->layout;
+    size_t size = layout->code.copy_size;
+    for (uint32_t i = 0; i < count; i++) {
+        scratch->copies_to[i] = (struct iovec){scratch->code_copies[i], size};
+        scratch->copies_from[i] = (struct iovec){(void *)frames[i].code, size};
+    }
+    if (!copy_all(scratch, count, size * count))
+        return false;
+    struct digest_parts *parts = (struct digest_parts *)scratch->digest_copies;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!read_code(python, scratch->code_copies[i], &codes[i]))
+            return false;
+        scratch->copies_to[2 * i] = (struct iovec){parts[i].name, sizeof parts[i].name};
+        scratch->copies_from[2 * i] =
+            (struct iovec){(char *)codes[i].qualname + layout->text.length, sizeof parts[i].name};
+        scratch->copies_to[2 * i + 1] = (struct iovec){parts[i].table, sizeof parts[i].table};
+        scratch->copies_from[2 * i + 1] =
+            (struct iovec){(char *)codes[i].line_table + layout->bytes.length, sizeof parts[i].table};
+    }
+    if (layout->unique_version)
+        return true;
+    if (!copy_all(scratch, 2 * count, sizeof *parts * count))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        codes[i].version = content_digest(layout, &codes[i], &parts[i]);
+    return true;
+}
+
+enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames,
+                                    uint32_t doubtful)
+{
+    struct pp_scratch *scratch = slot->scratch;
+    struct code *batch = (struct code *)scratch->codes_read;
+    uint32_t epoch = atomic_load_explicit(&pp_capture.code_epoch, memory_order_acquire);
+    if (slot->code_epoch != epoch) {
+        memset(slot->codes, 0, sizeof slot->codes);
+        slot->code_epoch = epoch;
+    }
+    uint32_t overflow = 0;
+    slot->code_sample++;
+    for (uint32_t i = 0; i < frames; i++) {
+        struct code *code = &batch[i % PP_CODE_BATCH];
+        if (i < doubtful) {
+            uint32_t count = doubtful - i < PP_CODE_BATCH ? doubtful - i : PP_CODE_BATCH;
+            if (i % PP_CODE_BATCH == 0 && !read_batch(python, scratch, &scratch->python[i], count, batch))
+                return PP_CODE_NOT_CODE;
+        } else {
+            if (!read_code(python, (const void *)scratch->python[i].code, code))
+                return PP_CODE_NOT_CODE;
+            if (!python->layout->unique_version)
+                code->version = content_digest(python->layout, code, NULL);
+        }
+        enum pp_code_result result =
+            resolve_one(python, slot, &scratch->python[i], code, &overflow, &scratch->resolved[i]);
+        if (result != PP_CODE_FOUND)
+            return result;
+    }
+    return PP_CODE_FOUND;
+}

@@ -1,0 +1,210 @@
+#include "native_walk.h"
+#include "unwind_table.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* No C function has a larger frame than this; a larger one is a wrong rule or a torn stack. */
+#define MAX_FRAME_SIZE ((uintptr_t)64 << 20)
+#define WORD           sizeof(uintptr_t)
+
+struct walk {
+    const struct pp_module_table *table;
+    const struct pp_module_range *range; /* the last one found: most steps stay in it */
+    uintptr_t low, top;                  /* what may be read */
+    uint32_t valid;                      /* registers whose value is known, bits by DWARF number */
+    uintptr_t registers[PP_REG_COUNT];
+    uintptr_t pc;
+    bool exact; /* pc was interrupted there; else it is a return address, and the call stands before it */
+};
+
+static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
+static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
+
+/* async-signal-safe; false when the word is not wholly inside the stack. */
+static inline bool load(const struct walk *walk, uintptr_t address, uintptr_t *value)
+{
+    if (address % WORD || address < walk->low || address > walk->top - WORD)
+        return false;
+    *value = *(const uintptr_t *)address;
+    return true;
+}
+
+/* async-signal-safe; the module that holds the address, NULL if none. O(log modules). */
+static const struct pp_module_range *find_range(struct walk *walk, uintptr_t address)
+{
+    const struct pp_module_range *range = walk->range;
+    if (range && address >= range->start && address < range->end)
+        return range;
+    size_t low = 0, high = walk->table ? walk->table->count : 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        range = &walk->table->ranges[middle];
+        if (address < range->start)
+            high = middle;
+        else if (address >= range->end)
+            low = middle + 1;
+        else
+            return walk->range = range;
+    }
+    return NULL;
+}
+
+static inline bool known(const struct walk *walk, unsigned reg)
+{
+    return reg < PP_REG_COUNT && walk->valid >> reg & 1;
+}
+
+/* async-signal-safe; where the frame ends, by any rule but that of a signal's frame. */
+static inline enum pp_reason find_cfa(const struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *cfa)
+{
+    if (!known(walk, rule->cfa_register))
+        return PP_REASON_NATIVE_NO_RULE;
+    uintptr_t value = walk->registers[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
+    if (rule->cfa_kind == PP_CFA_DEREF) {
+        if (rule->cfa_index != PP_NO_REGISTER) {
+            if (!known(walk, rule->cfa_index))
+                return PP_REASON_NATIVE_NO_RULE;
+            value += walk->registers[rule->cfa_index] << rule->cfa_shift;
+        }
+        if (!load(walk, value, &value))
+            return PP_REASON_NATIVE_BAD_STACK;
+        value += (uintptr_t)(intptr_t)rule->cfa_addend;
+    } else if (rule->cfa_kind == PP_CFA_PLT) {
+        value += (walk->pc & 15) >= (uintptr_t)(intptr_t)rule->cfa_addend ? WORD : 0;
+    }
+    *cfa = value;
+    return PP_REASON_NONE;
+}
+
+/* async-signal-safe; the value of a tracked register in the caller. */
+static inline enum pp_reason restore(const struct walk *walk, const struct pp_unwind_rule *rule, unsigned slot,
+                                     uintptr_t cfa, uintptr_t *value)
+{
+    uintptr_t where = (uintptr_t)(intptr_t)rule->where[slot], from = cfa;
+    if (rule->in_register >> slot & 1) {
+        if (!known(walk, (unsigned)where))
+            return PP_REASON_NATIVE_NO_RULE;
+        *value = walk->registers[where];
+        return PP_REASON_NONE;
+    }
+    if (rule->from_base >> slot & 1) {
+        if (!known(walk, rule->base))
+            return PP_REASON_NATIVE_NO_RULE;
+        from = walk->registers[rule->base];
+        /* gcc says "rbp is at [rbp]" of a realigned frame up to the end, though the last pop has brought the caller's
+         * rbp back, and the others before it: then it points out of this frame, and nothing is left to restore. */
+        if (walk->exact && slot != PP_TRACKED_RA &&
+            (from + where >= cfa || from + where < walk->registers[PP_REG_RSP] - PP_RED_ZONE)) {
+            *value = walk->registers[tracked_register[slot]];
+            return PP_REASON_NONE;
+        }
+    }
+    return load(walk, from + where, value) ? PP_REASON_NONE : PP_REASON_NATIVE_BAD_STACK;
+}
+
+/* async-signal-safe; to the code that a signal interrupted: all registers are known again, pc is exact. */
+static enum pp_reason leave_signal_frame(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *end)
+{
+    if (!known(walk, rule->cfa_register))
+        return PP_REASON_NATIVE_NO_RULE;
+    uintptr_t sp = walk->registers[PP_REG_RSP];
+    uintptr_t gregs = walk->registers[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
+    uintptr_t ignored;
+    if (!load(walk, gregs, &ignored) || !load(walk, gregs + REG_RIP * WORD, &walk->pc))
+        return PP_REASON_NATIVE_BAD_STACK;
+    for (unsigned i = 0; i < PP_REG_COUNT; i++)
+        walk->registers[i] = ((const uintptr_t *)gregs)[greg_of_dwarf[i]];
+    walk->valid = PP_ALL_REGISTERS_MASK;
+    walk->exact = true;
+    uintptr_t outer = walk->registers[PP_REG_RSP];
+    if (outer <= sp || outer >= walk->top)
+        return PP_REASON_NATIVE_BAD_STACK;
+    *end = outer;
+    return PP_REASON_NONE;
+}
+
+/* async-signal-safe; to the caller. *outermost: there is none. *end: where this frame ends, if known. */
+static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *end, bool *outermost)
+{
+    uintptr_t cfa, sp = walk->registers[PP_REG_RSP];
+    *outermost = rule->lost >> PP_TRACKED_RA & 1;
+    enum pp_reason reason = find_cfa(walk, rule, &cfa);
+    if (reason != PP_REASON_NONE)
+        return *outermost ? PP_REASON_NONE : reason;
+    /* Only interrupted code may have nothing on the stack at all (vfork keeps its return address in a register). */
+    if (cfa % WORD || cfa < sp || (cfa == sp && !walk->exact) || cfa > walk->top || cfa - sp > MAX_FRAME_SIZE)
+        return *outermost ? PP_REASON_NONE : PP_REASON_NATIVE_BAD_STACK;
+    *end = cfa;
+    if (*outermost)
+        return PP_REASON_NONE;
+
+    uintptr_t caller[PP_TRACKED_COUNT];
+    unsigned restored = rule->saved | rule->in_register;
+    for (unsigned left = restored; left; left &= left - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(left);
+        reason = restore(walk, rule, slot, cfa, &caller[slot]);
+        if (reason != PP_REASON_NONE)
+            return reason;
+    }
+    walk->valid &= PP_CALLEE_SAVED_MASK;
+    for (unsigned left = restored & ~(1u << PP_TRACKED_RA); left; left &= left - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(left);
+        walk->registers[tracked_register[slot]] = caller[slot];
+        walk->valid |= 1u << tracked_register[slot];
+    }
+    for (unsigned left = rule->lost; left; left &= left - 1)
+        walk->valid &= ~(1u << tracked_register[__builtin_ctz(left)]);
+    walk->registers[PP_REG_RSP] = cfa;
+    walk->pc = caller[PP_TRACKED_RA];
+    walk->exact = false;
+    return PP_REASON_NONE;
+}
+
+enum pp_reason pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_frame *frames,
+                              unsigned max, unsigned *count)
+{
+    struct walk walk;
+    walk.table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
+    walk.range = NULL;
+    for (unsigned i = 0; i < PP_REG_COUNT; i++)
+        walk.registers[i] = (uintptr_t)context->uc_mcontext.gregs[greg_of_dwarf[i]];
+    walk.valid = PP_ALL_REGISTERS_MASK;
+    walk.pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    walk.exact = true;
+    uintptr_t sp = walk.registers[PP_REG_RSP];
+    walk.low = sp > PP_RED_ZONE ? sp - PP_RED_ZONE : 0;
+    walk.top = stack_top;
+    bool readable = sp < stack_top && stack_top >= WORD;
+
+    *count = 0;
+    for (;;) {
+        if (*count == max)
+            return PP_REASON_NATIVE_TOO_DEEP;
+        struct pp_native_frame *frame = &frames[(*count)++];
+        uintptr_t lookup = walk.exact ? walk.pc : walk.pc - 1;
+        frame->ip = lookup;
+        frame->cfa = walk.registers[PP_REG_RSP]; /* unless a rule tells where it ends */
+        const struct pp_module_range *range = find_range(&walk, lookup);
+        if (!range)
+            return PP_REASON_NATIVE_NO_MODULE;
+        if (!range->row_count)
+            return PP_REASON_NATIVE_NO_ROWS;
+        uint32_t row = pp_unwind_find_row(range, (uint32_t)(lookup - range->start));
+        const struct pp_unwind_rule *rule = &range->rules[PP_ROW_RULE(range->rows[row].rule)];
+        if (rule->cfa_kind == PP_CFA_INVALID && !(rule->lost >> PP_TRACKED_RA & 1))
+            return PP_REASON_NATIVE_NO_RULE;
+        if (!readable)
+            return PP_REASON_NATIVE_BAD_STACK;
+        bool outermost = false;
+        enum pp_reason reason;
+        if (rule->cfa_kind == PP_CFA_SIGNAL) {
+            frame->ip = walk.pc; /* the kernel "returns" to the restorer's first byte: nothing was called before it */
+            reason = leave_signal_frame(&walk, rule, &frame->cfa);
+        } else {
+            reason = step(&walk, rule, &frame->cfa, &outermost);
+        }
+        if (reason != PP_REASON_NONE || outermost || walk.pc == 0)
+            return reason;
+    }
+}

@@ -1,0 +1,71 @@
+/*
+ * What a handler puts into its thread's ring, and the flush thread takes out: the contract between capture/ and flush/.
+ * Records are contiguous, 8-byte aligned and in the order in which they happened. A code definition stands before the
+ * first sample that uses its cache entry; the same entry may be defined again later, for another code object.
+ */
+#ifndef PP_CAPTURE_RECORD_H
+#define PP_CAPTURE_RECORD_H
+
+#include <stdint.h>
+
+enum pp_record_type {
+    PP_RECORD_SKIP = 1, /* nothing: the rest of the ring up to its end */
+    PP_RECORD_CODE,
+    PP_RECORD_SAMPLE,
+};
+
+struct pp_record {
+    uint32_t size; /* bytes, this header included, a multiple of 8 */
+    uint32_t type;
+};
+
+/* Characters as the str object holds them; the flush thread makes UTF-8 of them. */
+struct pp_record_text {
+    uint32_t bytes;
+    uint8_t width; /* bytes per character: 1 (Latin-1), 2, 4; 0: could not be read */
+    uint8_t cut;   /* longer in the interpreter */
+    uint16_t unused;
+};
+
+struct pp_record_code {
+    struct pp_record header;
+    uint32_t entry; /* index in the thread's code cache */
+    uint32_t epoch;
+    uint32_t first_line;
+    uint32_t first_traceable;  /* code units before the first RESUME */
+    uint32_t line_table_bytes; /* 0: too large to copy */
+    struct pp_record_text qualname, filename;
+    /* then the characters of qualname, of filename, and the line table */
+};
+
+/* One per native frame that ran a run of Python frames, innermost first. */
+struct pp_record_run {
+    uint16_t native; /* index of that native frame, PP_RUN_UNPAIRED if the native walk did not get there */
+    uint16_t frames; /* Python frames of the run */
+};
+#define PP_RUN_UNPAIRED UINT16_MAX
+
+struct pp_record_frame {
+    uint32_t entry;
+    int32_t unit; /* code unit being executed; -1 before the first */
+};
+
+struct pp_record_sample {
+    struct pp_record header;
+    /* The thread's CPU clock: at the end of its previous handler, and at the start of this one. */
+    uint64_t cpu_previous_ns, cpu_ns;
+    /* Sums of this slot's thread up to the previous handler's end. */
+    uint64_t own_ns, lost_ns;
+    uint32_t lost_samples;
+    uint32_t epoch;
+    uint16_t native_frames, runs, python_frames;
+    uint8_t native_reason, python_reason; /* enum pp_reason */
+    uint32_t state;                       /* PP_STATE_* */
+    /* Context switches of the thread, counted only when this sample is overdue (pp_capture.overdue_ns): since the last
+     * overdue one. */
+    uint32_t voluntary, involuntary;
+    uint32_t unused;
+    /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */
+};
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * A slot: all that we keep for one thread of the host. Slots are numbered, mapped at first use, used again after their
+ * thread has ended, and never unmapped: a signal that was queued for a thread may be delivered late.
+ *
+ * Life: FREE -> (claimed: creator of the thread, or the scan) CLAIMED -> (armed) LIVE -> (thread's end, or the scan
+ * misses its tid) ENDED -> (the flush thread has drained the ring and written the sums) FREE.
+ */
+#ifndef PP_CAPTURE_SLOT_H
+#define PP_CAPTURE_SLOT_H
+
+#include "../log_format.h"
+#include "native_walk.h"
+#include "ring.h"
+#include <stdbool.h>
+#include <sys/uio.h>
+
+#define PP_MAX_NATIVE_FRAMES 512
+#define PP_MAX_PYTHON_FRAMES 1024
+#define PP_MAX_RUNS          256
+#define PP_CODE_SETS         512 /* a power of two */
+#define PP_CODE_WAYS         4
+/* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same
+ * sample; these are defined anew each time. */
+#define PP_CODE_NUMBERS    (PP_CODE_ENTRIES + PP_MAX_PYTHON_FRAMES)
+#define PP_CODE_BATCH      16  /* code objects copied by one system call */
+#define PP_CODE_COPY_MAX   256 /* bytes of one */
+#define PP_DIGEST_COPY_MAX 40
+#define PP_CODE_READ_MAX   48
+#define PP_CODE_ENTRIES    (PP_CODE_SETS * PP_CODE_WAYS)
+
+#define PP_SHORT_SAMPLES 8 /* stacks kept of a thread that may turn out to be short (flush/short_threads.h) */
+
+enum pp_slot_state {
+    PP_SLOT_FREE,
+    PP_SLOT_CLAIMED,
+    PP_SLOT_LIVE,
+    PP_SLOT_ENDED,
+};
+
+/* What tells one code object from another at the same address, and from the same one after a change. */
+struct pp_code_key {
+    uintptr_t code; /* 0: entry unused */
+    uintptr_t filename, qualname, line_table;
+    uint32_t first_line;
+    uint32_t version; /* co_version, or a digest of name and line table where there is none */
+};
+
+struct pp_python_frame {
+    uintptr_t code;
+    uintptr_t instr;
+};
+
+/* The handler's working memory: too large for a thread's stack (16 KiB is legal). */
+struct pp_scratch {
+    uint8_t code_copies[PP_CODE_BATCH][PP_CODE_COPY_MAX];
+    /* code_cache.c's, of types of its own */
+    _Alignas(8) uint8_t digest_copies[PP_CODE_BATCH][PP_DIGEST_COPY_MAX];
+    _Alignas(8) uint8_t codes_read[PP_CODE_BATCH][PP_CODE_READ_MAX];
+    struct iovec copies_to[2 * PP_CODE_BATCH], copies_from[2 * PP_CODE_BATCH];
+    struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
+    struct pp_python_frame python[PP_MAX_PYTHON_FRAMES];
+    struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];
+    struct {
+        uintptr_t marker; /* address on the C stack that lies inside the native frame of the run */
+        uint32_t frames;
+    } runs[PP_MAX_RUNS];
+};
+
+struct pp_slot {
+    /* Constant since the slot was mapped. */
+    uint32_t index;
+    struct pp_ring ring;
+    struct pp_scratch *scratch;
+
+    /* Written while the slot is CLAIMED (before its timer exists), then constant for that thread. */
+    _Atomic int tid;
+    uintptr_t thread_pointer;    /* pthread_self(), 0: no TLS of its own known, so no Python */
+    _Atomic uintptr_t stack_top; /* 0: unknown; the flush thread looks it up then */
+    bool is_main;
+    bool application_blocks; /* our signal, as that thread believes; its own from here on (interpose_mask.c) */
+    bool check_native_id;    /* found by a scan: Python only if the thread state names this tid */
+    int timer;               /* kernel's id; -1: none */
+    uint64_t start_unix_ns;
+    void *(*start_routine)(void *);
+    void *start_argument;
+
+    /* The handler's; others only read. */
+    _Atomic uint32_t in_handler;
+    _Atomic uint64_t cpu_end_ns; /* the thread's CPU clock when its last handler ended */
+    _Atomic uint64_t own_ns, lost_ns;
+    _Atomic uint32_t lost_samples;
+    _Atomic uintptr_t unknown_stack_sp;                /* asks the flush thread for stack_top */
+    uint64_t voluntary_switches, involuntary_switches; /* at its last overdue sample */
+    uintptr_t known_thread_state;                      /* has been read through a safe copy once */
+    uint32_t code_epoch;
+    uint32_t code_sample; /* counts samples: what an entry is in use by */
+    uint32_t code_used[PP_CODE_ENTRIES];
+    uint8_t code_next_way[PP_CODE_SETS];
+    struct pp_code_key codes[PP_CODE_ENTRIES];
+    /* Summed over all threads that the slot had. */
+    _Atomic uint64_t handler_count, handler_sum_ns, handler_max_ns;
+    _Atomic uint32_t handler_histogram[PP_HANDLER_BUCKETS];
+
+    /* Changed as the life above says. */
+    _Atomic uint32_t state;        /* enum pp_slot_state */
+    _Atomic uint64_t final_cpu_ns; /* the thread's CPU clock at its end; valid when ENDED */
+    char final_name[16];
+    uint8_t end_rounds; /* how often the thread's end handler has been put off */
+
+    /* The flush thread's. */
+    struct {
+        uint32_t log_thread; /* id in the current segment, 0: not yet written */
+        uint32_t log_segment;
+        uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and own cost */
+        uint64_t clock_ns;     /* of the thread, at the last flush */
+        uint64_t seen_own_ns, seen_lost_ns;
+        uint32_t seen_lost_samples;
+        uint32_t name_age;
+        uint32_t nodes[PP_SHORT_SAMPLES]; /* of its first samples, in the call tree of log_segment */
+        uint32_t node_count;
+        char name[16];
+        uint32_t code[PP_CODE_NUMBERS]; /* flush code number of each cache entry, 0: none */
+    } flush;
+};
+
+/* In a timer's sigval: tells our timers from the application's on the same signal. */
+#define PP_SIGVAL_MAGIC 0x70797072u
+static inline uint64_t pp_slot_sigval(uint32_t index)
+{
+    return (uint64_t)PP_SIGVAL_MAGIC << 32 | index;
+}
+
+#endif
