@@ -1,0 +1,59 @@
+#include "arena.h"
+#include "../syscalls.h"
+#include <stdint.h>
+
+#define CHUNK_SIZE ((size_t)256 << 10)
+#define PAGE       ((size_t)4096)
+
+struct pp_arena_chunk {
+    struct pp_arena_chunk *older;
+    size_t size, used;
+};
+
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) & ~(to - 1);
+}
+
+void *pp_map(size_t size)
+{
+    return pp_sys_mmap_anonymous(round_up(size, PAGE));
+}
+
+void pp_unmap(void *start, size_t size)
+{
+    if (start)
+        pp_sys_munmap(start, round_up(size, PAGE));
+}
+
+void *pp_arena_alloc(struct pp_arena *arena, size_t size)
+{
+    size = round_up(size, 16);
+    struct pp_arena_chunk *chunk = arena->newest;
+    if (!chunk || chunk->size - chunk->used < size) {
+        size_t header = round_up(sizeof *chunk, 16);
+        size_t want = round_up(size + header > CHUNK_SIZE ? size + header : CHUNK_SIZE, PAGE);
+        struct pp_arena_chunk *fresh = pp_map(want);
+        if (!fresh)
+            return NULL;
+        fresh->size = want;
+        fresh->used = header;
+        fresh->older = chunk;
+        arena->newest = chunk = fresh;
+        arena->mapped += want;
+    }
+    void *p = (char *)chunk + chunk->used;
+    chunk->used += size;
+    return p;
+}
+
+void pp_arena_reset(struct pp_arena *arena)
+{
+    while (arena->newest) {
+        struct pp_arena_chunk *chunk = arena->newest;
+        /* unlinked before it goes: the child of a fork in the middle of this walks the same list */
+        *(struct pp_arena_chunk *volatile *)&arena->newest = chunk->older;
+        pp_unmap(chunk, chunk->size);
+    }
+    arena->mapped = 0;
+}

@@ -1,0 +1,227 @@
+#include "eh_frame.h"
+
+/* Pointer encodings: the low four bits are the format, the next three what it is relative to. */
+enum {
+    PE_ABSOLUTE = 0x00,
+    PE_ULEB = 0x01,
+    PE_UDATA2 = 0x02,
+    PE_UDATA4 = 0x03,
+    PE_UDATA8 = 0x04,
+    PE_SLEB = 0x09,
+    PE_SDATA2 = 0x0a,
+    PE_SDATA4 = 0x0b,
+    PE_SDATA8 = 0x0c,
+    PE_FORMAT = 0x0f,
+    PE_PCREL = 0x10,
+    PE_DATAREL = 0x30,
+    PE_RELATIVE_TO = 0x70,
+    PE_INDIRECT = 0x80,
+    PE_OMIT = 0xff,
+};
+
+#define HDR_TABLE_ENTRY 8
+#define EXTENDED_LENGTH 0xffffffffu
+#define RA_COLUMN       16
+
+static uint64_t pointer_format(struct pp_bytes *b, uint8_t encoding)
+{
+    switch (encoding & PE_FORMAT) {
+    case PE_ABSOLUTE:
+    case PE_UDATA8:
+    case PE_SDATA8:
+        return pp_bytes_unsigned(b, 8);
+    case PE_UDATA4:
+        return pp_bytes_unsigned(b, 4);
+    case PE_SDATA4:
+        return (uint64_t)pp_bytes_signed(b, 4);
+    case PE_UDATA2:
+        return pp_bytes_unsigned(b, 2);
+    case PE_SDATA2:
+        return (uint64_t)pp_bytes_signed(b, 2);
+    case PE_ULEB:
+        return pp_bytes_uleb(b);
+    case PE_SLEB:
+        return (uint64_t)pp_bytes_sleb(b);
+    default:
+        b->failed = true;
+        return 0;
+    }
+}
+
+uintptr_t pp_eh_frame_pointer(struct pp_bytes *b, const struct pp_section_copy *section, uint8_t encoding)
+{
+    uintptr_t itself = section->address + (uintptr_t)(b->at - section->bytes);
+    uint64_t value = pointer_format(b, encoding);
+    switch (encoding & (PE_RELATIVE_TO | PE_INDIRECT)) {
+    case PE_ABSOLUTE:
+        return value;
+    case PE_PCREL:
+        return itself + value;
+    default: /* relative to what we do not know, or a pointer to the pointer: code addresses never are */
+        b->failed = true;
+        return 0;
+    }
+}
+
+bool pp_eh_frame_hdr_parse(const struct pp_section_copy *hdr, struct pp_eh_frame_hdr *out)
+{
+    struct pp_bytes b = {hdr->bytes, hdr->bytes + hdr->size, false};
+    uint64_t version = pp_bytes_unsigned(&b, 1);
+    uint8_t frame_encoding = (uint8_t)pp_bytes_unsigned(&b, 1);
+    uint8_t count_encoding = (uint8_t)pp_bytes_unsigned(&b, 1);
+    uint8_t table_encoding = (uint8_t)pp_bytes_unsigned(&b, 1);
+    out->eh_frame = pp_eh_frame_pointer(&b, hdr, frame_encoding);
+    if (b.failed || version != 1)
+        return false;
+    out->table = NULL;
+    out->count = 0;
+    if (count_encoding == PE_OMIT || table_encoding != (PE_DATAREL | PE_SDATA4))
+        return true;
+    uint64_t count = pp_eh_frame_pointer(&b, hdr, count_encoding);
+    if (b.failed)
+        return true;
+    if (count > pp_bytes_left(&b) / HDR_TABLE_ENTRY)
+        count = pp_bytes_left(&b) / HDR_TABLE_ENTRY;
+    out->table = b.at;
+    out->count = count;
+    return true;
+}
+
+void pp_eh_frame_hdr_entry(const struct pp_section_copy *hdr, const struct pp_eh_frame_hdr *parsed, size_t i,
+                           uintptr_t *function, uintptr_t *fde)
+{
+    int32_t entry[2];
+    memcpy(entry, parsed->table + i * HDR_TABLE_ENTRY, sizeof entry);
+    *function = hdr->address + (uintptr_t)(intptr_t)entry[0];
+    *fde = hdr->address + (uintptr_t)(intptr_t)entry[1];
+}
+
+/* The contents of an entry; *id is the offset of its id field (0 in a CIE, else the distance back to the CIE). */
+static bool entry(const struct pp_section_copy *section, size_t offset, struct pp_bytes *contents, size_t *id_offset,
+                  uint64_t *id)
+{
+    if (offset >= section->size)
+        return false;
+    struct pp_bytes b = {section->bytes + offset, section->bytes + section->size, false};
+    uint64_t length = pp_bytes_unsigned(&b, 4);
+    bool extended = length == EXTENDED_LENGTH;
+    if (extended)
+        length = pp_bytes_unsigned(&b, 8);
+    const uint8_t *start = pp_bytes_take(&b, length);
+    if (!start || length == 0)
+        return false;
+    *contents = (struct pp_bytes){start, start + length, false};
+    *id_offset = (size_t)(start - section->bytes);
+    *id = pp_bytes_unsigned(contents, extended ? 8 : 4);
+    return !contents->failed;
+}
+
+bool pp_eh_frame_next(const struct pp_section_copy *eh_frame, size_t offset, size_t *next)
+{
+    struct pp_bytes contents;
+    size_t id_offset;
+    uint64_t id;
+    if (!entry(eh_frame, offset, &contents, &id_offset, &id))
+        return false;
+    *next = (size_t)(contents.end - eh_frame->bytes);
+    return true;
+}
+
+/* Letters after the 'z', each with its data. */
+static bool augmentation(const struct pp_section_copy *section, struct pp_bytes *b, const char *letters,
+                         struct pp_cie *out)
+{
+    uint64_t size = pp_bytes_uleb(b);
+    const uint8_t *start = pp_bytes_take(b, size);
+    if (!start)
+        return false;
+    struct pp_bytes data = {start, start + size, false};
+    for (; *letters; letters++) {
+        switch (*letters) {
+        case 'R':
+            out->pointer_encoding = (uint8_t)pp_bytes_unsigned(&data, 1);
+            break;
+        case 'L':
+            pp_bytes_unsigned(&data, 1);
+            break;
+        case 'P': {
+            uint8_t encoding = (uint8_t)pp_bytes_unsigned(&data, 1);
+            if (encoding != PE_OMIT)
+                pointer_format(&data, encoding);
+            break;
+        }
+        case 'S':
+            out->signal_frame = true;
+            break;
+        default:
+            return false;
+        }
+    }
+    (void)section;
+    return !data.failed;
+}
+
+bool pp_eh_frame_cie(const struct pp_section_copy *eh_frame, size_t offset, struct pp_cie *out)
+{
+    struct pp_bytes b;
+    size_t id_offset;
+    uint64_t id;
+    if (!entry(eh_frame, offset, &b, &id_offset, &id) || id != 0)
+        return false;
+    *out = (struct pp_cie){.offset = offset, .pointer_encoding = PE_ABSOLUTE};
+    uint64_t version = pp_bytes_unsigned(&b, 1);
+    if (version != 1 && version != 3)
+        return false;
+    const uint8_t *nul = memchr(b.at, 0, pp_bytes_left(&b));
+    if (!nul)
+        return false;
+    const char *letters = (const char *)b.at;
+    b.at = nul + 1;
+    out->code_align = pp_bytes_uleb(&b);
+    out->data_align = pp_bytes_sleb(&b);
+    uint64_t ra = version == 1 ? pp_bytes_unsigned(&b, 1) : pp_bytes_uleb(&b);
+    if (b.failed || ra != RA_COLUMN)
+        return false;
+    if (*letters == 'z') {
+        out->has_augmentation_data = true;
+        if (!augmentation(eh_frame, &b, letters + 1, out))
+            return false;
+    } else if (*letters) {
+        return false;
+    }
+    out->instructions = b;
+    return true;
+}
+
+bool pp_eh_frame_cie_of(const struct pp_section_copy *eh_frame, size_t offset, size_t *cie_offset)
+{
+    struct pp_bytes b;
+    size_t id_offset;
+    uint64_t id;
+    if (!entry(eh_frame, offset, &b, &id_offset, &id) || id == 0 || id > id_offset)
+        return false;
+    *cie_offset = id_offset - id;
+    return true;
+}
+
+bool pp_eh_frame_fde(const struct pp_section_copy *eh_frame, size_t offset, const struct pp_cie *cie,
+                     struct pp_fde *out)
+{
+    struct pp_bytes b;
+    size_t id_offset;
+    uint64_t id;
+    if (!entry(eh_frame, offset, &b, &id_offset, &id) || id == 0 || id > id_offset || id_offset - id != cie->offset)
+        return false;
+    out->cie_offset = cie->offset;
+    out->start = pp_eh_frame_pointer(&b, eh_frame, cie->pointer_encoding);
+    uintptr_t size = pp_eh_frame_pointer(&b, eh_frame, cie->pointer_encoding & PE_FORMAT);
+    if (b.failed || size == 0 || size > UINTPTR_MAX - out->start)
+        return false;
+    out->end = out->start + size;
+    if (cie->has_augmentation_data) {
+        uint64_t skip = pp_bytes_uleb(&b);
+        pp_bytes_take(&b, skip);
+    }
+    out->instructions = b;
+    return !b.failed;
+}

@@ -1,0 +1,46 @@
+/*
+ * Function names of one ELF file: .symtab, or else .dynsym, of the file itself or of an image in memory (the vDSO).
+ * A small bounded reader in our own mappings: never malloc, never mmap of the file (it may be truncated under us).
+ */
+#ifndef PP_FLUSH_ELF_SYMBOLS_H
+#define PP_FLUSH_ELF_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pp_elf_symbol {
+    uint64_t value;
+    uint32_t size; /* 0: up to the next symbol */
+    uint32_t name; /* offset in names */
+};
+
+struct pp_elf_symbols {
+    const struct pp_elf_symbol *symbols; /* ascending by value, one per value */
+    size_t count;
+    const char *names;
+    void *mapping;
+    size_t mapped;
+};
+
+/* Where the file's bytes come from: a descriptor, or a copy in memory. */
+struct pp_elf_source {
+    int fd; /* -1: memory */
+    const uint8_t *memory;
+    size_t size;
+};
+
+/* All of the range or false. */
+bool pp_elf_source_read(const struct pp_elf_source *source, void *to, size_t size, uint64_t offset);
+
+/* The build-id by the file's own notes; 0 when it has none or is no ELF file of this architecture. */
+uint8_t pp_elf_source_build_id(const struct pp_elf_source *source, uint8_t *id, size_t max);
+
+/* False when there are none, or they are damaged or too large, or there is no memory. */
+bool pp_elf_symbols_read(const struct pp_elf_source *source, struct pp_elf_symbols *out);
+void pp_elf_symbols_free(struct pp_elf_symbols *symbols);
+
+/* The function that holds the address (in the file's terms); NULL if none. */
+const struct pp_elf_symbol *pp_elf_symbols_find(const struct pp_elf_symbols *symbols, uint64_t address);
+
+#endif

@@ -1,0 +1,34 @@
+/* The flush thread: drains the rings, aggregates, writes the log. One per process. */
+#ifndef PP_FLUSH_FLUSH_H
+#define PP_FLUSH_FLUSH_H
+
+#include <stdbool.h>
+
+/* Makes the thread. Normal context, any thread of the host. */
+void pp_flush_thread_start(void);
+/* The same in the child of fork, if the parent had one. After all atfork handlers: it may allocate. */
+void pp_flush_thread_in_child(void);
+
+/* Whether this process has a flush thread. async-signal-safe. */
+bool pp_flush_thread_runs(void);
+
+/* The thread ends, and is made again: around calls that the kernel refuses to a process with threads. True if there was
+ * one to stop. Normal context, any thread of the host. */
+bool pp_flush_thread_stop(void);
+void pp_flush_thread_resume(void);
+
+/* Has everything written, waiting for it at most EXIT_WAIT_NS. Nothing in the child of vfork or without a flush thread.
+ * async-signal-safe: programs call _exit in handlers. */
+void pp_flush_at_exit(void);
+
+/* Held by the flush thread while it is inside libc or the loader; by fork while it copies the process (if it can be had
+ * in time: then true, and to be left by the parent). */
+void pp_flush_gate_enter(void);
+bool pp_flush_gate_enter_to_fork(void);
+void pp_flush_gate_leave(void);
+void pp_flush_gate_reset(void);
+
+/* In the child's atfork handler: forgets what the parent had not written. No allocation. */
+void pp_flush_after_fork(void);
+
+#endif

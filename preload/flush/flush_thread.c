@@ -1,0 +1,189 @@
+#include "../capture/capture.h"
+#include "../interpose.h"
+#include "../lock.h"
+#include "../say.h"
+#include "../start.h"
+#include "../threads.h"
+#include "flush.h"
+#include "interval.h"
+#include "modules.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+#define INTERVAL_NS  1000000000u
+#define EXIT_WAIT_NS 2000000000u /* a process that ends waits at most so long for a slow disk */
+#define FORK_WAIT_NS 100000000u  /* the forking thread may itself hold the loader's lock that our thread waits for */
+#define JOIN_WAIT_NS 10000000u
+#define STACK_SIZE   (256u << 10)
+#define NS           1000000000u
+
+static struct pp_lock gate;
+static _Atomic uint32_t running;  /* the thread has been made in this process */
+static _Atomic uint32_t stopping; /* the last flush has been asked for */
+static _Atomic uint32_t done;     /* futex: the last flush is over */
+static bool child_needs_thread;
+static pthread_t thread;
+static _Atomic bool pausing; /* it is to end, the process goes on */
+
+void pp_flush_gate_enter(void)
+{
+    pp_lock_take(&gate);
+}
+
+bool pp_flush_gate_enter_to_fork(void)
+{
+    return pp_lock_take_within(&gate, FORK_WAIT_NS);
+}
+
+void pp_flush_gate_leave(void)
+{
+    pp_lock_drop(&gate);
+}
+
+void pp_flush_gate_reset(void)
+{
+    pp_lock_reset(&gate);
+}
+
+static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
+{
+    struct timespec timeout = {(time_t)(ns / NS), (long)(ns % NS)};
+    pp_syscall4(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, value, (long)&timeout);
+}
+
+/* Does what libc does when the last thread ends. */
+static void end_process(int own_tid)
+{
+    atomic_store(&stopping, 1);
+    pp_interval_flush(own_tid, true);
+    atomic_store(&done, 1);
+    exit(0);
+}
+
+static void *flush_thread(void *argument)
+{
+    (void)argument;
+    int own_tid = pp_sys_gettid();
+    pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
+    pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
+    pp_interval_modules();
+    uint64_t next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
+    for (;;) {
+        uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+        if (now < next && !atomic_load(&pp_capture.wake))
+            wait_on(&pp_capture.wake, 0, next - now);
+        uint32_t why = atomic_exchange(&pp_capture.wake, 0);
+        now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+        if (why & PP_WAKE_STOP)
+            break;
+        if (atomic_load(&pausing)) {
+            pp_interval_stop();
+            return NULL;
+        }
+        if (pp_threads_all_ended())
+            end_process(own_tid);
+        if (why & PP_WAKE_MODULES)
+            pp_interval_modules();
+        if (why & PP_WAKE_STACK)
+            pp_interval_stacks();
+        if (now >= next) {
+            pp_interval_flush(own_tid, false);
+            next = now + INTERVAL_NS;
+        } else if (why & PP_WAKE_DRAIN) {
+            pp_interval_drain();
+        }
+    }
+    pp_interval_flush(own_tid, true);
+    atomic_store(&done, 1);
+    pp_syscall4(SYS_futex, (long)&done, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+    /* the process is on its way out: a thread that ends now would run its destructors beside the application's */
+    for (;;)
+        wait_on(&done, 1, (uint64_t)3600 * NS);
+    return NULL;
+}
+
+static bool process_ends(void)
+{
+    return atomic_load(&stopping);
+}
+
+void pp_flush_thread_start(void)
+{
+    static const struct pp_gate module_gate = {pp_flush_gate_enter, pp_flush_gate_leave, process_ends};
+    const struct pp_real *libc = pp_real();
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    pp_modules_set_gate(&module_gate);
+    /* through libc: a raw mask would also hold back the signals by which setuid reaches every thread */
+    __builtin_memset(&all, 0xff, sizeof all);
+    if (libc->pthread_attr_init(&attributes) != 0)
+        return;
+    libc->pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    libc->pthread_sigmask(SIG_SETMASK, &all, &before);
+    atomic_store(&running, 1);
+    if (libc->pthread_create(&thread, &attributes, flush_thread, NULL) != 0) {
+        atomic_store(&running, 0);
+        atomic_store(&pp_capture.enabled, 0);
+        pp_say_once(PP_CAUSE_THREAD, "cannot make a thread: this process is not profiled");
+    }
+    libc->pthread_sigmask(SIG_SETMASK, &before, NULL);
+    libc->pthread_attr_destroy(&attributes);
+}
+
+void pp_flush_thread_in_child(void)
+{
+    if (!child_needs_thread)
+        return;
+    child_needs_thread = false;
+    pp_flush_thread_start();
+}
+
+bool pp_flush_thread_stop(void)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->pthread_join || !pp_flush_thread_runs() || process_ends() || atomic_exchange(&pausing, true))
+        return false;
+    unsigned before = pp_kernel_thread_count();
+    pp_wake_flush(PP_WAKE_PAUSE);
+    libc->pthread_join(thread, NULL);
+    /* join returns while the kernel still takes the thread down */
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + JOIN_WAIT_NS;
+    while (pp_kernel_thread_count() >= before && pp_sys_clock_ns(CLOCK_MONOTONIC) < end)
+        pp_syscall4(SYS_sched_yield, 0, 0, 0, 0);
+    atomic_store(&running, 0);
+    return true;
+}
+
+void pp_flush_thread_resume(void)
+{
+    atomic_store(&pausing, false);
+    pp_flush_thread_start();
+}
+
+bool pp_flush_thread_runs(void)
+{
+    /* another pid: the child of vfork, or of a raw fork, which has none */
+    return atomic_load(&running) && pp_sys_getpid() == atomic_load(&pp_capture.pid);
+}
+
+void pp_flush_at_exit(void)
+{
+    if (!pp_flush_thread_runs())
+        return;
+    if (!atomic_exchange(&stopping, 1))
+        pp_wake_flush(PP_WAKE_STOP);
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + EXIT_WAIT_NS, now;
+    while (!atomic_load(&done) && (now = pp_sys_clock_ns(CLOCK_MONOTONIC)) < end)
+        wait_on(&done, 0, end - now);
+}
+
+void pp_flush_after_fork(void)
+{
+    child_needs_thread = atomic_exchange(&running, 0);
+    atomic_store(&stopping, 0);
+    atomic_store(&done, 0);
+    atomic_store(&pausing, false);
+    atomic_store(&pp_capture.wake, 0);
+    atomic_store(&pp_capture.unknown_module, 0);
+    pp_interval_after_fork();
+}

@@ -1,0 +1,75 @@
+#include "intern.h"
+#include <string.h>
+
+#define FIRST_ENTRIES 64u
+
+void pp_intern_init(struct pp_intern *table, struct pp_arena *arena)
+{
+    memset(table, 0, sizeof *table);
+    table->arena = arena;
+}
+
+static uint32_t hash_bytes(const void *key, uint32_t length)
+{
+    uint64_t hash = length * 0x9E3779B97F4A7C15u;
+    const uint8_t *p = key;
+    for (; length >= 8; p += 8, length -= 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        hash = (hash ^ word) * 0x9FB21C651E98DF25u;
+        hash ^= hash >> 32;
+    }
+    uint64_t rest = 0;
+    if (length)
+        memcpy(&rest, p, length);
+    hash = (hash ^ rest) * 0x9FB21C651E98DF25u;
+    return (uint32_t)(hash >> 32 ^ hash);
+}
+
+static bool grow_entries(struct pp_intern *table)
+{
+    uint32_t capacity = table->entry_capacity ? table->entry_capacity * 2 : FIRST_ENTRIES;
+    struct pp_intern_entry *entries = pp_arena_alloc(table->arena, capacity * sizeof *entries);
+    uint32_t *buckets = pp_arena_alloc(table->arena, 2 * capacity * sizeof *buckets);
+    if (!entries || !buckets)
+        return false;
+    if (table->count)
+        memcpy(entries, table->entries, table->count * sizeof *entries);
+    for (uint32_t id = 1; id <= table->count; id++) {
+        uint32_t at = entries[id - 1].hash & (2 * capacity - 1);
+        while (buckets[at])
+            at = (at + 1) & (2 * capacity - 1);
+        buckets[at] = id;
+    }
+    table->entries = entries;
+    table->buckets = buckets;
+    table->entry_capacity = capacity;
+    table->bucket_capacity = 2 * capacity;
+    return true;
+}
+
+uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bool *fresh)
+{
+    *fresh = false;
+    if (table->count == table->entry_capacity && !grow_entries(table))
+        return 0;
+    uint32_t hash = hash_bytes(key, length), at = hash & (table->bucket_capacity - 1);
+    for (uint32_t id; (id = table->buckets[at]); at = (at + 1) & (table->bucket_capacity - 1)) {
+        const struct pp_intern_entry *entry = &table->entries[id - 1];
+        if (entry->hash == hash && entry->length == length && memcmp(entry->key, key, length) == 0)
+            return id;
+    }
+    void *copy = pp_arena_alloc(table->arena, length ? length : 1);
+    if (!copy)
+        return 0;
+    memcpy(copy, key, length);
+    table->entries[table->count] = (struct pp_intern_entry){hash, length, copy, {0, 0}};
+    table->buckets[at] = ++table->count;
+    *fresh = true;
+    return table->count;
+}
+
+struct pp_intern_entry *pp_intern_entry(struct pp_intern *table, uint32_t id)
+{
+    return &table->entries[id - 1];
+}

@@ -1,0 +1,30 @@
+/* A table from bytes to small numbers, 1, 2, 3 … in the order of first sight. Memory from an arena; forgotten with it.
+ * Single-threaded: the flush thread's. */
+#ifndef PP_FLUSH_INTERN_H
+#define PP_FLUSH_INTERN_H
+
+#include "arena.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pp_intern_entry {
+    uint32_t hash, length;
+    const void *key;
+    uint64_t value[2]; /* the user's */
+};
+
+struct pp_intern {
+    struct pp_arena *arena;
+    struct pp_intern_entry *entries; /* of id i: entries[i - 1] */
+    uint32_t *buckets;               /* ids, 0: empty */
+    uint32_t count, entry_capacity, bucket_capacity;
+};
+
+/* An empty table that takes its memory from arena. */
+void pp_intern_init(struct pp_intern *table, struct pp_arena *arena);
+/* Id of the key, a copy of which is kept; *fresh tells whether it is new. 0 when there is no memory. */
+uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bool *fresh);
+/* Its entry; valid until the next pp_intern. */
+struct pp_intern_entry *pp_intern_entry(struct pp_intern *table, uint32_t id);
+
+#endif

@@ -1,0 +1,22 @@
+/* One flush: takes what the handlers have left, aggregates it and appends it to the log. Flush thread only. */
+#ifndef PP_FLUSH_INTERVAL_H
+#define PP_FLUSH_INTERVAL_H
+
+#include <stdbool.h>
+
+/* When a flush thread begins. */
+void pp_interval_start(void);
+/* Looks for new modules; cheap when there are none. */
+void pp_interval_modules(void);
+/* Looks up the stacks of threads that asked for it. */
+void pp_interval_stacks(void);
+/* Empties the rings into the interval, without writing. */
+void pp_interval_drain(void);
+/* final: the process ends; what live threads have burned since their last samples is written as [unsampled]. */
+void pp_interval_flush(int own_tid, bool final);
+/* When a flush thread ends and the process goes on: what the thread burned stays in the account. */
+void pp_interval_stop(void);
+/* In the child of fork. */
+void pp_interval_after_fork(void);
+
+#endif

@@ -1,0 +1,33 @@
+/* Inside of modules.{h,c}: what a module has besides what its users see. Flush thread only. */
+#ifndef PP_FLUSH_MODULE_LIST_H
+#define PP_FLUSH_MODULE_LIST_H
+
+#include "elf_symbols.h"
+#include "loaded_objects.h"
+#include "modules.h"
+#include "unwind_rows.h"
+
+struct pp_module_private {
+    size_t mapped; /* the module's own mapping: struct pp_module, this, its names */
+    const char *loader_name;
+    struct pp_loaded_object object;
+    uint32_t number;
+
+    /* The flags are set last, so that a fork in between only means that it is done once more. */
+    _Atomic bool rows_tried;
+    struct pp_unwind_rows rows;
+    _Atomic bool symbols_tried;
+    struct pp_elf_symbols symbols;
+};
+
+/* What an object looks like when it is met: path, build-id, kind. NULL when there is no memory. */
+struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name, uint32_t number);
+/* Its symbols and itself; rows are the caller's affair: handlers may still read them. */
+void pp_module_destroy(struct pp_module *module);
+/* Whether the object is the one that the module was made from. */
+bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_object *object, const char *name,
+                       bool nothing_unloaded);
+/* Copies .eh_frame and compiles it; `leading` as in pp_unwind_rows_compile. */
+bool pp_module_compile(struct pp_module *module, size_t leading, struct pp_unwind_rows *out);
+
+#endif

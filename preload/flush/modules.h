@@ -1,0 +1,67 @@
+/*
+ * The loaded ELF objects: what is mapped where, its build-id, its unwind rows and its symbol names.
+ * All functions: flush thread only (or the exiting thread once the flush thread has stopped). Memory is our own
+ * mappings.
+ */
+#ifndef PP_FLUSH_MODULES_H
+#define PP_FLUSH_MODULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PP_BUILD_ID_MAX 32
+
+struct pp_module {
+    /* What dl_iterate_phdr said; constant while the module is known. */
+    uintptr_t start, end;      /* executable segments, lowest to highest address */
+    uintptr_t bias;            /* dlpi_addr: address of the process - bias = address in the file's terms */
+    uint64_t text_file_offset; /* of `start` */
+    const char *path;          /* absolute; the executable's own path for the main program, "[vdso]" */
+    uint8_t build_id[PP_BUILD_ID_MAX];
+    uint8_t build_id_length; /* 0: none */
+    uint32_t flags;          /* PP_MODULE_* of log_format.h (MAIN, VDSO; PYTHON when it defines _PyRuntime) */
+
+    /* Owned by the log writer: the id of the module in that segment of the log, 0 when it was never written. */
+    uint32_t log_id, log_segment;
+
+    struct pp_module_private *private;
+};
+
+/* Entered around every step that is inside libc or the loader, so that fork never finds us there (design D10).
+ * Set once before the first refresh. */
+struct pp_gate {
+    void (*enter)(void);
+    void (*leave)(void);
+    bool (*hurry)(void); /* the process ends: no more rows are compiled. NULL: never */
+};
+void pp_modules_set_gate(const struct pp_gate *gate);
+
+/* Looks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs); if so, updates the list,
+ * compiles rows of what is new (the interpreter and libc first) and publishes pp_module_table after each module.
+ * Cheap when nothing changed. Returns true when the list changed. Unloaded modules are no longer found afterwards. */
+bool pp_modules_refresh(void);
+
+/* The module whose code holds the address, NULL if none. Valid until the next refresh. */
+struct pp_module *pp_module_find(uintptr_t address);
+
+/* Calls each for all known modules. */
+void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *arg);
+
+/* Name of the function that holds the address, from .symtab or else .dynsym of the module's file (when the file's
+ * build-id is the loaded one's; the vDSO's from memory). NULL when unknown. *start: the function's address.
+ * The string lives as long as the module is known. The first call for a module reads its symbol tables. */
+const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintptr_t *start);
+
+/* Range of the function (FDE) that holds the address by .eh_frame. A .cold part is a range of its own. */
+bool pp_module_function_range(const struct pp_module *module, uintptr_t address, uintptr_t *start, uintptr_t *end);
+
+/* Gives replaced tables back if no handler can still use them: quiescent() says that every handler that ran when
+ * called has since ended. */
+void pp_modules_reclaim(bool (*quiescent)(void));
+
+/* In the child of fork, before anything else of this file: the published table stays in use, a refresh that the fork
+ * cut in the middle is forgotten (its memory may leak, nothing else). */
+void pp_modules_after_fork(void);
+
+#endif

@@ -1,0 +1,32 @@
+/* Collects rows in ascending order and the different rules that they use; grows in mappings of its own. */
+#ifndef PP_FLUSH_ROW_BUILDER_H
+#define PP_FLUSH_ROW_BUILDER_H
+
+#include "../capture/unwind_table.h"
+#include "cfi.h"
+
+struct pp_vector {
+    void *items;
+    size_t used, capacity; /* bytes */
+};
+
+struct pp_row_builder {
+    struct pp_vector rows;  /* struct pp_unwind_row */
+    struct pp_vector rules; /* struct pp_unwind_rule */
+    uint32_t *hash;         /* rule number + 1 by hash of the rule, 0: free */
+    uint32_t hash_size;     /* a power of two */
+    bool out_of_memory;
+};
+
+/* `size` more bytes at the end, NULL when there is no memory. */
+void *pp_vector_add(struct pp_vector *vector, size_t size);
+void pp_vector_free(struct pp_vector *vector);
+
+void pp_row_builder_start(struct pp_row_builder *builder);
+/* A row from pc on, later than all before or the same as the last (which it replaces). */
+void pp_row_builder_add(struct pp_row_builder *builder, uint32_t pc, uint32_t rule);
+/* Number of the rule for a state. */
+uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi_state *state, bool signal_frame);
+void pp_row_builder_free(struct pp_row_builder *builder);
+
+#endif

@@ -1,0 +1,280 @@
+#include "segment.h"
+#include "../capture/capture.h"
+#include "../say.h"
+#include "../start.h"
+#include "../syscalls.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#define COMMAND_LINE_MAX 16384
+#define FILE_MODE        0600
+#define DIRECTORY_MODE   0700
+#define NAME_ATTEMPTS    4
+#define RETRY_FIRST_NS   1000000000u
+#define RETRY_MAX_NS     60000000000u
+
+#ifndef PP_VERSION
+#define PP_VERSION "0.1.0"
+#endif
+
+static void new_instance(char instance[PP_INSTANCE_LENGTH + 1])
+{
+    struct pp_text text;
+    pp_text_init(&text, instance, PP_INSTANCE_LENGTH + 1);
+    pp_text_add_hex(&text, pp_random(), 16);
+    pp_text_add_hex(&text, pp_random(), 16);
+}
+
+/* Bytes of a small file of /proc, 0 if it cannot be read. */
+static size_t read_file(const char *path, char *buffer, size_t size)
+{
+    int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    size_t length = 0;
+    long n;
+    while (length < size && (n = pp_sys_read(fd, buffer + length, size - length)) > 0)
+        length += (size_t)n;
+    pp_sys_close(fd);
+    return length;
+}
+
+static void put_text_field(struct pp_buffer *out, unsigned key, const char *text)
+{
+    pp_put_field(out, key, text, strlen(text));
+}
+
+static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
+{
+    static char buffer[COMMAND_LINE_MAX];
+    struct utsname host;
+    put_text_field(fields, PP_PROCESS_RUN, pp_config.run);
+    put_text_field(fields, PP_PROCESS_INSTANCE, segment->instance);
+    if (segment->parent_instance[0])
+        put_text_field(fields, PP_PROCESS_PARENT_INSTANCE, segment->parent_instance);
+    pp_put_number_field(fields, PP_PROCESS_SEGMENT, segment->number);
+    pp_put_number_field(fields, PP_PROCESS_PID, (uint64_t)pp_sys_getpid());
+    pp_put_number_field(fields, PP_PROCESS_PPID, (uint64_t)pp_syscall4(SYS_getppid, 0, 0, 0, 0));
+    pp_put_number_field(fields, PP_PROCESS_UID, (uint64_t)pp_syscall4(SYS_getuid, 0, 0, 0, 0));
+    if (pp_syscall4(SYS_uname, (long)&host, 0, 0, 0) == 0)
+        put_text_field(fields, PP_PROCESS_HOST, host.nodename);
+    size_t length = read_file("/proc/sys/kernel/random/boot_id", buffer, 36);
+    pp_put_field(fields, PP_PROCESS_BOOT_ID, buffer, length);
+    length = read_file("/proc/self/cmdline", buffer, sizeof buffer);
+    pp_put_field(fields, PP_PROCESS_COMMAND_LINE, buffer, length);
+    long n = pp_syscall4(SYS_readlink, (long)"/proc/self/exe", (long)buffer, sizeof buffer, 0);
+    pp_put_field(fields, PP_PROCESS_EXECUTABLE, buffer, n > 0 ? (size_t)n : 0);
+    n = pp_syscall4(SYS_getcwd, (long)buffer, sizeof buffer, 0, 0);
+    pp_put_field(fields, PP_PROCESS_CWD, buffer, n > 0 ? (size_t)n - 1 : 0);
+    if (pp_birth.python_version[0])
+        put_text_field(fields, PP_PROCESS_PYTHON_VERSION, pp_birth.python_version);
+    put_text_field(fields, PP_PROCESS_LIBRARY_VERSION, PP_VERSION);
+    pp_put_number_field(fields, PP_PROCESS_START_UNIX_NS, pp_birth.unix_ns);
+    pp_put_number_field(fields, PP_PROCESS_PERIOD_NS, pp_config.period_ns);
+    pp_put_number_field(fields, PP_PROCESS_TICK_NS, pp_tick_ns());
+}
+
+void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out)
+{
+    static struct pp_buffer fields;
+    struct pp_log_file_header header = {PP_LOG_MAGIC, PP_LOG_VERSION, PP_LOG_BYTE_ORDER};
+    if (!segment->instance[0])
+        new_instance(segment->instance);
+    if (!segment->directory[0])
+        strcpy(segment->directory, pp_config.out);
+    segment->path[0] = 0;
+    segment->sequence = 0;
+    segment->whole_bytes = 0;
+    pp_put_bytes(out, &header, sizeof header);
+    pp_buffer_clear(&fields);
+    put_process(segment, &fields);
+    pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
+    segment->number++;
+}
+
+/* Makes the directory and those above it. Returns what the last mkdir returned, 0 when it is there. */
+static long make_directories(const char *path)
+{
+    char partial[PP_PATH_MAX];
+    size_t length = strlen(path);
+    if (length >= sizeof partial)
+        return -ENAMETOOLONG;
+    long error = 0;
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != 0)
+            continue;
+        memcpy(partial, path, i);
+        partial[i] = 0;
+        error = pp_syscall4(SYS_mkdir, (long)partial, DIRECTORY_MODE, 0, 0);
+        if (error == -EEXIST)
+            error = 0;
+    }
+    return error;
+}
+
+static int create_file(struct pp_segment *segment)
+{
+    long fd = make_directories(segment->directory);
+    for (int attempt = 0; fd == 0 || (fd == -EEXIST && attempt < NAME_ATTEMPTS); attempt++) {
+        struct pp_text path;
+        pp_text_init(&path, segment->path, sizeof segment->path);
+        pp_text_add(&path, segment->directory);
+        pp_text_add(&path, "/");
+        pp_text_add_number(&path, (unsigned)pp_sys_getpid());
+        pp_text_add(&path, "-");
+        pp_text_add_number(&path, pp_sys_clock_ns(CLOCK_REALTIME));
+        pp_text_add(&path, "-");
+        pp_text_add_hex(&path, pp_random(), 8);
+        pp_text_add(&path, PP_LOG_SUFFIX);
+        fd = pp_sys_open(segment->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    }
+    if (fd < 0)
+        segment->path[0] = 0;
+    return (int)fd;
+}
+
+static const char *error_text(long error)
+{
+    switch (-error) {
+    case EACCES:
+    case EPERM:
+        return "permission denied";
+    case ENOENT:
+        return "no such directory";
+    case ENOTDIR:
+        return "not a directory";
+    case EROFS:
+        return "read-only file system";
+    case ENOSPC:
+        return "no space left";
+    case EDQUOT:
+        return "disk quota exceeded";
+    case EFBIG:
+        return "file size limit reached";
+    case EMFILE:
+    case ENFILE:
+        return "too many open files";
+    case ENAMETOOLONG:
+        return "name too long";
+    default:
+        return "write failed";
+    }
+}
+
+/* Where files go when PYPROF_OUT cannot be used: $TMPDIR/pyprof-<uid>, /tmp without TMPDIR. */
+static void fallback_directory(char *out, size_t size)
+{
+    extern char **environ;
+    const char *temporary = "/tmp";
+    for (char **variable = environ; variable && *variable; variable++)
+        if (strncmp(*variable, "TMPDIR=/", 8) == 0 && strlen(*variable) < PP_PATH_MAX - 64)
+            temporary = *variable + 7;
+    struct pp_text text;
+    pp_text_init(&text, out, size);
+    pp_text_add(&text, temporary);
+    pp_text_add(&text, "/pyprof-");
+    pp_text_add_number(&text, (unsigned long long)pp_syscall4(SYS_getuid, 0, 0, 0, 0));
+}
+
+static void say_trouble(const char *directory, long error, const char *rest, const char *elsewhere)
+{
+    char line[900];
+    struct pp_text text;
+    pp_text_init(&text, line, sizeof line);
+    pp_text_add(&text, "cannot write profile to ");
+    pp_text_add(&text, directory);
+    pp_text_add(&text, ": ");
+    pp_text_add(&text, error_text(error));
+    pp_text_add(&text, rest);
+    pp_text_add(&text, elsewhere);
+    pp_say_once(PP_CAUSE_OUTPUT, line);
+}
+
+/* The fallback has a name that others can guess, in a directory that all may write: it must be ours alone. */
+static bool is_private(const char *directory)
+{
+    struct stat status;
+    int fd = pp_sys_open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    bool known = pp_syscall4(SYS_fstat, fd, (long)&status, 0, 0) == 0;
+    pp_sys_close(fd);
+    return known && status.st_uid == (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0) && !(status.st_mode & 022);
+}
+
+static int open_file(struct pp_segment *segment)
+{
+    if (segment->path[0])
+        return pp_sys_open(segment->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
+    int fd = create_file(segment);
+    if (fd >= 0)
+        return fd;
+    char fallback[PP_PATH_MAX];
+    fallback_directory(fallback, sizeof fallback);
+    if (strcmp(fallback, segment->directory) == 0)
+        return fd;
+    char wanted[PP_PATH_MAX];
+    strcpy(wanted, segment->directory);
+    strcpy(segment->directory, fallback);
+    int other = make_directories(fallback) == 0 && is_private(fallback) ? create_file(segment) : -EACCES;
+    if (other >= 0) {
+        say_trouble(wanted, fd, "; writing to ", fallback);
+        return other;
+    }
+    strcpy(segment->directory, wanted);
+    return fd;
+}
+
+/* Takes back what a failed write has left: a file cut in the middle of a block helps nobody, and a full disk is not to
+ * be filled with empty files. */
+static void undo(struct pp_segment *segment, int fd)
+{
+    if (fd >= 0 && segment->whole_bytes)
+        pp_syscall4(SYS_ftruncate, fd, (long)segment->whole_bytes, 0, 0);
+    else if (fd >= 0)
+        pp_syscall4(SYS_unlink, (long)segment->path, 0, 0, 0);
+}
+
+static void put_off(struct pp_segment *segment, uint64_t now)
+{
+    uint64_t after = segment->retry_after_ns ? 2 * segment->retry_after_ns : RETRY_FIRST_NS;
+    segment->retry_after_ns = after < RETRY_MAX_NS ? after : RETRY_MAX_NS;
+    segment->retry_at_ns = now + segment->retry_after_ns;
+}
+
+bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes)
+{
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    segment->open = false;
+    if (now < segment->retry_at_ns)
+        return false;
+    int fd = open_file(segment);
+    long result = fd;
+    if (fd >= 0) {
+        result = pp_sys_write(fd, bytes->data, bytes->length);
+        segment->open = result == (long)bytes->length;
+        if (!segment->open)
+            undo(segment, fd);
+        pp_sys_close(fd);
+    }
+    if (segment->open) {
+        segment->bytes += bytes->length;
+        segment->whole_bytes += bytes->length;
+        segment->retry_at_ns = segment->retry_after_ns = 0;
+        return true;
+    }
+    put_off(segment, now);
+    say_trouble(segment->directory, result < 0 ? result : -ENOSPC, "; what is not written counts as lost", "");
+    return false;
+}
+
+void pp_segment_after_fork(struct pp_segment *segment)
+{
+    char parent[PP_INSTANCE_LENGTH + 1];
+    memcpy(parent, segment->instance, sizeof parent);
+    memset(segment, 0, sizeof *segment);
+    memcpy(segment->parent_instance, parent, sizeof parent);
+}

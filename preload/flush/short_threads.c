@@ -1,0 +1,140 @@
+#include "short_threads.h"
+#include <string.h>
+
+#define SHORT_MAX_PERIODS 4
+#define GROUPS            64   /* kinds of threads and lengths told apart */
+#define CLAIMS            128  /* stacks kept of a group */
+#define WAITING_MAX       4096 /* ended threads without a stack yet */
+#define WAITING_FLUSHES   30   /* flushes after which one is given up */
+#define FAIR_PARTS        2
+
+struct claim {
+    uint32_t node;
+    uint64_t budget_ns;
+};
+
+static struct group {
+    uintptr_t kind;
+    unsigned length; /* half octaves of T */
+    unsigned claims, next, oldest;
+    unsigned waiting; /* a group is replaced by another only when nobody waits in it */
+    struct claim claim[CLAIMS];
+} groups[GROUPS];
+static unsigned next_group;
+
+static struct waiting {
+    uint32_t group, thread, flushes;
+    uint64_t tail_ns;
+} waiting[WAITING_MAX];
+static unsigned waiting_count;
+static uint64_t waiting_ns;
+
+static unsigned half_octaves(uint64_t ns)
+{
+    unsigned octave = 63 - (unsigned)__builtin_clzll(ns | 1);
+    /* sqrt(2) of the octave's start */
+    return 2 * octave + ((double)ns >= 1.41421356 * (double)((uint64_t)1 << octave));
+}
+
+/* GROUPS when there is no room. */
+static unsigned group_of(uintptr_t kind, uint64_t cpu_ns)
+{
+    unsigned length = half_octaves(cpu_ns), replaceable = GROUPS;
+    for (unsigned i = 0; i < GROUPS; i++)
+        if (groups[i].length == length && groups[i].kind == kind)
+            return i;
+    for (unsigned i = 0; i < GROUPS && replaceable == GROUPS; i++, next_group++)
+        if (!groups[next_group % GROUPS].waiting)
+            replaceable = next_group % GROUPS;
+    if (replaceable < GROUPS) {
+        memset(&groups[replaceable], 0, sizeof groups[replaceable]);
+        groups[replaceable].kind = kind;
+        groups[replaceable].length = length;
+    }
+    return replaceable;
+}
+
+/* T / p(T): what one sampled thread stands for. A thread is sampled at the first tick of its life, and ticks come every
+ * tick_ns at an unknown phase: p = T / tick until it is certain. */
+static uint64_t stands_for(uint64_t cpu_ns, uint64_t tick_ns)
+{
+    return cpu_ns > tick_ns ? cpu_ns : tick_ns;
+}
+
+/* The newest stacks are kept; one that is replaced leaves what it had not drawn to its successor of the same group. */
+static void add_claim(struct group *group, uint32_t node, uint64_t budget_ns)
+{
+    uint64_t left_ns = 0;
+    unsigned at = group->claims;
+    if (at < CLAIMS) {
+        group->claims++;
+    } else {
+        at = group->oldest++ % CLAIMS;
+        left_ns = group->claim[at].budget_ns;
+    }
+    group->claim[at] = (struct claim){node, budget_ns + left_ns};
+}
+
+bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns, uint64_t tick_ns)
+{
+    if (ended->cpu_ns == 0 || ended->cpu_ns > SHORT_MAX_PERIODS * period_ns)
+        return false;
+    unsigned group = group_of(ended->kind, ended->cpu_ns);
+    if (group == GROUPS || waiting_count == WAITING_MAX)
+        return false;
+    uint64_t part = ended->samples ? FAIR_PARTS * stands_for(ended->cpu_ns, tick_ns) / ended->samples : 0;
+    for (uint32_t i = 0; i < ended->samples; i++)
+        add_claim(&groups[group], ended->nodes[i], part);
+    waiting[waiting_count++] = (struct waiting){group, ended->thread, 0, ended->tail_ns};
+    groups[group].waiting++;
+    waiting_ns += ended->tail_ns;
+    return true;
+}
+
+/* The group's stacks take turns. */
+static bool credit_one(const struct waiting *thread, pp_short_credit *credit)
+{
+    struct group *group = &groups[thread->group];
+    for (unsigned tries = group->claims; tries > 0; tries--) {
+        struct claim *claim = &group->claim[group->next++ % group->claims];
+        if (claim->budget_ns < thread->tail_ns)
+            continue;
+        claim->budget_ns -= thread->tail_ns;
+        credit(thread->thread, claim->node, thread->tail_ns);
+        return true;
+    }
+    return false;
+}
+
+void pp_short_threads_settle(pp_short_credit *credit, void (*unsampled)(uint32_t thread, uint64_t cpu_ns),
+                             bool forgetting)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < waiting_count; i++) {
+        struct waiting *thread = &waiting[i];
+        bool credited = credit_one(thread, credit);
+        if (!credited && !forgetting && ++thread->flushes < WAITING_FLUSHES) {
+            waiting[kept++] = *thread;
+            continue;
+        }
+        waiting_ns -= thread->tail_ns;
+        groups[thread->group].waiting--;
+        if (!credited)
+            unsampled(thread->thread, thread->tail_ns);
+    }
+    waiting_count = kept;
+    if (forgetting)
+        memset(groups, 0, sizeof groups);
+}
+
+uint64_t pp_short_threads_waiting_ns(void)
+{
+    return waiting_ns;
+}
+
+void pp_short_threads_reset(void)
+{
+    memset(groups, 0, sizeof groups);
+    waiting_count = 0;
+    waiting_ns = 0;
+}

@@ -1,0 +1,41 @@
+/*
+ * The CPU time of short threads, which mostly end before their timer has fired.
+ *
+ * A thread that burns T is sampled with probability p(T): at the first kernel tick that it runs into. So a sampled one
+ * stands for 1/p(T) threads of its kind. What threads that ended burned after their
+ * last sample (all of it, if they had none) is credited to stacks that were sampled in threads of the same start
+ * routine and about the same T, each stack up to twice its own fair part T/p(T), so that a rare one cannot draw
+ * much more than it stands for. Credited time keeps its own thread, is marked PP_STATE_ESTIMATED and summed apart. What
+ * finds no such stack is [unsampled]. Threads that burned more than SHORT_MAX_PERIODS are left out: they have samples.
+ *
+ * Flush thread only.
+ */
+#ifndef PP_FLUSH_SHORT_THREADS_H
+#define PP_FLUSH_SHORT_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pp_ended_thread {
+    uintptr_t kind;   /* its start routine */
+    uint64_t cpu_ns;  /* T */
+    uint64_t tail_ns; /* burned after its last sample */
+    uint32_t thread;  /* in the log */
+    uint32_t samples; /* of nodes[] */
+    const uint32_t *nodes;
+};
+
+/* Adds cpu_ns to a stack of a thread, in the current interval. */
+typedef void pp_short_credit(uint32_t thread, uint32_t node, uint64_t cpu_ns);
+
+/* Takes an ended thread in. False if it is none of ours: its tail is [unsampled]. */
+bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns, uint64_t tick_ns);
+/* Credits what can be credited now; forgetting: what is left afterwards goes to `unsampled` (nodes and threads of the
+ * segment are about to be forgotten, or the process ends). */
+void pp_short_threads_settle(pp_short_credit *credit, void (*unsampled)(uint32_t thread, uint64_t cpu_ns),
+                             bool forgetting);
+/* Time taken in and neither credited nor given up so far. */
+uint64_t pp_short_threads_waiting_ns(void);
+void pp_short_threads_reset(void);
+
+#endif

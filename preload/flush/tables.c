@@ -1,0 +1,190 @@
+#include "tables.h"
+#include <string.h>
+
+#define NAME_MAX_BYTES 4096u /* of a string in the log */
+
+void pp_tables_reset(struct pp_tables *tables)
+{
+    uint32_t segment = tables->segment + 1;
+    struct pp_buffer *buffers[] = {&tables->new_strings, &tables->new_modules, &tables->new_codes,
+                                   &tables->new_frames,  &tables->new_nodes,   &tables->new_threads};
+    for (unsigned i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        pp_buffer_clear(buffers[i]);
+    pp_arena_reset(&tables->arena);
+    pp_arena_reset(&tables->native_arena);
+    pp_intern_init(&tables->native_frames, &tables->native_arena);
+    struct pp_intern *interns[] = {&tables->strings, &tables->codes, &tables->frames, &tables->nodes,
+                                   &tables->python_frames};
+    for (unsigned i = 0; i < sizeof interns / sizeof *interns; i++)
+        pp_intern_init(interns[i], &tables->arena);
+    tables->modules = tables->threads = 0;
+    tables->segment = segment;
+}
+
+/* The block of a buffer starts with the id of its first record. */
+static void start_block(struct pp_buffer *buffer, uint32_t id)
+{
+    if (buffer->length == 0)
+        pp_put_varint(buffer, id);
+}
+
+uint32_t pp_string_id(struct pp_tables *tables, const char *bytes, size_t length)
+{
+    bool fresh;
+    if (length > NAME_MAX_BYTES) {
+        length = NAME_MAX_BYTES;
+        while (length && ((uint8_t)bytes[length] & 0xC0) == 0x80)
+            length--; /* not in the middle of a character */
+    }
+    uint32_t id = pp_intern(&tables->strings, bytes, (uint32_t)length, &fresh);
+    if (fresh) {
+        start_block(&tables->new_strings, id);
+        pp_put_varint(&tables->new_strings, length);
+        pp_put_bytes(&tables->new_strings, bytes, length);
+    }
+    return id;
+}
+
+uint32_t pp_module_id(struct pp_tables *tables, struct pp_module *module)
+{
+    if (module->log_id && module->log_segment == tables->segment)
+        return module->log_id;
+    uint32_t path = pp_string_id(tables, module->path, strlen(module->path));
+    if (!path)
+        return 0;
+    module->log_id = ++tables->modules;
+    module->log_segment = tables->segment;
+    struct pp_buffer *out = &tables->new_modules;
+    start_block(out, module->log_id);
+    size_t record = pp_record_begin(out);
+    pp_put_varint(out, path);
+    pp_put_varint(out, module->bias);
+    pp_put_varint(out, module->start);
+    pp_put_varint(out, module->end);
+    pp_put_varint(out, module->text_file_offset);
+    pp_put_varint(out, module->flags);
+    pp_put_varint(out, module->build_id_length);
+    pp_put_bytes(out, module->build_id, module->build_id_length);
+    pp_record_end(out, record);
+    return module->log_id;
+}
+
+/* Interns a record by its fields, and writes them as a record of `out` when they are new. */
+static uint32_t record_id(struct pp_intern *table, struct pp_buffer *out, const uint64_t *fields, unsigned count)
+{
+    bool fresh;
+    uint32_t id = pp_intern(table, fields, (uint32_t)(count * sizeof *fields), &fresh);
+    if (fresh) {
+        start_block(out, id);
+        size_t record = pp_record_begin(out);
+        for (unsigned i = 0; i < count; i++)
+            pp_put_varint(out, fields[i]);
+        pp_record_end(out, record);
+    }
+    return id;
+}
+
+uint32_t pp_code_id(struct pp_tables *tables, uint32_t qualname, uint32_t file, uint32_t first_line)
+{
+    uint64_t fields[] = {qualname, file, first_line};
+    return record_id(&tables->codes, &tables->new_codes, fields, 3);
+}
+
+uint32_t pp_frame_native(struct pp_tables *tables, uint32_t module, uintptr_t address, uint32_t symbol,
+                         uint64_t symbol_offset)
+{
+    uint64_t fields[] = {PP_FRAME_NATIVE, module, address, symbol, symbol_offset};
+    return record_id(&tables->frames, &tables->new_frames, fields, 5);
+}
+
+uint32_t pp_frame_python(struct pp_tables *tables, uint32_t code, uint32_t line)
+{
+    uint64_t fields[] = {PP_FRAME_PYTHON, code, line};
+    return record_id(&tables->frames, &tables->new_frames, fields, 3);
+}
+
+uint32_t pp_frame_pseudo(struct pp_tables *tables, const char *text)
+{
+    uint32_t string = pp_string_id(tables, text, strlen(text));
+    uint64_t fields[] = {PP_FRAME_PSEUDO, string};
+    return string ? record_id(&tables->frames, &tables->new_frames, fields, 2) : 0;
+}
+
+uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame)
+{
+    bool fresh;
+    uint32_t key[] = {parent, frame};
+    uint32_t id = pp_intern(&tables->nodes, key, sizeof key, &fresh);
+    if (fresh) {
+        start_block(&tables->new_nodes, id);
+        pp_put_varint(&tables->new_nodes, id - parent);
+        pp_put_varint(&tables->new_nodes, frame);
+    }
+    return id;
+}
+
+struct new_thread {
+    uint32_t id, name, tid, flags;
+    uint64_t start_unix_ns;
+};
+
+uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, const char *name, uint64_t start_unix_ns,
+                      bool is_main)
+{
+    uint32_t string = pp_string_id(tables, name, strlen(name));
+    if (!string)
+        return 0;
+    if (!id)
+        id = ++tables->threads;
+    struct new_thread thread = {id, string, (uint32_t)tid, is_main ? PP_THREAD_MAIN : 0, start_unix_ns};
+    pp_put_bytes(&tables->new_threads, &thread, sizeof thread);
+    return id;
+}
+
+static void write_threads(struct pp_tables *tables, struct pp_buffer *out, uint32_t *sequence)
+{
+    static struct pp_buffer payload;
+    uint32_t expected = 0;
+    pp_buffer_clear(&payload); /* a fork may have cut the parent's short */
+    const uint8_t *end = tables->new_threads.data + tables->new_threads.length;
+    for (const uint8_t *p = tables->new_threads.data; p < end; p += sizeof(struct new_thread)) {
+        struct new_thread thread;
+        memcpy(&thread, p, sizeof thread);
+        if (payload.length && thread.id != expected) {
+            pp_put_block(out, PP_BLOCK_THREADS, &payload, sequence);
+            pp_buffer_clear(&payload);
+        }
+        start_block(&payload, thread.id);
+        size_t record = pp_record_begin(&payload);
+        pp_put_varint(&payload, thread.tid);
+        pp_put_varint(&payload, thread.name);
+        pp_put_varint(&payload, thread.start_unix_ns);
+        pp_put_varint(&payload, thread.flags);
+        pp_record_end(&payload, record);
+        expected = thread.id + 1;
+    }
+    if (payload.length)
+        pp_put_block(out, PP_BLOCK_THREADS, &payload, sequence);
+    pp_buffer_clear(&payload);
+    pp_buffer_clear(&tables->new_threads);
+}
+
+void pp_tables_write(struct pp_tables *tables, struct pp_buffer *out, uint32_t *sequence)
+{
+    const struct {
+        enum pp_log_block type;
+        struct pp_buffer *payload;
+    } blocks[] = {{PP_BLOCK_STRINGS, &tables->new_strings},
+                  {PP_BLOCK_MODULES, &tables->new_modules},
+                  {PP_BLOCK_CODES, &tables->new_codes},
+                  {PP_BLOCK_FRAMES, &tables->new_frames},
+                  {PP_BLOCK_NODES, &tables->new_nodes}};
+    for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        if (blocks[i].payload->failed)
+            out->failed = true;
+        if (blocks[i].payload->length)
+            pp_put_block(out, blocks[i].type, blocks[i].payload, sequence);
+        pp_buffer_clear(blocks[i].payload);
+    }
+    write_threads(tables, out, sequence);
+}
