@@ -1,0 +1,146 @@
+#include "config.h"
+#include "say.h"
+#include "syscalls.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_HZ  100
+#define HIGHEST_HZ  1000
+#define DEFAULT_OUT "pyprof.out"
+
+struct pp_config pp_config;
+
+uint64_t pp_random(void)
+{
+    uint64_t value = 0;
+    if (pp_syscall4(SYS_getrandom, (long)&value, sizeof value, 1 /* GRND_NONBLOCK */, 0) != sizeof value)
+        value = pp_sys_clock_ns(CLOCK_MONOTONIC) * 0x9E3779B97F4A7C15u ^ (uint64_t)pp_sys_getpid() << 32;
+    return value;
+}
+
+uint64_t pp_tick_ns(void)
+{
+    /* the coarse clock moves at ticks, so its resolution is theirs */
+    struct timespec tick = {0, 0};
+    pp_syscall4(SYS_clock_getres, CLOCK_REALTIME_COARSE, (long)&tick, 0, 0);
+    return (uint64_t)tick.tv_nsec;
+}
+
+/* A decimal number of at most 9 digits, -1 for anything else. */
+static long parse_number(const char *text)
+{
+    long n = 0;
+    size_t length = strlen(text);
+    if (length == 0 || length > 9)
+        return -1;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return -1;
+        n = n * 10 + (*text - '0');
+    }
+    return n;
+}
+
+static void complain(enum pp_cause cause, const char *name, const char *value, const char *rest)
+{
+    char line[512];
+    struct pp_text text;
+    pp_text_init(&text, line, sizeof line);
+    pp_text_add(&text, name);
+    pp_text_add(&text, "=");
+    pp_text_add(&text, value);
+    pp_text_add(&text, rest);
+    pp_say_once(cause, line);
+}
+
+static void read_hz(void)
+{
+    const char *value = getenv("PYPROF_HZ");
+    long hz = DEFAULT_HZ;
+    if (value && *value) {
+        hz = parse_number(value);
+        if (hz < 1 || hz > HIGHEST_HZ) {
+            complain(PP_CAUSE_CONFIG_HZ, "PYPROF_HZ", value,
+                     " is not a number from 1 to 1000 (samples per CPU second): using 100");
+            hz = DEFAULT_HZ;
+        }
+    }
+    pp_config.period_ns = 1000000000u / (uint64_t)hz;
+}
+
+static void read_signal(void)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } names[] = {{"SIGPROF", SIGPROF},  {"PROF", SIGPROF},        {"SIGVTALRM", SIGVTALRM},
+                 {"VTALRM", SIGVTALRM}, {"SIGSTKFLT", SIGSTKFLT}, {"STKFLT", SIGSTKFLT}};
+    const char *value = getenv("PYPROF_SIGNAL");
+    pp_config.signal = SIGPROF;
+    if (!value || !*value)
+        return;
+    long number = parse_number(value);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i].name) == 0)
+            number = names[i].number;
+    /* 32 and 33 are glibc's own */
+    if (number == SIGPROF || number == SIGVTALRM || number == SIGSTKFLT || (number >= 34 && number <= 64))
+        pp_config.signal = (int)number;
+    else
+        complain(PP_CAUSE_CONFIG_SIGNAL, "PYPROF_SIGNAL", value,
+                 " is not SIGPROF, SIGVTALRM, SIGSTKFLT or a real-time signal (34 to 64): using SIGPROF");
+}
+
+static void read_out(void)
+{
+    const char *value = getenv("PYPROF_OUT");
+    if (!value || !*value)
+        value = DEFAULT_OUT;
+    struct pp_text out;
+    pp_text_init(&out, pp_config.out, sizeof pp_config.out);
+    if (*value != '/') {
+        char here[PP_PATH_MAX];
+        long n = pp_syscall4(SYS_getcwd, (long)here, sizeof here, 0, 0);
+        /* "(unreachable)…" is what the kernel says of a directory outside our root */
+        if (n > 1 && here[0] == '/') {
+            pp_text_add(&out, here);
+            pp_text_add(&out, n == 2 ? "" : "/");
+        }
+    }
+    if (strlen(value) > sizeof pp_config.out - out.length - 128) {
+        complain(PP_CAUSE_CONFIG_OUT, "PYPROF_OUT", "…", " is too long a path: using " DEFAULT_OUT);
+        value = DEFAULT_OUT;
+    }
+    pp_text_add(&out, value);
+    setenv("PYPROF_OUT", pp_config.out, 1);
+}
+
+static bool is_run_id(const char *value)
+{
+    return strlen(value) == PP_RUN_ID_LENGTH && strspn(value, "0123456789abcdef") == PP_RUN_ID_LENGTH;
+}
+
+static void read_run(void)
+{
+    const char *value = getenv("PYPROF_RUN");
+    struct pp_text run;
+    pp_text_init(&run, pp_config.run, sizeof pp_config.run);
+    if (value && is_run_id(value)) {
+        pp_text_add(&run, value);
+        return;
+    }
+    pp_text_add_hex(&run, pp_random(), 16);
+    pp_text_add_hex(&run, pp_random(), 16);
+    setenv("PYPROF_RUN", pp_config.run, 1);
+}
+
+void pp_config_read(void)
+{
+    read_hz();
+    read_signal();
+    read_out();
+    read_run();
+    const char *verbose = getenv("PYPROF_VERBOSE");
+    pp_config.verbose = verbose && *verbose && strcmp(verbose, "0") != 0;
+}

@@ -1,0 +1,31 @@
+/* PYPROF_* from the environment, read once when profiling starts; constant afterwards. */
+#ifndef PP_CONFIG_H
+#define PP_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PP_PATH_MAX      3072
+#define PP_RUN_ID_LENGTH 32
+
+struct pp_config {
+    char out[PP_PATH_MAX];          /* PYPROF_OUT, absolute */
+    char run[PP_RUN_ID_LENGTH + 1]; /* PYPROF_RUN, or fresh: the same in all descendants */
+    uint64_t period_ns;             /* 1e9 / PYPROF_HZ */
+    int signal;                     /* PYPROF_SIGNAL */
+    bool verbose;                   /* PYPROF_VERBOSE */
+};
+
+extern struct pp_config pp_config;
+
+/* Reads the environment and hands PYPROF_OUT (absolute) and PYPROF_RUN on to descendants. A bad value is named in one
+ * line and the default taken. Normal context, before other threads of ours exist. */
+void pp_config_read(void);
+
+/* Time between two ticks of the kernel, to which CPU timers are rounded up; 0 if unknown. */
+uint64_t pp_tick_ns(void);
+
+/* 64 random bits; not for secrets. Normal context. */
+uint64_t pp_random(void);
+
+#endif

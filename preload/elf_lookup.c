@@ -1,0 +1,83 @@
+#include "elf_lookup.h"
+#include <string.h>
+
+struct tables {
+    const char *strings;
+    const ElfW(Sym) * symbols;
+    const uint32_t *gnu_hash, *hash;
+};
+
+/* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO. */
+static uintptr_t address_of(const struct dl_phdr_info *object, ElfW(Addr) value)
+{
+    return value < object->dlpi_addr ? value + object->dlpi_addr : value;
+}
+
+static int find_tables(const struct dl_phdr_info *object, struct tables *tables)
+{
+    memset(tables, 0, sizeof *tables);
+    const ElfW(Dyn) *dynamic = NULL;
+    for (int i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+        uintptr_t at = address_of(object, dynamic->d_un.d_ptr);
+        if (dynamic->d_tag == DT_STRTAB)
+            tables->strings = (const char *)at;
+        else if (dynamic->d_tag == DT_SYMTAB)
+            tables->symbols = (const ElfW(Sym) *)at;
+        else if (dynamic->d_tag == DT_GNU_HASH)
+            tables->gnu_hash = (const uint32_t *)at;
+        else if (dynamic->d_tag == DT_HASH)
+            tables->hash = (const uint32_t *)at;
+    }
+    return tables->strings && tables->symbols && (tables->gnu_hash || tables->hash);
+}
+
+static const ElfW(Sym) * by_gnu_hash(const struct tables *tables, const char *name)
+{
+    const uint32_t *table = tables->gnu_hash;
+    uint32_t buckets = table[0], first = table[1], bloom_words = table[2], shift = table[3], h = 5381;
+    const uint64_t *bloom = (const uint64_t *)(table + 4);
+    const uint32_t *bucket = (const uint32_t *)(bloom + bloom_words), *chain = bucket + buckets;
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+        h = h * 33 + *p;
+    if (!buckets || !bloom_words)
+        return NULL;
+    uint64_t word = bloom[h / 64 % bloom_words];
+    if (!(word >> h % 64 & word >> (h >> shift) % 64 & 1))
+        return NULL;
+    for (uint32_t i = bucket[h % buckets]; i >= first && i; i++) {
+        if ((chain[i - first] | 1) == (h | 1) && strcmp(tables->strings + tables->symbols[i].st_name, name) == 0)
+            return &tables->symbols[i];
+        if (chain[i - first] & 1)
+            break;
+    }
+    return NULL;
+}
+
+static const ElfW(Sym) * by_hash(const struct tables *tables, const char *name)
+{
+    uint32_t buckets = tables->hash[0], h = 0;
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
+        h = (h << 4) + *p;
+        h = (h ^ (h & 0xf0000000u) >> 24) & 0x0fffffffu;
+    }
+    if (!buckets)
+        return NULL;
+    for (uint32_t i = tables->hash[2 + h % buckets]; i; i = tables->hash[2 + buckets + i])
+        if (strcmp(tables->strings + tables->symbols[i].st_name, name) == 0)
+            return &tables->symbols[i];
+    return NULL;
+}
+
+uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name)
+{
+    struct tables tables;
+    if (!find_tables(object, &tables))
+        return 0;
+    const ElfW(Sym) *symbol = tables.gnu_hash ? by_gnu_hash(&tables, name) : by_hash(&tables, name);
+    if (!symbol || symbol->st_shndx == SHN_UNDEF)
+        return 0;
+    return object->dlpi_addr + symbol->st_value;
+}

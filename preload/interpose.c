@@ -1,0 +1,268 @@
+/*
+ * Each function here does what libc's does, as seen by the caller, and a little for us besides. Before profiling has
+ * started, in the child of vfork and on a libc that lacks the real one they only pass through.
+ */
+#include "interpose.h"
+#include "capture/capture.h"
+#include "flush/flush.h"
+#include "own_stat.h"
+#include "start.h"
+#include "syscalls.h"
+#include "threads.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <pty.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The default version of dlsym is GLIBC_2.34 where libdl became a part of libc; the old one is there as well. */
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+#pragma weak dlsym
+
+#define END_ROUNDS 3 /* of glibc's 4 over key destructors: ours runs after the application's */
+
+static struct pp_real real;
+static _Atomic int real_ready;
+static pthread_key_t end_key;
+static _Atomic bool registering;
+
+static void *next(const char *name)
+{
+    return dlsym ? dlsym(RTLD_NEXT, name) : NULL;
+}
+
+const struct pp_real *pp_real(void)
+{
+    /* Two threads may both do this: they store the same. */
+    if (!atomic_load_explicit(&real_ready, memory_order_acquire)) {
+        *(void **)&real.pthread_create = next("pthread_create");
+        *(void **)&real.pthread_condattr_setclock = next("pthread_condattr_setclock");
+        *(void **)&real.pthread_sigmask = next("pthread_sigmask");
+        *(void **)&real.sigaction = next("sigaction");
+        *(void **)&real.signal = next("signal");
+        *(void **)&real.sigprocmask = next("sigprocmask");
+        *(void **)&real.pthread_getspecific = next("pthread_getspecific");
+        *(void **)&real.pthread_attr_init = next("pthread_attr_init");
+        *(void **)&real.pthread_attr_setstacksize = next("pthread_attr_setstacksize");
+        *(void **)&real.pthread_join = next("pthread_join");
+        *(void **)&real.unshare = next("unshare");
+        *(void **)&real.setns = next("setns");
+        *(void **)&real.pthread_attr_destroy = next("pthread_attr_destroy");
+        *(void **)&real.pthread_key_create = next("pthread_key_create");
+        *(void **)&real.pthread_setspecific = next("pthread_setspecific");
+        *(void **)&real.fork = next("fork");
+        *(void **)&real.forkpty = next("forkpty");
+        *(void **)&real.daemon = next("daemon");
+        *(void **)&real.dlopen = next("dlopen");
+        *(void **)&real.fopen = next("fopen");
+        *(void **)&real.fopen64 = next("fopen64");
+        *(void **)&real.exit_now = next("_exit");
+        *(void **)&real.quick_exit = next("quick_exit");
+        atomic_store_explicit(&real_ready, 1, memory_order_release);
+    }
+    return &real;
+}
+
+/* Runs in the thread that ends: return from its start routine, pthread_exit and cancellation all come here. */
+static void on_thread_end(void *argument)
+{
+    struct pp_slot *slot = argument;
+    if (atomic_load(&slot->state) != PP_SLOT_LIVE || atomic_load(&slot->tid) != pp_sys_gettid())
+        return; /* a fork gave the slot away */
+    if (++slot->end_rounds < END_ROUNDS && pp_real()->pthread_setspecific(end_key, slot) == 0)
+        return;
+    pp_thread_end(slot);
+}
+
+bool pp_interpose_start(void)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->pthread_create || !libc->pthread_sigmask || !libc->pthread_setspecific || !libc->pthread_getspecific ||
+        !libc->pthread_attr_init || !libc->pthread_attr_setstacksize || !libc->pthread_attr_destroy ||
+        !libc->pthread_key_create || libc->pthread_key_create(&end_key, on_thread_end) != 0)
+        return false;
+    atomic_store(&registering, true);
+    return true;
+}
+
+void pp_interpose_thread(struct pp_slot *slot)
+{
+    pp_real()->pthread_setspecific(end_key, slot);
+}
+
+struct pp_slot *pp_slot_here(void)
+{
+    if (!atomic_load_explicit(&registering, memory_order_acquire))
+        return NULL;
+    struct pp_slot *slot = real.pthread_getspecific(end_key);
+    /* another thread's in a raw clone that shares this thread's TLS, or given away by a fork */
+    return slot && atomic_load_explicit(&slot->tid, memory_order_relaxed) == pp_sys_gettid() ? slot : NULL;
+}
+
+static void *run_thread(void *argument)
+{
+    struct pp_slot *slot = argument;
+    void *(*start)(void *) = slot->start_routine;
+    void *start_argument = slot->start_argument;
+    /* glibc puts a thread's descriptor at the top of its stack, above every frame */
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)pthread_self();
+    pp_interpose_thread(slot);
+    pp_thread_begin(slot, self > here ? self & ~(uintptr_t)7 : 0);
+    return start(start_argument);
+}
+
+PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                             void *argument)
+{
+    const struct pp_real *libc = pp_real();
+    /* in the child of a raw fork nobody would drain it */
+    bool registered = atomic_load(&registering) && pp_sys_getpid() == atomic_load(&pp_capture.pid);
+    struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
+    if (!slot)
+        return libc->pthread_create ? libc->pthread_create(thread, attributes, start, argument) : ENOSYS;
+    slot->start_routine = start;
+    slot->start_argument = argument;
+    /* a thread inherits its creator's mask: what that believes it to be */
+    const struct pp_slot *creator = pp_slot_here();
+    slot->application_blocks = creator && creator->application_blocks;
+    int error = libc->pthread_create(thread, attributes, run_thread, slot);
+    if (error)
+        pp_slot_release(slot);
+    return error;
+}
+
+/* CPython calls this once at its start, and hardly anything else does: the sign that Python is here (design D12). */
+PP_EXPORT int pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
+{
+    pp_start();
+    const struct pp_real *libc = pp_real();
+    return libc->pthread_condattr_setclock ? libc->pthread_condattr_setclock(attributes, clock) : ENOSYS;
+}
+
+/* The functions that fork come back in the child after every atfork handler has run, so that the child's allocator is
+ * usable again: only there may its flush thread be made. */
+PP_EXPORT pid_t fork(void)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->fork) {
+        errno = ENOSYS;
+        return -1;
+    }
+    pid_t pid = libc->fork();
+    if (pid == 0)
+        pp_flush_thread_in_child();
+    return pid;
+}
+
+PP_EXPORT int forkpty(int *master, char *name, const struct termios *terminal, const struct winsize *window)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->forkpty) {
+        errno = ENOSYS;
+        return -1;
+    }
+    int pid = libc->forkpty(master, name, terminal, window);
+    if (pid == 0)
+        pp_flush_thread_in_child();
+    return pid;
+}
+
+PP_EXPORT int daemon(int keep_directory, int keep_descriptors)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->daemon) {
+        errno = ENOSYS;
+        return -1;
+    }
+    int result = libc->daemon(keep_directory, keep_descriptors);
+    pp_flush_thread_in_child(); /* it may have failed after its fork */
+    return result;
+}
+
+/* CPython 3.12 and later warn when os.fork() finds more than one thread in /proc/self/stat, which they read through
+ * fopen. A program of one thread is to get no warning because of ours: that one file is answered without it, to the
+ * interpreter only (others may keep the stream open and read it again). */
+static FILE *open_file(FILE *(*libc_fopen)(const char *, const char *), const char *path, const char *mode,
+                       uintptr_t caller)
+{
+    if (!libc_fopen) {
+        errno = ENOSYS;
+        return NULL;
+    }
+    const struct pp_python *python = atomic_load_explicit(&pp_capture.python, memory_order_acquire);
+    if (python && caller >= python->module_start && caller < python->module_end && path && mode &&
+        strcmp(mode, "r") == 0 && strcmp(path, "/proc/self/stat") == 0 && pp_flush_thread_runs()) {
+        FILE *file = pp_open_own_stat(mode);
+        if (file)
+            return file;
+    }
+    return libc_fopen(path, mode);
+}
+
+PP_EXPORT FILE *fopen(const char *path, const char *mode)
+{
+    return open_file(pp_real()->fopen, path, mode, (uintptr_t)__builtin_return_address(0));
+}
+
+PP_EXPORT FILE *fopen64(const char *path, const char *mode)
+{
+    return open_file(pp_real()->fopen64, path, mode, (uintptr_t)__builtin_return_address(0));
+}
+
+/* The kernel refuses user and other namespaces to a process with threads: one of one thread has one meanwhile. */
+PP_EXPORT int unshare(int flags)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->unshare) {
+        errno = ENOSYS;
+        return -1;
+    }
+    bool stopped = pp_flush_thread_stop();
+    int result = libc->unshare(flags), error = errno;
+    if (stopped)
+        pp_flush_thread_resume();
+    errno = error;
+    return result;
+}
+
+PP_EXPORT int setns(int fd, int type)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->setns) {
+        errno = ENOSYS;
+        return -1;
+    }
+    bool stopped = pp_flush_thread_stop();
+    int result = libc->setns(fd, type), error = errno;
+    if (stopped)
+        pp_flush_thread_resume();
+    errno = error;
+    return result;
+}
+
+static _Noreturn void leave(int status)
+{
+    pp_flush_at_exit();
+    if (pp_real()->exit_now)
+        pp_real()->exit_now(status);
+    for (;;)
+        pp_syscall4(SYS_exit_group, status, 0, 0, 0);
+}
+
+PP_EXPORT _Noreturn void _exit(int status)
+{
+    leave(status);
+}
+
+PP_EXPORT _Noreturn void _Exit(int status)
+{
+    leave(status);
+}
+
+PP_EXPORT _Noreturn void quick_exit(int status)
+{
+    pp_flush_at_exit();
+    if (pp_real()->quick_exit)
+        pp_real()->quick_exit(status);
+    leave(status);
+}

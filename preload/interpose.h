@@ -1,0 +1,59 @@
+/* The libc functions that we stand in front of, and the real ones behind them. */
+#ifndef PP_INTERPOSE_H
+#define PP_INTERPOSE_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define PP_EXPORT __attribute__((visibility("default")))
+
+/* Looked up by dlsym(RTLD_NEXT), not imported: their default versions are newer than GLIBC_2.17, and musl lacks some.
+ */
+struct pp_real {
+    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*pthread_condattr_setclock)(pthread_condattr_t *, clockid_t);
+    int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
+    int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+    __sighandler_t (*signal)(int, __sighandler_t);
+    int (*sigprocmask)(int, const sigset_t *, sigset_t *);
+    int (*pthread_attr_init)(pthread_attr_t *);
+    int (*pthread_attr_setstacksize)(pthread_attr_t *, size_t);
+    int (*pthread_attr_destroy)(pthread_attr_t *);
+    int (*pthread_key_create)(pthread_key_t *, void (*)(void *));
+    int (*pthread_setspecific)(pthread_key_t, const void *);
+    void *(*pthread_getspecific)(pthread_key_t);
+    int (*pthread_join)(pthread_t, void **);
+    int (*unshare)(int);
+    int (*setns)(int, int);
+    pid_t (*fork)(void);
+    pid_t (*forkpty)(int *, char *, const void *, const void *);
+    int (*daemon)(int, int);
+    void *(*dlopen)(const char *, int);
+    FILE *(*fopen)(const char *, const char *);
+    FILE *(*fopen64)(const char *, const char *);
+    void (*exit_now)(int);
+    void (*quick_exit)(int);
+};
+
+/* The real functions; looks them up at the first call. NULL when libc is not one that we know (then only pass-through
+ * by whatever was found). Normal context. */
+const struct pp_real *pp_real(void);
+
+/* Makes pthread_create register the threads that it makes. */
+bool pp_interpose_start(void);
+
+/* Puts our handler in place of what is there, which from then on is what the application believes. */
+bool pp_interpose_install_handler(void);
+/* In the child's atfork handler: another thread of the parent may have been changing the action. */
+void pp_interpose_action_after_fork(void);
+
+struct pp_slot;
+/* Ties the calling thread to its slot: its end is noticed, and pp_slot_here finds it. */
+void pp_interpose_thread(struct pp_slot *slot);
+/* The calling thread's slot if it was tied to one, else NULL. async-signal-safe. */
+struct pp_slot *pp_slot_here(void);
+
+#endif

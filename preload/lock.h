@@ -1,0 +1,53 @@
+/*
+ * A small lock on a futex: 0 free, 1 held, 2 held and somebody waits. Unlike a pthread mutex it has no owner, so the
+ * child of fork may simply open it again, and it needs nothing from libc. Never taken in a handler. Not recursive.
+ */
+#ifndef PP_LOCK_H
+#define PP_LOCK_H
+
+#include "syscalls.h"
+#include <linux/futex.h>
+#include <stdatomic.h>
+
+struct pp_lock {
+    _Atomic uint32_t word;
+};
+
+static inline void pp_lock_take(struct pp_lock *lock)
+{
+    uint32_t seen = 0;
+    if (atomic_compare_exchange_strong_explicit(&lock->word, &seen, 1, memory_order_acquire, memory_order_relaxed))
+        return;
+    while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0)
+        pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAIT_PRIVATE, 2, 0);
+}
+
+/* The same, but gives up after so many nanoseconds: whether it was taken. */
+static inline int pp_lock_take_within(struct pp_lock *lock, uint64_t ns)
+{
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + ns, now;
+    uint32_t seen = 0;
+    if (atomic_compare_exchange_strong_explicit(&lock->word, &seen, 1, memory_order_acquire, memory_order_relaxed))
+        return 1;
+    while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0) {
+        if ((now = pp_sys_clock_ns(CLOCK_MONOTONIC)) >= end)
+            return 0;
+        struct timespec left = {(time_t)((end - now) / 1000000000u), (long)((end - now) % 1000000000u)};
+        pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAIT_PRIVATE, 2, (long)&left);
+    }
+    return 1;
+}
+
+static inline void pp_lock_drop(struct pp_lock *lock)
+{
+    if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2)
+        pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAKE_PRIVATE, 1, 0);
+}
+
+/* In the child of fork, where the holder does not exist any more. */
+static inline void pp_lock_reset(struct pp_lock *lock)
+{
+    atomic_store(&lock->word, 0);
+}
+
+#endif

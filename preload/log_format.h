@@ -1,0 +1,187 @@
+/*
+ * The log: the contract between preload/ (the only writer) and tools/ (the only reader).
+ *
+ * A segment is one file: a pp_log_file_header, then blocks until the end of the file. A block is a pp_log_block_header
+ * and `length` bytes of payload. Blocks are only ever appended, whole flushes at a time, so a live file and a file
+ * whose writer was killed are read the same way: up to the first block that is cut short. A block whose CRC is wrong is
+ * skipped (its length is still trusted when the header of the following block makes sense) and counted.
+ *
+ * Readers skip block types that they do not know, keys that they do not know, and bytes that are left over in a record.
+ *
+ * Encoding of payloads: "varint" is unsigned LEB128 (64 bits at most, so 10 bytes at most); "svarint" is a zigzag
+ * varint; "str" is a varint string id, 0 meaning "none". All else is said per block below.
+ *
+ * Ids (strings, modules, codes, frames, nodes, threads, label sets) count from 1 within a segment; every definition
+ * stands before its first use in the same segment. A definition block starts with the id of its first record, so that a
+ * lost block costs its own definitions only. A later definition of an id replaces the earlier one (a thread that was
+ * renamed). A process that fills its tables starts another segment with the same PP_PROCESS_INSTANCE.
+ */
+#ifndef PP_LOG_FORMAT_H
+#define PP_LOG_FORMAT_H
+
+#include <stdint.h>
+
+#define PP_LOG_MAGIC      "PYPROF\r\n" /* 8 bytes; CR LF shows a transfer in text mode */
+#define PP_LOG_VERSION    1u
+#define PP_LOG_BYTE_ORDER 0x01020304u
+#define PP_LOG_SUFFIX     ".pyprof"
+/* No writer makes a longer block; a reader takes a longer length for damage. */
+#define PP_LOG_MAX_BLOCK (16u << 20)
+
+struct pp_log_file_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t byte_order;
+};
+
+struct pp_log_block_header {
+    uint32_t type;     /* enum pp_log_block */
+    uint32_t length;   /* bytes of payload */
+    uint32_t crc32;    /* zlib's CRC-32 over {type, length, sequence} as 12 bytes, then the payload */
+    uint32_t sequence; /* 0, 1, 2 … within the segment: a gap means that blocks are missing */
+};
+
+enum pp_log_block {
+    /* Always the first block. Fields {varint key (enum pp_process_key), varint length, bytes}. */
+    PP_BLOCK_PROCESS = 1,
+    /* varint first_id, then records {varint length, UTF-8 bytes, no NUL at the end}. */
+    PP_BLOCK_STRINGS = 2,
+    /* varint first_id, then records {varint record_length, str path, varint bias, varint text_start, varint text_end,
+     * varint text_file_offset, varint flags (PP_MODULE_*), varint build_id_length, build-id bytes}. Addresses are those
+     * of the process; address in the file's own terms (st_value) = address - bias. */
+    PP_BLOCK_MODULES = 3,
+    /* varint first_id, then records {varint record_length, str qualname, str file (whole path), varint first_line}. */
+    PP_BLOCK_CODES = 4,
+    /* varint first_id, then records {varint record_length, varint kind (enum pp_frame_kind), fields of that kind}. */
+    PP_BLOCK_FRAMES = 5,
+    /* The call tree. varint first_id, then records {varint id - parent_id, varint frame id}; id - parent_id == id makes
+     * the parent 0, the root (nothing). A stack is the id of its leaf's node. */
+    PP_BLOCK_NODES = 6,
+    /* varint first_id, then records {varint record_length, varint tid, str name, varint start_unix_ns, varint flags}.
+     */
+    PP_BLOCK_THREADS = 7,
+    /* varint first_id, then records {varint record_length, then pairs {str key, str value}}. */
+    PP_BLOCK_LABELS = 8,
+    /* varint start_unix_ns, varint wall_ns, then records {varint record_length, varint thread id (0: the process),
+     * varint node id, varint label set id (0: none), varint state (PP_STATE_*), varint count, varint cpu_ns}. */
+    PP_BLOCK_SAMPLES = 9,
+    /* The sums since the start of the process; the last one counts. Fields {varint key (enum pp_account_key), varint
+     * length, bytes}; the bytes are one varint unless the key says otherwise. */
+    PP_BLOCK_ACCOUNTING = 10,
+    /* varint unix_ns, varint severity (0 information, 1 warning), UTF-8 text to the end of the block. */
+    PP_BLOCK_NOTICE = 11,
+    /* varint unix_ns, varint reason (enum pp_end_reason). Its absence says: still running, or killed. */
+    PP_BLOCK_END = 12,
+};
+
+enum pp_process_key {
+    PP_PROCESS_RUN = 1,         /* text: one launch and all its descendants */
+    PP_PROCESS_INSTANCE,        /* text: this process image, the same in all of its segments */
+    PP_PROCESS_SEGMENT,         /* varint: 0, 1, 2 … */
+    PP_PROCESS_PID,             /* varint */
+    PP_PROCESS_PPID,            /* varint */
+    PP_PROCESS_UID,             /* varint */
+    PP_PROCESS_EXEC_COUNT,      /* varint: images of this run that exec replaced before this one, as far as known */
+    PP_PROCESS_HOST,            /* text */
+    PP_PROCESS_BOOT_ID,         /* text */
+    PP_PROCESS_COMMAND_LINE,    /* arguments, each with a NUL after it */
+    PP_PROCESS_EXECUTABLE,      /* text: /proc/self/exe */
+    PP_PROCESS_CWD,             /* text: working directory at start, to shorten paths */
+    PP_PROCESS_PYTHON_VERSION,  /* text, "3.11.2"; absent when no Python was found */
+    PP_PROCESS_LIBRARY_VERSION, /* text */
+    PP_PROCESS_START_UNIX_NS,   /* varint */
+    PP_PROCESS_PERIOD_NS,       /* varint: CPU time between two samples of a thread */
+    PP_PROCESS_TICK_NS,         /* varint: what CPU-time timers are rounded up to, 0 if unknown */
+    PP_PROCESS_PARENT_INSTANCE, /* text: PP_PROCESS_INSTANCE of the process that forked this one, if known */
+};
+
+enum pp_account_key {
+    PP_ACCOUNT_END_UNIX_NS = 1, /* when these sums were taken */
+    PP_ACCOUNT_WALL_NS,         /* since the start */
+    PP_ACCOUNT_CPU_NS,          /* the process's CPU clock since our constructor */
+    PP_ACCOUNT_SAMPLED_NS,
+    PP_ACCOUNT_UNSAMPLED_NS, /* written as [unsampled] samples (excess over the weight's bound, ends of threads) */
+    PP_ACCOUNT_PENDING_NS,   /* burned by live threads since their last sample: unsampled so far, in no sample record */
+    PP_ACCOUNT_LOST_SAMPLES,
+    PP_ACCOUNT_LOST_NS,         /* written as [lost] samples */
+    PP_ACCOUNT_OWN_NS,          /* handlers and our thread: in no sample record */
+    PP_ACCOUNT_THREAD_EXIT_NS,  /* written as a [thread exit] sample of the process */
+    PP_ACCOUNT_DIFFERENCE_NS,   /* svarint: cpu - all of the above */
+    PP_ACCOUNT_BEFORE_START_NS, /* the clock at our constructor; not in the sum */
+    PP_ACCOUNT_SAMPLES,         /* signals that became a sample */
+    PP_ACCOUNT_THREADS,         /* alive now */
+    PP_ACCOUNT_EXITED_THREADS,
+    PP_ACCOUNT_HANDLER_COUNT,
+    PP_ACCOUNT_HANDLER_SUM_NS,
+    PP_ACCOUNT_HANDLER_MAX_NS,
+    PP_ACCOUNT_HANDLER_HISTOGRAM, /* PP_HANDLER_BUCKETS varints: see pp_handler_bucket_limit */
+    PP_ACCOUNT_REASONS, /* varints, one per enum pp_reason from 0 on: how often each happened (stacks, then samples from
+                           LOST_RING_FULL on, threads from TIMER_FAILED on, flushes for WRITE_FAILED) */
+    PP_ACCOUNT_STACK_BYTES, /* bytes that this segment set has on disk, all blocks */
+    PP_ACCOUNT_VOLUNTARY_SWITCHES,
+    PP_ACCOUNT_INVOLUNTARY_SWITCHES,
+    PP_ACCOUNT_MINOR_FAULTS,
+    PP_ACCOUNT_MAJOR_FAULTS,
+    PP_ACCOUNT_ESTIMATED_NS, /* the part of SAMPLED_NS that has PP_STATE_ESTIMATED */
+};
+
+/* Bucket i holds handler times t with limit(i-1) <= t < limit(i), limit(i) = 2^(i/4) * (1 + (i%4)/4) * 64 ns. */
+#define PP_HANDLER_BUCKETS 64
+static inline uint64_t pp_handler_bucket_limit(unsigned i)
+{
+    return ((uint64_t)16 << (i / 4)) * (4 + i % 4);
+}
+
+enum pp_end_reason {
+    PP_END_EXIT = 1,    /* exit, return from main, _exit … */
+    PP_END_SEGMENT = 2, /* another segment of the same process follows */
+};
+
+enum pp_frame_kind {
+    /* varint module id (0: none), varint address (the process's own; already the call, not the return address),
+     * str symbol (0: unknown), varint offset of the address within the function (known by .eh_frame without a symbol)
+     */
+    PP_FRAME_NATIVE = 1,
+    /* varint code id, varint line (0: unknown) */
+    PP_FRAME_PYTHON = 2,
+    /* str text, brackets included: "[unsampled]" */
+    PP_FRAME_PSEUDO = 3,
+};
+
+#define PP_MODULE_MAIN   1u /* the executable */
+#define PP_MODULE_PYTHON 2u /* holds the interpreter */
+#define PP_MODULE_VDSO   4u
+
+#define PP_THREAD_MAIN 1u
+
+#define PP_STATE_HOLDS_GIL 1u
+#define PP_STATE_GC        2u
+#define PP_STATE_ESTIMATED 4u /* count 0: CPU of short threads, credited to stacks sampled in threads like them */
+
+/* Why a stack is shorter than the truth, or a sample missing. The text is what users read. */
+#define PP_REASONS(X)                                                                                                  \
+    X(NONE, "complete")                                                                                                \
+    X(NATIVE_NO_MODULE, "native stack truncated: code outside any module")                                             \
+    X(NATIVE_NO_ROWS, "native stack truncated: no unwind rows yet")                                                    \
+    X(NATIVE_NO_RULE, "native stack truncated: no unwind rule for this address")                                       \
+    X(NATIVE_BAD_STACK, "native stack truncated: outside the thread's stack")                                          \
+    X(NATIVE_TOO_DEEP, "native stack truncated: too deep")                                                             \
+    X(NATIVE_STACK_UNKNOWN, "native stack truncated: bounds of the stack unknown")                                     \
+    X(PYTHON_TORN, "python stack torn")                                                                                \
+    X(PYTHON_TOO_DEEP, "python stack truncated: too deep")                                                             \
+    X(PYTHON_FINALIZING, "python stack not read: interpreter is finalizing")                                           \
+    X(PYTHON_UNPAIRED, "python and native stack do not pair")                                                          \
+    X(LOST_RING_FULL, "lost: ring full")                                                                               \
+    X(LOST_NO_MEMORY, "lost: no memory for tables")                                                                    \
+    X(TIMER_FAILED, "thread without a timer: timer_create failed")                                                     \
+    X(NO_SLOT, "thread without a slot: too many threads")                                                              \
+    X(WRITE_FAILED, "flush not written")
+
+enum pp_reason {
+#define X(name, text) PP_REASON_##name,
+    PP_REASONS(X)
+#undef X
+        PP_REASON_COUNT
+};
+
+#endif

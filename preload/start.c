@@ -1,0 +1,176 @@
+/*
+ * A process without Python gets nothing from us but this constructor. When Python appears (pp_start), the handler is
+ * installed, the calling thread registered and armed, and the flush thread made; a fork child does the same again.
+ */
+#include "start.h"
+#include "capture/capture.h"
+#include "config.h"
+#include "flush/flush.h"
+#include "interpose.h"
+#include "python_find.h"
+#include "say.h"
+#include "syscalls.h"
+#include "threads.h"
+#include <string.h>
+
+struct pp_birth pp_birth;
+static struct pp_python python;
+static _Atomic int started;
+
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+
+/* glibc passes main's arguments to constructors; argv stands above every frame of the main thread. */
+__attribute__((constructor)) static void loaded(int argc, char **argv, char **environment)
+{
+    (void)argc;
+    (void)environment;
+    pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    pp_birth.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    pp_birth.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pp_birth.main_stack_top = (uintptr_t)argv & ~(uintptr_t)7;
+    /* now, because dlsym takes the loader's lock: the first _exit or sigprocmask may come in a signal handler */
+    pp_real();
+    pp_say_remember_stderr();
+}
+
+__attribute__((destructor)) static void unloaded(void)
+{
+    pp_flush_at_exit();
+}
+
+static bool safe_copy_works(void)
+{
+    static const uint64_t from = 0x7079707972;
+    uint64_t to = 0;
+    struct iovec local = {&to, sizeof to}, remote = {(void *)&from, sizeof from};
+    return pp_sys_safe_copy(pp_sys_getpid(), &local, 1, &remote, 1) == sizeof to && to == from;
+}
+
+static void say_start(void)
+{
+    char line[PP_PATH_MAX + 128];
+    struct pp_text text;
+    pp_text_init(&text, line, sizeof line);
+    pp_text_add(&text, "profiling process ");
+    pp_text_add_number(&text, (unsigned)pp_sys_getpid());
+    pp_text_add(&text, ", Python ");
+    pp_text_add(&text, pp_birth.python_version);
+    pp_text_add(&text, ", ");
+    pp_text_add_number(&text, 1000000000u / pp_config.period_ns);
+    pp_text_add(&text, " samples per CPU second, into ");
+    pp_text_add(&text, pp_config.out);
+    pp_say_once(PP_CAUSE_START, line);
+}
+
+static void say_unreadable(const char *why)
+{
+    char line[256];
+    struct pp_text text;
+    pp_text_init(&text, line, sizeof line);
+    pp_text_add(&text, "Python ");
+    pp_text_add(&text, pp_birth.python_version);
+    pp_text_add(&text, ": native frames only, ");
+    pp_text_add(&text, why);
+    pp_say_once(PP_CAUSE_PYTHON_LAYOUT, line);
+}
+
+/* --- fork: what POSIX calls prepare, parent, child --- */
+
+static uint64_t mask_before_fork;
+static int atfork_blocked;
+static int forking_tid;
+static bool gate_entered;
+
+static void before_fork(void)
+{
+    /* our thread is not inside the loader when the child is copied */
+    gate_entered = pp_flush_gate_enter_to_fork();
+    forking_tid = pp_sys_gettid();
+    /* a fork that is interrupted on some kernels starts again, for ever if it takes longer than a tick */
+    mask_before_fork = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (pp_config.signal - 1));
+    atfork_blocked = 1;
+}
+
+static void restore_mask(void)
+{
+    if (atfork_blocked)
+        pp_sys_signal_mask(SIG_SETMASK, mask_before_fork);
+    atfork_blocked = 0;
+}
+
+static void after_fork_in_parent(void)
+{
+    bool entered = gate_entered;
+    restore_mask();
+    if (entered)
+        pp_flush_gate_leave();
+}
+
+static void after_fork_in_child(void)
+{
+    const struct pp_slot *caller = NULL;
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count && !caller; i++) {
+        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == forking_tid)
+            caller = slot;
+    }
+    bool blocks = caller && caller->application_blocks;
+    /* 0, unknown, is looked up when the first signal comes */
+    uintptr_t stack_top = caller ? atomic_load(&caller->stack_top) : 0;
+    pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    pp_birth.process_cpu_ns = pp_birth.thread_cpu_ns = 0;
+    atomic_store(&pp_capture.pid, pp_sys_getpid());
+    pp_interpose_action_after_fork();
+    pp_flush_after_fork();
+    restore_mask(); /* before the new slot looks at it */
+    struct pp_slot *slot = pp_threads_after_fork(stack_top, blocks);
+    if (slot)
+        pp_interpose_thread(slot);
+    pp_flush_gate_reset();
+}
+
+void pp_start(void)
+{
+    if (atomic_load_explicit(&started, memory_order_acquire))
+        return;
+    const char *why = NULL;
+    struct pp_python candidate;
+    char version[sizeof pp_birth.python_version];
+    enum pp_python_found found = pp_python_find(&candidate, version, &why);
+    if (found == PP_PYTHON_NONE || atomic_exchange(&started, 1))
+        return;
+    python = candidate;
+    memcpy(pp_birth.python_version, version, sizeof version);
+    if (!__register_atfork)
+        return; /* not glibc */
+    pp_config_read();
+    atomic_store(&pp_capture.pid, pp_sys_getpid());
+    if (found == PP_PYTHON_UNREADABLE)
+        say_unreadable(why);
+    else if (!safe_copy_works())
+        pp_say_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
+    else
+        atomic_store(&pp_capture.python, &python);
+    if (!pp_interpose_start() || !pp_interpose_install_handler() ||
+        __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) != 0)
+        return;
+    atomic_store(&pp_capture.enabled, 1);
+    if (pp_config.verbose)
+        say_start();
+    struct pp_slot *slot = pp_slot_claim();
+    if (slot) {
+        uintptr_t self = (uintptr_t)pthread_self(), here = (uintptr_t)__builtin_frame_address(0);
+        bool is_main = pp_sys_gettid() == pp_sys_getpid();
+        /* what the constructor's thread burned before it is outside the sums */
+        if (is_main) {
+            atomic_store(&slot->cpu_end_ns, pp_birth.thread_cpu_ns);
+            slot->flush.accounted_ns = pp_birth.thread_cpu_ns;
+        }
+        pp_interpose_thread(slot);
+        pp_thread_begin(slot, is_main ? pp_birth.main_stack_top : self > here ? self & ~(uintptr_t)7 : 0);
+    }
+    pp_flush_thread_start();
+}

@@ -1,0 +1,121 @@
+/*
+ * System calls without libc: no errno (a raw-clone thread shares its creator's), no cancellation point, nothing that
+ * another preloaded library can stand in front of. Each returns what the kernel returns: -errno on failure.
+ * All are async-signal-safe.
+ */
+#ifndef PP_SYSCALLS_H
+#define PP_SYSCALLS_H
+
+#if !defined(__x86_64__) || !defined(__linux__)
+#error "libpyprof supports x86-64 Linux"
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+static inline long pp_syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline long pp_syscall4(long number, long a, long b, long c, long d)
+{
+    register long r10 __asm__("r10") = d;
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+    return result;
+}
+
+#define PP_MAP_PRIVATE_ANONYMOUS 0x22
+#define PP_PROT_READ_WRITE       3
+
+/* NULL on failure. */
+static inline void *pp_sys_mmap_anonymous(size_t size)
+{
+    long r = pp_syscall6(SYS_mmap, 0, (long)size, PP_PROT_READ_WRITE, PP_MAP_PRIVATE_ANONYMOUS, -1, 0);
+    return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
+static inline void pp_sys_munmap(void *start, size_t size)
+{
+    pp_syscall4(SYS_munmap, (long)start, (long)size, 0, 0);
+}
+
+static inline int pp_sys_gettid(void)
+{
+    return (int)pp_syscall4(SYS_gettid, 0, 0, 0, 0);
+}
+
+static inline int pp_sys_getpid(void)
+{
+    return (int)pp_syscall4(SYS_getpid, 0, 0, 0, 0);
+}
+
+/* The calling thread's signal mask, by the kernel's numbers (bit signal - 1). how: SIG_BLOCK … as in <signal.h>.
+ * Returns the mask that was there. Not for a mask that stays: setuid reaches threads by a signal of glibc's own. */
+static inline uint64_t pp_sys_signal_mask(int how, uint64_t set)
+{
+    uint64_t before = 0;
+    pp_syscall4(SYS_rt_sigprocmask, how, (long)&set, (long)&before, sizeof set);
+    return before;
+}
+
+static inline int pp_sys_open(const char *path, int flags, int mode)
+{
+    return (int)pp_syscall4(SYS_openat, -100 /* AT_FDCWD */, (long)path, flags, mode);
+}
+
+static inline long pp_sys_read(int fd, void *buffer, size_t size)
+{
+    return pp_syscall4(SYS_read, fd, (long)buffer, (long)size, 0);
+}
+
+static inline long pp_sys_pread(int fd, void *buffer, size_t size, uint64_t offset)
+{
+    return pp_syscall4(SYS_pread64, fd, (long)buffer, (long)size, (long)offset);
+}
+
+static inline long pp_sys_write(int fd, const void *buffer, size_t size)
+{
+    return pp_syscall4(SYS_write, fd, (long)buffer, (long)size, 0);
+}
+
+static inline void pp_sys_close(int fd)
+{
+    pp_syscall4(SYS_close, fd, 0, 0, 0);
+}
+
+/* Nanoseconds of a clock, 0 if the clock does not exist (a thread that is gone). */
+static inline uint64_t pp_sys_clock_ns(int clock)
+{
+    struct timespec t;
+    if (pp_syscall4(SYS_clock_gettime, clock, (long)&t, 0, 0) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The CPU clock of a thread, valid from any thread of the process (kernel: include/linux/posix-timers.h). */
+static inline int pp_thread_cpu_clock(int tid)
+{
+    return (int)((~(unsigned)tid << 3) | 6u);
+}
+
+/* Copies memory of this process that may not be mapped. Returns the bytes copied or -errno; never faults. */
+static inline long pp_sys_safe_copy(int pid, const struct iovec *to, unsigned to_count, const struct iovec *from,
+                                    unsigned from_count)
+{
+    return pp_syscall6(SYS_process_vm_readv, pid, (long)to, to_count, (long)from, from_count, 0);
+}
+
+#endif
