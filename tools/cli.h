@@ -1,0 +1,69 @@
+/* The command line, as all verbs see it. */
+#ifndef PP_TOOLS_CLI_H
+#define PP_TOOLS_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifndef PYPROF_VERSION
+#ifdef PP_VERSION
+#define PYPROF_VERSION PP_VERSION
+#else
+#define PYPROF_VERSION "0.1.0"
+#endif
+#endif
+
+#define PP_DEFAULT_DIRECTORY "pyprof.out"
+
+enum pp_exit {
+    PP_EXIT_OK = 0,
+    PP_EXIT_DATA = 1,
+    PP_EXIT_USAGE = 2,
+    PP_EXIT_CANNOT_RUN = 126,
+    PP_EXIT_NO_COMMAND = 127
+};
+
+struct pp_cli {
+    bool all, lines, threads, processes, json;
+    const char *run, *output, *format, *unit; /* NULL: not given */
+    uint32_t top;                             /* 0: not given */
+    uint32_t hz;                              /* 0: not given */
+    char **arguments;                         /* what is no option, NULL at the end */
+    int argument_count;
+};
+
+/* Options that a verb can take: the bits of pp_verb.options. */
+enum pp_option {
+    PP_OPTION_OUTPUT = 1 << 0,
+    PP_OPTION_FORMAT = 1 << 1,
+    PP_OPTION_UNIT = 1 << 2,
+    PP_OPTION_JSON = 1 << 3,
+    PP_OPTION_TOP = 1 << 4,
+    PP_OPTION_LINES = 1 << 5,
+    PP_OPTION_THREADS = 1 << 6,
+    PP_OPTION_PROCESSES = 1 << 7,
+    PP_OPTION_RUN = 1 << 8,
+    PP_OPTION_ALL = 1 << 9,
+    PP_OPTION_HZ = 1 << 10,
+    PP_OPTION_DIRECTORY = 1 << 11, /* -o of `run` */
+};
+
+struct pp_verb {
+    const char *name, *arguments, *summary;
+    unsigned options; /* enum pp_option */
+    const char *more; /* paragraphs of its help */
+    bool command;     /* what follows the options is a command of its own */
+    int (*main)(const struct pp_cli *cli);
+};
+
+/* Reads the options of a verb, argv[0] being its name. False when the verb must not run: *status is the exit status
+ * (help was asked for, or an error was printed). */
+bool pp_cli_parse(const struct pp_verb *verb, int argc, char **argv, struct pp_cli *cli, int *status);
+
+/* Help of one verb, to stdout. */
+void pp_cli_help(const struct pp_verb *verb);
+
+/* One line on stderr, "pyprof: " before it. */
+void pp_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

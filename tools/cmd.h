@@ -1,0 +1,12 @@
+/* The verbs' entry points; each returns the exit status (enum pp_exit). */
+#ifndef PP_TOOLS_CMD_H
+#define PP_TOOLS_CMD_H
+
+#include "cli.h"
+
+int pp_cmd_run(const struct pp_cli *cli);
+int pp_cmd_report(const struct pp_cli *cli);
+int pp_cmd_info(const struct pp_cli *cli);
+int pp_cmd_export(const struct pp_cli *cli);
+
+#endif

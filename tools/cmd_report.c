@@ -1,0 +1,170 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "profile/load.h"
+#include "profile/summary.h"
+#include "report.h"
+
+#define TOP               20
+#define NS_PER_SECOND     1e9
+#define SHOWN             0.0005 /* seconds: half of the last decimal */
+#define ESTIMATED_PERCENT 0.5    /* of the CPU time, from which on it is mentioned */
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / NS_PER_SECOND;
+}
+
+/* The Python versions in it, each once. */
+static void append_versions(struct pp_buffer *text, const struct pp_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        uint32_t version = profile->processes.items[i].python_version;
+        bool again = !version;
+        for (uint32_t j = 0; j < i && !again; j++)
+            again = profile->processes.items[j].python_version == version;
+        if (!again)
+            pp_buffer_format(text, "%s%s", text->length ? " and " : "Python ", pp_string(profile, version));
+    }
+    if (!text->length)
+        pp_buffer_text(text, "no Python");
+}
+
+/* The process that started first stands for what ran. */
+static const struct pp_process *first_process(const struct pp_profile *profile)
+{
+    const struct pp_process *first = &profile->processes.items[0];
+    for (uint32_t i = 1; i < profile->processes.count; i++)
+        if (profile->processes.items[i].start_unix_ns < first->start_unix_ns)
+            first = &profile->processes.items[i];
+    return first;
+}
+
+static void print_count(uint64_t count, const char *one, const char *many)
+{
+    printf("%" PRIu64 " %s", count, count == 1 ? one : many);
+}
+
+static void print_header(const struct pp_report *report)
+{
+    const struct pp_profile *profile = report->profile;
+    struct pp_buffer versions = {0};
+    uint64_t start, end;
+    pp_summary_span(profile, &start, &end);
+    append_versions(&versions, profile);
+    double wall = end > start ? seconds(end - start) : 0, cpu = seconds(report->whole_ns);
+    printf("%s\n", pp_string(profile, first_process(profile)->command_line));
+    print_count(profile->processes.count, "process", "processes");
+    printf(", ");
+    print_count(report->sum.threads + report->sum.exited_threads, "thread", "threads");
+    printf(", %s: %.2f s CPU in %.2f s", versions.data, cpu, wall);
+    if (wall > 0)
+        printf(" (%.2f cores busy)", cpu / wall);
+    printf(", %" PRIu64 " samples\n", report->sum.samples);
+    pp_buffer_free(&versions);
+}
+
+static void print_warning(void *context, const char *text)
+{
+    (void)context;
+    printf("Warning: %s.\n", text);
+}
+
+void pp_report_accounting(const struct pp_report *report)
+{
+    const struct pp_accounting *sum = &report->sum;
+    double difference = (double)sum->difference_ns / NS_PER_SECOND;
+    if (difference > -SHOWN && difference < SHOWN)
+        difference = 0; /* never "-0.000" */
+    printf("\nAccounting: sampled %.3f + unsampled %.3f + lost %.3f + own %.3f + thread exit %.3f + difference %.3f"
+           " = %.3f s CPU\n",
+           seconds(sum->sampled_ns), seconds(sum->unsampled_ns), seconds(sum->lost_ns), seconds(sum->own_ns),
+           seconds(sum->thread_exit_ns), difference, seconds(sum->cpu_ns));
+    if (pp_percent(sum->estimated_ns, sum->cpu_ns) > ESTIMATED_PERCENT)
+        printf(
+            "  of what was sampled, %.3f s are an estimate: short threads mostly end between two ticks of the kernel,\n"
+            "  so their time goes to stacks that were seen in threads like them\n",
+            seconds(sum->estimated_ns));
+    for (uint32_t i = PP_REASON_NONE + 1; i < PP_REASON_COUNT; i++) {
+        if (!sum->reasons[i])
+            continue;
+        printf("  %s: %" PRIu64, pp_reason_text(i), sum->reasons[i]);
+        if (i < PP_REASON_LOST_RING_FULL) /* from there on it is not samples that are counted */
+            printf(" (%.2f %% of samples)", pp_percent(sum->reasons[i], sum->samples));
+        putchar('\n');
+    }
+    uint32_t not_ended = 0;
+    for (uint32_t i = 0; i < report->profile->processes.count; i++)
+        not_ended += !report->profile->processes.items[i].ended;
+    if (not_ended)
+        printf("  still running or killed: %u of %u processes (what they did after their last flush is not here)\n",
+               not_ended, report->profile->processes.count);
+    pp_summary_warnings(report->profile, PP_NONE, print_warning, NULL);
+}
+
+/* An argument as a shell wants it. */
+static void print_argument(const char *argument)
+{
+    if (argument[strcspn(argument, " \t\n'\"\\$&;|<>()*?[]#~`!")] == '\0') {
+        printf(" %s", argument);
+        return;
+    }
+    printf(" '");
+    for (; *argument; argument++)
+        if (*argument == '\'')
+            printf("'\\''");
+        else
+            putchar(*argument);
+    printf("'");
+}
+
+/* With the choice of this report, so that it can be typed as it is. */
+static void print_next(const struct pp_cli *cli)
+{
+    printf("\nNext: pyprof export -o profile.pb.gz");
+    if (cli->all)
+        printf(" --all");
+    if (cli->run) {
+        printf(" --run");
+        print_argument(cli->run);
+    }
+    for (int i = 0; i < cli->argument_count; i++)
+        print_argument(cli->arguments[i]);
+    printf("   (for go tool pprof, Pyroscope, Parca; .collapsed for flame graphs)\n");
+}
+
+static void print_tables(const struct pp_report *report)
+{
+    if (report->cli->processes || report->cli->threads)
+        pp_report_split(report, report->cli->threads);
+    else
+        pp_report_functions(report, PP_NONE, PP_NONE);
+    pp_report_lines(report);
+    pp_report_nameless(report);
+    pp_report_threads(report);
+}
+
+int pp_cmd_report(const struct pp_cli *cli)
+{
+    struct pp_profile *profile = pp_load(cli);
+    if (!profile)
+        return PP_EXIT_DATA;
+    struct pp_report report = {.profile = profile, .cli = cli, .top = cli->top ? cli->top : TOP};
+    report.sum = pp_summary_accounting(profile, PP_NONE);
+    uint64_t found_ns = pp_profile_cpu_ns(profile);
+    report.whole_ns = report.sum.cpu_ns > found_ns ? report.sum.cpu_ns : found_ns;
+    print_header(&report);
+    if (found_ns) {
+        print_tables(&report);
+        pp_report_accounting(&report);
+        print_next(cli);
+    } else {
+        printf("\nNothing was sampled: a program that waits uses no CPU time, and one that has just begun has not been "
+               "seen yet.\n");
+        pp_report_accounting(&report);
+    }
+    pp_profile_free(profile);
+    return PP_EXIT_OK;
+}

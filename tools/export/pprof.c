@@ -1,0 +1,400 @@
+/*
+ * Samples are written first, tables after them: a table's entries are numbered at their first use, so that ids are
+ * 1, 2, 3 … in the order of the file, which some readers insist on.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/frame_text.h"
+#include "../profile/summary.h"
+#include "export.h"
+#include "proto.h"
+
+#define NS_PER_SECOND 1000000000u
+
+/* Field numbers of profile.proto. */
+enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING };
+enum {
+    PROFILE_TIME = 9,
+    PROFILE_DURATION,
+    PROFILE_PERIOD_TYPE,
+    PROFILE_PERIOD,
+    PROFILE_COMMENT,
+    PROFILE_DEFAULT_SAMPLE_TYPE
+};
+enum { VALUE_TYPE = 1, VALUE_UNIT };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
+enum {
+    MAPPING_ID = 1,
+    MAPPING_START,
+    MAPPING_LIMIT,
+    MAPPING_OFFSET,
+    MAPPING_FILE,
+    MAPPING_BUILD_ID,
+    MAPPING_HAS_FUNCTIONS,
+    MAPPING_HAS_FILES,
+    MAPPING_HAS_LINES
+};
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION = 1, LINE_NUMBER };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
+
+/* Numbers from 1 on for things that have a number of the profile already, in the order of their first use. */
+struct numbering {
+    uint32_t *given;
+    uint32_t *order;
+    uint32_t count;
+};
+
+struct function {
+    uint32_t name, system_name, file, start_line; /* strings of the profile */
+};
+
+struct writer {
+    struct pp_profile *profile;
+    struct pp_gzip *gzip;
+    struct numbering strings, frames, modules;
+    uint32_t strings_capacity;
+    PP_TABLE_OF(struct function) functions;
+    uint32_t python_module; /* PP_NONE: none known */
+    bool *named;            /* by module: all its frames have names */
+    uint64_t *stack;        /* scratch of put_sample */
+    uint32_t stack_capacity;
+};
+
+static uint32_t number(struct numbering *numbering, uint32_t item)
+{
+    if (!numbering->given[item]) {
+        numbering->order[numbering->count++] = item;
+        numbering->given[item] = numbering->count;
+    }
+    return numbering->given[item];
+}
+
+static struct numbering numbering_of(uint32_t items)
+{
+    return (struct numbering){pp_alloc(items, sizeof(uint32_t)), pp_alloc(items, sizeof(uint32_t)), 0};
+}
+
+static void numbering_free(struct numbering *numbering)
+{
+    free(numbering->given);
+    free(numbering->order);
+}
+
+/* Place in the string table, where 0 is "". The profile's strings grow while names are made. */
+static uint64_t string(struct writer *writer, uint32_t item)
+{
+    if (!item)
+        return 0;
+    uint32_t old = writer->strings_capacity, orders = old;
+    struct numbering *strings = &writer->strings;
+    strings->given =
+        pp_grow(strings->given, &writer->strings_capacity, writer->profile->strings.count, sizeof *strings->given);
+    if (writer->strings_capacity != old)
+        strings->order = pp_grow(strings->order, &orders, writer->strings_capacity, sizeof *strings->order);
+    return number(strings, item);
+}
+
+static uint64_t text(struct writer *writer, const char *text)
+{
+    return string(writer, pp_intern_text(writer->profile, text));
+}
+
+static bool same_function(const void *table, uint32_t item, const void *key)
+{
+    return memcmp((const struct function *)table + item, key, sizeof(struct function)) == 0;
+}
+
+static uint32_t function_id(struct writer *writer, struct function function)
+{
+    uint32_t hash = pp_hash_bytes(&function, sizeof function);
+    uint32_t found = pp_index_find(&writer->functions.index, hash, same_function, writer->functions.items, &function);
+    if (found != PP_NONE)
+        return found + 1;
+    writer->functions.items = pp_grow(writer->functions.items, &writer->functions.capacity,
+                                      (uint64_t)writer->functions.count + 1, sizeof function);
+    writer->functions.items[writer->functions.count] = function;
+    pp_index_add(&writer->functions.index, hash, writer->functions.count);
+    return ++writer->functions.count;
+}
+
+static void put_value_type(struct writer *writer, unsigned field, const char *type, const char *unit)
+{
+    struct pp_buffer message = {0};
+    pp_proto_number(&message, VALUE_TYPE, text(writer, type));
+    pp_proto_number(&message, VALUE_UNIT, text(writer, unit));
+    pp_gzip_message(writer->gzip, field, &message);
+    pp_buffer_free(&message);
+}
+
+static void append_label(struct pp_buffer *sample, uint64_t key, uint64_t string_value, uint64_t number_value)
+{
+    struct pp_buffer label = {0};
+    pp_proto_number(&label, LABEL_KEY, key);
+    pp_proto_number(&label, LABEL_STRING, string_value);
+    pp_proto_number(&label, LABEL_NUMBER, number_value);
+    if (key && (string_value || number_value))
+        pp_proto_bytes(sample, SAMPLE_LABEL, label.data, label.length);
+    pp_buffer_free(&label);
+}
+
+static bool is_own_key(const char *key)
+{
+    return strcmp(key, "thread") == 0 || strcmp(key, "thread_id") == 0 || strcmp(key, "pid") == 0;
+}
+
+static void append_labels(struct writer *writer, struct pp_buffer *message, const struct pp_sample *sample)
+{
+    struct pp_profile *profile = writer->profile;
+    const struct pp_thread *thread = &profile->threads.items[sample->thread];
+    append_label(message, text(writer, "thread"), string(writer, thread->name), 0);
+    if (thread->tid != UINT64_MAX)
+        append_label(message, text(writer, "thread_id"), 0, thread->tid);
+    append_label(message, text(writer, "pid"), 0, profile->processes.items[thread->process].pid);
+    const struct pp_label_set *set = &profile->label_sets.items[sample->labels];
+    for (uint32_t i = set->first; i < set->first + set->count; i++) {
+        struct pp_label label = profile->labels.items[i];
+        if (!is_own_key(pp_string(profile, label.key)))
+            append_label(message, string(writer, label.key), string(writer, label.value), 0);
+    }
+}
+
+static void put_sample(struct writer *writer, const struct pp_sample *sample, const uint64_t values[2])
+{
+    struct pp_profile *profile = writer->profile;
+    uint32_t depth = 0;
+    for (uint32_t node = sample->node; node; node = profile->nodes.items[node].parent) {
+        writer->stack = pp_grow(writer->stack, &writer->stack_capacity, (uint64_t)depth + 1, sizeof *writer->stack);
+        writer->stack[depth++] = number(&writer->frames, profile->nodes.items[node].frame);
+    }
+    struct pp_buffer message = {0};
+    pp_proto_numbers(&message, SAMPLE_LOCATION, writer->stack, depth);
+    pp_proto_numbers(&message, SAMPLE_VALUE, values, 2);
+    append_labels(writer, &message, sample);
+    pp_gzip_message(writer->gzip, PROFILE_SAMPLE, &message);
+    pp_buffer_free(&message);
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct pp_sample *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->labels < y->labels ? -1 : x->labels > y->labels;
+}
+
+/* What differs only in state or interval is one sample here. */
+static void put_samples(struct writer *writer)
+{
+    uint32_t count = writer->profile->samples.count;
+    struct pp_sample *samples = pp_copy(writer->profile->samples.items, count, sizeof *samples);
+    qsort(samples, count, sizeof *samples, by_identity);
+    for (uint32_t i = 0; i < count;) {
+        uint64_t values[2] = {0, 0};
+        uint32_t first = i;
+        for (; i < count && by_identity(&samples[first], &samples[i]) == 0; i++) {
+            values[0] += samples[i].count;
+            values[1] += samples[i].cpu_ns;
+        }
+        if (values[0] || values[1])
+            put_sample(writer, &samples[first], values);
+    }
+    free(samples);
+}
+
+static uint32_t native_function(struct writer *writer, const struct pp_frame *frame)
+{
+    struct pp_buffer name = {0};
+    struct function function = {.system_name = frame->symbol};
+    pp_symbol_text(&name, pp_string(writer->profile, frame->symbol));
+    function.name = pp_intern_text(writer->profile, name.data);
+    if (frame->subject != PP_NONE)
+        function.file = writer->profile->modules.items[frame->subject].path;
+    pp_buffer_free(&name);
+    return function_id(writer, function);
+}
+
+static void put_location(struct writer *writer, uint32_t id, const struct pp_frame *frame)
+{
+    struct pp_profile *profile = writer->profile;
+    struct pp_buffer message = {0}, line = {0};
+    uint32_t function = 0, module = PP_NONE;
+    if (frame->kind == PP_FRAME_NATIVE) {
+        module = frame->subject;
+        function = frame->symbol ? native_function(writer, frame) : 0;
+        if (!function && module != PP_NONE)
+            writer->named[module] = false;
+    } else if (frame->kind == PP_FRAME_PYTHON) {
+        const struct pp_function *from = &profile->functions.items[frame->subject];
+        module = writer->python_module;
+        function = function_id(writer, (struct function){from->name, from->name, from->file, from->first_line});
+    } else {
+        function = function_id(writer, (struct function){frame->subject, frame->subject, 0, 0});
+    }
+    pp_proto_number(&message, LOCATION_ID, id);
+    if (module != PP_NONE)
+        pp_proto_number(&message, LOCATION_MAPPING, number(&writer->modules, module));
+    pp_proto_number(&message, LOCATION_ADDRESS, frame->kind == PP_FRAME_NATIVE ? frame->address : 0);
+    if (function) {
+        pp_proto_number(&line, LINE_FUNCTION, function);
+        pp_proto_number(&line, LINE_NUMBER, frame->kind == PP_FRAME_PYTHON ? frame->line : 0);
+        pp_proto_bytes(&message, LOCATION_LINE, line.data, line.length);
+    }
+    pp_gzip_message(writer->gzip, PROFILE_LOCATION, &message);
+    pp_buffer_free(&message);
+    pp_buffer_free(&line);
+}
+
+static void put_functions(struct writer *writer)
+{
+    struct pp_buffer message = {0};
+    for (uint32_t i = 0; i < writer->functions.count; i++) {
+        const struct function *function = &writer->functions.items[i];
+        pp_proto_number(&message, FUNCTION_ID, i + 1);
+        pp_proto_number(&message, FUNCTION_NAME, string(writer, function->name));
+        pp_proto_number(&message, FUNCTION_SYSTEM_NAME, string(writer, function->system_name));
+        pp_proto_number(&message, FUNCTION_FILE, string(writer, function->file));
+        pp_proto_number(&message, FUNCTION_START_LINE, function->start_line);
+        pp_gzip_message(writer->gzip, PROFILE_FUNCTION, &message);
+    }
+    pp_buffer_free(&message);
+}
+
+static void put_mappings(struct writer *writer)
+{
+    struct pp_buffer message = {0};
+    for (uint32_t i = 0; i < writer->modules.count; i++) {
+        uint32_t item = writer->modules.order[i];
+        const struct pp_module *module = &writer->profile->modules.items[item];
+        bool python = item == writer->python_module;
+        pp_proto_number(&message, MAPPING_ID, i + 1);
+        pp_proto_number(&message, MAPPING_START, module->start);
+        pp_proto_number(&message, MAPPING_LIMIT, module->limit);
+        pp_proto_number(&message, MAPPING_OFFSET, module->file_offset);
+        pp_proto_number(&message, MAPPING_FILE, string(writer, module->path));
+        pp_proto_number(&message, MAPPING_BUILD_ID, string(writer, module->build_id));
+        /* Python frames belong to the interpreter's mapping: nobody may look for symbols of theirs. */
+        pp_proto_number(&message, MAPPING_HAS_FUNCTIONS, python || writer->named[item]);
+        pp_proto_number(&message, MAPPING_HAS_FILES, python);
+        pp_proto_number(&message, MAPPING_HAS_LINES, python);
+        pp_gzip_message(writer->gzip, PROFILE_MAPPING, &message);
+    }
+    pp_buffer_free(&message);
+}
+
+static void append_comment(struct writer *writer, uint64_t *comments, uint32_t *count, struct pp_buffer *line)
+{
+    comments[(*count)++] = text(writer, line->data);
+    pp_buffer_clear(line);
+}
+
+static void put_comments(struct writer *writer)
+{
+    const struct pp_profile *profile = writer->profile;
+    struct pp_accounting sum = pp_summary_accounting(profile, PP_NONE);
+    struct pp_buffer line = {0}, fields = {0};
+    uint64_t comments[4];
+    uint32_t count = 0;
+    const struct pp_process *first = &profile->processes.items[0];
+    pp_buffer_format(&line, "libpyprof %s, Python %s, %u process%s", pp_string(profile, first->library_version),
+                     first->python_version ? pp_string(profile, first->python_version) : "not found",
+                     profile->processes.count, profile->processes.count == 1 ? "" : "es");
+    append_comment(writer, comments, &count, &line);
+    pp_buffer_text(&line, "command: ");
+    pp_buffer_text(&line, pp_string(profile, first->command_line));
+    append_comment(writer, comments, &count, &line);
+    pp_buffer_format(&line,
+                     "cpu_ns=%" PRIu64 " sampled=%" PRIu64 " unsampled=%" PRIu64 " lost=%" PRIu64 " own=%" PRIu64
+                     " thread_exit=%" PRIu64 " difference=%" PRId64,
+                     sum.cpu_ns, sum.sampled_ns, sum.unsampled_ns, sum.lost_ns, sum.own_ns, sum.thread_exit_ns,
+                     sum.difference_ns);
+    append_comment(writer, comments, &count, &line);
+    pp_proto_numbers(&fields, PROFILE_COMMENT, comments, count);
+    pp_gzip_fields(writer->gzip, &fields);
+    pp_buffer_free(&line);
+    pp_buffer_free(&fields);
+}
+
+static void put_times(struct writer *writer, bool samples)
+{
+    struct pp_buffer fields = {0};
+    uint64_t start, end, period = 0;
+    pp_summary_span(writer->profile, &start, &end);
+    for (uint32_t i = 0; i < writer->profile->processes.count && !period; i++)
+        period = writer->profile->processes.items[i].period_ns;
+    pp_proto_number(&fields, PROFILE_TIME, start);
+    pp_proto_number(&fields, PROFILE_DURATION, end > start ? end - start : 0);
+    pp_proto_number(&fields, PROFILE_PERIOD, period);
+    pp_proto_number(&fields, PROFILE_DEFAULT_SAMPLE_TYPE, text(writer, samples ? "samples" : "cpu"));
+    pp_gzip_fields(writer->gzip, &fields);
+    pp_buffer_free(&fields);
+}
+
+static void put_strings(struct writer *writer)
+{
+    struct pp_buffer entry = {0};
+    pp_gzip_message(writer->gzip, PROFILE_STRING, &entry);
+    for (uint32_t i = 0; i < writer->strings.count; i++) {
+        pp_buffer_text(&entry, pp_string(writer->profile, writer->strings.order[i]));
+        pp_gzip_message(writer->gzip, PROFILE_STRING, &entry);
+    }
+    pp_buffer_free(&entry);
+}
+
+/* What readers take for the program: the executable of the process that burned most. A log holds only the modules that
+ * were seen on stacks, and it may not be among them. */
+static uint32_t main_module(struct pp_profile *profile)
+{
+    const struct pp_process *most = &profile->processes.items[0];
+    for (uint32_t i = 1; i < profile->processes.count; i++)
+        if (profile->processes.items[i].found_ns > most->found_ns)
+            most = &profile->processes.items[i];
+    for (uint32_t i = 0; i < profile->modules.count; i++)
+        if (profile->modules.items[i].path == most->executable)
+            return i;
+    return pp_add_module(profile, &(struct pp_module){.path = most->executable, .flags = PP_MODULE_MAIN});
+}
+
+static void number_modules(struct writer *writer)
+{
+    uint32_t first = main_module(writer->profile);
+    writer->modules = numbering_of(writer->profile->modules.count);
+    writer->named = pp_alloc(writer->profile->modules.count, sizeof *writer->named);
+    for (uint32_t i = 0; i < writer->profile->modules.count; i++) {
+        writer->named[i] = true;
+        if (writer->profile->modules.items[i].flags & PP_MODULE_PYTHON && writer->python_module == PP_NONE)
+            writer->python_module = i;
+    }
+    number(&writer->modules, first);
+}
+
+void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+{
+    struct writer writer = {.profile = profile, .gzip = pp_gzip_new(out), .python_module = PP_NONE};
+    writer.frames = numbering_of(profile->frames.count);
+    number_modules(&writer);
+    put_value_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
+    put_value_type(&writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+    put_value_type(&writer, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+    put_times(&writer, options->samples);
+    put_comments(&writer);
+    put_samples(&writer);
+    for (uint32_t i = 0; i < writer.frames.count; i++)
+        put_location(&writer, i + 1, &profile->frames.items[writer.frames.order[i]]);
+    put_mappings(&writer);
+    put_functions(&writer);
+    put_strings(&writer);
+    pp_gzip_end(writer.gzip);
+    numbering_free(&writer.strings);
+    numbering_free(&writer.frames);
+    numbering_free(&writer.modules);
+    free(writer.functions.items);
+    pp_index_free(&writer.functions.index);
+    free(writer.named);
+    free(writer.stack);
+}

@@ -1,0 +1,85 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+#define PATHS_HELP                                                                                                     \
+    "PATH is a profile (*.pyprof) or a directory with some; without one it is PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY   \
+    ".\nOf a directory the latest run is taken: one launch and all its descendants."
+
+static const struct pp_verb verbs[] = {
+    {"run", "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles every Python process of it",
+     PP_OPTION_DIRECTORY | PP_OPTION_HZ,
+     "The command keeps its pid, its signals and its exit status; 127 means that it was not found.", true, pp_cmd_run},
+    {"report", "[OPTIONS] [PATH...]", "Says in text where the CPU time went",
+     PP_OPTION_TOP | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES | PP_OPTION_RUN | PP_OPTION_ALL,
+     PATHS_HELP, false, pp_cmd_report},
+    {"info", "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
+     PP_OPTION_JSON | PP_OPTION_RUN | PP_OPTION_ALL, PATHS_HELP, false, pp_cmd_info},
+    {"export", "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
+     PP_OPTION_OUTPUT | PP_OPTION_FORMAT | PP_OPTION_UNIT | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES |
+         PP_OPTION_RUN | PP_OPTION_ALL,
+     "Formats, by extension or --format:\n"
+     "  collapsed   .collapsed .folded .txt   flamegraph.pl, speedscope, inferno\n"
+     "  pprof       .pb.gz .pprof             go tool pprof, Pyroscope, Parca; lines, threads and processes are\n"
+     "                                        always in it\n\n" PATHS_HELP,
+     false, pp_cmd_export},
+};
+#define VERBS (sizeof verbs / sizeof verbs[0])
+
+static void print_help(void)
+{
+    puts("Usage: pyprof VERB [OPTIONS] [ARGUMENTS]\n"
+         "Where the CPU time of a Python program goes: Python and native code, every thread, every process.\n");
+    for (size_t i = 0; i < VERBS; i++)
+        printf("  %-8s %s\n", verbs[i].name, verbs[i].summary);
+    puts("\n'pyprof VERB --help' says more about one. To begin:\n"
+         "  pyprof run -- python app.py\n"
+         "  pyprof report");
+}
+
+/* Output to a full disk or a closed pipe must not look like success. */
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    if (errno != EPIPE)
+        pp_error("cannot write to stdout: %s", strerror(errno));
+    return status ? status : PP_EXIT_DATA;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        pp_error("say what to do: 'pyprof --help' lists the verbs");
+        return PP_EXIT_USAGE;
+    }
+    bool help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
+    if (help && argc < 3) {
+        print_help();
+        return finish(PP_EXIT_OK);
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        puts("pyprof " PYPROF_VERSION);
+        return finish(PP_EXIT_OK);
+    }
+    if (help)
+        name = argv[2];
+    for (size_t i = 0; i < VERBS; i++) {
+        struct pp_cli cli;
+        int status;
+        if (strcmp(name, verbs[i].name) != 0)
+            continue;
+        if (help) {
+            pp_cli_help(&verbs[i]);
+            return finish(PP_EXIT_OK);
+        }
+        if (!pp_cli_parse(&verbs[i], argc - 1, argv + 1, &cli, &status))
+            return finish(status);
+        return finish(verbs[i].main(&cli));
+    }
+    pp_error("no such verb '%s': 'pyprof --help' lists them", name);
+    return PP_EXIT_USAGE;
+}

@@ -1,0 +1,126 @@
+#include "accounting.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define FIELD(key, member) [PP_ACCOUNT_##key] = {offsetof(struct pp_accounting, member), true}
+
+/* The keys that hold one varint. */
+static const struct {
+    size_t offset;
+    bool known;
+} fields[] = {
+    FIELD(END_UNIX_NS, end_unix_ns),
+    FIELD(WALL_NS, wall_ns),
+    FIELD(CPU_NS, cpu_ns),
+    FIELD(SAMPLED_NS, sampled_ns),
+    FIELD(UNSAMPLED_NS, unsampled_ns),
+    FIELD(PENDING_NS, pending_ns),
+    FIELD(LOST_SAMPLES, lost_samples),
+    FIELD(LOST_NS, lost_ns),
+    FIELD(OWN_NS, own_ns),
+    FIELD(THREAD_EXIT_NS, thread_exit_ns),
+    FIELD(BEFORE_START_NS, before_start_ns),
+    FIELD(SAMPLES, samples),
+    FIELD(THREADS, threads),
+    FIELD(EXITED_THREADS, exited_threads),
+    FIELD(HANDLER_COUNT, handler_count),
+    FIELD(HANDLER_SUM_NS, handler_sum_ns),
+    FIELD(HANDLER_MAX_NS, handler_max_ns),
+    FIELD(STACK_BYTES, stack_bytes),
+    FIELD(VOLUNTARY_SWITCHES, voluntary_switches),
+    FIELD(INVOLUNTARY_SWITCHES, involuntary_switches),
+    FIELD(MINOR_FAULTS, minor_faults),
+    FIELD(MAJOR_FAULTS, major_faults),
+    FIELD(ESTIMATED_NS, estimated_ns),
+};
+#define FIELDS (sizeof fields / sizeof fields[0])
+
+static bool is_single(uint64_t key)
+{
+    return key < FIELDS && fields[key].known;
+}
+
+static uint64_t *single(struct pp_accounting *accounting, uint64_t key)
+{
+    return (uint64_t *)((char *)accounting + fields[key].offset);
+}
+
+static void read_counts(uint64_t *counts, size_t room, struct pp_cursor bytes)
+{
+    for (size_t i = 0; pp_left(&bytes); i++) {
+        uint64_t count = pp_take_varint(&bytes);
+        if (i < room && !bytes.bad)
+            counts[i] = count;
+    }
+}
+
+bool pp_accounting_read(struct pp_accounting *accounting, struct pp_cursor payload)
+{
+    *accounting = (struct pp_accounting){0};
+    while (pp_left(&payload)) {
+        uint64_t key = pp_take_varint(&payload);
+        uint64_t length = pp_take_varint(&payload);
+        struct pp_cursor bytes = pp_take(&payload, length);
+        if (payload.bad)
+            break;
+        if (is_single(key))
+            *single(accounting, key) = pp_take_varint(&bytes);
+        else if (key == PP_ACCOUNT_DIFFERENCE_NS)
+            accounting->difference_ns = pp_take_svarint(&bytes);
+        else if (key == PP_ACCOUNT_HANDLER_HISTOGRAM)
+            read_counts(accounting->handler_histogram, PP_HANDLER_BUCKETS, bytes);
+        else if (key == PP_ACCOUNT_REASONS)
+            read_counts(accounting->reasons, PP_REASON_COUNT, bytes);
+    }
+    return !payload.bad;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+void pp_accounting_add(struct pp_accounting *sum, const struct pp_accounting *one)
+{
+    uint64_t end = larger(sum->end_unix_ns, one->end_unix_ns), wall = larger(sum->wall_ns, one->wall_ns),
+             longest = larger(sum->handler_max_ns, one->handler_max_ns);
+    struct pp_accounting added = *one;
+    for (uint64_t key = 0; key < FIELDS; key++)
+        if (is_single(key))
+            *single(sum, key) += *single(&added, key);
+    sum->end_unix_ns = end;
+    sum->wall_ns = wall;
+    sum->handler_max_ns = longest;
+    sum->difference_ns = (int64_t)((uint64_t)sum->difference_ns + (uint64_t)one->difference_ns);
+    for (unsigned i = 0; i < PP_HANDLER_BUCKETS; i++)
+        sum->handler_histogram[i] += one->handler_histogram[i];
+    for (unsigned i = 0; i < PP_REASON_COUNT; i++)
+        sum->reasons[i] += one->reasons[i];
+}
+
+uint64_t pp_accounting_handler_quantile(const struct pp_accounting *accounting, double share)
+{
+    uint64_t all = 0, below = 0;
+    for (unsigned i = 0; i < PP_HANDLER_BUCKETS; i++)
+        all += accounting->handler_histogram[i];
+    for (unsigned i = 0; i < PP_HANDLER_BUCKETS; i++) {
+        below += accounting->handler_histogram[i];
+        if (all && (double)below >= share * (double)all) {
+            uint64_t limit = pp_handler_bucket_limit(i);
+            uint64_t longest = accounting->handler_max_ns;
+            return longest && longest < limit ? longest : limit;
+        }
+    }
+    return accounting->handler_max_ns;
+}
+
+const char *pp_reason_text(uint32_t reason)
+{
+    static const char *const texts[] = {
+#define X(name, text) [PP_REASON_##name] = text,
+        PP_REASONS(X)
+#undef X
+    };
+    return reason < PP_REASON_COUNT ? texts[reason] : "reason unknown to this pyprof";
+}

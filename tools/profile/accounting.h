@@ -1,0 +1,36 @@
+/* The sums of one process (design: accounting): where every nanosecond of its CPU clock went. */
+#ifndef PP_PROFILE_ACCOUNTING_H
+#define PP_PROFILE_ACCOUNTING_H
+
+#include <stdint.h>
+
+#include "../../preload/log_format.h"
+#include "cursor.h"
+
+/* Fields are those of enum pp_account_key; times in nanoseconds.
+ * cpu = sampled + unsampled + pending + lost + own + thread_exit + difference. */
+struct pp_accounting {
+    uint64_t end_unix_ns, wall_ns, cpu_ns, sampled_ns, unsampled_ns, pending_ns, lost_samples, lost_ns, own_ns,
+        thread_exit_ns;
+    int64_t difference_ns;
+    uint64_t before_start_ns, samples, threads, exited_threads, handler_count, handler_sum_ns, handler_max_ns,
+        stack_bytes, voluntary_switches, involuntary_switches, minor_faults, major_faults;
+    uint64_t estimated_ns; /* part of sampled_ns: ends of short threads, credited to stacks of threads like them */
+    uint64_t handler_histogram[PP_HANDLER_BUCKETS];
+    uint64_t reasons[PP_REASON_COUNT];
+};
+
+/* Reads the payload of an ACCOUNTING block. False when it is malformed; what was read until then stays. */
+bool pp_accounting_read(struct pp_accounting *accounting, struct pp_cursor payload);
+
+/* Adds up processes; wall clock and end are the latest. */
+void pp_accounting_add(struct pp_accounting *sum, const struct pp_accounting *one);
+
+/* Handler time in ns that the given share (0…1) of all handlers stayed below: the bucket's upper limit, or the
+ * maximum when that is less. 0 when none ran. */
+uint64_t pp_accounting_handler_quantile(const struct pp_accounting *accounting, double share);
+
+/* The text of enum pp_reason, as users read it. */
+const char *pp_reason_text(uint32_t reason);
+
+#endif

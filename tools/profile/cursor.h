@@ -1,0 +1,58 @@
+/* A place in bytes that are not trusted: every step is checked, and after the first bad one all give 0. */
+#ifndef PP_PROFILE_CURSOR_H
+#define PP_PROFILE_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pp_cursor {
+    const uint8_t *at, *end;
+    bool bad;
+};
+
+static inline struct pp_cursor pp_cursor(const void *data, size_t size)
+{
+    const uint8_t *at = data;
+    return (struct pp_cursor){at, at + size, false};
+}
+
+static inline size_t pp_left(const struct pp_cursor *cursor)
+{
+    return cursor->bad ? 0 : (size_t)(cursor->end - cursor->at);
+}
+
+static inline uint64_t pp_take_varint(struct pp_cursor *cursor)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && pp_left(cursor); shift += 7) {
+        uint8_t byte = *cursor->at++;
+        if (shift == 63 && byte > 1)
+            break;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return value;
+    }
+    cursor->bad = true;
+    return 0;
+}
+
+static inline int64_t pp_take_svarint(struct pp_cursor *cursor)
+{
+    uint64_t value = pp_take_varint(cursor);
+    return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+/* The next `length` bytes as a cursor of their own; a bad and empty one when there are fewer. */
+static inline struct pp_cursor pp_take(struct pp_cursor *cursor, uint64_t length)
+{
+    if (cursor->bad || length > pp_left(cursor)) {
+        cursor->bad = true;
+        return (struct pp_cursor){cursor->end, cursor->end, true};
+    }
+    struct pp_cursor part = {cursor->at, cursor->at + length, false};
+    cursor->at += length;
+    return part;
+}
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * How frames and paths are written wherever people read them:
+ * Python "qualname (path.py:N)", native "symbol (libfoo.so)", pseudo-frames "[gc]". A native function without a name is
+ * "0x1234 (libfoo.so)", by its start in the file's own terms; where that is unknown, or with lines, by the address.
+ */
+#ifndef PP_PROFILE_FRAME_TEXT_H
+#define PP_PROFILE_FRAME_TEXT_H
+
+#include "model.h"
+
+/* The part of the path after site-packages/, dist-packages/, lib/pythonX.Y/ or cwd/, else all of it. Points into
+ * path. */
+const char *pp_short_path(const char *path, const char *cwd);
+
+/* What comes after the last '/'. */
+const char *pp_base_name(const char *path);
+
+/* Appends a native symbol as people read it: demangled, without the suffixes that compilers add to parts and copies
+ * of a function (.cold, .constprop.0 …). */
+void pp_symbol_text(struct pp_buffer *text, const char *symbol);
+
+/* Appends the frame's text; N is the function's first line or, with lines, the line being executed. */
+void pp_frame_text(struct pp_buffer *text, const struct pp_profile *profile, uint32_t frame, bool lines);
+
+/* The text of every frame as a string number; frames that read the same have the same one. The caller frees. */
+uint32_t *pp_frame_texts(struct pp_profile *profile, bool lines);
+
+#endif

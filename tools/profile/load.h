@@ -1,0 +1,23 @@
+/* From what is on the command line to a profile. */
+#ifndef PP_PROFILE_LOAD_H
+#define PP_PROFILE_LOAD_H
+
+#include "../cli.h"
+#include "model.h"
+
+/*
+ * Loads the paths on the command line: files (all of them) and directories (of their *.pyprof files the latest run,
+ * or what --run or --all says); none means PYPROF_OUT or ./pyprof.out. Names native functions that the log does not
+ * name, where their files are at hand. Says on stderr what was left out. NULL after a line that says why nothing
+ * could be loaded. The caller ends it with pp_profile_free.
+ */
+struct pp_profile *pp_load(const struct pp_cli *cli);
+
+/* Reads a whole file; NULL when that fails (errno says why). The caller frees. An empty file gives size 0. */
+void *pp_read_file(const char *path, size_t most, size_t *size);
+
+/* A line that is overwritten by the next one and disappears when text is NULL; nothing unless stderr is a terminal. */
+void pp_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void pp_progress_end(void);
+
+#endif

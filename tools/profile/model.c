@@ -1,0 +1,241 @@
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Appends a zeroed item to a PP_TABLE_OF and returns a pointer to it. */
+#define APPEND(table)                                                                                                  \
+    ((table)->items =                                                                                                  \
+         pp_grow((table)->items, &(table)->capacity, (uint64_t)(table)->count + 1, sizeof *(table)->items),            \
+     &(table)->items[(table)->count++])
+
+struct pp_profile *pp_profile_new(void)
+{
+    struct pp_profile *profile = pp_alloc(1, sizeof *profile);
+    pp_intern(profile, "", 0);
+    APPEND(&profile->nodes)->frame = PP_NONE;
+    APPEND(&profile->label_sets);
+    APPEND(&profile->intervals);
+    return profile;
+}
+
+#define FREE_TABLE(table) (free((table)->items), pp_index_free(&(table)->index))
+
+void pp_profile_free(struct pp_profile *profile)
+{
+    if (!profile)
+        return;
+    for (uint32_t i = 0; i < profile->strings.count; i++)
+        free(profile->strings.items[i]);
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        FREE_TABLE(&profile->processes.items[i].notices);
+    FREE_TABLE(&profile->strings);
+    FREE_TABLE(&profile->modules);
+    FREE_TABLE(&profile->functions);
+    FREE_TABLE(&profile->frames);
+    FREE_TABLE(&profile->nodes);
+    FREE_TABLE(&profile->threads);
+    FREE_TABLE(&profile->labels);
+    FREE_TABLE(&profile->label_sets);
+    FREE_TABLE(&profile->intervals);
+    FREE_TABLE(&profile->samples);
+    FREE_TABLE(&profile->processes);
+    free(profile);
+}
+
+const char *pp_string(const struct pp_profile *profile, uint32_t string)
+{
+    return string < profile->strings.count ? profile->strings.items[string] : "";
+}
+
+/* Length of the well-formed UTF-8 character at `text`, 0 when there is none. */
+static size_t utf8_length(const unsigned char *text, size_t left)
+{
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t least;
+    } forms[] = {{0x80, 0x00, 1}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    for (size_t length = 1; length <= 4 && length <= left; length++) {
+        if ((text[0] & forms[length - 1].mask) != forms[length - 1].lead)
+            continue;
+        uint32_t value = text[0] & (unsigned char)~forms[length - 1].mask;
+        for (size_t i = 1; i < length; i++) {
+            if ((text[i] & 0xc0) != 0x80)
+                return 0;
+            value = value << 6 | (text[i] & 0x3f);
+        }
+        bool surrogate = value >= 0xd800 && value <= 0xdfff;
+        return value >= forms[length - 1].least && value <= 0x10ffff && !surrogate ? length : 0;
+    }
+    return 0;
+}
+
+static char *clean_text(const char *text, size_t length)
+{
+    struct pp_buffer clean = {0};
+    size_t sound = 0; /* length of the well-formed beginning that is not yet copied */
+    size_t at = 0;
+    while (at < length) {
+        size_t step = utf8_length((const unsigned char *)text + at, length - at);
+        at += step ? step : 1;
+        sound += step;
+        if (!step) {
+            pp_buffer_append(&clean, text + at - 1 - sound, sound);
+            pp_buffer_text(&clean, "\xef\xbf\xbd");
+            sound = 0;
+        }
+    }
+    pp_buffer_append(&clean, text + at - sound, sound);
+    return clean.data;
+}
+
+static bool same_string(const void *table, uint32_t item, const void *key)
+{
+    const struct pp_profile *profile = table;
+    return strcmp(profile->strings.items[item], key) == 0;
+}
+
+uint32_t pp_intern_text(struct pp_profile *profile, const char *text)
+{
+    uint32_t hash = pp_hash_bytes(text, strlen(text));
+    uint32_t found = pp_index_find(&profile->strings.index, hash, same_string, profile, text);
+    if (found != PP_NONE)
+        return found;
+    *APPEND(&profile->strings) = pp_strdup(text);
+    pp_index_add(&profile->strings.index, hash, profile->strings.count - 1);
+    return profile->strings.count - 1;
+}
+
+uint32_t pp_intern(struct pp_profile *profile, const char *text, size_t length)
+{
+    char *clean = clean_text(text, length);
+    uint32_t string = pp_intern_text(profile, clean);
+    free(clean);
+    return string;
+}
+
+/* Defines find-or-add for a table. What comes after the type are the words of an `item` that make it what it is: items
+ * with equal ones are the same. */
+#define FIND_OR_ADD(function, table, type, ...)                                                                        \
+    static uint32_t table##_hash(const type *item)                                                                     \
+    {                                                                                                                  \
+        const uint64_t words[] = {__VA_ARGS__};                                                                        \
+        return pp_hash_words(words, sizeof words / sizeof words[0]);                                                   \
+    }                                                                                                                  \
+    static bool table##_same(const void *items, uint32_t number, const void *key)                                      \
+    {                                                                                                                  \
+        const type *item = key;                                                                                        \
+        const uint64_t wanted[] = {__VA_ARGS__};                                                                       \
+        item = (const type *)items + number;                                                                           \
+        const uint64_t there[] = {__VA_ARGS__};                                                                        \
+        return memcmp(wanted, there, sizeof there) == 0;                                                               \
+    }                                                                                                                  \
+    function(struct pp_profile *profile, const type *item)                                                             \
+    {                                                                                                                  \
+        uint32_t hash = table##_hash(item);                                                                            \
+        uint32_t found = pp_index_find(&profile->table.index, hash, table##_same, profile->table.items, item);         \
+        if (found != PP_NONE)                                                                                          \
+            return found;                                                                                              \
+        *APPEND(&profile->table) = *item;                                                                              \
+        pp_index_add(&profile->table.index, hash, profile->table.count - 1);                                           \
+        return profile->table.count - 1;                                                                               \
+    }
+
+FIND_OR_ADD(uint32_t pp_add_module, modules, struct pp_module, item->path, item->build_id, item->start, item->limit,
+            item->file_offset, item->flags)
+FIND_OR_ADD(uint32_t pp_add_function, functions, struct pp_function, item->name, item->file, item->first_line)
+FIND_OR_ADD(uint32_t pp_add_frame, frames, struct pp_frame, item->kind, item->subject, item->address, item->symbol,
+            item->line)
+FIND_OR_ADD(static uint32_t add_node, nodes, struct pp_node, item->parent, item->frame)
+FIND_OR_ADD(static uint32_t add_thread, threads, struct pp_thread, item->process, item->tid, item->start_unix_ns)
+FIND_OR_ADD(static uint32_t add_interval, intervals, struct pp_interval, item->start_unix_ns, item->wall_ns)
+FIND_OR_ADD(static uint32_t add_sample, samples, struct pp_sample, item->thread, item->node, item->labels, item->state,
+            item->interval)
+FIND_OR_ADD(static uint32_t add_process, processes, struct pp_process, item->instance)
+
+uint32_t pp_add_node(struct pp_profile *profile, uint32_t parent, uint32_t frame)
+{
+    return add_node(profile, &(struct pp_node){parent, frame});
+}
+
+uint32_t pp_add_thread(struct pp_profile *profile, const struct pp_thread *thread)
+{
+    uint32_t number = add_thread(profile, thread);
+    struct pp_thread *known = &profile->threads.items[number];
+    if (thread->name)
+        known->name = thread->name;
+    known->flags |= thread->flags;
+    return number;
+}
+
+uint32_t pp_add_interval(struct pp_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns)
+{
+    return add_interval(profile, &(struct pp_interval){start_unix_ns, wall_ns});
+}
+
+void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample)
+{
+    struct pp_sample empty = *sample;
+    empty.count = empty.cpu_ns = 0;
+    uint32_t number = add_sample(profile, &empty);
+    struct pp_sample *sum = &profile->samples.items[number];
+    sum->count += sample->count;
+    sum->cpu_ns += sample->cpu_ns;
+}
+
+uint32_t pp_add_process(struct pp_profile *profile, uint32_t instance)
+{
+    return add_process(profile, &(struct pp_process){.instance = instance});
+}
+
+uint32_t pp_add_pseudo(struct pp_profile *profile, const char *text)
+{
+    return pp_add_frame(profile, &(struct pp_frame){.kind = PP_FRAME_PSEUDO, .subject = pp_intern_text(profile, text)});
+}
+
+struct label_key {
+    const struct pp_profile *profile;
+    const struct pp_label *labels;
+    uint32_t count;
+};
+
+static bool same_labels(const void *table, uint32_t item, const void *key)
+{
+    const struct pp_profile *profile = table;
+    const struct label_key *wanted = key;
+    const struct pp_label_set *set = &profile->label_sets.items[item];
+    return set->count == wanted->count &&
+           memcmp(&profile->labels.items[set->first], wanted->labels, set->count * sizeof *wanted->labels) == 0;
+}
+
+uint32_t pp_add_label_set(struct pp_profile *profile, const struct pp_label *labels, uint32_t count)
+{
+    if (!count)
+        return 0;
+    struct label_key key = {profile, labels, count};
+    uint32_t hash = pp_hash_bytes(labels, count * sizeof *labels);
+    uint32_t found = pp_index_find(&profile->label_sets.index, hash, same_labels, profile, &key);
+    if (found != PP_NONE)
+        return found;
+    *APPEND(&profile->label_sets) = (struct pp_label_set){profile->labels.count, count};
+    for (uint32_t i = 0; i < count; i++)
+        *APPEND(&profile->labels) = labels[i];
+    pp_index_add(&profile->label_sets.index, hash, profile->label_sets.count - 1);
+    return profile->label_sets.count - 1;
+}
+
+struct pp_accounting pp_profile_accounting(const struct pp_profile *profile)
+{
+    struct pp_accounting sum = {0};
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        pp_accounting_add(&sum, &profile->processes.items[i].accounting);
+    return sum;
+}
+
+uint64_t pp_profile_cpu_ns(const struct pp_profile *profile)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++)
+        sum += profile->samples.items[i].cpu_ns;
+    return sum;
+}

@@ -1,0 +1,150 @@
+/*
+ * A profile in memory: what one or many segments say, with everything that means the same unified.
+ *
+ * All tables are arrays of which items refer to each other by number; string 0 is "", node 0 is the root (no frame).
+ * Native frames are kept by address in the file's own terms, so that processes with other load addresses share them.
+ * Times are nanoseconds, "unix" ones since 1970. Numbers and pointers stay valid until pp_profile_free; arrays may
+ * move while segments are being added.
+ */
+#ifndef PP_PROFILE_MODEL_H
+#define PP_PROFILE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../memory.h"
+#include "accounting.h"
+#include "reader.h"
+
+/* A table that grows. */
+#define PP_TABLE_OF(type)                                                                                              \
+    struct {                                                                                                           \
+        type *items;                                                                                                   \
+        uint32_t count, capacity;                                                                                      \
+        struct pp_index index;                                                                                         \
+    }
+
+struct pp_module {
+    uint32_t path;                      /* string, whole path */
+    uint32_t build_id;                  /* string, hex; "" when there is none */
+    uint64_t start, limit, file_offset; /* executable part, in the file's own terms */
+    uint32_t flags;                     /* PP_MODULE_* */
+};
+
+struct pp_function {                 /* Python */
+    uint32_t name, file, first_line; /* strings; first_line 0: unknown */
+    uint32_t short_file;             /* string: the path as people read it (frame_text.h) */
+};
+
+struct pp_frame {
+    uint32_t kind;          /* enum pp_frame_kind */
+    uint32_t subject;       /* native: module or PP_NONE; Python: function; pseudo: string */
+    uint64_t address;       /* native, in the file's own terms (the process's, when there is no module) */
+    uint32_t symbol;        /* native: string, 0 when unknown */
+    uint32_t line;          /* Python: 0 when unknown */
+    uint64_t symbol_offset; /* of the address from its function's start; also known for some without a symbol */
+};
+
+struct pp_node {
+    uint32_t parent, frame; /* a parent's number is less than its children's */
+};
+
+struct pp_thread {
+    uint32_t process;
+    uint32_t name; /* string */
+    uint64_t tid;  /* 0: not a thread, what belongs to the process as a whole */
+    uint64_t start_unix_ns;
+    uint32_t flags;
+};
+
+struct pp_label {
+    uint32_t key, value; /* strings */
+};
+
+struct pp_label_set {
+    uint32_t first, count; /* in labels */
+};
+
+struct pp_interval {
+    uint64_t start_unix_ns, wall_ns;
+};
+
+struct pp_sample {
+    uint32_t thread, node;
+    uint32_t labels;   /* label set; 0: none */
+    uint32_t state;    /* PP_STATE_* */
+    uint32_t interval; /* 0 unless the profile keeps intervals */
+    uint64_t count, cpu_ns;
+};
+
+struct pp_notice {
+    uint64_t unix_ns, severity;
+    uint32_t text; /* string */
+};
+
+struct pp_process {
+    uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
+        library_version; /* strings */
+    uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns;
+    uint32_t segments;
+    uint64_t accounting_segment; /* the segment that the accounting is from */
+    bool has_accounting, ended;  /* ended: it left properly */
+    struct pp_accounting accounting;
+    uint64_t found_ns; /* CPU time of the samples that were found in the log, pending not included */
+    uint64_t samples;  /* their count */
+    PP_TABLE_OF(struct pp_notice) notices;
+};
+
+struct pp_profile {
+    bool keep_intervals; /* set before the first segment: samples of different intervals stay apart */
+
+    PP_TABLE_OF(char *) strings;
+    PP_TABLE_OF(struct pp_module) modules;
+    PP_TABLE_OF(struct pp_function) functions;
+    PP_TABLE_OF(struct pp_frame) frames;
+    PP_TABLE_OF(struct pp_node) nodes;
+    PP_TABLE_OF(struct pp_thread) threads;
+    PP_TABLE_OF(struct pp_label) labels;
+    PP_TABLE_OF(struct pp_label_set) label_sets;
+    PP_TABLE_OF(struct pp_interval) intervals;
+    PP_TABLE_OF(struct pp_sample) samples;
+    PP_TABLE_OF(struct pp_process) processes;
+
+    struct pp_read_losses losses; /* of all segments */
+};
+
+struct pp_profile *pp_profile_new(void);
+void pp_profile_free(struct pp_profile *profile);
+
+/* Adds one segment; `name` stands for the process where the segment does not say which it is. The data is no longer
+ * needed afterwards. */
+enum pp_read_result pp_profile_add_segment(struct pp_profile *profile, const void *data, size_t size, const char *name);
+
+/* After the last segment: what live threads burned since their last sample becomes [unsampled] of the process, so that
+ * sum of samples + own + difference = CPU clock for a log without damage. Call once. */
+void pp_profile_finish(struct pp_profile *profile);
+
+/* Accounting over all processes. */
+struct pp_accounting pp_profile_accounting(const struct pp_profile *profile);
+/* CPU time of all samples. */
+uint64_t pp_profile_cpu_ns(const struct pp_profile *profile);
+
+const char *pp_string(const struct pp_profile *profile, uint32_t string);
+
+/* The following find or add. Text need not be UTF-8: what is not becomes U+FFFD, as does NUL. */
+uint32_t pp_intern(struct pp_profile *profile, const char *text, size_t length);
+uint32_t pp_intern_text(struct pp_profile *profile, const char *text);
+uint32_t pp_add_module(struct pp_profile *profile, const struct pp_module *module);
+uint32_t pp_add_function(struct pp_profile *profile, const struct pp_function *function);
+uint32_t pp_add_frame(struct pp_profile *profile, const struct pp_frame *frame);
+uint32_t pp_add_pseudo(struct pp_profile *profile, const char *text);
+uint32_t pp_add_node(struct pp_profile *profile, uint32_t parent, uint32_t frame);
+uint32_t pp_add_thread(struct pp_profile *profile, const struct pp_thread *thread);
+uint32_t pp_add_label_set(struct pp_profile *profile, const struct pp_label *labels, uint32_t count);
+uint32_t pp_add_interval(struct pp_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns);
+void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample);
+/* By instance; a new one has only its instance set. */
+uint32_t pp_add_process(struct pp_profile *profile, uint32_t instance);
+
+#endif

@@ -1,0 +1,166 @@
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "../memory.h"
+#include "segment_tables.h"
+
+/* Types above this are taken for damage when a block's own CRC cannot be asked. */
+#define PLAUSIBLE_TYPES 1024u
+/* Wrong CRCs may be computed over so many times the file's size; then blocks are taken for damaged unseen: damage must
+ * not make reading quadratic. */
+#define SEARCH_BUDGET 4u
+/* Blocks that can be missing between two sound ones before a candidate is not believed. */
+#define PLAUSIBLE_GAP 4096u
+
+struct scan {
+    const uint8_t *data;
+    size_t size;
+    size_t crc_budget;
+};
+
+/* Reads the header at a place; false when it does not fit or cannot be one. */
+static bool header_at(const struct scan *scan, size_t at, struct pp_log_block_header *header)
+{
+    if (at > scan->size || scan->size - at < sizeof *header)
+        return false;
+    memcpy(header, scan->data + at, sizeof *header);
+    return header->type && header->type <= PLAUSIBLE_TYPES && header->length <= PP_LOG_MAX_BLOCK;
+}
+
+static bool payload_fits(const struct scan *scan, size_t at, const struct pp_log_block_header *header)
+{
+    return header->length <= scan->size - at - sizeof *header;
+}
+
+/* Only a wrong CRC costs budget: a right one is followed by reading on after the block. */
+static bool crc_right(struct scan *scan, size_t at, const struct pp_log_block_header *header)
+{
+    size_t cost = sizeof *header + header->length;
+    if (cost > scan->crc_budget)
+        return false;
+    const uint32_t words[] = {header->type, header->length, header->sequence};
+    uLong crc = crc32(0, (const Bytef *)words, sizeof words);
+    if (crc32(crc, scan->data + at + sizeof *header, header->length) == header->crc32)
+        return true;
+    scan->crc_budget -= cost;
+    return false;
+}
+
+/* The next place after a damaged block where a sound one starts; the end of the file when there is none. `next` is
+ * the sequence number that the damaged block should have had. */
+static size_t find_sound_block(struct scan *scan, size_t damaged, uint32_t next)
+{
+    struct pp_log_block_header header;
+    if (header_at(scan, damaged, &header) && payload_fits(scan, damaged, &header)) {
+        size_t after = damaged + sizeof header + header.length;
+        struct pp_log_block_header following;
+        if (after == scan->size || (header_at(scan, after, &following) && following.sequence == next + 1))
+            return after;
+    }
+    for (size_t at = damaged + 1; at < scan->size; at++) {
+        if (header_at(scan, at, &header) && payload_fits(scan, at, &header) &&
+            header.sequence - next <= PLAUSIBLE_GAP && crc_right(scan, at, &header))
+            return at;
+    }
+    return scan->size;
+}
+
+static void read_blocks(struct scan *scan, size_t at, struct pp_segment *segment, const struct pp_segment_sink *sink,
+                        bool process_only)
+{
+    struct pp_read_losses *losses = &segment->losses;
+    uint32_t next = 0;
+    while (at < scan->size && !(process_only && segment->has_process)) {
+        struct pp_log_block_header header;
+        if (!header_at(scan, at, &header) || !payload_fits(scan, at, &header) || !crc_right(scan, at, &header)) {
+            bool whole = header_at(scan, at, &header) && payload_fits(scan, at, &header);
+            size_t sound = find_sound_block(scan, at, next);
+            if (sound == scan->size && !whole) {
+                losses->truncated_bytes = scan->size - at;
+                return;
+            }
+            losses->damaged_blocks++;
+            losses->damaged_bytes += sound - at;
+            at = sound;
+            next++;
+            continue;
+        }
+        if (header.sequence > next)
+            losses->missing_blocks += header.sequence - next;
+        next = header.sequence + 1;
+        struct pp_cursor payload = pp_cursor(scan->data + at + sizeof header, header.length);
+        if (!pp_segment_take_block(segment, header.type, payload, sink))
+            losses->unknown_blocks++;
+        at += sizeof header + header.length;
+    }
+}
+
+static enum pp_read_result read_file_header(const void *data, size_t size)
+{
+    struct pp_log_file_header header;
+    if (size < sizeof header.magic)
+        return PP_READ_NOT_A_PROFILE;
+    memcpy(&header, data, size < sizeof header ? size : sizeof header);
+    if (memcmp(header.magic, PP_LOG_MAGIC, sizeof header.magic) != 0)
+        return memcmp(header.magic, PP_LOG_MAGIC, 6) == 0 ? PP_READ_TEXT_MODE : PP_READ_NOT_A_PROFILE;
+    if (size < sizeof header)
+        return PP_READ_OK;
+    if (header.byte_order != PP_LOG_BYTE_ORDER)
+        return PP_READ_BYTE_ORDER;
+    return header.version == PP_LOG_VERSION ? PP_READ_OK : PP_READ_VERSION;
+}
+
+static enum pp_read_result read_segment(const void *data, size_t size, struct pp_segment *segment,
+                                        const struct pp_segment_sink *sink, bool process_only)
+{
+    *segment = (struct pp_segment){0};
+    segment->size = size;
+    enum pp_read_result result = read_file_header(data, size);
+    if (result != PP_READ_OK)
+        return result;
+    if (size < sizeof(struct pp_log_file_header)) {
+        segment->losses.truncated_bytes = size;
+        return PP_READ_OK;
+    }
+    struct scan scan = {data, size, size * SEARCH_BUDGET};
+    read_blocks(&scan, sizeof(struct pp_log_file_header), segment, sink, process_only);
+    return PP_READ_OK;
+}
+
+enum pp_read_result pp_segment_read(const void *data, size_t size, struct pp_segment *segment,
+                                    const struct pp_segment_sink *sink)
+{
+    return read_segment(data, size, segment, sink, false);
+}
+
+enum pp_read_result pp_segment_read_process(const void *data, size_t size, struct pp_segment *segment)
+{
+    return read_segment(data, size, segment, NULL, true);
+}
+
+void pp_segment_free(struct pp_segment *segment)
+{
+    for (int kind = 0; kind < PP_TABLE_COUNT; kind++)
+        free(segment->tables[kind].items);
+    *segment = (struct pp_segment){0};
+}
+
+const char *pp_read_result_text(enum pp_read_result result)
+{
+    switch (result) {
+    case PP_READ_OK:
+        return "read";
+    case PP_READ_NOT_A_PROFILE:
+        return "not a pyprof profile (those end in " PP_LOG_SUFFIX " and are made by libpyprof.so)";
+    case PP_READ_TEXT_MODE:
+        return "damaged by a transfer in text mode: copy it again in binary mode";
+    case PP_READ_BYTE_ORDER:
+        return "written on a machine of another byte order: read it on such a machine";
+    case PP_READ_VERSION:
+        return "written by another version of libpyprof.so: use the pyprof that came with it";
+    }
+    return "unknown";
+}

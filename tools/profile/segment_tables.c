@@ -1,0 +1,326 @@
+#include "segment_tables.h"
+
+#include "../memory.h"
+
+static const size_t item_size[PP_TABLE_COUNT] = {
+    [PP_TABLE_STRINGS] = sizeof(struct pp_log_string), [PP_TABLE_MODULES] = sizeof(struct pp_log_module),
+    [PP_TABLE_CODES] = sizeof(struct pp_log_code),     [PP_TABLE_FRAMES] = sizeof(struct pp_log_frame),
+    [PP_TABLE_NODES] = sizeof(struct pp_log_node),     [PP_TABLE_THREADS] = sizeof(struct pp_log_thread),
+    [PP_TABLE_LABELS] = sizeof(struct pp_log_labels),
+};
+
+/* Bytes that a definition takes in a log at the very least: no id can be higher than the file's size over this, unless
+ * blocks were never written (FEW_IDS leaves room for that). Keeps forged ids from claiming memory. */
+static const uint32_t least_bytes[PP_TABLE_COUNT] = {
+    [PP_TABLE_STRINGS] = 1, [PP_TABLE_MODULES] = 8, [PP_TABLE_CODES] = 4,  [PP_TABLE_FRAMES] = 3,
+    [PP_TABLE_NODES] = 2,   [PP_TABLE_THREADS] = 5, [PP_TABLE_LABELS] = 1,
+};
+#define FEW_IDS (1u << 16)
+
+static uint32_t highest_id(const struct pp_segment *segment, enum pp_table_kind kind)
+{
+    uint64_t highest = segment->size / least_bytes[kind];
+    if (highest < FEW_IDS)
+        return FEW_IDS;
+    return highest < PP_NONE - 2 ? (uint32_t)highest : PP_NONE - 2;
+}
+
+/* Whether an item has been defined; `defined` is not at the same place in all of them. */
+static bool is_defined(const struct pp_segment *segment, enum pp_table_kind kind, uint32_t id)
+{
+    const struct pp_log_table *table = &segment->tables[kind];
+    if (!id || id >= table->end)
+        return false;
+    switch (kind) {
+    case PP_TABLE_STRINGS:
+        return ((const struct pp_log_string *)table->items)[id].defined;
+    case PP_TABLE_MODULES:
+        return ((const struct pp_log_module *)table->items)[id].defined;
+    case PP_TABLE_CODES:
+        return ((const struct pp_log_code *)table->items)[id].defined;
+    case PP_TABLE_FRAMES:
+        return ((const struct pp_log_frame *)table->items)[id].defined;
+    case PP_TABLE_NODES:
+        return ((const struct pp_log_node *)table->items)[id].defined;
+    case PP_TABLE_THREADS:
+        return ((const struct pp_log_thread *)table->items)[id].defined;
+    case PP_TABLE_LABELS:
+        return ((const struct pp_log_labels *)table->items)[id].defined;
+    case PP_TABLE_COUNT:
+        break;
+    }
+    return false;
+}
+
+const void *pp_segment_find(const struct pp_segment *segment, enum pp_table_kind kind, uint64_t id)
+{
+    if (id > highest_id(segment, kind) || !is_defined(segment, kind, (uint32_t)id))
+        return NULL;
+    return (const char *)segment->tables[kind].items + id * item_size[kind];
+}
+
+struct pp_text pp_segment_string(const struct pp_segment *segment, uint64_t id)
+{
+    const struct pp_log_string *string = pp_segment_find(segment, PP_TABLE_STRINGS, id);
+    return string ? string->text : (struct pp_text){"", 0};
+}
+
+/* The place for a definition; NULL when the id cannot be. */
+static void *define(struct pp_segment *segment, enum pp_table_kind kind, uint64_t id,
+                    const struct pp_segment_sink *sink)
+{
+    if (!id || id > highest_id(segment, kind))
+        return NULL;
+    struct pp_log_table *table = &segment->tables[kind];
+    table->items = pp_grow(table->items, &table->capacity, id + 1, item_size[kind]);
+    if (is_defined(segment, kind, (uint32_t)id) && sink && sink->redefined)
+        sink->redefined(sink->context, kind, (uint32_t)id);
+    if (id >= table->end)
+        table->end = (uint32_t)id + 1;
+    return (char *)table->items + id * item_size[kind];
+}
+
+static struct pp_text rest(const struct pp_cursor *cursor)
+{
+    return (struct pp_text){(const char *)cursor->at, pp_left(cursor)};
+}
+
+static uint64_t take(struct pp_cursor *cursor)
+{
+    return pp_take_varint(cursor);
+}
+
+/* A reference to a table: ids that cannot be become 0, "none". */
+static uint32_t take_id(struct pp_cursor *cursor)
+{
+    uint64_t id = take(cursor);
+    return id < PP_NONE ? (uint32_t)id : 0;
+}
+
+static uint32_t take_small(struct pp_cursor *cursor)
+{
+    uint64_t value = take(cursor);
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+static bool take_module(struct pp_cursor *record, struct pp_log_module *module)
+{
+    module->path = take_id(record);
+    module->bias = take(record);
+    module->text_start = take(record);
+    module->text_end = take(record);
+    module->text_file_offset = take(record);
+    module->flags = take_small(record);
+    uint64_t length = take(record);
+    struct pp_cursor build_id = pp_take(record, length);
+    module->build_id = rest(&build_id);
+    return true;
+}
+
+static bool take_frame(struct pp_cursor *record, struct pp_log_frame *frame)
+{
+    frame->kind = take_small(record);
+    switch (frame->kind) {
+    case PP_FRAME_NATIVE:
+        frame->subject = take_id(record);
+        frame->address = take(record);
+        frame->symbol = take_id(record);
+        frame->symbol_offset = take(record);
+        return true;
+    case PP_FRAME_PYTHON:
+        frame->subject = take_id(record);
+        frame->line = take_small(record);
+        return true;
+    case PP_FRAME_PSEUDO:
+        frame->subject = take_id(record);
+        return true;
+    default:
+        return true; /* of a newer writer: shown as unknown */
+    }
+}
+
+/* Decodes one record of the kind and, when it is well-formed, puts it into the table. */
+static bool take_definition(struct pp_segment *segment, enum pp_table_kind kind, uint64_t id, struct pp_cursor record,
+                            const struct pp_segment_sink *sink)
+{
+    union {
+        struct pp_log_string string;
+        struct pp_log_module module;
+        struct pp_log_code code;
+        struct pp_log_frame frame;
+        struct pp_log_thread thread;
+        struct pp_log_labels labels;
+    } item = {0};
+    switch (kind) {
+    case PP_TABLE_STRINGS:
+        item.string = (struct pp_log_string){rest(&record), true};
+        break;
+    case PP_TABLE_MODULES:
+        item.module.defined = take_module(&record, &item.module);
+        break;
+    case PP_TABLE_CODES:
+        item.code.qualname = take_id(&record);
+        item.code.file = take_id(&record);
+        item.code.first_line = take_small(&record);
+        item.code.defined = true;
+        break;
+    case PP_TABLE_FRAMES:
+        item.frame.defined = take_frame(&record, &item.frame);
+        break;
+    case PP_TABLE_THREADS:
+        item.thread.tid = take(&record);
+        item.thread.name = take_id(&record);
+        item.thread.start_unix_ns = take(&record);
+        item.thread.flags = take_small(&record);
+        item.thread.defined = true;
+        break;
+    case PP_TABLE_LABELS:
+        item.labels = (struct pp_log_labels){rest(&record), true};
+        break;
+    case PP_TABLE_NODES:
+    case PP_TABLE_COUNT:
+        return false;
+    }
+    if (record.bad)
+        return false;
+    void *place = define(segment, kind, id, sink);
+    if (!place)
+        return false;
+    __builtin_memcpy(place, &item, item_size[kind]);
+    return true;
+}
+
+static void take_definitions(struct pp_segment *segment, enum pp_table_kind kind, struct pp_cursor *payload,
+                             const struct pp_segment_sink *sink)
+{
+    for (uint64_t id = take(payload); pp_left(payload); id++) {
+        uint64_t length = take(payload);
+        struct pp_cursor record = pp_take(payload, length);
+        if (payload->bad || !take_definition(segment, kind, id, record, sink))
+            segment->losses.damaged_records++;
+    }
+}
+
+static void take_nodes(struct pp_segment *segment, struct pp_cursor *payload, const struct pp_segment_sink *sink)
+{
+    for (uint64_t id = take(payload); pp_left(payload); id++) {
+        uint64_t back = take(payload);
+        uint32_t frame = take_id(payload);
+        bool sound = !payload->bad && back && back <= id;
+        struct pp_log_node *node = sound ? define(segment, PP_TABLE_NODES, id, sink) : NULL;
+        if (node)
+            *node = (struct pp_log_node){(uint32_t)(id - back), frame, true};
+        else
+            segment->losses.damaged_records++;
+    }
+}
+
+static void take_samples(struct pp_segment *segment, struct pp_cursor *payload, const struct pp_segment_sink *sink)
+{
+    struct pp_log_sample sample = {0};
+    sample.start_unix_ns = take(payload);
+    sample.wall_ns = take(payload);
+    while (pp_left(payload)) {
+        uint64_t length = take(payload);
+        struct pp_cursor record = pp_take(payload, length);
+        sample.thread = take_id(&record);
+        sample.node = take_id(&record);
+        sample.labels = take_id(&record);
+        sample.state = take_small(&record);
+        sample.count = take(&record);
+        sample.cpu_ns = take(&record);
+        if (payload->bad || record.bad)
+            segment->losses.damaged_records++;
+        else if (sink && sink->sample)
+            sink->sample(sink->context, segment, &sample);
+    }
+}
+
+static void take_process(struct pp_segment *segment, struct pp_cursor *payload)
+{
+    struct pp_log_process *process = &segment->process;
+    struct pp_text *const texts[] = {
+        [PP_PROCESS_RUN] = &process->run,
+        [PP_PROCESS_INSTANCE] = &process->instance,
+        [PP_PROCESS_HOST] = &process->host,
+        [PP_PROCESS_BOOT_ID] = &process->boot_id,
+        [PP_PROCESS_COMMAND_LINE] = &process->command_line,
+        [PP_PROCESS_EXECUTABLE] = &process->executable,
+        [PP_PROCESS_CWD] = &process->cwd,
+        [PP_PROCESS_PYTHON_VERSION] = &process->python_version,
+        [PP_PROCESS_LIBRARY_VERSION] = &process->library_version,
+        [PP_PROCESS_PARENT_INSTANCE] = &process->parent_instance,
+    };
+    uint64_t *const numbers[] = {
+        [PP_PROCESS_SEGMENT] = &process->segment,
+        [PP_PROCESS_PID] = &process->pid,
+        [PP_PROCESS_PPID] = &process->ppid,
+        [PP_PROCESS_UID] = &process->uid,
+        [PP_PROCESS_EXEC_COUNT] = &process->exec_count,
+        [PP_PROCESS_START_UNIX_NS] = &process->start_unix_ns,
+        [PP_PROCESS_PERIOD_NS] = &process->period_ns,
+        [PP_PROCESS_TICK_NS] = &process->tick_ns,
+    };
+    while (pp_left(payload)) {
+        uint64_t key = take(payload);
+        uint64_t length = take(payload);
+        struct pp_cursor bytes = pp_take(payload, length);
+        if (payload->bad)
+            break;
+        if (key < sizeof texts / sizeof texts[0] && texts[key])
+            *texts[key] = rest(&bytes);
+        else if (key < sizeof numbers / sizeof numbers[0] && numbers[key])
+            *numbers[key] = take(&bytes);
+    }
+    segment->has_process = true;
+}
+
+bool pp_segment_take_block(struct pp_segment *segment, uint32_t type, struct pp_cursor payload,
+                           const struct pp_segment_sink *sink)
+{
+    static const enum pp_table_kind kinds[] = {
+        [PP_BLOCK_STRINGS] = PP_TABLE_STRINGS, [PP_BLOCK_MODULES] = PP_TABLE_MODULES,
+        [PP_BLOCK_CODES] = PP_TABLE_CODES,     [PP_BLOCK_FRAMES] = PP_TABLE_FRAMES,
+        [PP_BLOCK_THREADS] = PP_TABLE_THREADS, [PP_BLOCK_LABELS] = PP_TABLE_LABELS,
+    };
+    switch (type) {
+    case PP_BLOCK_PROCESS:
+        take_process(segment, &payload);
+        break;
+    case PP_BLOCK_STRINGS:
+    case PP_BLOCK_MODULES:
+    case PP_BLOCK_CODES:
+    case PP_BLOCK_FRAMES:
+    case PP_BLOCK_THREADS:
+    case PP_BLOCK_LABELS:
+        take_definitions(segment, kinds[type], &payload, sink);
+        return true; /* its damaged records are already counted */
+    case PP_BLOCK_NODES:
+        take_nodes(segment, &payload, sink);
+        return true;
+    case PP_BLOCK_SAMPLES:
+        take_samples(segment, &payload, sink);
+        return true;
+    case PP_BLOCK_ACCOUNTING:
+        if (!pp_accounting_read(&segment->accounting, payload))
+            segment->losses.damaged_records++;
+        segment->has_accounting = true;
+        break;
+    case PP_BLOCK_NOTICE: {
+        uint64_t unix_ns = take(&payload);
+        uint64_t severity = take(&payload);
+        if (!payload.bad && sink && sink->notice)
+            sink->notice(sink->context, segment, unix_ns, severity, rest(&payload));
+        break;
+    }
+    case PP_BLOCK_END:
+        segment->end_unix_ns = take(&payload);
+        segment->end_reason = take_small(&payload);
+        break;
+    default:
+        return false;
+    }
+    if (payload.bad)
+        segment->losses.damaged_records++;
+    return true;
+}

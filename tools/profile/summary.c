@@ -1,0 +1,177 @@
+#include "summary.h"
+
+#include <inttypes.h>
+
+/* Above these shares (per cent) a reader should know before believing the figures. */
+#define UNSAMPLED_PERCENT  5.0
+#define LOST_PERCENT       1.0
+#define TRUNCATED_PERCENT  5.0
+#define OWN_PERCENT        3.0
+#define DIFFERENCE_PERCENT 0.1
+/* What profiling costs a process once, however long it runs: reading unwind tables and symbols. */
+#define START_NS 100000000u
+/* Each thread's exit costs some CPU that no thread clock shows. */
+#define EXIT_NS 10000u
+/* Fewer samples than this tell little: a share of 10 % is 10 ± 6 then. */
+#define FEW_SAMPLES 100u
+
+struct warnings {
+    void (*each)(void *context, const char *text);
+    void *context;
+    struct pp_buffer text;
+};
+
+double pp_percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+struct pp_accounting pp_summary_accounting(const struct pp_profile *profile, uint32_t process)
+{
+    struct pp_accounting sum =
+        process == PP_NONE ? pp_profile_accounting(profile) : profile->processes.items[process].accounting;
+    sum.unsampled_ns += sum.pending_ns;
+    return sum;
+}
+
+void pp_summary_span(const struct pp_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns)
+{
+    *start_unix_ns = *end_unix_ns = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pp_process *process = &profile->processes.items[i];
+        if (process->start_unix_ns && (!*start_unix_ns || process->start_unix_ns < *start_unix_ns))
+            *start_unix_ns = process->start_unix_ns;
+        if (process->end_unix_ns > *end_unix_ns)
+            *end_unix_ns = process->end_unix_ns;
+    }
+}
+
+static void say(struct warnings *warnings)
+{
+    warnings->each(warnings->context, warnings->text.data);
+    pp_buffer_clear(&warnings->text);
+}
+
+static void warn_of_shares(struct warnings *warnings, const struct pp_accounting *sum, uint32_t processes)
+{
+    double unsampled = pp_percent(sum->unsampled_ns, sum->cpu_ns), lost = pp_percent(sum->lost_ns, sum->cpu_ns),
+           own = pp_percent(sum->own_ns, sum->cpu_ns);
+    if (unsampled > UNSAMPLED_PERCENT) {
+        pp_buffer_format(&warnings->text,
+                         "%.1f %% of the CPU time (%.2f s) was not sampled: short threads, or work that runs in step "
+                         "with the kernel's clock tick; it is counted as [unsampled]",
+                         unsampled, seconds(sum->unsampled_ns));
+        say(warnings);
+    }
+    if (lost > LOST_PERCENT) {
+        pp_buffer_format(&warnings->text,
+                         "%.1f %% of the CPU time (%.2f s, %" PRIu64
+                         " samples) was seen but could not be kept; it is counted as [lost]",
+                         lost, seconds(sum->lost_ns), sum->lost_samples);
+        say(warnings);
+    }
+    if (own > OWN_PERCENT && sum->own_ns > START_NS * processes) {
+        pp_buffer_format(&warnings->text,
+                         "profiling itself took %.1f %% of the CPU time (%.2f s): fewer samples per second (PYPROF_HZ) "
+                         "cost less",
+                         own, seconds(sum->own_ns));
+        say(warnings);
+    }
+    uint64_t difference = sum->difference_ns < 0 ? 0 - (uint64_t)sum->difference_ns : (uint64_t)sum->difference_ns;
+    if (pp_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT && difference > EXIT_NS * (sum->exited_threads + 1)) {
+        pp_buffer_format(&warnings->text, "the sums do not close: %.3f s of %.2f s CPU time are in none of them",
+                         seconds(difference) * (sum->difference_ns < 0 ? -1 : 1), seconds(sum->cpu_ns));
+        say(warnings);
+    }
+}
+
+static void warn_of_reasons(struct warnings *warnings, const struct pp_accounting *sum)
+{
+    uint64_t cut = 0;
+    for (uint32_t i = PP_REASON_NATIVE_NO_MODULE; i <= PP_REASON_PYTHON_UNPAIRED; i++)
+        cut += sum->reasons[i];
+    if (pp_percent(cut, sum->samples) > TRUNCATED_PERCENT) {
+        pp_buffer_format(&warnings->text,
+                         "%.1f %% of the stacks are not complete (%" PRIu64 " of %" PRIu64
+                         "): totals of outer functions are too low by up to that much",
+                         pp_percent(cut, sum->samples), cut, sum->samples);
+        say(warnings);
+    }
+    static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT, PP_REASON_WRITE_FAILED};
+    for (unsigned i = 0; i < sizeof named / sizeof named[0]; i++) {
+        if (!sum->reasons[named[i]])
+            continue;
+        pp_buffer_format(&warnings->text, "%s (%" PRIu64 " times)", pp_reason_text(named[i]), sum->reasons[named[i]]);
+        say(warnings);
+    }
+}
+
+/* What the log says was written, against what was found in it. */
+static void warn_of_missing(struct warnings *warnings, uint64_t found, const struct pp_accounting *raw)
+{
+    uint64_t written = raw->sampled_ns + raw->unsampled_ns + raw->lost_ns + raw->thread_exit_ns;
+    if (written > found && pp_percent(written - found, written) > DIFFERENCE_PERCENT) {
+        pp_buffer_format(&warnings->text, "%.3f s of CPU time were recorded in parts of the log that are missing",
+                         seconds(written - found));
+        say(warnings);
+    }
+}
+
+static void warn_of_notices(struct warnings *warnings, const struct pp_profile *profile, uint32_t number, bool say_pid)
+{
+    const struct pp_process *process = &profile->processes.items[number];
+    for (uint32_t i = 0; i < process->notices.count; i++) {
+        if (!process->notices.items[i].severity)
+            continue;
+        if (say_pid)
+            pp_buffer_format(&warnings->text, "process %" PRIu64 ": ", process->pid);
+        pp_buffer_text(&warnings->text, pp_string(profile, process->notices.items[i].text));
+        say(warnings);
+    }
+}
+
+void pp_summary_warnings(const struct pp_profile *profile, uint32_t only, void (*each)(void *context, const char *text),
+                         void *context)
+{
+    struct warnings warnings = {.each = each, .context = context};
+    uint64_t found = 0;
+    uint32_t without_sums = 0, without_python = 0, looked_at = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pp_process *process = &profile->processes.items[i];
+        if (only != PP_NONE && i != only)
+            continue;
+        looked_at++;
+        found += process->found_ns;
+        without_sums += !process->has_accounting;
+        without_python += !process->python_version;
+        warn_of_notices(&warnings, profile, i, only == PP_NONE && profile->processes.count > 1);
+    }
+    struct pp_accounting raw =
+        only == PP_NONE ? pp_profile_accounting(profile) : profile->processes.items[only].accounting;
+    struct pp_accounting sum = pp_summary_accounting(profile, only);
+    if (without_sums) {
+        pp_buffer_format(&warnings.text, "%u of %u processes left no accounting: killed, or still in the first second",
+                         without_sums, looked_at);
+        say(&warnings);
+    }
+    if (without_python) {
+        pp_buffer_format(&warnings.text, "no Python was recognised in %u of %u processes: native functions only",
+                         without_python, looked_at);
+        say(&warnings);
+    }
+    if (!without_sums && sum.samples < FEW_SAMPLES) {
+        pp_buffer_format(&warnings.text,
+                         "only %" PRIu64 " samples: small shares mean little; run it for longer or raise --hz",
+                         sum.samples);
+        say(&warnings);
+    }
+    warn_of_shares(&warnings, &sum, looked_at);
+    warn_of_reasons(&warnings, &sum);
+    warn_of_missing(&warnings, found, &raw);
+    pp_buffer_free(&warnings.text);
+}

@@ -1,0 +1,21 @@
+/* What the sums say, in words: derived figures and warnings for `report` and `info`. */
+#ifndef PP_PROFILE_SUMMARY_H
+#define PP_PROFILE_SUMMARY_H
+
+#include "model.h"
+
+/* The accounting of one process, or of all (process == PP_NONE), with what is pending added to unsampled: the sum that
+ * users see is sampled + unsampled + lost + own + thread exit + difference = cpu. */
+struct pp_accounting pp_summary_accounting(const struct pp_profile *profile, uint32_t process);
+
+/* Calls each with every warning, a sentence without a full stop, for one process or for all (PP_NONE). */
+void pp_summary_warnings(const struct pp_profile *profile, uint32_t process,
+                         void (*each)(void *context, const char *text), void *context);
+
+/* When all of it began and ended; 0 when unknown. */
+void pp_summary_span(const struct pp_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
+
+/* part as a percentage of whole, 0 when whole is 0. */
+double pp_percent(uint64_t part, uint64_t whole);
+
+#endif

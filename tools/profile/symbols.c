@@ -1,0 +1,115 @@
+#include "symbols.h"
+
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "eh_frame_hdr.h"
+
+#define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
+
+static void debug_path(struct pp_buffer *path, const char *build_id)
+{
+    pp_buffer_clear(path);
+    pp_buffer_format(path, DEBUG_DIRECTORY "/%.2s/%s.debug", build_id, build_id + 2);
+}
+
+/* Separate debug files by build-id only: what is found by name alone may be of another build, and nothing here may go
+ * to the network. */
+static int find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
+                           const char *link, GElf_Word crc, char **found)
+{
+    (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc;
+    const unsigned char *bytes;
+    GElf_Addr address;
+    int length = dwfl_module_build_id(module, &bytes, &address);
+    if (length <= 1)
+        return -1;
+    struct pp_buffer hex = {0}, path = {0};
+    for (int i = 0; i < length; i++)
+        pp_buffer_format(&hex, "%02x", bytes[i]);
+    debug_path(&path, hex.data);
+    pp_buffer_free(&hex);
+    int descriptor = open(path.data, O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0)
+        *found = pp_strdup(path.data);
+    pp_buffer_free(&path);
+    return descriptor;
+}
+
+static bool has_build_id(Dwfl_Module *module, const char *wanted)
+{
+    const unsigned char *bytes;
+    GElf_Addr address;
+    int length = dwfl_module_build_id(module, &bytes, &address);
+    struct pp_buffer hex = {0};
+    for (int i = 0; i < length; i++)
+        pp_buffer_format(&hex, "%02x", bytes[i]);
+    bool same = hex.length && strcmp(hex.data, wanted) == 0;
+    pp_buffer_free(&hex);
+    return same;
+}
+
+/* The file as a module at its own addresses; NULL when it is not there or has another build-id. */
+static Dwfl_Module *open_module(Dwfl *dwfl, const char *path, const char *build_id)
+{
+    if (access(path, R_OK) != 0)
+        return NULL;
+    dwfl_report_begin(dwfl);
+    Dwfl_Module *module = dwfl_report_elf(dwfl, path, path, -1, 0, true);
+    dwfl_report_end(dwfl, NULL, NULL);
+    return module && has_build_id(module, build_id) ? module : NULL;
+}
+
+static void resolve_module(struct pp_profile *profile, uint32_t number)
+{
+    static const Dwfl_Callbacks callbacks = {
+        .find_elf = dwfl_build_id_find_elf,
+        .find_debuginfo = find_debug_file,
+        .section_address = dwfl_offline_section_address,
+    };
+    const char *build_id = pp_string(profile, profile->modules.items[number].build_id);
+    Dwfl *dwfl = strlen(build_id) > 2 ? dwfl_begin(&callbacks) : NULL;
+    if (!dwfl)
+        return;
+    struct pp_buffer path = {0};
+    debug_path(&path, build_id);
+    Dwfl_Module *module = open_module(dwfl, pp_string(profile, profile->modules.items[number].path), build_id);
+    if (!module)
+        module = open_module(dwfl, path.data, build_id);
+    pp_buffer_free(&path);
+    GElf_Addr bias = 0;
+    Elf *elf = module ? dwfl_module_getelf(module, &bias) : NULL;
+    for (uint32_t i = 0; module && i < profile->frames.count; i++) {
+        struct pp_frame *frame = &profile->frames.items[i];
+        if (frame->kind != PP_FRAME_NATIVE || frame->subject != number || frame->symbol)
+            continue;
+        GElf_Off offset;
+        GElf_Sym symbol;
+        uint64_t start;
+        const char *name = dwfl_module_addrinfo(module, frame->address + bias, &offset, &symbol, NULL, NULL, NULL);
+        if (name && *name) {
+            frame->symbol = pp_intern_text(profile, name);
+            frame->symbol_offset = offset;
+        } else if (elf && !frame->symbol_offset && pp_eh_frame_function_start(elf, frame->address, &start)) {
+            frame->symbol_offset = frame->address - start;
+        }
+    }
+    dwfl_end(dwfl);
+}
+
+void pp_symbols_resolve(struct pp_profile *profile)
+{
+    bool *wanted = pp_alloc(profile->modules.count, sizeof *wanted);
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pp_frame *frame = &profile->frames.items[i];
+        if (frame->kind == PP_FRAME_NATIVE && !frame->symbol && frame->subject != PP_NONE)
+            wanted[frame->subject] = true;
+    }
+    for (uint32_t i = 0; i < profile->modules.count; i++)
+        if (wanted[i])
+            resolve_module(profile, i);
+    free(wanted);
+}

@@ -1,0 +1,243 @@
+#include "view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame_text.h"
+
+struct builder {
+    struct pp_profile *profile;
+    struct pp_view *view;
+    uint32_t *texts; /* by frame */
+    /* Where a node of the profile is in the view, under the prefix that it was last looked up for. */
+    uint32_t *place, *place_prefix;
+    uint32_t *path;
+    uint32_t path_capacity;
+};
+
+static bool same_node(const void *table, uint32_t number, const void *key)
+{
+    const struct pp_view_node *node = (const struct pp_view_node *)table + number, *wanted = key;
+    return node->parent == wanted->parent && node->text == wanted->text;
+}
+
+static uint32_t add_node(struct pp_view *view, uint32_t parent, uint32_t text, uint32_t frame)
+{
+    struct pp_view_node node = {.parent = parent, .text = text, .frame = frame};
+    const uint64_t words[] = {parent, text};
+    uint32_t hash = pp_hash_words(words, 2);
+    uint32_t found = pp_index_find(&view->nodes.index, hash, same_node, view->nodes.items, &node);
+    if (found != PP_NONE)
+        return found;
+    view->nodes.items = pp_grow(view->nodes.items, &view->nodes.capacity, (uint64_t)view->nodes.count + 1, sizeof node);
+    view->nodes.items[view->nodes.count] = node;
+    pp_index_add(&view->nodes.index, hash, view->nodes.count);
+    return view->nodes.count++;
+}
+
+static uint32_t place_of(struct builder *builder, uint32_t prefix, uint32_t number)
+{
+    uint32_t depth = 0, place = prefix;
+    while (number) {
+        if (builder->place_prefix[number] == prefix) {
+            place = builder->place[number];
+            break;
+        }
+        builder->path = pp_grow(builder->path, &builder->path_capacity, (uint64_t)depth + 1, sizeof *builder->path);
+        builder->path[depth++] = number;
+        number = builder->profile->nodes.items[number].parent;
+    }
+    while (depth--) {
+        number = builder->path[depth];
+        uint32_t frame = builder->profile->nodes.items[number].frame;
+        place = add_node(builder->view, place, builder->texts[frame], frame);
+        builder->place[number] = place;
+        builder->place_prefix[number] = prefix;
+    }
+    return place;
+}
+
+void pp_thread_text(struct pp_buffer *text, const struct pp_profile *profile, uint32_t number)
+{
+    const struct pp_thread *thread = &profile->threads.items[number];
+    const char *name = pp_string(profile, thread->name);
+    pp_buffer_text(text, *name ? name : "thread");
+    if (thread->tid && thread->tid != UINT64_MAX)
+        pp_buffer_format(text, " (%" PRIu64 ")", thread->tid);
+}
+
+void pp_process_text(struct pp_buffer *text, const struct pp_profile *profile, uint32_t number)
+{
+    const struct pp_process *process = &profile->processes.items[number];
+    pp_buffer_format(text, "%" PRIu64 " %s", process->pid, pp_string(profile, process->command_line));
+}
+
+/* The view's nodes for the process and the thread of a sample, as asked for. */
+static uint32_t prefix_of(struct builder *builder, const struct pp_view_options *options, uint32_t thread)
+{
+    struct pp_buffer text = {0};
+    uint32_t prefix = 0;
+    if (options->processes) {
+        pp_buffer_text(&text, "process ");
+        pp_process_text(&text, builder->profile, builder->profile->threads.items[thread].process);
+        prefix = add_node(builder->view, prefix, pp_intern_text(builder->profile, text.data), PP_NONE);
+        pp_buffer_clear(&text);
+    }
+    if (options->threads) {
+        pp_buffer_text(&text, "thread ");
+        pp_thread_text(&text, builder->profile, thread);
+        prefix = add_node(builder->view, prefix, pp_intern_text(builder->profile, text.data), PP_NONE);
+    }
+    pp_buffer_free(&text);
+    return prefix;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct pp_sample *x = a, *y = b;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static void add_samples(struct builder *builder, const struct pp_view_options *options)
+{
+    const struct pp_profile *profile = builder->profile;
+    struct pp_sample *samples = pp_copy(profile->samples.items, profile->samples.count, sizeof *samples);
+    /* So that a node's place is looked up once per prefix, not once per sample. */
+    qsort(samples, profile->samples.count, sizeof *samples, by_thread);
+    uint32_t prefix = 0, thread = PP_NONE;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pp_sample *sample = &samples[i];
+        if (options->only_thread != PP_NONE && sample->thread != options->only_thread)
+            continue;
+        if (options->only_process != PP_NONE && profile->threads.items[sample->thread].process != options->only_process)
+            continue;
+        if (sample->thread != thread)
+            prefix = prefix_of(builder, options, thread = sample->thread);
+        uint32_t place = place_of(builder, prefix, sample->node);
+        builder->view->nodes.items[place].count += sample->count;
+        builder->view->nodes.items[place].ns += sample->cpu_ns;
+    }
+    free(samples);
+}
+
+static const struct pp_profile *sorted_profile;
+static const struct pp_view_node *sorted_nodes;
+
+static int by_text(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int order =
+        strcmp(pp_string(sorted_profile, sorted_nodes[x].text), pp_string(sorted_profile, sorted_nodes[y].text));
+    return order ? order : (x > y) - (x < y);
+}
+
+/* Adds totals up and links the children of each node in the order of their texts. */
+static void link_nodes(const struct pp_profile *profile, struct pp_view *view)
+{
+    uint32_t count = view->nodes.count;
+    struct pp_view_node *nodes = view->nodes.items;
+    uint32_t *order = pp_alloc(count, sizeof *order);
+    view->first_child = pp_alloc(count, sizeof *view->first_child);
+    view->next_sibling = pp_alloc(count, sizeof *view->next_sibling);
+    for (uint32_t i = count; i--;) {
+        nodes[i].total_count += nodes[i].count;
+        nodes[i].total_ns += nodes[i].ns;
+        if (i) {
+            nodes[nodes[i].parent].total_count += nodes[i].total_count;
+            nodes[nodes[i].parent].total_ns += nodes[i].total_ns;
+        }
+        order[i] = i;
+        view->first_child[i] = view->next_sibling[i] = PP_NONE;
+    }
+    sorted_profile = profile;
+    sorted_nodes = nodes;
+    qsort(order, count, sizeof *order, by_text);
+    for (uint32_t i = count; i--;) {
+        uint32_t number = order[i];
+        if (!number)
+            continue;
+        view->next_sibling[number] = view->first_child[nodes[number].parent];
+        view->first_child[nodes[number].parent] = number;
+    }
+    free(order);
+}
+
+struct pp_view *pp_view_new(struct pp_profile *profile, const struct pp_view_options *options)
+{
+    struct pp_view *view = pp_alloc(1, sizeof *view);
+    struct builder builder = {.profile = profile, .view = view, .texts = pp_frame_texts(profile, options->lines)};
+    builder.place = pp_alloc(profile->nodes.count, sizeof *builder.place);
+    builder.place_prefix = pp_alloc(profile->nodes.count, sizeof *builder.place_prefix);
+    memset(builder.place_prefix, 0xff, profile->nodes.count * sizeof *builder.place_prefix);
+    add_node(view, PP_NONE, 0, PP_NONE);
+    add_samples(&builder, options);
+    link_nodes(profile, view);
+    free(builder.texts);
+    free(builder.place);
+    free(builder.place_prefix);
+    free(builder.path);
+    return view;
+}
+
+void pp_view_free(struct pp_view *view)
+{
+    if (!view)
+        return;
+    free(view->nodes.items);
+    pp_index_free(&view->nodes.index);
+    free(view->first_child);
+    free(view->next_sibling);
+    free(view);
+}
+
+static int by_self(const void *a, const void *b)
+{
+    const struct pp_total *x = a, *y = b;
+    if (x->self_ns != y->self_ns)
+        return x->self_ns > y->self_ns ? -1 : 1;
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns ? -1 : 1;
+    return strcmp(pp_string(sorted_profile, x->text), pp_string(sorted_profile, y->text));
+}
+
+struct pp_total *pp_view_totals(const struct pp_profile *profile, const struct pp_view *view, uint32_t *count)
+{
+    struct pp_total *by_string = pp_alloc(profile->strings.count, sizeof *by_string);
+    uint32_t *open = pp_alloc(profile->strings.count, sizeof *open); /* how often a text is on the path to here */
+    uint32_t at = 0;
+    bool down = true;
+    /* Depth first without a stack: down to the first child, else on to the next sibling, else back up. */
+    for (;;) {
+        const struct pp_view_node *node = &view->nodes.items[at];
+        struct pp_total *total = &by_string[node->text];
+        if (down && node->frame != PP_NONE) {
+            total->text = node->text;
+            total->frame = node->frame;
+            total->self_count += node->count;
+            total->self_ns += node->ns;
+            if (!open[node->text]++) {
+                total->total_count += node->total_count;
+                total->total_ns += node->total_ns;
+            }
+        }
+        if (down && view->first_child[at] != PP_NONE) {
+            at = view->first_child[at];
+            continue;
+        }
+        if (node->frame != PP_NONE)
+            open[node->text]--;
+        if (!at)
+            break;
+        down = view->next_sibling[at] != PP_NONE;
+        at = down ? view->next_sibling[at] : node->parent;
+    }
+    free(open);
+    *count = 0;
+    for (uint32_t i = 0; i < profile->strings.count; i++)
+        if (by_string[i].total_ns || by_string[i].total_count)
+            by_string[(*count)++] = by_string[i];
+    sorted_profile = profile;
+    qsort(by_string, *count, sizeof *by_string, by_self);
+    return by_string;
+}

@@ -1,0 +1,182 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "profile/frame_text.h"
+#include "profile/summary.h"
+#include "profile/view.h"
+#include "report.h"
+
+#define PSEUDO_ROWS    8
+#define PYTHON_ROWS    10
+#define HIDDEN_BELOW   0.05 /* per cent of self time: shown as 0.0 % otherwise */
+#define MENTIONED_FROM 1.0  /* per cent of total time, for what is never at the leaf */
+#define NAMELESS_FROM  10.0 /* per cent of self time: from here on names are worth some trouble */
+#define NAMELESS_NAMED 4    /* modules to name */
+#define FIGURES_WIDTH  42   /* of a row, before its text */
+#define NARROWEST      60   /* a terminal that says less is not believed */
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static bool is_kind(const struct pp_profile *profile, const struct pp_total *total, uint32_t kind)
+{
+    return profile->frames.items[total->frame].kind == kind;
+}
+
+/* Bytes of the text that fit into so many columns, one column a character. */
+static size_t fitting(const char *text, size_t columns)
+{
+    size_t at = 0;
+    for (; text[at]; at++)
+        if (((unsigned char)text[at] & 0xc0) != 0x80 && !columns--)
+            break;
+    return at;
+}
+
+/* On a terminal long texts end with an ellipsis, so that a row is a line; elsewhere they are whole. */
+static void print_text(const char *text)
+{
+    struct winsize window;
+    size_t columns = SIZE_MAX;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
+        columns = window.ws_col - FIGURES_WIDTH;
+    if (fitting(text, columns) == strlen(text))
+        puts(text);
+    else
+        printf("%.*s\xe2\x80\xa6\n", (int)fitting(text, columns - 1), text);
+}
+
+static void print_row(const struct pp_report *report, const struct pp_total *total, uint64_t whole_ns)
+{
+    printf("%9.2f s %5.1f %%  %9.2f s %5.1f %%   ", seconds(total->self_ns), pp_percent(total->self_ns, whole_ns),
+           seconds(total->total_ns), pp_percent(total->total_ns, whole_ns));
+    print_text(pp_string(report->profile, total->text));
+}
+
+static void print_by_self(const struct pp_report *report, const struct pp_total *totals, uint32_t count,
+                          uint64_t whole_ns)
+{
+    uint32_t rows = 0, pseudo_rows = 0, hidden = 0;
+    printf("\n       SELF               TOTAL           %s\n", report->cli->lines ? "LINE" : "FUNCTION");
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_kind(report->profile, &totals[i], PP_FRAME_PSEUDO))
+            continue;
+        rows++;
+        /* Callers that burn nothing themselves are listed only for who asks for so many. */
+        if (rows > report->top || (!totals[i].self_ns && !report->cli->top))
+            hidden++;
+        else
+            print_row(report, &totals[i], whole_ns);
+    }
+    for (uint32_t i = 0; i < count && pseudo_rows < PSEUDO_ROWS; i++) {
+        if (!is_kind(report->profile, &totals[i], PP_FRAME_PSEUDO) ||
+            (pp_percent(totals[i].self_ns, whole_ns) < HIDDEN_BELOW &&
+             pp_percent(totals[i].total_ns, whole_ns) < MENTIONED_FROM))
+            continue;
+        print_row(report, &totals[i], whole_ns);
+        pseudo_rows++;
+    }
+    if (hidden)
+        printf("  and %u more (--top %u)\n", hidden, rows);
+}
+
+static int by_self(const void *a, const void *b)
+{
+    const struct pp_total *x = a, *y = b;
+    if (x->self_ns != y->self_ns)
+        return x->self_ns > y->self_ns ? -1 : 1;
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns ? -1 : 1;
+    return x->text < y->text ? -1 : x->text > y->text;
+}
+
+/* Makes the self time of Python functions that of their native callees as well: of all samples in which they are the
+ * innermost Python function. */
+static void add_native_callees(const struct pp_profile *profile, const struct pp_view *view, struct pp_total *totals,
+                               uint32_t count)
+{
+    uint64_t *ns_of_text = pp_alloc(profile->strings.count, sizeof *ns_of_text);
+    uint32_t *innermost = pp_alloc(view->nodes.count, sizeof *innermost); /* text, 0 for none */
+    for (uint32_t i = 1; i < view->nodes.count; i++) {
+        const struct pp_view_node *node = &view->nodes.items[i];
+        bool python = node->frame != PP_NONE && profile->frames.items[node->frame].kind == PP_FRAME_PYTHON;
+        innermost[i] = python ? node->text : innermost[node->parent];
+        ns_of_text[innermost[i]] += node->ns;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        totals[i].self_ns = ns_of_text[totals[i].text];
+    free(innermost);
+    free(ns_of_text);
+}
+
+/* Where native code burns the time, no function of the user's own is among the first by self time. */
+static void print_python(const struct pp_report *report, const struct pp_view *view, struct pp_total *totals,
+                         uint32_t count, uint64_t whole_ns)
+{
+    uint32_t rows = 0;
+    add_native_callees(report->profile, view, totals, count);
+    qsort(totals, count, sizeof *totals, by_self);
+    for (uint32_t i = 0; i < count && rows < PYTHON_ROWS && rows < report->top; i++) {
+        if (!is_kind(report->profile, &totals[i], PP_FRAME_PYTHON) ||
+            pp_percent(totals[i].self_ns, whole_ns) < HIDDEN_BELOW)
+            continue;
+        if (!rows++)
+            printf("\n  SELF + NATIVE           TOTAL           PYTHON, with the native code that it calls\n");
+        print_row(report, &totals[i], whole_ns);
+    }
+}
+
+void pp_report_functions(const struct pp_report *report, uint32_t process, uint32_t thread)
+{
+    const struct pp_view_options options = {
+        .lines = report->cli->lines, .only_process = process, .only_thread = thread};
+    struct pp_view *view = pp_view_new(report->profile, &options);
+    bool all = process == PP_NONE && thread == PP_NONE;
+    uint64_t whole_ns = all ? report->whole_ns : view->nodes.items[0].total_ns;
+    uint32_t count;
+    struct pp_total *totals = pp_view_totals(report->profile, view, &count);
+    print_by_self(report, totals, count, whole_ns);
+    print_python(report, view, totals, count, whole_ns);
+    free(totals);
+    pp_view_free(view);
+}
+
+void pp_report_nameless(const struct pp_report *report)
+{
+    const struct pp_profile *profile = report->profile;
+    uint64_t *ns_of_module = pp_alloc(profile->modules.count, sizeof *ns_of_module), nameless_ns = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t frame = profile->nodes.items[profile->samples.items[i].node].frame;
+        if (frame == PP_NONE || profile->frames.items[frame].kind != PP_FRAME_NATIVE)
+            continue;
+        uint32_t module = profile->frames.items[frame].subject;
+        if (profile->frames.items[frame].symbol || module == PP_NONE || !profile->modules.items[module].build_id)
+            continue;
+        ns_of_module[module] += profile->samples.items[i].cpu_ns;
+        nameless_ns += profile->samples.items[i].cpu_ns;
+    }
+    if (pp_percent(nameless_ns, report->whole_ns) >= NAMELESS_FROM) {
+        printf(
+            "\nHint: native functions without a name took %.1f %% of the CPU time. Debug symbols would name them (on "
+            "Debian\nand Ubuntu the -dbgsym packages; this profile need not be taken again):",
+            pp_percent(nameless_ns, report->whole_ns));
+        for (unsigned named = 0; named < NAMELESS_NAMED; named++) {
+            uint32_t most = 0;
+            for (uint32_t i = 1; i < profile->modules.count; i++)
+                if (ns_of_module[i] > ns_of_module[most])
+                    most = i;
+            if (pp_percent(ns_of_module[most], report->whole_ns) < MENTIONED_FROM)
+                break;
+            printf("%s %s", named ? "," : "", pp_base_name(pp_string(profile, profile->modules.items[most].path)));
+            ns_of_module[most] = 0;
+        }
+        printf(".\n");
+    }
+    free(ns_of_module);
+}

@@ -1,0 +1,104 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "profile/summary.h"
+#include "profile/view.h"
+#include "report.h"
+
+#define SPLIT_GROUPS 16  /* tables of functions; more would not be read */
+#define ALWAYS_SHOWN 8   /* rows, however little they have */
+#define HIDDEN_BELOW 0.5 /* per cent, of the others */
+
+struct row {
+    uint32_t number; /* of a thread or a process */
+    uint64_t ns;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* CPU time by thread or process, most first, without those that have none. The caller frees. */
+static struct row *rows_of(const struct pp_profile *profile, bool threads, uint32_t *count)
+{
+    uint32_t room = threads ? profile->threads.count : profile->processes.count;
+    struct row *rows = pp_alloc(room, sizeof *rows);
+    for (uint32_t i = 0; i < room; i++)
+        rows[i].number = i;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t thread = profile->samples.items[i].thread;
+        rows[threads ? thread : profile->threads.items[thread].process].ns += profile->samples.items[i].cpu_ns;
+    }
+    qsort(rows, room, sizeof *rows, by_time);
+    for (*count = 0; *count < room && rows[*count].ns; ++*count)
+        ;
+    return rows;
+}
+
+static void append_name(struct pp_buffer *text, const struct pp_profile *profile, bool threads, uint32_t number)
+{
+    if (!threads) {
+        pp_process_text(text, profile, number);
+        return;
+    }
+    pp_thread_text(text, profile, number);
+    if (profile->processes.count > 1)
+        pp_buffer_format(text, " of process %" PRIu64,
+                         profile->processes.items[profile->threads.items[number].process].pid);
+}
+
+static void print_table(const struct pp_report *report, bool threads)
+{
+    const struct pp_profile *profile = report->profile;
+    uint32_t count;
+    struct row *rows = rows_of(profile, threads, &count);
+    struct pp_buffer text = {0};
+    uint64_t rest_ns = 0;
+    uint32_t rest = 0;
+    printf("\n        CPU           %s\n", threads ? "THREAD" : "PROCESS");
+    for (uint32_t i = 0; i < count; i++) {
+        if (i >= report->top || (i >= ALWAYS_SHOWN && pp_percent(rows[i].ns, report->whole_ns) < HIDDEN_BELOW)) {
+            rest_ns += rows[i].ns;
+            rest++;
+            continue;
+        }
+        pp_buffer_clear(&text);
+        append_name(&text, profile, threads, rows[i].number);
+        printf("%9.2f s %5.1f %%   %s\n", (double)rows[i].ns / 1e9, pp_percent(rows[i].ns, report->whole_ns),
+               text.data);
+    }
+    if (rest)
+        printf("%9.2f s %5.1f %%   %u more\n", (double)rest_ns / 1e9, pp_percent(rest_ns, report->whole_ns), rest);
+    pp_buffer_free(&text);
+    free(rows);
+}
+
+void pp_report_threads(const struct pp_report *report)
+{
+    if (report->profile->processes.count > 1)
+        print_table(report, false);
+    print_table(report, true);
+}
+
+void pp_report_split(const struct pp_report *report, bool threads)
+{
+    uint32_t count;
+    struct row *rows = rows_of(report->profile, threads, &count);
+    struct pp_buffer text = {0};
+    for (uint32_t i = 0; i < count && i < SPLIT_GROUPS; i++) {
+        pp_buffer_clear(&text);
+        append_name(&text, report->profile, threads, rows[i].number);
+        printf("\n%s %s: %.2f s CPU, %.1f %% of all\n", threads ? "Thread" : "Process", text.data,
+               (double)rows[i].ns / 1e9, pp_percent(rows[i].ns, report->whole_ns));
+        pp_report_functions(report, threads ? PP_NONE : rows[i].number, threads ? rows[i].number : PP_NONE);
+    }
+    if (count > SPLIT_GROUPS)
+        printf("\n%u more %s with less CPU are not listed.\n", count - SPLIT_GROUPS, threads ? "threads" : "processes");
+    pp_buffer_free(&text);
+    free(rows);
+}
