@@ -1,0 +1,58 @@
+# How right the figures are: every function of a program that knows what it burned.
+load helper
+
+mixed_program() {
+    profiled "$PYTHON" "$WORKLOADS/mixed.py" truth.json
+    collapsed >stacks.txt
+    info >info.json
+    reader mixed truth.json stacks.txt info.json
+    reader accounting info.json
+}
+
+@test "mixed program: each function within 5 % of its thread clock, total within 1 %" {
+    with_each_python mixed_program 3
+}
+
+counts_as_samples() {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 1
+    "$PYPROF" export pyprof.out --format collapsed --unit samples >samples.txt
+    info >info.json
+    reader near "$(awk '{ n += $NF } END { print n }' samples.txt)" "$(reader field info.json samples)" 10 "samples"
+}
+
+@test "--unit samples counts samples" {
+    with_each_python counts_as_samples 3
+}
+
+another_rate() {
+    PYPROF_HZ=250 profiled "$PYTHON" "$WORKLOADS/spin.py" 2
+    collapsed >stacks.txt
+    info >info.json
+    # One sample each 4 ms of CPU; a tick of the kernel may be longer than that.
+    samples=$(reader field info.json samples)
+    between 180 "$samples" 550 "samples of 2 s at 250 Hz"
+    reader near "$(reader inclusive stacks.txt spin)" 2000000000 5 "spin at 250 Hz"
+    reader accounting info.json
+}
+
+@test "PYPROF_HZ changes the number of samples and not the seconds" {
+    with_each_python another_rate 3
+}
+
+native_threads() {
+    gcc -O1 -g -shared -fPIC -o native_threads.so "$WORKLOADS/lib/native_threads.c" -lpthread
+    profiled "$PYTHON" -c 'import ctypes
+library = ctypes.CDLL("./native_threads.so")
+library.run_native_threads.restype = ctypes.c_uint64
+print(library.run_native_threads())' >truth.txt
+    [ "$(cat truth.txt)" -gt 0 ] || fail "a thread did not end as it should"
+    collapsed >stacks.txt
+    seen=$(grep -F 'burn_native (native_threads.so)' stacks.txt | awk '{ n += $NF } END { print n }')
+    reader near "$seen" "$(cat truth.txt)" 6 "native threads: returned, left, cancelled, detached, deaf to signals"
+    info >info.json
+    reader accounting info.json
+}
+
+@test "native threads, however they end and whatever they block, are sampled" {
+    with_each_python native_threads 3
+}

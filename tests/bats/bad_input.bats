@@ -1,0 +1,133 @@
+# Bad settings and bad files: one clear line, and the program is never disturbed.
+load helper
+
+# program: prints "undisturbed" after enough CPU for some samples, leaves with status 3.
+program='import sys
+sum(i * i for i in range(4000000))
+print("undisturbed")
+sys.exit(3)'
+
+# runs_with PATTERN NAME=VALUE...: the program is undisturbed and stderr is one line that matches.
+runs_with() {
+    local pattern=$1 status=0
+    shift
+    env "$@" LD_PRELOAD="$LIBPYPROF" timeout 60 "$PYTHON" -c "$program" >out.txt 2>err.txt || status=$?
+    [ "$status" -eq 3 ] || fail "$*: status $status"
+    [ "$(cat out.txt)" = undisturbed ] || fail "$*: stdout: $(cat out.txt)"
+    lines_of err.txt 1 "$pattern" || fail "with $*"
+}
+
+bad_rate() {
+    runs_with 'PYPROF_HZ.*abc.*100' PYPROF_HZ=abc
+    runs_with 'PYPROF_HZ.*\b0\b.*100' PYPROF_HZ=0
+    runs_with 'PYPROF_HZ.*100000.*[0-9]+' PYPROF_HZ=100000
+    runs_with 'PYPROF_HZ.*-5.*100' PYPROF_HZ=-5
+    runs_with 'PYPROF_HZ.*99x.*100' PYPROF_HZ=99x
+    [ "$(log_files | wc -l)" -eq 5 ] || fail "expected five profiles: $(log_files)"
+}
+
+@test "PYPROF_HZ of abc, 0, 100000, -5, 99x: one line that names it and what is used instead" {
+    with_each_python bad_rate
+}
+
+bad_signal() {
+    runs_with 'PYPROF_SIGNAL.*KILL' PYPROF_SIGNAL=KILL
+    runs_with 'PYPROF_SIGNAL.*999' PYPROF_SIGNAL=999
+    [ "$(log_files | wc -l)" -eq 2 ] || fail "expected two profiles: $(log_files)"
+}
+
+@test "PYPROF_SIGNAL of KILL, 999: one line, profiled all the same" {
+    with_each_python bad_signal
+}
+
+bad_directory() {
+    : >a_file
+    mkdir -p tmp
+    runs_with 'PYPROF_OUT|a_file' PYPROF_OUT=a_file/below TMPDIR="$PWD/tmp"
+    runs_with 'PYPROF_OUT|/proc/nowhere' PYPROF_OUT=/proc/nowhere TMPDIR="$PWD/tmp"
+    # The line says where the files are instead.
+    place=$(grep -oE '/[^ ]*pyprof-[0-9]+' err.txt | head -n 1)
+    [ -n "$place" ] || fail "the line does not name the other place: $(cat err.txt)"
+    [ -n "$(log_files "$place")" ] || fail "no profile in $place"
+}
+
+@test "PYPROF_OUT that cannot be made: one line that says where the profile is instead" {
+    with_each_python bad_directory
+}
+
+nowhere_at_all() {
+    runs_with '.' PYPROF_OUT=/proc/nowhere TMPDIR=/proc/nowhere
+}
+
+@test "no writable place at all: one line, the program goes on" {
+    with_each_python nowhere_at_all
+}
+
+full_disk() {
+    PYPROF_OUT=/dev/full/pyprof TMPDIR="$PWD" profiled "$PYTHON" -c "$program" >out.txt 2>err.txt || true
+    [ "$(cat out.txt)" = undisturbed ] || fail "stdout: $(cat out.txt)"
+}
+
+@test "PYPROF_OUT below a device" {
+    with_each_python full_disk
+}
+
+# refuses STATUS PATTERN ARGUMENTS...: pyprof ends so, with one line on stderr and nothing on stdout.
+refuses() {
+    local wanted=$1 pattern=$2 status=0
+    shift 2
+    timeout 60 "$PYPROF" "$@" >out.txt 2>err.txt || status=$?
+    [ "$status" -eq "$wanted" ] || fail "pyprof $*: status $status, expected $wanted: $(cat err.txt)"
+    [ ! -s out.txt ] || fail "pyprof $*: stdout: $(head -n 5 out.txt)"
+    lines_of err.txt 1 "$pattern" || fail "pyprof $*"
+}
+
+@test "pyprof: missing file, no profile, empty directory, empty file: status 1 and one line" {
+    mkdir empty
+    : >nothing.pyprof
+    echo "no profile at all, but some text" >text.pyprof
+    head -c 100000 /dev/urandom >noise.pyprof
+    mkdir mode && cp noise.pyprof mode/noise.txt
+    for verb in report info "export --format collapsed"; do
+        # shellcheck disable=SC2086
+        {
+            refuses 1 'missing\.pyprof' $verb missing.pyprof
+            refuses 1 'empty' $verb empty
+            refuses 1 'nothing\.pyprof' $verb nothing.pyprof
+            refuses 1 'text\.pyprof' $verb text.pyprof
+            refuses 1 'noise\.pyprof' $verb noise.pyprof
+            refuses 1 'mode' $verb mode
+            refuses 1 'pyprof\.out' $verb
+        }
+    done
+}
+
+@test "pyprof: a file of another version says so" {
+    printf 'PYPROF\r\n\377\0\0\0\4\3\2\1' >future.pyprof
+    refuses 1 'future\.pyprof.*version' report future.pyprof
+}
+
+@test "pyprof: unknown verb, unknown option, missing argument: status 2" {
+    refuses 2 'frobnicate' frobnicate
+    refuses 2 'no-such-option' report --no-such-option
+    refuses 2 'no-such-option' info --no-such-option
+    refuses 2 'unit' export --format collapsed --unit parsecs
+    refuses 2 'nonsense' export --format nonsense
+    refuses 2 '.' run
+}
+
+@test "pyprof: --help and --version" {
+    "$PYPROF" --help >out.txt
+    grep -q report out.txt || fail "$(cat out.txt)"
+    "$PYPROF" --version >out.txt
+    grep -qE '[0-9]+\.[0-9]+' out.txt || fail "$(cat out.txt)"
+}
+
+@test "pyprof: an output that cannot be written is status 1" {
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    refuses 1 'no/such' export pyprof.out -o no/such/place.pb.gz
+    status=0
+    collapsed >/dev/full 2>err.txt || status=$?
+    [ "$status" -eq 1 ] || fail "a full device: status $status, $(cat err.txt)"
+}

@@ -1,0 +1,102 @@
+# What is on disk when a process is killed, still runs, or lost the end of its file.
+load helper
+
+has_spin() {
+    collapsed >"$1" 2>"$1.err" && [ "$(reader inclusive "$1" spin)" -gt "$2" ]
+}
+
+killed() {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 60 >ready.txt 3>&- &
+    wait_until 20 has_spin live.txt 2500000000
+    pid=$(pgrep -f "spin.py 60" | while read -r p; do
+        if [ "$(readlink "/proc/$p/cwd")" = "$PWD" ] && grep -qaF libpyprof "/proc/$p/maps"; then
+            echo "$p"
+        fi
+    done | tail -n 1)
+    used=$(awk '{ print ($14 + $15) }' "/proc/$pid/stat")
+    kill -KILL "$pid"
+    wait $! || true
+    collapsed >stacks.txt
+    # Ticks of 10 ms. All but the last flush interval; a busy machine may delay a flush by as much again.
+    total=$(awk '{ n += $NF } END { print int(n / 1e7) }' stacks.txt)
+    between $((used - 200)) "$total" $((used + 20)) "hundredths of a second in the profile of a killed process that had used $used"
+    info >info.json
+    reader accounting info.json
+    "$PYPROF" report pyprof.out >report.txt
+    grep -q spin report.txt || fail "report has no spin: $(cat report.txt)"
+}
+
+@test "a running process is readable, and all but the last second after kill -9" {
+    with_each_python killed 3
+}
+
+@test "a truncated file: what is left is readable, what is missing is said" {
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 4 &
+    sleep 2.5
+    file=$(log_files)
+    half=$(stat -c %s "$file")
+    wait
+    size=$(stat -c %s "$file")
+    collapsed >whole.txt
+    # All cuts are inside a block: one between two blocks looks like a file that is still being written. "half": what was
+    # there in mid-run, and a part of the next flush. The definitions all come early, in blocks of a few KiB.
+    for part in end half early; do
+        rm -rf cut && mkdir cut
+        case $part in
+        end) bytes=$((size - 5)) ;;
+        half) bytes=$((half + 20)) ;;
+        early) bytes=100 ;;
+        esac
+        head -c "$bytes" "$file" >"cut/$(basename "$file")"
+        OUT="cut" collapsed >cut.txt 2>cut.err || [ "$part" = early ] || fail "$part: $(cat cut.err)"
+        lines_of cut.err 1 '[0-9]+ (bytes|B)\b.*|[Tt]runcated|cut' || fail "at $part"
+        if [ "$part" = half ]; then
+            between 500000000 "$(reader inclusive cut.txt spin)" 3900000000 "ns of spin in the first half"
+        fi
+    done
+}
+
+@test "a damaged block costs that block and is said" {
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 4
+    file=$(log_files)
+    printf '\377\377\377\377' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") * 2 / 3)) conv=notrunc 2>/dev/null
+    collapsed >stacks.txt 2>err.txt
+    lines_of err.txt 1 '.'
+    between 500000000 "$(reader inclusive stacks.txt spin)" 4200000000 "ns of spin with a damaged block"
+}
+
+tail_of_exit() {
+    cat >leaves.py <<'END'
+import os, sys, time
+
+def last_words():
+    until = time.process_time() + 0.5
+    while time.process_time() < until:
+        sum(i * i for i in range(5000))
+
+last_words()
+os._exit(3)
+END
+    status=0
+    profiled "$PYTHON" leaves.py || status=$?
+    [ "$status" -eq 3 ] || fail "status $status, expected 3"
+    collapsed >stacks.txt
+    reader near "$(reader inclusive stacks.txt last_words)" 500000000 6 "half a second before os._exit"
+}
+
+@test "os._exit keeps the last half second" {
+    with_each_python tail_of_exit 3
+}
+
+uncaught_signal() {
+    profiled "$PYTHON" -c 'import os, signal
+sum(i * i for i in range(3000000))
+os.kill(os.getpid(), signal.SIGTERM)' || status=$?
+    [ "${status:-0}" -eq 143 ] || fail "status ${status:-0}, expected 143"
+}
+
+@test "a signal that kills the program still kills it, with the same status" {
+    with_each_python uncaught_signal
+}

@@ -1,0 +1,111 @@
+# fork, exec, multiprocessing: each process has its own file, nothing is counted twice, nobody hangs or dies.
+load helper
+
+parent_and_child() {
+    mkdir truth
+    profiled "$PYTHON" -W ignore "$WORKLOADS/forks.py" truth
+    [ "$(log_files | wc -l)" -eq 2 ] || fail "expected two files: $(log_files)"
+    collapsed --processes >stacks.txt
+    for who in parent child; do
+        pid=$(sed -n 's/.*"pid": \([0-9]*\).*/\1/p' truth/$who.json)
+        log_files | grep -qE "(^|[^0-9])${pid}[^0-9]" || fail "no file of the $who, $pid: $(log_files)"
+    done
+    ns() {
+        sed -n "s/.*\"$1\": \\([0-9.]*\\).*/\\1/p" truth/*.json | awk '{ printf "%d", $1 * 1e9 }'
+    }
+    reader near "$(reader inclusive stacks.txt before_fork)" "$(ns before_fork)" 5 "before_fork, once"
+    reader near "$(reader inclusive stacks.txt in_child)" "$(ns in_child)" 5 "in_child"
+    reader near "$(reader inclusive stacks.txt after_fork)" "$(ns after_fork)" 5 "after_fork"
+    info >info.json
+    reader accounting info.json
+}
+
+@test "os.fork: the child has its own file, the parent's samples are not in it" {
+    with_each_python parent_and_child 3
+}
+
+no_warning() {
+    cat >forks.py <<'END'
+import os, sys
+sum(i * i for i in range(2000000))
+pid = os.fork()
+if pid == 0:
+    os._exit(0)
+os.waitpid(pid, 0)
+END
+    profiled "$PYTHON" -W error forks.py 2>err.txt || fail "$(cat err.txt)"
+    [ ! -s err.txt ] || fail "stderr: $(cat err.txt)"
+}
+
+@test "a single-threaded program gets no warning about threads from os.fork" {
+    with_each_python no_warning
+}
+
+# pool METHOD
+pool() {
+    spent=$(profiled "$PYTHON" "$WORKLOADS/pool.py" "$1")
+    collapsed >stacks.txt
+    reader near "$(reader inclusive stacks.txt pool_job)" "$spent" 5 "pool_job by $1"
+    info >info.json
+    reader accounting info.json
+}
+
+pools() {
+    for method in fork spawn forkserver; do
+        mkdir "$method"
+        (cd "$method" && pool "$method")
+    done
+}
+
+@test "multiprocessing: the pool's CPU is in the merged profile (fork, spawn, forkserver)" {
+    with_each_python pools 3
+}
+
+same_pid() {
+    [ "$(profiled "$PYTHON" "$WORKLOADS/exec_self.py")" = True ]
+    [ "$(log_files | wc -l)" -eq 2 ] || fail "expected two files of one pid: $(log_files)"
+    collapsed >stacks.txt
+    # exec ends an image as SIGKILL does: its last flush interval, 1 s, is not in the file.
+    between 1300000000 "$(reader inclusive stacks.txt first_image)" 2550000000 "ns before exec"
+    reader near "$(reader inclusive stacks.txt second_image)" 300000000 6 "after exec"
+    info >info.json
+    reader accounting info.json
+    # The pid's clock goes on across exec; what the first image used is not the second's.
+    between 1700000000 "$(reader field info.json cpu_ns)" 3000000000 "cpu_ns of both"
+    # 2.5 s stand before the second image's start.
+    between 2500000000 "$(reader field info.json before_start_ns)" 2700000000 "before_start_ns"
+}
+
+@test "exec keeps the pid: two files, nothing twice, all but the last second before exec" {
+    with_each_python same_pid 3
+}
+
+fork_and_exec() {
+    PYPROF_HZ=250 TIMEOUT=600 profiled "$PYTHON" "$WORKLOADS/fork_exec.py" "$children"
+}
+
+@test "200 children by fork+exec, posix_spawn, subprocess, system under load at 250 Hz: none dies" {
+    children=200
+    with_each_python fork_and_exec
+}
+
+# bats test_tags=long
+@test "2,000 children by fork+exec, posix_spawn, subprocess, system under load at 250 Hz: none dies" {
+    children=2000
+    with_each_python fork_and_exec
+}
+
+fork_and_import() {
+    PYPROF_HZ=1000 TIMEOUT=900 profiled "$PYTHON" "$WORKLOADS/fork_import.py" "$children"
+}
+
+@test "100 forked children import C extensions at once: none hangs" {
+    children=100
+    with_each_python fork_and_import
+}
+
+# bats test_tags=long
+@test "1,000 forked children import C extensions at once: none hangs" {
+    children=1000
+    with_each_python fork_and_import
+}

@@ -1,0 +1,137 @@
+# shellcheck shell=bash
+# What all suites share. A suite says `load helper`; each test gets a fresh directory in $BATS_TEST_TMPDIR and runs there.
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+BUILD=$(realpath "${BUILD:-$ROOT/build}")
+LIBPYPROF=$BUILD/libpyprof.so
+PYPROF=${PYPROF:-$BUILD/pyprof}
+WORKLOADS=$ROOT/tests/workloads
+# Reads what pyprof prints. Which Python runs it does not matter.
+READ="$(command -v /usr/bin/python3 || command -v python3) $ROOT/tests/bats/read.py"
+TIMEOUT=${TIMEOUT:-120}
+export ROOT BUILD LIBPYPROF PYPROF WORKLOADS
+# PYPROF may name another build of the tool; the settings of the library are the tests' own.
+unset LD_PRELOAD "${!PYPROF_@}"
+
+# shellcheck source=tests/bats/pythons.sh
+. "$ROOT/tests/bats/pythons.sh"
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    [ -e "$LIBPYPROF" ] || fail "$LIBPYPROF is missing: run make"
+    [ -e "$PYPROF" ] || fail "$PYPROF is missing: run make"
+}
+
+fail() {
+    echo "$*"
+    return 1
+}
+
+# profiled COMMAND...: under the library, output in ./pyprof.out unless PYPROF_OUT says otherwise.
+profiled() {
+    LD_PRELOAD=$LIBPYPROF timeout -k 5 "$TIMEOUT" env "$@"
+}
+
+# reader COMMAND ARGUMENTS...: see read.py.
+reader() {
+    # shellcheck disable=SC2086
+    $READ "$@"
+}
+
+# collapsed [OPTIONS...]: the stacks of ./pyprof.out (or of $OUT) in ns.
+collapsed() {
+    "$PYPROF" export "${OUT:-pyprof.out}" --format collapsed --unit ns "$@"
+}
+
+info() {
+    "$PYPROF" info --json "${OUT:-pyprof.out}"
+}
+
+log_files() {
+    find "${1:-pyprof.out}" -name '*.pyprof' 2>/dev/null | sort
+}
+
+# with_each_python FUNCTION [TRIES]: calls it with PYTHON and VERSION set, in a directory of its own; all must succeed.
+# TRIES is for what measures CPU: when the machine, or the host below it, takes the CPU away over many ticks, the time goes
+# to [unsampled] as it should, and is missing from the function.
+with_each_python() {
+    local pythons python version bad=0 count=0 try status
+    pythons=$(list_pythons)
+    [ -n "$pythons" ] || fail "no Python here"
+    while read -r python version <&3; do
+        echo "== $python ($version)"
+        for ((try = 1; try <= ${2:-1}; try++)); do
+            mkdir "$BATS_TEST_TMPDIR/$((++count))"
+            # In a subshell with errexit of its own: `if` and `||` would switch it off inside.
+            set +e
+            (
+                set -eE
+                trap 'echo "line $LINENO: $BASH_COMMAND"' ERR
+                cd "$BATS_TEST_TMPDIR/$count"
+                PYTHON=$python
+                VERSION=$version
+                export PYTHON VERSION
+                "$1"
+            ) 3>&-
+            status=$?
+            set -e
+            if [ "$status" -eq 0 ]; then
+                break
+            fi
+            echo "^^ failed on $python, try $try"
+        done
+        if [ "$status" -ne 0 ]; then
+            bad=1
+        fi
+    done 3<<<"$pythons"
+    return $bad
+}
+
+# between LOW VALUE HIGH WHAT
+between() {
+    if [ "$2" -lt "$1" ] || [ "$2" -gt "$3" ]; then
+        fail "$4: $2, expected $1 to $3"
+    fi
+}
+
+# lines_of FILE COUNT PATTERN: the file has so many lines and one of them matches.
+lines_of() {
+    local lines
+    lines=$(wc -l <"$1")
+    [ "$lines" -eq "$2" ] || fail "$1 has $lines lines, expected $2: $(cat "$1")"
+    grep -qE "$3" "$1" || fail "$1 does not match /$3/: $(cat "$1")"
+}
+
+# wait_until SECONDS COMMAND...
+wait_until() {
+    local i tries=$(($1 * 20))
+    shift
+    for ((i = 0; i < tries; i++)); do
+        if "$@" >/dev/null 2>&1; then
+            return 0
+        fi
+        sleep 0.05
+    done
+    fail "waited in vain for: $*"
+}
+
+# stop_server PID SIGNAL
+stop_server() {
+    if kill -"$2" "$1" 2>/dev/null; then
+        wait "$1" || true
+    fi
+}
+
+# free_port PYTHON
+free_port() {
+    "$1" -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])'
+}
+
+# venv_with PACKAGE: prints the directory of an environment of $PYTHON that has it; kept in the build directory.
+venv_with() {
+    "$ROOT/tests/venv.sh" "$BUILD/venv/$1-$VERSION-$(cksum <<<"$PYTHON" | cut -d' ' -f1)" "$PYTHON" "$1" 2>venv.err ||
+        fail "no $1 for $PYTHON: $(tail -n 5 venv.err)"
+}

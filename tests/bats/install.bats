@@ -1,0 +1,17 @@
+# make install and uninstall.
+load helper
+
+@test "install into DESTDIR, use from there, uninstall leaves nothing" {
+    make -C "$ROOT" -s BUILD="$BUILD" DESTDIR="$BATS_TEST_TMPDIR/stage" PREFIX=/opt/pyprof install
+    [ -x stage/opt/pyprof/bin/pyprof ] || fail "$(find stage)"
+    [ -e stage/opt/pyprof/lib/libpyprof.so ] || fail "$(find stage)"
+    mv stage/opt/pyprof moved
+    PYTHON=$(list_pythons | tail -n 1 | cut -d' ' -f1)
+    # The installed program finds the library beside it.
+    moved/bin/pyprof run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    moved/bin/pyprof report >report.txt
+    grep -q spin report.txt || fail "$(cat report.txt)"
+    mv moved stage/opt/pyprof
+    make -C "$ROOT" -s BUILD="$BUILD" DESTDIR="$BATS_TEST_TMPDIR/stage" PREFIX=/opt/pyprof uninstall
+    [ -z "$(find stage -type f)" ] || fail "left: $(find stage -type f)"
+}

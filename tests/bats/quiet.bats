@@ -1,0 +1,129 @@
+# The program does not notice, and programs without Python are left alone.
+load helper
+bats_require_minimum_version 1.5.0
+
+@test "sh, git and ls: no file, no thread, no output, same status" {
+    repository=$BATS_TEST_TMPDIR/repository
+    git init -q "$repository"
+    for command in "sh -c true" "ls /" "git -C $repository status --porcelain" "git --version" "sh -c 'exit 5'"; do
+        plain=0
+        eval "$command" >plain.out 2>plain.err || plain=$?
+        status=0
+        LD_PRELOAD=$LIBPYPROF PYPROF_VERBOSE='' sh -c "$command" >with.out 2>with.err || status=$?
+        [ "$status" -eq "$plain" ] || fail "$command: status $status, without $plain"
+        diff plain.out with.out || fail "$command: another stdout"
+        diff plain.err with.err || fail "$command: another stderr"
+    done
+    [ ! -e pyprof.out ] || fail "they made $(find pyprof.out)"
+    # Each of these counts the threads of the process in question.
+    threads=$(LD_PRELOAD=$LIBPYPROF sh -c 'set -- /proc/$$/task/*; echo $#')
+    [ "$threads" -eq 1 ] || fail "sh has $threads threads"
+    # shellcheck disable=SC2012
+    threads=$(LD_PRELOAD=$LIBPYPROF ls /proc/self/task | wc -l)
+    [ "$threads" -eq 1 ] || fail "ls has $threads threads"
+    # shellcheck disable=SC2016
+    threads=$(LD_PRELOAD=$LIBPYPROF git -C "$repository" -c 'alias.count=!set -- /proc/$PPID/task/*; echo $#' count)
+    [ "$threads" -eq 1 ] || fail "git has $threads threads"
+    [ ! -e pyprof.out ] || fail "they made $(find pyprof.out)"
+}
+
+same_streams() {
+    plain=0
+    with=0
+    printf 'input\n' | timeout 60 "$PYTHON" "$WORKLOADS/output.py" >plain.out 2>plain.err || plain=$?
+    printf 'input\n' | profiled "$PYTHON" "$WORKLOADS/output.py" >with.out 2>with.err || with=$?
+    [ "$with" -eq 7 ] || fail "status $with, expected 7"
+    diff plain.out with.out || fail "another stdout"
+    diff plain.err with.err || fail "another stderr"
+    [ "$(log_files | wc -l)" -eq 1 ] || fail "expected one file: $(log_files)"
+}
+
+@test "stdin, stdout, stderr, descriptors and exit status of a Python program are its own" {
+    with_each_python same_streams
+}
+
+nothing_to_do() {
+    profiled "$PYTHON" -c pass >out.txt 2>&1
+    [ ! -s out.txt ] || fail "output: $(cat out.txt)"
+    profiled "$PYTHON" -S -E -c 'import threading; [threading.Thread(target=int).start() for _ in range(50)]' >out.txt 2>&1
+    [ ! -s out.txt ] || fail "output: $(cat out.txt)"
+    profiled "$PYTHON" --version >out.txt 2>&1
+    [ "$(cat out.txt)" = "Python $VERSION" ] || fail "output: $(cat out.txt)"
+}
+
+@test "python -c pass, --version, many short threads: nothing on stderr" {
+    with_each_python nothing_to_do
+}
+
+@test "pthread_exit, pthread_cancel and detached threads of a C program" {
+    [ -e "$BUILD/workloads/pthread_exit" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    run -0 --separate-stderr profiled "$BUILD/workloads/pthread_exit"
+    # shellcheck disable=SC2154
+    [ "$output$stderr" = "last thread done" ] || fail "stdout: $output, stderr: $stderr"
+}
+
+descriptors() {
+    # Closes everything that it did not open, as daemons do, and takes the numbers for its own files.
+    cat >closes.py <<'END'
+import os, sys, time
+
+def burn(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        sum(i * i for i in range(5000))
+
+burn(0.3)
+os.closerange(3, 1024)
+files = [open(f"own{i}", "wb") for i in range(20)]
+burn(1.5)
+for f in files:
+    f.close()
+    if os.path.getsize(f.name):
+        sys.exit(f"{f.name} holds what is not the program's")
+END
+    profiled "$PYTHON" closes.py
+    collapsed >stacks.txt
+    reader near "$(reader inclusive stacks.txt burn)" 1800000000 6 "burn, before and after all descriptors were closed"
+}
+
+@test "a program that closes every descriptor keeps its files, and its profile" {
+    with_each_python descriptors 3
+}
+
+other_directory() {
+    mkdir elsewhere
+    PYPROF_OUT=here profiled "$PYTHON" -c 'import os
+os.chdir("elsewhere")
+sum(i * i for i in range(4000000))
+pid = os.fork()
+if pid == 0:
+    sum(i * i for i in range(4000000))
+    os._exit(0)
+os.waitpid(pid, 0)'
+    [ "$(log_files here | wc -l)" -eq 2 ] || fail "here: $(log_files here); elsewhere: $(find elsewhere)"
+    [ "$(stat -c %a "$(log_files here | head -n 1)")" = 600 ] || fail "mode: $(stat -c %a "$(log_files here | head -n 1)")"
+}
+
+@test "PYPROF_OUT means the directory where the program started; files are private" {
+    with_each_python other_directory
+}
+
+two_runs() {
+    for run in first second; do
+        cat >$run.py <<END
+def work_of_$run():
+    return sum(i * i for i in range(4000000))
+work_of_$run()
+END
+        profiled "$PYTHON" $run.py
+    done
+    collapsed >latest.txt
+    collapsed --all >all.txt
+    [ "$(reader inclusive latest.txt work_of_first)" -eq 0 ] || fail "the latest run holds the first one's work"
+    [ "$(reader inclusive latest.txt work_of_second)" -gt 0 ] || fail "the latest run does not hold its work"
+    [ "$(reader inclusive all.txt work_of_first)" -gt 0 ] || fail "--all does not hold the first run"
+}
+
+@test "two runs into one directory: the latest is shown, --all merges" {
+    with_each_python two_runs
+}

@@ -1,0 +1,133 @@
+"""Reads what pyprof prints, for the suites. Each command prints what it found wrong and leaves with status 1, or is silent.
+
+    read.py mixed TRUTH.json COLLAPSED INFO.json
+    read.py accounting INFO.json
+    read.py near VALUE TRUTH PERCENT WHAT
+    read.py inclusive COLLAPSED FUNCTION...     prints the ns below a frame whose name is one of these
+    read.py stacks COLLAPSED FRAME...           some stack holds these frames, root first, others may lie between
+    read.py share COLLAPSED FRAME...            prints percent of the ns of the stacks that end below FRAME... in that order
+    read.py field INFO.json NAME                prints the sum of a field over the processes
+
+A FRAME is a regular expression for a whole frame.
+"""
+
+import json
+import re
+import sys
+
+
+def stacks(path):
+    """[(frames root first, ns)] of a collapsed file."""
+    found = []
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            frames, _, weight = line.rstrip("\n").rpartition(" ")
+            found.append((frames.split(";"), int(weight)))
+    return found
+
+
+def name(frame):
+    """The last part of a Python frame's qualified name, None for other frames."""
+    match = re.fullmatch(r"(.+) \((?:.*\.py|<[^>]*>):\d+\)", frame)
+    return match.group(1).rpartition(".")[2] if match else None
+
+
+def inclusive(all_stacks, names):
+    return sum(ns for frames, ns in all_stacks if any(name(f) in names for f in frames))
+
+
+def holds(frames, patterns):
+    """Whether the patterns match frames in this order."""
+    wanted = list(patterns)
+    for frame in frames:
+        if wanted and re.fullmatch(wanted[0], frame):
+            wanted.pop(0)
+    return not wanted
+
+
+def deviation(value, truth):
+    return 100.0 * (value - truth) / truth
+
+
+def check(rows):
+    """rows: (what, value, truth, percent allowed), values in ns. Prints all when one is wrong."""
+    wrong = [row for row in rows if abs(deviation(row[1], row[2])) > row[3]]
+    if wrong:
+        for what, value, truth, percent in rows:
+            off = deviation(value, truth)
+            mark = "  <-- wrong" if abs(off) > percent else ""
+            print(f"{what:28} {value / 1e6:10.1f} ms, truth {truth / 1e6:10.1f} ms, {off:+7.2f} % (allowed {percent} %){mark}")
+    return 1 if wrong else 0
+
+
+def accounting(info):
+    """The sum of every process closes, and what is left over is small."""
+    status = 0
+    for process in info["processes"]:
+        parts = {
+            key: process[key]
+            for key in ("sampled_ns", "unsampled_ns", "lost_ns", "own_ns", "thread_exit_ns", "difference_ns")
+        }
+        if sum(parts.values()) != process["cpu_ns"]:
+            print(f"pid {process['pid']}: the parts make {sum(parts.values())}, cpu_ns is {process['cpu_ns']}: {parts}")
+            status = 1
+        allowed = process["cpu_ns"] * 0.001 + 10_000 * process["exited_threads"] + 50_000
+        if abs(process["difference_ns"]) > allowed:
+            print(f"pid {process['pid']}: difference of {process['difference_ns']} ns, allowed {allowed:.0f}: {parts}")
+            status = 1
+    if not info["processes"]:
+        print("no process in it")
+        status = 1
+    return status
+
+
+def mixed(truth_path, collapsed_path, info_path):
+    with open(truth_path) as file:
+        truth = {key: value * 1e9 for key, value in json.load(file).items()}
+    with open(info_path) as file:
+        info = json.load(file)
+    all_stacks = stacks(collapsed_path)
+    rows = [(key, inclusive(all_stacks, {key}), truth[key], 5.0) for key in ("pure_python", "c_hash", "compress")]
+    # 400 threads give some 250 samples, and two of a hundred is their sampling error.
+    rows.append(("short_job", inclusive(all_stacks, {"short_job"}), truth["short_job"], 8.0))
+    rows.append(("cpu_ns, the process clock", info["total"]["cpu_ns"], truth["total"], 1.0))
+    rows.append(("all stacks + own", sum(ns for _, ns in all_stacks) + info["total"]["own_ns"], truth["total"], 1.0))
+    sleeper = inclusive(all_stacks, {"sleeper"})
+    if sleeper > 20e6:
+        print(f"sleeper: {sleeper / 1e6:.1f} ms, it slept")
+        return 1
+    return check(rows)
+
+
+def main(command, arguments):
+    if command == "mixed":
+        return mixed(*arguments)
+    if command == "accounting":
+        with open(arguments[0]) as file:
+            return accounting(json.load(file))
+    if command == "near":
+        value, truth, percent = (float(a) for a in arguments[:3])
+        return check([(arguments[3], value, truth, percent)])
+    if command == "inclusive":
+        print(inclusive(stacks(arguments[0]), set(arguments[1:])))
+        return 0
+    if command == "stacks":
+        if any(holds(frames, arguments[1:]) for frames, _ in stacks(arguments[0])):
+            return 0
+        print("no stack holds, in this order: " + "  ".join(arguments[1:]))
+        for frames, ns in sorted(stacks(arguments[0]), key=lambda s: -s[1])[:8]:
+            print(f"  {ns:12}  " + ";".join(frames))
+        return 1
+    if command == "share":
+        all_stacks = stacks(arguments[0])
+        total = sum(ns for _, ns in all_stacks)
+        print(round(100.0 * sum(ns for f, ns in all_stacks if holds(f, arguments[1:])) / total))
+        return 0
+    if command == "field":
+        with open(arguments[0]) as file:
+            print(sum(process[arguments[1]] for process in json.load(file)["processes"]))
+        return 0
+    sys.exit(__doc__)
+
+
+sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,67 @@
+# Programs that use our signal themselves, or block it.
+load helper
+
+# Without these a program that touches SIGPROF and the profiler get in each other's way: README says so.
+need_interposed() {
+    local name
+    for name in "$@"; do
+        nm --dynamic --defined-only --format=posix "$LIBPYPROF" | grep -q "^$name " ||
+            skip "libpyprof.so does not stand in front of $name yet"
+    done
+}
+
+blocked_signals() {
+    profiled "$PYTHON" "$WORKLOADS/signals.py" masks
+    collapsed >stacks.txt
+    reader near "$(reader inclusive stacks.txt blocks_everything)" 600000000 8 "a thread that blocks every signal"
+}
+
+@test "a thread that blocks every signal is sampled, and sees the mask that it set" {
+    need_interposed pthread_sigmask
+    with_each_python blocked_signals 3
+}
+
+ignored_signal() {
+    profiled "$PYTHON" "$WORKLOADS/signals.py" dispositions
+    collapsed >stacks.txt
+    reader near "$(reader inclusive stacks.txt burn)" 600000000 8 "a program that ignores SIGPROF and takes that back"
+}
+
+@test "a program that sets SIGPROF to SIG_IGN and SIG_DFL lives on, is sampled, and sees what it set" {
+    need_interposed sigaction
+    with_each_python ignored_signal 3
+}
+
+own_timer() {
+    profiled "$PYTHON" "$WORKLOADS/own_itimer.py" >own.txt
+    # 1.0 s at one signal each 50 ms.
+    between 10 "$(cat own.txt)" 22 "the program's own signals"
+    collapsed >stacks.txt
+    reader near "$(reader inclusive stacks.txt spin)" 1000000000 10 "spin beside the program's own ITIMER_PROF"
+}
+
+@test "a program that uses ITIMER_PROF itself gets its signals, and is sampled" {
+    need_interposed sigaction
+    with_each_python own_timer 3
+}
+
+another_signal() {
+    PYPROF_SIGNAL=34 profiled "$PYTHON" "$WORKLOADS/own_itimer.py" >own.txt
+    between 10 "$(cat own.txt)" 22 "the program's own signals"
+    collapsed >stacks.txt
+    reader near "$(reader inclusive stacks.txt spin)" 1000000000 10 "spin beside the program's own ITIMER_PROF"
+}
+
+@test "PYPROF_SIGNAL=34 leaves SIGPROF to a program that uses it" {
+    with_each_python another_signal 3
+}
+
+inherited() {
+    profiled "$PYTHON" "$WORKLOADS/signals.py" inherited
+}
+
+@test "a child of a program that ignores SIGPROF ignores it" {
+    # A handler becomes SIG_DFL at exec: only a wrapper of exec can hand SIG_IGN on.
+    need_interposed execve
+    with_each_python inherited
+}

@@ -1,0 +1,63 @@
+# Native and Python frames in one stack, in the order of the calls.
+load helper
+
+python_calls_c() {
+    profiled "$PYTHON" "$WORKLOADS/stacks.py" hash
+    collapsed >stacks.txt
+    reader stacks stacks.txt '<module> \(.*stacks\.py:1\)' 'main \(.*stacks\.py:\d+\)' 'c_hash \(.*stacks\.py:10\)' \
+        '.* \((_hashlib\..*\.so|python3.*|libpython3.*)\)' '.* \(libcrypto\.so.*\)'
+    # Nearly all of the program is spent there.
+    share=$(reader share stacks.txt 'c_hash \(.*' '.* \(libcrypto\.so.*\)')
+    [ "$share" -ge 85 ] || fail "only $share % of the CPU is in libcrypto below c_hash: $(sort -k1,1 stacks.txt | head -n 20)"
+}
+
+@test "hashlib: c_hash, then _hashlib's functions, then libcrypto's" {
+    with_each_python python_calls_c
+}
+
+c_calls_python() {
+    profiled "$PYTHON" "$WORKLOADS/stacks.py" sort
+    collapsed >stacks.txt
+    reader stacks stacks.txt 'sort_them \(.*stacks\.py:22\)' '.* \((lib)?python3.*\)' 'by_key \(.*stacks\.py:15\)'
+    share=$(reader share stacks.txt 'sort_them \(.*' '.* \((lib)?python3.*\)' 'by_key \(.*')
+    [ "$share" -ge 80 ] || fail "only $share % of the CPU is in by_key below C below sort_them"
+    # Never the other way round.
+    share=$(reader share stacks.txt 'by_key \(.*' 'sort_them \(.*')
+    [ "$share" -eq 0 ] || fail "$share % of the CPU has sort_them below by_key"
+    if nm -D --defined-only "$(readlink -f "$PYTHON")" 2>/dev/null | grep -q ' PyList_Sort$' &&
+        ! nm "$(readlink -f "$PYTHON")" 2>/dev/null | grep -q ' list_sort'; then
+        echo "stripped interpreter: C frames have no names of static functions"
+    else
+        reader stacks stacks.txt 'sort_them \(.*' '(list_sort|list\.sort|listsort|builtin_sorted|PyList_Sort).* \(.*\)' 'by_key \(.*'
+    fi
+}
+
+@test "sorted(key=function): C frames between two Python frames" {
+    with_each_python c_calls_python
+}
+
+no_lies() {
+    profiled "$PYTHON" "$WORKLOADS/stacks.py" sort
+    collapsed >stacks.txt
+    # Every stack of the main thread starts where the process does; a cut one says so.
+    share=$(reader share stacks.txt '\[.*(torn|truncated|pair).*\]')
+    [ "$share" -le 2 ] || fail "$share % of the CPU has a stack that is torn, truncated or unpaired: $(grep -E 'torn|truncated|pair' stacks.txt | head)"
+    reader stacks stacks.txt '<module> \(.*stacks\.py:1\)'
+}
+
+@test "hardly any stack is torn, truncated or unpaired" {
+    with_each_python no_lies
+}
+
+executing_lines() {
+    profiled "$PYTHON" "$WORKLOADS/stacks.py" sort
+    collapsed --lines >stacks.txt
+    reader stacks stacks.txt 'sort_them \(.*stacks\.py:24\)' 'by_key \(.*stacks\.py:(16|17|18|19)\)'
+    share=$(reader share stacks.txt 'by_key \(.*stacks\.py:(15|16|17|18|19)\)')
+    any=$(reader share stacks.txt 'by_key \(.*')
+    [ "$share" -eq "$any" ] || fail "by_key: $share % of the CPU on its own lines, $any % in all"
+}
+
+@test "--lines names the line being executed" {
+    with_each_python executing_lines
+}

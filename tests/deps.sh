@@ -1,0 +1,95 @@
+#!/bin/sh
+# Installs the Debian packages that are missing: tests/deps.sh build | demo | check (each includes the one before).
+# Prints nothing and needs no rights when nothing is missing.
+set -eu
+
+want=${1:-check}
+missing=
+
+# need PACKAGE TEST...: PACKAGE is missing when TEST fails.
+need() {
+    package=$1
+    shift
+    if ! "$@" >/dev/null 2>&1; then
+        missing="$missing $package"
+    fi
+}
+
+has_command() {
+    for name in "$@"; do
+        command -v "$name" && return 0
+    done
+    return 1
+}
+
+has_file() {
+    for name in "$@"; do
+        [ -e "$name" ] && return 0
+    done
+    return 1
+}
+
+# The linker knows the library, wherever this compiler looks for it.
+has_library() {
+    file=$(gcc -print-file-name="lib$1.so") && [ "$file" != "lib$1.so" ]
+}
+
+has_venv() {
+    /usr/bin/python3 -c 'import venv, ensurepip'
+}
+
+need make has_command make
+need gcc has_command gcc
+need libc6-dev has_file /usr/include/stdio.h
+need g++ has_library stdc++
+need libelf-dev has_file /usr/include/libelf.h
+need libdw-dev has_file /usr/include/elfutils/libdwfl.h
+need libjansson-dev has_file /usr/include/jansson.h
+need zlib1g-dev has_file /usr/include/zlib.h
+
+if [ "$want" != build ]; then
+    need python3 has_file /usr/bin/python3
+    need python3-venv has_venv
+fi
+
+if [ "$want" = check ]; then
+    need git has_command git
+    need libunwind-dev has_file /usr/include/libunwind.h /usr/include/*/libunwind.h
+    need libcmocka-dev has_file /usr/include/cmocka.h
+    need bats has_command bats
+    need musl-tools has_command musl-gcc
+    need clang has_command clang clang-19 clang-16 clang-15 clang-14
+    need libclang-rt-dev has_file /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a
+    need clang-format has_command clang-format
+    need shellcheck has_command shellcheck
+    need golang-go has_command go
+    need procps has_command ps
+fi
+
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "tests/deps.sh: needs these packages and is neither root nor has sudo; install them with:" >&2
+        echo "    apt-get install$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+if ! command -v apt-get >/dev/null; then
+    echo "tests/deps.sh: no apt-get here; install what these Debian packages hold:$missing" >&2
+    exit 1
+fi
+
+echo "installing$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Word splitting is wanted: one argument per package.
+# shellcheck disable=SC2086
+if ! { $as_root apt-get update &&
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "tests/deps.sh: could not install$missing" >&2
+    exit 1
+fi

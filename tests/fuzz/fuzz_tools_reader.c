@@ -1,0 +1,56 @@
+/*
+ * The log reader and all that is built from it, on two kinds of input: bytes as they are, and blocks made of them with
+ * a right header and checksum (else nothing behind the checksum would ever be reached).
+ */
+#include "tools/profile/model.h"
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define MOST_BLOCKS 64
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_all(const void *data, size_t size)
+{
+    struct pp_profile *profile = pp_profile_new();
+    pp_profile_add_segment(profile, data, size, "fuzz");
+    pp_profile_add_segment(profile, data, size, "again");
+    pp_profile_finish(profile);
+    pp_profile_accounting(profile);
+    pp_profile_cpu_ns(profile);
+    pp_profile_free(profile);
+}
+
+/* {u8 type, u8 length / 4, payload}… becomes a segment. */
+static void read_sealed(const uint8_t *data, size_t size)
+{
+    static const struct pp_log_file_header file_header = {PP_LOG_MAGIC, PP_LOG_VERSION, PP_LOG_BYTE_ORDER};
+    uint8_t *log = malloc(sizeof file_header + size + MOST_BLOCKS * sizeof(struct pp_log_block_header));
+    size_t length = sizeof file_header;
+    memcpy(log, &file_header, sizeof file_header);
+    for (uint32_t sequence = 0; sequence < MOST_BLOCKS && size >= 2; sequence++) {
+        size_t payload = data[1] * 4u < size - 2 ? data[1] * 4u : size - 2;
+        struct pp_log_block_header header = {data[0] % 16, (uint32_t)payload, 0, sequence};
+        uint32_t covered[3] = {header.type, header.length, header.sequence};
+        header.crc32 = (uint32_t)crc32(crc32(0, (const Bytef *)covered, sizeof covered), data + 2, (uInt)payload);
+        memcpy(log + length, &header, sizeof header);
+        memcpy(log + length + sizeof header, data + 2, payload);
+        length += sizeof header + payload;
+        data += 2 + payload;
+        size -= 2 + payload;
+    }
+    read_all(log, length);
+    free(log);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1)
+        return 0;
+    if (data[0] & 1)
+        read_sealed(data + 1, size - 1);
+    else
+        read_all(data + 1, size - 1);
+    return 0;
+}

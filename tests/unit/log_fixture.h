@@ -1,0 +1,69 @@
+/*
+ * Writes segments for tests, straight from preload/log_format.h and from nothing else: neither preload/'s writer nor
+ * tools/'s reader has a hand in it.
+ */
+#ifndef PP_TESTS_LOG_FIXTURE_H
+#define PP_TESTS_LOG_FIXTURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../preload/log_format.h"
+
+/* Bytes that grow; starts as {0}. The caller frees data. */
+struct fixture_bytes {
+    unsigned char *data;
+    size_t length, capacity;
+};
+void fixture_append(struct fixture_bytes *bytes, const void *data, size_t length);
+void fixture_varint(struct fixture_bytes *bytes, uint64_t value);
+
+/* A segment being written. Definitions are numbered from 1 in the order of the calls; each call writes a block of its
+ * own. Starts with fixture_begin. */
+struct fixture {
+    struct fixture_bytes file;
+    uint32_t sequence;
+    uint32_t strings, modules, codes, frames, nodes, threads, labels; /* how many there are */
+};
+
+void fixture_begin(struct fixture *log);
+void fixture_end(struct fixture *log); /* frees; no END block */
+
+/* Any block, with a right header. */
+void fixture_block(struct fixture *log, uint32_t type, const void *payload, size_t length);
+
+struct fixture_process {
+    const char *run, *instance, *cwd, *python_version, *executable;
+    uint64_t segment, pid, start_unix_ns;
+};
+void fixture_process(struct fixture *log, const struct fixture_process *process);
+
+uint32_t fixture_string(struct fixture *log, const char *text);
+uint32_t fixture_module(struct fixture *log, const char *path, uint64_t bias, uint64_t start, uint64_t end,
+                        uint32_t flags, const void *build_id, size_t build_id_length);
+uint32_t fixture_code(struct fixture *log, const char *qualname, const char *file, uint32_t first_line);
+uint32_t fixture_native(struct fixture *log, uint32_t module, uint64_t address, const char *symbol, uint64_t offset);
+uint32_t fixture_python(struct fixture *log, uint32_t code, uint32_t line);
+uint32_t fixture_pseudo(struct fixture *log, const char *text);
+uint32_t fixture_node(struct fixture *log, uint32_t parent, uint32_t frame);
+uint32_t fixture_thread(struct fixture *log, uint64_t tid, const char *name);
+uint32_t fixture_labels(struct fixture *log, const char *key, const char *value);
+void fixture_sample(struct fixture *log, uint32_t thread, uint32_t node, uint32_t labels, uint32_t state,
+                    uint64_t count, uint64_t cpu_ns);
+
+struct fixture_account {
+    uint64_t key, value;
+};
+/* Pairs until key 0; values of DIFFERENCE_NS are taken as int64_t. */
+void fixture_accounting(struct fixture *log, const struct fixture_account *accounts);
+void fixture_notice(struct fixture *log, uint64_t severity, const char *text);
+void fixture_exit(struct fixture *log);
+
+/* A small process that uses every kind of block: main thread in main() -> work() [app.py] and native sum_squares,
+ * recursion of fib, [unsampled], accounting that closes with 7 ms pending. Known sums: see the .c file. */
+void fixture_example(struct fixture *log, uint64_t pid, uint64_t bias);
+#define FIXTURE_SAMPLES_NS 100000000u /* of all samples of the example */
+#define FIXTURE_PENDING_NS 7000000u
+#define FIXTURE_OWN_NS     2000000u
+
+#endif

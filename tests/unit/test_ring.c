@@ -1,0 +1,169 @@
+/* The ring between a handler and the flush thread: order, room, wrap-around, losses, and both sides at once. */
+#include "preload/capture/ring.h"
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+struct item {
+    struct pp_record header;
+    uint64_t number;
+    uint64_t words[]; /* each holds number */
+};
+
+static int make_ring(void **state)
+{
+    struct pp_ring *ring = aligned_alloc(64, sizeof *ring);
+    assert_non_null(ring);
+    ring->buffer = aligned_alloc(64, PP_RING_SIZE);
+    assert_non_null(ring->buffer);
+    pp_ring_reset(ring);
+    *state = ring;
+    return 0;
+}
+
+static int free_ring(void **state)
+{
+    struct pp_ring *ring = *state;
+    free(ring->buffer);
+    free(ring);
+    return 0;
+}
+
+static uint32_t size_of(uint64_t number)
+{
+    /* Sizes without a period that divides the ring's. */
+    return (uint32_t)(sizeof(struct item) + 8 * (number * 2654435761u % 1021));
+}
+
+static bool put(struct pp_ring *ring, uint64_t number)
+{
+    uint32_t size = size_of(number);
+    struct item *item = pp_ring_reserve(ring, size, PP_RECORD_SAMPLE);
+    if (!item)
+        return false;
+    item->number = number;
+    for (uint32_t i = 0; i < (size - sizeof *item) / 8; i++)
+        item->words[i] = number;
+    pp_ring_commit(ring, item);
+    return true;
+}
+
+static void check(const struct pp_record *record, uint64_t number)
+{
+    const struct item *item = (const struct item *)record;
+    assert_int_equal(record->type, PP_RECORD_SAMPLE);
+    assert_int_equal(item->number, number);
+    assert_int_equal(record->size, size_of(number));
+    for (uint32_t i = 0; i < (record->size - sizeof *item) / 8; i++)
+        if (item->words[i] != number)
+            fail_msg("record %lu, word %u: %lu", (unsigned long)number, i, (unsigned long)item->words[i]);
+}
+
+static void empty_ring_has_nothing(void **state)
+{
+    struct pp_ring *ring = *state;
+    assert_null(pp_ring_peek(ring));
+    assert_int_equal(pp_ring_used(ring), 0);
+}
+
+static void nothing_is_visible_before_commit(void **state)
+{
+    struct pp_ring *ring = *state;
+    assert_non_null(pp_ring_reserve(ring, 64, PP_RECORD_CODE));
+    assert_null(pp_ring_peek(ring));
+}
+
+static void peek_keeps_the_record(void **state)
+{
+    struct pp_ring *ring = *state;
+    assert_true(put(ring, 1));
+    const struct pp_record *record = pp_ring_peek(ring);
+    assert_ptr_equal(pp_ring_peek(ring), record);
+    check(record, 1);
+    pp_ring_release(ring, record);
+    assert_null(pp_ring_peek(ring));
+}
+
+static void a_record_larger_than_the_ring_is_refused(void **state)
+{
+    struct pp_ring *ring = *state;
+    assert_null(pp_ring_reserve(ring, PP_RING_SIZE + 8, PP_RECORD_SAMPLE));
+    assert_non_null(pp_ring_reserve(ring, PP_RING_SIZE, PP_RECORD_SAMPLE));
+}
+
+static void a_full_ring_refuses_and_keeps_what_it_has(void **state)
+{
+    struct pp_ring *ring = *state;
+    uint64_t written = 0, number = 0;
+    while (put(ring, written))
+        written++;
+    assert_true(written > 20);
+    assert_true(pp_ring_used(ring) <= PP_RING_SIZE);
+    assert_false(put(ring, written));
+    for (const struct pp_record *record; (record = pp_ring_peek(ring)); pp_ring_release(ring, record))
+        check(record, number++);
+    assert_int_equal(number, written);
+    assert_true(put(ring, written));
+}
+
+static void wraps_for_ever(void **state)
+{
+    struct pp_ring *ring = *state;
+    /* Also across 2^32 of the indices. */
+    atomic_store(&ring->head, 0u - 3 * PP_RING_SIZE);
+    atomic_store(&ring->tail, 0u - 3 * PP_RING_SIZE);
+    uint64_t written = 0, taken = 0;
+    while (taken < 100000) {
+        for (unsigned burst = (unsigned)(written % 37) + 1; burst && put(ring, written); burst--)
+            written++;
+        const struct pp_record *record = pp_ring_peek(ring);
+        assert_non_null(record);
+        check(record, taken++);
+        pp_ring_release(ring, record);
+    }
+}
+
+#define CONCURRENT 200000u
+
+static void *writer(void *argument)
+{
+    for (uint64_t number = 0; number < CONCURRENT;)
+        if (put(argument, number))
+            number++;
+    return NULL;
+}
+
+static void both_sides_at_once(void **state)
+{
+    struct pp_ring *ring = *state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, writer, ring), 0);
+    for (uint64_t number = 0; number < CONCURRENT;) {
+        const struct pp_record *record = pp_ring_peek(ring);
+        if (!record)
+            continue;
+        check(record, number++);
+        pp_ring_release(ring, record);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_null(pp_ring_peek(ring));
+}
+
+int main(void)
+{
+#define RING_TEST(f) cmocka_unit_test_setup_teardown(f, make_ring, free_ring)
+    const struct CMUnitTest tests[] = {
+        RING_TEST(empty_ring_has_nothing),
+        RING_TEST(nothing_is_visible_before_commit),
+        RING_TEST(peek_keeps_the_record),
+        RING_TEST(a_record_larger_than_the_ring_is_refused),
+        RING_TEST(a_full_ring_refuses_and_keeps_what_it_has),
+        RING_TEST(wraps_for_ever),
+        RING_TEST(both_sides_at_once),
+    };
+    return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
+}

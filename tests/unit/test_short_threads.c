@@ -1,0 +1,127 @@
+/* The estimate for short threads: what goes in comes out, no stack draws more than it stands for, groups do not mix. */
+#include "preload/flush/short_threads.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PERIOD 10000000u
+#define TICK   4000000u
+#define MS     1000000u
+#define NODES  100u
+
+static uint64_t by_node[NODES], by_thread[NODES], unsampled_ns;
+
+static void credit(uint32_t thread, uint32_t node, uint64_t ns)
+{
+    by_node[node] += ns;
+    by_thread[thread] += ns;
+}
+
+static void unsampled(uint32_t thread, uint64_t ns)
+{
+    (void)thread;
+    unsampled_ns += ns;
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    memset(by_node, 0, sizeof by_node);
+    memset(by_thread, 0, sizeof by_thread);
+    unsampled_ns = 0;
+    pp_short_threads_reset();
+    return 0;
+}
+
+static bool ends(uintptr_t kind, uint64_t cpu, uint64_t tail, uint32_t thread, uint32_t node)
+{
+    struct pp_ended_thread ended = {kind, cpu, tail, thread, node != 0, &node};
+    return pp_short_threads_end(&ended, PERIOD, TICK);
+}
+
+static void tails_go_to_their_like(void **state)
+{
+    (void)state;
+    /* of ten threads of 2 ms one was sampled; the tails before it wait for it */
+    for (uint32_t i = 1; i <= 4; i++)
+        assert_true(ends(1, 2 * MS, 2 * MS, i, 0));
+    pp_short_threads_settle(credit, unsampled, false);
+    assert_int_equal(pp_short_threads_waiting_ns(), 8 * MS);
+    assert_true(ends(1, 2 * MS, 1 * MS, 5, 7));
+    pp_short_threads_settle(credit, unsampled, false);
+    /* it stands for T/p = 4 ms, and may draw twice that */
+    assert_int_equal(by_node[7] + pp_short_threads_waiting_ns(), 9 * MS);
+    assert_true(by_node[7] <= 8 * MS && by_node[7] >= 6 * MS);
+    pp_short_threads_settle(credit, unsampled, true);
+    assert_int_equal(by_node[7] + unsampled_ns, 9 * MS);
+    assert_int_equal(pp_short_threads_waiting_ns(), 0);
+    /* credited time stays with the thread that burned it */
+    for (uint32_t i = 1; i <= 4; i++)
+        assert_true(by_thread[i] == 0 || by_thread[i] == 2 * MS);
+}
+
+static void groups_do_not_mix(void **state)
+{
+    (void)state;
+    assert_true(ends(1, 2 * MS, 1 * MS, 1, 7));
+    assert_true(ends(2, 2 * MS, 2 * MS, 2, 0)); /* another start routine */
+    assert_true(ends(1, 8 * MS, 8 * MS, 3, 0)); /* another length */
+    pp_short_threads_settle(credit, unsampled, true);
+    assert_int_equal(by_thread[1], 1 * MS);
+    assert_int_equal(by_thread[2] + by_thread[3], 0);
+    assert_int_equal(unsampled_ns, 10 * MS);
+}
+
+static void long_threads_are_left_out(void **state)
+{
+    (void)state;
+    assert_false(ends(1, 41 * MS, 3 * MS, 1, 7));
+    assert_int_equal(pp_short_threads_waiting_ns(), 0);
+}
+
+static void nothing_waits_for_ever(void **state)
+{
+    (void)state;
+    assert_true(ends(1, 2 * MS, 2 * MS, 1, 0));
+    for (int i = 0; i < 100; i++)
+        pp_short_threads_settle(credit, unsampled, false);
+    assert_int_equal(pp_short_threads_waiting_ns(), 0);
+    assert_int_equal(unsampled_ns, 2 * MS);
+}
+
+static void memory_is_bounded_and_sums_hold(void **state)
+{
+    (void)state;
+    uint64_t taken = 0, refused = 0;
+    for (uint32_t i = 0; i < 100000; i++) {
+        uint64_t cpu = 1000 + (uint64_t)i * 397 % (39 * MS);
+        uint32_t node = i % 3 ? 0 : 1 + i % (NODES - 1);
+        if (ends(i % 97, cpu, cpu / 2, i % NODES, node))
+            taken += cpu / 2;
+        else
+            refused++;
+        if (i % 1000 == 0)
+            pp_short_threads_settle(credit, unsampled, false);
+    }
+    pp_short_threads_settle(credit, unsampled, true);
+    uint64_t credited = 0;
+    for (unsigned i = 0; i < NODES; i++)
+        credited += by_node[i];
+    assert_int_equal(credited + unsampled_ns, taken);
+    assert_true(refused > 0 && credited > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(tails_go_to_their_like, reset),
+        cmocka_unit_test_setup(groups_do_not_mix, reset),
+        cmocka_unit_test_setup(long_threads_are_left_out, reset),
+        cmocka_unit_test_setup(nothing_waits_for_ever, reset),
+        cmocka_unit_test_setup(memory_is_bounded_and_sums_hold, reset),
+    };
+    return cmocka_run_group_tests_name("short_threads", tests, NULL, NULL);
+}

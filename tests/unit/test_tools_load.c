@@ -1,0 +1,129 @@
+/* Which files and runs are loaded, and what is refused. */
+#include "log_fixture.h"
+#include "tools/profile/load.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define START_NS 1700000000000000000u
+
+static char directory[] = "/tmp/pyprof-test-XXXXXX";
+
+static void write_bytes(const char *name, const void *data, size_t length)
+{
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, length, file), length);
+    fclose(file);
+}
+
+static void write_run(const char *name, const char *run, uint64_t pid, uint64_t start_unix_ns)
+{
+    struct fixture log;
+    char instance[32];
+    snprintf(instance, sizeof instance, "%s-%u", run, (unsigned)pid);
+    fixture_begin(&log);
+    fixture_process(
+        &log, &(struct fixture_process){.run = run, .instance = instance, .pid = pid, .start_unix_ns = start_unix_ns});
+    fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
+    write_bytes(name, log.file.data, log.file.length);
+    fixture_end(&log);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory) || chdir(directory) != 0)
+        return -1;
+    unsetenv("PYPROF_OUT");
+    setenv("TMPDIR", directory, 1);
+    return system("mkdir pyprof.out empty useless");
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char command[sizeof directory + 8];
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    return chdir("/") == 0 ? system(command) : -1;
+}
+
+/* Number of processes loaded from the paths (NULL ends), 0 when that is refused. */
+static uint32_t processes(struct pp_cli cli, char *first, char *second)
+{
+    char *arguments[] = {first, second, NULL};
+    cli.arguments = arguments;
+    cli.argument_count = first ? second ? 2 : 1 : 0;
+    /* What is said on stderr is the bats suites' affair. */
+    int shown = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDERR_FILENO);
+    struct pp_profile *profile = pp_load(&cli);
+    dup2(shown, STDERR_FILENO);
+    close(shown);
+    close(nowhere);
+    uint32_t count = profile ? profile->processes.count : 0;
+    pp_profile_free(profile);
+    return count;
+}
+
+static void the_latest_run_of_a_directory_is_taken(void **state)
+{
+    (void)state;
+    write_run("pyprof.out/1.pyprof", "aaa1", 1, START_NS + 5);
+    write_run("pyprof.out/2.pyprof", "bbb2", 2, START_NS + 3);
+    write_run("pyprof.out/3.pyprof", "bbb2", 3, START_NS + 9);
+    write_run("pyprof.out/4.pyprof", "bbb2", 4, START_NS + 4);
+    write_run("pyprof.out/5.txt", "aaa1", 5, START_NS);
+    assert_int_equal(processes((struct pp_cli){0}, NULL, NULL), 3);
+    assert_int_equal(processes((struct pp_cli){0}, "pyprof.out", NULL), 3);
+    assert_int_equal(processes((struct pp_cli){.all = true}, NULL, NULL), 4);
+    assert_int_equal(processes((struct pp_cli){.run = "aaa1"}, NULL, NULL), 1);
+    assert_int_equal(processes((struct pp_cli){.run = "bb"}, NULL, NULL), 3);
+    assert_int_equal(processes((struct pp_cli){.run = "ccc"}, NULL, NULL), 0);
+}
+
+static void named_files_are_all_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(processes((struct pp_cli){0}, "pyprof.out/1.pyprof", "pyprof.out/2.pyprof"), 2);
+    assert_int_equal(processes((struct pp_cli){0}, "pyprof.out/1.pyprof", "pyprof.out"), 4);
+    assert_int_equal(processes((struct pp_cli){.run = "aaa"}, "pyprof.out/1.pyprof", "pyprof.out/2.pyprof"), 1);
+    assert_int_equal(processes((struct pp_cli){0}, "pyprof.out/5.txt", NULL), 1);
+}
+
+static void one_bad_file_does_not_spoil_a_directory(void **state)
+{
+    (void)state;
+    write_bytes("pyprof.out/6.pyprof", "no profile", 10);
+    write_bytes("pyprof.out/7.pyprof", "", 0);
+    assert_int_equal(processes((struct pp_cli){.all = true}, NULL, NULL), 4);
+}
+
+static void what_is_no_profile_is_refused(void **state)
+{
+    (void)state;
+    write_bytes("useless/1.pyprof", "no profile", 10);
+    assert_int_equal(processes((struct pp_cli){0}, "missing.pyprof", NULL), 0);
+    assert_int_equal(processes((struct pp_cli){0}, "useless/1.pyprof", NULL), 0);
+    assert_int_equal(processes((struct pp_cli){0}, "useless", NULL), 0);
+    assert_int_equal(processes((struct pp_cli){0}, "empty", NULL), 0);
+    assert_int_equal(processes((struct pp_cli){0}, "pyprof.out/1.pyprof", "missing.pyprof"), 0);
+    assert_int_equal(processes((struct pp_cli){0}, "/dev/zero", NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_latest_run_of_a_directory_is_taken),
+        cmocka_unit_test(named_files_are_all_taken),
+        cmocka_unit_test(one_bad_file_does_not_spoil_a_directory),
+        cmocka_unit_test(what_is_no_profile_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,380 @@
+/* The profile in memory: merging, sums, frame text, totals, collapsed stacks. */
+#include "log_fixture.h"
+#include "tools/export/export.h"
+#include "tools/profile/frame_text.h"
+#include "tools/profile/model.h"
+#include "tools/profile/summary.h"
+#include "tools/profile/view.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BIAS 0x7f0000000000u
+
+static void add(struct pp_profile *profile, struct fixture *log)
+{
+    assert_int_equal(pp_profile_add_segment(profile, log->file.data, log->file.length, "test"), PP_READ_OK);
+    fixture_end(log);
+}
+
+/* Two processes that loaded the same code at different addresses. */
+static struct pp_profile *two_processes(void)
+{
+    struct pp_profile *profile = pp_profile_new();
+    struct fixture log;
+    fixture_example(&log, 100, BIAS);
+    add(profile, &log);
+    fixture_example(&log, 200, BIAS + 0x123000);
+    add(profile, &log);
+    pp_profile_finish(profile);
+    return profile;
+}
+
+static void sums_close(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = two_processes();
+    struct pp_accounting sum = pp_profile_accounting(profile);
+    assert_int_equal(pp_profile_cpu_ns(profile), 2 * (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS));
+    assert_int_equal(pp_profile_cpu_ns(profile) + sum.own_ns + (uint64_t)sum.difference_ns, sum.cpu_ns);
+    sum = pp_summary_accounting(profile, PP_NONE);
+    assert_int_equal(sum.sampled_ns + sum.unsampled_ns + sum.lost_ns + sum.own_ns + sum.thread_exit_ns +
+                         (uint64_t)sum.difference_ns,
+                     sum.cpu_ns);
+    pp_profile_free(profile);
+}
+
+static void processes_share_frames_and_stacks(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = two_processes();
+    assert_int_equal(profile->processes.count, 2);
+    assert_int_equal(profile->threads.count, 6); /* two and "(process)" each */
+    assert_int_equal(profile->modules.count, 2);
+    assert_int_equal(profile->functions.count, 2);
+    assert_int_equal(profile->frames.count, 7);
+    assert_int_equal(profile->nodes.count, 8);
+    assert_string_equal(pp_string(profile, profile->processes.items[0].command_line),
+                        "python app.py --name 'two words'");
+    pp_profile_free(profile);
+}
+
+static void segments_of_an_instance_are_one_process(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = pp_profile_new();
+    for (uint64_t segment = 2; segment-- > 0;) {
+        struct fixture log;
+        fixture_begin(&log);
+        fixture_process(&log, &(struct fixture_process){"r", "same", "/", "3.12.0", "/bin/python", segment, 7, 0});
+        uint32_t thread = fixture_thread(&log, 7, segment ? "renamed" : "first");
+        fixture_sample(&log, thread, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
+        fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, segment ? 20 : 10}, {0, 0}});
+        add(profile, &log);
+    }
+    pp_profile_finish(profile);
+    assert_int_equal(profile->processes.count, 1);
+    assert_int_equal(profile->processes.items[0].segments, 2);
+    assert_int_equal(profile->processes.items[0].accounting.cpu_ns, 20);
+    assert_int_equal(profile->threads.count, 1);
+    assert_int_equal(profile->samples.count, 1);
+    assert_int_equal(profile->samples.items[0].cpu_ns, 20);
+    pp_profile_free(profile);
+}
+
+static void intervals_stay_apart_on_demand(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = pp_profile_new();
+    struct fixture log;
+    profile->keep_intervals = true;
+    fixture_example(&log, 100, BIAS);
+    add(profile, &log);
+    assert_int_equal(profile->intervals.count, 2);
+    assert_int_equal(profile->samples.items[0].interval, 1);
+    pp_profile_free(profile);
+}
+
+static void cpu_time_outlives_lost_definitions(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = pp_profile_new();
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    log.nodes = 5;
+    uint32_t orphan = fixture_node(&log, 3, 99);
+    fixture_sample(&log, 12, orphan, 34, 0, 1, 10);
+    fixture_sample(&log, 12, 40, 0, 0, 1, 10);
+    add(profile, &log);
+    assert_int_equal(pp_profile_cpu_ns(profile), 20);
+    const struct pp_view_options options = {.only_process = PP_NONE, .only_thread = PP_NONE};
+    struct pp_view *view = pp_view_new(profile, &options);
+    assert_int_equal(view->nodes.items[0].total_ns, 20);
+    assert_int_equal(view->nodes.count, 3);
+    pp_view_free(view);
+    pp_profile_free(profile);
+}
+
+static const struct pp_total *total_of(const struct pp_profile *profile, const struct pp_total *totals, uint32_t count,
+                                       const char *text)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(pp_string(profile, totals[i].text), text) == 0)
+            return &totals[i];
+    return NULL;
+}
+
+static void recursion_counts_once(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = two_processes();
+    const struct pp_view_options options = {.only_process = 1, .only_thread = PP_NONE};
+    struct pp_view *view = pp_view_new(profile, &options);
+    uint32_t count;
+    struct pp_total *totals = pp_view_totals(profile, view, &count);
+    const struct pp_total *fib = total_of(profile, totals, count, "fib (numbers/fib.py:3)");
+    assert_non_null(fib);
+    assert_int_equal(fib->self_ns, 40000000);
+    assert_int_equal(fib->total_ns, 70000000);
+    assert_int_equal(fib->total_count, 7);
+    const struct pp_total *root = total_of(profile, totals, count, "_start (python)");
+    assert_int_equal(root->total_ns, 95000000);
+    assert_int_equal(root->self_ns, 0);
+    assert_ptr_equal(fib, &totals[0]);
+    assert_non_null(total_of(profile, totals, count, "0x3456 (libfoo.so)"));
+    assert_non_null(total_of(profile, totals, count, "[unsampled]"));
+    free(totals);
+    pp_view_free(view);
+    pp_profile_free(profile);
+}
+
+static void paths_are_cut_where_they_begin_to_matter(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *cwd, *wanted;
+    } cases[] = {
+        {"/srv/app/app.py", "/srv/app", "app.py"},
+        {"/srv/app/app.py", "/", "/srv/app/app.py"},
+        {"/srv/application.py", "/srv/app", "/srv/application.py"},
+        {"/srv/app", "/srv/app", "/srv/app"},
+        {"/srv/app/x.py", "", "/srv/app/x.py"},
+        {"app.py", "/srv/app", "app.py"},
+        {"/srv/app/venv/lib/python3.11/site-packages/flask/app.py", "/srv/app", "flask/app.py"},
+        {"/usr/lib/python3/dist-packages/yaml/reader.py", "/", "yaml/reader.py"},
+        {"/usr/lib/python3.11/json/decoder.py", "/usr", "json/decoder.py"},
+        {"/opt/lib/python3.14t/json/decoder.py", "/", "json/decoder.py"},
+        {"/usr/lib/pythonic/x.py", "/", "/usr/lib/pythonic/x.py"},
+        {"<frozen importlib._bootstrap>", "/srv", "<frozen importlib._bootstrap>"},
+        {"/a/site-packages/b/site-packages/c.py", "/", "c.py"},
+        {"/a/site-packages/", "/", "/a/site-packages/"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(pp_short_path(cases[i].path, cases[i].cwd), cases[i].wanted);
+}
+
+static void symbols_read_as_people_know_them(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"_ZN3foo3barEi", "foo::bar(int)"},
+        {"_PyEval_EvalFrameDefault.cold", "_PyEval_EvalFrameDefault"},
+        {"memcpy@@GLIBC_2.14", "memcpy"},
+        {"gc_collect_main.constprop.0", "gc_collect_main"},
+        {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+        {"_Znonsense", "_Znonsense"},
+        {".cold", ".cold"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pp_buffer text = {0};
+        pp_symbol_text(&text, cases[i][0]);
+        assert_string_equal(text.data, cases[i][1]);
+        pp_buffer_free(&text);
+    }
+}
+
+static void text_becomes_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length;
+        const char *wanted;
+    } cases[] = {
+        {"plain", 5, "plain"},
+        {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x90\x8d", 15, "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x90\x8d"},
+        {"a\xff"
+         "b",
+         3,
+         "a\xef\xbf\xbd"
+         "b"},
+        {"a\0b", 3,
+         "a\xef\xbf\xbd"
+         "b"},
+        {"\xc3", 1, "\xef\xbf\xbd"},
+        {"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\xc0\xaf", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    struct pp_profile *profile = pp_profile_new();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(pp_string(profile, pp_intern(profile, cases[i].text, cases[i].length)), cases[i].wanted);
+    pp_profile_free(profile);
+}
+
+static char *export_text(struct pp_profile *profile, const struct pp_export_options *options)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    pp_export_collapsed(profile, options, out);
+    fclose(out);
+    return text;
+}
+
+static void collapsed_stacks_are_sorted_and_summed(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = two_processes();
+    char *text = export_text(profile, &(struct pp_export_options){0});
+    assert_string_equal(text,
+                        "[unsampled] 24000000\n"
+                        "_start (python);main (app.py:10) 20000000\n"
+                        "_start (python);main (app.py:10);0x3456 (libfoo.so) 30000000\n"
+                        "_start (python);main (app.py:10);fib (numbers/fib.py:3) 40000000\n"
+                        "_start (python);main (app.py:10);fib (numbers/fib.py:3);fib (numbers/fib.py:3) 40000000\n"
+                        "_start (python);main (app.py:10);fib (numbers/fib.py:3);fib (numbers/fib.py:3);"
+                        "sum_squares (libfoo.so) 60000000\n");
+    free(text);
+    pp_profile_free(profile);
+}
+
+static void collapsed_stacks_tell_apart_what_is_asked_for(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = pp_profile_new();
+    struct fixture log;
+    fixture_example(&log, 100, BIAS);
+    add(profile, &log);
+    char *text = export_text(profile, &(struct pp_export_options){true, true, true, true});
+    assert_string_equal(
+        text,
+        "process 100 python app.py --name 'two words';thread MainThread (100);_start (python);main (app.py:12) 1\n"
+        "process 100 python app.py --name 'two words';thread MainThread (100);_start (python);main (app.py:12);"
+        "fib (numbers/fib.py:4);fib (numbers/fib.py:5) 2\n"
+        "process 100 python app.py --name 'two words';thread MainThread (100);_start (python);main (app.py:12);"
+        "fib (numbers/fib.py:4);fib (numbers/fib.py:5);sum_squares (libfoo.so) 3\n"
+        "process 100 python app.py --name 'two words';thread worker:1 (101);_start (python);main (app.py:12);"
+        "0x3456 (libfoo.so) 1\n"
+        "process 100 python app.py --name 'two words';thread worker:1 (101);_start (python);main (app.py:12);"
+        "fib (numbers/fib.py:4) 2\n");
+    free(text);
+    pp_profile_free(profile);
+}
+
+static void separators_within_names_are_replaced(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = pp_profile_new();
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    uint32_t code = fixture_code(&log, "a;b\nc", "x;y.py", 0);
+    fixture_sample(&log, 0, fixture_node(&log, 0, fixture_python(&log, code, 0)), 0, 0, 1, 10);
+    fixture_sample(&log, 0, 0, 0, 0, 1, 5);
+    add(profile, &log);
+    char *text = export_text(profile, &(struct pp_export_options){0});
+    assert_string_equal(text, "[no stack] 5\na:b c (x:y.py) 10\n");
+    free(text);
+    pp_profile_free(profile);
+}
+
+static void nothing_sampled_is_no_problem(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = pp_profile_new();
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    add(profile, &log);
+    pp_profile_finish(profile);
+    assert_int_equal(profile->processes.count, 1);
+    char *text = export_text(profile, &(struct pp_export_options){0});
+    assert_string_equal(text, "");
+    free(text);
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    pp_export_pprof(profile, &(struct pp_export_options){0}, out);
+    fclose(out);
+    assert_true(size > 0);
+    free(text);
+    pp_profile_free(profile);
+}
+
+static void deep_stacks_are_no_problem(void **state)
+{
+    (void)state;
+    enum { DEPTH = 20000 };
+    struct pp_profile *profile = pp_profile_new();
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    uint32_t frame = fixture_pseudo(&log, "[deep]"), node = 0;
+    for (int i = 0; i < DEPTH; i++)
+        node = fixture_node(&log, node, frame);
+    fixture_sample(&log, 0, node, 0, 0, 1, 10);
+    add(profile, &log);
+    const struct pp_view_options options = {.only_process = PP_NONE, .only_thread = PP_NONE};
+    struct pp_view *view = pp_view_new(profile, &options);
+    uint32_t count;
+    struct pp_total *totals = pp_view_totals(profile, view, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(totals[0].total_ns, 10);
+    free(totals);
+    pp_view_free(view);
+    pp_profile_free(profile);
+}
+
+static void collect(void *context, const char *text)
+{
+    strcat(context, text);
+    strcat(context, "\n");
+}
+
+static void warnings_are_said(void **state)
+{
+    (void)state;
+    char text[2000] = "";
+    struct pp_profile *profile = two_processes();
+    pp_summary_warnings(profile, PP_NONE, collect, text);
+    assert_non_null(strstr(text, "11.0 % of the CPU time (0.02 s) was not sampled"));
+    assert_non_null(strstr(text, "only 18 samples"));
+    assert_null(strstr(text, "do not close"));
+    assert_null(strstr(text, "only information"));
+    pp_profile_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_close),
+        cmocka_unit_test(processes_share_frames_and_stacks),
+        cmocka_unit_test(segments_of_an_instance_are_one_process),
+        cmocka_unit_test(intervals_stay_apart_on_demand),
+        cmocka_unit_test(cpu_time_outlives_lost_definitions),
+        cmocka_unit_test(recursion_counts_once),
+        cmocka_unit_test(paths_are_cut_where_they_begin_to_matter),
+        cmocka_unit_test(symbols_read_as_people_know_them),
+        cmocka_unit_test(text_becomes_utf8),
+        cmocka_unit_test(collapsed_stacks_are_sorted_and_summed),
+        cmocka_unit_test(collapsed_stacks_tell_apart_what_is_asked_for),
+        cmocka_unit_test(separators_within_names_are_replaced),
+        cmocka_unit_test(nothing_sampled_is_no_problem),
+        cmocka_unit_test(deep_stacks_are_no_problem),
+        cmocka_unit_test(warnings_are_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

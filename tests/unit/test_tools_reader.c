@@ -1,0 +1,281 @@
+/* The log reader: round trip, and every way a file can be cut or damaged. */
+#include "log_fixture.h"
+#include "tools/profile/model.h"
+#include "tools/profile/reader.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PID  100
+#define BIAS 0x7f0000000000u
+
+struct seen {
+    unsigned samples, notices, redefined;
+    uint64_t cpu_ns, count;
+};
+
+static void see_sample(void *context, const struct pp_segment *segment, const struct pp_log_sample *sample)
+{
+    struct seen *seen = context;
+    (void)segment;
+    seen->samples++;
+    seen->cpu_ns += sample->cpu_ns;
+    seen->count += sample->count;
+}
+
+static void see_notice(void *context, const struct pp_segment *segment, uint64_t unix_ns, uint64_t severity,
+                       struct pp_text text)
+{
+    (void)segment, (void)unix_ns, (void)severity;
+    ((struct seen *)context)->notices += text.length == strlen("only information");
+}
+
+static void see_redefined(void *context, enum pp_table_kind kind, uint32_t id)
+{
+    (void)kind, (void)id;
+    ((struct seen *)context)->redefined++;
+}
+
+/* Reads from a block of exactly this size, so that a sanitizer sees any byte too much. */
+static enum pp_read_result read_copy(const void *data, size_t size, struct seen *seen, struct pp_read_losses *losses)
+{
+    void *copy = malloc(size ? size : 1);
+    struct pp_segment segment;
+    const struct pp_segment_sink sink = {seen, see_sample, see_notice, see_redefined};
+    memcpy(copy, data, size);
+    *seen = (struct seen){0};
+    enum pp_read_result result = pp_segment_read(copy, size, &segment, &sink);
+    *losses = segment.losses;
+    pp_segment_free(&segment);
+    free(copy);
+    return result;
+}
+
+static bool same_text(struct pp_text text, const char *wanted)
+{
+    return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
+}
+
+static void reads_what_was_written(void **state)
+{
+    (void)state;
+    struct fixture log;
+    struct seen seen = {0};
+    struct pp_segment segment;
+    const struct pp_segment_sink sink = {&seen, see_sample, see_notice, see_redefined};
+    fixture_example(&log, PID, BIAS);
+    assert_int_equal(pp_segment_read(log.file.data, log.file.length, &segment, &sink), PP_READ_OK);
+    static const struct pp_read_losses none;
+    assert_memory_equal(&segment.losses, &none, sizeof none);
+    assert_int_equal(seen.samples, 6);
+    assert_int_equal(seen.count, 9);
+    assert_int_equal(seen.cpu_ns, FIXTURE_SAMPLES_NS);
+    assert_int_equal(seen.notices, 1);
+    assert_int_equal(seen.redefined, 0);
+    assert_true(same_text(segment.process.run, "run-1"));
+    assert_true(same_text(segment.process.cwd, "/srv/app"));
+    assert_int_equal(segment.process.pid, PID);
+    assert_int_equal(segment.end_reason, PP_END_EXIT);
+    assert_true(segment.has_accounting);
+    assert_int_equal(segment.accounting.pending_ns, FIXTURE_PENDING_NS);
+    assert_true(segment.accounting.difference_ns == -1000);
+    const struct pp_log_module *module = pp_segment_find(&segment, PP_TABLE_MODULES, 1);
+    assert_non_null(module);
+    assert_true(same_text(pp_segment_string(&segment, module->path), "/opt/py/bin/python"));
+    assert_int_equal(module->build_id.length, 5);
+    assert_int_equal(module->flags, PP_MODULE_MAIN | PP_MODULE_PYTHON);
+    const struct pp_log_code *code = pp_segment_find(&segment, PP_TABLE_CODES, 1);
+    assert_true(code && same_text(pp_segment_string(&segment, code->qualname), "main") && code->first_line == 10);
+    assert_null(pp_segment_find(&segment, PP_TABLE_CODES, 0));
+    assert_null(pp_segment_find(&segment, PP_TABLE_CODES, 3));
+    assert_null(pp_segment_find(&segment, PP_TABLE_CODES, UINT64_MAX));
+    pp_segment_free(&segment);
+    fixture_end(&log);
+}
+
+static void a_file_cut_anywhere_is_read_up_to_there(void **state)
+{
+    (void)state;
+    struct fixture log;
+    struct seen seen;
+    struct pp_read_losses losses;
+    uint64_t before = 0;
+    fixture_example(&log, PID, BIAS);
+    for (size_t size = 0; size <= log.file.length; size++) {
+        enum pp_read_result result = read_copy(log.file.data, size, &seen, &losses);
+        assert_int_equal(result, size < sizeof PP_LOG_MAGIC - 1 ? PP_READ_NOT_A_PROFILE : PP_READ_OK);
+        assert_true(seen.cpu_ns >= before);
+        assert_int_equal(losses.damaged_blocks, 0);
+        assert_int_equal(losses.damaged_records, 0);
+        assert_int_equal(losses.missing_blocks, 0);
+        before = seen.cpu_ns;
+    }
+    assert_int_equal(before, FIXTURE_SAMPLES_NS);
+    fixture_end(&log);
+}
+
+static void a_flipped_bit_costs_one_block(void **state)
+{
+    (void)state;
+    struct fixture log;
+    struct seen seen;
+    struct pp_read_losses losses;
+    fixture_example(&log, PID, BIAS);
+    for (size_t at = 0; at < log.file.length; at++) {
+        for (unsigned bit = 0; bit < 8; bit++) {
+            log.file.data[at] ^= (unsigned char)(1u << bit);
+            enum pp_read_result result = read_copy(log.file.data, log.file.length, &seen, &losses);
+            log.file.data[at] ^= (unsigned char)(1u << bit);
+            if (at < sizeof(struct pp_log_file_header)) {
+                assert_int_not_equal(result, PP_READ_OK);
+                continue;
+            }
+            assert_int_equal(result, PP_READ_OK);
+            /* The last block cannot be told from one that was cut short. */
+            assert_true(losses.damaged_blocks == 1 || (!losses.damaged_blocks && losses.truncated_bytes));
+            assert_int_equal(losses.missing_blocks, 0);
+            assert_true(seen.samples >= 5);
+        }
+    }
+    fixture_end(&log);
+}
+
+static void other_files_are_named_for_what_they_are(void **state)
+{
+    (void)state;
+    struct fixture log;
+    struct seen seen;
+    struct pp_read_losses losses;
+    fixture_begin(&log);
+    assert_int_equal(read_copy("", 0, &seen, &losses), PP_READ_NOT_A_PROFILE);
+    assert_int_equal(read_copy("#!/bin/sh\necho hello, world\n", 28, &seen, &losses), PP_READ_NOT_A_PROFILE);
+    assert_int_equal(read_copy("PYPROF\n\1\0\0\0\4\3\2\1", 15, &seen, &losses), PP_READ_TEXT_MODE);
+    log.file.data[8] = 2;
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_VERSION);
+    log.file.data[12] = 1;
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_BYTE_ORDER);
+    for (int result = PP_READ_OK; result <= PP_READ_VERSION; result++)
+        assert_string_not_equal(pp_read_result_text((enum pp_read_result)result), "unknown");
+    fixture_end(&log);
+}
+
+static void unknown_blocks_and_gaps_are_counted(void **state)
+{
+    (void)state;
+    struct fixture log;
+    struct seen seen;
+    struct pp_read_losses losses;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    fixture_block(&log, 77, "future", 6);
+    log.sequence += 3;
+    fixture_sample(&log, 0, 0, 0, 0, 1, 5);
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_OK);
+    assert_int_equal(losses.unknown_blocks, 1);
+    assert_int_equal(losses.missing_blocks, 3);
+    assert_int_equal(seen.cpu_ns, 5);
+    fixture_end(&log);
+}
+
+/* Payloads whose CRC is right and whose content is not: only a writer's mistake or a forger makes them. */
+static void nonsense_within_sound_blocks_is_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t type;
+        const char *payload;
+        size_t length;
+    } cases[] = {
+        {PP_BLOCK_STRINGS, "\xff\xff\xff\xff\x0f\x01x", 7},                     /* an id above the file's size */
+        {PP_BLOCK_STRINGS, "\x00\x01x", 3},                                     /* id 0 */
+        {PP_BLOCK_STRINGS, "\x01\x7fx", 3},                                     /* longer than the block */
+        {PP_BLOCK_STRINGS, "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11}, /* much longer */
+        {PP_BLOCK_STRINGS, "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11}, /* no varint at all */
+        {PP_BLOCK_CODES, "\x01\x01\x01", 3},                                    /* a record cut short */
+        {PP_BLOCK_NODES, "\x01\x00\x01", 3},                                    /* a parent that is the node itself */
+        {PP_BLOCK_NODES, "\x01\x02\x01", 3},                                    /* a parent before the root */
+        {PP_BLOCK_NODES, "\x01\x01", 2},                                        /* no frame */
+        {PP_BLOCK_MODULES, "\x01\x07\x00\x00\x00\x00\x00\x00\x09", 9},          /* a build-id that is not there */
+        {PP_BLOCK_SAMPLES, "\x01\x01\x02\x00", 4},                              /* a record cut short */
+        {PP_BLOCK_ACCOUNTING, "\x01\x7f", 2},                                   /* a field cut short */
+        {PP_BLOCK_PROCESS, "\x01\x7f", 2},                                      /* the same */
+        {PP_BLOCK_END, "\xff", 1},                                              /* no varint */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture log;
+        struct seen seen;
+        struct pp_read_losses losses;
+        fixture_begin(&log);
+        fixture_block(&log, cases[i].type, cases[i].payload, cases[i].length);
+        fixture_sample(&log, 0, 0, 0, 0, 1, 5);
+        assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_OK);
+        assert_true(losses.damaged_records);
+        assert_int_equal(losses.damaged_blocks, 0);
+        assert_int_equal(seen.cpu_ns, 5);
+        fixture_end(&log);
+    }
+}
+
+/* Many headers that look sound, each with a long payload and a wrong CRC: reading must stay linear. */
+static void forged_headers_do_not_make_reading_slow(void **state)
+{
+    (void)state;
+    enum { SIZE = 8 << 20 };
+    struct fixture log;
+    struct seen seen;
+    struct pp_read_losses losses;
+    fixture_begin(&log);
+    unsigned char *zeros = calloc(1, SIZE);
+    fixture_append(&log.file, zeros, SIZE);
+    free(zeros);
+    for (size_t at = sizeof(struct pp_log_file_header); at + 32 < log.file.length; at += 16) {
+        struct pp_log_block_header header = {PP_BLOCK_SAMPLES, SIZE / 4, 1, (uint32_t)(at / 16 % 4096)};
+        memcpy(log.file.data + at, &header, sizeof header);
+    }
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_OK);
+    assert_int_equal(seen.samples, 0);
+    fixture_end(&log);
+}
+
+static void the_process_block_is_enough_to_know_the_run(void **state)
+{
+    (void)state;
+    struct fixture log;
+    struct pp_segment segment;
+    fixture_example(&log, PID, BIAS);
+    assert_int_equal(pp_segment_read_process(log.file.data, log.file.length / 2, &segment), PP_READ_OK);
+    assert_true(segment.has_process && same_text(segment.process.run, "run-1"));
+    assert_int_equal(segment.tables[PP_TABLE_STRINGS].end, 0);
+    pp_segment_free(&segment);
+    fixture_end(&log);
+}
+
+static void handler_quantiles_are_limits_of_buckets(void **state)
+{
+    (void)state;
+    struct pp_accounting sum = {.handler_max_ns = 1000};
+    assert_int_equal(pp_accounting_handler_quantile(&sum, 0.5), 1000);
+    sum.handler_histogram[4] = 98;
+    sum.handler_histogram[20] = 2;
+    assert_int_equal(pp_accounting_handler_quantile(&sum, 0.5), pp_handler_bucket_limit(4));
+    assert_int_equal(pp_accounting_handler_quantile(&sum, 0.99), 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_was_written),
+        cmocka_unit_test(a_file_cut_anywhere_is_read_up_to_there),
+        cmocka_unit_test(a_flipped_bit_costs_one_block),
+        cmocka_unit_test(other_files_are_named_for_what_they_are),
+        cmocka_unit_test(unknown_blocks_and_gaps_are_counted),
+        cmocka_unit_test(nonsense_within_sound_blocks_is_counted),
+        cmocka_unit_test(forged_headers_do_not_make_reading_slow),
+        cmocka_unit_test(the_process_block_is_enough_to_know_the_run),
+        cmocka_unit_test(handler_quantiles_are_limits_of_buckets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

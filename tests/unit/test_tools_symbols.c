@@ -1,0 +1,154 @@
+/* Names by build-id, from this test's own executable, and starts of functions that have none. */
+#include "tools/profile/eh_frame_hdr.h"
+#include "tools/profile/frame_text.h"
+#include "tools/profile/symbols.h"
+#include <fcntl.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <elfutils/libdwelf.h>
+
+#define NOWHERE 0x10u /* an address that no function has */
+
+/* Global, so that no optimiser clones or drops it. */
+int pyprof_test_named_function(int value);
+int pyprof_test_named_function(int value)
+{
+    return value * 3 + (int)getpid();
+}
+
+struct self {
+    char path[4096];
+    uint64_t bias, build_id_length;
+    unsigned char build_id[64];
+};
+
+static int take_first(struct dl_phdr_info *info, size_t size, void *bias)
+{
+    (void)size;
+    *(uint64_t *)bias = info->dlpi_addr;
+    return 1;
+}
+
+static Elf *open_self(int *descriptor)
+{
+    elf_version(EV_CURRENT);
+    *descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    return elf_begin(*descriptor, ELF_C_READ, NULL);
+}
+
+static int set_up(void **state)
+{
+    struct self *self = calloc(1, sizeof *self);
+    int descriptor;
+    *state = self;
+    if (!self || readlink("/proc/self/exe", self->path, sizeof self->path - 1) <= 0)
+        return -1;
+    dl_iterate_phdr(take_first, &self->bias);
+    Elf *elf = open_self(&descriptor);
+    const void *bytes = NULL;
+    ssize_t length = dwelf_elf_gnu_build_id(elf, &bytes);
+    if (length > 0 && length <= (ssize_t)sizeof self->build_id) {
+        memcpy(self->build_id, bytes, (size_t)length);
+        self->build_id_length = (uint64_t)length;
+    }
+    elf_end(elf);
+    close(descriptor);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+/* A profile with one nameless frame in this program, resolved; the caller frees it. */
+static struct pp_profile *resolved(const struct self *self, uint64_t address, bool right_build_id, uint64_t offset)
+{
+    struct pp_profile *profile = pp_profile_new();
+    struct pp_buffer hex = {0};
+    for (uint64_t i = 0; i < self->build_id_length; i++)
+        pp_buffer_format(&hex, "%02x", self->build_id[i]);
+    if (!right_build_id)
+        hex.data[0] = hex.data[0] == '0' ? '1' : '0';
+    uint32_t module = pp_add_module(profile, &(struct pp_module){.path = pp_intern_text(profile, self->path),
+                                                                 .build_id = pp_intern_text(profile, hex.data)});
+    pp_buffer_free(&hex);
+    pp_add_frame(profile, &(struct pp_frame){
+                              .kind = PP_FRAME_NATIVE, .subject = module, .address = address, .symbol_offset = offset});
+    pp_symbols_resolve(profile);
+    return profile;
+}
+
+static void a_function_of_the_right_file_gets_its_name(void **state)
+{
+    const struct self *self = *state;
+    if (!self->build_id_length)
+        skip();
+    uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self->bias;
+    struct pp_profile *profile = resolved(self, start + 2, true, 0);
+    assert_string_equal(pp_string(profile, profile->frames.items[0].symbol), "pyprof_test_named_function");
+    assert_int_equal(profile->frames.items[0].symbol_offset, 2);
+    pp_profile_free(profile);
+}
+
+static void another_build_is_not_believed(void **state)
+{
+    const struct self *self = *state;
+    if (!self->build_id_length)
+        skip();
+    uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self->bias;
+    struct pp_profile *profile = resolved(self, start, false, 0);
+    assert_int_equal(profile->frames.items[0].symbol, 0);
+    assert_int_equal(profile->frames.items[0].symbol_offset, 0);
+    pp_profile_free(profile);
+}
+
+static void nameless_functions_go_by_their_start(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = pp_profile_new();
+    uint32_t module = pp_add_module(profile, &(struct pp_module){.path = pp_intern_text(profile, "/lib/libx.so.1")});
+    struct pp_frame frame = {.kind = PP_FRAME_NATIVE, .subject = module, .address = 0x1234, .symbol_offset = 0x34};
+    uint32_t number = pp_add_frame(profile, &frame);
+    struct pp_buffer text = {0};
+    pp_frame_text(&text, profile, number, false);
+    assert_string_equal(text.data, "0x1200 (libx.so.1)");
+    pp_buffer_clear(&text);
+    pp_frame_text(&text, profile, number, true);
+    assert_string_equal(text.data, "0x1234 (libx.so.1)");
+    pp_buffer_free(&text);
+    pp_profile_free(profile);
+}
+
+static void unwind_tables_tell_where_functions_begin(void **state)
+{
+    const struct self *self = *state;
+    int descriptor;
+    uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self->bias, found = 0;
+    Elf *elf = open_self(&descriptor);
+    assert_true(pp_eh_frame_function_start(elf, start, &found));
+    assert_int_equal(found, start);
+    assert_true(pp_eh_frame_function_start(elf, start + 2, &found));
+    assert_int_equal(found, start);
+    assert_false(pp_eh_frame_function_start(elf, NOWHERE, &found));
+    elf_end(elf);
+    close(descriptor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_function_of_the_right_file_gets_its_name),
+        cmocka_unit_test(another_build_is_not_believed),
+        cmocka_unit_test(nameless_functions_go_by_their_start),
+        cmocka_unit_test(unwind_tables_tell_where_functions_begin),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,324 @@
+/* Our walk against libunwind's, in code of all kinds: sampled by a CPU timer, and at every single instruction. */
+#include "unwind_oracle.h"
+#include <alloca.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define TRAP_FLAG     0x100
+#define STEPS_EACH    40000
+#define MIN_AGREEMENT 0.999
+#define MIN_COMPLETE  0.9
+
+static struct oracle oracle;
+static volatile long steps_left;
+static volatile double sink;
+
+static double (*lib_pow)(double, double);
+static double (*lib_sin)(double);
+static int (*lib_compress)(unsigned char *, unsigned long *, const unsigned char *, unsigned long);
+static unsigned char *(*lib_sha256)(const unsigned char *, size_t, unsigned char *);
+static unsigned char *(*lib_sha512)(const unsigned char *, size_t, unsigned char *);
+
+static void on_tick(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)info;
+    oracle_compare(&oracle, context);
+}
+
+static void on_step(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)info;
+    ucontext_t *uc = context;
+    oracle_compare(&oracle, uc);
+    if (--steps_left <= 0)
+        uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+}
+
+static void on_start(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)info;
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+/* From the handler's return on every instruction of the thread traps, until steps_left is used up. The flag is set in
+ * the context: to set it by popf would need the stack in a way that no CFI tells. */
+static void start_stepping(long steps)
+{
+    steps_left = steps;
+    raise(SIGUSR2);
+}
+
+static void stop_stepping(void)
+{
+    steps_left = 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void work_qsort(void)
+{
+    double values[300];
+    for (unsigned i = 0; i < 300; i++)
+        values[i] = (double)(i * 7919 % 1009);
+    qsort(values, 300, sizeof *values, compare_doubles);
+    sink = values[10];
+}
+
+static void work_math(void)
+{
+    double sum = 0;
+    for (int i = 1; i < 200 && lib_pow; i++)
+        sum += lib_pow(i, 1.37) + lib_sin(i * 1e6);
+    sink = sum;
+}
+
+static void work_strings(void)
+{
+    char text[512];
+    for (int i = 0; i < 40; i++) {
+        snprintf(text, sizeof text, "%d %s %.17g %-20p|%5ld", i, "text", i * 1.1, (void *)text, 5L);
+        char *copy = strdup(text);
+        sink += (double)strlen(copy) + strtod(text, NULL) + (strstr(copy, "ext") != NULL);
+        void *p = malloc(1 + (size_t)i * 4000);
+        memset(p, i, 1 + (size_t)i * 4000);
+        free(p);
+        free(copy);
+    }
+}
+
+static void work_zlib(void)
+{
+    unsigned char in[3000], out[6000];
+    for (unsigned i = 0; i < sizeof in; i++)
+        in[i] = (unsigned char)(i * i >> 3);
+    unsigned long size = sizeof out;
+    if (lib_compress)
+        lib_compress(out, &size, in, sizeof in);
+}
+
+static void work_crypto(void)
+{
+    static unsigned char in[4000], out[64];
+    if (lib_sha256)
+        lib_sha256(in, sizeof in, out);
+    if (lib_sha512)
+        lib_sha512(in, sizeof in, out);
+}
+
+static __attribute__((noinline)) unsigned recursion(unsigned n)
+{
+    volatile unsigned here = n;
+    if (n == 0)
+        return sink > 0;
+    return recursion(n - 1) + here;
+}
+
+static void work_recursion(void)
+{
+    for (unsigned i = 0; i < 30; i++)
+        sink = recursion(i * 3);
+}
+
+static __attribute__((noinline)) void alloca_frame(size_t n, unsigned depth)
+{
+    char *p = alloca(n);
+    memset(p, 1, n);
+    if (depth)
+        alloca_frame(n + 13, depth - 1);
+    sink += p[n / 2];
+}
+
+/* Realigned stack: the CFA is found through the saved argument pointer (r10) by a dereference. */
+static __attribute__((noinline)) double aligned_frame(unsigned n, unsigned depth, ...)
+{
+    _Alignas(64) volatile double lanes[16];
+    va_list arguments;
+    va_start(arguments, depth);
+    char *p = alloca(n + 1);
+    memset(p, 0, n + 1);
+    for (unsigned i = 0; i < 16; i++)
+        lanes[i] = i + va_arg(arguments, int) * p[n / 2];
+    va_end(arguments);
+    if (depth)
+        lanes[0] += aligned_frame(n + 1, depth - 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+    qsort((void *)lanes, 16, sizeof lanes[0], compare_doubles);
+    return lanes[n % 16];
+}
+
+static void work_frames(void)
+{
+    for (unsigned i = 0; i < 20; i++) {
+        alloca_frame(64 + i * 50, 4);
+        sink += aligned_frame(i, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+    }
+}
+
+static jmp_buf target;
+static __attribute__((noinline)) void jump(unsigned depth)
+{
+    if (depth == 0)
+        longjmp(target, 1);
+    if (sink < 1e300) /* always: without it the compiler sees that nobody returns */
+        jump(depth - 1);
+}
+
+static void work_longjmp(void)
+{
+    for (volatile unsigned i = 0; i < 20; i++)
+        if (setjmp(target) == 0)
+            jump(i % 5);
+}
+
+static void in_handler(int signal)
+{
+    (void)signal;
+    work_qsort();
+    recursion(10);
+}
+
+static void work_signals(void)
+{
+    signal(SIGUSR1, in_handler);
+    for (unsigned i = 0; i < 3; i++)
+        raise(SIGUSR1);
+}
+
+static void work_system_calls(void)
+{
+    struct timespec ts;
+    struct timeval tv;
+    for (unsigned i = 0; i < 50; i++) {
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+        gettimeofday(&tv, NULL);
+        sink += (double)(ts.tv_nsec + tv.tv_usec + time(NULL));
+    }
+}
+
+static void (*const works[])(void) = {
+    work_qsort,     work_math,   work_strings, work_zlib,    work_crypto,
+    work_recursion, work_frames, work_longjmp, work_signals, work_system_calls,
+};
+static const char *const work_names[] = {
+    "qsort", "math", "strings", "zlib", "crypto", "recursion", "frames", "longjmp", "signals", "system calls",
+};
+#define WORKS (sizeof works / sizeof works[0])
+
+static void *library_function(const char *library, const char *name)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+    return handle ? dlsym(handle, name) : NULL;
+}
+
+static uintptr_t own_stack_top(void)
+{
+    pthread_attr_t attributes;
+    void *start;
+    size_t size;
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstack(&attributes, &start, &size);
+    pthread_attr_destroy(&attributes);
+    return (uintptr_t)start + size;
+}
+
+static void reset_oracle(void)
+{
+    memset(&oracle, 0, sizeof oracle);
+    oracle_guard(); /* cmocka takes SIGSEGV for each test */
+    oracle.stack_top = own_stack_top();
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    *(void **)&lib_pow = library_function("libm.so.6", "pow");
+    *(void **)&lib_sin = library_function("libm.so.6", "sin");
+    *(void **)&lib_compress = library_function("libz.so.1", "compress");
+    *(void **)&lib_sha256 = library_function("libcrypto.so.3", "SHA256");
+    *(void **)&lib_sha512 = library_function("libcrypto.so.3", "SHA512");
+    for (unsigned i = 0; i < WORKS; i++)
+        works[i](); /* once, so that nothing is loaded or bound in the middle of it */
+    pp_modules_refresh();
+    return 0;
+}
+
+static void handle(int number, void (*handler)(int, siginfo_t *, void *))
+{
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigfillset(&action.sa_mask);
+    sigdelset(&action.sa_mask, SIGSEGV);
+    sigaction(number, &action, NULL);
+}
+
+static void assert_agreement(unsigned long min_samples)
+{
+    assert_true(oracle.samples >= min_samples);
+    assert_true((double)oracle.agree >= MIN_AGREEMENT * (double)oracle.frames);
+    assert_int_equal(oracle.unnamed_stops, 0);
+    /* longjmp's CFI describes where it goes, not where it came from: a named stop, and the largest share of them. */
+    assert_true((double)oracle.complete >= MIN_COMPLETE * (double)oracle.samples);
+}
+
+static void test_every_instruction(void **state)
+{
+    (void)state;
+    handle(SIGTRAP, on_step);
+    handle(SIGUSR2, on_start);
+    for (unsigned i = 0; i < WORKS; i++) {
+        reset_oracle();
+        start_stepping(STEPS_EACH);
+        works[i]();
+        stop_stepping();
+        oracle_print(&oracle, stderr, work_names[i]);
+        assert_agreement(200);
+    }
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void test_sampled(void **state)
+{
+    (void)state;
+    reset_oracle();
+    handle(SIGPROF, on_tick);
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF};
+    timer_t timer;
+    assert_int_equal(timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer), 0);
+    struct itimerspec interval = {{0, 1000000}, {0, 1000000}};
+    timer_settime(timer, 0, &interval, NULL);
+    for (double end = cpu_seconds() + 1.5; cpu_seconds() < end;)
+        for (unsigned i = 0; i < WORKS; i++)
+            works[i]();
+    timer_delete(timer);
+    oracle_print(&oracle, stderr, "sampled");
+    assert_agreement(50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_instruction),
+        cmocka_unit_test(test_sampled),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

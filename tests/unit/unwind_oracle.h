@@ -1,0 +1,179 @@
+/* Compares our walk with libunwind's on the same signal context, frame by frame. For test programs only: libunwind is
+ * not async-signal-safe enough for anything else. */
+#ifndef PP_TEST_UNWIND_ORACLE_H
+#define PP_TEST_UNWIND_ORACLE_H
+
+#define UNW_LOCAL_ONLY
+#include "../../preload/capture/native_walk.h"
+#include "../../preload/flush/modules.h"
+#include <libunwind.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define ORACLE_FRAMES   512
+#define ORACLE_EXAMPLES 12
+
+struct oracle_frame {
+    uintptr_t ip, sp;
+};
+
+struct oracle_example {
+    enum pp_reason reason;
+    unsigned at, ours, theirs;
+    const char *kind;
+    struct pp_native_frame our_frames[4];
+    struct oracle_frame their_frames[4];
+};
+
+struct oracle {
+    uintptr_t stack_top;
+    unsigned long samples, complete, frames, agree, differ;
+    unsigned long unnamed_stops;  /* we said "complete", libunwind has more */
+    unsigned long oracle_stopped; /* libunwind has fewer frames than we */
+    unsigned long crashed;        /* SIGSEGV in libunwind */
+    unsigned long reasons[PP_REASON_COUNT];
+    unsigned example_count;
+    struct oracle_example examples[ORACLE_EXAMPLES];
+};
+
+/* libunwind follows wrong CFI into unmapped memory: see crashed. */
+static sigjmp_buf oracle_crash;
+static volatile sig_atomic_t oracle_walking;
+
+static inline void oracle_on_segv(int number)
+{
+    if (oracle_walking)
+        siglongjmp(oracle_crash, 1);
+    signal(number, SIG_DFL);
+}
+
+static inline void oracle_guard(void)
+{
+    struct sigaction action = {.sa_handler = oracle_on_segv, .sa_flags = SA_NODEFER};
+    sigaction(SIGSEGV, &action, NULL);
+}
+
+static inline unsigned oracle_walk(const ucontext_t *context, struct oracle_frame *frames, unsigned max, bool *crashed)
+{
+    unw_cursor_t cursor;
+    unw_context_t *copy = (unw_context_t *)context;
+    static volatile unsigned count;
+    count = 0;
+    oracle_walking = 1;
+    if (sigsetjmp(oracle_crash, 0)) {
+        oracle_walking = 0;
+        *crashed = true;
+        return count;
+    }
+    if (unw_init_local2(&cursor, copy, UNW_INIT_SIGNAL_FRAME) != 0) {
+        oracle_walking = 0;
+        return 0;
+    }
+    do {
+        unw_word_t ip, sp;
+        if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0 || ip == 0)
+            break;
+        frames[count++] = (struct oracle_frame){ip, sp};
+    } while (count < max && unw_step(&cursor) > 0);
+    oracle_walking = 0;
+    return count;
+}
+
+static inline void oracle_keep(struct oracle *o, const char *kind, enum pp_reason reason, unsigned at,
+                               const struct pp_native_frame *ours, unsigned our_count,
+                               const struct oracle_frame *theirs, unsigned their_count)
+{
+    if (o->example_count == ORACLE_EXAMPLES)
+        return;
+    struct oracle_example *e = &o->examples[o->example_count++];
+    *e = (struct oracle_example){.kind = kind, .reason = reason, .at = at, .ours = our_count, .theirs = their_count};
+    unsigned from = at < 2 ? 0 : at - 2;
+    for (unsigned i = 0; i < 4 && from + i < our_count; i++)
+        e->our_frames[i] = ours[from + i];
+    for (unsigned i = 0; i < 4 && from + i < their_count; i++)
+        e->their_frames[i] = theirs[from + i];
+}
+
+/* One sample: call in the handler. */
+static inline void oracle_compare(struct oracle *o, const ucontext_t *context)
+{
+    static struct pp_native_frame ours[ORACLE_FRAMES];
+    static struct oracle_frame theirs[ORACLE_FRAMES + 1];
+    unsigned our_count, their_count, i;
+    bool crashed = false;
+    enum pp_reason reason = pp_native_walk(context, o->stack_top, ours, ORACLE_FRAMES, &our_count);
+    their_count = oracle_walk(context, theirs, ORACLE_FRAMES + 1, &crashed);
+    o->crashed += crashed;
+    o->samples++;
+    o->reasons[reason]++;
+    o->complete += reason == PP_REASON_NONE;
+    for (i = 0; i < our_count && i < their_count; i++) {
+        uintptr_t ip = theirs[i].ip;
+        bool same_ip = ours[i].ip == ip || (i > 0 && ours[i].ip == ip - 1);
+        bool same_cfa =
+            i + 1 >= their_count || (i + 1 == our_count && reason != PP_REASON_NONE) || ours[i].cfa == theirs[i + 1].sp;
+        o->frames++;
+        if (!same_ip || !same_cfa) {
+            o->differ++;
+            oracle_keep(o, same_ip ? "cfa differs" : "ip differs", reason, i, ours, our_count, theirs, their_count);
+            return; /* what follows differs because of this */
+        }
+        o->agree++;
+    }
+    if (reason == PP_REASON_NONE && their_count > our_count) {
+        o->unnamed_stops++;
+        oracle_keep(o, "we stop without a name", reason, our_count, ours, our_count, theirs, their_count);
+    } else if (reason != PP_REASON_NONE) {
+        oracle_keep(o, "we stop with a name", reason, our_count, ours, our_count, theirs, their_count);
+    } else if (our_count > their_count) {
+        o->oracle_stopped++;
+        oracle_keep(o, "libunwind stops", reason, their_count, ours, our_count, theirs, their_count);
+    }
+}
+
+static inline void oracle_print_address(FILE *to, uintptr_t address)
+{
+    uintptr_t start = 0;
+    struct pp_module *module = pp_module_find(address);
+    const char *name = module ? pp_module_symbol(module, address, &start) : NULL;
+    const char *path = module ? module->path : "?";
+    fprintf(to, "%s+%#lx %s+%#lx", path, module ? address - module->bias : address, name ? name : "?",
+            name ? address - start : 0);
+}
+
+static inline void oracle_print(const struct oracle *o, FILE *to, const char *title)
+{
+    static const char *const names[] = {
+#define X(name, text) #name,
+        PP_REASONS(X)
+#undef X
+    };
+    fprintf(to,
+            "%s: %lu samples, %lu complete, %lu frames, %lu agree (%.4f %%), %lu differ, %lu unnamed stops, "
+            "libunwind stopped first %lu, crashed %lu\n",
+            title, o->samples, o->complete, o->frames, o->agree,
+            o->frames ? 100.0 * (double)o->agree / (double)o->frames : 0.0, o->differ, o->unnamed_stops,
+            o->oracle_stopped, o->crashed);
+    for (unsigned i = 1; i < PP_REASON_COUNT; i++)
+        if (o->reasons[i])
+            fprintf(to, "  %s: %lu\n", names[i], o->reasons[i]);
+    for (unsigned i = 0; i < o->example_count; i++) {
+        const struct oracle_example *e = &o->examples[i];
+        fprintf(to, "  %s at frame %u (ours %u, libunwind's %u, %s)\n", e->kind, e->at, e->ours, e->theirs,
+                names[e->reason]);
+        for (unsigned k = 0; k < 4 && e->our_frames[k].ip; k++) {
+            fprintf(to, "    ours   cfa %#lx ", e->our_frames[k].cfa);
+            oracle_print_address(to, e->our_frames[k].ip);
+            fprintf(to, "\n");
+        }
+        for (unsigned k = 0; k < 4 && e->their_frames[k].ip; k++) {
+            fprintf(to, "    theirs sp  %#lx ", e->their_frames[k].sp);
+            oracle_print_address(to, e->their_frames[k].ip);
+            fprintf(to, "\n");
+        }
+    }
+}
+
+#endif

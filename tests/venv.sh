@@ -1,0 +1,24 @@
+#!/bin/sh
+# Makes a private Python environment with the named packages and prints its directory:
+#     tests/venv.sh DIRECTORY PYTHON PACKAGE...
+# Does nothing when that has been done before.
+set -eu
+
+directory=$1
+python=$2
+shift 2
+stamp=$directory/installed
+
+if [ "$(cat "$stamp" 2>/dev/null || true)" != "$python $*" ]; then
+    rm -rf "$directory"
+    mkdir -p "$directory"
+    log=$directory.log
+    if ! { "$python" -m venv "$directory" &&
+        "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; } >"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        echo "tests/venv.sh: could not install into $directory: $*" >&2
+        exit 1
+    fi
+    echo "$python $*" >"$stamp"
+fi
+echo "$directory"

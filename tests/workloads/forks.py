@@ -1,0 +1,44 @@
+"""CPU before, in and after forks: forks.py TRUTH_DIRECTORY. The child leaves by os._exit, its truth is its own clock."""
+
+import json
+import os
+import sys
+import time
+
+
+def burn(seconds):
+    since = time.process_time()
+    total = 0
+    while time.process_time() - since < seconds:
+        for i in range(5000):
+            total += i * i % 7
+    return time.process_time() - since
+
+
+def before_fork():
+    return burn(0.6)
+
+
+def in_child():
+    return burn(0.4)
+
+
+def after_fork():
+    return burn(0.5)
+
+
+def write(name, truth):
+    truth["pid"] = os.getpid()
+    with open(os.path.join(sys.argv[1], name), "w") as out:
+        json.dump(truth, out)
+
+
+before = before_fork()
+pid = os.fork()
+if pid == 0:
+    write("child.json", {"in_child": in_child()})
+    os._exit(0)
+after = after_fork()
+_, status = os.waitpid(pid, 0)
+write("parent.json", {"before_fork": before, "after_fork": after})
+sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 99)

@@ -1,0 +1,71 @@
+"""What a program believes about SIGPROF must be what it set: signals.py masks|dispositions|inherited. One line per surprise."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+surprises = []
+
+
+def expect(what, value, wanted):
+    if value != wanted:
+        surprises.append(f"{what}: {value!r}, expected {wanted!r}")
+
+
+def burn(seconds):
+    until = time.thread_time() + seconds
+    total = 0
+    while time.thread_time() < until:
+        for i in range(5000):
+            total += i * i % 7
+
+
+def blocks_everything():
+    everything = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, everything)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    expect("SIGPROF in the mask of a thread that blocked it", signal.SIGPROF in mask, True)
+    burn(0.6)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    expect("SIGPROF in the mask after unblocking", signal.SIGPROF in mask, False)
+
+
+def child_state(field):
+    out = subprocess.run(["cat", "/proc/self/status"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    line = next(line for line in out.splitlines() if line.startswith(field + ":"))
+    return bool(int(line.split()[1], 16) & (1 << (signal.SIGPROF - 1)))
+
+
+def masks():
+    expect("SIGPROF blocked at start", signal.SIGPROF in signal.pthread_sigmask(signal.SIG_BLOCK, []), False)
+    expect("SIGPROF blocked in a child", child_state("SigBlk"), False)
+    thread = threading.Thread(target=blocks_everything)
+    thread.start()
+    thread.join()
+
+
+def dispositions():
+    expect("disposition of SIGPROF at start", signal.getsignal(signal.SIGPROF), signal.SIG_DFL)
+    expect("SIGPROF ignored in a child", child_state("SigIgn"), False)
+    expect("SIGPROF caught in a child", child_state("SigCgt"), False)
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)
+    expect("disposition after SIG_IGN", signal.getsignal(signal.SIGPROF), signal.SIG_IGN)
+    burn(0.3)
+    os.kill(os.getpid(), signal.SIGPROF)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    burn(0.3)
+
+
+def inherited():
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)
+    expect("SIGPROF ignored in a child after SIG_IGN", child_state("SigIgn"), True)
+
+
+{"masks": masks, "dispositions": dispositions, "inherited": inherited}[sys.argv[1]]()
+for line in surprises:
+    print(line)
+sys.exit(1 if surprises else 0)
