@@ -189,9 +189,8 @@ static FILE *open_file(FILE *(*libc_fopen)(const char *, const char *), const ch
         errno = ENOSYS;
         return NULL;
     }
-    const struct pp_python *python = atomic_load_explicit(&pp_capture.python, memory_order_acquire);
-    if (python && caller >= python->module_start && caller < python->module_end && path && mode &&
-        strcmp(mode, "r") == 0 && strcmp(path, "/proc/self/stat") == 0 && pp_flush_thread_runs()) {
+    if (pp_python_of_code(caller) && path && mode && strcmp(mode, "r") == 0 && strcmp(path, "/proc/self/stat") == 0 &&
+        pp_flush_thread_runs()) {
         FILE *file = pp_open_own_stat(mode);
         if (file)
             return file;

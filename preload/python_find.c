@@ -64,6 +64,7 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     if (!search->runtime)
         return 0;
     struct pp_python *python = search->python;
+    python->runtime = search->runtime;
     find_extent(object, python);
     pp_text_init(&name, search->name, sizeof search->name);
     pp_text_add(&name, object->dlpi_name ? object->dlpi_name : "");
@@ -71,10 +72,8 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     search->get_version = pp_elf_symbol(object, "Py_GetVersion");
     search->type_type = pp_elf_symbol(object, "PyType_Type");
     python->this_thread_state = (void *(*)(void))pp_elf_symbol(object, "PyGILState_GetThisThreadState");
-    python->is_finalizing = (int (*)(void))pp_elf_symbol(object, "Py_IsFinalizing");
-    if (!python->is_finalizing)
-        python->is_finalizing = (int (*)(void))pp_elf_symbol(object, "_Py_IsFinalizing");
     python->eval_function = pp_elf_symbol(object, "_PyEval_EvalFrameDefault");
+    python->frame_type = pp_elf_symbol(object, "PyFrame_Type");
     python->code_type = pp_elf_symbol(object, "PyCode_Type");
     python->generator_type = pp_elf_symbol(object, "PyGen_Type");
     python->coroutine_type = pp_elf_symbol(object, "PyCoro_Type");
@@ -88,7 +87,7 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
 static bool objects_as_expected(const struct search *search)
 {
     uintptr_t type;
-    memcpy(&type, (const char *)search->python->code_type + PP_OBJECT_TYPE_OFFSET, sizeof type);
+    memcpy(&type, (const char *)search->python->code_type + search->python->layout.object_type, sizeof type);
     return type == search->type_type;
 }
 
@@ -127,18 +126,19 @@ enum pp_python_found pp_python_find(struct pp_python *python, char version[16], 
     pp_text_add(&text, ".");
     pp_text_add_number(&text, HEX_MICRO(hex));
 
-    python->layout = HEX_MAJOR(hex) == 3 ? pp_python_layout_of(HEX_MINOR(hex)) : NULL;
     uint64_t free_threaded = 0;
     if (HEX_MINOR(hex) >= FIRST_MINOR_WITH_DEBUG_OFFSETS)
         memcpy(&free_threaded, (const char *)search.runtime + DEBUG_OFFSETS_FREE_THREADED, sizeof free_threaded);
+    const struct pp_python_layout *layout =
+        HEX_MAJOR(hex) == 3 ? pp_python_layout_of(HEX_MINOR(hex), free_threaded != 0) : NULL;
+    if (layout)
+        python->layout = *layout;
     *why = NULL;
-    if (!python->layout)
+    if (!layout)
         *why = "its version is not known to this pyprof";
     else if (HEX_LEVEL(hex) < LEVEL_CANDIDATE)
         *why = "it is a pre-release";
-    else if (free_threaded)
-        *why = "it is a free-threaded build";
-    else if (!python->this_thread_state || !python->is_finalizing || !python->eval_function || !python->code_type ||
+    else if (!python->this_thread_state || !python->frame_type || !python->eval_function || !python->code_type ||
              !python->generator_type || !python->coroutine_type || !python->async_generator_type || !search.type_type)
         *why = "it does not export what is needed";
     else if (!pin(search.name))
@@ -148,6 +148,5 @@ enum pp_python_found pp_python_find(struct pp_python *python, char version[16], 
     if (*why)
         return PP_PYTHON_UNREADABLE;
     python->this_thread_state(); /* resolves its PLT slots outside the handler */
-    python->is_finalizing();
     return PP_PYTHON_READY;
 }

@@ -16,6 +16,6 @@ enum pp_python_found {
 enum pp_python_found pp_python_find(struct pp_python *python, char version[16], const char **why);
 
 /* NULL for a minor version that is not known. */
-const struct pp_python_layout *pp_python_layout_of(unsigned minor);
+const struct pp_python_layout *pp_python_layout_of(unsigned minor, bool free_threaded);
 
 #endif

@@ -153,7 +153,7 @@ void pp_start(void)
     else if (!safe_copy_works())
         pp_say_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
     else
-        atomic_store(&pp_capture.python, &python);
+        atomic_store(&pp_capture.pythons[0], &python);
     if (!pp_interpose_start() || !pp_interpose_install_handler() ||
         __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) != 0)
         return;

@@ -7,13 +7,15 @@
 #include <signal.h>
 
 #define PP_MAX_THREADS 16384
-#define PP_EVAL_RANGES 8
+#define PP_EVAL_RANGES 16
+#define PP_MAX_PYTHONS 4
 
 struct pp_capture {
     /* Set at start-up and in the child of fork. */
     _Atomic int pid;
     _Atomic uint32_t enabled; /* 0: the handler returns at once */
-    struct pp_python *_Atomic python;
+    /* The interpreters of this process, in the order of their appearance; NULL from the first unused entry on. */
+    struct pp_python *_Atomic pythons[PP_MAX_PYTHONS];
     /* CPU time since a thread's last sample from which on a sample is overdue: a period and some ticks. 0: never. */
     _Atomic uint64_t overdue_ns;
 
@@ -42,6 +44,22 @@ struct pp_capture {
 };
 
 extern struct pp_capture pp_capture;
+
+/* NULL beyond the last one. async-signal-safe. */
+static inline const struct pp_python *pp_python_at(unsigned index)
+{
+    return index < PP_MAX_PYTHONS ? atomic_load_explicit(&pp_capture.pythons[index], memory_order_acquire) : NULL;
+}
+
+/* The interpreter whose code holds the address, NULL if none does. async-signal-safe. */
+static inline const struct pp_python *pp_python_of_code(uintptr_t address)
+{
+    const struct pp_python *python;
+    for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++)
+        if (address >= python->module_start && address < python->module_end)
+            return python;
+    return NULL;
+}
 
 /* The signal handler. SA_SIGINFO | SA_RESTART, all signals blocked. */
 void pp_handle_signal(int signal, siginfo_t *info, void *context);

@@ -51,8 +51,8 @@ static uint32_t content_digest(const struct pp_python_layout *layout, const stru
 /* from: the code object, or a copy of it. False if it is none. async-signal-safe. */
 static bool read_code(const struct pp_python *python, const void *from, struct code *code)
 {
-    const struct pp_python_layout *layout = python->layout;
-    if (pp_word(from, PP_OBJECT_TYPE_OFFSET) != python->code_type)
+    const struct pp_python_layout *layout = &python->layout;
+    if (pp_word(from, python->layout.object_type) != python->code_type)
         return false;
     code->filename = pp_word(from, layout->code.filename);
     code->qualname = pp_word(from, layout->code.qualname);
@@ -93,7 +93,7 @@ static struct text find_text(const struct pp_python_layout *layout, uintptr_t ob
 /* Writes the definition of a cache entry into the ring. async-signal-safe. */
 static bool define(const struct pp_python *python, struct pp_slot *slot, const struct code *code, uint32_t entry)
 {
-    const struct pp_python_layout *layout = python->layout;
+    const struct pp_python_layout *layout = &python->layout;
     int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
     struct text qualname = find_text(layout, code->qualname, pid);
     struct text filename = find_text(layout, code->filename, pid);
@@ -110,6 +110,7 @@ static bool define(const struct pp_python *python, struct pp_slot *slot, const s
         return false;
     record->entry = entry;
     record->epoch = slot->code_epoch;
+    record->minor = layout->minor;
     record->first_line = code->first_line;
     record->first_traceable = code->first_traceable;
     record->line_table_bytes = (uint32_t)table_bytes;
@@ -148,7 +149,7 @@ static enum pp_code_result resolve_one(const struct pp_python *python, struct pp
                                        const struct pp_python_frame *frame, const struct code *code, uint32_t *overflow,
                                        struct pp_record_frame *resolved)
 {
-    intptr_t unit = (intptr_t)(frame->instr - frame->code - python->layout->code.instructions) >> 1;
+    intptr_t unit = (intptr_t)(frame->instr - frame->code - python->layout.code.instructions) >> 1;
     if (unit < -1 || unit >= (intptr_t)code->units)
         return PP_CODE_NOT_CODE;
     struct pp_code_key key = {frame->code,      code->filename,   code->qualname,
@@ -181,7 +182,7 @@ static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
 static bool read_batch(const struct pp_python *python, struct pp_scratch *scratch, const struct pp_python_frame *frames,
                        uint32_t count, struct code *codes)
 {
-    const struct pp_python_layout *layout = python->layout;
+    const struct pp_python_layout *layout = &python->layout;
     size_t size = layout->code.copy_size;
     for (uint32_t i = 0; i < count; i++) {
         scratch->copies_to[i] = (struct iovec){scratch->code_copies[i], size};
@@ -230,8 +231,8 @@ enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_sl
         } else {
             if (!read_code(python, (const void *)scratch->python[i].code, code))
                 return PP_CODE_NOT_CODE;
-            if (!python->layout->unique_version)
-                code->version = content_digest(python->layout, code, NULL);
+            if (!python->layout.unique_version)
+                code->version = content_digest(&python->layout, code, NULL);
         }
         enum pp_code_result result =
             resolve_one(python, slot, &scratch->python[i], code, &overflow, &scratch->resolved[i]);

@@ -45,7 +45,7 @@ static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_s
      * of frames is looked at with care; two in builds without known windows. */
     uint32_t doubtful = 0;
     if (stack->runs && stack->doubtful) {
-        uint32_t most = python->layout->torn_windows ? PP_CODE_BATCH : 2;
+        uint32_t most = python->layout.torn_windows ? PP_CODE_BATCH : 2;
         doubtful = slot->scratch->runs[0].frames < most ? slot->scratch->runs[0].frames : most;
     }
     switch (pp_code_resolve(python, slot, stack->frames, doubtful)) {
@@ -158,7 +158,7 @@ static void take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
             if (!atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))
                 pp_wake_flush(PP_WAKE_MODULES);
         }
-        const struct pp_python *python = atomic_load_explicit(&pp_capture.python, memory_order_acquire);
+        const struct pp_python *python = pp_python_at(0);
         if (python && slot->thread_pointer && sp < stack_top) {
             struct pp_interrupted interrupted = {pc, sp, native ? slot->scratch->native[0].cfa : 0};
             enum pp_reason reason = pp_python_walk(python, slot, &interrupted, &stack);

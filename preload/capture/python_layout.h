@@ -3,29 +3,47 @@
 #ifndef PP_CAPTURE_PYTHON_LAYOUT_H
 #define PP_CAPTURE_PYTHON_LAYOUT_H
 
+#include "tls_word.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 /* How a thread's frames are linked, and what marks the entry of a native eval frame. */
 enum pp_frame_chain {
+    PP_CHAIN_OBJECTS,     /* 3.8–3.10: PyFrameObjects, each run by a native eval frame of its own; no markers */
     PP_CHAIN_CFRAME_FLAG, /* 3.11: a _PyCFrame per eval call on the C stack; the run's outermost frame has is_entry */
     PP_CHAIN_CFRAME_SHIM, /* 3.12: _PyCFrame, and an entry frame (shim) on the C stack closes each run */
     PP_CHAIN_SHIM,        /* 3.13: thread state -> current frame; shims close the runs */
 };
 
-/* Offsets in bytes. */
+/* Offsets in bytes. 0 where a version has no such thing (nothing that we read is the first word of its structure,
+ * except for frame.code). */
 struct pp_python_layout {
     uint8_t minor;
+    bool free_threaded;
     uint8_t chain;       /* enum pp_frame_chain */
     bool torn_windows;   /* compiled code leaves the chain inconsistent at some instructions of the eval loop */
     bool unique_version; /* code objects carry a number that is not used twice (co_version) */
+    uint8_t code_tag;    /* bits of a frame's code word that are not part of the address (_PyStackRef) */
 
     struct {
+        uint16_t finalizing;       /* the thread state that finalizes the interpreter */
+        uint16_t current;          /* 3.8–3.11: the thread state that holds the GIL */
+        uint16_t head_interpreter; /* of the list of interpreters; */
+        uint16_t main_interpreter; /* the last one of it */
+        uint16_t collecting;       /* 3.8: int, a garbage collection runs */
+    } runtime;
+    struct {
+        uint16_t collecting;       /* 3.9+: the same, in the interpreter state */
+        uint16_t collecting_frame; /* 3.15: the collecting thread's current frame at its start */
+    } interpreter;
+    struct {
         uint16_t interp, top, root_cframe, thread_id, native_thread_id, datastack_chunk, datastack_top;
-        uint16_t copy_size; /* all of the above lie below it */
+        uint16_t base_frame; /* 3.15: address of the shim, in the thread state, below the outermost run */
+        uint16_t copy_size;  /* all of the above lie below it */
     } thread_state;
     struct {
         uint16_t code, previous, instr, owner, is_entry;
+        uint16_t tlbc_index; /* 3.14t+: which copy of the bytecode `instr` points into */
         uint16_t copy_size;
     } frame;
     struct {
@@ -33,29 +51,39 @@ struct pp_python_layout {
         int8_t executing; /* gi_frame_state (the byte 5 before the frame) of one that runs */
     } generator;
     struct {
-        uint16_t units, first_line, filename, qualname, line_table, first_traceable, version, instructions;
+        uint16_t units; /* 3.11+: number of code units; before: see bytecode */
+        uint16_t first_line, filename, qualname, line_table, first_traceable, version;
+        uint16_t instructions; /* 3.11+: where the code units begin */
+        uint16_t bytecode;     /* 3.8–3.10: address of the bytes object with the code units */
+        uint16_t tlbc;         /* 3.14t+: address of {size, per-thread copies of the instructions} */
         uint16_t copy_size;
     } code;
     struct {
         uint16_t length, hash, state, ascii_data, compact_data;
+        uint8_t kind_shift; /* in the state word: kind (3 bits), then one bit compact, one ascii */
     } text;
     struct {
         uint16_t length, data;
     } bytes;
+    uint8_t object_type; /* ob_type */
 };
 
-/* The interpreter of this process. Written once by start-up, before it is published; read by handlers. */
+/* An interpreter of this process. Written once by start-up, before it is published; read by handlers. */
 struct pp_python {
-    const struct pp_python_layout *layout;
-    /* PyGILState_GetThisThreadState: reads a TSS key, no lock, no allocation; its PLT slot is resolved at start-up.
-     * Bound to the thread whether or not it holds the GIL. */
+    struct pp_python_layout layout;
+    uint8_t index;     /* in pp_capture.pythons */
+    uintptr_t runtime; /* _PyRuntime */
+    /* The thread state that is bound to the calling thread, whether or not it holds the GIL. Up to 3.14
+     * PyGILState_GetThisThreadState: reads a TSS key, no lock, no allocation; its PLT slot is resolved at start-up. In
+     * 3.15 a TLS word. */
     void *(*this_thread_state)(void);
-    int (*is_finalizing)(void);
-    uintptr_t code_type, generator_type, coroutine_type, async_generator_type;
+    struct pp_tls_word bound;
+    /* 3.12+: the thread state that is attached, NULL while the thread is without the GIL. */
+    struct pp_tls_word attached;
+    uintptr_t frame_type, code_type, generator_type, coroutine_type, async_generator_type;
     uintptr_t eval_function; /* _PyEval_EvalFrameDefault: its entry; the loop may be in a .cold part elsewhere */
     uintptr_t module_start, module_end; /* of the object that holds the interpreter */
+    char version[16];                   /* "3.11.2" */
 };
-
-#define PP_OBJECT_TYPE_OFFSET 8 /* ob_type, every build that we accept */
 
 #endif

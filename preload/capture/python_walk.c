@@ -106,7 +106,7 @@ static bool read_frame(struct walk *walk, uintptr_t address, bool top, struct fr
     frame_from_copy(walk, copy + before, frame);
     if (frame->owner == OWNER_GENERATOR) {
         int8_t state = (int8_t)copy[before - GENERATOR_STATE];
-        return is_generator_type(walk->python, pp_word(copy, PP_OBJECT_TYPE_OFFSET)) &&
+        return is_generator_type(walk->python, pp_word(copy, walk->layout->object_type)) &&
                (top || state == walk->layout->generator.executing);
     }
     if (frame->owner != OWNER_THREAD)
@@ -155,12 +155,13 @@ static bool may_be_in_eval(uintptr_t pc)
 enum pp_reason pp_python_walk(const struct pp_python *python, struct pp_slot *slot,
                               const struct pp_interrupted *interrupted, struct pp_python_stack *stack)
 {
-    const struct pp_python_layout *layout = python->layout;
+    const struct pp_python_layout *layout = &python->layout;
     *stack = (struct pp_python_stack){.doubtful = may_be_in_eval(interrupted->pc)};
     uintptr_t state_address = (uintptr_t)python->this_thread_state();
     if (!state_address)
         return PP_REASON_NONE;
-    if (python->is_finalizing() && !slot->is_main)
+    uintptr_t finalizing = pp_word((const void *)python->runtime, layout->runtime.finalizing);
+    if (finalizing && finalizing != state_address)
         return PP_REASON_PYTHON_FINALIZING; /* our thread state may already be freed */
 
     int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);

@@ -31,6 +31,7 @@ struct pp_record_code {
     struct pp_record header;
     uint32_t entry; /* index in the thread's code cache */
     uint32_t epoch;
+    uint32_t minor; /* of its CPython: the form of its line table */
     uint32_t first_line;
     uint32_t first_traceable;  /* code units before the first RESUME */
     uint32_t line_table_bytes; /* 0: too large to copy */
@@ -40,10 +41,11 @@ struct pp_record_code {
 
 /* One per native frame that ran a run of Python frames, innermost first. */
 struct pp_record_run {
-    uint16_t native; /* index of that native frame, PP_RUN_UNPAIRED if the native walk did not get there */
+    uint16_t native; /* index of that native frame, or one of the values below */
     uint16_t frames; /* Python frames of the run */
 };
-#define PP_RUN_UNPAIRED UINT16_MAX
+#define PP_RUN_UNPAIRED UINT16_MAX       /* the native walk did not get there */
+#define PP_RUN_COUNTED  (UINT16_MAX - 1) /* 3.8–3.10: each of its frames has a native eval frame of its own */
 
 struct pp_record_frame {
     uint32_t entry;

@@ -88,6 +88,7 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
     in += record->qualname.bytes;
     code->filename = text_to_utf8(arena, &record->filename, in, &code->filename_length);
     in += record->filename.bytes;
+    code->minor = record->minor;
     code->first_line = record->first_line;
     code->first_traceable = record->first_traceable;
     code->line_table_bytes = record->line_table_bytes;
@@ -105,7 +106,7 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
     slot->flush.code[record->entry] = 0;
     struct generation *generation = generation_of(record->epoch);
     /* what the definition says, without the cache entry it is for */
-    size_t skip = offsetof(struct pp_record_code, first_line);
+    size_t skip = offsetof(struct pp_record_code, minor);
     bool fresh;
     uint32_t number =
         pp_intern(&generation->by_content, (const char *)record + skip, record->header.size - (uint32_t)skip, &fresh);

@@ -12,6 +12,7 @@
 struct pp_code {
     const char *qualname, *filename; /* UTF-8 */
     uint32_t qualname_length, filename_length;
+    uint32_t minor; /* of its CPython */
     uint32_t first_line, first_traceable;
     const uint8_t *line_table;
     uint32_t line_table_bytes;

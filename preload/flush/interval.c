@@ -376,9 +376,11 @@ void pp_interval_flush(int own_tid, bool final)
 {
     pp_interval_modules();
     atomic_store(&pp_capture.unknown_module, 0);
-    const struct pp_python *python = atomic_load(&pp_capture.python);
-    if (python)
-        python->this_thread_state(); /* keeps its PLT slots resolved before handlers need them */
+    /* its PLT slots are resolved before handlers need them: at start, without a thread state, it returned early */
+    const struct pp_python *python;
+    for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++)
+        if (python->this_thread_state)
+            python->this_thread_state();
     pp_interval_drain();
     pp_threads_scan(own_tid);
     /* ids of a full segment end with it */

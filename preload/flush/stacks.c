@@ -135,9 +135,9 @@ static void add_eval_range(const struct pp_module *module, uintptr_t address)
  * where no marker stands yet, comes first, since handlers take the ranges for complete as soon as there is one. */
 static void learn_eval(uintptr_t address)
 {
-    const struct pp_python *python = atomic_load(&pp_capture.python);
+    const struct pp_python *python = pp_python_of_code(address);
     const struct pp_module *module = pp_module_find(address);
-    if (in_eval(address) || !module || !(module->flags & PP_MODULE_PYTHON))
+    if (in_eval(address) || !module || !python)
         return;
     add_eval_range(pp_module_find(python->eval_function), python->eval_function);
     add_eval_range(module, address);
@@ -167,10 +167,9 @@ static uint32_t python_frame(struct pp_tables *tables, struct pp_slot *slot, uin
         code->log_id = qualname && file ? pp_code_id(tables, qualname, file, code->first_line) : 0;
         code->log_segment = tables->segment;
     }
-    const struct pp_python *python = atomic_load(&pp_capture.python);
     uint32_t line = frame->unit < (int32_t)code->first_traceable
                         ? code->first_line
-                        : pp_line_of(python->layout->minor, code->line_table, code->line_table_bytes, code->first_line,
+                        : pp_line_of(code->minor, code->line_table, code->line_table_bytes, code->first_line,
                                      frame->unit);
     uint32_t result = code->log_id ? pp_frame_python(tables, code->log_id, line) : 0;
     pp_intern_entry(&tables->python_frames, id)->value[0] = result;
