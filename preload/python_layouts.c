@@ -111,7 +111,7 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_CFRAME_SHIM,
         .torn_windows = true,
         .unique_version = true,
-        .runtime = {.finalizing = 16},
+        .runtime = {.finalizing = 24},
         .interpreter = {.collecting = 312},
         .thread_state = {.interp = 16,
                          .top = 56,
