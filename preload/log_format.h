@@ -155,8 +155,13 @@ enum pp_frame_kind {
 #define PP_THREAD_MAIN 1u
 
 #define PP_STATE_HOLDS_GIL 1u
-#define PP_STATE_GC        2u
+#define PP_STATE_GC        2u /* a garbage collection runs in this thread, finalizers that it calls included */
 #define PP_STATE_ESTIMATED 4u /* count 0: CPU of short threads, credited to stacks sampled in threads like them */
+/* Whether the two bits above say something. A clear HOLDS_GIL without GIL_KNOWN is no "no": the interpreter was not
+ * read, or has no GIL (free-threaded). A thread without a thread state of a known interpreter does not hold its GIL:
+ * that is known. Shares are of the CPU time whose bit is known. */
+#define PP_STATE_GIL_KNOWN 8u
+#define PP_STATE_GC_KNOWN  16u
 
 /* Why a stack is shorter than the truth, or a sample missing. The text is what users read. */
 #define PP_REASONS(X)                                                                                                  \
