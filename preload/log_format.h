@@ -142,7 +142,9 @@ enum pp_frame_kind {
      * str symbol (0: unknown), varint offset of the address within the function (known by .eh_frame without a symbol)
      */
     PP_FRAME_NATIVE = 1,
-    /* varint code id, varint line (0: unknown) */
+    /* varint code id, varint line (0: unknown), and when the columns of the expression are known (3.11+) also varint
+     * end line, varint column, varint end column: bytes of the line's UTF-8, counted from 1, the end being the first
+     * byte behind the expression */
     PP_FRAME_PYTHON = 2,
     /* str text, brackets included: "[unsampled]" */
     PP_FRAME_PSEUDO = 3,

@@ -34,6 +34,7 @@ static uint32_t from_ranges(const uint8_t *table, size_t size, uint32_t first_li
 
 /* 3.11+ location table. An entry starts with a byte that has bit 7 set: bits 3–6 its form, bits 0–2 its units - 1. */
 enum {
+    FORM_SHORT_LAST = 9, /* 0–9: the same line, start column below 80, up to 15 bytes; the form is its high bits */
     FORM_ONE_LINE_0 = 10,
     FORM_ONE_LINE_2 = 12,
     FORM_NO_COLUMNS = 13,
@@ -41,44 +42,93 @@ enum {
     FORM_NONE = 15,
 };
 
-static int64_t read_signed_varint(const uint8_t *table, size_t size, size_t at)
+struct reader {
+    const uint8_t *at, *end;
+};
+
+static uint32_t read_byte(struct reader *reader)
+{
+    return reader->at < reader->end ? *reader->at++ : 0;
+}
+
+static uint64_t read_varint(struct reader *reader)
 {
     uint64_t value = 0;
-    for (unsigned shift = 0; at < size && shift < 60; shift += 6) {
-        uint8_t byte = table[at++];
+    for (unsigned shift = 0; reader->at < reader->end && shift < 60; shift += 6) {
+        uint8_t byte = *reader->at++;
         value |= (uint64_t)(byte & 63) << shift;
         if (!(byte & 64))
             break;
     }
+    return value;
+}
+
+static int64_t read_signed_varint(struct reader *reader)
+{
+    uint64_t value = read_varint(reader);
     return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-static uint32_t from_locations(const uint8_t *table, size_t size, uint32_t first_line, uint32_t unit)
+static void take_columns(struct pp_position *position, uint64_t column, uint64_t end_column)
 {
+    if (!column || !end_column || column > UINT32_MAX || end_column > UINT32_MAX)
+        return;
+    position->column = (uint32_t)column;
+    position->end_column = (uint32_t)end_column;
+}
+
+/* What an entry says, behind its first byte. Its line goes before: it counts on from entry to entry. */
+static struct pp_position read_entry(struct reader *reader, unsigned form, uint32_t line)
+{
+    struct pp_position position = {.line = line, .end_line = line};
+    if (form <= FORM_SHORT_LAST) {
+        uint32_t byte = read_byte(reader), column = form << 3 | byte >> 4;
+        take_columns(&position, column + 1, column + (byte & 15) + 1);
+    } else if (form <= FORM_ONE_LINE_2) {
+        uint32_t column = read_byte(reader), end_column = read_byte(reader);
+        take_columns(&position, column + 1, end_column + 1);
+    } else if (form == FORM_LONG) {
+        position.end_line = line + (uint32_t)read_varint(reader);
+        uint64_t column = read_varint(reader), end_column = read_varint(reader); /* + 1 in the table: 0 is unknown */
+        take_columns(&position, column, end_column);
+    } else if (form == FORM_NONE) {
+        position = (struct pp_position){0};
+    }
+    return position;
+}
+
+static struct pp_position from_locations(const uint8_t *table, size_t size, uint32_t first_line, uint32_t unit)
+{
+    struct reader reader = {table, table + size};
     uint32_t line = first_line; /* damaged tables wrap around */
     uint32_t end = 0;
-    for (size_t i = 0; i < size;) {
-        unsigned form = table[i] >> 3 & 15;
-        end += (table[i] & 7u) + 1;
+    while (reader.at < reader.end) {
+        uint8_t head = *reader.at++;
+        unsigned form = head >> 3 & 15;
+        end += (head & 7u) + 1;
         if (form >= FORM_ONE_LINE_0 && form <= FORM_ONE_LINE_2)
             line += form - FORM_ONE_LINE_0;
         else if (form == FORM_NO_COLUMNS || form == FORM_LONG)
-            line += (uint32_t)read_signed_varint(table, size, i + 1);
+            line += (uint32_t)read_signed_varint(&reader);
         if (unit < end)
-            return form == FORM_NONE ? 0 : line;
-        for (i++; i < size && !(table[i] & 128); i++)
-            ;
+            return read_entry(&reader, form, line);
+        while (reader.at < reader.end && !(*reader.at & 128))
+            reader.at++;
     }
-    return 0;
+    return (struct pp_position){0};
 }
 
-uint32_t pp_line_of(unsigned python_minor, const uint8_t *table, size_t size, uint32_t first_line, int32_t unit)
+struct pp_position pp_position_of(unsigned python_minor, const uint8_t *table, size_t size, uint32_t first_line,
+                                  int32_t unit)
 {
+    uint32_t line;
     if (unit < 0)
-        return first_line;
-    if (python_minor >= 11)
+        line = first_line;
+    else if (python_minor >= 11)
         return from_locations(table, size, first_line, (uint32_t)unit);
-    if (python_minor == 10)
-        return from_ranges(table, size, first_line, (uint32_t)unit * 2);
-    return from_lnotab(table, size, first_line, (uint32_t)unit * 2);
+    else if (python_minor == 10)
+        line = from_ranges(table, size, first_line, (uint32_t)unit * 2);
+    else
+        line = from_lnotab(table, size, first_line, (uint32_t)unit * 2);
+    return (struct pp_position){.line = line, .end_line = line};
 }

@@ -167,11 +167,10 @@ static uint32_t python_frame(struct pp_tables *tables, struct pp_slot *slot, uin
         code->log_id = qualname && file ? pp_code_id(tables, qualname, file, code->first_line) : 0;
         code->log_segment = tables->segment;
     }
-    uint32_t line = frame->unit < (int32_t)code->first_traceable
-                        ? code->first_line
-                        : pp_line_of(code->minor, code->line_table, code->line_table_bytes, code->first_line,
-                                     frame->unit);
-    uint32_t result = code->log_id ? pp_frame_python(tables, code->log_id, line) : 0;
+    int32_t unit = frame->unit < (int32_t)code->first_traceable ? -1 : frame->unit;
+    struct pp_position position =
+        pp_position_of(code->minor, code->line_table, code->line_table_bytes, code->first_line, unit);
+    uint32_t result = code->log_id ? pp_frame_python(tables, code->log_id, &position) : 0;
     pp_intern_entry(&tables->python_frames, id)->value[0] = result;
     return result;
 }

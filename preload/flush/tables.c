@@ -97,10 +97,11 @@ uint32_t pp_frame_native(struct pp_tables *tables, uint32_t module, uintptr_t ad
     return record_id(&tables->frames, &tables->new_frames, fields, 5);
 }
 
-uint32_t pp_frame_python(struct pp_tables *tables, uint32_t code, uint32_t line)
+uint32_t pp_frame_python(struct pp_tables *tables, uint32_t code, const struct pp_position *position)
 {
-    uint64_t fields[] = {PP_FRAME_PYTHON, code, line};
-    return record_id(&tables->frames, &tables->new_frames, fields, 3);
+    uint64_t fields[] = {PP_FRAME_PYTHON,     code, position->line, position->end_line, position->column,
+                         position->end_column};
+    return record_id(&tables->frames, &tables->new_frames, fields, position->column ? 6 : 3);
 }
 
 uint32_t pp_frame_pseudo(struct pp_tables *tables, const char *text)

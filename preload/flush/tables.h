@@ -8,6 +8,7 @@
 
 #include "blocks.h"
 #include "intern.h"
+#include "line_table.h"
 #include "modules.h"
 
 struct pp_tables {
@@ -30,7 +31,7 @@ uint32_t pp_module_id(struct pp_tables *tables, struct pp_module *module);
 uint32_t pp_code_id(struct pp_tables *tables, uint32_t qualname, uint32_t file, uint32_t first_line);
 uint32_t pp_frame_native(struct pp_tables *tables, uint32_t module, uintptr_t address, uint32_t symbol,
                          uint64_t symbol_offset);
-uint32_t pp_frame_python(struct pp_tables *tables, uint32_t code, uint32_t line);
+uint32_t pp_frame_python(struct pp_tables *tables, uint32_t code, const struct pp_position *position);
 uint32_t pp_frame_pseudo(struct pp_tables *tables, const char *text);
 uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame);
 /* id 0: a new thread, whose id is returned; else the same thread under another name. */

@@ -1,17 +1,87 @@
-# Line tables of real modules, decoded by the library, against the interpreter's own answer for every instruction.
+# Where instructions are in the source: tables decoded by the library against the interpreter's own answer for every
+# instruction, and what is made of the columns.
 load helper
 
-every_instruction() {
+# places FILE...: compares, and prints the sums. The interpreter's options are in $OPTIONS.
+places() {
     [ -x "$BUILD/oracles/line_table" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
-    library=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
-    modules=()
-    for name in argparse ast asyncio/base_events contextlib dataclasses decimal email/message inspect subprocess typing; do
-        modules+=("$library/$name.py")
-    done
-    "$PYTHON" "$ROOT/tests/oracles/line_table.py" "${modules[@]}" >lines.txt
-    "$BUILD/oracles/line_table" <lines.txt
+    # shellcheck disable=SC2086
+    "$PYTHON" ${OPTIONS:-} "$ROOT/tests/oracles/line_table.py" "$@" >lines.txt
+    "$BUILD/oracles/line_table" <lines.txt | tee sums.txt
 }
 
-@test "lines of every instruction of ten stdlib modules equal the interpreter's" {
+has_columns() {
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+}
+
+every_instruction() {
+    library=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
+    modules=()
+    for name in argparse ast asyncio/base_events contextlib dataclasses _pydecimal email/message inspect subprocess typing; do
+        modules+=("$library/$name.py")
+    done
+    places "${modules[@]}"
+    units=$(grep -oE '[0-9]+ units' sums.txt | cut -d' ' -f1)
+    columns=$(grep -oE '[0-9]+ of them with columns' sums.txt | cut -d' ' -f1)
+    if has_columns; then
+        [ "$columns" -gt $((units * 9 / 10)) ] || fail "only $columns of $units instructions have columns"
+    else
+        [ "$columns" -eq 0 ] || fail "$columns instructions have columns: $VERSION keeps none"
+    fi
+}
+
+@test "lines and columns of every instruction of ten stdlib modules equal the interpreter's" {
     with_each_python every_instruction
+}
+
+odd_source() {
+    places "$WORKLOADS/positions.py"
+    if has_columns; then
+        OPTIONS="-X no_debug_ranges" places "$WORKLOADS/positions.py"
+        grep -q ' 0 of them with columns' sums.txt || fail "columns that the interpreter was told not to keep: $(cat sums.txt)"
+    fi
+}
+
+@test "lines and columns of long, multi-line and non-ASCII expressions; without columns when there are none" {
+    with_each_python odd_source
+}
+
+hot_expression() {
+    cat >app.py <<'END'
+import hashlib
+import time
+
+BLOCK = bytes(1 << 20)
+
+
+def digest(until):
+    while time.process_time() < until:
+        é = len("字"); é += len(hashlib.sha256(BLOCK).hexdigest())
+
+
+digest(time.process_time() + 0.5)
+END
+    touch -d '1 hour ago' app.py
+    profiled "$PYTHON" app.py
+    "$PYPROF" report >report.txt
+    grep -qF '9  é = len("字"); é += len(hashlib.sha256(BLOCK).hexdigest())' report.txt || fail "no source: $(cat report.txt)"
+    # Below it, in the columns of a terminal: "字" takes two there.
+    sed -n '/é = len/{n;p;}' report.txt >below.txt
+    if has_columns; then
+        grep -qE '^ {53}\^{21}$' below.txt || fail "hashlib.sha256(BLOCK) is not marked: $(sed -n '/^Lines/,/^$/p' report.txt)"
+    else
+        ! grep -q '\^' below.txt || fail "carets without columns: $(cat below.txt)"
+    fi
+    # The same source, but edited since: no line of it may be shown for another.
+    touch app.py
+    "$PYPROF" report >newer.txt
+    ! grep -qF 'hashlib.sha256(BLOCK)' newer.txt || fail "text of a newer file: $(cat newer.txt)"
+    grep -q '^Lines of digest (app.py).*newer' newer.txt || fail "it does not say why: $(cat newer.txt)"
+    # As many rows by line as there are lines.
+    collapsed --lines >lines.txt
+    [ "$(grep -cE 'digest \(app.py:9\) [0-9]+$' lines.txt)" -le 1 ] || fail "one line, several rows: $(cat lines.txt)"
+}
+
+@test "report marks the expression that burns, from columns, unless the source is not what ran" {
+    with_each_python hot_expression
 }
