@@ -1,14 +1,18 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "profile/load.h"
 #include "profile/summary.h"
 #include "report.h"
+#include "source_text.h"
 
-#define LINE_ROWS    8
-#define LONGEST_LINE 90          /* of source text */
-#define SOURCE_BYTES (16u << 20) /* larger files are no source that anybody wrote */
+#define LINE_ROWS       8
+#define LONGEST_LINE    90   /* bytes of source text */
+#define EXPRESSION_ROWS 3    /* of a line */
+#define EXPRESSION_FROM 10.0 /* per cent of the line's time */
+#define ALL_OF_IT       95.0
+#define FIGURES_WIDTH   19
+#define TEXT_COLUMN     29 /* where the source begins */
 
 static double seconds(uint64_t ns)
 {
@@ -28,79 +32,170 @@ static uint32_t *innermost_python(const struct pp_profile *profile)
     return frames;
 }
 
-struct line {
-    uint32_t number;
+/* An expression of a line, or all of a line's time when it has no columns. */
+struct place {
+    uint32_t line, end_line, column, end_column;
     uint64_t ns;
 };
 
+static int by_place(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    const uint32_t left[] = {x->line, x->column, x->end_line, x->end_column},
+                   right[] = {y->line, y->column, y->end_line, y->end_column};
+    for (unsigned i = 0; i < 4; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
 static int by_time(const void *a, const void *b)
 {
-    const struct line *x = a, *y = b;
+    const struct place *x = a, *y = b;
     if (x->ns != y->ns)
         return x->ns > y->ns ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
+    return by_place(a, b);
 }
 
-/* The text of a line without its indentation; nothing when the file or the line is not there. */
-static void print_source(const char *source, size_t size, uint32_t line)
+/* The places of a function that took time, in their order in the source. The caller frees. */
+static struct place *places_of(const struct pp_profile *profile, const uint64_t *ns_of_frame, uint32_t function,
+                               uint32_t *count)
 {
-    const char *at = source, *end = source + size;
-    while (at && --line)
-        at = (at = memchr(at, '\n', (size_t)(end - at))) ? at + 1 : NULL;
-    if (!at)
-        return;
-    while (at < end && (*at == ' ' || *at == '\t'))
-        at++;
-    size_t length = 0;
-    while (at + length < end && length < LONGEST_LINE && (unsigned char)at[length] >= ' ')
-        length++;
-    printf("  %.*s", (int)length, at);
-}
-
-static char *read_source(const struct pp_profile *profile, const struct pp_function *function, size_t *size)
-{
-    const char *path = pp_string(profile, function->file);
-    if (*path == '<' || !*path)
-        return NULL;
-    char *source = pp_read_file(path, SOURCE_BYTES, size);
-    for (uint32_t i = 0; !source && *path != '/' && i < profile->processes.count; i++) {
-        struct pp_buffer absolute = {0};
-        pp_buffer_format(&absolute, "%s/%s", pp_string(profile, profile->processes.items[i].cwd), path);
-        source = pp_read_file(absolute.data, SOURCE_BYTES, size);
-        pp_buffer_free(&absolute);
+    struct place *places = pp_alloc(profile->frames.count, sizeof *places);
+    *count = 0;
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pp_frame *frame = &profile->frames.items[i];
+        if (frame->kind == PP_FRAME_PYTHON && frame->subject == function && ns_of_frame[i])
+            places[(*count)++] =
+                (struct place){frame->line, frame->end_line, frame->column, frame->end_column, ns_of_frame[i]};
     }
-    return source;
+    qsort(places, *count, sizeof *places, by_place);
+    return places;
+}
+
+/* One place for each line, with all of its time; the columns are not used. */
+static struct place *lines_of(const struct place *places, uint32_t count, uint32_t *lines_count)
+{
+    struct place *lines = pp_alloc(count, sizeof *lines);
+    *lines_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!*lines_count || lines[*lines_count - 1].line != places[i].line)
+            lines[(*lines_count)++] = (struct place){.line = places[i].line};
+        lines[*lines_count - 1].ns += places[i].ns;
+    }
+    qsort(lines, *lines_count, sizeof *lines, by_time);
+    return lines;
+}
+
+/* A line's text without its indentation, as much of it as is printed. */
+struct shown {
+    const char *text;
+    size_t indentation, length;
+};
+
+static struct shown shown_line(const struct pp_source *source, uint32_t line)
+{
+    struct shown shown = {0};
+    size_t size;
+    shown.text = pp_source_line(source, line, &size);
+    if (!shown.text)
+        return shown;
+    while (size && (*shown.text == ' ' || *shown.text == '\t')) {
+        shown.text++;
+        shown.indentation++;
+        size--;
+    }
+    while (shown.length < size && shown.length < LONGEST_LINE && (unsigned char)shown.text[shown.length] >= ' ')
+        shown.length++;
+    while (shown.length < size && shown.length && ((unsigned char)shown.text[shown.length] & 0xc0) == 0x80)
+        shown.length--; /* not in the middle of a character */
+    return shown;
+}
+
+/* Carets below the place's part of the line; false when they would say nothing: there are no columns, they are beyond
+ * what is shown, they are all of it. One that goes on in other lines is marked up to the end of its first. */
+static bool mark(struct pp_buffer *out, const struct shown *shown, const struct place *place)
+{
+    size_t start = place->column - 1, end = place->end_column - 1;
+    if (!place->column || start < shown->indentation)
+        return false;
+    start -= shown->indentation;
+    end -= end < shown->indentation ? end : shown->indentation;
+    if (place->end_line != place->line || end > shown->length)
+        for (end = shown->length; end && shown->text[end - 1] == ' ';)
+            end--;
+    if (start == 0 && end >= shown->length)
+        return false;
+    return pp_source_carets(out, shown->text, shown->length, start, end);
+}
+
+/* The expressions of a line that took most of its time; with figures, unless one took all of it. */
+static void print_expressions(const struct pp_report *report, const struct shown *shown, const struct place *line,
+                              const struct place *places, uint32_t count)
+{
+    struct place *own = pp_alloc(count, sizeof *own);
+    struct pp_buffer carets = {0};
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (places[i].line == line->line)
+            own[found++] = places[i];
+    qsort(own, found, sizeof *own, by_time);
+    for (uint32_t i = 0; i < found && i < EXPRESSION_ROWS && pp_percent(own[i].ns, line->ns) >= EXPRESSION_FROM; i++) {
+        pp_buffer_clear(&carets);
+        if (!mark(&carets, shown, &own[i]))
+            continue;
+        if (pp_percent(own[i].ns, line->ns) >= ALL_OF_IT)
+            printf("%*s%s\n", TEXT_COLUMN, "", carets.data);
+        else
+            printf("%9.2f s %5.1f %%%*s%s\n", seconds(own[i].ns), pp_percent(own[i].ns, report->whole_ns),
+                   TEXT_COLUMN - FIGURES_WIDTH, "", carets.data);
+    }
+    pp_buffer_free(&carets);
+    free(own);
+}
+
+static const char *state_text(enum pp_source_state state)
+{
+    switch (state) {
+    case PP_SOURCE_NEWER:
+        return "; the file is newer than this profile: text not shown";
+    case PP_SOURCE_OTHER:
+        return "; the file is not the one that ran: text not shown";
+    case PP_SOURCE_READ:
+    case PP_SOURCE_MISSING:
+        break;
+    }
+    return "";
 }
 
 static void print_lines(const struct pp_report *report, const uint64_t *ns_of_frame, uint32_t number)
 {
     const struct pp_profile *profile = report->profile;
     const struct pp_function *function = &profile->functions.items[number];
-    struct line *lines = pp_alloc(profile->frames.count, sizeof *lines);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < profile->frames.count; i++)
-        if (profile->frames.items[i].kind == PP_FRAME_PYTHON && profile->frames.items[i].subject == number &&
-            ns_of_frame[i])
-            lines[count++] = (struct line){profile->frames.items[i].line, ns_of_frame[i]};
-    qsort(lines, count, sizeof *lines, by_time);
-    size_t size = 0;
-    char *source = read_source(profile, function, &size);
-    printf("\nLines of %s (%s), with the native code that they call:\n", pp_string(profile, function->name),
-           pp_string(profile, function->short_file));
+    uint32_t place_count, count;
+    struct place *places = places_of(profile, ns_of_frame, number, &place_count);
+    struct place *lines = lines_of(places, place_count, &count);
+    struct pp_source source = pp_source_read(profile, function);
+    printf("\nLines of %s (%s), with the native code that they call%s:\n", pp_string(profile, function->name),
+           pp_string(profile, function->short_file), state_text(source.state));
     for (uint32_t i = 0; i < count && i < LINE_ROWS; i++) {
         printf("%9.2f s %5.1f %%  ", seconds(lines[i].ns), pp_percent(lines[i].ns, report->whole_ns));
-        if (lines[i].number)
-            printf("%6u", lines[i].number);
+        if (lines[i].line)
+            printf("%6" PRIu32, lines[i].line);
         else
             printf("     ?");
-        if (source && lines[i].number)
-            print_source(source, size, lines[i].number);
+        struct shown shown = shown_line(&source, lines[i].line);
+        if (shown.text)
+            printf("  %.*s", (int)shown.length, shown.text);
         putchar('\n');
+        if (shown.text)
+            print_expressions(report, &shown, &lines[i], places, place_count);
     }
     if (count > LINE_ROWS)
         printf("  and %u more lines\n", count - LINE_ROWS);
-    free(source);
+    pp_source_free(&source);
     free(lines);
+    free(places);
 }
 
 void pp_report_lines(const struct pp_report *report)

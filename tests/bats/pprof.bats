@@ -39,7 +39,7 @@ raw_parts() {
     grep -qE '^Period: 10000000$' raw.txt || fail "period: $(head -n 3 raw.txt)"
     grep -qE 'samples/count.* cpu/nanoseconds' raw.txt || fail "sample types: $(sed -n 4,8p raw.txt)"
     # The line number and the file of a Python function.
-    grep -qE 'c_hash .*stacks\.py:1[0-2](:0)? s=10' raw.txt || fail "no line of c_hash: $(grep c_hash raw.txt | head -n 3)"
+    grep -qE 'c_hash .*stacks\.py:1[0-2](:[0-9]+)? s=10' raw.txt || fail "no line of c_hash: $(grep c_hash raw.txt | head -n 3)"
     # Mappings: libcrypto with the build-id that the file has.
     crypto=$(sed -n '/^Mappings/,$p' raw.txt | grep -oE '/[^ ]*libcrypto\.so[^ ]*' | head -n 1)
     wanted=$(readelf -n "$crypto" | sed -n 's/.*Build ID: //p')

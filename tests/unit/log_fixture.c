@@ -169,6 +169,16 @@ uint32_t fixture_python(struct fixture *log, uint32_t code, uint32_t line)
     return put_definition(log, PP_BLOCK_FRAMES, &log->frames, &record);
 }
 
+uint32_t fixture_python_at(struct fixture *log, uint32_t code, const uint32_t position[4])
+{
+    struct fixture_bytes record = {0};
+    fixture_varint(&record, PP_FRAME_PYTHON);
+    fixture_varint(&record, code);
+    for (int i = 0; i < 4; i++)
+        fixture_varint(&record, position[i]);
+    return put_definition(log, PP_BLOCK_FRAMES, &log->frames, &record);
+}
+
 uint32_t fixture_pseudo(struct fixture *log, const char *text)
 {
     struct fixture_bytes record = {0};
@@ -271,7 +281,7 @@ void fixture_example(struct fixture *log, uint64_t pid, uint64_t bias)
     uint32_t start = fixture_node(log, 0, fixture_native(log, python, bias + 0x1234, "_start", 4));
     uint32_t main_node = fixture_node(log, start, fixture_python(log, main_code, 12));
     uint32_t fib = fixture_node(log, main_node, fixture_python(log, fib_code, 4));
-    uint32_t fib_again = fixture_node(log, fib, fixture_python(log, fib_code, 5));
+    uint32_t fib_again = fixture_node(log, fib, fixture_python_at(log, fib_code, (const uint32_t[]){5, 5, 7, 20}));
     uint32_t sum = fixture_node(log, fib_again, fixture_native(log, extension, bias + 0x102000, "sum_squares", 16));
     uint32_t nameless = fixture_node(log, main_node, fixture_native(log, extension, bias + 0x103456, NULL, 0));
     uint32_t unsampled = fixture_node(log, 0, fixture_pseudo(log, "[unsampled]"));

@@ -44,6 +44,8 @@ uint32_t fixture_module(struct fixture *log, const char *path, uint64_t bias, ui
 uint32_t fixture_code(struct fixture *log, const char *qualname, const char *file, uint32_t first_line);
 uint32_t fixture_native(struct fixture *log, uint32_t module, uint64_t address, const char *symbol, uint64_t offset);
 uint32_t fixture_python(struct fixture *log, uint32_t code, uint32_t line);
+/* With columns, as newer logs have them. */
+uint32_t fixture_python_at(struct fixture *log, uint32_t code, const uint32_t position[4]);
 uint32_t fixture_pseudo(struct fixture *log, const char *text);
 uint32_t fixture_node(struct fixture *log, uint32_t parent, uint32_t frame);
 uint32_t fixture_thread(struct fixture *log, uint64_t tid, const char *name);

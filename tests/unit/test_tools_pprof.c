@@ -238,6 +238,7 @@ static void locations_say_where(void **state)
             python++;
             assert_int_equal(mapping, 1);
             assert_in_range(number_of(line, 2), 4, 5);
+            assert_int_equal(number_of(line, 3), number_of(line, 2) == 5 ? 7 : 0);
             assert_int_equal(number_of(named, 5), 3);
             assert_true(text_is(profile, number_of(named, 4), "/srv/venv/lib/python3.11/site-packages/numbers/fib.py"));
         }

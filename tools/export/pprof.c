@@ -38,7 +38,7 @@ enum {
     MAPPING_HAS_LINES
 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION = 1, LINE_NUMBER };
+enum { LINE_FUNCTION = 1, LINE_NUMBER, LINE_COLUMN };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
 
 /* Numbers from 1 on for things that have a number of the profile already, in the order of their first use. */
@@ -243,6 +243,7 @@ static void put_location(struct writer *writer, uint32_t id, const struct pp_fra
     if (function) {
         pp_proto_number(&line, LINE_FUNCTION, function);
         pp_proto_number(&line, LINE_NUMBER, frame->kind == PP_FRAME_PYTHON ? frame->line : 0);
+        pp_proto_number(&line, LINE_COLUMN, frame->kind == PP_FRAME_PYTHON ? frame->column : 0);
         pp_proto_bytes(&message, LOCATION_LINE, line.data, line.length);
     }
     pp_gzip_message(writer->gzip, PROFILE_LOCATION, &message);

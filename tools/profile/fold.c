@@ -172,6 +172,14 @@ static uint32_t frame_number(struct fold *fold, const struct pp_segment *segment
     } else if (frame.kind == PP_FRAME_PYTHON) {
         frame.subject = function_number(fold, segment, from->subject);
         frame.line = from->line;
+        /* only as a whole, and only what can be: nothing else has to look again */
+        bool ordered =
+            from->end_line > from->line || (from->end_line == from->line && from->end_column >= from->column);
+        if (from->line && from->column && from->end_column && ordered) {
+            frame.end_line = from->end_line;
+            frame.column = from->column;
+            frame.end_column = from->end_column;
+        }
     } else if (frame.kind == PP_FRAME_PSEUDO) {
         frame.subject = string_number(fold, segment, from->subject);
     }

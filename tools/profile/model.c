@@ -145,7 +145,7 @@ FIND_OR_ADD(uint32_t pp_add_module, modules, struct pp_module, item->path, item-
             item->file_offset, item->flags)
 FIND_OR_ADD(uint32_t pp_add_function, functions, struct pp_function, item->name, item->file, item->first_line)
 FIND_OR_ADD(uint32_t pp_add_frame, frames, struct pp_frame, item->kind, item->subject, item->address, item->symbol,
-            item->line)
+            item->line, item->end_line, item->column, item->end_column)
 FIND_OR_ADD(static uint32_t add_node, nodes, struct pp_node, item->parent, item->frame)
 FIND_OR_ADD(static uint32_t add_thread, threads, struct pp_thread, item->process, item->tid, item->start_unix_ns)
 FIND_OR_ADD(static uint32_t add_interval, intervals, struct pp_interval, item->start_unix_ns, item->wall_ns)

@@ -38,11 +38,14 @@ struct pp_function {                 /* Python */
 };
 
 struct pp_frame {
-    uint32_t kind;          /* enum pp_frame_kind */
-    uint32_t subject;       /* native: module or PP_NONE; Python: function; pseudo: string */
-    uint64_t address;       /* native, in the file's own terms (the process's, when there is no module) */
-    uint32_t symbol;        /* native: string, 0 when unknown */
-    uint32_t line;          /* Python: 0 when unknown */
+    uint32_t kind;    /* enum pp_frame_kind */
+    uint32_t subject; /* native: module or PP_NONE; Python: function; pseudo: string */
+    uint64_t address; /* native, in the file's own terms (the process's, when there is no module) */
+    uint32_t symbol;  /* native: string, 0 when unknown */
+    uint32_t line;    /* Python: 0 when unknown */
+    /* Python: where the expression within the line is, in bytes of its UTF-8 from 1 on; it ends before end_column of
+     * end_line. All 0 when unknown. */
+    uint32_t end_line, column, end_column;
     uint64_t symbol_offset; /* of the address from its function's start; also known for some without a symbol */
 };
 

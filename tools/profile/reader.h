@@ -46,7 +46,8 @@ struct pp_log_frame {
     uint32_t kind;
     uint32_t subject; /* native: module id; Python: code id; pseudo: string id */
     uint32_t symbol;  /* native: string id */
-    uint32_t line;    /* Python */
+    uint32_t line;    /* Python, and the three below */
+    uint32_t end_line, column, end_column;
     bool defined;
 };
 

@@ -130,6 +130,11 @@ static bool take_frame(struct pp_cursor *record, struct pp_log_frame *frame)
     case PP_FRAME_PYTHON:
         frame->subject = take_id(record);
         frame->line = take_small(record);
+        if (pp_left(record)) { /* columns: not known to every version of CPython, nor to older logs */
+            frame->end_line = take_small(record);
+            frame->column = take_small(record);
+            frame->end_column = take_small(record);
+        }
         return true;
     case PP_FRAME_PSEUDO:
         frame->subject = take_id(record);

@@ -95,6 +95,8 @@ static void warn_of_reasons(struct warnings *warnings, const struct pp_accountin
     uint64_t cut = 0;
     for (uint32_t i = PP_REASON_NATIVE_NO_MODULE; i <= PP_REASON_PYTHON_UNPAIRED; i++)
         cut += sum->reasons[i];
+    if (cut > sum->samples) /* a stack may be cut on both sides */
+        cut = sum->samples;
     if (pp_percent(cut, sum->samples) > TRUNCATED_PERCENT) {
         pp_buffer_format(&warnings->text,
                          "%.1f %% of the stacks are not complete (%" PRIu64 " of %" PRIu64
