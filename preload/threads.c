@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define ENDED_WAKE    64 /* ended threads after which the flush thread does not wait for its interval */
 #define MAX_SUSPECTS  256
@@ -146,9 +147,20 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_top)
     arm(slot, slot->start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
 }
 
+/* Of its whole life: no handler, which counts them from sample to sample, comes any more. */
+static void note_switches(struct pp_slot *slot)
+{
+    struct rusage usage;
+    if (pp_syscall4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
+        usage.ru_nvcsw = usage.ru_nivcsw = 0;
+    slot->voluntary_switches = (uint64_t)usage.ru_nvcsw;
+    slot->involuntary_switches = (uint64_t)usage.ru_nivcsw;
+}
+
 void pp_thread_end(struct pp_slot *slot)
 {
     pp_timer_disarm(slot);
+    note_switches(slot);
     pp_syscall4(SYS_prctl, 16 /* PR_GET_NAME */, (long)slot->final_name, 0, 0);
     atomic_store(&slot->final_cpu_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
     if (slot->is_main)

@@ -9,7 +9,7 @@
 /* A thread's exit costs some 6 µs that no thread clock shows, more when the machine is busy. */
 #define THREAD_EXIT_MAX_NS 20000u
 #define OWN_EXIT_MAX_NS    500000u
-/* Voluntary switches for one involuntary one up to which a late sample is put down to other programs. */
+/* Voluntary switches for one involuntary one up to which unseen time is put down to other programs. */
 #define PUSHED_OFF_SHARE 4u
 
 /* Own cost and losses are carried as sums; what is new since the last record. */
@@ -30,12 +30,9 @@ static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *sl
     return charge;
 }
 
-/* A thread that others pushed off its CPU is met at fewer ticks, at moments that have nothing to do with its own work
- * (three busy programs on two CPUs: a quarter of the ticks): all that it burned is the sample's. One that sleeps
- * between its bursts may be in step with the ticks: see design D2. */
-static bool was_pushed_off(const struct pp_record_sample *record)
+bool pp_account_pushed_off(uint64_t voluntary, uint64_t involuntary)
 {
-    return record->involuntary > 0 && record->involuntary >= record->voluntary / PUSHED_OFF_SHARE;
+    return involuntary > 0 && involuntary >= voluntary / PUSHED_OFF_SHARE;
 }
 
 struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *slot,
@@ -43,7 +40,8 @@ struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *s
 {
     struct pp_charge charge = take_sums(account, slot, record->own_ns, record->lost_ns, record->lost_samples);
     uint64_t burned = record->cpu_ns - record->cpu_previous_ns;
-    charge.sampled_ns = burned < bound_ns || was_pushed_off(record) ? burned : bound_ns;
+    bool whole = burned < bound_ns || pp_account_pushed_off(record->voluntary, record->involuntary);
+    charge.sampled_ns = whole ? burned : bound_ns;
     charge.unsampled_ns = burned - charge.sampled_ns;
     slot->flush.accounted_ns += burned;
     account->sampled_ns += charge.sampled_ns;

@@ -30,6 +30,12 @@ struct pp_charge {
     uint64_t lost_ns, lost_samples;
 };
 
+/* Whether a thread that was switched off its CPU so often was so by others. One that others push off is met at fewer
+ * ticks, at moments that have nothing to do with its own work (three busy programs on two CPUs: a quarter of the
+ * ticks): all that it burned is its samples'. One that sleeps between its bursts may be in step with the ticks: see
+ * design D2. */
+bool pp_account_pushed_off(uint64_t voluntary, uint64_t involuntary);
+
 /* Takes a sample record of the slot's thread into its account: what is due for it. */
 struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *slot,
                                    const struct pp_record_sample *record, uint64_t bound_ns);

@@ -153,6 +153,7 @@ static void take_end(struct pp_slot *slot)
         .cpu_ns = atomic_load(&slot->final_cpu_ns),
         .tail_ns = charge.unsampled_ns,
         .thread = thread,
+        .pushed_off = pp_account_pushed_off(slot->voluntary_switches, slot->involuntary_switches),
         .samples = slot->flush.node_count,
         .nodes = slot->flush.nodes,
     };

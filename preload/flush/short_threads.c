@@ -7,10 +7,13 @@
 #define WAITING_MAX       4096 /* ended threads without a stack yet */
 #define WAITING_FLUSHES   30   /* flushes after which one is given up */
 #define FAIR_PARTS        2
+#define PUSHED_PARTS      32 /* where p is not known */
+#define PUSHED_STACKS     32 /* so many share what was pushed off at once, */
+#define PUSHED_FLUSHES    2  /* and fewer when no more have come in so many flushes */
 
 struct claim {
     uint32_t node;
-    uint64_t budget_ns;
+    uint64_t budget_ns, pushed_budget_ns;
 };
 
 static struct group {
@@ -25,6 +28,7 @@ static unsigned next_group;
 static struct waiting {
     uint32_t group, thread, flushes;
     uint64_t tail_ns;
+    bool pushed_off;
 } waiting[WAITING_MAX];
 static unsigned waiting_count;
 static uint64_t waiting_ns;
@@ -61,8 +65,8 @@ static uint64_t stands_for(uint64_t cpu_ns, uint64_t tick_ns)
     return cpu_ns > tick_ns ? cpu_ns : tick_ns;
 }
 
-/* The newest stacks are kept; one that is replaced leaves what it had not drawn to its successor of the same group. */
-static void add_claim(struct group *group, uint32_t node, uint64_t budget_ns)
+/* The newest stacks are kept; one that is replaced leaves what it had not drawn of its fair parts to its successor. */
+static void add_claim(struct group *group, uint32_t node, uint64_t part_ns)
 {
     uint64_t left_ns = 0;
     unsigned at = group->claims;
@@ -72,7 +76,7 @@ static void add_claim(struct group *group, uint32_t node, uint64_t budget_ns)
         at = group->oldest++ % CLAIMS;
         left_ns = group->claim[at].budget_ns;
     }
-    group->claim[at] = (struct claim){node, budget_ns + left_ns};
+    group->claim[at] = (struct claim){node, FAIR_PARTS * part_ns + left_ns, PUSHED_PARTS * part_ns};
 }
 
 bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns, uint64_t tick_ns)
@@ -82,24 +86,28 @@ bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_n
     unsigned group = group_of(ended->kind, ended->cpu_ns);
     if (group == GROUPS || waiting_count == WAITING_MAX)
         return false;
-    uint64_t part = ended->samples ? FAIR_PARTS * stands_for(ended->cpu_ns, tick_ns) / ended->samples : 0;
+    uint64_t part = ended->samples ? stands_for(ended->cpu_ns, tick_ns) / ended->samples : 0;
     for (uint32_t i = 0; i < ended->samples; i++)
         add_claim(&groups[group], ended->nodes[i], part);
-    waiting[waiting_count++] = (struct waiting){group, ended->thread, 0, ended->tail_ns};
+    waiting[waiting_count++] = (struct waiting){group, ended->thread, 0, ended->tail_ns, ended->pushed_off};
     groups[group].waiting++;
     waiting_ns += ended->tail_ns;
     return true;
 }
 
-/* The group's stacks take turns. */
-static bool credit_one(const struct waiting *thread, pp_short_credit *credit)
+/* The group's stacks take turns. What was pushed off draws on budgets of its own: it would leave nothing to those that
+ * were not, which may have no more than the fair parts. */
+static bool credit_one(const struct waiting *thread, bool forgetting, pp_short_credit *credit)
 {
     struct group *group = &groups[thread->group];
+    if (thread->pushed_off && !forgetting && thread->flushes < PUSHED_FLUSHES && group->claims < PUSHED_STACKS)
+        return false;
     for (unsigned tries = group->claims; tries > 0; tries--) {
         struct claim *claim = &group->claim[group->next++ % group->claims];
-        if (claim->budget_ns < thread->tail_ns)
+        uint64_t *budget_ns = thread->pushed_off ? &claim->pushed_budget_ns : &claim->budget_ns;
+        if (*budget_ns < thread->tail_ns)
             continue;
-        claim->budget_ns -= thread->tail_ns;
+        *budget_ns -= thread->tail_ns;
         credit(thread->thread, claim->node, thread->tail_ns);
         return true;
     }
@@ -112,7 +120,7 @@ void pp_short_threads_settle(pp_short_credit *credit, void (*unsampled)(uint32_t
     unsigned kept = 0;
     for (unsigned i = 0; i < waiting_count; i++) {
         struct waiting *thread = &waiting[i];
-        bool credited = credit_one(thread, credit);
+        bool credited = credit_one(thread, forgetting, credit);
         if (!credited && !forgetting && ++thread->flushes < WAITING_FLUSHES) {
             waiting[kept++] = *thread;
             continue;

@@ -53,9 +53,12 @@ closes() {
     profiled "$PYTHON" "$WORKLOADS/churn.py" 2000
     info >info.json
     reader accounting info.json
-    [ "$(reader field info.json exited_threads)" -eq 2000 ] || fail "not 2,000 ended threads: $(cat info.json)"
-    unsampled=$(reader field info.json unsampled_ns)
-    [ "$((20 * unsampled))" -lt "$(reader field info.json cpu_ns)" ] || fail "$unsampled ns are unsampled"
+    # A thread that has been joined may not have left the process when it ends: it is alive then.
+    exited=$(reader field info.json exited_threads)
+    alive=$(reader field info.json threads)
+    [ $((exited + alive)) -eq 2001 ] || fail "not 2,000 threads and the main one: $exited ended, $alive alive"
+    between 1900 "$exited" 2000 "ended threads"
+    reader estimate info.json
 }
 
 @test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {

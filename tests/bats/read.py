@@ -2,6 +2,7 @@
 
     read.py mixed TRUTH.json COLLAPSED INFO.json
     read.py accounting INFO.json
+    read.py estimate INFO.json                  of a process of short threads: what was seen stands for the rest
     read.py near VALUE TRUTH PERCENT WHAT
     read.py inclusive COLLAPSED FUNCTION...     prints the ns below a frame whose name is one of these
     read.py stacks COLLAPSED FRAME...           some stack holds these frames, root first, others may lie between
@@ -14,6 +15,9 @@ A FRAME is a regular expression for a whole frame.
 import json
 import re
 import sys
+import time
+
+CLOCK_MONOTONIC_COARSE = 6
 
 
 def stacks(path):
@@ -81,6 +85,19 @@ def accounting(info):
     return status
 
 
+def estimate(info):
+    """A busy machine may let such threads end between two ticks, most of them even, and without having pushed them off
+    their CPUs, which is all that we can know. But two ticks of each sample's like find a stack at any rate (0.6 of it:
+    not all samples are of short threads, and no two groups of threads fill up evenly)."""
+    tick_ns = time.clock_getres(CLOCK_MONOTONIC_COARSE) * 1e9
+    total = info["total"]
+    least = min(0.95 * total["cpu_ns"], 0.6 * 2 * tick_ns * total["samples"])
+    if total["sampled_ns"] + total["own_ns"] >= least:
+        return 0
+    print(f"{total['sampled_ns'] / 1e6:.0f} ms in functions, at least {least / 1e6:.0f} ms expected: {total}")
+    return 1
+
+
 def mixed(truth_path, collapsed_path, info_path):
     with open(truth_path) as file:
         truth = {key: value * 1e9 for key, value in json.load(file).items()}
@@ -105,6 +122,9 @@ def main(command, arguments):
     if command == "accounting":
         with open(arguments[0]) as file:
             return accounting(json.load(file))
+    if command == "estimate":
+        with open(arguments[0]) as file:
+            return estimate(json.load(file))
     if command == "near":
         value, truth, percent = (float(a) for a in arguments[:3])
         return check([(arguments[3], value, truth, percent)])

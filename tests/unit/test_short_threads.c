@@ -38,8 +38,15 @@ static int reset(void **state)
 
 static bool ends(uintptr_t kind, uint64_t cpu, uint64_t tail, uint32_t thread, uint32_t node)
 {
-    struct pp_ended_thread ended = {kind, cpu, tail, thread, node != 0, &node};
+    struct pp_ended_thread ended = {kind, cpu, tail, thread, false, node != 0, &node};
     return pp_short_threads_end(&ended, PERIOD, TICK);
+}
+
+/* A thread of 1 ms that others pushed off its CPU; node 0: it was not seen. */
+static void pushed_off_ends(uint32_t node)
+{
+    struct pp_ended_thread ended = {1, MS, MS, node, true, node != 0, &node};
+    assert_true(pp_short_threads_end(&ended, PERIOD, TICK));
 }
 
 static void tails_go_to_their_like(void **state)
@@ -73,6 +80,61 @@ static void groups_do_not_mix(void **state)
     assert_int_equal(by_thread[1], 1 * MS);
     assert_int_equal(by_thread[2] + by_thread[3], 0);
     assert_int_equal(unsampled_ns, 10 * MS);
+}
+
+/* On two CPUs with three busy programs beside it 85 of 2,000 threads of 1 ms met a tick, where 500 should have. */
+static void pushed_off_threads_share_what_was_seen(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2000; i++)
+        pushed_off_ends(i % 25 ? 0 : 1 + i / 25);
+    pp_short_threads_settle(credit, unsampled, false);
+    assert_int_equal(pp_short_threads_waiting_ns(), 0);
+    assert_int_equal(unsampled_ns, 0);
+    for (uint32_t node = 1; node <= 80; node++)
+        assert_int_equal(by_node[node], 25 * MS);
+}
+
+static void others_have_only_fair_parts(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_true(ends(1, MS, MS, 1, 0));
+    for (uint32_t node = 1; node <= 40; node++)
+        pushed_off_ends(node);
+    for (int i = 0; i < 100; i++)
+        pp_short_threads_settle(credit, unsampled, false);
+    for (uint32_t node = 1; node <= 40; node++)
+        assert_int_equal(by_node[node], 9 * MS); /* two parts of a tick, and one of its like */
+    assert_int_equal(unsampled_ns, (1000 - 320) * MS);
+}
+
+static void few_stacks_wait_for_more_to_share_with(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 999; i++)
+        pushed_off_ends(0);
+    pushed_off_ends(1);
+    pp_short_threads_settle(credit, unsampled, false);
+    assert_int_equal(by_node[1], 0);
+    for (uint32_t node = 2; node <= 50; node++)
+        pushed_off_ends(node);
+    pp_short_threads_settle(credit, unsampled, false);
+    for (uint32_t node = 1; node <= 50; node++)
+        assert_true(by_node[node] >= 20 * MS && by_node[node] <= 22 * MS);
+    assert_int_equal(pp_short_threads_waiting_ns(), 0);
+}
+
+static void one_stack_does_not_draw_all(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 999; i++)
+        pushed_off_ends(0);
+    pushed_off_ends(1);
+    for (int i = 0; i < 100; i++)
+        pp_short_threads_settle(credit, unsampled, false);
+    assert_true(by_node[1] > 0 && by_node[1] <= 32 * TICK);
+    assert_int_equal(by_node[1] + unsampled_ns, 1000 * MS);
 }
 
 static void long_threads_are_left_out(void **state)
@@ -119,6 +181,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(tails_go_to_their_like, reset),
         cmocka_unit_test_setup(groups_do_not_mix, reset),
+        cmocka_unit_test_setup(pushed_off_threads_share_what_was_seen, reset),
+        cmocka_unit_test_setup(others_have_only_fair_parts, reset),
+        cmocka_unit_test_setup(few_stacks_wait_for_more_to_share_with, reset),
+        cmocka_unit_test_setup(one_stack_does_not_draw_all, reset),
         cmocka_unit_test_setup(long_threads_are_left_out, reset),
         cmocka_unit_test_setup(nothing_waits_for_ever, reset),
         cmocka_unit_test_setup(memory_is_bounded_and_sums_hold, reset),
