@@ -147,6 +147,7 @@ void pp_start(void)
     if (!__register_atfork)
         return; /* not glibc */
     pp_config_read();
+    pp_threads_learn_descriptor();
     atomic_store(&pp_capture.pid, pp_sys_getpid());
     if (found == PP_PYTHON_UNREADABLE)
         say_unreadable(why);

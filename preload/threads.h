@@ -22,6 +22,9 @@ void pp_thread_end(struct pp_slot *slot);
  * own_tid: the flush thread's, left out. */
 void pp_threads_scan(int own_tid);
 
+/* Finds out where glibc's thread descriptors hold the tid; called in a thread that has a descriptor of its own. */
+void pp_threads_learn_descriptor(void);
+
 /* Whether the main thread has left by pthread_exit and no other thread of the host is alive: the process would end now
  * if our thread were not there. Flush thread only. */
 bool pp_threads_all_ended(void);

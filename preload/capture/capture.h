@@ -14,6 +14,8 @@ struct pp_capture {
     /* Set at start-up and in the child of fork. */
     _Atomic int pid;
     _Atomic uint32_t enabled; /* 0: the handler returns at once */
+    /* Where glibc's thread descriptor holds the tid (a raw-clone thread has its creator's descriptor); 0: unknown. */
+    _Atomic uint32_t descriptor_tid_offset;
     /* The interpreters of this process, in the order of their appearance; NULL from the first unused entry on. */
     struct pp_python *_Atomic pythons[PP_MAX_PYTHONS];
     /* CPU time since a thread's last sample from which on a sample is overdue: a period and some ticks. 0: never. */
@@ -32,6 +34,15 @@ struct pp_capture {
         uintptr_t start, end;
     } eval_ranges[PP_EVAL_RANGES];
     _Atomic uint32_t eval_range_count;
+    /* How the eval function of each interpreter lays out its native frame: constants of the build, learnt by handlers
+     * (0: not yet). Distances from the frame's end (CFA). */
+    struct {
+        _Atomic uint32_t cframe_to_end; /* 3.11, 3.12 */
+        _Atomic uint32_t marker_to_end; /* of the entry marker; */
+        _Atomic uintptr_t body;         /* and an address in its body, whose unwind row goes with it */
+    } eval[PP_MAX_PYTHONS];
+    /* Code of the greenlet extension: native frames beyond it belong to other greenlets. The flush thread's. */
+    _Atomic uintptr_t greenlet_start, greenlet_end;
 
     /* Raised by the flush thread when it forgets what the code caches hold: entries of an older epoch are void. */
     _Atomic uint32_t code_epoch;

@@ -6,10 +6,10 @@
 #define LINE_TABLE_MAX  49152u /* larger ones are not copied: such code shows its first line */
 #define UNITS_MAX       (1u << 26)
 
-/* str state word: which bits mean what (every GIL build from 3.8 on) */
-#define TEXT_KIND(state)       (((state) >> 2) & 7)
-#define TEXT_IS_COMPACT(state) (((state) >> 5) & 1)
-#define TEXT_IS_ASCII(state)   (((state) >> 6) & 1)
+/* str state word, shifted by layout.text.kind_shift: which bits mean what */
+#define TEXT_KIND(bits)       ((bits)&7)
+#define TEXT_IS_COMPACT(bits) (((bits) >> 3) & 1)
+#define TEXT_IS_ASCII(bits)   (((bits) >> 4) & 1)
 
 struct code {
     uintptr_t filename, qualname, line_table, units;
@@ -57,9 +57,9 @@ static bool read_code(const struct pp_python *python, const void *from, struct c
     code->filename = pp_word(from, layout->code.filename);
     code->qualname = pp_word(from, layout->code.qualname);
     code->line_table = pp_word(from, layout->code.line_table);
-    code->units = pp_word(from, layout->code.units);
+    code->units = layout->code.bytecode ? UNITS_MAX : pp_word(from, layout->code.units);
     code->first_line = pp_u32(from, layout->code.first_line);
-    code->first_traceable = pp_u32(from, layout->code.first_traceable);
+    code->first_traceable = layout->code.first_traceable ? pp_u32(from, layout->code.first_traceable) : 0;
     code->version = layout->unique_version ? pp_u32(from, layout->code.version) : 0;
     return pp_plausible(code->filename) && pp_plausible(code->qualname) && pp_plausible(code->line_table) &&
            code->units <= UNITS_MAX;
@@ -77,7 +77,7 @@ static struct text find_text(const struct pp_python_layout *layout, uintptr_t ob
     uint8_t header[TEXT_HEADER_MAX];
     if (!pp_plausible(object) || !pp_safe_read(pid, header, object, layout->text.state + 4u))
         return text;
-    uint32_t state = pp_u32(header, layout->text.state);
+    uint32_t state = pp_u32(header, layout->text.state) >> layout->text.kind_shift;
     uintptr_t length = pp_word(header, layout->text.length);
     uint32_t width = TEXT_KIND(state);
     if (!TEXT_IS_COMPACT(state) || (width != 1 && width != 2 && width != 4) || length > PP_HIGHEST_ADDRESS)

@@ -124,26 +124,14 @@ static enum pp_reason leave_signal_frame(struct walk *walk, const struct pp_unwi
     return PP_REASON_NONE;
 }
 
-/* async-signal-safe; to the caller. *outermost: there is none. *end: where this frame ends, if known. */
-static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *end, bool *outermost)
+/* async-signal-safe; from a frame whose end is known to its caller. */
+static enum pp_reason leave_frame(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t cfa)
 {
-    uintptr_t cfa, sp = walk->registers[PP_REG_RSP];
-    *outermost = rule->lost >> PP_TRACKED_RA & 1;
-    enum pp_reason reason = find_cfa(walk, rule, &cfa);
-    if (reason != PP_REASON_NONE)
-        return *outermost ? PP_REASON_NONE : reason;
-    /* Only interrupted code may have nothing on the stack at all (vfork keeps its return address in a register). */
-    if (cfa % WORD || cfa < sp || (cfa == sp && !walk->exact) || cfa > walk->top || cfa - sp > MAX_FRAME_SIZE)
-        return *outermost ? PP_REASON_NONE : PP_REASON_NATIVE_BAD_STACK;
-    *end = cfa;
-    if (*outermost)
-        return PP_REASON_NONE;
-
     uintptr_t caller[PP_TRACKED_COUNT];
     unsigned restored = rule->saved | rule->in_register;
     for (unsigned left = restored; left; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
-        reason = restore(walk, rule, slot, cfa, &caller[slot]);
+        enum pp_reason reason = restore(walk, rule, slot, cfa, &caller[slot]);
         if (reason != PP_REASON_NONE)
             return reason;
     }
@@ -159,6 +147,65 @@ static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule,
     walk->pc = caller[PP_TRACKED_RA];
     walk->exact = false;
     return PP_REASON_NONE;
+}
+
+/* async-signal-safe; to the caller. *outermost: there is none. *end: where this frame ends, if known. */
+static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *end, bool *outermost)
+{
+    uintptr_t cfa, sp = walk->registers[PP_REG_RSP];
+    *outermost = rule->lost >> PP_TRACKED_RA & 1;
+    enum pp_reason reason = find_cfa(walk, rule, &cfa);
+    if (reason != PP_REASON_NONE)
+        return *outermost ? PP_REASON_NONE : reason;
+    /* Only interrupted code may have nothing on the stack at all (vfork keeps its return address in a register). */
+    if (cfa % WORD || cfa < sp || (cfa == sp && !walk->exact) || cfa > walk->top || cfa - sp > MAX_FRAME_SIZE)
+        return *outermost ? PP_REASON_NONE : PP_REASON_NATIVE_BAD_STACK;
+    *end = cfa;
+    return *outermost ? PP_REASON_NONE : leave_frame(walk, rule, cfa);
+}
+
+/* async-signal-safe; the rule for an address, NULL if there is none. */
+static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
+{
+    const struct pp_module_range *range = find_range(walk, address);
+    *why = !range ? PP_REASON_NATIVE_NO_MODULE : !range->row_count ? PP_REASON_NATIVE_NO_ROWS : PP_REASON_NONE;
+    if (*why != PP_REASON_NONE)
+        return NULL;
+    uint32_t row = pp_unwind_find_row(range, (uint32_t)(address - range->start));
+    const struct pp_unwind_rule *rule = &range->rules[PP_ROW_RULE(range->rows[row].rule)];
+    if (rule->cfa_kind != PP_CFA_INVALID || rule->lost >> PP_TRACKED_RA & 1)
+        return rule;
+    *why = PP_REASON_NATIVE_NO_RULE;
+    return NULL;
+}
+
+/* async-signal-safe; from walk's state to the outermost frame. */
+static enum pp_reason walk_outward(struct walk *walk, bool readable, struct pp_native_frame *frames, unsigned max,
+                                   unsigned *count)
+{
+    for (;;) {
+        if (*count == max)
+            return PP_REASON_NATIVE_TOO_DEEP;
+        struct pp_native_frame *frame = &frames[(*count)++];
+        uintptr_t lookup = walk->exact ? walk->pc : walk->pc - 1;
+        frame->ip = lookup;
+        frame->cfa = walk->registers[PP_REG_RSP]; /* unless a rule tells where it ends */
+        enum pp_reason reason;
+        const struct pp_unwind_rule *rule = find_rule(walk, lookup, &reason);
+        if (!rule)
+            return reason;
+        if (!readable)
+            return PP_REASON_NATIVE_BAD_STACK;
+        bool outermost = false;
+        if (rule->cfa_kind == PP_CFA_SIGNAL) {
+            frame->ip = walk->pc; /* the kernel "returns" to the restorer's first byte: nothing was called before it */
+            reason = leave_signal_frame(walk, rule, &frame->cfa);
+        } else {
+            reason = step(walk, rule, &frame->cfa, &outermost);
+        }
+        if (reason != PP_REASON_NONE || outermost || walk->pc == 0)
+            return reason;
+    }
 }
 
 enum pp_reason pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_frame *frames,
@@ -178,33 +225,26 @@ enum pp_reason pp_native_walk(const ucontext_t *context, uintptr_t stack_top, st
     bool readable = sp < stack_top && stack_top >= WORD;
 
     *count = 0;
-    for (;;) {
-        if (*count == max)
-            return PP_REASON_NATIVE_TOO_DEEP;
-        struct pp_native_frame *frame = &frames[(*count)++];
-        uintptr_t lookup = walk.exact ? walk.pc : walk.pc - 1;
-        frame->ip = lookup;
-        frame->cfa = walk.registers[PP_REG_RSP]; /* unless a rule tells where it ends */
-        const struct pp_module_range *range = find_range(&walk, lookup);
-        if (!range)
-            return PP_REASON_NATIVE_NO_MODULE;
-        if (!range->row_count)
-            return PP_REASON_NATIVE_NO_ROWS;
-        uint32_t row = pp_unwind_find_row(range, (uint32_t)(lookup - range->start));
-        const struct pp_unwind_rule *rule = &range->rules[PP_ROW_RULE(range->rows[row].rule)];
-        if (rule->cfa_kind == PP_CFA_INVALID && !(rule->lost >> PP_TRACKED_RA & 1))
-            return PP_REASON_NATIVE_NO_RULE;
-        if (!readable)
-            return PP_REASON_NATIVE_BAD_STACK;
-        bool outermost = false;
-        enum pp_reason reason;
-        if (rule->cfa_kind == PP_CFA_SIGNAL) {
-            frame->ip = walk.pc; /* the kernel "returns" to the restorer's first byte: nothing was called before it */
-            reason = leave_signal_frame(&walk, rule, &frame->cfa);
-        } else {
-            reason = step(&walk, rule, &frame->cfa, &outermost);
-        }
-        if (reason != PP_REASON_NONE || outermost || walk.pc == 0)
-            return reason;
-    }
+    return walk_outward(&walk, readable, frames, max, count);
+}
+
+enum pp_reason pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_frame *frames,
+                                unsigned max, unsigned *count)
+{
+    struct walk walk = {.table = atomic_load_explicit(&pp_module_table, memory_order_acquire),
+                        .low = *count ? frames[*count - 1].cfa : 0,
+                        .top = stack_top};
+    enum pp_reason reason;
+    const struct pp_unwind_rule *rule = find_rule(&walk, ip, &reason);
+    if (!rule)
+        return reason;
+    if (rule->cfa_kind == PP_CFA_SIGNAL || cfa % WORD || cfa <= walk.low || cfa > stack_top)
+        return PP_REASON_NATIVE_BAD_STACK;
+    if (*count == max)
+        return PP_REASON_NATIVE_TOO_DEEP;
+    walk.valid = 1u << PP_REG_RSP;
+    walk.registers[PP_REG_RSP] = walk.low;
+    frames[(*count)++] = (struct pp_native_frame){ip, cfa};
+    reason = leave_frame(&walk, rule, cfa);
+    return reason == PP_REASON_NONE ? walk_outward(&walk, true, frames, max, count) : reason;
 }

@@ -22,4 +22,9 @@ struct pp_native_frame {
 enum pp_reason pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_frame *frames,
                               unsigned max, unsigned *count);
 
+/* Goes on where a walk has ended early, from a frame that is known by other means: an address in its code that stands
+ * at a call, and the frame's end. Appends that frame and those further out to frames[*count...]. The same contract. */
+enum pp_reason pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_frame *frames,
+                                unsigned max, unsigned *count);
+
 #endif

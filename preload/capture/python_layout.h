@@ -51,7 +51,7 @@ struct pp_python_layout {
         int8_t executing; /* gi_frame_state (the byte 5 before the frame) of one that runs */
     } generator;
     struct {
-        uint16_t units; /* 3.11+: number of code units; before: see bytecode */
+        uint16_t units; /* 3.11+: number of code units */
         uint16_t first_line, filename, qualname, line_table, first_traceable, version;
         uint16_t instructions; /* 3.11+: where the code units begin */
         uint16_t bytecode;     /* 3.8–3.10: address of the bytes object with the code units */

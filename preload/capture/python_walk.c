@@ -2,253 +2,272 @@
  * The chain of Python frames of the interrupted thread.
  *
  * The handler runs on the thread whose frames these are, so nobody else changes them; but the signal may have hit any
- * instruction, and in 3.11 and 3.12 the compiled interpreter leaves the chain inconsistent at some of them (facts:
- * cframe stored before its fields; current_frame stored before the new frame's `previous`). So each frame must lie
- * where a frame can lie, and a chain counts only if every link of it fits.
+ * instruction, and in 3.11 and 3.12 the compiled interpreter leaves the chain inconsistent at some of them. So each
+ * frame must lie where a frame can lie (python_frames.c), and a chain counts only if every link of it fits.
  *
- * What is loaded plainly cannot go away under us: our own C stack; the thread state that is bound to this thread (it is
- * unbound before it is freed, and we stay off while the interpreter is finalizing); the chunks of its data stack,
- * which it owns. Frames in generators lie on the heap: they are loaded plainly only when the chain cannot be torn
- * there.
+ * The two torn windows, both in the native eval function itself and without a call inside:
+ * W1, entering it: the thread state's cframe pointer is stored before the _PyCFrame that it points to is filled.
+ * W2, calling from Python to Python: the cframe's current_frame is stored before the new frame's `previous`.
+ * What the window has destroyed is still elsewhere: in W2 the caller's frame is in a register; in W1 the next outer
+ * _PyCFrame lies in the next outer native eval frame, always equally far from that frame's end.
  */
 #include "python_walk.h"
+#include "python_frames.h"
 #include "safe_read.h"
 
-#define OWNER_THREAD     0
-#define OWNER_GENERATOR  1
-#define OWNER_SHIM       3 /* FRAME_OWNED_BY_CSTACK, later _BY_INTERPRETER */
-#define MAX_CHUNKS       4096
 #define MAX_TOTAL_FRAMES 100000 /* a chain that is longer is a loop */
-#define GENERATOR_STATE  5      /* bytes before the embedded frame, all versions */
-#define FRAME_COPY_MAX   128
-#define THREAD_STATE_MAX 512
-#define GENERATOR_COPY   (FRAME_COPY_MAX + 128)
+#define CFRAME_SIZE      24
 
-struct chunk_header {
-    uintptr_t previous;
-    size_t size, top;
-};
-
-struct walk {
-    const struct pp_python *python;
-    const struct pp_python_layout *layout;
-    int pid;
-    uintptr_t sp, stack_top;
-    /* the chunk of the data stack that we are in, frames [data, limit) */
-    uintptr_t chunk, limit, chunk_previous;
-    unsigned chunks;
-};
-
-struct frame {
-    uintptr_t code, previous, instr;
-    uint8_t owner;
-    bool is_entry;
-};
-
-static void frame_from_copy(const struct walk *walk, const void *copy, struct frame *frame)
-{
-    const struct pp_python_layout *layout = walk->layout;
-    frame->code = pp_word(copy, layout->frame.code);
-    frame->previous = pp_word(copy, layout->frame.previous);
-    frame->instr = pp_word(copy, layout->frame.instr);
-    frame->owner = ((const uint8_t *)copy)[layout->frame.owner];
-    frame->is_entry = layout->chain == PP_CHAIN_CFRAME_FLAG && ((const uint8_t *)copy)[layout->frame.is_entry];
-}
-
-/* Steps to the chunk below the current one. async-signal-safe. */
-static bool enter_chunk(struct walk *walk, uintptr_t chunk, uintptr_t top)
-{
-    struct chunk_header header;
-    if (!pp_plausible(chunk) || walk->chunks++ >= MAX_CHUNKS || !pp_safe_read(walk->pid, &header, chunk, sizeof header))
-        return false;
-    if (header.size < sizeof header || header.size > PP_HIGHEST_ADDRESS - chunk || header.size % 8)
-        return false;
-    walk->chunk = chunk;
-    walk->chunk_previous = header.previous;
-    /* `top` of a chunk counts words of data and is written when the next chunk is pushed */
-    walk->limit = top ? top : chunk + sizeof header + header.top * sizeof(uintptr_t);
-    return walk->limit >= chunk && walk->limit <= chunk + header.size;
-}
-
-static bool in_chunk(const struct walk *walk, uintptr_t address)
-{
-    return address >= walk->chunk + sizeof(struct chunk_header) && address < walk->limit &&
-           walk->limit - address >= walk->layout->frame.copy_size;
-}
-
-static bool is_generator_type(const struct pp_python *python, uintptr_t type)
-{
-    return type == python->generator_type || type == python->coroutine_type || type == python->async_generator_type;
-}
-
-/* Reads the frame at `address`, if that is a place where a frame of this thread can be. top: the innermost frame of the
- * chain, which may just be changing hands. async-signal-safe. */
-static bool read_frame(struct walk *walk, uintptr_t address, bool top, struct frame *frame)
-{
-    if (!pp_plausible(address))
-        return false;
-    unsigned size = walk->layout->frame.copy_size;
-    if (address >= walk->sp && address < walk->stack_top) {
-        if (walk->stack_top - address < size)
-            return false;
-        frame_from_copy(walk, (const void *)address, frame);
-        return frame->owner == OWNER_SHIM;
-    }
-    if (in_chunk(walk, address)) {
-        frame_from_copy(walk, (const void *)address, frame);
-        return frame->owner == OWNER_THREAD || (top && frame->owner == OWNER_GENERATOR);
-    }
-    /* in a generator, or in an older chunk: the frame itself tells, in a copy */
-    uint8_t copy[GENERATOR_COPY];
-    unsigned before = walk->layout->generator.frame;
-    if (!pp_safe_read(walk->pid, copy, address - before, before + size))
-        return false;
-    frame_from_copy(walk, copy + before, frame);
-    if (frame->owner == OWNER_GENERATOR) {
-        int8_t state = (int8_t)copy[before - GENERATOR_STATE];
-        return is_generator_type(walk->python, pp_word(copy, walk->layout->object_type)) &&
-               (top || state == walk->layout->generator.executing);
-    }
-    if (frame->owner != OWNER_THREAD)
-        return false;
-    while (enter_chunk(walk, walk->chunk_previous, 0))
-        if (in_chunk(walk, address))
-            return true;
-    return false;
-}
-
-/* The instruction pointer of a frame points into its code object or just before it. Cheap, and no stale pair passes. */
-static bool instruction_fits(const struct pp_python_layout *layout, const struct frame *frame)
-{
-    return pp_plausible(frame->code) && frame->instr >= frame->code + layout->code.instructions - 2 &&
-           frame->instr - frame->code < (uintptr_t)1 << 27;
-}
-
-/* A _PyCFrame on our own stack or at the bottom of the thread state. */
+/* A _PyCFrame on our own stack or at the bottom of the thread state (3.11, 3.12). */
 struct cframe {
+    uintptr_t address; /* 0: the version has none */
     uintptr_t frame, previous;
 };
 
-static bool read_cframe(const struct walk *walk, uintptr_t state_address, uintptr_t address, struct cframe *cframe)
-{
-    unsigned current = walk->layout->chain == PP_CHAIN_CFRAME_FLAG ? 8 : 0;
-    const void *from = (const void *)address;
-    bool on_stack =
-        address >= walk->sp && address % 8 == 0 && address < walk->stack_top && walk->stack_top - address >= 32;
-    if (!on_stack && address != state_address + walk->layout->thread_state.root_cframe)
-        return false;
-    cframe->frame = pp_word(from, current);
-    cframe->previous = pp_word(from, current + 8);
-    return true;
-}
+struct walk {
+    const struct pp_thread_state *state;
+    struct pp_slot *slot;
+    struct pp_frame_reader reader;
+    uintptr_t root_cframe, base_frame;
+};
 
-/* Whether pc belongs to the native eval function, or that cannot be told yet. async-signal-safe. */
-static bool may_be_in_eval(uintptr_t pc)
+bool pp_in_eval(uintptr_t pc)
 {
     uint32_t count = atomic_load_explicit(&pp_capture.eval_range_count, memory_order_acquire);
     for (uint32_t i = 0; i < count; i++)
         if (pc >= pp_capture.eval_ranges[i].start && pc < pp_capture.eval_ranges[i].end)
             return true;
-    return count == 0;
+    return false;
 }
 
-enum pp_reason pp_python_walk(const struct pp_python *python, struct pp_slot *slot,
-                              const struct pp_interrupted *interrupted, struct pp_python_stack *stack)
+/* async-signal-safe. */
+static bool in_greenlet_code(uintptr_t pc)
 {
-    const struct pp_python_layout *layout = &python->layout;
-    *stack = (struct pp_python_stack){.doubtful = may_be_in_eval(interrupted->pc)};
-    uintptr_t state_address = (uintptr_t)python->this_thread_state();
-    if (!state_address)
-        return PP_REASON_NONE;
-    uintptr_t finalizing = pp_word((const void *)python->runtime, layout->runtime.finalizing);
-    if (finalizing && finalizing != state_address)
-        return PP_REASON_PYTHON_FINALIZING; /* our thread state may already be freed */
+    return pc >= atomic_load_explicit(&pp_capture.greenlet_start, memory_order_relaxed) &&
+           pc < atomic_load_explicit(&pp_capture.greenlet_end, memory_order_relaxed);
+}
 
-    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
-    if (state_address != slot->known_thread_state) {
-        uint8_t copy[THREAD_STATE_MAX];
-        if (!pp_plausible(state_address) || !pp_safe_read(pid, copy, state_address, layout->thread_state.copy_size))
-            return PP_REASON_PYTHON_TORN;
-        slot->known_thread_state = state_address;
-    }
-    const void *state = (const void *)state_address;
-    if (pp_word(state, layout->thread_state.thread_id) != slot->thread_pointer ||
-        !pp_plausible(pp_word(state, layout->thread_state.interp)))
-        return slot->check_native_id ? PP_REASON_NONE : PP_REASON_PYTHON_TORN;
-    if (slot->check_native_id &&
-        pp_word(state, layout->thread_state.native_thread_id) != (uintptr_t)atomic_load(&slot->tid))
-        return PP_REASON_NONE;
+static bool has_cframes(const struct walk *walk)
+{
+    return walk->root_cframe != 0;
+}
 
-    struct walk walk = {.python = python,
-                        .layout = layout,
-                        .pid = pid,
-                        .sp = interrupted->sp,
-                        .stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed)};
-    uintptr_t top = pp_word(state, layout->thread_state.top);
-    uintptr_t cframe_address = 0;
-    struct cframe cframe = {0, 0};
-    if (layout->chain != PP_CHAIN_SHIM) {
-        cframe_address = top;
-        if (!read_cframe(&walk, state_address, cframe_address, &cframe))
-            return PP_REASON_PYTHON_TORN;
-        top = cframe.frame;
-        /* a cframe in the interrupted frame itself: that is an eval frame, by whatever part of the function it runs */
-        if (cframe_address < interrupted->frame_end)
-            stack->doubtful = true;
-    }
-    uintptr_t root_cframe = state_address + layout->thread_state.root_cframe;
-    uintptr_t datastack = pp_word(state, layout->thread_state.datastack_chunk);
-    if (datastack && !enter_chunk(&walk, datastack, pp_word(state, layout->thread_state.datastack_top)))
+/* async-signal-safe. */
+static bool read_cframe(const struct walk *walk, uintptr_t address, struct cframe *cframe)
+{
+    const struct pp_frame_reader *reader = &walk->reader;
+    unsigned current = reader->layout->chain == PP_CHAIN_CFRAME_FLAG ? 8 : 0;
+    bool on_stack = address >= reader->sp && address % 8 == 0 && address < reader->stack_top &&
+                    reader->stack_top - address >= CFRAME_SIZE;
+    if (!on_stack && address != walk->root_cframe)
+        return false;
+    cframe->address = address;
+    cframe->frame = pp_word((const void *)address, current);
+    cframe->previous = pp_word((const void *)address, current + 8);
+    return true;
+}
+
+/* Steps to the cframe of the next outer eval call, at which `frame` must stand. async-signal-safe. */
+static bool leave_cframe(const struct walk *walk, struct cframe *cframe, uintptr_t frame)
+{
+    struct cframe outer;
+    if (cframe->address == walk->root_cframe ||
+        (cframe->previous != walk->root_cframe && cframe->previous <= cframe->address) ||
+        !read_cframe(walk, cframe->previous, &outer) || outer.frame != frame)
+        return false;
+    *cframe = outer;
+    return true;
+}
+
+static void close_run(struct pp_scratch *scratch, struct pp_python_stack *stack, uintptr_t marker, uint32_t frames)
+{
+    if (stack->runs == PP_MAX_RUNS)
+        return;
+    uint32_t kept = frames < PP_MAX_PYTHON_FRAMES ? frames : PP_MAX_PYTHON_FRAMES;
+    scratch->runs[stack->runs].marker = marker;
+    scratch->runs[stack->runs].frames = kept - stack->frames;
+    stack->frames = kept;
+    stack->runs++;
+}
+
+/* Walks from `first` outward. cframe: the one that stands at `first`. second: the frame after the first one, 0 to
+ * believe the first one's own link. async-signal-safe. */
+static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cframe cframe, uintptr_t second,
+                                 struct pp_python_stack *stack)
+{
+    struct pp_scratch *scratch = walk->slot->scratch;
+    uintptr_t address = first, last_marker = 0;
+    uint32_t frames = 0, total = 0;
+    stack->frames = stack->runs = stack->total = 0;
+    stack->collecting = false;
+    if (!pp_frames_begin(&walk->reader, (const void *)walk->state->address))
         return PP_REASON_PYTHON_TORN;
-
-    uintptr_t address = top, last_marker = 0;
-    uint32_t frames = 0, run_start = 0, runs = 0, total = 0;
-    while (address) {
-        struct frame frame;
-        if (total++ >= MAX_TOTAL_FRAMES || !read_frame(&walk, address, total == 1, &frame))
+    while (address && address != walk->base_frame) {
+        struct pp_frame frame;
+        if (total++ >= MAX_TOTAL_FRAMES || !pp_frame_read(&walk->reader, address, total == 1, &frame))
             return PP_REASON_PYTHON_TORN;
+        stack->collecting |= address == walk->state->collecting_frame;
         uintptr_t marker = 0;
-        if (frame.owner == OWNER_SHIM) {
+        if (frame.is_shim) {
             marker = address;
         } else {
-            if (!instruction_fits(layout, &frame))
-                return PP_REASON_PYTHON_TORN;
             if (frames < PP_MAX_PYTHON_FRAMES)
-                slot->scratch->python[frames] = (struct pp_python_frame){frame.code, frame.instr};
+                scratch->python[frames] = (struct pp_python_frame){frame.code, frame.instr};
             frames++;
             if (frame.is_entry)
-                marker = cframe_address;
+                marker = cframe.address;
         }
-        address = frame.previous;
+        address = total == 1 && second ? second : frame.previous;
         if (!marker)
             continue;
         /* the frame below the run is the one at which the next outer eval call stands; below the bottom of a greenlet
          * there is none, and what its outermost cframe points to is another greenlet's */
-        if (layout->chain != PP_CHAIN_SHIM && address) {
-            uintptr_t inner = cframe_address;
-            if (inner == root_cframe)
-                return PP_REASON_PYTHON_TORN;
-            cframe_address = cframe.previous;
-            if ((cframe_address != root_cframe && cframe_address <= inner) ||
-                !read_cframe(&walk, state_address, cframe_address, &cframe) || address != cframe.frame)
-                return PP_REASON_PYTHON_TORN;
-        }
-        if (marker <= last_marker)
+        if ((has_cframes(walk) && address && !leave_cframe(walk, &cframe, address)) || marker <= last_marker)
             return PP_REASON_PYTHON_TORN;
         last_marker = marker;
-        if (runs < PP_MAX_RUNS) {
-            slot->scratch->runs[runs].marker = marker;
-            slot->scratch->runs[runs].frames =
-                (frames < PP_MAX_PYTHON_FRAMES ? frames : PP_MAX_PYTHON_FRAMES) - run_start;
-            run_start += slot->scratch->runs[runs].frames;
-            runs++;
-        }
+        close_run(scratch, stack, marker, frames);
     }
+    stack->total = frames;
     if (total && !last_marker)
         return PP_REASON_PYTHON_TORN; /* every chain ends in an entry */
-    if (frames > run_start && frames <= PP_MAX_PYTHON_FRAMES && runs < PP_MAX_RUNS)
+    if (frames > stack->frames && frames <= PP_MAX_PYTHON_FRAMES && stack->runs < PP_MAX_RUNS)
         return PP_REASON_PYTHON_TORN; /* frames outside any run */
-    stack->runs = runs;
-    stack->frames = run_start;
-    return frames > run_start ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
+    return frames > stack->frames ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
+}
+
+/* 3.8–3.10. async-signal-safe. */
+static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp_python_stack *stack)
+{
+    struct pp_scratch *scratch = walk->slot->scratch;
+    uint32_t frames = 0;
+    for (uintptr_t address = first; address; frames++) {
+        struct pp_frame frame;
+        if (frames >= MAX_TOTAL_FRAMES || !pp_frame_read(&walk->reader, address, frames == 0, &frame))
+            return PP_REASON_PYTHON_TORN;
+        if (frames < PP_MAX_PYTHON_FRAMES)
+            scratch->python[frames] = (struct pp_python_frame){frame.code, frame.instr};
+        address = frame.previous;
+    }
+    stack->total = frames;
+    stack->counted = true;
+    if (frames)
+        close_run(scratch, stack, 0, frames);
+    return frames > stack->frames ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
+}
+
+static bool is_whole(enum pp_reason reason)
+{
+    return reason == PP_REASON_NONE || reason == PP_REASON_PYTHON_TOO_DEEP;
+}
+
+/* W2: the first frame is good and its caller's is in a register. Of several that make a chain the innermost is it: the
+ * others are its callers. async-signal-safe. */
+static enum pp_reason recover_call(struct walk *walk, const struct cframe *cframe,
+                                   const struct pp_interrupted *interrupted, struct pp_python_stack *stack)
+{
+    uintptr_t best = 0;
+    uint32_t best_total = 0;
+    for (unsigned i = 0; i < interrupted->register_count; i++) {
+        uintptr_t candidate = (uintptr_t)interrupted->registers[i];
+        if (!pp_plausible(candidate) || candidate == cframe->frame || candidate == best ||
+            !is_whole(walk_chain(walk, cframe->frame, *cframe, candidate, stack)) || stack->total <= best_total)
+            continue;
+        best = candidate;
+        best_total = stack->total;
+    }
+    return best ? walk_chain(walk, cframe->frame, *cframe, best, stack) : PP_REASON_PYTHON_TORN;
+}
+
+/* W1: this eval call has no frame yet, the next outer one stands where it stood. async-signal-safe. */
+static enum pp_reason recover_entry(struct walk *walk, const struct pp_interrupted *interrupted,
+                                    struct pp_python_stack *stack)
+{
+    const struct pp_scratch *scratch = walk->slot->scratch;
+    uint32_t distance =
+        atomic_load_explicit(&pp_capture.eval[walk->state->python->index].cframe_to_end, memory_order_relaxed);
+    struct cframe cframe;
+    for (unsigned i = 1; i < interrupted->native_frames; i++) {
+        if (in_greenlet_code(scratch->native[i].ip))
+            return PP_REASON_PYTHON_TORN; /* further out are other greenlets' frames */
+        if (!pp_in_eval(scratch->native[i].ip))
+            continue;
+        if (!distance || !read_cframe(walk, scratch->native[i].cfa - distance, &cframe))
+            return PP_REASON_PYTHON_TORN;
+        return walk_chain(walk, cframe.frame, cframe, 0, stack);
+    }
+    /* the outermost eval call is just being entered; a native walk that ended early proves nothing */
+    stack->frames = stack->runs = stack->total = 0;
+    return interrupted->native_complete ? PP_REASON_NONE : PP_REASON_PYTHON_TORN;
+}
+
+/* The distance from a cframe to the end of its native eval frame is the same in all of one build. async-signal-safe. */
+static void learn_distance(const struct walk *walk, uintptr_t cframe, const struct pp_interrupted *interrupted)
+{
+    _Atomic uint32_t *distance = &pp_capture.eval[walk->state->python->index].cframe_to_end;
+    if (atomic_load_explicit(distance, memory_order_relaxed))
+        return;
+    const struct pp_native_frame *native = walk->slot->scratch->native;
+    for (unsigned i = 0; i < interrupted->native_frames && native[i].cfa <= cframe; i++)
+        if (i + 1 < interrupted->native_frames && cframe < native[i + 1].cfa && pp_in_eval(native[i + 1].ip))
+            atomic_store_explicit(distance, (uint32_t)(native[i + 1].cfa - cframe), memory_order_relaxed);
+}
+
+static enum pp_reason walk_cframes(struct walk *walk, uintptr_t top, const struct pp_interrupted *interrupted,
+                                   struct pp_python_stack *stack)
+{
+    const struct pp_native_frame *native = walk->slot->scratch->native;
+    struct cframe cframe;
+    if (!read_cframe(walk, top, &cframe))
+        return PP_REASON_PYTHON_TORN;
+    /* a cframe in the interrupted frame itself: that is an eval frame, by whatever part of the function it runs */
+    bool inside = interrupted->native_frames && top < native[0].cfa;
+    stack->doubtful |= inside;
+    inside &= pp_in_eval(interrupted->pc);
+    /* an eval call without a frame is in W1: what it will fill was zero by chance */
+    enum pp_reason reason = PP_REASON_PYTHON_TORN;
+    if (cframe.frame || !inside)
+        reason = walk_chain(walk, cframe.frame, cframe, 0, stack);
+    if (is_whole(reason)) {
+        learn_distance(walk, top, interrupted);
+        return reason;
+    }
+    if (!inside)
+        return reason;
+    reason = recover_call(walk, &cframe, interrupted, stack);
+    if (!is_whole(reason))
+        reason = recover_entry(walk, interrupted, stack);
+    stack->recovered = is_whole(reason);
+    return reason;
+}
+
+enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slot *slot,
+                              const struct pp_interrupted *interrupted, struct pp_python_stack *stack)
+{
+    const struct pp_python_layout *layout = &state->python->layout;
+    const void *thread_state = (const void *)state->address;
+    struct walk walk = {
+        .state = state,
+        .slot = slot,
+        .reader = {.python = state->python,
+                   .layout = layout,
+                   .pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed),
+                   .sp = interrupted->sp,
+                   .stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed)},
+        .root_cframe = layout->thread_state.root_cframe ? state->address + layout->thread_state.root_cframe : 0,
+    };
+    if (layout->thread_state.base_frame)
+        walk.base_frame = pp_word(thread_state, layout->thread_state.base_frame);
+    *stack = (struct pp_python_stack){
+        .doubtful =
+            pp_in_eval(interrupted->pc) || !atomic_load_explicit(&pp_capture.eval_range_count, memory_order_relaxed),
+    };
+    uintptr_t top = pp_word(thread_state, layout->thread_state.top);
+    switch (layout->chain) {
+    case PP_CHAIN_OBJECTS:
+        return walk_objects(&walk, top, stack);
+    case PP_CHAIN_SHIM:
+        return walk_chain(&walk, top, (struct cframe){0, 0, 0}, 0, stack);
+    default:
+        return walk_cframes(&walk, top, interrupted, stack);
+    }
 }

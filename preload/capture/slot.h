@@ -78,8 +78,8 @@ struct pp_slot {
     _Atomic uintptr_t stack_top; /* 0: unknown; the flush thread looks it up then */
     bool is_main;
     bool application_blocks; /* our signal, as that thread believes; its own from here on (interpose_mask.c) */
-    bool check_native_id;    /* found by a scan: Python only if the thread state names this tid */
-    int timer;               /* kernel's id; -1: none */
+    bool scanned; /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
+    int timer;    /* kernel's id; -1: none */
     uint64_t start_unix_ns;
     void *(*start_routine)(void *);
     void *start_argument;

@@ -6,8 +6,11 @@
  */
 #include "stacks.h"
 #include "../capture/capture.h"
+#include "../capture/python_walk.h"
 #include "../log_format.h"
 #include "codes.h"
+#include "eval_ranges.h"
+#include "greenlet.h"
 #include "line_table.h"
 #include <string.h>
 
@@ -36,37 +39,36 @@ static struct view view_of(const struct pp_record_sample *sample)
     return view;
 }
 
-/* Code of the greenlet extension, if it is loaded. */
-static uintptr_t greenlet_start, greenlet_end;
-
-static void look_for_greenlet(struct pp_module *module, void *argument)
-{
-    (void)argument;
-    const char *name = strrchr(module->path, '/');
-    if (name && strncmp(name, "/_greenlet.", 11) == 0) {
-        greenlet_start = module->start;
-        greenlet_end = module->end;
-    }
-}
-
 void pp_stacks_modules_changed(struct pp_tables *tables)
 {
     pp_arena_reset(&tables->native_arena);
     pp_intern_init(&tables->native_frames, &tables->native_arena);
-    greenlet_start = greenlet_end = 0;
-    pp_modules_each(look_for_greenlet, NULL);
+    pp_greenlet_look();
+}
+
+/* Index of the native frame that runs the outermost Python frames, `count` if that is not known. */
+static unsigned outermost_eval(const struct view *view)
+{
+    unsigned runs = view->head->runs, count = view->head->native_frames;
+    if (runs == 0 || view->runs[runs - 1].native == PP_RUN_UNPAIRED)
+        return count;
+    if (view->runs[runs - 1].native != PP_RUN_COUNTED)
+        return view->runs[runs - 1].native;
+    unsigned left = view->head->python_frames;
+    for (unsigned i = 0; i < count; i++)
+        if (pp_in_eval(view->native[i]) && --left == 0)
+            return i;
+    return count;
 }
 
 /* Where the native stack of a sample ends. A greenlet's Python frames end at its first function, but the C stack goes
  * on into whatever other greenlets left there: beyond the outermost run, greenlet's own code is the end. */
 static unsigned native_end(const struct view *view, bool *at_greenlet)
 {
-    unsigned runs = view->head->runs, native = view->head->native_frames;
+    unsigned native = view->head->native_frames;
     *at_greenlet = false;
-    if (greenlet_start == greenlet_end || runs == 0 || view->runs[runs - 1].native == PP_RUN_UNPAIRED)
-        return native;
-    for (unsigned i = view->runs[runs - 1].native + 1u; i < native; i++)
-        if (view->native[i] >= greenlet_start && view->native[i] < greenlet_end) {
+    for (unsigned i = outermost_eval(view) + 1; i < native; i++)
+        if (pp_greenlet_holds(view->native[i])) {
             *at_greenlet = true;
             return i;
         }
@@ -107,40 +109,6 @@ static uint32_t native_frame(struct pp_tables *tables, uintptr_t address)
     }
     pp_intern_entry(&tables->native_frames, id)->value[0] = frame;
     return frame;
-}
-
-static bool in_eval(uintptr_t address)
-{
-    uint32_t count = atomic_load(&pp_capture.eval_range_count);
-    for (uint32_t i = 0; i < count; i++)
-        if (address >= pp_capture.eval_ranges[i].start && address < pp_capture.eval_ranges[i].end)
-            return true;
-    return false;
-}
-
-static void add_eval_range(const struct pp_module *module, uintptr_t address)
-{
-    uint32_t count = atomic_load(&pp_capture.eval_range_count);
-    uintptr_t start, end;
-    if (in_eval(address) || count == PP_EVAL_RANGES || !module ||
-        !pp_module_function_range(module, address, &start, &end))
-        return;
-    pp_capture.eval_ranges[count].start = start;
-    pp_capture.eval_ranges[count].end = end;
-    atomic_store_explicit(&pp_capture.eval_range_count, count + 1, memory_order_release);
-}
-
-/* A frame that holds an entry marker is an eval frame: its function's range is one for the handlers to know. The
- * interpreter's module only: greenlet keeps a _PyCFrame of its own in one of its frames. The entry of the function,
- * where no marker stands yet, comes first, since handlers take the ranges for complete as soon as there is one. */
-static void learn_eval(uintptr_t address)
-{
-    const struct pp_python *python = pp_python_of_code(address);
-    const struct pp_module *module = pp_module_find(address);
-    if (in_eval(address) || !module || !python)
-        return;
-    add_eval_range(pp_module_find(python->eval_function), python->eval_function);
-    add_eval_range(module, address);
 }
 
 /* HIDDEN_FRAME for what is not to be shown, 0 without memory. */
@@ -203,17 +171,59 @@ static void step_run(struct path *path, struct pp_slot *slot, const struct view 
         step(path, python_frame(path->tables, slot, view->head->epoch, &view->python[first + i], first + i == 0));
 }
 
+/* How the Python frames of 3.8–3.10 go to native frames: each eval frame runs one of them, from the root on. An eval
+ * frame more than there are Python frames is the innermost one, on its way into or out of its function. */
+struct counted {
+    unsigned beyond; /* Python frames further out than all that the native walk saw */
+    bool fits;
+};
+
+static struct counted count_evals(const struct view *view, unsigned native, bool complete)
+{
+    unsigned evals = 0, frames = view->head->python_frames;
+    for (unsigned i = 0; i < native; i++)
+        evals += pp_in_eval(view->native[i]);
+    return (struct counted){
+        .beyond = frames > evals ? frames - evals : 0,
+        .fits = evals <= frames + 1 && (evals >= frames || !complete),
+    };
+}
+
+/* Code outside every module, further in than frames that were found by other means: what a JIT made; directly within
+ * an eval frame's call it is perf's trampoline, which stands for nothing of its own. */
+static uint32_t generated_frame(struct pp_tables *tables, const struct view *view, unsigned i)
+{
+    if (i && pp_in_eval(view->native[i - 1]))
+        return HIDDEN_FRAME;
+    return pp_frame_pseudo(tables, "[jit]");
+}
+
 uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const struct pp_record_sample *sample,
                        uint64_t reasons[PP_REASON_COUNT])
 {
     struct view view = view_of(sample);
     struct path path = {.tables = tables};
-    unsigned run = sample->runs, frames_left = sample->python_frames;
-    bool unpaired = false, at_greenlet;
-    unsigned native = native_end(&view, &at_greenlet);
+    unsigned run = sample->runs, frames_left = sample->python_frames, python_reason = sample->python_reason, native;
+    bool unpaired = false, at_greenlet = false, counted = run && view.runs[0].native == PP_RUN_COUNTED;
+    if (counted)
+        pp_eval_find();
+    if (pp_greenlet_is_switching(view.native, sample->native_frames, &native)) {
+        at_greenlet = true;
+        run = frames_left = 0;
+        python_reason = PP_REASON_PYTHON_TORN;
+    } else {
+        native = native_end(&view, &at_greenlet);
+    }
 
-    if (sample->python_reason != PP_REASON_NONE)
-        step_reason(&path, sample->python_reason, reasons);
+    if (python_reason != PP_REASON_NONE)
+        step_reason(&path, python_reason, reasons);
+    if (counted && run) {
+        struct counted evals = count_evals(&view, native, sample->native_reason == PP_REASON_NONE || at_greenlet);
+        unpaired = !evals.fits;
+        frames_left -= evals.beyond;
+        step_run(&path, slot, &view, frames_left, evals.beyond);
+        run = 0;
+    }
     /* runs that the native walk did not reach are further out than all that it saw */
     while (run && view.runs[run - 1].native == PP_RUN_UNPAIRED) {
         run--;
@@ -225,12 +235,16 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
         step_reason(&path, sample->native_reason, reasons);
     for (unsigned i = native; i-- > 0;) {
         if (run && view.runs[run - 1].native == i) {
-            learn_eval(view.native[i]);
+            pp_eval_learn(view.native[i]);
             run--;
             frames_left -= view.runs[run].frames;
             step_run(&path, slot, &view, frames_left, view.runs[run].frames);
-        } else if (in_eval(view.native[i])) {
-            unpaired |= run != 0 && sample->python_reason == PP_REASON_NONE;
+        } else if (pp_in_eval(view.native[i])) {
+            unpaired |= run != 0 && python_reason == PP_REASON_NONE;
+            if (counted && frames_left)
+                step_run(&path, slot, &view, --frames_left, 1);
+        } else if (i + 1 < sample->native_frames && !pp_module_find(view.native[i])) {
+            step(&path, generated_frame(tables, &view, i));
         } else {
             step(&path, native_frame(tables, view.native[i]));
         }

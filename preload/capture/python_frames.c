@@ -1,0 +1,159 @@
+/*
+ * What is loaded plainly cannot go away under us: our own C stack; the chunks of the thread's data stack, which it
+ * owns; frame objects (up to 3.10), which it holds references to while it executes them. Frames in generators lie on
+ * the heap: they are copied, since a torn chain may lead anywhere.
+ */
+#include "python_frames.h"
+#include "safe_read.h"
+
+#define OWNER_THREAD     0
+#define OWNER_GENERATOR  1
+#define OWNER_SHIM       3 /* FRAME_OWNED_BY_CSTACK, since 3.14 _BY_INTERPRETER; */
+#define OWNER_SHIM_LAST  4 /* there _BY_CSTACK has become 4 */
+#define MAX_CHUNKS       4096
+#define GENERATOR_STATE  5 /* bytes before the embedded frame, all versions */
+#define FRAME_COPY_MAX   128
+#define GENERATOR_COPY   (FRAME_COPY_MAX + 128)
+#define MAX_UNITS        ((uintptr_t)1 << 26)
+#define OBJECT_LASTI_MAX (1 << 27)
+
+struct chunk_header {
+    uintptr_t previous;
+    size_t size, top;
+};
+
+/* Steps to a chunk of the data stack. async-signal-safe. */
+static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr_t top)
+{
+    struct chunk_header header;
+    if (!pp_plausible(chunk) || reader->chunks++ >= MAX_CHUNKS ||
+        !pp_safe_read(reader->pid, &header, chunk, sizeof header))
+        return false;
+    if (header.size < sizeof header || header.size > PP_HIGHEST_ADDRESS - chunk || header.size % 8)
+        return false;
+    reader->chunk = chunk;
+    reader->chunk_previous = header.previous;
+    /* `top` of a chunk counts words of data and is written when the next chunk is pushed */
+    reader->limit = top ? top : chunk + sizeof header + header.top * sizeof(uintptr_t);
+    return reader->limit >= chunk && reader->limit <= chunk + header.size;
+}
+
+bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
+{
+    const struct pp_python_layout *layout = reader->layout;
+    if (layout->chain == PP_CHAIN_OBJECTS)
+        return true;
+    uintptr_t chunk = pp_word(thread_state, layout->thread_state.datastack_chunk);
+    return !chunk || enter_chunk(reader, chunk, pp_word(thread_state, layout->thread_state.datastack_top));
+}
+
+static bool in_chunk(const struct pp_frame_reader *reader, uintptr_t address)
+{
+    return address >= reader->chunk + sizeof(struct chunk_header) && address < reader->limit &&
+           reader->limit - address >= reader->layout->frame.copy_size;
+}
+
+static bool is_generator_type(const struct pp_python *python, uintptr_t type)
+{
+    return type == python->generator_type || type == python->coroutine_type || type == python->async_generator_type;
+}
+
+static bool in_units(uintptr_t instr, uintptr_t units)
+{
+    /* "just before the first": a frame that has not begun */
+    return instr >= units - 2 && instr - units < 2 * MAX_UNITS;
+}
+
+/* 3.14t and later: every thread may have a copy of the bytecode of its own. Makes `instr` that of the code object.
+ * async-signal-safe. */
+static bool undo_copy(const struct pp_frame_reader *reader, const void *from, struct pp_frame *frame)
+{
+    struct {
+        uintptr_t size, copies[1];
+    } array;
+    uintptr_t address, copy, units = frame->code + reader->layout->code.instructions;
+    uint32_t index = pp_u32(from, reader->layout->frame.tlbc_index);
+    if (index == 0 || !pp_safe_read(reader->pid, &address, frame->code + reader->layout->code.tlbc, sizeof address) ||
+        !pp_plausible(address) || !pp_safe_read(reader->pid, &array.size, address, sizeof array.size) ||
+        index >= array.size ||
+        !pp_safe_read(reader->pid, &copy, address + sizeof array.size + index * sizeof copy, sizeof copy))
+        return index == 0;
+    if (!in_units(frame->instr, copy))
+        return false;
+    frame->instr += units - copy;
+    return true;
+}
+
+/* Takes the fields from a frame, or a copy of one; false when they do not fit each other. async-signal-safe. */
+static bool take_fields(const struct pp_frame_reader *reader, const void *from, uint8_t owner, struct pp_frame *frame)
+{
+    const struct pp_python_layout *layout = reader->layout;
+    frame->previous = pp_word(from, layout->frame.previous);
+    frame->is_shim = owner >= OWNER_SHIM;
+    frame->is_entry = layout->frame.is_entry && ((const uint8_t *)from)[layout->frame.is_entry];
+    if (frame->is_shim)
+        return true;
+    frame->code = pp_word(from, layout->frame.code) & ~(uintptr_t)layout->code_tag;
+    frame->instr = pp_word(from, layout->frame.instr);
+    if (!pp_plausible(frame->code) || (layout->code.tlbc && !undo_copy(reader, from, frame)))
+        return false;
+    return in_units(frame->instr, frame->code + layout->code.instructions);
+}
+
+/* 3.8–3.10. async-signal-safe. */
+static bool read_object(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame)
+{
+    const struct pp_python_layout *layout = reader->layout;
+    const void *object = (const void *)address;
+    if (pp_word(object, layout->object_type) != reader->python->frame_type)
+        return false;
+    frame->code = pp_word(object, layout->frame.code);
+    frame->previous = pp_word(object, layout->frame.previous);
+    frame->is_shim = frame->is_entry = false;
+    int32_t last = (int32_t)pp_u32(object, layout->frame.instr);
+    if (!pp_plausible(frame->code) || last < -1 || last > OBJECT_LASTI_MAX)
+        return false;
+    /* f_lasti: bytes up to 3.9, code units in 3.10 */
+    intptr_t units = last < 0 ? -1 : layout->minor < 10 ? last / 2 : last;
+    frame->instr = frame->code + (uintptr_t)(2 * units);
+    return true;
+}
+
+bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool innermost, struct pp_frame *frame)
+{
+    const struct pp_python_layout *layout = reader->layout;
+    if (!pp_plausible(address))
+        return false;
+    if (layout->chain == PP_CHAIN_OBJECTS)
+        return read_object(reader, address, frame);
+    const uint8_t *in_place = (const uint8_t *)address;
+    unsigned size = layout->frame.copy_size;
+    if (address >= reader->sp && address < reader->stack_top) {
+        if (reader->stack_top - address < size)
+            return false;
+        uint8_t owner = in_place[layout->frame.owner];
+        return owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST && take_fields(reader, in_place, owner, frame);
+    }
+    if (in_chunk(reader, address)) {
+        uint8_t owner = in_place[layout->frame.owner];
+        return (owner == OWNER_THREAD || (innermost && owner == OWNER_GENERATOR)) &&
+               take_fields(reader, in_place, owner, frame);
+    }
+    /* in a generator, or in an older chunk: the frame itself tells, in a copy */
+    uint8_t copy[GENERATOR_COPY];
+    unsigned before = layout->generator.frame;
+    if (!pp_safe_read(reader->pid, copy, address - before, before + size))
+        return false;
+    uint8_t owner = copy[before + layout->frame.owner];
+    if (owner == OWNER_GENERATOR) {
+        int8_t state = (int8_t)copy[before - GENERATOR_STATE];
+        return is_generator_type(reader->python, pp_word(copy, layout->object_type)) &&
+               (innermost || state == layout->generator.executing) && take_fields(reader, copy + before, owner, frame);
+    }
+    if (owner != OWNER_THREAD || !take_fields(reader, copy + before, owner, frame))
+        return false;
+    while (enter_chunk(reader, reader->chunk_previous, 0))
+        if (in_chunk(reader, address))
+            return true;
+    return false;
+}

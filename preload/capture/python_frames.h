@@ -1,0 +1,32 @@
+/* One Python frame of the calling thread: whether an address can be one, and what it says. */
+#ifndef PP_CAPTURE_PYTHON_FRAMES_H
+#define PP_CAPTURE_PYTHON_FRAMES_H
+
+#include "capture.h"
+
+/* What the checks of one walk need to know. */
+struct pp_frame_reader {
+    const struct pp_python *python;
+    const struct pp_python_layout *layout;
+    int pid;
+    uintptr_t sp, stack_top; /* the C stack in use */
+    /* The chunk of the thread's data stack that holds the last frame, frames [data, limit). */
+    uintptr_t chunk, limit, chunk_previous;
+    unsigned chunks;
+};
+
+struct pp_frame {
+    uintptr_t code, previous;
+    uintptr_t instr; /* as if it pointed into the code object's own code units */
+    bool is_entry;   /* outermost frame of its native eval frame (3.11) */
+    bool is_shim;    /* no Python function: it only marks the C stack frame that it lies in */
+};
+
+/* Goes to the newest chunk of the data stack. async-signal-safe. */
+bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state);
+/* Reads the frame at `address` if that is a place where a frame of this thread can be and its fields fit each other.
+ * innermost: the first of the chain, which may just be changing hands. Of an older chunk than the last frame's there is
+ * no way back. async-signal-safe. */
+bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool innermost, struct pp_frame *frame);
+
+#endif

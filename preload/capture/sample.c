@@ -1,0 +1,216 @@
+/*
+ * One sample: the native stack, the Python stack, and which native frame runs which of its runs.
+ */
+#include "sample.h"
+#include "code_cache.h"
+#include "native_walk.h"
+#include "python_walk.h"
+#include "safe_read.h"
+#include <string.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+
+#define GENERAL_REGISTERS 16 /* of gregset_t, r8 to rsp; flags and the like follow */
+
+struct native_stack {
+    unsigned frames;
+    enum pp_reason reason;
+};
+
+/* Turns the frames of the walk into cache entries. async-signal-safe. */
+static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_slot *slot,
+                                     const struct pp_python_stack *stack)
+{
+    /* Only the innermost run can be torn, and only while its eval function itself executes (there is no call inside
+     * the windows). A torn link stands near its top, and behind it everything else would have to fit by chance: a batch
+     * of frames is looked at with care; two in builds without known windows. */
+    uint32_t doubtful = 0;
+    if (stack->runs && stack->doubtful) {
+        uint32_t most = python->layout.torn_windows ? PP_CODE_BATCH : 2;
+        doubtful = slot->scratch->runs[0].frames < most ? slot->scratch->runs[0].frames : most;
+    }
+    switch (pp_code_resolve(python, slot, stack->frames, doubtful)) {
+    case PP_CODE_FOUND:
+        return PP_REASON_NONE;
+    case PP_CODE_NO_ROOM:
+        return PP_REASON_LOST_RING_FULL;
+    case PP_CODE_NOT_CODE:
+    default:
+        return PP_REASON_PYTHON_TORN;
+    }
+}
+
+/* Whether frame i of the native stack holds the address: [its sp, its end). */
+static bool holds(const struct pp_scratch *scratch, uintptr_t sp, unsigned i, uintptr_t address)
+{
+    return address < scratch->native[i].cfa && address >= (i ? scratch->native[i - 1].cfa : sp);
+}
+
+/* Index of the native frame that holds each run's marker. async-signal-safe. */
+static void pair_runs(const struct pp_scratch *scratch, const struct pp_python_stack *stack, unsigned native,
+                      uintptr_t sp, struct pp_record_run *out)
+{
+    unsigned frame = 0;
+    for (uint32_t i = 0; i < stack->runs; i++) {
+        uintptr_t marker = scratch->runs[i].marker;
+        while (frame < native && marker >= scratch->native[frame].cfa)
+            frame++;
+        bool inside = frame < native && holds(scratch, sp, frame, marker);
+        out[i].native = stack->counted ? PP_RUN_COUNTED : inside ? (uint16_t)frame : PP_RUN_UNPAIRED;
+        out[i].frames = (uint16_t)scratch->runs[i].frames;
+    }
+}
+
+/* Every eval frame ends equally far from its marker. Learnt from one that stands at a call. async-signal-safe. */
+static void learn_eval_frame(const struct pp_python *python, const struct pp_scratch *scratch, unsigned native,
+                             uintptr_t marker)
+{
+    if (atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_relaxed))
+        return;
+    for (unsigned i = 1; i < native; i++)
+        if (holds(scratch, 0, i, marker) && pp_in_eval(scratch->native[i].ip)) {
+            atomic_store_explicit(&pp_capture.eval[python->index].body, scratch->native[i].ip, memory_order_relaxed);
+            atomic_store_explicit(&pp_capture.eval[python->index].marker_to_end,
+                                  (uint32_t)(scratch->native[i].cfa - marker), memory_order_release);
+            return;
+        }
+}
+
+/* Code without unwind rows (a JIT's, perf trampolines) ends the native walk; the next outer eval frame is known by its
+ * marker, and the walk goes on from there. async-signal-safe. */
+static void resume_native(const struct pp_python *python, struct pp_slot *slot, const struct pp_python_stack *stack,
+                          struct native_stack *native)
+{
+    struct pp_scratch *scratch = slot->scratch;
+    uint32_t distance = atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_acquire);
+    uintptr_t body = atomic_load_explicit(&pp_capture.eval[python->index].body, memory_order_relaxed);
+    uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
+    for (uint32_t run = 0; distance && run < stack->runs && native->reason == PP_REASON_NATIVE_NO_MODULE; run++) {
+        uintptr_t marker = scratch->runs[run].marker;
+        if (marker < scratch->native[native->frames - 1].cfa)
+            continue;
+        native->reason = pp_native_resume(body, marker + distance, stack_top, scratch->native, PP_MAX_NATIVE_FRAMES,
+                                          &native->frames);
+    }
+}
+
+/* Returns false when the ring has no room. async-signal-safe. */
+static bool write_sample(struct pp_slot *slot, const struct pp_record_sample *head, uintptr_t sp,
+                         const struct pp_python_stack *stack)
+{
+    uint32_t run_bytes = (uint32_t)(stack->runs * sizeof(struct pp_record_run) + 7) & ~7u;
+    uint32_t size = (uint32_t)(sizeof *head + head->native_frames * sizeof(uint64_t) + run_bytes +
+                               stack->frames * sizeof(struct pp_record_frame));
+    struct pp_record_sample *sample = pp_ring_reserve(&slot->ring, size, PP_RECORD_SAMPLE);
+    if (!sample)
+        return false;
+    struct pp_record header = sample->header;
+    *sample = *head;
+    sample->header = header;
+    uint64_t *native = (uint64_t *)(sample + 1);
+    for (unsigned i = 0; i < head->native_frames; i++)
+        native[i] = slot->scratch->native[i].ip;
+    uint8_t *runs = (uint8_t *)(native + head->native_frames);
+    pair_runs(slot->scratch, stack, head->native_frames, sp, (struct pp_record_run *)runs);
+    memcpy(runs + run_bytes, slot->scratch->resolved, stack->frames * sizeof(struct pp_record_frame));
+    pp_ring_commit(&slot->ring, sample);
+    return true;
+}
+
+/* Why a sample is late, as far as the kernel tells: a thread that is pushed off its CPU runs into fewer ticks than its
+ * CPU time is worth, one that works between the ticks goes to sleep by itself. async-signal-safe. */
+static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample)
+{
+    struct rusage usage;
+    if (pp_syscall4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
+        return;
+    sample->voluntary = (uint32_t)((uint64_t)usage.ru_nvcsw - slot->voluntary_switches);
+    sample->involuntary = (uint32_t)((uint64_t)usage.ru_nivcsw - slot->involuntary_switches);
+    slot->voluntary_switches = (uint64_t)usage.ru_nvcsw;
+    slot->involuntary_switches = (uint64_t)usage.ru_nivcsw;
+}
+
+/* async-signal-safe. */
+static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct native_stack *native)
+{
+    uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
+    uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    if (stack_top) {
+        native->reason =
+            pp_native_walk(context, stack_top, slot->scratch->native, PP_MAX_NATIVE_FRAMES, &native->frames);
+        return;
+    }
+    /* asked for once: what cannot be found will not be found a second time */
+    if (!atomic_exchange_explicit(&slot->unknown_stack_sp, sp, memory_order_release))
+        pp_wake_flush(PP_WAKE_STACK);
+    native->reason = PP_REASON_NATIVE_STACK_UNKNOWN;
+    slot->scratch->native[0] = (struct pp_native_frame){(uintptr_t)context->uc_mcontext.gregs[REG_RIP], sp};
+    native->frames = 1;
+}
+
+/* async-signal-safe. */
+static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp_slot *slot, const ucontext_t *context,
+                                  struct native_stack *native, struct pp_python_stack *stack)
+{
+    struct pp_interrupted interrupted = {
+        .pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP],
+        .sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP],
+        .native_frames = native->frames,
+        .native_complete = native->reason == PP_REASON_NONE,
+        .registers = context->uc_mcontext.gregs,
+        .register_count = GENERAL_REGISTERS,
+    };
+    enum pp_reason reason = pp_python_walk(state, slot, &interrupted, stack);
+    if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
+        return reason;
+    enum pp_reason resolved = resolve_frames(state->python, slot, stack);
+    if (resolved != PP_REASON_NONE)
+        return resolved;
+    if (stack->runs && !stack->counted) {
+        learn_eval_frame(state->python, slot->scratch, native->frames, slot->scratch->runs[0].marker);
+        resume_native(state->python, slot, stack, native);
+    }
+    return reason;
+}
+
+void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns)
+{
+    struct pp_record_sample head = {
+        .cpu_previous_ns = atomic_load_explicit(&slot->cpu_end_ns, memory_order_relaxed),
+        .cpu_ns = cpu_ns,
+        .own_ns = atomic_load_explicit(&slot->own_ns, memory_order_relaxed),
+        .lost_ns = atomic_load_explicit(&slot->lost_ns, memory_order_relaxed),
+        .lost_samples = atomic_load_explicit(&slot->lost_samples, memory_order_relaxed),
+    };
+    uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
+    if (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns)
+        count_switches(slot, &head);
+    uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    struct native_stack native = {0};
+    struct pp_python_stack stack = {0};
+    if (slot->scanned && !slot->thread_pointer)
+        slot->thread_pointer = pp_foreign_thread_pointer(slot);
+    walk_native(slot, context, &native);
+    if (slot->thread_pointer && sp < atomic_load_explicit(&slot->stack_top, memory_order_relaxed)) {
+        struct pp_thread_state state;
+        enum pp_reason reason = pp_thread_state_find(slot, &state);
+        if (state.python)
+            reason = walk_python(&state, slot, context, &native, &stack);
+        head.state = state.state | (stack.collecting ? PP_STATE_GC : 0);
+        if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
+            stack.frames = stack.runs = 0;
+        head.python_reason = (uint8_t)reason;
+    }
+    if ((native.reason == PP_REASON_NATIVE_NO_MODULE || native.reason == PP_REASON_NATIVE_NO_ROWS) &&
+        !atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))
+        pp_wake_flush(PP_WAKE_MODULES);
+    head.native_reason = (uint8_t)native.reason;
+    head.epoch = slot->code_epoch;
+    head.native_frames = (uint16_t)native.frames;
+    head.runs = (uint16_t)stack.runs;
+    head.python_frames = (uint16_t)stack.frames;
+    if (head.python_reason == PP_REASON_LOST_RING_FULL || !write_sample(slot, &head, sp, &stack)) {
+        atomic_store_explicit(&slot->lost_ns, head.lost_ns + cpu_ns - head.cpu_previous_ns, memory_order_relaxed);
+        atomic_store_explicit(&slot->lost_samples, head.lost_samples + 1, memory_order_relaxed);
+    }
+}

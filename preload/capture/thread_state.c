@@ -1,0 +1,152 @@
+#include "thread_state.h"
+#include "safe_read.h"
+
+#define ARCH_GET_FS      0x1003
+#define DESCRIPTOR_SELF  16 /* tcbhead_t.self: pthread_self() points to itself */
+#define THREAD_STATE_MAX 512
+
+/* async-signal-safe. */
+uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
+{
+    uintptr_t fs = 0, self = 0;
+    uint32_t tid = 0;
+    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    uint32_t tid_offset = atomic_load_explicit(&pp_capture.descriptor_tid_offset, memory_order_relaxed);
+    if (pp_syscall4(SYS_arch_prctl, ARCH_GET_FS, (long)&fs, 0, 0) != 0 || !pp_plausible(fs) ||
+        !pp_safe_read(pid, &self, fs + DESCRIPTOR_SELF, sizeof self) || self != fs)
+        return 0;
+    if (!tid_offset || !pp_safe_read(pid, &tid, fs + tid_offset, sizeof tid) ||
+        (int)tid != atomic_load_explicit(&slot->tid, memory_order_relaxed))
+        return 0;
+    return self;
+}
+
+/* The thread state that was last attached on this thread and is still bound to it. async-signal-safe. */
+static uintptr_t bound_state(const struct pp_python *python, const struct pp_slot *slot)
+{
+    if (python->bound.kind != PP_TLS_NONE)
+        return pp_tls_read(&python->bound, slot->thread_pointer);
+    return python->this_thread_state ? (uintptr_t)python->this_thread_state() : 0;
+}
+
+/* 3.8–3.11: the holder of the one GIL is known to all; whether it is this thread's by another thread state than the
+ * bound one matters only where there are several interpreters. async-signal-safe. */
+static bool current_is_mine(const struct pp_python *python, const struct pp_slot *slot, uintptr_t current)
+{
+    const struct pp_python_layout *layout = &python->layout;
+    const void *runtime = (const void *)python->runtime;
+    uintptr_t thread = 0;
+    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    return pp_word(runtime, layout->runtime.head_interpreter) != pp_word(runtime, layout->runtime.main_interpreter) &&
+           pp_plausible(current) &&
+           pp_safe_read(pid, &thread, current + layout->thread_state.thread_id, sizeof thread) &&
+           thread == slot->thread_pointer;
+}
+
+/* The thread state in whose name this thread runs now; *attached: it may touch Python objects (in GIL builds: it holds
+ * the GIL). async-signal-safe. */
+static uintptr_t running_state(const struct pp_python *python, const struct pp_slot *slot, bool *attached)
+{
+    uintptr_t bound = bound_state(python, slot);
+    if (python->layout.runtime.current) {
+        uintptr_t current = pp_word((const void *)python->runtime, python->layout.runtime.current);
+        *attached = current != 0 && (current == bound || current_is_mine(python, slot, current));
+        return *attached ? current : bound;
+    }
+    uintptr_t current = pp_tls_read(&python->attached, slot->thread_pointer);
+    *attached = current != 0;
+    return current ? current : bound;
+}
+
+/* A collection runs, and only who holds the GIL can be running it. async-signal-safe. */
+static void look_at_collector(const struct pp_python *python, struct pp_thread_state *found)
+{
+    const struct pp_python_layout *layout = &python->layout;
+    uintptr_t interpreter = pp_word((const void *)found->address, layout->thread_state.interp);
+    uint32_t collecting = 0;
+    if (layout->interpreter.collecting)
+        collecting = pp_u32((const void *)interpreter, layout->interpreter.collecting);
+    else if (layout->runtime.collecting)
+        collecting = pp_u32((const void *)python->runtime, layout->runtime.collecting);
+    if (collecting != 1)
+        return;
+    if (layout->interpreter.collecting_frame)
+        found->collecting_frame = pp_word((const void *)interpreter, layout->interpreter.collecting_frame);
+    if (!found->collecting_frame)
+        found->state |= PP_STATE_GC;
+}
+
+/* What is found at an address for the first time is read through a copy. async-signal-safe. */
+static bool is_thread_state(const struct pp_python_layout *layout, struct pp_slot *slot, uintptr_t address)
+{
+    uint8_t copy[THREAD_STATE_MAX];
+    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    if (address == slot->known_thread_state)
+        return true;
+    if (!pp_plausible(address) || !pp_safe_read(pid, copy, address, layout->thread_state.copy_size))
+        return false;
+    slot->known_thread_state = address;
+    return true;
+}
+
+/* async-signal-safe. */
+static enum pp_reason check_state(const struct pp_python *python, struct pp_slot *slot, uintptr_t address)
+{
+    const struct pp_python_layout *layout = &python->layout;
+    /* daemon threads keep their binding after their thread state was freed */
+    uintptr_t finalizing = pp_word((const void *)python->runtime, layout->runtime.finalizing);
+    if (finalizing && finalizing != address)
+        return PP_REASON_PYTHON_FINALIZING;
+    if (!is_thread_state(layout, slot, address))
+        return PP_REASON_PYTHON_TORN;
+    const void *state = (const void *)address;
+    if (pp_word(state, layout->thread_state.thread_id) != slot->thread_pointer ||
+        !pp_plausible(pp_word(state, layout->thread_state.interp)))
+        return PP_REASON_PYTHON_TORN;
+    return PP_REASON_NONE;
+}
+
+/* What can be told of an interpreter's threads at all. async-signal-safe. */
+static uint32_t known_of(const struct pp_python *python)
+{
+    const struct pp_python_layout *layout = &python->layout;
+    if (layout->free_threaded || (!layout->runtime.current && python->attached.kind == PP_TLS_NONE))
+        return 0;
+    bool collector = layout->interpreter.collecting || layout->runtime.collecting;
+    return PP_STATE_GIL_KNOWN | (collector ? PP_STATE_GC_KNOWN : 0);
+}
+
+enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found)
+{
+    const struct pp_python *python;
+    uint32_t known = PP_STATE_GIL_KNOWN | PP_STATE_GC_KNOWN;
+    bool holds_gil = false;
+    *found = (struct pp_thread_state){.python = NULL};
+    for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++) {
+        bool attached;
+        uintptr_t address = running_state(python, slot, &attached);
+        known &= known_of(python);
+        if (!address || (found->address && !attached))
+            continue; /* of two interpreters on one thread, the attached one runs */
+        found->python = python;
+        found->address = address;
+        holds_gil = attached;
+    }
+    if (!pp_python_at(0))
+        return PP_REASON_NONE;
+    if (!found->python) {
+        found->state = known; /* without a thread state it holds nothing and collects nothing */
+        return PP_REASON_NONE;
+    }
+    enum pp_reason reason = check_state(found->python, slot, found->address);
+    if (reason != PP_REASON_NONE) {
+        found->python = NULL;
+        return reason;
+    }
+    found->state = known_of(found->python);
+    if (holds_gil && found->state & PP_STATE_GIL_KNOWN)
+        found->state |= PP_STATE_HOLDS_GIL;
+    if (holds_gil && found->state & PP_STATE_GC_KNOWN)
+        look_at_collector(found->python, found);
+    return PP_REASON_NONE;
+}
