@@ -26,6 +26,7 @@ static const struct {
     {PP_OPTION_LINES, 'l', "lines", NULL, "tell lines apart, not only functions"},
     {PP_OPTION_THREADS, 't', "threads", NULL, "tell threads apart"},
     {PP_OPTION_PROCESSES, 'p', "processes", NULL, "tell processes apart"},
+    {PP_OPTION_GIL, 'g', "gil", NULL, "tell CPU time with the GIL apart from that without it"},
     {PP_OPTION_RUN, 'r', "run", "ID", "the run with this id (or its beginning) instead of the latest"},
     {PP_OPTION_ALL, 'a', "all", NULL, "all runs of a directory, merged"},
 };
@@ -102,6 +103,8 @@ static bool take_option(struct pp_cli *cli, int place, const char *argument)
         return cli->threads = true;
     case PP_OPTION_PROCESSES:
         return cli->processes = true;
+    case PP_OPTION_GIL:
+        return cli->gil = true;
     case PP_OPTION_ALL:
         return cli->all = true;
     }

@@ -24,7 +24,7 @@ enum pp_exit {
 };
 
 struct pp_cli {
-    bool all, lines, threads, processes, json;
+    bool all, lines, threads, processes, gil, json;
     const char *run, *output, *format, *unit; /* NULL: not given */
     uint32_t top;                             /* 0: not given */
     uint32_t hz;                              /* 0: not given */
@@ -46,6 +46,7 @@ enum pp_option {
     PP_OPTION_ALL = 1 << 9,
     PP_OPTION_HZ = 1 << 10,
     PP_OPTION_DIRECTORY = 1 << 11, /* -o of `run` */
+    PP_OPTION_GIL = 1 << 12,
 };
 
 struct pp_verb {

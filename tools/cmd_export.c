@@ -101,6 +101,7 @@ int pp_cmd_export(const struct pp_cli *cli)
         .lines = cli->lines,
         .threads = cli->threads,
         .processes = cli->processes,
+        .gil = cli->gil,
     };
     bool written = true;
     if (to_stdout)

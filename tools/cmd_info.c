@@ -4,6 +4,7 @@
 
 #include "cmd.h"
 #include "profile/load.h"
+#include "profile/states.h"
 #include "profile/summary.h"
 
 /* Of the JSON; raised when a field changes its meaning or goes away. */
@@ -15,6 +16,12 @@
 static void set_ns(json_t *object, const char *key, uint64_t value)
 {
     json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+/* null when nothing is known: that is not 0. */
+static void set_known_ns(json_t *object, const char *key, uint64_t value, uint64_t known)
+{
+    json_object_set_new(object, key, known ? json_integer((json_int_t)value) : json_null());
 }
 
 static void add_warning(void *array, const char *text)
@@ -45,6 +52,12 @@ static void set_sums(json_t *object, const struct pp_profile *profile, uint32_t 
     set_ns(object, "thread_exit_ns", sum.thread_exit_ns);
     json_object_set_new(object, "difference_ns", json_integer(sum.difference_ns));
     set_ns(object, "before_start_ns", sum.before_start_ns);
+
+    struct pp_states states = pp_states_of(profile, process, PP_NONE);
+    set_known_ns(object, "gil_ns", states.gil_ns, states.gil_known_ns);
+    set_ns(object, "gil_known_ns", states.gil_known_ns);
+    set_known_ns(object, "gc_ns", states.gc_ns, states.gc_known_ns);
+    set_ns(object, "gc_known_ns", states.gc_known_ns);
 
     json_t *handler = json_object();
     set_ns(handler, "mean", handler_mean(&sum));
@@ -137,6 +150,13 @@ static void print_sums(const struct pp_profile *profile, uint32_t process)
     printf("    samples %" PRIu64 " (lost %" PRIu64 "), threads %" PRIu64 " alive + %" PRIu64
            " ended, cpu before the start %.3f s\n",
            sum.samples, sum.lost_samples, sum.threads, sum.exited_threads, seconds(sum.before_start_ns));
+    struct pp_states states = pp_states_of(profile, process, PP_NONE);
+    if (states.gil_known_ns)
+        printf("    GIL held %.3f s of %.3f s where that is known\n", seconds(states.gil_ns),
+               seconds(states.gil_known_ns));
+    if (states.gc_known_ns)
+        printf("    garbage collection %.3f s of %.3f s where that is known\n", seconds(states.gc_ns),
+               seconds(states.gc_known_ns));
     printf("    handler: mean %" PRIu64 " ns, p50 %" PRIu64 " ns, p99 %" PRIu64 " ns, max %" PRIu64 " ns\n",
            handler_mean(&sum), pp_accounting_handler_quantile(&sum, MEDIAN), pp_accounting_handler_quantile(&sum, TAIL),
            sum.handler_max_ns);

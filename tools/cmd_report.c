@@ -4,13 +4,15 @@
 
 #include "cmd.h"
 #include "profile/load.h"
+#include "profile/states.h"
 #include "profile/summary.h"
 #include "report.h"
 
-#define TOP               20
-#define NS_PER_SECOND     1e9
-#define SHOWN             0.0005 /* seconds: half of the last decimal */
-#define ESTIMATED_PERCENT 0.5    /* of the CPU time, from which on it is mentioned */
+#define TOP                  20
+#define NS_PER_SECOND        1e9
+#define SHOWN                0.0005 /* seconds: half of the last decimal */
+#define STATES_KNOWN_PERCENT 90.0   /* of the CPU time, below which it is mentioned */
+#define ESTIMATED_PERCENT    0.5    /* of the CPU time, from which on it is mentioned */
 
 static double seconds(uint64_t ns)
 {
@@ -64,6 +66,24 @@ static void print_header(const struct pp_report *report)
         printf(" (%.2f cores busy)", cpu / wall);
     printf(", %" PRIu64 " samples\n", report->sum.samples);
     pp_buffer_free(&versions);
+}
+
+/* What is not known is not said: it is not 0 %. */
+static void print_states(const struct pp_report *report)
+{
+    struct pp_states states = pp_states_of(report->profile, PP_NONE, PP_NONE);
+    uint64_t least = states.gil_known_ns;
+    if (states.gil_known_ns)
+        printf("GIL held %.1f %% of the CPU time", pp_percent(states.gil_ns, states.gil_known_ns));
+    if (states.gc_known_ns) {
+        printf("%s%.1f %%", states.gil_known_ns ? ", garbage collection " : "Garbage collection ",
+               pp_percent(states.gc_ns, states.gc_known_ns));
+        least = least && least < states.gc_known_ns ? least : states.gc_known_ns;
+    }
+    if (least && pp_percent(least, report->whole_ns) < STATES_KNOWN_PERCENT)
+        printf(" (known for %.1f %% of it)", pp_percent(least, report->whole_ns));
+    if (least)
+        putchar('\n');
 }
 
 static void print_warning(void *context, const char *text)
@@ -156,6 +176,7 @@ int pp_cmd_report(const struct pp_cli *cli)
     uint64_t found_ns = pp_profile_cpu_ns(profile);
     report.whole_ns = report.sum.cpu_ns > found_ns ? report.sum.cpu_ns : found_ns;
     print_header(&report);
+    print_states(&report);
     if (found_ns) {
         print_tables(&report);
         pp_report_accounting(&report);

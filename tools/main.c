@@ -19,11 +19,11 @@ static const struct pp_verb verbs[] = {
      PP_OPTION_JSON | PP_OPTION_RUN | PP_OPTION_ALL, PATHS_HELP, false, pp_cmd_info},
     {"export", "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
      PP_OPTION_OUTPUT | PP_OPTION_FORMAT | PP_OPTION_UNIT | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES |
-         PP_OPTION_RUN | PP_OPTION_ALL,
+         PP_OPTION_GIL | PP_OPTION_RUN | PP_OPTION_ALL,
      "Formats, by extension or --format:\n"
      "  collapsed   .collapsed .folded .txt   flamegraph.pl, speedscope, inferno\n"
-     "  pprof       .pb.gz .pprof             go tool pprof, Pyroscope, Parca; lines, threads and processes are\n"
-     "                                        always in it\n\n" PATHS_HELP,
+     "  pprof       .pb.gz .pprof             go tool pprof, Pyroscope, Parca; lines, threads, processes and\n"
+     "                                        GIL are always in it\n\n" PATHS_HELP,
      false, pp_cmd_export},
 };
 #define VERBS (sizeof verbs / sizeof verbs[0])

@@ -2,10 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "profile/states.h"
 #include "profile/summary.h"
 #include "profile/view.h"
 #include "report.h"
 
+#define SHARE_WIDTH  11
 #define SPLIT_GROUPS 16  /* tables of functions; more would not be read */
 #define ALWAYS_SHOWN 8   /* rows, however little they have */
 #define HIDDEN_BELOW 0.5 /* per cent, of the others */
@@ -52,6 +54,15 @@ static void append_name(struct pp_buffer *text, const struct pp_profile *profile
                          profile->processes.items[profile->threads.items[number].process].pid);
 }
 
+/* In SHARE_WIDTH columns; of the part that is known, which may be nothing. */
+static void print_share(uint64_t ns, uint64_t known_ns)
+{
+    if (known_ns)
+        printf("%6.1f %%   ", pp_percent(ns, known_ns));
+    else
+        printf("     -     ");
+}
+
 static void print_table(const struct pp_report *report, bool threads)
 {
     const struct pp_profile *profile = report->profile;
@@ -60,7 +71,11 @@ static void print_table(const struct pp_report *report, bool threads)
     struct pp_buffer text = {0};
     uint64_t rest_ns = 0;
     uint32_t rest = 0;
-    printf("\n        CPU           %s\n", threads ? "THREAD" : "PROCESS");
+    struct pp_states *states = pp_states_by(profile, threads);
+    struct pp_states all = pp_states_of(profile, PP_NONE, PP_NONE);
+    bool gil = all.gil_known_ns, gc = all.gc_known_ns;
+    printf("\n        CPU           %s%s%s\n", gil ? "GIL HELD   " : "", gc ? "      GC   " : "",
+           threads ? "THREAD" : "PROCESS");
     for (uint32_t i = 0; i < count; i++) {
         if (i >= report->top || (i >= ALWAYS_SHOWN && pp_percent(rows[i].ns, report->whole_ns) < HIDDEN_BELOW)) {
             rest_ns += rows[i].ns;
@@ -69,12 +84,19 @@ static void print_table(const struct pp_report *report, bool threads)
         }
         pp_buffer_clear(&text);
         append_name(&text, profile, threads, rows[i].number);
-        printf("%9.2f s %5.1f %%   %s\n", (double)rows[i].ns / 1e9, pp_percent(rows[i].ns, report->whole_ns),
-               text.data);
+        printf("%9.2f s %5.1f %%   ", (double)rows[i].ns / 1e9, pp_percent(rows[i].ns, report->whole_ns));
+        const struct pp_states *own = &states[rows[i].number];
+        if (gil)
+            print_share(own->gil_ns, own->gil_known_ns);
+        if (gc)
+            print_share(own->gc_ns, own->gc_known_ns);
+        printf("%s\n", text.data);
     }
     if (rest)
-        printf("%9.2f s %5.1f %%   %u more\n", (double)rest_ns / 1e9, pp_percent(rest_ns, report->whole_ns), rest);
+        printf("%9.2f s %5.1f %%   %*s%u more\n", (double)rest_ns / 1e9, pp_percent(rest_ns, report->whole_ns),
+               SHARE_WIDTH * (gil + gc), "", rest);
     pp_buffer_free(&text);
+    free(states);
     free(rows);
 }
 

@@ -259,7 +259,8 @@ static void collapsed_stacks_tell_apart_what_is_asked_for(void **state)
     struct fixture log;
     fixture_example(&log, 100, BIAS);
     add(profile, &log);
-    char *text = export_text(profile, &(struct pp_export_options){true, true, true, true});
+    char *text = export_text(
+        profile, &(struct pp_export_options){.samples = true, .lines = true, .threads = true, .processes = true});
     assert_string_equal(
         text,
         "process 100 python app.py --name 'two words';thread MainThread (100);_start (python);main (app.py:12) 1\n"

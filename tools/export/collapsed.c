@@ -19,8 +19,8 @@ static void append_name(struct pp_buffer *line, const char *name)
 
 void pp_export_collapsed(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
 {
-    const struct pp_view_options view_options = {options->lines, options->threads, options->processes, PP_NONE,
-                                                 PP_NONE};
+    const struct pp_view_options view_options = {options->lines, options->threads, options->processes,
+                                                 options->gil,   PP_NONE,          PP_NONE};
     struct pp_view *view = pp_view_new(profile, &view_options);
     struct pp_buffer line = {0};
     size_t *ends = pp_alloc(view->nodes.count, sizeof *ends); /* length of the line up to and with the node */

@@ -8,7 +8,7 @@
 
 struct pp_export_options {
     bool samples; /* weight is the number of samples, not CPU nanoseconds */
-    bool lines, threads, processes;
+    bool lines, threads, processes, gil;
 };
 
 /* Writes the profile; the same profile gives the same bytes. Errors of the stream are left for the caller to see. */

@@ -143,7 +143,13 @@ static void append_label(struct pp_buffer *sample, uint64_t key, uint64_t string
 
 static bool is_own_key(const char *key)
 {
-    return strcmp(key, "thread") == 0 || strcmp(key, "thread_id") == 0 || strcmp(key, "pid") == 0;
+    return strcmp(key, "thread") == 0 || strcmp(key, "thread_id") == 0 || strcmp(key, "pid") == 0 ||
+           strcmp(key, "gil") == 0 || strcmp(key, "gc") == 0;
+}
+
+static bool in_gc(const struct pp_sample *sample)
+{
+    return sample->state & PP_STATE_GC_KNOWN && sample->state & PP_STATE_GC;
 }
 
 static void append_labels(struct writer *writer, struct pp_buffer *message, const struct pp_sample *sample)
@@ -154,6 +160,11 @@ static void append_labels(struct writer *writer, struct pp_buffer *message, cons
     if (thread->tid != UINT64_MAX)
         append_label(message, text(writer, "thread_id"), 0, thread->tid);
     append_label(message, text(writer, "pid"), 0, profile->processes.items[thread->process].pid);
+    if (sample->state & PP_STATE_GIL_KNOWN)
+        append_label(message, text(writer, "gil"),
+                     text(writer, sample->state & PP_STATE_HOLDS_GIL ? "held" : "not held"), 0);
+    if (in_gc(sample))
+        append_label(message, text(writer, "gc"), text(writer, "yes"), 0);
     const struct pp_label_set *set = &profile->label_sets.items[sample->labels];
     for (uint32_t i = set->first; i < set->first + set->count; i++) {
         struct pp_label label = profile->labels.items[i];
@@ -185,10 +196,13 @@ static int by_identity(const void *a, const void *b)
         return x->thread < y->thread ? -1 : 1;
     if (x->node != y->node)
         return x->node < y->node ? -1 : 1;
-    return x->labels < y->labels ? -1 : x->labels > y->labels;
+    if (x->labels != y->labels)
+        return x->labels < y->labels ? -1 : 1;
+    uint32_t mask = PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL | PP_STATE_GC_KNOWN | PP_STATE_GC;
+    return (x->state & mask) < (y->state & mask) ? -1 : (x->state & mask) > (y->state & mask);
 }
 
-/* What differs only in state or interval is one sample here. */
+/* What differs only in its interval, or in being an estimate, is one sample here. */
 static void put_samples(struct writer *writer)
 {
     uint32_t count = writer->profile->samples.count;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "frame_text.h"
+#include "states.h"
 #include "symbols.h"
 
 /* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
@@ -274,6 +275,7 @@ static struct pp_profile *read_files(const struct files *files)
     if (read) {
         pp_profile_finish(profile);
         pp_symbols_resolve(profile);
+        pp_states_add_gc_frames(profile);
     }
     pp_progress_end();
     if (read && profile->processes.count)

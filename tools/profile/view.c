@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frame_text.h"
+#include "states.h"
 
 struct builder {
     struct pp_profile *profile;
@@ -73,9 +74,11 @@ void pp_process_text(struct pp_buffer *text, const struct pp_profile *profile, u
     pp_buffer_format(text, "%" PRIu64 " %s", process->pid, pp_string(profile, process->command_line));
 }
 
-/* The view's nodes for the process and the thread of a sample, as asked for. */
-static uint32_t prefix_of(struct builder *builder, const struct pp_view_options *options, uint32_t thread)
+/* The view's nodes for the process, the thread and the state of a sample, as asked for. */
+static uint32_t prefix_of(struct builder *builder, const struct pp_view_options *options,
+                          const struct pp_sample *sample)
 {
+    uint32_t thread = sample->thread;
     struct pp_buffer text = {0};
     uint32_t prefix = 0;
     if (options->processes) {
@@ -89,14 +92,24 @@ static uint32_t prefix_of(struct builder *builder, const struct pp_view_options 
         pp_thread_text(&text, builder->profile, thread);
         prefix = add_node(builder->view, prefix, pp_intern_text(builder->profile, text.data), PP_NONE);
     }
+    if (options->gil)
+        prefix = add_node(builder->view, prefix,
+                          pp_intern_text(builder->profile, pp_gil_text(sample->state, "GIL unknown")), PP_NONE);
     pp_buffer_free(&text);
     return prefix;
 }
 
-static int by_thread(const void *a, const void *b)
+static uint32_t gil_state(const struct pp_sample *sample)
+{
+    return sample->state & (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL);
+}
+
+static int by_prefix(const void *a, const void *b)
 {
     const struct pp_sample *x = a, *y = b;
-    return x->thread < y->thread ? -1 : x->thread > y->thread;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return gil_state(x) < gil_state(y) ? -1 : gil_state(x) > gil_state(y);
 }
 
 static void add_samples(struct builder *builder, const struct pp_view_options *options)
@@ -104,16 +117,17 @@ static void add_samples(struct builder *builder, const struct pp_view_options *o
     const struct pp_profile *profile = builder->profile;
     struct pp_sample *samples = pp_copy(profile->samples.items, profile->samples.count, sizeof *samples);
     /* So that a node's place is looked up once per prefix, not once per sample. */
-    qsort(samples, profile->samples.count, sizeof *samples, by_thread);
-    uint32_t prefix = 0, thread = PP_NONE;
+    qsort(samples, profile->samples.count, sizeof *samples, by_prefix);
+    const struct pp_sample *last = NULL; /* the one that the prefix was made for */
+    uint32_t prefix = 0;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pp_sample *sample = &samples[i];
         if (options->only_thread != PP_NONE && sample->thread != options->only_thread)
             continue;
         if (options->only_process != PP_NONE && profile->threads.items[sample->thread].process != options->only_process)
             continue;
-        if (sample->thread != thread)
-            prefix = prefix_of(builder, options, thread = sample->thread);
+        if (!last || by_prefix(last, sample) != 0)
+            prefix = prefix_of(builder, options, last = sample);
         uint32_t place = place_of(builder, prefix, sample->node);
         builder->view->nodes.items[place].count += sample->count;
         builder->view->nodes.items[place].ns += sample->cpu_ns;

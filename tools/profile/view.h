@@ -1,6 +1,6 @@
 /*
- * The call tree as someone looks at it: frames that read the same are one, samples can be told apart by process and
- * thread (as frames next to the root) or left out.
+ * The call tree as someone looks at it: frames that read the same are one, samples can be told apart by process,
+ * thread and GIL (as frames next to the root) or left out.
  */
 #ifndef PP_PROFILE_VIEW_H
 #define PP_PROFILE_VIEW_H
@@ -22,6 +22,7 @@ struct pp_view {
 
 struct pp_view_options {
     bool lines, threads, processes;
+    bool gil;                           /* tell apart samples with and without it */
     uint32_t only_process, only_thread; /* PP_NONE: all */
 };
 

@@ -1,0 +1,118 @@
+#include "states.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GC_FRAME "[gc]"
+
+const char *pp_gil_text(uint32_t state, const char *unknown)
+{
+    if (!(state & PP_STATE_GIL_KNOWN))
+        return unknown;
+    return state & PP_STATE_HOLDS_GIL ? "GIL held" : "GIL not held";
+}
+
+static void add(struct pp_states *sum, const struct pp_sample *sample)
+{
+    if (sample->state & PP_STATE_GIL_KNOWN) {
+        sum->gil_known_ns += sample->cpu_ns;
+        sum->gil_ns += sample->state & PP_STATE_HOLDS_GIL ? sample->cpu_ns : 0;
+    }
+    if (sample->state & PP_STATE_GC_KNOWN) {
+        sum->gc_known_ns += sample->cpu_ns;
+        sum->gc_ns += sample->state & PP_STATE_GC ? sample->cpu_ns : 0;
+    }
+}
+
+struct pp_states pp_states_of(const struct pp_profile *profile, uint32_t process, uint32_t thread)
+{
+    struct pp_states sum = {0};
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pp_sample *sample = &profile->samples.items[i];
+        if ((thread == PP_NONE || sample->thread == thread) &&
+            (process == PP_NONE || profile->threads.items[sample->thread].process == process))
+            add(&sum, sample);
+    }
+    return sum;
+}
+
+struct pp_states *pp_states_by(const struct pp_profile *profile, bool threads)
+{
+    struct pp_states *sums = pp_alloc(threads ? profile->threads.count : profile->processes.count, sizeof *sums);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pp_sample *sample = &profile->samples.items[i];
+        add(&sums[threads ? sample->thread : profile->threads.items[sample->thread].process], sample);
+    }
+    return sums;
+}
+
+/* Functions of the interpreter that collect, in one version or another (3.8 has a plain "collect"). */
+static bool is_collector(const struct pp_profile *profile, const struct pp_frame *frame)
+{
+    static const char *const names[] = {
+        "collect",       "collect_with_callback", "collect_generations",    "PyGC_Collect",
+        "_PyGC_Collect", "_PyGC_CollectNoFail",   "_PyGC_CollectIfEnabled", "_Py_RunGC",
+    };
+    static const char prefix[] = "gc_collect";
+    if (frame->kind != PP_FRAME_NATIVE || frame->subject == PP_NONE ||
+        !(profile->modules.items[frame->subject].flags & PP_MODULE_PYTHON))
+        return false;
+    const char *symbol = pp_string(profile, frame->symbol);
+    size_t length = strcspn(symbol, "."); /* .constprop.0, .lto_priv.0 */
+    if (strncmp(symbol, prefix, sizeof prefix - 1) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strlen(names[i]) == length && strncmp(symbol, names[i], length) == 0)
+            return true;
+    return false;
+}
+
+/* How many frames of the path, root first, stand below the collection. Without a Python frame it is those below the
+ * collector, or all. */
+static uint32_t frames_below(const struct pp_profile *profile, const uint32_t *path, uint32_t depth)
+{
+    uint32_t end = 0;
+    while (end < depth && !is_collector(profile, &profile->frames.items[path[end]]))
+        end++;
+    for (uint32_t i = end; i-- > 0;)
+        if (profile->frames.items[path[i]].kind == PP_FRAME_PYTHON)
+            return i + 1;
+    return end;
+}
+
+/* The node of the same stack with the frame in it. *path is scratch. */
+static uint32_t with_frame(struct pp_profile *profile, uint32_t node, uint32_t gc, uint32_t **path, uint32_t *capacity)
+{
+    uint32_t depth = 0;
+    for (uint32_t at = node; at; at = profile->nodes.items[at].parent)
+        depth++;
+    *path = pp_grow(*path, capacity, (uint64_t)depth + 1, sizeof **path);
+    for (uint32_t at = node, i = depth; at; at = profile->nodes.items[at].parent)
+        (*path)[--i] = profile->nodes.items[at].frame;
+    uint32_t below = frames_below(profile, *path, depth), result = 0;
+    for (uint32_t i = 0; i <= depth; i++) {
+        if (i == below)
+            result = pp_add_node(profile, result, gc);
+        if (i < depth)
+            result = pp_add_node(profile, result, (*path)[i]);
+    }
+    return result;
+}
+
+void pp_states_add_gc_frames(struct pp_profile *profile)
+{
+    uint32_t known = profile->nodes.count, *path = NULL, capacity = 0, gc = PP_NONE;
+    uint32_t *moved = pp_alloc(known, sizeof *moved); /* by node; 0: not yet */
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        struct pp_sample *sample = &profile->samples.items[i];
+        if (!(sample->state & PP_STATE_GC_KNOWN) || !(sample->state & PP_STATE_GC))
+            continue;
+        if (gc == PP_NONE)
+            gc = pp_add_pseudo(profile, GC_FRAME);
+        if (!moved[sample->node])
+            moved[sample->node] = with_frame(profile, sample->node, gc, &path, &capacity);
+        sample->node = moved[sample->node];
+    }
+    free(moved);
+    free(path);
+}

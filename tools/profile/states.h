@@ -1,0 +1,30 @@
+/* What the samples say about the interpreter while they were taken: who held the GIL, who collected garbage. */
+#ifndef PP_PROFILE_STATES_H
+#define PP_PROFILE_STATES_H
+
+#include "model.h"
+
+/* CPU nanoseconds. Shares are of the known part: not every version of CPython tells, and CPU time that no sample saw
+ * has no state. */
+struct pp_states {
+    uint64_t gil_ns, gil_known_ns; /* with the GIL held */
+    uint64_t gc_ns, gc_known_ns;   /* in a garbage collection */
+};
+
+/* "GIL held" or "GIL not held", `unknown` where PP_STATE_GIL_KNOWN is not set. */
+const char *pp_gil_text(uint32_t state, const char *unknown);
+
+/* Of one process, of one thread, or of all (both PP_NONE). */
+struct pp_states pp_states_of(const struct pp_profile *profile, uint32_t process, uint32_t thread);
+
+/* Of every thread or every process, by number. The caller frees. */
+struct pp_states *pp_states_by(const struct pp_profile *profile, bool threads);
+
+/* Puts the pseudo-frame [gc] into the stacks of samples that fell into a collection: as the callee of the Python frame
+ * during which it ran, so that it reads the same whatever C function was about to allocate and whether or not the
+ * interpreter's own functions have names. When they have, that is the Python frame below the collector, and
+ * finalizers that it calls stand above [gc]; when they have none, it is the innermost Python frame. After the last
+ * segment and after symbols were resolved; call once. */
+void pp_states_add_gc_frames(struct pp_profile *profile);
+
+#endif
