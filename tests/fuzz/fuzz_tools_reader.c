@@ -2,7 +2,8 @@
  * The log reader and all that is built from it, on two kinds of input: bytes as they are, and blocks made of them with
  * a right header and checksum (else nothing behind the checksum would ever be reached).
  */
-#include "tools/profile/model.h"
+#include "tools/profile/states.h"
+#include "tools/profile/view.h"
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -17,6 +18,11 @@ static void read_all(const void *data, size_t size)
     pp_profile_add_segment(profile, data, size, "fuzz");
     pp_profile_add_segment(profile, data, size, "again");
     pp_profile_finish(profile);
+    pp_states_add_gc_frames(profile);
+    free(pp_states_by(profile, true));
+    const struct pp_view_options options = {
+        .lines = true, .gil = true, .only_process = PP_NONE, .only_thread = PP_NONE};
+    pp_view_free(pp_view_new(profile, &options));
     pp_profile_accounting(profile);
     pp_profile_cpu_ns(profile);
     pp_profile_free(profile);

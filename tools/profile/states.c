@@ -67,20 +67,25 @@ static bool is_collector(const struct pp_profile *profile, const struct pp_frame
     return false;
 }
 
-/* How many frames of the path, root first, stand below the collection. Without a Python frame it is those below the
+static const struct pp_frame *frame_of(const struct pp_profile *profile, uint32_t node)
+{
+    return &profile->frames.items[profile->nodes.items[node].frame];
+}
+
+/* How many nodes of the path, root first, stand below the collection. Without a Python frame it is those below the
  * collector, or all. */
-static uint32_t frames_below(const struct pp_profile *profile, const uint32_t *path, uint32_t depth)
+static uint32_t nodes_below(const struct pp_profile *profile, const uint32_t *path, uint32_t depth)
 {
     uint32_t end = 0;
-    while (end < depth && !is_collector(profile, &profile->frames.items[path[end]]))
+    while (end < depth && !is_collector(profile, frame_of(profile, path[end])))
         end++;
     for (uint32_t i = end; i-- > 0;)
-        if (profile->frames.items[path[i]].kind == PP_FRAME_PYTHON)
+        if (frame_of(profile, path[i])->kind == PP_FRAME_PYTHON)
             return i + 1;
     return end;
 }
 
-/* The node of the same stack with the frame in it. *path is scratch. */
+/* The node of the same stack with the frame in it; what is below is shared. *path is scratch. */
 static uint32_t with_frame(struct pp_profile *profile, uint32_t node, uint32_t gc, uint32_t **path, uint32_t *capacity)
 {
     uint32_t depth = 0;
@@ -88,14 +93,11 @@ static uint32_t with_frame(struct pp_profile *profile, uint32_t node, uint32_t g
         depth++;
     *path = pp_grow(*path, capacity, (uint64_t)depth + 1, sizeof **path);
     for (uint32_t at = node, i = depth; at; at = profile->nodes.items[at].parent)
-        (*path)[--i] = profile->nodes.items[at].frame;
-    uint32_t below = frames_below(profile, *path, depth), result = 0;
-    for (uint32_t i = 0; i <= depth; i++) {
-        if (i == below)
-            result = pp_add_node(profile, result, gc);
-        if (i < depth)
-            result = pp_add_node(profile, result, (*path)[i]);
-    }
+        (*path)[--i] = at;
+    uint32_t below = nodes_below(profile, *path, depth);
+    uint32_t result = pp_add_node(profile, below ? (*path)[below - 1] : 0, gc);
+    for (uint32_t i = below; i < depth; i++)
+        result = pp_add_node(profile, result, profile->nodes.items[(*path)[i]].frame);
     return result;
 }
 
