@@ -1,4 +1,5 @@
 #include "native_walk.h"
+#include "safe_read.h"
 #include "unwind_table.h"
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -7,6 +8,7 @@
 /* No C function has a larger frame than this; a larger one is a wrong rule or a torn stack. */
 #define MAX_FRAME_SIZE ((uintptr_t)64 << 20)
 #define WORD           sizeof(uintptr_t)
+#define EPILOGUE_MAX   16 /* bytes of code that are looked at */
 
 struct walk {
     const struct pp_module_table *table;
@@ -179,37 +181,73 @@ static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t addre
     return NULL;
 }
 
-/* async-signal-safe; from walk's state to the outermost frame. */
-static enum pp_reason walk_outward(struct walk *walk, bool readable, struct pp_native_frame *frames, unsigned max,
-                                   unsigned *count)
+/* Code that nobody described (a JIT's, perf's trampolines) can still be left when all that it does after its call is to
+ * return: add to rsp, pop, ret. The thread will execute these very bytes. async-signal-safe. */
+static bool leave_by_epilogue(struct walk *walk)
 {
-    for (;;) {
-        if (*count == max)
-            return PP_REASON_NATIVE_TOO_DEEP;
-        struct pp_native_frame *frame = &frames[(*count)++];
+    uint8_t code[EPILOGUE_MAX];
+    uintptr_t sp = walk->registers[PP_REG_RSP], value;
+    if (walk->exact || !pp_safe_read(pp_sys_getpid(), code, walk->pc, sizeof code))
+        return false;
+    for (unsigned at = 0; at + 4 < sizeof code;) {
+        if (code[at] == 0xC3) {
+            if (!load(walk, sp, &value) || sp + WORD <= walk->registers[PP_REG_RSP])
+                return false;
+            walk->valid &= PP_CALLEE_SAVED_MASK;
+            walk->registers[PP_REG_RSP] = sp + WORD;
+            walk->pc = value;
+            return true;
+        }
+        if (code[at] == 0x48 && code[at + 1] == 0x83 && code[at + 2] == 0xC4 && code[at + 3] < 0x80) {
+            sp += code[at + 3];
+            at += 4;
+        } else if (code[at] == 0x5D || code[at] == 0x5B) { /* pop %rbp, %rbx */
+            if (!load(walk, sp, &value))
+                return false;
+            walk->registers[code[at] == 0x5D ? PP_REG_RBP : PP_REG_RBX] = value;
+            walk->valid |= 1u << (code[at] == 0x5D ? PP_REG_RBP : PP_REG_RBX);
+            sp += WORD;
+            at += 1;
+        } else {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* async-signal-safe; from walk's state to the outermost frame. */
+static void walk_outward(struct walk *walk, bool readable, struct pp_native_stack *stack)
+{
+    bool outermost = false;
+    do {
+        stack->reason = PP_REASON_NATIVE_TOO_DEEP;
+        if (stack->count == stack->max)
+            break;
+        struct pp_native_frame *frame = &stack->frames[stack->count++];
         uintptr_t lookup = walk->exact ? walk->pc : walk->pc - 1;
         frame->ip = lookup;
         frame->cfa = walk->registers[PP_REG_RSP]; /* unless a rule tells where it ends */
-        enum pp_reason reason;
-        const struct pp_unwind_rule *rule = find_rule(walk, lookup, &reason);
-        if (!rule)
-            return reason;
-        if (!readable)
-            return PP_REASON_NATIVE_BAD_STACK;
-        bool outermost = false;
-        if (rule->cfa_kind == PP_CFA_SIGNAL) {
-            frame->ip = walk->pc; /* the kernel "returns" to the restorer's first byte: nothing was called before it */
-            reason = leave_signal_frame(walk, rule, &frame->cfa);
-        } else {
-            reason = step(walk, rule, &frame->cfa, &outermost);
+        const struct pp_unwind_rule *rule = find_rule(walk, lookup, &stack->reason);
+        if (!rule && stack->reason == PP_REASON_NATIVE_NO_MODULE && readable && leave_by_epilogue(walk)) {
+            frame->cfa = walk->registers[PP_REG_RSP];
+            stack->reason = PP_REASON_NONE;
+            continue;
         }
-        if (reason != PP_REASON_NONE || outermost || walk->pc == 0)
-            return reason;
-    }
+        if (!rule)
+            break;
+        if (!readable) {
+            stack->reason = PP_REASON_NATIVE_BAD_STACK;
+        } else if (rule->cfa_kind == PP_CFA_SIGNAL) {
+            frame->ip = walk->pc; /* the kernel "returns" to the restorer's first byte: nothing was called before it */
+            stack->reason = leave_signal_frame(walk, rule, &frame->cfa);
+        } else {
+            stack->reason = step(walk, rule, &frame->cfa, &outermost);
+        }
+    } while (stack->reason == PP_REASON_NONE && !outermost && walk->pc != 0);
+    stack->frame_pointer = known(walk, PP_REG_RBP) ? walk->registers[PP_REG_RBP] : 0;
 }
 
-enum pp_reason pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_frame *frames,
-                              unsigned max, unsigned *count)
+void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack)
 {
     struct walk walk;
     walk.table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
@@ -222,29 +260,55 @@ enum pp_reason pp_native_walk(const ucontext_t *context, uintptr_t stack_top, st
     uintptr_t sp = walk.registers[PP_REG_RSP];
     walk.low = sp > PP_RED_ZONE ? sp - PP_RED_ZONE : 0;
     walk.top = stack_top;
-    bool readable = sp < stack_top && stack_top >= WORD;
-
-    *count = 0;
-    return walk_outward(&walk, readable, frames, max, count);
+    stack->count = 0;
+    walk_outward(&walk, sp < stack_top && stack_top >= WORD, stack);
 }
 
-enum pp_reason pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_frame *frames,
-                                unsigned max, unsigned *count)
+/* A walk whose innermost frame, still to be left, begins where the stack ends so far. async-signal-safe. */
+static struct walk walk_behind(const struct pp_native_stack *stack, uintptr_t stack_top)
 {
     struct walk walk = {.table = atomic_load_explicit(&pp_module_table, memory_order_acquire),
-                        .low = *count ? frames[*count - 1].cfa : 0,
-                        .top = stack_top};
-    enum pp_reason reason;
-    const struct pp_unwind_rule *rule = find_rule(&walk, ip, &reason);
-    if (!rule)
-        return reason;
-    if (rule->cfa_kind == PP_CFA_SIGNAL || cfa % WORD || cfa <= walk.low || cfa > stack_top)
-        return PP_REASON_NATIVE_BAD_STACK;
-    if (*count == max)
-        return PP_REASON_NATIVE_TOO_DEEP;
-    walk.valid = 1u << PP_REG_RSP;
+                        .low = stack->count ? stack->frames[stack->count - 1].cfa : 0,
+                        .top = stack_top,
+                        .valid = 1u << PP_REG_RSP};
     walk.registers[PP_REG_RSP] = walk.low;
-    frames[(*count)++] = (struct pp_native_frame){ip, cfa};
-    reason = leave_frame(&walk, rule, cfa);
-    return reason == PP_REASON_NONE ? walk_outward(&walk, true, frames, max, count) : reason;
+    return walk;
+}
+
+/* async-signal-safe; whether there is room for one more frame, ending there. */
+static bool append(struct pp_native_stack *stack, const struct walk *walk, uintptr_t ip, uintptr_t cfa)
+{
+    stack->reason = PP_REASON_NATIVE_BAD_STACK;
+    if (cfa % WORD || cfa <= walk->low || cfa > walk->top || cfa - walk->low > MAX_FRAME_SIZE)
+        return false;
+    stack->reason = PP_REASON_NATIVE_TOO_DEEP;
+    if (stack->count == stack->max)
+        return false;
+    stack->frames[stack->count++] = (struct pp_native_frame){ip, cfa};
+    return true;
+}
+
+void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_stack *stack)
+{
+    struct walk walk = walk_behind(stack, stack_top);
+    const struct pp_unwind_rule *rule = find_rule(&walk, ip, &stack->reason);
+    if (!rule || rule->cfa_kind == PP_CFA_SIGNAL || !append(stack, &walk, ip, cfa))
+        return;
+    stack->reason = leave_frame(&walk, rule, cfa);
+    if (stack->reason == PP_REASON_NONE)
+        walk_outward(&walk, true, stack);
+}
+
+void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack)
+{
+    struct walk walk = walk_behind(stack, stack_top);
+    uintptr_t at = stack->frame_pointer;
+    if (!append(stack, &walk, ip, at + 2 * WORD))
+        return;
+    stack->reason = PP_REASON_NATIVE_BAD_STACK;
+    if (!load(&walk, at, &walk.registers[PP_REG_RBP]) || !load(&walk, at + WORD, &walk.pc))
+        return;
+    walk.valid |= 1u << PP_REG_RBP;
+    walk.registers[PP_REG_RSP] = at + 2 * WORD;
+    walk_outward(&walk, true, stack);
 }

@@ -15,16 +15,22 @@ struct pp_native_frame {
     uintptr_t cfa; /* end of this frame, the next one's sp: it occupies [its sp, cfa), nothing if its end is unknown */
 };
 
-/* Walks outward from the context of a signal. stack_top: first address above the thread's stack.
- * Stores at most `max` frames, innermost first, and their number in *count. Returns PP_REASON_NONE when the
- * outermost frame was reached, else why it stopped (what was found before stays valid).
- * async-signal-safe, reentrant; works on any thread. */
-enum pp_reason pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_frame *frames,
-                              unsigned max, unsigned *count);
+struct pp_native_stack {
+    struct pp_native_frame *frames; /* innermost first; the caller's memory */
+    unsigned max, count;
+    enum pp_reason reason;   /* NONE: the outermost frame was reached; else why it ended, what was found stays valid */
+    uintptr_t frame_pointer; /* rbp in the code where it ended, 0 if unknown */
+};
+
+/* Walks outward from the context of a signal. stack_top: first address above the thread's stack; max, frames: set by
+ * the caller, the rest is the answer. async-signal-safe, reentrant; works on any thread. */
+void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack);
 
 /* Goes on where a walk has ended early, from a frame that is known by other means: an address in its code that stands
- * at a call, and the frame's end. Appends that frame and those further out to frames[*count...]. The same contract. */
-enum pp_reason pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_frame *frames,
-                                unsigned max, unsigned *count);
+ * at a call, and the frame's end. Appends that frame and those further out. The same contract. */
+void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_stack *stack);
+
+/* The same from a frame that ends right above the return address at frame_pointer + 8 (push %rbp; mov %rsp, %rbp). */
+void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack);
 
 #endif

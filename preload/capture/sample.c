@@ -10,12 +10,8 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
-#define GENERAL_REGISTERS 16 /* of gregset_t, r8 to rsp; flags and the like follow */
-
-struct native_stack {
-    unsigned frames;
-    enum pp_reason reason;
-};
+#define GENERAL_REGISTERS 16   /* of gregset_t, r8 to rsp; flags and the like follow */
+#define EVAL_FRAME_MAX    4096 /* bytes of a native eval frame */
 
 /* Turns the frames of the walk into cache entries. async-signal-safe. */
 static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_slot *slot,
@@ -62,35 +58,51 @@ static void pair_runs(const struct pp_scratch *scratch, const struct pp_python_s
 }
 
 /* Every eval frame ends equally far from its marker. Learnt from one that stands at a call. async-signal-safe. */
-static void learn_eval_frame(const struct pp_python *python, const struct pp_scratch *scratch, unsigned native,
-                             uintptr_t marker)
+static void learn_eval_frame(const struct pp_python *python, const struct pp_native_stack *native, uintptr_t marker)
 {
-    if (atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_relaxed))
+    if (native->reason != PP_REASON_NONE ||
+        atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_relaxed))
         return;
-    for (unsigned i = 1; i < native; i++)
-        if (holds(scratch, 0, i, marker) && pp_in_eval(scratch->native[i].ip)) {
-            atomic_store_explicit(&pp_capture.eval[python->index].body, scratch->native[i].ip, memory_order_relaxed);
-            atomic_store_explicit(&pp_capture.eval[python->index].marker_to_end,
-                                  (uint32_t)(scratch->native[i].cfa - marker), memory_order_release);
+    for (unsigned i = 1; i < native->count; i++) {
+        const struct pp_native_frame *frame = &native->frames[i];
+        if (marker < frame->cfa && marker >= native->frames[i - 1].cfa && pp_python_of_code(frame->ip) == python) {
+            atomic_store_explicit(&pp_capture.eval[python->index].body, frame->ip, memory_order_relaxed);
+            atomic_store_explicit(&pp_capture.eval[python->index].marker_to_end, (uint32_t)(frame->cfa - marker),
+                                  memory_order_release);
             return;
         }
+    }
 }
 
-/* Code without unwind rows (a JIT's, perf trampolines) ends the native walk; the next outer eval frame is known by its
- * marker, and the walk goes on from there. async-signal-safe. */
-static void resume_native(const struct pp_python *python, struct pp_slot *slot, const struct pp_python_stack *stack,
-                          struct native_stack *native)
+/* Whether the eval frame that holds the marker has a frame pointer, which the code within has not changed: the frame
+ * is not larger than such frames are, and was called by the interpreter. async-signal-safe. */
+static bool has_frame_pointer(const struct pp_python *python, const struct pp_native_stack *native, uintptr_t marker,
+                              uintptr_t stack_top)
 {
-    struct pp_scratch *scratch = slot->scratch;
+    uintptr_t at = native->frame_pointer;
+    if (at % sizeof at || at <= marker || at - marker > EVAL_FRAME_MAX || at >= stack_top - 2 * sizeof at)
+        return false;
+    return pp_python_of_code(pp_word((const void *)at, sizeof at)) == python;
+}
+
+/* Code without unwind rows (a JIT's) ends the native walk; the next outer eval frame is known by its marker, and the
+ * walk goes on from there. async-signal-safe. */
+static void resume_native(const struct pp_python *python, struct pp_slot *slot, const struct pp_python_stack *stack,
+                          struct pp_native_stack *native)
+{
     uint32_t distance = atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_acquire);
     uintptr_t body = atomic_load_explicit(&pp_capture.eval[python->index].body, memory_order_relaxed);
     uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
-    for (uint32_t run = 0; distance && run < stack->runs && native->reason == PP_REASON_NATIVE_NO_MODULE; run++) {
-        uintptr_t marker = scratch->runs[run].marker;
-        if (marker < scratch->native[native->frames - 1].cfa)
+    for (uint32_t run = 0; run < stack->runs && native->reason == PP_REASON_NATIVE_NO_MODULE; run++) {
+        uintptr_t marker = slot->scratch->runs[run].marker;
+        if (marker < native->frames[native->count - 1].cfa)
             continue;
-        native->reason = pp_native_resume(body, marker + distance, stack_top, scratch->native, PP_MAX_NATIVE_FRAMES,
-                                          &native->frames);
+        if (distance)
+            pp_native_resume(body, marker + distance, stack_top, native);
+        else if (has_frame_pointer(python, native, marker, stack_top))
+            pp_native_resume_at_frame_pointer(python->eval_function, stack_top, native);
+        else
+            return;
     }
 }
 
@@ -131,31 +143,30 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
 }
 
 /* async-signal-safe. */
-static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct native_stack *native)
+static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct pp_native_stack *native)
 {
     uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
     uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
     if (stack_top) {
-        native->reason =
-            pp_native_walk(context, stack_top, slot->scratch->native, PP_MAX_NATIVE_FRAMES, &native->frames);
+        pp_native_walk(context, stack_top, native);
         return;
     }
     /* asked for once: what cannot be found will not be found a second time */
     if (!atomic_exchange_explicit(&slot->unknown_stack_sp, sp, memory_order_release))
         pp_wake_flush(PP_WAKE_STACK);
     native->reason = PP_REASON_NATIVE_STACK_UNKNOWN;
-    slot->scratch->native[0] = (struct pp_native_frame){(uintptr_t)context->uc_mcontext.gregs[REG_RIP], sp};
-    native->frames = 1;
+    native->frames[0] = (struct pp_native_frame){(uintptr_t)context->uc_mcontext.gregs[REG_RIP], sp};
+    native->count = 1;
 }
 
 /* async-signal-safe. */
 static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp_slot *slot, const ucontext_t *context,
-                                  struct native_stack *native, struct pp_python_stack *stack)
+                                  struct pp_native_stack *native, struct pp_python_stack *stack)
 {
     struct pp_interrupted interrupted = {
         .pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP],
         .sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP],
-        .native_frames = native->frames,
+        .native_frames = native->count,
         .native_complete = native->reason == PP_REASON_NONE,
         .registers = context->uc_mcontext.gregs,
         .register_count = GENERAL_REGISTERS,
@@ -167,7 +178,7 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
     if (resolved != PP_REASON_NONE)
         return resolved;
     if (stack->runs && !stack->counted) {
-        learn_eval_frame(state->python, slot->scratch, native->frames, slot->scratch->runs[0].marker);
+        learn_eval_frame(state->python, native, slot->scratch->runs[0].marker);
         resume_native(state->python, slot, stack, native);
     }
     return reason;
@@ -186,7 +197,7 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     if (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns)
         count_switches(slot, &head);
     uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-    struct native_stack native = {0};
+    struct pp_native_stack native = {.frames = slot->scratch->native, .max = PP_MAX_NATIVE_FRAMES};
     struct pp_python_stack stack = {0};
     if (slot->scanned && !slot->thread_pointer)
         slot->thread_pointer = pp_foreign_thread_pointer(slot);
@@ -206,7 +217,7 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
         pp_wake_flush(PP_WAKE_MODULES);
     head.native_reason = (uint8_t)native.reason;
     head.epoch = slot->code_epoch;
-    head.native_frames = (uint16_t)native.frames;
+    head.native_frames = (uint16_t)native.count;
     head.runs = (uint16_t)stack.runs;
     head.python_frames = (uint16_t)stack.frames;
     if (head.python_reason == PP_REASON_LOST_RING_FULL || !write_sample(slot, &head, sp, &stack)) {

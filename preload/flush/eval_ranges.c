@@ -21,8 +21,7 @@ static void add_range(const struct pp_module *module, uintptr_t address)
     atomic_store_explicit(&pp_capture.eval_range_count, count + 1, memory_order_release);
 }
 
-/* The interpreter's module only: greenlet keeps a _PyCFrame of its own in one of its frames. The entry of the function,
- * where no marker stands yet, comes first, since handlers take the ranges for complete as soon as there is one. */
+/* The interpreter's module only: greenlet keeps a _PyCFrame of its own in one of its frames. */
 void pp_eval_learn(uintptr_t address)
 {
     if (pp_in_eval(address))
@@ -30,7 +29,7 @@ void pp_eval_learn(uintptr_t address)
     const struct pp_python *python = pp_python_of_code(address);
     if (!python)
         return;
-    add_range(pp_module_find(python->eval_function), python->eval_function);
+    pp_eval_find();
     add_range(pp_module_find(address), address);
 }
 
@@ -81,11 +80,12 @@ void pp_eval_find(void)
     for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++) {
         uintptr_t start, end;
         const struct pp_module *module;
-        if (found[i] || python->layout.chain != PP_CHAIN_OBJECTS || !(module = pp_module_find(python->eval_function)) ||
+        if (found[i] || !(module = pp_module_find(python->eval_function)) ||
             !pp_module_function_range(module, python->eval_function, &start, &end))
             continue;
-        add_range(module, python->eval_function);
         find_cold_parts(module, start, end);
+        /* last: handlers take the ranges for complete as soon as they know the function's entry */
+        add_range(module, python->eval_function);
         found[i] = true;
     }
 }

@@ -8,8 +8,7 @@
 /* A native frame in which an entry marker was found: its function is a part of the eval function. */
 void pp_eval_learn(uintptr_t address);
 
-/* For interpreters without markers (3.8–3.10): finds the parts by the function's symbol and its jumps. Cheap when they
- * are known. */
+/* Finds the parts of every interpreter's eval function by its symbol and its jumps. Cheap when they are known. */
 void pp_eval_find(void);
 
 #endif

@@ -205,8 +205,7 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
     struct path path = {.tables = tables};
     unsigned run = sample->runs, frames_left = sample->python_frames, python_reason = sample->python_reason, native;
     bool unpaired = false, at_greenlet = false, counted = run && view.runs[0].native == PP_RUN_COUNTED;
-    if (counted)
-        pp_eval_find();
+    pp_eval_find();
     if (pp_greenlet_is_switching(view.native, sample->native_frames, &native)) {
         at_greenlet = true;
         run = frames_left = 0;

@@ -101,9 +101,12 @@ static inline void oracle_compare(struct oracle *o, const ucontext_t *context)
 {
     static struct pp_native_frame ours[ORACLE_FRAMES];
     static struct oracle_frame theirs[ORACLE_FRAMES + 1];
-    unsigned our_count, their_count, i;
+    struct pp_native_stack stack = {.frames = ours, .max = ORACLE_FRAMES};
+    unsigned their_count, i;
     bool crashed = false;
-    enum pp_reason reason = pp_native_walk(context, o->stack_top, ours, ORACLE_FRAMES, &our_count);
+    pp_native_walk(context, o->stack_top, &stack);
+    enum pp_reason reason = stack.reason;
+    unsigned our_count = stack.count;
     their_count = oracle_walk(context, theirs, ORACLE_FRAMES + 1, &crashed);
     o->crashed += crashed;
     o->samples++;
