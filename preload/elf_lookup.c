@@ -5,6 +5,8 @@ struct tables {
     const char *strings;
     const ElfW(Sym) * symbols;
     const uint32_t *gnu_hash, *hash;
+    const ElfW(Rela) * relocations;
+    size_t relocation_bytes;
 };
 
 /* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO. */
@@ -30,6 +32,10 @@ static int find_tables(const struct dl_phdr_info *object, struct tables *tables)
             tables->gnu_hash = (const uint32_t *)at;
         else if (dynamic->d_tag == DT_HASH)
             tables->hash = (const uint32_t *)at;
+        else if (dynamic->d_tag == DT_RELA)
+            tables->relocations = (const ElfW(Rela) *)at;
+        else if (dynamic->d_tag == DT_RELASZ)
+            tables->relocation_bytes = dynamic->d_un.d_val;
     }
     return tables->strings && tables->symbols && (tables->gnu_hash || tables->hash);
 }
@@ -71,13 +77,47 @@ static const ElfW(Sym) * by_hash(const struct tables *tables, const char *name)
     return NULL;
 }
 
+static const ElfW(Sym) * defined(const struct tables *tables, const char *name)
+{
+    const ElfW(Sym) *symbol = tables->gnu_hash ? by_gnu_hash(tables, name) : by_hash(tables, name);
+    return symbol && symbol->st_shndx != SHN_UNDEF ? symbol : NULL;
+}
+
 uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name)
 {
     struct tables tables;
-    if (!find_tables(object, &tables))
+    const ElfW(Sym) *symbol = find_tables(object, &tables) ? defined(&tables, name) : NULL;
+    return symbol ? object->dlpi_addr + symbol->st_value : 0;
+}
+
+uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name)
+{
+    struct tables tables;
+    const ElfW(Sym) *symbol = find_tables(object, &tables) ? defined(&tables, name) : NULL;
+    if (!symbol)
         return 0;
-    const ElfW(Sym) *symbol = tables.gnu_hash ? by_gnu_hash(&tables, name) : by_hash(&tables, name);
-    if (!symbol || symbol->st_shndx == SHN_UNDEF)
-        return 0;
+    /* the loader has stored there what it found; lazy binding is for functions only */
+    const ElfW(Rela) *end = tables.relocations + tables.relocation_bytes / sizeof *end;
+    for (const ElfW(Rela) *relocation = tables.relocations; tables.relocations && relocation < end; relocation++) {
+        unsigned long type = ELF64_R_TYPE(relocation->r_info);
+        if ((type != R_X86_64_GLOB_DAT && type != R_X86_64_64) ||
+            tables.symbols + ELF64_R_SYM(relocation->r_info) != symbol)
+            continue;
+        uintptr_t bound;
+        memcpy(&bound, (const void *)(object->dlpi_addr + relocation->r_offset), sizeof bound);
+        return type == R_X86_64_64 ? bound - (uintptr_t)relocation->r_addend : bound;
+    }
     return object->dlpi_addr + symbol->st_value;
+}
+
+bool pp_elf_holds(const struct dl_phdr_info *object, uintptr_t address, size_t size, uint32_t flags)
+{
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags && address >= start &&
+            size <= segment->p_memsz && address - start <= segment->p_memsz - size)
+            return true;
+    }
+    return false;
 }

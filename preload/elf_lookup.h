@@ -1,12 +1,20 @@
-/* Dynamic symbols of an object that is loaded, from its own tables in memory: also finds what RTLD_LOCAL hides. */
+/* Objects that are loaded, read from their own tables in memory: also finds what RTLD_LOCAL hides. An object must stay
+ * loaded meanwhile: use these in a dl_iterate_phdr callback, or on one that is pinned. Normal context. */
 #ifndef PP_ELF_LOOKUP_H
 #define PP_ELF_LOOKUP_H
 
 #include <link.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Address of a defined dynamic symbol, 0 if the object has none of that name. The object must stay loaded: call it in
- * a dl_iterate_phdr callback. Not for IFUNC and TLS symbols. */
+/* Address of a defined dynamic symbol, 0 if the object has none of that name. Not for IFUNC and TLS symbols. */
 uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name);
+
+/* What the object itself takes for that symbol, a variable that it defines: another object's when that one comes first
+ * (an executable with a copy relocation, a second copy of the library), else its own. 0 if it defines none. */
+uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name);
+
+/* Whether all these bytes lie in one of its loaded segments that has the given PF_* bits. */
+bool pp_elf_holds(const struct dl_phdr_info *object, uintptr_t address, size_t size, uint32_t flags);
 
 #endif

@@ -1,0 +1,181 @@
+/* Getters of a thread-local word as compilers and linkers make them: what start-up reads from their code is where the
+ * word is, in this thread and in one that has never touched it. */
+#include "preload/elf_lookup.h"
+#include "preload/python_tls.h"
+#define TLS_FORMS_STATIC
+#include "tls_forms.h"
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct lookup {
+    uintptr_t address;
+    struct pp_tls_word word;
+    bool found;
+};
+
+static int look_in(struct dl_phdr_info *object, size_t size, void *argument)
+{
+    struct lookup *lookup = argument;
+    (void)size;
+    if (!pp_elf_holds(object, lookup->address, 1, PF_X))
+        return 0;
+    lookup->word = pp_python_tls_find(object, lookup->address);
+    lookup->found = true;
+    return 1;
+}
+
+static struct pp_tls_word find(uintptr_t getter)
+{
+    struct lookup lookup = {.address = getter};
+    dl_iterate_phdr(look_in, &lookup);
+    assert_true(lookup.found);
+    return lookup.word;
+}
+
+static uintptr_t read_here(const struct pp_tls_word *word)
+{
+    return pp_tls_read(word, (uintptr_t)pthread_self());
+}
+
+/* mov %fs:n,%rax, in an executable */
+FORM(fixed, "movq %fs:word_fixed@tpoff, %rax\nret")
+FORM(fixed_address, "movq %fs:0, %rax\nleaq word_fixed_address@tpoff(%rax), %rax\nmovq (%rax), %rax\nret")
+
+static const struct tls_form own_forms[] = {TLS_FORM(fixed, false), TLS_FORM(fixed_address, false), TLS_FORMS};
+
+struct comparison {
+    const struct tls_form *forms;
+    const struct pp_tls_word *words;
+    unsigned count, wrong;
+};
+
+/* Not touched in this thread, then written by the object itself. */
+static void *compare(void *argument)
+{
+    struct comparison *comparison = argument;
+    for (unsigned i = 0; i < comparison->count; i++) {
+        const struct tls_form *form = &comparison->forms[i];
+        const struct pp_tls_word *word = &comparison->words[i];
+        if (form->unreadable)
+            continue;
+        comparison->wrong += read_here(word) != 0;
+        form->set(4711 + i);
+        comparison->wrong += read_here(word) != 4711 + i || form->get() != 4711 + i;
+        form->set(0);
+    }
+    return NULL;
+}
+
+static void check_forms(const struct tls_form *forms, unsigned count)
+{
+    struct pp_tls_word words[16];
+    assert_true(count <= 16);
+    for (unsigned i = 0; i < count; i++) {
+        words[i] = find((uintptr_t)forms[i].get);
+        if ((words[i].kind == PP_TLS_NONE) != forms[i].unreadable)
+            fail_msg("%s: %s", forms[i].name, forms[i].unreadable ? "read" : "not read");
+    }
+    struct comparison comparison = {forms, words, count, 0};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, compare, &comparison), 0);
+    pthread_join(thread, NULL);
+    compare(&comparison);
+    assert_int_equal(comparison.wrong, 0);
+}
+
+static void executable(void **state)
+{
+    (void)state;
+    check_forms(own_forms, sizeof own_forms / sizeof *own_forms);
+}
+
+/* Returns how many of its words are found through the DTV. */
+static unsigned check_library(const char *name)
+{
+    char path[PATH_MAX] = {0};
+    unsigned count, dynamic = 0;
+    assert_true(readlink("/proc/self/exe", path, sizeof path - 32) > 0);
+    strcpy(strrchr(path, '/') + 1, name);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        fail_msg("%s", dlerror());
+    tls_forms_of_library *forms_of_library;
+    *(void **)&forms_of_library = dlsym(library, "tls_forms");
+    assert_non_null(forms_of_library);
+    const struct tls_form *forms = forms_of_library(&count);
+    check_forms(forms, count);
+    for (unsigned i = 0; i < count; i++)
+        dynamic += find((uintptr_t)forms[i].get).kind == PP_TLS_DYNAMIC;
+    return dynamic;
+}
+
+static void late_library(void **state)
+{
+    (void)state;
+    assert_int_equal(check_library("tls_forms_preload.so"), 5);
+}
+
+static void late_library_with_static_tls(void **state)
+{
+    (void)state;
+    assert_int_equal(check_library("tls_forms_static_preload.so"), 4);
+}
+
+/* Any bytes, at the end of a segment: nothing outside is read, and what is found lies in the block. */
+static void any_bytes(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"\x64\x48\x8b\x04\x25", "\x48\x8b\x05", "\x48\x03\x05", "\x48\x8d\x3d",
+                                        "\x48\x8d\x05",         "\xff\x10",     "\xe8",         "\xc3",
+                                        "\x48\x8b\x40",         "\x48\x8d\x80", "\x66",         "\x48\x83\xec"};
+    enum { SIZE = 64, BLOCK = 64 };
+    uint8_t *code = malloc(SIZE);
+    assert_non_null(code);
+    uint64_t block[BLOCK / 8];
+    ElfW(Phdr) segments[] = {
+        {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = (uintptr_t)code, .p_memsz = SIZE},
+        {.p_type = PT_TLS, .p_memsz = BLOCK},
+    };
+    struct dl_phdr_info object = {
+        .dlpi_phdr = segments, .dlpi_phnum = 2, .dlpi_tls_modid = 1, .dlpi_tls_data = (void *)block};
+    uint32_t random = 1;
+    unsigned found = 0;
+    for (unsigned round = 0; round < 300000; round++) {
+        for (unsigned at = 0; at < SIZE;) {
+            random = random * 1664525u + 1013904223u;
+            if (random >> 31) {
+                const char *part = parts[(random >> 8) % (sizeof parts / sizeof *parts)];
+                for (; *part && at < SIZE; part++)
+                    code[at++] = (uint8_t)*part;
+            } else {
+                code[at++] = random >> 30 & 1 ? 0 : (uint8_t)(random >> 16);
+            }
+        }
+        unsigned start = (random >> 8) % SIZE;
+        struct pp_tls_word word = pp_python_tls_find(&object, (uintptr_t)code + start);
+        found += word.kind != PP_TLS_NONE;
+        if (word.kind == PP_TLS_DYNAMIC)
+            assert_true(word.offset >= 0 && word.offset <= BLOCK - 8 && word.module == 1);
+    }
+    assert_true(found < 3000);
+    free(code);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(executable),
+        cmocka_unit_test(late_library),
+        cmocka_unit_test(late_library_with_static_tls),
+        cmocka_unit_test(any_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
