@@ -1,10 +1,17 @@
+/*
+ * An interpreter is an object, executable or library, that defines _PyRuntime and Py_GetVersion. There can be several,
+ * and they can hide behind RTLD_LOCAL: each object's own tables are read. All that has to do with one object happens
+ * while the loader holds it, in dl_iterate_phdr's callback; what calls its functions happens when it is pinned.
+ */
 #include "python_find.h"
 #include "elf_lookup.h"
 #include "interpose.h"
+#include "python_offsets.h"
+#include "python_tls.h"
 #include "say.h"
-#include "syscalls.h"
 #include <dlfcn.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
 /* PY_VERSION_HEX: major, minor, micro, then release level (0xa alpha … 0xf final) and serial. */
@@ -14,19 +21,35 @@
 #define HEX_LEVEL(hex)  ((hex) >> 4 & 0xf)
 #define LEVEL_CANDIDATE 0xc
 
-#define DEBUG_OFFSETS_FREE_THREADED    16 /* _Py_DebugOffsets (3.13+): cookie, version, free_threaded */
-#define FIRST_MINOR_WITH_DEBUG_OFFSETS 13
+#define MINOR_WITH_ATTACHED 12 /* _Py_tss_tstate */
+#define MINOR_WITH_BOUND    15 /* _Py_tss_gilstate */
+#define SEEN_MAX            16
+
+typedef void *state_getter(void);
 
 struct search {
     struct pp_python *python;
-    uintptr_t runtime, get_version, type_type;
-    const unsigned long *version;
+    bool initialized_only, passed_over, unchanged, found;
     unsigned long long loads; /* dlpi_adds */
-    char name[PATH_MAX];      /* of the object; "" for the executable */
-    bool unchanged;
+    const char *why;
+    uint32_t version;
+    uintptr_t get_version; /* 3.8–3.10, which do not export Py_Version */
+    state_getter *get_attached;
+    uintptr_t type_type;
+    char name[PATH_MAX]; /* of the object; "" for the executable */
 };
 
 static unsigned long long searched_loads;
+static uintptr_t seen[SEEN_MAX]; /* _PyRuntime of each that was found */
+static unsigned seen_count;
+
+static bool was_seen(uintptr_t runtime)
+{
+    for (unsigned i = 0; i < seen_count; i++)
+        if (seen[i] == runtime)
+            return true;
+    return seen_count == SEEN_MAX;
+}
 
 static void find_extent(const struct dl_phdr_info *object, struct pp_python *python)
 {
@@ -43,47 +66,77 @@ static void find_extent(const struct dl_phdr_info *object, struct pp_python *pyt
     }
 }
 
-/* We call into the interpreter and handlers read its memory: it must not be unloaded under us. */
-static bool pin(const char *name)
+/* The first that can be read of those that return the attached thread state, and it as a function to compare with. */
+static void find_attached(const struct dl_phdr_info *object, struct search *search)
 {
-    void *(*libc_dlopen)(const char *, int) = pp_real()->dlopen;
-    return !*name || (libc_dlopen && libc_dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
+    static const char *const getters[] = {"_PyThreadState_GetCurrent", "PyThreadState_GetUnchecked",
+                                          "_PyThreadState_UncheckedGet"};
+    for (unsigned i = 0; i < sizeof getters / sizeof *getters && !search->python->attached.kind; i++) {
+        uintptr_t getter = pp_elf_symbol(object, getters[i]);
+        if (!getter)
+            continue;
+        search->python->attached = pp_python_tls_find(object, getter);
+        search->get_attached = (state_getter *)getter;
+    }
 }
 
 static int search_object(struct dl_phdr_info *object, size_t size, void *argument)
 {
     struct search *search = argument;
-    struct pp_text name;
+    struct pp_python *python = search->python;
     (void)size;
     search->loads = object->dlpi_adds;
     if (object->dlpi_adds == searched_loads) {
         search->unchanged = true;
         return 1;
     }
-    search->runtime = pp_elf_symbol(object, "_PyRuntime");
-    if (!search->runtime)
+    /* where the object itself looks for it: a library that another copy of it goes before is no interpreter */
+    uintptr_t runtime = pp_elf_variable(object, "_PyRuntime");
+    uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion");
+    if (!runtime || !get_version || was_seen(runtime))
         return 0;
-    struct pp_python *python = search->python;
-    python->runtime = search->runtime;
+    uintptr_t is_initialized = pp_elf_symbol(object, "Py_IsInitialized");
+    if (search->initialized_only && (!is_initialized || !((int (*)(void))is_initialized)())) {
+        search->passed_over = true;
+        return 0;
+    }
+    search->found = true;
+    python->runtime = runtime;
     find_extent(object, python);
+    struct pp_text name;
     pp_text_init(&name, search->name, sizeof search->name);
     pp_text_add(&name, object->dlpi_name ? object->dlpi_name : "");
-    search->version = (const unsigned long *)pp_elf_symbol(object, "Py_Version");
-    search->get_version = pp_elf_symbol(object, "Py_GetVersion");
-    search->type_type = pp_elf_symbol(object, "PyType_Type");
-    python->this_thread_state = (void *(*)(void))pp_elf_symbol(object, "PyGILState_GetThisThreadState");
+    const unsigned long *version = (const unsigned long *)pp_elf_symbol(object, "Py_Version");
+    search->version = version ? (uint32_t)*version : 0;
+    search->get_version = get_version;
+    search->type_type = pp_elf_variable(object, "PyType_Type");
+    python->frame_type = pp_elf_variable(object, "PyFrame_Type");
+    python->code_type = pp_elf_variable(object, "PyCode_Type");
+    python->generator_type = pp_elf_variable(object, "PyGen_Type");
+    python->coroutine_type = pp_elf_variable(object, "PyCoro_Type");
+    python->async_generator_type = pp_elf_variable(object, "PyAsyncGen_Type");
+    python->this_thread_state = (state_getter *)pp_elf_symbol(object, "PyGILState_GetThisThreadState");
     python->eval_function = pp_elf_symbol(object, "_PyEval_EvalFrameDefault");
-    python->frame_type = pp_elf_symbol(object, "PyFrame_Type");
-    python->code_type = pp_elf_symbol(object, "PyCode_Type");
-    python->generator_type = pp_elf_symbol(object, "PyGen_Type");
-    python->coroutine_type = pp_elf_symbol(object, "PyCoro_Type");
-    python->async_generator_type = pp_elf_symbol(object, "PyAsyncGen_Type");
+    if (HEX_MINOR(search->version) >= MINOR_WITH_ATTACHED)
+        find_attached(object, search);
+    if (HEX_MINOR(search->version) >= MINOR_WITH_BOUND)
+        python->bound = pp_python_tls_find(object, (uintptr_t)python->this_thread_state);
+    if (pp_elf_symbol(object, "_Py_NegativeRefcount")) /* Py_REF_DEBUG, a part of Py_DEBUG */
+        search->why = "it is a debug build";
+    else if (pp_elf_symbol(object, "_Py_stackref_get_object")) /* Py_STACKREF_DEBUG */
+        search->why = "it is a debug build (of its stack references)";
     return 1;
 }
 
-/* Debug builds put two words in front of every object (until 3.11) or much into the thread state; "ob_type is where we
- * look for it" is what tells, once the interpreter has set it, and statically initialised types have it from the start.
- */
+/* Handlers call into the interpreter and read its memory: it must not be unloaded under them. */
+static bool pin(const char *name)
+{
+    void *(*libc_dlopen)(const char *, int) = pp_real()->dlopen;
+    return !*name || (libc_dlopen && libc_dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
+}
+
+/* Builds with Py_TRACE_REFS put two words in front of every object (until 3.12). Statically initialised types have
+ * their type from the start. */
 static bool objects_as_expected(const struct search *search)
 {
     uintptr_t type;
@@ -91,6 +144,7 @@ static bool objects_as_expected(const struct search *search)
     return type == search->type_type;
 }
 
+/* "3.8.18 (default, …", "3.10.0rc1+ (…" */
 static uint32_t version_from_text(const char *text)
 {
     uint32_t part[3] = {0, 0, 0};
@@ -101,52 +155,95 @@ static uint32_t version_from_text(const char *text)
             break;
         text++;
     }
-    return part[0] << 24 | part[1] << 16 | part[2] << 8 | 0xf0;
+    uint32_t level = *text == 'a' || *text == 'b' ? (uint32_t)(*text - 'a' + 0xa)
+                     : *text == 'r'               ? LEVEL_CANDIDATE
+                                                  : 0xf;
+    return part[0] << 24 | part[1] << 16 | part[2] << 8 | level << 4;
 }
 
-enum pp_python_found pp_python_find(struct pp_python *python, char version[16], const char **why)
+static void write_version(struct pp_python *python, uint32_t version)
 {
-    struct search search = {.python = python};
+    struct pp_text text;
+    pp_text_init(&text, python->version, sizeof python->version);
+    pp_text_add_number(&text, HEX_MAJOR(version));
+    pp_text_add(&text, ".");
+    pp_text_add_number(&text, HEX_MINOR(version));
+    pp_text_add(&text, ".");
+    pp_text_add_number(&text, HEX_MICRO(version));
+}
+
+/* The row for this version, made to fit this build. NULL when it does, else why not. */
+static const char *fit_layout(struct pp_python *python, uint32_t version)
+{
+    unsigned minor = HEX_MINOR(version);
+    const void *published = (const void *)python->runtime;
+    size_t size = pp_python_offsets_size(minor);
+    const char *unknown = "its version is not known to this pyprof";
+    if (HEX_MAJOR(version) != 3 || size > python->module_end - python->runtime)
+        return unknown;
+    bool free_threaded = size && pp_python_offsets_free_threaded(published, version);
+    const struct pp_python_layout *layout = pp_python_layout_of(minor, free_threaded);
+    if (!layout)
+        return free_threaded ? "the free-threaded build of its version is not known to this pyprof" : unknown;
+    python->layout = *layout;
+    /* its patch releases were not all looked at; without this field a sample does not say whether a collection runs */
+    if (minor == 12 && !pp_python_offsets_fit_3_12(&python->layout, published, python->module_end - python->runtime))
+        python->layout.interpreter.collecting = 0;
+    return size ? pp_python_offsets_apply(&python->layout, published, version) : NULL;
+}
+
+/* In this thread at least the word is where the interpreter finds it. */
+static bool reads_the_same(const struct pp_tls_word *word, state_getter *getter)
+{
+    return pp_tls_read(word, (uintptr_t)pthread_self()) == (uintptr_t)getter();
+}
+
+static const char *check(struct search *search)
+{
+    struct pp_python *python = search->python;
+    if (search->why)
+        return search->why;
+    if (HEX_LEVEL(search->version) < LEVEL_CANDIDATE)
+        return "it is a pre-release";
+    const char *why = fit_layout(python, search->version);
+    if (why)
+        return why;
+    if (!python->this_thread_state || !python->frame_type || !python->eval_function || !python->code_type ||
+        !python->generator_type || !python->coroutine_type || !python->async_generator_type || !search->type_type)
+        return "it does not export what is needed";
+    if (!objects_as_expected(search))
+        return "its objects are laid out differently (a debug build?)";
+    if (!pin(search->name))
+        return "it cannot be kept loaded";
+    if (python->attached.kind && !reads_the_same(&python->attached, search->get_attached))
+        python->attached.kind = PP_TLS_NONE;
+    if (HEX_MINOR(search->version) < MINOR_WITH_BOUND)
+        return NULL;
+    if (!python->bound.kind || !reads_the_same(&python->bound, python->this_thread_state))
+        return "its thread states cannot be found";
+    python->this_thread_state = NULL;
+    return NULL;
+}
+
+enum pp_python_found pp_python_find(struct pp_python *python, bool initialized_only, const char **why)
+{
+    struct search search = {.python = python, .initialized_only = initialized_only};
     memset(python, 0, sizeof *python);
     dl_iterate_phdr(search_object, &search);
-    if (search.unchanged || !search.runtime) {
-        searched_loads = search.loads;
+    *why = NULL;
+    if (!search.found) {
+        if (!search.passed_over)
+            searched_loads = search.loads;
         return PP_PYTHON_NONE;
     }
-    uint32_t hex = 0;
-    if (search.version)
-        hex = (uint32_t)*search.version;
-    else if (search.get_version)
-        hex = version_from_text(((const char *(*)(void))search.get_version)());
-    struct pp_text text;
-    pp_text_init(&text, version, 16);
-    pp_text_add_number(&text, HEX_MAJOR(hex));
-    pp_text_add(&text, ".");
-    pp_text_add_number(&text, HEX_MINOR(hex));
-    pp_text_add(&text, ".");
-    pp_text_add_number(&text, HEX_MICRO(hex));
-
-    uint64_t free_threaded = 0;
-    if (HEX_MINOR(hex) >= FIRST_MINOR_WITH_DEBUG_OFFSETS)
-        memcpy(&free_threaded, (const char *)search.runtime + DEBUG_OFFSETS_FREE_THREADED, sizeof free_threaded);
-    const struct pp_python_layout *layout =
-        HEX_MAJOR(hex) == 3 ? pp_python_layout_of(HEX_MINOR(hex), free_threaded != 0) : NULL;
-    if (layout)
-        python->layout = *layout;
-    *why = NULL;
-    if (!layout)
-        *why = "its version is not known to this pyprof";
-    else if (HEX_LEVEL(hex) < LEVEL_CANDIDATE)
-        *why = "it is a pre-release";
-    else if (!python->this_thread_state || !python->frame_type || !python->eval_function || !python->code_type ||
-             !python->generator_type || !python->coroutine_type || !python->async_generator_type || !search.type_type)
-        *why = "it does not export what is needed";
-    else if (!pin(search.name))
-        *why = "it cannot be kept loaded";
-    else if (!objects_as_expected(&search))
-        *why = "its objects are laid out differently (a debug build?)";
+    seen[seen_count++] = python->runtime;
+    if (!search.version)
+        search.version = version_from_text(((const char *(*)(void))search.get_version)());
+    write_version(python, search.version);
+    *why = check(&search);
     if (*why)
         return PP_PYTHON_UNREADABLE;
-    python->this_thread_state(); /* resolves its PLT slots outside the handler */
+    if (python->this_thread_state)
+        python->this_thread_state(); /* resolves its PLT slots outside the handler */
     return PP_PYTHON_READY;
 }

@@ -1,4 +1,4 @@
-/* Which interpreter this process holds. */
+/* Which interpreters this process holds. */
 #ifndef PP_PYTHON_FIND_H
 #define PP_PYTHON_FIND_H
 
@@ -6,14 +6,16 @@
 #include <stdbool.h>
 
 enum pp_python_found {
-    PP_PYTHON_NONE,       /* no object defines _PyRuntime */
+    PP_PYTHON_NONE,       /* no object holds a further one */
     PP_PYTHON_UNREADABLE, /* there is one whose stacks we cannot read: `why` says the reason */
     PP_PYTHON_READY,
 };
 
-/* Looks through the loaded objects. Fills *python, a version text ("3.11.2") and, for UNREADABLE, *why.
- * Normal context; cheap when no object was loaded since the last call that found none. */
-enum pp_python_found pp_python_find(struct pp_python *python, char version[16], const char **why);
+/* The next interpreter among the loaded objects that was not found before. Fills *python but for its index (of one that
+ * is unreadable only the version) and sets *why to NULL or to the reason, a string that stays. A readable one stays
+ * loaded from then on. initialized_only: passes over one that does not run yet; it may still be found later.
+ * Normal context, one thread at a time; cheap when nothing was loaded since a call that found none. */
+enum pp_python_found pp_python_find(struct pp_python *python, bool initialized_only, const char **why);
 
 /* NULL for a minor version that is not known. */
 const struct pp_python_layout *pp_python_layout_of(unsigned minor, bool free_threaded);

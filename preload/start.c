@@ -14,8 +14,9 @@
 #include <string.h>
 
 struct pp_birth pp_birth;
-static struct pp_python python;
-static _Atomic int started;
+static struct pp_python pythons[PP_MAX_PYTHONS];
+static unsigned python_count;
+static bool started;
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 
@@ -63,16 +64,16 @@ static void say_start(void)
     pp_say_once(PP_CAUSE_START, line);
 }
 
-static void say_unreadable(const char *why)
+static void say_unreadable(const char *version, const char *why)
 {
     char line[256];
     struct pp_text text;
     pp_text_init(&text, line, sizeof line);
     pp_text_add(&text, "Python ");
-    pp_text_add(&text, pp_birth.python_version);
+    pp_text_add(&text, version);
     pp_text_add(&text, ": native frames only, ");
     pp_text_add(&text, why);
-    pp_say_once(PP_CAUSE_PYTHON_LAYOUT, line);
+    pp_say_once(pp_said(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT, line);
 }
 
 /* --- fork: what POSIX calls prepare, parent, child --- */
@@ -132,32 +133,22 @@ static void after_fork_in_child(void)
     pp_flush_gate_reset();
 }
 
-void pp_start(void)
+/* The first Python, readable or not, is the reason to profile this process. */
+static bool start_profiling(void)
 {
-    if (atomic_load_explicit(&started, memory_order_acquire))
-        return;
-    const char *why = NULL;
-    struct pp_python candidate;
-    char version[sizeof pp_birth.python_version];
-    enum pp_python_found found = pp_python_find(&candidate, version, &why);
-    if (found == PP_PYTHON_NONE || atomic_exchange(&started, 1))
-        return;
-    python = candidate;
-    memcpy(pp_birth.python_version, version, sizeof version);
     if (!__register_atfork)
-        return; /* not glibc */
+        return false; /* not glibc */
     pp_config_read();
     pp_threads_learn_descriptor();
     atomic_store(&pp_capture.pid, pp_sys_getpid());
-    if (found == PP_PYTHON_UNREADABLE)
-        say_unreadable(why);
-    else if (!safe_copy_works())
+    if (!safe_copy_works())
         pp_say_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
-    else
-        atomic_store(&pp_capture.pythons[0], &python);
-    if (!pp_interpose_start() || !pp_interpose_install_handler() ||
-        __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) != 0)
-        return;
+    return pp_interpose_start() && pp_interpose_install_handler() &&
+           __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) == 0;
+}
+
+static void begin_here(void)
+{
     atomic_store(&pp_capture.enabled, 1);
     if (pp_config.verbose)
         say_start();
@@ -174,4 +165,60 @@ void pp_start(void)
         pp_thread_begin(slot, is_main ? pp_birth.main_stack_top : self > here ? self & ~(uintptr_t)7 : 0);
     }
     pp_flush_thread_start();
+}
+
+/* Takes up the interpreters that have appeared; true if profiling is now to begin. */
+static bool add_pythons(bool initialized_only)
+{
+    struct pp_python candidate;
+    const char *why;
+    enum pp_python_found found;
+    bool first = false;
+    while ((found = pp_python_find(&candidate, initialized_only, &why)) != PP_PYTHON_NONE) {
+        if (!started) {
+            started = true;
+            first = start_profiling();
+        }
+        if (first && (!pp_birth.python_version[0] || (found == PP_PYTHON_READY && !python_count)))
+            memcpy(pp_birth.python_version, candidate.version, sizeof candidate.version);
+        if (found == PP_PYTHON_READY && python_count == PP_MAX_PYTHONS)
+            why = "there are too many interpreters";
+        if (why) {
+            say_unreadable(candidate.version, why);
+        } else if (!pp_said(PP_CAUSE_SAFE_COPY)) {
+            struct pp_python *python = &pythons[python_count];
+            *python = candidate;
+            python->index = (uint8_t)python_count;
+            atomic_store_explicit(&pp_capture.pythons[python_count++], python, memory_order_release);
+        }
+    }
+    return first;
+}
+
+/* Two threads may start interpreters at once: the one that comes while the other looks has it look again. The word is
+ * {pid, requests}: in the child of fork the one that looked may not exist. */
+static void look(bool initialized_only)
+{
+    static _Atomic uint64_t requests;
+    uint64_t own = (uint64_t)(unsigned)pp_sys_getpid() << 32, word = atomic_load(&requests), mine;
+    do
+        mine = (word >> 32 == own >> 32 ? word : own) + 1;
+    while (!atomic_compare_exchange_weak(&requests, &word, mine));
+    if ((uint32_t)mine > 1)
+        return;
+    bool begin = add_pythons(initialized_only);
+    while (!atomic_compare_exchange_strong(&requests, &mine, own))
+        begin |= add_pythons(false);
+    if (begin)
+        begin_here();
+}
+
+void pp_start(void)
+{
+    look(false);
+}
+
+void pp_start_if_initialized(void)
+{
+    look(true);
 }

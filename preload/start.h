@@ -10,13 +10,16 @@ struct pp_birth {
     uint64_t process_cpu_ns; /* burned before us: by what exec replaced, and by the loader */
     uint64_t thread_cpu_ns;  /* of the thread that ran the constructor */
     uintptr_t main_stack_top;
-    char python_version[16]; /* "" when unknown */
+    char python_version[16]; /* of the first interpreter that can be read, else of the first; "" when unknown */
 };
 
 extern struct pp_birth pp_birth;
 
-/* Starts profiling if this process holds a Python and it is not yet profiled. Normal context, any thread; cheap when
- * there is nothing to do. */
+/* Looks for interpreters that were not there before: with the first one profiling starts, the others are added. To be
+ * called when one starts. Normal context, any thread; cheap when nothing was loaded since. */
 void pp_start(void);
+
+/* The same at any other moment: libraries that are loaded, but not used as interpreters, are passed over. */
+void pp_start_if_initialized(void);
 
 #endif
