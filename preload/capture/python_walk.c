@@ -258,8 +258,7 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
     if (layout->thread_state.base_frame)
         walk.base_frame = pp_word(thread_state, layout->thread_state.base_frame);
     *stack = (struct pp_python_stack){
-        .doubtful =
-            pp_in_eval(interrupted->pc) || !atomic_load_explicit(&pp_capture.eval_range_count, memory_order_relaxed),
+        .doubtful = pp_in_eval(interrupted->pc) || !pp_in_eval(state->python->eval_function),
     };
     uintptr_t top = pp_word(thread_state, layout->thread_state.top);
     switch (layout->chain) {
