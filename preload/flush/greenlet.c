@@ -4,6 +4,9 @@
  * then gives the interpreter's thread state the next greenlet's values. From the addition on until then the two do not
  * belong together. The addition is assembler in greenlet's source, the same in every build, so its bytes tell where it
  * is without any symbol; what lies behind it in the same function, and behind the call in its callers, comes after it.
+ *
+ * From 3.12 on the frames of a greenlet are relinked around their shims while it is suspended; a chain met in the
+ * middle of that is torn, and whose the C stack is cannot be told either.
  */
 #include "greenlet.h"
 #include "../capture/capture.h"
@@ -80,6 +83,8 @@ bool pp_greenlet_holds(uintptr_t address)
 
 static bool is_behind(uintptr_t address)
 {
+    if (!greenlet.addition)
+        return false;
     if (address >= greenlet.function_start && address < greenlet.function_end)
         return address >= greenlet.addition;
     for (unsigned i = 0; i < greenlet.caller_count; i++)
@@ -88,16 +93,15 @@ static bool is_behind(uintptr_t address)
     return false;
 }
 
-bool pp_greenlet_is_switching(const uint64_t *native, unsigned count, unsigned *end)
+unsigned pp_greenlet_switch(const uint64_t *native, unsigned count, bool torn)
 {
-    bool switching = false;
-    if (!greenlet.addition)
-        return false;
+    bool switching = torn;
+    unsigned end = 0;
     for (unsigned i = 0; i < count && !pp_in_eval(native[i]); i++) {
         if (!pp_greenlet_holds(native[i]))
             continue;
         switching |= is_behind(native[i]);
-        *end = i + 1;
+        end = i + 1;
     }
-    return switching;
+    return switching ? end : 0;
 }

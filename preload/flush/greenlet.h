@@ -12,9 +12,9 @@ void pp_greenlet_look(void);
 /* Whether the address is in the extension's code; false when it is not loaded. */
 bool pp_greenlet_holds(uintptr_t address);
 
-/* Whether native frames (innermost first) say that greenlets are just being switched: the C stack is the next one's
- * already and the interpreter's thread state still describes the previous one. *end: how many of the innermost frames
- * belong to the switch itself; those further out may be anyone's. */
-bool pp_greenlet_is_switching(const uint64_t *native, unsigned count, unsigned *end);
+/* If greenlets are just being switched, as native frames (innermost first) tell: how many of the innermost ones belong
+ * to the switch itself; those further out may be anyone's, and the Python frames another greenlet's. Else 0.
+ * torn: the handler could not read the Python frames. */
+unsigned pp_greenlet_switch(const uint64_t *native, unsigned count, bool torn);
 
 #endif

@@ -206,7 +206,8 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
     unsigned run = sample->runs, frames_left = sample->python_frames, python_reason = sample->python_reason, native;
     bool unpaired = false, at_greenlet = false, counted = run && view.runs[0].native == PP_RUN_COUNTED;
     pp_eval_find();
-    if (pp_greenlet_is_switching(view.native, sample->native_frames, &native)) {
+    native = pp_greenlet_switch(view.native, sample->native_frames, python_reason == PP_REASON_PYTHON_TORN);
+    if (native) {
         at_greenlet = true;
         run = frames_left = 0;
         python_reason = PP_REASON_PYTHON_TORN;
