@@ -178,6 +178,7 @@ enum pp_frame_kind {
     X(PYTHON_TOO_DEEP, "python stack truncated: too deep")                                                             \
     X(PYTHON_FINALIZING, "python stack not read: interpreter is finalizing")                                           \
     X(PYTHON_UNPAIRED, "python and native stack do not pair")                                                          \
+    X(GREENLET_SWITCH, "greenlet switch")                                                                              \
     X(LOST_RING_FULL, "lost: ring full")                                                                               \
     X(LOST_NO_MEMORY, "lost: no memory for tables")                                                                    \
     X(TIMER_FAILED, "thread without a timer: timer_create failed")                                                     \

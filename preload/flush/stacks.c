@@ -210,7 +210,7 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
     if (native) {
         at_greenlet = true;
         run = frames_left = 0;
-        python_reason = PP_REASON_PYTHON_TORN;
+        python_reason = PP_REASON_GREENLET_SWITCH;
     } else {
         native = native_end(&view, &at_greenlet);
     }
