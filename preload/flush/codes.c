@@ -2,16 +2,23 @@
 #include "../capture/capture.h"
 #include <string.h>
 
-#define GENERATION_MAX ((size_t)32 << 20) /* bytes; two generations at most */
-#define NAME_MAX_BYTES 4096
+/* Bytes; two generations at most. */
+#define GENERATION_MAX ((size_t)32 << 20)
+#define GENERATION_MIN ((size_t)2 << 20)
+/* Of what lasts. Each change of generation costs a definition of all that is in use. */
+#define GENERATION_SHARE 4
+#define NAME_MAX_BYTES   4096
 
 static struct generation {
     struct pp_arena arena;
     struct pp_intern by_content;
     struct pp_code **codes; /* [number] */
     uint32_t capacity;
+    size_t lasting_bytes;
     bool ready;
 } generations[2];
+
+static uint32_t interval = 1; /* counts flushes */
 
 static struct generation *generation_of(uint32_t epoch)
 {
@@ -97,6 +104,7 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
         return NULL;
     memcpy(table, in, code->line_table_bytes);
     code->line_table = table;
+    code->bytes = (uint32_t)sizeof *code + 2 * record->header.size;
     code->is_init_cleanup = strcmp(code->qualname, "__init__") == 0 && strcmp(code->filename, "__init__") == 0;
     return code;
 }
@@ -134,13 +142,28 @@ struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t ent
         return NULL;
     struct generation *generation = generation_of(epoch);
     *number = slot->flush.code[entry];
-    return *number && *number < generation->capacity ? generation->codes[*number] : NULL;
+    struct pp_code *code = *number && *number < generation->capacity ? generation->codes[*number] : NULL;
+    if (code && code->last_seen != interval) {
+        if (code->last_seen && !code->lasting) {
+            code->lasting = true;
+            generation->lasting_bytes += code->bytes;
+        }
+        code->last_seen = interval;
+    }
+    return code;
+}
+
+static size_t limit_of(const struct generation *generation)
+{
+    size_t limit = GENERATION_SHARE * generation->lasting_bytes;
+    return limit < GENERATION_MIN ? GENERATION_MIN : limit > GENERATION_MAX ? GENERATION_MAX : limit;
 }
 
 void pp_codes_limit(void)
 {
     uint32_t epoch = atomic_load(&pp_capture.code_epoch);
-    if (generations[epoch & 1].arena.mapped < GENERATION_MAX)
+    interval++;
+    if (generations[epoch & 1].arena.mapped < limit_of(&generations[epoch & 1]))
         return;
     forget(&generations[(epoch + 1) & 1]);
     atomic_store(&pp_capture.code_epoch, epoch + 1);

@@ -1,7 +1,9 @@
 /*
  * The code objects that handlers defined, by content: the same function seen by ten threads is kept once.
  * Two generations: when the current one is full the handlers are told (pp_capture.code_epoch) to define anew, and what
- * the older generation holds lives on until the next change, for samples that were taken before. Flush thread only.
+ * the older generation holds lives on until the next change, for samples that were taken before. Full is some times
+ * what is seen again and again: a program that makes and drops functions all the time needs no more memory than one
+ * that has them once and for all. Flush thread only.
  */
 #ifndef PP_FLUSH_CODES_H
 #define PP_FLUSH_CODES_H
@@ -18,6 +20,9 @@ struct pp_code {
     uint32_t line_table_bytes;
     bool is_init_cleanup; /* 3.12+: the interpreter's own frame under an inlined __init__ */
     uint32_t log_id, log_segment;
+    uint32_t bytes;     /* of the generation's memory, about */
+    uint32_t last_seen; /* flush interval; */
+    bool lasting;       /* seen in more than one */
 };
 
 /* Takes in a definition from the slot's ring. */

@@ -13,10 +13,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define SEGMENT_TABLES_MAX ((size_t)48 << 20) /* bytes of definitions, then a new segment */
-#define WEIGHT_BOUND_TICKS 10                 /* a sample weighs at most a period and so many ticks */
-#define WORTH_A_FILE_NS    1000000u           /* of a process that ends without a sample */
-#define NAME_REFRESH       10                 /* flushes between two looks at a thread's name */
+#define WEIGHT_BOUND_TICKS 10       /* a sample weighs at most a period and so many ticks */
+#define WORTH_A_FILE_NS    1000000u /* of a process that ends without a sample */
+#define NAME_REFRESH       10       /* flushes between two looks at a thread's name */
 
 static struct pp_tables tables;
 static struct pp_segment segment;
@@ -276,7 +275,7 @@ static void count_as_lost(const struct pp_account *before)
 
 static bool segment_is_full(void)
 {
-    return tables.arena.mapped > SEGMENT_TABLES_MAX;
+    return pp_tables_full(&tables);
 }
 
 /* What was said on stderr belongs into the log as well: files outlive terminals. */

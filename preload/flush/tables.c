@@ -2,6 +2,9 @@
 #include <string.h>
 
 #define NAME_MAX_BYTES 4096u /* of a string in the log */
+#define FULL_MAX       ((size_t)48 << 20)
+#define FULL_MIN       ((size_t)8 << 20)
+#define FULL_SHARE     4 /* times what lasts */
 
 void pp_tables_reset(struct pp_tables *tables)
 {
@@ -17,7 +20,8 @@ void pp_tables_reset(struct pp_tables *tables)
                                    &tables->python_frames};
     for (unsigned i = 0; i < sizeof interns / sizeof *interns; i++)
         pp_intern_init(interns[i], &tables->arena);
-    tables->modules = tables->threads = 0;
+    tables->modules = tables->threads = tables->lasting_nodes = 0;
+    tables->interval = 1;
     tables->segment = segment;
 }
 
@@ -121,7 +125,24 @@ uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame)
         pp_put_varint(&tables->new_nodes, id - parent);
         pp_put_varint(&tables->new_nodes, frame);
     }
+    if (!id)
+        return 0;
+    struct pp_intern_entry *entry = pp_intern_entry(&tables->nodes, id);
+    if (fresh) {
+        entry->value[0] = tables->interval;
+    } else if (entry->value[0] && entry->value[0] != tables->interval) {
+        entry->value[0] = 0;
+        tables->lasting_nodes++;
+    }
     return id;
+}
+
+bool pp_tables_full(const struct pp_tables *tables)
+{
+    size_t mapped = tables->arena.mapped;
+    if (mapped <= FULL_MIN)
+        return false;
+    return mapped > FULL_MAX || FULL_SHARE * (uint64_t)tables->lasting_nodes < tables->nodes.count;
 }
 
 struct new_thread {
@@ -187,5 +208,6 @@ void pp_tables_write(struct pp_tables *tables, struct pp_buffer *out, uint32_t *
             pp_put_block(out, blocks[i].type, blocks[i].payload, sequence);
         pp_buffer_clear(blocks[i].payload);
     }
+    tables->interval++;
     write_threads(tables, out, sequence);
 }

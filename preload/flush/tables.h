@@ -16,6 +16,8 @@ struct pp_tables {
     uint32_t segment; /* counts segments: ids kept elsewhere are void when it differs */
     struct pp_intern strings, codes, frames, nodes;
     uint32_t modules, threads; /* ids given out */
+    uint32_t interval;         /* counts pp_tables_write, from 1 on */
+    uint32_t lasting_nodes;    /* seen in more than one interval; their entries have value[0] == 0 */
     /* Users' caches with the life of the segment: code address -> frame; {code, unit} -> frame. */
     struct pp_intern native_frames, python_frames;
     struct pp_arena native_arena; /* of native_frames, which is forgotten whenever modules change */
@@ -37,6 +39,10 @@ uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame);
 /* id 0: a new thread, whose id is returned; else the same thread under another name. */
 uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, const char *name, uint64_t start_unix_ns,
                       bool is_main);
+
+/* Whether the segment should end. The limit is some times the memory of the stacks that are seen again and again: a
+ * program that makes and drops functions all the time needs no more than others. */
+bool pp_tables_full(const struct pp_tables *tables);
 
 /* Appends blocks with all new definitions, in an order in which none uses a later one. */
 void pp_tables_write(struct pp_tables *tables, struct pp_buffer *out, uint32_t *sequence);
