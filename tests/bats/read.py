@@ -8,6 +8,7 @@
     read.py stacks COLLAPSED FRAME...           some stack holds these frames, root first, others may lie between
     read.py share COLLAPSED FRAME...            prints percent of the ns of the stacks that end below FRAME... in that order
     read.py field INFO.json NAME                prints the sum of a field over the processes
+    read.py truncated INFO.json                 prints what was cut or lost, "REASON: COUNT"
 
 A FRAME is a regular expression for a whole frame.
 """
@@ -146,6 +147,11 @@ def main(command, arguments):
     if command == "field":
         with open(arguments[0]) as file:
             print(sum(process[arguments[1]] for process in json.load(file)["processes"]))
+        return 0
+    if command == "truncated":
+        with open(arguments[0]) as file:
+            for reason, count in json.load(file)["total"]["truncated"].items():
+                print(f"{reason}: {count}")
         return 0
     sys.exit(__doc__)
 

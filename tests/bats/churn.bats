@@ -1,0 +1,34 @@
+# Code objects that are made and freed all the time: no sample may show the name, file or line of another function.
+load helper
+
+READ_CHURN="$(command -v /usr/bin/python3 || command -v python3) $ROOT/tests/bats/read_churn.py"
+
+# churned CPU_SECONDS STACKS: at least so many different stacks of generated code are there, and none that cannot be.
+churned() {
+    PYPROF_HZ=1000 TIMEOUT=900 profiled "$PYTHON" "$WORKLOADS/code_churn.py" "$1" >profiled.json
+    collapsed >stacks.txt
+    collapsed --lines >lines.txt
+    $READ_CHURN stacks stacks.txt lines.txt "$2"
+}
+
+no_other_function() {
+    churned 2 150
+}
+
+@test "code objects freed and reused: names, files and lines of callers and callees fit" {
+    with_each_python no_other_function
+}
+
+for_long() {
+    churned 60 5000
+    "$PYTHON" "$WORKLOADS/code_churn.py" 15 >plain.json
+    $READ_CHURN memory profiled.json plain.json
+    # Nothing is lost for want of memory either.
+    info >info.json
+    ! grep -q '"lost: ' info.json || fail "$(grep '"lost: ' info.json)"
+}
+
+# bats test_tags=long
+@test "the same for 60 s of CPU: the memory stays flat" {
+    with_each_python for_long
+}
