@@ -23,8 +23,9 @@ static struct pp_account account, written_account; /* now, and as of the last wr
 static uint64_t weight_bound_ns, tick_ns;
 static uint64_t interval_start_ns, interval_start_monotonic_ns;
 static uint64_t earlier_own_ns; /* burned by flush threads that have ended */
-/* Lost with a flush that could not be written: becomes a [lost] sample of the next. */
-static uint64_t unwritten_ns;
+/* Lost with a flush that could not be written: becomes a [lost] sample of the next. And what it was when
+ * written_account was taken: when the next one fails as well, its sample is gone with it. */
+static uint64_t unwritten_ns, written_unwritten_ns;
 
 /* The interval's samples: {thread, node, state} -> {count, cpu} */
 static struct pp_arena interval_arena;
@@ -269,7 +270,7 @@ static void count_as_lost(const struct pp_account *before)
     account.samples = before->samples;
     account.lost_ns += sampled + unsampled + exits;
     account.thread_exit_ns = before->thread_exit_ns;
-    unwritten_ns += account.lost_ns - before->lost_ns;
+    unwritten_ns = written_unwritten_ns + account.lost_ns - before->lost_ns;
     account.reasons[PP_REASON_WRITE_FAILED]++;
 }
 
@@ -315,7 +316,6 @@ static void write_log(uint64_t own_ns, uint64_t now_monotonic_ns, bool final)
     bool written = !out.failed && pp_segment_append(&segment, &out);
     if (!written)
         count_as_lost(&written_account);
-    written_account = account;
     if (!written || full) {
         segment.open = false;
         pp_tables_reset(&tables);
@@ -324,6 +324,8 @@ static void write_log(uint64_t own_ns, uint64_t now_monotonic_ns, bool final)
         account.lost_ns += pp_short_threads_waiting_ns();
         pp_short_threads_reset();
     }
+    written_account = account;
+    written_unwritten_ns = unwritten_ns;
 }
 
 void pp_interval_start(void)
@@ -418,7 +420,7 @@ void pp_interval_after_fork(void)
     memset(&written_account, 0, sizeof written_account);
     memset(&interval_samples, 0, sizeof interval_samples);
     anything_new = false;
-    unwritten_ns = interval_start_ns = 0;
+    unwritten_ns = written_unwritten_ns = interval_start_ns = 0;
     pp_short_threads_reset();
     pp_segment_after_fork(&segment);
     pp_arena_reset(&interval_arena);

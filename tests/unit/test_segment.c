@@ -1,0 +1,224 @@
+/* The log's file when the disk, the directory or somebody else's directory is in the way. */
+#include "preload/flush/segment.h"
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND 1000000000u
+
+static struct pp_segment segment;
+static struct pp_buffer bytes;
+static char root[64], wanted[128], fallback[128];
+
+static int make_root(void **state)
+{
+    (void)state;
+    memset(&segment, 0, sizeof segment);
+    strcpy(root, "/tmp/pyprof-unit.XXXXXX");
+    if (!mkdtemp(root))
+        return -1;
+    snprintf(wanted, sizeof wanted, "%s/out", root);
+    snprintf(fallback, sizeof fallback, "%s/pyprof-%u", root, (unsigned)geteuid());
+    snprintf(pp_config.out, sizeof pp_config.out, "%s", wanted);
+    return setenv("TMPDIR", root, 1);
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command);
+}
+
+static bool append(void)
+{
+    pp_buffer_clear(&bytes);
+    if (!segment.open)
+        pp_segment_begin(&segment, &bytes);
+    else
+        pp_put_bytes(&bytes, "more", 4);
+    return pp_segment_append(&segment, &bytes);
+}
+
+/* Entries of a directory, -1 if there is none. */
+static int entries(const char *path)
+{
+    DIR *directory = opendir(path);
+    if (!directory)
+        return -1;
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(directory));)
+        count += entry->d_name[0] != '.';
+    closedir(directory);
+    return count;
+}
+
+static void touch(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+}
+
+/* A file stands where each directory should be. */
+static void block_both(void)
+{
+    touch(wanted);
+    touch(fallback);
+}
+
+static void appends_to_one_private_file(void **state)
+{
+    (void)state;
+    struct stat status;
+    assert_true(append() && append() && append());
+    assert_int_equal(entries(wanted), 1);
+    assert_int_equal(stat(segment.path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_int_equal(status.st_size, segment.bytes);
+    assert_int_equal(segment.number, 1);
+}
+
+static void waits_longer_after_each_failure(void **state)
+{
+    (void)state;
+    block_both();
+    uint64_t expected = SECOND;
+    for (int i = 0; i < 12; i++) {
+        segment.retry_at_ns = 0;
+        assert_false(append());
+        assert_int_equal(segment.retry_after_ns, expected);
+        uint64_t at = segment.retry_at_ns;
+        /* before its time nothing is tried, and that counts as no failure */
+        segment.retry_at_ns = UINT64_MAX;
+        assert_false(append());
+        assert_int_equal(segment.retry_after_ns, expected);
+        assert_true(at > 0);
+        expected = 2 * expected < 60ull * SECOND ? 2 * expected : 60ull * SECOND;
+    }
+    assert_int_equal(unlink(wanted), 0);
+    assert_false(append());
+    assert_int_equal(entries(wanted), -1);
+    segment.retry_at_ns = 0;
+    assert_true(append());
+    assert_int_equal(entries(wanted), 1);
+    assert_int_equal(segment.retry_after_ns, 0);
+    assert_int_equal(segment.retry_at_ns, 0);
+}
+
+static void a_file_that_cannot_grow_stays_whole(void **state)
+{
+    (void)state;
+    struct rlimit old, tight;
+    struct stat status;
+    assert_true(append());
+    uint64_t whole = segment.bytes;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight = old;
+    tight.rlim_cur = whole + 2;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    bool appended = append();
+    char path[sizeof segment.path];
+    strcpy(path, segment.path);
+    segment.retry_at_ns = 0;
+    tight.rlim_cur = 2;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    bool begun = append();
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_false(appended || begun);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, whole);
+    /* and of the new one, which came to nothing, nothing is left */
+    assert_int_equal(entries(wanted), 1);
+    assert_int_equal(segment.bytes, whole);
+}
+
+static void falls_back_to_a_directory_of_its_own(void **state)
+{
+    (void)state;
+    struct stat status;
+    touch(wanted);
+    assert_true(append());
+    assert_int_equal(entries(fallback), 1);
+    assert_int_equal(stat(fallback, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+}
+
+static void a_fallback_that_others_may_write_is_refused(void **state)
+{
+    (void)state;
+    touch(wanted);
+    for (mode_t bit = 020; bit; bit = bit == 020 ? 02 : 0) {
+        assert_int_equal(mkdir(fallback, 0700), 0);
+        assert_int_equal(chmod(fallback, 0700 | bit), 0);
+        segment.retry_at_ns = 0;
+        assert_false(append());
+        assert_int_equal(entries(fallback), 0);
+        assert_int_equal(rmdir(fallback), 0);
+    }
+}
+
+static void a_fallback_that_is_a_link_is_refused(void **state)
+{
+    (void)state;
+    char target[128];
+    snprintf(target, sizeof target, "%s/target", root);
+    touch(wanted);
+    assert_int_equal(mkdir(target, 0700), 0);
+    assert_int_equal(symlink(target, fallback), 0);
+    assert_false(append());
+    assert_int_equal(entries(target), 0);
+}
+
+static void a_fallback_of_another_user_is_refused(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    touch(wanted);
+    assert_int_equal(mkdir(fallback, 0700), 0);
+    assert_int_equal(chown(fallback, 12345, 0), 0);
+    assert_false(append());
+    assert_int_equal(entries(fallback), 0);
+}
+
+static void a_child_begins_a_file_of_its_own(void **state)
+{
+    (void)state;
+    assert_true(append());
+    char parent[sizeof segment.instance];
+    strcpy(parent, segment.instance);
+    pp_segment_after_fork(&segment);
+    assert_string_equal(segment.parent_instance, parent);
+    assert_true(append());
+    assert_int_equal(entries(wanted), 2);
+    assert_string_not_equal(segment.instance, parent);
+}
+
+int main(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+#define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
+    const struct CMUnitTest tests[] = {
+        TEST(appends_to_one_private_file),
+        TEST(waits_longer_after_each_failure),
+        TEST(a_file_that_cannot_grow_stays_whole),
+        TEST(falls_back_to_a_directory_of_its_own),
+        TEST(a_fallback_that_others_may_write_is_refused),
+        TEST(a_fallback_that_is_a_link_is_refused),
+        TEST(a_fallback_of_another_user_is_refused),
+        TEST(a_child_begins_a_file_of_its_own),
+    };
+    return cmocka_run_group_tests_name("segment", tests, NULL, NULL);
+}
