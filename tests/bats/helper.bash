@@ -18,6 +18,9 @@ unset LD_PRELOAD "${!PYPROF_@}"
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
+    # The library's last resort is a directory there with a name of the user's: one test's files are not another's.
+    export TMPDIR=$BATS_TEST_TMPDIR/TMPDIR
+    mkdir "$TMPDIR"
     [ -e "$LIBPYPROF" ] || fail "$LIBPYPROF is missing: run make"
     [ -e "$PYPROF" ] || fail "$PYPROF is missing: run make"
 }
