@@ -24,6 +24,9 @@ bad_rate() {
     runs_with 'PYPROF_HZ.*-5.*100' PYPROF_HZ=-5
     runs_with 'PYPROF_HZ.*99x.*100' PYPROF_HZ=99x
     [ "$(log_files | wc -l)" -eq 5 ] || fail "expected five profiles: $(log_files)"
+    # Files outlive terminals: what was said stands in the log too.
+    sed 's/^pyprof: //' err.txt >notice.txt
+    grep -qaFf notice.txt "$(grep -laF 99x pyprof.out/*)" || fail "not in the log: $(cat notice.txt)"
 }
 
 @test "PYPROF_HZ of abc, 0, 100000, -5, 99x: one line that names it and what is used instead" {

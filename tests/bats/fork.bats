@@ -80,6 +80,59 @@ same_pid() {
     with_each_python same_pid 3
 }
 
+raw_thread_forks() {
+    gcc -O1 -g -shared -fPIC -o raw_fork.so "$WORKLOADS/lib/raw_fork.c"
+    profiled "$PYTHON" -c 'import ctypes
+print(ctypes.CDLL("./raw_fork.so").fork_in_raw_thread())' >status.txt
+    [ "$(cat status.txt)" -eq $((7 << 8)) ] || fail "status of the child: $(cat status.txt), expected $((7 << 8))"
+    [ "$(log_files | wc -l)" -eq 2 ] || fail "expected two files: $(log_files)"
+    collapsed >stacks.txt
+    seen=$(grep -F 'burn_in_raw_child (raw_fork.so)' stacks.txt | awk '{ n += $NF } END { print n + 0 }')
+    reader near "$seen" 500000000 10 "the child of a thread that nobody registered"
+}
+
+@test "a thread that came by a bare clone forks: the child is profiled" {
+    with_each_python raw_thread_forks 3
+}
+
+# glibc's daemon() fails when /dev/null cannot be opened: in the child, which is told so and goes on.
+failed_daemon() {
+    cat >daemon.py <<'END'
+import ctypes, os, resource, sys, time
+
+def burn_in_daemon():
+    until = time.process_time() + 0.5
+    while time.process_time() < until:
+        sum(range(1000))
+
+libc = ctypes.CDLL(None)
+parent = os.getpid()
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+result = libc.daemon(1, 0)
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+burn_in_daemon()
+with open("daemon.tmp", "w") as out:
+    print(result, os.getpid() != parent, file=out)
+os.rename("daemon.tmp", "daemon.txt")
+END
+    profiled "$PYTHON" daemon.py
+    wait_until 60 test -e daemon.txt
+    [ "$(cat daemon.txt)" = "-1 True" ] || fail "$(cat daemon.txt), expected -1 True"
+    # Its parent has left by libc's own _exit.
+    wait_until 60 child_ended
+    collapsed >stacks.txt
+    reader near "$(reader inclusive stacks.txt burn_in_daemon)" 500000000 10 "after a daemon() that failed"
+}
+
+child_ended() {
+    info >info.json && grep -q '"ended": true' info.json
+}
+
+@test "daemon() that fails after its fork: its caller, the child, is profiled" {
+    with_each_python failed_daemon 3
+}
+
 fork_and_exec() {
     PYPROF_HZ=250 TIMEOUT=600 profiled "$PYTHON" "$WORKLOADS/fork_exec.py" "$children"
 }

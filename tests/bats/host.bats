@@ -65,6 +65,32 @@ closes() {
     with_each_python closes
 }
 
+plug_in() {
+    library=$("$PYTHON" -c 'import sysconfig
+print(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME"), sep="/")')
+    case $library in
+    *.so*) ;;
+    *)
+        echo "linked into the program: nothing to unload"
+        return 0
+        ;;
+    esac
+    [ -x "$BUILD/workloads/embeds" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    home=$("$PYTHON" -c 'import sys; print(sys.base_prefix)')
+    [ "$(PYTHONHOME=$home "$BUILD/workloads/embeds" "$library")" = gone ] || fail "it stays mapped without us"
+    # The handler calls into the interpreter: it must not go away under it.
+    profiled PYTHONHOME="$home" "$BUILD/workloads/embeds" "$library" >out.txt
+    [ "$(cat out.txt)" = mapped ] || fail "it says: $(cat out.txt)"
+    collapsed >stacks.txt
+    reader near "$(reader inclusive stacks.txt burn_in_plugin)" 500000000 10 "in the interpreter"
+    seen=$(grep -F 'burn_after_python (embeds)' stacks.txt | awk '{ n += $NF } END { print n + 0 }')
+    reader near "$seen" 500000000 10 "after dlclose of the interpreter"
+}
+
+@test "a program that unloads its Python lives on, and is profiled" {
+    with_each_python plug_in 3
+}
+
 takes_a_namespace() {
     plain=$("$PYTHON" "$WORKLOADS/unshare.py" | sort | uniq -c)
     # Where a process may not have one at all, nothing is to be seen.
