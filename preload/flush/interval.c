@@ -23,8 +23,8 @@ static struct pp_account account, written_account; /* now, and as of the last wr
 static uint64_t weight_bound_ns, tick_ns;
 static uint64_t interval_start_ns, interval_start_monotonic_ns;
 static uint64_t earlier_own_ns; /* burned by flush threads that have ended */
-/* Lost with a flush that could not be written: becomes a [lost] sample of the next. And what it was when
- * written_account was taken: when the next one fails as well, its sample is gone with it. */
+/* Lost with a flush that could not be written: becomes a [lost] sample of the next. And what it was as of the last
+ * write: when that failed as well, the sample went with it. */
 static uint64_t unwritten_ns, written_unwritten_ns;
 
 /* The interval's samples: {thread, node, state} -> {count, cpu} */

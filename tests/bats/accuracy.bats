@@ -34,7 +34,7 @@ another_rate() {
     # One sample each 4 ms of CPU at most. How many ticks the program meets is the machine's affair: 80 beside eight busy
     # programs on two CPUs.
     between 20 "$(reader field info.json samples)" 550 "samples of 2 s at 250 Hz"
-    reader near "$(reader inclusive stacks.txt spin)" 2000000000 5 "spin at 250 Hz"
+    cpu_near "$(reader inclusive stacks.txt spin)" 2000000000 5 "spin at 250 Hz"
     reader accounting info.json
 }
 
@@ -51,7 +51,7 @@ print(library.run_native_threads())' >truth.txt
     [ "$(cat truth.txt)" -gt 0 ] || fail "a thread did not end as it should"
     collapsed >stacks.txt
     seen=$(grep -F 'burn_native (native_threads.so)' stacks.txt | awk '{ n += $NF } END { print n }')
-    reader near "$seen" "$(cat truth.txt)" 6 "native threads: returned, left, cancelled, detached, deaf to signals"
+    cpu_near "$seen" "$(cat truth.txt)" 6 "native threads: returned, left, cancelled, detached, deaf to signals"
     info >info.json
     reader accounting info.json
 }

@@ -83,7 +83,7 @@ END
     profiled "$PYTHON" leaves.py || status=$?
     [ "$status" -eq 3 ] || fail "status $status, expected 3"
     collapsed >stacks.txt
-    reader near "$(reader inclusive stacks.txt last_words)" 500000000 6 "half a second before os._exit"
+    cpu_near "$(reader inclusive stacks.txt last_words)" 500000000 6 "half a second before os._exit"
 }
 
 @test "os._exit keeps the last half second" {

@@ -11,15 +11,7 @@ served_by_two() {
     trap 'stop_server "$server" TERM' EXIT
     pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat gunicorn.log)"
     stop_server "$server" TERM
-    info >info.json
-    for pid in $pids; do
-        "$PYTHON" -c 'import json, sys
-process, = [p for p in json.load(open("info.json"))["processes"] if p["pid"] == int(sys.argv[1])]
-# 20 requests of 20 ms at least, and the last second is there: it left properly.
-sys.exit(0 if process["sampled_ns"] > 350e6 and process["ended"] else f"worker {sys.argv[1]}: {process}")' "$pid"
-    done
-    collapsed >stacks.txt
-    between 700000000 "$(reader inclusive stacks.txt render_page)" 100000000000 "ns of render_page in the merged profile"
+    served_well "$pids"
     reader stacks stacks.txt '.*gunicorn.*' '.*handle_request \(.*\)' 'app \(.*wsgi_app\.py:\d+\)' 'render_page \(.*wsgi_app\.py:\d+\)'
     reader accounting info.json
     ! grep -qiE 'libpyprof|segfault|SIGSEGV|Traceback' gunicorn.log || fail "$(cat gunicorn.log)"

@@ -41,7 +41,14 @@ reader() {
     $READ "$@"
 }
 
+# cpu_near VALUE TRUTH PERCENT WHAT: of the CPU in a function in the profile.
+cpu_near() {
+    info >cpu_near.json
+    reader near "$@" cpu_near.json
+}
+
 # collapsed [OPTIONS...]: the stacks of ./pyprof.out (or of $OUT) in ns.
+# shellcheck disable=SC2120
 collapsed() {
     "$PYPROF" export "${OUT:-pyprof.out}" --format collapsed --unit ns "$@"
 }
@@ -131,6 +138,30 @@ free_port() {
 s = socket.socket()
 s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])'
+}
+
+# served_well PIDS: each worker has served client.py's 20 requests of 20 ms at least, all that it burned is in its file, it
+# left properly, and the page's function has the CPU in the merged profile. Leaves info.json and stacks.txt.
+served_well() {
+    info >info.json
+    "$PYTHON" - "$@" <<'END' || return 1
+import json, sys
+
+processes = {process["pid"]: process for process in json.load(open("info.json"))["processes"]}
+for pid in map(int, " ".join(sys.argv[1:]).split()):
+    process = processes[pid]
+    # Few ticks are met beside other programs: what a worker burned after the last of them is [unsampled].
+    if process["cpu_ns"] < 380e6 or process["sampled_ns"] < 0.5 * process["cpu_ns"] or not process["ended"]:
+        sys.exit(f"worker {pid}: {process}")
+END
+    # shellcheck disable=SC2119
+    collapsed >stacks.txt
+    cpu_at_least "$(reader inclusive stacks.txt render_page)" $(($(wc -w <<<"$*") * 400000000)) "render_page in the merged profile"
+}
+
+# cpu_at_least VALUE LEAST WHAT: within what few ticks allow.
+cpu_at_least() {
+    [ "$1" -ge "$2" ] || cpu_near "$1" "$2" 12 "$3"
 }
 
 # venv_with PACKAGE: prints the directory of an environment of $PYTHON that has it; kept in the build directory.

@@ -82,9 +82,9 @@ print(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")
     profiled PYTHONHOME="$home" "$BUILD/workloads/embeds" "$library" >out.txt
     [ "$(cat out.txt)" = mapped ] || fail "it says: $(cat out.txt)"
     collapsed >stacks.txt
-    reader near "$(reader inclusive stacks.txt burn_in_plugin)" 500000000 10 "in the interpreter"
+    cpu_near "$(reader inclusive stacks.txt burn_in_plugin)" 500000000 10 "in the interpreter"
     seen=$(grep -F 'burn_after_python (embeds)' stacks.txt | awk '{ n += $NF } END { print n + 0 }')
-    reader near "$seen" 500000000 10 "after dlclose of the interpreter"
+    cpu_near "$seen" 500000000 10 "after dlclose of the interpreter"
 }
 
 @test "a program that unloads its Python lives on, and is profiled" {

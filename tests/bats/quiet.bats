@@ -83,7 +83,7 @@ for f in files:
 END
     profiled "$PYTHON" closes.py
     collapsed >stacks.txt
-    reader near "$(reader inclusive stacks.txt burn)" 1800000000 6 "burn, before and after all descriptors were closed"
+    cpu_near "$(reader inclusive stacks.txt burn)" 1800000000 6 "burn, before and after all descriptors were closed"
 }
 
 @test "a program that closes every descriptor keeps its files, and its profile" {

@@ -9,7 +9,7 @@ url = f"http://127.0.0.1:{int(sys.argv[1])}/"
 # A proxy of the environment has no business between two local processes.
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 served = collections.Counter()
-deadline = time.monotonic() + 60
+deadline = time.monotonic() + 240
 while len(served) < int(sys.argv[2]) or min(served.values()) < 20:
     if time.monotonic() > deadline:
         sys.exit(f"served so far: {dict(served)}")
