@@ -59,6 +59,7 @@ FIXTURE_OBJ := $(call objects,$(wildcard tests/unit/log_fixture.c))
 UNIT_TOOLS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_tools_*.c))
 UNIT_PRELOAD := $(filter-out $(UNIT_TOOLS),$(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c)))
 UNIT_SHARED := $(patsubst tests/unit/%.c,$(BUILD)/unit/%.so,$(wildcard tests/unit/*_preload.c))
+TORTURE     := $(patsubst %,$(BUILD)/torture/torture.so,$(wildcard tests/torture/torture.c))
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 HELPERS     := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c)) \
                $(patsubst tests/oracles/%.c,$(BUILD)/oracles/%,$(wildcard tests/oracles/*.c))
@@ -107,7 +108,7 @@ $(BUILD)/libpyprof_tools.a: $(TOOLS_LIB_OBJ)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-units: $(UNIT_TOOLS) $(UNIT_PRELOAD) $(UNIT_SHARED)
+units: $(UNIT_TOOLS) $(UNIT_PRELOAD) $(UNIT_SHARED) $(TORTURE)
 
 UNIT_LINK = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@
 
@@ -120,6 +121,10 @@ $(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof
 
 $(UNIT_SHARED): $(BUILD)/unit/%.so: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
 	$(UNIT_LINK) -shared $< -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+
+# Steps through an interpreter: see tests/torture/torture.c.
+$(TORTURE): $(call objects,$(wildcard tests/torture/*.c)) $(BUILD)/libpyprof_unit.a
+	$(UNIT_LINK) -shared -Wl,-z,defs $(filter %.o,$^) -lc $(BUILD)/libpyprof_unit.a -ldl -lpthread
 
 # C programs that tests profile or run under the library, and those that compare its parts with someone else's answer.
 helpers: $(HELPERS)

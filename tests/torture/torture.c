@@ -1,0 +1,577 @@
+/*
+ * Single-steps the Python program that loads it, takes a sample after every instruction by way of the library's signal
+ * handler, and compares what comes out of the ring, and of the merge with the native stack, with what the program says
+ * about itself (truth.h). Loaded by ctypes; harmless until torture_start.
+ */
+#include "torture.h"
+#include "../../preload/capture/capture.h"
+#include "../../preload/flush/codes.h"
+#include "../../preload/flush/line_table.h"
+#include "../../preload/flush/stacks.h"
+#include "../../preload/interpose.h"
+#include "../../preload/python_find.h"
+#include "../../preload/syscalls.h"
+#include "plain.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define TRAP_FLAG    0x100
+#define FRAMES       (PP_MAX_PYTHON_FRAMES + 64)
+#define PRINTED      2
+#define PLACES       4096
+#define LINE_CACHE   8192
+#define TABLES_STEPS 50000u  /* then the merge starts a new segment */
+#define CODES_STEPS  200000u /* then the code caches are forgotten */
+
+enum { PLACE_LOST, PLACE_REFUSED, PLACE_TRUNCATED, PLACE_KINDS };
+static const char *const place_names[PLACE_KINDS] = {"torn and not recovered", "refused although good",
+                                                     "native stack truncated"};
+
+static struct {
+    uint64_t steps, repeats, samples;
+    uint64_t right, wrong, refused;
+    uint64_t torn, recovered, refused_good, vanished;
+    uint64_t native_whole, exact, surplus, bad_pairing, unpaired, wrong_merge, merged;
+    uint64_t switching, reasons[PP_REASON_COUNT], native_reasons[PP_REASON_COUNT];
+    unsigned depth, runs, native;
+} count;
+
+/* Where what happened: instruction addresses, counted. */
+static struct place {
+    uintptr_t pc;
+    uint32_t kind;
+    uint64_t count;
+} places[PLACES];
+
+static struct pp_python python;
+static struct pp_slot *slot;
+static struct pp_tables tables;
+static uint64_t reasons[PP_REASON_COUNT];
+static unsigned minor;
+static bool started, stepping, stopping;
+static uintptr_t last_pc, greenlet_start, greenlet_end;
+
+/* The library's modules call libc through this table; none of its wrappers is part of this object. */
+const struct pp_real *pp_real(void)
+{
+    static struct pp_real real;
+    if (!real.dlopen)
+        *(void **)&real.dlopen = dlsym(RTLD_NEXT, "dlopen");
+    return &real;
+}
+
+/* --- what a sample says --- */
+
+/* Frames by code number and code unit. */
+static struct line {
+    const struct pp_code *code;
+    int32_t unit;
+    struct truth_frame frame;
+} line_cache[LINE_CACHE];
+
+static struct truth_frame frame_of(uint32_t epoch, const struct pp_record_frame *record)
+{
+    uint32_t number;
+    const struct pp_code *code = pp_codes_find(slot, epoch, record->entry, &number);
+    struct truth_frame frame = {NULL, 0, true};
+    if (!code)
+        return frame;
+    struct line *line = &line_cache[((uintptr_t)code / 16 * 31 + (uint32_t)record->unit) % LINE_CACHE];
+    if (line->code == code && line->unit == record->unit)
+        return line->frame;
+    char name[256], file[512];
+    snprintf(name, sizeof name, "%.*s", (int)code->qualname_length, code->qualname);
+    snprintf(file, sizeof file, "%.*s", (int)code->filename_length, code->filename);
+    frame.code = truth_find(name, file, code->first_line);
+    frame.begun = record->unit >= 0 && record->unit >= (int32_t)code->first_traceable;
+    frame.line = frame.begun
+                     ? pp_line_of(minor, code->line_table, code->line_table_bytes, code->first_line, record->unit)
+                     : code->first_line;
+    *line = (struct line){code, record->unit, frame};
+    return frame;
+}
+
+struct sample {
+    const struct pp_record_sample *head;
+    const uint64_t *native;
+    const struct pp_record_run *runs;
+    const struct pp_record_frame *python;
+};
+
+static struct sample open_sample(const struct pp_record_sample *head)
+{
+    struct sample sample = {.head = head, .native = (const uint64_t *)(head + 1)};
+    const uint8_t *runs = (const uint8_t *)(sample.native + head->native_frames);
+    sample.runs = (const struct pp_record_run *)runs;
+    sample.python =
+        (const struct pp_record_frame *)(runs + ((head->runs * sizeof(struct pp_record_run) + 7) & ~(size_t)7));
+    return sample;
+}
+
+/* --- reporting --- */
+
+static void count_place(unsigned kind, uintptr_t pc)
+{
+    unsigned at = (unsigned)(pc * 31 + kind) % PLACES;
+    for (unsigned tries = 0; tries < PLACES; tries++, at = (at + 1) % PLACES) {
+        if (places[at].count == 0)
+            places[at] = (struct place){pc, kind, 0};
+        if (places[at].pc == pc && places[at].kind == kind) {
+            places[at].count++;
+            return;
+        }
+    }
+}
+
+static void print_address(FILE *out, uintptr_t pc)
+{
+    struct pp_module *module = pp_module_find(pc);
+    uintptr_t start = pc;
+    const char *symbol = module ? pp_module_symbol(module, pc, &start) : NULL;
+    const char *name = module ? strrchr(module->path, '/') : NULL;
+    if (symbol)
+        fprintf(out, "%s+0x%lx", symbol, (unsigned long)(pc - start));
+    else
+        fprintf(out, "0x%lx", (unsigned long)(module ? pc - module->bias : pc));
+    fprintf(out, " (%s)", name ? name + 1 : "?");
+}
+
+/* A few of each kind. */
+static bool print_more(const char *what)
+{
+    static struct {
+        const char *what;
+        unsigned count;
+    } seen[32];
+    for (unsigned i = 0; i < sizeof seen / sizeof *seen; i++) {
+        if (!seen[i].what)
+            seen[i].what = what;
+        if (seen[i].what == what)
+            return ++seen[i].count <= PRINTED;
+    }
+    return false;
+}
+
+static bool complain(const char *what, uintptr_t pc, const struct truth_frame *frames, unsigned frame_count)
+{
+    if (!print_more(what))
+        return false;
+    fprintf(stderr, "# step %llu, at ", (unsigned long long)count.steps);
+    print_address(stderr, pc);
+    fprintf(stderr, ": %s\n", what);
+    truth_print(frames, frame_count);
+    return true;
+}
+
+/* --- one step --- */
+
+static bool in_eval(uintptr_t address)
+{
+    uint32_t ranges = atomic_load(&pp_capture.eval_range_count);
+    for (uint32_t i = 0; i < ranges; i++)
+        if (address >= pp_capture.eval_ranges[i].start && address < pp_capture.eval_ranges[i].end)
+            return true;
+    return false;
+}
+
+static bool in_greenlet(uintptr_t address)
+{
+    return address >= greenlet_start && address < greenlet_end;
+}
+
+/* Each run of Python frames belongs to a native eval frame of its own, in order; every native eval frame has one but
+ * the innermost, which may be on its way in or out. NULL when that is so. */
+static const char *compare_pairing(const struct sample *sample)
+{
+    unsigned runs = sample->head->runs, native = sample->head->native_frames, eval = 0, end = native, frames = 0;
+    bool whole = sample->head->native_reason == PP_REASON_NONE;
+    int before = -1;
+    for (unsigned i = 0; i < runs; i++) {
+        frames += sample->runs[i].frames;
+        if (sample->runs[i].native == PP_RUN_UNPAIRED) {
+            if (whole)
+                return "a run without a native frame";
+            continue;
+        }
+        if ((int)sample->runs[i].native <= before || sample->runs[i].native >= native)
+            return "runs out of order";
+        before = sample->runs[i].native;
+        if (!in_eval(sample->native[before]))
+            return "a run in a native frame that is not the eval function's";
+    }
+    if (frames != sample->head->python_frames)
+        return "frames outside any run";
+    if (runs && sample->runs[runs - 1].native != PP_RUN_UNPAIRED)
+        for (unsigned i = sample->runs[runs - 1].native; i < native && end == native; i++)
+            if (in_greenlet(sample->native[i]))
+                end = i;
+    whole |= end < native;
+    for (unsigned i = 0; i < end; i++)
+        eval += in_eval(sample->native[i]);
+    if (!whole)
+        return NULL;
+    count.native_whole++;
+    if (eval == runs) {
+        count.exact++;
+        return NULL;
+    }
+    unsigned innermost = 0;
+    while (innermost < end && !in_eval(sample->native[innermost]))
+        innermost++;
+    if (eval != runs + 1 || (runs && sample->runs[0].native == innermost))
+        return eval < runs ? "fewer native eval frames than runs" : "a native eval frame without a run";
+    count.surplus++;
+    return NULL;
+}
+
+/* The Python frames of the merged stack are those of the sample. */
+static const char *compare_merged(const struct truth_frame *frames, unsigned frame_count, uint32_t node)
+{
+    unsigned at = frame_count;
+    while (node) {
+        const uint32_t *key = pp_intern_entry(&tables.nodes, node)->key;
+        const uint64_t *fields = pp_intern_entry(&tables.frames, key[1])->key;
+        node = key[0];
+        if (fields[0] != PP_FRAME_PYTHON)
+            continue;
+        while (at > 0 && ((frames[at - 1].code && frames[at - 1].code->kind == TRUTH_HIDDEN) ||
+                          (at != frame_count && !frames[at - 1].begun)))
+            at--;
+        if (at == 0)
+            return "the merged stack has more Python frames";
+        at--;
+        const uint64_t *code = pp_intern_entry(&tables.codes, (uint32_t)fields[1])->key;
+        if (fields[2] != frames[at].line || (frames[at].code && code[2] != frames[at].code->first_line))
+            return "the merged stack has other Python frames";
+    }
+    while (at > 0 && frames[at - 1].code && frames[at - 1].code->kind == TRUTH_HIDDEN)
+        at--;
+    return at ? "the merged stack has fewer Python frames" : NULL;
+}
+
+static void merge(const struct sample *sample, const struct truth_frame *frames, unsigned frame_count, uintptr_t pc)
+{
+    uint64_t before = reasons[PP_REASON_PYTHON_UNPAIRED];
+    uint32_t node = pp_stack_node(&tables, slot, sample->head, reasons);
+    const char *why;
+    bool unpaired = reasons[PP_REASON_PYTHON_UNPAIRED] != before;
+    count.merged++;
+    count.unpaired += unpaired;
+    if (sample->head->python_reason != PP_REASON_NONE)
+        return;
+    if ((why = compare_pairing(sample))) {
+        count.bad_pairing++;
+        if (complain(why, pc, frames, frame_count)) {
+            fprintf(stderr, "# native:");
+            for (unsigned i = 0; i < sample->head->native_frames && i < 40; i++) {
+                fprintf(stderr, "%s ", in_eval(sample->native[i]) ? " *" : "");
+                for (unsigned r = 0; r < sample->head->runs; r++)
+                    if (sample->runs[r].native == i)
+                        fprintf(stderr, "run %u (%u frames) ", r, sample->runs[r].frames);
+                print_address(stderr, sample->native[i]);
+            }
+            fprintf(stderr, "\n");
+        }
+    } else if ((why = node ? compare_merged(frames, frame_count, node) : "no merged stack")) {
+        count.wrong_merge++;
+        complain(why, pc, frames, frame_count);
+    } else if (unpaired) {
+        complain("the merge calls it unpaired", pc, frames, frame_count);
+    }
+}
+
+static void examine(const struct pp_record_sample *head, uintptr_t pc)
+{
+    static struct truth_frame frames[FRAMES], plain[FRAMES];
+    static uint32_t entered_depth, entered_shadow;
+    static bool was_coming;
+    struct sample sample = open_sample(head);
+    enum truth_leaf leaf, plain_leaf;
+    count.samples++;
+    count.native_reasons[head->native_reason]++;
+    if (head->native_reason != PP_REASON_NONE)
+        count_place(PLACE_TRUNCATED, head->native_frames ? sample.native[head->native_frames - 1] : pc);
+    if (head->native_frames > count.native)
+        count.native = head->native_frames;
+
+    int plain_count = plain_walk((uintptr_t)python.this_thread_state(), plain, FRAMES);
+    bool good = plain_count >= 0 && !truth_compare(plain, (unsigned)plain_count, false, &plain_leaf);
+    count.torn += !good;
+    count.switching += truth_switching();
+
+    if (head->python_reason != PP_REASON_NONE) {
+        count.refused++;
+        count.reasons[head->python_reason]++;
+        count.refused_good += good;
+        count_place(good ? PLACE_REFUSED : PLACE_LOST, pc);
+        was_coming = false;
+        merge(&sample, frames, 0, pc);
+        return;
+    }
+    unsigned total = head->python_frames;
+    for (unsigned i = 0; i < total; i++) {
+        frames[total - 1 - i] = frame_of(head->epoch, &sample.python[i]);
+        /* before its first RESUME a frame only prepares its cells */
+        if (i > 0 && !frames[total - 1 - i].begun) {
+            static const struct truth_code preparing = {.kind = TRUTH_HIDDEN, .name = "(preparing)"};
+            frames[total - 1 - i].code = &preparing;
+        }
+    }
+    if (total > count.depth)
+        count.depth = total;
+    if (head->runs > count.runs)
+        count.runs = head->runs;
+    const char *why = truth_compare(frames, total, true, &leaf);
+    if (why) {
+        count.wrong++;
+        complain(why, pc, frames, total);
+    } else {
+        count.right++;
+        count.recovered += !good;
+    }
+    /* a frame that came does not go again before it was entered */
+    if (was_coming && leaf == TRUTH_LEAF_KNOWN && entered_depth == truth_depth() && entered_shadow == truth_current() &&
+        !truth_switching()) {
+        count.vanished++;
+        complain("a frame that was just called has gone again", pc, frames, total);
+    }
+    was_coming = leaf == TRUTH_LEAF_COMING && !truth_switching();
+    entered_depth = truth_depth();
+    entered_shadow = truth_current();
+    merge(&sample, frames, total, pc);
+}
+
+static void take_sample(ucontext_t *context, uintptr_t pc)
+{
+    siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_TIMER};
+    info.si_value.sival_ptr = (void *)pp_slot_sigval(slot->index);
+    pp_handle_signal(SIGPROF, &info, context);
+    const struct pp_record *record;
+    while ((record = pp_ring_peek(&slot->ring))) {
+        if (record->type == PP_RECORD_CODE)
+            pp_codes_define(slot, (const struct pp_record_code *)record);
+        else if (record->type == PP_RECORD_SAMPLE)
+            examine((const struct pp_record_sample *)record, pc);
+        pp_ring_release(&slot->ring, record);
+    }
+}
+
+static void on_trap(int number, siginfo_t *info, void *argument)
+{
+    ucontext_t *context = argument;
+    greg_t *registers = context->uc_mcontext.gregs;
+    uintptr_t pc = (uintptr_t)registers[REG_RIP];
+    int saved_errno = errno;
+    (void)number, (void)info;
+    if (stopping) {
+        registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        stepping = false;
+    } else {
+        registers[REG_EFL] |= TRAP_FLAG;
+        /* a string instruction traps after each of its repeats; nothing of the interpreter's changes in them */
+        if (pc == last_pc) {
+            count.repeats++;
+        } else {
+            last_pc = pc;
+            if (++count.steps % TABLES_STEPS == 0)
+                pp_tables_reset(&tables);
+            if (count.steps % CODES_STEPS == 0) {
+                memset(line_cache, 0, sizeof line_cache);
+                pp_tables_reset(&tables);
+                pp_codes_reset();
+            }
+            take_sample(context, pc);
+        }
+    }
+    errno = saved_errno;
+}
+
+/* --- what Python calls --- */
+
+static uintptr_t stack_top(void)
+{
+    pthread_attr_t attributes;
+    void *start;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return 0;
+    pthread_attr_getstack(&attributes, &start, &size);
+    pthread_attr_destroy(&attributes);
+    return (uintptr_t)start + size;
+}
+
+static void make_slot(void)
+{
+    uint8_t *memory = mmap(NULL, PP_RING_SIZE + sizeof *slot + sizeof(struct pp_scratch) + 64, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        abort();
+    slot = (struct pp_slot *)(memory + PP_RING_SIZE);
+    slot->scratch = (struct pp_scratch *)(((uintptr_t)(slot + 1) + 63) & ~(uintptr_t)63);
+    slot->ring.buffer = memory;
+    slot->is_main = true;
+    slot->timer = -1;
+    slot->thread_pointer = (uintptr_t)pthread_self();
+    atomic_store(&slot->stack_top, stack_top());
+    atomic_store(&slot->tid, gettid());
+    atomic_store(&slot->state, PP_SLOT_LIVE);
+    atomic_store(&pp_capture.slots[0], slot);
+}
+
+static void look_for_greenlet(struct pp_module *module, void *unused)
+{
+    const char *name = strrchr(module->path, '/');
+    (void)unused;
+    if (name && strncmp(name, "/_greenlet.", 11) == 0) {
+        greenlet_start = module->start;
+        greenlet_end = module->end;
+    }
+}
+
+/* NULL, or why this interpreter cannot be tested. */
+const char *torture_start(unsigned python_minor)
+{
+    static char version[16];
+    const char *why = "no interpreter found";
+    minor = python_minor;
+    if (pp_python_find(&python, version, &why) != PP_PYTHON_READY)
+        return why;
+    if (!plain_start(minor, python.code_type))
+        return "the test does not know this version";
+    atomic_store(&pp_capture.pid, getpid());
+    atomic_store(&pp_capture.python, &python);
+    atomic_store(&pp_capture.enabled, 1);
+    make_slot();
+    pp_tables_reset(&tables);
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigfillset(&action.sa_mask);
+    sigdelset(&action.sa_mask, SIGSEGV); /* for the plain reader */
+    sigdelset(&action.sa_mask, SIGBUS);
+    sigaction(SIGTRAP, &action, NULL);
+    started = true;
+    return NULL;
+}
+
+void torture_shadow(uint32_t index, const uint8_t *state, const uint8_t *ids, const uint8_t *sites)
+{
+    truth_set_shadow(index, &(struct truth_shadow){state, ids, sites});
+}
+
+void torture_switch(const uint8_t *address)
+{
+    truth_set_switch(address);
+}
+
+void torture_site(uint32_t id, uint32_t site, uint32_t line)
+{
+    truth_set_site(id, site, line);
+}
+
+void torture_code(const char *name, const char *qualname, const char *file, uint32_t first_line, uint32_t kind,
+                  uint32_t id, uint32_t parent, uint32_t generator)
+{
+    truth_add_code(name, qualname, file, first_line, kind, id, parent, generator != 0);
+}
+
+void torture_line(uint32_t line, uint32_t flags)
+{
+    truth_set_line(line, flags);
+}
+
+void torture_base(const char *name, const char *file, uint32_t first_line, uint32_t line)
+{
+    truth_add_base(name, file, first_line, line);
+}
+
+/* The instructions after this are stepped. */
+void torture_begin(void)
+{
+    if (!started)
+        return;
+    if (pp_modules_refresh())
+        pp_stacks_modules_changed(&tables);
+    pp_modules_each(look_for_greenlet, NULL);
+    stopping = false;
+    stepping = true;
+    last_pc = 0;
+    pp_syscall4(SYS_tgkill, getpid(), gettid(), SIGTRAP, 0);
+}
+
+void torture_end(void)
+{
+    stopping = true;
+}
+
+uint64_t torture_steps(void)
+{
+    return count.steps;
+}
+
+static void print_places(unsigned kind)
+{
+    for (unsigned shown = 0; shown < 12; shown++) {
+        struct place *most = NULL;
+        for (unsigned i = 0; i < PLACES; i++)
+            if (places[i].count && places[i].kind == kind && (!most || places[i].count > most->count))
+                most = &places[i];
+        if (!most)
+            return;
+        printf("# %s: %llu at ", place_names[kind], (unsigned long long)most->count);
+        print_address(stdout, most->pc);
+        printf("\n");
+        most->count = 0;
+    }
+}
+
+static const char *const reason_names[] = {
+#define X(name, text) #name,
+    PP_REASONS(X)
+#undef X
+};
+
+void torture_report(void)
+{
+    printf("steps=%llu", (unsigned long long)count.steps);
+#define FIELD(name) printf(" " #name "=%llu", (unsigned long long)count.name)
+    FIELD(samples);
+    FIELD(right);
+    FIELD(wrong);
+    FIELD(refused);
+    FIELD(refused_good);
+    FIELD(torn);
+    FIELD(recovered);
+    FIELD(vanished);
+    FIELD(native_whole);
+    FIELD(exact);
+    FIELD(surplus);
+    FIELD(bad_pairing);
+    FIELD(unpaired);
+    FIELD(wrong_merge);
+    FIELD(merged);
+    FIELD(switching);
+    FIELD(repeats);
+#undef FIELD
+    printf(" depth=%u runs=%u native=%u eval_ranges=%u\n", count.depth, count.runs, count.native,
+           atomic_load(&pp_capture.eval_range_count));
+    for (unsigned i = 1; i < PP_REASON_COUNT; i++) {
+        if (count.reasons[i])
+            printf("# python: %s %llu\n", reason_names[i], (unsigned long long)count.reasons[i]);
+        if (count.native_reasons[i])
+            printf("# native: %s %llu\n", reason_names[i], (unsigned long long)count.native_reasons[i]);
+    }
+    for (uint32_t i = 0; i < atomic_load(&pp_capture.eval_range_count); i++) {
+        printf("# eval range of %lu bytes: ",
+               (unsigned long)(pp_capture.eval_ranges[i].end - pp_capture.eval_ranges[i].start));
+        print_address(stdout, pp_capture.eval_ranges[i].start);
+        printf("\n");
+    }
+    for (unsigned kind = 0; kind < PLACE_KINDS; kind++)
+        print_places(kind);
+    fflush(stdout);
+}
