@@ -13,17 +13,19 @@
 
 struct offsets {
     uint8_t minor;
-    uint8_t top, cframe;                   /* thread state -> (cframe ->) frame; cframe 0xff: none */
-    uint8_t frame_code, frame_back, owner; /* owner 0: none */
-    uint8_t first_line, filename, name;    /* of code objects */
-    uint8_t text_length, text_state, text_data;
+    bool free_threaded;
+    uint8_t top, cframe;                      /* thread state -> (cframe ->) frame; cframe 0xff: none */
+    uint8_t frame_code, frame_back, owner;    /* owner 0: none */
+    uint8_t type, first_line, filename, name; /* of code objects */
+    uint8_t text_state, text_data;
 };
 
 static const struct offsets table[] = {
-    {8, 24, 0xff, 32, 24, 0, 40, 104, 112, 16, 32, 48},  {9, 24, 0xff, 32, 24, 0, 40, 104, 112, 16, 32, 48},
-    {10, 24, 0xff, 32, 24, 0, 40, 104, 112, 16, 32, 48}, {11, 56, 8, 32, 48, 69, 72, 112, 120, 16, 32, 48},
-    {12, 56, 0, 0, 8, 70, 68, 112, 120, 16, 32, 40},     {13, 72, 0xff, 0, 8, 70, 68, 112, 120, 16, 32, 40},
-    {14, 72, 0xff, 0, 8, 74, 68, 112, 120, 16, 32, 40},  {15, 72, 0xff, 0, 8, 74, 68, 112, 120, 16, 32, 40},
+    {8, false, 24, 0xff, 32, 24, 0, 8, 40, 104, 112, 32, 48},  {9, false, 24, 0xff, 32, 24, 0, 8, 40, 104, 112, 32, 48},
+    {10, false, 24, 0xff, 32, 24, 0, 8, 40, 104, 112, 32, 48}, {11, false, 56, 8, 32, 48, 69, 8, 72, 112, 120, 32, 48},
+    {12, false, 56, 0, 0, 8, 70, 8, 68, 112, 120, 32, 40},     {13, false, 72, 0xff, 0, 8, 70, 8, 68, 112, 120, 32, 40},
+    {13, true, 72, 0xff, 0, 8, 70, 24, 84, 128, 136, 48, 56},  {14, false, 72, 0xff, 0, 8, 74, 8, 68, 112, 120, 32, 40},
+    {15, false, 72, 0xff, 0, 8, 74, 8, 68, 112, 120, 32, 40},
 };
 static const struct offsets *offsets;
 static uintptr_t type_of_code;
@@ -44,10 +46,10 @@ static void on_fault(int number)
     signal(number, SIG_DFL); /* somebody else's: it happens again when we return */
 }
 
-bool plain_start(unsigned minor, uintptr_t code_type)
+bool plain_start(unsigned minor, bool free_threaded, uintptr_t code_type)
 {
     for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].minor == minor)
+        if (table[i].minor == minor && table[i].free_threaded == free_threaded)
             offsets = &table[i];
     type_of_code = code_type;
     struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_NODEFER};
@@ -71,7 +73,7 @@ static uint32_t u32(uintptr_t address)
 /* Names and files of the workload are ASCII; anything else becomes "". */
 static void read_text(uintptr_t text, char *to, size_t size)
 {
-    uintptr_t length = word(text + offsets->text_length);
+    uintptr_t length = word(text + offsets->text_state - 16);
     bool ascii = u32(text + offsets->text_state) & 0x40;
     *to = 0;
     if (!ascii || length >= size)
@@ -112,7 +114,7 @@ static int walk(uintptr_t state, struct truth_frame *frames, unsigned max)
         if (offsets->owner && *(const uint8_t *)(frame + offsets->owner) >= SHIM_OWNER)
             continue;
         uintptr_t code = word(frame + offsets->frame_code) & ~(uintptr_t)3;
-        if (word(code + 8) != type_of_code)
+        if (word(code + offsets->type) != type_of_code)
             return -1;
         frames[count++] = (struct truth_frame){code_at(code), 0, true};
     }

@@ -8,7 +8,7 @@
 #include "truth.h"
 
 /* The minor version that runs here; where its code objects' type is. False for one that is not known. */
-bool plain_start(unsigned minor, uintptr_t code_type);
+bool plain_start(unsigned minor, bool free_threaded, uintptr_t code_type);
 
 /* Fills frames, root first, lines unknown; their number. -1: a fault, a loop or something that is no frame. */
 int plain_walk(uintptr_t thread_state, struct truth_frame *frames, unsigned max);

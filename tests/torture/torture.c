@@ -5,7 +5,10 @@
  */
 #include "torture.h"
 #include "../../preload/capture/capture.h"
+#include "../../preload/capture/python_walk.h"
 #include "../../preload/flush/codes.h"
+#include "../../preload/flush/eval_ranges.h"
+#include "../../preload/flush/greenlet.h"
 #include "../../preload/flush/line_table.h"
 #include "../../preload/flush/stacks.h"
 #include "../../preload/interpose.h"
@@ -50,12 +53,13 @@ static struct place {
 } places[PLACES];
 
 static struct pp_python python;
+static uintptr_t (*thread_state)(void);
 static struct pp_slot *slot;
 static struct pp_tables tables;
 static uint64_t reasons[PP_REASON_COUNT];
 static unsigned minor;
 static bool started, stepping, stopping;
-static uintptr_t last_pc, greenlet_start, greenlet_end;
+static uintptr_t last_pc;
 
 /* The library's modules call libc through this table; none of its wrappers is part of this object. */
 const struct pp_real *pp_real(void)
@@ -90,9 +94,10 @@ static struct truth_frame frame_of(uint32_t epoch, const struct pp_record_frame 
     snprintf(file, sizeof file, "%.*s", (int)code->filename_length, code->filename);
     frame.code = truth_find(name, file, code->first_line);
     frame.begun = record->unit >= 0 && record->unit >= (int32_t)code->first_traceable;
-    frame.line = frame.begun
-                     ? pp_line_of(minor, code->line_table, code->line_table_bytes, code->first_line, record->unit)
-                     : code->first_line;
+    frame.line =
+        frame.begun
+            ? pp_position_of(minor, code->line_table, code->line_table_bytes, code->first_line, record->unit).line
+            : code->first_line;
     *line = (struct line){code, record->unit, frame};
     return frame;
 }
@@ -171,20 +176,6 @@ static bool complain(const char *what, uintptr_t pc, const struct truth_frame *f
 
 /* --- one step --- */
 
-static bool in_eval(uintptr_t address)
-{
-    uint32_t ranges = atomic_load(&pp_capture.eval_range_count);
-    for (uint32_t i = 0; i < ranges; i++)
-        if (address >= pp_capture.eval_ranges[i].start && address < pp_capture.eval_ranges[i].end)
-            return true;
-    return false;
-}
-
-static bool in_greenlet(uintptr_t address)
-{
-    return address >= greenlet_start && address < greenlet_end;
-}
-
 /* Each run of Python frames belongs to a native eval frame of its own, in order; every native eval frame has one but
  * the innermost, which may be on its way in or out. NULL when that is so. */
 static const char *compare_pairing(const struct sample *sample)
@@ -192,8 +183,11 @@ static const char *compare_pairing(const struct sample *sample)
     unsigned runs = sample->head->runs, native = sample->head->native_frames, eval = 0, end = native, frames = 0;
     bool whole = sample->head->native_reason == PP_REASON_NONE;
     int before = -1;
+    bool counted = runs && sample->runs[0].native == PP_RUN_COUNTED;
     for (unsigned i = 0; i < runs; i++) {
         frames += sample->runs[i].frames;
+        if (counted)
+            continue;
         if (sample->runs[i].native == PP_RUN_UNPAIRED) {
             if (whole)
                 return "a run without a native frame";
@@ -202,18 +196,21 @@ static const char *compare_pairing(const struct sample *sample)
         if ((int)sample->runs[i].native <= before || sample->runs[i].native >= native)
             return "runs out of order";
         before = sample->runs[i].native;
-        if (!in_eval(sample->native[before]))
+        if (!pp_in_eval(sample->native[before]))
             return "a run in a native frame that is not the eval function's";
     }
     if (frames != sample->head->python_frames)
         return "frames outside any run";
-    if (runs && sample->runs[runs - 1].native != PP_RUN_UNPAIRED)
-        for (unsigned i = sample->runs[runs - 1].native; i < native && end == native; i++)
-            if (in_greenlet(sample->native[i]))
-                end = i;
+    if (counted) /* 3.8 to 3.10: an eval frame for each Python frame */
+        runs = frames;
+    for (unsigned i = 0, left = runs; i < native && end == native; i++)
+        if (left == 0 && pp_greenlet_holds(sample->native[i]))
+            end = i;
+        else if (counted ? pp_in_eval(sample->native[i]) : (int)i == before)
+            left = counted ? left - (left > 0) : 0;
     whole |= end < native;
     for (unsigned i = 0; i < end; i++)
-        eval += in_eval(sample->native[i]);
+        eval += pp_in_eval(sample->native[i]);
     if (!whole)
         return NULL;
     count.native_whole++;
@@ -222,9 +219,9 @@ static const char *compare_pairing(const struct sample *sample)
         return NULL;
     }
     unsigned innermost = 0;
-    while (innermost < end && !in_eval(sample->native[innermost]))
+    while (innermost < end && !pp_in_eval(sample->native[innermost]))
         innermost++;
-    if (eval != runs + 1 || (runs && sample->runs[0].native == innermost))
+    if (eval != runs + 1 || (!counted && runs && sample->runs[0].native == innermost))
         return eval < runs ? "fewer native eval frames than runs" : "a native eval frame without a run";
     count.surplus++;
     return NULL;
@@ -270,7 +267,7 @@ static void merge(const struct sample *sample, const struct truth_frame *frames,
         if (complain(why, pc, frames, frame_count)) {
             fprintf(stderr, "# native:");
             for (unsigned i = 0; i < sample->head->native_frames && i < 40; i++) {
-                fprintf(stderr, "%s ", in_eval(sample->native[i]) ? " *" : "");
+                fprintf(stderr, "%s ", pp_in_eval(sample->native[i]) ? " *" : "");
                 for (unsigned r = 0; r < sample->head->runs; r++)
                     if (sample->runs[r].native == i)
                         fprintf(stderr, "run %u (%u frames) ", r, sample->runs[r].frames);
@@ -300,7 +297,7 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
     if (head->native_frames > count.native)
         count.native = head->native_frames;
 
-    int plain_count = plain_walk((uintptr_t)python.this_thread_state(), plain, FRAMES);
+    int plain_count = plain_walk(thread_state(), plain, FRAMES);
     bool good = plain_count >= 0 && !truth_compare(plain, (unsigned)plain_count, false, &plain_leaf);
     count.torn += !good;
     count.switching += truth_switching();
@@ -424,28 +421,19 @@ static void make_slot(void)
     atomic_store(&pp_capture.slots[0], slot);
 }
 
-static void look_for_greenlet(struct pp_module *module, void *unused)
-{
-    const char *name = strrchr(module->path, '/');
-    (void)unused;
-    if (name && strncmp(name, "/_greenlet.", 11) == 0) {
-        greenlet_start = module->start;
-        greenlet_end = module->end;
-    }
-}
-
 /* NULL, or why this interpreter cannot be tested. */
 const char *torture_start(unsigned python_minor)
 {
-    static char version[16];
-    const char *why = "no interpreter found";
+    const char *why = NULL;
     minor = python_minor;
-    if (pp_python_find(&python, version, &why) != PP_PYTHON_READY)
-        return why;
-    if (!plain_start(minor, python.code_type))
+    enum pp_python_found found = pp_python_find(&python, false, &why);
+    if (found != PP_PYTHON_READY)
+        return found == PP_PYTHON_NONE ? "no interpreter found" : why;
+    *(void **)&thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    if (!thread_state || !plain_start(minor, python.layout.free_threaded, python.code_type))
         return "the test does not know this version";
     atomic_store(&pp_capture.pid, getpid());
-    atomic_store(&pp_capture.python, &python);
+    atomic_store(&pp_capture.pythons[0], &python);
     atomic_store(&pp_capture.enabled, 1);
     make_slot();
     pp_tables_reset(&tables);
@@ -496,7 +484,7 @@ void torture_begin(void)
         return;
     if (pp_modules_refresh())
         pp_stacks_modules_changed(&tables);
-    pp_modules_each(look_for_greenlet, NULL);
+    pp_eval_find();
     stopping = false;
     stepping = true;
     last_pc = 0;
