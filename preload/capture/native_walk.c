@@ -11,10 +11,10 @@
 #define EPILOGUE_MAX   16 /* bytes of code that are looked at */
 
 struct walk {
-    const struct pp_module_table *table;
-    const struct pp_module_range *range; /* the last one found: most steps stay in it */
-    uintptr_t low, top;                  /* what may be read */
-    uint32_t valid;                      /* registers whose value is known, bits by DWARF number */
+    struct pp_module_table *table;
+    struct pp_module_range *range; /* the last one found: most steps stay in it */
+    uintptr_t low, top;            /* what may be read */
+    uint32_t valid;                /* registers whose value is known, bits by DWARF number */
     uintptr_t registers[PP_REG_COUNT];
     uintptr_t pc;
     bool exact; /* pc was interrupted there; else it is a return address, and the call stands before it */
@@ -33,9 +33,9 @@ static inline bool load(const struct walk *walk, uintptr_t address, uintptr_t *v
 }
 
 /* async-signal-safe; the module that holds the address, NULL if none. O(log modules). */
-static const struct pp_module_range *find_range(struct walk *walk, uintptr_t address)
+static struct pp_module_range *find_range(struct walk *walk, uintptr_t address)
 {
-    const struct pp_module_range *range = walk->range;
+    struct pp_module_range *range = walk->range;
     if (range && address >= range->start && address < range->end)
         return range;
     size_t low = 0, high = walk->table ? walk->table->count : 0;
@@ -169,10 +169,17 @@ static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule,
 /* async-signal-safe; the rule for an address, NULL if there is none. */
 static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
 {
-    const struct pp_module_range *range = find_range(walk, address);
-    *why = !range ? PP_REASON_NATIVE_NO_MODULE : !range->row_count ? PP_REASON_NATIVE_NO_ROWS : PP_REASON_NONE;
-    if (*why != PP_REASON_NONE)
+    struct pp_module_range *range = find_range(walk, address);
+    if (!range) {
+        *why = walk->table ? PP_REASON_NATIVE_NO_MODULE : PP_REASON_NATIVE_NO_ROWS;
         return NULL;
+    }
+    if (!range->row_count) {
+        __atomic_store_n(&range->wanted, 1, __ATOMIC_RELAXED);
+        *why = PP_REASON_NATIVE_NO_ROWS;
+        return NULL;
+    }
+    *why = PP_REASON_NONE;
     uint32_t row = pp_unwind_find_row(range, (uint32_t)(address - range->start));
     const struct pp_unwind_rule *rule = &range->rules[PP_ROW_RULE(range->rows[row].rule)];
     if (rule->cfa_kind != PP_CFA_INVALID || rule->lost >> PP_TRACKED_RA & 1)

@@ -67,6 +67,7 @@ struct pp_module_range {
     uint32_t block_shift;
     uint32_t row_count; /* 0: not compiled yet, or none to be had */
     uint32_t index;     /* flush/'s own number of the module */
+    uint32_t wanted;    /* a handler came here and found no rows: written by handlers, each time anew, relaxed */
 };
 
 struct pp_module_table {
@@ -74,7 +75,7 @@ struct pp_module_table {
     struct pp_module_range ranges[];
 };
 
-/* Written by flush/ only; NULL before the first scan. Survives fork: the child uses its parent's. */
+/* Written by flush/ only, but for `wanted`; NULL before the first scan. Survives fork: the child uses its parent's. */
 extern struct pp_module_table *_Atomic pp_module_table;
 
 /* The row that holds for the offset. The range has rows; offset < end - start. async-signal-safe. */

@@ -66,7 +66,6 @@ static void *flush_thread(void *argument)
     int own_tid = pp_sys_gettid();
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
-    pp_interval_modules();
     uint64_t next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
     for (;;) {
         uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);

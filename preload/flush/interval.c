@@ -1,5 +1,6 @@
 #include "interval.h"
 #include "../capture/capture.h"
+#include "../capture/unwind_table.h"
 #include "../say.h"
 #include "../start.h"
 #include "../syscalls.h"
@@ -343,7 +344,7 @@ void pp_interval_start(void)
 
 void pp_interval_modules(void)
 {
-    if (pp_modules_refresh()) {
+    if (pp_modules_refresh(PP_ROWS_WANTED)) {
         pp_stacks_modules_changed(&tables);
         /* what was unknown may be known now: handlers may call again */
         atomic_store(&pp_capture.unknown_module, 0);
@@ -376,7 +377,9 @@ static bool worth_writing(bool final)
 
 void pp_interval_flush(int own_tid, bool final)
 {
-    pp_interval_modules();
+    /* a process of which no sample was taken yet costs nothing */
+    if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.unknown_module))
+        pp_interval_modules();
     atomic_store(&pp_capture.unknown_module, 0);
     /* its PLT slots are resolved before handlers need them: at start, without a thread state, it returned early */
     const struct pp_python *python;

@@ -109,7 +109,7 @@ static uintptr_t find_eh_frame_end(const struct pp_section_copy *hdr, const stru
     return last + sizeof length + length;
 }
 
-bool pp_module_compile(struct pp_module *module, size_t leading, struct pp_unwind_rows *out)
+bool pp_module_compile(struct pp_module *module, size_t leading, bool (*give_up)(void), struct pp_unwind_rows *out)
 {
     const struct pp_loaded_object *object = &module->private->object;
     struct pp_section_copy hdr = {.address = object->eh_frame_hdr.start};
@@ -128,7 +128,7 @@ bool pp_module_compile(struct pp_module *module, size_t leading, struct pp_unwin
         if (eh_frame.size <= MAX_EH_FRAME)
             eh_frame.bytes = pp_safe_copy_mapped(eh_frame.address, eh_frame.size);
         if (eh_frame.bytes)
-            done = pp_unwind_rows_compile(&hdr, &eh_frame, module->start, module->end, leading, out);
+            done = pp_unwind_rows_compile(&hdr, &eh_frame, module->start, module->end, leading, give_up, out);
         pp_unmap((void *)(uintptr_t)eh_frame.bytes, eh_frame.bytes ? eh_frame.size : 0);
     }
     pp_unmap((void *)(uintptr_t)hdr.bytes, hdr.size);

@@ -27,7 +27,7 @@ void pp_module_destroy(struct pp_module *module);
 /* Whether the object is the one that the module was made from. */
 bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_object *object, const char *name,
                        bool nothing_unloaded);
-/* Copies .eh_frame and compiles it; `leading` as in pp_unwind_rows_compile. */
-bool pp_module_compile(struct pp_module *module, size_t leading, struct pp_unwind_rows *out);
+/* Copies .eh_frame and compiles it; `leading`, give_up as in pp_unwind_rows_compile. */
+bool pp_module_compile(struct pp_module *module, size_t leading, bool (*give_up)(void), struct pp_unwind_rows *out);
 
 #endif

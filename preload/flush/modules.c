@@ -82,11 +82,24 @@ static struct pp_module_table *build_table(const struct module_list *modules)
     return table;
 }
 
+/* What handlers asked for must not be forgotten with the table in which they did. */
+static void keep_wanted(struct pp_module_table *fresh)
+{
+    const struct pp_module_table *old = atomic_load(&pp_module_table);
+    for (uint32_t i = 0, k = 0; old && i < fresh->count; i++) {
+        while (k < old->count && old->ranges[k].start < fresh->ranges[i].start)
+            k++;
+        if (k < old->count && old->ranges[k].index == fresh->ranges[i].index)
+            fresh->ranges[i].wanted = __atomic_load_n(&old->ranges[k].wanted, __ATOMIC_RELAXED);
+    }
+}
+
 static bool publish(const struct module_list *modules)
 {
     struct pp_module_table *table = build_table(modules);
     if (!table)
         return false;
+    keep_wanted(table);
     struct pp_module_table *old = atomic_exchange_explicit(&pp_module_table, table, memory_order_acq_rel);
     if (old)
         retire((struct retirable *)old - 1);
@@ -169,7 +182,8 @@ static bool replace_list(const struct pp_loaded_objects *objects)
     return true;
 }
 
-/* The order of compilation: where samples are most likely to be. */
+/* The order of compilation: where samples are most likely to be. Nearly every stack goes through the first two. */
+#define RANK_ALWAYS 1
 static unsigned rank(const struct pp_module *module)
 {
     const char *base = strrchr(module->path, '/');
@@ -181,24 +195,37 @@ static unsigned rank(const struct pp_module *module)
     return module->flags & PP_MODULE_MAIN ? 2 : 3;
 }
 
-static struct pp_module *next_to_compile(const struct module_list *modules)
+/* Whether a handler has come to the module since the last table was published. */
+static bool is_wanted(const struct pp_module *module)
+{
+    struct pp_module_table *table = atomic_load(&pp_module_table);
+    for (uint32_t i = 0; table && i < table->count; i++)
+        if (table->ranges[i].index == module->private->number)
+            return __atomic_load_n(&table->ranges[i].wanted, __ATOMIC_RELAXED);
+    return false;
+}
+
+static struct pp_module *next_to_compile(const struct module_list *modules, enum pp_modules_rows rows)
 {
     struct pp_module *best = NULL;
     for (size_t i = 0; i < modules->count; i++) {
         struct pp_module *module = modules->modules[i];
-        if (!module->private->rows_tried && (!best || rank(module) < rank(best)))
+        if (!module->private->rows_tried && (!best || rank(module) < rank(best)) &&
+            (rows == PP_ROWS_ALL || rank(module) <= RANK_ALWAYS || is_wanted(module)))
             best = module;
     }
     return best;
 }
 
 /* False when something was unloaded meanwhile: what was read may be of another object. */
-static bool compile_missing(struct module_list *modules)
+static bool compile_missing(struct module_list *modules, enum pp_modules_rows which, bool *changed)
 {
     struct pp_module *module;
-    while (!(gate->hurry && gate->hurry()) && (module = next_to_compile(modules))) {
+    while (!(gate->hurry && gate->hurry()) && (module = next_to_compile(modules, which))) {
         struct pp_unwind_rows rows = {0};
-        bool compiled = pp_module_compile(module, LEADING, &rows);
+        bool compiled = pp_module_compile(module, LEADING, gate->hurry, &rows);
+        if (!compiled && gate->hurry && gate->hurry())
+            break;
         if (pp_loaded_objects_unloaded_since(known_subs, gate->enter, gate->leave)) {
             pp_unmap(rows.mapping, rows.mapped);
             return false;
@@ -210,11 +237,12 @@ static bool compile_missing(struct module_list *modules)
         module->private->rows_tried = true;
         if (compiled)
             publish(modules);
+        *changed |= compiled;
     }
     return true;
 }
 
-bool pp_modules_refresh(void)
+bool pp_modules_refresh(enum pp_modules_rows rows)
 {
     bool changed = false;
     for (unsigned n = 0; n < MAX_RESTARTS; n++) {
@@ -226,7 +254,7 @@ bool pp_modules_refresh(void)
             pp_loaded_objects_free(&objects);
         }
         struct module_list *modules = atomic_load(&list);
-        if (!modules || compile_missing(modules))
+        if (!modules || compile_missing(modules, rows, &changed))
             break;
     }
     return changed;

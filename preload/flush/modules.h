@@ -33,14 +33,20 @@ struct pp_module {
 struct pp_gate {
     void (*enter)(void);
     void (*leave)(void);
-    bool (*hurry)(void); /* the process ends: no more rows are compiled. NULL: never */
+    bool (*hurry)(void); /* the process ends: no more rows are compiled, those begun are dropped. NULL: never */
 };
 void pp_modules_set_gate(const struct pp_gate *gate);
 
-/* Looks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs); if so, updates the list,
- * compiles rows of what is new (the interpreter and libc first) and publishes pp_module_table after each module.
- * Cheap when nothing changed. Returns true when the list changed. Unloaded modules are no longer found afterwards. */
-bool pp_modules_refresh(void);
+enum pp_modules_rows {
+    PP_ROWS_WANTED, /* the interpreter's, libc's, and those that handlers asked for */
+    PP_ROWS_ALL,
+};
+
+/* Looks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs) and updates the list; then
+ * compiles the rows that are missing (the interpreter and libc first) and publishes pp_module_table after each module.
+ * Cheap when nothing changed. Returns true when the list changed or rows were added. Unloaded modules are no longer
+ * found afterwards. */
+bool pp_modules_refresh(enum pp_modules_rows rows);
 
 /* The module whose code holds the address, NULL if none. Valid until the next refresh. */
 struct pp_module *pp_module_find(uintptr_t address);

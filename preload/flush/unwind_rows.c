@@ -10,6 +10,7 @@
  * entries, which only damage makes, would otherwise cost the square of the size. */
 #define WORK_PER_BYTE 4
 #define WORK_EXTRA    65536
+#define ASK_EVERY     256 /* functions: some 0.1 ms */
 
 struct function {
     uint32_t start, fde; /* offset in the text, offset in .eh_frame */
@@ -28,6 +29,7 @@ struct compilation {
     struct pp_row_builder builder;
     struct cached_cie *cies;
     size_t work_left;
+    bool (*give_up)(void);
     /* of the function being compiled */
     bool signal_frame;
     uint32_t start_flag;
@@ -219,6 +221,8 @@ static bool compile_all(struct compilation *c)
     sort_functions(f, count);
     pp_row_builder_add(&c->builder, 0, PP_RULE_GAP);
     for (size_t i = 0; i < count; i++) {
+        if (i % ASK_EVERY == 0 && c->give_up && c->give_up())
+            return false;
         if (i + 1 < count && f[i + 1].start == f[i].start)
             continue; /* two for one address: the last one is as good as any */
         compile_function(c, &f[i], i + 1 < count ? f[i + 1].start : text);
@@ -229,12 +233,13 @@ static bool compile_all(struct compilation *c)
 }
 
 bool pp_unwind_rows_compile(const struct pp_section_copy *hdr, const struct pp_section_copy *eh_frame,
-                            uintptr_t text_start, uintptr_t text_end, size_t leading, struct pp_unwind_rows *out)
+                            uintptr_t text_start, uintptr_t text_end, size_t leading, bool (*give_up)(void),
+                            struct pp_unwind_rows *out)
 {
     *out = (struct pp_unwind_rows){0};
     if (text_end <= text_start || text_end - text_start >= UINT32_MAX)
         return false;
-    struct compilation c = {.eh_frame = eh_frame, .text_start = text_start, .text_end = text_end};
+    struct compilation c = {.eh_frame = eh_frame, .text_start = text_start, .text_end = text_end, .give_up = give_up};
     c.work_left = eh_frame->size * WORK_PER_BYTE + WORK_EXTRA;
     c.cies = pp_map(CIE_CACHE_SIZE * sizeof *c.cies);
     pp_row_builder_start(&c.builder);

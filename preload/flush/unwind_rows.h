@@ -21,9 +21,11 @@ struct pp_unwind_rows {
 };
 
 /* Compiles what lies in [text_start, text_end). `leading` bytes at the start of the mapping are left to the caller.
- * False when there is nothing to compile or no memory; then nothing is kept. */
+ * give_up: asked now and then, may be NULL. False when there is nothing to compile, no memory, or it gave up; then
+ * nothing is kept. */
 bool pp_unwind_rows_compile(const struct pp_section_copy *hdr, const struct pp_section_copy *eh_frame,
-                            uintptr_t text_start, uintptr_t text_end, size_t leading, struct pp_unwind_rows *out);
+                            uintptr_t text_start, uintptr_t text_end, size_t leading, bool (*give_up)(void),
+                            struct pp_unwind_rows *out);
 
 /* The function (FDE) whose rows hold the offset; false when none does. */
 bool pp_unwind_rows_function(const struct pp_module_range *range, uint32_t offset, uint32_t *start, uint32_t *end);

@@ -78,7 +78,7 @@ static void compile(const char *augmentation, const uint8_t *code, size_t size)
     uint8_t bytes[512];
     struct pp_section_copy eh_frame = {bytes, make_eh_frame(bytes, augmentation, code, size), EH_FRAME};
     pp_unmap(compiled.mapping, compiled.mapped);
-    assert_true(pp_unwind_rows_compile(NULL, &eh_frame, TEXT, TEXT + TEXT_SIZE, 0, &compiled));
+    assert_true(pp_unwind_rows_compile(NULL, &eh_frame, TEXT, TEXT + TEXT_SIZE, 0, NULL, &compiled));
 }
 #define COMPILE(...) compile("zR", (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
@@ -191,7 +191,7 @@ static void sum_flags(struct pp_module *module, void *arg)
 
 static struct pp_module *libc_module(void)
 {
-    pp_modules_refresh();
+    pp_modules_refresh(PP_ROWS_ALL);
     struct pp_module *module = pp_module_find((uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
     assert_non_null(module);
     return module;
@@ -266,7 +266,7 @@ static void test_damaged_libm(void **state)
     (void)state;
     void *handle = dlopen("libm.so.6", RTLD_NOW);
     assert_non_null(handle);
-    pp_modules_refresh();
+    pp_modules_refresh(PP_ROWS_ALL);
     struct pp_module *module = pp_module_find((uintptr_t)dlsym(handle, "cbrt"));
     assert_non_null(module);
     const struct pp_loaded_object *object = &module->private->object;
@@ -289,7 +289,8 @@ static void test_damaged_libm(void **state)
         struct pp_section_copy damaged_hdr = {hdr_bytes, hdr_size, hdr.address};
         struct pp_section_copy damaged = {bytes, cut, parsed.eh_frame};
         struct pp_unwind_rows rows;
-        if (!pp_unwind_rows_compile(run % 5 ? &damaged_hdr : NULL, &damaged, module->start, module->end, 0, &rows))
+        if (!pp_unwind_rows_compile(run % 5 ? &damaged_hdr : NULL, &damaged, module->start, module->end, 0, NULL,
+                                    &rows))
             continue;
         check_rows(&rows, module->start, module->end - module->start);
         pp_unmap(rows.mapping, rows.mapped);
@@ -321,19 +322,19 @@ static void test_load_and_unload(void **state)
     static const struct pp_gate gate = {enter_gate, leave_gate, NULL};
     pp_modules_set_gate(&gate);
     libc_module();
-    assert_false(pp_modules_refresh());
+    assert_false(pp_modules_refresh(PP_ROWS_ALL));
     void *handle = dlopen("libz.so.1", RTLD_NOW);
     if (!handle)
         skip();
     uintptr_t address = (uintptr_t)dlsym(handle, "crc32");
     assert_null(pp_module_find(address));
-    assert_true(pp_modules_refresh());
+    assert_true(pp_modules_refresh(PP_ROWS_ALL));
     struct pp_module *module = pp_module_find(address);
     assert_non_null(module);
     assert_true(module->private->rows.row_count > 0);
     uint32_t kept = libc_module()->private->number;
     dlclose(handle);
-    assert_true(pp_modules_refresh());
+    assert_true(pp_modules_refresh(PP_ROWS_ALL));
     assert_null(pp_module_find(address));
     assert_int_equal(libc_module()->private->number, kept);
     pp_modules_reclaim(yes);
@@ -348,9 +349,9 @@ static void test_after_fork(void **state)
     pid_t child = fork();
     if (child == 0) {
         pp_modules_after_fork();
-        pp_modules_refresh();
+        pp_modules_refresh(PP_ROWS_ALL);
         void *handle = dlopen("libz.so.1", RTLD_NOW);
-        pp_modules_refresh();
+        pp_modules_refresh(PP_ROWS_ALL);
         pp_modules_reclaim(yes);
         struct pp_module *module = handle ? pp_module_find((uintptr_t)dlsym(handle, "crc32")) : NULL;
         _exit(!handle || (module && module->private->rows.row_count) ? 0 : 1);
@@ -376,7 +377,7 @@ static void test_denied_system_call(void **state)
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
             _exit(77);
         void *handle = dlopen("libz.so.1", RTLD_NOW);
-        pp_modules_refresh();
+        pp_modules_refresh(PP_ROWS_ALL);
         struct pp_module *module = handle ? pp_module_find((uintptr_t)dlsym(handle, "crc32")) : NULL;
         char byte;
         bool faulted = pp_safe_copy(&byte, 16, 1);

@@ -96,7 +96,7 @@ static void *refresh(void *unused)
     struct timespec pause = {0, 20000000};
     for (;;) {
         look_at_objects();
-        pp_modules_refresh();
+        pp_modules_refresh(PP_ROWS_ALL);
         nanosleep(&pause, NULL);
     }
     return unused;
