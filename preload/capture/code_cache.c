@@ -28,24 +28,56 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return a ^ (a >> 29);
 }
 
-/* What a digest is made of: the name's length and hash; the line table's size, hash (if any) and first bytes. */
+/* What a digest is made of: the name's length, hash and state word; the line table's size, hash (if any) and first
+ * bytes. A str has no hash until somebody asks for it: then the name's last characters stand in for it. */
 struct digest_parts {
-    uint64_t name[2], table[3];
+    uint64_t name[3], table[3];
+    uint64_t text[PP_DIGEST_TEXT_MAX / 8];
 };
 _Static_assert(sizeof(struct digest_parts) <= PP_DIGEST_COPY_MAX, "fits into the scratch");
 
-/* A number that differs between code objects which come to lie at the same addresses one after the other (exec in a
- * loop). parts: a copy, NULL to load them. async-signal-safe. */
-static uint32_t content_digest(const struct pp_python_layout *layout, const struct code *code,
-                               const struct digest_parts *parts)
+#define NAME_LENGTH 0
+#define NAME_HASH   1
+#define NAME_STATE  2
+#define NO_HASH     UINT64_MAX
+
+/* Which of the name's characters the digest needs, 0 bytes if it has a hash. */
+static size_t digest_text(const struct pp_python_layout *layout, const struct code *code,
+                          const struct digest_parts *parts, uintptr_t *from)
 {
-    struct digest_parts loaded;
-    if (!parts) {
-        memcpy(loaded.name, (const char *)code->qualname + layout->text.length, sizeof loaded.name);
-        memcpy(loaded.table, (const char *)code->line_table + layout->bytes.length, sizeof loaded.table);
-        parts = &loaded;
+    uint32_t bits = (uint32_t)parts->name[NAME_STATE] >> layout->text.kind_shift;
+    uint64_t bytes = parts->name[NAME_LENGTH] * TEXT_KIND(bits);
+    if (parts->name[NAME_HASH] != NO_HASH || bytes > PP_HIGHEST_ADDRESS)
+        return 0;
+    size_t size = bytes < PP_DIGEST_TEXT_MAX ? bytes : PP_DIGEST_TEXT_MAX;
+    uintptr_t data = code->qualname + (TEXT_IS_ASCII(bits) ? layout->text.ascii_data : layout->text.compact_data);
+    *from = data + bytes - size;
+    return size;
+}
+
+/* A number that differs between code objects which come to lie at the same addresses one after the other (exec in a
+ * loop). async-signal-safe. */
+static uint32_t digest_of(const struct digest_parts *parts, size_t text)
+{
+    uint64_t digest = mix(mix(mix(parts->name[NAME_LENGTH], parts->name[NAME_HASH]), parts->table[0]), parts->table[2]);
+    for (size_t i = 0; i < text; i += 8)
+        digest = mix(digest, parts->text[i / 8]);
+    return (uint32_t)(digest >> 16);
+}
+
+/* The digest of a code object that is alive, its names with it. async-signal-safe. */
+static uint32_t content_digest(const struct pp_python_layout *layout, const struct code *code)
+{
+    struct digest_parts parts;
+    uintptr_t from;
+    memcpy(parts.name, (const char *)code->qualname + layout->text.length, sizeof parts.name);
+    memcpy(parts.table, (const char *)code->line_table + layout->bytes.length, sizeof parts.table);
+    size_t text = digest_text(layout, code, &parts, &from);
+    if (text) {
+        parts.text[(text - 1) / 8] = 0;
+        memcpy(parts.text, (const void *)from, text);
     }
-    return (uint32_t)(mix(mix(mix(parts->name[0], parts->name[1]), parts->table[0]), parts->table[2]) >> 16);
+    return digest_of(&parts, text);
 }
 
 /* from: the code object, or a copy of it. False if it is none. async-signal-safe. */
@@ -177,8 +209,43 @@ static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
     return pp_sys_safe_copy(pid, scratch->copies_to, count, scratch->copies_from, count) == (long)bytes;
 }
 
+/* Digests of code objects that may be none, through copies. async-signal-safe. */
+static bool digest_batch(const struct pp_python_layout *layout, struct pp_scratch *scratch, struct code *codes,
+                         uint32_t count)
+{
+    struct digest_parts *parts = (struct digest_parts *)scratch->digest_copies;
+    for (uint32_t i = 0; i < count; i++) {
+        scratch->copies_to[2 * i] = (struct iovec){parts[i].name, sizeof parts[i].name};
+        scratch->copies_from[2 * i] =
+            (struct iovec){(char *)codes[i].qualname + layout->text.length, sizeof parts[i].name};
+        scratch->copies_to[2 * i + 1] = (struct iovec){parts[i].table, sizeof parts[i].table};
+        scratch->copies_from[2 * i + 1] =
+            (struct iovec){(char *)codes[i].line_table + layout->bytes.length, sizeof parts[i].table};
+    }
+    if (!copy_all(scratch, 2 * count, (sizeof parts->name + sizeof parts->table) * count))
+        return false;
+    uint32_t texts = 0;
+    size_t text_bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uintptr_t from;
+        size_t text = digest_text(layout, &codes[i], &parts[i], &from);
+        codes[i].version = (uint32_t)text;
+        if (!text)
+            continue;
+        parts[i].text[(text - 1) / 8] = 0;
+        scratch->copies_to[texts] = (struct iovec){parts[i].text, text};
+        scratch->copies_from[texts++] = (struct iovec){(void *)from, text};
+        text_bytes += text;
+    }
+    if (texts && !copy_all(scratch, texts, text_bytes))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        codes[i].version = digest_of(&parts[i], codes[i].version);
+    return true;
+}
+
 /* Reads the code objects of some frames, PP_CODE_BATCH at most, through copies: one system call for all of them, and
- * one for what their digests are made of. async-signal-safe. */
+ * one or two for what their digests are made of. async-signal-safe. */
 static bool read_batch(const struct pp_python *python, struct pp_scratch *scratch, const struct pp_python_frame *frames,
                        uint32_t count, struct code *codes)
 {
@@ -190,24 +257,10 @@ static bool read_batch(const struct pp_python *python, struct pp_scratch *scratc
     }
     if (!copy_all(scratch, count, size * count))
         return false;
-    struct digest_parts *parts = (struct digest_parts *)scratch->digest_copies;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         if (!read_code(python, scratch->code_copies[i], &codes[i]))
             return false;
-        scratch->copies_to[2 * i] = (struct iovec){parts[i].name, sizeof parts[i].name};
-        scratch->copies_from[2 * i] =
-            (struct iovec){(char *)codes[i].qualname + layout->text.length, sizeof parts[i].name};
-        scratch->copies_to[2 * i + 1] = (struct iovec){parts[i].table, sizeof parts[i].table};
-        scratch->copies_from[2 * i + 1] =
-            (struct iovec){(char *)codes[i].line_table + layout->bytes.length, sizeof parts[i].table};
-    }
-    if (layout->unique_version)
-        return true;
-    if (!copy_all(scratch, 2 * count, sizeof *parts * count))
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        codes[i].version = content_digest(layout, &codes[i], &parts[i]);
-    return true;
+    return layout->unique_version || digest_batch(layout, scratch, codes, count);
 }
 
 enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames,
@@ -232,7 +285,7 @@ enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_sl
             if (!read_code(python, (const void *)scratch->python[i].code, code))
                 return PP_CODE_NOT_CODE;
             if (!python->layout.unique_version)
-                code->version = content_digest(&python->layout, code, NULL);
+                code->version = content_digest(&python->layout, code);
         }
         enum pp_code_result result =
             resolve_one(python, slot, &scratch->python[i], code, &overflow, &scratch->resolved[i]);

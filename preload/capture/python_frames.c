@@ -35,6 +35,9 @@ static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr
     reader->chunk_previous = header.previous;
     /* `top` of a chunk counts words of data and is written when the next chunk is pushed */
     reader->limit = top ? top : chunk + sizeof header + header.top * sizeof(uintptr_t);
+    /* the newest chunk is known before its top is */
+    if (top && (top < chunk || top > chunk + header.size))
+        reader->limit = chunk + header.size;
     return reader->limit >= chunk && reader->limit <= chunk + header.size;
 }
 
@@ -44,7 +47,8 @@ bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
     if (layout->chain == PP_CHAIN_OBJECTS)
         return true;
     uintptr_t chunk = pp_word(thread_state, layout->thread_state.datastack_chunk);
-    return !chunk || enter_chunk(reader, chunk, pp_word(thread_state, layout->thread_state.datastack_top));
+    reader->first_free = pp_word(thread_state, layout->thread_state.datastack_top);
+    return !chunk || enter_chunk(reader, chunk, reader->first_free);
 }
 
 static bool in_chunk(const struct pp_frame_reader *reader, uintptr_t address)
@@ -61,7 +65,7 @@ static bool is_generator_type(const struct pp_python *python, uintptr_t type)
 static bool in_units(uintptr_t instr, uintptr_t units)
 {
     /* "just before the first": a frame that has not begun */
-    return instr >= units - 2 && instr - units < 2 * MAX_UNITS;
+    return instr - (units - 2) < 2 * MAX_UNITS;
 }
 
 /* 3.14t and later: every thread may have a copy of the bytecode of its own. Makes `instr` that of the code object.
@@ -131,10 +135,13 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
     if (address >= reader->sp && address < reader->stack_top) {
         if (reader->stack_top - address < size)
             return false;
-        uint8_t owner = in_place[layout->frame.owner];
+        /* an eval call links its shim before it has filled it (seen in a build of 3.13) */
+        uint8_t owner = address < reader->entered_end ? OWNER_SHIM : in_place[layout->frame.owner];
         return owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST && take_fields(reader, in_place, owner, frame);
     }
-    if (in_chunk(reader, address)) {
+    /* popped before it is unlinked, when a generator is made: nothing has been pushed over it yet */
+    bool popped = innermost && address == reader->first_free && address == reader->limit;
+    if (in_chunk(reader, address) || popped) {
         uint8_t owner = in_place[layout->frame.owner];
         return (owner == OWNER_THREAD || (innermost && owner == OWNER_GENERATOR)) &&
                take_fields(reader, in_place, owner, frame);

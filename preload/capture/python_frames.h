@@ -9,9 +9,11 @@ struct pp_frame_reader {
     const struct pp_python *python;
     const struct pp_python_layout *layout;
     int pid;
-    uintptr_t sp, stack_top; /* the C stack in use */
+    uintptr_t sp, stack_top; /* the C stack in use; */
+    uintptr_t entered_end;   /* end of the eval frame at its lower end, if its function is just being entered */
     /* The chunk of the thread's data stack that holds the last frame, frames [data, limit). */
     uintptr_t chunk, limit, chunk_previous;
+    uintptr_t first_free; /* end of the newest frame: one that is just being popped begins here */
     unsigned chunks;
 };
 

@@ -17,6 +17,7 @@
 
 #define MAX_TOTAL_FRAMES 100000 /* a chain that is longer is a loop */
 #define CFRAME_SIZE      24
+#define EVAL_ENTRY_SIZE  256 /* bytes of code; W1 ends at 0x60 in 3.11, 0xa6 in 3.12; the main loop is far behind */
 
 /* A _PyCFrame on our own stack or at the bottom of the thread state (3.11, 3.12). */
 struct cframe {
@@ -67,13 +68,20 @@ static bool read_cframe(const struct walk *walk, uintptr_t address, struct cfram
     return true;
 }
 
-/* Steps to the cframe of the next outer eval call, at which `frame` must stand. async-signal-safe. */
-static bool leave_cframe(const struct walk *walk, struct cframe *cframe, uintptr_t frame)
+/* Steps to the cframe of the next outer eval call, at which `frame` must stand: the one below the run whose marker is
+ * given, 0 if it was the last. async-signal-safe. */
+static bool leave_cframe(const struct walk *walk, struct cframe *cframe, uintptr_t marker, uintptr_t frame)
 {
     struct cframe outer;
-    if (cframe->address == walk->root_cframe ||
-        (cframe->previous != walk->root_cframe && cframe->previous <= cframe->address) ||
+    bool last = cframe->previous == walk->root_cframe;
+    if (cframe->address == walk->root_cframe || (!last && cframe->previous <= cframe->address) ||
         !read_cframe(walk, cframe->previous, &outer) || outer.frame != frame)
+        return false;
+    /* both lie in the same native frame */
+    if (marker < cframe->address || (!last && marker >= cframe->previous))
+        return false;
+    /* a greenlet's chain ends at a _PyCFrame of its own, which names no frame */
+    if (!frame && !last && outer.previous != walk->root_cframe)
         return false;
     *cframe = outer;
     return true;
@@ -120,9 +128,8 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         address = total == 1 && second ? second : frame.previous;
         if (!marker)
             continue;
-        /* the frame below the run is the one at which the next outer eval call stands; below the bottom of a greenlet
-         * there is none, and what its outermost cframe points to is another greenlet's */
-        if ((has_cframes(walk) && address && !leave_cframe(walk, &cframe, address)) || marker <= last_marker)
+        /* the frame below the run is the one at which the next outer eval call stands */
+        if ((has_cframes(walk) && !leave_cframe(walk, &cframe, marker, address)) || marker <= last_marker)
             return PP_REASON_PYTHON_TORN;
         last_marker = marker;
         close_run(scratch, stack, marker, frames);
@@ -158,6 +165,13 @@ static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp
 static bool is_whole(enum pp_reason reason)
 {
     return reason == PP_REASON_NONE || reason == PP_REASON_PYTHON_TOO_DEEP;
+}
+
+/* The eval function's first instructions, in which it makes its C frame and links what it is to execute.
+ * async-signal-safe. */
+static bool is_entering(const struct walk *walk, const struct pp_interrupted *interrupted)
+{
+    return interrupted->pc - walk->state->python->eval_function < EVAL_ENTRY_SIZE;
 }
 
 /* W2: the first frame is good and its caller's is in a register. Of several that make a chain the innermost is it: the
@@ -233,9 +247,8 @@ static enum pp_reason walk_cframes(struct walk *walk, uintptr_t top, const struc
     }
     if (!inside)
         return reason;
-    reason = recover_call(walk, &cframe, interrupted, stack);
-    if (!is_whole(reason))
-        reason = recover_entry(walk, interrupted, stack);
+    reason = is_entering(walk, interrupted) ? recover_entry(walk, interrupted, stack)
+                                            : recover_call(walk, &cframe, interrupted, stack);
     stack->recovered = is_whole(reason);
     return reason;
 }
@@ -260,6 +273,8 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
     *stack = (struct pp_python_stack){
         .doubtful = pp_in_eval(interrupted->pc) || !pp_in_eval(state->python->eval_function),
     };
+    if (is_entering(&walk, interrupted) && interrupted->native_frames)
+        walk.reader.entered_end = slot->scratch->native[0].cfa;
     uintptr_t top = pp_word(thread_state, layout->thread_state.top);
     switch (layout->chain) {
     case PP_CHAIN_OBJECTS:

@@ -24,7 +24,8 @@
 #define PP_CODE_NUMBERS    (PP_CODE_ENTRIES + PP_MAX_PYTHON_FRAMES)
 #define PP_CODE_BATCH      16  /* code objects copied by one system call */
 #define PP_CODE_COPY_MAX   256 /* bytes of one */
-#define PP_DIGEST_COPY_MAX 40
+#define PP_DIGEST_TEXT_MAX 64  /* bytes of a name */
+#define PP_DIGEST_COPY_MAX (48 + PP_DIGEST_TEXT_MAX)
 #define PP_CODE_READ_MAX   48
 #define PP_CODE_ENTRIES    (PP_CODE_SETS * PP_CODE_WAYS)
 

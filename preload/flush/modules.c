@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* A program that loads and unloads all the time must not keep us here. */
-#define MAX_RESTARTS 4
+#define MAX_RESTARTS       4
+#define SMALL_SEARCH_TABLE 8192 /* bytes of .eh_frame_hdr: 1,000 functions */
 
 struct pp_module_table *_Atomic pp_module_table;
 
@@ -195,6 +196,13 @@ static unsigned rank(const struct pp_module *module)
     return module->flags & PP_MODULE_MAIN ? 2 : 3;
 }
 
+/* Compiled in a fraction of a millisecond. */
+static bool is_small(const struct pp_module *module)
+{
+    const struct pp_loaded_object *object = &module->private->object;
+    return object->eh_frame_hdr.end - object->eh_frame_hdr.start <= SMALL_SEARCH_TABLE;
+}
+
 /* Whether a handler has come to the module since the last table was published. */
 static bool is_wanted(const struct pp_module *module)
 {
@@ -211,7 +219,7 @@ static struct pp_module *next_to_compile(const struct module_list *modules, enum
     for (size_t i = 0; i < modules->count; i++) {
         struct pp_module *module = modules->modules[i];
         if (!module->private->rows_tried && (!best || rank(module) < rank(best)) &&
-            (rows == PP_ROWS_ALL || rank(module) <= RANK_ALWAYS || is_wanted(module)))
+            (rows == PP_ROWS_ALL || rank(module) <= RANK_ALWAYS || is_small(module) || is_wanted(module)))
             best = module;
     }
     return best;

@@ -38,7 +38,7 @@ struct pp_gate {
 void pp_modules_set_gate(const struct pp_gate *gate);
 
 enum pp_modules_rows {
-    PP_ROWS_WANTED, /* the interpreter's, libc's, and those that handlers asked for */
+    PP_ROWS_WANTED, /* the interpreter's, libc's, those of small objects, and those that handlers asked for */
     PP_ROWS_ALL,
 };
 
