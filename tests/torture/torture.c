@@ -482,7 +482,7 @@ void torture_begin(void)
 {
     if (!started)
         return;
-    if (pp_modules_refresh())
+    if (pp_modules_refresh(PP_ROWS_ALL))
         pp_stacks_modules_changed(&tables);
     pp_eval_find();
     stopping = false;
