@@ -7,7 +7,7 @@ has_spin() {
 
 killed() {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 60 >ready.txt 3>&- &
-    wait_until 20 has_spin live.txt 2500000000
+    wait_until 120 has_spin live.txt 2500000000
     pid=$(pgrep -f "spin.py 60" | while read -r p; do
         if [ "$(readlink "/proc/$p/cwd")" = "$PWD" ] && grep -qaF libpyprof "/proc/$p/maps"; then
             echo "$p"
@@ -32,8 +32,8 @@ killed() {
 
 @test "a truncated file: what is left is readable, what is missing is said" {
     PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
-    profiled "$PYTHON" "$WORKLOADS/spin.py" 4 &
-    sleep 2.5
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 4 3>&- &
+    wait_until 120 has_spin live.txt 1000000000
     file=$(log_files)
     half=$(stat -c %s "$file")
     wait

@@ -8,7 +8,8 @@ PYPROF=${PYPROF:-$BUILD/pyprof}
 WORKLOADS=$ROOT/tests/workloads
 # Reads what pyprof prints. Which Python runs it does not matter.
 READ="$(command -v /usr/bin/python3 || command -v python3) $ROOT/tests/bats/read.py"
-TIMEOUT=${TIMEOUT:-120}
+# What hangs is stopped; a machine that is ten times slower is not what hangs.
+TIMEOUT=${TIMEOUT:-600}
 export ROOT BUILD LIBPYPROF PYPROF WORKLOADS
 # PYPROF may name another build of the tool; the settings of the library are the tests' own.
 unset LD_PRELOAD "${!PYPROF_@}"
@@ -51,6 +52,14 @@ cpu_near() {
 # shellcheck disable=SC2120
 collapsed() {
     "$PYPROF" export "${OUT:-pyprof.out}" --format collapsed --unit ns "$@"
+}
+
+# few COUNT: what so many samples of the last profile are worth, in percent. A program begins and ends with stacks that are
+# not its work's, and beside other programs it may meet only ten ticks in a second.
+few() {
+    local samples
+    samples=$("$PYPROF" info --json "${OUT:-pyprof.out}" | reader field /dev/stdin samples)
+    echo $((100 * $1 / (samples + 1) + 1))
 }
 
 info() {

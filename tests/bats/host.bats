@@ -32,9 +32,9 @@ main_exits() {
 @test "a file that has taken the place of stderr gets not a byte from us" {
     interpreter=$(list_pythons | awk 'NR == 1 { print $1 }')
     # The directory vanishes under the program, so that there is something to say.
-    PYPROF_OUT=$PWD/out profiled "$interpreter" "$WORKLOADS/other_stderr.py" data 2.5 &
-    sleep 1.5
-    rm -rf out
+    PYPROF_OUT=$PWD/out profiled "$interpreter" "$WORKLOADS/other_stderr.py" data 2.5 3>&- &
+    wait_until 120 test -d out
+    mv out gone
     touch out
     wait
     [ -e data ] && [ ! -s data ] || fail "it reads: $(cat data)"

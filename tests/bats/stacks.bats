@@ -8,7 +8,7 @@ python_calls_c() {
         '.* \((_hashlib\..*\.so|python3.*|libpython3.*)\)' '.* \(libcrypto\.so.*\)'
     # Nearly all of the program is spent there.
     share=$(reader share stacks.txt 'c_hash \(.*' '.* \(libcrypto\.so.*\)')
-    [ "$share" -ge 85 ] || fail "only $share % of the CPU is in libcrypto below c_hash: $(sort -k1,1 stacks.txt | head -n 20)"
+    [ "$share" -ge $((85 - $(few 2))) ] || fail "only $share % of the CPU is in libcrypto below c_hash: $(sort -k1,1 stacks.txt | head -n 20)"
 }
 
 @test "hashlib: c_hash, then _hashlib's functions, then libcrypto's" {
@@ -20,7 +20,7 @@ c_calls_python() {
     collapsed >stacks.txt
     reader stacks stacks.txt 'sort_them \(.*stacks\.py:22\)' '.* \((lib)?python3.*\)' 'by_key \(.*stacks\.py:15\)'
     share=$(reader share stacks.txt 'sort_them \(.*' '.* \((lib)?python3.*\)' 'by_key \(.*')
-    [ "$share" -ge 80 ] || fail "only $share % of the CPU is in by_key below C below sort_them"
+    [ "$share" -ge $((80 - $(few 2))) ] || fail "only $share % of the CPU is in by_key below C below sort_them"
     # Never the other way round.
     share=$(reader share stacks.txt 'by_key \(.*' 'sort_them \(.*')
     [ "$share" -eq 0 ] || fail "$share % of the CPU has sort_them below by_key"
@@ -41,7 +41,7 @@ no_lies() {
     collapsed >stacks.txt
     # Every stack of the main thread starts where the process does; a cut one says so.
     share=$(reader share stacks.txt '\[.*(torn|truncated|pair).*\]')
-    [ "$share" -le 2 ] || fail "$share % of the CPU has a stack that is torn, truncated or unpaired: $(grep -E 'torn|truncated|pair' stacks.txt | head)"
+    [ "$share" -le $((2 + $(few 2))) ] || fail "$share % of the CPU has a stack that is torn, truncated or unpaired: $(grep -E 'torn|truncated|pair' stacks.txt | head)"
     reader stacks stacks.txt '<module> \(.*stacks\.py:1\)'
 }
 

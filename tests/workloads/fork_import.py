@@ -11,7 +11,7 @@ import time
 import warnings
 
 MODULES = ["_sqlite3", "_decimal", "_ctypes", "_ssl", "_lzma", "_bz2", "_curses", "_elementtree", "_hashlib", "_json"]
-PATIENCE = 30.0
+PATIENCE = 120.0
 stop = False
 
 
