@@ -1,0 +1,223 @@
+#!/bin/bash
+# Interpreters that this Debian has no package of. tests/roots.sh NAME... makes what is missing and prints where it is:
+#     sid      a Debian sid with its python3.14 and python3.15, gunicorn, gevent, uvloop, numpy and uwsgi
+#     trixie   a Debian trixie with its python3.13
+#     3.13t    the free-threaded CPython 3.13, built from trixie's source package
+# They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made anew. The
+# packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
+#
+# The interpreters are not run in a chroot but as programs of this system: each is told where its own loader and libraries
+# are, which changes no code in it. So a test gives it to LD_PRELOAD, env and timeout like any other, its files, processes
+# and working directory are the host's, and all that needs root is the making.
+set -euo pipefail
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/pyprof-tests
+# Wrong with a mirror that is some days behind: sid's Release files are valid for a week.
+no_date=(-o Acquire::Check-Valid-Until=false)
+
+sid_packages=(python3.14 python3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)
+sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
+trixie_packages=(python3.13 python3.13-venv)
+free_threaded_options=(--disable-gil --disable-test-modules --with-ensurepip=install)
+
+unset LD_PRELOAD "${!PYPROF_@}"
+
+die() {
+    echo "tests/roots.sh: $*" >&2
+    exit 1
+}
+
+# quietly LOG COMMAND...: shows the log's end when it fails.
+quietly() {
+    local log=$1
+    shift
+    if ! "$@" >>"$log" 2>&1 </dev/null; then
+        tail -n 30 "$log" >&2
+        die "failed: $* (whole output: $log)"
+    fi
+}
+
+needs() {
+    local name missing=()
+    for name in "$@"; do
+        command -v "$name" >/dev/null || missing+=("$name")
+    done
+    [ "${#missing[@]}" -eq 0 ] || die "needs ${missing[*]}: run tests/deps.sh"
+}
+
+# mirror SUITE: the first archive among apt's sources that has this suite of Debian. debootstrap and apt-get get it from there.
+mirror() {
+    local uri release
+    release=$(mktemp)
+    # shellcheck disable=SC2016
+    for uri in ${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | awk '!seen[$0]++')}; do
+        uri=${uri%/}
+        if /usr/lib/apt/apt-helper download-file "$uri/dists/$1/InRelease" "$release" >/dev/null 2>&1 &&
+            grep -q '^Origin: Debian$' "$release"; then
+            rm -f "$release"
+            echo "$uri"
+            return
+        fi
+    done
+    rm -f "$release"
+    die "none of this machine's apt sources has Debian $1 (or there is no network); DEBIAN_MIRROR=URL names another"
+}
+
+# debootstrap fetches with wget, which does not read apt's configuration.
+use_proxy_of_apt() {
+    local http_proxy_of_apt=
+    eval "$(apt-config shell http_proxy_of_apt Acquire::http::Proxy)"
+    if [ -n "$http_proxy_of_apt" ] && [ -z "${http_proxy:-}" ]; then
+        export http_proxy=$http_proxy_of_apt
+    fi
+}
+
+# A run that was killed may have left them mounted, and what is mounted must not be removed with the rest.
+clear_away() {
+    local mounted
+    for mounted in "$1"/proc "$1"/sys; do
+        if mountpoint -q "$mounted" 2>/dev/null; then
+            umount -l "$mounted"
+        fi
+    done
+    rm -rf --one-file-system "$1"
+}
+
+inside() {
+    local root=$1
+    shift
+    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+        ${http_proxy:+http_proxy="$http_proxy"} "$@"
+}
+
+# at_home ROOT PROGRAM: a program of the tree finds its loader and libraries there. An rpath, since unlike a runpath it also
+# holds for what the program's libraries and modules need.
+at_home() {
+    local root=$1 program=$2 libraries
+    libraries=$(printf '%s:' "$root"/usr/lib/*-linux-gnu "$root"/usr/lib/*-linux-gnu/{blas,lapack})
+    cp "$program" "$program.new"
+    patchelf --set-interpreter "$root$(patchelf --print-interpreter "$program")" --force-rpath --set-rpath "${libraries%:}" \
+        "$program.new"
+    mv "$program.new" "$program"
+}
+
+# make_tree SUITE ROOT LOG PACKAGE...
+make_tree() {
+    local suite=$1 root=$2 log=$3 uri program
+    shift 3
+    [ "$(id -u)" -eq 0 ] || die "only root can make a Debian $suite (debootstrap and chroot); run tests/roots.sh $suite once as root, with HOME=$HOME"
+    # Also what the sbin directories hold.
+    PATH=$PATH:/usr/sbin:/sbin
+    needs debootstrap patchelf chroot
+    use_proxy_of_apt
+    uri=$(mirror "$suite")
+    quietly "$log" debootstrap --variant=minbase "$suite" "$root" "$uri"
+    quietly "$log" inside "$root" apt-get "${no_date[@]}" update
+    quietly "$log" inside "$root" apt-get install -y --no-install-recommends "$@"
+    if [ "$suite" = sid ] && ! inside "$root" apt-get install -y --no-install-recommends "${sid_uwsgi[@]}" >>"$log" 2>&1 </dev/null; then
+        echo "tests/roots.sh: no uwsgi in sid today (see $log)" >&2
+    fi
+    rm -rf "$root"/var/cache/apt "$root"/var/lib/apt/lists "$root"/usr/share/{doc,man,locale}
+    # Debian's ensurepip takes pip from here, by its whole path.
+    sed -i "s|/usr/share/python-wheels|$root&|" "$root"/usr/lib/python3.*/_sysconfig*
+    for program in "$root"/usr/bin/python3.[0-9]* "$root"/usr/bin/uwsgi-core; do
+        if [ -f "$program" ] && [ ! -L "$program" ]; then
+            at_home "$root" "$program"
+        fi
+    done
+}
+
+# An interpreter of its own, to be run like the others.
+with_jit() {
+    printf '#!/bin/sh\nPYTHON_JIT=1 exec %s "$@"\n' "$1" >"$1-jit"
+    chmod 755 "$1-jit"
+}
+
+make_sid() {
+    make_tree sid "$@" "${sid_packages[@]}"
+    with_jit "$1/usr/bin/python3.14"
+    with_jit "$1/usr/bin/python3.15"
+}
+
+make_trixie() {
+    make_tree trixie "$@" "${trixie_packages[@]}"
+}
+
+# The archive's index and the source package, without touching the machine's own apt sources: any user may do that.
+fetch_source() {
+    local directory=$1 package=$2 suite=$3 uri apt
+    uri=$(mirror "$suite")
+    mkdir -p "$directory"/{state/lists/partial,cache/archives/partial,parts}
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main" >"$directory/sources.list"
+    apt=(apt-get "${no_date[@]}" -o Dir::State="$directory/state" -o Dir::State::status=/var/lib/dpkg/status
+        -o Dir::Cache="$directory/cache" -o Dir::Etc::sourcelist="$directory/sources.list"
+        -o Dir::Etc::sourceparts="$directory/parts" -o APT::Sandbox::User=)
+    "${apt[@]}" update
+    (cd "$directory" && "${apt[@]}" source --download-only "$package")
+}
+
+make_free_threaded() {
+    local root=$1 log=$2 work=$1/source
+    needs gcc make xz
+    mkdir -p "$work"
+    quietly "$log" fetch_source "$work" python3.13 trixie
+    quietly "$log" tar -C "$work" --strip-components=1 -xf "$work"/python3.13_*.orig.tar.xz
+    (
+        cd "$work"
+        unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CPPFLAGS LDFLAGS CC
+        quietly "$log" ./configure --prefix="$root" "${free_threaded_options[@]}"
+        quietly "$log" make -j"$(nproc)"
+        quietly "$log" make install
+    )
+    rm -rf "$work"
+}
+
+# works NAME DIRECTORY: what the tests cannot do without.
+works() {
+    local python pythons=()
+    case $1 in
+    sid) pythons=("$2"/usr/bin/python3.14 "$2"/usr/bin/python3.15) ;;
+    trixie) pythons=("$2"/usr/bin/python3.13) ;;
+    3.13t) pythons=("$2"/bin/python3.13t) ;;
+    esac
+    for python in "${pythons[@]}"; do
+        "$python" -c 'import ctypes, hashlib, json, multiprocessing, ssl, venv, zlib; hashlib.md5(b"")' || return
+    done
+}
+
+# ready NAME: one run makes it, others wait for that one. Only what was made whole, by the present recipe, has the stamp.
+ready() {
+    local name=$1 root=$cache/$1 recipe log=$cache/$1.log lock
+    case $name in
+    sid) recipe="1 ${sid_packages[*]} ${sid_uwsgi[*]}" ;;
+    trixie) recipe="1 ${trixie_packages[*]}" ;;
+    3.13t) recipe="1 ${free_threaded_options[*]}" ;;
+    *) die "there is no $name; there are sid, trixie and 3.13t" ;;
+    esac
+    if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
+        mkdir -p "$cache"
+        # The lock is inherited by all that this starts: it is free when the last of them has ended.
+        exec {lock}>"$cache/$name.lock"
+        flock "$lock"
+        if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
+            clear_away "$root"
+            : >"$log"
+            case $name in
+            sid) make_sid "$root" "$log" ;;
+            trixie) make_trixie "$root" "$log" ;;
+            3.13t) make_free_threaded "$root" "$log" ;;
+            esac
+            quietly "$log" works "$name" "$root"
+            echo "$recipe" >"$root/made"
+        fi
+        exec {lock}>&-
+    fi
+    echo "$root"
+}
+
+case ${1:-} in
+"" | -*) die "usage: tests/roots.sh sid | trixie | 3.13t ..." ;;
+esac
+for name in "$@"; do
+    ready "$name"
+done
