@@ -157,7 +157,7 @@ check:
 	@BUILD=$(BUILD) tests/check.sh
 
 check-long:
-	@tests/deps.sh check
+	@tests/deps.sh long
 	@BUILD=$(BUILD) tests/check.sh --long
 
 bench:

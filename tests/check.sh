@@ -11,12 +11,16 @@ logs=$BUILD/check
 fuzz_seconds=${FUZZ_SECONDS:-20}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
 jobs=$(nproc)
+# What the machine lacks is a skipped test, but in a CI job a failed one.
+absent='ok - %s # SKIP %s\n'
+[ -n "${CI:-}" ] && absent='not ok - %s: %s\n'
 
+export CHECK_LONG=$long
 # shellcheck source=tests/bats/pythons.sh
 . tests/bats/pythons.sh
 
 mkdir -p "$logs"
-rm -f "$logs"/*.log "$logs/summary"
+rm -f "$logs"/*.log "$logs"/matrix.* "$logs/summary"
 passed=0
 failed=0
 skipped=0
@@ -137,25 +141,43 @@ behaviour_sanitized() {
         bats --formatter tap tests/bats/bad_input.bats tests/bats/durability.bats tests/bats/pprof.bats
 }
 
-# Which interpreters the tests run on is a result too: a machine with one of them has proven little.
-interpreters() {
-    local found version
-    found=$(list_pythons)
-    echo "$found"
-    for version in 3.11 3.12 3.13; do
-        if grep -q " $version\." <<<"$found"; then
-            echo "ok - CPython $version"
+# The interpreters that this system has no package of; making them takes some minutes, once.
+roots() {
+    local name names=(sid)
+    [ -n "$long" ] && names+=(trixie 3.13t)
+    for name in "${names[@]}"; do
+        if tests/roots.sh "$name" >"$logs/roots.out" 2>&1; then
+            echo "ok - $name in $(tail -n 1 "$logs/roots.out")"
         else
-            echo "ok - CPython $version # SKIP not installed here, and Debian 12 has no package of it"
+            cat "$logs/roots.out"
+            # shellcheck disable=SC2059
+            printf "$absent" "$name" "$(tail -n 1 "$logs/roots.out")"
         fi
     done
-    one "Debian's static python3.11" grep -q '^/usr/bin/python3.11 ' <<<"$found"
+}
+
+# Which interpreters the tests run on is a result too: a machine with one of them has proven little.
+interpreters() {
+    local path name
+    list_pythons
+    [ -n "${PYTHONS:-}" ] && return
+    expected_pythons | while IFS=$'\t' read -r path name; do
+        if [ -x "$path" ]; then
+            echo "ok - $name"
+        else
+            # shellcheck disable=SC2059
+            printf "$absent" "$name" "not here"
+        fi
+    done
 }
 
 # Numbers that mean nothing when the machine is busy come last, with nothing else running.
 part lint tests/lint.sh
 part build build
+[ -n "${PYTHONS:-}" ] || part roots roots
 part interpreters interpreters
+PYTHON_LINES=$(list_pythons)
+export PYTHON_LINES
 part units units
 part units-sanitized units_sanitized
 part capture-symbols tests/capture_symbols.sh "$BUILD"
@@ -164,6 +186,9 @@ part fuzz fuzz
 part behaviour behaviour
 part tools-sanitized behaviour_sanitized
 
+if [ -e "$logs/matrix.tsv" ]; then
+    tests/matrix.sh "$logs/matrix.tsv" | tee "$logs/matrix.txt"
+fi
 summary="$passed passed, $failed failed"
 [ "$skipped" -gt 0 ] && summary="$summary, $skipped skipped"
 echo "$summary" | tee "$logs/summary"

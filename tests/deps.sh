@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: tests/deps.sh build | demo | check (each includes the one before).
-# Prints nothing and needs no rights when nothing is missing.
+# Installs the Debian packages that are missing: tests/deps.sh build | demo | check | long (each includes the one
+# before). Prints nothing and needs no rights when nothing is missing.
 set -eu
 
 want=${1:-check}
@@ -52,7 +52,7 @@ if [ "$want" != build ]; then
     need python3-venv has_venv
 fi
 
-if [ "$want" = check ]; then
+if [ "$want" = check ] || [ "$want" = long ]; then
     need git has_command git
     need libunwind-dev has_file /usr/include/libunwind.h /usr/include/*/libunwind.h
     need libcmocka-dev has_file /usr/include/cmocka.h
@@ -64,6 +64,18 @@ if [ "$want" = check ]; then
     need shellcheck has_command shellcheck
     need golang-go has_command go
     need procps has_command ps
+    # tests/roots.sh makes interpreters that this Debian has no package of. The second is in a directory for root.
+    need patchelf has_command patchelf
+    need debootstrap has_file /usr/sbin/debootstrap
+    need uwsgi-core has_command uwsgi-core
+    need uwsgi-plugin-python3 has_file /usr/lib/uwsgi/plugins/python3*_plugin.so
+fi
+
+# What the source of CPython is built with.
+if [ "$want" = long ]; then
+    need libssl-dev has_file /usr/include/openssl/ssl.h
+    need libffi-dev has_file /usr/include/ffi.h /usr/include/*/ffi.h
+    need xz-utils has_command xz
 fi
 
 [ -n "$missing" ] || exit 0

@@ -70,15 +70,26 @@ log_files() {
     find "${1:-pyprof.out}" -name '*.pyprof' 2>/dev/null | sort
 }
 
-# with_each_python FUNCTION [TRIES]: calls it with PYTHON and VERSION set, in a directory of its own; all must succeed.
-# TRIES is for what measures CPU: when the machine, or the host below it, takes the CPU away over many ticks, the time goes
-# to [unsampled] as it should, and is missing from the function.
+# with_each_python FUNCTION [TRIES]: calls it with PYTHON, VERSION and PYTHON_BUILD set (see pythons.sh), in a directory of
+# its own; all must succeed. TRIES is for what measures CPU: when the machine, or the host below it, takes the CPU away over
+# many ticks, the time goes to [unsampled] as it should, and is missing from the function.
 with_each_python() {
-    local pythons python version bad=0 count=0 try status
-    pythons=$(list_pythons)
+    with_pythons "$(list_pythons)" "$@"
+}
+
+# The same on a few of them, for what hardly depends on the interpreter. Stacks, lines, CPU by function, start, fork and exit
+# do depend on it.
+with_some_pythons() {
+    with_pythons "$(list_some_pythons)" "$@"
+}
+
+# with_pythons LINES FUNCTION [TRIES]
+with_pythons() {
+    local pythons=$1 python version build bad=0 count=0 try status
+    shift
     [ -n "$pythons" ] || fail "no Python here"
-    while read -r python version <&3; do
-        echo "== $python ($version)"
+    while read -r python version build <&3; do
+        echo "== $python ($version $build)"
         for ((try = 1; try <= ${2:-1}; try++)); do
             mkdir "$BATS_TEST_TMPDIR/$((++count))"
             # In a subshell with errexit of its own: `if` and `||` would switch it off inside.
@@ -89,7 +100,8 @@ with_each_python() {
                 cd "$BATS_TEST_TMPDIR/$count"
                 PYTHON=$python
                 VERSION=$version
-                export PYTHON VERSION
+                PYTHON_BUILD=$build
+                export PYTHON VERSION PYTHON_BUILD
                 "$1"
             ) 3>&-
             status=$?
@@ -99,11 +111,22 @@ with_each_python() {
             fi
             echo "^^ failed on $python, try $try"
         done
-        if [ "$status" -ne 0 ]; then
+        if [ "$status" -eq 0 ]; then
+            matrix "$version $build" ok
+        else
+            matrix "$version $build" "FAIL $BATS_TEST_DESCRIPTION"
             bad=1
         fi
     done 3<<<"$pythons"
     return $bad
+}
+
+# matrix INTERPRETER RESULT: one line for the table that check.sh prints at its end (tests/matrix.sh), under this suite's
+# name. with_each_python does it; a test that goes over the interpreters by itself calls it with "$version $build" and "ok"
+# or "FAIL reason".
+matrix() {
+    mkdir -p "$BUILD/check"
+    printf '%s\t%s\t%s\n' "$(basename "$BATS_TEST_FILENAME" .bats)" "$1" "$2" >>"$BUILD/check/matrix.tsv"
 }
 
 # between LOW VALUE HIGH WHAT

@@ -1,23 +1,62 @@
 # shellcheck shell=bash
 # Which interpreters the tests run on.
 
-# One line "PATH VERSION" for each: those of $PYTHONS (a list separated by spaces), else the newest pyenv build of each
-# minor version that the library knows, and Debian's own.
+pythons_directory=$(dirname "${BASH_SOURCE[0]}")
+
+# Those that the tests are meant to run on, whether they are here or not: lines "PATH<TAB>NAME", oldest first, PATH being
+# empty when there is no such file to name. CHECK_LONG=1 is `make check-long`.
+expected_pythons() {
+    local minor roots=${XDG_CACHE_HOME:-$HOME/.cache}/pyprof-tests
+    for minor in 3.8 3.9 3.10 3.11 3.12 3.13; do
+        printf '%s\t%s\n' "$(compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/$minor.*/bin/python$minor" | sort -V | tail -n 1)" \
+            "CPython $minor of pyenv"
+    done
+    printf '%s\t%s\n' /usr/bin/python3.11 "Debian 12's static python3.11"
+    # See tests/roots.sh.
+    if [ -n "${CHECK_LONG:-}" ]; then
+        printf '%s\t%s\n' "$roots/trixie/usr/bin/python3.13" "Debian trixie's python3.13" \
+            "$roots/3.13t/bin/python3.13t" "free-threaded python3.13t" \
+            "$roots/sid/usr/bin/python3.14-jit" "Debian sid's python3.14 with PYTHON_JIT=1" \
+            "$roots/sid/usr/bin/python3.15-jit" "Debian sid's python3.15 with PYTHON_JIT=1"
+    fi
+    printf '%s\t%s\n' "$roots/sid/usr/bin/python3.14" "Debian sid's python3.14" \
+        "$roots/sid/usr/bin/python3.15" "Debian sid's python3.15"
+}
+
+# One line "PATH VERSION BUILD" for each that is here, like "/usr/bin/python3.11 3.11.2 static,stripped": those of $PYTHONS (a
+# list separated by spaces), else those expected. $PYTHON_LINES is the answer of an earlier call, which took a second.
 list_pythons() {
-    local candidate minor candidates=()
+    local candidate candidates=()
+    if [ -n "${PYTHON_LINES:-}" ] && [ -z "${PYTHONS:-}" ]; then
+        echo "$PYTHON_LINES"
+        return
+    fi
     if [ -n "${PYTHONS:-}" ]; then
         read -ra candidates <<<"$PYTHONS"
     else
-        for minor in 3.11 3.12 3.13; do
-            candidate=$(compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/$minor.*/bin/python$minor" | sort -V | tail -n 1)
-            [ -n "$candidate" ] && candidates+=("$candidate")
-        done
-        [ -x /usr/bin/python3.11 ] && candidates+=(/usr/bin/python3.11)
+        while IFS=$'\t' read -r candidate _; do
+            [ -x "$candidate" ] && candidates+=("$candidate")
+        done < <(expected_pythons)
         if [ "${#candidates[@]}" -eq 0 ]; then
             candidate=$(command -v python3) && candidates+=("$candidate")
         fi
     fi
     for candidate in "${candidates[@]}"; do
-        "$candidate" -c 'import platform, sys; print(sys.argv[1], platform.python_version())' "$candidate"
+        "$candidate" "$pythons_directory/python_build.py" "$candidate"
     done
+}
+
+# The oldest, the newest and Debian 12's, for what hardly depends on the interpreter. All of them in `make check-long`.
+list_some_pythons() {
+    if [ -n "${CHECK_LONG:-}" ] || [ -n "${PYTHONS:-}" ]; then
+        list_pythons
+    else
+        list_pythons | awk '
+            { line[NR] = $0 }
+            $1 == "/usr/bin/python3.11" { wanted[NR] = 1 }
+            END {
+                wanted[1] = wanted[NR] = 1
+                for (i = 1; i <= NR; i++) if (i in wanted) print line[i]
+            }'
+    fi
 }

@@ -1,14 +1,10 @@
 # A uWSGI launch line with the library in front: two processes of two request threads, which block every signal.
 load helper
 
-served_by_two() {
-    if [ ! -e "$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]; then
-        echo "no headers to build uWSGI with"
-        return 0
-    fi
-    venv=$(venv_with uwsgi) || fail "$venv"
+# serve UWSGI [OPTION...]: what both workers burn is in the merged profile, as Python frames between those of uwsgi.
+serve() {
     port=$(free_port "$PYTHON")
-    LD_PRELOAD=$LIBPYPROF "$venv/bin/uwsgi" --http-socket "127.0.0.1:$port" --master --processes 2 --threads 2 \
+    LD_PRELOAD=$LIBPYPROF "$@" --http-socket "127.0.0.1:$port" --master --processes 2 --threads 2 \
         --wsgi-file "$WORKLOADS/wsgi_app.py" --callable app >uwsgi.log 2>&1 3>&- &
     server=$!
     trap 'stop_server "$server" INT' EXIT
@@ -23,12 +19,43 @@ sys.exit(0 if process["sampled_ns"] > 350e6 and process["ended"] else f"worker {
     done
     collapsed >stacks.txt
     between 700000000 "$(reader inclusive stacks.txt render_page)" 100000000000 "ns of render_page in the merged profile"
-    reader stacks stacks.txt '.* \(uwsgi\)' 'app \(.*wsgi_app\.py:\d+\)' 'render_page \(.*wsgi_app\.py:\d+\)'
+    reader stacks stacks.txt '.* \(uwsgi(-core)?\)' 'app \(.*wsgi_app\.py:\d+\)' 'render_page \(.*wsgi_app\.py:\d+\)'
     reader accounting info.json
+}
+
+of_pypi() {
+    if [ ! -e "$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]; then
+        echo "no headers to build uWSGI with"
+        return 0
+    fi
+    venv=$(venv_with uwsgi) || fail "$venv"
+    serve "$venv/bin/uwsgi"
 }
 
 # pip compiles uWSGI, a minute for each interpreter.
 # bats test_tags=long
 @test "uwsgi --master --processes 2 --threads 2: both workers' CPU is in the merged profile" {
-    with_each_python served_by_two 3
+    with_each_python of_pypi 3
+}
+
+of_debian() {
+    # Wherever it is: its libpython would look for its modules in /usr.
+    serve "$prefix/bin/uwsgi-core" --plugins-dir "$prefix/lib/uwsgi/plugins" --plugin python3 --pyhome "$prefix"
+}
+
+# with_plugin_of PREFIX PYTHON: the interpreter is the plugin's libpython; PYTHON asks for pages.
+with_plugin_of() {
+    prefix=$1
+    [ -e "$prefix/lib/uwsgi/plugins/python3_plugin.so" ] || skip "no uwsgi-plugin-python3 in $prefix"
+    with_pythons "$2 $("$2" -c 'import platform; print(platform.python_version())') shared,stripped" of_debian 3
+}
+
+@test "Debian's uwsgi, whose python3 plugin brings libpython when uwsgi has long been running" {
+    with_plugin_of /usr /usr/bin/python3.11
+}
+
+@test "Debian sid's uwsgi with its python3 plugin" {
+    root=${XDG_CACHE_HOME:-$HOME/.cache}/pyprof-tests/sid/usr
+    [ -x "$root/bin/python3.14" ] || skip "no Debian sid here (see tests/roots.sh)"
+    with_plugin_of "$root" "$root/bin/python3.14"
 }
