@@ -3,9 +3,6 @@
 
 pythons_directory=$(dirname "${BASH_SOURCE[0]}")
 
-# Versions that the library does not read yet: the tests run on them when $PYTHONS names them.
-not_yet='python3\.(8|9|10|14|15)'
-
 # Those that the tests are meant to run on, whether they are here or not: lines "PATH<TAB>NAME", oldest first, PATH being
 # empty when there is no such file to name. CHECK_LONG=1 is `make check-long`.
 expected_pythons() {
@@ -39,7 +36,7 @@ list_pythons() {
     else
         while IFS=$'\t' read -r candidate _; do
             [ -x "$candidate" ] && candidates+=("$candidate")
-        done < <(expected_pythons | grep -vE "$not_yet")
+        done < <(expected_pythons)
         if [ "${#candidates[@]}" -eq 0 ]; then
             candidate=$(command -v python3) && candidates+=("$candidate")
         fi
