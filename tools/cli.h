@@ -25,6 +25,7 @@ enum pp_exit {
 
 struct pp_cli {
     bool all, lines, threads, processes, gil, json;
+    bool keep_intervals;                      /* no option: set by verbs that ask the profile for time */
     const char *run, *output, *format, *unit; /* NULL: not given */
     uint32_t top;                             /* 0: not given */
     uint32_t hz;                              /* 0: not given */

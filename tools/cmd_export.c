@@ -1,12 +1,10 @@
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd.h"
 #include "export/export.h"
+#include "output.h"
 #include "profile/load.h"
 
 static const struct format {
@@ -55,30 +53,16 @@ static void say_formats(const struct pp_cli *cli)
     pp_buffer_free(&known);
 }
 
-/* To a file of another name first, so that nobody ever sees half a profile. False after a line on stderr. */
-static bool write_file(struct pp_profile *profile, const struct format *format, const struct pp_export_options *options,
-                       const char *path)
+struct job {
+    struct pp_profile *profile;
+    const struct format *format;
+    const struct pp_export_options *options;
+};
+
+static void write_profile(void *context, FILE *out)
 {
-    struct pp_buffer temporary = {0};
-    pp_buffer_format(&temporary, "%s.XXXXXX", path);
-    int descriptor = mkstemp(temporary.data);
-    FILE *out = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
-    bool written = false;
-    if (out) {
-        /* mkstemp's 0600 is not what a new file has. */
-        mode_t mask = umask(0);
-        umask(mask);
-        fchmod(descriptor, 0666 & ~mask);
-        format->write(profile, options, out);
-        written = fflush(out) == 0 && !ferror(out);
-        written = fclose(out) == 0 && written && rename(temporary.data, path) == 0;
-    }
-    if (!written)
-        pp_error("cannot write %s: %s", path, strerror(errno));
-    if (!written && descriptor >= 0)
-        unlink(temporary.data);
-    pp_buffer_free(&temporary);
-    return written;
+    const struct job *job = context;
+    job->format->write(job->profile, job->options, out);
 }
 
 int pp_cmd_export(const struct pp_cli *cli)
@@ -103,11 +87,12 @@ int pp_cmd_export(const struct pp_cli *cli)
         .processes = cli->processes,
         .gil = cli->gil,
     };
+    struct job job = {profile, format, &options};
     bool written = true;
     if (to_stdout)
-        format->write(profile, &options, stdout);
+        write_profile(&job, stdout);
     else
-        written = write_file(profile, format, &options, cli->output);
+        written = pp_write_file(cli->output, write_profile, &job);
     pp_profile_free(profile);
     return written ? PP_EXIT_OK : PP_EXIT_DATA;
 }

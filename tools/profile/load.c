@@ -251,9 +251,10 @@ static void say_losses(const struct files *files, const struct pp_read_losses *l
     pp_buffer_free(&text);
 }
 
-static struct pp_profile *read_files(const struct files *files)
+static struct pp_profile *read_files(const struct files *files, bool keep_intervals)
 {
     struct pp_profile *profile = pp_profile_new();
+    profile->keep_intervals = keep_intervals;
     uint64_t bytes = 0;
     uint32_t read = 0;
     for (uint32_t i = 0; i < files->count; i++)
@@ -298,7 +299,7 @@ struct pp_profile *pp_load(const struct pp_cli *cli)
         found = false;
     }
     if (found && choose_runs(&files, cli))
-        profile = read_files(&files);
+        profile = read_files(&files, cli->keep_intervals);
     if (profile)
         say_losses(&files, &profile->losses);
     for (uint32_t i = 0; i < files.count; i++) {

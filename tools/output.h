@@ -1,0 +1,12 @@
+/* Files that the tools write. */
+#ifndef PP_TOOLS_OUTPUT_H
+#define PP_TOOLS_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Calls write() with a file of another name, which takes the name of `path` at the end: nobody ever sees half a file.
+ * Its errors are the stream's. False after a line on stderr. */
+bool pp_write_file(const char *path, void (*write)(void *context, FILE *out), void *context);
+
+#endif
