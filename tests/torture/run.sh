@@ -41,10 +41,23 @@ judge() {
     grep -E '^(steps=|#)' "$log" | grep -v '^# part_' | sed '/^#/!s/^/# /'
     result "$2" "$text: every instruction of a workload, no crash (${steps:-0} steps, exit status $2)"
     [ -n "$steps" ] || return
-    wrong=$(($(field wrong) + $(field vanished) + $(field bad_pairing) + $(field wrong_merge) + $(field unpaired)))
+    wrong=$(($(field wrong) + $(field vanished) + $(field bad_pairing) + $(field wrong_merge) + $(field unpaired) + $(field wrong_state)))
     result $((wrong != 0)) "$text: no wrong stack accepted ($(field right) right, $wrong wrong)"
     result $(($(field refused_good) * 10000 >= steps)) "$text: good stacks refused: $(field refused_good) of $steps"
     result $(($(field recovered) * 100 < $(field torn) * 95)) "$text: torn states recovered: $(field recovered) of $(field torn)"
+}
+
+# with_greenlet PYTHON VERSION: the same interpreter, with greenlet where that can be had.
+with_greenlet() {
+    local venv
+    if "$1" -c 'import greenlet' 2>/dev/null; then
+        echo "$1"
+    elif venv=$(tests/venv.sh "$BUILD/venv/greenlet-$2-$(cksum <<<"$1" | cut -d' ' -f1)" "$1" greenlet 2>/dev/null); then
+        echo "$venv/bin/python"
+    else
+        echo "# $1: no greenlet" >&2
+        echo "$1"
+    fi
 }
 
 # torture NAME PYTHON TEXT OPTION...
@@ -59,6 +72,7 @@ mkdir -p "$logs"
 count=0
 while read -r python version _ <&3; do
     text="$version ($python)"
+    python=$(with_greenlet "$python" "$version")
     if [ -n "$long" ]; then
         torture "$count" "$python" "$text" --whole --steps 1000000
         torture "$count-warm" "$python" "$text, warm" --whole --steps 1000000 --warm

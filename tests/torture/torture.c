@@ -40,8 +40,10 @@ static struct {
     uint64_t steps, repeats, samples;
     uint64_t right, wrong, refused;
     uint64_t torn, recovered, refused_good, vanished;
-    uint64_t native_whole, exact, surplus, bad_pairing, unpaired, wrong_merge, merged;
-    uint64_t switching, reasons[PP_REASON_COUNT], native_reasons[PP_REASON_COUNT];
+    uint64_t native_whole, exact, surplus, bad_pairing, unpaired, wrong_merge, merged, unwinding;
+    uint64_t wrong_state, collecting, without_gil;
+    uint64_t switching; /* between greenlets */
+    uint64_t reasons[PP_REASON_COUNT], native_reasons[PP_REASON_COUNT];
     unsigned depth, runs, native;
 } count;
 
@@ -58,7 +60,7 @@ static struct pp_slot *slot;
 static struct pp_tables tables;
 static uint64_t reasons[PP_REASON_COUNT];
 static unsigned minor;
-static bool started, stepping, stopping;
+static bool started, stopping, other_threads;
 static uintptr_t last_pc;
 
 /* The library's modules call libc through this table; none of its wrappers is part of this object. */
@@ -252,6 +254,14 @@ static const char *compare_merged(const struct truth_frame *frames, unsigned fra
     return at ? "the merged stack has fewer Python frames" : NULL;
 }
 
+/* A C++ exception (greenlet's) on its way into the handler: libgcc has then given up its own frames, which no unwind
+ * information describes. The merge says that such a stack does not pair. */
+static bool in_unwinder(uintptr_t pc)
+{
+    const struct pp_module *module = pp_module_find(pc);
+    return module && strstr(module->path, "/libgcc_s.so");
+}
+
 static void merge(const struct sample *sample, const struct truth_frame *frames, unsigned frame_count, uintptr_t pc)
 {
     uint64_t before = reasons[PP_REASON_PYTHON_UNPAIRED];
@@ -262,7 +272,10 @@ static void merge(const struct sample *sample, const struct truth_frame *frames,
     count.unpaired += unpaired;
     if (sample->head->python_reason != PP_REASON_NONE)
         return;
-    if ((why = compare_pairing(sample))) {
+    if ((why = compare_pairing(sample)) && unpaired && in_unwinder(pc)) {
+        count.unwinding++;
+        count.unpaired--;
+    } else if (why) {
         count.bad_pairing++;
         if (complain(why, pc, frames, frame_count)) {
             fprintf(stderr, "# native:");
@@ -283,6 +296,31 @@ static void merge(const struct sample *sample, const struct truth_frame *frames,
     }
 }
 
+/* The GIL is given up, and the garbage collector runs, only where the workload says so. */
+static const char *compare_state(uint32_t state, const struct truth_frame *frames, unsigned frame_count)
+{
+    bool without_gil = (state & (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL)) == PP_STATE_GIL_KNOWN;
+    count.collecting += (state & PP_STATE_GC) != 0;
+    count.without_gil += without_gil;
+    if (without_gil && !other_threads && !truth_allows(frames, frame_count, TRUTH_LINE_WAITS))
+        return "without the GIL";
+    if (state & PP_STATE_GC && !truth_allows(frames, frame_count, TRUTH_LINE_COLLECTS))
+        return "a garbage collection that does not run";
+    return NULL;
+}
+
+/* Between two greenlets the stack may be either's: no Python frame must come out of the merge. */
+static void examine_switch(const struct sample *sample, uintptr_t pc)
+{
+    count.switching++;
+    uint32_t node = pp_stack_node(&tables, slot, sample->head, reasons);
+    const char *why = node ? compare_merged(NULL, 0, node) : "no merged stack";
+    if (why) {
+        count.wrong_merge++;
+        complain(why, pc, NULL, 0);
+    }
+}
+
 static void examine(const struct pp_record_sample *head, uintptr_t pc)
 {
     static struct truth_frame frames[FRAMES], plain[FRAMES];
@@ -297,10 +335,14 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
     if (head->native_frames > count.native)
         count.native = head->native_frames;
 
+    if (pp_greenlet_switch(sample.native, head->native_frames, head->python_reason == PP_REASON_PYTHON_TORN)) {
+        examine_switch(&sample, pc);
+        was_coming = false;
+        return;
+    }
     int plain_count = plain_walk(thread_state(), plain, FRAMES);
     bool good = plain_count >= 0 && !truth_compare(plain, (unsigned)plain_count, false, &plain_leaf);
     count.torn += !good;
-    count.switching += truth_switching();
 
     if (head->python_reason != PP_REASON_NONE) {
         count.refused++;
@@ -331,6 +373,10 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
     } else {
         count.right++;
         count.recovered += !good;
+    }
+    if ((why = compare_state(head->state, frames, total))) {
+        count.wrong_state++;
+        complain(why, pc, frames, total);
     }
     /* a frame that came does not go again before it was entered */
     if (was_coming && leaf == TRUTH_LEAF_KNOWN && entered_depth == truth_depth() && entered_shadow == truth_current() &&
@@ -368,7 +414,6 @@ static void on_trap(int number, siginfo_t *info, void *argument)
     (void)number, (void)info;
     if (stopping) {
         registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
-        stepping = false;
     } else {
         registers[REG_EFL] |= TRAP_FLAG;
         /* a string instruction traps after each of its repeats; nothing of the interpreter's changes in them */
@@ -478,15 +523,15 @@ void torture_base(const char *name, const char *file, uint32_t first_line, uint3
 }
 
 /* The instructions after this are stepped. */
-void torture_begin(void)
+void torture_begin(uint32_t threads)
 {
     if (!started)
         return;
     if (pp_modules_refresh(PP_ROWS_ALL))
         pp_stacks_modules_changed(&tables);
     pp_eval_find();
+    other_threads = threads != 0;
     stopping = false;
-    stepping = true;
     last_pc = 0;
     pp_syscall4(SYS_tgkill, getpid(), gettid(), SIGTRAP, 0);
 }
@@ -541,6 +586,10 @@ void torture_report(void)
     FIELD(bad_pairing);
     FIELD(unpaired);
     FIELD(wrong_merge);
+    FIELD(wrong_state);
+    FIELD(collecting);
+    FIELD(without_gil);
+    FIELD(unwinding);
     FIELD(merged);
     FIELD(switching);
     FIELD(repeats);

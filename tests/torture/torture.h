@@ -16,8 +16,8 @@ TORTURE_EXPORT void torture_code(const char *name, const char *qualname, const c
 TORTURE_EXPORT void torture_line(uint32_t line, uint32_t flags);
 TORTURE_EXPORT void torture_site(uint32_t id, uint32_t site, uint32_t line);
 TORTURE_EXPORT void torture_base(const char *name, const char *file, uint32_t first_line, uint32_t line);
-/* All instructions of the calling thread between the two are stepped. */
-TORTURE_EXPORT void torture_begin(void);
+/* All instructions of the calling thread between the two are stepped. threads: others want the GIL meanwhile. */
+TORTURE_EXPORT void torture_begin(uint32_t threads);
 TORTURE_EXPORT void torture_end(void);
 TORTURE_EXPORT uint64_t torture_steps(void);
 /* One line of sums, then comments. */

@@ -15,6 +15,8 @@ and in comments:
     lib     functions of the library may be above this line
     via     a lambda (or comprehension) is between this line's function and the next workload function
     via <3.12   before 3.12 it is; later versions have it inlined
+    gc      a garbage collection may be running
+    waits   the GIL may be given up
     entry, exit as if ENTER, LEAVE stood there
 """
 import argparse
@@ -25,7 +27,7 @@ import os
 import re
 import sys
 
-ENTRY, EXIT, LIBRARY, VIA = 1, 2, 4, 8
+ENTRY, EXIT, LIBRARY, VIA, COLLECTS, WAITS = 1, 2, 4, 8, 16, 32
 FUNCTION, TRANSPARENT, LEAF = range(3)
 GENERATOR = 0x20 | 0x80 | 0x200  # co_flags: generator, coroutine, async generator
 DEPTH, SHADOWS = 256, 16
@@ -82,6 +84,10 @@ class Expansion:
                 flags |= EXIT
             if re.search(r"\blib\b", comment):
                 flags |= LIBRARY
+            if re.search(r"\bgc\b", comment):
+                flags |= COLLECTS
+            if re.search(r"\bwaits\b", comment):
+                flags |= WAITS
             via = re.search(r"\bvia\b(?: <3\.(\d+))?", comment)
             if via and (not via.group(1) or VERSION < (3, int(via.group(1)))):
                 flags |= VIA
@@ -225,7 +231,10 @@ def main():
             gc.collect()
             before = done
             print("#", part.__name__, file=sys.stderr, flush=True)
-            begin(); part(); end()  # stepped
+            threads = hasattr(part, "setup")
+            getattr(part, "setup", int)()
+            begin(threads); part(); end()  # stepped
+            getattr(part, "teardown", int)()
             done = library.torture_steps()
             print("# %s: %d steps" % (part.__name__, done - before), file=sys.stderr)
             if done >= options.steps and not options.whole:

@@ -213,6 +213,14 @@ const char *truth_compare(const struct truth_frame *frames, unsigned count, bool
     return why;
 }
 
+bool truth_allows(const struct truth_frame *frames, unsigned count, enum truth_line flag)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (frames[i].code && flags_of(frames[i].line) & flag)
+            return true;
+    return false;
+}
+
 static void print_shadow(unsigned index)
 {
     const struct truth_shadow *shadow = &shadows[index];

@@ -45,10 +45,12 @@ struct truth_code {
 };
 
 enum truth_line {
-    TRUTH_LINE_ENTRY = 1,   /* becomes part of the shadow stack here */
-    TRUTH_LINE_EXIT = 2,    /* has left the shadow stack here */
-    TRUTH_LINE_LIBRARY = 4, /* Python functions of the library may be above */
-    TRUTH_LINE_VIA = 8,     /* what it calls is called by exactly one transparent function */
+    TRUTH_LINE_ENTRY = 1,     /* becomes part of the shadow stack here */
+    TRUTH_LINE_EXIT = 2,      /* has left the shadow stack here */
+    TRUTH_LINE_LIBRARY = 4,   /* Python functions of the library may be above */
+    TRUTH_LINE_COLLECTS = 16, /* a garbage collection may be running */
+    TRUTH_LINE_WAITS = 32,    /* the GIL may be given up */
+    TRUTH_LINE_VIA = 8,       /* what it calls is called by exactly one transparent function */
 };
 
 struct truth_frame {
@@ -79,6 +81,9 @@ enum truth_leaf {
 /* Compares a stack, root first, with the shadow stacks. NULL when it agrees, else why not. lines: whether the frames'
  * lines are known. */
 const char *truth_compare(const struct truth_frame *frames, unsigned count, bool lines, enum truth_leaf *leaf);
+
+/* Whether one of the frames stands at a line with that flag. */
+bool truth_allows(const struct truth_frame *frames, unsigned count, enum truth_line flag);
 
 /* Which shadow stack runs, its depth; whether another is being switched to. */
 uint32_t truth_current(void);

@@ -11,6 +11,7 @@ import json
 import re
 import signal
 import sys
+import threading
 import time
 import types
 import weakref
@@ -532,7 +533,7 @@ def part_finalizers():
     AT; x = None
     x = Dying(); x.self = x
     x = None
-    AT; gc.collect(0)
+    AT; gc.collect(0)  # gc
     LEAVE
 
 
@@ -595,7 +596,7 @@ def part_callbacks():
     AT; nested_sort(2)
     AT; cached(1)
     AT; cached(2)
-    AT; time.sleep(0)
+    AT; time.sleep(0)  # waits
     AT; sys._getframe().f_back.f_back; sys._current_frames()
     LEAVE
 
@@ -804,12 +805,43 @@ async def main_task():
 
 def part_asyncio():
     ENTER
-    AT; loop.run_until_complete(main_task())  # lib
+    AT; loop.run_until_complete(main_task())  # lib waits
     LEAVE
 
 
 part_asyncio.before = 1
 loop = asyncio.new_event_loop()
+
+# --- another thread that wants the GIL ---
+
+busy = []
+
+
+def spin():
+    while busy:
+        tip(1)
+
+
+def start_thread():
+    busy.append(threading.Thread(target=spin))
+    busy[0].start()
+
+
+def stop_thread():
+    busy.pop().join()
+
+
+def part_threads():
+    ENTER
+    for i in range(8):
+        AT; tip(i)
+        AT; time.sleep(0)
+    AT; sorted((1, 2), key=by_key)
+    LEAVE
+
+
+part_threads.setup = start_thread
+part_threads.teardown = stop_thread
 
 # --- a signal's Python handler ---
 
@@ -828,13 +860,70 @@ def part_signals():
 
 signal.signal(signal.SIGUSR1, on_signal)
 
-# --- greenlets, where they are installed: each has a shadow stack of its own ---
+# --- greenlets, where they are installed: each has a shadow stack of its own, 0 is the main one's. W: the one that runs,
+# and 1 + the one that is being switched to. ---
 
 try:
-    from greenlet import greenlet
+    import greenlet
+
+    main_greenlet = greenlet.getcurrent()
 except ImportError:
     greenlet = None
 
+
+def green_key(D, S, L, me, x):
+    ENTER
+    AT; W[1] = 1; main_greenlet.switch(x); W[0] = me; W[1] = 0
+    AT; tip(x)
+    LEAVE; return x
+
+
+def green_deep(D, S, L, me, n):
+    ENTER
+    if n:
+        AT; green_deep(D, S, L, me, n - 1)
+    else:
+        AT; W[1] = 1; main_greenlet.switch(n); W[0] = me; W[1] = 0
+    LEAVE
+
+
+def green_main(D, S, L, me):
+    ENTER; W[0] = me; W[1] = 0
+    AT; tip(me)
+    AT; W[1] = 1; main_greenlet.switch(1); W[0] = me; W[1] = 0
+    if me == 2:
+        AT; sorted((1,), key=functools.partial(green_key, D, S, L, me))
+    else:
+        AT; green_deep(D, S, L, me, 2)
+    LEAVE; W[1] = 1; return me
+
+
+def switches_to(other, number):
+    ENTER
+    AT; W[1] = 1 + number; other.switch(); W[0] = 0; W[1] = 0
+    LEAVE
+
+
+def part_greenlets():
+    ENTER
+    a = greenlet.greenlet(green_main); b = greenlet.greenlet(green_main)
+    AT; W[1] = 2; a.switch(*SHADOWS[1], 1); W[0] = 0; W[1] = 0
+    AT; list(map(functools.partial(switches_first, b), (2,)))
+    AT; switches_to(a, 1)
+    AT; list(map(functools.partial(switches_to, b), (2,)))
+    AT; switches_to(b, 2)
+    # a is thrown out of what it does
+    SHADOWS[1][0][1] = SHADOWS[1][0][0]; SHADOWS[1][0][0] = 0
+    AT; W[1] = 2; a.throw(); W[0] = 0; W[1] = 0
+    SHADOWS[1][0][1] = 0
+    AT; a = b = None
+    LEAVE
+
+
+def switches_first(other, number):
+    ENTER
+    AT; W[1] = 1 + number; other.switch(*SHADOWS[number], number); W[0] = 0; W[1] = 0
+    LEAVE
 
 
 def core_generator():
@@ -882,4 +971,7 @@ PARTS = [
     part_async_generators,
     part_asyncio,
     part_signals,
+    part_threads,
 ]
+if greenlet:
+    PARTS.insert(3, part_greenlets)
