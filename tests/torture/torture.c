@@ -14,6 +14,7 @@
 #include "../../preload/interpose.h"
 #include "../../preload/python_find.h"
 #include "../../preload/syscalls.h"
+#include "places.h"
 #include "plain.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,32 +28,21 @@
 #define TRAP_FLAG    0x100
 #define FRAMES       (PP_MAX_PYTHON_FRAMES + 64)
 #define PRINTED      2
-#define PLACES       4096
 #define LINE_CACHE   8192
 #define TABLES_STEPS 50000u  /* then the merge starts a new segment */
 #define CODES_STEPS  200000u /* then the code caches are forgotten */
-
-enum { PLACE_LOST, PLACE_REFUSED, PLACE_TRUNCATED, PLACE_KINDS };
-static const char *const place_names[PLACE_KINDS] = {"torn and not recovered", "refused although good",
-                                                     "native stack truncated"};
 
 static struct {
     uint64_t steps, repeats, samples;
     uint64_t right, wrong, refused;
     uint64_t torn, recovered, refused_good, vanished;
     uint64_t native_whole, exact, surplus, bad_pairing, unpaired, wrong_merge, merged, unwinding;
+    uint64_t generated; /* in code outside every module: a JIT's */
     uint64_t wrong_state, collecting, without_gil;
     uint64_t switching; /* between greenlets */
     uint64_t reasons[PP_REASON_COUNT], native_reasons[PP_REASON_COUNT];
     unsigned depth, runs, native;
 } count;
-
-/* Where what happened: instruction addresses, counted. */
-static struct place {
-    uintptr_t pc;
-    uint32_t kind;
-    uint64_t count;
-} places[PLACES];
 
 static struct pp_python python;
 static uintptr_t (*thread_state)(void);
@@ -123,32 +113,6 @@ static struct sample open_sample(const struct pp_record_sample *head)
 
 /* --- reporting --- */
 
-static void count_place(unsigned kind, uintptr_t pc)
-{
-    unsigned at = (unsigned)(pc * 31 + kind) % PLACES;
-    for (unsigned tries = 0; tries < PLACES; tries++, at = (at + 1) % PLACES) {
-        if (places[at].count == 0)
-            places[at] = (struct place){pc, kind, 0};
-        if (places[at].pc == pc && places[at].kind == kind) {
-            places[at].count++;
-            return;
-        }
-    }
-}
-
-static void print_address(FILE *out, uintptr_t pc)
-{
-    struct pp_module *module = pp_module_find(pc);
-    uintptr_t start = pc;
-    const char *symbol = module ? pp_module_symbol(module, pc, &start) : NULL;
-    const char *name = module ? strrchr(module->path, '/') : NULL;
-    if (symbol)
-        fprintf(out, "%s+0x%lx", symbol, (unsigned long)(pc - start));
-    else
-        fprintf(out, "0x%lx", (unsigned long)(module ? pc - module->bias : pc));
-    fprintf(out, " (%s)", name ? name + 1 : "?");
-}
-
 /* A few of each kind. */
 static bool print_more(const char *what)
 {
@@ -170,7 +134,7 @@ static bool complain(const char *what, uintptr_t pc, const struct truth_frame *f
     if (!print_more(what))
         return false;
     fprintf(stderr, "# step %llu, at ", (unsigned long long)count.steps);
-    print_address(stderr, pc);
+    places_print_address(stderr, pc);
     fprintf(stderr, ": %s\n", what);
     truth_print(frames, frame_count);
     return true;
@@ -284,7 +248,7 @@ static void merge(const struct sample *sample, const struct truth_frame *frames,
                 for (unsigned r = 0; r < sample->head->runs; r++)
                     if (sample->runs[r].native == i)
                         fprintf(stderr, "run %u (%u frames) ", r, sample->runs[r].frames);
-                print_address(stderr, sample->native[i]);
+                places_print_address(stderr, sample->native[i]);
             }
             fprintf(stderr, "\n");
         }
@@ -329,9 +293,10 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
     struct sample sample = open_sample(head);
     enum truth_leaf leaf, plain_leaf;
     count.samples++;
+    count.generated += !pp_module_find(pc);
     count.native_reasons[head->native_reason]++;
     if (head->native_reason != PP_REASON_NONE)
-        count_place(PLACE_TRUNCATED, head->native_frames ? sample.native[head->native_frames - 1] : pc);
+        places_count(PLACE_TRUNCATED, head->native_frames ? sample.native[head->native_frames - 1] : pc);
     if (head->native_frames > count.native)
         count.native = head->native_frames;
 
@@ -348,7 +313,7 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
         count.refused++;
         count.reasons[head->python_reason]++;
         count.refused_good += good;
-        count_place(good ? PLACE_REFUSED : PLACE_LOST, pc);
+        places_count(good ? PLACE_REFUSED : PLACE_LOST, pc);
         was_coming = false;
         merge(&sample, frames, 0, pc);
         return;
@@ -546,22 +511,6 @@ uint64_t torture_steps(void)
     return count.steps;
 }
 
-static void print_places(unsigned kind)
-{
-    for (unsigned shown = 0; shown < 12; shown++) {
-        struct place *most = NULL;
-        for (unsigned i = 0; i < PLACES; i++)
-            if (places[i].count && places[i].kind == kind && (!most || places[i].count > most->count))
-                most = &places[i];
-        if (!most)
-            return;
-        printf("# %s: %llu at ", place_names[kind], (unsigned long long)most->count);
-        print_address(stdout, most->pc);
-        printf("\n");
-        most->count = 0;
-    }
-}
-
 static const char *const reason_names[] = {
 #define X(name, text) #name,
     PP_REASONS(X)
@@ -590,6 +539,7 @@ void torture_report(void)
     FIELD(collecting);
     FIELD(without_gil);
     FIELD(unwinding);
+    FIELD(generated);
     FIELD(merged);
     FIELD(switching);
     FIELD(repeats);
@@ -605,10 +555,9 @@ void torture_report(void)
     for (uint32_t i = 0; i < atomic_load(&pp_capture.eval_range_count); i++) {
         printf("# eval range of %lu bytes: ",
                (unsigned long)(pp_capture.eval_ranges[i].end - pp_capture.eval_ranges[i].start));
-        print_address(stdout, pp_capture.eval_ranges[i].start);
+        places_print_address(stdout, pp_capture.eval_ranges[i].start);
         printf("\n");
     }
-    for (unsigned kind = 0; kind < PLACE_KINDS; kind++)
-        print_places(kind);
+    places_print();
     fflush(stdout);
 }

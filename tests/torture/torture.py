@@ -228,6 +228,8 @@ def main():
             warm = getattr(part, "warm", 20) if options.warm or rounds else getattr(part, "before", 0)
             for _ in range(warm):
                 part()
+            if options.warm or rounds:
+                getattr(part, "heat", int)()
             gc.collect()
             before = done
             print("#", part.__name__, file=sys.stderr, flush=True)

@@ -843,6 +843,64 @@ def part_threads():
 part_threads.setup = start_thread
 part_threads.teardown = stop_thread
 
+# --- loops that a JIT has compiled, where there is one ---
+
+
+class Hot:
+    def __init__(self, x):
+        self.x = x
+
+    def method(self):  # leaf
+        return self.x
+
+
+def hot_calls(n):
+    ENTER
+    r = 0
+    ANYWHERE
+    for i in range(n):
+        r += tip(i)
+    LEAVE; return r
+
+
+def hot_loop(n):
+    ENTER
+    r = 0
+    ANYWHERE
+    for i in range(n):
+        r += len(reaches) + tip(i) * 3 % 7
+    LEAVE; return r
+
+
+def hot_methods(n):
+    ENTER
+    k = hot_object
+    ANYWHERE
+    for i in range(n):
+        k.method()
+    LEAVE
+
+
+hot_object = Hot(1)
+
+
+def part_hot():
+    ENTER
+    AT; hot_calls(30)
+    AT; hot_loop(30)
+    AT; hot_methods(30)
+    LEAVE
+
+
+def heat():
+    for i in range(3):
+        hot_calls(9000)
+        hot_loop(9000)
+        hot_methods(9000)
+
+
+part_hot.heat = heat
+
 # --- a signal's Python handler ---
 
 
@@ -972,6 +1030,7 @@ PARTS = [
     part_asyncio,
     part_signals,
     part_threads,
+    part_hot,
 ]
 if greenlet:
     PARTS.insert(3, part_greenlets)
