@@ -115,6 +115,9 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
                              void *argument)
 {
     const struct pp_real *libc = pp_real();
+    /* an interpreter that was loaded with RTLD_DEEPBIND does not call our pthread_condattr_setclock */
+    if (!atomic_load(&registering))
+        pp_start_if_initialized();
     /* in the child of a raw fork nobody would drain it */
     bool registered = atomic_load(&registering) && pp_sys_getpid() == atomic_load(&pp_capture.pid);
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;

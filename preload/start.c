@@ -13,10 +13,12 @@
 #include "threads.h"
 #include <string.h>
 
+#define LATE_NS 50000000u /* burned before Python appeared: more than a sample may weigh */
+
 struct pp_birth pp_birth;
 static struct pp_python pythons[PP_MAX_PYTHONS];
 static unsigned python_count;
-static bool started;
+static bool started, late;
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 
@@ -133,6 +135,19 @@ static void after_fork_in_child(void)
     pp_flush_gate_reset();
 }
 
+/* A program that has worked without Python for long is profiled from now on. */
+static bool is_late(void)
+{
+    uint64_t process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    if (process_cpu_ns - pp_birth.process_cpu_ns < LATE_NS)
+        return false;
+    pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    pp_birth.process_cpu_ns = process_cpu_ns;
+    pp_birth.thread_cpu_ns = pp_sys_clock_ns(pp_thread_cpu_clock(pp_sys_getpid()));
+    return true;
+}
+
 /* The first Python, readable or not, is the reason to profile this process. */
 static bool start_profiling(void)
 {
@@ -143,8 +158,11 @@ static bool start_profiling(void)
     atomic_store(&pp_capture.pid, pp_sys_getpid());
     if (!safe_copy_works())
         pp_say_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
-    return pp_interpose_start() && pp_interpose_install_handler() &&
-           __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) == 0;
+    if (!pp_interpose_install_handler())
+        return false;
+    late = is_late();
+    pp_threads_adopt_older(late);
+    return pp_interpose_start() && __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) == 0;
 }
 
 static void begin_here(void)
@@ -156,11 +174,10 @@ static void begin_here(void)
     if (slot) {
         uintptr_t self = (uintptr_t)pthread_self(), here = (uintptr_t)__builtin_frame_address(0);
         bool is_main = pp_sys_gettid() == pp_sys_getpid();
-        /* what the constructor's thread burned before it is outside the sums */
-        if (is_main) {
-            atomic_store(&slot->cpu_end_ns, pp_birth.thread_cpu_ns);
-            slot->flush.accounted_ns = pp_birth.thread_cpu_ns;
-        }
+        if (is_main)
+            pp_slot_begin_at(slot, pp_birth.thread_cpu_ns);
+        else if (late)
+            pp_slot_begin_at(slot, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
         pp_interpose_thread(slot);
         pp_thread_begin(slot, is_main ? pp_birth.main_stack_top : self > here ? self & ~(uintptr_t)7 : 0);
     }

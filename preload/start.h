@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-/* The process as our constructor, or the child's atfork handler, found it. */
+/* The process as our constructor found it, or the child's atfork handler; or as it was when Python appeared, if that
+ * was late. */
 struct pp_birth {
     uint64_t unix_ns, monotonic_ns;
-    uint64_t process_cpu_ns; /* burned before us: by what exec replaced, and by the loader */
+    uint64_t process_cpu_ns; /* burned before: by what exec replaced, by the loader, by a program without Python */
     uint64_t thread_cpu_ns;  /* of the thread that ran the constructor */
     uintptr_t main_stack_top;
     char python_version[16]; /* of the first interpreter that can be read, else of the first; "" when unknown */

@@ -3,6 +3,7 @@
 #include "flush/arena.h"
 #include "lock.h"
 #include "say.h"
+#include "start.h"
 #include "syscalls.h"
 #include "timers.h"
 #include <errno.h>
@@ -73,7 +74,7 @@ static void clear_thread(struct pp_slot *slot)
     memset(slot->final_name, 0, sizeof slot->final_name);
     slot->end_rounds = 0;
     slot->flush.log_thread = 0;
-    slot->flush.accounted_ns = slot->flush.clock_ns = 0;
+    slot->flush.before_ns = slot->flush.accounted_ns = slot->flush.clock_ns = 0;
     slot->flush.seen_own_ns = slot->flush.seen_lost_ns = 0;
     slot->flush.seen_lost_samples = 0;
     slot->flush.name_age = slot->flush.node_count = 0;
@@ -276,14 +277,23 @@ void pp_threads_learn_descriptor(void)
         atomic_store(&pp_capture.descriptor_tid_offset, DESCRIPTOR_TID);
 }
 
+void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns)
+{
+    slot->flush.before_ns = slot->flush.accounted_ns = cpu_ns;
+    atomic_store(&slot->cpu_end_ns, cpu_ns);
+}
+
 /* A thread that was not made through us. Its thread pointer is read by its own first signal (capture/sample.c). */
-static void adopt(int tid)
+static void adopt(int tid, uint64_t before_ns)
 {
     struct pp_slot *slot = pp_slot_claim();
     if (!slot)
         return;
+    pp_slot_begin_at(slot, before_ns);
     atomic_store(&slot->tid, tid);
     slot->is_main = tid == pp_sys_getpid();
+    if (slot->is_main)
+        atomic_store(&slot->stack_top, pp_birth.main_stack_top);
     slot->scanned = true;
     arm(slot, PP_FIRST_RANDOM);
 }
@@ -344,24 +354,9 @@ static void end_gone(void)
     }
 }
 
-/* Looks at one thread of /proc/self/task. */
-static void inspect(int tid, unsigned known, struct suspect *next, unsigned *next_count)
+/* Calls visit for every thread of /proc/self/task. */
+static void each_task(void (*visit)(int tid, void *argument), void *argument)
 {
-    if (is_known(tid, known) || (main_ended && tid == pp_sys_getpid()))
-        return;
-    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    if (suspect_for_ns(tid, now, next, next_count) >= SUSPECT_NS && !has_slot(tid))
-        adopt(tid);
-}
-
-void pp_threads_scan(int own_tid)
-{
-    static struct suspect next[MAX_SUSPECTS];
-    unsigned next_count = 0, threads = pp_kernel_thread_count(), known = list_known();
-    if (!threads || threads == known + 1 + main_ended)
-        return;
-    end_gone();
-    sort(known_tids, known);
     int directory = pp_sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (directory < 0)
         return;
@@ -375,12 +370,64 @@ void pp_threads_scan(int own_tid)
             int tid = 0;
             for (const char *p = entry + 19; *p >= '0' && *p <= '9'; p++)
                 tid = tid * 10 + (*p - '0');
-            if (tid && tid != own_tid)
-                inspect(tid, known, next, &next_count);
+            if (tid)
+                visit(tid, argument);
             at += length;
         }
     }
     pp_sys_close(directory);
-    memcpy(suspects, next, next_count * sizeof *next);
-    suspect_count = next_count;
+}
+
+struct scan {
+    int own_tid;
+    unsigned known, next_count;
+    struct suspect next[MAX_SUSPECTS];
+};
+
+static void inspect(int tid, void *argument)
+{
+    struct scan *scan = argument;
+    if (tid == scan->own_tid || is_known(tid, scan->known) || (main_ended && tid == pp_sys_getpid()))
+        return;
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    if (suspect_for_ns(tid, now, scan->next, &scan->next_count) >= SUSPECT_NS && !has_slot(tid))
+        adopt(tid, 0);
+}
+
+void pp_threads_scan(int own_tid)
+{
+    static struct scan scan;
+    unsigned threads = pp_kernel_thread_count();
+    scan.own_tid = own_tid;
+    scan.known = list_known();
+    scan.next_count = 0;
+    if (!threads || threads == scan.known + 1 + main_ended)
+        return;
+    end_gone();
+    sort(known_tids, scan.known);
+    each_task(inspect, &scan);
+    memcpy(suspects, scan.next, scan.next_count * sizeof *scan.next);
+    suspect_count = scan.next_count;
+}
+
+struct adoption {
+    int own_tid;
+    bool late;
+};
+
+static void adopt_older(int tid, void *argument)
+{
+    const struct adoption *adoption = argument;
+    if (tid == adoption->own_tid)
+        return;
+    adopt(tid, adoption->late           ? pp_sys_clock_ns(pp_thread_cpu_clock(tid))
+               : tid == pp_sys_getpid() ? pp_birth.thread_cpu_ns
+                                        : 0);
+}
+
+void pp_threads_adopt_older(bool late)
+{
+    struct adoption adoption = {pp_sys_gettid(), late};
+    if (pp_kernel_thread_count() > 1)
+        each_task(adopt_older, &adoption);
 }

@@ -22,6 +22,13 @@ void pp_thread_end(struct pp_slot *slot);
  * own_tid: the flush thread's, left out. */
 void pp_threads_scan(int own_tid);
 
+/* What the thread of a claimed slot has burned until its CPU clock read this is outside the sums. */
+void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns);
+
+/* Takes up the threads that are there before pthread_create registers new ones, but for the caller. Once, when the
+ * handler is installed. late: their CPU time counts from now. */
+void pp_threads_adopt_older(bool late);
+
 /* Finds out where glibc's thread descriptors hold the tid; called in a thread that has a descriptor of its own. */
 void pp_threads_learn_descriptor(void);
 

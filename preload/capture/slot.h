@@ -112,6 +112,7 @@ struct pp_slot {
     struct {
         uint32_t log_thread; /* id in the current segment, 0: not yet written */
         uint32_t log_segment;
+        uint64_t before_ns;    /* of the thread's CPU clock, burned before profiling: outside the sums */
         uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and own cost */
         uint64_t clock_ns;     /* of the thread, at the last flush */
         uint64_t seen_own_ns, seen_lost_ns;

@@ -61,17 +61,11 @@ static struct pp_charge take_rest(struct pp_account *account, struct pp_slot *sl
     return charge;
 }
 
-/* The thread that ran our constructor had burned something before. */
-static uint64_t before_us(const struct pp_slot *slot)
-{
-    return slot->is_main ? pp_birth.thread_cpu_ns : 0;
-}
-
 struct pp_charge pp_account_end(struct pp_account *account, struct pp_slot *slot)
 {
     uint64_t clock = atomic_load(&slot->final_cpu_ns);
     account->exited_threads++;
-    account->exited_cpu_ns += clock - before_us(slot);
+    account->exited_cpu_ns += clock - slot->flush.before_ns;
     return take_rest(account, slot, clock);
 }
 
@@ -115,7 +109,7 @@ uint64_t pp_account_close(struct pp_account *account, uint64_t own_thread_ns, ui
             clock = slot->flush.accounted_ns;
         slot->flush.clock_ns = clock;
         pending += clock - slot->flush.accounted_ns;
-        threads_ns += clock - before_us(slot);
+        threads_ns += clock - slot->flush.before_ns;
         threads++;
     }
     /* the threads went on while we read their clocks: half of it is the best guess */

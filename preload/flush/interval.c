@@ -7,6 +7,7 @@
 #include "../threads.h"
 #include "account.h"
 #include "codes.h"
+#include "flush.h"
 #include "segment.h"
 #include "short_threads.h"
 #include "stack_bounds.h"
@@ -381,6 +382,10 @@ void pp_interval_flush(int own_tid, bool final)
     if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.unknown_module))
         pp_interval_modules();
     atomic_store(&pp_capture.unknown_module, 0);
+    /* the start of one that was loaded with RTLD_DEEPBIND went unseen */
+    pp_flush_gate_enter();
+    pp_start_if_initialized();
+    pp_flush_gate_leave();
     /* its PLT slots are resolved before handlers need them: at start, without a thread state, it returned early */
     const struct pp_python *python;
     for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++)

@@ -1,0 +1,415 @@
+/*
+ * A program that becomes a Python process late. embed MODE LIBRARY HOME [LIBRARY HOME]: each LIBRARY is a libpython,
+ * HOME its prefix. Needs no headers of Python: everything is looked up. Every Python function that burns CPU has a name
+ * of its own and burns 0.4 s.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OLD_THREADS 2
+#define OWN_GIL     2 /* PyInterpreterConfig_OWN_GIL */
+
+struct python {
+    void *library;
+    const char *path, *home;
+    void (*initialize)(int);
+    int (*finalize)(void);
+    int (*run)(const char *);
+    int (*ensure)(void);
+    void (*release)(int);
+    void *(*save)(void);
+    void (*restore)(void *);
+    void *(*swap)(void *);
+    void *(*new_interpreter)(void);
+    void (*end_interpreter)(void *);
+    void *(*get_state)(void);
+    void *(*new_state)(void *);
+    void (*clear_state)(void *);
+    void (*delete_state)(void);
+};
+
+/* Include/cpython/initconfig.h and pylifecycle.h of 3.12 and later */
+struct status {
+    int type;
+    const char *function, *message;
+    int exit_code;
+};
+
+struct interpreter_config {
+    int use_main_obmalloc, allow_fork, allow_exec, allow_threads, allow_daemon_threads, check_extensions, gil;
+};
+
+static _Noreturn void die(const char *what)
+{
+    fprintf(stderr, "embed: %s\n", what);
+    exit(1);
+}
+
+static void *symbol(const struct python *python, const char *name)
+{
+    void *address = dlsym(python->library, name);
+    if (!address)
+        die(dlerror());
+    return address;
+}
+
+static void load(struct python *python, int flags)
+{
+    python->library = dlopen(python->path, RTLD_NOW | flags);
+    if (!python->library)
+        die(dlerror());
+    *(void **)&python->initialize = symbol(python, "Py_InitializeEx");
+    *(void **)&python->finalize = symbol(python, "Py_FinalizeEx");
+    *(void **)&python->run = symbol(python, "PyRun_SimpleString");
+    *(void **)&python->ensure = symbol(python, "PyGILState_Ensure");
+    *(void **)&python->release = symbol(python, "PyGILState_Release");
+    *(void **)&python->save = symbol(python, "PyEval_SaveThread");
+    *(void **)&python->restore = symbol(python, "PyEval_RestoreThread");
+    *(void **)&python->swap = symbol(python, "PyThreadState_Swap");
+    *(void **)&python->new_interpreter = symbol(python, "Py_NewInterpreter");
+    *(void **)&python->end_interpreter = symbol(python, "Py_EndInterpreter");
+    *(void **)&python->get_state = symbol(python, "PyThreadState_Get");
+    *(void **)&python->new_state = symbol(python, "PyThreadState_New");
+    *(void **)&python->clear_state = symbol(python, "PyThreadState_Clear");
+    *(void **)&python->delete_state = symbol(python, "PyThreadState_DeleteCurrent");
+}
+
+static void initialize(const struct python *python)
+{
+    setenv("PYTHONHOME", python->home, 1);
+    int *no_site = dlsym(python->library, "Py_NoSiteFlag");
+    if (no_site)
+        *no_site = 1;
+    python->initialize(0);
+}
+
+static __attribute__((noinline)) void burn_native(double seconds)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    double end = (double)now.tv_sec + (double)now.tv_nsec / 1e9 + seconds;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < end);
+}
+
+/* Runs a Python function of this name. */
+static void burn(const struct python *python, const char *name)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "import time\n"
+             "def %s(seconds):\n"
+             "    end = time.thread_time() + seconds\n"
+             "    while time.thread_time() < end:\n"
+             "        sum([i * i for i in range(2000)])\n"
+             "%s(0.25)\n",
+             name, name);
+    if (python->run(text) != 0)
+        die("a Python function failed");
+}
+
+/* --- threads that are older than Python --- */
+
+struct old_thread {
+    const struct python *python;
+    const char *name;
+    sem_t go;
+    pthread_t thread;
+};
+
+static void *old_thread(void *argument)
+{
+    struct old_thread *old = argument;
+    burn_native(0.05);
+    sem_wait(&old->go);
+    int state = old->python->ensure();
+    burn(old->python, old->name);
+    old->python->release(state);
+    return NULL;
+}
+
+static void late(struct python *python, int flags, bool close)
+{
+    static const char *const names[OLD_THREADS] = {"in_old_thread", "in_other_old_thread"};
+    struct old_thread old[OLD_THREADS];
+    for (int i = 0; i < OLD_THREADS; i++) {
+        old[i] = (struct old_thread){.python = python, .name = names[i]};
+        sem_init(&old[i].go, 0, 0);
+        pthread_create(&old[i].thread, NULL, old_thread, &old[i]);
+    }
+    burn_native(0.1);
+    load(python, flags);
+    initialize(python);
+    burn(python, "in_main");
+    if (flags & RTLD_DEEPBIND) {
+        /* the library's own calls pass by what was preloaded: this one is the program's */
+        struct old_thread young = {.python = python, .name = "in_young_thread"};
+        void *state = python->save();
+        sem_init(&young.go, 0, 1);
+        pthread_create(&young.thread, NULL, old_thread, &young);
+        pthread_join(young.thread, NULL);
+        python->restore(state);
+        burn(python, "in_main_later");
+    }
+    void *state = python->save();
+    for (int i = 0; i < OLD_THREADS; i++)
+        sem_post(&old[i].go);
+    for (int i = 0; i < OLD_THREADS; i++)
+        pthread_join(old[i].thread, NULL);
+    python->restore(state);
+    if (close) {
+        python->finalize();
+        dlclose(python->library);
+        if (!dlopen(python->path, RTLD_NOW | RTLD_NOLOAD))
+            die("it was unloaded");
+        burn_native(0.3);
+    }
+}
+
+/* --- two interpreters in the same thread, one after the other, and at once in two --- */
+
+static void *in_thread(void *argument)
+{
+    const struct python *python = argument;
+    int state = python->ensure();
+    burn(python, python->home[0] == '1' ? "in_thread_of_first" : "in_thread_of_second");
+    python->release(state);
+    return NULL;
+}
+
+static void two(struct python pythons[2])
+{
+    pthread_t threads[2];
+    void *states[2];
+    for (int i = 0; i < 2; i++) {
+        load(&pythons[i], RTLD_LOCAL);
+        initialize(&pythons[i]);
+    }
+    /* both are attached to this thread, one runs */
+    burn(&pythons[0], "first");
+    burn(&pythons[1], "second");
+    burn(&pythons[0], "first_again");
+    for (int i = 0; i < 2; i++) {
+        states[i] = pythons[i].save();
+        pythons[i].home = i == 0 ? "1" : "2";
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, in_thread, &pythons[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    /* one is attached */
+    pythons[0].restore(states[0]);
+    burn(&pythons[0], "first_alone");
+    pythons[0].save();
+    pythons[1].restore(states[1]);
+    burn(&pythons[1], "second_alone");
+}
+
+static void again(struct python *python)
+{
+    static const char *const names[] = {"first_life", "second_life", "third_life"};
+    load(python, RTLD_GLOBAL);
+    for (int i = 0; i < 3; i++) {
+        initialize(python);
+        burn(python, names[i]);
+        if (python->finalize() != 0)
+            die("Py_FinalizeEx failed");
+    }
+}
+
+/* --- subinterpreters --- */
+
+struct guest {
+    const struct python *python;
+    void *state; /* of an interpreter */
+    const char *name;
+};
+
+static void *guest_thread(void *argument)
+{
+    struct guest *guest = argument;
+    /* interp is the third word of every thread state */
+    void *state = guest->python->new_state(((void **)guest->state)[2]);
+    guest->python->restore(state);
+    burn(guest->python, guest->name);
+    guest->python->clear_state(state);
+    guest->python->delete_state();
+    return NULL;
+}
+
+static void in_guest_thread(const struct python *python, void *interpreter_state, const char *name)
+{
+    struct guest guest = {python, interpreter_state, name};
+    pthread_t thread;
+    void *state = python->save();
+    pthread_create(&thread, NULL, guest_thread, &guest);
+    pthread_join(thread, NULL);
+    python->restore(state);
+}
+
+static void apps(struct python *python)
+{
+    load(python, RTLD_GLOBAL);
+    initialize(python);
+    void *main_state = python->get_state();
+    void *one = python->new_interpreter(), *other = python->new_interpreter();
+    if (!one || !other)
+        die("Py_NewInterpreter failed");
+    for (int i = 0; i < 2; i++) {
+        python->swap(one);
+        burn(python, i == 0 ? "app_one" : "app_one_again");
+        python->swap(other);
+        burn(python, i == 0 ? "app_two" : "app_two_again");
+    }
+    in_guest_thread(python, one, "app_one_in_thread");
+    python->end_interpreter(other);
+    python->swap(one);
+    python->end_interpreter(one);
+    python->swap(main_state);
+    burn(python, "main_at_last");
+}
+
+static void *own_gil(void *argument)
+{
+    struct guest *guest = argument;
+    struct status (*new_interpreter)(void **, const struct interpreter_config *);
+    *(void **)&new_interpreter = symbol(guest->python, "Py_NewInterpreterFromConfig");
+    struct interpreter_config config = {.allow_threads = 1, .check_extensions = 1, .gil = OWN_GIL};
+    void *state = NULL;
+    guest->python->restore(guest->python->new_state(((void **)guest->state)[2]));
+    void *before = guest->python->get_state();
+    if (new_interpreter(&state, &config).type != 0)
+        die("Py_NewInterpreterFromConfig failed");
+    burn(guest->python, guest->name);
+    guest->python->end_interpreter(state);
+    guest->python->restore(before);
+    guest->python->clear_state(before);
+    guest->python->delete_state();
+    return NULL;
+}
+
+static void own(struct python *python)
+{
+    static const char *const names[] = {"own_one", "own_two"};
+    struct guest guests[2];
+    pthread_t threads[2];
+    load(python, RTLD_GLOBAL);
+    initialize(python);
+    void *state = python->get_state();
+    for (int i = 0; i < 2; i++)
+        guests[i] = (struct guest){python, state, names[i]};
+    python->save();
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, own_gil, &guests[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    python->restore(state);
+    burn(python, "main_at_last");
+}
+
+/* --- the end --- */
+
+static void *finalizer(void *argument)
+{
+    const struct python *python = argument;
+    python->ensure();
+    if (python->run("import atexit\n"
+                    "import time\n"
+                    "def at_the_end():\n"
+                    "    end = time.thread_time() + 0.25\n"
+                    "    while time.thread_time() < end:\n"
+                    "        sum([i * i for i in range(2000)])\n"
+                    "atexit.register(at_the_end)\n") != 0)
+        die("atexit failed");
+    python->finalize();
+    return NULL;
+}
+
+static void finalize_elsewhere(struct python *python)
+{
+    pthread_t thread;
+    load(python, RTLD_GLOBAL);
+    initialize(python);
+    burn(python, "in_main");
+    python->save();
+    pthread_create(&thread, NULL, finalizer, python);
+    burn_native(0.25);
+    pthread_join(thread, NULL);
+    /* here was a thread state, and it is gone */
+    burn_native(0.25);
+}
+
+/* --- a thread that has its creator's TLS, by which Python would be found --- */
+
+#define STACK_SIZE 65536
+
+static _Atomic int bare_done;
+
+static __attribute__((noinline)) int bare_thread(void *argument)
+{
+    (void)argument;
+    burn_native(0.3);
+    atomic_store(&bare_done, 1);
+    syscall(SYS_exit, 0);
+    return 0;
+}
+
+static void bare(struct python *python)
+{
+    char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED ||
+        clone(bare_thread, stack + STACK_SIZE,
+              CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, NULL) < 0)
+        die("clone failed");
+    load(python, RTLD_GLOBAL);
+    initialize(python);
+    while (!atomic_load(&bare_done))
+        burn(python, "creator");
+}
+
+int main(int argc, char **argv)
+{
+    struct python pythons[2] = {0};
+    if (argc != 4 && argc != 6)
+        die("embed MODE LIBRARY HOME [LIBRARY HOME]");
+    for (int i = 0; 2 * i + 3 < argc; i++) {
+        pythons[i].path = argv[2 * i + 2];
+        pythons[i].home = argv[2 * i + 3];
+    }
+    const char *mode = argv[1];
+    if (strcmp(mode, "local") == 0)
+        late(pythons, RTLD_LOCAL, false);
+    else if (strcmp(mode, "global") == 0)
+        late(pythons, RTLD_GLOBAL, false);
+    else if (strcmp(mode, "deepbind") == 0)
+        late(pythons, RTLD_LOCAL | RTLD_DEEPBIND, false);
+    else if (strcmp(mode, "close") == 0)
+        late(pythons, RTLD_LOCAL, true);
+    else if (strcmp(mode, "two") == 0)
+        two(pythons);
+    else if (strcmp(mode, "again") == 0)
+        again(pythons);
+    else if (strcmp(mode, "apps") == 0)
+        apps(pythons);
+    else if (strcmp(mode, "own") == 0)
+        own(pythons);
+    else if (strcmp(mode, "finalize") == 0)
+        finalize_elsewhere(pythons);
+    else if (strcmp(mode, "bare") == 0)
+        bare(pythons);
+    else
+        die("no such mode");
+    return 0;
+}
