@@ -85,7 +85,7 @@ run_units() {
     for source in tests/unit/test_*.c; do
         program=$1/$(basename "$source" .c)
         log=$logs/unit.out
-        CMOCKA_MESSAGE_OUTPUT=TAP timeout 300 "$program" >"$log" 2>&1
+        CMOCKA_MESSAGE_OUTPUT=TAP timeout 900 "$program" >"$log" 2>&1
         status=$?
         sed "s|^\(not \)\?ok [0-9]* - |&$(basename "$program")$2: |" "$log"
         if [ "$status" -ne 0 ] && ! grep -q '^not ok' "$log"; then
@@ -105,7 +105,7 @@ units_sanitized() {
 
 run_fuzzer() {
     local log=$logs/$1.log
-    if ! "$BUILD/fuzz/$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
+    if ! "$BUILD/fuzz/$1" -max_total_time="$fuzz_seconds" -timeout=60 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
         -artifact_prefix="$BUILD/fuzz/found/$1-" "$BUILD/fuzz/corpus/$1" >"$log" 2>&1; then
         grep -vE '^###|# Uses' "$log" | head -n 30
         return 1
