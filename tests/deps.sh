@@ -99,8 +99,8 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # Word splitting is wanted: one argument per package.
 # shellcheck disable=SC2086
-if ! { $as_root apt-get update &&
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+if ! { $as_root apt-get -o Acquire::Retries=3 update &&
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 install -y --no-install-recommends $missing; } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     echo "tests/deps.sh: could not install$missing" >&2
     exit 1
