@@ -1,15 +1,18 @@
 #include "cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HIGHEST_HZ  1000
-#define HIGHEST_TOP 1000000
-#define LONG_ONLY   256 /* getopt values of options without a letter: this + their place in the table */
+#define HIGHEST_HZ      1000
+#define HIGHEST_TOP     1000000
+#define LONGEST_SECONDS 1e9 /* of a time: no overflow of nanoseconds */
+#define LONG_ONLY       256 /* getopt values of options without a letter: this + their place in the table */
 
 static const struct {
     enum pp_option option;
@@ -29,6 +32,13 @@ static const struct {
     {PP_OPTION_GIL, 'g', "gil", NULL, "tell CPU time with the GIL apart from that without it"},
     {PP_OPTION_RUN, 'r', "run", "ID", "the run with this id (or its beginning) instead of the latest"},
     {PP_OPTION_ALL, 'a', "all", NULL, "all runs of a directory, merged"},
+    {PP_OPTION_FROM, 0, "from", "TIME", "only what ran from this time of the run on: 90, 1m30s, 250ms"},
+    {PP_OPTION_TO, 0, "to", "TIME", "only what ran before this time of the run"},
+    {PP_OPTION_PID, 0, "pid", "PID", "only these processes; commas between several"},
+    {PP_OPTION_THREAD, 0, "thread", "NAME", "only threads with this id, or with a name that matches this pattern"},
+    {PP_OPTION_FOCUS, 0, "focus", "REGEX", "only stacks with a frame that matches"},
+    {PP_OPTION_IGNORE, 0, "ignore", "REGEX", "only stacks without a frame that matches"},
+    {PP_OPTION_NO_NATIVE, 0, "no-native", NULL, "Python frames only: native code counts for its Python caller"},
 };
 #define OPTIONS ((int)(sizeof options / sizeof options[0]))
 
@@ -72,6 +82,60 @@ static bool take_number(const char *name, const char *text, uint32_t highest, ui
     return true;
 }
 
+/* "90", "1.5s", "1m30s", "250ms": nanoseconds. */
+static bool take_time(const char *name, const char *text, uint64_t *ns)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+    double sum = 0;
+    bool good = *text;
+    for (const char *at = text; good && *at;) {
+        char *end;
+        double number = strtod(at, &end), unit = 0;
+        good = end != at && (isdigit((unsigned char)*at) || *at == '.') && number >= 0 && number <= LONGEST_SECONDS;
+        size_t i = 0, count = sizeof units / sizeof units[0];
+        while (good && i < count && strncmp(end, units[i].unit, strlen(units[i].unit)) != 0)
+            i++;
+        if (!*end && at == text) /* a number alone */
+            unit = 1e9, at = end;
+        else if (good && i < count)
+            unit = units[i].ns, at = end + strlen(units[i].unit);
+        good = good && unit > 0;
+        sum += number * unit;
+    }
+    if (!good || sum > LONGEST_SECONDS * 1e9) {
+        pp_error("--%s takes a time like 10s, 1m30s or 250ms, not '%s'", name, text);
+        return false;
+    }
+    *ns = (uint64_t)sum;
+    return true;
+}
+
+/* Whether it can be used; what uses it compiles it again. */
+static bool check_regex(const char *name, const char *text)
+{
+    char problem[160];
+    regex_t regex;
+    int error = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB);
+    if (!error) {
+        regfree(&regex);
+        return true;
+    }
+    regerror(error, &regex, problem, sizeof problem);
+    pp_error("--%s takes a regular expression (POSIX extended), not '%s': %s", name, text, problem);
+    return false;
+}
+
+static bool check_pids(const char *text)
+{
+    if (*text && !text[strspn(text, "0123456789,")])
+        return true;
+    pp_error("--pid takes process ids with commas between them, not '%s'", text);
+    return false;
+}
+
 static bool take_option(struct pp_cli *cli, int place, const char *argument)
 {
     switch (options[place].option) {
@@ -107,6 +171,24 @@ static bool take_option(struct pp_cli *cli, int place, const char *argument)
         return cli->gil = true;
     case PP_OPTION_ALL:
         return cli->all = true;
+    case PP_OPTION_FROM:
+        return take_time("from", argument, &cli->from_ns);
+    case PP_OPTION_TO:
+        return take_time("to", argument, &cli->to_ns);
+    case PP_OPTION_PID:
+        cli->pid = argument;
+        return check_pids(argument);
+    case PP_OPTION_THREAD:
+        cli->thread = argument;
+        return check_regex("thread", argument);
+    case PP_OPTION_FOCUS:
+        cli->focus = argument;
+        return check_regex("focus", argument);
+    case PP_OPTION_IGNORE:
+        cli->ignore = argument;
+        return check_regex("ignore", argument);
+    case PP_OPTION_NO_NATIVE:
+        return cli->no_native = true;
     }
     return false;
 }
@@ -129,7 +211,7 @@ bool pp_cli_parse(const struct pp_verb *verb, int argc, char **argv, struct pp_c
         longs[count++] = (struct option){options[i].name, options[i].argument ? required_argument : no_argument, NULL,
                                          LONG_ONLY + i};
     }
-    *cli = (struct pp_cli){0};
+    *cli = (struct pp_cli){.to_ns = UINT64_MAX};
     *status = PP_EXIT_USAGE;
     optind = 1;
     opterr = 0;
@@ -150,6 +232,10 @@ bool pp_cli_parse(const struct pp_verb *verb, int argc, char **argv, struct pp_c
                 place = i;
         if (!take_option(cli, place, optarg))
             return false;
+    }
+    if (cli->from_ns >= cli->to_ns) {
+        pp_error("--from must be before --to");
+        return false;
     }
     cli->arguments = argv + optind;
     cli->argument_count = argc - optind;

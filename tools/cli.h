@@ -24,12 +24,14 @@ enum pp_exit {
 };
 
 struct pp_cli {
-    bool all, lines, threads, processes, gil, json;
-    bool keep_intervals;                      /* no option: set by verbs that ask the profile for time */
-    const char *run, *output, *format, *unit; /* NULL: not given */
-    uint32_t top;                             /* 0: not given */
-    uint32_t hz;                              /* 0: not given */
-    char **arguments;                         /* what is no option, NULL at the end */
+    bool all, lines, threads, processes, gil, json, no_native;
+    bool keep_intervals;                       /* no option: set by verbs that ask the profile for time */
+    const char *run, *output, *format, *unit;  /* NULL: not given */
+    const char *pid, *thread, *focus, *ignore; /* NULL: not given */
+    uint64_t from_ns, to_ns;                   /* since the run's start; to_ns UINT64_MAX: not given */
+    uint32_t top;                              /* 0: not given */
+    uint32_t hz;                               /* 0: not given */
+    char **arguments;                          /* what is no option, NULL at the end */
     int argument_count;
 };
 
@@ -48,7 +50,21 @@ enum pp_option {
     PP_OPTION_HZ = 1 << 10,
     PP_OPTION_DIRECTORY = 1 << 11, /* -o of `run` */
     PP_OPTION_GIL = 1 << 12,
+    PP_OPTION_FROM = 1 << 13,
+    PP_OPTION_TO = 1 << 14,
+    PP_OPTION_PID = 1 << 15,
+    PP_OPTION_THREAD = 1 << 16,
+    PP_OPTION_FOCUS = 1 << 17,
+    PP_OPTION_IGNORE = 1 << 18,
+    PP_OPTION_NO_NATIVE = 1 << 19,
 };
+
+/* Which files are read, and which samples of them are looked at (profile/select.h): for every verb that calls pp_load
+ * and shows samples. */
+#define PP_OPTIONS_RUNS (PP_OPTION_RUN | PP_OPTION_ALL)
+#define PP_OPTIONS_SELECT                                                                                              \
+    (PP_OPTION_FROM | PP_OPTION_TO | PP_OPTION_PID | PP_OPTION_THREAD | PP_OPTION_FOCUS | PP_OPTION_IGNORE |           \
+     PP_OPTION_NO_NATIVE)
 
 struct pp_verb {
     const char *name, *arguments, *summary;

@@ -98,10 +98,10 @@ void pp_report_accounting(const struct pp_report *report)
     double difference = (double)sum->difference_ns / NS_PER_SECOND;
     if (difference > -SHOWN && difference < SHOWN)
         difference = 0; /* never "-0.000" */
-    printf("\nAccounting: sampled %.3f + unsampled %.3f + lost %.3f + own %.3f + thread exit %.3f + difference %.3f"
+    printf("\nAccounting%s: sampled %.3f + unsampled %.3f + lost %.3f + own %.3f + thread exit %.3f + difference %.3f"
            " = %.3f s CPU\n",
-           seconds(sum->sampled_ns), seconds(sum->unsampled_ns), seconds(sum->lost_ns), seconds(sum->own_ns),
-           seconds(sum->thread_exit_ns), difference, seconds(sum->cpu_ns));
+           report->profile->selected ? " of all" : "", seconds(sum->sampled_ns), seconds(sum->unsampled_ns),
+           seconds(sum->lost_ns), seconds(sum->own_ns), seconds(sum->thread_exit_ns), difference, seconds(sum->cpu_ns));
     if (pp_percent(sum->estimated_ns, sum->cpu_ns) > ESTIMATED_PERCENT)
         printf(
             "  of what was sampled, %.3f s are an estimate: short threads mostly end between two ticks of the kernel,\n"
@@ -176,6 +176,11 @@ int pp_cmd_report(const struct pp_cli *cli)
     uint64_t found_ns = pp_profile_cpu_ns(profile);
     report.whole_ns = report.sum.cpu_ns > found_ns ? report.sum.cpu_ns : found_ns;
     print_header(&report);
+    if (profile->selected) {
+        printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", seconds(found_ns),
+               seconds(profile->whole_ns));
+        report.whole_ns = found_ns;
+    }
     print_states(&report);
     if (found_ns) {
         print_tables(&report);

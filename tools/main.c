@@ -13,13 +13,13 @@ static const struct pp_verb verbs[] = {
      PP_OPTION_DIRECTORY | PP_OPTION_HZ,
      "The command keeps its pid, its signals and its exit status; 127 means that it was not found.", true, pp_cmd_run},
     {"report", "[OPTIONS] [PATH...]", "Says in text where the CPU time went",
-     PP_OPTION_TOP | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES | PP_OPTION_RUN | PP_OPTION_ALL,
+     PP_OPTION_TOP | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
      PATHS_HELP, false, pp_cmd_report},
     {"info", "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
-     PP_OPTION_JSON | PP_OPTION_RUN | PP_OPTION_ALL, PATHS_HELP, false, pp_cmd_info},
+     PP_OPTION_JSON | PP_OPTIONS_RUNS, PATHS_HELP, false, pp_cmd_info},
     {"export", "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
      PP_OPTION_OUTPUT | PP_OPTION_FORMAT | PP_OPTION_UNIT | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES |
-         PP_OPTION_GIL | PP_OPTION_RUN | PP_OPTION_ALL,
+         PP_OPTION_GIL | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
      "Formats, by extension or --format:\n"
      "  collapsed   .collapsed .folded .txt   flamegraph.pl, speedscope, inferno\n"
      "  pprof       .pb.gz .pprof             go tool pprof, Pyroscope, Parca; lines, threads, processes and\n"

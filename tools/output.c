@@ -1,6 +1,8 @@
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,26 +11,68 @@
 #include "cli.h"
 #include "memory.h"
 
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+#define ENDING (sizeof ending / sizeof ending[0])
+
+static char *volatile unfinished;
+
+static void take_away(int signal_number)
+{
+    if (unfinished)
+        unlink(unfinished);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* Signals that are ignored (nohup) stay so. */
+static void watch_signals(char *temporary)
+{
+    unfinished = temporary;
+    for (size_t i = 0; i < ENDING; i++) {
+        struct sigaction old;
+        if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            signal(ending[i], temporary ? take_away : SIG_DFL);
+    }
+}
+
+/* A new file beside the one that it will become; -1 with errno set. */
+static int open_beside(const char *path, char **temporary)
+{
+    struct pp_buffer name = {0};
+    pp_buffer_format(&name, "%s.XXXXXX", path);
+    *temporary = name.data;
+    int descriptor = mkstemp(name.data);
+    if (descriptor < 0)
+        return -1;
+    watch_signals(name.data);
+    /* mkstemp's 0600 is not what a new file has. */
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(descriptor, 0666 & ~mask);
+    return descriptor;
+}
+
 bool pp_write_file(const char *path, void (*write)(void *context, FILE *out), void *context)
 {
-    struct pp_buffer temporary = {0};
-    pp_buffer_format(&temporary, "%s.XXXXXX", path);
-    int descriptor = mkstemp(temporary.data);
+    struct stat status;
+    bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode), written = false;
+    /* Through a link to what it stands for: renaming would put a file in the link's place. */
+    char *real = realpath(path, NULL), *temporary = NULL;
+    const char *target = real ? real : path;
+    int descriptor = in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(target, &temporary);
     FILE *out = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
-    bool written = false;
     if (out) {
-        /* mkstemp's 0600 is not what a new file has. */
-        mode_t mask = umask(0);
-        umask(mask);
-        fchmod(descriptor, 0666 & ~mask);
         write(context, out);
         written = fflush(out) == 0 && !ferror(out);
-        written = fclose(out) == 0 && written && rename(temporary.data, path) == 0;
+        written = fclose(out) == 0 && written && (in_place || rename(temporary, target) == 0);
     }
     if (!written)
         pp_error("cannot write %s: %s", path, strerror(errno));
-    if (!written && descriptor >= 0)
-        unlink(temporary.data);
-    pp_buffer_free(&temporary);
+    if (!written && !in_place && descriptor >= 0)
+        unlink(temporary);
+    if (!in_place)
+        watch_signals(NULL);
+    free(temporary);
+    free(real);
     return written;
 }

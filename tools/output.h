@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Calls write() with a file of another name, which takes the name of `path` at the end: nobody ever sees half a file.
- * Its errors are the stream's. False after a line on stderr. */
+/* Calls write() with a file of another name, which takes the name of `path` at the end: nobody ever sees half a file,
+ * and a signal that ends the program takes it away. What is no file (a pipe, /dev/null) is written as it is. Its errors
+ * are the stream's. False after a line on stderr. */
 bool pp_write_file(const char *path, void (*write)(void *context, FILE *out), void *context);
 
 #endif

@@ -357,6 +357,8 @@ void pp_profile_finish(struct pp_profile *profile)
             .node = pp_add_node(profile, 0, pp_add_pseudo(profile, "[unsampled]")),
             .cpu_ns = process->accounting.pending_ns,
         };
+        if (profile->keep_intervals)
+            sample.interval = pp_add_interval(profile, process->accounting.end_unix_ns, 0);
         pp_add_sample(profile, &sample);
     }
 }

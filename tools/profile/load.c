@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "frame_text.h"
+#include "select.h"
 #include "states.h"
 #include "symbols.h"
 
@@ -299,7 +300,7 @@ struct pp_profile *pp_load(const struct pp_cli *cli)
         found = false;
     }
     if (found && choose_runs(&files, cli))
-        profile = read_files(&files, cli->keep_intervals);
+        profile = read_files(&files, cli->keep_intervals || pp_select_needs_intervals(cli));
     if (profile)
         say_losses(&files, &profile->losses);
     for (uint32_t i = 0; i < files.count; i++) {
@@ -308,5 +309,9 @@ struct pp_profile *pp_load(const struct pp_cli *cli)
     }
     free(files.items);
     free(files.an_unusable);
+    if (profile && !pp_select(profile, cli)) {
+        pp_profile_free(profile);
+        profile = NULL;
+    }
     return profile;
 }

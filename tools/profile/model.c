@@ -183,6 +183,16 @@ void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample)
     sum->cpu_ns += sample->cpu_ns;
 }
 
+struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count)
+{
+    struct pp_sample *samples = profile->samples.items;
+    *count = profile->samples.count;
+    pp_index_free(&profile->samples.index);
+    profile->samples.items = NULL;
+    profile->samples.count = profile->samples.capacity = 0;
+    return samples;
+}
+
 uint32_t pp_add_process(struct pp_profile *profile, uint32_t instance)
 {
     return add_process(profile, &(struct pp_process){.instance = instance});

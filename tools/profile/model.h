@@ -115,6 +115,9 @@ struct pp_profile {
     PP_TABLE_OF(struct pp_process) processes;
 
     struct pp_read_losses losses; /* of all segments */
+
+    bool selected;     /* samples were left out (select.h); accounting is of all of them nevertheless */
+    uint64_t whole_ns; /* CPU time of all samples before that */
 };
 
 struct pp_profile *pp_profile_new(void);
@@ -147,6 +150,8 @@ uint32_t pp_add_thread(struct pp_profile *profile, const struct pp_thread *threa
 uint32_t pp_add_label_set(struct pp_profile *profile, const struct pp_label *labels, uint32_t count);
 uint32_t pp_add_interval(struct pp_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns);
 void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample);
+/* Takes the samples out of the profile, which has none then; what it returns, *count of them, the caller frees. */
+struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count);
 /* By instance; a new one has only its instance set. */
 uint32_t pp_add_process(struct pp_profile *profile, uint32_t instance);
 
