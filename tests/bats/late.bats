@@ -30,10 +30,9 @@ embed() {
 
 # Each of these Python functions burned 250 ms.
 burned() {
-    local function ns
+    local function
     for function in "$@"; do
-        ns=$(reader inclusive stacks.txt "$function")
-        between 190000000 "$ns" 275000000 "ns in $function"
+        cpu_near "$(reader inclusive stacks.txt "$function")" 250000000 20 "$function"
     done
 }
 
@@ -63,8 +62,8 @@ late() {
         reader stacks stacks.txt 'old_thread \(embed\)' '.*libpython3.*' 'in_old_thread \(<string>:2\)'
         info >info.json
         # What the program burned before it had a Python is no part of the sums.
-        between 190000000 "$(reader field info.json before_start_ns)" 300000000 "before_start_ns"
-        between 700000000 "$(reader field info.json cpu_ns)" 1000000000 "cpu_ns"
+        between 190000000 "$(reader field info.json before_start_ns)" 400000000 "before_start_ns"
+        between 700000000 "$(reader field info.json cpu_ns)" 1300000000 "cpu_ns"
         rm -r pyprof.out
     done
 }
@@ -96,7 +95,7 @@ lives() {
     embed again
     burned first_life second_life third_life
     share=$(reader share stacks.txt '\[python.*\]')
-    [ "$share" -le 5 ] || fail "$share % of the CPU has no whole Python stack: $(grep '\[python' stacks.txt)"
+    [ "$share" -le $((5 + $(few 3))) ] || fail "$share % of the CPU has no whole Python stack: $(grep '\[python' stacks.txt)"
 }
 
 @test "Py_Initialize and Py_Finalize three times" {
@@ -144,7 +143,7 @@ bare_thread() {
     [ "$share" -ge 10 ] || fail "the bare thread has $share % of the CPU"
     [ "$(reader share stacks.txt 'bare_thread \(embed\)' '.* \(<string>:\d+\)')" -eq 0 ] || fail "it has its creator's Python stack"
     [ "$(reader share stacks.txt '.* \(<string>:\d+\)' 'bare_thread \(embed\)')" -eq 0 ] || fail "it has its creator's Python stack"
-    [ "$(reader inclusive stacks.txt creator)" -ge 190000000 ] || fail "the creator has lost its frames"
+    cpu_at_least "$(reader inclusive stacks.txt creator)" 190000000 "the creator"
 }
 
 @test "a thread with its creator's TLS has native frames only" {
@@ -240,7 +239,7 @@ many_cycles() {
 }
 
 words() {
-    timeout -k 5 60 "$PYTHON" "$WORKLOADS/words.py" "$BUILD/unit/python_words_preload.so" >words.txt 2>&1 ||
+    timeout -k 5 600 "$PYTHON" "$WORKLOADS/words.py" "$BUILD/unit/python_words_preload.so" >words.txt 2>&1 ||
         fail "$(cat words.txt)"
     cat words.txt
 }
