@@ -42,7 +42,8 @@ struct pp_log_block_header {
 };
 
 enum pp_log_block {
-    /* Always the first block. Fields {varint key (enum pp_process_key), varint length, bytes}. */
+    /* Always the first block. Fields {varint key (enum pp_process_key), varint length, bytes}. A later one in the same
+     * segment has the keys that have changed. */
     PP_BLOCK_PROCESS = 1,
     /* varint first_id, then records {varint length, UTF-8 bytes, no NUL at the end}. */
     PP_BLOCK_STRINGS = 2,
@@ -87,7 +88,7 @@ enum pp_process_key {
     PP_PROCESS_COMMAND_LINE,    /* arguments, each with a NUL after it */
     PP_PROCESS_EXECUTABLE,      /* text: /proc/self/exe */
     PP_PROCESS_CWD,             /* text: working directory at start, to shorten paths */
-    PP_PROCESS_PYTHON_VERSION,  /* text, "3.11.2"; absent when no Python was found */
+    PP_PROCESS_PYTHON_VERSION,  /* text, "3.11.2", of several interpreters "3.11.2, 3.13.0"; absent: no Python found */
     PP_PROCESS_LIBRARY_VERSION, /* text */
     PP_PROCESS_START_UNIX_NS,   /* varint */
     PP_PROCESS_PERIOD_NS,       /* varint: CPU time between two samples of a thread */

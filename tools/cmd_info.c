@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cmd.h"
 #include "profile/load.h"
@@ -82,8 +83,20 @@ static json_t *text(const struct pp_profile *profile, uint32_t string)
     return string ? json_string(pp_string(profile, string)) : json_null();
 }
 
-static json_t *process_object(const struct pp_profile *profile, uint32_t number)
+static json_t *versions_array(struct pp_profile *profile, uint32_t process)
 {
+    uint32_t count;
+    uint32_t *versions = pp_summary_versions(profile, process, &count);
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(array, text(profile, versions[i]));
+    free(versions);
+    return array;
+}
+
+static json_t *process_object(struct pp_profile *profile, uint32_t number)
+{
+    json_t *versions = versions_array(profile, number);
     const struct pp_process *process = &profile->processes.items[number];
     json_t *object = json_object();
     json_object_set_new(object, "run", text(profile, process->run));
@@ -91,6 +104,7 @@ static json_t *process_object(const struct pp_profile *profile, uint32_t number)
     set_ns(object, "ppid", process->ppid);
     json_object_set_new(object, "host", text(profile, process->host));
     json_object_set_new(object, "python_version", text(profile, process->python_version));
+    json_object_set_new(object, "python_versions", versions);
     json_object_set_new(object, "cmdline", text(profile, process->command_line));
     set_ns(object, "start_unix_ns", process->start_unix_ns);
     set_ns(object, "end_unix_ns", process->end_unix_ns);
@@ -101,7 +115,7 @@ static json_t *process_object(const struct pp_profile *profile, uint32_t number)
     return object;
 }
 
-static int print_json(const struct pp_profile *profile)
+static int print_json(struct pp_profile *profile)
 {
     json_t *root = json_object(), *total = json_object(), *processes = json_array();
     uint64_t start, end;
@@ -110,6 +124,7 @@ static int print_json(const struct pp_profile *profile)
     set_ns(total, "processes", profile->processes.count);
     set_ns(total, "start_unix_ns", start);
     set_ns(total, "end_unix_ns", end);
+    json_object_set_new(total, "python_versions", versions_array(profile, PP_NONE));
     set_sums(total, profile, PP_NONE);
     const struct pp_read_losses *losses = &profile->losses;
     json_t *log = json_object();

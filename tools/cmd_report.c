@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -19,19 +20,15 @@ static double seconds(uint64_t ns)
     return (double)ns / NS_PER_SECOND;
 }
 
-/* The Python versions in it, each once. */
-static void append_versions(struct pp_buffer *text, const struct pp_profile *profile)
+/* The Python versions in it, each once: "3.8.18, 3.11.2 and 3.13.0". */
+static void append_versions(struct pp_buffer *text, struct pp_profile *profile)
 {
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        uint32_t version = profile->processes.items[i].python_version;
-        bool again = !version;
-        for (uint32_t j = 0; j < i && !again; j++)
-            again = profile->processes.items[j].python_version == version;
-        if (!again)
-            pp_buffer_format(text, "%s%s", text->length ? " and " : "Python ", pp_string(profile, version));
-    }
-    if (!text->length)
-        pp_buffer_text(text, "no Python");
+    uint32_t count;
+    uint32_t *versions = pp_summary_versions(profile, PP_NONE, &count);
+    pp_buffer_text(text, count ? "Python " : "no Python");
+    for (uint32_t i = 0; i < count; i++)
+        pp_buffer_format(text, "%s%s", i == 0 ? "" : i + 1 == count ? " and " : ", ", pp_string(profile, versions[i]));
+    free(versions);
 }
 
 /* The process that started first stands for what ran. */
@@ -51,7 +48,7 @@ static void print_count(uint64_t count, const char *one, const char *many)
 
 static void print_header(const struct pp_report *report)
 {
-    const struct pp_profile *profile = report->profile;
+    struct pp_profile *profile = report->profile;
     struct pp_buffer versions = {0};
     uint64_t start, end;
     pp_summary_span(profile, &start, &end);

@@ -307,6 +307,7 @@ static void write_log(uint64_t own_ns, uint64_t now_monotonic_ns, bool final)
         pp_segment_begin(&segment, &out);
         written_notices = 0;
     }
+    pp_segment_renew(&segment, &out);
     pp_tables_write(&tables, &out, &segment.sequence);
     write_samples(&out, now_monotonic_ns);
     write_notices(&out);

@@ -47,6 +47,36 @@ static void put_text_field(struct pp_buffer *out, unsigned key, const char *text
     pp_put_field(out, key, text, strlen(text));
 }
 
+static uint32_t count_pythons(void)
+{
+    uint32_t count = 0;
+    while (pp_python_at(count))
+        count++;
+    return count;
+}
+
+/* Of the interpreters that are read, each version once; where there is none, of one that cannot be read. */
+static void put_python_versions(struct pp_segment *segment, struct pp_buffer *fields)
+{
+    char versions[PP_MAX_PYTHONS * (sizeof pp_birth.python_version + 2)];
+    struct pp_text text;
+    pp_text_init(&text, versions, sizeof versions);
+    segment->pythons = count_pythons();
+    for (uint32_t i = 0; i < segment->pythons; i++) {
+        bool again = false;
+        for (uint32_t j = 0; j < i; j++)
+            again |= strcmp(pp_python_at(i)->version, pp_python_at(j)->version) == 0;
+        if (again)
+            continue;
+        pp_text_add(&text, i ? ", " : "");
+        pp_text_add(&text, pp_python_at(i)->version);
+    }
+    if (!segment->pythons)
+        pp_text_add(&text, pp_birth.python_version);
+    if (versions[0])
+        put_text_field(fields, PP_PROCESS_PYTHON_VERSION, versions);
+}
+
 static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
 {
     static char buffer[COMMAND_LINE_MAX];
@@ -69,8 +99,7 @@ static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
     pp_put_field(fields, PP_PROCESS_EXECUTABLE, buffer, n > 0 ? (size_t)n : 0);
     n = pp_syscall4(SYS_getcwd, (long)buffer, sizeof buffer, 0, 0);
     pp_put_field(fields, PP_PROCESS_CWD, buffer, n > 0 ? (size_t)n - 1 : 0);
-    if (pp_birth.python_version[0])
-        put_text_field(fields, PP_PROCESS_PYTHON_VERSION, pp_birth.python_version);
+    put_python_versions(segment, fields);
     put_text_field(fields, PP_PROCESS_LIBRARY_VERSION, PP_VERSION);
     pp_put_number_field(fields, PP_PROCESS_START_UNIX_NS, pp_birth.unix_ns);
     pp_put_number_field(fields, PP_PROCESS_PERIOD_NS, pp_config.period_ns);
@@ -93,6 +122,16 @@ void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out)
     put_process(segment, &fields);
     pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
     segment->number++;
+}
+
+void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out)
+{
+    static struct pp_buffer fields;
+    if (count_pythons() == segment->pythons)
+        return;
+    pp_buffer_clear(&fields);
+    put_python_versions(segment, &fields);
+    pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
 }
 
 /* Makes the directory and those above it. Returns what the last mkdir returned, 0 when it is there. */

@@ -15,6 +15,7 @@ struct pp_segment {
     char directory[PP_PATH_MAX];                  /* where files go: PYPROF_OUT or the fallback */
     char path[PP_PATH_MAX + 128];                 /* of the current file */
     bool open;                                    /* the file exists and everything written to it so far is whole */
+    uint32_t pythons;                             /* interpreters that it names */
     uint32_t number;                              /* segments begun */
     uint32_t sequence;                            /* of the next block */
     uint64_t bytes;                               /* of all segments */
@@ -24,6 +25,9 @@ struct pp_segment {
 
 /* Puts file header and PROCESS block for a new file in front; the file itself is made by pp_segment_append. */
 void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out);
+
+/* Puts a PROCESS block with what has changed, if anything has: interpreters that were loaded since. */
+void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out);
 
 /* Appends the bytes with one write. False when it could not be done whole (said once on stderr): then the file ends
  * where it ended before (one that would be empty goes), the segment is closed, what it should have got is lost, and the

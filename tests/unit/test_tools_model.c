@@ -85,6 +85,44 @@ static void segments_of_an_instance_are_one_process(void **state)
     pp_profile_free(profile);
 }
 
+static void interpreters_may_come_later(void **state)
+{
+    (void)state;
+    static const char versions[] = "3.8.18, 3.12.0";
+    struct fixture_bytes later = {0};
+    struct pp_profile *profile = pp_profile_new();
+    for (uint64_t pid = 1; pid <= 2; pid++) {
+        struct fixture log;
+        fixture_begin(&log);
+        fixture_process(&log,
+                        &(struct fixture_process){"r", pid == 1 ? "one" : "two", "/", "3.12.0", "/bin/x", 0, pid, 0});
+        fixture_sample(&log, fixture_thread(&log, pid, "t"), 0, 0, 0, 1, 10);
+        fixture_varint(&later, PP_PROCESS_PYTHON_VERSION);
+        fixture_varint(&later, sizeof versions - 1);
+        fixture_append(&later, versions, sizeof versions - 1);
+        if (pid == 2)
+            fixture_block(&log, PP_BLOCK_PROCESS, later.data, later.length);
+        fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 10}, {0, 0}});
+        later.length = 0;
+        add(profile, &log);
+    }
+    free(later.data);
+    assert_int_equal(profile->processes.items[1].pid, 2); /* what the later block does not have stays */
+    uint32_t count, *found = pp_summary_versions(profile, PP_NONE, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(pp_string(profile, found[0]), "3.12.0");
+    assert_string_equal(pp_string(profile, found[1]), "3.8.18");
+    free(found);
+    found = pp_summary_versions(profile, 0, &count);
+    assert_int_equal(count, 1);
+    free(found);
+    found = pp_summary_versions(profile, 1, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(pp_string(profile, found[0]), "3.8.18");
+    free(found);
+    pp_profile_free(profile);
+}
+
 static void intervals_stay_apart_on_demand(void **state)
 {
     (void)state;
@@ -364,6 +402,7 @@ int main(void)
         cmocka_unit_test(sums_close),
         cmocka_unit_test(processes_share_frames_and_stacks),
         cmocka_unit_test(segments_of_an_instance_are_one_process),
+        cmocka_unit_test(interpreters_may_come_later),
         cmocka_unit_test(intervals_stay_apart_on_demand),
         cmocka_unit_test(cpu_time_outlives_lost_definitions),
         cmocka_unit_test(recursion_counts_once),

@@ -319,6 +319,8 @@ static void take_sums(struct fold *fold, const struct pp_segment *segment)
         (!process->has_accounting || segment->process.segment >= process->accounting_segment)) {
         process->accounting = segment->accounting;
         process->accounting_segment = segment->process.segment;
+        if (segment->process.python_version.length) /* by now there may be more of them */
+            process->python_version = intern(fold, segment->process.python_version);
         process->has_accounting = true;
     }
     if (process->accounting.end_unix_ns > process->end_unix_ns)

@@ -1,6 +1,8 @@
 #include "summary.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Above these shares (per cent) a reader should know before believing the figures. */
 #define UNSAMPLED_PERCENT  5.0
@@ -49,6 +51,29 @@ void pp_summary_span(const struct pp_profile *profile, uint64_t *start_unix_ns, 
         if (process->end_unix_ns > *end_unix_ns)
             *end_unix_ns = process->end_unix_ns;
     }
+}
+
+/* A process may have several interpreters: "3.11.2, 3.13.0". */
+uint32_t *pp_summary_versions(struct pp_profile *profile, uint32_t only, uint32_t *count)
+{
+    uint32_t *versions = NULL, capacity = 0;
+    *count = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        if (only != PP_NONE && i != only)
+            continue;
+        char *list = pp_strdup(pp_string(profile, profile->processes.items[i].python_version)), *rest = list, *word;
+        while ((word = strtok_r(rest, ", ", &rest))) {
+            uint32_t version = pp_intern_text(profile, word), known = 0;
+            while (known < *count && versions[known] != version)
+                known++;
+            if (known < *count)
+                continue;
+            versions = pp_grow(versions, &capacity, (uint64_t)*count + 1, sizeof *versions);
+            versions[(*count)++] = version;
+        }
+        free(list);
+    }
+    return versions;
 }
 
 static void say(struct warnings *warnings)

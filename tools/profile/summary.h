@@ -15,6 +15,9 @@ void pp_summary_warnings(const struct pp_profile *profile, uint32_t process,
 /* When all of it began and ended; 0 when unknown. */
 void pp_summary_span(const struct pp_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
 
+/* The Python versions of one process, or of all (PP_NONE), each once: strings. The caller frees. */
+uint32_t *pp_summary_versions(struct pp_profile *profile, uint32_t process, uint32_t *count);
+
 /* part as a percentage of whole, 0 when whole is 0. */
 double pp_percent(uint64_t part, uint64_t whole);
 
