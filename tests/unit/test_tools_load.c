@@ -58,6 +58,7 @@ static int tear_down(void **state)
 static uint32_t processes(struct pp_cli cli, char *first, char *second)
 {
     char *arguments[] = {first, second, NULL};
+    cli.to_ns = UINT64_MAX; /* not given */
     cli.arguments = arguments;
     cli.argument_count = first ? second ? 2 : 1 : 0;
     /* What is said on stderr is the bats suites' affair. */
