@@ -249,11 +249,13 @@ words() {
     with_each_python words
 }
 
-@test "an interpreter that cannot be read: native frames, and one line" {
-    for version in 3.7 3.6; do
-        python=$(compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version.*/bin/python$version" | sort -V | tail -n 1)
-        [ -n "$python" ] && break
-    done
+# Empty when there is none.
+old_python() {
+    compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.[67].*/bin/python3.[67]" | sort -V | tail -n 1
+}
+
+@test "an interpreter that is too old: native frames, and one line" {
+    python=$(old_python)
     [ -n "$python" ] || skip "no CPython older than 3.8 here"
     profiled "$python" -c 'import threading
 for i in range(3):
@@ -263,4 +265,97 @@ for i in range(3):
     lines_of with.err 1 'Python 3\.[67]\.[0-9]+: native frames only, its version is not known'
     collapsed >stacks.txt
     reader stacks stacks.txt '.*\(libpython3.*\)'
+}
+
+beside_an_old_one() {
+    if [ "${#EMBED[@]}" -gt 1 ]; then
+        return 0
+    fi
+    profiled "${EMBED[@]}" two "$OLD" "$OLD_HOME" "$LIBRARY" "$HOME_OF_LIBRARY" 2>embed.err || fail "status $?: $(cat embed.err)"
+    lines_of embed.err 1 'Python 3\.[67]\.[0-9]+: native frames only, its version is not known'
+    collapsed >stacks.txt
+    burned second in_thread_of_second second_alone
+    info >info.json
+    grep -q "\"python_version\": \"$VERSION\"" info.json || fail "$(grep python_version info.json)"
+}
+
+@test "beside an interpreter that cannot be read the other one shows its frames" {
+    python=$(old_python)
+    [ -n "$python" ] || skip "no CPython older than 3.8 here"
+    OLD_HOME=${python%/bin/*}
+    OLD=$(compgen -G "$OLD_HOME/lib/libpython3.[67]*.so.1.0") || skip "no shared library of $python"
+    export OLD OLD_HOME
+    on_libraries beside_an_old_one
+}
+
+# fake REASON OPTION...: an interpreter that is built so is named and not read.
+fake() {
+    local reason=$1 status=0
+    shift
+    rm -rf pyprof.out
+    gcc -shared -fPIC -O1 -o libfake.so "$@" "$WORKLOADS/lib/fake_python.c" -lpthread
+    profiled "$BUILD/workloads/run_fake" ./libfake.so >fake.out 2>&1 || status=$?
+    [ "$status" -eq 0 ] || fail "$*: status $status: $(cat fake.out)"
+    lines_of fake.out 1 "^pyprof: Python [34]\.[0-9]+\.[0-9]+: native frames only, $reason"
+    collapsed >stacks.txt
+    reader stacks stacks.txt 'Py_Initialize \(libfake\.so\)'
+}
+
+@test "debug builds, pre-releases, unknown versions and layouts: native frames, and one line that says why" {
+    [ -e "$BUILD/workloads/run_fake" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    fake "it is a debug build" -DVERSION=0x030b07f0 -DDEBUG_BUILD
+    fake "it is a debug build" -DVERSION=0x030e02f0 -DSTACKREF_DEBUG -DOFFSETS
+    fake "it is a pre-release" -DVERSION=0x030f00a3 -DOFFSETS
+    fake "it is a pre-release" -DVERSION=0x030e00b4 -DOFFSETS
+    fake "its version is not known" -DVERSION=0x031000f0
+    fake "its version is not known" -DVERSION=0x040000f0
+    for version in 0x030d02f0 0x030e02f0 0x030f02f0; do
+        fake "what it says about its own layout is not for its version" -DVERSION=$version
+        fake "its frames are laid out in a way" -DVERSION=$version -DOFFSETS
+    done
+}
+
+# An executable that is not position-independent has its own copies of the library's variables that it names.
+copies() {
+    local directory=${LIBRARY%/*}
+    if [ "${#EMBED[@]}" -gt 1 ]; then
+        return 0
+    fi
+    cat >copies.c <<'END'
+#include <stdio.h>
+extern struct type { void *word[64]; } PyCode_Type, PyFrame_Type, PyType_Type, PyGen_Type;
+extern void Py_InitializeEx(int);
+extern int PyRun_SimpleString(const char *);
+int main(void)
+{
+    Py_InitializeEx(0);
+    printf("%d\n", PyCode_Type.word[1] == &PyType_Type && PyFrame_Type.word[1] == PyGen_Type.word[1]);
+    return PyRun_SimpleString("import time\n"
+                              "def copied(seconds):\n"
+                              "    end = time.thread_time() + seconds\n"
+                              "    while time.thread_time() < end:\n"
+                              "        sum(i * i for i in range(2000))\n"
+                              "copied(0.25)\n");
+}
+END
+    gcc -no-pie -fno-pie -o copies copies.c -L"$directory" -l:"${LIBRARY##*/}" -Wl,-rpath,"$directory"
+    readelf -rW copies | grep -q 'COPY.*PyCode_Type' || fail "no copy relocation: $(readelf -rW copies)"
+    PYTHONHOME=$HOME_OF_LIBRARY profiled ./copies >copies.txt 2>&1 || fail "status $?: $(cat copies.txt)"
+    lines_of copies.txt 1 '^1$'
+    collapsed >stacks.txt
+    burned copied
+}
+
+@test "an executable that has its own copies of libpython's types" {
+    on_libraries copies
+}
+
+unused() {
+    profiled "${EMBED[@]}" unused "$LIBRARY" "$HOME_OF_LIBRARY" 2>embed.err || fail "status $?: $(cat embed.err)"
+    [ ! -s embed.err ] || fail "$(cat embed.err)"
+    [ ! -e pyprof.out ] || fail "it made $(find pyprof.out)"
+}
+
+@test "a program that has libpython and does not use it is left alone" {
+    on_libraries unused
 }

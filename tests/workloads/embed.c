@@ -379,6 +379,23 @@ static void bare(struct python *python)
         burn(python, "creator");
 }
 
+static void *burn_in_thread(void *argument)
+{
+    (void)argument;
+    burn_native(0.1);
+    return NULL;
+}
+
+static void unused(struct python *python)
+{
+    load(python, RTLD_GLOBAL);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, burn_in_thread, NULL);
+        pthread_join(thread, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct python pythons[2] = {0};
@@ -409,6 +426,8 @@ int main(int argc, char **argv)
         finalize_elsewhere(pythons);
     else if (strcmp(mode, "bare") == 0)
         bare(pythons);
+    else if (strcmp(mode, "unused") == 0)
+        unused(pythons);
     else
         die("no such mode");
     return 0;
