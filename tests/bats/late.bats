@@ -137,6 +137,18 @@ ended_elsewhere() {
     on_libraries ended_elsewhere
 }
 
+orphaned() {
+    embed orphan
+    burned before_the_end
+    [ "$(reader share stacks.txt '.* \(<string>:\d+\)' 'burn_native \(embed\)')" -eq 0 ] || fail "Python frames after the end"
+    [ "$(reader share stacks.txt 'burn_native \(embed\)' '.* \(<string>:\d+\)')" -eq 0 ] || fail "Python frames after the end"
+    [ "$(reader share stacks.txt 'burn_native \(embed\)')" -ge 20 ] || fail "$(cat stacks.txt)"
+}
+
+@test "a thread whose thread state was freed by another's Py_Finalize" {
+    on_libraries orphaned
+}
+
 bare_thread() {
     embed bare
     share=$(reader share stacks.txt 'bare_thread \(embed\)')

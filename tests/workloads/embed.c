@@ -4,6 +4,7 @@
  * of its own and burns 0.4 s.
  */
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -351,6 +352,42 @@ static void finalize_elsewhere(struct python *python)
     burn_native(0.25);
 }
 
+struct orphan {
+    const struct python *python;
+    sem_t ready, go;
+};
+
+/* Its thread state is freed by another thread, and it has not let go of it. */
+static void *orphan_thread(void *argument)
+{
+    struct orphan *orphan = argument;
+    orphan->python->ensure();
+    burn(orphan->python, "before_the_end");
+    orphan->python->save();
+    sem_post(&orphan->ready);
+    sem_wait(&orphan->go);
+    burn_native(0.25);
+    return NULL;
+}
+
+static void orphaned(struct python *python)
+{
+    struct orphan orphan = {.python = python};
+    pthread_t thread;
+    sem_init(&orphan.ready, 0, 0);
+    sem_init(&orphan.go, 0, 0);
+    load(python, RTLD_GLOBAL);
+    initialize(python);
+    void *state = python->save();
+    pthread_create(&thread, NULL, orphan_thread, &orphan);
+    sem_wait(&orphan.ready);
+    python->restore(state);
+    python->finalize();
+    malloc_trim(0);
+    sem_post(&orphan.go);
+    pthread_join(thread, NULL);
+}
+
 /* --- a thread that has its creator's TLS, by which Python would be found --- */
 
 #define STACK_SIZE 65536
@@ -424,6 +461,8 @@ int main(int argc, char **argv)
         own(pythons);
     else if (strcmp(mode, "finalize") == 0)
         finalize_elsewhere(pythons);
+    else if (strcmp(mode, "orphan") == 0)
+        orphaned(pythons);
     else if (strcmp(mode, "bare") == 0)
         bare(pythons);
     else if (strcmp(mode, "unused") == 0)
