@@ -59,6 +59,8 @@ class Number:
 
     def __getattr__(self, name):
         leaf(3)
+        if name.startswith("__"):  # numpy asks for its protocols
+            raise AttributeError(name)
         return len(name)
 
     def __call__(self, value):

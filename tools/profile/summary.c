@@ -56,7 +56,7 @@ void pp_summary_span(const struct pp_profile *profile, uint64_t *start_unix_ns, 
 /* A process may have several interpreters: "3.11.2, 3.13.0". */
 uint32_t *pp_summary_versions(struct pp_profile *profile, uint32_t only, uint32_t *count)
 {
-    uint32_t *versions = NULL, capacity = 0;
+    uint32_t capacity = 0, *versions = pp_grow(NULL, &capacity, 1, sizeof *versions);
     *count = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         if (only != PP_NONE && i != only)
