@@ -10,8 +10,9 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
-#define GENERAL_REGISTERS 16   /* of gregset_t, r8 to rsp; flags and the like follow */
-#define EVAL_FRAME_MAX    4096 /* bytes of a native eval frame */
+#define GENERAL_REGISTERS  16   /* of gregset_t, r8 to rsp; flags and the like follow */
+#define EVAL_FRAME_MAX     4096 /* bytes of a native eval frame */
+#define FRAME_POINTER_HOPS 8
 
 /* Turns the frames of the walk into cache entries. async-signal-safe. */
 static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_slot *slot,
@@ -74,15 +75,24 @@ static void learn_eval_frame(const struct pp_python *python, const struct pp_nat
     }
 }
 
-/* Whether the eval frame that holds the marker has a frame pointer, which the code within has not changed: the frame
- * is not larger than such frames are, and was called by the interpreter. async-signal-safe. */
-static bool has_frame_pointer(const struct pp_python *python, const struct pp_native_stack *native, uintptr_t marker,
+/* Whether the eval frame that holds the marker can be had by frame pointers: where the walk ended, or a few frames
+ * further out (a JIT's own), rbp points out of it, not further than such frames are large, and to a call by the
+ * interpreter. Leaves it in native->frame_pointer. async-signal-safe. */
+static bool has_frame_pointer(const struct pp_python *python, struct pp_native_stack *native, uintptr_t marker,
                               uintptr_t stack_top)
 {
-    uintptr_t at = native->frame_pointer;
-    if (at % sizeof at || at <= marker || at - marker > EVAL_FRAME_MAX || at >= stack_top - 2 * sizeof at)
-        return false;
-    return pp_python_of_code(pp_word((const void *)at, sizeof at)) == python;
+    uintptr_t at = native->frame_pointer, from = native->frames[native->count - 1].cfa;
+    for (unsigned hops = 0; hops < FRAME_POINTER_HOPS; hops++) {
+        if (at % sizeof at || at < from || at >= stack_top - 2 * sizeof at)
+            return false;
+        if (at > marker) {
+            native->frame_pointer = at;
+            return at - marker <= EVAL_FRAME_MAX && pp_python_of_code(pp_word((const void *)at, sizeof at)) == python;
+        }
+        from = at + 1;
+        at = pp_word((const void *)at, 0);
+    }
+    return false;
 }
 
 /* Code without unwind rows (a JIT's) ends the native walk; the next outer eval frame is known by its marker, and the
