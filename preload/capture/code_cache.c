@@ -277,6 +277,10 @@ enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_sl
     slot->code_sample++;
     for (uint32_t i = 0; i < frames; i++) {
         struct code *code = &batch[i % PP_CODE_BATCH];
+        if (!scratch->python[i].code) {
+            scratch->resolved[i] = (struct pp_record_frame){PP_ENTRY_CUT, (int32_t)scratch->python[i].instr};
+            continue;
+        }
         if (i < doubtful) {
             uint32_t count = doubtful - i < PP_CODE_BATCH ? doubtful - i : PP_CODE_BATCH;
             if (i % PP_CODE_BATCH == 0 && !read_batch(python, scratch, &scratch->python[i], count, batch))

@@ -8,7 +8,8 @@
 /* No C function has a larger frame than this; a larger one is a wrong rule or a torn stack. */
 #define MAX_FRAME_SIZE ((uintptr_t)64 << 20)
 #define WORD           sizeof(uintptr_t)
-#define EPILOGUE_MAX   16 /* bytes of code that are looked at */
+#define EPILOGUE_MAX   16   /* bytes of code that are looked at */
+#define MAX_LEFT_OUT   1024 /* each costs some 70 ns, since nobody touched that part of the stack for long */
 
 struct walk {
     struct pp_module_table *table;
@@ -222,15 +223,60 @@ static bool leave_by_epilogue(struct walk *walk)
     return false;
 }
 
+/* async-signal-safe; where the next frame goes, NULL if there are far too many. Of a deep stack the innermost frames
+ * stay and the outer half turns. */
+static struct pp_native_frame *next_frame(struct pp_native_stack *stack)
+{
+    if (stack->count < stack->max)
+        return &stack->frames[stack->count++];
+    struct pp_native_frame *cut = &stack->frames[PP_NATIVE_CUT(stack->max)], *outer = cut + 1;
+    uint32_t size = stack->max - PP_NATIVE_CUT(stack->max) - 1;
+    if (stack->left_out >= MAX_LEFT_OUT)
+        return NULL;
+    if (!stack->left_out++)
+        cut->ip = 0;
+    cut->cfa = outer[stack->oldest].cfa;
+    stack->left_out++;
+    struct pp_native_frame *next = &outer[stack->oldest];
+    stack->oldest = (stack->oldest + 1) % size;
+    return next;
+}
+
+static void reverse(struct pp_native_frame *frames, uint32_t count)
+{
+    for (uint32_t i = 0; i < count / 2; i++) {
+        struct pp_native_frame swap = frames[i];
+        frames[i] = frames[count - 1 - i];
+        frames[count - 1 - i] = swap;
+    }
+}
+
+/* async-signal-safe; the outer half in its order, or none of it if it did not come to the outermost frame. */
+static void stop_turning(struct pp_native_stack *stack)
+{
+    if (stack->reason == PP_REASON_NATIVE_TOO_DEEP && stack->left_out) {
+        stack->count = PP_NATIVE_CUT(stack->max);
+        stack->left_out = stack->oldest = 0;
+    }
+    struct pp_native_frame *outer = &stack->frames[PP_NATIVE_CUT(stack->max) + 1];
+    uint32_t size = stack->max - PP_NATIVE_CUT(stack->max) - 1;
+    if (!stack->oldest)
+        return;
+    reverse(outer, stack->oldest);
+    reverse(outer + stack->oldest, size - stack->oldest);
+    reverse(outer, size);
+    stack->oldest = 0;
+}
+
 /* async-signal-safe; from walk's state to the outermost frame. */
 static void walk_outward(struct walk *walk, bool readable, struct pp_native_stack *stack)
 {
     bool outermost = false;
     do {
         stack->reason = PP_REASON_NATIVE_TOO_DEEP;
-        if (stack->count == stack->max)
+        struct pp_native_frame *frame = next_frame(stack);
+        if (!frame)
             break;
-        struct pp_native_frame *frame = &stack->frames[stack->count++];
         uintptr_t lookup = walk->exact ? walk->pc : walk->pc - 1;
         frame->ip = lookup;
         frame->cfa = walk->registers[PP_REG_RSP]; /* unless a rule tells where it ends */
@@ -251,6 +297,7 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
             stack->reason = step(walk, rule, &frame->cfa, &outermost);
         }
     } while (stack->reason == PP_REASON_NONE && !outermost && walk->pc != 0);
+    stop_turning(stack);
     stack->frame_pointer = known(walk, PP_REG_RBP) ? walk->registers[PP_REG_RBP] : 0;
 }
 
@@ -267,7 +314,7 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     uintptr_t sp = walk.registers[PP_REG_RSP];
     walk.low = sp > PP_RED_ZONE ? sp - PP_RED_ZONE : 0;
     walk.top = stack_top;
-    stack->count = 0;
+    stack->count = stack->left_out = stack->oldest = 0;
     walk_outward(&walk, sp < stack_top && stack_top >= WORD, stack);
 }
 
@@ -289,10 +336,10 @@ static bool append(struct pp_native_stack *stack, const struct walk *walk, uintp
     if (cfa % WORD || cfa <= walk->low || cfa > walk->top || cfa - walk->low > MAX_FRAME_SIZE)
         return false;
     stack->reason = PP_REASON_NATIVE_TOO_DEEP;
-    if (stack->count == stack->max)
-        return false;
-    stack->frames[stack->count++] = (struct pp_native_frame){ip, cfa};
-    return true;
+    struct pp_native_frame *frame = next_frame(stack);
+    if (frame)
+        *frame = (struct pp_native_frame){ip, cfa};
+    return frame != NULL;
 }
 
 void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_stack *stack)
@@ -304,6 +351,8 @@ void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct p
     stack->reason = leave_frame(&walk, rule, cfa);
     if (stack->reason == PP_REASON_NONE)
         walk_outward(&walk, true, stack);
+    else
+        stop_turning(stack);
 }
 
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack)
@@ -312,9 +361,11 @@ void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct
     uintptr_t at = stack->frame_pointer;
     if (!append(stack, &walk, ip, at + 2 * WORD))
         return;
-    stack->reason = PP_REASON_NATIVE_BAD_STACK;
-    if (!load(&walk, at, &walk.registers[PP_REG_RBP]) || !load(&walk, at + WORD, &walk.pc))
+    if (!load(&walk, at, &walk.registers[PP_REG_RBP]) || !load(&walk, at + WORD, &walk.pc)) {
+        stack->reason = PP_REASON_NATIVE_BAD_STACK;
+        stop_turning(stack);
         return;
+    }
     walk.valid |= 1u << PP_REG_RBP;
     walk.registers[PP_REG_RSP] = at + 2 * WORD;
     walk_outward(&walk, true, stack);

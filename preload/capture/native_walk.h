@@ -20,7 +20,13 @@ struct pp_native_stack {
     unsigned max, count;
     enum pp_reason reason;   /* NONE: the outermost frame was reached; else why it ended, what was found stays valid */
     uintptr_t frame_pointer; /* rbp in the code where it ended, 0 if unknown */
+    /* More than max: as many are left out in the middle, and frames[PP_NATIVE_CUT(max)] stands for them: ip 0, the cfa
+     * of the outermost of them. */
+    uint32_t left_out;
+    uint32_t oldest; /* of the outer half while it turns */
 };
+
+#define PP_NATIVE_CUT(max) ((max) / 2)
 
 /* Walks outward from the context of a signal. stack_top: first address above the thread's stack; max, frames: set by
  * the caller, the rest is the answer. async-signal-safe, reentrant; works on any thread. */

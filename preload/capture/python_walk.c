@@ -87,25 +87,60 @@ static bool leave_cframe(const struct walk *walk, struct cframe *cframe, uintptr
     return true;
 }
 
-static void close_run(struct pp_scratch *scratch, struct pp_python_stack *stack, uintptr_t marker, uint32_t frames)
+/* The frames of one walk as they are kept: of too many, the middle is left out. async-signal-safe. */
+struct keeper {
+    struct pp_scratch *scratch;
+    uint32_t seen, kept, in_run;
+    uint32_t cut_from, cut_to; /* frames [cut_from, cut_to) are left out */
+};
+
+static void keep_frame(struct keeper *keeper, const struct pp_frame *frame)
 {
-    if (stack->runs == PP_MAX_RUNS)
+    uint32_t number = keeper->seen++;
+    struct pp_python_frame *kept = &keeper->scratch->python[keeper->kept];
+    if (number > keeper->cut_from && number < keeper->cut_to)
         return;
-    uint32_t kept = frames < PP_MAX_PYTHON_FRAMES ? frames : PP_MAX_PYTHON_FRAMES;
-    scratch->runs[stack->runs].marker = marker;
-    scratch->runs[stack->runs].frames = kept - stack->frames;
-    stack->frames = kept;
+    if (keeper->kept == PP_MAX_PYTHON_FRAMES)
+        return;
+    if (number == keeper->cut_from && number < keeper->cut_to)
+        *kept = (struct pp_python_frame){0, keeper->cut_to - keeper->cut_from};
+    else
+        *kept = (struct pp_python_frame){frame->code, frame->instr};
+    keeper->kept++;
+    keeper->in_run++;
+}
+
+/* A run of which nothing is kept is none, unless it has no frames at all: those stand at the leaf. */
+static void close_run(struct keeper *keeper, struct pp_python_stack *stack, uintptr_t marker)
+{
+    bool cut = keeper->seen > keeper->cut_from && keeper->cut_to > keeper->cut_from;
+    if ((cut && !keeper->in_run) || stack->runs == PP_MAX_RUNS)
+        return;
+    keeper->scratch->runs[stack->runs].marker = marker;
+    keeper->scratch->runs[stack->runs].frames = keeper->in_run;
     stack->runs++;
+    keeper->in_run = 0;
+    stack->frames = keeper->kept;
+}
+
+/* async-signal-safe; what a walk in full keeps, or a second one after as many frames were seen. */
+static struct keeper new_keeper(struct pp_scratch *scratch, uint32_t total)
+{
+    struct keeper keeper = {.scratch = scratch, .cut_from = UINT32_MAX};
+    if (total > PP_MAX_PYTHON_FRAMES) {
+        keeper.cut_from = PP_MAX_PYTHON_FRAMES / 2;
+        keeper.cut_to = total - (PP_MAX_PYTHON_FRAMES - keeper.cut_from - 1);
+    }
+    return keeper;
 }
 
 /* Walks from `first` outward. cframe: the one that stands at `first`. second: the frame after the first one, 0 to
  * believe the first one's own link. async-signal-safe. */
-static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cframe cframe, uintptr_t second,
-                                 struct pp_python_stack *stack)
+static enum pp_reason walk_once(struct walk *walk, uintptr_t first, struct cframe cframe, uintptr_t second,
+                                struct keeper *keeper, struct pp_python_stack *stack)
 {
-    struct pp_scratch *scratch = walk->slot->scratch;
     uintptr_t address = first, last_marker = 0;
-    uint32_t frames = 0, total = 0;
+    uint32_t total = 0;
     stack->frames = stack->runs = stack->total = 0;
     stack->collecting = false;
     if (!pp_frames_begin(&walk->reader, (const void *)walk->state->address))
@@ -119,9 +154,7 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         if (frame.is_shim) {
             marker = address;
         } else {
-            if (frames < PP_MAX_PYTHON_FRAMES)
-                scratch->python[frames] = (struct pp_python_frame){frame.code, frame.instr};
-            frames++;
+            keep_frame(keeper, &frame);
             if (frame.is_entry)
                 marker = cframe.address;
         }
@@ -132,34 +165,56 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         if ((has_cframes(walk) && !leave_cframe(walk, &cframe, marker, address)) || marker <= last_marker)
             return PP_REASON_PYTHON_TORN;
         last_marker = marker;
-        close_run(scratch, stack, marker, frames);
+        close_run(keeper, stack, marker);
     }
-    stack->total = frames;
-    if (total && !last_marker)
-        return PP_REASON_PYTHON_TORN; /* every chain ends in an entry */
-    if (frames > stack->frames && frames <= PP_MAX_PYTHON_FRAMES && stack->runs < PP_MAX_RUNS)
-        return PP_REASON_PYTHON_TORN; /* frames outside any run */
-    return frames > stack->frames ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
+    stack->total = keeper->seen;
+    if ((total && !last_marker) || keeper->in_run)
+        return PP_REASON_PYTHON_TORN; /* every chain ends in an entry, and every frame is in a run */
+    return PP_REASON_NONE;
+}
+
+/* The same; a chain with too many frames is walked once more, to keep both its ends. */
+static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cframe cframe, uintptr_t second,
+                                 struct pp_python_stack *stack)
+{
+    struct keeper keeper = new_keeper(walk->slot->scratch, 0);
+    enum pp_reason reason = walk_once(walk, first, cframe, second, &keeper, stack);
+    if (reason != PP_REASON_NONE || stack->total <= PP_MAX_PYTHON_FRAMES)
+        return reason;
+    keeper = new_keeper(walk->slot->scratch, stack->total);
+    reason = walk_once(walk, first, cframe, second, &keeper, stack);
+    return reason == PP_REASON_NONE ? PP_REASON_PYTHON_TOO_DEEP : reason;
 }
 
 /* 3.8–3.10. async-signal-safe. */
-static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp_python_stack *stack)
+static bool walk_objects_once(struct walk *walk, uintptr_t first, struct keeper *keeper)
 {
-    struct pp_scratch *scratch = walk->slot->scratch;
-    uint32_t frames = 0;
-    for (uintptr_t address = first; address; frames++) {
+    for (uintptr_t address = first; address;) {
         struct pp_frame frame;
-        if (frames >= MAX_TOTAL_FRAMES || !pp_frame_read(&walk->reader, address, frames == 0, &frame))
-            return PP_REASON_PYTHON_TORN;
-        if (frames < PP_MAX_PYTHON_FRAMES)
-            scratch->python[frames] = (struct pp_python_frame){frame.code, frame.instr};
+        if (keeper->seen >= MAX_TOTAL_FRAMES || !pp_frame_read(&walk->reader, address, keeper->seen == 0, &frame))
+            return false;
+        keep_frame(keeper, &frame);
         address = frame.previous;
     }
-    stack->total = frames;
+    return true;
+}
+
+static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp_python_stack *stack)
+{
+    struct keeper keeper = new_keeper(walk->slot->scratch, 0);
+    if (!walk_objects_once(walk, first, &keeper))
+        return PP_REASON_PYTHON_TORN;
+    bool too_deep = keeper.seen > PP_MAX_PYTHON_FRAMES;
+    if (too_deep) {
+        keeper = new_keeper(walk->slot->scratch, keeper.seen);
+        if (!walk_objects_once(walk, first, &keeper))
+            return PP_REASON_PYTHON_TORN;
+    }
+    stack->total = keeper.seen;
     stack->counted = true;
-    if (frames)
-        close_run(scratch, stack, 0, frames);
-    return frames > stack->frames ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
+    if (keeper.kept)
+        close_run(&keeper, stack, 0);
+    return too_deep ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
 }
 
 static bool is_whole(enum pp_reason reason)

@@ -51,6 +51,7 @@ struct pp_record_frame {
     uint32_t entry;
     int32_t unit; /* code unit being executed; -1 before the first */
 };
+#define PP_ENTRY_CUT UINT32_MAX /* `unit` frames are left out here */
 
 struct pp_record_sample {
     struct pp_record header;
@@ -66,7 +67,7 @@ struct pp_record_sample {
     /* Context switches of the thread, counted only when this sample is overdue (pp_capture.overdue_ns): since the last
      * overdue one. */
     uint32_t voluntary, involuntary;
-    uint32_t unused;
+    uint32_t native_left_out; /* in the middle; a native address 0 stands there */
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */
 };
 

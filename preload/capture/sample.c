@@ -228,6 +228,7 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     head.native_reason = (uint8_t)native.reason;
     head.epoch = slot->code_epoch;
     head.native_frames = (uint16_t)native.count;
+    head.native_left_out = native.left_out;
     head.runs = (uint16_t)stack.runs;
     head.python_frames = (uint16_t)stack.frames;
     if (head.python_reason == PP_REASON_LOST_RING_FULL || !write_sample(slot, &head, sp, &stack)) {

@@ -16,7 +16,7 @@
 
 #define PP_MAX_NATIVE_FRAMES 512
 #define PP_MAX_PYTHON_FRAMES 1024
-#define PP_MAX_RUNS          256
+#define PP_MAX_RUNS          (PP_MAX_PYTHON_FRAMES + 1)
 #define PP_CODE_SETS         512 /* a power of two */
 #define PP_CODE_WAYS         4
 /* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same
@@ -47,7 +47,7 @@ struct pp_code_key {
 };
 
 struct pp_python_frame {
-    uintptr_t code;
+    uintptr_t code; /* 0: `instr` frames are left out here */
     uintptr_t instr;
 };
 

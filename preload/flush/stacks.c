@@ -8,6 +8,7 @@
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
 #include "../log_format.h"
+#include "../say.h"
 #include "codes.h"
 #include "eval_ranges.h"
 #include "greenlet.h"
@@ -111,11 +112,31 @@ static uint32_t native_frame(struct pp_tables *tables, uintptr_t address)
     return frame;
 }
 
+/* Stands for the middle of a deep stack. Rounded, so that a recursion does not make a frame of its own for each depth.
+ */
+static uint32_t cut_frame(struct pp_tables *tables, const char *kind, uint32_t left_out)
+{
+    char text[96];
+    struct pp_text line;
+    uint32_t unit = 1;
+    while (left_out / unit >= 10)
+        unit *= 10;
+    pp_text_init(&line, text, sizeof text);
+    pp_text_add(&line, "[");
+    pp_text_add(&line, kind);
+    pp_text_add(&line, " stack too deep: more than ");
+    pp_text_add_number(&line, left_out / unit * unit);
+    pp_text_add(&line, " frames left out here]");
+    return pp_frame_pseudo(tables, text);
+}
+
 /* HIDDEN_FRAME for what is not to be shown, 0 without memory. */
 static uint32_t python_frame(struct pp_tables *tables, struct pp_slot *slot, uint32_t epoch,
                              const struct pp_record_frame *frame, bool innermost)
 {
     uint32_t number;
+    if (frame->entry == PP_ENTRY_CUT)
+        return cut_frame(tables, "python", (uint32_t)frame->unit);
     struct pp_code *code = pp_codes_find(slot, epoch, frame->entry, &number);
     if (!code)
         return pp_frame_pseudo(tables, reason_texts[PP_REASON_PYTHON_TORN]);
@@ -175,17 +196,23 @@ static void step_run(struct path *path, struct pp_slot *slot, const struct view 
  * frame more than there are Python frames is the innermost one, on its way into or out of its function. */
 struct counted {
     unsigned beyond; /* Python frames further out than all that the native walk saw */
+    unsigned inner;  /* eval frames further in than what a deep native stack leaves out; else all of them */
     bool fits;
 };
 
 static struct counted count_evals(const struct view *view, unsigned native, bool complete)
 {
-    unsigned evals = 0, frames = view->head->python_frames;
-    for (unsigned i = 0; i < native; i++)
+    unsigned evals = 0, inner = 0, frames = view->head->python_frames;
+    bool cut = view->head->native_left_out != 0;
+    for (unsigned i = 0; i < native; i++) {
         evals += pp_in_eval(view->native[i]);
+        if (!view->native[i])
+            inner = evals;
+    }
     return (struct counted){
-        .beyond = frames > evals ? frames - evals : 0,
-        .fits = evals <= frames + 1 && (evals >= frames || !complete),
+        .beyond = frames > evals && !cut ? frames - evals : 0,
+        .inner = cut ? inner : evals,
+        .fits = evals <= frames + 1 && (evals >= frames || !complete || cut),
     };
 }
 
@@ -215,10 +242,13 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
         native = native_end(&view, &at_greenlet);
     }
 
-    if (python_reason != PP_REASON_NONE)
+    if (python_reason == PP_REASON_PYTHON_TOO_DEEP)
+        reasons[python_reason]++; /* said where it is cut */
+    else if (python_reason != PP_REASON_NONE)
         step_reason(&path, python_reason, reasons);
+    struct counted evals = {0};
     if (counted && run) {
-        struct counted evals = count_evals(&view, native, sample->native_reason == PP_REASON_NONE || at_greenlet);
+        evals = count_evals(&view, native, sample->native_reason == PP_REASON_NONE || at_greenlet);
         unpaired = !evals.fits;
         frames_left -= evals.beyond;
         step_run(&path, slot, &view, frames_left, evals.beyond);
@@ -234,13 +264,23 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
     if (sample->native_reason != PP_REASON_NONE && !at_greenlet)
         step_reason(&path, sample->native_reason, reasons);
     for (unsigned i = native; i-- > 0;) {
-        if (run && view.runs[run - 1].native == i) {
+        if (!view.native[i] && sample->native_left_out) {
+            reasons[PP_REASON_NATIVE_TOO_DEEP]++;
+            step(&path, cut_frame(tables, "native", sample->native_left_out));
+            /* the Python frames whose eval frames are among them */
+            unsigned inner = counted ? evals.inner : frames_left;
+            while (run && view.runs[run - 1].native == i)
+                inner -= view.runs[--run].frames;
+            if (frames_left > inner)
+                step_run(&path, slot, &view, inner, frames_left - inner);
+            frames_left = frames_left > inner ? inner : frames_left;
+        } else if (run && view.runs[run - 1].native == i) {
             pp_eval_learn(view.native[i]);
             run--;
             frames_left -= view.runs[run].frames;
             step_run(&path, slot, &view, frames_left, view.runs[run].frames);
         } else if (pp_in_eval(view.native[i])) {
-            unpaired |= run != 0 && python_reason == PP_REASON_NONE;
+            unpaired |= run != 0 && python_reason == PP_REASON_NONE && !sample->native_left_out;
             if (counted && frames_left)
                 step_run(&path, slot, &view, --frames_left, 1);
         } else if (i + 1 < sample->native_frames && !pp_module_find(view.native[i])) {
