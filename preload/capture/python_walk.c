@@ -230,21 +230,23 @@ static bool is_entering(const struct walk *walk, const struct pp_interrupted *in
 }
 
 /* W2: the first frame is good and its caller's is in a register. Of several that make a chain the innermost is it: the
- * others are its callers. async-signal-safe. */
+ * others are its callers. `total`: frames of the chain as it is linked, if that is one; the stale link may skip frames
+ * of the same run. async-signal-safe. */
 static enum pp_reason recover_call(struct walk *walk, const struct cframe *cframe,
-                                   const struct pp_interrupted *interrupted, struct pp_python_stack *stack)
+                                   const struct pp_interrupted *interrupted, uint32_t total,
+                                   struct pp_python_stack *stack)
 {
     uintptr_t best = 0;
-    uint32_t best_total = 0;
     for (unsigned i = 0; i < interrupted->register_count; i++) {
         uintptr_t candidate = (uintptr_t)interrupted->registers[i];
         if (!pp_plausible(candidate) || candidate == cframe->frame || candidate == best ||
-            !is_whole(walk_chain(walk, cframe->frame, *cframe, candidate, stack)) || stack->total <= best_total)
+            !is_whole(walk_chain(walk, cframe->frame, *cframe, candidate, stack)) || stack->total <= total)
             continue;
         best = candidate;
-        best_total = stack->total;
+        total = stack->total;
     }
-    return best ? walk_chain(walk, cframe->frame, *cframe, best, stack) : PP_REASON_PYTHON_TORN;
+    stack->recovered = best != 0;
+    return best || total ? walk_chain(walk, cframe->frame, *cframe, best, stack) : PP_REASON_PYTHON_TORN;
 }
 
 /* W1: this eval call has no frame yet, the next outer one stands where it stood. async-signal-safe. */
@@ -281,6 +283,13 @@ static void learn_distance(const struct walk *walk, uintptr_t cframe, const stru
             atomic_store_explicit(distance, (uint32_t)(native[i + 1].cfa - cframe), memory_order_relaxed);
 }
 
+/* Whether the innermost frame has not executed anything: it may just be being linked. */
+static bool has_not_begun(const struct walk *walk)
+{
+    const struct pp_python_frame *frame = &walk->slot->scratch->python[0];
+    return frame->instr == frame->code + walk->reader.layout->code.instructions - 2;
+}
+
 static enum pp_reason walk_cframes(struct walk *walk, uintptr_t top, const struct pp_interrupted *interrupted,
                                    struct pp_python_stack *stack)
 {
@@ -298,12 +307,13 @@ static enum pp_reason walk_cframes(struct walk *walk, uintptr_t top, const struc
         reason = walk_chain(walk, cframe.frame, cframe, 0, stack);
     if (is_whole(reason)) {
         learn_distance(walk, top, interrupted);
-        return reason;
+        return inside && has_not_begun(walk) ? recover_call(walk, &cframe, interrupted, stack->total, stack) : reason;
     }
     if (!inside)
         return reason;
-    reason = is_entering(walk, interrupted) ? recover_entry(walk, interrupted, stack)
-                                            : recover_call(walk, &cframe, interrupted, stack);
+    if (!is_entering(walk, interrupted))
+        return recover_call(walk, &cframe, interrupted, 0, stack);
+    reason = recover_entry(walk, interrupted, stack);
     stack->recovered = is_whole(reason);
     return reason;
 }
