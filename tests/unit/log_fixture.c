@@ -286,11 +286,11 @@ void fixture_example(struct fixture *log, uint64_t pid, uint64_t bias)
     uint32_t nameless = fixture_node(log, main_node, fixture_native(log, extension, bias + 0x103456, NULL, 0));
     uint32_t unsampled = fixture_node(log, 0, fixture_pseudo(log, "[unsampled]"));
 
-    fixture_sample(log, thread, main_node, 0, PP_STATE_HOLDS_GIL, 1, 10000000);
-    fixture_sample(log, thread, fib_again, 0, PP_STATE_HOLDS_GIL, 2, 20000000);
-    fixture_sample(log, thread, sum, labels, 0, 3, 30000000);
-    fixture_sample(log, worker, fib, 0, PP_STATE_HOLDS_GIL, 2, 20000000);
-    fixture_sample(log, worker, nameless, 0, 0, 1, 15000000);
+    fixture_sample(log, thread, main_node, 0, PP_STATE_HOLDS_GIL | PP_STATE_GIL_KNOWN, 1, 10000000);
+    fixture_sample(log, thread, fib_again, 0, PP_STATE_HOLDS_GIL | PP_STATE_GIL_KNOWN, 2, 20000000);
+    fixture_sample(log, thread, sum, labels, PP_STATE_GC_KNOWN | PP_STATE_GC, 3, 30000000);
+    fixture_sample(log, worker, fib, 0, PP_STATE_HOLDS_GIL | PP_STATE_GIL_KNOWN, 2, 20000000);
+    fixture_sample(log, worker, nameless, 0, PP_STATE_GIL_KNOWN, 1, 15000000);
     fixture_sample(log, 0, unsampled, 0, 0, 0, 5000000);
     fixture_notice(log, 0, "only information");
     fixture_accounting(log, (const struct fixture_account[]){

@@ -199,7 +199,7 @@ static void samples_sum_up_and_refer_to_what_there_is(void **state)
 static void samples_carry_thread_and_process(void **state)
 {
     const struct decoded *profile = &((struct state *)*state)->profile;
-    unsigned threads = 0, pids = 0, endpoints = 0;
+    unsigned threads = 0, pids = 0, endpoints = 0, held = 0, not_held = 0, gc = 0;
     for (unsigned i = 0; i < profile->sample_count; i++) {
         struct pp_cursor sample = profile->samples[i];
         while (pp_left(&sample)) {
@@ -211,12 +211,18 @@ static void samples_carry_thread_and_process(void **state)
             assert_true(key && !text != !number);
             threads += text_is(profile, key, "thread") && text;
             pids += text_is(profile, key, "pid") && (number == 100 || number == 200);
+            held += text_is(profile, key, "gil") && text_is(profile, text, "held");
+            not_held += text_is(profile, key, "gil") && text_is(profile, text, "not held");
+            gc += text_is(profile, key, "gc") && text_is(profile, text, "yes");
             endpoints += text_is(profile, key, "endpoint") && text_is(profile, text, "/index");
         }
     }
     assert_int_equal(threads, profile->sample_count);
     assert_int_equal(pids, profile->sample_count);
     assert_int_equal(endpoints, 2);
+    assert_int_equal(held, 6); /* of six samples of each process; two say nothing of the GIL */
+    assert_int_equal(not_held, 2);
+    assert_int_equal(gc, 2);
 }
 
 static void locations_say_where(void **state)
