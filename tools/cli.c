@@ -21,7 +21,7 @@ static const struct {
 } options[] = {
     {PP_OPTION_OUTPUT, 'o', "output", "FILE", "file to write, '-' for stdout; its extension chooses the format"},
     {PP_OPTION_DIRECTORY, 'o', "output", "DIR", "directory for the profile (default: " PP_DEFAULT_DIRECTORY ")"},
-    {PP_OPTION_FORMAT, 'f', "format", "NAME", "collapsed or pprof, to stdout unless -o is given"},
+    {PP_OPTION_FORMAT, 'f', "format", "NAME", "the format, below; to stdout unless -o is given"},
     {PP_OPTION_UNIT, 'u', "unit", "UNIT", "weight of a stack: ns (CPU time, default) or samples"},
     {PP_OPTION_HZ, 0, "hz", "N", "samples per second of CPU time (default: 100)"},
     {PP_OPTION_JSON, 'j', "json", NULL, "for programs: JSON"},

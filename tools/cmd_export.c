@@ -5,17 +5,31 @@
 #include "cmd.h"
 #include "export/export.h"
 #include "output.h"
+#include "profile/frame_text.h"
 #include "profile/load.h"
 
 static const struct format {
     const char *name;
     const char *extensions[4]; /* NULL ends */
     pp_exporter *write;
+    bool binary, timed; /* timed: shows when CPU time was used */
 } formats[] = {
-    {"collapsed", {".collapsed", ".folded", ".txt"}, pp_export_collapsed},
-    {"pprof", {".pb.gz", ".pprof"}, pp_export_pprof},
+    {"collapsed", {".collapsed", ".folded", ".txt"}, pp_export_collapsed, false, false},
+    {"pprof", {".pb.gz", ".pprof"}, pp_export_pprof, true, false},
+    {"speedscope", {".speedscope.json", ".speedscope"}, pp_export_speedscope, false, false},
+    {"firefox", {".firefox.json", ".firefox"}, pp_export_firefox, false, true},
+    {"pstats", {".pstats", ".prof"}, pp_export_pstats, true, false},
+    {"callgrind", {".callgrind"}, pp_export_callgrind, false, false},
+    {"perf", {".perf"}, pp_export_perf_script, false, true},
+    {"otlp", {".otlp", ".otlp.pb"}, pp_export_otlp, true, false},
 };
 #define FORMATS (sizeof formats / sizeof formats[0])
+
+/* callgrind.out.PID is what kcachegrind looks for. */
+static bool is_callgrind_out(const char *path)
+{
+    return strncmp(pp_base_name(path), "callgrind.out", strlen("callgrind.out")) == 0;
+}
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -31,6 +45,8 @@ static const struct format *format_of(const struct pp_cli *cli)
         for (size_t j = 0; !cli->format && cli->output && formats[i].extensions[j]; j++)
             if (ends_with(cli->output, formats[i].extensions[j]))
                 return &formats[i];
+        if (!cli->format && cli->output && formats[i].write == pp_export_callgrind && is_callgrind_out(cli->output))
+            return &formats[i];
     }
     return NULL;
 }
@@ -73,11 +89,13 @@ int pp_cmd_export(const struct pp_cli *cli)
         return PP_EXIT_USAGE;
     }
     bool to_stdout = !cli->output || strcmp(cli->output, "-") == 0;
-    if (to_stdout && format->write == pp_export_pprof && isatty(STDOUT_FILENO)) {
-        pp_error("pprof is binary and stdout is a terminal: use -o FILE");
+    if (to_stdout && format->binary && isatty(STDOUT_FILENO)) {
+        pp_error("%s is binary and stdout is a terminal: use -o FILE", format->name);
         return PP_EXIT_USAGE;
     }
-    struct pp_profile *profile = pp_load(cli);
+    struct pp_cli loading = *cli;
+    loading.keep_intervals = format->timed;
+    struct pp_profile *profile = pp_load(&loading);
     if (!profile)
         return PP_EXIT_DATA;
     const struct pp_export_options options = {

@@ -23,7 +23,13 @@ static const struct pp_verb verbs[] = {
      "Formats, by extension or --format:\n"
      "  collapsed   .collapsed .folded .txt   flamegraph.pl, speedscope, inferno\n"
      "  pprof       .pb.gz .pprof             go tool pprof, Pyroscope, Parca; lines, threads, processes and\n"
-     "                                        GIL are always in it\n\n" PATHS_HELP,
+     "                                        GIL are always in it\n"
+     "  speedscope  .speedscope.json          speedscope.app\n"
+     "  firefox     .firefox.json             profiler.firefox.com; when it ran is in it\n"
+     "  pstats      .pstats .prof             Python's pstats, snakeviz, gprof2dot; \"ncalls\" are samples\n"
+     "  callgrind   .callgrind                kcachegrind, callgrind_annotate\n"
+     "  perf        .perf                     what reads the output of perf script\n"
+     "  otlp        .otlp                     OpenTelemetry: ProfilesData, profiles/v1development\n\n" PATHS_HELP,
      false, pp_cmd_export},
 };
 #define VERBS (sizeof verbs / sizeof verbs[0])

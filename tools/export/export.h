@@ -20,4 +20,22 @@ pp_exporter pp_export_collapsed;
 /* profile.proto of google/pprof, gzipped. */
 pp_exporter pp_export_pprof;
 
+/* speedscope's own JSON: a profile for each thread. */
+pp_exporter pp_export_speedscope;
+
+/* What pstats.Stats() of every Python loads. */
+pp_exporter pp_export_pstats;
+
+/* For kcachegrind and callgrind_annotate. */
+pp_exporter pp_export_callgrind;
+
+/* What `perf script` prints. The profile should keep intervals. */
+pp_exporter pp_export_perf_script;
+
+/* The Firefox Profiler's processed format. The profile should keep intervals. */
+pp_exporter pp_export_firefox;
+
+/* ProfilesData of OpenTelemetry. */
+pp_exporter pp_export_otlp;
+
 #endif

@@ -9,6 +9,7 @@
 #include "../profile/frame_text.h"
 #include "../profile/summary.h"
 #include "export.h"
+#include "numbering.h"
 #include "proto.h"
 
 #define NS_PER_SECOND 1000000000u
@@ -41,13 +42,6 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER, LINE_COLUMN };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
 
-/* Numbers from 1 on for things that have a number of the profile already, in the order of their first use. */
-struct numbering {
-    uint32_t *given;
-    uint32_t *order;
-    uint32_t count;
-};
-
 struct function {
     uint32_t name, system_name, file, start_line; /* strings of the profile */
 };
@@ -55,8 +49,7 @@ struct function {
 struct writer {
     struct pp_profile *profile;
     struct pp_gzip *gzip;
-    struct numbering strings, frames, modules;
-    uint32_t strings_capacity;
+    struct pp_numbering strings, frames, modules;
     PP_TABLE_OF(struct function) functions;
     uint32_t python_module; /* PP_NONE: none known */
     bool *named;            /* by module: all its frames have names */
@@ -64,38 +57,9 @@ struct writer {
     uint32_t stack_capacity;
 };
 
-static uint32_t number(struct numbering *numbering, uint32_t item)
-{
-    if (!numbering->given[item]) {
-        numbering->order[numbering->count++] = item;
-        numbering->given[item] = numbering->count;
-    }
-    return numbering->given[item];
-}
-
-static struct numbering numbering_of(uint32_t items)
-{
-    return (struct numbering){pp_alloc(items, sizeof(uint32_t)), pp_alloc(items, sizeof(uint32_t)), 0};
-}
-
-static void numbering_free(struct numbering *numbering)
-{
-    free(numbering->given);
-    free(numbering->order);
-}
-
-/* Place in the string table, where 0 is "". The profile's strings grow while names are made. */
 static uint64_t string(struct writer *writer, uint32_t item)
 {
-    if (!item)
-        return 0;
-    uint32_t old = writer->strings_capacity, orders = old;
-    struct numbering *strings = &writer->strings;
-    strings->given =
-        pp_grow(strings->given, &writer->strings_capacity, writer->profile->strings.count, sizeof *strings->given);
-    if (writer->strings_capacity != old)
-        strings->order = pp_grow(strings->order, &orders, writer->strings_capacity, sizeof *strings->order);
-    return number(strings, item);
+    return pp_number_string(&writer->strings, item);
 }
 
 static uint64_t text(struct writer *writer, const char *text)
@@ -179,7 +143,7 @@ static void put_sample(struct writer *writer, const struct pp_sample *sample, co
     uint32_t depth = 0;
     for (uint32_t node = sample->node; node; node = profile->nodes.items[node].parent) {
         writer->stack = pp_grow(writer->stack, &writer->stack_capacity, (uint64_t)depth + 1, sizeof *writer->stack);
-        writer->stack[depth++] = number(&writer->frames, profile->nodes.items[node].frame);
+        writer->stack[depth++] = pp_number(&writer->frames, profile->nodes.items[node].frame);
     }
     struct pp_buffer message = {0};
     pp_proto_numbers(&message, SAMPLE_LOCATION, writer->stack, depth);
@@ -252,7 +216,7 @@ static void put_location(struct writer *writer, uint32_t id, const struct pp_fra
     }
     pp_proto_number(&message, LOCATION_ID, id);
     if (module != PP_NONE)
-        pp_proto_number(&message, LOCATION_MAPPING, number(&writer->modules, module));
+        pp_proto_number(&message, LOCATION_MAPPING, pp_number(&writer->modules, module));
     pp_proto_number(&message, LOCATION_ADDRESS, frame->kind == PP_FRAME_NATIVE ? frame->address : 0);
     if (function) {
         pp_proto_number(&line, LINE_FUNCTION, function);
@@ -378,20 +342,18 @@ static uint32_t main_module(struct pp_profile *profile)
 static void number_modules(struct writer *writer)
 {
     uint32_t first = main_module(writer->profile);
-    writer->modules = numbering_of(writer->profile->modules.count);
     writer->named = pp_alloc(writer->profile->modules.count, sizeof *writer->named);
     for (uint32_t i = 0; i < writer->profile->modules.count; i++) {
         writer->named[i] = true;
         if (writer->profile->modules.items[i].flags & PP_MODULE_PYTHON && writer->python_module == PP_NONE)
             writer->python_module = i;
     }
-    number(&writer->modules, first);
+    pp_number(&writer->modules, first);
 }
 
 void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
 {
     struct writer writer = {.profile = profile, .gzip = pp_gzip_new(out), .python_module = PP_NONE};
-    writer.frames = numbering_of(profile->frames.count);
     number_modules(&writer);
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
@@ -405,9 +367,9 @@ void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options 
     put_functions(&writer);
     put_strings(&writer);
     pp_gzip_end(writer.gzip);
-    numbering_free(&writer.strings);
-    numbering_free(&writer.frames);
-    numbering_free(&writer.modules);
+    pp_numbering_free(&writer.strings);
+    pp_numbering_free(&writer.frames);
+    pp_numbering_free(&writer.modules);
     free(writer.functions.items);
     pp_index_free(&writer.functions.index);
     free(writer.named);

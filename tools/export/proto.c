@@ -7,7 +7,7 @@
 #define MEMORY_LEVEL     8
 #define CHUNK            (64u << 10)
 
-enum wire { WIRE_VARINT = 0, WIRE_LENGTH = 2 };
+enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2 };
 
 static void append_varint(struct pp_buffer *message, uint64_t value)
 {
@@ -30,6 +30,15 @@ void pp_proto_number(struct pp_buffer *message, unsigned field, uint64_t value)
         return;
     append_key(message, field, WIRE_VARINT);
     append_varint(message, value);
+}
+
+void pp_proto_fixed64(struct pp_buffer *message, unsigned field, uint64_t value)
+{
+    unsigned char bytes[sizeof value];
+    for (size_t i = 0; i < sizeof bytes; i++, value >>= 8)
+        bytes[i] = (unsigned char)value;
+    append_key(message, field, WIRE_FIXED64);
+    pp_buffer_append(message, bytes, sizeof bytes);
 }
 
 void pp_proto_bytes(struct pp_buffer *message, unsigned field, const void *data, size_t length)

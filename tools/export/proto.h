@@ -9,6 +9,7 @@
 /* Fields of a message are appended to a buffer; a message within a message is a buffer of its own. */
 void pp_proto_number(struct pp_buffer *message, unsigned field, uint64_t value); /* nothing when 0, as proto3 says */
 void pp_proto_numbers(struct pp_buffer *message, unsigned field, const uint64_t *values, size_t count); /* packed */
+void pp_proto_fixed64(struct pp_buffer *message, unsigned field, uint64_t value);
 void pp_proto_bytes(struct pp_buffer *message, unsigned field, const void *data, size_t length);
 
 /* A gzip stream without name and time, so that equal input gives equal bytes. */

@@ -205,6 +205,15 @@ void pp_view_free(struct pp_view *view)
     free(view);
 }
 
+uint32_t pp_view_next(const struct pp_view *view, uint32_t at, uint32_t top)
+{
+    if (view->first_child[at] != PP_NONE)
+        return view->first_child[at];
+    while (at != top && view->next_sibling[at] == PP_NONE)
+        at = view->nodes.items[at].parent;
+    return at == top ? PP_NONE : view->next_sibling[at];
+}
+
 static int by_self(const void *a, const void *b)
 {
     const struct pp_total *x = a, *y = b;

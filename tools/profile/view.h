@@ -30,6 +30,9 @@ struct pp_view_options {
 struct pp_view *pp_view_new(struct pp_profile *profile, const struct pp_view_options *options);
 void pp_view_free(struct pp_view *view);
 
+/* The node that comes after `at` when the tree below `top` is walked depth first; PP_NONE at the end. */
+uint32_t pp_view_next(const struct pp_view *view, uint32_t at, uint32_t top);
+
 /* Time by frame text. Recursion counts once in totals. */
 struct pp_total {
     uint32_t text, frame;

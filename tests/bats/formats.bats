@@ -1,0 +1,150 @@
+# Exports as their own readers take them. What google/pprof reads is in pprof.bats.
+load helper
+
+EXTENSIONS="collapsed pb.gz speedscope.json firefox.json pstats callgrind perf otlp"
+
+# The readers of Python's world, in an environment of their own.
+readers() {
+    "$ROOT/tests/venv.sh" "$BUILD/venv/formats" /usr/bin/python3 gprof2dot snakeviz opentelemetry-proto 2>venv.err ||
+        fail "no readers of formats: $(tail -n 5 venv.err)"
+}
+
+setup_file() {
+    export FORMATS_DIRECTORY=$BATS_FILE_TMPDIR
+}
+
+# once: leaves the exports of one run in the test's directory.
+once() {
+    if [ ! -e "$FORMATS_DIRECTORY/info.json" ]; then
+        PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+        (
+            cd "$FORMATS_DIRECTORY" || exit 1
+            profiled "$PYTHON" -c '
+import hashlib, os, threading, time
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def burn():
+    end = time.thread_time() + 0.4
+    while time.thread_time() < end:
+        fib(17)
+        hashlib.sha256(b"x" * 200000).digest()
+
+child = os.fork()
+thread = threading.Thread(target=burn, name="wor;ker \"(1)\"")
+thread.start()
+burn()
+thread.join()
+if child:
+    os.waitpid(child, 0)
+'
+            "$PYPROF" info --json >info.new
+            for extension in $EXTENSIONS; do
+                "$PYPROF" export pyprof.out -o "p.$extension"
+            done
+            mv info.new info.json
+        )
+    fi
+    cp -r "$FORMATS_DIRECTORY"/{p.*,info.json,pyprof.out} .
+}
+
+@test "every format holds the CPU of pyprof info, to the nanosecond, by the format's own rules" {
+    once
+    "$(readers)/bin/python" "$ROOT/tests/oracles/formats.py" total . info.json
+}
+
+@test "pstats of every CPython here loads, sorts, prints and merges the pstats export" {
+    once
+    ns=$(awk '{ n += $NF } END { printf "%.0f\n", n }' p.collapsed)
+    count=0
+    for python in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{8,9,10,11,12,13}.*/bin/python /usr/bin/python3; do
+        [ -x "$python" ] || continue
+        "$python" "$ROOT/tests/oracles/formats.py" pstats p.pstats "$ns" >pstats.txt 2>&1 ||
+            fail "$python: $(tail -n 5 pstats.txt)"
+        grep -q '(fib)' pstats.txt || fail "$python: no fib in $(cat pstats.txt)"
+        count=$((count + 1))
+    done
+    [ "$count" -gt 0 ] || fail "no Python here"
+}
+
+@test "gprof2dot reads pstats, callgrind, perf and collapsed; snakeviz reads pstats" {
+    once
+    venv=$(readers)
+    "$venv/bin/python" "$ROOT/tests/oracles/formats.py" snakeviz p.pstats
+    for format in pstats callgrind perf collapse; do
+        file=p.$format
+        [ "$format" = collapse ] && file=p.collapsed
+        "$venv/bin/gprof2dot" -n 0 -e 0 -f "$format" "$file" >graph.dot 2>dot.err || fail "$format: $(cat dot.err)"
+        grep -q 'fib' graph.dot || fail "$format: no fib in $(head -n 20 graph.dot)"
+        [ ! -s dot.err ] || fail "$format: $(head -n 5 dot.err)"
+    done
+}
+
+@test "callgrind_annotate reads the callgrind export and its total is that of info" {
+    command -v callgrind_annotate >/dev/null || skip "callgrind_annotate is missing (package valgrind)"
+    once
+    callgrind_annotate --threshold=100 --inclusive=yes --tree=calling p.callgrind >annotated.txt 2>annotate.err ||
+        fail "$(cat annotate.err)"
+    ns=$(awk '{ n += $NF } END { printf "%.0f\n", n }' p.collapsed)
+    grep 'PROGRAM TOTALS' annotated.txt | tr -d , | grep -q "^ *$ns " || fail "not $ns: $(grep TOTALS annotated.txt)"
+    grep -q ':fib' annotated.txt || fail "no fib: $(head -n 40 annotated.txt)"
+}
+
+@test "the same profile gives the same bytes; a format can be named instead of an extension" {
+    once
+    for extension in $EXTENSIONS; do
+        "$PYPROF" export pyprof.out -o "again.$extension"
+        cmp "p.$extension" "again.$extension"
+    done
+    "$PYPROF" export pyprof.out --format speedscope | cmp - p.speedscope.json
+    "$PYPROF" export pyprof.out --format otlp -o - | cmp - p.otlp
+    "$PYPROF" export pyprof.out -o callgrind.out.17
+    cmp callgrind.out.17 p.callgrind
+}
+
+@test "a part of the profile has the same total in every format" {
+    once
+    mkdir part
+    pid=$("$PYPROF" info --json pyprof.out | grep -oE '"pid": *[0-9]+' | grep -oE '[0-9]+' | tail -n 1)
+    for extension in $EXTENSIONS; do
+        "$PYPROF" export pyprof.out -o "part/p.$extension" --pid "$pid" --focus 'burn|fib' --no-native
+    done
+    ns=$(awk '{ n += $NF } END { printf "%.0f\n", n }' part/p.collapsed)
+    [ "$ns" -gt 0 ] || fail "nothing selected"
+    grep -q '\.so' part/p.collapsed && fail "native code: $(grep '\.so' part/p.collapsed)"
+    echo "{\"total\": {\"cpu_ns\": $ns, \"own_ns\": 0, \"difference_ns\": 0}}" >part/info.json
+    "$(readers)/bin/python" "$ROOT/tests/oracles/formats.py" total part part/info.json
+    # Slices next to each other hold everything once.
+    all=$(awk '{ n += $NF } END { printf "%.0f\n", n }' p.collapsed)
+    early=$("$PYPROF" export pyprof.out --format collapsed --to 200ms | awk '{ n += $NF } END { printf "%.0f\n", n }')
+    late=$("$PYPROF" export pyprof.out --format collapsed --from 0.2 | awk '{ n += $NF } END { printf "%.0f\n", n }')
+    [ $((early + late)) -eq "$all" ] || fail "$early + $late is not $all"
+}
+
+# bats test_tags=long
+@test "profiler-cli loads the Firefox export; speedscope's JSON schema takes the speedscope export" {
+    command -v npm >/dev/null || skip "npm is missing"
+    once
+    mkdir -p "$BUILD/npm"
+    (cd "$BUILD/npm" && timeout -s KILL 300 npm install --silent --no-audit --no-fund @firefox-devtools/profiler-cli speedscope ajv) >npm.txt 2>&1 ||
+        fail "npm: $(tail -n 5 npm.txt)"
+    export HOME=$BATS_TEST_TMPDIR
+    cli=$BUILD/npm/node_modules/.bin/profiler-cli
+    # Its daemon has half a second to start: a busy machine takes longer now and then.
+    for _ in 1 2 3 4 5 6; do
+        timeout -s KILL 120 "$cli" load p.firefox.json >load.txt 2>&1 && break
+        sleep 1
+    done
+    timeout -s KILL 120 "$cli" thread functions >functions.txt 2>&1 || fail "$(cat functions.txt)"
+    timeout -s KILL 120 "$cli" stop >/dev/null 2>&1
+    grep -q burn functions.txt || fail "$(cat load.txt functions.txt)"
+    cat >schema.js <<'END'
+const Ajv = require("ajv");
+const read = (path) => JSON.parse(require("fs").readFileSync(path));
+const schema = read(process.argv[2]);
+const validate = new (Ajv.default || Ajv)({ strict: false }).compile(schema);
+if (!validate(read(process.argv[3]))) { console.log(validate.errors); process.exit(1); }
+END
+    NODE_PATH=$BUILD/npm/node_modules node schema.js "$BUILD/npm/node_modules/speedscope/dist/release/file-format-schema.json" p.speedscope.json
+}

@@ -1,0 +1,198 @@
+"""Reads what `pyprof export` wrote with the formats' own rules, and adds up what is in it.
+
+    formats.py total DIRECTORY INFO.json    DIRECTORY/p.EXTENSION of every format holds the same CPU as info, to the ns
+    formats.py pstats FILE NS               loads in this Python's pstats, prints, and holds so many ns
+    formats.py snakeviz FILE                loads in snakeviz
+"""
+
+import json
+import re
+import sys
+
+
+def need(condition, *what):
+    if not condition:
+        sys.exit(" ".join(map(str, what)))
+
+
+def collapsed(path):
+    with open(path, encoding="utf-8") as lines:
+        return sum(int(re.fullmatch(r"(.*) (\d+)\n", line).group(2)) for line in lines)
+
+
+def speedscope(path):
+    """The rules of speedscope's file-format-schema.json and those of its reader."""
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    need(data["$schema"] == "https://www.speedscope.app/file-format-schema.json", "schema:", data["$schema"])
+    frames = data["shared"]["frames"]
+    for frame in frames:
+        need(set(frame) <= {"name", "file", "line", "col"} and isinstance(frame["name"], str), "frame:", frame)
+    need(len({json.dumps(f) for f in frames}) == len(frames), "a frame is there twice")
+    total = 0
+    for profile in data["profiles"]:
+        need(profile["type"] == "sampled" and profile["unit"] == "nanoseconds", "profile:", profile["name"])
+        need(len(profile["samples"]) == len(profile["weights"]), "lengths in", profile["name"])
+        need(profile["endValue"] - profile["startValue"] == sum(profile["weights"]), "sum of", profile["name"])
+        need(all(0 <= f < len(frames) for s in profile["samples"] for f in s), "a frame outside the table")
+        total += sum(profile["weights"])
+    return total
+
+
+def firefox(path):
+    """The shape of preprocessedProfileVersion 60."""
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    shared = data["shared"]
+    lengths = {name: table["length"] for name, table in shared.items() if isinstance(table, dict)}
+    for name in lengths:
+        for column, rows in shared[name].items():
+            need(rows == lengths[name] if column == "length" else len(rows) == lengths[name], f"{name}.{column}")
+    stacks, frames, functions = shared["stackTable"], shared["frameTable"], shared["funcTable"]
+    need(all(p is None or p < i for i, p in enumerate(stacks["prefix"])), "a parent comes after its child")
+    need(all(0 <= f < lengths["frameTable"] for f in stacks["frame"]), "stackTable.frame")
+    need(all(0 <= f < lengths["funcTable"] for f in frames["func"]), "frameTable.func")
+    need(all(c is None or 0 <= c < len(data["meta"]["categories"]) for c in frames["category"]), "category")
+    need(all(0 <= n < len(shared["stringArray"]) for n in functions["name"]), "funcTable.name")
+    need(all(-1 <= r < lengths["resourceTable"] for r in functions["resource"]), "funcTable.resource")
+    need(all(s is None or s < lengths["sources"] for s in functions["source"]), "funcTable.source")
+    need(all(0 <= lib < len(data["libs"]) for lib in shared["resourceTable"]["lib"]), "resourceTable.lib")
+    need(any(c["color"] == "grey" for c in data["meta"]["categories"]), "no grey category")
+    total = 0
+    for thread in data["threads"]:
+        samples = thread["samples"]
+        for column in ("stack", "time", "weight", "threadCPUDelta"):
+            need(len(samples[column]) == samples["length"], thread["name"], column)
+        need(isinstance(thread["pid"], str), "pid is not a string")
+        need(samples["time"] == sorted(samples["time"]), thread["name"], "is not in the order of time")
+        need(all(0 <= s < lengths["stackTable"] for s in samples["stack"]), "samples.stack")
+        weights = [round(w * 1e6) for w in samples["weight"]]
+        need(weights == samples["threadCPUDelta"], thread["name"], "weights differ from threadCPUDelta")
+        total += sum(samples["threadCPUDelta"])
+    return total
+
+
+def perf(path):
+    total = 0
+    with open(path, encoding="utf-8") as file:
+        for record in file.read().split("\n\n")[:-1]:
+            head, *frames = record.split("\n")
+            found = re.fullmatch(r"\S.*? +(\d+)/(\d+) +\[\d+\] +(\d+\.\d{6}): +(\d+) cpu-clock: ", head)
+            need(found, "record:", head)
+            need(frames and all(re.fullmatch(r"\t\s*[0-9a-f]+ .+ \([^\s()]+\)", f) for f in frames), "frames:", frames)
+            total += int(found.group(4))
+    return total
+
+
+def callgrind(path):
+    """Self costs; the lines after calls= are inclusive ones."""
+    total, called = 0, False
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            if re.match(r"\d", line) and not called:
+                total += int(line.split()[1])
+            called = line.startswith("calls=")
+    return total
+
+
+def otlp(path):
+    """The rules of opentelemetry-proto's profiles.proto."""
+    from opentelemetry.proto.profiles.v1development.profiles_pb2 import ProfilesData
+
+    data = ProfilesData()
+    with open(path, "rb") as file:
+        data.ParseFromString(file.read())
+    tables = data.dictionary
+    strings = tables.string_table
+    for name in ("mapping", "location", "function", "attribute", "stack"):
+        table = getattr(tables, name + "_table")
+        need(len(table) and table[0].ByteSize() == 0, f"{name}_table has no empty element 0")
+    need(len(tables.link_table) == 1 and tables.link_table[0].trace_id == bytes(16), "link_table")
+    need(strings[0] == "" and len(set(strings)) == len(strings), "string_table")
+    for attribute in tables.attribute_table[1:]:
+        need(strings[attribute.key_strindex], "an attribute without a key")
+    for function in tables.function_table[1:]:
+        need(strings[function.name_strindex], "a function without a name")
+        need(strings[function.filename_strindex] is not None, "filename")
+    for location in tables.location_table[1:]:
+        need(location.mapping_index < len(tables.mapping_table), "mapping_index")
+        need(all(0 < line.function_index < len(tables.function_table) for line in location.lines), "function_index")
+        need(all(0 < a < len(tables.attribute_table) for a in location.attribute_indices), "location attribute")
+    for stack in tables.stack_table[1:]:
+        need(all(0 < i < len(tables.location_table) for i in stack.location_indices), "location_indices")
+    sums = {}
+    for resource in data.resource_profiles:
+        keys = {a.key: a.value for a in resource.resource.attributes}
+        need(keys["process.pid"].int_value, "no pid")
+        for scope in resource.scope_profiles:
+            need(scope.scope.name == "pyprof", "scope", scope.scope)
+            for profile in scope.profiles:
+                kind = (strings[profile.sample_type.type_strindex], strings[profile.sample_type.unit_strindex])
+                need(profile.time_unix_nano and profile.duration_nano and profile.period, "time, duration, period")
+                seen = set()
+                for sample in profile.samples:
+                    identity = (sample.stack_index, tuple(sample.attribute_indices), sample.link_index)
+                    need(identity not in seen, "a sample is there twice")
+                    seen.add(identity)
+                    need(0 < sample.stack_index < len(tables.stack_table), "stack_index")
+                    need(len(sample.values) == 1 and not sample.timestamps_unix_nano, "values")
+                    names = [strings[tables.attribute_table[a].key_strindex] for a in sample.attribute_indices]
+                    need("thread.name" in names, "attributes:", names)
+                    sums[kind] = sums.get(kind, 0) + sample.values[0]
+    need(set(sums) == {("samples", "count"), ("cpu", "nanoseconds")}, "types:", sums)
+    return sums[("cpu", "nanoseconds")]
+
+
+def pstats_total(path):
+    import pstats
+
+    stats = pstats.Stats(path)
+    for key, (cc, nc, tt, ct, callers) in stats.stats.items():
+        need(len(key) == 3 and cc <= nc and tt <= ct + 1e-9, key, cc, nc, tt, ct)
+        need(all(c in stats.stats and len(v) == 4 for c, v in callers.items()), "callers of", key)
+    return stats, round(stats.total_tt * 1e9)
+
+
+def total(directory, info_path):
+    with open(info_path, encoding="utf-8") as file:
+        sums = json.load(file)["total"]
+    wanted = sums["cpu_ns"] - sums["own_ns"] - sums["difference_ns"]
+    readers = {
+        "collapsed": collapsed,
+        "speedscope.json": speedscope,
+        "firefox.json": firefox,
+        "perf": perf,
+        "callgrind": callgrind,
+        "otlp": otlp,
+        "pstats": lambda path: pstats_total(path)[1],
+    }
+    wrong = 0
+    for extension, read in readers.items():
+        found = read(f"{directory}/p.{extension}")
+        wrong |= found != wanted
+        print(f"{extension:16} {found} ns{'' if found == wanted else f', info says {wanted}'}")
+    return wrong
+
+
+def main(command, *arguments):
+    if command == "total":
+        return total(*arguments)
+    if command == "pstats":
+        stats, found = pstats_total(arguments[0])
+        stats.sort_stats("tottime").print_stats(10).print_callers(5).print_callees(5)
+        stats.add(arguments[0])
+        need(found == int(arguments[1]), found, "ns, expected", arguments[1])
+        return 0
+    if command == "snakeviz":
+        import pstats
+
+        from snakeviz.stats import json_stats, table_rows
+
+        stats = pstats.Stats(arguments[0])
+        need(len(table_rows(stats)) == len(stats.stats), "rows")
+        need(len(json.dumps(json_stats(stats))) > 100, "no data")
+        return 0
+    sys.exit(__doc__)
+
+
+sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,143 @@
+/* All exporters, on profiles that are small, empty or hostile; what their readers say is in tests/bats/formats.bats. */
+#include "log_fixture.h"
+#include "tools/export/export.h"
+#include "tools/export/json.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#define BIAS 0x7f0000000000u
+
+static pp_exporter *const all[] = {pp_export_collapsed, pp_export_pprof,     pp_export_speedscope,  pp_export_firefox,
+                                   pp_export_pstats,    pp_export_callgrind, pp_export_perf_script, pp_export_otlp};
+
+static struct pp_profile *loaded(struct fixture *log)
+{
+    struct pp_profile *profile = pp_profile_new();
+    profile->keep_intervals = true;
+    assert_int_equal(pp_profile_add_segment(profile, log->file.data, log->file.length, "x"), PP_READ_OK);
+    pp_profile_finish(profile);
+    fixture_end(log);
+    return profile;
+}
+
+static struct pp_profile *example(void)
+{
+    struct fixture log;
+    fixture_example(&log, 100, BIAS);
+    return loaded(&log);
+}
+
+static char *written(struct pp_profile *profile, pp_exporter *write, struct pp_export_options options, size_t *size)
+{
+    /* static: gcc 12 believes that the stream's end leaves it dangling */
+    static char *text;
+    static size_t length;
+    FILE *out = open_memstream(&text, &length);
+    write(profile, &options, out);
+    assert_int_equal(fclose(out), 0);
+    *size = length;
+    return text;
+}
+
+static void every_option_writes_something_and_twice_the_same(void **state)
+{
+    (void)state;
+    struct pp_profile *profile = example();
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+        for (unsigned bits = 0; bits < 4; bits++) {
+            const struct pp_export_options options = {.samples = bits & 1, .lines = bits & 2, .threads = bits & 2};
+            size_t size, again_size;
+            char *text = written(profile, all[i], options, &size),
+                 *again = written(profile, all[i], options, &again_size);
+            assert_true(size > 0);
+            assert_int_equal(size, again_size);
+            assert_memory_equal(text, again, size);
+            free(text);
+            free(again);
+        }
+    }
+    pp_profile_free(profile);
+}
+
+static void a_profile_without_samples(void **state)
+{
+    (void)state;
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
+    struct pp_profile *profile = loaded(&log);
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+        size_t size;
+        free(written(profile, all[i], (struct pp_export_options){0}, &size));
+    }
+    pp_profile_free(profile);
+}
+
+/* Names that end a string, a line, a frame or a script in one format or another. */
+static void hostile_names(void **state)
+{
+    (void)state;
+    static const char name[] = "</script>\"\\\n\t;'(x) [y] \x01\xff\xe2\x80\xae{};";
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){"run", name, name, name, name, 0, 1, 0});
+    uint32_t thread = fixture_thread(&log, 7, name);
+    uint32_t module = fixture_module(&log, name, BIAS, BIAS + 1, BIAS + 100, 0, name, 20);
+    uint32_t node = fixture_node(&log, 0, fixture_native(&log, module, BIAS + 5, name, 1));
+    node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, name, name, 1), 4000000000u));
+    node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, "", "", 0), 0));
+    fixture_sample(&log, thread, node, fixture_labels(&log, name, name), 0, 3000000000u, 4000000000u);
+    struct pp_profile *profile = loaded(&log);
+    pp_exporter *const json[] = {pp_export_speedscope, pp_export_firefox};
+    size_t size;
+    for (unsigned i = 0; i < 2; i++) {
+        char *text = written(profile, json[i], (struct pp_export_options){0}, &size);
+        json_error_t error;
+        json_t *value = json_loads(text, 0, &error);
+        if (!value)
+            fail_msg("%s at line %d", error.text, error.line);
+        json_decref(value);
+        free(text);
+    }
+    pp_exporter *const others[] = {pp_export_collapsed, pp_export_pstats, pp_export_callgrind, pp_export_otlp};
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char *text = written(profile, others[i], (struct pp_export_options){0}, &size);
+        assert_true(size > 0);
+        if (others[i] == pp_export_collapsed) {
+            assert_int_equal(strspn(strrchr(text, ' ') + 1, "0123456789"), 10);
+            assert_int_equal(strcspn(text, "\n"), size - 1);
+        }
+        free(text);
+    }
+    pp_profile_free(profile);
+}
+
+static void json_text(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    pp_json_text(out, "a\"b\\c\n\x7f\xc3\xa9");
+    pp_json_numbers(out, (const uint32_t[]){0, PP_NONE, 4000000000u}, 3);
+    fclose(out);
+    assert_string_equal(text, "\"a\\\"b\\\\c\\u000a\\u007f\xc3\xa9\"[0,null,4000000000]");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_writes_something_and_twice_the_same),
+        cmocka_unit_test(a_profile_without_samples),
+        cmocka_unit_test(hostile_names),
+        cmocka_unit_test(json_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

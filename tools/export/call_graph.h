@@ -1,0 +1,44 @@
+/* Functions and who calls whom: for formats that know no stacks. */
+#ifndef PP_EXPORT_CALL_GRAPH_H
+#define PP_EXPORT_CALL_GRAPH_H
+
+#include "../profile/view.h"
+
+/* In all of them `self` is of samples with the function at the leaf, `total` of samples with it (or with the call) on
+ * the stack, recursion counted once. */
+struct pp_call_weight {
+    uint64_t self_count, self_ns, total_count, total_ns;
+};
+
+struct pp_call_function {
+    uint32_t text, frame; /* string, and a frame that reads so */
+    struct pp_call_weight weight;
+};
+
+/* Self time by line; line 0 for what has none. */
+struct pp_call_line {
+    uint32_t function, line;
+    uint64_t self_count, self_ns;
+};
+
+struct pp_call_edge {
+    uint32_t caller, callee; /* functions */
+    uint32_t line;           /* of the caller */
+    struct pp_call_weight weight;
+};
+
+struct pp_call_graph {
+    PP_TABLE_OF(struct pp_call_function) functions;
+    PP_TABLE_OF(struct pp_call_line) lines;
+    PP_TABLE_OF(struct pp_call_edge) edges; /* tables are in the order of first sight in a walk of the sorted tree */
+};
+
+/* With lines, edges are told apart by the line of the caller, else edge and self lines are 0. pp_call_graph_free ends
+ * it. */
+struct pp_call_graph *pp_call_graph_new(struct pp_profile *profile, bool lines);
+void pp_call_graph_free(struct pp_call_graph *graph);
+
+/* Edges in the order of their callers (or callees), with equal ones next to each other. The caller frees. */
+uint32_t *pp_call_graph_edges_by(const struct pp_call_graph *graph, bool callee);
+
+#endif

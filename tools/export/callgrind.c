@@ -1,0 +1,115 @@
+/*
+ * For kcachegrind, qcachegrind and callgrind_annotate. Calls are samples; inclusive costs of recursive functions are
+ * those readers' business (they find the cycles).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "call_graph.h"
+#include "export.h"
+#include "frames.h"
+#include "numbering.h"
+
+#define UNKNOWN "???" /* valgrind's own word for a file that is not known */
+
+struct writer {
+    struct pp_profile *profile;
+    const struct pp_call_graph *graph;
+    FILE *out;
+    struct pp_numbering files, objects, functions; /* what has been named: a name is written once */
+    struct pp_buffer text;
+};
+
+static void put_name(struct writer *writer, const char *key, struct pp_numbering *names, uint32_t number,
+                     const char *text)
+{
+    uint32_t before = names->count;
+    fprintf(writer->out, "%s=(%" PRIu32 ")", key, pp_number(names, number));
+    if (names->count != before) {
+        pp_buffer_clear(&writer->text);
+        pp_append_plain(&writer->text, text, "");
+        fprintf(writer->out, " %s", writer->text.data);
+    }
+    putc('\n', writer->out);
+}
+
+static uint32_t put_function(struct writer *writer, uint32_t function, bool called)
+{
+    uint32_t frame = writer->graph->functions.items[function].frame;
+    struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, frame, false);
+    bool python = parts.kind == PP_FRAME_PYTHON;
+    uint32_t object = python ? pp_intern_text(writer->profile, "python") : parts.file;
+    uint32_t file = python ? parts.file : pp_intern_text(writer->profile, UNKNOWN);
+    if (!object)
+        object = pp_intern_text(writer->profile, UNKNOWN);
+    put_name(writer, called ? "cob" : "ob", &writer->objects, object, pp_string(writer->profile, object));
+    put_name(writer, called ? "cfi" : "fl", &writer->files, file, pp_string(writer->profile, file));
+    put_name(writer, called ? "cfn" : "fn", &writer->functions, function, pp_string(writer->profile, parts.name));
+    return parts.line;
+}
+
+static void put_calls(struct writer *writer, const struct pp_call_edge *edge)
+{
+    uint32_t line = put_function(writer, edge->callee, true);
+    fprintf(writer->out, "calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 " %" PRIu64 "\n",
+            edge->weight.total_count, line, edge->line, edge->weight.total_ns, edge->weight.total_count);
+}
+
+static void put_header(struct writer *writer)
+{
+    const struct pp_process *process = &writer->profile->processes.items[0];
+    pp_append_plain(&writer->text, pp_string(writer->profile, process->command_line), "");
+    fprintf(writer->out, "# callgrind format\nversion: 1\ncreator: pyprof\npid: %" PRIu64 "\ncmd: %s\npart: 1\n",
+            process->pid, writer->text.data);
+    fputs("positions: line\nevent: CPU_ns : CPU time in nanoseconds\nevent: Samples : samples taken\n"
+          "events: CPU_ns Samples\n",
+          writer->out);
+}
+
+/* By function: where its lines begin in an order of lines by function. */
+static uint32_t *lines_by_function(const struct pp_call_graph *graph)
+{
+    uint32_t *start = pp_alloc((size_t)graph->functions.count + 1, sizeof *start);
+    uint32_t *order = pp_alloc(graph->lines.count, sizeof *order);
+    for (uint32_t i = 0; i < graph->lines.count; i++)
+        start[graph->lines.items[i].function + 1]++;
+    for (uint32_t i = 0; i < graph->functions.count; i++)
+        start[i + 1] += start[i];
+    for (uint32_t i = 0; i < graph->lines.count; i++)
+        order[start[graph->lines.items[i].function]++] = i;
+    free(start);
+    return order;
+}
+
+void pp_export_callgrind(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+{
+    (void)options;
+    struct pp_call_graph *graph = pp_call_graph_new(profile, true);
+    struct writer writer = {.profile = profile, .graph = graph, .out = out};
+    uint32_t *edges = pp_call_graph_edges_by(graph, false), *lines = lines_by_function(graph), edge = 0, line = 0;
+    uint64_t count = 0, ns = 0;
+    put_header(&writer);
+    for (uint32_t i = 0; i < graph->lines.count; i++) {
+        count += graph->lines.items[i].self_count;
+        ns += graph->lines.items[i].self_ns;
+    }
+    fprintf(out, "summary: %" PRIu64 " %" PRIu64 "\n", ns, count);
+    for (uint32_t i = 0; i < graph->functions.count; i++) {
+        putc('\n', out);
+        put_function(&writer, i, false);
+        for (; line < graph->lines.count && graph->lines.items[lines[line]].function == i; line++) {
+            const struct pp_call_line *self = &graph->lines.items[lines[line]];
+            fprintf(out, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", self->line, self->self_ns, self->self_count);
+        }
+        for (; edge < graph->edges.count && graph->edges.items[edges[edge]].caller == i; edge++)
+            put_calls(&writer, &graph->edges.items[edges[edge]]);
+    }
+    fprintf(out, "\ntotals: %" PRIu64 " %" PRIu64 "\n", ns, count);
+    pp_numbering_free(&writer.files);
+    pp_numbering_free(&writer.objects);
+    pp_numbering_free(&writer.functions);
+    pp_buffer_free(&writer.text);
+    free(edges);
+    free(lines);
+    pp_call_graph_free(graph);
+}

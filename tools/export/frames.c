@@ -1,0 +1,84 @@
+#include "frames.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/frame_text.h"
+
+static uint32_t native_name(struct pp_profile *profile, const struct pp_frame *frame)
+{
+    struct pp_buffer name = {0};
+    if (frame->symbol)
+        pp_symbol_text(&name, pp_string(profile, frame->symbol));
+    else
+        pp_buffer_format(&name, "0x%" PRIx64, frame->address - frame->symbol_offset);
+    uint32_t string = pp_intern_text(profile, name.data);
+    pp_buffer_free(&name);
+    return string;
+}
+
+struct pp_frame_parts pp_frame_parts_of(struct pp_profile *profile, uint32_t number, bool lines)
+{
+    const struct pp_frame frame = profile->frames.items[number];
+    struct pp_frame_parts parts = {.kind = frame.kind, .module = PP_NONE};
+    if (frame.kind == PP_FRAME_PYTHON) {
+        const struct pp_function *function = &profile->functions.items[frame.subject];
+        parts.file = function->file;
+        parts.line = lines && frame.line ? frame.line : function->first_line;
+        parts.name = function->name ? function->name : pp_intern_text(profile, "<unknown>");
+    } else if (frame.kind == PP_FRAME_NATIVE) {
+        parts.module = frame.subject;
+        parts.file = frame.subject == PP_NONE ? 0 : profile->modules.items[frame.subject].path;
+        parts.name = native_name(profile, &frame);
+    } else {
+        parts.name = frame.subject;
+    }
+    return parts;
+}
+
+void pp_append_plain(struct pp_buffer *out, const char *text, const char *special)
+{
+    size_t start = out->length;
+    pp_buffer_text(out, text);
+    for (size_t i = start; i < out->length; i++)
+        if ((unsigned char)out->data[i] < ' ' || out->data[i] == 0x7f || strchr(special, out->data[i]))
+            out->data[i] = '_';
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct pp_sample *x = a, *y = b;
+    if (x->interval != y->interval)
+        return x->interval < y->interval ? -1 : 1;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+struct pp_sample *pp_merged_samples(const struct pp_profile *profile, uint32_t *count)
+{
+    struct pp_sample *samples = pp_copy(profile->samples.items, profile->samples.count, sizeof *samples);
+    qsort(samples, profile->samples.count, sizeof *samples, by_identity);
+    *count = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        if (*count && by_identity(&samples[*count - 1], &samples[i]) == 0) {
+            samples[*count - 1].count += samples[i].count;
+            samples[*count - 1].cpu_ns += samples[i].cpu_ns;
+        } else {
+            samples[(*count)++] = samples[i];
+        }
+    }
+    return samples;
+}
+
+bool *pp_nodes_used(const struct pp_profile *profile)
+{
+    bool *used = pp_alloc(profile->nodes.count, sizeof *used);
+    for (uint32_t i = 0; i < profile->samples.count; i++)
+        used[profile->samples.items[i].node] = true;
+    for (uint32_t i = profile->nodes.count; i-- > 1;)
+        if (used[i])
+            used[profile->nodes.items[i].parent] = true;
+    return used;
+}

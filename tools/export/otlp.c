@@ -1,0 +1,426 @@
+/*
+ * OpenTelemetry's profiles signal, ProfilesData of opentelemetry-proto v1.11.0 (package profiles.v1development: alpha,
+ * it may change). The same bytes are an ExportProfilesServiceRequest. A profile has one type of value there, so each
+ * process has two: samples/count, which receivers turn into CPU time by the period, and cpu/nanoseconds, as measured.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cli.h"
+#include "../profile/summary.h"
+#include "export.h"
+#include "frames.h"
+#include "numbering.h"
+#include "proto.h"
+
+enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY };
+enum {
+    DICTIONARY_MAPPING = 1,
+    DICTIONARY_LOCATION,
+    DICTIONARY_FUNCTION,
+    DICTIONARY_LINK,
+    DICTIONARY_STRING,
+    DICTIONARY_ATTRIBUTE,
+    DICTIONARY_STACK
+};
+enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPES };
+enum { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILES };
+enum { SCOPE_NAME = 1, SCOPE_VERSION };
+enum { RESOURCE_ATTRIBUTE = 1 };
+enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE };
+enum { VALUE_STRING = 1, VALUE_INT = 3 };
+enum { PROFILE_TYPE = 1, PROFILE_SAMPLES, PROFILE_TIME, PROFILE_DURATION, PROFILE_PERIOD_TYPE, PROFILE_PERIOD };
+enum { TYPE_TYPE = 1, TYPE_UNIT };
+enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES };
+enum { STACK_LOCATIONS = 1 };
+enum { MAPPING_START = 1, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE, MAPPING_ATTRIBUTES };
+enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS, LOCATION_LINE, LOCATION_ATTRIBUTES };
+enum { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
+enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
+enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE };
+enum { LINK_TRACE = 1, LINK_SPAN };
+
+struct attribute {
+    uint32_t key, text; /* strings of the profile; text PP_NONE: the number counts */
+    uint64_t number;
+};
+
+struct function {
+    uint32_t name, system_name, file, line;
+};
+
+struct writer {
+    struct pp_profile *profile;
+    struct pp_numbering strings, modules, frames, stacks; /* element 0 of each table is empty: numbers are from 1 on */
+    PP_TABLE_OF(struct attribute) attributes;
+    PP_TABLE_OF(struct function) functions;
+    struct pp_buffer dictionary;
+    uint64_t *numbers; /* scratch */
+    uint32_t numbers_capacity;
+};
+
+static uint32_t text(struct writer *writer, const char *text)
+{
+    return pp_number_string(&writer->strings, pp_intern_text(writer->profile, text));
+}
+
+static bool same_attribute(const void *table, uint32_t item, const void *key)
+{
+    const struct attribute *there = (const struct attribute *)table + item, *wanted = key;
+    return there->key == wanted->key && there->text == wanted->text && there->number == wanted->number;
+}
+
+static bool same_function(const void *table, uint32_t item, const void *key)
+{
+    return memcmp((const struct function *)table + item, key, sizeof(struct function)) == 0;
+}
+
+static uint32_t attribute_index(struct writer *writer, struct attribute attribute)
+{
+    const uint64_t words[] = {attribute.key, attribute.text, attribute.number};
+    uint32_t hash = pp_hash_words(words, 3);
+    uint32_t found =
+        pp_index_find(&writer->attributes.index, hash, same_attribute, writer->attributes.items, &attribute);
+    if (found != PP_NONE)
+        return found + 1;
+    writer->attributes.items = pp_grow(writer->attributes.items, &writer->attributes.capacity,
+                                       (uint64_t)writer->attributes.count + 1, sizeof attribute);
+    writer->attributes.items[writer->attributes.count] = attribute;
+    pp_index_add(&writer->attributes.index, hash, writer->attributes.count);
+    return ++writer->attributes.count;
+}
+
+static uint32_t text_attribute(struct writer *writer, const char *key, uint32_t value)
+{
+    return attribute_index(writer, (struct attribute){pp_intern_text(writer->profile, key), value, 0});
+}
+
+static uint32_t number_attribute(struct writer *writer, const char *key, uint64_t value)
+{
+    return attribute_index(writer, (struct attribute){pp_intern_text(writer->profile, key), PP_NONE, value});
+}
+
+static uint32_t function_index(struct writer *writer, struct function function)
+{
+    uint32_t hash = pp_hash_bytes(&function, sizeof function);
+    uint32_t found = pp_index_find(&writer->functions.index, hash, same_function, writer->functions.items, &function);
+    if (found != PP_NONE)
+        return found + 1;
+    writer->functions.items = pp_grow(writer->functions.items, &writer->functions.capacity,
+                                      (uint64_t)writer->functions.count + 1, sizeof function);
+    writer->functions.items[writer->functions.count] = function;
+    pp_index_add(&writer->functions.index, hash, writer->functions.count);
+    return ++writer->functions.count;
+}
+
+static void append_message(struct pp_buffer *to, unsigned field, struct pp_buffer *message)
+{
+    pp_proto_bytes(to, field, message->data, message->length);
+    pp_buffer_clear(message);
+}
+
+static void append_value_type(struct writer *writer, struct pp_buffer *to, unsigned field, const char *type,
+                              const char *unit)
+{
+    struct pp_buffer message = {0};
+    pp_proto_number(&message, TYPE_TYPE, text(writer, type));
+    pp_proto_number(&message, TYPE_UNIT, text(writer, unit));
+    append_message(to, field, &message);
+    pp_buffer_free(&message);
+}
+
+static void put_number(struct writer *writer, uint32_t at, uint64_t value)
+{
+    writer->numbers = pp_grow(writer->numbers, &writer->numbers_capacity, (uint64_t)at + 1, sizeof *writer->numbers);
+    writer->numbers[at] = value;
+}
+
+static void append_sample(struct writer *writer, struct pp_buffer *to, const struct pp_sample *sample, uint64_t value)
+{
+    struct pp_profile *profile = writer->profile;
+    const struct pp_thread thread = profile->threads.items[sample->thread];
+    const struct pp_label_set set = profile->label_sets.items[sample->labels];
+    struct pp_buffer message = {0}, key = {0};
+    uint32_t count = 0;
+    put_number(writer, count++, text_attribute(writer, "thread.name", thread.name));
+    if (thread.tid != UINT64_MAX)
+        put_number(writer, count++, number_attribute(writer, "thread.id", thread.tid));
+    for (uint32_t i = set.first; i < set.first + set.count; i++) {
+        pp_buffer_clear(&key);
+        pp_buffer_format(&key, "process.context.label.%s", pp_string(profile, profile->labels.items[i].key));
+        put_number(writer, count++, text_attribute(writer, key.data, profile->labels.items[i].value));
+    }
+    pp_proto_number(&message, SAMPLE_STACK, pp_number(&writer->stacks, sample->node));
+    pp_proto_numbers(&message, SAMPLE_ATTRIBUTES, writer->numbers, count);
+    pp_proto_numbers(&message, SAMPLE_VALUES, &value, 1);
+    append_message(to, PROFILE_SAMPLES, &message);
+    pp_buffer_free(&message);
+    pp_buffer_free(&key);
+}
+
+static bool same_identity(const struct pp_sample *a, const struct pp_sample *b)
+{
+    return a->thread == b->thread && a->node == b->node && a->labels == b->labels;
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct pp_sample *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->labels < y->labels ? -1 : x->labels > y->labels;
+}
+
+/* The samples are those of one process. */
+static void append_profile(struct writer *writer, struct pp_buffer *to, const struct pp_sample *samples, uint32_t count,
+                           bool by_count)
+{
+    const struct pp_thread *thread = &writer->profile->threads.items[samples[0].thread];
+    const struct pp_process process = writer->profile->processes.items[thread->process];
+    struct pp_buffer message = {0};
+    if (by_count)
+        append_value_type(writer, &message, PROFILE_TYPE, "samples", "count");
+    else
+        append_value_type(writer, &message, PROFILE_TYPE, "cpu", "nanoseconds");
+    for (uint32_t i = 0; i < count;) {
+        uint64_t value = 0;
+        uint32_t first = i;
+        for (; i < count && same_identity(&samples[first], &samples[i]); i++)
+            value += by_count ? samples[i].count : samples[i].cpu_ns;
+        if (value)
+            append_sample(writer, &message, &samples[first], value);
+    }
+    pp_proto_fixed64(&message, PROFILE_TIME, process.start_unix_ns);
+    pp_proto_number(&message, PROFILE_DURATION,
+                    process.end_unix_ns > process.start_unix_ns ? process.end_unix_ns - process.start_unix_ns : 0);
+    append_value_type(writer, &message, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+    pp_proto_number(&message, PROFILE_PERIOD, process.period_ns);
+    append_message(to, SCOPE_PROFILES_PROFILES, &message);
+    pp_buffer_free(&message);
+}
+
+/* As plain text: some receivers look nothing up here. */
+static void append_resource_attribute(struct pp_buffer *resource, const char *key, const char *value, uint64_t number)
+{
+    struct pp_buffer message = {0}, any = {0};
+    if (value)
+        pp_proto_bytes(&any, VALUE_STRING, value, strlen(value));
+    else
+        pp_proto_number(&any, VALUE_INT, number);
+    pp_proto_bytes(&message, KEY_VALUE_KEY, key, strlen(key));
+    append_message(&message, KEY_VALUE_VALUE, &any);
+    if (value ? *value != 0 : number != 0)
+        append_message(resource, RESOURCE_ATTRIBUTE, &message);
+    pp_buffer_free(&message);
+    pp_buffer_free(&any);
+}
+
+static void append_resource(struct writer *writer, struct pp_buffer *to, uint32_t number)
+{
+    const struct pp_profile *profile = writer->profile;
+    const struct pp_process *process = &profile->processes.items[number];
+    struct pp_buffer resource = {0};
+    append_resource_attribute(&resource, "process.pid", NULL, process->pid);
+    append_resource_attribute(&resource, "process.executable.path", pp_string(profile, process->executable), 0);
+    append_resource_attribute(&resource, "process.command_line", pp_string(profile, process->command_line), 0);
+    append_resource_attribute(&resource, "process.runtime.name", process->python_version ? "cpython" : "", 0);
+    append_resource_attribute(&resource, "process.runtime.version", pp_string(profile, process->python_version), 0);
+    append_resource_attribute(&resource, "host.name", pp_string(profile, process->host), 0);
+    append_resource_attribute(&resource, "service.instance.id", pp_string(profile, process->instance), 0);
+    append_message(to, RESOURCE_PROFILES_RESOURCE, &resource);
+    pp_buffer_free(&resource);
+}
+
+static void put_process(struct writer *writer, const struct pp_sample *samples, uint32_t count,
+                        const struct pp_export_options *options, FILE *out)
+{
+    struct pp_buffer resource = {0}, scope = {0}, name = {0}, whole = {0};
+    append_resource(writer, &resource, writer->profile->threads.items[samples[0].thread].process);
+    pp_proto_bytes(&name, SCOPE_NAME, "pyprof", strlen("pyprof"));
+    pp_proto_bytes(&name, SCOPE_VERSION, PYPROF_VERSION, strlen(PYPROF_VERSION));
+    append_message(&scope, SCOPE_PROFILES_SCOPE, &name);
+    append_profile(writer, &scope, samples, count, true);
+    if (!options->samples)
+        append_profile(writer, &scope, samples, count, false);
+    append_message(&resource, RESOURCE_PROFILES_SCOPES, &scope);
+    append_message(&whole, DATA_RESOURCE_PROFILES, &resource);
+    fwrite(whole.data, 1, whole.length, out);
+    pp_buffer_free(&resource);
+    pp_buffer_free(&scope);
+    pp_buffer_free(&name);
+    pp_buffer_free(&whole);
+}
+
+static const struct pp_profile *sorted_profile;
+
+static int by_process(const void *a, const void *b)
+{
+    const struct pp_sample *x = a, *y = b;
+    uint32_t u = sorted_profile->threads.items[x->thread].process, v = sorted_profile->threads.items[y->thread].process;
+    return u != v ? (u < v ? -1 : 1) : by_identity(a, b);
+}
+
+static void put_processes(struct writer *writer, const struct pp_export_options *options, FILE *out)
+{
+    const struct pp_profile *profile = writer->profile;
+    uint32_t count = profile->samples.count;
+    struct pp_sample *samples = pp_copy(profile->samples.items, count, sizeof *samples);
+    sorted_profile = profile;
+    qsort(samples, count, sizeof *samples, by_process);
+    for (uint32_t i = 0, first; i < count;) {
+        uint32_t process = profile->threads.items[samples[i].thread].process;
+        for (first = i; i < count && profile->threads.items[samples[i].thread].process == process;)
+            i++;
+        put_process(writer, &samples[first], i - first, options, out);
+    }
+    free(samples);
+}
+
+static void append_stacks(struct writer *writer)
+{
+    struct pp_buffer message = {0};
+    append_message(&writer->dictionary, DICTIONARY_STACK, &message);
+    for (uint32_t i = 0; i < writer->stacks.count; i++) {
+        uint32_t depth = 0;
+        for (uint32_t node = writer->stacks.order[i]; node; node = writer->profile->nodes.items[node].parent)
+            put_number(writer, depth++, pp_number(&writer->frames, writer->profile->nodes.items[node].frame));
+        if (depth)
+            pp_proto_numbers(&message, STACK_LOCATIONS, writer->numbers, depth);
+        append_message(&writer->dictionary, DICTIONARY_STACK, &message);
+    }
+    pp_buffer_free(&message);
+}
+
+static void append_location(struct writer *writer, struct pp_buffer *message, uint32_t number)
+{
+    struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, number, true);
+    const struct pp_frame frame = writer->profile->frames.items[number];
+    bool python = frame.kind == PP_FRAME_PYTHON;
+    struct pp_buffer line = {0};
+    if (parts.module != PP_NONE)
+        pp_proto_number(message, LOCATION_MAPPING, pp_number(&writer->modules, parts.module));
+    pp_proto_number(message, LOCATION_ADDRESS, frame.kind == PP_FRAME_NATIVE ? frame.address : 0);
+    if (frame.kind != PP_FRAME_NATIVE || frame.symbol) {
+        uint32_t first = python ? writer->profile->functions.items[frame.subject].first_line : 0;
+        uint32_t symbol = frame.kind == PP_FRAME_NATIVE ? frame.symbol : 0;
+        pp_proto_number(&line, LINE_FUNCTION,
+                        function_index(writer, (struct function){parts.name, symbol, parts.file, first}));
+        pp_proto_number(&line, LINE_LINE, python ? parts.line : 0);
+        pp_proto_number(&line, LINE_COLUMN, python ? frame.column : 0);
+        append_message(message, LOCATION_LINE, &line);
+    }
+    if (frame.kind != PP_FRAME_PSEUDO) {
+        uint64_t type = text_attribute(writer, "profile.frame.type",
+                                       pp_intern_text(writer->profile, python ? "cpython" : "native"));
+        pp_proto_numbers(message, LOCATION_ATTRIBUTES, &type, 1);
+    }
+    pp_buffer_free(&line);
+}
+
+static void append_locations(struct writer *writer)
+{
+    struct pp_buffer message = {0};
+    append_message(&writer->dictionary, DICTIONARY_LOCATION, &message);
+    for (uint32_t i = 0; i < writer->frames.count; i++) {
+        append_location(writer, &message, writer->frames.order[i]);
+        append_message(&writer->dictionary, DICTIONARY_LOCATION, &message);
+    }
+    pp_buffer_free(&message);
+}
+
+static void append_mappings(struct writer *writer)
+{
+    struct pp_buffer message = {0};
+    append_message(&writer->dictionary, DICTIONARY_MAPPING, &message);
+    for (uint32_t i = 0; i < writer->modules.count; i++) {
+        const struct pp_module module = writer->profile->modules.items[writer->modules.order[i]];
+        pp_proto_number(&message, MAPPING_START, module.start);
+        pp_proto_number(&message, MAPPING_LIMIT, module.limit);
+        pp_proto_number(&message, MAPPING_OFFSET, module.file_offset);
+        pp_proto_number(&message, MAPPING_FILE, pp_number_string(&writer->strings, module.path));
+        if (module.build_id) {
+            uint64_t id = text_attribute(writer, "process.executable.build_id.gnu", module.build_id);
+            pp_proto_numbers(&message, MAPPING_ATTRIBUTES, &id, 1);
+        }
+        append_message(&writer->dictionary, DICTIONARY_MAPPING, &message);
+    }
+    pp_buffer_free(&message);
+}
+
+static void append_functions(struct writer *writer)
+{
+    struct pp_buffer message = {0};
+    append_message(&writer->dictionary, DICTIONARY_FUNCTION, &message);
+    for (uint32_t i = 0; i < writer->functions.count; i++) {
+        const struct function *function = &writer->functions.items[i];
+        pp_proto_number(&message, FUNCTION_NAME, pp_number_string(&writer->strings, function->name));
+        pp_proto_number(&message, FUNCTION_SYSTEM_NAME, pp_number_string(&writer->strings, function->system_name));
+        pp_proto_number(&message, FUNCTION_FILE, pp_number_string(&writer->strings, function->file));
+        pp_proto_number(&message, FUNCTION_START_LINE, function->line);
+        append_message(&writer->dictionary, DICTIONARY_FUNCTION, &message);
+    }
+    pp_buffer_free(&message);
+}
+
+static void append_attributes(struct writer *writer)
+{
+    struct pp_buffer message = {0}, any = {0};
+    append_message(&writer->dictionary, DICTIONARY_ATTRIBUTE, &message);
+    for (uint32_t i = 0; i < writer->attributes.count; i++) {
+        const struct attribute *attribute = &writer->attributes.items[i];
+        const char *value = attribute->text == PP_NONE ? NULL : pp_string(writer->profile, attribute->text);
+        pp_proto_number(&message, ATTRIBUTE_KEY, pp_number_string(&writer->strings, attribute->key));
+        if (value)
+            pp_proto_bytes(&any, VALUE_STRING, value, strlen(value));
+        else
+            pp_proto_number(&any, VALUE_INT, attribute->number);
+        append_message(&message, ATTRIBUTE_VALUE, &any);
+        append_message(&writer->dictionary, DICTIONARY_ATTRIBUTE, &message);
+    }
+    pp_buffer_free(&message);
+    pp_buffer_free(&any);
+}
+
+static void append_links_and_strings(struct writer *writer)
+{
+    static const char zeroes[16];
+    struct pp_buffer link = {0};
+    pp_proto_bytes(&link, LINK_TRACE, zeroes, 16);
+    pp_proto_bytes(&link, LINK_SPAN, zeroes, 8);
+    append_message(&writer->dictionary, DICTIONARY_LINK, &link);
+    pp_buffer_free(&link);
+    pp_proto_bytes(&writer->dictionary, DICTIONARY_STRING, "", 0);
+    for (uint32_t i = 0; i < writer->strings.count; i++) {
+        const char *string = pp_string(writer->profile, writer->strings.order[i]);
+        pp_proto_bytes(&writer->dictionary, DICTIONARY_STRING, string, strlen(string));
+    }
+}
+
+void pp_export_otlp(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+{
+    struct writer writer = {.profile = profile};
+    struct pp_buffer whole = {0};
+    put_processes(&writer, options, out);
+    /* Each table numbers what the next ones hold. */
+    append_stacks(&writer);
+    append_locations(&writer);
+    append_mappings(&writer);
+    append_functions(&writer);
+    append_attributes(&writer);
+    append_links_and_strings(&writer);
+    append_message(&whole, DATA_DICTIONARY, &writer.dictionary);
+    fwrite(whole.data, 1, whole.length, out);
+    pp_buffer_free(&whole);
+    pp_buffer_free(&writer.dictionary);
+    pp_numbering_free(&writer.strings);
+    pp_numbering_free(&writer.modules);
+    pp_numbering_free(&writer.frames);
+    pp_numbering_free(&writer.stacks);
+    free(writer.attributes.items);
+    pp_index_free(&writer.attributes.index);
+    free(writer.functions.items);
+    pp_index_free(&writer.functions.index);
+    free(writer.numbers);
+}
