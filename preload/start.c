@@ -6,6 +6,7 @@
 #include "capture/capture.h"
 #include "config.h"
 #include "flush/flush.h"
+#include "fork.h"
 #include "interpose.h"
 #include "python_find.h"
 #include "say.h"
@@ -19,8 +20,6 @@ struct pp_birth pp_birth;
 static struct pp_python pythons[PP_MAX_PYTHONS];
 static unsigned python_count;
 static bool started, late;
-
-extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 
 /* glibc passes main's arguments to constructors; argv stands above every frame of the main thread. */
 __attribute__((constructor)) static void loaded(int argc, char **argv, char **environment)
@@ -78,63 +77,6 @@ static void say_unreadable(const char *version, const char *why)
     pp_say_once(pp_said(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT, line);
 }
 
-/* --- fork: what POSIX calls prepare, parent, child --- */
-
-static uint64_t mask_before_fork;
-static int atfork_blocked;
-static int forking_tid;
-static bool gate_entered;
-
-static void before_fork(void)
-{
-    /* our thread is not inside the loader when the child is copied */
-    gate_entered = pp_flush_gate_enter_to_fork();
-    forking_tid = pp_sys_gettid();
-    /* a fork that is interrupted on some kernels starts again, for ever if it takes longer than a tick */
-    mask_before_fork = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (pp_config.signal - 1));
-    atfork_blocked = 1;
-}
-
-static void restore_mask(void)
-{
-    if (atfork_blocked)
-        pp_sys_signal_mask(SIG_SETMASK, mask_before_fork);
-    atfork_blocked = 0;
-}
-
-static void after_fork_in_parent(void)
-{
-    bool entered = gate_entered;
-    restore_mask();
-    if (entered)
-        pp_flush_gate_leave();
-}
-
-static void after_fork_in_child(void)
-{
-    const struct pp_slot *caller = NULL;
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count && !caller; i++) {
-        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == forking_tid)
-            caller = slot;
-    }
-    bool blocks = caller && caller->application_blocks;
-    /* 0, unknown, is looked up when the first signal comes */
-    uintptr_t stack_top = caller ? atomic_load(&caller->stack_top) : 0;
-    pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
-    pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    pp_birth.process_cpu_ns = pp_birth.thread_cpu_ns = 0;
-    atomic_store(&pp_capture.pid, pp_sys_getpid());
-    pp_interpose_action_after_fork();
-    pp_flush_after_fork();
-    restore_mask(); /* before the new slot looks at it */
-    struct pp_slot *slot = pp_threads_after_fork(stack_top, blocks);
-    if (slot)
-        pp_interpose_thread(slot);
-    pp_flush_gate_reset();
-}
-
 /* A program that has worked without Python for long is profiled from now on. */
 static bool is_late(void)
 {
@@ -151,7 +93,7 @@ static bool is_late(void)
 /* The first Python, readable or not, is the reason to profile this process. */
 static bool start_profiling(void)
 {
-    if (!__register_atfork)
+    if (!pp_fork_can_watch())
         return false; /* not glibc */
     pp_config_read();
     pp_threads_learn_descriptor();
@@ -162,7 +104,7 @@ static bool start_profiling(void)
         return false;
     late = is_late();
     pp_threads_adopt_older(late);
-    return pp_interpose_start() && __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) == 0;
+    return pp_interpose_start() && pp_fork_watch();
 }
 
 static void begin_here(void)

@@ -431,3 +431,13 @@ void pp_threads_adopt_older(bool late)
     if (pp_kernel_thread_count() > 1)
         each_task(adopt_older, &adoption);
 }
+
+void pp_each_slot(void (*visit)(struct pp_slot *slot))
+{
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        if (slot)
+            visit(slot);
+    }
+}

@@ -42,6 +42,9 @@ unsigned pp_kernel_thread_count(void);
 /* In the child of fork: forgets every thread but the caller, which gets a slot of its own (NULL: none to be had). */
 struct pp_slot *pp_threads_after_fork(uintptr_t stack_top, bool application_blocks);
 
+/* Every slot that exists, whatever its state. */
+void pp_each_slot(void (*visit)(struct pp_slot *slot));
+
 /* How often something of enum pp_reason happened outside handlers (timers refused, no slot). */
 extern _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
 extern _Atomic uint32_t pp_slot_count; /* slots [0, count) may be non-NULL */

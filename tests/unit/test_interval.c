@@ -1,6 +1,10 @@
 /* Flushes: a segment that is full gives way to another that can be read by itself, a write that fails is counted, what
  * was said on stderr stands in the log. */
+#include "preload/capture/capture.h"
+#include "preload/config.h"
+#include "preload/flush/interval.h"
 #include "preload/flush/tables.h"
+#include "preload/threads.h"
 
 #define TABLES_MAX ((size_t)768 << 10)
 
@@ -11,9 +15,10 @@ static bool tables_full(const struct pp_tables *tables)
 
 /* A real segment takes more stacks than a test has the time for. */
 #define pp_tables_full tables_full
-#include "preload/flush/interval.c"
+#include "preload/flush/log.c"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -121,7 +126,7 @@ static void a_full_segment_gives_way_to_one_that_stands_alone(void **state)
         put_samples(per_flush);
         pp_interval_flush(0, i + 1 == flushes);
         /* half a segment's worth comes with one flush at most */
-        assert_true(tables.arena.mapped <= TABLES_MAX + ((size_t)1 << 20));
+        assert_true(pp_interval.tables.arena.mapped <= TABLES_MAX + ((size_t)1 << 20));
     }
     unsigned files = list_files(names, 16);
     assert_true(files >= 3 && files < flushes);
@@ -135,7 +140,7 @@ static void a_full_segment_gives_way_to_one_that_stands_alone(void **state)
     }
     assert_int_equal(sum, per_flush * flushes);
     assert_int_equal(number_of(SAMPLES_OF, pp_config.out), sum);
-    assert_int_equal(account.lost_ns, 0);
+    assert_int_equal(pp_interval.account.lost_ns, 0);
 }
 
 /* What waits for a stack refers to threads and nodes of the segment: it gets a place before that ends. */
@@ -145,16 +150,16 @@ static void nothing_waits_across_segments(void **state)
     struct pp_ended_thread ended = {.kind = 1, .cpu_ns = 2 * MS, .tail_ns = 2 * MS, .thread = 1};
     put_sample();
     pp_interval_flush(0, false);
-    assert_true(pp_short_threads_end(&ended, pp_config.period_ns, tick_ns));
-    uint64_t before = account.unsampled_ns;
+    assert_true(pp_short_threads_end(&ended, pp_config.period_ns, 4 * MS));
+    uint64_t before = pp_interval.account.unsampled_ns;
     while (segment.open) {
         put_samples(50);
         pp_interval_flush(0, false);
     }
     assert_int_equal(segment.number, 1);
     assert_int_equal(pp_short_threads_waiting_ns(), 0);
-    assert_int_equal(account.unsampled_ns - before, 2 * MS);
-    assert_int_equal(account.lost_ns, 0);
+    assert_int_equal(pp_interval.account.unsampled_ns - before, 2 * MS);
+    assert_int_equal(pp_interval.account.lost_ns, 0);
 }
 
 static void what_could_not_be_written_is_lost_and_says_so(void **state)
@@ -164,31 +169,31 @@ static void what_could_not_be_written_is_lost_and_says_so(void **state)
     char out[PP_PATH_MAX];
     put_samples(10);
     pp_interval_flush(0, false);
-    assert_int_equal(account.samples, 10);
+    assert_int_equal(pp_interval.account.samples, 10);
     /* the file is gone, and a file stands where the directory was, and another where its substitute would be */
     assert_int_equal(list_files(names, 16), 1);
     assert_int_equal(unlink(names[0]), 0);
     assert_int_equal(rmdir(pp_config.out), 0);
     snprintf(out, sizeof out, "%s/pyprof-%u", root, (unsigned)geteuid());
     assert_int_equal(close(creat(pp_config.out, 0600)) | close(creat(out, 0600)), 0);
-    uint64_t sampled = account.sampled_ns;
+    uint64_t sampled = pp_interval.account.sampled_ns;
     put_samples(20);
     pp_interval_flush(0, false);
-    assert_int_equal(account.samples, 10);
-    assert_int_equal(account.lost_samples, 20);
-    assert_int_equal(account.sampled_ns, sampled);
-    assert_int_equal(account.lost_ns, 20 * MS);
-    assert_int_equal(account.reasons[PP_REASON_WRITE_FAILED], 1);
+    assert_int_equal(pp_interval.account.samples, 10);
+    assert_int_equal(pp_interval.account.lost_samples, 20);
+    assert_int_equal(pp_interval.account.sampled_ns, sampled);
+    assert_int_equal(pp_interval.account.lost_ns, 20 * MS);
+    assert_int_equal(pp_interval.account.reasons[PP_REASON_WRITE_FAILED], 1);
     /* the place is there again, but its time has not come */
     assert_int_equal(unlink(pp_config.out), 0);
     put_samples(5);
     pp_interval_flush(0, false);
-    assert_int_equal(account.lost_samples, 25);
+    assert_int_equal(pp_interval.account.lost_samples, 25);
     segment.retry_at_ns = 0;
     put_samples(7);
     pp_interval_flush(0, true);
-    assert_int_equal(account.samples, 17);
-    assert_int_equal(account.lost_samples, 25);
+    assert_int_equal(pp_interval.account.samples, 17);
+    assert_int_equal(pp_interval.account.lost_samples, 25);
     assert_int_equal(list_files(names, 16), 1);
     assert_int_equal(number_of(NOISE_OF, names[0]), 0);
     assert_int_equal(number_of("'%s' export '%s' --format collapsed --unit ns | awk '/lost/ { n += $NF } "

@@ -1,0 +1,174 @@
+#include "drain.h"
+#include "../capture/capture.h"
+#include "../config.h"
+#include "../say.h"
+#include "../syscalls.h"
+#include "../threads.h"
+#include "codes.h"
+#include "samples.h"
+#include "short_threads.h"
+#include "stacks.h"
+#include <fcntl.h>
+#include <string.h>
+
+#define WEIGHT_BOUND_TICKS 10 /* a sample weighs at most a period and so many ticks */
+#define NAME_REFRESH       10 /* flushes between two looks at a thread's name */
+
+static uint64_t weight_bound_ns, tick_ns;
+
+static void add_charge(uint32_t thread, const struct pp_charge *charge)
+{
+    pp_add_pseudo(&pp_interval.account.unsampled_ns, thread, "[unsampled]", 0, charge->unsampled_ns);
+    pp_add_pseudo(&pp_interval.account.lost_ns, thread, "[lost]", charge->lost_samples, charge->lost_ns);
+}
+
+/* The kernel's name of a thread (/proc/self/task/TID/comm), or the one that it had at its end. */
+static void read_name(struct pp_slot *slot, bool ended, char name[16])
+{
+    memset(name, 0, 16);
+    if (ended && slot->final_name[0]) {
+        memcpy(name, slot->final_name, 15);
+        return;
+    }
+    char path[64];
+    struct pp_text text;
+    pp_text_init(&text, path, sizeof path);
+    pp_text_add(&text, "/proc/self/task/");
+    pp_text_add_number(&text, (unsigned)atomic_load(&slot->tid));
+    pp_text_add(&text, "/comm");
+    int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    long n = pp_sys_read(fd, name, 15);
+    pp_sys_close(fd);
+    if (n > 0 && name[n - 1] == '\n')
+        name[n - 1] = 0;
+}
+
+/* The log's id of the slot's thread, defined at need, again when its name has changed. */
+static uint32_t thread_id(struct pp_slot *slot, bool ended)
+{
+    bool known = slot->flush.log_thread && slot->flush.log_segment == pp_interval.tables.segment;
+    if (known && !ended && slot->flush.name_age++ < NAME_REFRESH)
+        return slot->flush.log_thread;
+    char name[16];
+    read_name(slot, ended, name);
+    slot->flush.name_age = 0;
+    if (!known || (name[0] && strcmp(name, slot->flush.name) != 0)) {
+        memcpy(slot->flush.name, name, sizeof name);
+        slot->flush.log_thread = pp_thread_id(&pp_interval.tables, known ? slot->flush.log_thread : 0,
+                                              atomic_load(&slot->tid), name, slot->start_unix_ns, slot->is_main);
+        if (!known)
+            slot->flush.node_count = 0;
+        slot->flush.log_segment = pp_interval.tables.segment;
+    }
+    return slot->flush.log_thread;
+}
+
+static void take_sample(struct pp_slot *slot, uint32_t thread, const struct pp_record_sample *record)
+{
+    struct pp_charge charge = pp_account_sample(&pp_interval.account, slot, record, weight_bound_ns);
+    uint32_t node = pp_stack_node(&pp_interval.tables, slot, record, pp_interval.account.reasons);
+    struct pp_sample_key key = {thread, node, record->state};
+    pp_add_sample(&pp_interval.account.sampled_ns, &key, 1, charge.sampled_ns);
+    add_charge(thread, &charge);
+    if (node && slot->flush.node_count < PP_SHORT_SAMPLES)
+        slot->flush.nodes[slot->flush.node_count++] = node;
+    if (charge.lost_samples)
+        pp_interval.account.reasons[PP_REASON_LOST_RING_FULL] += charge.lost_samples;
+}
+
+static void credit_estimate(uint32_t thread, uint32_t node, uint64_t cpu_ns)
+{
+    pp_interval.account.sampled_ns += cpu_ns;
+    pp_interval.account.estimated_ns += cpu_ns;
+    struct pp_sample_key key = {thread, node, PP_STATE_ESTIMATED};
+    if (!pp_add_sample(&pp_interval.account.sampled_ns, &key, 0, cpu_ns))
+        pp_interval.account.estimated_ns -= cpu_ns;
+}
+
+static void give_up_estimate(uint32_t thread, uint64_t cpu_ns)
+{
+    pp_interval.account.unsampled_ns += cpu_ns;
+    pp_add_pseudo(&pp_interval.account.unsampled_ns, thread, "[unsampled]", 0, cpu_ns);
+}
+
+/* The last of a thread: its tail is estimated if it was short, [unsampled] otherwise. */
+static void take_end(struct pp_slot *slot)
+{
+    struct pp_charge charge = pp_account_end(&pp_interval.account, slot);
+    pp_interval.anything_new = true;
+    if (!charge.unsampled_ns && !charge.lost_ns)
+        return;
+    uint32_t thread = thread_id(slot, true);
+    struct pp_ended_thread ended = {
+        .kind = (uintptr_t)slot->start_routine,
+        .cpu_ns = atomic_load(&slot->final_cpu_ns),
+        .tail_ns = charge.unsampled_ns,
+        .thread = thread,
+        .pushed_off = pp_account_pushed_off(slot->voluntary_switches, slot->involuntary_switches),
+        .samples = slot->flush.node_count,
+        .nodes = slot->flush.nodes,
+    };
+    if (ended.kind && pp_short_threads_end(&ended, pp_config.period_ns, tick_ns)) {
+        pp_interval.account.unsampled_ns -= charge.unsampled_ns;
+        charge.unsampled_ns = 0;
+    }
+    add_charge(thread, &charge);
+}
+
+static void drain(struct pp_slot *slot)
+{
+    /* looked at before the ring: what has ended writes no more */
+    uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+    if (state != PP_SLOT_LIVE && state != PP_SLOT_ENDED)
+        return;
+    bool ended = state == PP_SLOT_ENDED;
+    uint32_t thread = 0;
+    const struct pp_record *record;
+    while ((record = pp_ring_peek(&slot->ring))) {
+        if (record->type == PP_RECORD_CODE) {
+            pp_codes_define(slot, (const struct pp_record_code *)record);
+        } else if (record->type == PP_RECORD_SAMPLE) {
+            if (!thread)
+                thread = thread_id(slot, ended);
+            take_sample(slot, thread, (const struct pp_record_sample *)record);
+        }
+        pp_ring_release(&slot->ring, record);
+    }
+    if (!ended)
+        return;
+    take_end(slot);
+    pp_slot_release(slot);
+}
+
+static void take_rest(struct pp_slot *slot)
+{
+    if (atomic_load(&slot->state) != PP_SLOT_LIVE || !atomic_load(&slot->tid))
+        return;
+    struct pp_charge charge = pp_account_rest(&pp_interval.account, slot);
+    if (charge.unsampled_ns || charge.lost_ns)
+        add_charge(thread_id(slot, false), &charge);
+}
+
+void pp_drain_start(void)
+{
+    tick_ns = pp_tick_ns();
+    weight_bound_ns = pp_config.period_ns + WEIGHT_BOUND_TICKS * tick_ns;
+    atomic_store(&pp_capture.overdue_ns, weight_bound_ns);
+}
+
+void pp_drain(void)
+{
+    pp_each_slot(drain);
+}
+
+void pp_drain_settle(bool forgetting)
+{
+    pp_short_threads_settle(credit_estimate, give_up_estimate, forgetting);
+}
+
+void pp_drain_rest(void)
+{
+    pp_each_slot(take_rest);
+}

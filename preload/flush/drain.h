@@ -1,0 +1,17 @@
+/* From the rings into the interval: samples, the ends of threads, and what their CPU time comes to. Flush thread only.
+ */
+#ifndef PP_FLUSH_DRAIN_H
+#define PP_FLUSH_DRAIN_H
+
+#include <stdbool.h>
+
+/* When a flush thread begins: what a sample may weigh follows from the settings and the kernel's tick. */
+void pp_drain_start(void);
+/* Empties every ring; the slots of threads that have ended are free again. */
+void pp_drain(void);
+/* Gives what short threads burned to stacks of their like; forgetting: ids of the segment are about to end. */
+void pp_drain_settle(bool forgetting);
+/* What live threads have burned since their last samples, when the process ends. */
+void pp_drain_rest(void);
+
+#endif

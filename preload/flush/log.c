@@ -1,0 +1,129 @@
+#include "log.h"
+#include "../say.h"
+#include "../syscalls.h"
+#include "samples.h"
+#include "segment.h"
+#include "short_threads.h"
+#include <string.h>
+
+static struct pp_segment segment;
+static struct pp_account written_account; /* as of the last write */
+/* And what was unwritten then: when that write failed, its [lost] sample went with it. */
+static uint64_t written_unwritten_ns;
+static uint32_t written_notices; /* bits by enum pp_cause, of the current segment */
+
+static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
+{
+    static struct pp_buffer payload;
+    pp_buffer_clear(&payload);
+    pp_put_varint(&payload, pp_interval.start_ns);
+    pp_put_varint(&payload, now_monotonic_ns - pp_interval.start_monotonic_ns);
+    for (uint32_t id = 1; id <= pp_interval.samples.count; id++) {
+        const struct pp_intern_entry *entry = pp_intern_entry(&pp_interval.samples, id);
+        struct pp_sample_key key;
+        memcpy(&key, entry->key, sizeof key);
+        size_t record = pp_record_begin(&payload);
+        pp_put_varint(&payload, key.thread);
+        pp_put_varint(&payload, key.node);
+        pp_put_varint(&payload, 0);
+        pp_put_varint(&payload, key.state);
+        pp_put_varint(&payload, entry->value[0]);
+        pp_put_varint(&payload, entry->value[1]);
+        pp_record_end(&payload, record);
+    }
+    if (pp_interval.samples.count)
+        pp_put_block(out, PP_BLOCK_SAMPLES, &payload, &segment.sequence);
+}
+
+static void write_end(struct pp_buffer *out, enum pp_end_reason reason)
+{
+    static struct pp_buffer payload;
+    pp_buffer_clear(&payload);
+    pp_put_varint(&payload, pp_sys_clock_ns(CLOCK_REALTIME));
+    pp_put_varint(&payload, reason);
+    pp_put_block(out, PP_BLOCK_END, &payload, &segment.sequence);
+}
+
+/* What this flush would have written is lost, and says so; the definitions with it, so a new segment must begin. */
+static void count_as_lost(const struct pp_account *before)
+{
+    struct pp_account *now = &pp_interval.account;
+    uint64_t sampled = now->sampled_ns - before->sampled_ns, unsampled = now->unsampled_ns - before->unsampled_ns;
+    uint64_t exits = now->thread_exit_ns - before->thread_exit_ns;
+    now->sampled_ns = before->sampled_ns;
+    now->unsampled_ns = before->unsampled_ns;
+    now->estimated_ns = before->estimated_ns;
+    now->lost_samples += now->samples - before->samples;
+    now->samples = before->samples;
+    now->lost_ns += sampled + unsampled + exits;
+    now->thread_exit_ns = before->thread_exit_ns;
+    pp_interval.unwritten_ns = written_unwritten_ns + now->lost_ns - before->lost_ns;
+    now->reasons[PP_REASON_WRITE_FAILED]++;
+}
+
+/* What was said on stderr belongs into the log as well: files outlive terminals. */
+static void write_notices(struct pp_buffer *out)
+{
+    static struct pp_buffer payload;
+    for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++) {
+        const char *text = pp_said((enum pp_cause)cause);
+        if (!text || cause == PP_CAUSE_START || written_notices >> cause & 1)
+            continue;
+        pp_buffer_clear(&payload);
+        pp_put_varint(&payload, pp_sys_clock_ns(CLOCK_REALTIME));
+        pp_put_varint(&payload, 1);
+        pp_put_bytes(&payload, text, strlen(text));
+        pp_put_block(out, PP_BLOCK_NOTICE, &payload, &segment.sequence);
+        written_notices |= 1u << cause;
+    }
+}
+
+void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, bool final)
+{
+    static struct pp_buffer out, fields;
+    pp_buffer_clear(&out);
+    pp_buffer_clear(&fields);
+    if (!segment.open) {
+        pp_segment_begin(&segment, &out);
+        written_notices = 0;
+    }
+    pp_segment_renew(&segment, &out);
+    pp_tables_write(&pp_interval.tables, &out, &segment.sequence);
+    write_samples(&out, now_monotonic_ns);
+    write_notices(&out);
+    pp_account_write(&pp_interval.account, own_ns, segment.bytes + out.length, &fields);
+    pp_put_block(&out, PP_BLOCK_ACCOUNTING, &fields, &segment.sequence);
+    bool full = pp_log_full();
+    if (final || full)
+        write_end(&out, final ? PP_END_EXIT : PP_END_SEGMENT);
+    bool written = !out.failed && pp_segment_append(&segment, &out);
+    if (!written)
+        count_as_lost(&written_account);
+    if (!written || full) {
+        segment.open = false;
+        pp_tables_reset(&pp_interval.tables);
+        /* nothing waits any more when the segment was full; after a failed write its ids mean nothing */
+        pp_interval.unwritten_ns += pp_short_threads_waiting_ns();
+        pp_interval.account.lost_ns += pp_short_threads_waiting_ns();
+        pp_short_threads_reset();
+    }
+    written_account = pp_interval.account;
+    written_unwritten_ns = pp_interval.unwritten_ns;
+}
+
+bool pp_log_begun(void)
+{
+    return segment.number > 0;
+}
+
+bool pp_log_full(void)
+{
+    return pp_tables_full(&pp_interval.tables);
+}
+
+void pp_log_after_fork(void)
+{
+    memset(&written_account, 0, sizeof written_account);
+    written_unwritten_ns = 0;
+    pp_segment_after_fork(&segment);
+}
