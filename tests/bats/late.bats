@@ -162,8 +162,10 @@ bare_thread() {
     on_libraries bare_thread
 }
 
-# both FUNCTION...: beside the first library that was found.
+# both MODE FUNCTION...: beside the first library that was found.
 both() {
+    local mode=$1
+    shift
     if [ ! -e "$BATS_TEST_TMPDIR/first" ]; then
         echo "$LIBRARY $HOME_OF_LIBRARY" >"$BATS_TEST_TMPDIR/first"
     fi
@@ -171,16 +173,16 @@ both() {
     if [ "$first" = "$LIBRARY" ] || [ "${#EMBED[@]}" -gt 1 ]; then
         return 0
     fi
-    embed two "$first" "$first_home"
+    embed "$mode" "$first" "$first_home"
     burned "$@"
     rm -r pyprof.out
     read -r LIBRARY HOME_OF_LIBRARY first first_home <<<"$first $first_home $LIBRARY $HOME_OF_LIBRARY"
-    embed two "$first" "$first_home"
+    embed "$mode" "$first" "$first_home"
     burned "$@"
 }
 
 apart() {
-    both in_thread_of_first in_thread_of_second first_alone second_alone
+    both two in_thread_of_first in_thread_of_second first_alone second_alone
 }
 
 @test "two interpreters of different versions in one process, either way round" {
@@ -188,12 +190,37 @@ apart() {
 }
 
 attached_at_once() {
-    both first second first_again
+    both two first second first_again
 }
 
 @test "two interpreters attached to one thread: the one that works shows its frames" {
     skip "the one that came first loses its frames"
     on_libraries attached_at_once
+}
+
+at_once() {
+    both at_once one_at_once other_at_once
+}
+
+@test "two interpreters that start in the same moment" {
+    on_libraries at_once
+}
+
+collect() {
+    if [ "${#EMBED[@]}" -eq 1 ]; then
+        echo "$LIBRARY $HOME_OF_LIBRARY" >>"$BATS_TEST_TMPDIR/libraries"
+    fi
+}
+
+@test "five interpreters in one process: four show their frames, one line names the fifth" {
+    on_libraries collect
+    mapfile -t arguments < <(sort -u "$BATS_TEST_TMPDIR/libraries" | tail -n 5 | tr ' ' '\n')
+    [ "${#arguments[@]}" -eq 10 ] || skip "no five shared libraries of Python here"
+    profiled "$BUILD/workloads/embed" many "${arguments[@]}" 2>embed.err || fail "status $?: $(cat embed.err)"
+    lines_of embed.err 1 'Python 3\.[0-9]+\.[0-9]+: native frames only, there are too many interpreters'
+    collapsed >stacks.txt
+    burned one_of_many two_of_many three_of_many four_of_many
+    [ "$(reader inclusive stacks.txt five_of_many)" -eq 0 ] || fail "the fifth has frames"
 }
 
 with_daemons() {

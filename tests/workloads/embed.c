@@ -1,5 +1,5 @@
 /*
- * A program that becomes a Python process late. embed MODE LIBRARY HOME [LIBRARY HOME]: each LIBRARY is a libpython,
+ * A program that becomes a Python process late. embed MODE LIBRARY HOME [LIBRARY HOME]...: each LIBRARY is a libpython,
  * HOME its prefix. Needs no headers of Python: everything is looked up. Every Python function that burns CPU has a name
  * of its own and burns 0.4 s.
  */
@@ -17,13 +17,15 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
+#define MOST        5
 #define OLD_THREADS 2
 #define OWN_GIL     2 /* PyInterpreterConfig_OWN_GIL */
 
 struct python {
     void *library;
-    const char *path, *home;
+    const char *path, *home, *name;
     void (*initialize)(int);
     int (*finalize)(void);
     int (*run)(const char *);
@@ -216,6 +218,48 @@ static void two(struct python pythons[2])
     pythons[0].save();
     pythons[1].restore(states[1]);
     burn(&pythons[1], "second_alone");
+}
+
+static void many(struct python *pythons, unsigned count)
+{
+    static const char *const names[] = {"one_of_many", "two_of_many", "three_of_many", "four_of_many", "five_of_many"};
+    for (unsigned i = 0; i < count; i++) {
+        load(&pythons[i], RTLD_LOCAL);
+        initialize(&pythons[i]);
+        burn(&pythons[i], names[i]);
+        pythons[i].save();
+    }
+}
+
+/* Both start in the same moment. */
+static pthread_barrier_t start;
+
+static void *start_at_once(void *argument)
+{
+    struct python *python = argument;
+    void (*set_home)(const wchar_t *);
+    wchar_t *home = calloc(strlen(python->home) + 1, sizeof *home);
+    mbstowcs(home, python->home, strlen(python->home));
+    load(python, RTLD_LOCAL);
+    *(void **)&set_home = symbol(python, "Py_SetPythonHome");
+    set_home(home);
+    pthread_barrier_wait(&start);
+    python->initialize(0);
+    burn(python, python->name);
+    python->save();
+    return NULL;
+}
+
+static void at_once(struct python pythons[2])
+{
+    pthread_t threads[2];
+    pthread_barrier_init(&start, NULL, 2);
+    pythons[0].name = "one_at_once";
+    pythons[1].name = "other_at_once";
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, start_at_once, &pythons[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
 }
 
 static void again(struct python *python)
@@ -435,10 +479,11 @@ static void unused(struct python *python)
 
 int main(int argc, char **argv)
 {
-    struct python pythons[2] = {0};
-    if (argc != 4 && argc != 6)
-        die("embed MODE LIBRARY HOME [LIBRARY HOME]");
-    for (int i = 0; 2 * i + 3 < argc; i++) {
+    struct python pythons[MOST] = {0};
+    int count = argc / 2 - 1;
+    if (argc % 2 || count < 1 || count > MOST)
+        die("embed MODE LIBRARY HOME [LIBRARY HOME]...");
+    for (int i = 0; i < count; i++) {
         pythons[i].path = argv[2 * i + 2];
         pythons[i].home = argv[2 * i + 3];
     }
@@ -453,6 +498,10 @@ int main(int argc, char **argv)
         late(pythons, RTLD_LOCAL, true);
     else if (strcmp(mode, "two") == 0)
         two(pythons);
+    else if (strcmp(mode, "many") == 0)
+        many(pythons, (unsigned)count);
+    else if (strcmp(mode, "at_once") == 0)
+        at_once(pythons);
     else if (strcmp(mode, "again") == 0)
         again(pythons);
     else if (strcmp(mode, "apps") == 0)
