@@ -15,9 +15,9 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/pyprof-tests
 # Wrong with a mirror that is some days behind: sid's Release files are valid for a week.
 no_date=(-o Acquire::Check-Valid-Until=false)
 
-sid_packages=(python3.14 python3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)
+sid_packages=(python3.14 python3.15 libpython3.14 libpython3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)
 sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
-trixie_packages=(python3.13 python3.13-venv)
+trixie_packages=(python3.13 libpython3.13 python3.13-venv)
 free_threaded_options=(--disable-gil --disable-test-modules --with-ensurepip=install)
 
 unset LD_PRELOAD "${!PYPROF_@}"
