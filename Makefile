@@ -53,7 +53,7 @@ endif
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 PRELOAD_OBJ := $(call objects,$(wildcard preload/*.c preload/capture/*.c preload/flush/*.c))
-TOOLS_OBJ   := $(call objects,$(wildcard tools/*.c tools/*/*.c))
+TOOLS_OBJ   := $(call objects,$(wildcard tools/*.c tools/*/*.c)) $(BUILD)/obj/page.o
 TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))
 FIXTURE_OBJ := $(call objects,$(wildcard tests/unit/log_fixture.c))
 UNIT_TOOLS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_tools_*.c))
@@ -97,6 +97,19 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
 	@mkdir -p $(@D)
 	@echo '  CC   $@'
 	$(QUIET)$(CC) $(ALL_CFLAGS) $(KIND_CFLAGS) -c -o $@ $<
+
+# The page that `pyprof flame` writes, from tools/web. The order of the scripts is that in which they need each other.
+PAGE := page.html style.css $(addsuffix .js,data text colour tree invert layout paint strip table legend svg state filters \
+        graph keys main)
+
+$(BUILD)/page.c: tools/web/embed.sh $(addprefix tools/web/,$(PAGE))
+	@mkdir -p $(@D)
+	@echo '  PAGE $@'
+	$(QUIET)sh $^ > $@
+
+$(BUILD)/obj/page.o: $(BUILD)/page.c $(BUILD)/flags Makefile
+	@mkdir -p $(@D)
+	$(QUIET)$(CC) $(ALL_CFLAGS) $(TOOLS_CFLAGS) -c -o $@ $<
 
 # Unit tests. The library's objects come as an archive behind -lc, so that a test gets the libc's own functions and not
 # those that the library puts in front of them.

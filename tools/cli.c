@@ -21,6 +21,7 @@ static const struct {
 } options[] = {
     {PP_OPTION_OUTPUT, 'o', "output", "FILE", "file to write, '-' for stdout; its extension chooses the format"},
     {PP_OPTION_DIRECTORY, 'o', "output", "DIR", "directory for the profile (default: " PP_DEFAULT_DIRECTORY ")"},
+    {PP_OPTION_PAGE, 'o', "output", "FILE", "page to write, '-' for stdout (default: pyprof.html)"},
     {PP_OPTION_FORMAT, 'f', "format", "NAME", "the format, below; to stdout unless -o is given"},
     {PP_OPTION_UNIT, 'u', "unit", "UNIT", "weight of a stack: ns (CPU time, default) or samples"},
     {PP_OPTION_HZ, 0, "hz", "N", "samples per second of CPU time (default: 100)"},
@@ -30,6 +31,7 @@ static const struct {
     {PP_OPTION_THREADS, 't', "threads", NULL, "tell threads apart"},
     {PP_OPTION_PROCESSES, 'p', "processes", NULL, "tell processes apart"},
     {PP_OPTION_GIL, 'g', "gil", NULL, "tell CPU time with the GIL apart from that without it"},
+    {PP_OPTION_DIFF, 'd', "diff", NULL, "compare two profiles, BASE and NEW"},
     {PP_OPTION_RUN, 'r', "run", "ID", "the run with this id (or its beginning) instead of the latest"},
     {PP_OPTION_ALL, 'a', "all", NULL, "all runs of a directory, merged"},
     {PP_OPTION_FROM, 0, "from", "TIME", "only what ran from this time of the run on: 90, 1m30s, 250ms"},
@@ -141,6 +143,7 @@ static bool take_option(struct pp_cli *cli, int place, const char *argument)
     switch (options[place].option) {
     case PP_OPTION_OUTPUT:
     case PP_OPTION_DIRECTORY:
+    case PP_OPTION_PAGE:
         cli->output = argument;
         return true;
     case PP_OPTION_FORMAT:
@@ -169,6 +172,8 @@ static bool take_option(struct pp_cli *cli, int place, const char *argument)
         return cli->processes = true;
     case PP_OPTION_GIL:
         return cli->gil = true;
+    case PP_OPTION_DIFF:
+        return cli->diff = true;
     case PP_OPTION_ALL:
         return cli->all = true;
     case PP_OPTION_FROM:

@@ -24,7 +24,7 @@ enum pp_exit {
 };
 
 struct pp_cli {
-    bool all, lines, threads, processes, gil, json, no_native;
+    bool all, lines, threads, processes, gil, json, no_native, diff;
     bool keep_intervals;                       /* no option: set by verbs that ask the profile for time */
     const char *run, *output, *format, *unit;  /* NULL: not given */
     const char *pid, *thread, *focus, *ignore; /* NULL: not given */
@@ -57,6 +57,8 @@ enum pp_option {
     PP_OPTION_FOCUS = 1 << 17,
     PP_OPTION_IGNORE = 1 << 18,
     PP_OPTION_NO_NATIVE = 1 << 19,
+    PP_OPTION_PAGE = 1 << 20, /* -o of `flame` */
+    PP_OPTION_DIFF = 1 << 21,
 };
 
 /* Which files are read, and which samples of them are looked at (profile/select.h): for every verb that calls pp_load

@@ -17,6 +17,12 @@ static const struct pp_verb verbs[] = {
      PATHS_HELP, false, pp_cmd_report},
     {"info", "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
      PP_OPTION_JSON | PP_OPTIONS_RUNS, PATHS_HELP, false, pp_cmd_info},
+    {"flame", "[OPTIONS] [PATH...] | --diff BASE NEW", "Draws a flame graph: a page for the browser",
+     PP_OPTION_PAGE | PP_OPTION_LINES | PP_OPTION_DIFF | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
+     "The page is one file that needs no network: search, filters by process, thread and time, a table of functions.\n"
+     "With --diff its colours say what NEW spends more and less on than BASE, as shares of the CPU "
+     "time.\n\n" PATHS_HELP,
+     false, pp_cmd_flame},
     {"export", "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
      PP_OPTION_OUTPUT | PP_OPTION_FORMAT | PP_OPTION_UNIT | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES |
          PP_OPTION_GIL | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,

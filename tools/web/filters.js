@@ -1,0 +1,120 @@
+/* The controls above the graph. */
+
+function option(value, text) {
+    return element("option", {value}, short(text, 80));
+}
+
+/* CPU by any key of a cell's thread, for the order of choices. */
+function cpuByThread(data) {
+    const sums = new Float64Array(data.threads.length);
+    for (let i = 0; i < data.cells; i++)
+        sums[(data.cellSlot[i] / 3) | 0] += data.cellNs[i];
+    return sums;
+}
+
+function fillProcesses(app, cpu) {
+    const {data} = app, sums = new Float64Array(data.processes.length), select = document.getElementById("process");
+    data.threads.forEach((thread, i) => sums[thread.process] += cpu[i]);
+    select.append(option("-1", "all " + data.processes.length));
+    [...sums.keys()].sort((a, b) => sums[b] - sums[a]).forEach((i) => select.append(option(String(i),
+        data.processes[i].pid + " – " + percent(sums[i], app.cpu) + " – " + data.processes[i].command)));
+    document.getElementById("process-label").hidden = app.diff || data.processes.length < 2;
+}
+
+function fillThreads(app, cpu) {
+    const {data} = app, select = document.getElementById("thread"), names = new Map(), one = [];
+    data.threads.forEach((thread, i) => {
+        const sum = names.get(thread.name) || {cpu: 0, count: 0};
+        sum.cpu += cpu[i];
+        sum.count++;
+        names.set(thread.name, sum);
+        if (cpu[i] > 0)
+            one.push(i);
+    });
+    select.append(option("", "all " + one.length));
+    const several = [...names].filter(([, sum]) => sum.cpu > 0 && (sum.count > 1 || app.diff));
+    if (several.length) {
+        const group = element("optgroup", {label: "All of one name"});
+        for (const [name, sum] of several.sort((a, b) => b[1].cpu - a[1].cpu))
+            group.append(option("n" + name, name + " – " + percent(sum.cpu, app.cpu) + " – " + plural(sum.count, "thread")));
+        select.append(group);
+    }
+    if (!app.diff) {
+        const group = element("optgroup", {label: "One thread"});
+        for (const i of one.sort((a, b) => cpu[b] - cpu[a]).slice(0, 2000)) {
+            const thread = data.threads[i], pid = data.processes.length > 1 ? " in " + data.processes[thread.process].pid : "";
+            group.append(option("t" + i, thread.name + (thread.tid ? " (" + thread.tid + ")" : "") + pid + " – " +
+                percent(cpu[i], app.cpu)));
+        }
+        select.append(group);
+    }
+    document.getElementById("thread-label").hidden = one.length < 2;
+}
+
+const SWITCHES = ["native", "inverted", "flame"];
+
+/* Makes the controls show the state, wherever it came from. */
+function showControls(app) {
+    const {state} = app;
+    for (const id of ["process", "thread", "gil", "colour", "width"])
+        document.getElementById(id).value = String(state[id]);
+    for (const id of SWITCHES)
+        document.getElementById(id).setAttribute("aria-pressed", String(state[id]));
+    const search = document.getElementById("search");
+    if (document.activeElement !== search)
+        search.value = state.search;
+}
+
+function bindControls(app) {
+    const cpu = cpuByThread(app.data), get = (id) => document.getElementById(id);
+    fillProcesses(app, cpu);
+    fillThreads(app, cpu);
+    get("gil-label").hidden = !app.data.cellSlot.some((slot) => slot % 3);
+    get("width-label").hidden = !app.diff;
+    for (const id of ["process", "gil"])
+        get(id).addEventListener("change", () => {
+            app.state[id] = Number(get(id).value);
+            app.filtered(true);
+        });
+    get("thread").addEventListener("change", () => {
+        app.state.thread = get("thread").value;
+        app.filtered(true);
+    });
+    get("colour").addEventListener("change", () => {
+        app.state.colour = get("colour").value;
+        app.recolour();
+        app.saveState(false);
+    });
+    get("width").addEventListener("change", () => {
+        app.state.width = Number(get("width").value);
+        app.filtered(true);
+    });
+    for (const id of SWITCHES)
+        get(id).addEventListener("click", () => app.toggle(id));
+    get("search").addEventListener("input", () => app.find(get("search").value));
+    get("search").addEventListener("keydown", (event) => {
+        if (event.key === "Enter") {
+            event.preventDefault();
+            app.nextMatch(event.shiftKey ? -1 : 1);
+        } else if (event.key === "Escape") {
+            event.preventDefault();
+            event.stopPropagation();
+            get("search").value = "";
+            app.find("");
+            get("graph").focus();
+        }
+    });
+    get("next").addEventListener("click", () => app.nextMatch(1));
+    get("reset").addEventListener("click", () => app.reset());
+    get("save").addEventListener("click", () => saveSvg(app));
+    get("rows").addEventListener("click", (event) => {
+        const button = event.target.closest("button[data-frame]");
+        if (button)
+            app.focusOn(Number(button.dataset.frame));
+    });
+    get("rows").addEventListener("dblclick", (event) => {
+        const button = event.target.closest("button[data-frame]");
+        if (button)
+            app.zoomToFrame(Number(button.dataset.frame));
+    });
+}

@@ -1,0 +1,95 @@
+/* Everything by keyboard. */
+
+const KEYS = [
+    ["← →", "to the siblings"],
+    ["↓ ↑", "along the stack, as it is drawn"],
+    ["Enter", "zoom in on the frame"],
+    ["Backspace", "zoom out by one"],
+    ["Esc", "zoom out, then end the search"],
+    ["Home", "to the root"],
+    ["/", "find; Enter goes to the next match, Shift+Enter back"],
+    ["n", "native frames on and off"],
+    ["i", "inverted on and off"],
+    ["b", "root below or above"],
+    ["h", "highlight this function everywhere"],
+    ["s", "save as SVG"],
+    ["d", "dark or light"],
+    ["?", "this list"],
+];
+
+function moveSelection(app, graph, key) {
+    const {shown, selected} = app;
+    if (key === "ArrowLeft" || key === "ArrowRight") {
+        const parent = shown.parent[selected];
+        if (selected === app.top || parent < 0)
+            return;
+        const siblings = shown.children(parent), at = siblings.indexOf(selected) + (key === "ArrowRight" ? 1 : -1);
+        if (at >= 0 && at < siblings.length)
+            graph.select(siblings[at]);
+        return;
+    }
+    if ((key === "ArrowDown") !== app.state.flame) {
+        const children = shown.children(selected);
+        if (children.length)
+            graph.select(children[0]);
+    } else if (selected !== app.top && shown.parent[selected] >= 0) {
+        graph.select(shown.parent[selected]);
+    }
+}
+
+function onGraphKey(app, graph, event) {
+    const {shown} = app;
+    if (event.key.startsWith("Arrow"))
+        moveSelection(app, graph, event.key);
+    else if (event.key === "Enter" || event.key === " ")
+        app.zoom(app.selected);
+    else if (event.key === "Backspace")
+        app.zoom(Math.max(0, shown.parent[app.top]));
+    else if (event.key === "Home")
+        graph.select(app.top);
+    else if (event.key === "h" && shown.frame[app.selected] >= 0)
+        app.focusOn(shown.frame[app.selected]);
+    else
+        return false;
+    return true;
+}
+
+function onPageKey(app, event) {
+    const actions = {
+        "/": () => document.getElementById("search").select(),
+        n: () => app.toggle("native"),
+        i: () => app.toggle("inverted"),
+        b: () => app.toggle("flame"),
+        s: () => saveSvg(app),
+        d: () => app.switchTheme(),
+        "?": () => document.getElementById("help").showModal(),
+        Escape: () => app.escape(),
+    };
+    if (!actions[event.key])
+        return false;
+    actions[event.key]();
+    return true;
+}
+
+function bindKeys(app, graph) {
+    const list = document.getElementById("key-list"), help = document.getElementById("help");
+    for (const [key, text] of KEYS)
+        list.append(element("dt", {}, element("kbd", {}, key)), element("dd", {}, text));
+    document.getElementById("help-open").addEventListener("click", () => help.showModal());
+    graph.box.addEventListener("keydown", (event) => {
+        if (event.ctrlKey || event.metaKey || event.altKey)
+            return;
+        app.active = true;
+        if (onGraphKey(app, graph, event)) {
+            event.preventDefault();
+            event.stopPropagation();
+        }
+    });
+    document.addEventListener("keydown", (event) => {
+        const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+        if (typing || help.open || event.ctrlKey || event.metaKey || event.altKey)
+            return;
+        if (onPageKey(app, event))
+            event.preventDefault();
+    });
+}

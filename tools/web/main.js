@@ -1,0 +1,313 @@
+/* Holds everything together: what was chosen becomes what is shown. */
+
+class App {
+    constructor(data) {
+        prepareTexts(data);
+        addOutsideFrame(data);
+        this.data = data;
+        this.diff = data.sides.length > 1;
+        this.forest = new Forest(data);
+        this.cpu = data.cellNs.reduce((sum, ns) => sum + ns, 0);
+        this.state = stateFromHash(location.hash, data);
+        this.hovered = -1;
+        this.selected = 0;
+        this.active = false;
+        this.matches = null;
+        this.graph = new Graph(this);
+        this.strip = new Strip(this);
+        this.table = new Table(this);
+        this.header();
+        bindControls(this);
+        bindKeys(this, this.graph);
+        this.bindTheme();
+        window.addEventListener("popstate", () => {
+            this.state = stateFromHash(location.hash, data);
+            this.rebuild();
+        });
+        this.rebuild();
+    }
+
+    header() {
+        const {sides, processes} = this.data, last = sides[sides.length - 1];
+        const first = (side) => processes.filter((p) => p.side === side).sort((a, b) => a.start_ms - b.start_ms)[0];
+        const command = first(sides.length - 1) ? first(sides.length - 1).command : "";
+        this.title = this.diff ? "New: " + command + "   Base: " + first(0).command : command || "pyprof";
+        document.title = short(command, 60) + " – pyprof";
+        document.getElementById("title").textContent = short(this.title, 300);
+        document.getElementById("title").title = short(this.title, 2000);
+        const versions = [...new Set(processes.map((p) => p.python).filter(Boolean))];
+        const sum = (side) => {
+            const wall = (side.end_ms - side.start_ms) / 1000;
+            return seconds(side.cpu_ns) + " CPU" + (wall > 0 ? " in " + wall.toFixed(1) + " s (" +
+                (side.cpu_ns / 1e9 / wall).toFixed(2) + " cores busy)" : "") + ", " + plural(side.samples, "sample");
+        };
+        const own = processes.filter((p) => p.side === sides.length - 1).length;
+        document.getElementById("summary").textContent = (this.diff ? "New " + sum(last) + "; base " + sum(sides[0]) :
+            sum(last) + ", " + plural(own, "process", "processes") + ", " + plural(last.threads + last.exited_threads, "thread")) +
+            (versions.length ? ", Python " + versions.map(visible).join(" and ") : "") +
+            (last.start_ms ? ", " + new Date(last.start_ms).toISOString().slice(0, 16).replace("T", " ") + " UTC" : "");
+        document.getElementById("accounting").replaceChildren(...sides.map((side, i) => element("span", {},
+            (this.diff ? (i ? "New" : "Base") + ": " : "Accounting: ") + "sampled " + seconds(side.sampled_ns) + " + unsampled " +
+            seconds(side.unsampled_ns) + " + lost " + seconds(side.lost_ns) + " + own " + seconds(side.own_ns) +
+            " + thread exit " + seconds(side.thread_exit_ns) + " + difference " + (side.difference_ns < 0 ? "−" : "") +
+            seconds(Math.abs(side.difference_ns)) + " = " + seconds(side.cpu_ns) + " CPU")));
+        document.getElementById("warnings").append(...sides.flatMap((side, i) => side.warnings.map((text) =>
+            element("li", {}, (this.diff ? (i ? "New: " : "Base: ") : "") + text + "."))));
+    }
+
+    bindTheme() {
+        const dark = matchMedia("(prefers-color-scheme: dark)");
+        let chosen = null;
+        try {
+            chosen = localStorage.getItem("pyprof-theme");
+        } catch { /* no storage here: the system's choice */ }
+        this.themeName = chosen === "dark" || chosen === "light" ? chosen : dark.matches ? "dark" : "light";
+        dark.addEventListener("change", () => {
+            this.themeName = dark.matches ? "dark" : "light";
+            this.recolour();
+        });
+        document.getElementById("theme").addEventListener("click", () => this.switchTheme());
+    }
+
+    switchTheme() {
+        this.themeName = this.themeName === "dark" ? "light" : "dark";
+        try {
+            localStorage.setItem("pyprof-theme", this.themeName);
+        } catch { /* then it lasts as long as the page */ }
+        this.recolour();
+    }
+
+    say(text) {
+        document.getElementById("status").textContent = text;
+    }
+
+    /* From the data: after a filter. */
+    rebuild() {
+        const {state} = this;
+        this.tree = this.forest.tree(state);
+        this.shown = state.inverted ? new InvertedTree(this.tree) : this.tree;
+        this.side = this.diff ? state.width : 0;
+        this.wholes = this.tree.total.map((total) => total[0]);
+        this.totals = functionTotals(this.data, this.tree);
+        this.top = nodeAt(this.shown, state.zoom);
+        this.selected = this.top;
+        this.hovered = -1;
+        showControls(this);
+        this.match();
+        this.recolour();
+        this.graph.toRoot();
+    }
+
+    /* From the colours. */
+    recolour() {
+        document.documentElement.dataset.theme = this.themeName;
+        this.theme = THEMES[this.themeName];
+        this.colours = frameColours(this.data, this.theme, this.state.colour);
+        showLegend(this);
+        this.table.show();
+        this.strip.paint();
+        this.relayout();
+    }
+
+    relayout() {
+        this.layout = layOut(this.shown, this.top, Math.max(1, this.graph.width), this.side);
+        this.crumbs();
+        this.graph.announce();
+        this.graph.later();
+    }
+
+    resized() {
+        if (this.layout && this.layout.width !== this.graph.width) {
+            this.strip.paint();
+            this.layout = layOut(this.shown, this.top, Math.max(1, this.graph.width), this.side);
+        }
+        this.graph.paint();
+    }
+
+    /* Finds out which frames match, and what they come to. */
+    match() {
+        const {state, data} = this;
+        const input = document.getElementById("search");
+        let test = null;
+        input.removeAttribute("aria-invalid");
+        if (state.search) {
+            try {
+                const regex = new RegExp(state.search, "iu");
+                test = (i) => regex.test(data.text[i]);
+            } catch {
+                input.setAttribute("aria-invalid", "true");
+                this.matches = this.found = null;
+                this.say("This is no regular expression yet.");
+                return;
+            }
+        } else if (state.focus >= 0) {
+            test = (i) => i === state.focus;
+        }
+        this.matches = this.found = null;
+        this.matchList = null;
+        if (!test) {
+            this.say(this.chosenText());
+            return;
+        }
+        this.matches = Uint8Array.from(data.text, (text, i) => (test(i) ? 1 : 0));
+        this.found = matchedNodes(this.tree, this.matches);
+        let functions = 0;
+        for (let i = 0; i < this.matches.length; i++)
+            functions += this.matches[i] && this.totals.total.some((total) => total[i] > 0) ? 1 : 0;
+        const what = state.search ? plural(functions, "function") + (functions === 1 ? " matches" : " match") :
+            short(data.text[state.focus], 200);
+        const shares = this.found.sums.map((sum, side) => percent(sum, this.wholes[side]));
+        this.say(what + ": " + (this.diff ? shares[1] + " of the CPU time, " + shares[0] + " in base" :
+            shares[0] + " of the CPU time (" + seconds(this.found.sums[0]) + ")") + " with all they call.");
+    }
+
+    chosenText() {
+        const {state, data} = this, parts = [];
+        if (state.process >= 0)
+            parts.push("process " + data.processes[state.process].pid);
+        if (state.thread)
+            parts.push("thread " + (state.thread[0] === "n" ? state.thread.slice(1) : data.threads[+state.thread.slice(1)].name));
+        if (state.gil)
+            parts.push(state.gil === 1 ? "GIL held" : "GIL not held");
+        if (state.from >= 0)
+            parts.push("an interval");
+        if (!parts.length)
+            return this.wholes[0] + this.wholes[this.wholes.length - 1] > 0 ? "" : "Nothing was sampled.";
+        return "Shown: " + short(parts.join(", "), 200) + ", " + (this.diff ? percent(this.wholes[1], this.data.sides[1].cpu_ns) :
+            seconds(this.wholes[0]) + ", " + percent(this.wholes[0], this.cpu)) + " of the CPU time.";
+    }
+
+    crumbs() {
+        const path = pathTo(this.shown, this.top), made = [];
+        const crumb = (node, text) => {
+            const button = element("button", {type: "button", title: short(text, 500)}, short(text, 60));
+            if (node === this.top)
+                button.setAttribute("aria-current", "true");
+            button.addEventListener("click", () => this.zoom(node));
+            return button;
+        };
+        made.push(crumb(0, "all"));
+        /* The middle of a long way says little. */
+        path.forEach((node, i) => {
+            if (path.length > 7 && i === 2)
+                made.push(element("span", {}, "… " + (path.length - 6) + " more …"));
+            if (path.length <= 7 || i < 2 || i >= path.length - 4)
+                made.push(crumb(node, this.data.label[this.shown.frame[node]]));
+        });
+        document.getElementById("crumbs").replaceChildren(...made);
+    }
+
+    saveState(push) {
+        const url = location.pathname + location.search + stateToHash(this.state, this.diff);
+        try {
+            history[push ? "pushState" : "replaceState"](null, "", url);
+        } catch { /* the page works without links to it */ }
+    }
+
+    filtered(done) {
+        this.rebuild();
+        if (done)
+            this.saveState(false);
+    }
+
+    zoom(node) {
+        this.top = this.selected = node;
+        this.hovered = -1;
+        this.state.zoom = pathTo(this.shown, node).map((n) => this.shown.frame[n]);
+        this.saveState(true);
+        this.relayout();
+        this.graph.toRoot();
+    }
+
+    /* Turning things round keeps the search, not the place. */
+    toggle(name) {
+        this.state[name] = !this.state[name];
+        if (name !== "flame")
+            this.state.zoom = [];
+        this.filtered(true);
+    }
+
+    find(text) {
+        this.state.search = text;
+        this.state.focus = -1;
+        this.matched();
+    }
+
+    focusOn(frame) {
+        this.state.focus = this.state.focus === frame ? -1 : frame;
+        this.state.search = "";
+        document.getElementById("search").value = "";
+        this.matched();
+    }
+
+    matched() {
+        this.match();
+        showLegend(this);
+        this.table.show();
+        this.strip.paint();
+        this.graph.later();
+        this.saveState(false);
+    }
+
+    /* Nodes that match, the widest first: all there are in what is zoomed, without those within another. */
+    nextMatch(step) {
+        if (!this.matches)
+            return;
+        if (!this.matchList || this.matchList.top !== this.top || this.matchList.shown !== this.shown) {
+            const nodes = [], open = [this.top];
+            while (open.length && nodes.length < 10000) {
+                const node = open.pop();
+                if (this.shown.frame[node] >= 0 && this.matches[this.shown.frame[node]])
+                    nodes.push(node);
+                else if (this.shown.total[this.side][node] >= this.shown.total[this.side][this.top] / 10000)
+                    open.push(...this.shown.children(node));
+            }
+            nodes.sort((a, b) => this.shown.total[this.side][b] - this.shown.total[this.side][a]);
+            this.matchList = {nodes, at: step > 0 ? -1 : 0, top: this.top, shown: this.shown};
+        }
+        const {nodes} = this.matchList;
+        if (!nodes.length)
+            return;
+        this.matchList.at = (this.matchList.at + step + nodes.length) % nodes.length;
+        this.active = true;
+        this.graph.select(nodes[this.matchList.at]);
+        this.say("Match " + (this.matchList.at + 1) + " of " + nodes.length + ": " +
+            document.getElementById("item" + this.graph.item).textContent + ".");
+    }
+
+    zoomToFrame(frame) {
+        this.state.focus = frame;
+        this.matched();
+        this.nextMatch(1);
+        this.zoom(this.selected);
+    }
+
+    escape() {
+        if (this.top > 0)
+            this.zoom(0);
+        else if (this.matches) {
+            document.getElementById("search").value = "";
+            this.find("");
+        }
+    }
+
+    reset() {
+        this.state = firstState(this.diff);
+        document.getElementById("search").value = "";
+        this.filtered(false);
+        this.saveState(true);
+    }
+}
+
+let app = null;
+readProfile().then((data) => {
+    app = new App(data);
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+        performance.mark("painted");
+        document.documentElement.dataset.ready = "yes";
+    }));
+}).catch((error) => {
+    document.body.append(element("p", {className: "failure"}, "This page could not be shown: " + error.message +
+        ". It needs a browser of 2023 or later."));
+    document.documentElement.dataset.ready = "failed";
+});

@@ -1,0 +1,57 @@
+/* What someone looks at, kept in the address, so that a link shows the same. */
+
+function firstState(diff) {
+    return {zoom: [], search: "", focus: -1, process: -1, thread: "", gil: 0, from: -1, to: -1, native: true, inverted: false,
+        flame: false, colour: "kind", sort: diff ? "change" : "self", width: 1};
+}
+
+function stateToHash(state, diff) {
+    const first = firstState(diff), parts = new URLSearchParams();
+    const put = (key, value, unless) => {
+        if (value !== unless)
+            parts.set(key, value);
+    };
+    put("z", state.zoom.join("."), "");
+    put("q", state.search, "");
+    put("f", state.focus, first.focus);
+    put("p", state.process, first.process);
+    put("t", state.thread, "");
+    put("g", state.gil, first.gil);
+    put("i", state.from + "-" + state.to, "-1--1");
+    put("v", (state.native ? "" : "n") + (state.inverted ? "i" : "") + (state.flame ? "b" : ""), "");
+    put("c", state.colour, first.colour);
+    put("o", state.sort, first.sort);
+    put("w", state.width, first.width);
+    const text = parts.toString();
+    return text ? "#" + text : "";
+}
+
+/* A link may be from another profile, or from anyone: what does not fit is left out. */
+function stateFromHash(hash, data) {
+    const state = firstState(data.sides.length > 1), parts = new URLSearchParams(hash.replace(/^#/, ""));
+    const number = (key, from, to, otherwise) => {
+        const value = parts.get(key);
+        return /^\d{1,9}$/.test(value || "") && +value >= from && +value < to ? +value : otherwise;
+    };
+    const frames = data.frames.kind.length;
+    state.zoom = (parts.get("z") || "").split(".").filter((n) => /^\d{1,9}$/.test(n) && +n < frames).map(Number);
+    state.search = parts.get("q") || "";
+    state.focus = number("f", 0, frames, -1);
+    state.process = number("p", 0, data.processes.length, -1);
+    state.thread = parts.get("t") || "";
+    if (!data.threads.some((thread, i) => state.thread === "t" + i || state.thread === "n" + thread.name))
+        state.thread = "";
+    state.gil = number("g", 0, 3, 0);
+    const range = /^(\d{1,6})-(\d{1,6})$/.exec(parts.get("i") || "");
+    if (range && +range[1] < +range[2] && +range[2] <= data.buckets)
+        [state.from, state.to] = [+range[1], +range[2]];
+    const view = parts.get("v") || "";
+    state.native = !view.includes("n");
+    state.inverted = view.includes("i");
+    state.flame = view.includes("b");
+    state.colour = parts.get("c") === "module" ? "module" : "kind";
+    const sorts = data.sides.length > 1 ? ["change", "self", "base", "name"] : ["self", "total", "name"];
+    state.sort = sorts.includes(parts.get("o")) ? parts.get("o") : sorts[0];
+    state.width = number("w", 0, 2, 1);
+    return state;
+}

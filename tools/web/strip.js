@@ -1,0 +1,149 @@
+/* CPU over time, and the brush on it. */
+
+const STRIP_HEIGHT = 46, STRIP_FOOT = 14;
+
+/* CPU of each bucket over the chosen threads, and the part of it that matches. */
+function bucketSums(app) {
+    const data = app.data, slots = chosenSlots(data, app.state);
+    const all = new Float64Array(data.buckets + 1), found = new Float64Array(data.buckets + 1);
+    const inside = app.found ? app.found.inside : null, place = app.state.native ? null : app.forest.python.place;
+    for (let i = 0; i < data.cells; i++) {
+        if (!slots[data.cellSlot[i]])
+            continue;
+        const node = place ? place[data.cellNode[i]] : data.cellNode[i];
+        all[data.cellBucket[i]] += data.cellNs[i];
+        if (inside && inside[node])
+            found[data.cellBucket[i]] += data.cellNs[i];
+    }
+    return {all, found};
+}
+
+function niceStep(span, most) {
+    const rough = span / most, power = 10 ** Math.floor(Math.log10(rough));
+    return [1, 2, 5, 10].map((n) => n * power).find((step) => step >= rough) || 10 * power;
+}
+
+class Strip {
+    constructor(app) {
+        this.app = app;
+        this.canvas = document.getElementById("strip");
+        this.drag = null;
+        const canvas = this.canvas;
+        canvas.addEventListener("pointerdown", (event) => {
+            canvas.setPointerCapture(event.pointerId);
+            this.drag = {from: this.bucketAt(event), moved: false, x: event.clientX};
+        });
+        canvas.addEventListener("pointermove", (event) => {
+            if (!this.drag || (!this.drag.moved && Math.abs(event.clientX - this.drag.x) < 3))
+                return;
+            this.drag.moved = true;
+            const at = this.bucketAt(event);
+            this.choose(Math.min(this.drag.from, at), Math.max(this.drag.from, at) + 1, false);
+        });
+        canvas.addEventListener("pointerup", (event) => {
+            const drag = this.drag;
+            this.drag = null;
+            if (drag && drag.moved)
+                this.choose(this.app.state.from, this.app.state.to, true);
+            else if (drag)
+                this.choose(-1, -1, true);
+            event.preventDefault();
+        });
+        canvas.addEventListener("pointercancel", () => { this.drag = null; });
+        document.getElementById("whole").addEventListener("click", () => this.choose(-1, -1, true));
+        for (const id of ["from", "to"])
+            document.getElementById(id).addEventListener("change", () => this.typed());
+    }
+
+    get shown() {
+        return this.app.data.buckets > 1;
+    }
+
+    bucketAt(event) {
+        const box = this.canvas.getBoundingClientRect(), buckets = this.app.data.buckets;
+        return Math.max(0, Math.min(buckets - 1, Math.floor((event.clientX - box.left) / box.width * buckets)));
+    }
+
+    typed() {
+        const width = this.app.data.bucket_ns / 1e9, buckets = this.app.data.buckets;
+        const value = (id, otherwise) => {
+            const text = document.getElementById(id).value;
+            return text === "" ? otherwise : Math.max(0, Math.min(buckets, Math.round(Number(text) / width)));
+        };
+        let from = value("from", 0), to = value("to", buckets);
+        if (to <= from)
+            [from, to] = [Math.min(from, to), Math.max(from, to) + (from === to ? 1 : 0)];
+        this.choose(Math.min(from, buckets - 1), Math.min(to, buckets), true);
+    }
+
+    choose(from, to, done) {
+        const whole = from <= 0 && to >= this.app.data.buckets;
+        this.app.state.from = whole ? -1 : from;
+        this.app.state.to = whole ? -1 : to;
+        this.app.filtered(done);
+    }
+
+    paint() {
+        const {app, canvas} = this, {data, theme, state} = app;
+        document.getElementById("time").hidden = !this.shown;
+        if (!this.shown)
+            return;
+        const width = canvas.parentElement.clientWidth, high = STRIP_HEIGHT - STRIP_FOOT;
+        const context = prepareCanvas(canvas, width, STRIP_HEIGHT), step = width / data.buckets;
+        const {all, found} = bucketSums(app), most = Math.max(...all.subarray(0, data.buckets), 1);
+        for (let i = 0; i < data.buckets; i++) {
+            const inside = state.from < 0 || (i >= state.from && i < state.to), h = all[i] / most * (high - 2);
+            context.fillStyle = inside ? theme.bar : theme.barOut;
+            context.fillRect(i * step, high - h, Math.max(step - (step > 4 ? 1 : 0), 0.5), h);
+            if (found[i] > 0) {
+                const part = found[i] / most * (high - 2);
+                context.fillStyle = theme.found;
+                context.fillRect(i * step, high - part, Math.max(step - (step > 4 ? 1 : 0), 0.5), part);
+            }
+        }
+        if (state.from >= 0) {
+            context.fillStyle = theme.brush;
+            context.fillRect(state.from * step, 0, (state.to - state.from) * step, high);
+            context.fillStyle = theme.ring;
+            context.fillRect(state.from * step - 1, 0, 2, high);
+            context.fillRect(state.to * step - 1, 0, 2, high);
+        }
+        this.axis(context, width, high, most);
+        this.fields(all);
+    }
+
+    axis(context, width, high, most) {
+        const {data, theme} = this.app, span = data.bucket_ns / 1e9 * data.buckets, step = niceStep(span, width / 90);
+        context.fillStyle = theme.axis;
+        context.font = FONT.replace("12px", "10px");
+        context.textBaseline = "alphabetic";
+        context.fillRect(0, high, width, 1);
+        for (let at = 0; at <= span; at += step) {
+            const x = at / span * width, text = +at.toFixed(6) + " s";
+            if (x + 30 > width)
+                break;
+            context.fillRect(x, high, 1, 3);
+            context.fillText(text, x + 3, STRIP_HEIGHT - 2);
+        }
+        context.textAlign = "right";
+        context.fillText("peak " + (most / data.bucket_ns).toFixed(2) + " cores", width - 2, 10);
+        context.textAlign = "left";
+    }
+
+    fields(all) {
+        const {data, state} = this.app, width = data.bucket_ns / 1e9;
+        const from = document.getElementById("from"), to = document.getElementById("to");
+        if (document.activeElement !== from)
+            from.value = state.from < 0 ? "0" : String(+(state.from * width).toFixed(3));
+        if (document.activeElement !== to)
+            to.value = String(+((state.from < 0 ? data.buckets : state.to) * width).toFixed(3));
+        let chosen = 0, whole = 0;
+        all.forEach((ns, i) => {
+            whole += ns;
+            chosen += i >= state.from && i < state.to ? ns : 0;
+        });
+        document.getElementById("strip-note").textContent = state.from < 0 ?
+            "CPU over time: drag to choose an interval" :
+            "Chosen interval: " + seconds(chosen) + " CPU, " + percent(chosen, whole) + " of all";
+    }
+}

@@ -1,0 +1,109 @@
+/* The functions, as a table: highlighted in the graph by a click. */
+
+const TABLE_STEP = 200;
+
+class Table {
+    constructor(app) {
+        this.app = app;
+        this.limit = TABLE_STEP;
+        this.body = document.getElementById("rows");
+    }
+
+    columns() {
+        return this.app.diff ? [["change", "Change"], ["self", "New"], ["base", "Base"], ["name", "Function, by its self time"]] :
+            [["self", "Self"], ["total", "Total"], ["name", "Function"]];
+    }
+
+    head() {
+        const row = document.getElementById("columns"), sort = this.app.state.sort;
+        row.replaceChildren(...this.columns().map(([key, title]) => {
+            const on = sort === key;
+            const button = element("button", {type: "button"}, title, element("span", {ariaHidden: "true"}, on ? " ▾" : ""));
+            button.addEventListener("click", () => {
+                this.app.state.sort = key;
+                this.show();
+                this.app.saveState(false);
+                document.querySelector("#columns [aria-sort] button").focus();
+            });
+            const cell = element("th", {scope: "col", className: key === "name" ? "name" : "number"}, button);
+            if (on)
+                cell.setAttribute("aria-sort", key === "name" ? "ascending" : "descending");
+            return cell;
+        }));
+    }
+
+    /* Frame numbers in order. */
+    order() {
+        const {data, totals, matches, state, diff} = this.app, last = totals.self.length - 1;
+        const self = totals.self[last], total = totals.total[last];
+        const share = (side, frame) => this.app.wholes[side] > 0 ? totals.self[side][frame] / this.app.wholes[side] : 0;
+        const list = [];
+        for (let i = 0; i < data.text.length; i++)
+            if ((total[i] > 0 || totals.total[0][i] > 0) && (!state.search || !matches || matches[i]))
+                list.push(i);
+        const keys = {
+            self: (i) => self[i], total: (i) => total[i], base: (i) => totals.self[0][i],
+            change: (i) => diff ? Math.abs(share(1, i) - share(0, i)) : 0,
+        };
+        const key = keys[state.sort];
+        if (key)
+            list.sort((a, b) => key(b) - key(a) || self[b] - self[a] || total[b] - total[a] || a - b);
+        else
+            list.sort((a, b) => (data.text[a] < data.text[b] ? -1 : 1));
+        return list;
+    }
+
+    number(part, whole) {
+        return element("td", {className: "number"}, element("b", {}, percent(part, whole)),
+            element("small", {}, seconds(part)));
+    }
+
+    row(frame) {
+        const {app} = this, {data, totals, state, wholes, diff} = app, last = totals.self.length - 1;
+        const button = element("button", {type: "button", title: short(data.text[frame], 1000)}, short(data.label[frame], 200));
+        button.dataset.frame = frame;
+        button.setAttribute("aria-pressed", String(state.focus === frame));
+        const name = element("td", {className: "name"}, button);
+        if (data.place[frame])
+            name.append(" ", element("small", {}, short(data.place[frame], 120)));
+        const cells = [];
+        if (diff) {
+            const points = totals.self[1][frame] / (wholes[1] || 1) - totals.self[0][frame] / (wholes[0] || 1);
+            cells.push(element("td", {className: "number " + (points > 0 ? "grew" : "shrank")}, element("b", {}, change(points))));
+            cells.push(this.number(totals.self[1][frame], wholes[1]), this.number(totals.self[0][frame], wholes[0]));
+        } else {
+            cells.push(this.number(totals.self[last][frame], wholes[last]));
+            cells.push(this.number(totals.total[last][frame], wholes[last]));
+        }
+        const row = element("tr", {className: "kind" + data.frames.kind[frame] + (state.focus === frame ? " chosen" : "")}, ...cells, name);
+        /* A bar behind the first number: the eye finds the long one. */
+        const share = wholes[last] > 0 ? totals.self[last][frame] / wholes[last] : 0;
+        if (!diff)
+            cells[0].style.backgroundSize = (100 * share).toFixed(1) + "% 3px";
+        return row;
+    }
+
+    show() {
+        this.head();
+        const order = this.order(), active = document.activeElement;
+        const kept = active && this.body.contains(active) ? active.dataset.frame : undefined;
+        this.body.replaceChildren(...order.slice(0, this.limit).map((frame) => this.row(frame)));
+        if (kept !== undefined) {
+            const again = this.body.querySelector('button[data-frame="' + kept + '"]');
+            if (again)
+                again.focus();
+        }
+        const more = document.getElementById("more");
+        more.replaceChildren();
+        if (order.length > this.limit) {
+            const button = element("button", {type: "button"}, "Show more");
+            button.addEventListener("click", () => {
+                this.limit += 5 * TABLE_STEP;
+                this.show();
+            });
+            more.append(plural(order.length - this.limit, "more function"), " ", button);
+        } else if (!order.length) {
+            more.append("No function.");
+        }
+    }
+}
