@@ -162,7 +162,7 @@ class App {
     }
 
     chosenText() {
-        const {state, data} = this, parts = [];
+        const {state, data} = this, parts = data.sides.some((side) => side.selected) ? ["what was selected when this page was made"] : [];
         if (state.process >= 0)
             parts.push("process " + data.processes[state.process].pid);
         if (state.thread)
@@ -174,7 +174,7 @@ class App {
         if (!parts.length)
             return this.wholes[0] + this.wholes[this.wholes.length - 1] > 0 ? "" : "Nothing was sampled.";
         return "Shown: " + short(parts.join(", "), 200) + ", " + (this.diff ? percent(this.wholes[1], this.data.sides[1].cpu_ns) :
-            seconds(this.wholes[0]) + ", " + percent(this.wholes[0], this.cpu)) + " of the CPU time.";
+            seconds(this.wholes[0]) + ", " + percent(this.wholes[0], data.sides[0].cpu_ns)) + " of the CPU time.";
     }
 
     crumbs() {
