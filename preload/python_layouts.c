@@ -256,7 +256,7 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_SHIM,
         .unique_version = true,
         .code_tag = 3,
-        .runtime = {.finalizing = 912},
+        .runtime = {.initialized = 904, .finalizing = 912},
         .interpreter = {.collecting = 7512},
         .thread_state = {.interp = 16,
                          .top = 72,

@@ -9,6 +9,7 @@
 #define MAX_FRAME_SIZE ((uintptr_t)64 << 20)
 #define WORD           sizeof(uintptr_t)
 #define EPILOGUE_MAX   16   /* bytes of code that are looked at */
+#define STACK_TOP_MAX  8192 /* bytes above the outermost frame: thread descriptor and TLS, arguments */
 #define MAX_LEFT_OUT   1024 /* each costs some 70 ns, since nobody touched that part of the stack for long */
 
 struct walk {
@@ -297,6 +298,9 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
             stack->reason = step(walk, rule, &frame->cfa, &outermost);
         }
     } while (stack->reason == PP_REASON_NONE && !outermost && walk->pc != 0);
+    /* no return address: the first frame of a stack that somebody made, or a frame that is none */
+    if (stack->reason == PP_REASON_NONE && !outermost && walk->top - walk->registers[PP_REG_RSP] > STACK_TOP_MAX)
+        stack->reason = PP_REASON_NATIVE_BAD_STACK;
     stop_turning(stack);
     stack->frame_pointer = known(walk, PP_REG_RBP) ? walk->registers[PP_REG_RBP] : 0;
 }

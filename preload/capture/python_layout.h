@@ -26,6 +26,7 @@ struct pp_python_layout {
     uint8_t code_tag;    /* bits of a frame's code word that are not part of the address (_PyStackRef) */
 
     struct {
+        uint16_t initialized;      /* 3.15: int, Py_Initialize has been through, Py_Finalize has not begun */
         uint16_t finalizing;       /* the thread state that finalizes the interpreter */
         uint16_t current;          /* 3.8–3.11: the thread state that holds the GIL */
         uint16_t head_interpreter; /* of the list of interpreters; */

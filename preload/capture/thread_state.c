@@ -43,19 +43,52 @@ static bool current_is_mine(const struct pp_python *python, const struct pp_slot
            thread == slot->thread_pointer;
 }
 
+/* What is found at an address for the first time is read through a copy. async-signal-safe. */
+static bool is_thread_state(const struct pp_python_layout *layout, struct pp_slot *slot, uintptr_t address)
+{
+    uint8_t copy[THREAD_STATE_MAX];
+    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    if (address == slot->known_thread_state)
+        return true;
+    if (!pp_plausible(address) || !pp_safe_read(pid, copy, address, layout->thread_state.copy_size))
+        return false;
+    slot->known_thread_state = address;
+    return true;
+}
+
 /* The thread state in whose name this thread runs now; *attached: it may touch Python objects (in GIL builds: it holds
  * the GIL). async-signal-safe. */
 static uintptr_t running_state(const struct pp_python *python, const struct pp_slot *slot, bool *attached)
 {
+    const struct pp_python_layout *layout = &python->layout;
     uintptr_t bound = bound_state(python, slot);
-    if (python->layout.runtime.current) {
+    if (layout->runtime.current) {
         uintptr_t current = pp_word((const void *)python->runtime, python->layout.runtime.current);
         *attached = current != 0 && (current == bound || current_is_mine(python, slot, current));
         return *attached ? current : bound;
     }
     uintptr_t current = pp_tls_read(&python->attached, slot->thread_pointer);
     *attached = current != 0;
-    return current ? current : bound;
+    if (current)
+        return current;
+    /* a TLS word keeps pointing to the thread state after Py_Finalize has freed it */
+    if (python->bound.kind != PP_TLS_NONE && layout->runtime.initialized &&
+        !pp_u32((const void *)python->runtime, layout->runtime.initialized))
+        return 0;
+    return bound;
+}
+
+/* Whether the thread is in Python code of that interpreter. async-signal-safe. */
+static bool has_frames(const struct pp_python *python, struct pp_slot *slot, uintptr_t address)
+{
+    const struct pp_python_layout *layout = &python->layout;
+    if (!is_thread_state(layout, slot, address))
+        return false;
+    uintptr_t top = pp_word((const void *)address, layout->thread_state.top);
+    if (layout->thread_state.root_cframe)
+        return top != address + layout->thread_state.root_cframe;
+    return top &&
+           (!layout->thread_state.base_frame || top != pp_word((const void *)address, layout->thread_state.base_frame));
 }
 
 /* A collection runs, and only who holds the GIL can be running it. async-signal-safe. */
@@ -76,34 +109,21 @@ static void look_at_collector(const struct pp_python *python, struct pp_thread_s
         found->state |= PP_STATE_GC;
 }
 
-/* What is found at an address for the first time is read through a copy. async-signal-safe. */
-static bool is_thread_state(const struct pp_python_layout *layout, struct pp_slot *slot, uintptr_t address)
-{
-    uint8_t copy[THREAD_STATE_MAX];
-    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
-    if (address == slot->known_thread_state)
-        return true;
-    if (!pp_plausible(address) || !pp_safe_read(pid, copy, address, layout->thread_state.copy_size))
-        return false;
-    slot->known_thread_state = address;
-    return true;
-}
-
 /* async-signal-safe. */
-static enum pp_reason check_state(const struct pp_python *python, struct pp_slot *slot, uintptr_t address)
+static enum pp_reason check_state(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool *mine)
 {
     const struct pp_python_layout *layout = &python->layout;
     /* daemon threads keep their binding after their thread state was freed */
     uintptr_t finalizing = pp_word((const void *)python->runtime, layout->runtime.finalizing);
-    if (finalizing && finalizing != address)
+    if (finalizing && finalizing != address) {
+        slot->known_thread_state = 0;
         return PP_REASON_PYTHON_FINALIZING;
+    }
     if (!is_thread_state(layout, slot, address))
         return PP_REASON_PYTHON_TORN;
     const void *state = (const void *)address;
-    if (pp_word(state, layout->thread_state.thread_id) != slot->thread_pointer ||
-        !pp_plausible(pp_word(state, layout->thread_state.interp)))
-        return PP_REASON_PYTHON_TORN;
-    return PP_REASON_NONE;
+    *mine = pp_word(state, layout->thread_state.thread_id) == slot->thread_pointer;
+    return pp_plausible(pp_word(state, layout->thread_state.interp)) ? PP_REASON_NONE : PP_REASON_PYTHON_TORN;
 }
 
 /* What can be told of an interpreter's threads at all. async-signal-safe. */
@@ -116,18 +136,30 @@ static uint32_t known_of(const struct pp_python *python)
     return PP_STATE_GIL_KNOWN | (collector ? PP_STATE_GC_KNOWN : 0);
 }
 
+/* Which of several interpreters on one thread runs: one with frames rather than one without, then an attached one.
+ * async-signal-safe. */
+static unsigned preference(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool attached)
+{
+    if (!pp_python_at(1))
+        return 1;
+    return 1 + 2 * has_frames(python, slot, address) + attached;
+}
+
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found)
 {
     const struct pp_python *python;
     uint32_t known = PP_STATE_GIL_KNOWN | PP_STATE_GC_KNOWN;
     bool holds_gil = false;
+    unsigned best = 0;
     *found = (struct pp_thread_state){.python = NULL};
     for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++) {
         bool attached;
         uintptr_t address = running_state(python, slot, &attached);
         known &= known_of(python);
-        if (!address || (found->address && !attached))
-            continue; /* of two interpreters on one thread, the attached one runs */
+        unsigned rank = address ? preference(python, slot, address, attached) : 0;
+        if (rank == 0 || rank < best)
+            continue;
+        best = rank;
         found->python = python;
         found->address = address;
         holds_gil = attached;
@@ -138,8 +170,9 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
         found->state = known; /* without a thread state it holds nothing and collects nothing */
         return PP_REASON_NONE;
     }
-    enum pp_reason reason = check_state(found->python, slot, found->address);
-    if (reason != PP_REASON_NONE) {
+    bool mine = true; /* one that was freed, and is another thread's now, is none */
+    enum pp_reason reason = check_state(found->python, slot, found->address, &mine);
+    if (reason != PP_REASON_NONE || !mine) {
         found->python = NULL;
         return reason;
     }

@@ -1,4 +1,5 @@
 #include "tls_word.h"
+#include "safe_read.h"
 
 #define DTV_IN_TCB       8 /* tcbhead_t.dtv */
 #define DTV_UNALLOCATED  UINTPTR_MAX
@@ -20,7 +21,8 @@ uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
         if (!dtv || word->module > dtv[DTV_LENGTH_ENTRY].block)
             return 0;
         block = dtv[word->module].block;
-        if (!block || block == DTV_UNALLOCATED)
+        /* also while this thread is replacing its DTV, when fs:8 may point to memory that malloc has again */
+        if (block == DTV_UNALLOCATED || !pp_plausible(block))
             return 0;
     }
     return *(const uintptr_t *)(block + (uintptr_t)word->offset);
