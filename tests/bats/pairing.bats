@@ -15,8 +15,9 @@ paired() {
     reader truncated info.json | tee truncated.txt
     unpaired=$(sed -n 's/^python and native stack do not pair: //p' truncated.txt)
     between 0 "${unpaired:-0}" $((samples < 2000 ? 1 : (samples - 1) / 1000)) "unpaired of $samples samples: $(cat truncated.txt)"
+    # In each run the first samples find no rows for their modules yet.
     cut=$(awk -F': ' '/^(native|python)/ { n += $NF } END { print n + 0 }' truncated.txt)
-    between 0 "$cut" $((samples / 200 + 2)) "incomplete of $samples samples: $(cat truncated.txt)"
+    between 0 "$cut" $((samples / 200 + 1 + runs)) "incomplete of $samples samples: $(cat truncated.txt)"
     # It was not empty stacks that paired so well: most of the time is in Python below C below Python.
     "$PYPROF" export --all --format collapsed >stacks.txt
     nested=$(reader share stacks.txt 'main \(.*pairing\.py:[0-9]+\)' '[^.]*\((lib)?python3.*|.*\.so.*\)' '.*\(.*pairing\.py:[0-9]+\)')

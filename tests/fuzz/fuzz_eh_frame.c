@@ -65,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pp_section_copy hdr = {hdr_bytes, hdr_size, HDR_ADDRESS};
     struct pp_section_copy eh_frame = {eh_bytes, size - hdr_size, HDR_ADDRESS + hdr_size};
     struct pp_unwind_rows rows;
-    if (pp_unwind_rows_compile(hdr_size ? &hdr : NULL, &eh_frame, TEXT_START, TEXT_START + TEXT_SIZE, 16, NULL, &rows)) {
+    if (pp_unwind_rows_compile(hdr_size ? &hdr : NULL, &eh_frame, TEXT_START, TEXT_START + TEXT_SIZE, 16, NULL,
+                               &rows)) {
         check(&rows);
         pp_unmap(rows.mapping, rows.mapped);
     }
