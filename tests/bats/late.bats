@@ -183,6 +183,10 @@ both() {
 
 apart() {
     both two in_thread_of_first in_thread_of_second first_alone second_alone
+    if [ -e pyprof.out ]; then
+        "$PYPROF" report >report.txt
+        grep -qE '^1 process.* Python 3\.[0-9.]+ and 3\.[0-9.]+: ' report.txt || fail "not both are named: $(head -n 2 report.txt)"
+    fi
 }
 
 @test "two interpreters of different versions in one process, either way round" {
