@@ -68,7 +68,7 @@ def check(path, lines):
 
 def memory(profiled, plain):
     """Flat: what the last third of the run takes is what its second third took, but for what the interpreter itself
-    keeps (3.12 and 3.13 never free interned names)."""
+    keeps (3.12 and later never free interned names)."""
     with open(profiled) as file:
         ours = json.load(file)
     with open(plain) as file:

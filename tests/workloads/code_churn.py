@@ -13,6 +13,7 @@ import threading
 import time
 
 DEPTH = 3
+STEPS = 10_000  # then the numbers come again: CPython 3.12 and later never free interned names
 LINES = 89  # first lines repeat after so many numbers
 SOURCE = """\
 def outer_{0:08}(go_on, deeper):
@@ -44,11 +45,11 @@ def run(number, deeper):
 
 
 def churn(first, until):
-    number = first
+    step = 0
     while time.process_time() < until:
         for _ in range(50):
-            run(number, DEPTH)
-            number = (number + DEPTH) % 100_000_000
+            run(first + step * DEPTH, DEPTH)
+            step = (step + 1) % STEPS
 
 
 def resident_pages():
