@@ -11,14 +11,7 @@ serve() {
     pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat uwsgi.log)"
     # uWSGI takes SIGTERM for "reload".
     stop_server "$server" INT
-    info >info.json
-    for pid in $pids; do
-        "$PYTHON" -c 'import json, sys
-process, = [p for p in json.load(open("info.json"))["processes"] if p["pid"] == int(sys.argv[1])]
-sys.exit(0 if process["sampled_ns"] > 350e6 and process["ended"] else f"worker {sys.argv[1]}: {process}")' "$pid"
-    done
-    collapsed >stacks.txt
-    between 700000000 "$(reader inclusive stacks.txt render_page)" 100000000000 "ns of render_page in the merged profile"
+    served_well "$pids"
     reader stacks stacks.txt '.* \(uwsgi(-core)?\)' 'app \(.*wsgi_app\.py:\d+\)' 'render_page \(.*wsgi_app\.py:\d+\)'
     reader accounting info.json
 }
