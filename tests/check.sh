@@ -160,6 +160,10 @@ roots() {
     done
 }
 
+torture() {
+    BUILD=$BUILD tests/torture/run.sh ${long:+--long}
+}
+
 # Which interpreters the tests run on is a result too: a machine with one of them has proven little.
 interpreters() {
     local path name
@@ -185,6 +189,7 @@ part units units
 part units-sanitized units_sanitized
 part capture-symbols tests/capture_symbols.sh "$BUILD"
 part library-symbols tests/libpyprof_symbols.sh "$BUILD"
+part torture torture
 part fuzz fuzz
 part behaviour behaviour
 part tools-sanitized behaviour_sanitized

@@ -47,16 +47,16 @@ judge() {
     result $(($(field recovered) * 100 < $(field torn) * 95)) "$text: torn states recovered: $(field recovered) of $(field torn)"
 }
 
-# with_greenlet PYTHON VERSION: the same interpreter, with greenlet where that can be had.
-with_greenlet() {
-    local venv
-    if "$1" -c 'import greenlet' 2>/dev/null; then
-        echo "$1"
-    elif venv=$(tests/venv.sh "$BUILD/venv/greenlet-$2-$(cksum <<<"$1" | cut -d' ' -f1)" "$1" greenlet 2>/dev/null); then
-        echo "$venv/bin/python"
+# Lets this interpreter find greenlet, if that can be had.
+find_greenlet() {
+    local python=$1 version=$2 venv
+    unset PYTHONPATH
+    "$python" -c 'import greenlet' 2>/dev/null && return
+    if venv=$(tests/venv.sh "$BUILD/venv/greenlet-$version-$(cksum <<<"$python" | cut -d' ' -f1)" "$python" greenlet 2>/dev/null); then
+        PYTHONPATH=$(compgen -G "$venv/lib/python3*/site-packages")
+        export PYTHONPATH
     else
-        echo "# $1: no greenlet" >&2
-        echo "$1"
+        echo "# $python: without greenlet"
     fi
 }
 
@@ -72,12 +72,12 @@ mkdir -p "$logs"
 count=0
 while read -r python version _ <&3; do
     text="$version ($python)"
-    python=$(with_greenlet "$python" "$version")
+    find_greenlet "$python" "$version"
     if [ -n "$long" ]; then
         torture "$count" "$python" "$text" --whole --steps 1000000
         torture "$count-warm" "$python" "$text, warm" --whole --steps 1000000 --warm
     else
-        torture "$count" "$python" "$text" --steps 120000 --first $((3 * count))
+        torture "$count" "$python" "$text" --steps 200000 --first $((3 * count))
     fi
     count=$((count + 1))
 done 3< <(list_pythons)

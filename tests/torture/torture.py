@@ -217,6 +217,8 @@ def main():
     parts = parts[:1] + parts[first:] + parts[1:first]
     if options.parts:
         parts = [part for part in parts if part.__name__ in options.parts]
+    elif not options.whole:
+        parts = [part for part in parts if not hasattr(part, "long")]
     begin, end = library.torture_begin, library.torture_end
     base_frames(library, sys._getframe())
     gc.disable()

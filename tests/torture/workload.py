@@ -612,6 +612,7 @@ def part_libraries():
 
 
 part_libraries.before = 1
+part_libraries.long = True
 
 # --- comprehensions ---
 
@@ -810,6 +811,7 @@ def part_asyncio():
 
 
 part_asyncio.before = 1
+part_asyncio.long = True
 loop = asyncio.new_event_loop()
 
 # --- another thread that wants the GIL ---
@@ -912,7 +914,7 @@ def on_signal(number, frame):
 
 def part_signals():
     ENTER
-    AT; signal.raise_signal(signal.SIGUSR1); tip(1)
+    AT; signal.raise_signal(signal.SIGUSR1); tip(1)  # waits
     LEAVE
 
 
