@@ -23,6 +23,8 @@ static const struct {
     {PP_OPTION_DIRECTORY, 'o', "output", "DIR", "directory for the profile (default: " PP_DEFAULT_DIRECTORY ")"},
     {PP_OPTION_PAGE, 'o', "output", "FILE", "page to write, '-' for stdout (default: pyprof.html)"},
     {PP_OPTION_FORMAT, 'f', "format", "NAME", "the format, below; to stdout unless -o is given"},
+    {PP_OPTION_MERGED, 'o', "output", "FILE", "file to write"},
+    {PP_OPTION_DIFF_FORMAT, 'f', "format", "NAME", "text (default), or collapsed: stacks with both weights"},
     {PP_OPTION_UNIT, 'u', "unit", "UNIT", "weight of a stack: ns (CPU time, default) or samples"},
     {PP_OPTION_HZ, 0, "hz", "N", "samples per second of CPU time (default: 100)"},
     {PP_OPTION_JSON, 'j', "json", NULL, "for programs: JSON"},
@@ -34,6 +36,8 @@ static const struct {
     {PP_OPTION_DIFF, 'd', "diff", NULL, "compare two profiles, BASE and NEW"},
     {PP_OPTION_RUN, 'r', "run", "ID", "the run with this id (or its beginning) instead of the latest"},
     {PP_OPTION_ALL, 'a', "all", NULL, "all runs of a directory, merged"},
+    {PP_OPTION_BY, 0, "by", "WHAT",
+     "compare shares of the CPU (cpu, default), CPU per second of run (time), or CPU (none)"},
     {PP_OPTION_FROM, 0, "from", "TIME", "only what ran from this time of the run on: 90, 1m30s, 250ms"},
     {PP_OPTION_TO, 0, "to", "TIME", "only what ran before this time of the run"},
     {PP_OPTION_PID, 0, "pid", "PID", "only these processes; commas between several"},
@@ -142,10 +146,23 @@ static bool take_option(struct pp_cli *cli, int place, const char *argument)
 {
     switch (options[place].option) {
     case PP_OPTION_OUTPUT:
+    case PP_OPTION_MERGED:
     case PP_OPTION_DIRECTORY:
     case PP_OPTION_PAGE:
         cli->output = argument;
         return true;
+    case PP_OPTION_DIFF_FORMAT:
+        cli->format = argument;
+        if (strcmp(argument, "text") == 0 || strcmp(argument, "collapsed") == 0)
+            return true;
+        pp_error("--format takes 'text' or 'collapsed' here, not '%s'", argument);
+        return false;
+    case PP_OPTION_BY:
+        cli->by = argument;
+        if (strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0 || strcmp(argument, "none") == 0)
+            return true;
+        pp_error("--by takes 'cpu', 'time' or 'none', not '%s'", argument);
+        return false;
     case PP_OPTION_FORMAT:
         cli->format = argument;
         return true;

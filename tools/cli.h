@@ -28,6 +28,7 @@ struct pp_cli {
     bool keep_intervals;                       /* no option: set by verbs that ask the profile for time */
     const char *run, *output, *format, *unit;  /* NULL: not given */
     const char *pid, *thread, *focus, *ignore; /* NULL: not given */
+    const char *by;                            /* of `diff`; NULL: not given */
     uint64_t from_ns, to_ns;                   /* since the run's start; to_ns UINT64_MAX: not given */
     uint32_t top;                              /* 0: not given */
     uint32_t hz;                               /* 0: not given */
@@ -59,6 +60,9 @@ enum pp_option {
     PP_OPTION_NO_NATIVE = 1 << 19,
     PP_OPTION_PAGE = 1 << 20, /* -o of `flame` */
     PP_OPTION_DIFF = 1 << 21,
+    PP_OPTION_BY = 1 << 22,
+    PP_OPTION_MERGED = 1 << 23,      /* -o of `merge` */
+    PP_OPTION_DIFF_FORMAT = 1 << 24, /* -f of `diff` */
 };
 
 /* Which files are read, and which samples of them are looked at (profile/select.h): for every verb that calls pp_load

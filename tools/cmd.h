@@ -8,6 +8,10 @@ int pp_cmd_run(const struct pp_cli *cli);
 int pp_cmd_report(const struct pp_cli *cli);
 int pp_cmd_info(const struct pp_cli *cli);
 int pp_cmd_flame(const struct pp_cli *cli);
+int pp_cmd_runs(const struct pp_cli *cli);
+int pp_cmd_diff(const struct pp_cli *cli);
+int pp_cmd_annotate(const struct pp_cli *cli);
+int pp_cmd_merge(const struct pp_cli *cli);
 int pp_cmd_export(const struct pp_cli *cli);
 
 #endif

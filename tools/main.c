@@ -37,6 +37,25 @@ static const struct pp_verb verbs[] = {
      "  perf        .perf                     what reads the output of perf script\n"
      "  otlp        .otlp                     OpenTelemetry: ProfilesData, profiles/v1development\n\n" PATHS_HELP,
      false, pp_cmd_export},
+    {"runs", "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", PP_OPTION_JSON,
+     "PATH is a profile or a directory with some; without one it is PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
+     ".\nOther verbs take an id, or its beginning, with --run.",
+     false, pp_cmd_runs},
+    {"diff", "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
+     PP_OPTION_OUTPUT | PP_OPTION_DIFF_FORMAT | PP_OPTION_JSON | PP_OPTION_BY | PP_OPTION_TOP | PP_OPTION_LINES |
+         PP_OPTION_ALL | PP_OPTIONS_SELECT,
+     "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
+     ".\nWithout B the latest run there is compared with A; without both, with the one before it.",
+     false, pp_cmd_diff},
+    {"annotate", "[OPTIONS] FILE.py [PATH...]", "Prints a source file with the CPU time of its lines beside them",
+     PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
+     "FILE.py is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py.\n" PATHS_HELP,
+     false, pp_cmd_annotate},
+    {"merge", "-o FILE [OPTIONS] [PATH...]", "Makes one file of the profiles of many processes",
+     PP_OPTION_MERGED | PP_OPTIONS_RUNS,
+     "Nothing is lost: FILE is read like the files that went into it, which `cat` could have put together as "
+     "well.\n\n" PATHS_HELP,
+     false, pp_cmd_merge},
 };
 #define VERBS (sizeof verbs / sizeof verbs[0])
 

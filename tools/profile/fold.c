@@ -21,6 +21,7 @@ struct fold {
     struct pp_profile *profile;
     const char *name;
     uint32_t process; /* PP_NONE until the first thing that needs it */
+    bool left_out;    /* of another run than wanted, or there already */
     struct map maps[PP_TABLE_COUNT];
     uint32_t *path; /* scratch of node_number */
     uint32_t path_capacity;
@@ -78,6 +79,18 @@ static uint32_t command_line(struct fold *fold, struct pp_text text)
     return string;
 }
 
+/* The same segment again (a file and a merged one that holds it) must not count twice. */
+static bool is_there(struct pp_process *process, const struct pp_segment *segment)
+{
+    for (uint32_t i = 0; i < process->numbers.count; i++)
+        if (process->numbers.items[i] == segment->process.segment)
+            return true;
+    process->numbers.items = pp_grow(process->numbers.items, &process->numbers.capacity,
+                                     (uint64_t)process->numbers.count + 1, sizeof *process->numbers.items);
+    process->numbers.items[process->numbers.count++] = segment->process.segment;
+    return false;
+}
+
 static struct pp_process *process_of(struct fold *fold, const struct pp_segment *segment)
 {
     struct pp_profile *profile = fold->profile;
@@ -89,7 +102,8 @@ static struct pp_process *process_of(struct fold *fold, const struct pp_segment 
         instance = pp_intern_text(profile, fold->name);
     fold->process = pp_add_process(profile, instance);
     struct pp_process *process = &profile->processes.items[fold->process];
-    process->segments++;
+    fold->left_out = segment->has_process && from->instance.length && is_there(process, segment);
+    process->segments += !fold->left_out;
     if (!segment->has_process || process->pid)
         return process;
     process->run = intern(fold, from->run);
@@ -266,6 +280,9 @@ static uint32_t label_set_number(struct fold *fold, const struct pp_segment *seg
 static void take_sample(void *context, const struct pp_segment *segment, const struct pp_log_sample *from)
 {
     struct fold *fold = context;
+    process_of(fold, segment);
+    if (fold->left_out)
+        return;
     struct pp_sample sample = {
         .thread = thread_number(fold, segment, from->thread),
         .node = node_number(fold, segment, from->node),
@@ -290,6 +307,8 @@ static void take_notice(void *context, const struct pp_segment *segment, uint64_
 {
     struct fold *fold = context;
     struct pp_process *process = process_of(fold, segment);
+    if (fold->left_out)
+        return;
     process->notices.items = pp_grow(process->notices.items, &process->notices.capacity,
                                      (uint64_t)process->notices.count + 1, sizeof *process->notices.items);
     process->notices.items[process->notices.count++] = (struct pp_notice){unix_ns, severity, intern(fold, text)};
@@ -310,6 +329,7 @@ static void add_losses(struct pp_read_losses *sum, const struct pp_read_losses *
     sum->missing_blocks += one->missing_blocks;
     sum->unknown_blocks += one->unknown_blocks;
     sum->truncated_bytes += one->truncated_bytes;
+    sum->repeated_segments += one->repeated_segments;
 }
 
 static void take_sums(struct fold *fold, const struct pp_segment *segment)
@@ -329,22 +349,56 @@ static void take_sums(struct fold *fold, const struct pp_segment *segment)
         process->ended = true;
 }
 
-enum pp_read_result pp_profile_add_segment(struct pp_profile *profile, const void *data, size_t size, const char *name)
+/* Whether its run begins as profile->only_run says. */
+static bool is_wanted(const struct pp_profile *profile, const void *data, size_t size)
+{
+    struct pp_segment segment;
+    const char *run = profile->only_run;
+    bool wanted = !run;
+    if (!wanted && pp_segment_read_process(data, size, &segment) == PP_READ_OK)
+        wanted = segment.process.run.length >= strlen(run) && memcmp(segment.process.run.data, run, strlen(run)) == 0;
+    if (run)
+        pp_segment_free(&segment);
+    return wanted;
+}
+
+static enum pp_read_result add_one(struct pp_profile *profile, const void *data, size_t size, const char *name,
+                                   size_t *budget, size_t *end)
 {
     struct pp_segment segment;
     struct fold fold = {.profile = profile, .name = name, .process = PP_NONE};
-    const struct pp_segment_sink sink = {&fold, take_sample, take_notice, forget};
-    enum pp_read_result result = pp_segment_read(data, size, &segment, &sink);
-    if (result == PP_READ_OK) {
+    const struct pp_segment_sink sink = {&fold, profile->sums_only ? NULL : take_sample, take_notice, forget};
+    bool wanted = is_wanted(profile, data, size);
+    enum pp_read_result result = pp_segment_read_part(data, size, budget, &segment, wanted ? &sink : NULL);
+    if (result == PP_READ_OK && wanted) {
         if (segment.has_process || fold.process != PP_NONE)
             take_sums(&fold, &segment);
         add_losses(&profile->losses, &segment.losses);
+        profile->losses.repeated_segments += fold.left_out;
     }
+    *end = segment.end;
     for (int kind = 0; kind < PP_TABLE_COUNT; kind++)
         free(fold.maps[kind].numbers);
     free(fold.path);
     pp_segment_free(&segment);
     return result;
+}
+
+enum pp_read_result pp_profile_add_segment(struct pp_profile *profile, const void *data, size_t size, const char *name)
+{
+    size_t at = 0, end = 0, budget = pp_read_budget(size);
+    enum pp_read_result result;
+    do {
+        result = add_one(profile, (const char *)data + at, size - at, name, &budget, &end);
+        if (result != PP_READ_OK)
+            break;
+        at += end;
+    } while (at < size && end);
+    if (!at || at == size)
+        return result;
+    profile->losses.damaged_blocks++;
+    profile->losses.damaged_bytes += size - at;
+    return PP_READ_OK;
 }
 
 void pp_profile_finish(struct pp_profile *profile)

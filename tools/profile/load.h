@@ -13,6 +13,13 @@
  */
 struct pp_profile *pp_load(const struct pp_cli *cli);
 
+/* All runs that the paths hold, processes and their accounting only: no samples. Ends and errors as pp_load. */
+struct pp_profile *pp_load_sums(const struct pp_cli *cli);
+
+/* As pp_load, of one thing that the user named: a path or, when there is none of this name, the id of a run (or its
+ * beginning) in PYPROF_OUT or ./pyprof.out. */
+struct pp_profile *pp_load_named(const struct pp_cli *cli, const char *name);
+
 /* Reads a whole file; NULL when that fails (errno says why). The caller frees. An empty file gives size 0. */
 void *pp_read_file(const char *path, size_t most, size_t *size);
 

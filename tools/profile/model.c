@@ -27,8 +27,10 @@ void pp_profile_free(struct pp_profile *profile)
         return;
     for (uint32_t i = 0; i < profile->strings.count; i++)
         free(profile->strings.items[i]);
-    for (uint32_t i = 0; i < profile->processes.count; i++)
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
         FREE_TABLE(&profile->processes.items[i].notices);
+        FREE_TABLE(&profile->processes.items[i].numbers);
+    }
     FREE_TABLE(&profile->strings);
     FREE_TABLE(&profile->modules);
     FREE_TABLE(&profile->functions);

@@ -91,8 +91,9 @@ struct pp_process {
         library_version; /* strings */
     uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns;
     uint32_t segments;
-    uint64_t accounting_segment; /* the segment that the accounting is from */
-    bool has_accounting, ended;  /* ended: it left properly */
+    PP_TABLE_OF(uint64_t) numbers; /* of the segments that were read */
+    uint64_t accounting_segment;   /* the segment that the accounting is from */
+    bool has_accounting, ended;    /* ended: it left properly */
     struct pp_accounting accounting;
     uint64_t found_ns; /* CPU time of the samples that were found in the log, pending not included */
     uint64_t samples;  /* their count */
@@ -100,7 +101,10 @@ struct pp_process {
 };
 
 struct pp_profile {
-    bool keep_intervals; /* set before the first segment: samples of different intervals stay apart */
+    /* Set before the first segment. */
+    bool keep_intervals;  /* samples of different intervals stay apart */
+    bool sums_only;       /* no samples: processes and their accounting */
+    const char *only_run; /* segments of runs that do not begin so are left out; NULL: none */
 
     PP_TABLE_OF(char *) strings;
     PP_TABLE_OF(struct pp_module) modules;
@@ -123,8 +127,8 @@ struct pp_profile {
 struct pp_profile *pp_profile_new(void);
 void pp_profile_free(struct pp_profile *profile);
 
-/* Adds one segment; `name` stands for the process where the segment does not say which it is. The data is no longer
- * needed afterwards. */
+/* Adds one segment, or several that stand one after the other; `name` stands for the process where the segment does not
+ * say which it is. The data is no longer needed afterwards. */
 enum pp_read_result pp_profile_add_segment(struct pp_profile *profile, const void *data, size_t size, const char *name);
 
 /* After the last segment: what live threads burned since their last sample becomes [unsampled] of the process, so that

@@ -30,6 +30,14 @@ static bool header_at(const struct scan *scan, size_t at, struct pp_log_block_he
     return header->type && header->type <= PLAUSIBLE_TYPES && header->length <= PP_LOG_MAX_BLOCK;
 }
 
+/* Where the next segment of the same file begins. */
+static bool is_file_header(const struct scan *scan, size_t at)
+{
+    static const char magic[] = PP_LOG_MAGIC;
+    return scan->size - at >= sizeof(struct pp_log_file_header) &&
+           memcmp(scan->data + at, magic, sizeof magic - 1) == 0;
+}
+
 static bool payload_fits(const struct scan *scan, size_t at, const struct pp_log_block_header *header)
 {
     return header->length <= scan->size - at - sizeof *header;
@@ -49,7 +57,8 @@ static bool crc_right(struct scan *scan, size_t at, const struct pp_log_block_he
     return false;
 }
 
-/* The next place after a damaged block where a sound one starts; the end of the file when there is none. `next` is
+/* The next place after a damaged block where a sound one or another segment starts; the end of the file when there is
+ * none. `next` is
  * the sequence number that the damaged block should have had. */
 static size_t find_sound_block(struct scan *scan, size_t damaged, uint32_t next)
 {
@@ -57,10 +66,13 @@ static size_t find_sound_block(struct scan *scan, size_t damaged, uint32_t next)
     if (header_at(scan, damaged, &header) && payload_fits(scan, damaged, &header)) {
         size_t after = damaged + sizeof header + header.length;
         struct pp_log_block_header following;
-        if (after == scan->size || (header_at(scan, after, &following) && following.sequence == next + 1))
+        if (after == scan->size || is_file_header(scan, after) ||
+            (header_at(scan, after, &following) && following.sequence == next + 1))
             return after;
     }
     for (size_t at = damaged + 1; at < scan->size; at++) {
+        if (is_file_header(scan, at))
+            return at;
         if (header_at(scan, at, &header) && payload_fits(scan, at, &header) &&
             header.sequence - next <= PLAUSIBLE_GAP && crc_right(scan, at, &header))
             return at;
@@ -73,13 +85,15 @@ static void read_blocks(struct scan *scan, size_t at, struct pp_segment *segment
 {
     struct pp_read_losses *losses = &segment->losses;
     uint32_t next = 0;
-    while (at < scan->size && !(process_only && segment->has_process)) {
+    while (at < scan->size && !is_file_header(scan, at) && !(process_only && segment->has_process)) {
         struct pp_log_block_header header;
         if (!header_at(scan, at, &header) || !payload_fits(scan, at, &header) || !crc_right(scan, at, &header)) {
             bool whole = header_at(scan, at, &header) && payload_fits(scan, at, &header);
             size_t sound = find_sound_block(scan, at, next);
-            if (sound == scan->size && !whole) {
-                losses->truncated_bytes = scan->size - at;
+            whole = whole && header.length <= sound - at - sizeof header;
+            if ((sound == scan->size || is_file_header(scan, sound)) && !whole) {
+                losses->truncated_bytes = sound - at;
+                segment->end = sound;
                 return;
             }
             losses->damaged_blocks++;
@@ -96,6 +110,7 @@ static void read_blocks(struct scan *scan, size_t at, struct pp_segment *segment
             losses->unknown_blocks++;
         at += sizeof header + header.length;
     }
+    segment->end = at;
 }
 
 static enum pp_read_result read_file_header(const void *data, size_t size)
@@ -114,10 +129,9 @@ static enum pp_read_result read_file_header(const void *data, size_t size)
 }
 
 static enum pp_read_result read_segment(const void *data, size_t size, struct pp_segment *segment,
-                                        const struct pp_segment_sink *sink, bool process_only)
+                                        const struct pp_segment_sink *sink, size_t *budget, bool process_only)
 {
-    *segment = (struct pp_segment){0};
-    segment->size = size;
+    *segment = (struct pp_segment){.size = size, .end = size};
     enum pp_read_result result = read_file_header(data, size);
     if (result != PP_READ_OK)
         return result;
@@ -125,20 +139,34 @@ static enum pp_read_result read_segment(const void *data, size_t size, struct pp
         segment->losses.truncated_bytes = size;
         return PP_READ_OK;
     }
-    struct scan scan = {data, size, size * SEARCH_BUDGET};
+    struct scan scan = {data, size, *budget};
     read_blocks(&scan, sizeof(struct pp_log_file_header), segment, sink, process_only);
+    *budget = scan.crc_budget;
     return PP_READ_OK;
 }
 
 enum pp_read_result pp_segment_read(const void *data, size_t size, struct pp_segment *segment,
                                     const struct pp_segment_sink *sink)
 {
-    return read_segment(data, size, segment, sink, false);
+    size_t budget = pp_read_budget(size);
+    return read_segment(data, size, segment, sink, &budget, false);
+}
+
+enum pp_read_result pp_segment_read_part(const void *data, size_t size, size_t *budget, struct pp_segment *segment,
+                                         const struct pp_segment_sink *sink)
+{
+    return read_segment(data, size, segment, sink, budget, false);
+}
+
+size_t pp_read_budget(size_t size)
+{
+    return size * SEARCH_BUDGET;
 }
 
 enum pp_read_result pp_segment_read_process(const void *data, size_t size, struct pp_segment *segment)
 {
-    return read_segment(data, size, segment, NULL, true);
+    size_t budget = pp_read_budget(size);
+    return read_segment(data, size, segment, NULL, &budget, true);
 }
 
 void pp_segment_free(struct pp_segment *segment)

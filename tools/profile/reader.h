@@ -99,10 +99,11 @@ struct pp_log_table {
 struct pp_read_losses {
     uint64_t damaged_blocks; /* wrong CRC, or a length that cannot be */
     uint64_t damaged_bytes;
-    uint64_t damaged_records; /* in blocks with a right CRC: a writer's mistake */
-    uint64_t missing_blocks;  /* gaps in the sequence that are not damaged blocks */
-    uint64_t unknown_blocks;  /* of a newer writer: no harm */
-    uint64_t truncated_bytes; /* after the last whole block */
+    uint64_t damaged_records;   /* in blocks with a right CRC: a writer's mistake */
+    uint64_t missing_blocks;    /* gaps in the sequence that are not damaged blocks */
+    uint64_t unknown_blocks;    /* of a newer writer: no harm */
+    uint64_t truncated_bytes;   /* after the last whole block */
+    uint64_t repeated_segments; /* left out: they had been read already */
 };
 
 struct pp_segment {
@@ -114,6 +115,7 @@ struct pp_segment {
     struct pp_read_losses losses;
     struct pp_log_table tables[PP_TABLE_COUNT];
     uint64_t size; /* of the data */
+    uint64_t end;  /* where the segment ends in it: at the size, or where the header of another one stands */
 };
 
 /* Any function may be NULL. The segment's tables are as they were at that place of the log. */
@@ -138,6 +140,12 @@ enum pp_read_result {
  * must be called whatever the result. Losses are no errors: see segment->losses. */
 enum pp_read_result pp_segment_read(const void *data, size_t size, struct pp_segment *segment,
                                     const struct pp_segment_sink *sink);
+
+/* The same for one of several segments that stand one after the other, as `cat` puts them. *budget limits what damage
+ * may cost in all of them together: give pp_read_budget(size of all) to the first, and pass it on. */
+enum pp_read_result pp_segment_read_part(const void *data, size_t size, size_t *budget, struct pp_segment *segment,
+                                         const struct pp_segment_sink *sink);
+size_t pp_read_budget(size_t size);
 
 /* Only the PROCESS block, from the beginning of a file (which may be cut after it). */
 enum pp_read_result pp_segment_read_process(const void *data, size_t size, struct pp_segment *segment);

@@ -1,0 +1,146 @@
+# Several runs: runs, merge, diff, annotate.
+load helper
+
+# Two runs of one program, the second one with more of fib and less of digest.
+program='import hashlib
+import sys
+import time
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def digest(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        hashlib.sha256(b"x" * 200000).digest()
+
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        fib(15)
+
+
+digest(float(sys.argv[1]))
+burn(float(sys.argv[2]))'
+
+setup_file() {
+    export RUNS_DIRECTORY=$BATS_FILE_TMPDIR
+}
+
+once() {
+    if [ ! -e "$RUNS_DIRECTORY/done" ]; then
+        PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+        (
+            cd "$RUNS_DIRECTORY" || exit 1
+            echo "$program" >app.py
+            touch -d '1 hour ago' app.py
+            profiled "$PYTHON" app.py 0.6 0.2
+            profiled "$PYTHON" app.py 0.2 0.6
+        )
+        touch "$RUNS_DIRECTORY/done"
+    fi
+    cp -rp "$RUNS_DIRECTORY/pyprof.out" "$RUNS_DIRECTORY/app.py" .
+}
+
+total() {
+    awk '{ n += $NF } END { printf "%.0f\n", n }' "$@"
+}
+
+@test "runs lists two runs, the newest first; --run takes the beginning of an id" {
+    once
+    "$PYPROF" runs >runs.txt
+    lines_of runs.txt 3 'app.py 0.2 0.6'
+    sed -n 2p runs.txt | grep -q '0.2 0.6' || fail "$(cat runs.txt)"
+    sed -n 3p runs.txt | grep -q '0.6 0.2' || fail "$(cat runs.txt)"
+    old=$(sed -n 3p runs.txt | cut -d' ' -f1)
+    "$PYPROF" report --run "$old" >report.txt
+    head -n 1 report.txt | grep -q '0.6 0.2' || fail "$(cat report.txt)"
+    "$PYPROF" runs --json | /usr/bin/python3 -c '
+import json, sys
+runs = json.load(sys.stdin)["runs"]
+assert [run["processes"] for run in runs] == [1, 1], runs
+assert runs[0]["start_unix_ns"] > runs[1]["start_unix_ns"], runs
+assert all(run["cpu_ns"] > 0.5e9 and run["duration_ns"] > 0.5e9 for run in runs), runs'
+}
+
+@test "merge: one file that says what the files said; cat does the same" {
+    once
+    "$PYPROF" merge --all -o all.bin 2>merge.txt
+    grep -q 'merged 2 parts' merge.txt || fail "$(cat merge.txt)"
+    "$PYPROF" export --all --format collapsed >apart.txt
+    "$PYPROF" export --format collapsed all.bin >merged.txt
+    cmp apart.txt merged.txt
+    cat pyprof.out/*.pyprof >cat.bin
+    "$PYPROF" export --format collapsed cat.bin | cmp - merged.txt
+    "$PYPROF" info --all --json >apart.json
+    "$PYPROF" info --json all.bin | cmp - apart.json
+    # One of the runs of a merged file.
+    new=$("$PYPROF" runs all.bin | sed -n 2p | cut -d' ' -f1)
+    "$PYPROF" export --run "$new" --format collapsed all.bin >one.txt
+    "$PYPROF" export --format collapsed 2>latest.err | cmp - one.txt
+    # What is there twice counts once, and that is said.
+    "$PYPROF" export --format collapsed all.bin pyprof.out --all 2>twice.txt | cmp - merged.txt
+    lines_of twice.txt 1 '2 parts that are there twice'
+}
+
+@test "merge: what was cut short is left out, and the rest is whole" {
+    once
+    set -- pyprof.out/*.pyprof
+    head -c -7 "$1" >cut.pyprof
+    "$PYPROF" merge -o all.bin cut.pyprof "$2"
+    "$PYPROF" info all.bin >info.txt 2>err.txt
+    [ ! -s err.txt ] || fail "$(cat err.txt)"
+    [ "$(grep -c '^process' info.txt)" -eq 2 ] || fail "$(cat info.txt)"
+}
+
+@test "diff: the function that got dearer and the one that got cheaper, by name; totals are those of the runs" {
+    once
+    "$PYPROF" diff >diff.txt
+    grep -E ' fib \(app\.py\)' diff.txt | awk '{ exit !($3 > 10) }' || fail "$(cat diff.txt)"
+    grep -E ' digest \(app\.py\)' diff.txt | awk '{ exit !($6 < -10) }' || fail "$(cat diff.txt)"
+    grep -q '^Accounting' diff.txt || fail "$(cat diff.txt)"
+    old=$("$PYPROF" runs | sed -n 3p | cut -d' ' -f1)
+    "$PYPROF" diff "$old" | cmp - diff.txt
+    "$PYPROF" merge --run "$old" -o old.bin
+    "$PYPROF" diff old.bin pyprof.out 2>/dev/null | cmp - diff.txt
+    # Collapsed: both weights, the first brought to the second's CPU or left as it is.
+    "$PYPROF" diff --format collapsed --by none -o diff.collapsed
+    was=$(awk '{ n += $(NF - 1) } END { printf "%.0f\n", n }' diff.collapsed)
+    [ "$was" -eq "$("$PYPROF" export --format collapsed old.bin | total)" ] || fail "A: $was"
+    [ "$(total diff.collapsed)" -eq "$("$PYPROF" export --format collapsed 2>/dev/null | total)" ] || fail "B"
+    "$PYPROF" diff --json --by time | /usr/bin/python3 -c '
+import json, sys
+data = json.load(sys.stdin)
+for side, at in (("a", 0), ("b", 1)):
+    found = sum(f["self_ns"][at] for f in data["functions"])
+    assert found == data[side]["shown_ns"], (side, found)
+    assert found == data[side]["cpu_ns"] - data[side]["own_ns"] - data[side]["difference_ns"], side'
+    status=0
+    "$PYPROF" diff nowhere 2>err.txt || status=$?
+    [ "$status" -eq 1 ] || fail "status $status"
+    lines_of err.txt 1 "no run 'nowhere'"
+}
+
+@test "annotate: lines with their CPU; a source that is missing or was changed is said, not shown" {
+    once
+    "$PYPROF" annotate app.py --all >annotated.txt
+    grep -E '^ +[0-9.]+ s +[0-9.]+ % .*return n if n < 2' annotated.txt | awk '{ exit !($1 > 0.3) }' || fail "$(cat annotated.txt)"
+    # All self time of the file's lines is that of samples with one of its lines innermost.
+    grep -qE '^ {30,}[0-9]+  def burn' annotated.txt || fail "no line around: $(cat annotated.txt)"
+    echo '# changed' >>app.py
+    "$PYPROF" annotate app.py --all >annotated.txt
+    grep -q 'source was changed' annotated.txt || fail "$(cat annotated.txt)"
+    grep -qE '^ +[0-9.]+ s .* 7  $' annotated.txt || fail "$(cat annotated.txt)"
+    rm app.py
+    mv "$RUNS_DIRECTORY/app.py" "$RUNS_DIRECTORY/gone.py"
+    "$PYPROF" annotate app.py --all >annotated.txt
+    mv "$RUNS_DIRECTORY/gone.py" "$RUNS_DIRECTORY/app.py"
+    grep -q 'source is not here' annotated.txt || fail "$(cat annotated.txt)"
+    status=0
+    "$PYPROF" annotate pp.py --all 2>err.txt || status=$?
+    [ "$status" -eq 1 ] || fail "status $status"
+    lines_of err.txt 1 'pp.py: no function of this file'
+}

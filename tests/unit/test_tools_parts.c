@@ -1,0 +1,184 @@
+/* Files that hold several segments one after the other; runs; two profiles side by side. */
+#include "log_fixture.h"
+#include "tools/compare.h"
+#include "tools/profile/runs.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BIAS  0x7f0000000000u
+#define WHOLE (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS)
+
+static void append_example(struct fixture_bytes *bytes, uint64_t pid, size_t cut)
+{
+    struct fixture log;
+    fixture_example(&log, pid, BIAS);
+    fixture_append(bytes, log.file.data, log.file.length - cut);
+    fixture_end(&log);
+}
+
+static struct pp_profile *read_all(struct fixture_bytes *bytes, const char *only_run)
+{
+    struct pp_profile *profile = pp_profile_new();
+    profile->only_run = only_run;
+    assert_int_equal(pp_profile_add_segment(profile, bytes->data, bytes->length, "parts"), PP_READ_OK);
+    pp_profile_finish(profile);
+    free(bytes->data);
+    return profile;
+}
+
+static void parts_are_read_one_after_the_other(void **state)
+{
+    (void)state;
+    struct fixture_bytes bytes = {0};
+    append_example(&bytes, 1, 0);
+    append_example(&bytes, 2, 0);
+    append_example(&bytes, 3, 0);
+    struct pp_profile *profile = read_all(&bytes, NULL);
+    assert_int_equal(profile->processes.count, 3);
+    assert_int_equal(pp_profile_cpu_ns(profile), 3 * WHOLE);
+    assert_int_equal(profile->losses.damaged_blocks + profile->losses.truncated_bytes, 0);
+    pp_profile_free(profile);
+}
+
+/* A writer that was killed left half a block; what follows is whole. */
+static void a_part_that_is_cut_short_costs_its_end_only(void **state)
+{
+    (void)state;
+    for (size_t cut = 1; cut < 60; cut++) {
+        struct fixture_bytes bytes = {0};
+        append_example(&bytes, 1, cut);
+        append_example(&bytes, 2, 0);
+        struct pp_profile *profile = read_all(&bytes, NULL);
+        assert_int_equal(profile->processes.count, 2);
+        assert_true(profile->losses.truncated_bytes + profile->losses.damaged_bytes < 200);
+        assert_true(pp_profile_cpu_ns(profile) >= 2 * FIXTURE_SAMPLES_NS);
+        assert_int_equal(profile->processes.items[1].found_ns, FIXTURE_SAMPLES_NS);
+        pp_profile_free(profile);
+    }
+}
+
+static void the_same_part_counts_once(void **state)
+{
+    (void)state;
+    struct fixture_bytes bytes = {0};
+    append_example(&bytes, 1, 0);
+    append_example(&bytes, 2, 0);
+    append_example(&bytes, 1, 0);
+    struct pp_profile *profile = read_all(&bytes, NULL);
+    assert_int_equal(profile->processes.count, 2);
+    assert_int_equal(profile->losses.repeated_segments, 1);
+    assert_int_equal(pp_profile_cpu_ns(profile), 2 * WHOLE);
+    pp_profile_free(profile);
+}
+
+static void foreign_bytes_behind_are_counted(void **state)
+{
+    (void)state;
+    struct fixture_bytes bytes = {0};
+    append_example(&bytes, 1, 0);
+    fixture_append(&bytes, "PYPROF\r\n\377\0\0\0\4\3\2\1 of a newer version", 36);
+    struct pp_profile *profile = read_all(&bytes, NULL);
+    assert_int_equal(pp_profile_cpu_ns(profile), WHOLE);
+    assert_true(profile->losses.damaged_bytes > 0);
+    pp_profile_free(profile);
+}
+
+static void append_run(struct fixture_bytes *bytes, const char *run, const char *instance, uint64_t start, uint64_t ns)
+{
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){run, instance, "/", "3.12.1", "/python", 0, start, start});
+    uint32_t thread = fixture_thread(&log, start, "t");
+    uint32_t code = fixture_code(&log, "moved", "/srv/app.py", (uint32_t)start);
+    uint32_t node = fixture_node(&log, 0, fixture_python(&log, code, (uint32_t)start + 1));
+    fixture_sample(&log, thread, node, 0, 0, 1, ns);
+    fixture_sample(&log, thread, fixture_node(&log, node, fixture_pseudo(&log, instance)), 0, 0, 1, 1000);
+    fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, ns + 1000}, {0, 0}});
+    fixture_append(bytes, log.file.data, log.file.length);
+    fixture_end(&log);
+}
+
+static void runs_are_listed_newest_first(void **state)
+{
+    (void)state;
+    struct fixture_bytes bytes = {0};
+    append_run(&bytes, "aa", "1", 10, 100);
+    append_run(&bytes, "bb", "2", 30, 200);
+    append_run(&bytes, "aa", "3", 20, 400);
+    struct pp_profile *profile = read_all(&bytes, NULL);
+    uint32_t count;
+    struct pp_run *runs = pp_runs_of(profile, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(pp_string(profile, runs[0].run), "bb");
+    assert_int_equal(runs[1].processes, 2);
+    assert_int_equal(runs[1].cpu_ns, 2500);
+    assert_int_equal(runs[1].start_unix_ns, 10);
+    free(runs);
+    pp_profile_free(profile);
+}
+
+static void one_run_of_a_merged_file(void **state)
+{
+    (void)state;
+    struct fixture_bytes bytes = {0};
+    append_run(&bytes, "aa", "1", 10, 100);
+    append_run(&bytes, "bb", "2", 30, 200);
+    struct pp_profile *profile = read_all(&bytes, "b");
+    assert_int_equal(profile->processes.count, 1);
+    assert_int_equal(pp_profile_cpu_ns(profile), 1200);
+    pp_profile_free(profile);
+}
+
+/* A function that has moved within its file is the same; what is on one side only counts 0 on the other. */
+static void functions_are_compared(void **state)
+{
+    (void)state;
+    struct fixture_bytes before = {0}, after = {0};
+    append_run(&before, "aa", "1", 10, 1000);
+    append_run(&after, "bb", "2", 30, 3000);
+    struct pp_side sides[2] = {pp_side_of(read_all(&before, NULL)), pp_side_of(read_all(&after, NULL))};
+    uint32_t count;
+    struct pp_compared *all = pp_compare_functions(sides, PP_COMPARE_CPU, false, &count);
+    assert_int_equal(count, 3);
+    assert_string_equal(all[0].text, "1"); /* 50 % and 0 %; "moved" has 50 % and 75 % */
+    assert_int_equal(all[0].self_ns[1], 0);
+    uint64_t sums[2] = {0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        if (strncmp(all[i].text, "moved", 5) == 0) {
+            assert_int_equal(all[i].self_ns[0], 1000);
+            assert_int_equal(all[i].self_ns[1], 3000);
+            assert_int_equal(all[i].total_ns[1], 4000);
+        }
+        sums[0] += all[i].self_ns[0];
+        sums[1] += all[i].self_ns[1];
+    }
+    assert_int_equal(sums[0], sides[0].cpu_ns);
+    assert_int_equal(sums[1], sides[1].cpu_ns);
+    free(all);
+    all = pp_compare_stacks(sides, false, &count);
+    assert_int_equal(count, 3);
+    assert_string_equal(all[0].text, "moved (/srv/app.py)");
+    assert_int_equal(all[0].self_ns[0], 1000);
+    assert_int_equal(all[0].self_ns[1], 3000);
+    pp_compared_stacks_free(all, count);
+    pp_side_free(&sides[0]);
+    pp_side_free(&sides[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_are_read_one_after_the_other),
+        cmocka_unit_test(a_part_that_is_cut_short_costs_its_end_only),
+        cmocka_unit_test(the_same_part_counts_once),
+        cmocka_unit_test(foreign_bytes_behind_are_counted),
+        cmocka_unit_test(runs_are_listed_newest_first),
+        cmocka_unit_test(one_run_of_a_merged_file),
+        cmocka_unit_test(functions_are_compared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

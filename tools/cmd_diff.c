@@ -1,0 +1,199 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd.h"
+#include "compare.h"
+#include "export/json.h"
+#include "output.h"
+#include "profile/load.h"
+#include "profile/runs.h"
+
+#define TOP           20
+#define NS_PER_SECOND 1000000000u
+
+struct job {
+    const struct pp_cli *cli;
+    struct pp_side sides[2]; /* A, B */
+    enum pp_compare_by by;
+};
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / NS_PER_SECOND;
+}
+
+static enum pp_compare_by by_of(const struct pp_cli *cli)
+{
+    if (!cli->by || strcmp(cli->by, "cpu") == 0)
+        return PP_COMPARE_CPU;
+    return strcmp(cli->by, "time") == 0 ? PP_COMPARE_TIME : PP_COMPARE_NONE;
+}
+
+static void put_side(FILE *out, char letter, const struct pp_side *side)
+{
+    char start[32] = "";
+    time_t when = (time_t)(side->start_unix_ns / NS_PER_SECOND);
+    struct tm local;
+    if (localtime_r(&when, &local))
+        strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
+    fprintf(out, "%c  %s  %s: %.2f s CPU in %.2f s, %" PRIu64 " samples\n", letter, start,
+            pp_string(side->profile, side->profile->processes.items[0].command_line), seconds(side->cpu_ns),
+            seconds(side->wall_ns), side->sum.samples);
+}
+
+static void put_accounting(FILE *out, const struct pp_side sides[2])
+{
+    const struct {
+        const char *name;
+        double values[2];
+    } rows[] = {
+#define ROW(name, field)                                                                                               \
+    {                                                                                                                  \
+        name,                                                                                                          \
+        {                                                                                                              \
+            (double)sides[0].sum.field / 1e9, (double)sides[1].sum.field / 1e9                                         \
+        }                                                                                                              \
+    }
+        ROW("sampled", sampled_ns),         ROW("unsampled", unsampled_ns),   ROW("lost", lost_ns), ROW("own", own_ns),
+        ROW("thread exit", thread_exit_ns), ROW("difference", difference_ns), ROW("CPU", cpu_ns),
+#undef ROW
+    };
+    fprintf(out, "\nAccounting, s               A             B        change\n");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double before = rows[i].values[0], after = rows[i].values[1];
+        fprintf(out, "  %-14s %12.3f  %12.3f  %+12.3f", rows[i].name, before, after, after - before);
+        if (before > 0 && i + 1 == sizeof rows / sizeof rows[0])
+            fprintf(out, "  (%+.1f %%)", 100 * (after - before) / before);
+        putc('\n', out);
+    }
+}
+
+static void put_text(struct job *job, FILE *out)
+{
+    static const char *const explained[] = {"per cent of each profile's CPU time",
+                                            "milliseconds of CPU per second of run", "seconds of CPU"};
+    uint32_t count, top = job->cli->top ? job->cli->top : TOP, shown = 0;
+    struct pp_compared *all = pp_compare_functions(job->sides, job->by, job->cli->lines, &count);
+    put_side(out, 'A', &job->sides[0]);
+    put_side(out, 'B', &job->sides[1]);
+    fprintf(out, "\nIn %s, the largest changes first:\n", explained[job->by]);
+    fprintf(out, "\n    SELF A    SELF B    CHANGE    TOTAL A   TOTAL B    CHANGE   %s\n",
+            job->cli->lines ? "LINE" : "FUNCTION");
+    for (uint32_t i = 0; i < count && shown < top; i++, shown++) {
+        double self[2], total[2];
+        for (int side = 0; side < 2; side++) {
+            self[side] = pp_compare_value(&job->sides[side], job->by, all[i].self_ns[side]);
+            total[side] = pp_compare_value(&job->sides[side], job->by, all[i].total_ns[side]);
+        }
+        fprintf(out, "%10.2f%10.2f%+10.2f %10.2f%10.2f%+10.2f   %s\n", self[0], self[1], self[1] - self[0], total[0],
+                total[1], total[1] - total[0], all[i].text);
+    }
+    if (count > shown)
+        fprintf(out, "  and %" PRIu32 " more (--top %" PRIu32 ")\n", count - shown, count);
+    put_accounting(out, job->sides);
+    free(all);
+}
+
+static void put_json_side(FILE *out, const struct pp_side *side)
+{
+    fprintf(
+        out,
+        "{\"start_unix_ns\": %" PRIu64 ", \"wall_ns\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"shown_ns\": %" PRIu64
+        ", \"cpu_ns\": %" PRIu64 ", \"sampled_ns\": %" PRIu64 ", \"unsampled_ns\": %" PRIu64 ", \"lost_ns\": %" PRIu64
+        ", \"own_ns\": %" PRIu64 ", \"thread_exit_ns\": %" PRIu64 ", \"difference_ns\": %" PRId64 "}",
+        side->start_unix_ns, side->wall_ns, side->sum.samples, side->cpu_ns, side->sum.cpu_ns, side->sum.sampled_ns,
+        side->sum.unsampled_ns, side->sum.lost_ns, side->sum.own_ns, side->sum.thread_exit_ns, side->sum.difference_ns);
+}
+
+static void put_json(struct job *job, FILE *out)
+{
+    uint32_t count;
+    struct pp_compared *all = pp_compare_functions(job->sides, job->by, job->cli->lines, &count);
+    fprintf(out, "{\"version\": 1, \"by\": \"%s\",\n\"a\": ", job->cli->by ? job->cli->by : "cpu");
+    put_json_side(out, &job->sides[0]);
+    fputs(",\n\"b\": ", out);
+    put_json_side(out, &job->sides[1]);
+    fputs(",\n\"functions\": [", out);
+    for (uint32_t i = 0; i < count && (!job->cli->top || i < job->cli->top); i++) {
+        fputs(i ? ",\n  {\"text\": " : "\n  {\"text\": ", out);
+        pp_json_text(out, all[i].text);
+        fprintf(out, ", \"self_ns\": [%" PRIu64 ", %" PRIu64 "], \"total_ns\": [%" PRIu64 ", %" PRIu64 "]}",
+                all[i].self_ns[0], all[i].self_ns[1], all[i].total_ns[0], all[i].total_ns[1]);
+    }
+    fputs("\n]}\n", out);
+    free(all);
+}
+
+/* "stack A B": A's weights are brought to B's CPU or time, as `difffolded.pl -n` does. */
+static void put_collapsed(struct job *job, FILE *out)
+{
+    const struct pp_side *a = &job->sides[0], *b = &job->sides[1];
+    double factor = 1;
+    if (job->by == PP_COMPARE_CPU && a->cpu_ns)
+        factor = (double)b->cpu_ns / (double)a->cpu_ns;
+    if (job->by == PP_COMPARE_TIME && a->wall_ns)
+        factor = (double)b->wall_ns / (double)a->wall_ns;
+    uint32_t count;
+    struct pp_compared *all = pp_compare_stacks(job->sides, job->cli->lines, &count);
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(out, "%s %.0f %" PRIu64 "\n", all[i].text, (double)all[i].self_ns[0] * factor, all[i].self_ns[1]);
+    pp_compared_stacks_free(all, count);
+}
+
+static void write_diff(void *context, FILE *out)
+{
+    struct job *job = context;
+    if (job->cli->json)
+        put_json(job, out);
+    else if (job->cli->format && strcmp(job->cli->format, "collapsed") == 0)
+        put_collapsed(job, out);
+    else
+        put_text(job, out);
+}
+
+/* The run at a place in the list, newest first; NULL after a line on stderr. */
+static char *run_at(uint32_t place)
+{
+    struct pp_cli all = {.to_ns = UINT64_MAX, .all = true};
+    struct pp_profile *profile = pp_load_sums(&all);
+    uint32_t count = 0;
+    struct pp_run *runs = profile ? pp_runs_of(profile, &count) : NULL;
+    char *run = place < count ? pp_strdup(pp_string(profile, runs[place].run)) : NULL;
+    if (profile && !run)
+        pp_error("there is only one run here: give two profiles, 'pyprof diff A B'");
+    free(runs);
+    pp_profile_free(profile);
+    return run;
+}
+
+int pp_cmd_diff(const struct pp_cli *cli)
+{
+    struct job job = {.cli = cli, .by = by_of(cli)};
+    char *names[2] = {NULL, NULL};
+    if (cli->argument_count > 2) {
+        pp_error("diff takes two profiles: pyprof diff A B");
+        return PP_EXIT_USAGE;
+    }
+    names[0] = cli->argument_count ? pp_strdup(cli->arguments[0]) : run_at(1);
+    if (names[0])
+        names[1] = cli->argument_count == 2 ? pp_strdup(cli->arguments[1]) : run_at(0);
+    struct pp_profile *a = names[1] ? pp_load_named(cli, names[0]) : NULL;
+    struct pp_profile *b = a ? pp_load_named(cli, names[1]) : NULL;
+    bool written = b != NULL;
+    if (b) {
+        job.sides[0] = pp_side_of(a);
+        job.sides[1] = pp_side_of(b);
+        if (!cli->output || strcmp(cli->output, "-") == 0)
+            write_diff(&job, stdout);
+        else
+            written = pp_write_file(cli->output, write_diff, &job);
+    }
+    pp_profile_free(a);
+    pp_profile_free(b);
+    free(names[0]);
+    free(names[1]);
+    return written ? PP_EXIT_OK : PP_EXIT_DATA;
+}

@@ -1,0 +1,95 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "output.h"
+#include "profile/files.h"
+#include "profile/load.h"
+#include "profile/reader.h"
+
+struct merge {
+    const struct pp_files *files;
+    const char *run;
+    uint64_t segments, bytes, cut;
+    bool failed;
+};
+
+/* Whole blocks only: what a killed writer left half written would be in the way of what follows. */
+static void copy_segments(struct merge *merge, const char *data, size_t size, FILE *out)
+{
+    size_t budget = pp_read_budget(size), length = merge->run ? strlen(merge->run) : 0;
+    for (size_t at = 0, end = 1; at < size && end; at += end) {
+        struct pp_segment segment;
+        bool read = pp_segment_read_part(data + at, size - at, &budget, &segment, NULL) == PP_READ_OK;
+        const struct pp_text run = segment.process.run;
+        size_t whole = segment.end - segment.losses.truncated_bytes;
+        end = read ? segment.end : 0;
+        if (read && segment.has_process && run.length >= length &&
+            (!length || memcmp(run.data, merge->run, length) == 0)) {
+            fwrite(data + at, 1, whole, out);
+            merge->segments++;
+            merge->bytes += whole;
+            merge->cut += segment.losses.truncated_bytes;
+        }
+        pp_segment_free(&segment);
+    }
+}
+
+static void write_merged(void *context, FILE *out)
+{
+    struct merge *merge = context;
+    for (uint32_t i = 0; i < merge->files->count; i++) {
+        const struct pp_file *file = &merge->files->items[i];
+        size_t size;
+        pp_progress("merging %u of %u files", i + 1, merge->files->count);
+        char *data = pp_read_file(file->path, SIZE_MAX - 1, &size);
+        if (data) {
+            copy_segments(merge, data, size, out);
+        } else {
+            pp_error("%s: %s", file->path, strerror(errno));
+            merge->failed = true;
+        }
+        free(data);
+    }
+    pp_progress_end();
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct pp_file *x = a, *y = b;
+    if (x->start_unix_ns != y->start_unix_ns)
+        return x->start_unix_ns < y->start_unix_ns ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+int pp_cmd_merge(const struct pp_cli *cli)
+{
+    struct pp_files files = {0};
+    struct merge merge = {.files = &files, .run = cli->run};
+    bool to_stdout = cli->output && strcmp(cli->output, "-") == 0, written = false;
+    if (!cli->output) {
+        pp_error("say which file to write: pyprof merge -o FILE.pyprof [PATH...]");
+        return PP_EXIT_USAGE;
+    }
+    if (to_stdout && isatty(STDOUT_FILENO)) {
+        pp_error("a profile is binary and stdout is a terminal: use -o FILE");
+        return PP_EXIT_USAGE;
+    }
+    if (pp_files_find(&files, cli) && pp_files_choose(&files, cli)) {
+        qsort(files.items, files.count, sizeof *files.items, by_start);
+        written = true;
+        if (to_stdout)
+            write_merged(&merge, stdout);
+        else
+            written = pp_write_file(cli->output, write_merged, &merge);
+    }
+    if (written)
+        pp_error("merged %" PRIu64 " part%s, %.1f MB%s", merge.segments, merge.segments == 1 ? "" : "s",
+                 (double)merge.bytes / (1 << 20), merge.cut ? "; what was half written at an end is left out" : "");
+    pp_files_free(&files);
+    return written && !merge.failed ? PP_EXIT_OK : PP_EXIT_DATA;
+}

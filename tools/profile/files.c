@@ -1,0 +1,194 @@
+#include "files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "reader.h"
+
+/* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
+#define PROCESS_BYTES (256u << 10)
+
+static char *text_copy(struct pp_text text)
+{
+    char *copy = pp_alloc(text.length + 1, 1);
+    if (text.length)
+        memcpy(copy, text.data, text.length);
+    return copy;
+}
+
+/* Looks at the beginning of a file; false after a line on stderr when a file that was named is of no use. */
+static bool add_file(struct pp_files *files, const char *path, bool named)
+{
+    struct stat status;
+    size_t size = 0;
+    errno = 0;
+    char *data = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? pp_read_file(path, PROCESS_BYTES, &size) : NULL;
+    int error = errno;
+    struct pp_segment segment = {0};
+    enum pp_read_result result = data ? pp_segment_read_process(data, size, &segment) : PP_READ_NOT_A_PROFILE;
+    bool usable = data && result == PP_READ_OK;
+    if (usable) {
+        files->items = pp_grow(files->items, &files->capacity, (uint64_t)files->count + 1, sizeof *files->items);
+        files->items[files->count++] = (struct pp_file){
+            .path = pp_strdup(path),
+            .run = text_copy(segment.process.run),
+            .start_unix_ns = segment.process.start_unix_ns,
+            .size = (uint64_t)status.st_size,
+            .named = named,
+        };
+    } else if (named) {
+        pp_error("%s: %s", path, data || !error ? pp_read_result_text(result) : strerror(error));
+    } else {
+        files->unusable++;
+        if (!files->an_unusable)
+            files->an_unusable = pp_strdup(path);
+    }
+    pp_segment_free(&segment);
+    free(data);
+    return usable || !named;
+}
+
+static int is_log(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name), suffix = strlen(PP_LOG_SUFFIX);
+    return length > suffix && strcmp(entry->d_name + length - suffix, PP_LOG_SUFFIX) == 0;
+}
+
+/* Number of logs in the directory, -1 when it cannot be read. */
+static int add_directory(struct pp_files *files, const char *path)
+{
+    struct dirent **entries;
+    int count = scandir(path, &entries, is_log, alphasort);
+    for (int i = 0; i < count; i++) {
+        struct pp_buffer name = {0};
+        pp_buffer_format(&name, "%s/%s", path, entries[i]->d_name);
+        add_file(files, name.data, false);
+        pp_buffer_free(&name);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return count;
+}
+
+static bool add_path(struct pp_files *files, const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        pp_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (!S_ISDIR(status.st_mode))
+        return add_file(files, path, true);
+    int count = add_directory(files, path);
+    if (count < 0)
+        pp_error("%s: %s", path, strerror(errno));
+    if (count == 0)
+        pp_error("%s: no profile in this directory: record one with 'pyprof run -o %s -- python app.py'", path, path);
+    return count > 0;
+}
+
+/* Without a path: where the library writes, then where it goes when it cannot write there. */
+static bool add_default(struct pp_files *files)
+{
+    const char *directory = getenv("PYPROF_OUT"), *temporary = getenv("TMPDIR");
+    if (!directory || !*directory)
+        directory = PP_DEFAULT_DIRECTORY;
+    if (add_directory(files, directory) > 0)
+        return true;
+    struct pp_buffer fallback = {0};
+    pp_buffer_format(&fallback, "%s/pyprof-%u", temporary && *temporary ? temporary : "/tmp", (unsigned)getuid());
+    bool found = add_directory(files, fallback.data) > 0;
+    if (found)
+        pp_error("no profile in %s; reading %s", directory, fallback.data);
+    else
+        pp_error("no profile in %s: record one with 'pyprof run -- python app.py', or say where it is", directory);
+    pp_buffer_free(&fallback);
+    return found;
+}
+
+/* A file may hold segments of several runs (`merge`); in a directory its first one stands for it. */
+static bool in_run(const struct pp_file *file, const char *run)
+{
+    bool found = strncmp(file->run, run, strlen(run)) == 0;
+    size_t size = 0, at = 0, budget;
+    char *data = !found && file->named ? pp_read_file(file->path, SIZE_MAX - 1, &size) : NULL;
+    budget = pp_read_budget(size);
+    for (size_t end = 1; data && !found && at < size && end; at += end) {
+        struct pp_segment segment;
+        bool read = pp_segment_read_part(data + at, size - at, &budget, &segment, NULL) == PP_READ_OK;
+        struct pp_text of = segment.process.run;
+        found = read && of.length >= strlen(run) && memcmp(of.data, run, strlen(run)) == 0;
+        end = read ? segment.end : 0;
+        pp_segment_free(&segment);
+    }
+    free(data);
+    return found;
+}
+
+static void drop_unless_run(struct pp_files *files, const char *run, bool also_named)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < files->count; i++) {
+        struct pp_file *file = &files->items[i];
+        if (in_run(file, run) || (file->named && !also_named)) {
+            files->items[kept++] = *file;
+            continue;
+        }
+        free(file->path);
+        free(file->run);
+    }
+    files->count = kept;
+}
+
+/* Keeps the files of the runs that were asked for. */
+bool pp_files_choose(struct pp_files *files, const struct pp_cli *cli)
+{
+    if (cli->run) {
+        drop_unless_run(files, cli->run, true);
+        if (!files->count)
+            pp_error("no run '%s' here: 'pyprof runs' lists what there is", cli->run);
+        return files->count > 0;
+    }
+    const struct pp_file *latest = NULL;
+    for (uint32_t i = 0; i < files->count; i++)
+        if (!files->items[i].named && (!latest || files->items[i].start_unix_ns > latest->start_unix_ns))
+            latest = &files->items[i];
+    if (!latest || cli->all)
+        return true;
+    char *run = pp_strdup(latest->run);
+    uint32_t before = files->count;
+    drop_unless_run(files, run, false);
+    if (files->count < before)
+        pp_error("showing the latest run, %s; %u file%s of other runs left out (--all merges, --run ID chooses)", run,
+                 before - files->count, before - files->count == 1 ? "" : "s");
+    free(run);
+    return true;
+}
+
+bool pp_files_find(struct pp_files *files, const struct pp_cli *cli)
+{
+    bool found = cli->argument_count ? true : add_default(files);
+    for (int i = 0; found && i < cli->argument_count; i++)
+        found = add_path(files, cli->arguments[i]);
+    if (found && !files->count)
+        pp_error("%s: not a readable profile of this version", files->an_unusable);
+    return found && files->count;
+}
+
+void pp_files_free(struct pp_files *files)
+{
+    for (uint32_t i = 0; i < files->count; i++) {
+        free(files->items[i].path);
+        free(files->items[i].run);
+    }
+    free(files->items);
+    free(files->an_unusable);
+    *files = (struct pp_files){0};
+}

@@ -1,0 +1,33 @@
+/* Which log files the command line means. */
+#ifndef PP_PROFILE_FILES_H
+#define PP_PROFILE_FILES_H
+
+#include "../cli.h"
+#include "model.h"
+
+struct pp_file {
+    char *path;
+    char *run; /* of its first segment */
+    uint64_t start_unix_ns, size;
+    bool named; /* on the command line, not found in a directory */
+};
+
+struct pp_files {
+    struct pp_file *items;
+    uint32_t count, capacity;
+    uint32_t unusable; /* in directories */
+    char *an_unusable;
+};
+
+/* Adds the files of the command line: files, what directories hold, PYPROF_OUT or ./pyprof.out when there is none.
+ * False after a line on stderr when there is nothing to read. Starts as {0}; pp_files_free ends it whatever happened.
+ */
+bool pp_files_find(struct pp_files *files, const struct pp_cli *cli);
+
+/* Keeps the files of the runs that were asked for: --run, --all, else of directories the latest. False after a line on
+ * stderr when none is left. */
+bool pp_files_choose(struct pp_files *files, const struct pp_cli *cli);
+
+void pp_files_free(struct pp_files *files);
+
+#endif
