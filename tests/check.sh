@@ -193,6 +193,7 @@ part torture torture
 part fuzz fuzz
 part behaviour behaviour
 part tools-sanitized behaviour_sanitized
+part pages python3 tests/web/pages.py "$BUILD/pyprof"
 
 if [ -e "$logs/matrix.tsv" ]; then
     tests/matrix.sh "$logs/matrix.tsv" | tee "$logs/matrix.txt"

@@ -64,6 +64,7 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need shellcheck has_command shellcheck
     need golang-go has_command go
     need procps has_command ps
+    need chromium has_command chromium chromium-browser google-chrome
     need valgrind has_command callgrind_annotate
     # tests/roots.sh makes interpreters that this Debian has no package of. The second is in a directory for root.
     need patchelf has_command patchelf

@@ -12,3 +12,6 @@ list_pythons | while read -r python version; do
     "$python" tests/bench/bench.py "$BUILD" "$python" "${BENCH_ROUNDS:-30}"
     echo
 done
+
+echo "== the page of pyprof flame"
+python3 tests/web/bench.py "$BUILD/pyprof"

@@ -125,6 +125,14 @@ class Browser:
                 raise AssertionError(f"waited in vain for: {what or expression}")
             time.sleep(0.02)
 
+    @staticmethod
+    def until(condition, what):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(f"waited in vain for: {what}")
+            time.sleep(0.02)
+
     def size(self, width, height, dark=False):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[

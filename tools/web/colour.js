@@ -13,11 +13,11 @@ const THEMES = {
         axis: "#66707a", root: "#e3e6ea", more: [240, 150, 60], less: [80, 150, 215], same: [232, 234, 237],
     },
     dark: {
-        kinds: ["#2f78b5", "#2b5680", "#2a3f57", "#5a4726", "#8d5f1c", "#44474d"],
+        kinds: ["#2a6ea8", "#2b5680", "#2a3f57", "#5a4726", "#8d5f1c", "#44474d"],
         modules: ["#2f6a99", "#86601f", "#2f6b4a", "#6b4070", "#6d6420", "#49525d", "#84493a", "#2b6a6d", "#56602a", "#544b85"],
         text: "#f2f4f7", faint: "#24272c", faintText: "#8b939c", hatch: "#6d7178", edge: "#16181c", found: "#e27fc6",
         foundText: "#1a0513", ring: "#ffffff", bar: "#4d83b3", barOut: "#353a41", brush: "rgba(120,180,235,.18)",
-        axis: "#9aa3ad", root: "#33373d", more: [178, 96, 24], less: [38, 104, 168], same: [52, 56, 62],
+        axis: "#9aa3ad", root: "#33373d", more: [160, 84, 18], less: [38, 104, 168], same: [52, 56, 62],
     },
 };
 

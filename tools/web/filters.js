@@ -31,8 +31,8 @@ function fillThreads(app, cpu) {
         if (cpu[i] > 0)
             one.push(i);
     });
-    select.append(option("", "all " + one.length));
     const several = [...names].filter(([, sum]) => sum.cpu > 0 && (sum.count > 1 || app.diff));
+    select.append(option("", "all " + (app.diff ? plural(several.length, "name") : one.length)));
     if (several.length) {
         const group = element("optgroup", {label: "All of one name"});
         for (const [name, sum] of several.sort((a, b) => b[1].cpu - a[1].cpu))
@@ -71,6 +71,7 @@ function bindControls(app) {
     fillThreads(app, cpu);
     get("gil-label").hidden = !app.data.cellSlot.some((slot) => slot % 3);
     get("width-label").hidden = !app.diff;
+    get("colour-label").hidden = app.diff;
     for (const id of ["process", "gil"])
         get(id).addEventListener("change", () => {
             app.state[id] = Number(get(id).value);

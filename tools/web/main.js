@@ -16,6 +16,7 @@ class App {
         this.graph = new Graph(this);
         this.strip = new Strip(this);
         this.table = new Table(this);
+        document.documentElement.classList.toggle("diff", this.diff);
         this.header();
         bindControls(this);
         bindKeys(this, this.graph);
@@ -31,7 +32,7 @@ class App {
         const {sides, processes} = this.data, last = sides[sides.length - 1];
         const first = (side) => processes.filter((p) => p.side === side).sort((a, b) => a.start_ms - b.start_ms)[0];
         const command = first(sides.length - 1) ? first(sides.length - 1).command : "";
-        this.title = this.diff ? "New: " + command + "   Base: " + first(0).command : command || "pyprof";
+        this.title = this.diff ? command + ", compared with " + first(0).command : command || "pyprof";
         document.title = short(command, 60) + " – pyprof";
         document.getElementById("title").textContent = short(this.title, 300);
         document.getElementById("title").title = short(this.title, 2000);
@@ -61,6 +62,7 @@ class App {
         try {
             chosen = localStorage.getItem("pyprof-theme");
         } catch { /* no storage here: the system's choice */ }
+        this.system = dark;
         this.themeName = chosen === "dark" || chosen === "light" ? chosen : dark.matches ? "dark" : "light";
         dark.addEventListener("change", () => {
             this.themeName = dark.matches ? "dark" : "light";
@@ -72,7 +74,10 @@ class App {
     switchTheme() {
         this.themeName = this.themeName === "dark" ? "light" : "dark";
         try {
-            localStorage.setItem("pyprof-theme", this.themeName);
+            if (this.themeName === (this.system.matches ? "dark" : "light"))
+                localStorage.removeItem("pyprof-theme");
+            else
+                localStorage.setItem("pyprof-theme", this.themeName);
         } catch { /* then it lasts as long as the page */ }
         this.recolour();
     }
@@ -111,6 +116,7 @@ class App {
 
     relayout() {
         this.layout = layOut(this.shown, this.top, Math.max(1, this.graph.width), this.side);
+        this.graph.box.style.setProperty("--rows", String(this.layout.rows));
         this.crumbs();
         this.graph.announce();
         this.graph.later();
@@ -190,7 +196,7 @@ class App {
         /* The middle of a long way says little. */
         path.forEach((node, i) => {
             if (path.length > 7 && i === 2)
-                made.push(element("span", {}, "… " + (path.length - 6) + " more …"));
+                made.push(element("span", {}, "… " + (path.length - 6) + " …"));
             if (path.length <= 7 || i < 2 || i >= path.length - 4)
                 made.push(crumb(node, this.data.label[this.shown.frame[node]]));
         });

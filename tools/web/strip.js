@@ -52,7 +52,7 @@ class Strip {
         canvas.addEventListener("pointercancel", () => { this.drag = null; });
         document.getElementById("whole").addEventListener("click", () => this.choose(-1, -1, true));
         for (const id of ["from", "to"])
-            document.getElementById(id).addEventListener("change", () => this.typed());
+            document.getElementById(id).addEventListener("change", () => this.typed(id));
     }
 
     get shown() {
@@ -64,16 +64,20 @@ class Strip {
         return Math.max(0, Math.min(buckets - 1, Math.floor((event.clientX - box.left) / box.width * buckets)));
     }
 
-    typed() {
+    /* One end that passes the other takes it along. */
+    typed(id) {
         const width = this.app.data.bucket_ns / 1e9, buckets = this.app.data.buckets;
-        const value = (id, otherwise) => {
-            const text = document.getElementById(id).value;
+        const value = (field, otherwise) => {
+            const text = document.getElementById(field).value;
             return text === "" ? otherwise : Math.max(0, Math.min(buckets, Math.round(Number(text) / width)));
         };
-        let from = value("from", 0), to = value("to", buckets);
-        if (to <= from)
-            [from, to] = [Math.min(from, to), Math.max(from, to) + (from === to ? 1 : 0)];
-        this.choose(Math.min(from, buckets - 1), Math.min(to, buckets), true);
+        const {state} = this.app, wide = state.from < 0 ? 1 : state.to - state.from;
+        let from = Math.min(value("from", 0), buckets - 1), to = Math.max(value("to", buckets), 1);
+        if (to <= from && id === "from")
+            to = Math.min(buckets, from + wide);
+        else if (to <= from)
+            from = Math.max(0, to - wide);
+        this.choose(from, to, true);
     }
 
     choose(from, to, done) {
@@ -114,19 +118,20 @@ class Strip {
 
     axis(context, width, high, most) {
         const {data, theme} = this.app, span = data.bucket_ns / 1e9 * data.buckets, step = niceStep(span, width / 90);
+        const peak = "peak " + (most / data.bucket_ns).toFixed(2) + " cores";
         context.fillStyle = theme.axis;
         context.font = FONT.replace("12px", "10px");
         context.textBaseline = "alphabetic";
         context.fillRect(0, high, width, 1);
         for (let at = 0; at <= span; at += step) {
             const x = at / span * width, text = +at.toFixed(6) + " s";
-            if (x + 30 > width)
+            if (x + 140 > width)
                 break;
             context.fillRect(x, high, 1, 3);
             context.fillText(text, x + 3, STRIP_HEIGHT - 2);
         }
         context.textAlign = "right";
-        context.fillText("peak " + (most / data.bucket_ns).toFixed(2) + " cores", width - 2, 10);
+        context.fillText(peak, width - 2, STRIP_HEIGHT - 2);
         context.textAlign = "left";
     }
 

@@ -10,7 +10,7 @@ class Table {
     }
 
     columns() {
-        return this.app.diff ? [["change", "Change"], ["self", "New"], ["base", "Base"], ["name", "Function, by its self time"]] :
+        return this.app.diff ? [["change", "Change"], ["self", "Self new"], ["base", "Self base"], ["name", "Function"]] :
             [["self", "Self"], ["total", "Total"], ["name", "Function"]];
     }
 
@@ -77,9 +77,8 @@ class Table {
         }
         const row = element("tr", {className: "kind" + data.frames.kind[frame] + (state.focus === frame ? " chosen" : "")}, ...cells, name);
         /* A bar behind the first number: the eye finds the long one. */
-        const share = wholes[last] > 0 ? totals.self[last][frame] / wholes[last] : 0;
         if (!diff)
-            cells[0].style.backgroundSize = (100 * share).toFixed(1) + "% 3px";
+            cells[0].style.backgroundSize = (90 * totals.self[0][frame] / this.most).toFixed(1) + "% 3px";
         return row;
     }
 
@@ -87,6 +86,7 @@ class Table {
         this.head();
         const order = this.order(), active = document.activeElement;
         const kept = active && this.body.contains(active) ? active.dataset.frame : undefined;
+        this.most = order.reduce((most, frame) => Math.max(most, this.app.totals.self[0][frame]), 1);
         this.body.replaceChildren(...order.slice(0, this.limit).map((frame) => this.row(frame)));
         if (kept !== undefined) {
             const again = this.body.querySelector('button[data-frame="' + kept + '"]');

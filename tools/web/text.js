@@ -35,7 +35,10 @@ function prepareTexts(data) {
 }
 
 function short(text, most) {
-    return text.length > most ? text.slice(0, most - 1) + "…" : text;
+    if (text.length <= most)
+        return text;
+    const last = text.charCodeAt(most - 2);
+    return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 2 : most - 1) + "…";
 }
 
 function seconds(ns) {

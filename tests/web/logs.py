@@ -1,0 +1,198 @@
+"""Writes profiles for the page's tests, from preload/log_format.h: what a run of a program never gives twice the same."""
+
+import struct
+import zlib
+
+SECOND = 1000000000
+START = 1700000000 * SECOND
+PROCESS, STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, SAMPLES, ACCOUNTING, END = 1, 2, 3, 4, 5, 6, 7, 9, 10, 12
+HOLDS_GIL, GIL_KNOWN = 1, 8
+MOST = 1 << 20  # bytes of a block, so that no block is too long
+
+
+def varint(value):
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def record(*fields):
+    body = b"".join(f if isinstance(f, bytes) else varint(f) for f in fields)
+    return varint(len(body)) + body
+
+
+def python(name, file="/srv/app/app.py", line=1):
+    return ("python", name, file, line)
+
+
+def native(symbol, module="/usr/lib/libfoo.so.1"):
+    return ("native", symbol, module)
+
+
+def pseudo(text):
+    return ("pseudo", text)
+
+
+class Log:
+    def __init__(self, pid=100, command=("python", "app.py")):
+        self.pid, self.command = pid, command
+        self.tables = {kind: {} for kind in (STRINGS, MODULES, CODES, FRAMES, NODES, THREADS)}
+        self.records = {kind: [] for kind in self.tables}
+        self.samples = {}
+        self.sampled = self.count = 0
+        self.other = {"unsampled": 0, "lost": 0, "exit": 0}
+
+    def define(self, kind, key, make):
+        table = self.tables[kind]
+        if key not in table:
+            body = make()
+            table[key] = len(table) + 1
+            self.records[kind].append(body)
+        return table[key]
+
+    def string(self, text):
+        data = text.encode("utf-8", "surrogatepass")
+        return self.define(STRINGS, data, lambda: varint(len(data)) + data)
+
+    def frame(self, frame):
+        def make():
+            if frame[0] == "pseudo":
+                return record(3, self.string(frame[1]))
+            if frame[0] == "python":
+                code = self.define(CODES, frame, lambda: record(
+                    self.string(frame[1]), self.string(frame[2]), frame[3]))
+                return record(2, code, frame[3])
+            module = self.define(MODULES, frame[2], lambda: record(
+                self.string(frame[2]), 0, 0x1000, 0x10000000, 0x1000, 0, 0))
+            return record(1, module, 0x2000 + 64 * len(self.tables[FRAMES]), self.string(frame[1]), 4)
+        return self.define(FRAMES, frame, make)
+
+    def node(self, parent, frame):
+        number = self.frame(frame)
+        return self.define(NODES, (parent, number), lambda: varint(
+            len(self.tables[NODES]) + 1 - parent) + varint(number))
+
+    def stack(self, frames):
+        node = 0
+        for frame in frames:
+            node = self.node(node, frame)
+        return node
+
+    def sample(self, thread, node, ns, second=0, gil=None, count=1):
+        """CPU time at a node (or a stack of frames) in one second of the run; thread None: the process."""
+        if not isinstance(node, int):
+            node = self.stack(node)
+        number = 0 if thread is None else self.define(THREADS, thread, lambda: record(
+            self.pid + len(self.tables[THREADS]), self.string(thread), START, 0 if self.tables[THREADS] else 1))
+        state = 0 if gil is None else GIL_KNOWN | (HOLDS_GIL if gil else 0)
+        self.samples.setdefault(second, []).append(record(number, node, 0, state, count, ns))
+        if thread is None:
+            self.other["unsampled"] += ns
+        else:
+            self.sampled += ns
+            self.count += count
+
+    def write(self, path):
+        blocks = []
+
+        def block(kind, payload):
+            head = struct.pack("<III", kind, len(payload), len(blocks))
+            blocks.append(struct.pack("<IIII", kind, len(payload), zlib.crc32(head + payload), len(blocks)) + payload)
+
+        def fields(values):
+            out = b""
+            for key, value in values:
+                data = value if isinstance(value, bytes) else varint(value)
+                out += varint(key) + varint(len(data)) + data
+            return out
+
+        seconds = max(self.samples, default=0) + 1
+        command = b"".join(word.encode() + b"\0" for word in self.command)
+        block(PROCESS, fields([
+            (1, b"run"), (2, b"instance-%d" % self.pid), (3, 0), (4, self.pid), (10, command), (12, b"/srv/app"),
+            (13, b"3.12.1"), (15, START), (16, 10000000)]))
+        for kind, records in self.records.items():
+            first, part = 1, b""
+            for i, body in enumerate(records):
+                part += body
+                if len(part) > MOST or i == len(records) - 1:
+                    block(kind, varint(first) + part)
+                    first, part = i + 2, b""
+        for second, records in sorted(self.samples.items()):
+            head = varint(START + second * SECOND) + varint(SECOND)
+            for i in range(0, len(records), 20000):
+                block(SAMPLES, head + b"".join(records[i:i + 20000]))
+        cpu = self.sampled + self.other["unsampled"] + 2000000
+        block(ACCOUNTING, fields([
+            (1, START + seconds * SECOND), (2, seconds * SECOND), (3, cpu), (4, self.sampled),
+            (5, self.other["unsampled"]), (9, 2000000), (11, 0), (13, self.count), (14, len(self.tables[THREADS]))]))
+        block(END, varint(START + seconds * SECOND) + varint(1))
+        with open(path, "wb") as file:
+            file.write(b"PYPROF\r\n" + struct.pack("<II", 1, 0x01020304) + b"".join(blocks))
+
+
+def example(path, scale=1, pid=100):
+    """Ten seconds of a small service: parse is hot in the main thread, compress in two workers, the cache warms up first."""
+    log = Log(pid)
+    start = [native("_start", "/usr/bin/python3.12"), python("main", line=10)]
+    parse = [*start, python("handle", line=20), python("parse", "/opt/lib/python3.12/json/decoder.py", 343)]
+    work = [native("start_thread", "/usr/lib/libc.so.6"), python("work", line=40)]
+    for second in range(10):
+        log.sample("MainThread", [*parse, native("scan_once", "/usr/lib/python3.12/lib-dynload/_json.so")],
+                   300000000 * scale + second, second, True, 30)
+        log.sample("MainThread", [*start, python("handle", line=20)], 50000000, second, True, 5)
+        for worker in ("worker-0", "worker-1"):
+            log.sample(worker, [*work, python("compress", "/opt/site-packages/zippy/core.py", 7), native("deflate")],
+                       100000000, second, False, 10)
+        if second < 2:
+            log.sample("MainThread", [*start, python("warm_cache", line=70), pseudo("[gc]")], 90000000, second, True, 9)
+    log.sample("MainThread", [*start, python("render", line=90)], 80000000 // scale, 5, True, 8)
+    log.sample(None, [pseudo("[unsampled]")], 7000001, 3, None, 0)
+    log.write(path)
+
+
+HOSTILE = [
+    "</script><script>window.hacked = 1</script>", "<img src=x onerror='window.hacked = 2'>", "\"'`;${window.hacked = 3}",
+    "]]></title><x onload=\"window.hacked = 4\"/>", "<!--", "evil\u202egnp.exe", "zero\u200bwidth\u2066", "\u05d0\u05d1\u05d2",
+    "L" * 10000, "\U0001f40d" * 300, "back\\slash\\u003c", "@DATA@", "constructor", "__proto__", "\ufffe\uffff", "(.*)+[",
+]
+
+
+def hostile(path):
+    log = Log(command=("python", "</script><b>app</b>\u202e.py"))
+    for i, name in enumerate(HOSTILE):
+        for thread in ("MainThread", name[:200]):
+            log.sample(thread, [python("main", line=10), python(name, "/srv/<i>" + name[:300] + ".py", i + 1), native(name)],
+                       10000000 * (i + 1), i % 3)
+    log.write(path)
+
+
+def large(path, nodes=100000, seconds=60, functions=4000):
+    """A tree of so many nodes, thirty deep and more, always the same one."""
+    log, state = Log(), 12345
+
+    def random(limit):
+        nonlocal state
+        state = (state * 1103515245 + 12345) & 0x7FFFFFFF
+        return (state >> 8) % limit
+
+    frames = [python(f"Class{i % 97}.method_{i}", f"/opt/site-packages/package{i % 41}/module{i % 13}.py", i) if i % 3
+              else native(f"native_function_{i}", f"/usr/lib/lib{i % 17}.so.1") for i in range(1, functions)]
+    depth, made = {0: 0}, [log.stack([python("main")])]
+    depth[made[0]] = 1
+    while len(log.tables[NODES]) < nodes:
+        # Most stacks go on from one of the last: deep and narrow beside broad and flat.
+        near = made[-1 - random(min(len(made), 40))] if random(8) else made[random(len(made))]
+        if depth[near] > 45:
+            near = made[random(len(made))]
+        node = log.node(near, frames[random(len(frames))])
+        if node == len(made) + 1:
+            made.append(node)
+            depth[node] = depth[near] + 1
+    for node in made:
+        for _ in range(1 + random(3)):
+            log.sample(f"worker-{random(8)}", node, 1000000 + random(20000000), random(seconds), bool(random(2)))
+    log.write(path)
