@@ -81,16 +81,19 @@ static void learn_eval_frame(const struct pp_python *python, const struct pp_nat
 static bool has_frame_pointer(const struct pp_python *python, struct pp_native_stack *native, uintptr_t marker,
                               uintptr_t stack_top)
 {
+    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
     uintptr_t at = native->frame_pointer, from = native->frames[native->count - 1].cfa;
     for (unsigned hops = 0; hops < FRAME_POINTER_HOPS; hops++) {
-        if (at % sizeof at || at < from || at >= stack_top - 2 * sizeof at)
+        uintptr_t words[2]; /* the caller's rbp, the return address; a copy, since rbp may be anything */
+        if (at % sizeof at || at < from || at >= stack_top - sizeof words ||
+            !pp_safe_read(pid, words, at, sizeof words))
             return false;
         if (at > marker) {
             native->frame_pointer = at;
-            return at - marker <= EVAL_FRAME_MAX && pp_python_of_code(pp_word((const void *)at, sizeof at)) == python;
+            return at - marker <= EVAL_FRAME_MAX && pp_python_of_code(words[1]) == python;
         }
         from = at + 1;
-        at = pp_word((const void *)at, 0);
+        at = words[0];
     }
     return false;
 }

@@ -1,13 +1,16 @@
 #include "eval_ranges.h"
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
+#include "arena.h"
 #include "modules.h"
+#include "safe_copy.h"
 #include <string.h>
 
 /* Jumps from the eval function into the same other one, from which on that is its .cold part. The bytes are not decoded
  * from the start, so a few matches may be chance. */
 #define COLD_JUMPS_MIN 4
 #define COLD_PARTS     4
+#define JUMP_SIZE      6 /* 0f 8x rel32; e9 rel32 is one less */
 
 static void add_range(const struct pp_module *module, uintptr_t address)
 {
@@ -33,10 +36,9 @@ void pp_eval_learn(uintptr_t address)
     add_range(pp_module_find(address), address);
 }
 
-/* Where the jump at `at` goes, if the bytes are one with a 32-bit distance; else 0. */
-static uintptr_t jump_target(uintptr_t at)
+/* Where a jump at `at` with these bytes goes, if they are one with a 32-bit distance; else 0. */
+static uintptr_t jump_target(const uint8_t *code, uintptr_t at)
 {
-    const uint8_t *code = (const uint8_t *)at;
     unsigned opcode = code[0] == 0xE9 ? 1 : code[0] == 0x0F && (code[1] & 0xF0) == 0x80 ? 2 : 0;
     int32_t distance;
     if (!opcode)
@@ -54,8 +56,9 @@ static void find_cold_parts(const struct pp_module *module, uintptr_t start, uin
         unsigned jumps;
     } parts[COLD_PARTS];
     unsigned count = 0;
-    for (uintptr_t at = start; at + 6 <= end; at++) {
-        uintptr_t target = jump_target(at), part, part_end;
+    const uint8_t *code = pp_safe_copy_mapped(start, end - start);
+    for (uintptr_t at = start; code && at + JUMP_SIZE <= end; at++) {
+        uintptr_t target = jump_target(code + (at - start), at), part, part_end;
         if (target < module->start || target >= module->end || (target >= start && target < end) ||
             !pp_module_function_range(module, target, &part, &part_end) || target == part)
             continue;
@@ -71,6 +74,7 @@ static void find_cold_parts(const struct pp_module *module, uintptr_t start, uin
         if (++parts[i].jumps == COLD_JUMPS_MIN)
             add_range(module, target);
     }
+    pp_unmap((void *)(uintptr_t)code, code ? end - start : 0);
 }
 
 void pp_eval_find(void)

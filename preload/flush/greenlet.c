@@ -11,11 +11,14 @@
 #include "greenlet.h"
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
+#include "arena.h"
 #include "modules.h"
+#include "safe_copy.h"
 #include <string.h>
 
-#define CALLERS_MAX 8
-#define CALL_SIZE   5 /* e8 rel32 */
+#define CALLERS_MAX   8
+#define ADDITION_SIZE 6
+#define CALL_SIZE     5 /* e8 rel32 */
 
 static struct {
     uintptr_t start, end; /* the extension's code */
@@ -33,20 +36,20 @@ static bool is_addition(const uint8_t *code)
            code[4] == 0x01 && code[5] == code[2] + 1;
 }
 
-static bool calls(uintptr_t at, uintptr_t function)
+static bool calls(const uint8_t *code, uintptr_t at, uintptr_t function)
 {
     int32_t distance;
-    if (*(const uint8_t *)at != 0xE8)
+    if (code[0] != 0xE8)
         return false;
-    memcpy(&distance, (const void *)(at + 1), sizeof distance);
+    memcpy(&distance, code + 1, sizeof distance);
     return at + CALL_SIZE + (uintptr_t)(intptr_t)distance == function;
 }
 
-static void find_callers(const struct pp_module *module)
+static void find_callers(const struct pp_module *module, const uint8_t *code)
 {
     uintptr_t start;
     for (uintptr_t at = module->start; at + CALL_SIZE <= module->end && greenlet.caller_count < CALLERS_MAX; at++)
-        if (calls(at, greenlet.function_start) &&
+        if (calls(code + (at - module->start), at, greenlet.function_start) &&
             pp_module_function_range(module, at, &start, &greenlet.callers[greenlet.caller_count].end))
             greenlet.callers[greenlet.caller_count++].call = at;
 }
@@ -59,13 +62,14 @@ static void look_at(struct pp_module *module, void *argument)
         return;
     greenlet.start = module->start;
     greenlet.end = module->end;
-    for (uintptr_t at = module->start; at + 6 <= module->end; at++)
-        if (is_addition((const uint8_t *)at) &&
+    const uint8_t *code = pp_safe_copy_mapped(module->start, module->end - module->start);
+    for (uintptr_t at = module->start; code && !greenlet.addition && at + ADDITION_SIZE <= module->end; at++)
+        if (is_addition(code + (at - module->start)) &&
             pp_module_function_range(module, at, &greenlet.function_start, &greenlet.function_end)) {
             greenlet.addition = at;
-            find_callers(module);
-            return;
+            find_callers(module, code);
         }
+    pp_unmap((void *)(uintptr_t)code, code ? module->end - module->start : 0);
 }
 
 void pp_greenlet_look(void)
