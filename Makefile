@@ -1,6 +1,6 @@
 # libpyprof: `make` builds, `make demo` shows what it does, `make check` tests it. See README.md.
 #
-# Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DESTDIR BUILD
+# Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DATADIR DESTDIR BUILD
 #   SAN=1       AddressSanitizer and UBSan in the tools and the unit tests, in build/san
 #   FUZZ=1      libFuzzer harnesses of tests/fuzz (clang), in build/fuzz
 #   TCMALLOC=1  the tools allocate with tcmalloc
@@ -11,6 +11,7 @@ QUIET   := $(if $(V),,@)
 PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 LIBDIR  ?= $(PREFIX)/lib
+DATADIR ?= $(PREFIX)/share
 CFLAGS  ?= -O2 -g
 
 ifdef SAN
@@ -64,7 +65,7 @@ FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*
 HELPERS     := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c)) \
                $(patsubst tests/oracles/%.c,$(BUILD)/oracles/%,$(wildcard tests/oracles/*.c))
 
-.PHONY: all units helpers fuzzers demo check check-long bench lint install uninstall clean FORCE
+.PHONY: all units helpers fuzzers demo check check-long bench lint docs install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -182,13 +183,22 @@ lint:
 	@tests/deps.sh check
 	@BUILD=$(BUILD) tests/lint.sh
 
-install: all
+# Manual pages and completions come from the program's own tables: a build for another machine has none.
+docs: $(BUILD)/pyprof
+	@tools/man/make.sh $(BUILD)/pyprof $(BUILD)/share
+
+install: all docs
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)
 	install -m 755 $(BUILD)/pyprof $(DESTDIR)$(BINDIR)/pyprof
 	install -m 755 $(BUILD)/libpyprof.so $(DESTDIR)$(LIBDIR)/libpyprof.so
+	cd $(BUILD)/share && find . -type f -exec install -D -m 644 {} $(abspath $(DESTDIR)$(DATADIR))/{} \;
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/pyprof $(DESTDIR)$(LIBDIR)/libpyprof.so
+	rm -f $(DESTDIR)$(DATADIR)/man/man1/pyprof.1 $(DESTDIR)$(DATADIR)/man/man1/pyprof-*.1 \
+	  $(DESTDIR)$(DATADIR)/man/man5/pyprof-log.5 $(DESTDIR)$(DATADIR)/man/man7/libpyprof.7 \
+	  $(DESTDIR)$(DATADIR)/bash-completion/completions/pyprof $(DESTDIR)$(DATADIR)/zsh/site-functions/_pyprof \
+	  $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/pyprof.fish
 
 clean:
 	rm -rf $(BUILD)

@@ -14,39 +14,39 @@
 #define LONGEST_SECONDS 1e9 /* of a time: no overflow of nanoseconds */
 #define LONG_ONLY       256 /* getopt values of options without a letter: this + their place in the table */
 
-static const struct {
-    enum pp_option option;
-    char letter;
-    const char *name, *argument, *help;
-} options[] = {
-    {PP_OPTION_OUTPUT, 'o', "output", "FILE", "file to write, '-' for stdout; its extension chooses the format"},
-    {PP_OPTION_DIRECTORY, 'o', "output", "DIR", "directory for the profile (default: " PP_DEFAULT_DIRECTORY ")"},
-    {PP_OPTION_PAGE, 'o', "output", "FILE", "page to write, '-' for stdout (default: pyprof.html)"},
-    {PP_OPTION_FORMAT, 'f', "format", "NAME", "the format, below; to stdout unless -o is given"},
-    {PP_OPTION_MERGED, 'o', "output", "FILE", "file to write"},
-    {PP_OPTION_DIFF_FORMAT, 'f', "format", "NAME", "text (default), or collapsed: stacks with both weights"},
-    {PP_OPTION_UNIT, 'u', "unit", "UNIT", "weight of a stack: ns (CPU time, default) or samples"},
-    {PP_OPTION_HZ, 0, "hz", "N", "samples per second of CPU time (default: 100)"},
-    {PP_OPTION_JSON, 'j', "json", NULL, "for programs: JSON"},
-    {PP_OPTION_TOP, 'n', "top", "N", "functions to list (default: 20)"},
-    {PP_OPTION_LINES, 'l', "lines", NULL, "tell lines apart, not only functions"},
-    {PP_OPTION_THREADS, 't', "threads", NULL, "tell threads apart"},
-    {PP_OPTION_PROCESSES, 'p', "processes", NULL, "tell processes apart"},
-    {PP_OPTION_GIL, 'g', "gil", NULL, "tell CPU time with the GIL apart from that without it"},
-    {PP_OPTION_DIFF, 'd', "diff", NULL, "compare two profiles, BASE and NEW"},
-    {PP_OPTION_RUN, 'r', "run", "ID", "the run with this id (or its beginning) instead of the latest"},
-    {PP_OPTION_ALL, 'a', "all", NULL, "all runs of a directory, merged"},
+const struct pp_option_row pp_options[] = {
+    {PP_OPTION_OUTPUT, 'o', "output", "FILE", "file to write, '-' for stdout; its extension chooses the format", NULL},
+    {PP_OPTION_DIRECTORY, 'o', "output", "DIR", "directory for the profile (default: " PP_DEFAULT_DIRECTORY ")", NULL},
+    {PP_OPTION_PAGE, 'o', "output", "FILE", "page to write, '-' for stdout (default: pyprof.html)", NULL},
+    {PP_OPTION_FORMAT, 'f', "format", "NAME", "the format, below; to stdout unless -o is given",
+     "collapsed pprof speedscope firefox pstats callgrind perf otlp"},
+    {PP_OPTION_MERGED, 'o', "output", "FILE", "file to write", NULL},
+    {PP_OPTION_DIFF_FORMAT, 'f', "format", "NAME", "text (default), or collapsed: stacks with both weights",
+     "text collapsed"},
+    {PP_OPTION_UNIT, 'u', "unit", "UNIT", "weight of a stack: ns (CPU time, default) or samples", "ns samples"},
+    {PP_OPTION_HZ, 0, "hz", "N", "samples per second of CPU time (default: 100)", NULL},
+    {PP_OPTION_JSON, 'j', "json", NULL, "for programs: JSON", NULL},
+    {PP_OPTION_TOP, 'n', "top", "N", "functions to list (default: 20)", NULL},
+    {PP_OPTION_LINES, 'l', "lines", NULL, "tell lines apart, not only functions", NULL},
+    {PP_OPTION_THREADS, 't', "threads", NULL, "tell threads apart", NULL},
+    {PP_OPTION_PROCESSES, 'p', "processes", NULL, "tell processes apart", NULL},
+    {PP_OPTION_GIL, 'g', "gil", NULL, "tell CPU time with the GIL apart from that without it", NULL},
+    {PP_OPTION_DIFF, 'd', "diff", NULL, "compare two profiles, BASE and NEW", NULL},
+    {PP_OPTION_RUN, 'r', "run", "ID", "the run with this id (or its beginning) instead of the latest", NULL},
+    {PP_OPTION_ALL, 'a', "all", NULL, "all runs of a directory, merged", NULL},
     {PP_OPTION_BY, 0, "by", "WHAT",
-     "compare shares of the CPU (cpu, default), CPU per second of run (time), or CPU (none)"},
-    {PP_OPTION_FROM, 0, "from", "TIME", "only what ran from this time of the run on: 90, 1m30s, 250ms"},
-    {PP_OPTION_TO, 0, "to", "TIME", "only what ran before this time of the run"},
-    {PP_OPTION_PID, 0, "pid", "PID", "only these processes; commas between several"},
-    {PP_OPTION_THREAD, 0, "thread", "NAME", "only threads with this id, or with a name that matches this pattern"},
-    {PP_OPTION_FOCUS, 0, "focus", "REGEX", "only stacks with a frame that matches"},
-    {PP_OPTION_IGNORE, 0, "ignore", "REGEX", "only stacks without a frame that matches"},
-    {PP_OPTION_NO_NATIVE, 0, "no-native", NULL, "Python frames only: native code counts for its Python caller"},
+     "compare shares of the CPU (cpu, default), CPU per second of run (time), or CPU (none)", "cpu time none"},
+    {PP_OPTION_FROM, 0, "from", "TIME", "only what ran from this time of the run on: 90, 1m30s, 250ms", NULL},
+    {PP_OPTION_TO, 0, "to", "TIME", "only what ran before this time of the run", NULL},
+    {PP_OPTION_PID, 0, "pid", "PID", "only these processes; commas between several", NULL},
+    {PP_OPTION_THREAD, 0, "thread", "NAME", "only threads with this id, or with a name that matches this pattern",
+     NULL},
+    {PP_OPTION_FOCUS, 0, "focus", "REGEX", "only stacks with a frame that matches", NULL},
+    {PP_OPTION_IGNORE, 0, "ignore", "REGEX", "only stacks without a frame that matches", NULL},
+    {PP_OPTION_NO_NATIVE, 0, "no-native", NULL, "Python frames only: native code counts for its Python caller", NULL},
 };
-#define OPTIONS ((int)(sizeof options / sizeof options[0]))
+const unsigned pp_option_count = sizeof pp_options / sizeof pp_options[0];
+#define OPTIONS ((int)(sizeof pp_options / sizeof pp_options[0]))
 
 void pp_error(const char *format, ...)
 {
@@ -63,16 +63,21 @@ void pp_cli_help(const struct pp_verb *verb)
     printf("Usage: pyprof %s %s\n%s.\n\nOptions:\n", verb->name, verb->arguments, verb->summary);
     for (int i = 0; i < OPTIONS; i++) {
         char left[32];
-        if (!(verb->options & options[i].option))
+        if (!(verb->options & pp_options[i].option))
             continue;
-        const char letter[] = {'-', options[i].letter, ',', '\0'};
-        snprintf(left, sizeof left, "%-3s --%s%s%s", options[i].letter ? letter : "", options[i].name,
-                 options[i].argument ? " " : "", options[i].argument ? options[i].argument : "");
-        printf("  %-20s %s\n", left, options[i].help);
+        const char letter[] = {'-', pp_options[i].letter, ',', '\0'};
+        snprintf(left, sizeof left, "%-3s --%s%s%s", pp_options[i].letter ? letter : "", pp_options[i].name,
+                 pp_options[i].argument ? " " : "", pp_options[i].argument ? pp_options[i].argument : "");
+        printf("  %-20s %s\n", left, pp_options[i].help);
     }
     printf("  %-20s %s\n", "-h, --help", "this text");
     if (verb->more)
         printf("\n%s\n", verb->more);
+    if (verb->examples) {
+        puts("\nExamples:");
+        for (const char *line = verb->examples; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+            printf("  %.*s\n", (int)strcspn(line, "\n"), line);
+    }
 }
 
 static bool take_number(const char *name, const char *text, uint32_t highest, uint32_t *number)
@@ -144,7 +149,7 @@ static bool check_pids(const char *text)
 
 static bool take_option(struct pp_cli *cli, int place, const char *argument)
 {
-    switch (options[place].option) {
+    switch (pp_options[place].option) {
     case PP_OPTION_OUTPUT:
     case PP_OPTION_MERGED:
     case PP_OPTION_DIRECTORY:
@@ -224,14 +229,14 @@ bool pp_cli_parse(const struct pp_verb *verb, int argc, char **argv, struct pp_c
         end = stpcpy(letters, ":h");
     int count = 1;
     for (int i = 0; i < OPTIONS; i++) {
-        if (!(verb->options & options[i].option))
+        if (!(verb->options & pp_options[i].option))
             continue;
-        if (options[i].letter)
-            *end++ = options[i].letter;
-        if (options[i].letter && options[i].argument)
+        if (pp_options[i].letter)
+            *end++ = pp_options[i].letter;
+        if (pp_options[i].letter && pp_options[i].argument)
             *end++ = ':';
-        longs[count++] = (struct option){options[i].name, options[i].argument ? required_argument : no_argument, NULL,
-                                         LONG_ONLY + i};
+        longs[count++] = (struct option){pp_options[i].name, pp_options[i].argument ? required_argument : no_argument,
+                                         NULL, LONG_ONLY + i};
     }
     *cli = (struct pp_cli){.to_ns = UINT64_MAX};
     *status = PP_EXIT_USAGE;
@@ -250,7 +255,7 @@ bool pp_cli_parse(const struct pp_verb *verb, int argc, char **argv, struct pp_c
         }
         int place = value - LONG_ONLY;
         for (int i = 0; place < 0 && i < OPTIONS; i++)
-            if (options[i].letter == value && verb->options & options[i].option)
+            if (pp_options[i].letter == value && verb->options & pp_options[i].option)
                 place = i;
         if (!take_option(cli, place, optarg))
             return false;

@@ -78,7 +78,18 @@ struct pp_verb {
     const char *more; /* paragraphs of its help */
     bool command;     /* what follows the options is a command of its own */
     int (*main)(const struct pp_cli *cli);
+    const char *examples; /* lines of shell */
+    bool hidden;          /* not for people */
 };
+
+/* The one table that help, manual pages and completions come from. */
+struct pp_option_row {
+    enum pp_option option;
+    char letter;
+    const char *name, *argument, *help, *choices; /* choices: words with spaces between; NULL: anything */
+};
+extern const struct pp_option_row pp_options[];
+extern const unsigned pp_option_count;
 
 /* Reads the options of a verb, argv[0] being its name. False when the verb must not run: *status is the exit status
  * (help was asked for, or an error was printed). */

@@ -13,5 +13,10 @@ int pp_cmd_diff(const struct pp_cli *cli);
 int pp_cmd_annotate(const struct pp_cli *cli);
 int pp_cmd_merge(const struct pp_cli *cli);
 int pp_cmd_export(const struct pp_cli *cli);
+int pp_cmd_completion(const struct pp_cli *cli);
+int pp_cmd_manpage(const struct pp_cli *cli);
+
+extern const struct pp_verb pp_verbs[];
+extern const unsigned pp_verb_count;
 
 #endif

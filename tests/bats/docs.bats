@@ -1,0 +1,74 @@
+# Help, manual pages and completions: all from one table.
+load helper
+
+setup_file() {
+    make -C "$BATS_TEST_DIRNAME/../.." -s BUILD="${BUILD:-build}" docs
+}
+
+@test "every verb has help with examples, and a manual page without a warning of roff" {
+    for verb in $("$PYPROF" manpage list); do
+        "$PYPROF" help "$verb" >help.txt
+        grep -q '^Examples:$' help.txt || fail "$verb: $(cat help.txt)"
+        # Each example is a command line of this verb or a part of one.
+        grep -A9 '^Examples:$' help.txt | grep -q "pyprof $verb" || fail "$verb: $(cat help.txt)"
+        grep -q "pyprof-$verb" "$BUILD/share/man/man1/pyprof.1" || grep -q "pyprof.-$verb" "$BUILD/share/man/man1/pyprof.1" ||
+            fail "pyprof.1 does not name $verb"
+        # Each option of the help stands in the page.
+        grep -oE '^ .*--[a-z-]+' help.txt | grep -oE -- '--[a-z-]+' >options.txt
+        while read -r option; do
+            sed 's/\\-/-/g; s/\\f[BRI]//g' "$BUILD/share/man/man1/pyprof-$verb.1" | grep -qe "$option" ||
+                fail "pyprof-$verb.1 does not name $option"
+        done <options.txt
+    done
+    command -v groff >/dev/null || skip "groff is missing"
+    for page in "$BUILD"/share/man/man*/*; do
+        groff -man -ww -z "$page" >roff.txt 2>&1 || fail "$page: $(cat roff.txt)"
+        [ ! -s roff.txt ] || fail "$page: $(cat roff.txt)"
+    done
+}
+
+# completed WORD...: what bash offers for the last word.
+completed() {
+    # shellcheck disable=SC1091
+    . "$BUILD/share/bash-completion/completions/pyprof"
+    COMP_WORDS=("$@")
+    COMP_CWORD=$(($# - 1))
+    _pyprof
+    printf '%s\n' "${COMPREPLY[@]}"
+}
+
+@test "bash completes verbs, options, their values and files" {
+    completed pyprof re >out.txt
+    lines_of out.txt 1 '^report$'
+    completed pyprof report --pro >out.txt
+    lines_of out.txt 1 '^--processes$'
+    completed pyprof export --format spe >out.txt
+    lines_of out.txt 1 '^speedscope$'
+    completed pyprof diff --by t >out.txt
+    lines_of out.txt 1 '^time$'
+    : >some_file.pyprof
+    completed pyprof info some >out.txt
+    lines_of out.txt 1 '^some_file.pyprof$'
+    completed pyprof run -- bas >out.txt
+    grep -qx bash out.txt || fail "$(cat out.txt)"
+    completed pyprof help diff >out.txt
+    lines_of out.txt 1 '^diff$'
+    shellcheck -s bash "$BUILD/share/bash-completion/completions/pyprof"
+}
+
+@test "zsh and fish parse their completions" {
+    count=0
+    if command -v zsh >/dev/null; then
+        zsh -n "$BUILD/share/zsh/site-functions/_pyprof"
+        count=1
+    fi
+    if command -v fish >/dev/null; then
+        fish -n "$BUILD/share/fish/vendor_completions.d/pyprof.fish"
+        count=1
+    fi
+    # Without these shells: quotes are at least balanced.
+    for file in "$BUILD"/share/zsh/site-functions/_pyprof "$BUILD"/share/fish/vendor_completions.d/pyprof.fish; do
+        bash -n <(grep -v '^#' "$file" | grep -E "^(complete|  *')") || fail "$file"
+    done
+    [ "$count" -eq 1 ] || echo "# neither zsh nor fish is here"
+}

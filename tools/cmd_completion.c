@@ -1,0 +1,205 @@
+/* Completions for shells, from the tables of verbs and options. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+static bool takes(const struct pp_verb *verb, unsigned option)
+{
+    return verb->options & pp_options[option].option;
+}
+
+static void print_verbs(const char *before, const char *after)
+{
+    for (unsigned i = 0; i < pp_verb_count; i++)
+        if (!pp_verbs[i].hidden)
+            printf("%s%s%s", before, pp_verbs[i].name, after);
+}
+
+/* In single quotes, of which none may be in the text; `special` gets a backslash. */
+static void print_quoted(const char *text, const char *special)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else if (strchr(special, *text))
+            printf("\\%c", *text);
+        else
+            putchar(*text);
+    }
+}
+
+static void print_bash_options(const struct pp_verb *verb)
+{
+    printf("        %s)\n            options='--help", verb->name);
+    for (unsigned i = 0; i < pp_option_count; i++)
+        if (takes(verb, i))
+            printf(" --%s", pp_options[i].name);
+    printf("'\n            case $before in\n");
+    for (unsigned i = 0; i < pp_option_count; i++) {
+        const struct pp_option_row *row = &pp_options[i];
+        if (!takes(verb, i) || !row->argument)
+            continue;
+        printf("                --%s", row->name);
+        if (row->letter)
+            printf(" | -%c", row->letter);
+        if (row->choices)
+            printf(") words='%s' ;;\n", row->choices);
+        else if (row->option == PP_OPTION_RUN)
+            printf(") words=$(pyprof runs 2>/dev/null | awk 'NR > 1 { print $1 }') ;;\n");
+        else
+            printf(") files=1 ;;\n");
+    }
+    printf("            esac\n            ;;\n");
+}
+
+static void print_bash(void)
+{
+    printf("# bash completion for pyprof. Made by `pyprof completion bash`.\n"
+           "_pyprof() {\n"
+           "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}\n"
+           "    local options='' words='' files='' i\n"
+           "    COMPREPLY=()\n"
+           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+           "        mapfile -t COMPREPLY < <(compgen -W '--help --version help");
+    print_verbs(" ", "");
+    printf("' -- \"$current\")\n"
+           "        return\n"
+           "    fi\n"
+           "    if [ \"$verb\" = run ]; then\n"
+           "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
+           "            if [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
+           "                if [ \"$i\" -eq $((COMP_CWORD - 1)) ]; then\n"
+           "                    mapfile -t COMPREPLY < <(compgen -c -- \"$current\")\n"
+           "                else\n"
+           "                    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+           "                fi\n"
+           "                return\n"
+           "            fi\n"
+           "        done\n"
+           "    fi\n"
+           "    case $verb in\n"
+           "        help) words='");
+    print_verbs("", " ");
+    printf("' ;;\n"
+           "        completion) words='bash zsh fish' ;;\n");
+    for (unsigned i = 0; i < pp_verb_count; i++)
+        if (pp_verbs[i].options)
+            print_bash_options(&pp_verbs[i]);
+    printf("    esac\n"
+           "    if [ -n \"$words\" ]; then\n"
+           "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+           "    elif [ -z \"$files\" ] && [[ $current == -* ]]; then\n"
+           "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
+           "    else\n"
+           "        mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+           "    fi\n"
+           "}\n"
+           "complete -o filenames -F _pyprof pyprof\n");
+}
+
+static void print_zsh_options(const struct pp_verb *verb)
+{
+    printf("        %s)\n            _arguments \\\n                '(-h --help)'{-h,--help}'[help]'", verb->name);
+    for (unsigned i = 0; i < pp_option_count; i++) {
+        const struct pp_option_row *row = &pp_options[i];
+        if (!takes(verb, i))
+            continue;
+        const char *equals = row->argument ? "=" : "";
+        if (row->letter)
+            printf(" \\\n                '(-%c --%s)'{-%c%s,--%s%s}'[", row->letter, row->name, row->letter,
+                   row->argument ? "+" : "", row->name, equals);
+        else
+            printf(" \\\n                '--%s%s[", row->name, equals);
+        print_quoted(row->help, ":[]\\");
+        putchar(']');
+        if (row->argument)
+            printf(":%s:", row->argument);
+        if (row->choices)
+            printf("(%s)", row->choices);
+        else if (row->option == PP_OPTION_RUN)
+            fputs("($(pyprof runs 2>/dev/null | awk \"NR > 1 { print \\$1 }\"))", stdout);
+        else if (row->argument)
+            fputs("_files", stdout);
+        putchar('\'');
+    }
+    printf(" \\\n                '*: :%s'\n            ;;\n", verb->command ? "_normal" : "_files");
+}
+
+static void print_zsh(void)
+{
+    printf("#compdef pyprof\n# zsh completion for pyprof. Made by `pyprof completion zsh`.\n"
+           "_pyprof() {\n"
+           "    local -a verbs\n"
+           "    verbs=(\n");
+    for (unsigned i = 0; i < pp_verb_count; i++) {
+        if (pp_verbs[i].hidden)
+            continue;
+        printf("        '%s:", pp_verbs[i].name);
+        print_quoted(pp_verbs[i].summary, ":");
+        printf("'\n");
+    }
+    printf("    )\n"
+           "    if ((CURRENT == 2)); then\n"
+           "        _describe verb verbs\n"
+           "        return\n"
+           "    fi\n"
+           "    local verb=$words[2]\n"
+           "    shift words\n"
+           "    ((CURRENT--))\n"
+           "    case $verb in\n"
+           "        help) _describe verb verbs ;;\n"
+           "        completion) _values shell bash zsh fish ;;\n");
+    for (unsigned i = 0; i < pp_verb_count; i++)
+        if (pp_verbs[i].options)
+            print_zsh_options(&pp_verbs[i]);
+    printf("    esac\n}\n_pyprof \"$@\"\n");
+}
+
+static void print_fish(void)
+{
+    printf("# fish completion for pyprof. Made by `pyprof completion fish`.\n"
+           "complete -c pyprof -n __fish_use_subcommand -f\n");
+    for (unsigned i = 0; i < pp_verb_count; i++) {
+        const struct pp_verb *verb = &pp_verbs[i];
+        if (verb->hidden)
+            continue;
+        printf("complete -c pyprof -n __fish_use_subcommand -a %s -d '", verb->name);
+        print_quoted(verb->summary, "");
+        printf("'\n");
+        for (unsigned j = 0; j < pp_option_count; j++) {
+            const struct pp_option_row *row = &pp_options[j];
+            if (!takes(verb, j))
+                continue;
+            printf("complete -c pyprof -n '__fish_seen_subcommand_from %s' -l %s", verb->name, row->name);
+            if (row->letter)
+                printf(" -s %c", row->letter);
+            if (row->choices)
+                printf(" -x -a '%s'", row->choices);
+            else if (row->option == PP_OPTION_RUN)
+                printf(" -x -a \"(pyprof runs 2>/dev/null | awk 'NR > 1 { print \\$1 }')\"");
+            else if (row->argument)
+                printf(" -r");
+            fputs(" -d '", stdout);
+            print_quoted(row->help, "");
+            printf("'\n");
+        }
+    }
+    printf("complete -c pyprof -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n");
+}
+
+int pp_cmd_completion(const struct pp_cli *cli)
+{
+    static const struct {
+        const char *shell;
+        void (*print)(void);
+    } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    for (size_t i = 0; cli->argument_count == 1 && i < sizeof shells / sizeof shells[0]; i++) {
+        if (strcmp(cli->arguments[0], shells[i].shell) == 0) {
+            shells[i].print();
+            return PP_EXIT_OK;
+        }
+    }
+    pp_error("say for which shell: pyprof completion bash, zsh or fish");
+    return PP_EXIT_USAGE;
+}

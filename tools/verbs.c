@@ -1,0 +1,95 @@
+#include <stddef.h>
+
+#include "cmd.h"
+
+#define PATHS_HELP                                                                                                     \
+    "PATH is a profile (*.pyprof) or a directory with some; without one it is PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY   \
+    ".\nOf a directory the latest run is taken: one launch and all its descendants."
+
+const struct pp_verb pp_verbs[] = {
+    {"run", "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles every Python process of it",
+     PP_OPTION_DIRECTORY | PP_OPTION_HZ,
+     "The command keeps its pid, its signals and its exit status; 127 means that it was not found.", true, pp_cmd_run,
+     "pyprof run -- python app.py\n"
+     "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app",
+     false},
+    {"report", "[OPTIONS] [PATH...]", "Says in text where the CPU time went",
+     PP_OPTION_TOP | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
+     PATHS_HELP, false, pp_cmd_report,
+     "pyprof report\n"
+     "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
+     "pyprof report --from 10s --to 1m30s --focus 'json|orjson'",
+     false},
+    {"info", "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
+     PP_OPTION_JSON | PP_OPTIONS_RUNS, PATHS_HELP, false, pp_cmd_info,
+     "pyprof info\n"
+     "pyprof info --json | jq .total",
+     false},
+    {"flame", "[OPTIONS] [PATH...] | --diff BASE NEW", "Draws a flame graph: a page for the browser",
+     PP_OPTION_PAGE | PP_OPTION_LINES | PP_OPTION_DIFF | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
+     "The page is one file that needs no network: search, filters by process, thread and time, a table of functions.\n"
+     "With --diff its colours say what NEW spends more and less on than BASE, as shares of the CPU "
+     "time.\n\n" PATHS_HELP,
+     false, pp_cmd_flame,
+     "pyprof flame -o app.html\n"
+     "pyprof flame --diff yesterday.pyprof pyprof.out",
+     false},
+    {"export", "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
+     PP_OPTION_OUTPUT | PP_OPTION_FORMAT | PP_OPTION_UNIT | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES |
+         PP_OPTION_GIL | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
+     "Formats, by extension or --format:\n"
+     "  collapsed   .collapsed .folded .txt   flamegraph.pl, speedscope, inferno\n"
+     "  pprof       .pb.gz .pprof             go tool pprof, Pyroscope, Parca; lines, threads, processes and\n"
+     "                                        GIL are always in it\n"
+     "  speedscope  .speedscope.json          speedscope.app\n"
+     "  firefox     .firefox.json             profiler.firefox.com; when it ran is in it\n"
+     "  pstats      .pstats .prof             Python's pstats, snakeviz, gprof2dot; \"ncalls\" are samples\n"
+     "  callgrind   .callgrind                kcachegrind, callgrind_annotate\n"
+     "  perf        .perf                     what reads the output of perf script\n"
+     "  otlp        .otlp                     OpenTelemetry: ProfilesData, profiles/v1development\n\n" PATHS_HELP,
+     false, pp_cmd_export,
+     "pyprof export -o app.pb.gz && go tool pprof -top app.pb.gz\n"
+     "pyprof export -o app.speedscope.json --no-native\n"
+     "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg",
+     false},
+    {"runs", "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", PP_OPTION_JSON,
+     "PATH is a profile or a directory with some; without one it is PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
+     ".\nOther verbs take an id, or its beginning, with --run.",
+     false, pp_cmd_runs,
+     "pyprof runs\n"
+     "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\"",
+     false},
+    {"diff", "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
+     PP_OPTION_OUTPUT | PP_OPTION_DIFF_FORMAT | PP_OPTION_JSON | PP_OPTION_BY | PP_OPTION_TOP | PP_OPTION_LINES |
+         PP_OPTION_ALL | PP_OPTIONS_SELECT,
+     "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
+     ".\nWithout B the latest run there is compared with A; without both, with the one before it.",
+     false, pp_cmd_diff,
+     "pyprof diff\n"
+     "pyprof diff --by time yesterday.pyprof pyprof.out\n"
+     "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg",
+     false},
+    {"annotate", "[OPTIONS] FILE.py [PATH...]", "Prints a source file with the CPU time of its lines beside them",
+     PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
+     "FILE.py is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py.\n" PATHS_HELP,
+     false, pp_cmd_annotate,
+     "pyprof annotate app.py\n"
+     "pyprof annotate json/decoder.py --thread MainThread /var/tmp/app.pyprof",
+     false},
+    {"merge", "-o FILE [OPTIONS] [PATH...]", "Makes one file of the profiles of many processes",
+     PP_OPTION_MERGED | PP_OPTIONS_RUNS,
+     "Nothing is lost: FILE is read like the files that went into it, which `cat` could have put together as "
+     "well.\n\n" PATHS_HELP,
+     false, pp_cmd_merge,
+     "pyprof merge -o today.pyprof /var/tmp/app.pyprof\n"
+     "pyprof merge -o - --all | zstd > everything.pyprof.zst",
+     false},
+    {"completion", "bash | zsh | fish", "Prints a script that completes pyprof's command line in a shell", 0,
+     "`make install` puts the scripts where the shells look for them.", false, pp_cmd_completion,
+     "source <(pyprof completion bash)\n"
+     "pyprof completion fish > ~/.config/fish/completions/pyprof.fish",
+     false},
+    {"manpage", "[VERB]", "Prints the manual page of a verb, or of pyprof, in roff", 0, NULL, false, pp_cmd_manpage,
+     NULL, true},
+};
+const unsigned pp_verb_count = sizeof pp_verbs / sizeof pp_verbs[0];
