@@ -134,7 +134,7 @@ behaviour() {
 # The suites that feed pyprof with what is bad or large, on its sanitized build.
 behaviour_sanitized() {
     MATRIX=/dev/null PYPROF=$(realpath "$BUILD/san/pyprof") BUILD=$BUILD PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) \
-        bats --formatter tap tests/bats/bad_input.bats tests/bats/durability.bats tests/bats/pprof.bats tests/bats/runs.bats
+        bats --formatter tap tests/bats/bad_input.bats tests/bats/durability.bats tests/bats/flame.bats tests/bats/pprof.bats tests/bats/runs.bats
 }
 
 # absent NAME WHY: what the machine lacks is a skipped test, but in a CI job a failed one.

@@ -32,5 +32,6 @@ echo "== pyprof report"
 
 echo
 echo "Look further, in $work:"
+echo "    $PYPROF flame -o black.html   # open it in a browser"
 echo "    $PYPROF export -o black.pb.gz && go tool pprof -http=: black.pb.gz"
 echo "    $PYPROF export --format collapsed | flamegraph.pl > black.svg"

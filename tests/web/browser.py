@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -36,9 +37,7 @@ class Browser:
 
         def pipes():
             # The browser reads commands from 3 and writes answers to 4; one of the pipes may have these numbers now.
-            command, answer = os.dup(to_browser), os.dup(from_browser)
-            if command in (3, 4) or answer in (3, 4):
-                command, answer = os.dup(os.dup(os.dup(command))), os.dup(os.dup(os.dup(answer)))
+            command, answer = (fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser, from_browser))
             os.dup2(command, 3)
             os.dup2(answer, 4)
 

@@ -170,6 +170,12 @@ def hostile(path):
     log.write(path)
 
 
+def deep(path):
+    log = Log()
+    log.sample("MainThread", [python(f"recurse_{i}", line=i) for i in range(801)], 30000000)
+    log.write(path)
+
+
 def large(path, nodes=100000, seconds=60, functions=4000):
     """A tree of so many nodes, thirty deep and more, always the same one."""
     log, state = Log(), 12345

@@ -159,6 +159,8 @@ def finds_by_regular_expression_and_says_the_share(page):
     page.wait("document.getElementById('search').getAttribute('aria-invalid') === 'true'")
     page.key("Escape")
     page.wait("app.matches === null")
+    page.search("PARSE (")  # no regular expression, but part of a name
+    equal(page.first_rows(), ["parse"], "table of what contains the text")
 
 
 @test
@@ -383,6 +385,42 @@ def hostile_names_are_only_text(page):
     assert any(logs.HOSTILE[0] in t for t in titles), titles
     equal(page.evaluate("window.hacked"), None, "hacked")
     page.quiet()
+    # Were a name ever to become HTML, the page's policy would still not let it run.
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 5\"><b onclick=\"window.hacked = 6\" "
+                  "id=evil>x</b>'), document.getElementById('evil').click()")
+    page.browser.until(lambda: page.evaluate("1") and any("Content Security Policy" in c for c in page.browser.complaints),
+                       "a complaint of the policy")
+    equal(page.evaluate("window.hacked"), None, "hacked")
+
+
+@test
+def nothing_sampled_is_said(page):
+    page.open("empty.html")
+    assert "Nothing was sampled" in page.text("#status"), page.text("#status")
+    assert "own 2.0 ms" in page.text("#accounting")
+    page.search("x")
+    for selector in ("#inverted", "#native", "#flame", "#reset"):
+        page.browser.click_on(selector)
+    page.quiet()
+
+
+@test
+def deep_stacks_scroll(page):
+    page.open("deep.html")
+    equal(page.evaluate("app.layout.rows"), 802, "rows")
+    page.focus("#graph")
+    for _ in range(60):
+        page.key("ArrowDown")
+    name, top, height = page.selected(), page.evaluate("app.graph.box.scrollTop"), page.evaluate("app.graph.box.clientHeight")
+    equal(name, "recurse_59", "60 frames down")
+    assert 61 * 20 - height <= top <= 60 * 20, f"scrolled to {top}, {height} high"
+    page.key("Enter")
+    equal(page.evaluate("[app.layout.rows, app.graph.box.scrollTop]"), [742, 0], "zoomed")
+    equal(page.evaluate("document.querySelectorAll('#crumbs button').length"), 7, "a long way is cut short")
+    page.browser.click_on("#flame")
+    page.wait("app.state.flame")
+    page.browser.frames()
+    assert page.evaluate("app.graph.box.scrollTop + app.graph.box.clientHeight >= app.graph.box.scrollHeight - 1"), "root in view"
 
 
 @test
@@ -471,8 +509,11 @@ def make_pages(directory):
     logs.example(at("other.pyprof"), 1, 200)
     logs.hostile(at("hostile.pyprof"))
     logs.large(at("large.pyprof"))
+    logs.Log().write(at("empty.pyprof"))
+    logs.deep(at("deep.pyprof"))
     for page, arguments in {
         "example.html": ["example.pyprof"], "two.html": ["example.pyprof", "other.pyprof"], "hostile.html": ["hostile.pyprof"],
+        "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
         "large.html": ["large.pyprof"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
     }.items():
         subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a == "--diff" else at(a) for a in arguments)], check=True)

@@ -57,11 +57,18 @@ static void put_frames(struct pp_buffer *json, const struct pp_flame *flame)
         {"file", offsetof(struct pp_flame_frame, file)}, {"path", offsetof(struct pp_flame_frame, path)},
         {"line", offsetof(struct pp_flame_frame, line)}, {"module", offsetof(struct pp_flame_frame, module)},
     };
+    /* Whole texts are left out: the page makes them of their parts. */
+    bool *used = pp_alloc(flame->merged->strings.count, sizeof *used);
+    for (uint32_t i = 0; i < flame->frames.count; i++) {
+        const struct pp_flame_frame *frame = &flame->frames.items[i];
+        used[frame->name] = used[frame->file] = used[frame->path] = used[frame->module] = true;
+    }
     pp_buffer_text(json, ",\"strings\":[");
     for (uint32_t i = 0; i < flame->merged->strings.count; i++) {
         pp_buffer_text(json, i ? "," : "");
-        pp_flame_json_string(json, pp_string(flame->merged, i));
+        pp_flame_json_string(json, used[i] ? pp_string(flame->merged, i) : "");
     }
+    free(used);
     pp_buffer_text(json, "],\"frames\":{");
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         pp_buffer_format(json, "%s\"%s\":[", i ? "," : "", columns[i].name);

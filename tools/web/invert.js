@@ -3,7 +3,6 @@
 
 class InvertedTree {
     constructor(tree) {
-        const sides = tree.self.length;
         this.base = tree;
         this.frame = [-1];
         this.parent = [-1];
@@ -12,18 +11,17 @@ class InvertedTree {
         this.samples = [tree.samples[0]];
         this.ownSamples = [tree.ownSamples[0]];
         this.grown = [];
-        /* Of each node: how much of it comes through which node of the base tree. */
+        /* Of each node that has not grown: how much of it comes through which nodes of the base tree. */
         this.sources = [null];
-        const groups = new Map();
-        for (let i = 1; i < tree.parent.length; i++) {
-            const weights = tree.self.map((self) => self[i]);
-            if (weights[0] || weights[sides - 1])
-                this.add(groups, 0, i, weights, tree.ownSamples[i]);
-        }
+        const groups = new Map(), first = tree.self[0], last = tree.self[tree.self.length - 1];
+        for (let i = 1; i < tree.parent.length; i++)
+            if (first[i] || last[i])
+                this.add(groups, 0, i, tree.self, i, tree.ownSamples[i], false);
         this.finish(0, groups);
     }
 
-    add(groups, above, source, weights, samples) {
+    /* Node `source` of the base tree with weights[side][at]. Sources that cannot come twice need not be looked up. */
+    add(groups, above, source, weights, at, samples, again) {
         const frame = this.base.frame[source];
         let node = groups.get(frame);
         if (node === undefined) {
@@ -35,17 +33,24 @@ class InvertedTree {
             this.self.forEach((self) => self.push(0));
             this.samples.push(0);
             this.ownSamples.push(0);
-            this.sources.push(new Map());
+            this.sources.push({nodes: [], weights: weights.map(() => []), samples: [], places: again ? new Map() : null});
         }
-        this.total.forEach((total, side) => total[node] += weights[side]);
+        const sources = this.sources[node];
+        let place = again ? sources.places.get(source) : undefined;
+        if (place === undefined) {
+            place = sources.nodes.length;
+            if (again)
+                sources.places.set(source, place);
+            sources.nodes.push(source);
+            sources.weights.forEach((list) => list.push(0));
+            sources.samples.push(0);
+        }
+        for (let side = 0; side < weights.length; side++) {
+            this.total[side][node] += weights[side][at];
+            sources.weights[side][place] += weights[side][at];
+        }
         this.samples[node] += samples;
-        const sources = this.sources[node], known = sources.get(source);
-        if (known) {
-            weights.forEach((weight, side) => known.weights[side] += weight);
-            known.samples += samples;
-        } else {
-            sources.set(source, {weights, samples});
-        }
+        sources.samples[place] += samples;
     }
 
     finish(node, groups) {
@@ -57,14 +62,14 @@ class InvertedTree {
     children(node) {
         if (this.grown[node])
             return this.grown[node];
-        const groups = new Map();
-        for (const [source, {weights, samples}] of this.sources[node]) {
-            const above = this.base.parent[source];
+        const groups = new Map(), {nodes, weights, samples} = this.sources[node];
+        for (let i = 0; i < nodes.length; i++) {
+            const above = this.base.parent[nodes[i]];
             if (above > 0) {
-                this.add(groups, node, above, weights.slice(), samples);
+                this.add(groups, node, above, weights, i, samples[i], true);
             } else {
-                weights.forEach((weight, side) => this.self[side][node] += weight);
-                this.ownSamples[node] += samples;
+                this.self.forEach((self, side) => self[node] += weights[side][i]);
+                this.ownSamples[node] += samples[i];
             }
         }
         this.finish(node, groups);

@@ -130,6 +130,18 @@ class App {
         this.graph.paint();
     }
 
+    /* Names hold parentheses and braces: what is no regular expression is looked for as it is, if it is there. */
+    searchTest(search) {
+        const {text} = this.data;
+        try {
+            const regex = new RegExp(search, "i");
+            return (i) => regex.test(text[i]);
+        } catch {
+            const plain = search.toLowerCase(), contains = (i) => text[i].toLowerCase().includes(plain);
+            return text.some((_, i) => contains(i)) ? contains : null;
+        }
+    }
+
     /* Finds out which frames match, and what they come to. */
     match() {
         const {state, data} = this;
@@ -137,10 +149,8 @@ class App {
         let test = null;
         input.removeAttribute("aria-invalid");
         if (state.search) {
-            try {
-                const regex = new RegExp(state.search, "iu");
-                test = (i) => regex.test(data.text[i]);
-            } catch {
+            test = this.searchTest(state.search);
+            if (!test) {
                 input.setAttribute("aria-invalid", "true");
                 this.matches = this.found = null;
                 this.say("This is no regular expression yet.");

@@ -66,10 +66,6 @@ function plural(count, one, many) {
     return count.toLocaleString("en") + " " + (count === 1 ? one : many || one + "s");
 }
 
-function escapeRegex(text) {
-    return text.replace(/[.*+?^${}()|[\]\\\/]/g, "\\$&");
-}
-
 /* element("td", {className: "x"}, "text or node"...) */
 function element(tag, properties, ...content) {
     const made = Object.assign(document.createElement(tag), properties);
