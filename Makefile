@@ -101,7 +101,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
 
 # The page that `pyprof flame` writes, from tools/web. The order of the scripts is that in which they need each other.
 PAGE := page.html style.css $(addsuffix .js,data text colour tree invert layout paint strip table legend svg state filters \
-        graph keys main)
+        header graph keys main)
 
 $(BUILD)/page.c: tools/web/embed.sh $(addprefix tools/web/,$(PAGE))
 	@mkdir -p $(@D)

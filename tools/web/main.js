@@ -17,7 +17,7 @@ class App {
         this.strip = new Strip(this);
         this.table = new Table(this);
         document.documentElement.classList.toggle("diff", this.diff);
-        this.header();
+        this.title = showHeader(this);
         bindControls(this);
         bindKeys(this, this.graph);
         this.bindTheme();
@@ -26,34 +26,6 @@ class App {
             this.rebuild();
         });
         this.rebuild();
-    }
-
-    header() {
-        const {sides, processes} = this.data, last = sides[sides.length - 1];
-        const first = (side) => processes.filter((p) => p.side === side).sort((a, b) => a.start_ms - b.start_ms)[0];
-        const command = first(sides.length - 1) ? first(sides.length - 1).command : "";
-        this.title = this.diff ? command + ", compared with " + first(0).command : command || "pyprof";
-        document.title = short(command, 60) + " – pyprof";
-        document.getElementById("title").textContent = short(this.title, 300);
-        document.getElementById("title").title = short(this.title, 2000);
-        const versions = [...new Set(processes.map((p) => p.python).filter(Boolean))];
-        const sum = (side) => {
-            const wall = (side.end_ms - side.start_ms) / 1000;
-            return seconds(side.cpu_ns) + " CPU" + (wall > 0 ? " in " + wall.toFixed(1) + " s (" +
-                (side.cpu_ns / 1e9 / wall).toFixed(2) + " cores busy)" : "") + ", " + plural(side.samples, "sample");
-        };
-        const own = processes.filter((p) => p.side === sides.length - 1).length;
-        document.getElementById("summary").textContent = (this.diff ? "New " + sum(last) + "; base " + sum(sides[0]) :
-            sum(last) + ", " + plural(own, "process", "processes") + ", " + plural(last.threads + last.exited_threads, "thread")) +
-            (versions.length ? ", Python " + versions.map(visible).join(" and ") : "") +
-            (last.start_ms ? ", " + new Date(last.start_ms).toISOString().slice(0, 16).replace("T", " ") + " UTC" : "");
-        document.getElementById("accounting").replaceChildren(...sides.map((side, i) => element("span", {},
-            (this.diff ? (i ? "New" : "Base") + ": " : "Accounting: ") + "sampled " + seconds(side.sampled_ns) + " + unsampled " +
-            seconds(side.unsampled_ns) + " + lost " + seconds(side.lost_ns) + " + own " + seconds(side.own_ns) +
-            " + thread exit " + seconds(side.thread_exit_ns) + " + difference " + (side.difference_ns < 0 ? "−" : "") +
-            seconds(Math.abs(side.difference_ns)) + " = " + seconds(side.cpu_ns) + " CPU")));
-        document.getElementById("warnings").append(...sides.flatMap((side, i) => side.warnings.map((text) =>
-            element("li", {}, (this.diff ? (i ? "New: " : "Base: ") : "") + text + "."))));
     }
 
     bindTheme() {

@@ -1,0 +1,30 @@
+/* What ran, and the sums: above and below the graph. Gives the title. */
+
+function showHeader(app) {
+    const {sides, processes} = app.data, last = sides[sides.length - 1];
+    const first = (side) => processes.filter((p) => p.side === side).sort((a, b) => a.start_ms - b.start_ms)[0];
+    const command = first(sides.length - 1) ? first(sides.length - 1).command : "";
+    const title = app.diff ? command + ", compared with " + first(0).command : command || "pyprof";
+    document.title = short(command, 60) + " – pyprof";
+    document.getElementById("title").textContent = short(title, 300);
+    document.getElementById("title").title = short(title, 2000);
+    const versions = [...new Set(processes.map((p) => p.python).filter(Boolean))];
+    const sum = (side) => {
+        const wall = (side.end_ms - side.start_ms) / 1000;
+        return seconds(side.cpu_ns) + " CPU" + (wall > 0 ? " in " + wall.toFixed(1) + " s (" +
+            (side.cpu_ns / 1e9 / wall).toFixed(2) + " cores busy)" : "") + ", " + plural(side.samples, "sample");
+    };
+    const own = processes.filter((p) => p.side === sides.length - 1).length;
+    document.getElementById("summary").textContent = (app.diff ? "New " + sum(last) + "; base " + sum(sides[0]) :
+        sum(last) + ", " + plural(own, "process", "processes") + ", " + plural(last.threads + last.exited_threads, "thread")) +
+        (versions.length ? ", Python " + versions.map(visible).join(" and ") : "") +
+        (last.start_ms > 0 && last.start_ms < 8e15 ? ", " + new Date(last.start_ms).toISOString().slice(0, 16).replace("T", " ") + " UTC" : "");
+    document.getElementById("accounting").replaceChildren(...sides.map((side, i) => element("span", {},
+        (app.diff ? (i ? "New" : "Base") + ": " : "Accounting: ") + "sampled " + seconds(side.sampled_ns) + " + unsampled " +
+        seconds(side.unsampled_ns) + " + lost " + seconds(side.lost_ns) + " + own " + seconds(side.own_ns) +
+        " + thread exit " + seconds(side.thread_exit_ns) + " + difference " + (side.difference_ns < 0 ? "−" : "") +
+        seconds(Math.abs(side.difference_ns)) + " = " + seconds(side.cpu_ns) + " CPU")));
+    document.getElementById("warnings").append(...sides.flatMap((side, i) => side.warnings.map((text) =>
+        element("li", {}, (app.diff ? (i ? "New: " : "Base: ") : "") + text + "."))));
+    return title;
+}
