@@ -100,14 +100,21 @@ static void put_sums(struct pp_buffer *json, const struct pp_profile *profile, u
     pp_buffer_format(json, ",\"difference_ns\":%" PRId64, sum.difference_ns);
 }
 
-static void put_side(struct pp_buffer *json, const struct pp_profile *profile)
+static void put_side(struct pp_buffer *json, struct pp_profile *profile)
 {
     uint64_t start, end;
+    uint32_t count, *versions = pp_summary_versions(profile, PP_NONE, &count);
     pp_summary_span(profile, &start, &end);
     pp_buffer_format(json, "{\"start_ms\":%" PRIu64 ",\"end_ms\":%" PRIu64, start / 1000000, end / 1000000);
     put_sums(json, profile, PP_NONE);
     pp_buffer_format(json, ",\"selected\":%s", profile->selected ? "true" : "false");
-    pp_buffer_text(json, ",\"warnings\":[");
+    pp_buffer_text(json, ",\"pythons\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        pp_buffer_text(json, i ? "," : "");
+        pp_flame_json_string(json, pp_string(profile, versions[i]));
+    }
+    free(versions);
+    pp_buffer_text(json, "],\"warnings\":[");
     pp_summary_warnings(profile, PP_NONE, put_warning, json);
     pp_buffer_text(json, "]}");
 }
@@ -118,7 +125,6 @@ static void put_process(struct pp_buffer *json, const struct pp_profile *profile
     pp_buffer_format(json, "{\"side\":%u,\"pid\":%" PRIu64 ",\"start_ms\":%" PRIu64, side, process->pid,
                      process->start_unix_ns / 1000000);
     put_text(json, "command", pp_string(profile, process->command_line));
-    put_text(json, "python", pp_string(profile, process->python_version));
     pp_buffer_format(json, ",\"ended\":%s}", process->ended ? "true" : "false");
 }
 

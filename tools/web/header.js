@@ -8,7 +8,7 @@ function showHeader(app) {
     document.title = short(command, 60) + " – pyprof";
     document.getElementById("title").textContent = short(title, 300);
     document.getElementById("title").title = short(title, 2000);
-    const versions = [...new Set(processes.map((p) => p.python).filter(Boolean))];
+    const versions = [...new Set(sides.flatMap((side) => side.pythons))];
     const sum = (side) => {
         const wall = (side.end_ms - side.start_ms) / 1000;
         return seconds(side.cpu_ns) + " CPU" + (wall > 0 ? " in " + wall.toFixed(1) + " s (" +
