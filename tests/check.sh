@@ -178,6 +178,23 @@ interpreters() {
     done
 }
 
+torture() {
+    BUILD=$BUILD tests/torture/run.sh ${long:+--long}
+}
+
+# in_matrix PART: a part that goes over the interpreters by itself names each in its results as "VERSION (PATH)".
+in_matrix() {
+    awk -v suite="$1" '
+        NR == FNR { build[$1] = $2 " " $3; next }
+        /# [Ss][Kk][Ii][Pp]/ || !/^(not )?ok/ || !match($0, /\([^()]*\)/) { next }
+        {
+            path = substr($0, RSTART + 1, RLENGTH - 2)
+            text = substr($0, RSTART + RLENGTH)
+            sub(/^[:, ]*/, "", text)
+            if (path in build) print suite "\t" build[path] "\t" (/^ok/ ? "ok" : "FAIL " text)
+        }' <(echo "$PYTHON_LINES") "$logs/$1.log" >>"$logs/matrix.tsv"
+}
+
 # Numbers that mean nothing when the machine is busy come last, with nothing else running.
 part lint tests/lint.sh
 part build build
@@ -191,6 +208,8 @@ part capture-symbols tests/capture_symbols.sh "$BUILD"
 part library-symbols tests/libpyprof_symbols.sh "$BUILD"
 part torture torture
 part fuzz fuzz
+part torture torture
+in_matrix torture
 part behaviour behaviour
 part tools-sanitized behaviour_sanitized
 part pages python3 tests/web/pages.py "$BUILD/pyprof"

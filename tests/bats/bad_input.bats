@@ -30,7 +30,7 @@ bad_rate() {
 }
 
 @test "PYPROF_HZ of abc, 0, 100000, -5, 99x: one line that names it and what is used instead" {
-    with_each_python bad_rate
+    with_some_pythons bad_rate
 }
 
 bad_signal() {
@@ -40,7 +40,7 @@ bad_signal() {
 }
 
 @test "PYPROF_SIGNAL of KILL, 999: one line, profiled all the same" {
-    with_each_python bad_signal
+    with_some_pythons bad_signal
 }
 
 bad_directory() {
@@ -55,7 +55,7 @@ bad_directory() {
 }
 
 @test "PYPROF_OUT that cannot be made: one line that says where the profile is instead" {
-    with_each_python bad_directory
+    with_some_pythons bad_directory
 }
 
 nowhere_at_all() {
@@ -63,7 +63,7 @@ nowhere_at_all() {
 }
 
 @test "no writable place at all: one line, the program goes on" {
-    with_each_python nowhere_at_all
+    with_some_pythons nowhere_at_all
 }
 
 full_disk() {
@@ -72,7 +72,7 @@ full_disk() {
 }
 
 @test "PYPROF_OUT below a device" {
-    with_each_python full_disk
+    with_some_pythons full_disk
 }
 
 # refuses STATUS PATTERN ARGUMENTS...: pyprof ends so, with one line on stderr and nothing on stdout.

@@ -27,7 +27,7 @@ killed() {
 }
 
 @test "a running process is readable, and all but the last second after kill -9" {
-    with_each_python killed 3
+    with_some_pythons killed 3
 }
 
 @test "a truncated file: what is left is readable, what is missing is said" {
@@ -87,7 +87,7 @@ END
 }
 
 @test "os._exit keeps the last half second" {
-    with_each_python tail_of_exit 3
+    with_some_pythons tail_of_exit 3
 }
 
 uncaught_signal() {
@@ -98,5 +98,5 @@ os.kill(os.getpid(), signal.SIGTERM)' || status=$?
 }
 
 @test "a signal that kills the program still kills it, with the same status" {
-    with_each_python uncaught_signal
+    with_some_pythons uncaught_signal
 }

@@ -77,7 +77,7 @@ same_pid() {
 }
 
 @test "exec keeps the pid: two files, nothing twice, all but the last second before exec" {
-    with_each_python same_pid 3
+    with_some_pythons same_pid 3
 }
 
 raw_thread_forks() {
@@ -130,7 +130,7 @@ child_ended() {
 }
 
 @test "daemon() that fails after its fork: its caller, the child, is profiled" {
-    with_each_python failed_daemon 3
+    with_some_pythons failed_daemon 3
 }
 
 fork_and_exec() {
@@ -154,7 +154,7 @@ fork_and_import() {
 
 @test "100 forked children import C extensions at once: none hangs" {
     children=100
-    with_each_python fork_and_import
+    with_some_pythons fork_and_import
 }
 
 # bats test_tags=long

@@ -14,7 +14,7 @@ each_function_under_its_own_name() {
 }
 
 @test "600 functions on one stack keep their names" {
-    with_each_python each_function_under_its_own_name
+    with_some_pythons each_function_under_its_own_name
 }
 
 main_exits() {
@@ -62,7 +62,7 @@ closes() {
 }
 
 @test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {
-    with_each_python closes
+    with_some_pythons closes
 }
 
 plug_in() {
@@ -101,5 +101,5 @@ takes_a_namespace() {
 }
 
 @test "a program of one thread may unshare a user namespace" {
-    with_each_python takes_a_namespace
+    with_some_pythons takes_a_namespace
 }

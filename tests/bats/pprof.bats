@@ -27,7 +27,7 @@ top_and_traces() {
 
 @test "go tool pprof -top, -traces and -list read the export" {
     need_go
-    with_each_python top_and_traces
+    with_some_pythons top_and_traces
 }
 
 raw_parts() {
@@ -56,7 +56,7 @@ raw_parts() {
 
 @test "go tool pprof -raw and -tags: lines, mappings with build-ids, labels" {
     need_go
-    with_each_python raw_parts
+    with_some_pythons raw_parts
 }
 
 same_total() {
@@ -71,5 +71,5 @@ same_total() {
 
 @test "pprof and collapsed hold the same CPU" {
     need_go
-    with_each_python same_total
+    with_some_pythons same_total
 }

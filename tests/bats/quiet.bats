@@ -87,7 +87,7 @@ END
 }
 
 @test "a program that closes every descriptor keeps its files, and its profile" {
-    with_each_python descriptors 3
+    with_some_pythons descriptors 3
 }
 
 other_directory() {
@@ -105,7 +105,7 @@ os.waitpid(pid, 0)'
 }
 
 @test "PYPROF_OUT means the directory where the program started; files are private" {
-    with_each_python other_directory
+    with_some_pythons other_directory
 }
 
 two_runs() {
@@ -125,5 +125,5 @@ END
 }
 
 @test "two runs into one directory: the latest is shown, --all merges" {
-    with_each_python two_runs
+    with_some_pythons two_runs
 }

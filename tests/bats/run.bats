@@ -12,7 +12,7 @@ runs() {
 }
 
 @test "pyprof run: the program's streams and status, one line with what to type next" {
-    with_each_python runs
+    with_some_pythons runs
 }
 
 kept() {
@@ -27,7 +27,7 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
 }
 
 @test "pyprof run appends to LD_PRELOAD" {
-    with_each_python kept
+    with_some_pythons kept
 }
 
 @test "pyprof run of a program that does not exist: status 127 and one line" {
@@ -53,7 +53,7 @@ report() {
 }
 
 @test "pyprof report: functions with self and total, accounting" {
-    with_each_python report
+    with_some_pythons report
 }
 
 fields() {
@@ -89,5 +89,5 @@ END
 }
 
 @test "pyprof info --json: all fields, right values" {
-    with_each_python fields 3
+    with_some_pythons fields 3
 }
