@@ -12,8 +12,8 @@
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/pyprof-tests
-# Wrong with a mirror that is some days behind: sid's Release files are valid for a week.
-no_date=(-o Acquire::Check-Valid-Until=false)
+# sid's Release files are valid for a week, and a mirror may be further behind than that.
+apt_options=(-o Acquire::Check-Valid-Until=false -o Acquire::Retries=3)
 
 sid_packages=(python3.14 python3.15 libpython3.14 libpython3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)
 sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
@@ -105,16 +105,19 @@ at_home() {
 make_tree() {
     local suite=$1 root=$2 log=$3 uri program
     shift 3
-    [ "$(id -u)" -eq 0 ] || die "only root can make a Debian $suite (debootstrap and chroot); run tests/roots.sh $suite once as root, with HOME=$HOME"
+    if [ "$(id -u)" -ne 0 ]; then
+        die "only root can make a Debian $suite (debootstrap and chroot): run tests/roots.sh $suite as root once, with HOME=$HOME"
+    fi
     # Also what the sbin directories hold.
     PATH=$PATH:/usr/sbin:/sbin
     needs debootstrap patchelf chroot
     use_proxy_of_apt
     uri=$(mirror "$suite")
     quietly "$log" debootstrap --variant=minbase "$suite" "$root" "$uri"
-    quietly "$log" inside "$root" apt-get "${no_date[@]}" update
-    quietly "$log" inside "$root" apt-get install -y --no-install-recommends "$@"
-    if [ "$suite" = sid ] && ! inside "$root" apt-get install -y --no-install-recommends "${sid_uwsgi[@]}" >>"$log" 2>&1 </dev/null; then
+    quietly "$log" inside "$root" apt-get "${apt_options[@]}" update
+    quietly "$log" inside "$root" apt-get "${apt_options[@]}" install -y --no-install-recommends "$@"
+    if [ "$suite" = sid ] &&
+        ! inside "$root" apt-get "${apt_options[@]}" install -y --no-install-recommends "${sid_uwsgi[@]}" >>"$log" 2>&1 </dev/null; then
         echo "tests/roots.sh: no uwsgi in sid today (see $log)" >&2
     fi
     rm -rf "$root"/var/cache/apt "$root"/var/lib/apt/lists "$root"/usr/share/{doc,man,locale}
@@ -149,7 +152,7 @@ fetch_source() {
     uri=$(mirror "$suite")
     mkdir -p "$directory"/{state/lists/partial,cache/archives/partial,parts}
     echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main" >"$directory/sources.list"
-    apt=(apt-get "${no_date[@]}" -o Dir::State="$directory/state" -o Dir::State::status=/var/lib/dpkg/status
+    apt=(apt-get "${apt_options[@]}" -o Dir::State="$directory/state" -o Dir::State::status=/var/lib/dpkg/status
         -o Dir::Cache="$directory/cache" -o Dir::Etc::sourcelist="$directory/sources.list"
         -o Dir::Etc::sourceparts="$directory/parts" -o APT::Sandbox::User=)
     "${apt[@]}" update
