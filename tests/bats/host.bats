@@ -26,7 +26,7 @@ main_exits() {
 }
 
 @test "the main thread leaves by pthread_exit: the process ends with its last thread, nothing counts twice" {
-    with_each_python main_exits
+    with_some_pythons main_exits
 }
 
 @test "a file that has taken the place of stderr gets not a byte from us" {
@@ -68,13 +68,11 @@ closes() {
 plug_in() {
     library=$("$PYTHON" -c 'import sysconfig
 print(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME"), sep="/")')
-    case $library in
-    *.so*) ;;
-    *)
+    # Debian's interpreters are static, and where their libpython would be is another matter.
+    if [[ $library != *.so* ]] || [ ! -e "$library" ]; then
         echo "linked into the program: nothing to unload"
         return 0
-        ;;
-    esac
+    fi
     [ -x "$BUILD/workloads/embeds" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     home=$("$PYTHON" -c 'import sys; print(sys.base_prefix)')
     [ "$(PYTHONHOME=$home "$BUILD/workloads/embeds" "$library")" = gone ] || fail "it stays mapped without us"
