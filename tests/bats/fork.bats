@@ -37,7 +37,7 @@ END
     profiled "$PYTHON" -W always forks.py 2>err.txt || fail "$(cat err.txt)"
     [ ! -s err.txt ] || fail "stderr: $(cat err.txt)"
     # With a thread of its own the program does get the warning.
-    sed -i '1a import threading, time; threading.Thread(target=time.sleep, args=(2,)).start()' forks.py
+    sed -i '1a import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()' forks.py
     profiled "$PYTHON" -W always forks.py 2>err.txt
     case $VERSION in
     3.8.* | 3.9.* | 3.10.* | 3.11.*) [ ! -s err.txt ] || fail "stderr: $(cat err.txt)" ;;
