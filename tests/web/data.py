@@ -73,6 +73,25 @@ def deep_stacks_scroll(page):
 
 
 @test
+def a_root_below_is_in_view_from_the_start(page):
+    for width in (1280, 500):
+        page.open("deep.html", "#v=b&c=module", width=width)
+        page.browser.frames()
+        equal(page.evaluate("app.graph.box.scrollTop + app.graph.box.clientHeight >= app.graph.box.scrollHeight - 1"), True, "root")
+        assert page.evaluate("app.graph.box.scrollTop") > 10000
+    page.browser.size(500, 500)
+    page.wait("app.graph.box.scrollTop + app.graph.box.clientHeight >= app.graph.box.scrollHeight - 1", "the root in view again")
+
+
+@test
+def heavy_modules_have_colours_of_their_own(page):
+    page.open("large.html", "#c=module")
+    colours = page.evaluate("""sharesBy(app, (i) => app.data.module[i]).slice(0, 10)
+        .map(([module]) => app.colours[app.data.module.indexOf(module)])""")
+    equal(len(set(colours)), 10, f"colours of ten modules: {colours}")
+
+
+@test
 def compares_two_profiles(page):
     page.open("diff.html")
     rows = page.evaluate("[...document.querySelectorAll('#rows tr')].slice(0, 2).map((r) => r.textContent)")

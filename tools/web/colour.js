@@ -21,11 +21,18 @@ const THEMES = {
     },
 };
 
-function hashOf(text) {
-    let hash = 2166136261;
-    for (let i = 0; i < text.length; i++)
-        hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
-    return hash >>> 0;
+/* Modules by self time in the whole profile, so that the heaviest differ, and that no filter changes their colours. */
+function rankModules(data) {
+    const sums = new Map();
+    for (const module of data.module)
+        sums.set(module, 0);
+    for (let i = 0; i < data.cells; i++) {
+        const frame = data.frame[data.cellNode[i]];
+        if (frame >= 0)
+            sums.set(data.module[frame], sums.get(data.module[frame]) + data.cellNs[i]);
+    }
+    const order = [...sums].filter(([module]) => module !== PSEUDO_MODULE).sort((a, b) => b[1] - a[1]);
+    return new Map(order.map(([module], rank) => [module, rank]));
 }
 
 function mix(a, b, share) {
@@ -45,6 +52,6 @@ function changeColour(theme, before, after) {
 function frameColours(data, theme, by) {
     if (by === "module")
         return data.module.map((module, i) => data.frames.kind[i] === KIND_PSEUDO ? theme.kinds[KIND_PSEUDO] :
-            theme.modules[hashOf(module) % theme.modules.length]);
+            theme.modules[data.ranks.get(module) % theme.modules.length]);
     return data.frames.kind.map((kind) => theme.kinds[kind]);
 }

@@ -7,7 +7,10 @@ class Graph {
         this.canvas = document.getElementById("canvas");
         this.tip = document.getElementById("tip");
         this.item = 0;
-        this.box.addEventListener("scroll", () => this.later());
+        this.box.addEventListener("scroll", () => {
+            this.atRoot = this.box.scrollTop + this.box.clientHeight >= this.box.scrollHeight - 2;
+            this.later();
+        });
         this.box.addEventListener("mousemove", (event) => this.hover(event));
         this.box.addEventListener("mouseleave", () => this.leave());
         this.box.addEventListener("click", (event) => this.click(event));
@@ -40,12 +43,28 @@ class Graph {
     paint() {
         this.waiting = 0;
         const height = this.box.clientHeight;
-        document.getElementById("spacer").style.height = Math.max(0, this.app.layout.rows * ROW - height) + "px";
+        this.makeRoom();
         paintGraph(this.app, this.canvas, {scroll: this.box.scrollTop, height, yOf: (row) => this.yOf(row)});
     }
 
+    /* The canvas is as high as the box; below it is what there is to scroll. */
+    makeRoom() {
+        const rest = this.app.layout.rows * ROW - this.box.clientHeight;
+        document.getElementById("spacer").style.height = Math.max(0, rest) + "px";
+        this.canvas.style.height = this.box.clientHeight + "px";
+    }
+
     toRoot() {
+        this.makeRoom();
         this.box.scrollTop = this.app.state.flame ? this.box.scrollHeight : 0;
+        this.atRoot = true;
+    }
+
+    /* A root at the bottom stays there when the box gets another height. */
+    resized() {
+        if (this.app.state.flame && this.atRoot)
+            this.toRoot();
+        this.paint();
     }
 
     rectUnder(event) {

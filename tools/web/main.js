@@ -4,6 +4,7 @@ class App {
     constructor(data) {
         prepareTexts(data);
         addOutsideFrame(data);
+        data.ranks = rankModules(data);
         this.data = data;
         this.diff = data.sides.length > 1;
         this.forest = new Forest(data);
@@ -99,7 +100,7 @@ class App {
             this.strip.paint();
             this.layout = layOut(this.shown, this.top, Math.max(1, this.graph.width), this.side);
         }
-        this.graph.paint();
+        this.graph.resized();
     }
 
     /* Names hold parentheses and braces: what is no regular expression is looked for as it is, if it is there. */

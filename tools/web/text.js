@@ -7,7 +7,7 @@ function visible(text) {
     return text.replace(UNSAFE, (c) => "\\u{" + c.codePointAt(0).toString(16) + "}");
 }
 
-const KIND_PSEUDO = 5;
+const KIND_PSEUDO = 5, PSEUDO_MODULE = "not a function";
 const KIND_NATIVE = 3; /* this and the next one */
 
 function isNative(kind) {
@@ -25,7 +25,7 @@ function prepareTexts(data) {
         return frames.line[i] ? strings[file] + ":" + frames.line[i] : strings[file];
     });
     data.text = data.label.map((label, i) => data.place[i] ? label + " (" + data.place[i] + ")" : label);
-    data.module = frames.module.map((module, i) => strings[module] || (frames.kind[i] === KIND_PSEUDO ? "[…]" : "unknown"));
+    data.module = frames.module.map((module, i) => strings[module] || (frames.kind[i] === KIND_PSEUDO ? PSEUDO_MODULE : "unknown"));
     for (const process of data.processes)
         process.command = visible(process.command);
     for (const thread of data.threads)

@@ -65,7 +65,7 @@ function addOutsideFrame(data) {
     data.label.push(NO_PYTHON);
     data.place.push("");
     data.text.push(NO_PYTHON);
-    data.module.push("[…]");
+    data.module.push(PSEUDO_MODULE);
     data.frames.path.push(0);
 }
 
