@@ -178,10 +178,6 @@ interpreters() {
     done
 }
 
-torture() {
-    BUILD=$BUILD tests/torture/run.sh ${long:+--long}
-}
-
 # in_matrix PART: a part that goes over the interpreters by itself names each in its results as "VERSION (PATH)".
 in_matrix() {
     awk -v suite="$1" '
@@ -207,9 +203,8 @@ part units-sanitized units_sanitized
 part capture-symbols tests/capture_symbols.sh "$BUILD"
 part library-symbols tests/libpyprof_symbols.sh "$BUILD"
 part torture torture
-part fuzz fuzz
-part torture torture
 in_matrix torture
+part fuzz fuzz
 part behaviour behaviour
 part tools-sanitized behaviour_sanitized
 part pages python3 tests/web/pages.py "$BUILD/pyprof"
