@@ -225,73 +225,113 @@ static uint32_t generated_frame(struct pp_tables *tables, const struct view *vie
     return pp_frame_pseudo(tables, "[jit]");
 }
 
+/* One stack on its way from the root to the leaf. */
+struct merge {
+    struct path path;
+    struct pp_slot *slot;
+    struct view view;
+    unsigned run, frames_left; /* those not yet placed are [0, run), their frames [0, frames_left) */
+    bool counted;              /* 3.8–3.10 */
+    struct counted evals;
+    bool unpaired;
+    uint64_t *reasons;
+};
+
+static void step_next_run(struct merge *merge)
+{
+    unsigned count = merge->view.runs[--merge->run].frames;
+    merge->frames_left -= count;
+    step_run(&merge->path, merge->slot, &merge->view, merge->frames_left, count);
+}
+
+/* Python frames further out than all that the native walk saw. */
+static void step_beyond(struct merge *merge, unsigned native, bool complete)
+{
+    if (merge->counted) {
+        merge->evals = count_evals(&merge->view, native, complete);
+        merge->unpaired = !merge->evals.fits;
+        merge->frames_left -= merge->evals.beyond;
+        step_run(&merge->path, merge->slot, &merge->view, merge->frames_left, merge->evals.beyond);
+        merge->run = 0;
+    }
+    while (merge->run && merge->view.runs[merge->run - 1].native == PP_RUN_UNPAIRED) {
+        merge->unpaired = merge->view.head->native_reason == PP_REASON_NONE;
+        step_next_run(merge);
+    }
+}
+
+/* The middle of a deep native stack, and the Python frames whose eval frames are in it. */
+static void step_cut(struct merge *merge, unsigned cut)
+{
+    merge->reasons[PP_REASON_NATIVE_TOO_DEEP]++;
+    step(&merge->path, cut_frame(merge->path.tables, "native", merge->view.head->native_left_out));
+    while (merge->run && merge->view.runs[merge->run - 1].native == cut)
+        step_next_run(merge);
+    if (merge->counted && merge->frames_left > merge->evals.inner) {
+        unsigned count = merge->frames_left - merge->evals.inner;
+        merge->frames_left = merge->evals.inner;
+        step_run(&merge->path, merge->slot, &merge->view, merge->frames_left, count);
+    }
+}
+
+/* A native frame, or the Python frames that it runs. */
+static void step_native(struct merge *merge, unsigned i)
+{
+    const struct view *view = &merge->view;
+    struct pp_tables *tables = merge->path.tables;
+    if (!view->native[i] && view->head->native_left_out) {
+        step_cut(merge, i);
+    } else if (merge->run && view->runs[merge->run - 1].native == i) {
+        pp_eval_learn(view->native[i]);
+        step_next_run(merge);
+    } else if (pp_in_eval(view->native[i])) {
+        merge->unpaired |= merge->run && view->head->python_reason == PP_REASON_NONE && !view->head->native_left_out;
+        if (merge->counted && merge->frames_left)
+            step_run(&merge->path, merge->slot, view, --merge->frames_left, 1);
+    } else if (i + 1u < view->head->native_frames && !pp_module_find(view->native[i])) {
+        step(&merge->path, generated_frame(tables, view, i));
+    } else {
+        step(&merge->path, native_frame(tables, view->native[i]));
+    }
+}
+
 uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const struct pp_record_sample *sample,
                        uint64_t reasons[PP_REASON_COUNT])
 {
-    struct view view = view_of(sample);
-    struct path path = {.tables = tables};
-    unsigned run = sample->runs, frames_left = sample->python_frames, python_reason = sample->python_reason, native;
-    bool unpaired = false, at_greenlet = false, counted = run && view.runs[0].native == PP_RUN_COUNTED;
+    struct merge merge = {
+        .path = {.tables = tables},
+        .slot = slot,
+        .view = view_of(sample),
+        .run = sample->runs,
+        .frames_left = sample->python_frames,
+        .reasons = reasons,
+    };
+    unsigned python_reason = sample->python_reason;
+    bool at_greenlet = false;
+    merge.counted = merge.run && merge.view.runs[0].native == PP_RUN_COUNTED;
     pp_eval_find();
-    native = pp_greenlet_switch(view.native, sample->native_frames, python_reason == PP_REASON_PYTHON_TORN);
+    unsigned native =
+        pp_greenlet_switch(merge.view.native, sample->native_frames, python_reason == PP_REASON_PYTHON_TORN);
     if (native) {
         at_greenlet = true;
-        run = frames_left = 0;
+        merge.run = merge.frames_left = 0;
+        merge.counted = false;
         python_reason = PP_REASON_GREENLET_SWITCH;
     } else {
-        native = native_end(&view, &at_greenlet);
+        native = native_end(&merge.view, &at_greenlet);
     }
-
     if (python_reason == PP_REASON_PYTHON_TOO_DEEP)
         reasons[python_reason]++; /* said where it is cut */
     else if (python_reason != PP_REASON_NONE)
-        step_reason(&path, python_reason, reasons);
-    struct counted evals = {0};
-    if (counted && run) {
-        evals = count_evals(&view, native, sample->native_reason == PP_REASON_NONE || at_greenlet);
-        unpaired = !evals.fits;
-        frames_left -= evals.beyond;
-        step_run(&path, slot, &view, frames_left, evals.beyond);
-        run = 0;
-    }
-    /* runs that the native walk did not reach are further out than all that it saw */
-    while (run && view.runs[run - 1].native == PP_RUN_UNPAIRED) {
-        run--;
-        frames_left -= view.runs[run].frames;
-        unpaired = sample->native_reason == PP_REASON_NONE;
-        step_run(&path, slot, &view, frames_left, view.runs[run].frames);
-    }
+        step_reason(&merge.path, python_reason, reasons);
+    step_beyond(&merge, native, sample->native_reason == PP_REASON_NONE || at_greenlet);
     if (sample->native_reason != PP_REASON_NONE && !at_greenlet)
-        step_reason(&path, sample->native_reason, reasons);
-    for (unsigned i = native; i-- > 0;) {
-        if (!view.native[i] && sample->native_left_out) {
-            reasons[PP_REASON_NATIVE_TOO_DEEP]++;
-            step(&path, cut_frame(tables, "native", sample->native_left_out));
-            /* the Python frames whose eval frames are among them */
-            unsigned inner = counted ? evals.inner : frames_left;
-            while (run && view.runs[run - 1].native == i)
-                inner -= view.runs[--run].frames;
-            if (frames_left > inner)
-                step_run(&path, slot, &view, inner, frames_left - inner);
-            frames_left = frames_left > inner ? inner : frames_left;
-        } else if (run && view.runs[run - 1].native == i) {
-            pp_eval_learn(view.native[i]);
-            run--;
-            frames_left -= view.runs[run].frames;
-            step_run(&path, slot, &view, frames_left, view.runs[run].frames);
-        } else if (pp_in_eval(view.native[i])) {
-            unpaired |= run != 0 && python_reason == PP_REASON_NONE && !sample->native_left_out;
-            if (counted && frames_left)
-                step_run(&path, slot, &view, --frames_left, 1);
-        } else if (i + 1 < sample->native_frames && !pp_module_find(view.native[i])) {
-            step(&path, generated_frame(tables, &view, i));
-        } else {
-            step(&path, native_frame(tables, view.native[i]));
-        }
-    }
-    if (unpaired || run)
+        step_reason(&merge.path, sample->native_reason, reasons);
+    for (unsigned i = native; i-- > 0;)
+        step_native(&merge, i);
+    if (merge.unpaired || merge.run)
         reasons[PP_REASON_PYTHON_UNPAIRED]++;
-    if (!path.node && !path.failed)
-        step_reason(&path, PP_REASON_NATIVE_NO_MODULE, reasons);
-    return path.failed ? 0 : path.node;
+    if (!merge.path.node && !merge.path.failed)
+        step_reason(&merge.path, PP_REASON_NATIVE_NO_MODULE, reasons);
+    return merge.path.failed ? 0 : merge.path.node;
 }
