@@ -43,7 +43,7 @@ static int by_text(const void *a, const void *b)
 static uint32_t unite(struct pp_compared *all, uint32_t count, void (*drop)(const char *text))
 {
     uint32_t kept = 0;
-    if (!count)
+    if (!all || !count)
         return 0;
     qsort(all, count, sizeof *all, by_text);
     for (uint32_t i = 0; i < count; i++) {
