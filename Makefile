@@ -45,7 +45,7 @@ ifeq ($(VARIANT),)
 TOOLS_CFLAGS  += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 TOOLS_LDFLAGS := -pie $(HARDEN)
-TOOLS_LIBS    := -lz -lelf -ldw -ljansson -lstdc++
+TOOLS_LIBS    := -lz -lelf -ldw -ljansson -lstdc++ -lpthread
 ifdef TCMALLOC
 # --as-needed would drop it: nothing refers to it by name.
 TOOLS_LIBS    += -Wl,--no-as-needed -ltcmalloc_minimal
@@ -174,9 +174,14 @@ check-long:
 	@tests/deps.sh long
 	@BUILD=$(BUILD) tests/check.sh --long
 
+$(BUILD)/bench/make_logs: $(call objects,tests/bench/make_logs.c) $(FIXTURE_OBJ)
+	@mkdir -p $(@D)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $^ -lz
+
 bench:
 	@tests/deps.sh demo
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory all $(BUILD)/bench/make_logs
 	@BUILD=$(BUILD) tests/bench/run.sh
 
 lint:

@@ -38,7 +38,7 @@ void *pp_copy(const void *array, size_t count, size_t size)
     return copy;
 }
 
-void *pp_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
+void *pp_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
 {
     uint64_t room = *capacity;
     if (needed <= room && array)
@@ -55,8 +55,17 @@ void *pp_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
     array = reallocarray(array, room, size);
     if (!array)
         out_of_memory();
-    memset((char *)array + *capacity * size, 0, (room - *capacity) * size);
     *capacity = (uint32_t)room;
+    return array;
+}
+
+void *pp_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
+{
+    uint32_t before = array ? *capacity : 0;
+    if (needed <= before && array)
+        return array;
+    array = pp_grow_raw(array, capacity, needed, size);
+    memset((char *)array + before * size, 0, (*capacity - before) * size);
     return array;
 }
 

@@ -20,6 +20,9 @@ void *pp_copy(const void *array, size_t count, size_t size);
  * half at least, so that appending one by one is linear. */
 void *pp_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size);
 
+/* The same for what is large: new room is not zeroed, and costs nothing until it is written. */
+void *pp_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size);
+
 /* Text that grows. Always NUL-terminated once something was appended. Starts as {0}; pp_buffer_free ends it. */
 struct pp_buffer {
     char *data;

@@ -7,6 +7,8 @@ unset LD_PRELOAD "${!PYPROF_@}"
 # shellcheck source=tests/bats/pythons.sh
 . tests/bats/pythons.sh
 BUILD=${BUILD:-build}
+tests/bench/load.sh "$BUILD"
+echo
 list_pythons | while read -r python version; do
     echo "== $python ($version)"
     "$python" tests/bench/bench.py "$BUILD" "$python" "${BENCH_ROUNDS:-30}"

@@ -33,8 +33,9 @@ static void see_notice(void *context, const struct pp_segment *segment, uint64_t
     ((struct seen *)context)->notices += text.length == strlen("only information");
 }
 
-static void see_redefined(void *context, enum pp_table_kind kind, uint32_t id)
+static void see_redefined(void *context, const struct pp_segment *segment, enum pp_table_kind kind, uint32_t id)
 {
+    (void)segment;
     (void)kind, (void)id;
     ((struct seen *)context)->redefined++;
 }

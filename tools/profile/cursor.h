@@ -25,6 +25,8 @@ static inline size_t pp_left(const struct pp_cursor *cursor)
 static inline uint64_t pp_take_varint(struct pp_cursor *cursor)
 {
     uint64_t value = 0;
+    if (pp_left(cursor) && *cursor->at < 0x80) /* most are short */
+        return *cursor->at++;
     for (unsigned shift = 0; shift < 64 && pp_left(cursor); shift += 7) {
         uint8_t byte = *cursor->at++;
         if (shift == 63 && byte > 1)

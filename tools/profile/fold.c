@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells.h"
 #include "frame_text.h"
 #include "model.h"
 
@@ -22,6 +23,9 @@ struct fold {
     const char *name;
     uint32_t process; /* PP_NONE until the first thing that needs it */
     bool left_out;    /* of another run than wanted, or there already */
+    bool alone;       /* no sample of the process has been added before */
+    struct pp_cells cells;
+    uint64_t start_unix_ns, wall_ns; /* the interval of the cells, if intervals are kept */
     struct map maps[PP_TABLE_COUNT];
     uint32_t *path; /* scratch of node_number */
     uint32_t path_capacity;
@@ -104,6 +108,7 @@ static struct pp_process *process_of(struct fold *fold, const struct pp_segment 
     struct pp_process *process = &profile->processes.items[fold->process];
     fold->left_out = segment->has_process && from->instance.length && is_there(process, segment);
     process->segments += !fold->left_out;
+    fold->alone = process->segments == 1;
     if (!segment->has_process || process->pid)
         return process;
     process->run = intern(fold, from->run);
@@ -277,24 +282,48 @@ static uint32_t label_set_number(struct fold *fold, const struct pp_segment *seg
     return remember(fold, PP_TABLE_LABELS, id, number);
 }
 
+/* Adds to the profile what has been added up. */
+static void put_cells(struct fold *fold, const struct pp_segment *segment)
+{
+    pp_cells_settle(&fold->cells);
+    if (!fold->cells.count)
+        return;
+    uint32_t interval = 0;
+    if (fold->profile->keep_intervals)
+        interval = pp_add_interval(fold->profile, fold->start_unix_ns, fold->wall_ns);
+    for (uint32_t i = 0; i < fold->cells.count; i++) {
+        const struct pp_cell *cell = &fold->cells.items[i];
+        struct pp_sample sample = {
+            .thread = thread_number(fold, segment, cell->thread),
+            .node = node_number(fold, segment, cell->node),
+            .labels = label_set_number(fold, segment, cell->labels) & PP_MOST_LABEL_SETS,
+            .state = cell->state & PP_MOST_STATES,
+            .interval = interval,
+            .count = cell->count,
+            .cpu_ns = cell->cpu_ns,
+        };
+        if (fold->alone)
+            pp_append_sample(fold->profile, &sample);
+        else
+            pp_add_sample(fold->profile, &sample);
+    }
+    fold->alone = fold->alone && fold->profile->keep_intervals; /* another interval is another sample */
+    pp_cells_clear(&fold->cells);
+}
+
 static void take_sample(void *context, const struct pp_segment *segment, const struct pp_log_sample *from)
 {
     struct fold *fold = context;
-    process_of(fold, segment);
+    struct pp_process *process = process_of(fold, segment);
     if (fold->left_out)
         return;
-    struct pp_sample sample = {
-        .thread = thread_number(fold, segment, from->thread),
-        .node = node_number(fold, segment, from->node),
-        .labels = label_set_number(fold, segment, from->labels),
-        .state = from->state,
-        .count = from->count,
-        .cpu_ns = from->cpu_ns,
-    };
-    if (fold->profile->keep_intervals)
-        sample.interval = pp_add_interval(fold->profile, from->start_unix_ns, from->wall_ns);
-    pp_add_sample(fold->profile, &sample);
-    struct pp_process *process = process_of(fold, segment);
+    if (fold->profile->keep_intervals &&
+        (from->start_unix_ns != fold->start_unix_ns || from->wall_ns != fold->wall_ns)) {
+        put_cells(fold, segment);
+        fold->start_unix_ns = from->start_unix_ns;
+        fold->wall_ns = from->wall_ns;
+    }
+    pp_cells_add(&fold->cells, from);
     process->found_ns += from->cpu_ns;
     process->samples += from->count;
     uint64_t end = from->start_unix_ns + from->wall_ns;
@@ -314,14 +343,15 @@ static void take_notice(void *context, const struct pp_segment *segment, uint64_
     process->notices.items[process->notices.count++] = (struct pp_notice){unix_ns, severity, intern(fold, text)};
 }
 
-static void forget(void *context, enum pp_table_kind kind, uint32_t id)
+static void forget(void *context, const struct pp_segment *segment, enum pp_table_kind kind, uint32_t id)
 {
     struct fold *fold = context;
+    put_cells(fold, segment); /* they mean the old definition */
     if (id < fold->maps[kind].capacity)
         fold->maps[kind].numbers[id] = 0;
 }
 
-static void add_losses(struct pp_read_losses *sum, const struct pp_read_losses *one)
+void pp_read_losses_add(struct pp_read_losses *sum, const struct pp_read_losses *one)
 {
     sum->damaged_blocks += one->damaged_blocks;
     sum->damaged_bytes += one->damaged_bytes;
@@ -371,15 +401,17 @@ static enum pp_read_result add_one(struct pp_profile *profile, const void *data,
     bool wanted = is_wanted(profile, data, size);
     enum pp_read_result result = pp_segment_read_part(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PP_READ_OK && wanted) {
+        put_cells(&fold, &segment);
         if (segment.has_process || fold.process != PP_NONE)
             take_sums(&fold, &segment);
-        add_losses(&profile->losses, &segment.losses);
+        pp_read_losses_add(&profile->losses, &segment.losses);
         profile->losses.repeated_segments += fold.left_out;
     }
     *end = segment.end;
     for (int kind = 0; kind < PP_TABLE_COUNT; kind++)
         free(fold.maps[kind].numbers);
     free(fold.path);
+    pp_cells_free(&fold.cells);
     pp_segment_free(&segment);
     return result;
 }
@@ -415,6 +447,6 @@ void pp_profile_finish(struct pp_profile *profile)
         };
         if (profile->keep_intervals)
             sample.interval = pp_add_interval(profile, process->accounting.end_unix_ns, 0);
-        pp_add_sample(profile, &sample);
+        pp_append_sample(profile, &sample);
     }
 }

@@ -3,20 +3,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "absorb.h"
 #include "files.h"
+#include "frame_text.h"
 #include "select.h"
 #include "states.h"
 #include "symbols.h"
 
 /* Less than this is read before anyone wonders. */
 #define PROGRESS_FROM (64u << 20)
+/* Threads that read, and bytes from which on they are worth their while. */
+#define PARTS      8
+#define PARTS_FROM (32u << 20)
 
 static bool progress_shown;
 
@@ -93,20 +100,31 @@ static void say_losses(const struct pp_files *files, const struct pp_read_losses
     pp_buffer_free(&text);
 }
 
-static struct pp_profile *read_files(const struct pp_files *files, const struct pp_cli *cli, bool sums_only)
+/* Some of the files, read by a thread of its own. */
+struct part {
+    const struct pp_files *files;
+    uint32_t begin, end;
+    const struct pp_profile *like; /* what to keep */
+    struct pp_profile *profile;
+    uint64_t bytes; /* of all files */
+    uint32_t read;
+    atomic_uint *done;
+    bool speaks; /* shows the progress of all */
+    pthread_t thread;
+};
+
+static void *read_part(void *context)
 {
-    struct pp_profile *profile = pp_profile_new();
-    profile->sums_only = sums_only;
-    profile->keep_intervals = cli->keep_intervals || pp_select_needs_intervals(cli);
-    profile->only_run = cli->run;
-    uint64_t bytes = 0;
-    uint32_t read = 0;
-    for (uint32_t i = 0; i < files->count; i++)
-        bytes += files->items[i].size;
-    for (uint32_t i = 0; i < files->count; i++) {
-        const char *path = files->items[i].path;
-        if (bytes >= PROGRESS_FROM)
-            pp_progress("reading %u of %u files, %" PRIu64 " MB in all", i + 1, files->count, bytes >> 20);
+    struct part *part = context;
+    struct pp_profile *profile = part->profile = pp_profile_new();
+    profile->keep_intervals = part->like->keep_intervals;
+    profile->sums_only = part->like->sums_only;
+    profile->only_run = part->like->only_run;
+    for (uint32_t i = part->begin; i < part->end; i++) {
+        const char *path = part->files->items[i].path;
+        unsigned done = atomic_fetch_add(part->done, 1) + 1;
+        if (part->speaks && part->bytes >= PROGRESS_FROM)
+            pp_progress("reading %u of %u files, %" PRIu64 " MB in all", done, part->files->count, part->bytes >> 20);
         size_t size;
         void *data = pp_read_file(path, SIZE_MAX - 1, &size);
         enum pp_read_result result = PP_READ_OK;
@@ -114,9 +132,86 @@ static struct pp_profile *read_files(const struct pp_files *files, const struct 
             result = pp_profile_add_segment(profile, data, size, path);
         if (!data || result != PP_READ_OK)
             pp_error("%s: %s", path, data ? pp_read_result_text(result) : strerror(errno));
-        read += data && result == PP_READ_OK;
+        part->read += data && result == PP_READ_OK;
         free(data);
     }
+    return NULL;
+}
+
+/* Files of one process have names that begin alike: they should not be in two parts. */
+static bool begin_alike(const char *a, const char *b)
+{
+    size_t length = strcspn(pp_base_name(a), "-");
+    return strncmp(pp_base_name(a), pp_base_name(b), length + 1) == 0;
+}
+
+/* Parts of about the same size, in the order of the files, so that the result is that of one after the other. */
+static uint32_t divide(const struct pp_files *files, uint64_t bytes, struct part *parts)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t most = bytes < PARTS_FROM || processors < 1 ? 1 : processors > PARTS ? PARTS : (uint32_t)processors;
+    uint32_t count = 0;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < files->count; i++) {
+        sum += files->items[i].size;
+        bool full = sum >= bytes * (count + 1) / most;
+        bool last = i + 1 == files->count;
+        if (!last && (!full || begin_alike(files->items[i].path, files->items[i + 1].path)))
+            continue;
+        parts[count].begin = count ? parts[count - 1].end : 0;
+        parts[count++].end = i + 1;
+    }
+    return count;
+}
+
+static struct pp_profile *read_parts(const struct pp_files *files, const struct pp_profile *like, uint32_t *read)
+{
+    struct part parts[PARTS + 1] = {{0}};
+    atomic_uint done = 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < files->count; i++)
+        bytes += files->items[i].size;
+    uint32_t count = divide(files, bytes, parts);
+    for (uint32_t i = count; i--;) {
+        parts[i].files = files;
+        parts[i].like = like;
+        parts[i].bytes = bytes;
+        parts[i].done = &done;
+        parts[i].speaks = !i;
+        if (!i || pthread_create(&parts[i].thread, NULL, read_part, &parts[i]) != 0) {
+            parts[i].thread = 0;
+            read_part(&parts[i]);
+        }
+    }
+    for (uint32_t i = 1; i < count; i++)
+        if (parts[i].thread)
+            pthread_join(parts[i].thread, NULL);
+    *read = parts[0].read;
+    for (uint32_t i = 1; i < count; i++) {
+        *read += parts[i].read;
+        if (pp_profile_absorb(parts[0].profile, parts[i].profile))
+            continue;
+        /* A process in two parts: all again, one after the other. */
+        for (uint32_t j = i; j < count; j++)
+            pp_profile_free(parts[j].profile);
+        pp_profile_free(parts[0].profile);
+        atomic_store(&done, 0);
+        parts[0].begin = parts[0].read = 0;
+        parts[0].end = files->count;
+        read_part(&parts[0]);
+        *read = parts[0].read;
+        break;
+    }
+    return parts[0].profile;
+}
+
+static struct pp_profile *read_files(const struct pp_files *files, const struct pp_cli *cli, bool sums_only)
+{
+    const struct pp_profile like = {.sums_only = sums_only,
+                                    .keep_intervals = cli->keep_intervals || pp_select_needs_intervals(cli),
+                                    .only_run = cli->run};
+    uint32_t read;
+    struct pp_profile *profile = read_parts(files, &like, &read);
     if (read && !sums_only) {
         pp_profile_finish(profile);
         pp_symbols_resolve(profile);

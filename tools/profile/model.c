@@ -118,7 +118,7 @@ uint32_t pp_intern(struct pp_profile *profile, const char *text, size_t length)
 
 /* Defines find-or-add for a table. What comes after the type are the words of an `item` that make it what it is: items
  * with equal ones are the same. */
-#define FIND_OR_ADD(function, table, type, ...)                                                                        \
+#define HASH_AND_SAME(table, type, ...)                                                                                \
     static uint32_t table##_hash(const type *item)                                                                     \
     {                                                                                                                  \
         const uint64_t words[] = {__VA_ARGS__};                                                                        \
@@ -131,7 +131,9 @@ uint32_t pp_intern(struct pp_profile *profile, const char *text, size_t length)
         item = (const type *)items + number;                                                                           \
         const uint64_t there[] = {__VA_ARGS__};                                                                        \
         return memcmp(wanted, there, sizeof there) == 0;                                                               \
-    }                                                                                                                  \
+    }
+#define FIND_OR_ADD(function, table, type, ...)                                                                        \
+    HASH_AND_SAME(table, type, __VA_ARGS__)                                                                            \
     function(struct pp_profile *profile, const type *item)                                                             \
     {                                                                                                                  \
         uint32_t hash = table##_hash(item);                                                                            \
@@ -151,8 +153,7 @@ FIND_OR_ADD(uint32_t pp_add_frame, frames, struct pp_frame, item->kind, item->su
 FIND_OR_ADD(static uint32_t add_node, nodes, struct pp_node, item->parent, item->frame)
 FIND_OR_ADD(static uint32_t add_thread, threads, struct pp_thread, item->process, item->tid, item->start_unix_ns)
 FIND_OR_ADD(static uint32_t add_interval, intervals, struct pp_interval, item->start_unix_ns, item->wall_ns)
-FIND_OR_ADD(static uint32_t add_sample, samples, struct pp_sample, item->thread, item->node, item->labels, item->state,
-            item->interval)
+HASH_AND_SAME(samples, struct pp_sample, item->thread, item->node, item->labels, item->state, item->interval)
 FIND_OR_ADD(static uint32_t add_process, processes, struct pp_process, item->instance)
 
 uint32_t pp_add_node(struct pp_profile *profile, uint32_t parent, uint32_t frame)
@@ -175,14 +176,26 @@ uint32_t pp_add_interval(struct pp_profile *profile, uint64_t start_unix_ns, uin
     return add_interval(profile, &(struct pp_interval){start_unix_ns, wall_ns});
 }
 
+void pp_append_sample(struct pp_profile *profile, const struct pp_sample *sample)
+{
+    profile->samples.items = pp_grow_raw(profile->samples.items, &profile->samples.capacity,
+                                         (uint64_t)profile->samples.count + 1, sizeof *sample);
+    profile->samples.items[profile->samples.count++] = *sample;
+}
+
 void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample)
 {
-    struct pp_sample empty = *sample;
-    empty.count = empty.cpu_ns = 0;
-    uint32_t number = add_sample(profile, &empty);
-    struct pp_sample *sum = &profile->samples.items[number];
-    sum->count += sample->count;
-    sum->cpu_ns += sample->cpu_ns;
+    for (uint32_t i = profile->samples.index.count; i < profile->samples.count; i++)
+        pp_index_add(&profile->samples.index, samples_hash(&profile->samples.items[i]), i);
+    uint32_t hash = samples_hash(sample);
+    uint32_t number = pp_index_find(&profile->samples.index, hash, samples_same, profile->samples.items, sample);
+    if (number != PP_NONE) {
+        profile->samples.items[number].count += sample->count;
+        profile->samples.items[number].cpu_ns += sample->cpu_ns;
+        return;
+    }
+    pp_append_sample(profile, sample);
+    pp_index_add(&profile->samples.index, hash, profile->samples.count - 1);
 }
 
 struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count)

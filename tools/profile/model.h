@@ -73,11 +73,15 @@ struct pp_interval {
     uint64_t start_unix_ns, wall_ns;
 };
 
+/* Sets with larger numbers are not told apart; no log has so many. */
+#define PP_MOST_LABEL_SETS 0xffffffu
+#define PP_MOST_STATES     0xffu
+
 struct pp_sample {
     uint32_t thread, node;
-    uint32_t labels;   /* label set; 0: none */
-    uint32_t state;    /* PP_STATE_* */
-    uint32_t interval; /* 0 unless the profile keeps intervals */
+    uint32_t labels : 24; /* label set; 0: none */
+    uint32_t state : 8;   /* PP_STATE_* */
+    uint32_t interval;    /* 0 unless the profile keeps intervals */
     uint64_t count, cpu_ns;
 };
 
@@ -115,7 +119,7 @@ struct pp_profile {
     PP_TABLE_OF(struct pp_label) labels;
     PP_TABLE_OF(struct pp_label_set) label_sets;
     PP_TABLE_OF(struct pp_interval) intervals;
-    PP_TABLE_OF(struct pp_sample) samples;
+    PP_TABLE_OF(struct pp_sample) samples; /* the index may lack the last ones */
     PP_TABLE_OF(struct pp_process) processes;
 
     struct pp_read_losses losses; /* of all segments */
@@ -130,6 +134,8 @@ void pp_profile_free(struct pp_profile *profile);
 /* Adds one segment, or several that stand one after the other; `name` stands for the process where the segment does not
  * say which it is. The data is no longer needed afterwards. */
 enum pp_read_result pp_profile_add_segment(struct pp_profile *profile, const void *data, size_t size, const char *name);
+
+void pp_read_losses_add(struct pp_read_losses *sum, const struct pp_read_losses *one);
 
 /* After the last segment: what live threads burned since their last sample becomes [unsampled] of the process, so that
  * sum of samples + own + difference = CPU clock for a log without damage. Call once. */
@@ -154,6 +160,8 @@ uint32_t pp_add_thread(struct pp_profile *profile, const struct pp_thread *threa
 uint32_t pp_add_label_set(struct pp_profile *profile, const struct pp_label *labels, uint32_t count);
 uint32_t pp_add_interval(struct pp_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns);
 void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample);
+/* For a sample that is known not to be there: faster, and takes less memory. */
+void pp_append_sample(struct pp_profile *profile, const struct pp_sample *sample);
 /* Takes the samples out of the profile, which has none then; what it returns, *count of them, the caller frees. */
 struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count);
 /* By instance; a new one has only its instance set. */

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "../memory.h"
+#include "crc.h"
 #include "segment_tables.h"
 
 /* Types above this are taken for damage when a block's own CRC cannot be asked. */
@@ -50,8 +50,8 @@ static bool crc_right(struct scan *scan, size_t at, const struct pp_log_block_he
     if (cost > scan->crc_budget)
         return false;
     const uint32_t words[] = {header->type, header->length, header->sequence};
-    uLong crc = crc32(0, (const Bytef *)words, sizeof words);
-    if (crc32(crc, scan->data + at + sizeof *header, header->length) == header->crc32)
+    uint32_t crc = pp_crc32(0, words, sizeof words);
+    if (pp_crc32(crc, scan->data + at + sizeof *header, header->length) == header->crc32)
         return true;
     scan->crc_budget -= cost;
     return false;

@@ -124,8 +124,8 @@ struct pp_segment_sink {
     void (*sample)(void *context, const struct pp_segment *segment, const struct pp_log_sample *sample);
     void (*notice)(void *context, const struct pp_segment *segment, uint64_t unix_ns, uint64_t severity,
                    struct pp_text text);
-    /* An id got another meaning from here on. */
-    void (*redefined)(void *context, enum pp_table_kind kind, uint32_t id);
+    /* An id gets another meaning from here on; the segment has the old one still. */
+    void (*redefined)(void *context, const struct pp_segment *segment, enum pp_table_kind kind, uint32_t id);
 };
 
 enum pp_read_result {

@@ -74,7 +74,7 @@ static void *define(struct pp_segment *segment, enum pp_table_kind kind, uint64_
     struct pp_log_table *table = &segment->tables[kind];
     table->items = pp_grow(table->items, &table->capacity, id + 1, item_size[kind]);
     if (is_defined(segment, kind, (uint32_t)id) && sink && sink->redefined)
-        sink->redefined(sink->context, kind, (uint32_t)id);
+        sink->redefined(sink->context, segment, kind, (uint32_t)id);
     if (id >= table->end)
         table->end = (uint32_t)id + 1;
     return (char *)table->items + id * item_size[kind];

@@ -115,9 +115,13 @@ static int by_prefix(const void *a, const void *b)
 static void add_samples(struct builder *builder, const struct pp_view_options *options)
 {
     const struct pp_profile *profile = builder->profile;
-    struct pp_sample *samples = pp_copy(profile->samples.items, profile->samples.count, sizeof *samples);
-    /* So that a node's place is looked up once per prefix, not once per sample. */
-    qsort(samples, profile->samples.count, sizeof *samples, by_prefix);
+    bool prefixes = options->processes || options->threads || options->gil;
+    struct pp_sample *copy = NULL;
+    if (prefixes) { /* so that a node's place is looked up once per prefix, not once per sample */
+        copy = pp_copy(profile->samples.items, profile->samples.count, sizeof *copy);
+        qsort(copy, profile->samples.count, sizeof *copy, by_prefix);
+    }
+    const struct pp_sample *samples = copy ? copy : profile->samples.items;
     const struct pp_sample *last = NULL; /* the one that the prefix was made for */
     uint32_t prefix = 0;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
@@ -126,13 +130,13 @@ static void add_samples(struct builder *builder, const struct pp_view_options *o
             continue;
         if (options->only_process != PP_NONE && profile->threads.items[sample->thread].process != options->only_process)
             continue;
-        if (!last || by_prefix(last, sample) != 0)
+        if (prefixes && (!last || by_prefix(last, sample) != 0))
             prefix = prefix_of(builder, options, last = sample);
         uint32_t place = place_of(builder, prefix, sample->node);
         builder->view->nodes.items[place].count += sample->count;
         builder->view->nodes.items[place].ns += sample->cpu_ns;
     }
-    free(samples);
+    free(copy);
 }
 
 static const struct pp_profile *sorted_profile;

@@ -1,0 +1,125 @@
+/* Reading in parts gives what reading one after the other gives; our CRC is zlib's. */
+#include "log_fixture.h"
+#include "tools/export/export.h"
+#include "tools/profile/absorb.h"
+#include "tools/profile/crc.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#define BIAS 0x7f0000000000u
+
+static void add_example(struct pp_profile *profile, uint64_t pid)
+{
+    struct fixture log;
+    fixture_example(&log, pid, BIAS + (pid << 24));
+    fixture_notice(&log, 1, "a notice");
+    assert_int_equal(pp_profile_add_segment(profile, log.file.data, log.file.length, "x"), PP_READ_OK);
+    fixture_end(&log);
+}
+
+/* A process with a function, a label and an interval that the example does not have. */
+static void add_other(struct pp_profile *profile, uint64_t pid)
+{
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){"run-1", "other", "/", "3.13.0", "/python", 0, pid, 0});
+    uint32_t thread = fixture_thread(&log, pid, "MainThread");
+    uint32_t node = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "other", "/x.py", 1), 2));
+    fixture_sample(&log, thread, node, fixture_labels(&log, "endpoint", "/other"), 0, 1, 1234567);
+    assert_int_equal(pp_profile_add_segment(profile, log.file.data, log.file.length, "x"), PP_READ_OK);
+    fixture_end(&log);
+}
+
+static struct pp_profile *new_profile(bool intervals)
+{
+    struct pp_profile *profile = pp_profile_new();
+    profile->keep_intervals = intervals;
+    return profile;
+}
+
+static char *exported(struct pp_profile *profile, pp_exporter *write, size_t *size)
+{
+    static char *text;
+    static size_t length;
+    FILE *out = open_memstream(&text, &length);
+    write(profile, &(struct pp_export_options){.lines = true, .threads = true, .processes = true}, out);
+    fclose(out);
+    *size = length;
+    return text;
+}
+
+static void parts_make_the_same_whole(void **state)
+{
+    (void)state;
+    for (int intervals = 0; intervals < 2; intervals++) {
+        struct pp_profile *whole = new_profile(intervals), *first = new_profile(intervals),
+                          *second = new_profile(intervals);
+        add_example(whole, 1);
+        add_example(whole, 2);
+        add_other(whole, 3);
+        add_example(first, 1);
+        add_example(second, 2);
+        add_other(second, 3);
+        assert_true(pp_profile_absorb(first, second));
+        pp_profile_finish(whole);
+        pp_profile_finish(first);
+        assert_int_equal(first->strings.count, whole->strings.count);
+        assert_int_equal(first->samples.count, whole->samples.count);
+        assert_int_equal(first->processes.items[1].notices.count, 2);
+        pp_exporter *const all[] = {pp_export_collapsed, pp_export_pprof, pp_export_speedscope, pp_export_pstats,
+                                    pp_export_callgrind, pp_export_otlp,  pp_export_firefox,    pp_export_perf_script};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+            size_t size, wanted_size;
+            char *text = exported(first, all[i], &size), *wanted = exported(whole, all[i], &wanted_size);
+            assert_int_equal(size, wanted_size);
+            assert_memory_equal(text, wanted, size);
+            free(text);
+            free(wanted);
+        }
+        pp_profile_free(whole);
+        pp_profile_free(first);
+    }
+}
+
+static void a_process_in_both_is_refused(void **state)
+{
+    (void)state;
+    struct pp_profile *first = new_profile(false), *second = new_profile(false);
+    add_example(first, 1);
+    add_other(second, 3);
+    add_example(second, 1);
+    assert_false(pp_profile_absorb(first, second));
+    assert_int_equal(pp_profile_cpu_ns(first), FIXTURE_SAMPLES_NS);
+    pp_profile_free(first);
+    pp_profile_free(second);
+}
+
+static void crc_is_that_of_zlib(void **state)
+{
+    (void)state;
+    enum { SIZE = 3000 };
+    unsigned char data[SIZE];
+    for (size_t i = 0; i < SIZE; i++)
+        data[i] = (unsigned char)(i * i >> 3 ^ i);
+    for (size_t length = 0; length < 400; length++)
+        for (size_t at = 0; at < 20; at++)
+            assert_int_equal(pp_crc32(0x12345678u * (uint32_t)at, data + at, length),
+                             crc32(0x12345678u * (uint32_t)at, data + at, (uInt)length));
+    assert_int_equal(pp_crc32(0, data, SIZE), crc32(0, data, SIZE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_make_the_same_whole),
+        cmocka_unit_test(a_process_in_both_is_refused),
+        cmocka_unit_test(crc_is_that_of_zlib),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

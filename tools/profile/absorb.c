@@ -1,0 +1,169 @@
+#include "absorb.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* By number in `from`: the number in `into`. */
+struct maps {
+    struct pp_profile *into;
+    const struct pp_profile *from;
+    uint32_t *strings, *modules, *functions, *frames, *nodes, *label_sets, *intervals, *processes, *threads;
+};
+
+static uint32_t *new_map(uint32_t count)
+{
+    return pp_alloc(count, sizeof(uint32_t));
+}
+
+static void map_modules(struct maps *maps)
+{
+    maps->modules = new_map(maps->from->modules.count);
+    for (uint32_t i = 0; i < maps->from->modules.count; i++) {
+        struct pp_module module = maps->from->modules.items[i];
+        module.path = maps->strings[module.path];
+        module.build_id = maps->strings[module.build_id];
+        maps->modules[i] = pp_add_module(maps->into, &module);
+    }
+}
+
+static void map_functions(struct maps *maps)
+{
+    maps->functions = new_map(maps->from->functions.count);
+    for (uint32_t i = 0; i < maps->from->functions.count; i++) {
+        struct pp_function function = maps->from->functions.items[i];
+        function.name = maps->strings[function.name];
+        function.file = maps->strings[function.file];
+        function.short_file = maps->strings[function.short_file];
+        maps->functions[i] = pp_add_function(maps->into, &function);
+    }
+}
+
+static void map_frames(struct maps *maps)
+{
+    maps->frames = new_map(maps->from->frames.count);
+    for (uint32_t i = 0; i < maps->from->frames.count; i++) {
+        struct pp_frame frame = maps->from->frames.items[i];
+        frame.symbol = maps->strings[frame.symbol];
+        if (frame.kind == PP_FRAME_NATIVE)
+            frame.subject = frame.subject == PP_NONE ? PP_NONE : maps->modules[frame.subject];
+        else if (frame.kind == PP_FRAME_PYTHON)
+            frame.subject = maps->functions[frame.subject];
+        else
+            frame.subject = maps->strings[frame.subject];
+        maps->frames[i] = pp_add_frame(maps->into, &frame);
+    }
+}
+
+static void map_nodes(struct maps *maps)
+{
+    maps->nodes = new_map(maps->from->nodes.count);
+    for (uint32_t i = 1; i < maps->from->nodes.count; i++) {
+        const struct pp_node *node = &maps->from->nodes.items[i];
+        maps->nodes[i] = pp_add_node(maps->into, maps->nodes[node->parent], maps->frames[node->frame]);
+    }
+}
+
+static void map_label_sets(struct maps *maps)
+{
+    struct pp_label *labels = NULL;
+    uint32_t capacity = 0;
+    maps->label_sets = new_map(maps->from->label_sets.count);
+    for (uint32_t i = 1; i < maps->from->label_sets.count; i++) {
+        const struct pp_label_set *set = &maps->from->label_sets.items[i];
+        labels = pp_grow(labels, &capacity, set->count, sizeof *labels);
+        for (uint32_t j = 0; j < set->count; j++) {
+            const struct pp_label *label = &maps->from->labels.items[set->first + j];
+            labels[j] = (struct pp_label){maps->strings[label->key], maps->strings[label->value]};
+        }
+        maps->label_sets[i] = pp_add_label_set(maps->into, labels, set->count);
+    }
+    free(labels);
+}
+
+static void map_intervals(struct maps *maps)
+{
+    maps->intervals = new_map(maps->from->intervals.count);
+    for (uint32_t i = 1; i < maps->from->intervals.count; i++) {
+        const struct pp_interval *interval = &maps->from->intervals.items[i];
+        maps->intervals[i] = pp_add_interval(maps->into, interval->start_unix_ns, interval->wall_ns);
+    }
+}
+
+static void map_processes(struct maps *maps)
+{
+    maps->processes = new_map(maps->from->processes.count);
+    for (uint32_t i = 0; i < maps->from->processes.count; i++) {
+        struct pp_process process = maps->from->processes.items[i];
+        uint32_t *const strings[] = {&process.run,
+                                     &process.instance,
+                                     &process.parent_instance,
+                                     &process.host,
+                                     &process.boot_id,
+                                     &process.command_line,
+                                     &process.executable,
+                                     &process.cwd,
+                                     &process.python_version,
+                                     &process.library_version};
+        for (size_t j = 0; j < sizeof strings / sizeof strings[0]; j++)
+            *strings[j] = maps->strings[*strings[j]];
+        for (uint32_t j = 0; j < process.notices.count; j++)
+            process.notices.items[j].text = maps->strings[process.notices.items[j].text];
+        maps->processes[i] = pp_add_process(maps->into, process.instance);
+        /* with the arrays, which `from` has no more */
+        maps->into->processes.items[maps->processes[i]] = process;
+        maps->from->processes.items[i].notices.items = NULL;
+        maps->from->processes.items[i].numbers.items = NULL;
+    }
+}
+
+static void add_samples(struct maps *maps)
+{
+    maps->threads = new_map(maps->from->threads.count);
+    for (uint32_t i = 0; i < maps->from->threads.count; i++) {
+        struct pp_thread thread = maps->from->threads.items[i];
+        thread.process = maps->processes[thread.process];
+        thread.name = maps->strings[thread.name];
+        maps->threads[i] = pp_add_thread(maps->into, &thread);
+    }
+    for (uint32_t i = 0; i < maps->from->samples.count; i++) {
+        struct pp_sample sample = maps->from->samples.items[i];
+        sample.thread = maps->threads[sample.thread];
+        sample.node = maps->nodes[sample.node];
+        sample.labels = maps->label_sets[sample.labels] & PP_MOST_LABEL_SETS;
+        sample.interval = maps->intervals[sample.interval];
+        pp_append_sample(maps->into, &sample);
+    }
+}
+
+static bool have_process_in_common(const struct pp_profile *a, const struct pp_profile *b)
+{
+    for (uint32_t i = 0; i < a->processes.count; i++)
+        for (uint32_t j = 0; j < b->processes.count; j++)
+            if (strcmp(pp_string(a, a->processes.items[i].instance), pp_string(b, b->processes.items[j].instance)) == 0)
+                return true;
+    return false;
+}
+
+bool pp_profile_absorb(struct pp_profile *into, struct pp_profile *from)
+{
+    if (have_process_in_common(into, from))
+        return false;
+    struct maps maps = {.into = into, .from = from, .strings = new_map(from->strings.count)};
+    for (uint32_t i = 0; i < from->strings.count; i++)
+        maps.strings[i] = pp_intern_text(into, from->strings.items[i]);
+    map_modules(&maps);
+    map_functions(&maps);
+    map_frames(&maps);
+    map_nodes(&maps);
+    map_label_sets(&maps);
+    map_intervals(&maps);
+    map_processes(&maps);
+    add_samples(&maps);
+    pp_read_losses_add(&into->losses, &from->losses);
+    uint32_t *const all[] = {maps.strings,    maps.modules,   maps.functions, maps.frames, maps.nodes,
+                             maps.label_sets, maps.intervals, maps.processes, maps.threads};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
+    pp_profile_free(from);
+    return true;
+}
