@@ -12,7 +12,8 @@
 #include "numbering.h"
 #include "proto.h"
 
-#define NS_PER_SECOND 1000000000u
+#define LARGE  100000u /* samples */
+#define STATES 32u     /* combinations of PP_STATE_* */
 
 /* Field numbers of profile.proto. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING };
@@ -55,6 +56,9 @@ struct writer {
     bool *named;            /* by module: all its frames have names */
     uint64_t *stack;        /* scratch of put_sample */
     uint32_t stack_capacity;
+    /* The labels of samples of the same thread and label set, by state. */
+    uint32_t labels_thread, labels_set;
+    struct pp_buffer labels[STATES], message;
 };
 
 static uint64_t string(struct writer *writer, uint32_t item)
@@ -145,12 +149,18 @@ static void put_sample(struct writer *writer, const struct pp_sample *sample, co
         writer->stack = pp_grow(writer->stack, &writer->stack_capacity, (uint64_t)depth + 1, sizeof *writer->stack);
         writer->stack[depth++] = pp_number(&writer->frames, profile->nodes.items[node].frame);
     }
-    struct pp_buffer message = {0};
-    pp_proto_numbers(&message, SAMPLE_LOCATION, writer->stack, depth);
-    pp_proto_numbers(&message, SAMPLE_VALUE, values, 2);
-    append_labels(writer, &message, sample);
-    pp_gzip_message(writer->gzip, PROFILE_SAMPLE, &message);
-    pp_buffer_free(&message);
+    struct pp_buffer *message = &writer->message, *labels = &writer->labels[sample->state % STATES];
+    if (sample->thread != writer->labels_thread || sample->labels != writer->labels_set)
+        for (uint32_t i = 0; i < STATES; i++)
+            pp_buffer_clear(&writer->labels[i]);
+    writer->labels_thread = sample->thread;
+    writer->labels_set = sample->labels;
+    if (!labels->length)
+        append_labels(writer, labels, sample);
+    pp_proto_numbers(message, SAMPLE_LOCATION, writer->stack, depth);
+    pp_proto_numbers(message, SAMPLE_VALUE, values, 2);
+    pp_buffer_append(message, labels->data, labels->length);
+    pp_gzip_message(writer->gzip, PROFILE_SAMPLE, message);
 }
 
 static int by_identity(const void *a, const void *b)
@@ -353,7 +363,8 @@ static void number_modules(struct writer *writer)
 
 void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
 {
-    struct writer writer = {.profile = profile, .gzip = pp_gzip_new(out), .python_module = PP_NONE};
+    struct writer writer = {
+        .profile = profile, .gzip = pp_gzip_new(out, profile->samples.count > LARGE), .python_module = PP_NONE};
     number_modules(&writer);
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
@@ -374,4 +385,7 @@ void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options 
     pp_index_free(&writer.functions.index);
     free(writer.named);
     free(writer.stack);
+    for (uint32_t i = 0; i < STATES; i++)
+        pp_buffer_free(&writer.labels[i]);
+    pp_buffer_free(&writer.message);
 }

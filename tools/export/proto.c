@@ -60,15 +60,16 @@ void pp_proto_numbers(struct pp_buffer *message, unsigned field, const uint64_t 
 struct pp_gzip {
     FILE *out;
     z_stream stream;
+    struct pp_buffer waiting; /* zlib is asked for large pieces: its calls cost */
     unsigned char chunk[CHUNK];
 };
 
-struct pp_gzip *pp_gzip_new(FILE *out)
+struct pp_gzip *pp_gzip_new(FILE *out, bool large)
 {
     struct pp_gzip *gzip = pp_alloc(1, sizeof *gzip);
     gzip->out = out;
-    if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS, MEMORY_LEVEL,
-                     Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (deflateInit2(&gzip->stream, large ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
+                     MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
         fputs("pyprof: zlib cannot start\n", stderr);
         exit(1);
     }
@@ -89,23 +90,25 @@ static void compress_bytes(struct pp_gzip *gzip, const void *data, size_t length
 
 void pp_gzip_fields(struct pp_gzip *gzip, struct pp_buffer *fields)
 {
-    compress_bytes(gzip, fields->data, fields->length, Z_NO_FLUSH);
+    pp_buffer_append(&gzip->waiting, fields->data, fields->length);
     pp_buffer_clear(fields);
+    if (gzip->waiting.length < CHUNK)
+        return;
+    compress_bytes(gzip, gzip->waiting.data, gzip->waiting.length, Z_NO_FLUSH);
+    pp_buffer_clear(&gzip->waiting);
 }
 
 void pp_gzip_message(struct pp_gzip *gzip, unsigned field, struct pp_buffer *message)
 {
-    struct pp_buffer head = {0};
-    append_key(&head, field, WIRE_LENGTH);
-    append_varint(&head, message->length);
-    pp_gzip_fields(gzip, &head);
+    append_key(&gzip->waiting, field, WIRE_LENGTH);
+    append_varint(&gzip->waiting, message->length);
     pp_gzip_fields(gzip, message);
-    pp_buffer_free(&head);
 }
 
 void pp_gzip_end(struct pp_gzip *gzip)
 {
-    compress_bytes(gzip, NULL, 0, Z_FINISH);
+    compress_bytes(gzip, gzip->waiting.data, gzip->waiting.length, Z_FINISH);
+    pp_buffer_free(&gzip->waiting);
     deflateEnd(&gzip->stream);
     free(gzip);
 }
