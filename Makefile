@@ -141,7 +141,7 @@ $(TORTURE): $(call objects,$(wildcard tests/torture/*.c)) $(BUILD)/libpyprof_uni
 	$(UNIT_LINK) -shared -Wl,-z,defs $(filter %.o,$^) -lc $(BUILD)/libpyprof_unit.a -ldl -lpthread
 
 # C programs that tests profile or run under the library, and those that compare its parts with someone else's answer.
-helpers: $(HELPERS)
+helpers: $(HELPERS) $(BUILD)/bench/make_logs
 $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo '  LINK $@'

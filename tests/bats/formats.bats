@@ -122,6 +122,21 @@ if child:
     [ $((early + late)) -eq "$all" ] || fail "$early + $late is not $all"
 }
 
+@test "an export that is interrupted leaves nothing behind" {
+    mkdir logs out
+    "$BUILD/bench/make_logs" logs 1 4
+    # A record for each of 400,000 samples takes longer than a signal.
+    "$PYPROF" export -o out/p.perf logs/*.pyprof &
+    pid=$!
+    wait_until 60 sh -c 'ls out/p.perf.*'
+    # SIGTERM: what a shell starts in its background ignores SIGINT, and pyprof leaves that so.
+    kill -TERM "$pid"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -gt 128 ] || fail "status $status"
+    [ -z "$(ls out)" ] || fail "left: $(ls out)"
+}
+
 # bats test_tags=long
 @test "profiler-cli loads the Firefox export; speedscope's JSON schema takes the speedscope export" {
     command -v npm >/dev/null || skip "npm is missing"
