@@ -138,11 +138,11 @@ static void *read_part(void *context)
     return NULL;
 }
 
-/* Files of one process have names that begin alike: they should not be in two parts. */
+/* Files of one process have names that begin with the same pid: they should not be in two parts. */
 static bool begin_alike(const char *a, const char *b)
 {
-    size_t length = strcspn(pp_base_name(a), "-");
-    return strncmp(pp_base_name(a), pp_base_name(b), length + 1) == 0;
+    size_t length = strspn(pp_base_name(a), "0123456789");
+    return length && strncmp(pp_base_name(a), pp_base_name(b), length + 1) == 0;
 }
 
 /* Parts of about the same size, in the order of the files, so that the result is that of one after the other. */
