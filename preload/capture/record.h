@@ -51,7 +51,10 @@ struct pp_record_frame {
     uint32_t entry;
     int32_t unit; /* code unit being executed; -1 before the first */
 };
-#define PP_ENTRY_CUT UINT32_MAX /* `unit` frames are left out here */
+/* In a native address: the walk ended there early and goes on with the next one, which was found by other means; what
+ * lies between is not known. */
+#define PP_NATIVE_BROKEN ((uint64_t)1 << 63)
+#define PP_ENTRY_CUT     UINT32_MAX /* `unit` frames are left out here */
 
 struct pp_record_sample {
     struct pp_record header;

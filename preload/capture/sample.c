@@ -110,12 +110,16 @@ static void resume_native(const struct pp_python *python, struct pp_slot *slot, 
         uintptr_t marker = slot->scratch->runs[run].marker;
         if (marker < native->frames[native->count - 1].cfa)
             continue;
-        if (distance)
+        uintptr_t *end = &native->frames[native->count - 1].ip;
+        if (distance) {
+            *end |= PP_NATIVE_BROKEN;
             pp_native_resume(body, marker + distance, stack_top, native);
-        else if (has_frame_pointer(python, native, marker, stack_top))
+        } else if (has_frame_pointer(python, native, marker, stack_top)) {
+            *end |= PP_NATIVE_BROKEN;
             pp_native_resume_at_frame_pointer(python->eval_function, stack_top, native);
-        else
+        } else {
             return;
+        }
     }
 }
 
@@ -215,6 +219,9 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     if (slot->scanned && !slot->thread_pointer)
         slot->thread_pointer = pp_foreign_thread_pointer(slot);
     walk_native(slot, context, &native);
+    if ((native.reason == PP_REASON_NATIVE_NO_MODULE || native.reason == PP_REASON_NATIVE_NO_ROWS) &&
+        !atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))
+        pp_wake_flush(PP_WAKE_MODULES);
     if (slot->thread_pointer && sp < atomic_load_explicit(&slot->stack_top, memory_order_relaxed)) {
         struct pp_thread_state state;
         enum pp_reason reason = pp_thread_state_find(slot, &state);
@@ -225,9 +232,6 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
             stack.frames = stack.runs = 0;
         head.python_reason = (uint8_t)reason;
     }
-    if ((native.reason == PP_REASON_NATIVE_NO_MODULE || native.reason == PP_REASON_NATIVE_NO_ROWS) &&
-        !atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))
-        pp_wake_flush(PP_WAKE_MODULES);
     head.native_reason = (uint8_t)native.reason;
     head.epoch = slot->code_epoch;
     head.native_frames = (uint16_t)native.count;

@@ -274,6 +274,19 @@ static void step_cut(struct merge *merge, unsigned cut)
     }
 }
 
+/* Where the native walk ended early and was taken up further out: code that a JIT made, or an object that handlers do
+ * not know yet. */
+static void step_broken(struct merge *merge, unsigned i)
+{
+    uintptr_t address = merge->view.native[i] & ~PP_NATIVE_BROKEN;
+    if (!pp_module_find(address)) {
+        step(&merge->path, generated_frame(merge->path.tables, &merge->view, i));
+        return;
+    }
+    step_reason(&merge->path, PP_REASON_NATIVE_NO_ROWS, merge->reasons);
+    step(&merge->path, native_frame(merge->path.tables, address));
+}
+
 /* A native frame, or the Python frames that it runs. */
 static void step_native(struct merge *merge, unsigned i)
 {
@@ -281,6 +294,8 @@ static void step_native(struct merge *merge, unsigned i)
     struct pp_tables *tables = merge->path.tables;
     if (!view->native[i] && view->head->native_left_out) {
         step_cut(merge, i);
+    } else if (view->native[i] & PP_NATIVE_BROKEN) {
+        step_broken(merge, i);
     } else if (merge->run && view->runs[merge->run - 1].native == i) {
         pp_eval_learn(view->native[i]);
         step_next_run(merge);
