@@ -28,8 +28,9 @@ struct pp_capture {
 
     struct pp_slot *_Atomic slots[PP_MAX_THREADS];
 
-    /* Code ranges of the native eval function (its .cold part is one of its own), learnt by the flush thread from
-     * frames that hold an entry marker. Append-only: count is stored (release) after the range. */
+    /* Code ranges of the native eval function (its .cold part is one of its own), found by the flush thread: by the
+     * function's symbol and its jumps, and by frames that hold an entry marker. Append-only: count is stored (release)
+     * after the range. */
     struct {
         uintptr_t start, end;
     } eval_ranges[PP_EVAL_RANGES];

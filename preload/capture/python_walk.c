@@ -245,7 +245,6 @@ static enum pp_reason recover_call(struct walk *walk, const struct cframe *cfram
         best = candidate;
         total = stack->total;
     }
-    stack->recovered = best != 0;
     return best || total ? walk_chain(walk, cframe->frame, *cframe, best, stack) : PP_REASON_PYTHON_TORN;
 }
 
@@ -313,9 +312,7 @@ static enum pp_reason walk_cframes(struct walk *walk, uintptr_t top, const struc
         return reason;
     if (!is_entering(walk, interrupted))
         return recover_call(walk, &cframe, interrupted, 0, stack);
-    reason = recover_entry(walk, interrupted, stack);
-    stack->recovered = is_whole(reason);
-    return reason;
+    return recover_entry(walk, interrupted, stack);
 }
 
 enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slot *slot,

@@ -110,16 +110,17 @@ static void resume_native(const struct pp_python *python, struct pp_slot *slot, 
         uintptr_t marker = slot->scratch->runs[run].marker;
         if (marker < native->frames[native->count - 1].cfa)
             continue;
-        uintptr_t *end = &native->frames[native->count - 1].ip;
-        if (distance) {
-            *end |= PP_NATIVE_BROKEN;
-            pp_native_resume(body, marker + distance, stack_top, native);
-        } else if (has_frame_pointer(python, native, marker, stack_top)) {
-            *end |= PP_NATIVE_BROKEN;
-            pp_native_resume_at_frame_pointer(python->eval_function, stack_top, native);
-        } else {
+        if (!distance && !has_frame_pointer(python, native, marker, stack_top))
             return;
-        }
+        uintptr_t *end = &native->frames[native->count - 1].ip;
+        unsigned before = native->count + native->left_out;
+        *end |= PP_NATIVE_BROKEN;
+        if (distance)
+            pp_native_resume(body, marker + distance, stack_top, native);
+        else
+            pp_native_resume_at_frame_pointer(python->eval_function, stack_top, native);
+        if (native->count + native->left_out == before)
+            *end &= ~PP_NATIVE_BROKEN; /* nothing was found beyond it */
     }
 }
 

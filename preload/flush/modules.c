@@ -52,7 +52,6 @@ static void retire(void *block)
     atomic_store(&retired, r);
 }
 
-/* A new table of the list's modules; NULL when there is no memory. */
 /* The module as handlers see it; without rows while they are not compiled. */
 static struct pp_module_range range_of(const struct pp_module *module)
 {
@@ -70,6 +69,7 @@ static struct pp_module_range range_of(const struct pp_module *module)
     };
 }
 
+/* A new table of the list's modules; NULL when there is no memory. */
 static struct pp_module_table *build_table(const struct module_list *modules)
 {
     size_t size = LEADING + sizeof(struct pp_module_table) + modules->count * sizeof(struct pp_module_range);
