@@ -6,6 +6,7 @@
 #include "capture/capture.h"
 #include "flush/flush.h"
 #include "own_stat.h"
+#include "park.h"
 #include "start.h"
 #include "syscalls.h"
 #include "threads.h"
@@ -49,6 +50,7 @@ const struct pp_real *pp_real(void)
         *(void **)&real.setns = next("setns");
         *(void **)&real.pthread_attr_destroy = next("pthread_attr_destroy");
         *(void **)&real.pthread_key_create = next("pthread_key_create");
+        *(void **)&real.pthread_key_delete = next("pthread_key_delete");
         *(void **)&real.pthread_setspecific = next("pthread_setspecific");
         *(void **)&real.fork = next("fork");
         *(void **)&real.forkpty = next("forkpty");
@@ -240,6 +242,14 @@ PP_EXPORT int setns(int fd, int type)
         pp_flush_thread_resume();
     errno = error;
     return result;
+}
+
+/* The first sign of an interpreter that has finished: it gives up the key of its thread states. */
+PP_EXPORT int pthread_key_delete(pthread_key_t key)
+{
+    if (pp_flush_thread_runs() && pp_python_of_code((uintptr_t)__builtin_return_address(0)))
+        pp_park_python_threads(PP_PARK_FINALIZED);
+    return pp_real()->pthread_key_delete ? pp_real()->pthread_key_delete(key) : EINVAL;
 }
 
 static _Noreturn void leave(int status)

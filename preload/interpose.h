@@ -35,6 +35,7 @@ struct pp_real {
     FILE *(*fopen)(const char *, const char *);
     FILE *(*fopen64)(const char *, const char *);
     void (*exit_now)(int);
+    int (*pthread_key_delete)(pthread_key_t);
     void (*quick_exit)(int);
 };
 

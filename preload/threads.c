@@ -59,6 +59,7 @@ static void clear_thread(struct pp_slot *slot)
     slot->thread_pointer = 0;
     atomic_store(&slot->stack_top, 0);
     slot->known_thread_state = 0;
+    atomic_store(&slot->ran_python, 0);
     slot->voluntary_switches = slot->involuntary_switches = 0;
     slot->is_main = slot->scanned = slot->application_blocks = false;
     slot->start_routine = NULL;

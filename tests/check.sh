@@ -16,7 +16,7 @@ export CHECK_LONG=$long
 . tests/bats/pythons.sh
 
 mkdir -p "$logs"
-rm -f "$logs"/*.log "$logs"/matrix.* "$logs/summary"
+rm -f "$logs"/*.log "$logs"/matrix.* "$logs/summary" "$logs/tried_again.txt"
 passed=0
 failed=0
 skipped=0
@@ -209,6 +209,10 @@ part behaviour behaviour
 part tools-sanitized behaviour_sanitized
 part pages python3 tests/web/pages.py "$BUILD/pyprof"
 
+if [ -e "$logs/tried_again.txt" ]; then
+    echo "tried again, for what they measured:"
+    sort "$logs/tried_again.txt" | uniq -c
+fi
 if [ -e "$logs/matrix.tsv" ]; then
     tests/matrix.sh "$logs/matrix.tsv" | tee "$logs/matrix.txt"
 fi

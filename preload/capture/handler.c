@@ -5,6 +5,7 @@
  * (a thread made by raw clone shares its creator's). `make check` reads the symbol tables of these objects.
  */
 #include "capture.h"
+#include "park.h"
 #include "safe_read.h"
 #include "sample.h"
 #include <linux/futex.h>
@@ -87,6 +88,8 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     }
     struct pp_slot *slot = slot_of_signal(info);
     if (!slot || !atomic_load_explicit(&pp_capture.enabled, memory_order_acquire))
+        return;
+    if (pp_park_here(slot, context))
         return;
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     /* sequentially consistent: the flush thread frees unwind tables by what it sees here */

@@ -93,6 +93,7 @@ struct pp_slot {
     _Atomic uintptr_t unknown_stack_sp;                /* asks the flush thread for stack_top */
     uint64_t voluntary_switches, involuntary_switches; /* at its last overdue sample */
     uintptr_t known_thread_state;                      /* has been read through a safe copy once */
+    _Atomic uint32_t ran_python;                       /* it has had a thread state */
     uint32_t code_epoch;
     uint32_t code_sample; /* counts samples: what an entry is in use by */
     uint32_t code_used[PP_CODE_ENTRIES];

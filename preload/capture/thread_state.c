@@ -53,6 +53,7 @@ static bool is_thread_state(const struct pp_python_layout *layout, struct pp_slo
     if (!pp_plausible(address) || !pp_safe_read(pid, copy, address, layout->thread_state.copy_size))
         return false;
     slot->known_thread_state = address;
+    atomic_store_explicit(&slot->ran_python, 1, memory_order_relaxed);
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include "../capture/capture.h"
 #include "../interpose.h"
 #include "../lock.h"
+#include "../park.h"
 #include "../say.h"
 #include "../start.h"
 #include "../threads.h"
@@ -10,12 +11,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define INTERVAL_NS  1000000000u
-#define EXIT_WAIT_NS 2000000000u /* a process that ends waits at most so long for a slow disk */
-#define FORK_WAIT_NS 100000000u  /* the forking thread may itself hold the loader's lock that our thread waits for */
-#define JOIN_WAIT_NS 10000000u
-#define STACK_SIZE   (256u << 10)
-#define NS           1000000000u
+#define INTERVAL_NS    1000000000u
+#define EXIT_WAIT_NS   2000000000u /* a process that ends waits at most so long for a slow disk */
+#define PARKED_WAIT_NS 100000000u  /* as long with its threads asleep, one of which may hold the loader's lock */
+#define FORK_WAIT_NS   100000000u  /* the forking thread may itself hold the loader's lock that our thread waits for */
+#define JOIN_WAIT_NS   10000000u
+#define STACK_SIZE     (256u << 10)
+#define NS             1000000000u
 
 static struct pp_lock gate;
 static _Atomic uint32_t running;  /* the thread has been made in this process */
@@ -165,15 +167,26 @@ bool pp_flush_thread_runs(void)
     return atomic_load(&running) && pp_sys_getpid() == atomic_load(&pp_capture.pid);
 }
 
+static bool wait_until_done(uint64_t ns)
+{
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + ns, now;
+    while (!atomic_load(&done) && (now = pp_sys_clock_ns(CLOCK_MONOTONIC)) < end)
+        wait_on(&done, 0, end - now);
+    return atomic_load(&done);
+}
+
 void pp_flush_at_exit(void)
 {
     if (!pp_flush_thread_runs())
         return;
+    pp_park_python_threads(PP_PARK_EXIT);
     if (!atomic_exchange(&stopping, 1))
         pp_wake_flush(PP_WAKE_STOP);
-    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + EXIT_WAIT_NS, now;
-    while (!atomic_load(&done) && (now = pp_sys_clock_ns(CLOCK_MONOTONIC)) < end)
-        wait_on(&done, 0, end - now);
+    if (!wait_until_done(PARKED_WAIT_NS)) {
+        pp_park_end();
+        wait_until_done(EXIT_WAIT_NS);
+    }
+    /* the threads stay asleep: what they would do now is what they must not */
 }
 
 void pp_flush_after_fork(void)
@@ -183,6 +196,7 @@ void pp_flush_after_fork(void)
     atomic_store(&done, 0);
     atomic_store(&pausing, false);
     atomic_store(&pp_capture.wake, 0);
+    atomic_store(&pp_capture.parking, PP_PARK_NOT);
     atomic_store(&pp_capture.unknown_module, 0);
     pp_interval_after_fork();
 }

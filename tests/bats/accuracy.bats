@@ -10,7 +10,7 @@ mixed_program() {
 }
 
 @test "mixed program: each function within 5 % of its thread clock, total within 1 %" {
-    with_each_python mixed_program 3
+    with_each_python mixed_program
 }
 
 counts_as_samples() {
@@ -21,7 +21,7 @@ counts_as_samples() {
 }
 
 @test "--unit samples counts samples" {
-    with_some_pythons counts_as_samples 3
+    with_some_pythons counts_as_samples
 }
 
 another_rate() {
@@ -39,7 +39,7 @@ another_rate() {
 }
 
 @test "PYPROF_HZ changes the rate and not the seconds" {
-    with_some_pythons another_rate 3
+    with_some_pythons another_rate
 }
 
 native_threads() {
@@ -57,5 +57,5 @@ print(library.run_native_threads())' >truth.txt
 }
 
 @test "native threads, however they end and whatever they block, are sampled" {
-    with_some_pythons native_threads 3
+    with_some_pythons native_threads
 }

@@ -27,7 +27,7 @@ killed() {
 }
 
 @test "a running process is readable, and all but the last second after kill -9" {
-    with_some_pythons killed 3
+    with_some_pythons killed
 }
 
 @test "a truncated file: what is left is readable, what is missing is said" {
@@ -87,7 +87,7 @@ END
 }
 
 @test "os._exit keeps the last half second" {
-    with_some_pythons tail_of_exit 3
+    with_some_pythons tail_of_exit
 }
 
 uncaught_signal() {

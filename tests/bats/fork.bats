@@ -21,7 +21,7 @@ parent_and_child() {
 }
 
 @test "os.fork: the child has its own file, the parent's samples are not in it" {
-    with_each_python parent_and_child 3
+    with_each_python parent_and_child
 }
 
 no_warning() {
@@ -66,7 +66,7 @@ pools() {
 }
 
 @test "multiprocessing: the pool's CPU is in the merged profile (fork, spawn, forkserver)" {
-    with_each_python pools 3
+    with_each_python pools
 }
 
 same_pid() {
@@ -85,7 +85,7 @@ same_pid() {
 }
 
 @test "exec keeps the pid: two files, nothing twice, all but the last second before exec" {
-    with_some_pythons same_pid 3
+    with_some_pythons same_pid
 }
 
 raw_thread_forks() {
@@ -100,7 +100,7 @@ print(ctypes.CDLL("./raw_fork.so").fork_in_raw_thread())' >status.txt
 }
 
 @test "a thread that came by a bare clone forks: the child is profiled" {
-    with_some_pythons raw_thread_forks 3
+    with_some_pythons raw_thread_forks
 }
 
 # glibc's daemon() fails when /dev/null cannot be opened: in the child, which is told so and goes on.
@@ -138,7 +138,7 @@ child_ended() {
 }
 
 @test "daemon() that fails after its fork: its caller, the child, is profiled" {
-    with_some_pythons failed_daemon 3
+    with_some_pythons failed_daemon
 }
 
 fork_and_exec() {

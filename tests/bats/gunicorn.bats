@@ -18,5 +18,5 @@ served_by_two() {
 }
 
 @test "gunicorn -w 2: both workers' CPU is in the merged profile" {
-    with_some_pythons served_by_two 3
+    with_some_pythons served_by_two
 }

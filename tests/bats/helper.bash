@@ -17,6 +17,29 @@ unset LD_PRELOAD "${!PYPROF_@}"
 # shellcheck source=tests/bats/pythons.sh
 . "$ROOT/tests/bats/pythons.sh"
 
+# What a test measures depends on the machine: when it, or the host below it, takes the CPU away over many ticks, the time
+# goes to [unsampled] as it should, and is missing from the function. So a test that fails is tried again, two times; which
+# ones were is told at the end. A crash is never tried again.
+TRIES=3
+BATS_TEST_RETRIES=$((TRIES - 1))
+
+# tried_again WHAT: for check.sh.
+tried_again() {
+    local file=${TRIED_AGAIN:-$BUILD/check/tried_again.txt}
+    mkdir -p "$(dirname "$file")"
+    echo "$(basename "$BATS_TEST_FILENAME"): $BATS_TEST_DESCRIPTION ($1)" >>"$file"
+}
+
+teardown() {
+    if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ "$BATS_TEST_RETRIES" -gt 0 ]; then
+        if [ -e "$BATS_TEST_TMPDIR/crashed" ]; then
+            BATS_TEST_RETRIES=0
+        elif [ "$BATS_TEST_TRY_NUMBER" -le "$BATS_TEST_RETRIES" ]; then
+            tried_again "the whole"
+        fi
+    fi
+}
+
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     # The library's last resort is a directory there with a name of the user's: one test's files are not another's.
@@ -33,7 +56,10 @@ fail() {
 
 # profiled COMMAND...: under the library, output in ./pyprof.out unless PYPROF_OUT says otherwise.
 profiled() {
-    LD_PRELOAD=$LIBPYPROF timeout -k 5 "$TIMEOUT" env "$@"
+    local status=0
+    LD_PRELOAD=$LIBPYPROF timeout -k 5 "$TIMEOUT" env "$@" || status=$?
+    case $status in 132 | 134 | 135 | 136 | 139) echo "$status $*" >>"$BATS_TEST_TMPDIR/crashed" ;; esac
+    return "$status"
 }
 
 # reader COMMAND ARGUMENTS...: see read.py.
@@ -70,9 +96,8 @@ log_files() {
     find "${1:-pyprof.out}" -name '*.pyprof' 2>/dev/null | sort
 }
 
-# with_each_python FUNCTION [TRIES]: calls it with PYTHON, VERSION and PYTHON_BUILD set (see pythons.sh), in a directory of
-# its own; all must succeed. TRIES is for what measures CPU: when the machine, or the host below it, takes the CPU away over
-# many ticks, the time goes to [unsampled] as it should, and is missing from the function.
+# with_each_python FUNCTION: calls it with PYTHON, VERSION and PYTHON_BUILD set (see pythons.sh), in a directory of its own;
+# all must succeed, each within TRIES.
 with_each_python() {
     with_pythons "$(list_pythons)" "$@"
 }
@@ -83,14 +108,15 @@ with_some_pythons() {
     with_pythons "$(list_some_pythons)" "$@"
 }
 
-# with_pythons LINES FUNCTION [TRIES]
+# with_pythons LINES FUNCTION
 with_pythons() {
     local pythons=$1 python version build bad=0 count=0 try status
     shift
+    BATS_TEST_RETRIES=0
     [ -n "$pythons" ] || fail "no Python here"
     while read -r python version build <&3; do
         echo "== $python ($version $build)"
-        for ((try = 1; try <= ${2:-1}; try++)); do
+        for ((try = 1; try <= TRIES; try++)); do
             mkdir "$BATS_TEST_TMPDIR/$((++count))"
             # In a subshell with errexit of its own: `if` and `||` would switch it off inside.
             set +e
@@ -110,6 +136,8 @@ with_pythons() {
                 break
             fi
             echo "^^ failed on $python, try $try"
+            [ ! -e "$BATS_TEST_TMPDIR/crashed" ] || break
+            [ "$try" -eq "$TRIES" ] || tried_again "$version $build"
         done
         if [ "$status" -eq 0 ]; then
             matrix "$version $build" ok

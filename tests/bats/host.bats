@@ -86,7 +86,7 @@ print(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")
 }
 
 @test "a program that unloads its Python lives on, and is profiled" {
-    with_each_python plug_in 3
+    with_each_python plug_in
 }
 
 takes_a_namespace() {

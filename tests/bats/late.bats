@@ -50,7 +50,7 @@ on_libraries() {
             echo "no shared library of $PYTHON"
         fi
     }
-    with_each_python one_library 3
+    with_each_python one_library
     [ -e "$BATS_TEST_TMPDIR/found" ] || skip "no Python here has a shared library"
 }
 
@@ -226,21 +226,20 @@ collect() {
     [ "$(reader inclusive stacks.txt five_of_many)" -eq 0 ] || fail "the fifth has frames"
 }
 
-# Before 3.13 CPython itself may crash when a daemon thread gets the GIL of an interpreter that is no more (in take_gil,
-# seen in a debugger on 3.10), the more so the longer the process takes to end; from 3.13 on such threads hang instead.
-died_of_finalization() {
-    case $VERSION in 3.8.* | 3.9.* | 3.10.* | 3.11.* | 3.12.*) ;; *) return 1 ;; esac
-    died=yes
-    [ "$1" -eq 139 ]
-}
-
+# Up to 3.13 CPython itself may crash when a daemon thread looks at an interpreter that is no more (in take_gil, gh-96387's
+# reset of a request; 1 of 100 to 300 runs). Without preload/park.c, the last flush makes it one of three.
 with_daemons() {
-    died=
-    for try in 1 2 3 4 5; do
-        PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/daemons.py" || died_of_finalization $? || fail "run $try: status $?"
+    local run status died=0
+    for run in 1 2 3 4 5 6 7 8; do
+        status=0
+        PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/daemons.py" || status=$?
+        case $status in
+            0) ;;
+            139) died=$((died + 1)) && rm "$BATS_TEST_TMPDIR/crashed" ;;
+            *) fail "run $run: status $status" ;;
+        esac
     done
-    # what such a process had not written yet is gone with it
-    [ -z "$died" ] || return 0
+    [ "$died" -le 1 ] || fail "$died of 8 died"
     collapsed --all >stacks.txt
     reader stacks stacks.txt 'daemon_work \(.*daemons\.py:\d+\)'
     reader stacks stacks.txt 'main_work \(.*daemons\.py:\d+\)'

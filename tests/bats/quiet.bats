@@ -87,7 +87,7 @@ END
 }
 
 @test "a program that closes every descriptor keeps its files, and its profile" {
-    with_some_pythons descriptors 3
+    with_some_pythons descriptors
 }
 
 other_directory() {

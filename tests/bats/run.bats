@@ -89,5 +89,5 @@ END
 }
 
 @test "pyprof info --json: all fields, right values" {
-    with_some_pythons fields 3
+    with_some_pythons fields
 }

@@ -18,7 +18,7 @@ blocked_signals() {
 
 @test "a thread that blocks every signal is sampled, and sees the mask that it set" {
     need_interposed pthread_sigmask
-    with_some_pythons blocked_signals 3
+    with_some_pythons blocked_signals
 }
 
 ignored_signal() {
@@ -29,7 +29,7 @@ ignored_signal() {
 
 @test "a program that sets SIGPROF to SIG_IGN and SIG_DFL lives on, is sampled, and sees what it set" {
     need_interposed sigaction
-    with_some_pythons ignored_signal 3
+    with_some_pythons ignored_signal
 }
 
 # 1.0 s at one signal each 50 ms. The kernel counts ticks here, not CPU time: beside other programs 26 came, or fewer. With
@@ -48,7 +48,7 @@ own_timer() {
 
 @test "a program that uses ITIMER_PROF itself gets its signals, and is sampled" {
     need_interposed sigaction
-    with_some_pythons own_timer 3
+    with_some_pythons own_timer
 }
 
 another_signal() {
@@ -59,7 +59,7 @@ another_signal() {
 }
 
 @test "PYPROF_SIGNAL=34 leaves SIGPROF to a program that uses it" {
-    with_some_pythons another_signal 3
+    with_some_pythons another_signal
 }
 
 inherited() {

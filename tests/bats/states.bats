@@ -52,7 +52,7 @@ gil_state() {
 }
 
 @test "GIL: held by Python code, not by hashlib, told apart by thread; nothing said where there is none" {
-    with_each_python gil_state 2
+    with_each_python gil_state
 }
 
 garbage() {
@@ -74,5 +74,5 @@ garbage() {
 }
 
 @test "garbage collection: gc.collect() in a loop, [gc] below the function that calls it; nothing said where it is not known" {
-    with_each_python garbage 2
+    with_each_python garbage
 }

@@ -28,7 +28,7 @@ of_pypi() {
 # pip compiles uWSGI, a minute for each interpreter.
 # bats test_tags=long
 @test "uwsgi --master --processes 2 --threads 2: both workers' CPU is in the merged profile" {
-    with_each_python of_pypi 3
+    with_each_python of_pypi
 }
 
 of_debian() {
