@@ -152,6 +152,11 @@ $(BUILD)/oracles/%: $(BUILD)/obj/tests/oracles/%.o $(BUILD)/libpyprof_unit.a
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $< -lc $(BUILD)/libpyprof_unit.a
 
+$(BUILD)/oracles/native_stack: $(BUILD)/obj/tests/oracles/native_stack.o
+	@mkdir -p $(@D)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $< -lunwind-ptrace -lunwind-x86_64 -lunwind
+
 # A harness uses the tools' objects when its name says so, the library's otherwise.
 fuzzers: $(FUZZERS)
 $(filter $(BUILD)/fuzz_tools_%,$(FUZZERS)): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libpyprof_tools.a
