@@ -247,8 +247,10 @@ PP_EXPORT int setns(int fd, int type)
 /* The first sign of an interpreter that has finished: it gives up the key of its thread states. */
 PP_EXPORT int pthread_key_delete(pthread_key_t key)
 {
-    if (pp_flush_thread_runs() && pp_python_of_code((uintptr_t)__builtin_return_address(0)))
+    if (pp_flush_thread_runs() && pp_python_of_code((uintptr_t)__builtin_return_address(0))) {
+        atomic_fetch_add(&pp_capture.ended_pythons, 1);
         pp_park_python_threads(PP_PARK_FINALIZED);
+    }
     return pp_real()->pthread_key_delete ? pp_real()->pthread_key_delete(key) : EINVAL;
 }
 

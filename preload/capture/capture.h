@@ -50,6 +50,9 @@ struct pp_capture {
     /* Raised by the flush thread when it forgets what the code caches hold: entries of an older epoch are void. */
     _Atomic uint32_t code_epoch;
 
+    /* Interpreters that have ended: the next one's code objects may have the addresses and the numbers of theirs. */
+    _Atomic uint32_t ended_pythons;
+
     /* Futex on which the flush thread sleeps: enum pp_wake bits, why it should look now. */
     _Atomic uint32_t wake;
     /* Futex, enum pp_parking: threads that may run Python are to sleep. */

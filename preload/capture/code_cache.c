@@ -269,9 +269,11 @@ enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_sl
     struct pp_scratch *scratch = slot->scratch;
     struct code *batch = (struct code *)scratch->codes_read;
     uint32_t epoch = atomic_load_explicit(&pp_capture.code_epoch, memory_order_acquire);
-    if (slot->code_epoch != epoch) {
+    uint32_t ended = atomic_load_explicit(&pp_capture.ended_pythons, memory_order_acquire);
+    if (slot->code_epoch != epoch || slot->code_ended_pythons != ended) {
         memset(slot->codes, 0, sizeof slot->codes);
         slot->code_epoch = epoch;
+        slot->code_ended_pythons = ended;
     }
     uint32_t overflow = 0;
     slot->code_sample++;

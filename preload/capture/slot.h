@@ -94,8 +94,8 @@ struct pp_slot {
     uint64_t voluntary_switches, involuntary_switches; /* at its last overdue sample */
     uintptr_t known_thread_state;                      /* has been read through a safe copy once */
     _Atomic uint32_t ran_python;                       /* it has had a thread state */
-    uint32_t code_epoch;
-    uint32_t code_sample; /* counts samples: what an entry is in use by */
+    uint32_t code_epoch, code_ended_pythons;           /* pp_capture's, when the codes were cleared */
+    uint32_t code_sample;                              /* counts samples: what an entry is in use by */
     uint32_t code_used[PP_CODE_ENTRIES];
     uint8_t code_next_way[PP_CODE_SETS];
     struct pp_code_key codes[PP_CODE_ENTRIES];
