@@ -1,4 +1,7 @@
 # Native and Python frames in one stack, in the order of the calls.
+#
+# The native walk passes code of CPython's JIT only when a sample outside it has shown how the eval function lays out its
+# frame; until then such a stack has its Python frames, no C frames, and says so.
 load helper
 
 python_calls_c() {
@@ -20,12 +23,13 @@ c_calls_python() {
     collapsed >stacks.txt
     reader stacks stacks.txt 'sort_them \(.*stacks\.py:22\)' '.* \((lib)?python3.*\)' 'by_key \(.*stacks\.py:15\)'
     share=$(reader share stacks.txt 'sort_them \(.*' '.* \((lib)?python3.*\)' 'by_key \(.*')
-    [ "$share" -ge $((80 - $(few 2))) ] || fail "only $share % of the CPU is in by_key below C below sort_them"
+    least=80
+    [[ $PYTHON_BUILD != *jit* ]] || least=40
+    [ "$share" -ge $((least - $(few 2))) ] || fail "only $share % of the CPU is in by_key below C below sort_them"
     # Never the other way round.
     share=$(reader share stacks.txt 'by_key \(.*' 'sort_them \(.*')
     [ "$share" -eq 0 ] || fail "$share % of the CPU has sort_them below by_key"
-    if nm -D --defined-only "$(readlink -f "$PYTHON")" 2>/dev/null | grep -q ' PyList_Sort$' &&
-        ! nm "$(readlink -f "$PYTHON")" 2>/dev/null | grep -q ' list_sort'; then
+    if [[ $PYTHON_BUILD == *stripped* ]]; then
         echo "stripped interpreter: C frames have no names of static functions"
     else
         reader stacks stacks.txt 'sort_them \(.*' '(list_sort|list\.sort|listsort|builtin_sorted|PyList_Sort).* \(.*\)' 'by_key \(.*'
@@ -41,7 +45,9 @@ no_lies() {
     collapsed >stacks.txt
     # Every stack of the main thread starts where the process does; a cut one says so.
     share=$(reader share stacks.txt '\[.*(torn|truncated|pair).*\]')
-    [ "$share" -le $((2 + $(few 2))) ] || fail "$share % of the CPU has a stack that is torn, truncated or unpaired: $(grep -E 'torn|truncated|pair' stacks.txt | head)"
+    most=2
+    [[ $PYTHON_BUILD != *jit* ]] || most=50
+    [ "$share" -le $((most + $(few 2))) ] || fail "$share % of the CPU has a stack that is torn, truncated or unpaired: $(grep -E 'torn|truncated|pair' stacks.txt | head)"
     reader stacks stacks.txt '<module> \(.*stacks\.py:1\)'
 }
 
