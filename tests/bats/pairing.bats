@@ -35,7 +35,8 @@ short_run() {
 }
 
 long_run() {
-    if venv=$(venv_with numpy); then
+    # where there is no wheel, compiling it would take longer than all the rest
+    if venv=$(PIP_ONLY_BINARY=numpy venv_with numpy); then
         PYTHON=$venv/bin/python
     fi
     paired 40 20000
