@@ -1,12 +1,16 @@
 #include "park.h"
 #include "capture/capture.h"
 #include "capture/safe_read.h"
-#include "config.h"
+#include "say.h"
+#include "syscalls.h"
 #include "threads.h"
+#include <fcntl.h>
 #include <linux/futex.h>
+#include <string.h>
+#include <time.h>
 
-#define FINALIZED_NS 50000000  /* a process that has not ended by then goes on without its interpreter */
-#define EXIT_NS      200000000 /* or a destructor waits for one of the threads */
+#define FINALIZED_NS 10000000  /* two of the looks that they take every 5 ms; who initializes again meets them */
+#define EXIT_NS      950000000 /* or a destructor waits for one of the threads */
 
 /* Finalizing, and not of a version whose threads hang by themselves then (3.14; the later 3.13). */
 static bool has_dangerous_threads(const struct pp_python *python)
@@ -18,15 +22,44 @@ static bool has_dangerous_threads(const struct pp_python *python)
            finalizing != 0;
 }
 
-/* The signal looks like one of the thread's own timer: a process may send itself any si_code. */
-static void signal_thread(int tid, uint32_t slot)
+/* Sleeps where threads wait for the GIL: a futex in an interpreter's own memory. Others are left alone, since a handler
+ * ends many a system call with EINTR; one that runs may be just on its way there. */
+static bool may_wait_for_gil(int tid)
 {
-    siginfo_t info;
-    memset(&info, 0, sizeof info);
-    info.si_signo = pp_config.signal;
-    info.si_code = SI_TIMER;
-    info.si_value.sival_ptr = (void *)pp_slot_sigval(slot);
-    pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), tid, pp_config.signal, (long)&info);
+    char path[64], line[64];
+    struct pp_text text;
+    pp_text_init(&text, path, sizeof path);
+    pp_text_add(&text, "/proc/self/task/");
+    pp_text_add_number(&text, (unsigned)tid);
+    pp_text_add(&text, "/syscall");
+    int file = pp_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0)
+        return false;
+    long length = pp_syscall4(SYS_read, file, (long)line, sizeof line, 0);
+    pp_sys_close(file);
+    static const char futex[] = "202 0x"; /* NUMBER 0xARGUMENT ..., or running */
+    if (length < (long)sizeof futex)
+        return false;
+    if (line[0] == 'r')
+        return true;
+    if (memcmp(line, futex, sizeof futex - 1) != 0)
+        return false;
+    uintptr_t address = 0;
+    for (long i = sizeof futex - 1; i < length && line[i] != ' '; i++)
+        address = address << 4 | (uintptr_t)(line[i] <= '9' ? line[i] - '0' : line[i] - 'a' + 10);
+    return pp_python_of_code(address) != NULL;
+}
+
+/* By its own timer, which is told to have expired long ago: its signal is there already. One that were sent now would
+ * lose its siginfo where RLIMIT_SIGPENDING is used up, and then be somebody else's, with a deadly default action. */
+static void signal_thread(const struct pp_slot *slot)
+{
+    struct itimerspec times;
+    int timer = slot->timer;
+    if (timer < 0 || pp_syscall4(SYS_timer_gettime, timer, (long)&times, 0, 0) != 0)
+        return;
+    times.it_value = (struct timespec){0, 1}; /* of the thread's CPU time */
+    pp_syscall4(SYS_timer_settime, timer, TIMER_ABSTIME, (long)&times, 0);
 }
 
 void pp_park_python_threads(enum pp_parking why)
@@ -48,8 +81,8 @@ void pp_park_python_threads(enum pp_parking why)
         if (!slot || atomic_load(&slot->state) != PP_SLOT_LIVE || !pp_may_run_python(slot))
             continue;
         int tid = atomic_load(&slot->tid);
-        if (tid != self)
-            signal_thread(tid, index);
+        if (tid && tid != self && may_wait_for_gil(tid))
+            signal_thread(slot);
     }
 }
 

@@ -9,7 +9,7 @@
 
 #include "capture/park.h"
 
-/* Makes the threads that may run Python sleep if an interpreter of this process is finalizing, or is no more.
+/* Makes the threads that wait for the GIL sleep on if an interpreter of this process is finalizing, or is no more.
  * async-signal-safe, from the thread that does it. */
 void pp_park_python_threads(enum pp_parking why);
 

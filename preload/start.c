@@ -12,9 +12,7 @@
 #include "say.h"
 #include "syscalls.h"
 #include "threads.h"
-#include <link.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #define LATE_NS 50000000u /* burned before Python appeared: more than a sample may weigh */
 
@@ -41,20 +39,6 @@ __attribute__((constructor)) static void loaded(int argc, char **argv, char **en
 __attribute__((destructor)) static void unloaded(void)
 {
     pp_flush_at_exit();
-}
-
-static void find_loader(void)
-{
-    uintptr_t base = getauxval(AT_BASE), end = base;
-    if (!base)
-        return; /* it was called by hand */
-    const ElfW(Ehdr) *header = (const void *)base;
-    const ElfW(Phdr) *segments = (const void *)(base + header->e_phoff);
-    for (unsigned i = 0; i < header->e_phnum; i++)
-        if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X)
-            end = base + segments[i].p_vaddr + segments[i].p_memsz;
-    atomic_store(&pp_capture.loader_start, base);
-    atomic_store(&pp_capture.loader_end, end);
 }
 
 static bool safe_copy_works(void)
@@ -113,7 +97,6 @@ static bool start_profiling(void)
         return false; /* not glibc */
     pp_config_read();
     pp_threads_learn_descriptor();
-    find_loader();
     atomic_store(&pp_capture.pid, pp_sys_getpid());
     if (!safe_copy_works())
         pp_say_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");

@@ -18,8 +18,6 @@ struct pp_capture {
     _Atomic uint32_t descriptor_tid_offset;
     /* The interpreters of this process, in the order of their appearance; NULL from the first unused entry on. */
     struct pp_python *_Atomic pythons[PP_MAX_PYTHONS];
-    /* Code of the dynamic loader; 0: unknown. */
-    _Atomic uintptr_t loader_start, loader_end;
     /* CPU time since a thread's last sample from which on a sample is overdue: a period and some ticks. 0: never. */
     _Atomic uint64_t overdue_ns;
 
@@ -55,7 +53,7 @@ struct pp_capture {
 
     /* Futex on which the flush thread sleeps: enum pp_wake bits, why it should look now. */
     _Atomic uint32_t wake;
-    /* Futex, enum pp_parking: threads that may run Python are to sleep. */
+    /* Futex, enum pp_parking: threads that wait for a GIL are to sleep on. */
     _Atomic uint32_t parking;
     _Atomic uint64_t parking_end_ns; /* of CLOCK_MONOTONIC, less than a second ahead */
     /* Handlers met code outside every known module. They wake the flush thread once; it clears this when it has looked,

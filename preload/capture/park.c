@@ -4,7 +4,6 @@
 #include <linux/futex.h>
 
 #define SYSCALL_CODE 0x050f /* the instruction's two bytes */
-#define PAGE_SIZE    4096
 
 /* A thread that it made, or one that came to it by itself and was sampled there. async-signal-safe. */
 bool pp_may_run_python(const struct pp_slot *slot)
@@ -17,29 +16,25 @@ bool pp_may_run_python(const struct pp_slot *slot)
  * returned, or is about to be called again. async-signal-safe. */
 static bool at_system_call(uintptr_t pc)
 {
-    uint16_t code;
-    if (pc % PAGE_SIZE < sizeof code || pc % PAGE_SIZE > PAGE_SIZE - sizeof code)
-        return false;
-    memcpy(&code, (const void *)(pc - sizeof code), sizeof code);
-    if (code == SYSCALL_CODE)
-        return true;
-    memcpy(&code, (const void *)pc, sizeof code);
-    return code == SYSCALL_CODE;
+    uint16_t code[2];
+    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    return pp_safe_read(pid, code, pc - sizeof *code, sizeof code) &&
+           (code[0] == SYSCALL_CODE || code[1] == SYSCALL_CODE);
 }
 
-/* A thread that leaves is not to be stopped: pthread_exit loads libgcc, and whoever ends the process needs the loader's
- * lock. The others sleep in a system call sooner or later. async-signal-safe. */
-static bool may_sleep(uintptr_t pc)
+/* In the wait for the GIL of an interpreter that is finalizing, whose futexes are in its own memory. Whoever sleeps
+ * there holds no lock of libc's or the loader's. async-signal-safe. */
+static bool may_sleep(const greg_t *registers)
 {
-    bool in_loader = pc >= atomic_load_explicit(&pp_capture.loader_start, memory_order_relaxed) &&
-                     pc < atomic_load_explicit(&pp_capture.loader_end, memory_order_relaxed);
-    return !in_loader && at_system_call(pc);
+    const struct pp_python *python = pp_python_of_code((uintptr_t)registers[REG_RDI]);
+    return python && pp_word((const void *)python->runtime, python->layout.runtime.finalizing) &&
+           at_system_call((uintptr_t)registers[REG_RIP]);
 }
 
 bool pp_park_here(const struct pp_slot *slot, const ucontext_t *context)
 {
     uint32_t why = atomic_load_explicit(&pp_capture.parking, memory_order_acquire);
-    if (why == PP_PARK_NOT || !pp_may_run_python(slot) || !may_sleep((uintptr_t)context->uc_mcontext.gregs[REG_RIP]))
+    if (why == PP_PARK_NOT || !pp_may_run_python(slot) || !may_sleep(context->uc_mcontext.gregs))
         return false;
     uint64_t now, end;
     bool slept = false;

@@ -31,12 +31,13 @@ tried_again() {
 }
 
 teardown() {
-    if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ "$BATS_TEST_RETRIES" -gt 0 ]; then
-        if [ -e "$BATS_TEST_TMPDIR/crashed" ]; then
-            BATS_TEST_RETRIES=0
-        elif [ "$BATS_TEST_TRY_NUMBER" -le "$BATS_TEST_RETRIES" ]; then
-            tried_again "the whole"
-        fi
+    if [ -e "$BATS_TEST_TMPDIR/crashed" ]; then
+        cat "$BATS_TEST_TMPDIR/crashed"
+        BATS_TEST_RETRIES=0
+        return 1
+    fi
+    if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ "$BATS_TEST_TRY_NUMBER" -le "$BATS_TEST_RETRIES" ]; then
+        tried_again "the whole"
     fi
 }
 
@@ -58,7 +59,8 @@ fail() {
 profiled() {
     local status=0
     LD_PRELOAD=$LIBPYPROF timeout -k 5 "$TIMEOUT" env "$@" || status=$?
-    case $status in 132 | 134 | 135 | 136 | 139) echo "$status $*" >>"$BATS_TEST_TMPDIR/crashed" ;; esac
+    # hung; or died of SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGPROF, SIGSYS
+    case $status in 124 | 132 | 133 | 134 | 135 | 136 | 139 | 155 | 159) echo "$status $*" >>"$BATS_TEST_TMPDIR/crashed" ;; esac
     return "$status"
 }
 
@@ -132,6 +134,7 @@ with_pythons() {
             ) 3>&-
             status=$?
             set -e
+            [ ! -e "$BATS_TEST_TMPDIR/crashed" ] || status=1
             if [ "$status" -eq 0 ]; then
                 break
             fi

@@ -239,7 +239,7 @@ with_daemons() {
             *) fail "run $run: status $status" ;;
         esac
     done
-    [ "$died" -le 1 ] || fail "$died of 8 died"
+    [ "$died" -le 1 ] || echo "$died of 8" >"$BATS_TEST_TMPDIR/crashed"
     collapsed --all >stacks.txt
     reader stacks stacks.txt 'daemon_work \(.*daemons\.py:\d+\)'
     reader stacks stacks.txt 'main_work \(.*daemons\.py:\d+\)'
@@ -247,6 +247,32 @@ with_daemons() {
 
 @test "daemon threads that run while the interpreter ends" {
     with_each_python with_daemons
+}
+
+# finalized MODE: see workloads/finalized.c.
+finalized() {
+    EMBED[-1]=$BUILD/workloads/finalized
+    PYPROF_HZ=1000 profiled PYTHONHOME="$HOME_OF_LIBRARY" "${EMBED[@]}" "$1" "$LIBRARY" >finalized.txt
+}
+
+asleep() {
+    finalized sleepers
+    finalized native
+    [ "$(cat finalized.txt)" = timeout ] || fail "epoll_wait: $(cat finalized.txt)"
+}
+
+@test "threads that sleep while an interpreter ends are not woken" {
+    on_libraries asleep
+}
+
+without_signals() {
+    # 2 pending signals for the user: the first timers get them, the others none
+    (ulimit -i 2 && profiled "$PYTHON" "$WORKLOADS/daemons.py" 2>stderr.txt)
+    grep -q 'ulimit -i' stderr.txt || fail "no word about missing timers: $(cat stderr.txt)"
+}
+
+@test "daemon threads without timers: RLIMIT_SIGPENDING is used up" {
+    with_some_pythons without_signals
 }
 
 timed_imports() {

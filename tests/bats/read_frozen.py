@@ -77,7 +77,8 @@ def differences(stack, python, native):
             run += 1
             continue
         consumed = 0
-        while run and consumed < run and at < len(native) and (not frame or not same(frame, native[at]) or not consumed):
+        # the first one may have another name: a .cold part, or that of a neighbour in a stripped file
+        while consumed < run and at < len(native) and (not consumed or native[at][2].startswith("_PyEval_EvalFrameDefault")):
             at += 1
             consumed += 1
         run = 0
