@@ -3,7 +3,7 @@
 load helper
 
 frozen() {
-    profiled "$PYTHON" "$WORKLOADS/frozen.py" python.txt "$BUILD/oracles/native_stack" native.txt
+    PYPROF_SIGNAL=34 profiled "$PYTHON" "$WORKLOADS/frozen.py" python.txt "$BUILD/oracles/native_stack" native.txt
     "$PYPROF" export --lines --threads --format perf -o p.perf
     "$PYTHON" "$ROOT/tests/bats/read_frozen.py" p.perf python.txt native.txt
 }

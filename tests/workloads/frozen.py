@@ -12,7 +12,6 @@ import functools
 import json
 import os
 import re
-import signal
 import struct
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import time
 MAGIC = 0x70797072  # preload/capture/slot.h
 SYS_RT_TGSIGQUEUEINFO = 297
 SI_TIMER = -2
+SIGNAL = 34  # PYPROF_SIGNAL: a real-time signal, since the others are not queued
 
 gate = threading.Lock()
 arrived = []
@@ -103,8 +103,8 @@ def quiet(kind):
 
 def send(tid, slot):
     """A signal that looks like one of the timer of that slot; the handler ignores those of other threads' slots."""
-    info = struct.pack("<iii4xiiQ", signal.SIGPROF, 0, SI_TIMER, 0, 0, MAGIC << 32 | slot).ljust(128, b"\0")
-    ctypes.CDLL(None).syscall(SYS_RT_TGSIGQUEUEINFO, os.getpid(), tid, signal.SIGPROF, info)
+    info = struct.pack("<iii4xiiQ", SIGNAL, 0, SI_TIMER, 0, 0, MAGIC << 32 | slot).ljust(128, b"\0")
+    ctypes.CDLL(None).syscall(SYS_RT_TGSIGQUEUEINFO, os.getpid(), tid, SIGNAL, info)
 
 
 def blocked(tid):
