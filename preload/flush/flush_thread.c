@@ -11,11 +11,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define INTERVAL_NS    1000000000u
-#define EXIT_WAIT_NS   2000000000u /* a process that ends waits at most so long for a slow disk */
-#define PARKED_WAIT_NS 900000000u  /* as long with threads asleep; should one hold what the flush needs, it gets that  \
-                                    */
-#define FORK_WAIT_NS 100000000u    /* the forking thread may itself hold the loader's lock that our thread waits for */
+#define INTERVAL_NS  1000000000u
+#define EXIT_WAIT_NS 2000000000u /* a process that ends waits at most so long for a slow disk */
+#define PARKED_WAIT_NS                                                                                                 \
+    900000000u                  /* as long with threads asleep; should one hold what the flush needs, it gets that     \
+                                 */
+#define FORK_WAIT_NS 100000000u /* the forking thread may itself hold the loader's lock that our thread waits for */
 #define JOIN_WAIT_NS 10000000u
 #define STACK_SIZE   (256u << 10)
 #define NS           1000000000u
