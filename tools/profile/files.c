@@ -1,6 +1,5 @@
 #include "files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,8 +21,7 @@ static char *text_copy(struct pp_text text)
     return copy;
 }
 
-/* Looks at the beginning of a file; false after a line on stderr when a file that was named is of no use. */
-static bool add_file(struct pp_files *files, const char *path, bool named)
+bool pp_files_add(struct pp_files *files, const char *path, bool named)
 {
     struct stat status;
     size_t size = 0;
@@ -54,7 +52,7 @@ static bool add_file(struct pp_files *files, const char *path, bool named)
     return usable || !named;
 }
 
-static int is_log(const struct dirent *entry)
+int pp_is_log(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name), suffix = strlen(PP_LOG_SUFFIX);
     return length > suffix && strcmp(entry->d_name + length - suffix, PP_LOG_SUFFIX) == 0;
@@ -64,11 +62,11 @@ static int is_log(const struct dirent *entry)
 static int add_directory(struct pp_files *files, const char *path)
 {
     struct dirent **entries;
-    int count = scandir(path, &entries, is_log, alphasort);
+    int count = scandir(path, &entries, pp_is_log, alphasort);
     for (int i = 0; i < count; i++) {
         struct pp_buffer name = {0};
         pp_buffer_format(&name, "%s/%s", path, entries[i]->d_name);
-        add_file(files, name.data, false);
+        pp_files_add(files, name.data, false);
         pp_buffer_free(&name);
         free(entries[i]);
     }
@@ -85,7 +83,7 @@ static bool add_path(struct pp_files *files, const char *path)
         return false;
     }
     if (!S_ISDIR(status.st_mode))
-        return add_file(files, path, true);
+        return pp_files_add(files, path, true);
     int count = add_directory(files, path);
     if (count < 0)
         pp_error("%s: %s", path, strerror(errno));
@@ -94,22 +92,33 @@ static bool add_path(struct pp_files *files, const char *path)
     return count > 0;
 }
 
-/* Without a path: where the library writes, then where it goes when it cannot write there. */
+char *pp_default_directory(void)
+{
+    const char *directory = getenv("PYPROF_OUT");
+    return pp_strdup(directory && *directory ? directory : PP_DEFAULT_DIRECTORY);
+}
+
+char *pp_fallback_directory(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct pp_buffer path = {0};
+    pp_buffer_format(&path, "%s/pyprof-%u", temporary && *temporary ? temporary : "/tmp", (unsigned)getuid());
+    return path.data;
+}
+
 static bool add_default(struct pp_files *files)
 {
-    const char *directory = getenv("PYPROF_OUT"), *temporary = getenv("TMPDIR");
-    if (!directory || !*directory)
-        directory = PP_DEFAULT_DIRECTORY;
-    if (add_directory(files, directory) > 0)
-        return true;
-    struct pp_buffer fallback = {0};
-    pp_buffer_format(&fallback, "%s/pyprof-%u", temporary && *temporary ? temporary : "/tmp", (unsigned)getuid());
-    bool found = add_directory(files, fallback.data) > 0;
-    if (found)
-        pp_error("no profile in %s; reading %s", directory, fallback.data);
-    else
-        pp_error("no profile in %s: record one with 'pyprof run -- python app.py', or say where it is", directory);
-    pp_buffer_free(&fallback);
+    char *directory = pp_default_directory(), *fallback = pp_fallback_directory();
+    bool found = add_directory(files, directory) > 0;
+    if (!found) {
+        found = add_directory(files, fallback) > 0;
+        if (found)
+            pp_error("no profile in %s; reading %s", directory, fallback);
+        else
+            pp_error("no profile in %s: record one with 'pyprof run -- python app.py', or say where it is", directory);
+    }
+    free(directory);
+    free(fallback);
     return found;
 }
 

@@ -2,6 +2,8 @@
 #ifndef PP_PROFILE_FILES_H
 #define PP_PROFILE_FILES_H
 
+#include <dirent.h>
+
 #include "../cli.h"
 #include "model.h"
 
@@ -27,6 +29,16 @@ bool pp_files_find(struct pp_files *files, const struct pp_cli *cli);
 /* Keeps the files of the runs that were asked for: --run, --all, else of directories the latest. False after a line on
  * stderr when none is left. */
 bool pp_files_choose(struct pp_files *files, const struct pp_cli *cli);
+
+/* Adds a file when it is of use, else says on stderr why not if it was named: true when the others can be read. */
+bool pp_files_add(struct pp_files *files, const char *path, bool named);
+
+/* Whether this is how logs are called: for scandir. */
+int pp_is_log(const struct dirent *entry);
+
+/* Where the library writes, and where it goes when it cannot write there. The caller frees. */
+char *pp_default_directory(void);
+char *pp_fallback_directory(void);
 
 void pp_files_free(struct pp_files *files);
 

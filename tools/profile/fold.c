@@ -289,7 +289,7 @@ static void put_cells(struct fold *fold, const struct pp_segment *segment)
     if (!fold->cells.count)
         return;
     uint32_t interval = 0;
-    if (fold->profile->keep_intervals)
+    if (fold->profile->keep_intervals && (fold->start_unix_ns || !fold->profile->apart_from_ns))
         interval = pp_add_interval(fold->profile, fold->start_unix_ns, fold->wall_ns);
     for (uint32_t i = 0; i < fold->cells.count; i++) {
         const struct pp_cell *cell = &fold->cells.items[i];
@@ -317,11 +317,12 @@ static void take_sample(void *context, const struct pp_segment *segment, const s
     struct pp_process *process = process_of(fold, segment);
     if (fold->left_out)
         return;
-    if (fold->profile->keep_intervals &&
-        (from->start_unix_ns != fold->start_unix_ns || from->wall_ns != fold->wall_ns)) {
+    bool apart = fold->profile->keep_intervals && from->start_unix_ns + from->wall_ns >= fold->profile->apart_from_ns;
+    uint64_t start = apart ? from->start_unix_ns : 0, wall = apart ? from->wall_ns : 0;
+    if (start != fold->start_unix_ns || wall != fold->wall_ns) {
         put_cells(fold, segment);
-        fold->start_unix_ns = from->start_unix_ns;
-        fold->wall_ns = from->wall_ns;
+        fold->start_unix_ns = start;
+        fold->wall_ns = wall;
     }
     pp_cells_add(&fold->cells, from);
     process->found_ns += from->cpu_ns;
@@ -392,6 +393,14 @@ static bool is_wanted(const struct pp_profile *profile, const void *data, size_t
     return wanted;
 }
 
+static void fold_free(struct fold *fold)
+{
+    for (int kind = 0; kind < PP_TABLE_COUNT; kind++)
+        free(fold->maps[kind].numbers);
+    free(fold->path);
+    pp_cells_free(&fold->cells);
+}
+
 static enum pp_read_result add_one(struct pp_profile *profile, const void *data, size_t size, const char *name,
                                    size_t *budget, size_t *end)
 {
@@ -408,10 +417,7 @@ static enum pp_read_result add_one(struct pp_profile *profile, const void *data,
         profile->losses.repeated_segments += fold.left_out;
     }
     *end = segment.end;
-    for (int kind = 0; kind < PP_TABLE_COUNT; kind++)
-        free(fold.maps[kind].numbers);
-    free(fold.path);
-    pp_cells_free(&fold.cells);
+    fold_free(&fold);
     pp_segment_free(&segment);
     return result;
 }
@@ -431,6 +437,50 @@ enum pp_read_result pp_profile_add_segment(struct pp_profile *profile, const voi
     profile->losses.damaged_blocks++;
     profile->losses.damaged_bytes += size - at;
     return PP_READ_OK;
+}
+
+struct pp_growing {
+    struct fold fold;
+    struct pp_segment segment;
+    char *name;
+    bool unwanted;
+};
+
+struct pp_growing *pp_growing_new(struct pp_profile *profile, const char *name)
+{
+    struct pp_growing *growing = pp_alloc(1, sizeof *growing);
+    growing->name = pp_strdup(name);
+    growing->fold = (struct fold){.profile = profile, .name = growing->name, .process = PP_NONE};
+    return growing;
+}
+
+enum pp_read_result pp_growing_read(struct pp_growing *growing, const void *data, size_t size, uint64_t *end)
+{
+    struct fold *fold = &growing->fold;
+    struct pp_segment *segment = &growing->segment;
+    const struct pp_segment_sink sink = {fold, take_sample, take_notice, forget};
+    if (!segment->end)
+        growing->unwanted = !is_wanted(fold->profile, data, size);
+    segment->losses = (struct pp_read_losses){0};
+    enum pp_read_result result = pp_segment_read_on(data, size, segment, growing->unwanted ? NULL : &sink);
+    *end = segment->end;
+    if (result != PP_READ_OK || growing->unwanted)
+        return result;
+    put_cells(fold, segment);
+    if (segment->has_process || fold->process != PP_NONE)
+        take_sums(fold, segment);
+    pp_read_losses_add(&fold->profile->losses, &segment->losses);
+    return result;
+}
+
+void pp_growing_free(struct pp_growing *growing)
+{
+    if (!growing)
+        return;
+    fold_free(&growing->fold);
+    pp_segment_free(&growing->segment);
+    free(growing->name);
+    free(growing);
 }
 
 void pp_profile_finish(struct pp_profile *profile)

@@ -106,9 +106,10 @@ struct pp_process {
 
 struct pp_profile {
     /* Set before the first segment. */
-    bool keep_intervals;  /* samples of different intervals stay apart */
-    bool sums_only;       /* no samples: processes and their accounting */
-    const char *only_run; /* segments of runs that do not begin so are left out; NULL: none */
+    bool keep_intervals;    /* samples of different intervals stay apart */
+    uint64_t apart_from_ns; /* … of those that end after this (unix); the others have interval 0 */
+    bool sums_only;         /* no samples: processes and their accounting */
+    const char *only_run;   /* segments of runs that do not begin so are left out; NULL: none */
 
     PP_TABLE_OF(char *) strings;
     PP_TABLE_OF(struct pp_module) modules;
@@ -134,6 +135,13 @@ void pp_profile_free(struct pp_profile *profile);
 /* Adds one segment, or several that stand one after the other; `name` stands for the process where the segment does not
  * say which it is. The data is no longer needed afterwards. */
 enum pp_read_result pp_profile_add_segment(struct pp_profile *profile, const void *data, size_t size, const char *name);
+
+/* A segment that is read while its file grows: begins with pp_growing_new. */
+struct pp_growing;
+struct pp_growing *pp_growing_new(struct pp_profile *profile, const char *name);
+/* Adds to the profile what stands behind the *end bytes that it had, and says how far it is now: reader.h. */
+enum pp_read_result pp_growing_read(struct pp_growing *growing, const void *data, size_t size, uint64_t *end);
+void pp_growing_free(struct pp_growing *growing);
 
 void pp_read_losses_add(struct pp_read_losses *sum, const struct pp_read_losses *one);
 

@@ -15,10 +15,19 @@
 /* Blocks that can be missing between two sound ones before a candidate is not believed. */
 #define PLAUSIBLE_GAP 4096u
 
+/* From so many bytes on none of which can be read there is no hope that the rest of a block makes them readable. */
+#define HOPELESS (2 * (size_t)PP_LOG_MAX_BLOCK)
+
 struct scan {
     const uint8_t *data;
     size_t size;
     size_t crc_budget;
+};
+
+/* Payloads that a segment refers to and whose file is not in memory. */
+struct pp_kept {
+    struct pp_kept *before;
+    uint8_t payload[];
 };
 
 /* Reads the header at a place; false when it does not fit or cannot be one. */
@@ -33,9 +42,7 @@ static bool header_at(const struct scan *scan, size_t at, struct pp_log_block_he
 /* Where the next segment of the same file begins. */
 static bool is_file_header(const struct scan *scan, size_t at)
 {
-    static const char magic[] = PP_LOG_MAGIC;
-    return scan->size - at >= sizeof(struct pp_log_file_header) &&
-           memcmp(scan->data + at, magic, sizeof magic - 1) == 0;
+    return pp_segment_begins(scan->data + at, scan->size - at);
 }
 
 static bool payload_fits(const struct scan *scan, size_t at, const struct pp_log_block_header *header)
@@ -113,6 +120,63 @@ static void read_blocks(struct scan *scan, size_t at, struct pp_segment *segment
     segment->end = at;
 }
 
+/* Blocks whose strings the segment's tables point into; the others are decoded into numbers. */
+static bool is_referred_to(uint32_t type)
+{
+    return type == PP_BLOCK_PROCESS || type == PP_BLOCK_STRINGS || type == PP_BLOCK_MODULES || type == PP_BLOCK_LABELS;
+}
+
+static const uint8_t *keep(struct pp_segment *segment, const uint8_t *payload, size_t length)
+{
+    struct pp_kept *kept = pp_alloc(1, sizeof *kept + length);
+    memcpy(kept->payload, payload, length);
+    kept->before = segment->kept;
+    segment->kept = kept;
+    return kept->payload;
+}
+
+/* Where to go on after something that cannot be read: `at` itself when more of the file may make it readable. */
+static size_t behind_damage(struct scan *scan, size_t at, struct pp_segment *segment)
+{
+    size_t sound = find_sound_block(scan, at, segment->next);
+    if (sound == scan->size && scan->size - at < HOPELESS)
+        return at;
+    if (sound == scan->size)
+        sound -= PP_LOG_MAX_BLOCK;
+    segment->losses.damaged_blocks++;
+    segment->losses.damaged_bytes += sound - at;
+    segment->next++;
+    return sound;
+}
+
+static size_t read_whole_blocks(struct scan *scan, size_t at, struct pp_segment *segment,
+                                const struct pp_segment_sink *sink)
+{
+    struct pp_log_block_header header;
+    while (scan->size - at >= sizeof header && !is_file_header(scan, at)) {
+        bool possible = header_at(scan, at, &header);
+        if (possible && !payload_fits(scan, at, &header))
+            break;
+        if (!possible || !crc_right(scan, at, &header)) {
+            size_t behind = behind_damage(scan, at, segment);
+            if (behind == at)
+                break;
+            at = behind;
+            continue;
+        }
+        if (header.sequence > segment->next)
+            segment->losses.missing_blocks += header.sequence - segment->next;
+        segment->next = header.sequence + 1;
+        const uint8_t *payload = scan->data + at + sizeof header;
+        if (is_referred_to(header.type))
+            payload = keep(segment, payload, header.length);
+        if (!pp_segment_take_block(segment, header.type, pp_cursor(payload, header.length), sink))
+            segment->losses.unknown_blocks++;
+        at += sizeof header + header.length;
+    }
+    return at;
+}
+
 static enum pp_read_result read_file_header(const void *data, size_t size)
 {
     struct pp_log_file_header header;
@@ -158,6 +222,31 @@ enum pp_read_result pp_segment_read_part(const void *data, size_t size, size_t *
     return read_segment(data, size, segment, sink, budget, false);
 }
 
+enum pp_read_result pp_segment_read_on(const void *data, size_t size, struct pp_segment *segment,
+                                       const struct pp_segment_sink *sink)
+{
+    struct scan scan = {data, size, pp_read_budget(size)};
+    size_t at = 0;
+    if (!segment->end) {
+        if (size < sizeof(struct pp_log_file_header))
+            return PP_READ_OK;
+        enum pp_read_result result = read_file_header(data, size);
+        if (result != PP_READ_OK)
+            return result;
+        at = sizeof(struct pp_log_file_header);
+    }
+    segment->size = segment->end + size;
+    size_t end = read_whole_blocks(&scan, at, segment, sink);
+    segment->end += end > at ? end : 0; /* a header alone says nothing yet */
+    return PP_READ_OK;
+}
+
+bool pp_segment_begins(const void *data, size_t size)
+{
+    static const char magic[] = PP_LOG_MAGIC;
+    return size >= sizeof(struct pp_log_file_header) && memcmp(data, magic, sizeof magic - 1) == 0;
+}
+
 size_t pp_read_budget(size_t size)
 {
     return size * SEARCH_BUDGET;
@@ -173,6 +262,10 @@ void pp_segment_free(struct pp_segment *segment)
 {
     for (int kind = 0; kind < PP_TABLE_COUNT; kind++)
         free(segment->tables[kind].items);
+    for (struct pp_kept *kept = segment->kept, *before; kept; kept = before) {
+        before = kept->before;
+        free(kept);
+    }
     *segment = (struct pp_segment){0};
 }
 

@@ -16,7 +16,8 @@
 #include "../../preload/log_format.h"
 #include "accounting.h"
 
-/* Bytes within the data given to pp_segment_read: not NUL-terminated, UTF-8 not checked. */
+/* Bytes within the data given to pp_segment_read, or kept by pp_segment_read_on: not NUL-terminated, UTF-8 not checked.
+ */
 struct pp_text {
     const char *data;
     size_t length;
@@ -116,6 +117,8 @@ struct pp_segment {
     struct pp_log_table tables[PP_TABLE_COUNT];
     uint64_t size; /* of the data */
     uint64_t end;  /* where the segment ends in it: at the size, or where the header of another one stands */
+    uint32_t next; /* sequence number of the block that should come there */
+    struct pp_kept *kept;
 };
 
 /* Any function may be NULL. The segment's tables are as they were at that place of the log. */
@@ -146,6 +149,17 @@ enum pp_read_result pp_segment_read(const void *data, size_t size, struct pp_seg
 enum pp_read_result pp_segment_read_part(const void *data, size_t size, size_t *budget, struct pp_segment *segment,
                                          const struct pp_segment_sink *sink);
 size_t pp_read_budget(size_t size);
+
+/*
+ * Takes in what a segment that still grows has got since the last call; it begins as {0}. `data` is what stands behind
+ * segment->end, and is no longer needed afterwards. What is not whole yet waits: segment->end tells from where on it is
+ * wanted again. It stays before the header of another segment.
+ */
+enum pp_read_result pp_segment_read_on(const void *data, size_t size, struct pp_segment *segment,
+                                       const struct pp_segment_sink *sink);
+
+/* Whether the header of a segment stands here. */
+bool pp_segment_begins(const void *data, size_t size);
 
 /* Only the PROCESS block, from the beginning of a file (which may be cut after it). */
 enum pp_read_result pp_segment_read_process(const void *data, size_t size, struct pp_segment *segment);
