@@ -26,6 +26,8 @@ const struct pp_option_row pp_options[] = {
     {PP_OPTION_UNIT, 'u', "unit", "UNIT", "weight of a stack: ns (CPU time, default) or samples", "ns samples"},
     {PP_OPTION_HZ, 0, "hz", "N", "samples per second of CPU time (default: 100)", NULL},
     {PP_OPTION_JSON, 'j', "json", NULL, "for programs: JSON", NULL},
+    {PP_OPTION_DELAY, 'd', "delay", "TIME", "between two screens (default: 1s)", NULL},
+    {PP_OPTION_COUNT, 'c', "count", "N", "print so many screens as plain text, and end", NULL},
     {PP_OPTION_TOP, 'n', "top", "N", "functions to list (default: 20)", NULL},
     {PP_OPTION_LINES, 'l', "lines", NULL, "tell lines apart, not only functions", NULL},
     {PP_OPTION_THREADS, 't', "threads", NULL, "tell threads apart", NULL},
@@ -147,6 +149,12 @@ static bool check_pids(const char *text)
     return false;
 }
 
+static bool say_least_delay(void)
+{
+    pp_error("--delay takes a time that is longer than nothing: logs grow once a second");
+    return false;
+}
+
 static bool take_option(struct pp_cli *cli, int place, const char *argument)
 {
     switch (pp_options[place].option) {
@@ -179,6 +187,10 @@ static bool take_option(struct pp_cli *cli, int place, const char *argument)
         return false;
     case PP_OPTION_HZ:
         return take_number("hz", argument, HIGHEST_HZ, &cli->hz);
+    case PP_OPTION_DELAY:
+        return take_time("delay", argument, &cli->delay_ns) && (cli->delay_ns || say_least_delay());
+    case PP_OPTION_COUNT:
+        return take_number("count", argument, HIGHEST_TOP, &cli->count);
     case PP_OPTION_TOP:
         return take_number("top", argument, HIGHEST_TOP, &cli->top);
     case PP_OPTION_RUN:

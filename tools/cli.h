@@ -30,7 +30,9 @@ struct pp_cli {
     const char *pid, *thread, *focus, *ignore; /* NULL: not given */
     const char *by;                            /* of `diff`; NULL: not given */
     uint64_t from_ns, to_ns;                   /* since the run's start; to_ns UINT64_MAX: not given */
+    uint64_t delay_ns;                         /* 0: not given */
     uint32_t top;                              /* 0: not given */
+    uint32_t count;                            /* of screens; 0: not given */
     uint32_t hz;                               /* 0: not given */
     char **arguments;                          /* what is no option, NULL at the end */
     int argument_count;
@@ -63,6 +65,8 @@ enum pp_option {
     PP_OPTION_BY = 1 << 22,
     PP_OPTION_MERGED = 1 << 23,      /* -o of `merge` */
     PP_OPTION_DIFF_FORMAT = 1 << 24, /* -f of `diff` */
+    PP_OPTION_DELAY = 1 << 25,
+    PP_OPTION_COUNT = 1 << 26,
 };
 
 /* Which files are read, and which samples of them are looked at (profile/select.h): for every verb that calls pp_load

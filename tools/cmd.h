@@ -6,6 +6,7 @@
 
 int pp_cmd_run(const struct pp_cli *cli);
 int pp_cmd_report(const struct pp_cli *cli);
+int pp_cmd_top(const struct pp_cli *cli);
 int pp_cmd_info(const struct pp_cli *cli);
 int pp_cmd_flame(const struct pp_cli *cli);
 int pp_cmd_runs(const struct pp_cli *cli);

@@ -1,0 +1,25 @@
+/* What `pyprof top` shows. */
+#ifndef PP_TOP_SCREEN_H
+#define PP_TOP_SCREEN_H
+
+#include "rows.h"
+
+struct pp_screen {
+    uint32_t columns, lines; /* of the terminal; plain text: 0, all of each line and `rows` rows */
+    uint32_t rows;
+    bool colour;
+    enum pp_rows_of of;
+    bool by_total, since_start, paused, help, editing;
+    char filter[128];
+    bool filter_is_bad;
+    uint32_t first; /* row; put right when there are fewer */
+};
+
+/* Appends a whole screen: with control sequences for a terminal, else lines of text. */
+void pp_screen_draw(struct pp_buffer *out, struct pp_screen *screen, struct pp_live *live);
+
+/* Appends so much of the text as fits into so many columns (an ellipsis shows that there was more), and of that nothing
+ * that a terminal could obey or that changes the direction of what is around it. 0 columns: all of it. */
+void pp_screen_text(struct pp_buffer *out, const char *text, uint32_t columns);
+
+#endif

@@ -1,0 +1,190 @@
+#include "terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../cli.h"
+
+/* Alternate screen, no cursor, no wrapping; and back. */
+#define ENTER "\033[?1049h\033[?25l\033[?7l\033[H\033[2J"
+#define LEAVE "\033[0m\033[?7h\033[?25h\033[?1049l"
+
+#define DEFAULT_COLUMNS 80
+#define DEFAULT_LINES   24
+#define MOST_COLUMNS    1000 /* what says more is not believed */
+
+static struct termios before;
+static sigset_t mask_before, noted;
+static bool active;
+static int signals = -1, last_signal;
+static char keys[64];
+static size_t key_count;
+
+static void write_all(const char *data, size_t length)
+{
+    while (length) {
+        ssize_t written = write(STDOUT_FILENO, data, length);
+        if (written < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){STDOUT_FILENO, POLLOUT, 0}, 1, -1);
+        else if (written < 0 && errno != EINTR)
+            return;
+        else if (written > 0)
+            data += written, length -= (size_t)written;
+    }
+}
+
+static bool enter(void)
+{
+    struct termios raw = before;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C and Ctrl-Z come as signals */
+    raw.c_iflag &= ~(tcflag_t)(IXON);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0)
+        return false;
+    active = true;
+    write_all(ENTER, sizeof ENTER - 1);
+    return true;
+}
+
+/* Also called at exit: memory.c ends the program where it stands. */
+static void leave(void)
+{
+    if (!active)
+        return;
+    active = false;
+    write_all(LEAVE, sizeof LEAVE - 1);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
+}
+
+bool pp_terminal_begin(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
+    const char *term = getenv("TERM");
+    bool able = term && *term && strcmp(term, "dumb") != 0;
+    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || !able || tcgetattr(STDIN_FILENO, &before) != 0) {
+        pp_error("%s: 'pyprof top --count 1' prints text",
+                 able ? "top needs a terminal, on stdin and stdout" : "top needs a terminal that TERM names");
+        return false;
+    }
+    sigemptyset(&noted);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaddset(&noted, numbers[i]);
+    sigprocmask(SIG_BLOCK, &noted, &mask_before);
+    signals = signalfd(-1, &noted, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals >= 0 && atexit(leave) == 0 && enter())
+        return true;
+    pp_error("cannot set the terminal up: %s", strerror(errno));
+    pp_terminal_end();
+    return false;
+}
+
+void pp_terminal_end(void)
+{
+    leave();
+    if (signals >= 0)
+        close(signals);
+    signals = -1;
+    sigprocmask(SIG_SETMASK, &mask_before, NULL);
+}
+
+void pp_terminal_pass_signal_on(void)
+{
+    if (!last_signal || last_signal == SIGINT)
+        return;
+    signal(last_signal, SIG_DFL);
+    raise(last_signal);
+}
+
+void pp_terminal_size(uint32_t *columns, uint32_t *lines)
+{
+    struct winsize window;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col && window.ws_row;
+    *columns = known ? window.ws_col : DEFAULT_COLUMNS;
+    *lines = known ? window.ws_row : DEFAULT_LINES;
+    if (*columns > MOST_COLUMNS)
+        *columns = MOST_COLUMNS;
+}
+
+bool pp_terminal_has_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    return !no_colour || !*no_colour;
+}
+
+void pp_terminal_write(const struct pp_buffer *text)
+{
+    write_all(text->data, text->length);
+}
+
+static int take_signal(void)
+{
+    struct signalfd_siginfo info;
+    if (read(signals, &info, sizeof info) != sizeof info)
+        return PP_KEY_NONE;
+    if (info.ssi_signo == SIGWINCH)
+        return PP_KEY_REDRAW;
+    if (info.ssi_signo != SIGTSTP) {
+        last_signal = (int)info.ssi_signo;
+        return PP_KEY_QUIT;
+    }
+    leave();
+    raise(SIGSTOP);
+    enter();
+    return PP_KEY_REDRAW;
+}
+
+/* The first key of those that were read. An escape sequence comes in one piece; an ESC alone is the key. */
+static int take_key(void)
+{
+    static const struct {
+        const char *text;
+        int key;
+    } sequences[] = {
+        {"\033[A", PP_KEY_UP},         {"\033OA", PP_KEY_UP},   {"\033[B", PP_KEY_DOWN},  {"\033OB", PP_KEY_DOWN},
+        {"\033[5~", PP_KEY_PAGE_UP},   {"\033[H", PP_KEY_HOME}, {"\033[1~", PP_KEY_HOME}, {"\033OH", PP_KEY_HOME},
+        {"\033[6~", PP_KEY_PAGE_DOWN}, {"\033[F", PP_KEY_END},  {"\033[4~", PP_KEY_END},  {"\033OF", PP_KEY_END},
+    };
+    size_t used = 1;
+    int key = (unsigned char)keys[0];
+    if (key == '\033') {
+        key = PP_KEY_ESCAPE;
+        /* Of a sequence that is not known all is skipped: its letters are no keys. */
+        if (key_count > 1 && (keys[1] == '[' || keys[1] == 'O')) {
+            key = PP_KEY_NONE;
+            for (used = 2; used < key_count && (keys[used] < '@' || keys[used] > '~'); used++)
+                ;
+            used = used < key_count ? used + 1 : used;
+        }
+        for (size_t i = 0; i < sizeof sequences / sizeof sequences[0]; i++)
+            if (used == strlen(sequences[i].text) && memcmp(keys, sequences[i].text, used) == 0)
+                key = sequences[i].key;
+    }
+    memmove(keys, keys + used, key_count -= used);
+    return key;
+}
+
+int pp_terminal_wait(uint64_t ns)
+{
+    if (key_count)
+        return take_key();
+    struct pollfd waited[] = {{STDIN_FILENO, POLLIN, 0}, {signals, POLLIN, 0}};
+    struct timespec timeout = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    if (ppoll(waited, 2, &timeout, NULL) <= 0)
+        return PP_KEY_NONE;
+    if (waited[1].revents)
+        return take_signal();
+    ssize_t got = read(STDIN_FILENO, keys, sizeof keys);
+    if (got <= 0)
+        return PP_KEY_QUIT;
+    key_count = (size_t)got;
+    return take_key();
+}
