@@ -12,6 +12,33 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* As `top` reads: a file that grows, piece by piece. */
+static void read_growing(const uint8_t *data, size_t size)
+{
+    struct pp_profile *profile = pp_profile_new();
+    struct pp_growing *growing = pp_growing_new(profile, "growing");
+    uint64_t end = 0;
+    profile->keep_intervals = true;
+    profile->apart_from_ns = 1;
+    for (size_t length = 0; length < size;) {
+        size_t piece = 1 + data[length] % 64;
+        length = length + piece < size ? length + piece : size;
+        if (pp_growing_read(growing, data + end, length - end, &end) != PP_READ_OK)
+            break;
+        if (end && pp_segment_begins(data + end, length - end)) {
+            pp_growing_free(growing);
+            growing = pp_growing_new(profile, "growing");
+            data += end;
+            size -= end;
+            length -= end;
+            end = 0;
+        }
+    }
+    pp_growing_free(growing);
+    pp_states_add_gc_frames(profile);
+    pp_profile_free(profile);
+}
+
 static void read_all(const void *data, size_t size)
 {
     struct pp_profile *profile = pp_profile_new();
@@ -26,6 +53,7 @@ static void read_all(const void *data, size_t size)
     pp_profile_accounting(profile);
     pp_profile_cpu_ns(profile);
     pp_profile_free(profile);
+    read_growing(data, size);
 }
 
 /* {u8 type, u8 length / 4, payload}… becomes a segment. */

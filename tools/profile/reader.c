@@ -149,6 +149,25 @@ static size_t behind_damage(struct scan *scan, size_t at, struct pp_segment *seg
     return sound;
 }
 
+/* Where another segment begins behind a block that its writer has not finished, as in files that `cat` made; `at` when
+ * there is none. Names may hold any bytes: only a whole first block is believed. */
+static size_t behind_cut(const struct scan *scan, size_t at, struct pp_segment *segment)
+{
+    for (size_t next = at + 1; next < scan->size; next++) {
+        struct pp_segment other;
+        if (!is_file_header(scan, next))
+            continue;
+        bool begins = pp_segment_read_process(scan->data + next, scan->size - next, &other) == PP_READ_OK;
+        begins = begins && other.has_process;
+        pp_segment_free(&other);
+        if (!begins)
+            continue;
+        segment->losses.truncated_bytes += next - at;
+        return next;
+    }
+    return at;
+}
+
 static size_t read_whole_blocks(struct scan *scan, size_t at, struct pp_segment *segment,
                                 const struct pp_segment_sink *sink)
 {
@@ -156,7 +175,7 @@ static size_t read_whole_blocks(struct scan *scan, size_t at, struct pp_segment 
     while (scan->size - at >= sizeof header && !is_file_header(scan, at)) {
         bool possible = header_at(scan, at, &header);
         if (possible && !payload_fits(scan, at, &header))
-            break;
+            return behind_cut(scan, at, segment);
         if (!possible || !crc_right(scan, at, &header)) {
             size_t behind = behind_damage(scan, at, segment);
             if (behind == at)

@@ -28,7 +28,7 @@ static bool is_harmless(uint32_t code)
     bool control = code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
     bool direction = code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
                      (code >= 0x2066 && code <= 0x2069);
-    return !control && !direction && code != 0xfffd;
+    return !control && !direction && code < 0x110000 && code != 0xfffd;
 }
 
 static uint32_t width_of(uint32_t code)
