@@ -166,7 +166,9 @@ static int print_screens(struct pp_screen *screen, struct pp_live *live, uint32_
         const struct timespec delay = {(time_t)(delay_ns / 1000000000u), (long)(delay_ns % 1000000000u)};
         if (i)
             clock_nanosleep(CLOCK_MONOTONIC, 0, &delay, NULL);
-        pp_live_read(live, UINT64_MAX);
+        do /* in portions: their samples are added up in between */
+            pp_live_read(live, READ_NS);
+        while (!live->complete);
         read_first(screen, live, &complete);
         pp_buffer_clear(&page);
         pp_screen_draw(&page, screen, live);

@@ -239,19 +239,19 @@ static bool read_source(struct pp_follow *follow, struct pp_source *source, uint
     uint64_t size = (uint64_t)status.st_size, written = (uint64_t)status.st_mtim.tv_sec * NS;
     /* A writer takes back what a full disk has cut short: sizes may become smaller. */
     bool more = size != source->seen_size && size > source->before + source->end;
-    int descriptor = more ? open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    bool in_time = pp_clock_ns(CLOCK_MONOTONIC) < deadline;
+    int descriptor = more && in_time ? open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     /* What runs no more, or was copied, shows how it ended. */
     follow->profile->apart_from_ns = written > follow->keep_ns ? written - follow->keep_ns : 1;
-    while (descriptor >= 0 && (more = read_portion(follow, source, descriptor)))
-        if (pp_clock_ns(CLOCK_MONOTONIC) >= deadline)
-            break;
+    while (descriptor >= 0 && in_time && (more = read_portion(follow, source, descriptor)))
+        in_time = pp_clock_ns(CLOCK_MONOTONIC) < deadline;
     if (descriptor >= 0) {
         close(descriptor);
         source->seen_size = more ? 0 : size;
     }
     follow->size += size;
     follow->read += !more || source->before + source->end > size ? size : source->before + source->end;
-    return !more || descriptor < 0;
+    return !more || in_time;
 }
 
 bool pp_follow_read(struct pp_follow *follow, uint64_t at_most_ns)

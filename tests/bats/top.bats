@@ -1,0 +1,293 @@
+# pyprof top: as text, and on a terminal.
+load helper
+
+# Burns in hot() in so many processes, about a tenth in other(), until the directory holds a file "stop".
+program='import os
+import sys
+import time
+
+
+def hot():
+    total = 0
+    for i in range(100000):
+        total += i * i % 7
+    return total
+
+
+def other():
+    total = 0
+    for i in range(10000):
+        total += i * i % 5
+    return total
+
+
+def main():
+    end = time.time() + 600
+    while not os.path.exists("stop") and time.time() < end:
+        hot()
+        other()
+
+
+for _ in range(int(sys.argv[1]) - 1):
+    if os.fork() == 0:
+        main()
+        os._exit(0)
+main()
+try:
+    while True:
+        os.wait()
+except ChildProcessError:
+    pass'
+
+python() {
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+}
+
+# start PROCESSES: in the background, all of them recorded.
+start() {
+    python
+    echo "$program" >burn.py
+    rm -f stop
+    profiled "$PYTHON" burn.py "$1" 3>&- &
+    burning=$!
+    trap 'touch stop; wait "$burning"' EXIT
+    wait_until "$TIMEOUT" has_samples "$1"
+}
+
+# has_samples PROCESSES
+has_samples() {
+    [ "$(info | /usr/bin/python3 -c '
+import json, sys
+print(sum(process["samples"] > 20 for process in json.load(sys.stdin)["processes"]))')" -ge "$1" ]
+}
+
+stop() {
+    touch stop
+    wait "$burning"
+    trap - EXIT
+}
+
+# drive [ARGUMENTS...]: steps on stdin.
+drive() {
+    cat >steps.txt
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive_top.py" steps.txt "$PYPROF" top "$@" >drive.txt 2>&1 ||
+        fail "$(cat drive.txt)"
+}
+
+# shown FUNCTION COLUMN: of the first screen in top.txt that has it: 1 self %, 3 total %, 5 self s, 7 total s.
+shown() {
+    grep -F " $1 (" top.txt | awk -v column="$2" 'NR == 1 { print $column }'
+}
+
+@test "as text: the hot function of a program that runs, its time grows from screen to screen" {
+    start 1
+    "$PYPROF" top --count 1 --no-native >top.txt
+    share=$(shown hot 1)
+    between 80 "${share%.*}" 100 "per cent in hot()"
+    grep -q '^1 process running | ' top.txt || fail "$(cat top.txt)"
+    # No wait of ours: as many screens as it takes.
+    "$PYPROF" top --count 40 --delay 250ms --no-native >top.txt
+    grep -F ' hot (' top.txt | awk '{ if ($5 < last) bad = 1; last = $5; if (!first) first = $5 }
+        END { exit bad || last <= first }' || fail "$(cat top.txt)"
+    stop
+}
+
+@test "of a run that is over: the seconds that export says, to the last decimal" {
+    start 2
+    stop
+    "$PYPROF" top --count 1 --top 1000 --no-native >top.txt
+    grep -q '^0 processes running, 2 ended' top.txt || fail "$(cat top.txt)"
+    grep -q 'since the start' top.txt || fail "$(cat top.txt)"
+    # shellcheck disable=SC2119
+    collapsed >stacks.txt
+    for function in hot other main; do
+        wanted=$(reader inclusive stacks.txt "$function" | awk '{ printf "%.2f", $1 / 1e9 }')
+        [ "$(shown "$function" 7)" = "$wanted" ] || fail "$function: $wanted: $(cat top.txt)"
+    done
+    # With native functions the totals of Python functions are the same.
+    "$PYPROF" top --count 1 --top 1000 >top.txt
+    [ "$(shown main 7)" = "$wanted" ] || fail "main: $wanted: $(cat top.txt)"
+}
+
+@test "on a terminal: keys, filter, two workers, another size; it is restored at the end" {
+    start 2
+    drive <<'END'
+expect ^2 processes running .* cores busy
+expect FUNCTION
+expect ^Functions by self time, last \d+ s$
+expect hot \(burn\.py:6\)
+key n
+expect , Python only$
+key t
+expect by total time
+expect 0\.0 % +\d+\.\d % .* <module> \(burn\.py:1\)
+key /^OTH(e
+expect not a regular expression yet
+key \x7f\x7f\x7fhe\r
+expect , /\^OThe$
+expect other \(burn\.py:13\)
+absent hot \(
+key \x1b
+expect hot \(
+key p
+expect THREADS  STATE    PROCESS
+expect ^ +\d+\.\d % +\d+\.\d\d s +1  running  \d+ .*burn\.py 2
+key /nothing like this\r
+expect nothing matches
+key \x1b
+key r
+expect CPU  THREAD$
+expect of process
+key f
+key w
+expect by total time since the start
+key h
+expect ^s  sort by self time
+key x
+absent ^s  sort by self time
+key \x20
+expect PAUSED
+key \x1b[6~\x1b[B\x1b[A\x1b[5~\x1b[99~\x20
+absent PAUSED
+size 12 40
+expect ^s self .*…$
+size 5 20
+expect ^2 processes
+size 1 1
+size 50 200
+expect h help  q quit$
+key q
+ends 0
+END
+    stop
+}
+
+@test "signals end it and restore the terminal; Ctrl-Z and going on draw the screen again" {
+    start 1
+    drive <<'END'
+expect FUNCTION
+key \x03
+ends 0
+END
+    drive <<'END'
+expect FUNCTION
+signal TERM
+ends -15
+END
+    drive <<'END'
+expect FUNCTION
+signal HUP
+ends -1
+END
+    stop
+}
+
+@test "what is not there yet is waited for; the next run follows when the last one has ended" {
+    python
+    echo "$program" >burn.py
+    mkfifo typed
+    cat >steps.txt <<'END'
+expect ^waiting: no profile in pyprof.out yet
+expect ^1 process running
+expect hot \(burn\.py
+expect ^0 processes running, 1 ended
+expect ^3 processes running
+expect hot \(burn\.py
+key q
+ends 0
+END
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive_top.py" steps.txt "$PYPROF" top --no-native >drive.txt 2>&1 3>&- &
+    driver=$!
+    start 1
+    sleep 2 # so that it is seen; when it is not, the steps fail and tell
+    stop
+    start 3
+    wait "$driver" || fail "$(cat drive.txt)"
+    stop
+}
+
+@test "names cannot command the terminal" {
+    python
+    cat >evil.py <<'END'
+import time
+
+def evil():
+    total = 0
+    for i in range(100000):
+        total += i * i % 7
+    return total
+
+evil.__code__ = evil.__code__.replace(co_name="x\x1b[2J\x9b31m\u202e\r\n\x07evil")
+if hasattr(evil.__code__, "co_qualname"):
+    evil.__code__ = evil.__code__.replace(co_qualname=evil.__code__.co_name)
+end = time.process_time() + 0.5
+while time.process_time() < end:
+    evil()
+END
+    profiled "$PYTHON" evil.py
+    "$PYPROF" top --count 1 --no-native >top.txt
+    grep -q 'evil (evil.py:3)' top.txt || fail "$(cat -v top.txt)"
+    ! LC_ALL=C grep -qE $'\x1b|\xc2\x9b|\xe2\x80\xae|\r|\x07' top.txt || fail "$(cat -v top.txt)"
+    # The driver ends with an error at any character or sequence that is not top's own.
+    drive --no-native <<'END'
+expect evil \(evil\.py:3\)
+key q
+ends 0
+END
+}
+
+@test "without a terminal it says what to do; so it does when there is nothing" {
+    run "$PYPROF" top
+    [ "$status" -eq 2 ]
+    [ "$output" = "pyprof: top needs a terminal, on stdin and stdout: 'pyprof top --count 1' prints text" ] || fail "$output"
+    run "$PYPROF" top --count 1
+    [ "$status" -eq 1 ]
+    [[ "$output" == "waiting: no profile in pyprof.out yet"* ]] || fail "$output"
+    run "$PYPROF" top --count 1 nowhere
+    [ "$status" -eq 1 ]
+    [[ "$output" == "waiting: no profile in nowhere yet"* ]] || fail "$output"
+    mkdir empty
+    echo "no profile at all, but long enough for its header" >empty/1.pyprof
+    run "$PYPROF" top --count 1 empty
+    [ "$status" -eq 1 ]
+    [[ "$output" == "waiting: nothing in empty is a profile"* ]] || fail "$output"
+    run "$PYPROF" top --count 0
+    [ "$status" -eq 2 ]
+    run "$PYPROF" top --delay 0
+    [ "$status" -eq 2 ]
+}
+
+@test "a log that comes in pieces, is cut and goes on: no time is counted twice" {
+    python
+    echo "$program" >burn.py
+    touch stop
+    profiled "$PYTHON" -c 'import time
+def hot():
+    for i in range(100000): pass
+end = time.process_time() + 3
+while time.process_time() < end: hot()'
+    mkdir pieces
+    /usr/bin/python3 -c '
+import glob, os, time
+data = open(glob.glob("pyprof.out/*.pyprof")[0], "rb").read()
+piece = len(data) // 40 + 1
+with open("pieces/1.pyprof", "wb", buffering=0) as log:
+    for at in range(0, len(data), piece):
+        log.write(data[at : at + piece])
+        if at == 20 * piece:  # as a writer does on a full disk
+            log.write(b"half a block")
+            time.sleep(0.05)
+            log.truncate(at + piece)
+            log.seek(at + piece)
+        time.sleep(0.02)
+open("complete", "w").close()' &
+    writer=$!
+    "$PYPROF" top --count 100 --delay 10ms --no-native pieces >pieces.txt
+    wait "$writer"
+    "$PYPROF" top --count 1 --no-native pieces >top.txt
+    last=$(shown hot 7)
+    "$PYPROF" top --count 1 --no-native >top.txt
+    [ "$last" = "$(shown hot 7)" ] || fail "$last: $(cat top.txt)"
+    awk -v most="$last" '/ hot \(/ && $7 > most { exit 1 }' pieces.txt || fail "$last: $(cat pieces.txt)"
+    ! grep -q 'cannot be read' pieces.txt || fail "$(cat pieces.txt)"
+}
