@@ -4,6 +4,7 @@ STEPS is a file; each line is a step, and all must succeed:
 
     expect REGEX    until a line of the screen matches
     absent REGEX    until none does
+    lines N REGEX   until so many do
     key TEXT        types it; Python's escapes
     size L C        of the terminal: the program gets SIGWINCH
     signal NAME
@@ -129,6 +130,9 @@ def main():
             verb, _, argument = line.rstrip("\n").partition(" ")
             if verb in ("expect", "absent"):
                 wait_for(lambda: any(re.search(argument, row) for row in screen.text()) == (verb == "expect"), line)
+            elif verb == "lines":
+                count, _, pattern = argument.partition(" ")
+                wait_for(lambda: sum(bool(re.search(pattern, row)) for row in screen.text()) == int(count), line)
             elif verb == "key":
                 os.write(master, argument.encode("latin-1").decode("unicode_escape").encode("latin-1"))
             elif verb == "size":

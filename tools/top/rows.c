@@ -7,13 +7,24 @@
 
 #include "../profile/view.h"
 
+const char *pp_short_command(const char *command_line)
+{
+    const char *program = command_line;
+    for (const char *at = command_line; *at && *at != ' '; at++)
+        if (*at == '/' && at[1] && at[1] != ' ')
+            program = at + 1;
+    return program;
+}
+
 void pp_row_text(struct pp_buffer *text, const struct pp_live *live, enum pp_rows_of of, const struct pp_row *row)
 {
     const struct pp_profile *profile = live->follow->profile;
     if (of == PP_ROWS_FUNCTIONS) {
         pp_buffer_text(text, pp_string(profile, row->number));
     } else if (of == PP_ROWS_PROCESSES) {
-        pp_process_text(text, profile, row->number);
+        const struct pp_process *process = &profile->processes.items[row->number];
+        pp_buffer_format(text, "%" PRIu64 " %s", process->pid,
+                         pp_short_command(pp_string(profile, process->command_line)));
     } else {
         pp_thread_text(text, profile, row->number);
         if (profile->processes.count > 1)

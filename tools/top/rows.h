@@ -26,4 +26,7 @@ struct pp_row *pp_rows_new(struct pp_live *live, const struct pp_rows_options *o
 /* What a row is called. Appends. */
 void pp_row_text(struct pp_buffer *text, const struct pp_live *live, enum pp_rows_of of, const struct pp_row *row);
 
+/* A command line without the directory of its program, for few columns. */
+const char *pp_short_command(const char *command_line);
+
 #endif

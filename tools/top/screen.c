@@ -81,7 +81,7 @@ static void draw_header(struct page *page, const struct pp_live *live)
     if (!small) {
         char *directory = live->follow->fell_back ? pp_fallback_directory() : pp_strdup("");
         pp_buffer_format(&page->line, "run %.8s%s%s: %s", pp_string(profile, first->run), *directory ? " in " : "",
-                         directory, pp_string(profile, first->command_line));
+                         directory, pp_short_command(pp_string(profile, first->command_line)));
         end_line(page, BOLD);
         free(directory);
     }
