@@ -8,6 +8,7 @@ STEPS is a file; each line is a step, and all must succeed:
     key TEXT        types it; Python's escapes
     size L C        of the terminal: the program gets SIGWINCH
     signal NAME
+    stopped         until it is, with the terminal as it was
     ends STATUS     the program ends so (a signal: -15), and the terminal is as it was
 
 A wait may take MOST seconds: what hangs is meant, not what is slow.
@@ -97,6 +98,11 @@ def set_size(descriptor, lines, columns):
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
 
+def is_stopped(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+        return stat.read().rpartition(")")[2].split()[0] == "T"
+
+
 def main():
     master, slave = pty.openpty()
     set_size(slave, 24, 80)
@@ -125,6 +131,14 @@ def main():
                 child.kill()
                 sys.exit("waited in vain for: " + what + "\n" + "\n".join(screen.text()))
 
+    def check_restored():
+        while read(0.2):
+            pass
+        if termios.tcgetattr(slave) != before:
+            sys.exit("the terminal's settings are not restored")
+        if screen.modes != {"7", "25"}:
+            sys.exit(f"modes of the terminal: {screen.modes}")
+
     with open(sys.argv[1], encoding="utf-8") as steps:
         for line in steps:
             verb, _, argument = line.rstrip("\n").partition(" ")
@@ -143,16 +157,14 @@ def main():
                 set_size(slave, lines, columns)
             elif verb == "signal":
                 child.send_signal(getattr(signal, "SIG" + argument))
+            elif verb == "stopped":
+                wait_for(lambda: is_stopped(child.pid), line)
+                check_restored()
             elif verb == "ends":
                 wait_for(lambda: child.poll() is not None, line)
-                while read(0.2):
-                    pass
                 if child.returncode != int(argument):
                     sys.exit(f"status {child.returncode}, expected {argument}")
-                if termios.tcgetattr(slave) != before:
-                    sys.exit("the terminal's settings are not restored")
-                if screen.modes != {"7", "25"}:
-                    sys.exit(f"modes of the terminal: {screen.modes}")
+                check_restored()
             else:
                 sys.exit("no such step: " + line)
 

@@ -166,6 +166,10 @@ END
     start 1
     drive <<'END'
 expect FUNCTION
+key \x1a
+stopped
+signal CONT
+expect FUNCTION
 key \x03
 ends 0
 END
