@@ -17,13 +17,15 @@ struct seen {
     uint64_t cpu_ns, count;
 };
 
-static void see_sample(void *context, const struct pp_segment *segment, const struct pp_log_sample *sample)
+static void see_samples(void *context, const struct pp_segment *segment, const struct pp_log_samples *samples)
 {
     struct seen *seen = context;
     (void)segment;
-    seen->samples++;
-    seen->cpu_ns += sample->cpu_ns;
-    seen->count += sample->count;
+    seen->samples += samples->count;
+    for (uint32_t i = 0; i < samples->count; i++) {
+        seen->cpu_ns += samples->items[i].cpu_ns;
+        seen->count += samples->items[i].count;
+    }
 }
 
 static void see_notice(void *context, const struct pp_segment *segment, uint64_t unix_ns, uint64_t severity,
@@ -45,7 +47,7 @@ static enum pp_read_result read_copy(const void *data, size_t size, struct seen 
 {
     void *copy = malloc(size ? size : 1);
     struct pp_segment segment;
-    const struct pp_segment_sink sink = {seen, see_sample, see_notice, see_redefined};
+    const struct pp_segment_sink sink = {seen, see_samples, see_notice, see_redefined};
     memcpy(copy, data, size);
     *seen = (struct seen){0};
     enum pp_read_result result = pp_segment_read(copy, size, &segment, &sink);
@@ -66,7 +68,7 @@ static void reads_what_was_written(void **state)
     struct fixture log;
     struct seen seen = {0};
     struct pp_segment segment;
-    const struct pp_segment_sink sink = {&seen, see_sample, see_notice, see_redefined};
+    const struct pp_segment_sink sink = {&seen, see_samples, see_notice, see_redefined};
     fixture_example(&log, PID, BIAS);
     assert_int_equal(pp_segment_read(log.file.data, log.file.length, &segment, &sink), PP_READ_OK);
     static const struct pp_read_losses none;
@@ -220,6 +222,67 @@ static void nonsense_within_sound_blocks_is_counted(void **state)
     }
 }
 
+#define WIDTHS 64u
+
+static uint64_t of_width(unsigned bits)
+{
+    return bits ? UINT64_MAX >> (64 - bits) : 0;
+}
+
+static void see_widths(void *context, const struct pp_segment *segment, const struct pp_log_samples *samples)
+{
+    unsigned *at = context;
+    (void)segment;
+    for (uint32_t i = 0; i < samples->count; i++, ++*at) {
+        unsigned width = *at % (WIDTHS + 1);
+        const struct pp_log_sample *sample = &samples->items[i];
+        assert_int_equal(sample->thread, width < 32 ? of_width(width) : 0);
+        assert_int_equal(sample->node, width < 32 ? of_width(width) : 0);
+        assert_int_equal(sample->labels, 3);
+        assert_int_equal(sample->state, width < 32 ? of_width(width) : UINT32_MAX);
+        assert_true(sample->count == of_width(width));
+        assert_true(sample->cpu_ns == of_width(WIDTHS - width));
+    }
+}
+
+/* Numbers of each width, with fields of a newer writer or without; at the end of a block they are read otherwise than
+ * before it. */
+static void samples_of_all_widths_are_read(void **state)
+{
+    (void)state;
+    struct fixture log;
+    struct fixture_bytes payload = {0}, record = {0};
+    struct pp_segment segment;
+    unsigned seen = 0, written = 0;
+    const struct pp_segment_sink sink = {.context = &seen, .samples = see_widths};
+    fixture_begin(&log);
+    for (unsigned count = 1; count <= 3 * (WIDTHS + 1); count++) {
+        payload.length = 0;
+        fixture_varint(&payload, 1);
+        fixture_varint(&payload, 1);
+        for (unsigned i = 0; i < count; i++, written++) {
+            unsigned width = written % (WIDTHS + 1);
+            const uint64_t fields[] = {of_width(width), of_width(width), 3,
+                                       of_width(width), of_width(width), of_width(WIDTHS - width)};
+            record.length = 0;
+            for (size_t j = 0; j < sizeof fields / sizeof fields[0]; j++)
+                fixture_varint(&record, fields[j]);
+            if (count % 2)
+                fixture_append(&record, "\xff\xff", 2);
+            fixture_varint(&payload, record.length);
+            fixture_append(&payload, record.data, record.length);
+        }
+        fixture_block(&log, PP_BLOCK_SAMPLES, payload.data, payload.length);
+    }
+    assert_int_equal(pp_segment_read(log.file.data, log.file.length, &segment, &sink), PP_READ_OK);
+    assert_int_equal(segment.losses.damaged_records, 0);
+    assert_int_equal(seen, written);
+    pp_segment_free(&segment);
+    fixture_end(&log);
+    free(payload.data);
+    free(record.data);
+}
+
 /* Many headers that look sound, each with a long payload and a wrong CRC: reading must stay linear. */
 static void forged_headers_do_not_make_reading_slow(void **state)
 {
@@ -274,6 +337,7 @@ int main(void)
         cmocka_unit_test(other_files_are_named_for_what_they_are),
         cmocka_unit_test(unknown_blocks_and_gaps_are_counted),
         cmocka_unit_test(nonsense_within_sound_blocks_is_counted),
+        cmocka_unit_test(samples_of_all_widths_are_read),
         cmocka_unit_test(forged_headers_do_not_make_reading_slow),
         cmocka_unit_test(the_process_block_is_enough_to_know_the_run),
         cmocka_unit_test(handler_quantiles_are_limits_of_buckets),

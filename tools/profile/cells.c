@@ -6,15 +6,28 @@
 #include "../memory.h"
 
 #define FIRST_SLOTS 4096u
+/* Nodes whose slots are neighbours, for the same thread, labels and state: what is hot was seen early and has ids that
+ * are close together, so the hot part of the slots stays in the cache. */
+#define NEIGHBOURS 256u
 
-static uint32_t hash_of(const struct pp_cell *cell)
+/* Slots for each cell, at least: to find one at the first try is worth more than their memory. */
+#define FREE_SLOTS 4
+
+static uint32_t hash_of(const struct pp_log_sample *cell)
 {
-    uint64_t hash = ((uint64_t)cell->thread << 32 | cell->node) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = ((uint64_t)cell->thread << 32 | cell->node / NEIGHBOURS) * 0x9e3779b97f4a7c15u;
     hash ^= ((uint64_t)cell->labels << 32 | cell->state) * 0xd6e8feb86659fd93u;
-    return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
+    return ((uint32_t)(hash >> 32) ^ (uint32_t)hash) ^ cell->node % NEIGHBOURS;
 }
 
-static bool is_same(const struct pp_cell *a, const struct pp_cell *b)
+/* From one slot to the next to try. Not to the neighbour: runs of neighbours that meet would all have to go to the end
+ * of both. */
+static uint32_t step_of(uint32_t hash)
+{
+    return (hash / NEIGHBOURS * 0x9e3779b1u) >> 8 | 1;
+}
+
+static bool is_same(const struct pp_log_sample *a, const struct pp_log_sample *b)
 {
     return a->node == b->node && a->thread == b->thread && a->state == b->state && a->labels == b->labels;
 }
@@ -26,20 +39,18 @@ static void grow_slots(struct pp_cells *cells)
     cells->slots = pp_alloc(slots, sizeof *cells->slots);
     cells->mask = slots - 1;
     for (uint32_t i = 0; i < cells->count; i++) {
-        uint32_t at = hash_of(&cells->items[i]) & cells->mask;
+        uint32_t hash = hash_of(&cells->items[i]), at = hash & cells->mask;
         while (cells->slots[at])
-            at = (at + 1) & cells->mask;
+            at = (at + step_of(hash)) & cells->mask;
         cells->slots[at] = i + 1;
     }
 }
 
-static void put(struct pp_cells *cells, const struct pp_cell *cell, uint32_t hash)
+static void put(struct pp_cells *cells, const struct pp_log_sample *cell, uint32_t hash)
 {
-    if (cells->count >= cells->mask / 2)
-        grow_slots(cells);
     uint32_t at = hash & cells->mask;
-    for (; cells->slots[at]; at = (at + 1) & cells->mask) {
-        struct pp_cell *known = &cells->items[cells->slots[at] - 1];
+    for (; cells->slots[at]; at = (at + step_of(hash)) & cells->mask) {
+        struct pp_log_sample *known = &cells->items[cells->slots[at] - 1];
         if (is_same(known, cell)) {
             known->count += cell->count;
             known->cpu_ns += cell->cpu_ns;
@@ -51,30 +62,29 @@ static void put(struct pp_cells *cells, const struct pp_cell *cell, uint32_t has
     cells->slots[at] = ++cells->count;
 }
 
-void pp_cells_add(struct pp_cells *cells, const struct pp_log_sample *sample)
+static void add_some(struct pp_cells *cells, const struct pp_log_sample *samples, uint32_t count)
 {
-    uint32_t last = cells->added % PP_CELLS_WAITING, middle = (last + PP_CELLS_WAITING / 2) % PP_CELLS_WAITING;
-    if (!cells->slots)
+    uint32_t hashes[PP_CELLS_TOGETHER];
+    while (!cells->slots || cells->count + count > cells->mask / FREE_SLOTS)
         grow_slots(cells);
-    if (cells->added >= PP_CELLS_WAITING)
-        put(cells, &cells->waiting[last], cells->waiting_hashes[last]);
-    cells->waiting[last] =
-        (struct pp_cell){sample->thread, sample->node, sample->labels, sample->state, sample->count, sample->cpu_ns};
-    uint32_t hash = cells->waiting_hashes[last] = hash_of(&cells->waiting[last]);
-    __builtin_prefetch(&cells->slots[hash & cells->mask]);
-    if (cells->added++ < PP_CELLS_WAITING / 2)
-        return;
-    uint32_t slot = cells->slots[cells->waiting_hashes[middle] & cells->mask];
-    if (slot)
-        __builtin_prefetch(&cells->items[slot - 1]);
+    for (uint32_t i = 0; i < count; i++) {
+        hashes[i] = hash_of(&samples[i]);
+        __builtin_prefetch(&cells->slots[hashes[i] & cells->mask]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t slot = cells->slots[hashes[i] & cells->mask];
+        if (slot)
+            __builtin_prefetch(&cells->items[slot - 1], 1);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        put(cells, &samples[i], hashes[i]);
 }
 
-void pp_cells_settle(struct pp_cells *cells)
+void pp_cells_add(struct pp_cells *cells, const struct pp_log_sample *samples, uint32_t count)
 {
-    uint64_t waiting = cells->added < PP_CELLS_WAITING ? cells->added : PP_CELLS_WAITING;
-    for (uint64_t i = cells->added - waiting; i < cells->added; i++)
-        put(cells, &cells->waiting[i % PP_CELLS_WAITING], cells->waiting_hashes[i % PP_CELLS_WAITING]);
-    cells->added = 0;
+    for (; count > PP_CELLS_TOGETHER; samples += PP_CELLS_TOGETHER, count -= PP_CELLS_TOGETHER)
+        add_some(cells, samples, PP_CELLS_TOGETHER);
+    add_some(cells, samples, count);
 }
 
 void pp_cells_clear(struct pp_cells *cells)
@@ -82,7 +92,6 @@ void pp_cells_clear(struct pp_cells *cells)
     if (cells->count)
         memset(cells->slots, 0, ((size_t)cells->mask + 1) * sizeof *cells->slots);
     cells->count = 0;
-    cells->added = 0;
 }
 
 void pp_cells_free(struct pp_cells *cells)

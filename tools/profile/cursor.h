@@ -39,6 +39,20 @@ static inline uint64_t pp_take_varint(struct pp_cursor *cursor)
     return 0;
 }
 
+/* A reference to a table: ids that cannot be become 0, "none". */
+static inline uint32_t pp_take_id(struct pp_cursor *cursor)
+{
+    uint64_t id = pp_take_varint(cursor);
+    return id < UINT32_MAX ? (uint32_t)id : 0;
+}
+
+/* What is too large becomes the largest. */
+static inline uint32_t pp_take_small(struct pp_cursor *cursor)
+{
+    uint64_t value = pp_take_varint(cursor);
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
 static inline int64_t pp_take_svarint(struct pp_cursor *cursor)
 {
     uint64_t value = pp_take_varint(cursor);

@@ -261,6 +261,8 @@ static uint32_t thread_number(struct fold *fold, const struct pp_segment *segmen
 
 static uint32_t label_set_number(struct fold *fold, const struct pp_segment *segment, uint32_t id)
 {
+    if (!id)
+        return 0;
     const struct pp_log_labels *from = pp_segment_find(segment, PP_TABLE_LABELS, id);
     uint32_t number = known(fold, PP_TABLE_LABELS, id);
     if (!from || number != PP_NONE)
@@ -285,14 +287,13 @@ static uint32_t label_set_number(struct fold *fold, const struct pp_segment *seg
 /* Adds to the profile what has been added up. */
 static void put_cells(struct fold *fold, const struct pp_segment *segment)
 {
-    pp_cells_settle(&fold->cells);
     if (!fold->cells.count)
         return;
     uint32_t interval = 0;
     if (fold->profile->keep_intervals && (fold->start_unix_ns || !fold->profile->apart_from_ns))
         interval = pp_add_interval(fold->profile, fold->start_unix_ns, fold->wall_ns);
     for (uint32_t i = 0; i < fold->cells.count; i++) {
-        const struct pp_cell *cell = &fold->cells.items[i];
+        const struct pp_log_sample *cell = &fold->cells.items[i];
         struct pp_sample sample = {
             .thread = thread_number(fold, segment, cell->thread),
             .node = node_number(fold, segment, cell->node),
@@ -311,7 +312,7 @@ static void put_cells(struct fold *fold, const struct pp_segment *segment)
     pp_cells_clear(&fold->cells);
 }
 
-static void take_sample(void *context, const struct pp_segment *segment, const struct pp_log_sample *from)
+static void take_samples(void *context, const struct pp_segment *segment, const struct pp_log_samples *from)
 {
     struct fold *fold = context;
     struct pp_process *process = process_of(fold, segment);
@@ -324,9 +325,11 @@ static void take_sample(void *context, const struct pp_segment *segment, const s
         fold->start_unix_ns = start;
         fold->wall_ns = wall;
     }
-    pp_cells_add(&fold->cells, from);
-    process->found_ns += from->cpu_ns;
-    process->samples += from->count;
+    pp_cells_add(&fold->cells, from->items, from->count);
+    for (uint32_t i = 0; i < from->count; i++) {
+        process->found_ns += from->items[i].cpu_ns;
+        process->samples += from->items[i].count;
+    }
     uint64_t end = from->start_unix_ns + from->wall_ns;
     if (end > process->end_unix_ns)
         process->end_unix_ns = end;
@@ -406,7 +409,7 @@ static enum pp_read_result add_one(struct pp_profile *profile, const void *data,
 {
     struct pp_segment segment;
     struct fold fold = {.profile = profile, .name = name, .process = PP_NONE};
-    const struct pp_segment_sink sink = {&fold, profile->sums_only ? NULL : take_sample, take_notice, forget};
+    const struct pp_segment_sink sink = {&fold, profile->sums_only ? NULL : take_samples, take_notice, forget};
     bool wanted = is_wanted(profile, data, size);
     enum pp_read_result result = pp_segment_read_part(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PP_READ_OK && wanted) {

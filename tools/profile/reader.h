@@ -75,9 +75,15 @@ struct pp_log_process {
 };
 
 struct pp_log_sample {
-    uint64_t start_unix_ns, wall_ns; /* the interval */
-    uint64_t count, cpu_ns;
     uint32_t thread, node, labels, state;
+    uint64_t count, cpu_ns;
+};
+
+/* Some of an interval. */
+struct pp_log_samples {
+    uint64_t start_unix_ns, wall_ns;
+    const struct pp_log_sample *items;
+    uint32_t count; /* never 0 */
 };
 
 enum pp_table_kind {
@@ -124,7 +130,7 @@ struct pp_segment {
 /* Any function may be NULL. The segment's tables are as they were at that place of the log. */
 struct pp_segment_sink {
     void *context;
-    void (*sample)(void *context, const struct pp_segment *segment, const struct pp_log_sample *sample);
+    void (*samples)(void *context, const struct pp_segment *segment, const struct pp_log_samples *samples);
     void (*notice)(void *context, const struct pp_segment *segment, uint64_t unix_ns, uint64_t severity,
                    struct pp_text text);
     /* An id gets another meaning from here on; the segment has the old one still. */

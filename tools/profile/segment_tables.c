@@ -1,6 +1,7 @@
 #include "segment_tables.h"
 
 #include "../memory.h"
+#include "segment_samples.h"
 
 static const size_t item_size[PP_TABLE_COUNT] = {
     [PP_TABLE_STRINGS] = sizeof(struct pp_log_string), [PP_TABLE_MODULES] = sizeof(struct pp_log_module),
@@ -90,27 +91,14 @@ static uint64_t take(struct pp_cursor *cursor)
     return pp_take_varint(cursor);
 }
 
-/* A reference to a table: ids that cannot be become 0, "none". */
-static uint32_t take_id(struct pp_cursor *cursor)
-{
-    uint64_t id = take(cursor);
-    return id < PP_NONE ? (uint32_t)id : 0;
-}
-
-static uint32_t take_small(struct pp_cursor *cursor)
-{
-    uint64_t value = take(cursor);
-    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
-}
-
 static bool take_module(struct pp_cursor *record, struct pp_log_module *module)
 {
-    module->path = take_id(record);
+    module->path = pp_take_id(record);
     module->bias = take(record);
     module->text_start = take(record);
     module->text_end = take(record);
     module->text_file_offset = take(record);
-    module->flags = take_small(record);
+    module->flags = pp_take_small(record);
     uint64_t length = take(record);
     struct pp_cursor build_id = pp_take(record, length);
     module->build_id = rest(&build_id);
@@ -119,25 +107,25 @@ static bool take_module(struct pp_cursor *record, struct pp_log_module *module)
 
 static bool take_frame(struct pp_cursor *record, struct pp_log_frame *frame)
 {
-    frame->kind = take_small(record);
+    frame->kind = pp_take_small(record);
     switch (frame->kind) {
     case PP_FRAME_NATIVE:
-        frame->subject = take_id(record);
+        frame->subject = pp_take_id(record);
         frame->address = take(record);
-        frame->symbol = take_id(record);
+        frame->symbol = pp_take_id(record);
         frame->symbol_offset = take(record);
         return true;
     case PP_FRAME_PYTHON:
-        frame->subject = take_id(record);
-        frame->line = take_small(record);
+        frame->subject = pp_take_id(record);
+        frame->line = pp_take_small(record);
         if (pp_left(record)) { /* columns: not known to every version of CPython, nor to older logs */
-            frame->end_line = take_small(record);
-            frame->column = take_small(record);
-            frame->end_column = take_small(record);
+            frame->end_line = pp_take_small(record);
+            frame->column = pp_take_small(record);
+            frame->end_column = pp_take_small(record);
         }
         return true;
     case PP_FRAME_PSEUDO:
-        frame->subject = take_id(record);
+        frame->subject = pp_take_id(record);
         return true;
     default:
         return true; /* of a newer writer: shown as unknown */
@@ -164,9 +152,9 @@ static bool take_definition(struct pp_segment *segment, enum pp_table_kind kind,
         item.module.defined = take_module(&record, &item.module);
         break;
     case PP_TABLE_CODES:
-        item.code.qualname = take_id(&record);
-        item.code.file = take_id(&record);
-        item.code.first_line = take_small(&record);
+        item.code.qualname = pp_take_id(&record);
+        item.code.file = pp_take_id(&record);
+        item.code.first_line = pp_take_small(&record);
         item.code.defined = true;
         break;
     case PP_TABLE_FRAMES:
@@ -174,9 +162,9 @@ static bool take_definition(struct pp_segment *segment, enum pp_table_kind kind,
         break;
     case PP_TABLE_THREADS:
         item.thread.tid = take(&record);
-        item.thread.name = take_id(&record);
+        item.thread.name = pp_take_id(&record);
         item.thread.start_unix_ns = take(&record);
-        item.thread.flags = take_small(&record);
+        item.thread.flags = pp_take_small(&record);
         item.thread.defined = true;
         break;
     case PP_TABLE_LABELS:
@@ -210,34 +198,13 @@ static void take_nodes(struct pp_segment *segment, struct pp_cursor *payload, co
 {
     for (uint64_t id = take(payload); pp_left(payload); id++) {
         uint64_t back = take(payload);
-        uint32_t frame = take_id(payload);
+        uint32_t frame = pp_take_id(payload);
         bool sound = !payload->bad && back && back <= id;
         struct pp_log_node *node = sound ? define(segment, PP_TABLE_NODES, id, sink) : NULL;
         if (node)
             *node = (struct pp_log_node){(uint32_t)(id - back), frame, true};
         else
             segment->losses.damaged_records++;
-    }
-}
-
-static void take_samples(struct pp_segment *segment, struct pp_cursor *payload, const struct pp_segment_sink *sink)
-{
-    struct pp_log_sample sample = {0};
-    sample.start_unix_ns = take(payload);
-    sample.wall_ns = take(payload);
-    while (pp_left(payload)) {
-        uint64_t length = take(payload);
-        struct pp_cursor record = pp_take(payload, length);
-        sample.thread = take_id(&record);
-        sample.node = take_id(&record);
-        sample.labels = take_id(&record);
-        sample.state = take_small(&record);
-        sample.count = take(&record);
-        sample.cpu_ns = take(&record);
-        if (payload->bad || record.bad)
-            segment->losses.damaged_records++;
-        else if (sink && sink->sample)
-            sink->sample(sink->context, segment, &sample);
     }
 }
 
@@ -304,7 +271,7 @@ bool pp_segment_take_block(struct pp_segment *segment, uint32_t type, struct pp_
         take_nodes(segment, &payload, sink);
         return true;
     case PP_BLOCK_SAMPLES:
-        take_samples(segment, &payload, sink);
+        pp_segment_take_samples(segment, &payload, sink);
         return true;
     case PP_BLOCK_ACCOUNTING:
         if (!pp_accounting_read(&segment->accounting, payload))
@@ -320,7 +287,7 @@ bool pp_segment_take_block(struct pp_segment *segment, uint32_t type, struct pp_
     }
     case PP_BLOCK_END:
         segment->end_unix_ns = take(&payload);
-        segment->end_reason = take_small(&payload);
+        segment->end_reason = pp_take_small(&payload);
         break;
     default:
         return false;
