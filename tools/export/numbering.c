@@ -1,6 +1,7 @@
 #include "numbering.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint32_t pp_number(struct pp_numbering *numbering, uint32_t item)
 {
@@ -19,4 +20,29 @@ void pp_numbering_free(struct pp_numbering *numbering)
     free(numbering->given);
     free(numbering->order);
     *numbering = (struct pp_numbering){0};
+}
+
+static bool same_function(const void *table, uint32_t item, const void *key)
+{
+    return memcmp((const struct pp_table_function *)table + item, key, sizeof(struct pp_table_function)) == 0;
+}
+
+uint32_t pp_number_function(struct pp_function_table *table, struct pp_table_function function)
+{
+    uint32_t hash = pp_hash_bytes(&function, sizeof function), count = table->functions.count;
+    uint32_t found = pp_index_find(&table->functions.index, hash, same_function, table->functions.items, &function);
+    if (found != PP_NONE)
+        return found + 1;
+    table->functions.items =
+        pp_grow(table->functions.items, &table->functions.capacity, (uint64_t)count + 1, sizeof function);
+    table->functions.items[count] = function;
+    pp_index_add(&table->functions.index, hash, count);
+    return ++table->functions.count;
+}
+
+void pp_function_table_free(struct pp_function_table *table)
+{
+    free(table->functions.items);
+    pp_index_free(&table->functions.index);
+    *table = (struct pp_function_table){0};
 }

@@ -23,4 +23,17 @@ static inline uint32_t pp_number_string(struct pp_numbering *strings, uint32_t s
     return string ? pp_number(strings, string) : 0;
 }
 
+/* A line of a table of functions. Strings of the profile; 0: none, unknown. */
+struct pp_table_function {
+    uint32_t name, system_name, file, first_line;
+};
+
+struct pp_function_table {
+    PP_TABLE_OF(struct pp_table_function) functions; /* number i is items[i - 1] */
+};
+
+/* The function's number, from 1 on. The table starts as {0}; pp_function_table_free ends it. */
+uint32_t pp_number_function(struct pp_function_table *table, struct pp_table_function function);
+void pp_function_table_free(struct pp_function_table *table);
+
 #endif

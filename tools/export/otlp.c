@@ -45,15 +45,11 @@ struct attribute {
     uint64_t number;
 };
 
-struct function {
-    uint32_t name, system_name, file, line;
-};
-
 struct writer {
     struct pp_profile *profile;
     struct pp_numbering strings, modules, frames, stacks; /* element 0 of each table is empty: numbers are from 1 on */
     PP_TABLE_OF(struct attribute) attributes;
-    PP_TABLE_OF(struct function) functions;
+    struct pp_function_table functions;
     struct pp_buffer dictionary;
     uint64_t *numbers; /* scratch */
     uint32_t numbers_capacity;
@@ -68,11 +64,6 @@ static bool same_attribute(const void *table, uint32_t item, const void *key)
 {
     const struct attribute *there = (const struct attribute *)table + item, *wanted = key;
     return there->key == wanted->key && there->text == wanted->text && there->number == wanted->number;
-}
-
-static bool same_function(const void *table, uint32_t item, const void *key)
-{
-    return memcmp((const struct function *)table + item, key, sizeof(struct function)) == 0;
 }
 
 static uint32_t attribute_index(struct writer *writer, struct attribute attribute)
@@ -98,19 +89,6 @@ static uint32_t text_attribute(struct writer *writer, const char *key, uint32_t 
 static uint32_t number_attribute(struct writer *writer, const char *key, uint64_t value)
 {
     return attribute_index(writer, (struct attribute){pp_intern_text(writer->profile, key), PP_NONE, value});
-}
-
-static uint32_t function_index(struct writer *writer, struct function function)
-{
-    uint32_t hash = pp_hash_bytes(&function, sizeof function);
-    uint32_t found = pp_index_find(&writer->functions.index, hash, same_function, writer->functions.items, &function);
-    if (found != PP_NONE)
-        return found + 1;
-    writer->functions.items = pp_grow(writer->functions.items, &writer->functions.capacity,
-                                      (uint64_t)writer->functions.count + 1, sizeof function);
-    writer->functions.items[writer->functions.count] = function;
-    pp_index_add(&writer->functions.index, hash, writer->functions.count);
-    return ++writer->functions.count;
 }
 
 static void append_message(struct pp_buffer *to, unsigned field, struct pp_buffer *message)
@@ -278,19 +256,13 @@ static void put_processes(struct writer *writer, const struct pp_export_options 
     free(samples);
 }
 
-static void append_stacks(struct writer *writer)
+static void append_stack(struct writer *writer, struct pp_buffer *message, uint32_t number)
 {
-    struct pp_buffer message = {0};
-    append_message(&writer->dictionary, DICTIONARY_STACK, &message);
-    for (uint32_t i = 0; i < writer->stacks.count; i++) {
-        uint32_t depth = 0;
-        for (uint32_t node = writer->stacks.order[i]; node; node = writer->profile->nodes.items[node].parent)
-            put_number(writer, depth++, pp_number(&writer->frames, writer->profile->nodes.items[node].frame));
-        if (depth)
-            pp_proto_numbers(&message, STACK_LOCATIONS, writer->numbers, depth);
-        append_message(&writer->dictionary, DICTIONARY_STACK, &message);
-    }
-    pp_buffer_free(&message);
+    uint32_t depth = 0;
+    for (uint32_t node = number; node; node = writer->profile->nodes.items[node].parent)
+        put_number(writer, depth++, pp_number(&writer->frames, writer->profile->nodes.items[node].frame));
+    if (depth)
+        pp_proto_numbers(message, STACK_LOCATIONS, writer->numbers, depth);
 }
 
 static void append_location(struct writer *writer, struct pp_buffer *message, uint32_t number)
@@ -305,8 +277,9 @@ static void append_location(struct writer *writer, struct pp_buffer *message, ui
     if (frame.kind != PP_FRAME_NATIVE || frame.symbol) {
         uint32_t first = python ? writer->profile->functions.items[frame.subject].first_line : 0;
         uint32_t symbol = frame.kind == PP_FRAME_NATIVE ? frame.symbol : 0;
-        pp_proto_number(&line, LINE_FUNCTION,
-                        function_index(writer, (struct function){parts.name, symbol, parts.file, first}));
+        pp_proto_number(
+            &line, LINE_FUNCTION,
+            pp_number_function(&writer->functions, (struct pp_table_function){parts.name, symbol, parts.file, first}));
         pp_proto_number(&line, LINE_LINE, python ? parts.line : 0);
         pp_proto_number(&line, LINE_COLUMN, python ? frame.column : 0);
         append_message(message, LOCATION_LINE, &line);
@@ -319,68 +292,53 @@ static void append_location(struct writer *writer, struct pp_buffer *message, ui
     pp_buffer_free(&line);
 }
 
-static void append_locations(struct writer *writer)
+static void append_mapping(struct writer *writer, struct pp_buffer *message, uint32_t number)
 {
-    struct pp_buffer message = {0};
-    append_message(&writer->dictionary, DICTIONARY_LOCATION, &message);
-    for (uint32_t i = 0; i < writer->frames.count; i++) {
-        append_location(writer, &message, writer->frames.order[i]);
-        append_message(&writer->dictionary, DICTIONARY_LOCATION, &message);
+    const struct pp_module module = writer->profile->modules.items[number];
+    pp_proto_number(message, MAPPING_START, module.start);
+    pp_proto_number(message, MAPPING_LIMIT, module.limit);
+    pp_proto_number(message, MAPPING_OFFSET, module.file_offset);
+    pp_proto_number(message, MAPPING_FILE, pp_number_string(&writer->strings, module.path));
+    if (module.build_id) {
+        uint64_t id = text_attribute(writer, "process.executable.build_id.gnu", module.build_id);
+        pp_proto_numbers(message, MAPPING_ATTRIBUTES, &id, 1);
     }
-    pp_buffer_free(&message);
 }
 
-static void append_mappings(struct writer *writer)
+static void append_function(struct writer *writer, struct pp_buffer *message, uint32_t number)
 {
-    struct pp_buffer message = {0};
-    append_message(&writer->dictionary, DICTIONARY_MAPPING, &message);
-    for (uint32_t i = 0; i < writer->modules.count; i++) {
-        const struct pp_module module = writer->profile->modules.items[writer->modules.order[i]];
-        pp_proto_number(&message, MAPPING_START, module.start);
-        pp_proto_number(&message, MAPPING_LIMIT, module.limit);
-        pp_proto_number(&message, MAPPING_OFFSET, module.file_offset);
-        pp_proto_number(&message, MAPPING_FILE, pp_number_string(&writer->strings, module.path));
-        if (module.build_id) {
-            uint64_t id = text_attribute(writer, "process.executable.build_id.gnu", module.build_id);
-            pp_proto_numbers(&message, MAPPING_ATTRIBUTES, &id, 1);
-        }
-        append_message(&writer->dictionary, DICTIONARY_MAPPING, &message);
-    }
-    pp_buffer_free(&message);
+    const struct pp_table_function *function = &writer->functions.functions.items[number];
+    pp_proto_number(message, FUNCTION_NAME, pp_number_string(&writer->strings, function->name));
+    pp_proto_number(message, FUNCTION_SYSTEM_NAME, pp_number_string(&writer->strings, function->system_name));
+    pp_proto_number(message, FUNCTION_FILE, pp_number_string(&writer->strings, function->file));
+    pp_proto_number(message, FUNCTION_START_LINE, function->first_line);
 }
 
-static void append_functions(struct writer *writer)
+static void append_attribute(struct writer *writer, struct pp_buffer *message, uint32_t number)
 {
-    struct pp_buffer message = {0};
-    append_message(&writer->dictionary, DICTIONARY_FUNCTION, &message);
-    for (uint32_t i = 0; i < writer->functions.count; i++) {
-        const struct function *function = &writer->functions.items[i];
-        pp_proto_number(&message, FUNCTION_NAME, pp_number_string(&writer->strings, function->name));
-        pp_proto_number(&message, FUNCTION_SYSTEM_NAME, pp_number_string(&writer->strings, function->system_name));
-        pp_proto_number(&message, FUNCTION_FILE, pp_number_string(&writer->strings, function->file));
-        pp_proto_number(&message, FUNCTION_START_LINE, function->line);
-        append_message(&writer->dictionary, DICTIONARY_FUNCTION, &message);
-    }
-    pp_buffer_free(&message);
-}
-
-static void append_attributes(struct writer *writer)
-{
-    struct pp_buffer message = {0}, any = {0};
-    append_message(&writer->dictionary, DICTIONARY_ATTRIBUTE, &message);
-    for (uint32_t i = 0; i < writer->attributes.count; i++) {
-        const struct attribute *attribute = &writer->attributes.items[i];
-        const char *value = attribute->text == PP_NONE ? NULL : pp_string(writer->profile, attribute->text);
-        pp_proto_number(&message, ATTRIBUTE_KEY, pp_number_string(&writer->strings, attribute->key));
-        if (value)
-            pp_proto_bytes(&any, VALUE_STRING, value, strlen(value));
-        else
-            pp_proto_number(&any, VALUE_INT, attribute->number);
-        append_message(&message, ATTRIBUTE_VALUE, &any);
-        append_message(&writer->dictionary, DICTIONARY_ATTRIBUTE, &message);
-    }
-    pp_buffer_free(&message);
+    const struct attribute *attribute = &writer->attributes.items[number];
+    const char *value = attribute->text == PP_NONE ? NULL : pp_string(writer->profile, attribute->text);
+    struct pp_buffer any = {0};
+    pp_proto_number(message, ATTRIBUTE_KEY, pp_number_string(&writer->strings, attribute->key));
+    if (value)
+        pp_proto_bytes(&any, VALUE_STRING, value, strlen(value));
+    else
+        pp_proto_number(&any, VALUE_INT, attribute->number);
+    append_message(message, ATTRIBUTE_VALUE, &any);
     pp_buffer_free(&any);
+}
+
+/* A table of the dictionary: an empty element, then `count` of them; order says which, NULL: as they are. */
+static void append_table(struct writer *writer, unsigned field, const uint32_t *order, uint32_t count,
+                         void (*append)(struct writer *writer, struct pp_buffer *message, uint32_t number))
+{
+    struct pp_buffer message = {0};
+    append_message(&writer->dictionary, field, &message);
+    for (uint32_t i = 0; i < count; i++) {
+        append(writer, &message, order ? order[i] : i);
+        append_message(&writer->dictionary, field, &message);
+    }
+    pp_buffer_free(&message);
 }
 
 static void append_links_and_strings(struct writer *writer)
@@ -404,11 +362,11 @@ void pp_export_otlp(struct pp_profile *profile, const struct pp_export_options *
     struct pp_buffer whole = {0};
     put_processes(&writer, options, out);
     /* Each table numbers what the next ones hold. */
-    append_stacks(&writer);
-    append_locations(&writer);
-    append_mappings(&writer);
-    append_functions(&writer);
-    append_attributes(&writer);
+    append_table(&writer, DICTIONARY_STACK, writer.stacks.order, writer.stacks.count, append_stack);
+    append_table(&writer, DICTIONARY_LOCATION, writer.frames.order, writer.frames.count, append_location);
+    append_table(&writer, DICTIONARY_MAPPING, writer.modules.order, writer.modules.count, append_mapping);
+    append_table(&writer, DICTIONARY_FUNCTION, NULL, writer.functions.functions.count, append_function);
+    append_table(&writer, DICTIONARY_ATTRIBUTE, NULL, writer.attributes.count, append_attribute);
     append_links_and_strings(&writer);
     append_message(&whole, DATA_DICTIONARY, &writer.dictionary);
     fwrite(whole.data, 1, whole.length, out);
@@ -420,7 +378,6 @@ void pp_export_otlp(struct pp_profile *profile, const struct pp_export_options *
     pp_numbering_free(&writer.stacks);
     free(writer.attributes.items);
     pp_index_free(&writer.attributes.index);
-    free(writer.functions.items);
-    pp_index_free(&writer.functions.index);
+    pp_function_table_free(&writer.functions);
     free(writer.numbers);
 }

@@ -11,9 +11,14 @@
 #include "export.h"
 #include "numbering.h"
 #include "proto.h"
+#include "sample_order.h"
 
 #define LARGE  100000u /* samples */
 #define STATES 32u     /* combinations of PP_STATE_* */
+#define PATHS  (64u << 20)
+#define AHEAD  16u /* samples, not in the order of memory, that are fetched before their turn */
+/* What makes samples different; being an estimate does not. */
+#define TOLD_APART (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL | PP_STATE_GC_KNOWN | PP_STATE_GC)
 
 /* Field numbers of profile.proto. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING };
@@ -43,19 +48,18 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER, LINE_COLUMN };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
 
-struct function {
-    uint32_t name, system_name, file, start_line; /* strings of the profile */
-};
-
 struct writer {
     struct pp_profile *profile;
     struct pp_gzip *gzip;
     struct pp_numbering strings, frames, modules;
-    PP_TABLE_OF(struct function) functions;
+    struct pp_function_table functions;
     uint32_t python_module; /* PP_NONE: none known */
     bool *named;            /* by module: all its frames have names */
-    uint64_t *stack;        /* scratch of put_sample */
-    uint32_t stack_capacity;
+    /* Packed locations of the nodes that samples had, as long as they take no more than PATHS bytes. */
+    struct pp_buffer paths, path;
+    struct {
+        uint32_t start, length;
+    } * path_of; /* by node */
     /* The labels of samples of the same thread and label set, by state. */
     uint32_t labels_thread, labels_set;
     struct pp_buffer labels[STATES], message;
@@ -69,24 +73,6 @@ static uint64_t string(struct writer *writer, uint32_t item)
 static uint64_t text(struct writer *writer, const char *text)
 {
     return string(writer, pp_intern_text(writer->profile, text));
-}
-
-static bool same_function(const void *table, uint32_t item, const void *key)
-{
-    return memcmp((const struct function *)table + item, key, sizeof(struct function)) == 0;
-}
-
-static uint32_t function_id(struct writer *writer, struct function function)
-{
-    uint32_t hash = pp_hash_bytes(&function, sizeof function);
-    uint32_t found = pp_index_find(&writer->functions.index, hash, same_function, writer->functions.items, &function);
-    if (found != PP_NONE)
-        return found + 1;
-    writer->functions.items = pp_grow(writer->functions.items, &writer->functions.capacity,
-                                      (uint64_t)writer->functions.count + 1, sizeof function);
-    writer->functions.items[writer->functions.count] = function;
-    pp_index_add(&writer->functions.index, hash, writer->functions.count);
-    return ++writer->functions.count;
 }
 
 static void put_value_type(struct writer *writer, unsigned field, const char *type, const char *unit)
@@ -141,14 +127,27 @@ static void append_labels(struct writer *writer, struct pp_buffer *message, cons
     }
 }
 
+static void append_path(struct writer *writer, struct pp_buffer *message, uint32_t node)
+{
+    struct pp_buffer *paths = &writer->paths, *path = &writer->path;
+    uint32_t start = writer->path_of[node].start, length = writer->path_of[node].length;
+    if (length) {
+        pp_proto_bytes(message, SAMPLE_LOCATION, paths->data + start, length);
+        return;
+    }
+    pp_buffer_clear(path);
+    for (uint32_t at = node; at; at = writer->profile->nodes.items[at].parent)
+        pp_proto_append_packed(path, pp_number(&writer->frames, writer->profile->nodes.items[at].frame));
+    pp_proto_bytes(message, SAMPLE_LOCATION, path->data, path->length);
+    if (path->length > PATHS - paths->length)
+        return;
+    writer->path_of[node].start = (uint32_t)paths->length;
+    writer->path_of[node].length = (uint32_t)path->length;
+    pp_buffer_append(paths, path->data, path->length);
+}
+
 static void put_sample(struct writer *writer, const struct pp_sample *sample, const uint64_t values[2])
 {
-    struct pp_profile *profile = writer->profile;
-    uint32_t depth = 0;
-    for (uint32_t node = sample->node; node; node = profile->nodes.items[node].parent) {
-        writer->stack = pp_grow(writer->stack, &writer->stack_capacity, (uint64_t)depth + 1, sizeof *writer->stack);
-        writer->stack[depth++] = pp_number(&writer->frames, profile->nodes.items[node].frame);
-    }
     struct pp_buffer *message = &writer->message, *labels = &writer->labels[sample->state % STATES];
     if (sample->thread != writer->labels_thread || sample->labels != writer->labels_set)
         for (uint32_t i = 0; i < STATES; i++)
@@ -157,54 +156,42 @@ static void put_sample(struct writer *writer, const struct pp_sample *sample, co
     writer->labels_set = sample->labels;
     if (!labels->length)
         append_labels(writer, labels, sample);
-    pp_proto_numbers(message, SAMPLE_LOCATION, writer->stack, depth);
+    append_path(writer, message, sample->node);
     pp_proto_numbers(message, SAMPLE_VALUE, values, 2);
     pp_buffer_append(message, labels->data, labels->length);
     pp_gzip_message(writer->gzip, PROFILE_SAMPLE, message);
 }
 
-static int by_identity(const void *a, const void *b)
-{
-    const struct pp_sample *x = a, *y = b;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    if (x->labels != y->labels)
-        return x->labels < y->labels ? -1 : 1;
-    uint32_t mask = PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL | PP_STATE_GC_KNOWN | PP_STATE_GC;
-    return (x->state & mask) < (y->state & mask) ? -1 : (x->state & mask) > (y->state & mask);
-}
-
 /* What differs only in its interval, or in being an estimate, is one sample here. */
 static void put_samples(struct writer *writer)
 {
-    uint32_t count = writer->profile->samples.count;
-    struct pp_sample *samples = pp_copy(writer->profile->samples.items, count, sizeof *samples);
-    qsort(samples, count, sizeof *samples, by_identity);
+    const struct pp_sample *samples = writer->profile->samples.items;
+    uint32_t count = writer->profile->samples.count, *order = pp_samples_in_order(writer->profile, TOLD_APART);
+    writer->path_of = pp_alloc(writer->profile->nodes.count, sizeof *writer->path_of);
     for (uint32_t i = 0; i < count;) {
         uint64_t values[2] = {0, 0};
-        uint32_t first = i;
-        for (; i < count && by_identity(&samples[first], &samples[i]) == 0; i++) {
-            values[0] += samples[i].count;
-            values[1] += samples[i].cpu_ns;
+        const struct pp_sample *first = &samples[order[i]];
+        for (; i < count && pp_same_but_interval(first, &samples[order[i]], TOLD_APART); i++) {
+            __builtin_prefetch(&samples[order[i + AHEAD < count ? i + AHEAD : i]]);
+            values[0] += samples[order[i]].count;
+            values[1] += samples[order[i]].cpu_ns;
         }
         if (values[0] || values[1])
-            put_sample(writer, &samples[first], values);
+            put_sample(writer, first, values);
     }
-    free(samples);
+    free(order);
 }
 
 static uint32_t native_function(struct writer *writer, const struct pp_frame *frame)
 {
     struct pp_buffer name = {0};
-    struct function function = {.system_name = frame->symbol};
+    struct pp_table_function function = {.system_name = frame->symbol};
     pp_symbol_text(&name, pp_string(writer->profile, frame->symbol));
     function.name = pp_intern_text(writer->profile, name.data);
     if (frame->subject != PP_NONE)
         function.file = writer->profile->modules.items[frame->subject].path;
     pp_buffer_free(&name);
-    return function_id(writer, function);
+    return pp_number_function(&writer->functions, function);
 }
 
 static void put_location(struct writer *writer, uint32_t id, const struct pp_frame *frame)
@@ -220,9 +207,11 @@ static void put_location(struct writer *writer, uint32_t id, const struct pp_fra
     } else if (frame->kind == PP_FRAME_PYTHON) {
         const struct pp_function *from = &profile->functions.items[frame->subject];
         module = writer->python_module;
-        function = function_id(writer, (struct function){from->name, from->name, from->file, from->first_line});
+        function = pp_number_function(&writer->functions,
+                                      (struct pp_table_function){from->name, from->name, from->file, from->first_line});
     } else {
-        function = function_id(writer, (struct function){frame->subject, frame->subject, 0, 0});
+        function =
+            pp_number_function(&writer->functions, (struct pp_table_function){frame->subject, frame->subject, 0, 0});
     }
     pp_proto_number(&message, LOCATION_ID, id);
     if (module != PP_NONE)
@@ -242,13 +231,13 @@ static void put_location(struct writer *writer, uint32_t id, const struct pp_fra
 static void put_functions(struct writer *writer)
 {
     struct pp_buffer message = {0};
-    for (uint32_t i = 0; i < writer->functions.count; i++) {
-        const struct function *function = &writer->functions.items[i];
+    for (uint32_t i = 0; i < writer->functions.functions.count; i++) {
+        const struct pp_table_function *function = &writer->functions.functions.items[i];
         pp_proto_number(&message, FUNCTION_ID, i + 1);
         pp_proto_number(&message, FUNCTION_NAME, string(writer, function->name));
         pp_proto_number(&message, FUNCTION_SYSTEM_NAME, string(writer, function->system_name));
         pp_proto_number(&message, FUNCTION_FILE, string(writer, function->file));
-        pp_proto_number(&message, FUNCTION_START_LINE, function->start_line);
+        pp_proto_number(&message, FUNCTION_START_LINE, function->first_line);
         pp_gzip_message(writer->gzip, PROFILE_FUNCTION, &message);
     }
     pp_buffer_free(&message);
@@ -381,10 +370,11 @@ void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options 
     pp_numbering_free(&writer.strings);
     pp_numbering_free(&writer.frames);
     pp_numbering_free(&writer.modules);
-    free(writer.functions.items);
-    pp_index_free(&writer.functions.index);
+    pp_function_table_free(&writer.functions);
     free(writer.named);
-    free(writer.stack);
+    free(writer.path_of);
+    pp_buffer_free(&writer.paths);
+    pp_buffer_free(&writer.path);
     for (uint32_t i = 0; i < STATES; i++)
         pp_buffer_free(&writer.labels[i]);
     pp_buffer_free(&writer.message);

@@ -1,22 +1,22 @@
 #include "proto.h"
 
-#include <stdlib.h>
-#include <zlib.h>
-
-#define GZIP_WINDOW_BITS (15 + 16) /* + 16: a gzip header, not zlib's */
-#define MEMORY_LEVEL     8
-#define CHUNK            (64u << 10)
+#define VARINT_BYTES 10
 
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2 };
 
-static void append_varint(struct pp_buffer *message, uint64_t value)
+static size_t put_varint(unsigned char bytes[VARINT_BYTES], uint64_t value)
 {
-    unsigned char bytes[10];
     size_t length = 0;
     for (; value >= 0x80; value >>= 7)
         bytes[length++] = (unsigned char)(value | 0x80);
     bytes[length++] = (unsigned char)value;
-    pp_buffer_append(message, bytes, length);
+    return length;
+}
+
+static void append_varint(struct pp_buffer *message, uint64_t value)
+{
+    unsigned char bytes[VARINT_BYTES];
+    pp_buffer_append(message, bytes, put_varint(bytes, value));
 }
 
 static void append_key(struct pp_buffer *message, unsigned field, enum wire wire)
@@ -48,67 +48,34 @@ void pp_proto_bytes(struct pp_buffer *message, unsigned field, const void *data,
     pp_buffer_append(message, data, length);
 }
 
+void pp_proto_append_packed(struct pp_buffer *packed, uint64_t value)
+{
+    append_varint(packed, value);
+}
+
 void pp_proto_numbers(struct pp_buffer *message, unsigned field, const uint64_t *values, size_t count)
 {
-    struct pp_buffer packed = {0};
+    unsigned char bytes[VARINT_BYTES];
+    size_t length = 0;
     for (size_t i = 0; i < count; i++)
-        append_varint(&packed, values[i]);
-    pp_proto_bytes(message, field, packed.data, packed.length);
-    pp_buffer_free(&packed);
-}
-
-struct pp_gzip {
-    FILE *out;
-    z_stream stream;
-    struct pp_buffer waiting; /* zlib is asked for large pieces: its calls cost */
-    unsigned char chunk[CHUNK];
-};
-
-struct pp_gzip *pp_gzip_new(FILE *out, bool large)
-{
-    struct pp_gzip *gzip = pp_alloc(1, sizeof *gzip);
-    gzip->out = out;
-    if (deflateInit2(&gzip->stream, large ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
-                     MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
-        fputs("pyprof: zlib cannot start\n", stderr);
-        exit(1);
-    }
-    return gzip;
-}
-
-static void compress_bytes(struct pp_gzip *gzip, const void *data, size_t length, int flush)
-{
-    gzip->stream.next_in = (unsigned char *)(uintptr_t)data;
-    gzip->stream.avail_in = (uInt)length;
-    do {
-        gzip->stream.next_out = gzip->chunk;
-        gzip->stream.avail_out = sizeof gzip->chunk;
-        deflate(&gzip->stream, flush);
-        fwrite(gzip->chunk, 1, sizeof gzip->chunk - gzip->stream.avail_out, gzip->out);
-    } while (!gzip->stream.avail_out);
+        length += put_varint(bytes, values[i]);
+    append_key(message, field, WIRE_LENGTH);
+    append_varint(message, length);
+    for (size_t i = 0; i < count; i++)
+        append_varint(message, values[i]);
 }
 
 void pp_gzip_fields(struct pp_gzip *gzip, struct pp_buffer *fields)
 {
-    pp_buffer_append(&gzip->waiting, fields->data, fields->length);
+    pp_gzip_append(gzip, fields->data, fields->length);
     pp_buffer_clear(fields);
-    if (gzip->waiting.length < CHUNK)
-        return;
-    compress_bytes(gzip, gzip->waiting.data, gzip->waiting.length, Z_NO_FLUSH);
-    pp_buffer_clear(&gzip->waiting);
 }
 
 void pp_gzip_message(struct pp_gzip *gzip, unsigned field, struct pp_buffer *message)
 {
-    append_key(&gzip->waiting, field, WIRE_LENGTH);
-    append_varint(&gzip->waiting, message->length);
+    unsigned char header[2 * VARINT_BYTES];
+    size_t length = put_varint(header, (uint64_t)field << 3 | WIRE_LENGTH);
+    length += put_varint(header + length, message->length);
+    pp_gzip_append(gzip, header, length);
     pp_gzip_fields(gzip, message);
-}
-
-void pp_gzip_end(struct pp_gzip *gzip)
-{
-    compress_bytes(gzip, gzip->waiting.data, gzip->waiting.length, Z_FINISH);
-    pp_buffer_free(&gzip->waiting);
-    deflateEnd(&gzip->stream);
-    free(gzip);
 }

@@ -2,25 +2,19 @@
 #ifndef PP_EXPORT_PROTO_H
 #define PP_EXPORT_PROTO_H
 
-#include <stdio.h>
-
 #include "../memory.h"
+#include "gzip.h"
 
 /* Fields of a message are appended to a buffer; a message within a message is a buffer of its own. */
 void pp_proto_number(struct pp_buffer *message, unsigned field, uint64_t value); /* nothing when 0, as proto3 says */
 void pp_proto_numbers(struct pp_buffer *message, unsigned field, const uint64_t *values, size_t count); /* packed */
+void pp_proto_append_packed(struct pp_buffer *packed, uint64_t value); /* what a pp_proto_bytes then has for numbers */
 void pp_proto_fixed64(struct pp_buffer *message, unsigned field, uint64_t value);
 void pp_proto_bytes(struct pp_buffer *message, unsigned field, const void *data, size_t length);
 
-/* A gzip stream without name and time, so that equal input gives equal bytes. A large one is compressed less, but in a
- * third of the time. */
-struct pp_gzip;
-struct pp_gzip *pp_gzip_new(FILE *out, bool large);
 /* Writes the message as a field of the outermost one and empties it. */
 void pp_gzip_message(struct pp_gzip *gzip, unsigned field, struct pp_buffer *message);
 /* Writes fields of the outermost message as they are, and empties the buffer. */
 void pp_gzip_fields(struct pp_gzip *gzip, struct pp_buffer *fields);
-/* Ends the stream and frees it. */
-void pp_gzip_end(struct pp_gzip *gzip);
 
 #endif

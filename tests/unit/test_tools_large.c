@@ -1,0 +1,123 @@
+/* What large exports are made with: a gzip stream in pieces, samples sorted digit by digit. */
+#include "tools/export/gzip.h"
+#include "tools/export/sample_order.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+static uint64_t state = 88172645463325252u;
+
+static uint32_t random_below(uint32_t limit)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)((state >> 32) % limit);
+}
+
+static char *compressed(const char *text, size_t length, size_t step, size_t *size)
+{
+    char *data = NULL;
+    FILE *out = open_memstream(&data, size);
+    struct pp_gzip *gzip = pp_gzip_new(out, length > 1000);
+    for (size_t at = 0; at < length; at += step)
+        pp_gzip_append(gzip, text + at, length - at < step ? length - at : step);
+    pp_gzip_end(gzip);
+    fclose(out);
+    return data;
+}
+
+/* One member, with the right sum and length: zlib looks at both. */
+static void assert_holds(char *data, size_t size, const char *text, size_t length)
+{
+    char *back = malloc(length + 1);
+    z_stream stream = {.next_in = (unsigned char *)data, .avail_in = (uInt)size};
+    stream.next_out = (unsigned char *)back;
+    stream.avail_out = (uInt)length + 1;
+    assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
+    assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+    assert_int_equal(stream.avail_in, 0);
+    assert_int_equal(stream.total_out, length);
+    assert_memory_equal(back, text, length);
+    inflateEnd(&stream);
+    free(back);
+}
+
+static void pieces_are_one_stream(void **unused)
+{
+    (void)unused;
+    static const struct {
+        size_t length, step;
+    } cases[] = {{0, 1}, {1, 1}, {100, 7}, {512 << 10, 64}, {(512 << 10) + 1, 512 << 10}, {20 << 20, 70001}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t length = cases[i].length, size, again_size;
+        char *text = malloc(length + 1);
+        for (size_t j = 0; j < length; j++) /* some of it cannot be compressed */
+            text[j] = (char)(j / 5000 % 2 ? random_below(256) : j % 50);
+        char *data = compressed(text, length, cases[i].step, &size);
+        char *again = compressed(text, length, cases[i].step, &again_size);
+        assert_holds(data, size, text, length);
+        assert_int_equal(size, again_size);
+        assert_memory_equal(data, again, size);
+        free(text);
+        free(data);
+        free(again);
+    }
+}
+
+#define SAMPLES 5000u
+#define STATES  0x0fu
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int in_order(const struct pp_sample *a, const struct pp_sample *b)
+{
+    int order = compare(a->thread, b->thread);
+    order = order ? order : compare(a->node, b->node);
+    order = order ? order : compare(a->labels, b->labels);
+    return order ? order : compare(a->state & STATES, b->state & STATES);
+}
+
+static void samples_are_sorted(void **unused)
+{
+    (void)unused;
+    struct pp_profile *profile = pp_profile_new();
+    for (uint64_t i = 0; i < 5; i++)
+        pp_add_thread(profile, &(struct pp_thread){.tid = i + 1});
+    uint32_t *none = pp_samples_in_order(profile, STATES);
+    free(none);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        static const uint32_t nodes[] = {3, 300, 70000, PP_NONE};
+        uint32_t thread = random_below(30); /* thread 1 has few samples, thread 4 has none */
+        struct pp_sample sample = {.thread = thread > 3 ? 0 : thread,
+                                   .node = random_below(nodes[random_below(4)]),
+                                   .labels = random_below(4) ? 0 : random_below(PP_MOST_LABEL_SETS),
+                                   .state = random_below(PP_MOST_STATES),
+                                   .count = 1};
+        pp_append_sample(profile, &sample);
+    }
+    uint32_t *order = pp_samples_in_order(profile, STATES);
+    unsigned char seen[SAMPLES] = {0};
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        assert_false(seen[order[i]]++);
+        assert_true(!i || in_order(&profile->samples.items[order[i - 1]], &profile->samples.items[order[i]]) <= 0);
+    }
+    free(order);
+    pp_profile_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_are_one_stream),
+        cmocka_unit_test(samples_are_sorted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
