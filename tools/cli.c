@@ -21,8 +21,8 @@ const struct pp_option_row pp_options[] = {
     {PP_OPTION_FORMAT, 'f', "format", "NAME", "the format, below; to stdout unless -o is given",
      "collapsed pprof speedscope firefox pstats callgrind perf otlp"},
     {PP_OPTION_MERGED, 'o', "output", "FILE", "file to write", NULL},
-    {PP_OPTION_DIFF_FORMAT, 'f', "format", "NAME", "text (default), or collapsed: stacks with both weights",
-     "text collapsed"},
+    {PP_OPTION_DIFF_FORMAT, 'f', "format", "NAME",
+     "text (default), json, html (a flame graph), or collapsed (stacks with both weights)", "text json html collapsed"},
     {PP_OPTION_UNIT, 'u', "unit", "UNIT", "weight of a stack: ns (CPU time, default) or samples", "ns samples"},
     {PP_OPTION_HZ, 0, "hz", "N", "samples per second of CPU time (default: 100)", NULL},
     {PP_OPTION_JSON, 'j', "json", NULL, "for programs: JSON", NULL},
@@ -166,9 +166,10 @@ static bool take_option(struct pp_cli *cli, int place, const char *argument)
         return true;
     case PP_OPTION_DIFF_FORMAT:
         cli->format = argument;
-        if (strcmp(argument, "text") == 0 || strcmp(argument, "collapsed") == 0)
+        if (strcmp(argument, "text") == 0 || strcmp(argument, "json") == 0 || strcmp(argument, "html") == 0 ||
+            strcmp(argument, "collapsed") == 0)
             return true;
-        pp_error("--format takes 'text' or 'collapsed' here, not '%s'", argument);
+        pp_error("--format takes 'text', 'json', 'html' or 'collapsed' here, not '%s'", argument);
         return false;
     case PP_OPTION_BY:
         cli->by = argument;

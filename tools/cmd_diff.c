@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "compare.h"
 #include "export/json.h"
+#include "flame/flame.h"
 #include "output.h"
 #include "profile/load.h"
 #include "profile/runs.h"
@@ -14,9 +16,24 @@
 #define TOP           20
 #define NS_PER_SECOND 1000000000u
 
+enum form { AS_TEXT, AS_JSON, AS_COLLAPSED, AS_PAGE };
+
+static const struct {
+    const char *name;
+    const char *extensions[2];
+} forms[] = {
+    [AS_TEXT] = {"text", {".txt"}},
+    [AS_JSON] = {"json", {".json"}},
+    [AS_COLLAPSED] = {"collapsed", {".collapsed", ".folded"}},
+    [AS_PAGE] = {"html", {".html", ".htm"}},
+};
+#define FORMS (sizeof forms / sizeof forms[0])
+
 struct job {
     const struct pp_cli *cli;
-    struct pp_side sides[2]; /* A, B */
+    enum form form;
+    struct pp_profile *profiles[2]; /* A, B */
+    struct pp_side sides[2];        /* unless it is a page, which shows first lines: sides have none */
     enum pp_compare_by by;
 };
 
@@ -143,15 +160,48 @@ static void put_collapsed(struct job *job, FILE *out)
     pp_compared_stacks_free(all, count);
 }
 
+static void put_page(struct job *job, FILE *out)
+{
+    struct pp_flame *flame = pp_flame_new(job->profiles, 2, job->cli->lines);
+    pp_flame_write(flame, out);
+    pp_flame_free(flame);
+}
+
 static void write_diff(void *context, FILE *out)
 {
+    static void (*const put[])(struct job * job, FILE * out) = {
+        [AS_TEXT] = put_text, [AS_JSON] = put_json, [AS_COLLAPSED] = put_collapsed, [AS_PAGE] = put_page};
     struct job *job = context;
-    if (job->cli->json)
-        put_json(job, out);
-    else if (job->cli->format && strcmp(job->cli->format, "collapsed") == 0)
-        put_collapsed(job, out);
+    put[job->form](job, out);
+}
+
+/* What is asked for by name counts more than the file's extension; text when neither says. */
+static enum form form_of(const struct pp_cli *cli)
+{
+    if (cli->json)
+        return AS_JSON;
+    for (unsigned i = 0; i < FORMS; i++) {
+        if (cli->format && strcmp(cli->format, forms[i].name) == 0)
+            return (enum form)i;
+        for (unsigned j = 0; !cli->format && cli->output && j < 2; j++)
+            if (forms[i].extensions[j] && pp_has_extension(cli->output, forms[i].extensions[j]))
+                return (enum form)i;
+    }
+    return AS_TEXT;
+}
+
+/* False after a line on stderr. */
+static bool can_be_written(const struct job *job, bool to_stdout)
+{
+    if (job->form != AS_PAGE)
+        return true;
+    if (to_stdout && isatty(STDOUT_FILENO))
+        pp_error("stdout is a terminal: use -o FILE.html");
+    else if (job->by != PP_COMPARE_CPU)
+        pp_error("the page compares shares of the CPU: leave out --by");
     else
-        put_text(job, out);
+        return true;
+    return false;
 }
 
 /* The run at a place in the list, newest first; NULL after a line on stderr. */
@@ -171,22 +221,29 @@ static char *run_at(uint32_t place)
 
 int pp_cmd_diff(const struct pp_cli *cli)
 {
-    struct job job = {.cli = cli, .by = by_of(cli)};
+    struct job job = {.cli = cli, .form = form_of(cli), .by = by_of(cli)};
+    struct pp_cli loading = *cli;
+    bool to_stdout = !cli->output || strcmp(cli->output, "-") == 0;
     char *names[2] = {NULL, NULL};
     if (cli->argument_count > 2) {
         pp_error("diff takes two profiles: pyprof diff A B");
         return PP_EXIT_USAGE;
     }
+    if (!can_be_written(&job, to_stdout))
+        return PP_EXIT_USAGE;
+    loading.keep_intervals = job.form == AS_PAGE;
     names[0] = cli->argument_count ? pp_strdup(cli->arguments[0]) : run_at(1);
     if (names[0])
         names[1] = cli->argument_count == 2 ? pp_strdup(cli->arguments[1]) : run_at(0);
-    struct pp_profile *a = names[1] ? pp_load_named(cli, names[0]) : NULL;
-    struct pp_profile *b = a ? pp_load_named(cli, names[1]) : NULL;
+    struct pp_profile *a = names[1] ? pp_load_named(&loading, names[0]) : NULL;
+    struct pp_profile *b = a ? pp_load_named(&loading, names[1]) : NULL;
     bool written = b != NULL;
     if (b) {
-        job.sides[0] = pp_side_of(a);
-        job.sides[1] = pp_side_of(b);
-        if (!cli->output || strcmp(cli->output, "-") == 0)
+        job.profiles[0] = a;
+        job.profiles[1] = b;
+        for (int i = 0; i < 2 && job.form != AS_PAGE; i++)
+            job.sides[i] = pp_side_of(job.profiles[i]);
+        if (to_stdout)
             write_diff(&job, stdout);
         else
             written = pp_write_file(cli->output, write_diff, &job);

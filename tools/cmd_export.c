@@ -31,19 +31,13 @@ static bool is_callgrind_out(const char *path)
     return strncmp(pp_base_name(path), "callgrind.out", strlen("callgrind.out")) == 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), suffix = strlen(end);
-    return length > suffix && strcmp(text + length - suffix, end) == 0;
-}
-
 static const struct format *format_of(const struct pp_cli *cli)
 {
     for (size_t i = 0; i < FORMATS; i++) {
         if (cli->format && strcmp(cli->format, formats[i].name) == 0)
             return &formats[i];
         for (size_t j = 0; !cli->format && cli->output && formats[i].extensions[j]; j++)
-            if (ends_with(cli->output, formats[i].extensions[j]))
+            if (pp_has_extension(cli->output, formats[i].extensions[j]))
                 return &formats[i];
         if (!cli->format && cli->output && formats[i].write == pp_export_callgrind && is_callgrind_out(cli->output))
             return &formats[i];

@@ -138,9 +138,9 @@ static void print_argument(const char *argument)
 }
 
 /* With the choice of this report, so that it can be typed as it is. */
-static void print_next(const struct pp_cli *cli)
+static void print_command(const struct pp_cli *cli, const char *command, const char *purpose)
 {
-    printf("\nNext: pyprof export -o profile.pb.gz");
+    fputs(command, stdout);
     if (cli->all)
         printf(" --all");
     if (cli->run) {
@@ -149,7 +149,13 @@ static void print_next(const struct pp_cli *cli)
     }
     for (int i = 0; i < cli->argument_count; i++)
         print_argument(cli->arguments[i]);
-    printf("   (for go tool pprof, Pyroscope, Parca; .collapsed for flame graphs)\n");
+    printf("   (%s)\n", purpose);
+}
+
+static void print_next(const struct pp_cli *cli)
+{
+    print_command(cli, "\nNext: pyprof flame -o profile.html", "a flame graph for the browser");
+    print_command(cli, "      pyprof export -o profile.pb.gz", "for go tool pprof, Pyroscope, Parca");
 }
 
 static void print_tables(const struct pp_report *report)

@@ -112,8 +112,9 @@ int pp_cmd_run(const struct pp_cli *cli)
         snprintf(hz, sizeof hz, "%u", cli->hz);
         setenv("PYPROF_HZ", hz, 1);
     }
-    pp_error("profile goes to %s; next: pyprof report%s%s", directory, cli->output ? " " : "",
-             cli->output ? cli->output : "");
+    const char *space = cli->output ? " " : "", *chosen = cli->output ? cli->output : "";
+    pp_error("profile goes to %s; next: pyprof report%s%s, or pyprof flame -o profile.html%s%s", directory, space,
+             chosen, space, chosen);
     execvp(cli->arguments[0], cli->arguments);
     int error = errno;
     pp_error("%s: %s", cli->arguments[0], error == ENOENT ? "command not found" : strerror(error));

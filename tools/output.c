@@ -76,3 +76,9 @@ bool pp_write_file(const char *path, void (*write)(void *context, FILE *out), vo
     free(real);
     return written;
 }
+
+bool pp_has_extension(const char *path, const char *extension)
+{
+    size_t length = strlen(path), suffix = strlen(extension);
+    return length > suffix && strcmp(path + length - suffix, extension) == 0;
+}

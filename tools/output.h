@@ -10,4 +10,7 @@
  * are the stream's. False after a line on stderr. */
 bool pp_write_file(const char *path, void (*write)(void *context, FILE *out), void *context);
 
+/* Whether a path has this extension (".pb.gz") and a name before it. */
+bool pp_has_extension(const char *path, const char *extension);
+
 #endif

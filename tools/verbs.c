@@ -76,9 +76,11 @@ const struct pp_verb pp_verbs[] = {
      PP_OPTION_OUTPUT | PP_OPTION_DIFF_FORMAT | PP_OPTION_JSON | PP_OPTION_BY | PP_OPTION_TOP | PP_OPTION_LINES |
          PP_OPTION_ALL | PP_OPTIONS_SELECT,
      "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
-     ".\nWithout B the latest run there is compared with A; without both, with the one before it.",
+     ".\nWithout B the latest run there is compared with A; without both, with the one before it.\n"
+     "Extensions of FILE: .html, .json, .collapsed and .folded; all others are text.",
      false, pp_cmd_diff,
      "pyprof diff\n"
+     "pyprof diff -o diff.html yesterday.pyprof pyprof.out\n"
      "pyprof diff --by time yesterday.pyprof pyprof.out\n"
      "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg",
      false},

@@ -118,6 +118,16 @@ for side, at in (("a", 0), ("b", 1)):
     found = sum(f["self_ns"][at] for f in data["functions"])
     assert found == data[side]["shown_ns"], (side, found)
     assert found == data[side]["cpu_ns"] - data[side]["own_ns"] - data[side]["difference_ns"], side'
+    # What the file is called says what it is, unless an option does.
+    "$PYPROF" diff -o diff.folded && "$PYPROF" diff --format collapsed | cmp - diff.folded
+    "$PYPROF" diff -o diff.json && "$PYPROF" diff --json | cmp - diff.json
+    "$PYPROF" diff -o diff.other && cmp diff.txt diff.other
+    "$PYPROF" diff --format text -o text.html && cmp diff.txt text.html
+    "$PYPROF" flame --diff old.bin pyprof.out -o flame.html 2>/dev/null
+    "$PYPROF" diff old.bin pyprof.out -o diff.html 2>/dev/null && cmp flame.html diff.html
+    status=0
+    "$PYPROF" diff --by none -o never.html 2>err.txt || status=$?
+    [ "$status" -eq 2 ] && [ ! -e never.html ] || fail "status $status"
     status=0
     "$PYPROF" diff nowhere 2>err.txt || status=$?
     [ "$status" -eq 1 ] || fail "status $status"
