@@ -19,7 +19,7 @@ const struct pp_option_row pp_options[] = {
     {PP_OPTION_DIRECTORY, 'o', "output", "DIR", "directory for the profile (default: " PP_DEFAULT_DIRECTORY ")", NULL},
     {PP_OPTION_PAGE, 'o', "output", "FILE", "page to write, '-' for stdout (default: pyprof.html)", NULL},
     {PP_OPTION_FORMAT, 'f', "format", "NAME", "the format, below; to stdout unless -o is given",
-     "collapsed pprof speedscope firefox pstats callgrind perf otlp"},
+     "collapsed pprof svg speedscope firefox pstats callgrind perf otlp"},
     {PP_OPTION_MERGED, 'o', "output", "FILE", "file to write", NULL},
     {PP_OPTION_DIFF_FORMAT, 'f', "format", "NAME",
      "text (default), json, html (a flame graph), or collapsed (stacks with both weights)", "text json html collapsed"},

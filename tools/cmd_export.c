@@ -16,6 +16,7 @@ static const struct format {
 } formats[] = {
     {"collapsed", {".collapsed", ".folded", ".txt"}, pp_export_collapsed, false, false},
     {"pprof", {".pb.gz", ".pprof"}, pp_export_pprof, true, false},
+    {"svg", {".svg"}, pp_export_svg, false, false},
     {"speedscope", {".speedscope.json", ".speedscope"}, pp_export_speedscope, false, false},
     {"firefox", {".firefox.json", ".firefox"}, pp_export_firefox, false, true},
     {"pstats", {".pstats", ".prof"}, pp_export_pstats, true, false},

@@ -54,6 +54,7 @@ const struct pp_verb pp_verbs[] = {
      "  collapsed   .collapsed .folded .txt   flamegraph.pl, speedscope, inferno\n"
      "  pprof       .pb.gz .pprof             go tool pprof, Pyroscope, Parca; lines, threads, processes and\n"
      "                                        GIL are always in it\n"
+     "  svg         .svg                      a flame graph as a picture: browsers, documents\n"
      "  speedscope  .speedscope.json          speedscope.app\n"
      "  firefox     .firefox.json             profiler.firefox.com; when it ran is in it\n"
      "  pstats      .pstats .prof             Python's pstats, snakeviz, gprof2dot; \"ncalls\" are samples\n"

@@ -1,7 +1,7 @@
 # Exports as their own readers take them. What google/pprof reads is in pprof.bats.
 load helper
 
-EXTENSIONS="collapsed pb.gz speedscope.json firefox.json pstats callgrind perf otlp"
+EXTENSIONS="collapsed pb.gz svg speedscope.json firefox.json pstats callgrind perf otlp"
 
 # The readers of Python's world, in an environment of their own.
 readers() {
@@ -101,6 +101,39 @@ if child:
     "$PYPROF" export pyprof.out --format otlp -o - | cmp - p.otlp
     "$PYPROF" export pyprof.out -o callgrind.out.17
     cmp callgrind.out.17 p.callgrind
+}
+
+@test "svg: a picture to scale without anything active; hostile names are text in it" {
+    once
+    /usr/bin/python3 "$ROOT/tests/oracles/formats.py" svg p.svg p.collapsed
+    grep -q '<title>fib (' p.svg || fail "no fib: $(head -n 40 p.svg)"
+    "$PYPROF" export pyprof.out --threads --lines -o threads.svg
+    "$PYPROF" export pyprof.out --threads --lines -o threads.collapsed
+    /usr/bin/python3 "$ROOT/tests/oracles/formats.py" svg threads.svg threads.collapsed
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    mkdir hostile
+    (
+        cd hostile || exit 1
+        profiled "$PYTHON" -c '
+import time
+
+def made(name):
+    code = burn.__code__.replace(co_name=name)
+    return type(burn)(code.replace(co_qualname=name) if hasattr(code, "co_qualname") else code, globals())
+
+def burn():
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end:
+        pass
+
+for name in ("</title><script>alert(1)</script>", "\"]]>&amp;<!--", "\u202eright to left", "\ufffe\x01\x1b[31m", "漢" * 10000):
+    made(name)()
+'
+        "$PYPROF" export pyprof.out -o hostile.svg
+        "$PYPROF" export pyprof.out -o hostile.collapsed
+        /usr/bin/python3 "$ROOT/tests/oracles/formats.py" svg hostile.svg hostile.collapsed
+        grep -qF '&#60;/title&#62;&#60;script&#62;' hostile.svg || fail "no hostile name"
+    )
 }
 
 @test "a part of the profile has the same total in every format" {

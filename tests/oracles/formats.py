@@ -2,6 +2,8 @@
 
     formats.py total DIRECTORY INFO.json    DIRECTORY/p.EXTENSION of every format holds the same CPU as info, to the ns
     formats.py pstats FILE NS               loads in this Python's pstats, prints, and holds so many ns
+    formats.py svg FILE COLLAPSED           is XML without anything active, drawn to scale: of each frame as much is not
+                                            in boxes below as the collapsed stacks say that end there
     formats.py snakeviz FILE                loads in snakeviz
 """
 
@@ -153,6 +155,46 @@ def pstats_total(path):
     return stats, round(stats.total_tt * 1e9)
 
 
+def svg(path, collapsed_path):
+    import collections
+    import xml.etree.ElementTree as tree
+
+    space, inner = "{http://www.w3.org/2000/svg}", 1180
+    root = tree.parse(path).getroot()
+    for element in root.iter():
+        need(element.tag[len(space) :] in "svg defs pattern path rect text g title".split(), "element:", element.tag)
+        need(not any(a.startswith("on") or "href" in a for a in element.attrib), "attributes:", element.attrib)
+    rows = collections.defaultdict(list)
+    for group in root.find(f"{space}g[@id='graph']"):
+        box, title, text = (group.find(space + tag) for tag in ("rect", "title", "text"))
+        x, y, width = (float(box.get(name)) for name in ("x", "y", "width"))
+        name, share = re.fullmatch(r"(?s)(.*)\n([0-9.]+) %, [0-9.]+ s", title.text).groups()
+        need(abs(width - inner * float(share) / 100) < 0.07, "width:", width, "of", title.text)
+        need(text is None or len(text.text) * 6.6 <= width, "text does not fit:", width, text is None or text.text)
+        rows[y].append((x, width, name))
+    need(len(rows[min(rows)]) == 1, "more than one root")
+    selves = collections.Counter()
+    for y, row in rows.items():
+        row.sort()
+        need(all(a[0] + a[1] <= b[0] + 0.01 for a, b in zip(row, row[1:])), "boxes over each other in row", y)
+        placed = 0
+        for x, width, name in row:
+            below = [b for b in rows.get(y + 18, []) if x - 0.01 <= b[0] and b[0] + b[1] <= x + width + 0.01]
+            placed += len(below)
+            selves[name] += width - sum(b[1] for b in below)
+        need(placed == len(rows.get(y + 18, [])), "boxes without one above them, below row", y)
+    wanted = collections.Counter()
+    with open(collapsed_path, encoding="utf-8") as lines:
+        for line in lines:
+            stack, ns = re.fullmatch(r"(.*) (\d+)\n", line).groups()
+            wanted[stack.split(";")[-1]] += int(ns)
+    whole = sum(wanted.values())
+    for name, ns in wanted.most_common(10):
+        named = sum(w for text, w in selves.items() if text == name or (text.endswith("…") and name.startswith(text[:-1])))
+        need(re.search(r"[^ -~]", name) or abs(named - inner * ns / whole) < 0.5, name, "has", named, "not", ns)
+    return 0
+
+
 def total(directory, info_path):
     with open(info_path, encoding="utf-8") as file:
         sums = json.load(file)["total"]
@@ -177,6 +219,8 @@ def total(directory, info_path):
 def main(command, *arguments):
     if command == "total":
         return total(*arguments)
+    if command == "svg":
+        return svg(*arguments)
     if command == "pstats":
         stats, found = pstats_total(arguments[0])
         stats.sort_stats("tottime").print_stats(10).print_callers(5).print_callees(5)

@@ -13,8 +13,9 @@
 
 #define BIAS 0x7f0000000000u
 
-static pp_exporter *const all[] = {pp_export_collapsed, pp_export_pprof,     pp_export_speedscope,  pp_export_firefox,
-                                   pp_export_pstats,    pp_export_callgrind, pp_export_perf_script, pp_export_otlp};
+static pp_exporter *const all[] = {pp_export_collapsed,   pp_export_pprof,  pp_export_speedscope,
+                                   pp_export_firefox,     pp_export_pstats, pp_export_callgrind,
+                                   pp_export_perf_script, pp_export_otlp,   pp_export_svg};
 
 static struct pp_profile *loaded(struct fixture *log)
 {
@@ -115,6 +116,12 @@ static void hostile_names(void **state)
         }
         free(text);
     }
+    char *picture = written(profile, pp_export_svg, (struct pp_export_options){0}, &size);
+    assert_null(strstr(picture, "script>"));
+    assert_non_null(strstr(picture, "&#60;/script&#62;&#34;"));
+    for (size_t i = 0; i < size; i++)
+        assert_true((unsigned char)picture[i] >= ' ' || picture[i] == '\n');
+    free(picture);
     pp_profile_free(profile);
 }
 

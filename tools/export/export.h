@@ -23,6 +23,9 @@ pp_exporter pp_export_pprof;
 /* speedscope's own JSON: a profile for each thread. */
 pp_exporter pp_export_speedscope;
 
+/* A flame graph as a picture. */
+pp_exporter pp_export_svg;
+
 /* What pstats.Stats() of every Python loads. */
 pp_exporter pp_export_pstats;
 

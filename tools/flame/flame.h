@@ -21,6 +21,8 @@ enum pp_flame_kind {
     PP_FLAME_PSEUDO,
 };
 
+enum pp_flame_kind pp_flame_kind_of(const struct pp_profile *profile, const struct pp_frame *frame);
+
 /* Frames that read the same are one. */
 struct pp_flame_frame {
     uint32_t kind;       /* enum pp_flame_kind */

@@ -16,6 +16,38 @@ static const char *after(const char *path, const char *mark)
     return found ? found + strlen(mark) : NULL;
 }
 
+/* The part of a path within a directory of packages, NULL when it is in none. */
+static const char *in_package(const char *path)
+{
+    const char *package = after(path, "/site-packages/");
+    return package ? package : after(path, "/dist-packages/");
+}
+
+static enum pp_flame_kind kind_of_source(const char *path)
+{
+    if (in_package(path))
+        return PP_FLAME_PACKAGE;
+    bool standard = after(path, "/lib/python") || strncmp(path, "<frozen ", 8) == 0;
+    return standard ? PP_FLAME_STANDARD : PP_FLAME_APPLICATION;
+}
+
+static enum pp_flame_kind kind_of_module(const char *path)
+{
+    const char *base = pp_base_name(path);
+    bool interpreter = strncmp(base, "libpython", 9) == 0 || strncmp(base, "python", 6) == 0;
+    return interpreter ? PP_FLAME_INTERPRETER : PP_FLAME_NATIVE;
+}
+
+enum pp_flame_kind pp_flame_kind_of(const struct pp_profile *profile, const struct pp_frame *frame)
+{
+    if (frame->kind == PP_FRAME_PYTHON)
+        return kind_of_source(pp_string(profile, profile->functions.items[frame->subject].file));
+    if (frame->kind == PP_FRAME_NATIVE)
+        return kind_of_module(
+            frame->subject == PP_NONE ? "" : pp_string(profile, profile->modules.items[frame->subject].path));
+    return PP_FLAME_PSEUDO;
+}
+
 /* Up to the first '/', or up to the extension of a file: the package or the module. */
 static uint32_t first_part(struct pp_profile *strings, const char *path)
 {
@@ -30,16 +62,13 @@ static void python_frame(struct pp_flame *flame, const struct pp_profile *from, 
 {
     const struct pp_function *function = &from->functions.items[frame->subject];
     const char *path = pp_string(from, function->file), *file = pp_string(from, function->short_file);
-    const char *package = after(path, "/site-packages/");
-    if (!package)
-        package = after(path, "/dist-packages/");
-    bool standard = !package && (after(path, "/lib/python") || strncmp(path, "<frozen ", 8) == 0);
-    to->kind = package ? PP_FLAME_PACKAGE : standard ? PP_FLAME_STANDARD : PP_FLAME_APPLICATION;
+    const char *package = in_package(path);
+    to->kind = kind_of_source(path);
     to->path = pp_intern_text(flame->merged, path);
     to->file = pp_intern_text(flame->merged, file);
     if (package)
         to->module = first_part(flame->merged, package);
-    else if (standard)
+    else if (to->kind == PP_FLAME_STANDARD)
         to->module = pp_intern_text(flame->merged, "standard library");
     else
         to->module = first_part(flame->merged, *file == '/' ? pp_base_name(file) : file);
@@ -50,8 +79,7 @@ static void native_frame(struct pp_flame *flame, const struct pp_profile *from, 
 {
     const char *path = frame->subject == PP_NONE ? "" : pp_string(from, from->modules.items[frame->subject].path);
     const char *base = pp_base_name(path);
-    bool interpreter = strncmp(base, "libpython", 9) == 0 || strncmp(base, "python", 6) == 0;
-    to->kind = interpreter ? PP_FLAME_INTERPRETER : PP_FLAME_NATIVE;
+    to->kind = kind_of_module(path);
     to->path = pp_intern_text(flame->merged, path);
     to->file = to->module = pp_intern_text(flame->merged, base);
 }

@@ -1,0 +1,206 @@
+/* A flame graph as a picture, the root on top: what pages and documents show without any script. Names come from
+ * anywhere: they get in as text only. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../flame/flame.h"
+#include "../profile/view.h"
+#include "export.h"
+
+#define WIDTH        1200
+#define MARGIN       10
+#define HEAD         76
+#define ROW          18
+#define FONT_SIZE    11
+#define CHARACTER    6.7 /* width in this font, or a little more */
+#define PADDING      4
+#define SHORTEST     3    /* characters: less says nothing */
+#define NARROWEST    0.05 /* what is narrower is left out, with all that it calls */
+#define LONGEST_NAME 1000 /* characters; more is cut */
+#define LONGEST_LINE 170
+
+/* As tools/web/colour.js has them. */
+static const struct {
+    const char *name, *colour;
+} kinds[] = {
+    [PP_FLAME_APPLICATION] = {"application", "#5fa8dc"},   [PP_FLAME_PACKAGE] = {"installed packages", "#a3cdec"},
+    [PP_FLAME_STANDARD] = {"standard library", "#d5e7f5"}, [PP_FLAME_INTERPRETER] = {"interpreter", "#fbe3bd"},
+    [PP_FLAME_NATIVE] = {"native libraries", "#f0b05a"},   [PP_FLAME_PSEUDO] = {"not a function", "#dcdcdf"},
+};
+#define KINDS       (sizeof kinds / sizeof kinds[0])
+#define ROOT_COLOUR "#e3e6ea" /* of processes and threads, too */
+
+struct picture {
+    struct pp_profile *profile;
+    const struct pp_view *view;
+    bool samples; /* widths are counts */
+    FILE *out;
+    uint64_t *starts; /* by node: weight of what is left of it */
+    uint32_t *depths;
+    uint32_t deepest;
+};
+
+/* Bytes of the character at `text`, which is well-formed. */
+static size_t character_bytes(const char *text)
+{
+    unsigned char first = (unsigned char)*text;
+    return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/* Characters that may take two places: of the scripts from Hangul on, where wide ones begin. */
+static uint32_t places_of(const char *character)
+{
+    return (unsigned char)*character >= 0xe1 ? 2 : 1;
+}
+
+static void put_character(FILE *out, const char *character, size_t bytes)
+{
+    bool control = (unsigned char)*character < ' ' || *character == 0x7f;
+    if (strchr("&<>\"'", *character) && *character)
+        fprintf(out, "&#%d;", *character);
+    else if (control || memcmp(character, "\xef\xbf\xbe", bytes) == 0 || memcmp(character, "\xef\xbf\xbf", bytes) == 0)
+        fputs("\xef\xbf\xbd", out); /* XML knows no such characters, in no form */
+    else
+        fwrite(character, 1, bytes, out);
+}
+
+/* As much of it as fits. */
+static void put_text(FILE *out, const char *text, uint32_t places)
+{
+    uint32_t needed = 0;
+    for (const char *at = text; *at && needed <= places; at += character_bytes(at))
+        needed += places_of(at);
+    bool cut = needed > places;
+    uint32_t left = cut ? places - 1 : places;
+    for (const char *at = text; *at && places_of(at) <= left; at += character_bytes(at)) {
+        left -= places_of(at);
+        put_character(out, at, character_bytes(at));
+    }
+    if (cut)
+        fputs("…", out);
+}
+
+static uint64_t total_of(const struct picture *picture, uint32_t node)
+{
+    const struct pp_view_node *of = &picture->view->nodes.items[node];
+    return picture->samples ? of->total_count : of->total_ns;
+}
+
+static double pixels(const struct picture *picture, uint64_t weight)
+{
+    uint64_t whole = total_of(picture, 0);
+    return whole ? (double)weight / (double)whole * (WIDTH - 2 * MARGIN) : 0;
+}
+
+/* The next node that is drawn; PP_NONE at the end. */
+static uint32_t next_node(const struct picture *picture, uint32_t at)
+{
+    const struct pp_view *view = picture->view;
+    uint32_t next = view->first_child[at];
+    for (;;) {
+        while (next != PP_NONE && pixels(picture, total_of(picture, next)) < NARROWEST)
+            next = view->next_sibling[next];
+        if (next != PP_NONE || !at)
+            return next;
+        next = view->next_sibling[at];
+        at = view->nodes.items[at].parent;
+    }
+}
+
+static void place_nodes(struct picture *picture)
+{
+    const struct pp_view *view = picture->view;
+    for (uint32_t at = 0; at != PP_NONE; at = next_node(picture, at)) {
+        uint64_t start = picture->starts[at];
+        for (uint32_t child = view->first_child[at]; child != PP_NONE; child = view->next_sibling[child]) {
+            picture->starts[child] = start;
+            picture->depths[child] = picture->depths[at] + 1;
+            start += total_of(picture, child);
+        }
+        if (picture->depths[at] > picture->deepest)
+            picture->deepest = picture->depths[at];
+    }
+}
+
+static void put_node(const struct picture *picture, uint32_t number)
+{
+    const struct pp_view_node *node = &picture->view->nodes.items[number];
+    FILE *out = picture->out;
+    bool framed = node->frame != PP_NONE;
+    enum pp_flame_kind kind =
+        framed ? pp_flame_kind_of(picture->profile, &picture->profile->frames.items[node->frame]) : PP_FLAME_PSEUDO;
+    const char *text = number ? pp_string(picture->profile, node->text) : "all";
+    double x = MARGIN + pixels(picture, picture->starts[number]), width = pixels(picture, total_of(picture, number));
+    unsigned y = HEAD + ROW * picture->depths[number];
+    uint64_t whole = total_of(picture, 0);
+    fputs("<g><title>", out);
+    put_text(out, text, LONGEST_NAME);
+    fprintf(out, "\n%.2f %%, ", whole ? 100 * (double)total_of(picture, number) / (double)whole : 0);
+    if (picture->samples)
+        fprintf(out, "%" PRIu64 " samples", node->total_count);
+    else
+        fprintf(out, "%.3f s", (double)node->total_ns / 1e9);
+    fprintf(out,
+            "</title><rect x=\"%.3f\" y=\"%u\" width=\"%.3f\" height=\"%d\" fill=\"%s\" stroke=\"#ffffff\" "
+            "stroke-width=\"0.5\"/>",
+            x, y, width, ROW - 1, framed ? kinds[kind].colour : ROOT_COLOUR);
+    if (framed && kind == PP_FLAME_PSEUDO)
+        fprintf(out, "<rect x=\"%.3f\" y=\"%u\" width=\"%.3f\" height=\"%d\" fill=\"url(#hatch)\"/>", x, y, width,
+                ROW - 1);
+    double places = (width - 2 * PADDING) / CHARACTER;
+    if (places >= SHORTEST) {
+        bool native = kind == PP_FLAME_INTERPRETER || kind == PP_FLAME_NATIVE;
+        fprintf(out, "<text x=\"%.3f\" y=\"%u\"%s>", x + PADDING, y + 13, native ? " font-style=\"italic\"" : "");
+        put_text(out, text, (uint32_t)places);
+        fputs("</text>", out);
+    }
+    fputs("</g>\n", out);
+}
+
+static void put_head(const struct picture *picture)
+{
+    const struct pp_profile *profile = picture->profile;
+    FILE *out = picture->out;
+    unsigned height = HEAD + ROW * (picture->deepest + 1) + MARGIN;
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d %u\" "
+            "font-family=\"ui-monospace, 'DejaVu Sans Mono', monospace\" font-size=\"%d\" fill=\"#14181d\">\n"
+            "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+            "<path d=\"M-6 6L0 0M0 6L6 0M6 6L12 0\" stroke=\"#a9a9b0\"/></pattern></defs>\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"%d\" y=\"20\">",
+            WIDTH, height, WIDTH, height, FONT_SIZE, MARGIN);
+    put_text(out, pp_string(profile, profile->processes.items[0].command_line), LONGEST_LINE);
+    fprintf(out,
+            "</text>\n<text x=\"%d\" y=\"40\" fill=\"#66707a\">%u process%s, %.2f s CPU, %" PRIu64 " samples</text>\n",
+            MARGIN, profile->processes.count, profile->processes.count == 1 ? "" : "es",
+            (double)picture->view->nodes.items[0].total_ns / 1e9, picture->view->nodes.items[0].total_count);
+    unsigned x = MARGIN;
+    for (unsigned i = 0; i < KINDS; i++) {
+        fprintf(out,
+                "<rect x=\"%u\" y=\"52\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%u\" y=\"62\" "
+                "fill=\"#66707a\">%s</text>\n",
+                x, kinds[i].colour, x + 17, kinds[i].name);
+        x += 40 + (unsigned)(CHARACTER * (double)strlen(kinds[i].name));
+    }
+}
+
+void pp_export_svg(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+{
+    const struct pp_view_options view_options = {options->lines, options->threads, options->processes,
+                                                 options->gil,   PP_NONE,          PP_NONE};
+    struct pp_view *view = pp_view_new(profile, &view_options);
+    struct picture picture = {.profile = profile, .view = view, .samples = options->samples, .out = out};
+    picture.starts = pp_alloc(view->nodes.count, sizeof *picture.starts);
+    picture.depths = pp_alloc(view->nodes.count, sizeof *picture.depths);
+    place_nodes(&picture);
+    put_head(&picture);
+    fputs("<g id=\"graph\">\n", out);
+    for (uint32_t at = 0; at != PP_NONE; at = next_node(&picture, at))
+        put_node(&picture, at);
+    fputs("</g>\n</svg>\n", out);
+    free(picture.starts);
+    free(picture.depths);
+    pp_view_free(view);
+}
