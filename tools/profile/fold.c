@@ -461,7 +461,7 @@ enum pp_read_result pp_growing_read(struct pp_growing *growing, const void *data
 {
     struct fold *fold = &growing->fold;
     struct pp_segment *segment = &growing->segment;
-    const struct pp_segment_sink sink = {fold, take_sample, take_notice, forget};
+    const struct pp_segment_sink sink = {fold, take_samples, take_notice, forget};
     if (!segment->end)
         growing->unwanted = !is_wanted(fold->profile, data, size);
     segment->losses = (struct pp_read_losses){0};
