@@ -35,7 +35,7 @@ static bool may_wait_for_gil(int tid)
     int file = pp_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
     if (file < 0)
         return false;
-    long length = pp_syscall4(SYS_read, file, (long)line, sizeof line, 0);
+    long length = pp_sys_read(file, line, sizeof line);
     pp_sys_close(file);
     static const char futex[] = "202 0x"; /* NUMBER 0xARGUMENT ..., or running */
     if (length < (long)sizeof futex)

@@ -31,16 +31,6 @@ static void append_versions(struct pp_buffer *text, struct pp_profile *profile)
     free(versions);
 }
 
-/* The process that started first stands for what ran. */
-static const struct pp_process *first_process(const struct pp_profile *profile)
-{
-    const struct pp_process *first = &profile->processes.items[0];
-    for (uint32_t i = 1; i < profile->processes.count; i++)
-        if (profile->processes.items[i].start_unix_ns < first->start_unix_ns)
-            first = &profile->processes.items[i];
-    return first;
-}
-
 static void print_count(uint64_t count, const char *one, const char *many)
 {
     printf("%" PRIu64 " %s", count, count == 1 ? one : many);
@@ -54,7 +44,7 @@ static void print_header(const struct pp_report *report)
     pp_summary_span(profile, &start, &end);
     append_versions(&versions, profile);
     double wall = end > start ? seconds(end - start) : 0, cpu = seconds(report->whole_ns);
-    printf("%s\n", pp_string(profile, first_process(profile)->command_line));
+    printf("%s\n", pp_string(profile, pp_summary_first_process(profile)->command_line));
     print_count(profile->processes.count, "process", "processes");
     printf(", ");
     print_count(report->sum.threads + report->sum.exited_threads, "thread", "threads");

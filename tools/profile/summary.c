@@ -41,6 +41,15 @@ struct pp_accounting pp_summary_accounting(const struct pp_profile *profile, uin
     return sum;
 }
 
+const struct pp_process *pp_summary_first_process(const struct pp_profile *profile)
+{
+    const struct pp_process *first = &profile->processes.items[0];
+    for (uint32_t i = 1; i < profile->processes.count; i++)
+        if (profile->processes.items[i].start_unix_ns < first->start_unix_ns)
+            first = &profile->processes.items[i];
+    return first;
+}
+
 void pp_summary_span(const struct pp_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns)
 {
     *start_unix_ns = *end_unix_ns = 0;

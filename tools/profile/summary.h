@@ -15,6 +15,9 @@ void pp_summary_warnings(const struct pp_profile *profile, uint32_t process,
 /* When all of it began and ended; 0 when unknown. */
 void pp_summary_span(const struct pp_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
 
+/* The process that started first stands for what ran; there must be one. */
+const struct pp_process *pp_summary_first_process(const struct pp_profile *profile);
+
 /* The Python versions of one process, or of all (PP_NONE), each once: strings. The caller frees. */
 uint32_t *pp_summary_versions(struct pp_profile *profile, uint32_t process, uint32_t *count);
 

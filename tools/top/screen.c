@@ -61,22 +61,12 @@ static void append_duration(struct pp_buffer *text, uint64_t ns)
         pp_buffer_format(text, "%.0f s", seconds(ns));
 }
 
-/* The one that started first stands for the run. */
-static const struct pp_process *first_process(const struct pp_profile *profile)
-{
-    const struct pp_process *first = &profile->processes.items[0];
-    for (uint32_t i = 1; i < profile->processes.count; i++)
-        if (profile->processes.items[i].start_unix_ns < first->start_unix_ns)
-            first = &profile->processes.items[i];
-    return first;
-}
-
 static void draw_header(struct page *page, const struct pp_live *live)
 {
     const struct pp_profile *profile = live->follow->profile;
     struct pp_accounting sum = pp_summary_accounting(profile, PP_NONE);
     uint32_t ended = profile->processes.count - live->alive;
-    const struct pp_process *first = first_process(profile);
+    const struct pp_process *first = pp_summary_first_process(profile);
     bool small = page->screen->lines && page->screen->lines < SMALL;
     if (!small) {
         char *directory = live->follow->fell_back ? pp_fallback_directory() : pp_strdup("");
