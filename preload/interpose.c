@@ -139,7 +139,7 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
 /* CPython calls this once at its start, and hardly anything else does: the sign that Python is here (design D12). */
 PP_EXPORT int pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
 {
-    pp_start();
+    pp_start((uintptr_t)__builtin_return_address(0));
     const struct pp_real *libc = pp_real();
     return libc->pthread_condattr_setclock ? libc->pthread_condattr_setclock(attributes, clock) : ENOSYS;
 }

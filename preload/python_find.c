@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* PY_VERSION_HEX: major, minor, micro, then release level (0xa alpha … 0xf final) and serial. */
@@ -24,12 +25,13 @@
 #define MINOR_WITH_ATTACHED 12 /* _Py_tss_tstate */
 #define MINOR_WITH_BOUND    15 /* _Py_tss_gilstate */
 #define SEEN_MAX            16
+#define STARTING_MAX        8
 
 typedef void *state_getter(void);
 
 struct search {
     struct pp_python *python;
-    bool initialized_only, passed_over, unchanged, found;
+    bool passed_over, found;
     unsigned long long loads; /* dlpi_adds */
     const char *why;
     uint32_t version;
@@ -42,6 +44,15 @@ struct search {
 static unsigned long long searched_loads;
 static uintptr_t seen[SEEN_MAX]; /* _PyRuntime of each that was found */
 static unsigned seen_count;
+
+/* Code addresses of those that are starting; an old one is overwritten long after it was looked at. */
+static _Atomic uintptr_t starting[STARTING_MAX];
+static _Atomic uint32_t starting_count;
+
+void pp_python_starts(uintptr_t code)
+{
+    atomic_store(&starting[atomic_fetch_add(&starting_count, 1) % STARTING_MAX], code);
+}
 
 static bool was_seen(uintptr_t runtime)
 {
@@ -80,23 +91,34 @@ static void find_attached(const struct dl_phdr_info *object, struct search *sear
     }
 }
 
+/* Whether it runs, or a thread is in its code to start it. Nothing else of it may be called: another thread may be
+ * loading it, and the loader lists an object before it relocates it. */
+static bool is_in_use(const struct dl_phdr_info *object)
+{
+    for (unsigned i = 0; i < STARTING_MAX; i++)
+        if (pp_elf_holds(object, atomic_load(&starting[i]), 1, PF_X))
+            return true;
+    uintptr_t is_initialized = pp_elf_symbol(object, "Py_IsInitialized");
+    /* all that it needs is the address of _PyRuntime, which is there */
+    return is_initialized && ((int (*)(void))is_initialized)();
+}
+
 static int search_object(struct dl_phdr_info *object, size_t size, void *argument)
 {
     struct search *search = argument;
     struct pp_python *python = search->python;
     (void)size;
     search->loads = object->dlpi_adds;
-    if (object->dlpi_adds == searched_loads) {
-        search->unchanged = true;
+    if (object->dlpi_adds == searched_loads)
         return 1;
-    }
+    uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion");
+    if (!get_version || !pp_elf_symbol(object, "_PyRuntime"))
+        return 0;
     /* where the object itself looks for it: a library that another copy of it goes before is no interpreter */
     uintptr_t runtime = pp_elf_variable(object, "_PyRuntime");
-    uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion");
-    if (!runtime || !get_version || was_seen(runtime))
+    if (runtime && was_seen(runtime))
         return 0;
-    uintptr_t is_initialized = pp_elf_symbol(object, "Py_IsInitialized");
-    if (search->initialized_only && (!is_initialized || !((int (*)(void))is_initialized)())) {
+    if (!runtime || !is_in_use(object)) {
         search->passed_over = true;
         return 0;
     }
@@ -225,9 +247,9 @@ static const char *check(struct search *search)
     return NULL;
 }
 
-enum pp_python_found pp_python_find(struct pp_python *python, bool initialized_only, const char **why)
+enum pp_python_found pp_python_find(struct pp_python *python, const char **why)
 {
-    struct search search = {.python = python, .initialized_only = initialized_only};
+    struct search search = {.python = python};
     memset(python, 0, sizeof *python);
     dl_iterate_phdr(search_object, &search);
     *why = NULL;

@@ -13,9 +13,12 @@ enum pp_python_found {
 
 /* The next interpreter among the loaded objects that was not found before. Fills *python but for its index (of one that
  * is unreadable only the version) and sets *why to NULL or to the reason, a string that stays. A readable one stays
- * loaded from then on. initialized_only: passes over one that does not run yet; it may still be found later.
+ * loaded from then on. One that neither runs nor starts is passed over: it may still be found later.
  * Normal context, one thread at a time; cheap when nothing was loaded since a call that found none. */
-enum pp_python_found pp_python_find(struct pp_python *python, bool initialized_only, const char **why);
+enum pp_python_found pp_python_find(struct pp_python *python, const char **why);
+
+/* An interpreter starts: that which holds this address in its code. Any thread. */
+void pp_python_starts(uintptr_t code);
 
 /* NULL for a minor version that is not known. */
 const struct pp_python_layout *pp_python_layout_of(unsigned minor, bool free_threaded);

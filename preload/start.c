@@ -127,13 +127,13 @@ static void begin_here(void)
 }
 
 /* Takes up the interpreters that have appeared; true if profiling is now to begin. */
-static bool add_pythons(bool initialized_only)
+static bool add_pythons(void)
 {
     struct pp_python candidate;
     const char *why;
     enum pp_python_found found;
     bool first = false;
-    while ((found = pp_python_find(&candidate, initialized_only, &why)) != PP_PYTHON_NONE) {
+    while ((found = pp_python_find(&candidate, &why)) != PP_PYTHON_NONE) {
         if (!started) {
             started = true;
             first = start_profiling();
@@ -156,7 +156,7 @@ static bool add_pythons(bool initialized_only)
 
 /* Two threads may start interpreters at once: the one that comes while the other looks has it look again. The word is
  * {pid, requests}: in the child of fork the one that looked may not exist. */
-static void look(bool initialized_only)
+void pp_start_if_initialized(void)
 {
     static _Atomic uint64_t requests;
     uint64_t own = (uint64_t)(unsigned)pp_sys_getpid() << 32, word = atomic_load(&requests), mine;
@@ -165,19 +165,15 @@ static void look(bool initialized_only)
     while (!atomic_compare_exchange_weak(&requests, &word, mine));
     if ((uint32_t)mine > 1)
         return;
-    bool begin = add_pythons(initialized_only);
+    bool begin = add_pythons();
     while (!atomic_compare_exchange_strong(&requests, &mine, own))
-        begin |= add_pythons(false);
+        begin |= add_pythons();
     if (begin)
         begin_here();
 }
 
-void pp_start(void)
+void pp_start(uintptr_t code)
 {
-    look(false);
-}
-
-void pp_start_if_initialized(void)
-{
-    look(true);
+    pp_python_starts(code);
+    pp_start_if_initialized();
 }

@@ -17,8 +17,9 @@ struct pp_birth {
 extern struct pp_birth pp_birth;
 
 /* Looks for interpreters that were not there before: with the first one profiling starts, the others are added. To be
- * called when one starts. Normal context, any thread; cheap when nothing was loaded since. */
-void pp_start(void);
+ * called by the code of one that starts, `code` being an address in it. Normal context, any thread; cheap when nothing
+ * was loaded since. */
+void pp_start(uintptr_t code);
 
 /* The same at any other moment: libraries that are loaded, but not used as interpreters, are passed over. */
 void pp_start_if_initialized(void);

@@ -21,8 +21,12 @@ static uint64_t earlier_own_ns; /* burned by flush threads that have ended */
 static void find_stack(struct pp_slot *slot)
 {
     uintptr_t sp = atomic_load_explicit(&slot->unknown_stack_sp, memory_order_acquire);
-    if (sp && !atomic_load(&slot->stack_top))
-        atomic_store(&slot->stack_top, pp_mapping_end(sp));
+    if (!sp || atomic_load(&slot->stack_top))
+        return;
+    /* The kernel merges neighbours: above the stack there may be what is unmapped one day. glibc puts a thread's
+     * descriptor above every frame. */
+    uintptr_t end = pp_mapping_end(sp), self = slot->thread_pointer & ~(uintptr_t)7;
+    atomic_store(&slot->stack_top, self > sp && self < end ? self : end);
 }
 
 static bool handlers_quiet(void)

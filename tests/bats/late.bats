@@ -393,6 +393,16 @@ fake() {
     done
 }
 
+# The loader lists a library before it relocates it: what another thread is loading must be left alone.
+@test "a library of Python that is being loaded while another one starts" {
+    [ -e "$BUILD/workloads/run_fake" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    gcc -shared -fPIC -O1 -o libfake.so -DVERSION=0x040000f0 "$WORKLOADS/lib/fake_python.c" -lpthread
+    gcc -shared -fPIC -O1 -o libslow.so -DVERSION=0 -DSLOW "$WORKLOADS/lib/fake_python.c" -lpthread
+    profiled "$BUILD/workloads/run_fake" ./libfake.so ./libslow.so >fake.out 2>&1 || fail "status $?: $(cat fake.out)"
+    lines_of fake.out 2 "^pyprof: Python 4\.0\.0: native frames only"
+    lines_of fake.out 2 "^pyprof: Python 4\.1\.0: native frames only"
+}
+
 # An executable that is not position-independent has its own copies of the library's variables that it names.
 copies() {
     local directory=${LIBRARY%/*}

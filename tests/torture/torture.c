@@ -436,7 +436,7 @@ const char *torture_start(unsigned python_minor)
 {
     const char *why = NULL;
     minor = python_minor;
-    enum pp_python_found found = pp_python_find(&python, false, &why);
+    enum pp_python_found found = pp_python_find(&python, &why);
     if (found != PP_PYTHON_READY)
         return found == PP_PYTHON_NONE ? "no interpreter found" : why;
     *(void **)&thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");

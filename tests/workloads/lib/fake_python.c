@@ -1,14 +1,17 @@
 /*
  * What a libpython looks like to someone who reads its symbols. Compiled with -DVERSION=0x030e00f0 (PY_VERSION_HEX) and
  * one of -DDEBUG_BUILD, -DSTACKREF_DEBUG, -DOFFSETS (an untrue _Py_DebugOffsets), or none (nothing is where it should
- * be).
+ * be). -DSLOW: the loader takes half a second to relocate it, and stands where only its functions are not bound yet.
  */
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
+#ifndef SLOW
 EXPORT const unsigned long Py_Version = VERSION;
+#endif
 EXPORT void *PyType_Type[64] = {0, PyType_Type};
 EXPORT void *PyFrame_Type[64] = {0, PyType_Type}, *PyCode_Type[64] = {0, PyType_Type}, *PyGen_Type[64],
             *PyCoro_Type[64], *PyAsyncGen_Type[64];
@@ -38,14 +41,48 @@ EXPORT void _PyEval_EvalFrameDefault(void);
 EXPORT void *PyGILState_GetThisThreadState(void);
 EXPORT void *_PyThreadState_GetCurrent(void);
 
+#ifdef SLOW
+static void nothing(void)
+{
+}
+
+/* Called while this library is being relocated. */
+static void *choose(void)
+{
+    struct timespec time = {0, 500000000};
+    long result = SYS_nanosleep;
+    __asm__ volatile("syscall" : "+a"(result) : "D"(&time), "S"(0) : "rcx", "r11", "memory");
+    return (void *)nothing;
+}
+
+EXPORT void slowly_bound(void) __attribute__((ifunc("choose")));
+EXPORT const char *version_text(void);
+EXPORT void Py_Start(void);
+
+void Py_Start(void)
+{
+    slowly_bound();
+}
+
+const char *version_text(void)
+{
+    return "4.1.0 (fake)";
+}
+
+const char *Py_GetVersion(void)
+{
+    return version_text();
+}
+#else
 const char *Py_GetVersion(void)
 {
     return "fake";
 }
+#endif
 
 int Py_IsInitialized(void)
 {
-    return 1;
+    return (int)_PyRuntime[4095];
 }
 
 void _PyEval_EvalFrameDefault(void)
@@ -71,4 +108,5 @@ void Py_Initialize(void)
     clock_t end = clock() + CLOCKS_PER_SEC / 10;
     while (clock() < end)
         ;
+    _PyRuntime[4095] = 1;
 }
