@@ -66,6 +66,7 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need procps has_command ps
     need chromium has_command chromium chromium-browser google-chrome
     need valgrind has_command callgrind_annotate
+    need gdb has_command gdb
     # tests/roots.sh makes interpreters that this Debian has no package of. The second is in a directory for root.
     need patchelf has_command patchelf
     need debootstrap has_file /usr/sbin/debootstrap

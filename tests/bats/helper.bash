@@ -30,9 +30,21 @@ tried_again() {
     echo "$(basename "$BATS_TEST_FILENAME"): $BATS_TEST_DESCRIPTION ($1)" >>"$file"
 }
 
+# Where the programs that left a core file in the test's directories died.
+where_they_died() {
+    local core program
+    while read -r core; do
+        program=$(gdb -nx -batch -c "$core" -ex 'info auxv' 2>/dev/null | sed -n 's/.*AT_EXECFN.*"\(.*\)"/\1/p')
+        # shellcheck disable=SC2016 # gdb's $pc
+        gdb -nx -batch -ex 'x/3i $pc' -ex 'info registers rax rbx rcx rdx rsi rdi rbp rsp' -ex 'thread apply all backtrace 20' "$program" "$core" 2>&1 |
+            grep -v '^\[New LWP' | head -n 100
+    done < <(find "$BATS_TEST_TMPDIR" -type f -name 'core*' -newer "$BATS_TEST_TMPDIR/started" | head -n 2)
+}
+
 teardown() {
     if [ -e "$BATS_TEST_TMPDIR/crashed" ]; then
         cat "$BATS_TEST_TMPDIR/crashed"
+        where_they_died
         BATS_TEST_RETRIES=0
         return 1
     fi
@@ -46,6 +58,8 @@ setup() {
     # The library's last resort is a directory there with a name of the user's: one test's files are not another's.
     export TMPDIR=$BATS_TEST_TMPDIR/TMPDIR
     mkdir "$TMPDIR"
+    touch "$BATS_TEST_TMPDIR/started"
+    ulimit -Sc "$(ulimit -Hc)"
     [ -e "$LIBPYPROF" ] || fail "$LIBPYPROF is missing: run make"
     [ -e "$PYPROF" ] || fail "$PYPROF is missing: run make"
 }
