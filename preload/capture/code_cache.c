@@ -161,6 +161,19 @@ static bool define(const struct pp_python *python, struct pp_slot *slot, const s
     return true;
 }
 
+bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
+{
+    for (uint32_t i = 0; i < frames; i++) {
+        uintptr_t code = slot->scratch->python[i].code;
+        const struct pp_code_key *way = &slot->codes[set_of(code) * PP_CODE_WAYS], *end = way + PP_CODE_WAYS;
+        while (way < end && way->code != code)
+            way++;
+        if (!code || way == end)
+            return false;
+    }
+    return true;
+}
+
 /* The entry that holds the code object, or the one to take for it: never one that this sample already uses, since a
  * sample's frames all read what their entries were defined as last. async-signal-safe. */
 static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overflow)

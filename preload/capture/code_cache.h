@@ -21,4 +21,7 @@ enum pp_code_result {
 enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames,
                                     uint32_t doubtful);
 
+/* Whether the first `frames` of the stack have code objects that this thread has resolved before. async-signal-safe. */
+bool pp_code_known(const struct pp_slot *slot, uint32_t frames);
+
 #endif

@@ -1,6 +1,5 @@
 #include "native_walk.h"
 #include "safe_read.h"
-#include "unwind_table.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +13,7 @@
 
 struct walk {
     struct pp_module_table *table;
+    struct pp_rule_cache *cache;   /* NULL: none */
     struct pp_module_range *range; /* the last one found: most steps stay in it */
     uintptr_t low, top;            /* what may be read */
     uint32_t valid;                /* registers whose value is known, bits by DWARF number */
@@ -168,8 +168,8 @@ static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule,
     return *outermost ? PP_REASON_NONE : leave_frame(walk, rule, cfa);
 }
 
-/* async-signal-safe; the rule for an address, NULL if there is none. */
-static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
+/* async-signal-safe; the rule for an address by the tables, NULL if there is none. */
+static const struct pp_unwind_rule *search_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
 {
     struct pp_module_range *range = find_range(walk, address);
     if (!range) {
@@ -188,6 +188,24 @@ static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t addre
         return rule;
     *why = PP_REASON_NATIVE_NO_RULE;
     return NULL;
+}
+
+/* The same from the cache; interrupted code is hardly ever met twice, so it does not go there. async-signal-safe. */
+static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
+{
+    if (!walk->cache || !walk->table || walk->exact)
+        return search_rule(walk, address, why);
+    unsigned at = (unsigned)((uint64_t)address * 0x9E3779B97F4A7C15u >> 32) % PP_RULE_CACHE_SIZE;
+    if (walk->cache->entries[at].address != address || walk->cache->entries[at].generation != walk->table->generation) {
+        const struct pp_unwind_rule *rule = search_rule(walk, address, why);
+        if (!rule)
+            return NULL;
+        walk->cache->entries[at].address = address;
+        walk->cache->entries[at].generation = walk->table->generation;
+        walk->cache->entries[at].rule = *rule;
+    }
+    *why = PP_REASON_NONE;
+    return &walk->cache->entries[at].rule;
 }
 
 /* Code that nobody described (a JIT's, perf's trampolines) can still be left when all that it does after its call is to
@@ -309,6 +327,7 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
 {
     struct walk walk;
     walk.table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
+    walk.cache = stack->cache;
     walk.range = NULL;
     for (unsigned i = 0; i < PP_REG_COUNT; i++)
         walk.registers[i] = (uintptr_t)context->uc_mcontext.gregs[greg_of_dwarf[i]];
@@ -326,6 +345,7 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
 static struct walk walk_behind(const struct pp_native_stack *stack, uintptr_t stack_top)
 {
     struct walk walk = {.table = atomic_load_explicit(&pp_module_table, memory_order_acquire),
+                        .cache = stack->cache,
                         .low = stack->count ? stack->frames[stack->count - 1].cfa : 0,
                         .top = stack_top,
                         .valid = 1u << PP_REG_RSP};

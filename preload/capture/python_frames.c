@@ -22,12 +22,15 @@ struct chunk_header {
     size_t size, top;
 };
 
-/* Steps to a chunk of the data stack. async-signal-safe. */
-static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr_t top)
+/* Steps to a chunk of the data stack. owned: by a thread state that is alive. async-signal-safe. */
+static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr_t top, bool owned)
 {
     struct chunk_header header;
-    if (!pp_plausible(chunk) || reader->chunks++ >= MAX_CHUNKS ||
-        !pp_safe_read(reader->pid, &header, chunk, sizeof header))
+    if (!pp_plausible(chunk) || reader->chunks++ >= MAX_CHUNKS)
+        return false;
+    if (owned)
+        header = *(const struct chunk_header *)chunk;
+    else if (!pp_safe_read(reader->pid, &header, chunk, sizeof header))
         return false;
     if (header.size < sizeof header || header.size > PP_HIGHEST_ADDRESS - chunk || header.size % 8)
         return false;
@@ -41,14 +44,14 @@ static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr
     return reader->limit >= chunk && reader->limit <= chunk + header.size;
 }
 
-bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
+bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state, bool attached)
 {
     const struct pp_python_layout *layout = reader->layout;
     if (layout->chain == PP_CHAIN_OBJECTS)
         return true;
     uintptr_t chunk = pp_word(thread_state, layout->thread_state.datastack_chunk);
     reader->first_free = pp_word(thread_state, layout->thread_state.datastack_top);
-    return !chunk || enter_chunk(reader, chunk, reader->first_free);
+    return !chunk || enter_chunk(reader, chunk, reader->first_free, attached);
 }
 
 static bool in_chunk(const struct pp_frame_reader *reader, uintptr_t address)
@@ -159,7 +162,7 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
     }
     if (owner != OWNER_THREAD || !take_fields(reader, copy + before, owner, frame))
         return false;
-    while (enter_chunk(reader, reader->chunk_previous, 0))
+    while (enter_chunk(reader, reader->chunk_previous, 0, false))
         if (in_chunk(reader, address))
             return true;
     return false;

@@ -24,8 +24,9 @@ struct pp_frame {
     bool is_shim;    /* no Python function: it only marks the C stack frame that it lies in */
 };
 
-/* Goes to the newest chunk of the data stack. async-signal-safe. */
-bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state);
+/* Goes to the newest chunk of the data stack. attached: the thread state cannot be freed meanwhile.
+ * async-signal-safe. */
+bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state, bool attached);
 /* Reads the frame at `address` if that is a place where a frame of this thread can be and its fields fit each other.
  * innermost: the first of the chain, which may just be changing hands. Of an older chunk than the last frame's there is
  * no way back. async-signal-safe. */

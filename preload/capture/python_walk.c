@@ -143,7 +143,7 @@ static enum pp_reason walk_once(struct walk *walk, uintptr_t first, struct cfram
     uint32_t total = 0;
     stack->frames = stack->runs = stack->total = 0;
     stack->collecting = false;
-    if (!pp_frames_begin(&walk->reader, (const void *)walk->state->address))
+    if (!pp_frames_begin(&walk->reader, (const void *)walk->state->address, walk->state->attached))
         return PP_REASON_PYTHON_TORN;
     while (address && address != walk->base_frame) {
         struct pp_frame frame;
@@ -338,12 +338,17 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
     if (is_entering(&walk, interrupted) && interrupted->native_frames)
         walk.reader.entered_end = slot->scratch->native[0].cfa;
     uintptr_t top = pp_word(thread_state, layout->thread_state.top);
+    enum pp_reason reason;
     switch (layout->chain) {
     case PP_CHAIN_OBJECTS:
-        return walk_objects(&walk, top, stack);
+        reason = walk_objects(&walk, top, stack);
+        break;
     case PP_CHAIN_SHIM:
-        return walk_chain(&walk, top, (struct cframe){0, 0, 0}, 0, stack);
+        reason = walk_chain(&walk, top, (struct cframe){0, 0, 0}, 0, stack);
+        break;
     default:
-        return walk_cframes(&walk, top, interrupted, stack);
+        reason = walk_cframes(&walk, top, interrupted, stack);
     }
+    stack->changing = is_entering(&walk, interrupted) || (stack->frames && has_not_begun(&walk));
+    return reason;
 }

@@ -25,6 +25,9 @@ static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_s
     if (stack->runs && stack->doubtful) {
         uint32_t most = python->layout.torn_windows ? PP_CODE_BATCH : 2;
         doubtful = slot->scratch->runs[0].frames < most ? slot->scratch->runs[0].frames : most;
+        /* else only a frame that was left could be there, whose code object has been one at least */
+        if (!stack->changing && pp_code_known(slot, doubtful))
+            doubtful = 0;
     }
     switch (pp_code_resolve(python, slot, stack->frames, doubtful)) {
     case PP_CODE_FOUND:
@@ -215,7 +218,8 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     if (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns)
         count_switches(slot, &head);
     uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-    struct pp_native_stack native = {.frames = slot->scratch->native, .max = PP_MAX_NATIVE_FRAMES};
+    struct pp_native_stack native = {
+        .frames = slot->scratch->native, .cache = &slot->scratch->rules, .max = PP_MAX_NATIVE_FRAMES};
     struct pp_python_stack stack = {0};
     if (slot->scanned && !slot->thread_pointer)
         slot->thread_pointer = pp_foreign_thread_pointer(slot);

@@ -51,13 +51,14 @@ struct pp_python_frame {
     uintptr_t instr;
 };
 
-/* The handler's working memory: too large for a thread's stack (16 KiB is legal). */
+/* The handler's working memory, of page alignment: too large for a thread's stack (16 KiB is legal). */
 struct pp_scratch {
     uint8_t code_copies[PP_CODE_BATCH][PP_CODE_COPY_MAX];
     /* code_cache.c's, of types of its own */
     _Alignas(8) uint8_t digest_copies[PP_CODE_BATCH][PP_DIGEST_COPY_MAX];
     _Alignas(8) uint8_t codes_read[PP_CODE_BATCH][PP_CODE_READ_MAX];
     struct iovec copies_to[2 * PP_CODE_BATCH], copies_from[2 * PP_CODE_BATCH];
+    struct pp_rule_cache rules; /* lives from sample to sample */
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
     struct pp_python_frame python[PP_MAX_PYTHON_FRAMES];
     struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];

@@ -150,7 +150,6 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
 {
     const struct pp_python *python;
     uint32_t known = PP_STATE_GIL_KNOWN | PP_STATE_GC_KNOWN;
-    bool holds_gil = false;
     unsigned best = 0;
     *found = (struct pp_thread_state){.python = NULL};
     for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++) {
@@ -163,7 +162,7 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
         best = rank;
         found->python = python;
         found->address = address;
-        holds_gil = attached;
+        found->attached = attached;
     }
     if (!pp_python_at(0))
         return PP_REASON_NONE;
@@ -178,9 +177,9 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
         return reason;
     }
     found->state = known_of(found->python);
-    if (holds_gil && found->state & PP_STATE_GIL_KNOWN)
+    if (found->attached && found->state & PP_STATE_GIL_KNOWN)
         found->state |= PP_STATE_HOLDS_GIL;
-    if (holds_gil && found->state & PP_STATE_GC_KNOWN)
+    if (found->attached && found->state & PP_STATE_GC_KNOWN)
         look_at_collector(found->python, found);
     return PP_REASON_NONE;
 }

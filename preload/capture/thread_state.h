@@ -8,6 +8,7 @@
 struct pp_thread_state {
     const struct pp_python *python; /* NULL: no Python on this thread */
     uintptr_t address;
+    bool attached;              /* it runs in its name: neither it nor what it owns can be freed meanwhile */
     uint32_t state;             /* PP_STATE_GIL_KNOWN, PP_STATE_HOLDS_GIL, PP_STATE_GC */
     uintptr_t collecting_frame; /* 3.15: PP_STATE_GC is to be set if this frame is on the stack; else 0 */
 };

@@ -71,6 +71,7 @@ struct pp_module_range {
 };
 
 struct pp_module_table {
+    uint32_t generation; /* never 0, and another one in each table of a process and its forks */
     uint32_t count;
     struct pp_module_range ranges[];
 };

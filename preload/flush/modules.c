@@ -36,7 +36,7 @@ static const struct pp_gate *gate = &open_gate;
 static struct module_list *_Atomic list;
 static unsigned long long known_adds, known_subs; /* of the list */
 static struct retirable *_Atomic retired;
-static uint32_t next_number;
+static uint32_t next_number, generation;
 
 void pp_modules_set_gate(const struct pp_gate *new_gate)
 {
@@ -78,6 +78,7 @@ static struct pp_module_table *build_table(const struct module_list *modules)
         return NULL;
     block->mapped = size;
     struct pp_module_table *table = (struct pp_module_table *)(block + 1);
+    table->generation = ++generation ? generation : ++generation;
     for (size_t i = 0; i < modules->count; i++)
         table->ranges[table->count++] = range_of(modules->modules[i]);
     return table;

@@ -101,7 +101,8 @@ static inline void oracle_compare(struct oracle *o, const ucontext_t *context)
 {
     static struct pp_native_frame ours[ORACLE_FRAMES];
     static struct oracle_frame theirs[ORACLE_FRAMES + 1];
-    struct pp_native_stack stack = {.frames = ours, .max = ORACLE_FRAMES};
+    static struct pp_rule_cache cache;
+    struct pp_native_stack stack = {.frames = ours, .cache = &cache, .max = ORACLE_FRAMES};
     unsigned their_count, i;
     bool crashed = false;
     pp_native_walk(context, o->stack_top, &stack);
