@@ -67,6 +67,8 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need chromium has_command chromium chromium-browser google-chrome
     need valgrind has_command callgrind_annotate
     need gdb has_command gdb
+    need libtcmalloc-minimal4 has_file /usr/lib/*/libtcmalloc_minimal.so.4
+    need libjemalloc2 has_file /usr/lib/*/libjemalloc.so.2
     # tests/roots.sh makes interpreters that this Debian has no package of. The second is in a directory for root.
     need patchelf has_command patchelf
     need debootstrap has_file /usr/sbin/debootstrap

@@ -1,0 +1,55 @@
+# Modules that come and go, exceptions in flight and allocators, from six threads at the highest rate.
+load helper
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    g++ -O1 -g -shared -fPIC -o libnative_churn.so "$WORKLOADS/lib/native_churn.cc"
+    for i in 0 1 2 3; do
+        gcc -O1 -g -shared -fPIC -DSIZE=$((1000 + i * 3001)) -o libplug$i.so "$WORKLOADS/lib/plug.c"
+    done
+}
+
+# churned SECONDS ALLOCATOR: "" for libc's own.
+churned() {
+    local seconds=$1 allocator=$2 kind ns
+    rm -rf pyprof.out
+    PYPROF_HZ=1000 TIMEOUT=$((60 + 40 * seconds)) LIBPYPROF=$LIBPYPROF${allocator:+:$allocator} profiled "$PYTHON" \
+        "$WORKLOADS/native_churn.py" "$BATS_FILE_TMPDIR/libnative_churn.so" "$BATS_FILE_TMPDIR/libplug" "$seconds" >truth.txt
+    collapsed >stacks.txt
+    info >info.json
+    reader accounting info.json
+    while read -r kind ns; do
+        cpu_near "$(reader inclusive stacks.txt "$kind")" "$ns" 6 "$kind with ${allocator:-libc}"
+    done <truth.txt
+}
+
+with_allocators() {
+    local allocator
+    for allocator in "" libtcmalloc_minimal.so.4 libjemalloc.so.2; do
+        churned "$1" "$allocator"
+        between 90 "$(whole_stacks)" 100 "percent of the CPU in throw and allocate whose native stacks reach churn"
+    done
+}
+
+# Percent of the CPU below `throw` and `allocate` that is below churn as well.
+whole_stacks() {
+    grep -E ';(throw|allocate) \(' stacks.txt >busy.txt
+    awk '{ all += $NF } /;churn \(libnative_churn\.so\)/ { whole += $NF } END { printf "%d\n", 100 * whole / all }' busy.txt
+}
+
+for_a_second() {
+    with_allocators 1
+}
+
+@test "modules come and go, exceptions fly, allocators work: nothing hangs, and the figures stay true" {
+    with_some_pythons for_a_second
+}
+
+for_minutes() {
+    with_allocators 10
+}
+
+# bats test_tags=long
+@test "the same for ten minutes of CPU on each Python" {
+    with_some_pythons for_minutes
+}
