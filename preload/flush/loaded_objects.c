@@ -1,5 +1,6 @@
 #include "loaded_objects.h"
 #include "arena.h"
+#include "safe_copy.h"
 #include <link.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #define FIRST_NAMES   ((size_t)16 << 10)
 #define MAX_OBJECTS   ((size_t)1 << 16)
 #define MAX_NAME      4096
+#define COMPARE_CHUNK ((size_t)16 << 10)
 
 /* musl and static programs may lack it. */
 extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
@@ -150,6 +152,50 @@ bool pp_loaded_objects_unloaded_since(unsigned long long subs, void (*enter)(voi
 {
     struct counts now = count_changes(enter, leave);
     return now.known && now.subs != subs;
+}
+
+struct held {
+    const struct pp_loaded_object *object;
+    const char *name;
+    const struct pp_section_copy *copies;
+    unsigned count;
+    bool found;
+};
+
+/* Through safe copies: a file that was cut short on disk has pages that cannot be read. */
+static bool is_copy(const struct pp_section_copy *copy)
+{
+    static uint8_t now[COMPARE_CHUNK];
+    for (size_t at = 0; at < copy->size; at += sizeof now) {
+        size_t size = copy->size - at < sizeof now ? copy->size - at : sizeof now;
+        if (!pp_safe_copy(now, copy->address + at, size) || memcmp(now, copy->bytes + at, size) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Runs under the loader's lock, while nothing can be unloaded. */
+static int compare_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct held *held = arg;
+    (void)size;
+    if (info->dlpi_addr != held->object->bias || strcmp(info->dlpi_name ? info->dlpi_name : "", held->name) != 0)
+        return 0;
+    held->found = true;
+    for (unsigned i = 0; i < held->count; i++)
+        held->found &= is_copy(&held->copies[i]);
+    return 1;
+}
+
+bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
+                            const struct pp_section_copy *copies, unsigned count, void (*enter)(void),
+                            void (*leave)(void))
+{
+    struct held held = {object, name, copies, count, false};
+    enter();
+    dl_iterate_phdr(compare_object, &held);
+    leave();
+    return held.found;
 }
 
 enum pp_loaded_result pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, void (*enter)(void),

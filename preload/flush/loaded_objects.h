@@ -2,6 +2,7 @@
 #ifndef PP_FLUSH_LOADED_OBJECTS_H
 #define PP_FLUSH_LOADED_OBJECTS_H
 
+#include "eh_frame.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +49,11 @@ void pp_loaded_objects_free(struct pp_loaded_objects *objects);
 
 /* Only whether something was unloaded since. */
 bool pp_loaded_objects_unloaded_since(unsigned long long subs, void (*enter)(void), void (*leave)(void));
+
+/* Whether the object is loaded, and these copies are of its memory: `count` of them, of which it holds the originals.
+ */
+bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
+                            const struct pp_section_copy *copies, unsigned count, void (*enter)(void),
+                            void (*leave)(void));
 
 #endif

@@ -109,28 +109,29 @@ static uintptr_t find_eh_frame_end(const struct pp_section_copy *hdr, const stru
     return last + sizeof length + length;
 }
 
-bool pp_module_compile(struct pp_module *module, size_t leading, bool (*give_up)(void), struct pp_unwind_rows *out)
+bool pp_module_read_sections(const struct pp_module *module, struct pp_section_copy sections[PP_SECTIONS])
 {
     const struct pp_loaded_object *object = &module->private->object;
-    struct pp_section_copy hdr = {.address = object->eh_frame_hdr.start};
-    hdr.size = object->eh_frame_hdr.end - object->eh_frame_hdr.start;
-    if (!hdr.size || hdr.size > MAX_EH_FRAME_HDR)
-        return false;
-    hdr.bytes = pp_safe_copy_mapped(hdr.address, hdr.size);
-    if (!hdr.bytes)
-        return false;
-    bool done = false;
+    struct pp_section_copy *hdr = &sections[PP_SECTION_HDR], *eh_frame = &sections[PP_SECTION_EH_FRAME];
+    memset(sections, 0, PP_SECTIONS * sizeof *sections);
+    hdr->address = object->eh_frame_hdr.start;
+    hdr->size = object->eh_frame_hdr.end - object->eh_frame_hdr.start;
+    if (hdr->size && hdr->size <= MAX_EH_FRAME_HDR)
+        hdr->bytes = pp_safe_copy_mapped(hdr->address, hdr->size);
     struct pp_eh_frame_hdr parsed;
-    if (pp_eh_frame_hdr_parse(&hdr, &parsed) && parsed.eh_frame >= object->eh_segment.start &&
-        parsed.eh_frame < object->eh_segment.end) {
-        struct pp_section_copy eh_frame = {.address = parsed.eh_frame};
-        eh_frame.size = find_eh_frame_end(&hdr, &parsed, object->eh_segment.end) - parsed.eh_frame;
-        if (eh_frame.size <= MAX_EH_FRAME)
-            eh_frame.bytes = pp_safe_copy_mapped(eh_frame.address, eh_frame.size);
-        if (eh_frame.bytes)
-            done = pp_unwind_rows_compile(&hdr, &eh_frame, module->start, module->end, leading, give_up, out);
-        pp_unmap((void *)(uintptr_t)eh_frame.bytes, eh_frame.bytes ? eh_frame.size : 0);
-    }
-    pp_unmap((void *)(uintptr_t)hdr.bytes, hdr.size);
-    return done;
+    if (!hdr->bytes || !pp_eh_frame_hdr_parse(hdr, &parsed) || parsed.eh_frame < object->eh_segment.start ||
+        parsed.eh_frame >= object->eh_segment.end)
+        return false;
+    eh_frame->address = parsed.eh_frame;
+    eh_frame->size = find_eh_frame_end(hdr, &parsed, object->eh_segment.end) - parsed.eh_frame;
+    if (eh_frame->size <= MAX_EH_FRAME)
+        eh_frame->bytes = pp_safe_copy_mapped(eh_frame->address, eh_frame->size);
+    return eh_frame->bytes != NULL;
+}
+
+void pp_module_sections_free(struct pp_section_copy sections[PP_SECTIONS])
+{
+    for (unsigned i = 0; i < PP_SECTIONS; i++)
+        if (sections[i].bytes)
+            pp_unmap((void *)(uintptr_t)sections[i].bytes, sections[i].size);
 }

@@ -12,6 +12,7 @@ struct pp_module_private {
     const char *loader_name;
     struct pp_loaded_object object;
     uint32_t number;
+    bool passed_over; /* until the list is read again: it was unloaded while it was being read */
 
     /* The flags are set last, so that a fork in between only means that it is done once more. */
     _Atomic bool rows_tried;
@@ -27,7 +28,11 @@ void pp_module_destroy(struct pp_module *module);
 /* Whether the object is the one that the module was made from. */
 bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_object *object, const char *name,
                        bool nothing_unloaded);
-/* Copies .eh_frame and compiles it; `leading`, give_up as in pp_unwind_rows_compile. */
-bool pp_module_compile(struct pp_module *module, size_t leading, bool (*give_up)(void), struct pp_unwind_rows *out);
+
+/* Copies of .eh_frame_hdr and .eh_frame: what rows are made from. False when there is no such thing, or not all of it
+ * can be read. Afterwards pp_module_sections_free in any case. */
+enum { PP_SECTION_HDR, PP_SECTION_EH_FRAME, PP_SECTIONS };
+bool pp_module_read_sections(const struct pp_module *module, struct pp_section_copy sections[PP_SECTIONS]);
+void pp_module_sections_free(struct pp_section_copy sections[PP_SECTIONS]);
 
 #endif

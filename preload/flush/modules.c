@@ -112,8 +112,10 @@ static struct pp_module *known_module(const struct module_list *old, const struc
                                       const char *name, bool nothing_unloaded)
 {
     for (size_t i = 0; old && i < old->count; i++)
-        if (old->modules[i]->start == object->text.start)
+        if (old->modules[i]->start == object->text.start) {
+            old->modules[i]->private->passed_over = false;
             return pp_module_matches(old->modules[i], object, name, nothing_unloaded) ? old->modules[i] : NULL;
+        }
     return NULL;
 }
 
@@ -219,25 +221,52 @@ static struct pp_module *next_to_compile(const struct module_list *modules, enum
     struct pp_module *best = NULL;
     for (size_t i = 0; i < modules->count; i++) {
         struct pp_module *module = modules->modules[i];
-        if (!module->private->rows_tried && (!best || rank(module) < rank(best)) &&
+        if (!module->private->rows_tried && !module->private->passed_over && (!best || rank(module) < rank(best)) &&
             (rows == PP_ROWS_ALL || rank(module) <= RANK_ALWAYS || is_small(module) || is_wanted(module)))
             best = module;
     }
     return best;
 }
 
-/* False when something was unloaded meanwhile: what was read may be of another object. */
+/* Whether what was read of the module is its own. Something else may have been unloaded in the meantime: where plugins
+ * come and go all the time, the interpreter's rows must be had nevertheless. */
+static bool is_still_there(const struct pp_module *module, bool read,
+                           const struct pp_section_copy sections[PP_SECTIONS])
+{
+    const struct pp_module_private *private = module->private;
+    if (!pp_loaded_objects_unloaded_since(known_subs, gate->enter, gate->leave))
+        return true;
+    if (private->object.eh_frame_hdr.start == private->object.eh_frame_hdr.end)
+        return true; /* there is nothing to read */
+    return read && pp_loaded_objects_hold(&private->object, private->loader_name, sections, PP_SECTIONS, gate->enter,
+                                          gate->leave);
+}
+
+static bool hurry(void)
+{
+    return gate->hurry && gate->hurry();
+}
+
+/* False when a module was unloaded meanwhile. */
 static bool compile_missing(struct module_list *modules, enum pp_modules_rows which, bool *changed)
 {
     struct pp_module *module;
-    while (!(gate->hurry && gate->hurry()) && (module = next_to_compile(modules, which))) {
+    bool complete = true;
+    while (!hurry() && (module = next_to_compile(modules, which))) {
         struct pp_unwind_rows rows = {0};
-        bool compiled = pp_module_compile(module, LEADING, gate->hurry, &rows);
-        if (!compiled && gate->hurry && gate->hurry())
+        struct pp_section_copy sections[PP_SECTIONS];
+        bool read = pp_module_read_sections(module, sections);
+        bool compiled = read && pp_unwind_rows_compile(&sections[PP_SECTION_HDR], &sections[PP_SECTION_EH_FRAME],
+                                                       module->start, module->end, LEADING, hurry, &rows);
+        bool given_up = !compiled && hurry(), there = given_up || is_still_there(module, read, sections);
+        pp_module_sections_free(sections);
+        if (given_up)
             break;
-        if (pp_loaded_objects_unloaded_since(known_subs, gate->enter, gate->leave)) {
+        if (!there) {
             pp_unmap(rows.mapping, rows.mapped);
-            return false;
+            module->private->passed_over = true;
+            complete = false;
+            continue;
         }
         if (compiled) {
             ((struct retirable *)rows.mapping)->mapped = rows.mapped;
@@ -248,7 +277,7 @@ static bool compile_missing(struct module_list *modules, enum pp_modules_rows wh
             publish(modules);
         *changed |= compiled;
     }
-    return true;
+    return complete;
 }
 
 bool pp_modules_refresh(enum pp_modules_rows rows)

@@ -27,7 +27,8 @@ with_allocators() {
     local allocator
     for allocator in "" libtcmalloc_minimal.so.4 libjemalloc.so.2; do
         churned "$1" "$allocator"
-        between 80 "$(whole_stacks)" 100 "percent of the CPU in throw and allocate whose native stacks reach churn"
+        between 80 "$(whole_stacks)" 100 "percent of the CPU in throw and allocate whose native stacks reach churn" ||
+            fail "with ${allocator:-libc}: $(grep -v ';churn (libnative_churn' busy.txt | tail -n 3) of $(wc -l <busy.txt) stacks"
     done
 }
 
