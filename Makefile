@@ -51,6 +51,7 @@ ifdef TCMALLOC
 TOOLS_LIBS    += -Wl,--no-as-needed -ltcmalloc_minimal
 endif
 
+comma := ,
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 PRELOAD_OBJ := $(call objects,$(wildcard preload/*.c preload/capture/*.c preload/flush/*.c))
@@ -133,8 +134,9 @@ $(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUI
 $(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
 	$(UNIT_LINK) $< -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
 
+# libunwind has _Unwind_* functions of its own: libgcc's come first, or a program's exceptions would not be its own.
 $(UNIT_SHARED): $(BUILD)/unit/%.so: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
-	$(UNIT_LINK) -shared $< -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+	$(UNIT_LINK) -shared $< -lc $(BUILD)/libpyprof_unit.a $(if $(findstring oracle,$@),-Wl$(comma)--no-as-needed -lgcc_s) -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
 
 # Steps through an interpreter: see tests/torture/torture.c.
 $(TORTURE): $(call objects,$(wildcard tests/torture/*.c)) $(BUILD)/libpyprof_unit.a

@@ -14,6 +14,8 @@
 
 #define ORACLE_FRAMES   512
 #define ORACLE_EXAMPLES 12
+#define ORACLE_KINDS    1024
+#define ORACLE_WINDOW   20
 
 struct oracle_frame {
     uintptr_t ip, sp;
@@ -23,8 +25,18 @@ struct oracle_example {
     enum pp_reason reason;
     unsigned at, ours, theirs;
     const char *kind;
-    struct pp_native_frame our_frames[4];
-    struct oracle_frame their_frames[4];
+    struct pp_native_frame our_frames[ORACLE_WINDOW];
+    struct oracle_frame their_frames[ORACLE_WINDOW];
+};
+
+static const char oracle_other_ip[] = "ip differs";
+
+/* All comparisons that ended alike: ip is in the frame whose caller was found differently, or not at all. */
+struct oracle_kind {
+    const char *kind;
+    enum pp_reason reason;
+    uintptr_t innermost, ip;
+    unsigned long count;
 };
 
 struct oracle {
@@ -33,9 +45,12 @@ struct oracle {
     unsigned long unnamed_stops;  /* we said "complete", libunwind has more */
     unsigned long oracle_stopped; /* libunwind has fewer frames than we */
     unsigned long crashed;        /* SIGSEGV in libunwind */
+    unsigned long missing;        /* libunwind's frames behind the one where we stopped with a name */
     unsigned long reasons[PP_REASON_COUNT];
     unsigned example_count;
     struct oracle_example examples[ORACLE_EXAMPLES];
+    unsigned long kinds_dropped;
+    struct oracle_kind kinds[ORACLE_KINDS];
 };
 
 /* libunwind follows wrong CFI into unmapped memory: see crashed. */
@@ -81,18 +96,38 @@ static inline unsigned oracle_walk(const ucontext_t *context, struct oracle_fram
     return count;
 }
 
+static inline void oracle_count(struct oracle *o, const char *kind, enum pp_reason reason, uintptr_t innermost,
+                                uintptr_t ip)
+{
+    unsigned first = (unsigned)((uint64_t)(innermost ^ ip) * 0x9E3779B97F4A7C15u >> 32);
+    for (unsigned i = 0; i < ORACLE_KINDS; i++) {
+        struct oracle_kind *k = &o->kinds[(first + i) % ORACLE_KINDS];
+        if (!k->count)
+            *k = (struct oracle_kind){kind, reason, innermost, ip, 0};
+        if (k->kind == kind && k->reason == reason && k->innermost == innermost && k->ip == ip) {
+            k->count++;
+            return;
+        }
+    }
+    o->kinds_dropped++;
+}
+
 static inline void oracle_keep(struct oracle *o, const char *kind, enum pp_reason reason, unsigned at,
                                const struct pp_native_frame *ours, unsigned our_count,
                                const struct oracle_frame *theirs, unsigned their_count)
 {
+    unsigned culprit = at < our_count ? at : our_count - 1;
+    if (culprit && (kind == oracle_other_ip || reason == PP_REASON_NATIVE_NO_MODULE))
+        culprit--; /* the frame itself is the result of the one before it */
+    oracle_count(o, kind, reason, ours[0].ip, ours[culprit].ip);
     if (o->example_count == ORACLE_EXAMPLES)
         return;
     struct oracle_example *e = &o->examples[o->example_count++];
     *e = (struct oracle_example){.kind = kind, .reason = reason, .at = at, .ours = our_count, .theirs = their_count};
-    unsigned from = at < 2 ? 0 : at - 2;
-    for (unsigned i = 0; i < 4 && from + i < our_count; i++)
+    unsigned from = at < ORACLE_WINDOW / 2 ? 0 : at - ORACLE_WINDOW / 2;
+    for (unsigned i = 0; i < ORACLE_WINDOW && from + i < our_count; i++)
         e->our_frames[i] = ours[from + i];
-    for (unsigned i = 0; i < 4 && from + i < their_count; i++)
+    for (unsigned i = 0; i < ORACLE_WINDOW && from + i < their_count; i++)
         e->their_frames[i] = theirs[from + i];
 }
 
@@ -121,20 +156,26 @@ static inline void oracle_compare(struct oracle *o, const ucontext_t *context)
         o->frames++;
         if (!same_ip || !same_cfa) {
             o->differ++;
-            oracle_keep(o, same_ip ? "cfa differs" : "ip differs", reason, i, ours, our_count, theirs, their_count);
+            oracle_keep(o, same_ip ? "cfa differs" : oracle_other_ip, reason, i, ours, our_count, theirs, their_count);
             return; /* what follows differs because of this */
         }
         o->agree++;
     }
-    if (reason == PP_REASON_NONE && their_count > our_count) {
+    const char *kind = NULL;
+    if (their_count > our_count && reason == PP_REASON_NONE) {
         o->unnamed_stops++;
-        oracle_keep(o, "we stop without a name", reason, our_count, ours, our_count, theirs, their_count);
-    } else if (reason != PP_REASON_NONE) {
-        oracle_keep(o, "we stop with a name", reason, our_count, ours, our_count, theirs, their_count);
+        kind = "we stop without a name";
+    } else if (their_count > our_count) {
+        o->missing += their_count - our_count;
+        kind = "we stop with a name";
     } else if (our_count > their_count) {
         o->oracle_stopped++;
-        oracle_keep(o, "libunwind stops", reason, their_count, ours, our_count, theirs, their_count);
+        kind = crashed ? "libunwind crashes" : "libunwind stops";
+    } else if (reason != PP_REASON_NONE) {
+        kind = "both stop, we with a name";
     }
+    if (kind)
+        oracle_keep(o, kind, reason, i, ours, our_count, theirs, their_count);
 }
 
 static inline void oracle_print_address(FILE *to, uintptr_t address)
@@ -147,13 +188,14 @@ static inline void oracle_print_address(FILE *to, uintptr_t address)
             name ? address - start : 0);
 }
 
+static const char *const oracle_reasons[] = {
+#define X(name, text) #name,
+    PP_REASONS(X)
+#undef X
+};
+
 static inline void oracle_print(const struct oracle *o, FILE *to, const char *title)
 {
-    static const char *const names[] = {
-#define X(name, text) #name,
-        PP_REASONS(X)
-#undef X
-    };
     fprintf(to,
             "%s: %lu samples, %lu complete, %lu frames, %lu agree (%.4f %%), %lu differ, %lu unnamed stops, "
             "libunwind stopped first %lu, crashed %lu\n",
@@ -162,17 +204,17 @@ static inline void oracle_print(const struct oracle *o, FILE *to, const char *ti
             o->oracle_stopped, o->crashed);
     for (unsigned i = 1; i < PP_REASON_COUNT; i++)
         if (o->reasons[i])
-            fprintf(to, "  %s: %lu\n", names[i], o->reasons[i]);
+            fprintf(to, "  %s: %lu\n", oracle_reasons[i], o->reasons[i]);
     for (unsigned i = 0; i < o->example_count; i++) {
         const struct oracle_example *e = &o->examples[i];
         fprintf(to, "  %s at frame %u (ours %u, libunwind's %u, %s)\n", e->kind, e->at, e->ours, e->theirs,
-                names[e->reason]);
-        for (unsigned k = 0; k < 4 && e->our_frames[k].ip; k++) {
+                oracle_reasons[e->reason]);
+        for (unsigned k = 0; k < ORACLE_WINDOW && e->our_frames[k].ip; k++) {
             fprintf(to, "    ours   cfa %#lx ", e->our_frames[k].cfa);
             oracle_print_address(to, e->our_frames[k].ip);
             fprintf(to, "\n");
         }
-        for (unsigned k = 0; k < 4 && e->their_frames[k].ip; k++) {
+        for (unsigned k = 0; k < ORACLE_WINDOW && e->their_frames[k].ip; k++) {
             fprintf(to, "    theirs sp  %#lx ", e->their_frames[k].sp);
             oracle_print_address(to, e->their_frames[k].ip);
             fprintf(to, "\n");

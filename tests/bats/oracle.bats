@@ -1,0 +1,90 @@
+# Our walk of the native stack against libunwind's, in real interpreters and packages, sampled and at every instruction.
+load helper
+
+# packages: prints a PYTHONPATH with those packages of native code that have wheels for $PYTHON; says which have none.
+packages() {
+    local package venv path=
+    for package in numpy lxml orjson; do
+        # where there is no wheel, compiling it would take longer than all the rest
+        if venv=$(PIP_ONLY_BINARY=:all: venv_with "$package"); then
+            path=$path:$(compgen -G "$venv/lib/python3*/site-packages")
+        fi
+    done
+    echo "${path#:}"
+}
+
+# compared SAMPLES STEPS [KIND...]: leaves the sums in oracle.tsv; see tests/unit/unwind_oracle_preload.c.
+compared() {
+    local samples=$1 steps=$2 status=0
+    shift 2
+    [ -e "$BUILD/unit/unwind_oracle_preload.so" ] || make -C "$ROOT" -s BUILD="$BUILD" units
+    g++ -O2 -shared -fPIC -o throwing.so "$WORKLOADS/throwing.cc"
+    # One thread: it is the one that is compared.
+    # shellcheck disable=SC2153 # with_each_python sets PYTHON
+    ORACLE_LOG=$PWD/oracle.tsv OPENBLAS_NUM_THREADS=1 timeout -k 5 "$TIMEOUT" env \
+        LD_PRELOAD="$BUILD/unit/unwind_oracle_preload.so" "$PYTHON" "$WORKLOADS/native_kinds.py" \
+        "$samples" "$steps" "$PWD/throwing.so" "$@" 2>examples.txt || status=$?
+    [ "$status" -eq 0 ] || fail "ended with $status: $(tail -n 20 examples.txt)"
+}
+
+# sums FILE...: prints what agrees, and what does not by kind and function. Of the frames that libunwind finds and we do not,
+# those are ours that come after a stop with a name.
+sums() {
+    awk -F '\t' '
+        $1 == "phase" {
+            samples[$3] += $4; complete += $5; frames += $6; agree += $7; differ += $8; missing += $9
+            unnamed += $10; stopped += $11; crashed += $12; places[$3] += $13
+        }
+        $1 == "dropped" { dropped += $4 }
+        function place(file, symbol) {
+            if (symbol ~ /^\?/) return file
+            sub(/\+0x[0-9a-f]+$/, "", file)
+            sub(/\+0x[0-9a-f]+$/, "", symbol)
+            return symbol " of " file
+        }
+        $1 == "kind" { kind[$5 ", " $6 ", at " place($7, $8) ", innermost " place($9, $10) " (" $2 ")"] += $4 }
+        END {
+            printf "%d samples, %d single steps, of which %d complete; %d frames, %d agree (%.4f %%), %d differ, %d missing behind " \
+                "our named stops; %d unnamed stops, libunwind stopped first %d times, crashed %d times; %d instructions stepped\n",
+                samples["sample"], samples["step"], complete, frames + missing, agree, 100 * agree / (frames + missing), differ,
+                missing, unnamed, stopped, crashed, places["step"]
+            if (dropped) print dropped " not in this list:"
+            for (k in kind) printf "%8d  %s\n", kind[k], k | "sort -rn"
+            close("sort -rn")
+            if (unnamed || agree < 0.999 * (frames + missing)) exit 1
+        }' "$@"
+}
+
+# Those that are always there; the other tests take their time.
+basic() {
+    compared 1000 3000 python libc compress sqlite exceptions
+    sums oracle.tsv || fail "disagreement: $(head -n 60 examples.txt)"
+}
+
+@test "our native stacks are libunwind's: Python, libc, compression, sqlite, C++ exceptions" {
+    PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) with_each_python basic
+}
+
+all_kinds() {
+    # Code that no CFI describes is generated.bats's.
+    case $PYTHON in *-jit) return ;; esac
+    PYTHONPATH=$(packages)
+    export PYTHONPATH
+    compared 3000 10000
+    cp oracle.tsv "$ALL/$(cksum <<<"$PYTHON" | cut -d' ' -f1).tsv"
+    sums oracle.tsv || fail "disagreement: $(head -n 60 examples.txt)"
+}
+
+# bats test_tags=long
+@test "our native stacks are libunwind's in 200,000 samples: numpy, OpenSSL, sqlite, lxml, Rust, C++ exceptions, the loader" {
+    local kind samples
+    ALL=$BATS_TEST_TMPDIR/all
+    mkdir "$ALL"
+    with_each_python all_kinds
+    sums "$ALL"/*.tsv
+    samples=$(awk -F '\t' '$1 == "phase" && $3 == "sample" { n += $4 } END { print n }' "$ALL"/*.tsv)
+    [ "$samples" -ge 200000 ] || [ -n "${PYTHONS:-}" ] || fail "only $samples samples"
+    for kind in python thread libc compress openssl tls sqlite loader numpy lxml rust exceptions; do
+        grep -q "^phase	$kind	" "$ALL"/*.tsv || fail "nothing of $kind"
+    done
+}
