@@ -13,17 +13,15 @@ packages() {
     echo "${path#:}"
 }
 
-# compared SAMPLES STEPS [KIND...]: leaves the sums in oracle.tsv; see tests/unit/unwind_oracle_preload.c.
-compared() {
-    local samples=$1 steps=$2 status=0
-    shift 2
+# under_the_oracle SCRIPT ARGUMENTS...: leaves its log in oracle.tsv; see tests/unit/unwind_oracle_preload.c.
+under_the_oracle() {
+    local status=0
     [ -e "$BUILD/unit/unwind_oracle_preload.so" ] || make -C "$ROOT" -s BUILD="$BUILD" units
-    g++ -O2 -shared -fPIC -o throwing.so "$WORKLOADS/throwing.cc"
+    g++ -O2 -shared -fPIC -o throwing.so "$WORKLOADS/lib/throwing.cc"
     # One thread: it is the one that is compared.
     # shellcheck disable=SC2153 # with_each_python sets PYTHON
     ORACLE_LOG=$PWD/oracle.tsv OPENBLAS_NUM_THREADS=1 timeout -k 5 "$TIMEOUT" env \
-        LD_PRELOAD="$BUILD/unit/unwind_oracle_preload.so" "$PYTHON" "$WORKLOADS/native_kinds.py" \
-        "$samples" "$steps" "$PWD/throwing.so" "$@" 2>examples.txt || status=$?
+        LD_PRELOAD="$BUILD/unit/unwind_oracle_preload.so" "$PYTHON" "$WORKLOADS/$1" "${@:2}" 2>examples.txt || status=$?
     [ "$status" -eq 0 ] || fail "ended with $status: $(tail -n 20 examples.txt)"
 }
 
@@ -44,6 +42,7 @@ sums() {
         }
         $1 == "kind" { kind[$5 ", " $6 ", at " place($7, $8) ", innermost " place($9, $10) " (" $2 ")"] += $4 }
         END {
+            if (samples["byte"]) printf "%d addresses\n", samples["byte"]
             printf "%d samples, %d single steps, of which %d complete; %d frames, %d agree (%.4f %%), %d differ, %d missing behind " \
                 "our named stops; %d unnamed stops, libunwind stopped first %d times, crashed %d times; %d instructions stepped\n",
                 samples["sample"], samples["step"], complete, frames + missing, agree, 100 * agree / (frames + missing), differ,
@@ -57,12 +56,12 @@ sums() {
 
 # Those that are always there; the other tests take their time.
 basic() {
-    compared 1000 3000 python libc compress sqlite exceptions
+    under_the_oracle native_kinds.py 1000 3000 "$PWD/throwing.so" python libc compress sqlite exceptions
     sums oracle.tsv || fail "disagreement: $(head -n 60 examples.txt)"
 }
 
 @test "our native stacks are libunwind's: Python, libc, compression, sqlite, C++ exceptions" {
-    PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) with_each_python basic
+    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python basic
 }
 
 all_kinds() {
@@ -70,7 +69,7 @@ all_kinds() {
     case $PYTHON in *-jit) return ;; esac
     PYTHONPATH=$(packages)
     export PYTHONPATH
-    compared 3000 10000
+    under_the_oracle native_kinds.py 3000 10000 "$PWD/throwing.so"
     cp oracle.tsv "$ALL/$(cksum <<<"$PYTHON" | cut -d' ' -f1).tsv"
     sums oracle.tsv || fail "disagreement: $(head -n 60 examples.txt)"
 }
@@ -87,4 +86,18 @@ all_kinds() {
     for kind in python thread libc compress openssl tls sqlite loader numpy lxml rust exceptions; do
         grep -q "^phase	$kind	" "$ALL"/*.tsv || fail "nothing of $kind"
     done
+}
+
+all_bytes() {
+    case $PYTHON in *-jit) return ;; esac
+    PYTHONPATH=$(packages)
+    export PYTHONPATH
+    under_the_oracle native_bytes.py "$PWD/throwing.so"
+    sums oracle.tsv || fail "disagreement: $(head -n 60 examples.txt)"
+    grep -q '^phase	libc.so	' oracle.tsv
+}
+
+# bats test_tags=long
+@test "from each address in Python, libc, OpenSSL and other libraries our caller and its stack pointer are libunwind's" {
+    with_each_python all_bytes
 }

@@ -12,13 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TRAP_FLAG 0x100
-#define PERIOD_NS 100000 /* from the end of one comparison to the next: a slow one must not keep the program back */
-#define OBJECTS   512
-#define PLACES    (1u << 20)
+#define TRAP_FLAG  0x100
+#define PERIOD_NS  100000 /* from the end of one comparison to the next: a slow one must not keep the program back */
+#define OBJECTS    512
+#define MADE_WORDS (1u << 19)
+#define MAX_BYTES  (8u << 20)
+#define PLACES     (1u << 20)
 
 static struct oracle oracle;
-static const char *phase;
+static const char *phase, *how;
 static timer_t timer;
 static pid_t process, sampled;
 static volatile long samples_left;
@@ -167,7 +169,6 @@ static void log_place(FILE *to, uintptr_t ip)
 
 static void log_phase(FILE *to)
 {
-    const char *how = stepping ? "step" : "sample";
     const struct oracle *o = &oracle;
     fprintf(to, "phase\t%s\t%s\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", phase, how, o->samples,
             o->complete, o->frames, o->agree, o->differ, o->missing, o->unnamed_stops, o->oracle_stopped, o->crashed,
@@ -202,6 +203,7 @@ static void end_phase(void)
 }
 
 void oracle_phase(const char *name, long samples, int at_every_instruction);
+void oracle_every_byte(const char *name);
 long oracle_left(void);
 
 /* Ends the phase before it, and begins one of the calling thread; NULL: none. What is loaded later has no rows yet. */
@@ -218,6 +220,7 @@ __attribute__((visibility("default"))) void oracle_phase(const char *name, long 
     place_count = 0;
     phase = strdup(name);
     stepping = at_every_instruction;
+    how = stepping ? "step" : "sample";
     oracle.stack_top = own_stack_top();
     oracle_guard(); /* somebody may have taken SIGSEGV */
     sampled = gettid();
@@ -233,6 +236,86 @@ __attribute__((visibility("default"))) void oracle_phase(const char *name, long 
 __attribute__((visibility("default"))) long oracle_left(void)
 {
     return samples_left > 0 ? samples_left : 0;
+}
+
+/* A stack on which every word leads to another place of it: whatever a rule reads, a wrong one reads something else. */
+static uintptr_t made_stack[MADE_WORDS];
+
+static void make_stack(ucontext_t *context)
+{
+    static const int registers[] = {REG_RSP, REG_RBP, REG_RBX, REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
+                                    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (size_t i = 0; i < MADE_WORDS; i++)
+        made_stack[i] = (uintptr_t)&made_stack[MADE_WORDS / 2 + i * 7919 % (MADE_WORDS / 2)];
+    getcontext(context);
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        context->uc_mcontext.gregs[registers[i]] = (greg_t)&made_stack[MADE_WORDS / 16 + i * (MADE_WORDS / 32)];
+}
+
+/* libunwind's caller of the first frame: 1 found, 0 there is none, -1 it has no CFI for this address. */
+static int oracle_step(ucontext_t *context, struct oracle_frame *caller)
+{
+    unw_cursor_t cursor;
+    unw_proc_info_t info;
+    unw_word_t ip = 0, sp = 0;
+    int result = -1;
+    if (unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME) == 0 && unw_get_proc_info(&cursor, &info) == 0 &&
+        info.end_ip > info.start_ip + 1 /* else it knows none */) {
+        result = unw_step(&cursor);
+        unw_get_reg(&cursor, UNW_REG_IP, &ip);
+        unw_get_reg(&cursor, UNW_REG_SP, &sp);
+    }
+    *caller = (struct oracle_frame){ip, sp};
+    return result > 0 && ip ? 1 : result < 0 ? -1 : 0;
+}
+
+static void compare_byte(ucontext_t *context, uintptr_t pc)
+{
+    struct pp_native_frame ours[4];
+    struct pp_native_stack stack = {.frames = ours, .max = 4};
+    struct oracle_frame theirs[2] = {{pc, (uintptr_t)context->uc_mcontext.gregs[REG_RSP]}};
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    int result = oracle_step(context, &theirs[1]);
+    if (result < 0)
+        return;
+    pp_native_walk(context, (uintptr_t)&made_stack[MADE_WORDS], &stack);
+    bool stopped = stack.count == 1, none = stopped && stack.reason == PP_REASON_NONE;
+    oracle.samples++;
+    oracle.frames++;
+    if (result == 0 ? none : !stopped && ours[0].cfa == theirs[1].sp && ours[1].ip == theirs[1].ip - 1) {
+        oracle.agree++;
+        return;
+    }
+    oracle.differ++;
+    oracle.unnamed_stops += none;
+    const char *kind = result == 0 ? "libunwind stops" : none ? "we stop without a name" : "cfa or ip differs";
+    enum pp_reason reason = stopped ? stack.reason : PP_REASON_NONE;
+    oracle_keep(&oracle, stopped && !none ? "we stop with a name" : kind, reason, 0, ours, stack.count, theirs, 2);
+}
+
+static void compare_module(struct pp_module *module, void *name)
+{
+    static ucontext_t context;
+    if (!strstr(module->path, name))
+        return;
+    make_stack(&context);
+    oracle_walking = 1;
+    uintptr_t stride = 1 + (module->end - module->start) / MAX_BYTES;
+    for (uintptr_t pc = module->start; pc < module->end; pc += stride)
+        compare_byte(&context, pc);
+    oracle_walking = 0;
+}
+
+/* The first step from every byte of the modules whose path contains the name, as though it had been interrupted there.
+ */
+__attribute__((visibility("default"))) void oracle_every_byte(const char *name)
+{
+    oracle_phase(name, 0, 0);
+    pp_modules_each(compare_module, (void *)(uintptr_t)name);
+    if (!oracle.samples)
+        fprintf(stderr, "no module %s\n", name);
+    how = "byte";
+    end_phase();
 }
 
 __attribute__((constructor)) static void start(void)
