@@ -25,32 +25,37 @@ under_the_oracle() {
     [ "$status" -eq 0 ] || fail "ended with $status: $(tail -n 20 examples.txt)"
 }
 
-# sums FILE...: prints what agrees, and what does not by kind and function. Of the frames that libunwind finds and we do not,
-# those are ours that come after a stop with a name.
+# sums FILE...: prints what agrees by kind of code, and what does not by function. What libunwind finds behind a stop of ours
+# that has a name counts as if it were right.
 sums() {
     awk -F '\t' '
-        $1 == "phase" {
-            samples[$3] += $4; complete += $5; frames += $6; agree += $7; differ += $8; missing += $9
-            unnamed += $10; stopped += $11; crashed += $12; places[$3] += $13
-        }
-        $1 == "dropped" { dropped += $4 }
         function place(file, symbol) {
-            if (symbol ~ /^\?/) return file
+            if (symbol ~ /^\?/) return file ~ /^\?/ ? "no module" : file
             sub(/\+0x[0-9a-f]+$/, "", file)
             sub(/\+0x[0-9a-f]+$/, "", symbol)
             return symbol " of " file
         }
-        $1 == "kind" { kind[$5 ", " $6 ", at " place($7, $8) ", innermost " place($9, $10) " (" $2 ")"] += $4 }
+        function add(what) {
+            count[what] += $4; complete[what] += $5; frames[what] += $6 + $9; agree[what] += $7; differ[what] += $8
+            missing[what] += $9; unnamed[what] += $10; stopped[what] += $11; crashed[what] += $12; places[what] += $13
+        }
+        function line(what) {
+            return sprintf("%-20s %9d, %9d complete; %9d frames, %9d agree (%.5f %%), %d differ, %d behind our named stops; %d unnamed " \
+                "stops, libunwind stopped first %d times, crashed %d times; %d instructions", what, count[what], complete[what],
+                frames[what], agree[what], 100 * agree[what] / (frames[what] + !frames[what]), differ[what], missing[what],
+                unnamed[what], stopped[what], crashed[what], places[what])
+        }
+        $1 == "phase" { add($2 " " $3); add("all " $3); add("all") }
+        $1 == "dropped" { dropped += $4 }
+        $1 == "kind" { kind[$5 ", " $6 ", at " place($7, $8) ", innermost " place($9, $10) " (" $2 " " $3 ")"] += $4 }
         END {
-            if (samples["byte"]) printf "%d addresses\n", samples["byte"]
-            printf "%d samples, %d single steps, of which %d complete; %d frames, %d agree (%.4f %%), %d differ, %d missing behind " \
-                "our named stops; %d unnamed stops, libunwind stopped first %d times, crashed %d times; %d instructions stepped\n",
-                samples["sample"], samples["step"], complete, frames + missing, agree, 100 * agree / (frames + missing), differ,
-                missing, unnamed, stopped, crashed, places["step"]
+            for (what in count) if (what != "all") print line(what) | "sort"
+            close("sort")
+            print line("all")
             if (dropped) print dropped " not in this list:"
             for (k in kind) printf "%8d  %s\n", kind[k], k | "sort -rn"
             close("sort -rn")
-            if (unnamed || agree < 0.999 * (frames + missing)) exit 1
+            if (unnamed["all"] || agree["all"] < 0.999 * frames["all"]) exit 1
         }' "$@"
 }
 

@@ -15,6 +15,7 @@
 #define TRAP_FLAG  0x100
 #define PERIOD_NS  100000 /* from the end of one comparison to the next: a slow one must not keep the program back */
 #define OBJECTS    512
+#define BURST      1000 /* so many instructions one after another, then some time of the program's own */
 #define MADE_WORDS (1u << 19)
 #define MAX_BYTES  (8u << 20)
 #define PLACES     (1u << 20)
@@ -118,11 +119,21 @@ static void on_tick(int number, siginfo_t *info, void *context)
 
 static void on_step(int number, siginfo_t *info, void *context)
 {
+    static uintptr_t last;
+    ucontext_t *uc = context;
+    uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
     (void)number, (void)info;
-    if (samples_left > 0 && gettid() == sampled)
-        compare(context);
-    if (samples_left <= 0 || gettid() != sampled)
-        ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    bool wanted = samples_left > 0 && gettid() == sampled;
+    if (wanted && pc == last) /* a string instruction traps at each repetition */
+        return;
+    last = pc;
+    if (wanted)
+        compare(uc);
+    if (wanted && samples_left % BURST)
+        return;
+    uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    if (wanted)
+        sample_later();
 }
 
 /* Rows are compiled here for what was loaded since: not in a handler, but in a flush thread's stead. */
