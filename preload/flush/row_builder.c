@@ -197,6 +197,25 @@ static bool follow_registers(struct pp_unwind_rule *rule, const struct pp_cfi_st
     return state->registers[PP_REG_RSP].kind == PP_CFI_SAME;
 }
 
+/* longjmp's last instructions are described as a frame whose caller is setjmp's: its stack pointer is in a register,
+ * and what the CFI calls CFA is the jmp_buf. That may be anywhere, so what is kept there only is lost. */
+static bool is_jump(const struct pp_cfi_state *state)
+{
+    return state->registers[PP_REG_RSP].kind == PP_CFI_REGISTER && state->registers[PP_REG_RA].kind == PP_CFI_REGISTER;
+}
+
+static struct pp_cfi_state jump_as_frame(const struct pp_cfi_state *state)
+{
+    struct pp_cfi_state frame = *state;
+    frame.cfa =
+        (struct pp_cfi_address){.valid = true, .base = state->registers[PP_REG_RSP].base, .index = PP_CFI_NO_INDEX};
+    for (unsigned i = 0; i < PP_REG_RA; i++)
+        if (frame.registers[i].kind == PP_CFI_AT_CFA)
+            frame.registers[i].kind = PP_CFI_UNDEFINED;
+    frame.registers[PP_REG_RSP].kind = PP_CFI_SAME;
+    return frame;
+}
+
 uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi_state *state, bool signal_frame)
 {
     const struct pp_cfi_address *cfa = &state->cfa;
@@ -212,6 +231,10 @@ uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi
     if (signal_frame) {
         rule.cfa_kind = PP_CFA_SIGNAL;
         return is_kernel_signal_frame(state, &rule.cfa_offset) ? intern(builder, &rule) : PP_RULE_INVALID;
+    }
+    if (is_jump(state)) {
+        struct pp_cfi_state frame = jump_as_frame(state);
+        return pp_row_builder_rule(builder, &frame, false);
     }
     if (cfa->plt) {
         rule.cfa_kind = PP_CFA_PLT;

@@ -14,7 +14,7 @@
 
 #define ORACLE_FRAMES   512
 #define ORACLE_EXAMPLES 12
-#define ORACLE_KINDS    1024
+#define ORACLE_KINDS    4096
 #define ORACLE_WINDOW   20
 
 struct oracle_frame {
@@ -70,6 +70,16 @@ static inline void oracle_guard(void)
     sigaction(SIGSEGV, &action, NULL);
 }
 
+/* libunwind takes the CFA for the caller's stack pointer even where the CFI says that that is in a register, as it is
+ * in longjmp, whose CFA is the jmp_buf. What it finds from there on is nothing to compare with. */
+static inline bool oracle_lost_sp(unw_cursor_t *cursor, const ucontext_t *context)
+{
+    unw_save_loc_t location;
+    uintptr_t gregs = (uintptr_t)context->uc_mcontext.gregs;
+    return unw_get_save_loc(cursor, UNW_X86_64_RSP, &location) == 0 && location.type == UNW_SLT_MEMORY &&
+           location.u.addr - gregs < sizeof context->uc_mcontext.gregs && location.u.addr != gregs + 8 * REG_RSP;
+}
+
 static inline unsigned oracle_walk(const ucontext_t *context, struct oracle_frame *frames, unsigned max, bool *crashed)
 {
     unw_cursor_t cursor;
@@ -91,7 +101,7 @@ static inline unsigned oracle_walk(const ucontext_t *context, struct oracle_fram
         if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0 || ip == 0)
             break;
         frames[count++] = (struct oracle_frame){ip, sp};
-    } while (count < max && unw_step(&cursor) > 0);
+    } while (count < max && unw_step(&cursor) > 0 && !oracle_lost_sp(&cursor, context));
     oracle_walking = 0;
     return count;
 }

@@ -273,6 +273,8 @@ static int oracle_step(ucontext_t *context, struct oracle_frame *caller)
     if (unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME) == 0 && unw_get_proc_info(&cursor, &info) == 0 &&
         info.end_ip > info.start_ip + 1 /* else it knows none */) {
         result = unw_step(&cursor);
+        if (oracle_lost_sp(&cursor, context))
+            return -1;
         unw_get_reg(&cursor, UNW_REG_IP, &ip);
         unw_get_reg(&cursor, UNW_REG_SP, &sp);
     }
