@@ -19,7 +19,8 @@ struct walk {
     uint32_t valid;                /* registers whose value is known, bits by DWARF number */
     uintptr_t registers[PP_REG_COUNT];
     uintptr_t pc;
-    bool exact; /* pc was interrupted there; else it is a return address, and the call stands before it */
+    bool exact;       /* pc was interrupted there; else it is a return address, and the call stands before it */
+    bool interrupted; /* registers that callees need not keep still have the values of the interrupted code */
 };
 
 static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
@@ -59,10 +60,18 @@ static inline bool known(const struct walk *walk, unsigned reg)
     return reg < PP_REG_COUNT && walk->valid >> reg & 1;
 }
 
+/* At a return address the CFA may be told by a register that callees need not keep: assembly that knows its callee does
+ * so (OpenSSL's, by r11). Compilers do not. async-signal-safe. */
+static inline bool known_to_assembly(const struct walk *walk, unsigned reg)
+{
+    return walk->interrupted && reg < PP_REG_COUNT && !(PP_CALLEE_SAVED_MASK >> reg & 1);
+}
+
 /* async-signal-safe; where the frame ends, by any rule but that of a signal's frame. */
 static inline enum pp_reason find_cfa(const struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *cfa)
 {
-    if (!known(walk, rule->cfa_register))
+    if (!known(walk, rule->cfa_register) &&
+        !(rule->cfa_kind == PP_CFA_REGISTER && known_to_assembly(walk, rule->cfa_register)))
         return PP_REASON_NATIVE_NO_RULE;
     uintptr_t value = walk->registers[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
     if (rule->cfa_kind == PP_CFA_DEREF) {
@@ -120,7 +129,7 @@ static enum pp_reason leave_signal_frame(struct walk *walk, const struct pp_unwi
     for (unsigned i = 0; i < PP_REG_COUNT; i++)
         walk->registers[i] = ((const uintptr_t *)gregs)[greg_of_dwarf[i]];
     walk->valid = PP_ALL_REGISTERS_MASK;
-    walk->exact = true;
+    walk->exact = walk->interrupted = true;
     uintptr_t outer = walk->registers[PP_REG_RSP];
     if (outer <= sp || outer >= walk->top)
         return PP_REASON_NATIVE_BAD_STACK;
@@ -333,7 +342,7 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
         walk.registers[i] = (uintptr_t)context->uc_mcontext.gregs[greg_of_dwarf[i]];
     walk.valid = PP_ALL_REGISTERS_MASK;
     walk.pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-    walk.exact = true;
+    walk.exact = walk.interrupted = true;
     uintptr_t sp = walk.registers[PP_REG_RSP];
     walk.low = sp > PP_RED_ZONE ? sp - PP_RED_ZONE : 0;
     walk.top = stack_top;

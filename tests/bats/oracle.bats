@@ -25,8 +25,8 @@ under_the_oracle() {
     [ "$status" -eq 0 ] || fail "ended with $status: $(tail -n 20 examples.txt)"
 }
 
-# sums FILE...: prints what agrees by kind of code, and what does not by function. What libunwind finds behind a stop of ours
-# that has a name counts as if it were right.
+# sums FILE...: prints what agrees by kind of code, and what does not by function. What libunwind finds by CFI behind a stop of
+# ours that has a name counts as if it were right.
 sums() {
     awk -F '\t' '
         function place(file, symbol) {
@@ -47,7 +47,15 @@ sums() {
         }
         $1 == "phase" { add($2 " " $3); add("all " $3); add("all") }
         $1 == "dropped" { dropped += $4 }
-        $1 == "kind" { kind[$5 ", " $6 ", at " place($7, $8) ", innermost " place($9, $10) " (" $2 " " $3 ")"] += $4 }
+        # What has no CFI is often without symbols too.
+        $1 == "kind" && $5 ~ /^both/ {
+            at = place($7, $8)
+            sub(/\+0x[0-9a-f]+$/, "", at)
+            kind[$5 ", " $6 ", at " at " (" $2 " " $3 ")"] += $4
+        }
+        $1 == "kind" && $5 !~ /^both/ {
+            kind[$5 ", " $6 ", at " place($7, $8) ", innermost " place($9, $10) " (" $2 " " $3 ")"] += $4
+        }
         END {
             for (what in count) if (what != "all") print line(what) | "sort"
             close("sort")

@@ -210,12 +210,48 @@ static void work_system_calls(void)
     }
 }
 
+/* As OpenSSL's assembly does it: the CFA is in r11, which the callee, assembly too, keeps. */
+__asm__(".text\n"
+        ".type by_r11, @function\n"
+        "by_r11: .cfi_startproc\n"
+        "lea 8(%rsp), %r11\n"
+        ".cfi_def_cfa %r11, 0\n"
+        "push %rbp\n"
+        ".cfi_offset %rbp, -16\n"
+        "sub $40, %rsp\n"
+        "and $-32, %rsp\n"
+        "call keeps_r11\n"
+        "nop\n"
+        "mov -16(%r11), %rbp\n"
+        "lea -8(%r11), %rsp\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        ".cfi_restore %rbp\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size by_r11, .-by_r11\n"
+        ".type keeps_r11, @function\n"
+        "keeps_r11: .cfi_startproc\n"
+        "mov $20, %eax\n"
+        "1: dec %eax\n"
+        "jnz 1b\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size keeps_r11, .-keeps_r11\n");
+void by_r11(void);
+
+static void work_assembly(void)
+{
+    for (unsigned i = 0; i < 20; i++)
+        by_r11();
+}
+
 static void (*const works[])(void) = {
-    work_qsort,     work_math,   work_strings, work_zlib,    work_crypto,
-    work_recursion, work_frames, work_longjmp, work_signals, work_system_calls,
+    work_qsort,  work_math,    work_strings, work_zlib,         work_crypto,   work_recursion,
+    work_frames, work_longjmp, work_signals, work_system_calls, work_assembly,
 };
 static const char *const work_names[] = {
-    "qsort", "math", "strings", "zlib", "crypto", "recursion", "frames", "longjmp", "signals", "system calls",
+    "qsort",  "math",    "strings", "zlib",         "crypto",   "recursion",
+    "frames", "longjmp", "signals", "system calls", "assembly",
 };
 #define WORKS (sizeof works / sizeof works[0])
 

@@ -106,6 +106,18 @@ static inline unsigned oracle_walk(const ucontext_t *context, struct oracle_fram
     return count;
 }
 
+/* Where there is no CFI libunwind guesses by rbp, and may well come to where no code is: nothing to compare with
+ * either. */
+static inline bool oracle_has_cfi(const ucontext_t *context, unsigned frame)
+{
+    unw_cursor_t cursor;
+    unw_proc_info_t info;
+    bool found = unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME) == 0;
+    for (; frame && found; frame--)
+        found = unw_step(&cursor) > 0;
+    return found && unw_get_proc_info(&cursor, &info) == 0 && info.end_ip > info.start_ip + 1 /* else made up */;
+}
+
 static inline void oracle_count(struct oracle *o, const char *kind, enum pp_reason reason, uintptr_t innermost,
                                 uintptr_t ip)
 {
@@ -170,6 +182,12 @@ static inline void oracle_compare(struct oracle *o, const ucontext_t *context)
             return; /* what follows differs because of this */
         }
         o->agree++;
+    }
+    if (their_count > our_count && reason != PP_REASON_NONE) {
+        oracle_walking = 1;
+        if (!oracle_has_cfi(context, our_count - 1))
+            their_count = our_count;
+        oracle_walking = 0;
     }
     const char *kind = NULL;
     if (their_count > our_count && reason == PP_REASON_NONE) {

@@ -267,11 +267,9 @@ static void make_stack(ucontext_t *context)
 static int oracle_step(ucontext_t *context, struct oracle_frame *caller)
 {
     unw_cursor_t cursor;
-    unw_proc_info_t info;
     unw_word_t ip = 0, sp = 0;
     int result = -1;
-    if (unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME) == 0 && unw_get_proc_info(&cursor, &info) == 0 &&
-        info.end_ip > info.start_ip + 1 /* else it knows none */) {
+    if (oracle_has_cfi(context, 0) && unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME) == 0) {
         result = unw_step(&cursor);
         if (oracle_lost_sp(&cursor, context))
             return -1;
