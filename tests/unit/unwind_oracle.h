@@ -30,6 +30,7 @@ struct oracle_example {
 };
 
 static const char oracle_other_ip[] = "ip differs";
+static const char oracle_both_stop[] = "both stop, we with a name"; /* too many for examples */
 
 /* All comparisons that ended alike: ip is in the frame whose caller was found differently, or not at all. */
 struct oracle_kind {
@@ -142,7 +143,7 @@ static inline void oracle_keep(struct oracle *o, const char *kind, enum pp_reaso
     if (culprit && (kind == oracle_other_ip || reason == PP_REASON_NATIVE_NO_MODULE))
         culprit--; /* the frame itself is the result of the one before it */
     oracle_count(o, kind, reason, ours[0].ip, ours[culprit].ip);
-    if (o->example_count == ORACLE_EXAMPLES)
+    if (o->example_count == ORACLE_EXAMPLES || kind == oracle_both_stop)
         return;
     struct oracle_example *e = &o->examples[o->example_count++];
     *e = (struct oracle_example){.kind = kind, .reason = reason, .at = at, .ours = our_count, .theirs = their_count};
@@ -200,7 +201,7 @@ static inline void oracle_compare(struct oracle *o, const ucontext_t *context)
         o->oracle_stopped++;
         kind = crashed ? "libunwind crashes" : "libunwind stops";
     } else if (reason != PP_REASON_NONE) {
-        kind = "both stop, we with a name";
+        kind = oracle_both_stop;
     }
     if (kind)
         oracle_keep(o, kind, reason, i, ours, our_count, theirs, their_count);
