@@ -17,7 +17,7 @@
 #define OBJECTS    512
 #define BURST      1000 /* so many instructions one after another, then some time of the program's own */
 #define MADE_WORDS (1u << 19)
-#define MAX_BYTES  (8u << 20)
+#define MAX_BYTES  (4u << 20)
 #define PLACES     (1u << 20)
 
 static struct oracle oracle;
@@ -293,7 +293,9 @@ static void compare_byte(ucontext_t *context, uintptr_t pc)
     bool stopped = stack.count == 1, none = stopped && stack.reason == PP_REASON_NONE;
     oracle.samples++;
     oracle.frames++;
-    if (result == 0 ? none : !stopped && ours[0].cfa == theirs[1].sp && ours[1].ip == theirs[1].ip - 1) {
+    bool same = !stopped && ours[0].cfa == theirs[1].sp &&
+                (ours[1].ip == theirs[1].ip - 1 || ours[1].ip == theirs[1].ip /* behind a signal's frame */);
+    if (result == 0 ? none : same) {
         oracle.agree++;
         return;
     }
@@ -307,7 +309,8 @@ static void compare_byte(ucontext_t *context, uintptr_t pc)
 static void compare_module(struct pp_module *module, void *name)
 {
     static ucontext_t context;
-    if (!strstr(module->path, name))
+    const char *file = strrchr(module->path, '/');
+    if (!strstr(file ? file : module->path, name))
         return;
     make_stack(&context);
     oracle_walking = 1;
@@ -317,7 +320,8 @@ static void compare_module(struct pp_module *module, void *name)
     oracle_walking = 0;
 }
 
-/* The first step from every byte of the modules whose path contains the name, as though it had been interrupted there.
+/* The first step from every byte of the modules whose file's name contains this one, as though it had been interrupted
+ * there.
  */
 __attribute__((visibility("default"))) void oracle_every_byte(const char *name)
 {

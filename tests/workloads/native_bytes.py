@@ -8,7 +8,9 @@ import sqlite3
 import ssl
 import sys
 
-names = ["libpython", os.path.basename(os.path.realpath(sys.executable))]
+with open("/proc/self/maps") as maps:
+    shared = "/libpython" in maps.read()
+names = ["libpython" if shared else os.path.basename(os.path.realpath(sys.executable))]
 
 if len(sys.argv) > 1:
     names += ["libc.so", "libm.so", "ld-linux", "libcrypto", "libssl", "libsqlite3", "libgcc_s", "libstdc++", "throwing.so",
@@ -24,7 +26,7 @@ with open("/proc/self/maps") as maps:
     code = {line.split()[-1] for line in maps if " r-xp " in line}
 every_byte = ctypes.CDLL(None).oracle_every_byte
 for name in names:
-    if any(name in path for path in code):
+    if any(name in os.path.basename(path) for path in code):
         every_byte(name.encode())
     else:
         print("no", name)
