@@ -252,7 +252,9 @@ __attribute__((visibility("default"))) long oracle_left(void)
 /* A stack on which every word leads to another place of it: whatever a rule reads, a wrong one reads something else. */
 static uintptr_t made_stack[MADE_WORDS];
 
-static void make_stack(ucontext_t *context)
+/* Registers other than those of the stack lead there too, or are small numbers: OpenSSL finds CFAs by an index in one.
+ */
+static void make_stack(ucontext_t *context, bool small)
 {
     static const int registers[] = {REG_RSP, REG_RBP, REG_RBX, REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
                                     REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
@@ -260,27 +262,37 @@ static void make_stack(ucontext_t *context)
         made_stack[i] = (uintptr_t)&made_stack[MADE_WORDS / 2 + i * 7919 % (MADE_WORDS / 2)];
     getcontext(context);
     for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
-        context->uc_mcontext.gregs[registers[i]] = (greg_t)&made_stack[MADE_WORDS / 16 + i * (MADE_WORDS / 32)];
+        context->uc_mcontext.gregs[registers[i]] =
+            small && i >= 2 ? (greg_t)i * 5 : (greg_t)&made_stack[MADE_WORDS / 16 + i * (MADE_WORDS / 32)];
 }
 
-/* libunwind's caller of the first frame: 1 found, 0 there is none, -1 it has no CFI for this address. */
+#define CRASHED (-2)
+
+/* libunwind's caller of the first frame: 1 found, 0 there is none, -1 it has no CFI for this address; or CRASHED. */
 static int oracle_step(ucontext_t *context, struct oracle_frame *caller)
 {
     unw_cursor_t cursor;
     unw_word_t ip = 0, sp = 0;
-    int result = -1;
+    volatile int result = -1;
+    oracle_walking = 1;
+    if (sigsetjmp(oracle_crash, 0)) {
+        oracle_walking = 0;
+        return CRASHED;
+    }
     if (oracle_has_cfi(context, 0) && unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME) == 0) {
         result = unw_step(&cursor);
         if (oracle_lost_sp(&cursor, context))
-            return -1;
+            result = -1;
         unw_get_reg(&cursor, UNW_REG_IP, &ip);
         unw_get_reg(&cursor, UNW_REG_SP, &sp);
     }
+    oracle_walking = 0;
     *caller = (struct oracle_frame){ip, sp};
     return result > 0 && ip ? 1 : result < 0 ? -1 : 0;
 }
 
-static void compare_byte(ucontext_t *context, uintptr_t pc)
+/* False when libunwind crashes. */
+static bool compare_byte(ucontext_t *context, uintptr_t pc)
 {
     struct pp_native_frame ours[4];
     struct pp_native_stack stack = {.frames = ours, .max = 4};
@@ -288,7 +300,7 @@ static void compare_byte(ucontext_t *context, uintptr_t pc)
     context->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
     int result = oracle_step(context, &theirs[1]);
     if (result < 0)
-        return;
+        return result != CRASHED;
     pp_native_walk(context, (uintptr_t)&made_stack[MADE_WORDS], &stack);
     bool stopped = stack.count == 1, none = stopped && stack.reason == PP_REASON_NONE;
     oracle.samples++;
@@ -297,27 +309,27 @@ static void compare_byte(ucontext_t *context, uintptr_t pc)
                 (ours[1].ip == theirs[1].ip - 1 || ours[1].ip == theirs[1].ip /* behind a signal's frame */);
     if (result == 0 ? none : same) {
         oracle.agree++;
-        return;
+        return true;
     }
     oracle.differ++;
     oracle.unnamed_stops += none;
     const char *kind = result == 0 ? "libunwind stops" : none ? "we stop without a name" : "cfa or ip differs";
     enum pp_reason reason = stopped ? stack.reason : PP_REASON_NONE;
     oracle_keep(&oracle, stopped && !none ? "we stop with a name" : kind, reason, 0, ours, stack.count, theirs, 2);
+    return true;
 }
 
 static void compare_module(struct pp_module *module, void *name)
 {
-    static ucontext_t context;
+    static ucontext_t contexts[2];
     const char *file = strrchr(module->path, '/');
     if (!strstr(file ? file : module->path, name))
         return;
-    make_stack(&context);
-    oracle_walking = 1;
+    make_stack(&contexts[0], false);
+    make_stack(&contexts[1], true);
     uintptr_t stride = 1 + (module->end - module->start) / MAX_BYTES;
     for (uintptr_t pc = module->start; pc < module->end; pc += stride)
-        compare_byte(&context, pc);
-    oracle_walking = 0;
+        oracle.crashed += !compare_byte(&contexts[0], pc) && !compare_byte(&contexts[1], pc);
 }
 
 /* The first step from every byte of the modules whose file's name contains this one, as though it had been interrupted
