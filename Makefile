@@ -143,7 +143,7 @@ $(TORTURE): $(call objects,$(wildcard tests/torture/*.c)) $(BUILD)/libpyprof_uni
 	$(UNIT_LINK) -shared -Wl,-z,defs $(filter %.o,$^) -lc $(BUILD)/libpyprof_unit.a -ldl -lpthread
 
 # C programs that tests profile or run under the library, and those that compare its parts with someone else's answer.
-helpers: $(HELPERS) $(BUILD)/bench/make_logs
+helpers: $(HELPERS) $(BUILD)/bench/make_logs $(BUILD)/bench/walkers.so
 $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo '  LINK $@'
@@ -186,9 +186,15 @@ $(BUILD)/bench/make_logs: $(call objects,tests/bench/make_logs.c) $(FIXTURE_OBJ)
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $^ -lz
 
+# Of libunwind the system's own: what others walk with.
+$(BUILD)/bench/walkers.so: $(call objects,tests/bench/walkers.c tests/bench/rows.c) $(BUILD)/libpyprof_unit.a
+	@mkdir -p $(@D)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -shared -Wl,-z,defs -o $@ $(filter %.o,$^) -lc $(BUILD)/libpyprof_unit.a -lunwind -lpthread
+
 bench:
-	@tests/deps.sh demo
-	@$(MAKE) --no-print-directory all $(BUILD)/bench/make_logs
+	@tests/deps.sh bench
+	@$(MAKE) --no-print-directory all $(BUILD)/bench/make_logs $(BUILD)/bench/walkers.so
 	@BUILD=$(BUILD) tests/bench/run.sh
 
 lint:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: tests/deps.sh build | demo | check | long (each includes the one
-# before). Prints nothing and needs no rights when nothing is missing.
+# Installs the Debian packages that are missing: tests/deps.sh build | demo | bench | check | long (each includes the
+# one before). Prints nothing and needs no rights when nothing is missing.
 set -eu
 
 want=${1:-check}
@@ -52,9 +52,13 @@ if [ "$want" != build ]; then
     need python3-venv has_venv
 fi
 
+# `make bench` measures libunwind beside our walk.
+if [ "$want" != build ] && [ "$want" != demo ]; then
+    need libunwind-dev has_file /usr/include/libunwind.h /usr/include/*/libunwind.h
+fi
+
 if [ "$want" = check ] || [ "$want" = long ]; then
     need git has_command git
-    need libunwind-dev has_file /usr/include/libunwind.h /usr/include/*/libunwind.h
     need libcmocka-dev has_file /usr/include/cmocka.h
     need bats has_command bats
     need musl-tools has_command musl-gcc

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Measures and prints; judges nothing: `make bench`. BENCH_ROUNDS (30) sets how often start-up is measured.
+# Measures and prints; judges nothing: `make bench`. BENCH_ROUNDS (30) sets how often start-up is measured, BENCH_SECONDS
+# (12) how long programs run that are sampled at 100 Hz.
 set -eu
 cd "$(dirname "$0")/../.." || exit 1
 unset LD_PRELOAD "${!PYPROF_@}"
@@ -8,6 +9,20 @@ unset LD_PRELOAD "${!PYPROF_@}"
 . tests/bats/pythons.sh
 BUILD=${BUILD:-build}
 tests/bench/load.sh "$BUILD"
+echo
+
+python=
+while read -r python version build; do
+    echo "== walks, $python ($version, $build)"
+    "$python" tests/bench/walkers.py "$BUILD"
+    echo
+done < <(list_some_pythons)
+
+# What numpy brings along is large; without it there is less to compile.
+if with_numpy=$(PIP_ONLY_BINARY=numpy tests/venv.sh "$BUILD/venv/bench-numpy" "$python" numpy); then
+    python=$with_numpy/bin/python
+fi
+"$python" tests/bench/walkers.py "$BUILD" rows
 echo
 list_pythons | while read -r python version; do
     echo "== $python ($version)"
