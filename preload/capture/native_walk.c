@@ -9,14 +9,16 @@
 #define WORD           sizeof(uintptr_t)
 #define EPILOGUE_MAX   16   /* bytes of code that are looked at */
 #define STACK_TOP_MAX  8192 /* bytes above the outermost frame: thread descriptor and TLS, arguments */
+#define MAX_FETCHED    64   /* frames of the last walk */
 #define MAX_LEFT_OUT   1024 /* each costs some 70 ns, since nobody touched that part of the stack for long */
 
 struct walk {
     struct pp_module_table *table;
-    struct pp_rule_cache *cache;   /* NULL: none */
-    struct pp_module_range *range; /* the last one found: most steps stay in it */
-    uintptr_t low, top;            /* what may be read */
-    uint32_t valid;                /* registers whose value is known, bits by DWARF number */
+    struct pp_rule_cache *cache;         /* NULL: none */
+    struct pp_module_range *range;       /* the last one found: most steps stay in it */
+    struct pp_module_range *exact_range; /* that of interrupted code */
+    uintptr_t low, top;                  /* what may be read */
+    uint32_t valid;                      /* registers whose value is known, bits by DWARF number */
     uintptr_t registers[PP_REG_COUNT];
     uintptr_t pc;
     bool exact;       /* pc was interrupted there; else it is a return address, and the call stands before it */
@@ -199,12 +201,22 @@ static const struct pp_unwind_rule *search_rule(struct walk *walk, uintptr_t add
     return NULL;
 }
 
+static inline unsigned cache_entry(uintptr_t address)
+{
+    return (unsigned)((uint64_t)address * 0x9E3779B97F4A7C15u >> 32) % PP_RULE_CACHE_SIZE;
+}
+
 /* The same from the cache; interrupted code is hardly ever met twice, so it does not go there. async-signal-safe. */
 static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
 {
-    if (!walk->cache || !walk->table || walk->exact)
+    if (!walk->cache || !walk->table)
         return search_rule(walk, address, why);
-    unsigned at = (unsigned)((uint64_t)address * 0x9E3779B97F4A7C15u >> 32) % PP_RULE_CACHE_SIZE;
+    if (walk->exact) {
+        const struct pp_unwind_rule *rule = search_rule(walk, address, why);
+        walk->exact_range = rule ? walk->range : NULL;
+        return rule;
+    }
+    unsigned at = cache_entry(address);
     if (walk->cache->entries[at].address != address || walk->cache->entries[at].generation != walk->table->generation) {
         const struct pp_unwind_rule *rule = search_rule(walk, address, why);
         if (!rule)
@@ -332,12 +344,42 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
     stack->frame_pointer = known(walk, PP_REG_RBP) ? walk->registers[PP_REG_RBP] : 0;
 }
 
+/* Each frame of a walk waits for two cache misses, its rule's and its stack's, and cannot know the next frame before.
+ * The last walk's frames are mostly still there: the processor gets to fetch for all of them at once. What it fetches
+ * in vain does no harm, wherever it points. async-signal-safe. */
+static void fetch_ahead(struct walk *walk, const struct pp_native_stack *stack)
+{
+    struct pp_rule_cache *cache = stack->cache;
+    if (!cache || !walk->table)
+        return;
+    uint32_t count = cache->walked < MAX_FETCHED ? cache->walked : MAX_FETCHED;
+    for (uint32_t i = 0; i < count; i++) {
+        __builtin_prefetch(&cache->entries[cache_entry(stack->frames[i].ip)]);
+        __builtin_prefetch((const void *)(stack->frames[i].cfa - 2 * WORD));
+    }
+    /* interrupted code is mostly in the module of the last time */
+    if (cache->range_generation == walk->table->generation)
+        walk->range = cache->range;
+}
+
+/* For the next walk's fetch_ahead. async-signal-safe. */
+static void note_walk(const struct walk *walk, const struct pp_native_stack *stack)
+{
+    struct pp_rule_cache *cache = stack->cache;
+    if (!cache || !walk->table)
+        return;
+    cache->walked = stack->count;
+    cache->range = walk->exact_range;
+    cache->range_generation = walk->exact_range ? walk->table->generation : 0;
+}
+
 void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack)
 {
     struct walk walk;
     walk.table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
     walk.cache = stack->cache;
-    walk.range = NULL;
+    walk.range = walk.exact_range = NULL;
+    fetch_ahead(&walk, stack);
     for (unsigned i = 0; i < PP_REG_COUNT; i++)
         walk.registers[i] = (uintptr_t)context->uc_mcontext.gregs[greg_of_dwarf[i]];
     walk.valid = PP_ALL_REGISTERS_MASK;
@@ -348,6 +390,7 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     walk.top = stack_top;
     stack->count = stack->left_out = stack->oldest = 0;
     walk_outward(&walk, sp < stack_top && stack_top >= WORD, stack);
+    note_walk(&walk, stack);
 }
 
 /* A walk whose innermost frame, still to be left, begins where the stack ends so far. async-signal-safe. */

@@ -22,6 +22,9 @@ struct pp_native_frame {
  * instead of the five to ten that a search touches. Only one walk at a time may use it. */
 #define PP_RULE_CACHE_SIZE 256 /* a power of two */
 struct pp_rule_cache {
+    uint32_t walked;           /* frames of the last walk, which are still in its pp_native_stack.frames */
+    uint32_t range_generation; /* of the table in which `range` was found; 0: unused */
+    struct pp_module_range *range;
     struct {
         alignas(64) uintptr_t address;
         uint32_t generation; /* of the table; 0: unused */
@@ -30,7 +33,7 @@ struct pp_rule_cache {
 };
 
 struct pp_native_stack {
-    struct pp_native_frame *frames; /* innermost first; the caller's memory */
+    struct pp_native_frame *frames; /* innermost first; the caller's memory, with a cache the same for all its walks */
     struct pp_rule_cache *cache;    /* the caller's, zeroed once; NULL: none */
     unsigned max, count;
     enum pp_reason reason;   /* NONE: the outermost frame was reached; else why it ended, what was found stays valid */

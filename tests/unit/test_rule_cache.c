@@ -82,6 +82,7 @@ static void a_new_table_counts(void **state)
         assert_int_equal(frames[1].cfa, &words[12]);
     }
     publish((struct pp_module_table *)memory[1], second, 2, RULE_32);
+    memset(memory[0], 0, sizeof memory[0]);
     for (int i = 0; i < 3; i++) {
         walk(i == 2 ? NULL : &cache, frames);
         assert_int_equal(frames[1].cfa, &words[14]);
