@@ -5,6 +5,7 @@
 #define TEXT_BYTES_MAX  1024u  /* of a name; longer ones are cut and marked */
 #define LINE_TABLE_MAX  49152u /* larger ones are not copied: such code shows its first line */
 #define UNITS_MAX       (1u << 26)
+#define CACHE_LINE      64
 
 /* str state word, shifted by layout.text.kind_shift: which bits mean what */
 #define TEXT_KIND(bits)       ((bits)&7)
@@ -161,12 +162,19 @@ static bool define(const struct pp_python *python, struct pp_slot *slot, const s
     return true;
 }
 
+void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code)
+{
+    __builtin_prefetch(&slot->codes[set_of(code) * PP_CODE_WAYS]);
+    for (unsigned at = 0; at < python->layout.code.copy_size; at += CACHE_LINE)
+        __builtin_prefetch((const char *)code + at);
+}
+
 bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
 {
     for (uint32_t i = 0; i < frames; i++) {
         uintptr_t code = slot->scratch->python[i].code;
-        const struct pp_code_key *way = &slot->codes[set_of(code) * PP_CODE_WAYS], *end = way + PP_CODE_WAYS;
-        while (way < end && way->code != code)
+        const struct pp_code_entry *way = &slot->codes[set_of(code) * PP_CODE_WAYS], *end = way + PP_CODE_WAYS;
+        while (way < end && way->key.code != code)
             way++;
         if (!code || way == end)
             return false;
@@ -180,11 +188,11 @@ static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overf
 {
     uint32_t set = set_of(code), first = set * PP_CODE_WAYS, free_way = PP_CODE_WAYS;
     for (uint32_t way = 0; way < PP_CODE_WAYS; way++)
-        if (slot->codes[first + way].code == code)
+        if (slot->codes[first + way].key.code == code)
             return first + way;
     for (uint32_t tries = 0; tries < PP_CODE_WAYS && free_way == PP_CODE_WAYS; tries++) {
         uint32_t way = slot->code_next_way[set]++ % PP_CODE_WAYS;
-        if (slot->code_used[first + way] != slot->code_sample)
+        if (slot->codes[first + way].used != slot->code_sample)
             free_way = way;
     }
     return free_way < PP_CODE_WAYS ? first + free_way : PP_CODE_ENTRIES + (*overflow)++;
@@ -200,17 +208,17 @@ static enum pp_code_result resolve_one(const struct pp_python *python, struct pp
     struct pp_code_key key = {frame->code,      code->filename,   code->qualname,
                               code->line_table, code->first_line, code->version};
     uint32_t entry = find_entry(slot, frame->code, overflow);
-    bool cached = entry < PP_CODE_ENTRIES && memcmp(&slot->codes[entry], &key, sizeof key) == 0;
+    bool cached = entry < PP_CODE_ENTRIES && memcmp(&slot->codes[entry].key, &key, sizeof key) == 0;
     if (!cached) {
         if (entry < PP_CODE_ENTRIES)
-            slot->codes[entry].code = 0;
+            slot->codes[entry].key.code = 0;
         if (!define(python, slot, code, entry))
             return PP_CODE_NO_ROOM;
         if (entry < PP_CODE_ENTRIES)
-            slot->codes[entry] = key;
+            slot->codes[entry].key = key;
     }
     if (entry < PP_CODE_ENTRIES)
-        slot->code_used[entry] = slot->code_sample;
+        slot->codes[entry].used = slot->code_sample;
     resolved->entry = entry;
     resolved->unit = (int32_t)unit;
     return PP_CODE_FOUND;

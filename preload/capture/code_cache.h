@@ -21,6 +21,10 @@ enum pp_code_result {
 enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames,
                                     uint32_t doubtful);
 
+/* The processor fetches what pp_code_resolve will want to know of a frame's code object; any address will do.
+ * async-signal-safe. */
+void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code);
+
 /* Whether the first `frames` of the stack have code objects that this thread has resolved before. async-signal-safe. */
 bool pp_code_known(const struct pp_slot *slot, uint32_t frames);
 

@@ -12,6 +12,7 @@
  * _PyCFrame lies in the next outer native eval frame, always equally far from that frame's end.
  */
 #include "python_walk.h"
+#include "code_cache.h"
 #include "python_frames.h"
 #include "safe_read.h"
 
@@ -154,6 +155,7 @@ static enum pp_reason walk_once(struct walk *walk, uintptr_t first, struct cfram
         if (frame.is_shim) {
             marker = address;
         } else {
+            pp_code_fetch(walk->state->python, walk->slot, frame.code);
             keep_frame(keeper, &frame);
             if (frame.is_entry)
                 marker = cframe.address;
@@ -193,6 +195,7 @@ static bool walk_objects_once(struct walk *walk, uintptr_t first, struct keeper 
         struct pp_frame frame;
         if (keeper->seen >= MAX_TOTAL_FRAMES || !pp_frame_read(&walk->reader, address, keeper->seen == 0, &frame))
             return false;
+        pp_code_fetch(walk->state->python, walk->slot, frame.code);
         keep_frame(keeper, &frame);
         address = frame.previous;
     }

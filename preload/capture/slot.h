@@ -46,6 +46,11 @@ struct pp_code_key {
     uint32_t version; /* co_version, or a digest of name and line table where there is none */
 };
 
+struct pp_code_entry {
+    struct pp_code_key key;
+    uint32_t used; /* by which sample last; beside the key, so that a hit takes one cache line */
+};
+
 struct pp_python_frame {
     uintptr_t code; /* 0: `instr` frames are left out here */
     uintptr_t instr;
@@ -97,9 +102,8 @@ struct pp_slot {
     _Atomic uint32_t ran_python;                       /* it has had a thread state */
     uint32_t code_epoch, code_ended_pythons;           /* pp_capture's, when the codes were cleared */
     uint32_t code_sample;                              /* counts samples: what an entry is in use by */
-    uint32_t code_used[PP_CODE_ENTRIES];
     uint8_t code_next_way[PP_CODE_SETS];
-    struct pp_code_key codes[PP_CODE_ENTRIES];
+    _Alignas(64) struct pp_code_entry codes[PP_CODE_ENTRIES];
     /* Summed over all threads that the slot had. */
     _Atomic uint64_t handler_count, handler_sum_ns, handler_max_ns;
     _Atomic uint32_t handler_histogram[PP_HANDLER_BUCKETS];
