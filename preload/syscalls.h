@@ -47,6 +47,15 @@ static inline void *pp_sys_mmap_anonymous(size_t size)
     return r < 0 && r > -4096 ? NULL : (void *)r;
 }
 
+#define PP_MREMAP_MAYMOVE 1
+
+/* NULL on failure. */
+static inline void *pp_sys_mremap(void *start, size_t size, size_t new_size)
+{
+    long r = pp_syscall4(SYS_mremap, (long)start, (long)size, (long)new_size, PP_MREMAP_MAYMOVE);
+    return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
 static inline void pp_sys_munmap(void *start, size_t size)
 {
     pp_syscall4(SYS_munmap, (long)start, (long)size, 0, 0);

@@ -26,6 +26,13 @@ void pp_unmap(void *start, size_t size)
         pp_sys_munmap(start, round_up(size, PAGE));
 }
 
+void *pp_remap(void *start, size_t size, size_t new_size)
+{
+    if (!start)
+        return pp_map(new_size);
+    return pp_sys_mremap(start, round_up(size, PAGE), round_up(new_size, PAGE));
+}
+
 void *pp_arena_alloc(struct pp_arena *arena, size_t size)
 {
     size = round_up(size, 16);

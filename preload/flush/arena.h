@@ -13,6 +13,8 @@ struct pp_arena {
 /* Fresh anonymous pages, zeroed; NULL when the kernel has none. size is rounded up to pages. */
 void *pp_map(size_t size);
 void pp_unmap(void *start, size_t size);
+/* The same pages with more behind them, perhaps elsewhere; start may be NULL. NULL: no memory, all is as it was. */
+void *pp_remap(void *start, size_t size, size_t new_size);
 /* Zeroed and 16-byte aligned; NULL when the kernel has no memory. Lives until pp_arena_reset. */
 void *pp_arena_alloc(struct pp_arena *arena, size_t size);
 /* Gives everything back. */

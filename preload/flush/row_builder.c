@@ -16,12 +16,9 @@ void *pp_vector_add(struct pp_vector *vector, size_t size)
         size_t capacity = vector->capacity ? vector->capacity * 2 : FIRST_CAPACITY;
         while (capacity - vector->used < size)
             capacity *= 2;
-        void *items = pp_map(capacity);
+        void *items = pp_remap(vector->items, vector->capacity, capacity);
         if (!items)
             return NULL;
-        if (vector->items)
-            memcpy(items, vector->items, vector->used);
-        pp_unmap(vector->items, vector->capacity);
         vector->items = items;
         vector->capacity = capacity;
     }
