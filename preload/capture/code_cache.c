@@ -198,6 +198,13 @@ static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overf
     return free_way < PP_CODE_WAYS ? first + free_way : PP_CODE_ENTRIES + (*overflow)++;
 }
 
+/* Not memcmp, whose code nothing else has brought into the caches. async-signal-safe. */
+static inline bool same_key(const struct pp_code_key *a, const struct pp_code_key *b)
+{
+    return a->code == b->code && a->filename == b->filename && a->qualname == b->qualname &&
+           a->line_table == b->line_table && a->first_line == b->first_line && a->version == b->version;
+}
+
 static enum pp_code_result resolve_one(const struct pp_python *python, struct pp_slot *slot,
                                        const struct pp_python_frame *frame, const struct code *code, uint32_t *overflow,
                                        struct pp_record_frame *resolved)
@@ -208,7 +215,7 @@ static enum pp_code_result resolve_one(const struct pp_python *python, struct pp
     struct pp_code_key key = {frame->code,      code->filename,   code->qualname,
                               code->line_table, code->first_line, code->version};
     uint32_t entry = find_entry(slot, frame->code, overflow);
-    bool cached = entry < PP_CODE_ENTRIES && memcmp(&slot->codes[entry].key, &key, sizeof key) == 0;
+    bool cached = entry < PP_CODE_ENTRIES && same_key(&slot->codes[entry].key, &key);
     if (!cached) {
         if (entry < PP_CODE_ENTRIES)
             slot->codes[entry].key.code = 0;
