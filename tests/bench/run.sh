@@ -12,8 +12,9 @@ tests/bench/load.sh "$BUILD"
 echo
 
 python=
-while read -r python version build; do
-    echo "== walks, $python ($version, $build)"
+while read -r path version kind; do
+    python=$path
+    echo "== walks, $python ($version, $kind)"
     "$python" tests/bench/walkers.py "$BUILD"
     echo
 done < <(list_some_pythons)
