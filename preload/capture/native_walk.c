@@ -187,6 +187,10 @@ static const struct pp_unwind_rule *search_rule(struct walk *walk, uintptr_t add
         *why = walk->table ? PP_REASON_NATIVE_NO_MODULE : PP_REASON_NATIVE_NO_ROWS;
         return NULL;
     }
+    if (range->without) {
+        *why = PP_REASON_NATIVE_NO_RULE;
+        return NULL;
+    }
     if (!range->row_count) {
         __atomic_store_n(&range->wanted, 1, __ATOMIC_RELAXED);
         *why = PP_REASON_NATIVE_NO_ROWS;

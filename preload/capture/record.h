@@ -53,8 +53,9 @@ struct pp_record_frame {
 };
 /* In a native address: the walk ended there early and goes on with the next one, which was found by other means; what
  * lies between is not known. */
-#define PP_NATIVE_BROKEN ((uint64_t)1 << 63)
-#define PP_ENTRY_CUT     UINT32_MAX /* `unit` frames are left out here */
+#define PP_NATIVE_BROKEN  ((uint64_t)1 << 63)
+#define PP_NATIVE_NO_RULE ((uint64_t)1 << 62) /* because no rule holds there; else for want of rows, or of a module */
+#define PP_ENTRY_CUT      UINT32_MAX          /* `unit` frames are left out here */
 
 struct pp_record_sample {
     struct pp_record header;

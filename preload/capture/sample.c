@@ -101,29 +101,38 @@ static bool has_frame_pointer(const struct pp_python *python, struct pp_native_s
     return false;
 }
 
-/* Code without unwind rows (a JIT's) ends the native walk; the next outer eval frame is known by its marker, and the
- * walk goes on from there. async-signal-safe. */
+/* Whether the walk ended in code that nothing tells how to leave: a JIT's, assembly's, or a module's that is new. */
+static bool ended_in_gap(const struct pp_native_stack *native)
+{
+    return native->reason == PP_REASON_NATIVE_NO_MODULE || native->reason == PP_REASON_NATIVE_NO_RULE ||
+           native->reason == PP_REASON_NATIVE_NO_ROWS;
+}
+
+/* Behind a gap the next outer eval frame is known by its marker, and the walk goes on from there. async-signal-safe. */
 static void resume_native(const struct pp_python *python, struct pp_slot *slot, const struct pp_python_stack *stack,
                           struct pp_native_stack *native)
 {
     uint32_t distance = atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_acquire);
     uintptr_t body = atomic_load_explicit(&pp_capture.eval[python->index].body, memory_order_relaxed);
     uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
-    for (uint32_t run = 0; run < stack->runs && native->reason == PP_REASON_NATIVE_NO_MODULE; run++) {
+    for (uint32_t run = 0; run < stack->runs && ended_in_gap(native); run++) {
         uintptr_t marker = slot->scratch->runs[run].marker;
         if (marker < native->frames[native->count - 1].cfa)
             continue;
         if (!distance && !has_frame_pointer(python, native, marker, stack_top))
             return;
-        uintptr_t *end = &native->frames[native->count - 1].ip;
+        uintptr_t *end = &native->frames[native->count - 1].ip, known_end = *end;
         unsigned before = native->count + native->left_out;
-        *end |= PP_NATIVE_BROKEN;
+        enum pp_reason reason = native->reason;
+        *end |= PP_NATIVE_BROKEN | (reason == PP_REASON_NATIVE_NO_RULE ? PP_NATIVE_NO_RULE : 0);
         if (distance)
             pp_native_resume(body, marker + distance, stack_top, native);
         else
             pp_native_resume_at_frame_pointer(python->eval_function, stack_top, native);
-        if (native->count + native->left_out == before)
-            *end &= ~PP_NATIVE_BROKEN; /* nothing was found beyond it */
+        if (native->count + native->left_out == before) { /* nothing was found beyond it */
+            *end = known_end;
+            native->reason = reason;
+        }
     }
 }
 

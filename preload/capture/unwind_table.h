@@ -66,6 +66,7 @@ struct pp_module_range {
     const uint32_t *blocks;
     uint32_t block_shift;
     uint32_t row_count; /* 0: not compiled yet, or none to be had */
+    uint32_t without;   /* none to be had */
     uint32_t index;     /* flush/'s own number of the module */
     uint32_t wanted;    /* a handler came here and found no rows: written by handlers, each time anew, relaxed */
 };

@@ -65,6 +65,7 @@ static struct pp_module_range range_of(const struct pp_module *module)
         .blocks = rows->blocks,
         .block_shift = rows->block_shift,
         .row_count = rows->row_count,
+        .without = module->private->rows_tried && !rows->row_count,
         .index = module->private->number,
     };
 }
@@ -273,8 +274,7 @@ static bool compile_missing(struct module_list *modules, enum pp_modules_rows wh
             module->private->rows = rows;
         }
         module->private->rows_tried = true;
-        if (compiled)
-            publish(modules);
+        publish(modules);
         *changed |= compiled;
     }
     return complete;

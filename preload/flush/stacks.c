@@ -274,16 +274,17 @@ static void step_cut(struct merge *merge, unsigned cut)
     }
 }
 
-/* Where the native walk ended early and was taken up further out: code that a JIT made, or an object that handlers do
- * not know yet. */
+/* Where the native walk ended early and was taken up further out: code that a JIT made, that nothing tells how to
+ * leave, or an object that handlers do not know yet. */
 static void step_broken(struct merge *merge, unsigned i)
 {
-    uintptr_t address = merge->view.native[i] & ~PP_NATIVE_BROKEN;
+    uintptr_t address = merge->view.native[i] & ~(PP_NATIVE_BROKEN | PP_NATIVE_NO_RULE);
+    bool no_rule = merge->view.native[i] & PP_NATIVE_NO_RULE;
     if (!pp_module_find(address)) {
         step(&merge->path, generated_frame(merge->path.tables, &merge->view, i));
         return;
     }
-    step_reason(&merge->path, PP_REASON_NATIVE_NO_ROWS, merge->reasons);
+    step_reason(&merge->path, no_rule ? PP_REASON_NATIVE_NO_RULE : PP_REASON_NATIVE_NO_ROWS, merge->reasons);
     step(&merge->path, native_frame(merge->path.tables, address));
 }
 

@@ -36,3 +36,36 @@ behind_the_jit() {
 @test "stacks go on behind code of CPython's JIT" {
     with_each_python behind_the_jit
 }
+
+# Assembly that says nothing about its frame, as OpenBLAS has it: what called it is known from the eval frame on.
+around_assembly() {
+    case $VERSION in 3.8.* | 3.9.* | 3.10.*) return ;; esac # their eval frames have no markers
+    gcc -shared -fPIC -O1 -o assembly.so "$WORKLOADS/lib/assembly.c"
+    profiled "$PYTHON" -c '
+import ctypes, time
+library = ctypes.CDLL("./assembly.so")
+def before():
+    while time.thread_time() < 0.5:
+        sum(range(1000))
+def outer():
+    end = time.thread_time() + 1
+    while time.thread_time() < end:
+        inner()
+def inner():
+    library.spin_without_cfi(3000000)
+before() # where the marker lies in an eval frame is learnt from a stack that is whole
+outer()'
+    collapsed >stacks.txt
+    awk '
+        { ns = $NF; all += ns }
+        /spin_without_cfi/ { spin += ns }
+        /^_start .*;outer \(.*;inner \(.*\[native stack truncated: no unwind rule for this address\];spin_without_cfi \(assembly.so\)/ { whole += ns }
+        END {
+            printf "spin_without_cfi %.1f %%, from _start on %.1f %%\n", 100 * spin / all, 100 * whole / all
+            if (spin < 0.5 * all || whole < 0.8 * spin) exit 1
+        }' stacks.txt
+}
+
+@test "stacks go on behind assembly without unwind information" {
+    with_each_python around_assembly
+}
