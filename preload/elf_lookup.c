@@ -90,22 +90,35 @@ uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name)
     return symbol ? object->dlpi_addr + symbol->st_value : 0;
 }
 
+/* The word that the relocation is about: 0 as long as the loader has not come to it. */
+static uintptr_t stored_at(const struct dl_phdr_info *object, const ElfW(Rela) * relocation)
+{
+    uintptr_t stored;
+    memcpy(&stored, (const void *)(object->dlpi_addr + relocation->r_offset), sizeof stored);
+    return stored;
+}
+
 uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name)
 {
     struct tables tables;
     const ElfW(Sym) *symbol = find_tables(object, &tables) ? defined(&tables, name) : NULL;
     if (!symbol)
         return 0;
-    /* the loader has stored there what it found; lazy binding is for functions only */
-    const ElfW(Rela) *end = tables.relocations + tables.relocation_bytes / sizeof *end;
+    /* The loader stores there what it finds; lazy binding is for functions only. The slot that code goes by tells, if
+     * there is one: another pointer to the variable may be bound before it. */
+    const ElfW(Rela) *end = tables.relocations + tables.relocation_bytes / sizeof *end, *pointer = NULL;
     for (const ElfW(Rela) *relocation = tables.relocations; tables.relocations && relocation < end; relocation++) {
         unsigned long type = ELF64_R_TYPE(relocation->r_info);
         if ((type != R_X86_64_GLOB_DAT && type != R_X86_64_64) ||
             tables.symbols + ELF64_R_SYM(relocation->r_info) != symbol)
             continue;
-        uintptr_t bound;
-        memcpy(&bound, (const void *)(object->dlpi_addr + relocation->r_offset), sizeof bound);
-        return type == R_X86_64_64 ? bound - (uintptr_t)relocation->r_addend : bound;
+        if (type == R_X86_64_GLOB_DAT)
+            return stored_at(object, relocation);
+        pointer = relocation;
+    }
+    if (pointer) {
+        uintptr_t stored = stored_at(object, pointer);
+        return stored ? stored - (uintptr_t)pointer->r_addend : 0;
     }
     return object->dlpi_addr + symbol->st_value;
 }

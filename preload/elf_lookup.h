@@ -11,7 +11,8 @@
 uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name);
 
 /* What the object itself takes for that symbol, a variable that it defines: another object's when that one comes first
- * (an executable with a copy relocation, a second copy of the library), else its own. 0 if it defines none. */
+ * (an executable with a copy relocation, a second copy of the library), else its own. 0 if it defines none, or if the
+ * loader has not yet told the object's code where it is. */
 uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name);
 
 /* Whether all these bytes lie in one of its loaded segments that has the given PF_* bits. */

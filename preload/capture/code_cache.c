@@ -169,8 +169,17 @@ void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, u
         __builtin_prefetch((const char *)code + at);
 }
 
+/* Whether the cache is still of what the handlers were told to define. async-signal-safe. */
+static bool is_current(const struct pp_slot *slot)
+{
+    return slot->code_epoch == atomic_load_explicit(&pp_capture.code_epoch, memory_order_acquire) &&
+           slot->code_ended_pythons == atomic_load_explicit(&pp_capture.ended_pythons, memory_order_acquire);
+}
+
 bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
 {
+    if (!is_current(slot))
+        return false;
     for (uint32_t i = 0; i < frames; i++) {
         uintptr_t code = slot->scratch->python[i].code;
         const struct pp_code_entry *way = &slot->codes[set_of(code) * PP_CODE_WAYS], *end = way + PP_CODE_WAYS;
@@ -296,12 +305,10 @@ enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_sl
 {
     struct pp_scratch *scratch = slot->scratch;
     struct code *batch = (struct code *)scratch->codes_read;
-    uint32_t epoch = atomic_load_explicit(&pp_capture.code_epoch, memory_order_acquire);
-    uint32_t ended = atomic_load_explicit(&pp_capture.ended_pythons, memory_order_acquire);
-    if (slot->code_epoch != epoch || slot->code_ended_pythons != ended) {
+    if (!is_current(slot)) {
+        slot->code_epoch = atomic_load_explicit(&pp_capture.code_epoch, memory_order_acquire);
+        slot->code_ended_pythons = atomic_load_explicit(&pp_capture.ended_pythons, memory_order_acquire);
         memset(slot->codes, 0, sizeof slot->codes);
-        slot->code_epoch = epoch;
-        slot->code_ended_pythons = ended;
     }
     uint32_t overflow = 0;
     slot->code_sample++;

@@ -225,9 +225,13 @@ static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t addre
         const struct pp_unwind_rule *rule = search_rule(walk, address, why);
         if (!rule)
             return NULL;
+        /* another thread may fork: its child must not find half an entry */
+        walk->cache->entries[at].generation = 0;
+        atomic_signal_fence(memory_order_seq_cst);
         walk->cache->entries[at].address = address;
-        walk->cache->entries[at].generation = walk->table->generation;
         walk->cache->entries[at].rule = *rule;
+        atomic_signal_fence(memory_order_seq_cst);
+        walk->cache->entries[at].generation = walk->table->generation;
     }
     *why = PP_REASON_NONE;
     return &walk->cache->entries[at].rule;

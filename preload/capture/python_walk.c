@@ -240,6 +240,7 @@ static enum pp_reason recover_call(struct walk *walk, const struct cframe *cfram
                                    struct pp_python_stack *stack)
 {
     uintptr_t best = 0;
+    stack->changing = true;
     for (unsigned i = 0; i < interrupted->register_count; i++) {
         uintptr_t candidate = (uintptr_t)interrupted->registers[i];
         if (!pp_plausible(candidate) || candidate == cframe->frame || candidate == best ||
@@ -259,6 +260,7 @@ static enum pp_reason recover_entry(struct walk *walk, const struct pp_interrupt
     uint32_t distance =
         atomic_load_explicit(&pp_capture.eval[walk->state->python->index].cframe_to_end, memory_order_relaxed);
     struct cframe cframe;
+    stack->changing = true;
     for (unsigned i = 1; i < interrupted->native_frames; i++) {
         if (in_greenlet_code(scratch->native[i].ip))
             return PP_REASON_PYTHON_TORN; /* further out are other greenlets' frames */
@@ -289,7 +291,9 @@ static void learn_distance(const struct walk *walk, uintptr_t cframe, const stru
 static bool has_not_begun(const struct walk *walk)
 {
     const struct pp_python_frame *frame = &walk->slot->scratch->python[0];
-    return frame->instr == frame->code + walk->reader.layout->code.instructions - 2;
+    /* since 3.13 a frame names the instruction that comes next; before, the last one */
+    unsigned before = walk->reader.layout->minor < 13 ? 2 : 0;
+    return frame->instr == frame->code + walk->reader.layout->code.instructions - before;
 }
 
 static enum pp_reason walk_cframes(struct walk *walk, uintptr_t top, const struct pp_interrupted *interrupted,
@@ -352,6 +356,6 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
     default:
         reason = walk_cframes(&walk, top, interrupted, stack);
     }
-    stack->changing = is_entering(&walk, interrupted) || (stack->frames && has_not_begun(&walk));
+    stack->changing |= is_entering(&walk, interrupted) || (stack->frames && has_not_begun(&walk));
     return reason;
 }

@@ -19,7 +19,7 @@ struct pp_python_stack {
     /* The interrupted code may be the native eval function itself, in the middle of changing the chain: the innermost
      * run may be wrong although it passed, so its code objects are not to be trusted unseen. */
     bool doubtful;
-    bool changing; /* and it is at one of the places where that happens: a call has begun, and nothing in the callee */
+    bool changing; /* and this is a place where that happens (a call has begun, nothing in the callee has), or it has */
     bool counted;  /* 3.8–3.10: one run without a marker, each frame has a native eval frame of its own */
     bool collecting;
 };

@@ -56,7 +56,7 @@ struct pp_python_frame {
     uintptr_t instr;
 };
 
-/* The handler's working memory, of page alignment: too large for a thread's stack (16 KiB is legal). */
+/* The handler's working memory: too large for a thread's stack (16 KiB is legal). */
 struct pp_scratch {
     uint8_t code_copies[PP_CODE_BATCH][PP_CODE_COPY_MAX];
     /* code_cache.c's, of types of its own */

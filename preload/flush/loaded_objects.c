@@ -9,6 +9,7 @@
 #define MAX_OBJECTS   ((size_t)1 << 16)
 #define MAX_NAME      4096
 #define COMPARE_CHUNK ((size_t)16 << 10)
+#define COMPARE_PIECE ((size_t)1 << 20) /* under the loader's lock at a time: 0.3 ms */
 
 /* musl and static programs may lack it. */
 extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
@@ -157,17 +158,17 @@ bool pp_loaded_objects_unloaded_since(unsigned long long subs, void (*enter)(voi
 struct held {
     const struct pp_loaded_object *object;
     const char *name;
-    const struct pp_section_copy *copies;
-    unsigned count;
+    const struct pp_section_copy *copy;
+    size_t from, to; /* of the copy */
     bool found;
 };
 
 /* Through safe copies: a file that was cut short on disk has pages that cannot be read. */
-static bool is_copy(const struct pp_section_copy *copy)
+static bool is_copy(const struct pp_section_copy *copy, size_t from, size_t to)
 {
     static uint8_t now[COMPARE_CHUNK];
-    for (size_t at = 0; at < copy->size; at += sizeof now) {
-        size_t size = copy->size - at < sizeof now ? copy->size - at : sizeof now;
+    for (size_t at = from; at < to; at += sizeof now) {
+        size_t size = to - at < sizeof now ? to - at : sizeof now;
         if (!pp_safe_copy(now, copy->address + at, size) || memcmp(now, copy->bytes + at, size) != 0)
             return false;
     }
@@ -181,9 +182,7 @@ static int compare_object(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     if (info->dlpi_addr != held->object->bias || strcmp(info->dlpi_name ? info->dlpi_name : "", held->name) != 0)
         return 0;
-    held->found = true;
-    for (unsigned i = 0; i < held->count; i++)
-        held->found &= is_copy(&held->copies[i]);
+    held->found = is_copy(held->copy, held->from, held->to);
     return 1;
 }
 
@@ -191,11 +190,17 @@ bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *n
                             const struct pp_section_copy *copies, unsigned count, void (*enter)(void),
                             void (*leave)(void))
 {
-    struct held held = {object, name, copies, count, false};
-    enter();
-    dl_iterate_phdr(compare_object, &held);
-    leave();
-    return held.found;
+    for (unsigned i = 0; i < count; i++)
+        for (size_t from = 0; from < copies[i].size; from += COMPARE_PIECE) {
+            size_t to = copies[i].size - from < COMPARE_PIECE ? copies[i].size : from + COMPARE_PIECE;
+            struct held held = {object, name, &copies[i], from, to, false};
+            enter();
+            dl_iterate_phdr(compare_object, &held);
+            leave();
+            if (!held.found)
+                return false;
+        }
+    return true;
 }
 
 enum pp_loaded_result pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, void (*enter)(void),

@@ -50,8 +50,8 @@ void pp_loaded_objects_free(struct pp_loaded_objects *objects);
 /* Only whether something was unloaded since. */
 bool pp_loaded_objects_unloaded_since(unsigned long long subs, void (*enter)(void), void (*leave)(void));
 
-/* Whether the object is loaded, and these copies are of its memory: `count` of them, of which it holds the originals.
- */
+/* Whether these copies, `count` of them, are of the object's memory: each byte is still there at a moment at which the
+ * object is loaded. Goes through the gate piece by piece: a fork does not wait for long. */
 bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
                             const struct pp_section_copy *copies, unsigned count, void (*enter)(void),
                             void (*leave)(void));

@@ -403,6 +403,46 @@ fake() {
     lines_of fake.out 2 "^pyprof: Python 4\.1\.0: native frames only"
 }
 
+# Nothing of this one is bound when the other starts: libpython waits for the library that is relocated before it.
+not_relocated() {
+    if [ "${#EMBED[@]}" -gt 1 ]; then
+        return 0
+    fi
+    cat >wait.c <<'C'
+#include <sys/syscall.h>
+#include <time.h>
+static void nothing(void)
+{
+}
+static void *choose(void)
+{
+    struct timespec time = {0, 500000000};
+    long result = SYS_nanosleep;
+    __asm__ volatile("syscall" : "+a"(result) : "D"(&time), "S"(0) : "rcx", "r11", "memory");
+    return (void *)nothing;
+}
+void bound_last(void) __attribute__((ifunc("choose")));
+void use(void);
+void use(void)
+{
+    bound_last();
+}
+C
+    gcc -shared -fPIC -O1 -o libwait.so wait.c
+    gcc -shared -fPIC -O1 -o libfake.so -DVERSION=0x040000f0 "$WORKLOADS/lib/fake_python.c" -lpthread
+    echo >empty.c
+    gcc -shared -fPIC -o libloader.so empty.c -Wl,--no-as-needed "$LIBRARY" ./libwait.so -Wl,-rpath,"${LIBRARY%/*}"
+    profiled PYTHONHOME="$HOME_OF_LIBRARY" "$BUILD/workloads/run_fake" ./libfake.so ./libloader.so >fake.out 2>&1 ||
+        fail "status $?: $(cat fake.out)"
+    lines_of fake.out 1 "^pyprof: Python 4\.0\.0: native frames only"
+    "$PYPROF" info | grep -qF "Python $VERSION" || fail "not taken up: $("$PYPROF" info | head -n 3)"
+}
+
+@test "a libpython that is not relocated yet while another one starts" {
+    [ -e "$BUILD/workloads/run_fake" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    on_libraries not_relocated
+}
+
 # An executable that is not position-independent has its own copies of the library's variables that it names.
 copies() {
     local directory=${LIBRARY%/*}
