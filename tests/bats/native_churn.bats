@@ -51,6 +51,6 @@ for_minutes() {
 }
 
 # bats test_tags=long
-@test "the same for ten minutes of CPU on each Python" {
+@test "the same for three minutes of CPU on each Python" {
     with_some_pythons for_minutes
 }
