@@ -408,27 +408,7 @@ not_relocated() {
     if [ "${#EMBED[@]}" -gt 1 ]; then
         return 0
     fi
-    cat >wait.c <<'C'
-#include <sys/syscall.h>
-#include <time.h>
-static void nothing(void)
-{
-}
-static void *choose(void)
-{
-    struct timespec time = {0, 500000000};
-    long result = SYS_nanosleep;
-    __asm__ volatile("syscall" : "+a"(result) : "D"(&time), "S"(0) : "rcx", "r11", "memory");
-    return (void *)nothing;
-}
-void bound_last(void) __attribute__((ifunc("choose")));
-void use(void);
-void use(void)
-{
-    bound_last();
-}
-C
-    gcc -shared -fPIC -O1 -o libwait.so wait.c
+    gcc -shared -fPIC -O1 -o libwait.so "$WORKLOADS/lib/slowly_bound.c"
     gcc -shared -fPIC -O1 -o libfake.so -DVERSION=0x040000f0 "$WORKLOADS/lib/fake_python.c" -lpthread
     echo >empty.c
     gcc -shared -fPIC -o libloader.so empty.c -Wl,--no-as-needed "$LIBRARY" ./libwait.so -Wl,-rpath,"${LIBRARY%/*}"

@@ -4,6 +4,7 @@
  * brings a block of samples and now and then new stacks.
  */
 #include "tests/unit/log_fixture.h"
+#include "tests/unit/random.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +19,6 @@
 #define START_NS      1700000000000000000u
 #define NS_PER_SECOND 1000000000u
 #define NODES_EACH    50 /* new ones with a block, until all are there */
-
-static uint64_t state = 88172645463325252u;
-
-static uint32_t random_below(uint32_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) % limit);
-}
 
 static void append_sized(struct fixture_bytes *to, struct fixture_bytes *record)
 {

@@ -7,6 +7,7 @@
 #include "preload/capture/native_walk.h"
 #include "preload/capture/slot.h"
 #include "preload/flush/modules.h"
+#include "tests/unit/own_stack.h"
 #include <libunwind.h>
 #include <pthread.h>
 #include <signal.h>
@@ -132,17 +133,6 @@ static void handle(int number, void (*handler)(int, siginfo_t *, void *))
     sigaction(number, &action, NULL);
 }
 
-static void find_stack_top(void)
-{
-    pthread_attr_t attributes;
-    void *start;
-    size_t size;
-    pthread_getattr_np(pthread_self(), &attributes);
-    pthread_attr_getstack(&attributes, &start, &size);
-    pthread_attr_destroy(&attributes);
-    stack_top = (uintptr_t)start + size;
-}
-
 static void begin(enum mode how)
 {
     for (unsigned i = 0; i < WALKERS; i++)
@@ -150,7 +140,7 @@ static void begin(enum mode how)
     mode = how;
     next_walker = 0;
     pp_modules_refresh(PP_ROWS_ALL);
-    find_stack_top();
+    stack_top = own_stack_top();
     memset(evicting, 1, sizeof evicting);
     memset(&cache, 0, sizeof cache);
     handle(SIGUSR1, on_signal);

@@ -1,4 +1,5 @@
 /* What large exports are made with: a gzip stream in pieces, samples sorted digit by digit. */
+#include "random.h"
 #include "tools/export/gzip.h"
 #include "tools/export/sample_order.h"
 #include <setjmp.h>
@@ -8,16 +9,6 @@
 
 #include <cmocka.h>
 #include <zlib.h>
-
-static uint64_t state = 88172645463325252u;
-
-static uint32_t random_below(uint32_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) % limit);
-}
 
 static char *compressed(const char *text, size_t length, size_t step, size_t *size)
 {

@@ -1,4 +1,5 @@
 /* Our walk against libunwind's, in code of all kinds: sampled by a CPU timer, and at every single instruction. */
+#include "own_stack.h"
 #include "unwind_oracle.h"
 #include <alloca.h>
 #include <dlfcn.h>
@@ -259,17 +260,6 @@ static void *library_function(const char *library, const char *name)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
     return handle ? dlsym(handle, name) : NULL;
-}
-
-static uintptr_t own_stack_top(void)
-{
-    pthread_attr_t attributes;
-    void *start;
-    size_t size;
-    pthread_getattr_np(pthread_self(), &attributes);
-    pthread_attr_getstack(&attributes, &start, &size);
-    pthread_attr_destroy(&attributes);
-    return (uintptr_t)start + size;
 }
 
 static void reset_oracle(void)

@@ -2,6 +2,7 @@
  * time after each other or at every instruction, phase by phase: the program calls oracle_phase and works until
  * oracle_left says 0. What was found goes to the file $ORACLE_LOG, the examples to stderr. */
 #include "../../preload/capture/unwind_table.h"
+#include "own_stack.h"
 #include "unwind_oracle.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -147,17 +148,6 @@ static void *refresh(void *unused)
         nanosleep(&pause, NULL);
     }
     return unused;
-}
-
-static uintptr_t own_stack_top(void)
-{
-    pthread_attr_t attributes;
-    void *start;
-    size_t size;
-    pthread_getattr_np(pthread_self(), &attributes);
-    pthread_attr_getstack(&attributes, &start, &size);
-    pthread_attr_destroy(&attributes);
-    return (uintptr_t)start + size;
 }
 
 static void handle(int number, void (*handler)(int, siginfo_t *, void *))

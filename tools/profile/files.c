@@ -1,5 +1,6 @@
 #include "files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,27 +53,31 @@ bool pp_files_add(struct pp_files *files, const char *path, bool named)
     return usable || !named;
 }
 
-int pp_is_log(const struct dirent *entry)
+static int is_log(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name), suffix = strlen(PP_LOG_SUFFIX);
     return length > suffix && strcmp(entry->d_name + length - suffix, PP_LOG_SUFFIX) == 0;
 }
 
-/* Number of logs in the directory, -1 when it cannot be read. */
-static int add_directory(struct pp_files *files, const char *path)
+int pp_each_log(const char *directory, void (*each)(void *argument, const char *path), void *argument)
 {
     struct dirent **entries;
-    int count = scandir(path, &entries, pp_is_log, alphasort);
+    int count = scandir(directory, &entries, is_log, alphasort);
     for (int i = 0; i < count; i++) {
-        struct pp_buffer name = {0};
-        pp_buffer_format(&name, "%s/%s", path, entries[i]->d_name);
-        pp_files_add(files, name.data, false);
-        pp_buffer_free(&name);
+        struct pp_buffer path = {0};
+        pp_buffer_format(&path, "%s/%s", directory, entries[i]->d_name);
+        each(argument, path.data);
+        pp_buffer_free(&path);
         free(entries[i]);
     }
     if (count >= 0)
         free(entries);
     return count;
+}
+
+static void add_log(void *files, const char *path)
+{
+    pp_files_add(files, path, false);
 }
 
 static bool add_path(struct pp_files *files, const char *path)
@@ -84,7 +89,7 @@ static bool add_path(struct pp_files *files, const char *path)
     }
     if (!S_ISDIR(status.st_mode))
         return pp_files_add(files, path, true);
-    int count = add_directory(files, path);
+    int count = pp_each_log(path, add_log, files);
     if (count < 0)
         pp_error("%s: %s", path, strerror(errno));
     if (count == 0)
@@ -109,9 +114,9 @@ char *pp_fallback_directory(void)
 static bool add_default(struct pp_files *files)
 {
     char *directory = pp_default_directory(), *fallback = pp_fallback_directory();
-    bool found = add_directory(files, directory) > 0;
+    bool found = pp_each_log(directory, add_log, files) > 0;
     if (!found) {
-        found = add_directory(files, fallback) > 0;
+        found = pp_each_log(fallback, add_log, files) > 0;
         if (found)
             pp_error("no profile in %s; reading %s", directory, fallback);
         else

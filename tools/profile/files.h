@@ -2,8 +2,6 @@
 #ifndef PP_PROFILE_FILES_H
 #define PP_PROFILE_FILES_H
 
-#include <dirent.h>
-
 #include "../cli.h"
 #include "model.h"
 
@@ -33,8 +31,8 @@ bool pp_files_choose(struct pp_files *files, const struct pp_cli *cli);
 /* Adds a file when it is of use, else says on stderr why not if it was named: true when the others can be read. */
 bool pp_files_add(struct pp_files *files, const char *path, bool named);
 
-/* Whether this is how logs are called: for scandir. */
-int pp_is_log(const struct dirent *entry);
+/* Calls each with the path of every log in the directory, by name. Returns how many, -1 when it cannot be read. */
+int pp_each_log(const char *directory, void (*each)(void *argument, const char *path), void *argument);
 
 /* Where the library writes, and where it goes when it cannot write there. The caller frees. */
 char *pp_default_directory(void);

@@ -95,20 +95,9 @@ static void look_at(struct pp_follow *follow, const char *path, bool named)
     pp_files_free(&one);
 }
 
-static bool look_into(struct pp_follow *follow, const char *directory)
+static void look_at_log(void *follow, const char *path)
 {
-    struct dirent **entries;
-    int count = scandir(directory, &entries, pp_is_log, alphasort);
-    for (int i = 0; i < count; i++) {
-        struct pp_buffer path = {0};
-        pp_buffer_format(&path, "%s/%s", directory, entries[i]->d_name);
-        look_at(follow, path.data, false);
-        pp_buffer_free(&path);
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
-    return count > 0;
+    look_at(follow, path, false);
 }
 
 static void look_around(struct pp_follow *follow)
@@ -117,14 +106,15 @@ static void look_around(struct pp_follow *follow)
     for (int i = 0; i < follow->cli->argument_count; i++) {
         const char *path = follow->cli->arguments[i];
         if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-            look_into(follow, path);
+            pp_each_log(path, look_at_log, follow);
         else
             look_at(follow, path, true);
     }
     if (follow->cli->argument_count)
         return;
     char *directory = pp_default_directory(), *fallback = pp_fallback_directory();
-    follow->fell_back = !look_into(follow, directory) && look_into(follow, fallback);
+    follow->fell_back =
+        pp_each_log(directory, look_at_log, follow) <= 0 && pp_each_log(fallback, look_at_log, follow) > 0;
     free(directory);
     free(fallback);
 }

@@ -4,7 +4,6 @@
  * be). -DSLOW: the loader takes half a second to relocate it, and stands where only its functions are not bound yet.
  */
 #include <pthread.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -42,27 +41,9 @@ EXPORT void *PyGILState_GetThisThreadState(void);
 EXPORT void *_PyThreadState_GetCurrent(void);
 
 #ifdef SLOW
-static void nothing(void)
-{
-}
+#include "slowly_bound.c"
 
-/* Called while this library is being relocated. */
-static void *choose(void)
-{
-    struct timespec time = {0, 500000000};
-    long result = SYS_nanosleep;
-    __asm__ volatile("syscall" : "+a"(result) : "D"(&time), "S"(0) : "rcx", "r11", "memory");
-    return (void *)nothing;
-}
-
-EXPORT void slowly_bound(void) __attribute__((ifunc("choose")));
 EXPORT const char *version_text(void);
-EXPORT void Py_Start(void);
-
-void Py_Start(void)
-{
-    slowly_bound();
-}
 
 const char *version_text(void)
 {
