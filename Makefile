@@ -66,7 +66,7 @@ FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*
 HELPERS     := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c)) \
                $(patsubst tests/oracles/%.c,$(BUILD)/oracles/%,$(wildcard tests/oracles/*.c))
 
-.PHONY: all units helpers fuzzers demo check check-long bench lint docs install uninstall clean FORCE
+.PHONY: all units helpers fuzzers demo check check-long bench bench-accuracy lint docs install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -196,6 +196,12 @@ bench:
 	@tests/deps.sh bench
 	@$(MAKE) --no-print-directory all $(BUILD)/bench/make_logs $(BUILD)/bench/walkers.so
 	@BUILD=$(BUILD) tests/bench/run.sh
+
+# How right the figures are, beside other profilers: see tests/bench/accuracy.sh.
+bench-accuracy:
+	@tests/deps.sh accuracy
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tests/bench/accuracy.sh
 
 lint:
 	@tests/deps.sh check

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing: tests/deps.sh build | demo | bench | check | long (each includes the
-# one before). Prints nothing and needs no rights when nothing is missing.
+# one before), or accuracy (bench, and profilers to compare with). Prints nothing and needs no rights when nothing is missing.
 set -eu
 
 want=${1:-check}
@@ -55,6 +55,13 @@ fi
 # `make bench` measures libunwind beside our walk.
 if [ "$want" != build ] && [ "$want" != demo ]; then
     need libunwind-dev has_file /usr/include/libunwind.h /usr/include/*/libunwind.h
+fi
+
+if [ "$want" = accuracy ]; then
+    need libgoogle-perftools4 has_file /usr/lib/*/libprofiler.so*
+    need google-perftools has_command google-pprof
+    need zstd has_command zstd
+    need wrk has_command wrk
 fi
 
 if [ "$want" = check ] || [ "$want" = long ]; then

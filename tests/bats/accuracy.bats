@@ -59,3 +59,72 @@ print(library.run_native_threads())' >truth.txt
 @test "native threads, however they end and whatever they block, are sampled" {
     with_some_pythons native_threads
 }
+
+# fooled PROGRAM ARGUMENTS...: runs fool_PROGRAM.py, whose processes tell what they burned. Their sums must close, and hold
+# all of it.
+fooled() {
+    rm -rf pyprof.out truth
+    mkdir truth
+    profiled "$PYTHON" "$WORKLOADS/fool_$1.py" truth "${@:2}" >printed.txt || fail "$1: status $?: $(cat printed.txt)"
+    collapsed >stacks.txt
+    info >info.json
+    reader accounting info.json
+    reader burned truth info.json
+}
+
+# all_threads_are COUNT, of which some may not have ended yet when the process does: Python joins a thread too early.
+all_threads_are() {
+    local threads
+    threads=$(($(reader field info.json threads) + $(reader field info.json exited_threads)))
+    [ "$threads" -eq "$1" ] || fail "$threads threads in the profile, there were $1"
+}
+
+native_library() {
+    gcc -O1 -g -shared -fPIC -o fool_native.so "$WORKLOADS/lib/fool_native.c" -lpthread
+}
+
+sums_close() {
+    fooled threads busy 64 1
+    all_threads_are 65
+    fooled threads short 400
+    all_threads_are 401
+    fooled threads reused 40
+    all_threads_are 41
+    fooled threads daemons 4 0.3
+    fooled forks 3 0.03
+    [ "$(log_files | wc -l)" -eq 15 ] || fail "files of 15 processes: $(log_files)"
+    fooled split idle 1
+    native_library
+    fooled native ./fool_native.so short 1000 1
+    reader estimate info.json
+    fooled native ./fool_native.so exits 4 100
+    fooled native ./fool_native.so cancelled 4 100
+    fooled native ./fool_native.so raw_masked 4 100
+}
+
+@test "the sum closes: many threads, short ones, tids used again, daemons at the end, a tree of forks, a mostly idle program" {
+    with_some_pythons sums_close
+}
+
+shares() {
+    fooled split steady 2
+    reader split truth stacks.txt info.json
+    fooled split bursts 1
+    reader split truth stacks.txt info.json
+}
+
+@test "a split of 512:256:...:1, also in bursts that are shorter than a tick" {
+    with_some_pythons shares
+}
+
+many_shares() {
+    fooled split steady 60
+    reader split truth stacks.txt info.json 2
+    fooled split bursts 60
+    reader split truth stacks.txt info.json 2
+}
+
+# bats test_tags=long
+@test "a split of 512:256:...:1 over 60 s of CPU: each function within 2 % of all" {
+    with_pythons "$(list_pythons | tail -n 1)" many_shares
+}

@@ -2,6 +2,9 @@
 
     read.py mixed TRUTH.json COLLAPSED INFO.json
     read.py accounting INFO.json
+    read.py burned TRUTH_DIRECTORY INFO.json    each process of a fool_*.py is there with all the CPU that it says it burned
+    read.py split TRUTH_DIRECTORY COLLAPSED INFO.json [PERCENT]     each function within chance, and PERCENT of all
+    read.py locked TRUTH_DIRECTORY COLLAPSED INFO.json HIDDEN...    what ticks cannot see is named, and given to nobody
     read.py estimate INFO.json                  of a process of short threads: what was seen stands for the rest
     read.py near VALUE TRUTH PERCENT WHAT [INFO.json]   with it: more where few ticks were met (see slack)
     read.py inclusive COLLAPSED FUNCTION...     prints the ns below a frame whose name is one of these
@@ -13,7 +16,10 @@
 A FRAME is a regular expression for a whole frame.
 """
 
+import glob
 import json
+import math
+import os
 import re
 import sys
 import time
@@ -137,7 +143,83 @@ def mixed(truth_path, collapsed_path, info_path):
     return check(rows, slack(info)) or check(sums)
 
 
+def told(directory):
+    """{pid: what the process wrote}, and the functions' ns of all."""
+    processes, functions = {}, {}
+    for path in glob.glob(os.path.join(directory, "*.json")):
+        with open(path) as file:
+            truth = json.load(file)
+        processes[int(os.path.basename(path).partition(".")[0])] = truth
+        for function, ns in truth["functions"].items():
+            functions[function] = functions.get(function, 0) + ns
+    return processes, functions
+
+
+def burned(directory, info):
+    """A process goes on for some ms after it has told its clock."""
+    status = 0
+    processes = {process["pid"]: process for process in info["processes"]}
+    truths, _ = told(directory)
+    if not truths or truths.keys() - processes.keys():
+        print(f"of the processes {sorted(truths)} are in the profile: {sorted(processes)}")
+        return 1
+    for pid, truth in truths.items():
+        ns = processes[pid]["cpu_ns"] + processes[pid]["before_start_ns"]
+        if not 0.999 * truth["process_ns"] <= ns <= 1.05 * truth["process_ns"] + 200e6:
+            print(f"pid {pid}: {ns / 1e6:.1f} ms of CPU, its own clock said {truth['process_ns'] / 1e6:.1f} ms")
+            status = 1
+    return status
+
+
+def chance(truth, whole, info):
+    """The standard error of a function's CPU: as many samples as there are, p of them in it."""
+    p = truth / whole
+    weight = max(info["total"]["sampled_ns"] / info["total"]["samples"], USUAL_WEIGHT_NS)
+    return weight * max(1.0, math.sqrt(info["total"]["samples"] * p * (1 - p)))
+
+
+def split(directory, all_stacks, info, percent):
+    _, functions = told(directory)
+    whole = sum(functions.values())
+    rows = []
+    for function, truth in functions.items():
+        allowed = min(4 * chance(truth, whole, info), percent / 100 * whole)
+        rows.append((function, inclusive(all_stacks, {function}), truth, 100 * allowed / truth))
+    return check(rows, slack(info)) if rows else "no functions"
+
+
+def locked(directory, all_stacks, info, hidden):
+    """Work that no tick falls into must not be given to the job beside it that they do see: at most 5 % too much, and
+    what chance makes of so few samples."""
+    status = 0
+    _, functions = told(directory)
+    for function, truth in functions.items():
+        allowed = 1.05 * truth + 2 * math.sqrt(truth * USUAL_WEIGHT_NS)
+        seen = inclusive(all_stacks, {function})
+        if seen > allowed:
+            print(f"{function}: {seen / 1e6:.1f} ms, truth {truth / 1e6:.1f} ms, {allowed / 1e6:.1f} allowed")
+            status = 1
+    missing = sum(functions[function] - inclusive(all_stacks, {function}) for function in hidden)
+    total = info["total"]
+    if total["unsampled_ns"] < 0.8 * missing - slack(info):
+        print(f"{missing / 1e6:.1f} ms of {hidden} were not seen, [unsampled] has {total['unsampled_ns'] / 1e6:.1f} ms")
+        status = 1
+    if total["unsampled_ns"] > 0.06 * total["cpu_ns"] and not any("[unsampled]" in w for w in total["warnings"]):
+        print(f"no warning of [unsampled]: {total['warnings']}")
+        status = 1
+    return status
+
+
 def main(command, arguments):
+    if command == "burned":
+        with open(arguments[1]) as file:
+            return burned(arguments[0], json.load(file))
+    if command == "split":
+        with open(arguments[2]) as file:
+            return split(arguments[0], stacks(arguments[1]), json.load(file), float((arguments + [100])[3]))
+    if command == "locked":
+        with open(arguments[2]) as file:
+            return locked(arguments[0], stacks(arguments[1]), json.load(file), arguments[3:])
     if command == "mixed":
         return mixed(*arguments)
     if command == "accounting":

@@ -1,0 +1,143 @@
+"""One thread whose functions burn 512:256:...:1, and such as meet the kernel's ticks in special ways:
+fool_split.py TRUTH_DIRECTORY KIND SECONDS
+
+    steady   one function after the other
+    bursts   one of them at random for less than a tick, then it sleeps for a random time; SECONDS of CPU
+    locked   1.5 ms at one phase of the tick, where no tick comes, and at times a job of 20 ms
+    eight    an 8 ms loop of 1.5 ms bursts, at eight phases one after the other, and at times a job of 20 ms
+    idle     200 wake-ups a second of 0.2 ms each; SECONDS of the clock on the wall
+"""
+
+import random
+import sys
+import time
+
+import truth
+
+SHARES = [1 << k for k in range(9, -1, -1)]
+TICK_NS = round(time.clock_getres(6) * 1e9)  # CLOCK_MONOTONIC_COARSE
+
+
+def f512(ns):
+    truth.spin("f512", ns)
+
+
+def f256(ns):
+    truth.spin("f256", ns)
+
+
+def f128(ns):
+    truth.spin("f128", ns)
+
+
+def f64(ns):
+    truth.spin("f64", ns)
+
+
+def f32(ns):
+    truth.spin("f32", ns)
+
+
+def f16(ns):
+    truth.spin("f16", ns)
+
+
+def f8(ns):
+    truth.spin("f8", ns)
+
+
+def f4(ns):
+    truth.spin("f4", ns)
+
+
+def f2(ns):
+    truth.spin("f2", ns)
+
+
+def f1(ns):
+    truth.spin("f1", ns)
+
+
+FUNCTIONS = [f512, f256, f128, f64, f32, f16, f8, f4, f2, f1]
+
+
+def locked_burst(ns):
+    truth.spin("locked_burst", ns)
+
+
+def rare_job(ns):
+    truth.spin("rare_job", ns)
+
+
+def serve_request(ns):
+    truth.spin("serve_request", ns)
+
+
+def steady(seconds):
+    while time.process_time() < seconds:
+        for function, share in zip(FUNCTIONS, SHARES):
+            function(share * 100_000)
+
+
+def bursts(seconds):
+    while time.process_time() < seconds:
+        (function,) = random.choices(FUNCTIONS, SHARES)
+        function(random.randrange(100_000, TICK_NS * 3 // 8))
+        time.sleep(random.random() * TICK_NS / 2e9)
+
+
+def tick_phase_ns():
+    """When ticks come, in ns within a tick: the coarse clock advances then, while there are ticks, which is not during a
+    sleep on an idle CPU."""
+    phases = []
+    last = time.clock_gettime_ns(6)
+    while len(phases) < 15:
+        if (now := time.clock_gettime_ns(6)) != last:
+            phases.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC) % TICK_NS)
+            last = now
+    # the middle one, on a circle
+    return min(phases, key=lambda p: sum(abs((q - p + TICK_NS // 2) % TICK_NS - TICK_NS // 2) for q in phases))
+
+
+def sleep_until(ns):
+    while (left := ns - time.clock_gettime_ns(time.CLOCK_MONOTONIC)) > 0:
+        time.sleep(left / 1e9)
+
+
+def in_step(seconds, period_ns, phases_ns):
+    """A burst in each period, at the same time after a tick; at each of the phases for its part of the SECONDS. A job of
+    20 ms after each second."""
+    tick_ns = tick_phase_ns()
+    for phase in phases_ns:
+        start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        at = start - start % TICK_NS + tick_ns + phase
+        end = start + int(seconds * 1e9 / len(phases_ns))
+        job_at = start + 500_000_000
+        while at < end:
+            at += period_ns
+            if time.clock_gettime_ns(time.CLOCK_MONOTONIC) > at:
+                continue
+            sleep_until(at)
+            locked_burst(1_500_000)
+            if at > job_at:
+                rare_job(20_000_000)
+                job_at += 1_000_000_000
+
+
+def locked(seconds):
+    in_step(seconds, TICK_NS, [TICK_NS // 5])
+
+
+def eight(seconds):
+    in_step(seconds, 2 * TICK_NS, [k * TICK_NS // 4 for k in range(8)])
+
+
+def idle(seconds):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        serve_request(200_000)
+        time.sleep(0.0048)
+
+
+{"steady": steady, "bursts": bursts, "locked": locked, "eight": eight, "idle": idle}[sys.argv[2]](float(sys.argv[3]))
+truth.write()
