@@ -29,11 +29,6 @@ has_file() {
     return 1
 }
 
-# The linker knows the library, wherever this compiler looks for it.
-has_library() {
-    file=$(gcc -print-file-name="lib$1.so") && [ "$file" != "lib$1.so" ]
-}
-
 has_venv() {
     /usr/bin/python3 -c 'import venv, ensurepip'
 }
@@ -41,9 +36,9 @@ has_venv() {
 need make has_command make
 need gcc has_command gcc
 need libc6-dev has_file /usr/include/stdio.h
-need g++ has_library stdc++
 need libelf-dev has_file /usr/include/libelf.h
 need libdw-dev has_file /usr/include/elfutils/libdwfl.h
+need libiberty-dev has_file /usr/include/libiberty/demangle.h
 need libjansson-dev has_file /usr/include/jansson.h
 need zlib1g-dev has_file /usr/include/zlib.h
 
@@ -66,6 +61,7 @@ fi
 
 if [ "$want" = check ] || [ "$want" = long ]; then
     need git has_command git
+    need g++ has_command g++
     need libcmocka-dev has_file /usr/include/cmocka.h
     need bats has_command bats
     need musl-tools has_command musl-gcc

@@ -224,6 +224,14 @@ static void symbols_read_as_people_know_them(void **state)
         {"memcpy@@GLIBC_2.14", "memcpy"},
         {"gc_collect_main.constprop.0", "gc_collect_main"},
         {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+        {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.7419", "core::fmt::Write::write_fmt"},
+        {"_ZN58_$LT$alloc..string..String$u20$as$u20$core..fmt..Write$GT$9write_str17h0123456789abcdefE",
+         "<alloc::string::String as core::fmt::Write>::write_str"},
+        {"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
+        {"_RINvXCs4Q2Qx8jI5j6_1aINtB3_1SAhj4_ENtB3_1T2goNCNvB3_5entry0EB3_",
+         "<a::S<[u8; 4]> as a::T>::go::<a::entry::{closure#0}>"},
+        {"_RNvNtCs1234_7mycrate3foo3bar.llvm.99", "mycrate::foo::bar"},
+        {"_Rest_of_it", "_Rest_of_it"},
         {"_Znonsense", "_Znonsense"},
         {".cold", ".cold"},
     };
@@ -232,6 +240,35 @@ static void symbols_read_as_people_know_them(void **state)
         pp_symbol_text(&text, cases[i][0]);
         assert_string_equal(text.data, cases[i][1]);
         pp_buffer_free(&text);
+    }
+}
+
+/* Each pair in such a name is two of the one before it. */
+static void names_that_stand_for_endless_text_are_left_alone(void **state)
+{
+    (void)state;
+    enum { DOUBLINGS = 34 };
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    struct pp_buffer symbols[2] = {{0}};
+    pp_buffer_text(&symbols[0], "_Z1fSt4pairIiiE");
+    for (int i = 0; i < DOUBLINGS; i++)
+        pp_buffer_format(&symbols[0], "S_IS%c_S%c_E", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i],
+                         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i]);
+    pp_buffer_text(&symbols[1], "_RINvC1a1fTmmE");
+    for (size_t i = 0, last = sizeof "INvC1a1f" - 1; i < DOUBLINGS; i++) {
+        size_t before = last;
+        last = symbols[1].length - 2; /* places are counted without "_R" */
+        char place[] = {digits[(before - 1) / 62], digits[(before - 1) % 62], '\0'};
+        const char *text = before <= 62 ? place + 1 : place;
+        pp_buffer_format(&symbols[1], "TB%s_B%s_E", text, text);
+    }
+    pp_buffer_text(&symbols[1], "E");
+    for (int i = 0; i < 2; i++) {
+        struct pp_buffer text = {0};
+        pp_symbol_text(&text, symbols[i].data);
+        assert_string_equal(text.data, symbols[i].data);
+        pp_buffer_free(&text);
+        pp_buffer_free(&symbols[i]);
     }
 }
 
@@ -408,6 +445,7 @@ int main(void)
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(paths_are_cut_where_they_begin_to_matter),
         cmocka_unit_test(symbols_read_as_people_know_them),
+        cmocka_unit_test(names_that_stand_for_endless_text_are_left_alone),
         cmocka_unit_test(text_becomes_utf8),
         cmocka_unit_test(collapsed_stacks_are_sorted_and_summed),
         cmocka_unit_test(collapsed_stacks_tell_apart_what_is_asked_for),

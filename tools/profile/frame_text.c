@@ -5,12 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libstdc++'s, which has C linkage. */
-extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
-
-/* Demangling some generated names takes seconds and gives megabytes. */
-#define LONGEST_MANGLED 4096
-#define RUST_HASH       19 /* "::h" and 16 hexadecimal digits */
+#include "demangle.h"
 
 const char *pp_base_name(const char *path)
 {
@@ -66,30 +61,13 @@ static size_t without_suffixes(const char *symbol)
     return length;
 }
 
-static size_t without_rust_hash(const char *name)
-{
-    size_t length = strlen(name);
-    if (length <= RUST_HASH || strncmp(name + length - RUST_HASH, "::h", 3) != 0 ||
-        strspn(name + length - RUST_HASH + 3, "0123456789abcdef") != RUST_HASH - 3)
-        return length;
-    return length - RUST_HASH;
-}
-
 void pp_symbol_text(struct pp_buffer *text, const char *symbol)
 {
-    size_t length = without_suffixes(symbol);
-    char *demangled = NULL;
-    if (strncmp(symbol, "_Z", 2) == 0 && length < LONGEST_MANGLED) {
-        char *plain = strndup(symbol, length);
-        int status = 0;
-        demangled = plain ? __cxa_demangle(plain, NULL, NULL, &status) : NULL;
-        free(plain);
-    }
-    if (demangled)
-        pp_buffer_append(text, demangled, without_rust_hash(demangled));
-    else
-        pp_buffer_append(text, symbol, length);
-    free(demangled);
+    struct pp_buffer plain = {0};
+    pp_buffer_append(&plain, symbol, without_suffixes(symbol));
+    if (!pp_demangle(text, plain.data))
+        pp_buffer_text(text, plain.data);
+    pp_buffer_free(&plain);
 }
 
 /* Functions without a name go by the address where they begin, as far as that is known. */
