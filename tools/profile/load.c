@@ -15,6 +15,7 @@
 #include "absorb.h"
 #include "files.h"
 #include "frame_text.h"
+#include "native_lines.h"
 #include "select.h"
 #include "states.h"
 #include "symbols.h"
@@ -216,6 +217,7 @@ static struct pp_profile *read_files(const struct pp_files *files, const struct 
         pp_profile_finish(profile);
         pp_symbols_resolve(profile);
         pp_states_add_gc_frames(profile);
+        pp_native_lines_resolve(profile);
     }
     pp_progress_end();
     if (read && profile->processes.count)

@@ -8,8 +8,9 @@
 /*
  * Loads the paths on the command line: files (all of them) and directories (of their *.pyprof files the latest run,
  * or what --run or --all says); none means PYPROF_OUT or ./pyprof.out. Names native functions that the log does not
- * name, where their files are at hand. Leaves only what the options select (select.h). Says on stderr what was left
- * out. NULL after a line that says why nothing could be loaded. The caller ends it with pp_profile_free.
+ * name, and those that are inlined into them, where their files are at hand. Leaves only what the options select
+ * (select.h). Says on stderr what was left out. NULL after a line that says why nothing could be loaded. The caller
+ * ends it with pp_profile_free.
  */
 struct pp_profile *pp_load(const struct pp_cli *cli);
 

@@ -9,11 +9,16 @@
          pp_grow((table)->items, &(table)->capacity, (uint64_t)(table)->count + 1, sizeof *(table)->items),            \
      &(table)->items[(table)->count++])
 
+static void add_root(struct pp_profile *profile)
+{
+    APPEND(&profile->nodes)->frame = PP_NONE;
+}
+
 struct pp_profile *pp_profile_new(void)
 {
     struct pp_profile *profile = pp_alloc(1, sizeof *profile);
     pp_intern(profile, "", 0);
-    APPEND(&profile->nodes)->frame = PP_NONE;
+    add_root(profile);
     APPEND(&profile->label_sets);
     APPEND(&profile->intervals);
     return profile;
@@ -149,7 +154,7 @@ FIND_OR_ADD(uint32_t pp_add_module, modules, struct pp_module, item->path, item-
             item->file_offset, item->flags)
 FIND_OR_ADD(uint32_t pp_add_function, functions, struct pp_function, item->name, item->file, item->first_line)
 FIND_OR_ADD(uint32_t pp_add_frame, frames, struct pp_frame, item->kind, item->subject, item->address, item->symbol,
-            item->line, item->end_line, item->column, item->end_column)
+            item->line, item->end_line, item->column, item->end_column, item->source, item->inlined_into)
 FIND_OR_ADD(static uint32_t add_node, nodes, struct pp_node, item->parent, item->frame)
 FIND_OR_ADD(static uint32_t add_thread, threads, struct pp_thread, item->process, item->tid, item->start_unix_ns)
 FIND_OR_ADD(static uint32_t add_interval, intervals, struct pp_interval, item->start_unix_ns, item->wall_ns)
@@ -159,6 +164,17 @@ FIND_OR_ADD(static uint32_t add_process, processes, struct pp_process, item->ins
 uint32_t pp_add_node(struct pp_profile *profile, uint32_t parent, uint32_t frame)
 {
     return add_node(profile, &(struct pp_node){parent, frame});
+}
+
+struct pp_node *pp_take_nodes(struct pp_profile *profile, uint32_t *count)
+{
+    struct pp_node *nodes = profile->nodes.items;
+    *count = profile->nodes.count;
+    pp_index_free(&profile->nodes.index);
+    profile->nodes.items = NULL;
+    profile->nodes.count = profile->nodes.capacity = 0;
+    add_root(profile);
+    return nodes;
 }
 
 uint32_t pp_add_thread(struct pp_profile *profile, const struct pp_thread *thread)

@@ -42,11 +42,15 @@ struct pp_frame {
     uint32_t subject; /* native: module or PP_NONE; Python: function; pseudo: string */
     uint64_t address; /* native, in the file's own terms (the process's, when there is no module) */
     uint32_t symbol;  /* native: string, 0 when unknown */
-    uint32_t line;    /* Python: 0 when unknown */
+    uint32_t line;    /* being executed; native: in `source`; 0 when unknown */
     /* Python: where the expression within the line is, in bytes of its UTF-8 from 1 on; it ends before end_column of
      * end_line. All 0 when unknown. */
     uint32_t end_line, column, end_column;
     uint64_t symbol_offset; /* of the address from its function's start; also known for some without a symbol */
+    uint32_t source;        /* native: string, whole path of the source file; "" when unknown */
+    /* Native, with an address like that of its caller: the number of the frame that it is inlined into + 1; 0: it is
+     * not inlined. */
+    uint32_t inlined_into;
 };
 
 struct pp_node {
@@ -167,6 +171,8 @@ uint32_t pp_add_node(struct pp_profile *profile, uint32_t parent, uint32_t frame
 uint32_t pp_add_thread(struct pp_profile *profile, const struct pp_thread *thread);
 uint32_t pp_add_label_set(struct pp_profile *profile, const struct pp_label *labels, uint32_t count);
 uint32_t pp_add_interval(struct pp_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns);
+/* Forgets all nodes but the root. The array that held them is the caller's then, to free. */
+struct pp_node *pp_take_nodes(struct pp_profile *profile, uint32_t *count);
 void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample);
 /* For a sample that is known not to be there: faster, and takes less memory. */
 void pp_append_sample(struct pp_profile *profile, const struct pp_sample *sample);

@@ -1,20 +1,12 @@
 #include "symbols.h"
 
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "debug_files.h"
 #include "eh_frame_hdr.h"
-
-#define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
-
-static void debug_path(struct pp_buffer *path, const char *build_id)
-{
-    pp_buffer_clear(path);
-    pp_buffer_format(path, DEBUG_DIRECTORY "/%.2s/%s.debug", build_id, build_id + 2);
-}
 
 /* Separate debug files by build-id only: what is found by name alone may be of another build, and nothing here may go
  * to the network. */
@@ -24,43 +16,33 @@ static int find_debug_file(Dwfl_Module *module, void **data, const char *name, D
     (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc;
     const unsigned char *bytes;
     GElf_Addr address;
-    int length = dwfl_module_build_id(module, &bytes, &address);
-    if (length <= 1)
-        return -1;
-    struct pp_buffer hex = {0}, path = {0};
-    for (int i = 0; i < length; i++)
-        pp_buffer_format(&hex, "%02x", bytes[i]);
-    debug_path(&path, hex.data);
-    pp_buffer_free(&hex);
-    int descriptor = open(path.data, O_RDONLY | O_CLOEXEC);
-    if (descriptor >= 0)
-        *found = pp_strdup(path.data);
-    pp_buffer_free(&path);
+    int length = dwfl_module_build_id(module, &bytes, &address), descriptor = -1;
+    char *build_id = pp_build_id_text(bytes, length > 0 ? (size_t)length : 0);
+    for (unsigned place = 0; descriptor < 0 && place < PP_DEBUG_PLACES; place++) {
+        char *path = pp_debug_path(build_id, place);
+        if (path)
+            descriptor = pp_open_build(path, build_id);
+        if (descriptor >= 0)
+            *found = path;
+        else
+            free(path);
+    }
+    free(build_id);
     return descriptor;
-}
-
-static bool has_build_id(Dwfl_Module *module, const char *wanted)
-{
-    const unsigned char *bytes;
-    GElf_Addr address;
-    int length = dwfl_module_build_id(module, &bytes, &address);
-    struct pp_buffer hex = {0};
-    for (int i = 0; i < length; i++)
-        pp_buffer_format(&hex, "%02x", bytes[i]);
-    bool same = hex.length && strcmp(hex.data, wanted) == 0;
-    pp_buffer_free(&hex);
-    return same;
 }
 
 /* The file as a module at its own addresses; NULL when it is not there or has another build-id. */
 static Dwfl_Module *open_module(Dwfl *dwfl, const char *path, const char *build_id)
 {
-    if (access(path, R_OK) != 0)
+    int descriptor = pp_open_build(path, build_id);
+    if (descriptor < 0)
         return NULL;
     dwfl_report_begin(dwfl);
-    Dwfl_Module *module = dwfl_report_elf(dwfl, path, path, -1, 0, true);
+    Dwfl_Module *module = dwfl_report_elf(dwfl, path, path, descriptor, 0, true);
     dwfl_report_end(dwfl, NULL, NULL);
-    return module && has_build_id(module, build_id) ? module : NULL;
+    if (!module)
+        close(descriptor);
+    return module;
 }
 
 static void resolve_module(struct pp_profile *profile, uint32_t number)
@@ -74,12 +56,12 @@ static void resolve_module(struct pp_profile *profile, uint32_t number)
     Dwfl *dwfl = strlen(build_id) > 2 ? dwfl_begin(&callbacks) : NULL;
     if (!dwfl)
         return;
-    struct pp_buffer path = {0};
-    debug_path(&path, build_id);
     Dwfl_Module *module = open_module(dwfl, pp_string(profile, profile->modules.items[number].path), build_id);
-    if (!module)
-        module = open_module(dwfl, path.data, build_id);
-    pp_buffer_free(&path);
+    for (unsigned place = 0; !module && place < PP_DEBUG_PLACES; place++) {
+        char *path = pp_debug_path(build_id, place);
+        module = path ? open_module(dwfl, path, build_id) : NULL;
+        free(path);
+    }
     GElf_Addr bias = 0;
     Elf *elf = module ? dwfl_module_getelf(module, &bias) : NULL;
     for (uint32_t i = 0; module && i < profile->frames.count; i++) {

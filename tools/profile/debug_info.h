@@ -1,0 +1,33 @@
+/*
+ * What DWARF says of the addresses of one file: source lines, and the functions that are inlined there.
+ *
+ * The file may be damaged or made up: whatever it says, lookups end, and take memory in proportion to its size.
+ */
+#ifndef PP_PROFILE_DEBUG_INFO_H
+#define PP_PROFILE_DEBUG_INFO_H
+
+#include <stdint.h>
+
+/* Functions inlined into each other; what is deeper inside is left out. */
+#define PP_MOST_INLINED 64u
+#define PP_MOST_SCOPES  (PP_MOST_INLINED + 1)
+
+/* A function at an address. Strings live as long as the pp_debug_info; NULL: not known. */
+struct pp_scope {
+    const char *symbol; /* linkage name if it has one */
+    const char *file;   /* whole path, as the compiler knew it */
+    uint32_t line;      /* in that file: of the address or, in a caller, of the inlined call; 0: not known */
+};
+
+struct pp_debug_info;
+
+/* NULL when the file has another build-id (hexadecimal) or no debug information. One thread at a time;
+ * pp_debug_info_close ends it. */
+struct pp_debug_info *pp_debug_info_open(const char *path, const char *build_id);
+void pp_debug_info_close(struct pp_debug_info *info);
+
+/* The functions at an address in the file's own terms, the innermost inlined one first, the one that was called last;
+ * returns their count, 0 when nothing is known. */
+uint32_t pp_debug_info_find(struct pp_debug_info *info, uint64_t address, struct pp_scope scopes[PP_MOST_SCOPES]);
+
+#endif

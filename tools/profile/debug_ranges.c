@@ -1,0 +1,52 @@
+#include "debug_ranges.h"
+
+#include <stdlib.h>
+
+#include "../memory.h"
+
+/* Addresses below are no code's: linkers put there what they threw away. */
+#define LOWEST 2u
+/* Ranges that begin before the address and may reach over others up to it. */
+#define OVERLAPPING 16u
+
+void pp_ranges_add(struct pp_ranges *ranges, Dwarf_Die *die, uint32_t owner, uint64_t *work)
+{
+    Dwarf_Addr base, begin, end;
+    for (ptrdiff_t at = 0; *work && (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0; (*work)--) {
+        if (begin < LOWEST || begin >= end)
+            continue;
+        ranges->items =
+            pp_grow_raw(ranges->items, &ranges->capacity, (uint64_t)ranges->count + 1, sizeof *ranges->items);
+        ranges->items[ranges->count++] = (struct pp_range){begin, end, owner};
+    }
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct pp_range *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return x->owner < y->owner ? -1 : x->owner > y->owner;
+}
+
+void pp_ranges_sort(struct pp_ranges *ranges)
+{
+    if (ranges->count)
+        qsort(ranges->items, ranges->count, sizeof *ranges->items, by_begin);
+}
+
+uint32_t pp_ranges_find(const struct pp_ranges *ranges, uint64_t address)
+{
+    uint32_t low = 0, high = ranges->count; /* the first that begins behind the address is in [low, high] */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ranges->items[middle].begin <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (uint32_t i = low; i > 0 && low - i < OVERLAPPING; i--)
+        if (address < ranges->items[i - 1].end)
+            return ranges->items[i - 1].owner;
+    return PP_NONE;
+}

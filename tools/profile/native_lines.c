@@ -1,0 +1,182 @@
+#include "native_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug_files.h"
+#include "debug_info.h"
+#include "debuginfod.h"
+#include "frame_text.h"
+
+/* A module in which less of the CPU time was burned is not worth a download. */
+#define FETCHED_FROM_PERCENT 1
+
+struct resolver {
+    struct pp_profile *profile;
+    uint32_t *innermost; /* by frame: the one that stands at its end of the stack */
+
+    uint64_t *ns_of_module; /* at the leaf */
+    uint64_t all_ns;
+    bool expanded; /* there are inlined frames */
+    bool asked;    /* debuginfod's client was looked for */
+    struct pp_debuginfod *debuginfod;
+};
+
+static struct pp_debug_info *open_fetched(struct resolver *resolver, uint32_t number, const char *build_id)
+{
+    const struct pp_profile *profile = resolver->profile;
+    if (resolver->ns_of_module[number] * 100 < resolver->all_ns * FETCHED_FROM_PERCENT)
+        return NULL;
+    if (!resolver->asked)
+        resolver->debuginfod = pp_debuginfod_begin();
+    resolver->asked = true;
+    if (!resolver->debuginfod)
+        return NULL;
+    const char *name = pp_base_name(pp_string(profile, profile->modules.items[number].path));
+    char *path = pp_debuginfod_fetch(resolver->debuginfod, build_id, name);
+    struct pp_debug_info *info = path ? pp_debug_info_open(path, build_id) : NULL;
+    free(path);
+    return info;
+}
+
+static struct pp_debug_info *open_info(struct resolver *resolver, uint32_t number)
+{
+    const struct pp_profile *profile = resolver->profile;
+    const char *build_id = pp_string(profile, profile->modules.items[number].build_id);
+    if (!*build_id)
+        return NULL;
+    struct pp_debug_info *info = pp_debug_info_open(pp_string(profile, profile->modules.items[number].path), build_id);
+    for (unsigned place = 0; !info && place < PP_DEBUG_PLACES; place++) {
+        char *path = pp_debug_path(build_id, place);
+        if (path)
+            info = pp_debug_info_open(path, build_id);
+        free(path);
+    }
+    return info ? info : open_fetched(resolver, number, build_id);
+}
+
+static uint32_t intern(struct pp_profile *profile, const char *text)
+{
+    return text ? pp_intern(profile, text, strlen(text)) : 0;
+}
+
+static void resolve_frame(struct resolver *resolver, struct pp_debug_info *info, uint32_t number)
+{
+    struct pp_profile *profile = resolver->profile;
+    struct pp_scope scopes[PP_MOST_SCOPES];
+    uint32_t count = pp_debug_info_find(info, profile->frames.items[number].address, scopes);
+    if (!count)
+        return;
+    uint32_t outer = number, symbol = intern(profile, scopes[count - 1].symbol);
+    struct pp_frame *frame = &profile->frames.items[number];
+    frame->source = intern(profile, scopes[count - 1].file);
+    frame->line = scopes[count - 1].line;
+    frame->symbol = frame->symbol ? frame->symbol : symbol;
+    for (uint32_t i = count - 1; i-- > 0;) {
+        const struct pp_frame inlined = {
+            .kind = PP_FRAME_NATIVE,
+            .subject = profile->frames.items[number].subject,
+            .address = profile->frames.items[number].address,
+            .symbol = intern(profile, scopes[i].symbol),
+            .source = intern(profile, scopes[i].file),
+            .line = scopes[i].line,
+            .inlined_into = outer + 1,
+        };
+        if (!inlined.symbol)
+            continue;
+        outer = pp_add_frame(profile, &inlined);
+        resolver->expanded = true;
+    }
+    resolver->innermost[number] = outer;
+}
+
+/* Numbers of the native frames that belong to a module, ordered by it; *count of them. The caller frees. */
+static uint32_t *frames_by_module(const struct pp_profile *profile, uint32_t *count)
+{
+    uint32_t *start = pp_alloc((size_t)profile->modules.count + 1, sizeof *start);
+    uint32_t *order = pp_alloc(profile->frames.count, sizeof *order);
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pp_frame *frame = &profile->frames.items[i];
+        if (frame->kind == PP_FRAME_NATIVE && frame->subject != PP_NONE)
+            start[frame->subject + 1]++;
+    }
+    for (uint32_t i = 0; i < profile->modules.count; i++)
+        start[i + 1] += start[i];
+    *count = start[profile->modules.count];
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pp_frame *frame = &profile->frames.items[i];
+        if (frame->kind == PP_FRAME_NATIVE && frame->subject != PP_NONE)
+            order[start[frame->subject]++] = i;
+    }
+    free(start);
+    return order;
+}
+
+static void weigh_modules(struct resolver *resolver)
+{
+    const struct pp_profile *profile = resolver->profile;
+    resolver->ns_of_module = pp_alloc(profile->modules.count, sizeof *resolver->ns_of_module);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pp_sample *sample = &profile->samples.items[i];
+        uint32_t number = profile->nodes.items[sample->node].frame;
+        const struct pp_frame *frame = number == PP_NONE ? NULL : &profile->frames.items[number];
+        resolver->all_ns += sample->cpu_ns;
+        if (frame && frame->kind == PP_FRAME_NATIVE && frame->subject != PP_NONE)
+            resolver->ns_of_module[frame->subject] += sample->cpu_ns;
+    }
+}
+
+static void resolve_frames(struct resolver *resolver)
+{
+    struct pp_profile *profile = resolver->profile;
+    uint32_t count, *order = frames_by_module(profile, &count);
+    for (uint32_t i = 0; i < count;) {
+        uint32_t module = profile->frames.items[order[i]].subject;
+        struct pp_debug_info *info = open_info(resolver, module);
+        for (; i < count && profile->frames.items[order[i]].subject == module; i++)
+            if (info)
+                resolve_frame(resolver, info, order[i]);
+        pp_debug_info_close(info);
+    }
+    free(order);
+}
+
+/* The node of the stack that ends with the frame, and with those that are inlined there. */
+static uint32_t add_frames(struct pp_profile *profile, uint32_t parent, uint32_t innermost)
+{
+    uint32_t chain[PP_MOST_SCOPES], count = 0;
+    for (uint32_t at = innermost + 1; at; at = profile->frames.items[at - 1].inlined_into)
+        chain[count++] = at - 1;
+    while (count)
+        parent = pp_add_node(profile, parent, chain[--count]);
+    return parent;
+}
+
+static void expand_nodes(struct resolver *resolver)
+{
+    struct pp_profile *profile = resolver->profile;
+    uint32_t count;
+    struct pp_node *nodes = pp_take_nodes(profile, &count);
+    uint32_t *moved = pp_alloc(count, sizeof *moved);
+    for (uint32_t i = 1; i < count; i++)
+        moved[i] = add_frames(profile, moved[nodes[i].parent], resolver->innermost[nodes[i].frame]);
+    free(nodes);
+    for (uint32_t i = 0; i < profile->samples.count; i++)
+        profile->samples.items[i].node = moved[profile->samples.items[i].node];
+    free(moved);
+}
+
+void pp_native_lines_resolve(struct pp_profile *profile)
+{
+    uint32_t count = profile->frames.count;
+    struct resolver resolver = {.profile = profile, .innermost = pp_alloc(count, sizeof *resolver.innermost)};
+    for (uint32_t i = 0; i < count; i++)
+        resolver.innermost[i] = i;
+    weigh_modules(&resolver);
+    resolve_frames(&resolver);
+    if (resolver.expanded)
+        expand_nodes(&resolver);
+    pp_debuginfod_end(resolver.debuginfod);
+    free(resolver.ns_of_module);
+    free(resolver.innermost);
+}
