@@ -20,16 +20,21 @@ static bool same_function(const void *table, uint32_t item, const void *key)
     return ((const struct pp_call_function *)table)[item].text == *(const uint32_t *)key;
 }
 
+static bool same_place(struct pp_call_place a, struct pp_call_place b)
+{
+    return a.source == b.source && a.line == b.line;
+}
+
 static bool same_line(const void *table, uint32_t item, const void *key)
 {
     const struct pp_call_line *line = (const struct pp_call_line *)table + item, *wanted = key;
-    return line->function == wanted->function && line->line == wanted->line;
+    return line->function == wanted->function && same_place(line->place, wanted->place);
 }
 
 static bool same_edge(const void *table, uint32_t item, const void *key)
 {
     const struct pp_call_edge *edge = (const struct pp_call_edge *)table + item, *wanted = key;
-    return edge->caller == wanted->caller && edge->callee == wanted->callee && edge->line == wanted->line;
+    return edge->caller == wanted->caller && edge->callee == wanted->callee && same_place(edge->place, wanted->place);
 }
 
 /* Finds or appends; evaluates to the item's number. */
@@ -53,24 +58,27 @@ static uint32_t function_number(struct pp_call_graph *graph, uint32_t text, uint
     return FIND_OR_APPEND(&graph->functions, pp_hash_words(words, 1), same_function, &text, function);
 }
 
-static uint32_t line_number(struct pp_call_graph *graph, uint32_t function, uint32_t number)
+static uint32_t line_number(struct pp_call_graph *graph, uint32_t function, struct pp_call_place place)
 {
-    const uint64_t words[] = {function, number};
-    const struct pp_call_line line = {.function = function, .line = number};
-    return FIND_OR_APPEND(&graph->lines, pp_hash_words(words, 2), same_line, &line, line);
+    const uint64_t words[] = {function, place.source, place.line};
+    const struct pp_call_line line = {.function = function, .place = place};
+    return FIND_OR_APPEND(&graph->lines, pp_hash_words(words, 3), same_line, &line, line);
 }
 
-static uint32_t edge_number(struct pp_call_graph *graph, uint32_t caller, uint32_t line, uint32_t callee)
+static uint32_t edge_number(struct pp_call_graph *graph, uint32_t caller, struct pp_call_place place, uint32_t callee)
 {
-    const uint64_t words[] = {caller, line, callee};
-    const struct pp_call_edge edge = {.caller = caller, .callee = callee, .line = line};
-    return FIND_OR_APPEND(&graph->edges, pp_hash_words(words, 3), same_edge, &edge, edge);
+    const uint64_t words[] = {caller, place.source, place.line, callee};
+    const struct pp_call_edge edge = {.caller = caller, .callee = callee, .place = place};
+    return FIND_OR_APPEND(&graph->edges, pp_hash_words(words, 4), same_edge, &edge, edge);
 }
 
-static uint32_t line_of(const struct builder *builder, uint32_t at)
+static struct pp_call_place place_of(const struct builder *builder, uint32_t at)
 {
-    uint32_t frame = builder->view->nodes.items[at].frame;
-    return builder->lines && frame != PP_NONE ? builder->profile->frames.items[frame].line : 0;
+    uint32_t number = builder->view->nodes.items[at].frame;
+    if (!builder->lines || number == PP_NONE)
+        return (struct pp_call_place){0};
+    const struct pp_frame *frame = &builder->profile->frames.items[number];
+    return (struct pp_call_place){frame->source, frame->line};
 }
 
 static void number_nodes(struct builder *builder)
@@ -85,9 +93,9 @@ static void number_nodes(struct builder *builder)
         builder->edge_of[at] = PP_NONE;
         if (node->parent)
             builder->edge_of[at] =
-                edge_number(graph, builder->function_of[node->parent], line_of(builder, node->parent), function);
+                edge_number(graph, builder->function_of[node->parent], place_of(builder, node->parent), function);
         if (node->count || node->ns) {
-            uint32_t number = line_number(graph, function, line_of(builder, at));
+            uint32_t number = line_number(graph, function, place_of(builder, at));
             struct pp_call_line *line = &graph->lines.items[number];
             line->self_count += node->count;
             line->self_ns += node->ns;

@@ -15,15 +15,21 @@ struct pp_call_function {
     struct pp_call_weight weight;
 };
 
-/* Self time by line; line 0 for what has none. */
+/* A line of a function. Native ones may have lines in several files. */
+struct pp_call_place {
+    uint32_t source, line; /* source: native, as pp_frame has it; line 0: not known */
+};
+
+/* Self time by place. */
 struct pp_call_line {
-    uint32_t function, line;
+    uint32_t function;
+    struct pp_call_place place;
     uint64_t self_count, self_ns;
 };
 
 struct pp_call_edge {
-    uint32_t caller, callee; /* functions */
-    uint32_t line;           /* of the caller */
+    uint32_t caller, callee;    /* functions */
+    struct pp_call_place place; /* of the call, in the caller */
     struct pp_call_weight weight;
 };
 
@@ -33,8 +39,8 @@ struct pp_call_graph {
     PP_TABLE_OF(struct pp_call_edge) edges; /* tables are in the order of first sight in a walk of the sorted tree */
 };
 
-/* With lines, edges are told apart by the line of the caller, else edge and self lines are 0. pp_call_graph_free ends
- * it. */
+/* With lines, edges are told apart by the place of the call, else the places of edges and lines are 0.
+ * pp_call_graph_free ends it. */
 struct pp_call_graph *pp_call_graph_new(struct pp_profile *profile, bool lines);
 void pp_call_graph_free(struct pp_call_graph *graph);
 

@@ -17,6 +17,7 @@ struct writer {
     const struct pp_call_graph *graph;
     FILE *out;
     struct pp_numbering files, objects, functions; /* what has been named: a name is written once */
+    uint32_t source;                               /* the file that the reader is in */
     struct pp_buffer text;
 };
 
@@ -33,13 +34,17 @@ static void put_name(struct writer *writer, const char *key, struct pp_numbering
     putc('\n', writer->out);
 }
 
-static uint32_t put_function(struct writer *writer, uint32_t function, bool called)
+/* Sets *source to the file in which the function's lines are, unless they say something else. */
+static uint32_t put_function(struct writer *writer, uint32_t function, bool called, uint32_t *source)
 {
     uint32_t frame = writer->graph->functions.items[function].frame;
     struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, frame, false);
     bool python = parts.kind == PP_FRAME_PYTHON;
     uint32_t object = python ? pp_intern_text(writer->profile, "python") : parts.file;
-    uint32_t file = python ? parts.file : pp_intern_text(writer->profile, UNKNOWN);
+    uint32_t file = python ? parts.file : writer->profile->frames.items[frame].source;
+    if (!file)
+        file = pp_intern_text(writer->profile, UNKNOWN);
+    *source = file;
     if (!object)
         object = pp_intern_text(writer->profile, UNKNOWN);
     put_name(writer, called ? "cob" : "ob", &writer->objects, object, pp_string(writer->profile, object));
@@ -48,11 +53,21 @@ static uint32_t put_function(struct writer *writer, uint32_t function, bool call
     return parts.line;
 }
 
+/* A function's lines that are not in its own file are announced: of code that was included. */
+static void put_source(struct writer *writer, uint32_t source)
+{
+    if (source && source != writer->source)
+        put_name(writer, "fi", &writer->files, source, pp_string(writer->profile, source));
+    writer->source = source ? source : writer->source;
+}
+
 static void put_calls(struct writer *writer, const struct pp_call_edge *edge)
 {
-    uint32_t line = put_function(writer, edge->callee, true);
+    uint32_t source;
+    put_source(writer, edge->place.source);
+    uint32_t line = put_function(writer, edge->callee, true, &source);
     fprintf(writer->out, "calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 " %" PRIu64 "\n",
-            edge->weight.total_count, line, edge->line, edge->weight.total_ns, edge->weight.total_count);
+            edge->weight.total_count, line, edge->place.line, edge->weight.total_ns, edge->weight.total_count);
 }
 
 static void put_header(struct writer *writer)
@@ -96,10 +111,11 @@ void pp_export_callgrind(struct pp_profile *profile, const struct pp_export_opti
     fprintf(out, "summary: %" PRIu64 " %" PRIu64 "\n", ns, count);
     for (uint32_t i = 0; i < graph->functions.count; i++) {
         putc('\n', out);
-        put_function(&writer, i, false);
+        put_function(&writer, i, false, &writer.source);
         for (; line < graph->lines.count && graph->lines.items[lines[line]].function == i; line++) {
             const struct pp_call_line *self = &graph->lines.items[lines[line]];
-            fprintf(out, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", self->line, self->self_ns, self->self_count);
+            put_source(&writer, self->place.source);
+            fprintf(out, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", self->place.line, self->self_ns, self->self_count);
         }
         for (; edge < graph->edges.count && graph->edges.items[edges[edge]].caller == i; edge++)
             put_calls(&writer, &graph->edges.items[edges[edge]]);

@@ -104,22 +104,44 @@ static uint32_t category_of(const struct pp_profile *profile, const struct pp_fr
     return interpreter ? INTERPRETER : NATIVE;
 }
 
+/* Any frame that reads so, by the number of its function. */
+static uint32_t *frames_of_functions(struct writer *writer)
+{
+    uint32_t *frames = pp_alloc(writer->functions.count, sizeof *frames);
+    for (uint32_t i = writer->frames.count; i--;)
+        frames[pp_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1] = writer->frames.order[i];
+    return frames;
+}
+
+static uint32_t inline_depth(const struct pp_profile *profile, const struct pp_frame *frame)
+{
+    uint32_t depth = 0;
+    for (; frame->inlined_into; frame = &profile->frames.items[frame->inlined_into - 1])
+        depth++;
+    return depth;
+}
+
 static void put_frames(struct writer *writer)
 {
     struct pp_profile *profile = writer->profile;
-    struct column categories = {0}, functions = {0}, lines = {0}, columns = {0};
+    struct column categories = {0}, functions = {0}, lines = {0}, columns = {0}, depths = {0};
+    for (uint32_t i = 0; i < writer->frames.count; i++)
+        append(&functions, pp_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1);
+    uint32_t *like = frames_of_functions(writer);
     for (uint32_t i = 0; i < writer->frames.count; i++) {
         const struct pp_frame *frame = &profile->frames.items[writer->frames.order[i]];
-        bool python = frame->kind == PP_FRAME_PYTHON;
+        /* The file of a line is that of the function, which may hold code from others. */
+        bool there = frame->source == profile->frames.items[like[functions.items[i]]].source;
         append(&categories, category_of(profile, frame));
-        append(&functions, pp_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1);
-        append(&lines, python && frame->line ? frame->line : PP_NONE);
-        append(&columns, python && frame->column ? frame->column : PP_NONE);
+        append(&lines, there && frame->line ? frame->line : PP_NONE);
+        append(&columns, frame->column ? frame->column : PP_NONE);
+        append(&depths, inline_depth(profile, frame));
     }
+    free(like);
     uint32_t count = writer->frames.count;
     begin_table(writer, "frameTable");
     put_constant(writer, "address", "-1", count);
-    put_constant(writer, "inlineDepth", "0", count);
+    put_column(writer, "inlineDepth", &depths);
     put_column(writer, "category", &categories);
     put_constant(writer, "subcategory", "0", count);
     put_column(writer, "func", &functions);
@@ -132,6 +154,7 @@ static void put_frames(struct writer *writer)
     free(functions.items);
     free(lines.items);
     free(columns.items);
+    free(depths.items);
 }
 
 static void put_stacks(struct writer *writer)
@@ -142,24 +165,17 @@ static void put_stacks(struct writer *writer)
     end_table(writer, writer->prefixes.count, ",");
 }
 
-/* Any frame that reads so, by the number of its function. */
-static uint32_t *frames_of_functions(struct writer *writer)
-{
-    uint32_t *frames = pp_alloc(writer->functions.count, sizeof *frames);
-    for (uint32_t i = writer->frames.count; i--;)
-        frames[pp_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1] = writer->frames.order[i];
-    return frames;
-}
-
 static void put_functions(struct writer *writer)
 {
     struct column names = {0}, resources = {0}, sources = {0}, lines = {0};
     uint32_t *frames = frames_of_functions(writer), count = writer->functions.count;
     for (uint32_t i = 0; i < count; i++) {
         struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, frames[i], false);
-        bool python = parts.kind == PP_FRAME_PYTHON;
-        append(&names, string(writer, parts.name));
-        append(&sources, python && parts.file ? pp_number(&writer->files, parts.file) - 1 : PP_NONE);
+        const struct pp_frame *frame = &writer->profile->frames.items[frames[i]];
+        bool native = parts.kind == PP_FRAME_NATIVE;
+        uint32_t source = native ? frame->source : parts.file;
+        append(&names, string(writer, native ? pp_plain_symbol(writer->profile, frame) : parts.name));
+        append(&sources, source ? pp_number(&writer->files, source) - 1 : PP_NONE);
         append(&lines, parts.line ? parts.line : PP_NONE);
         append(&resources, parts.module == PP_NONE ? PP_NONE : pp_number(&writer->modules, parts.module) - 1);
     }

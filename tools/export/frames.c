@@ -9,13 +9,24 @@
 static uint32_t native_name(struct pp_profile *profile, const struct pp_frame *frame)
 {
     struct pp_buffer name = {0};
-    if (frame->symbol)
-        pp_symbol_text(&name, pp_string(profile, frame->symbol));
-    else
-        pp_buffer_format(&name, "0x%" PRIx64, frame->address - frame->symbol_offset);
+    pp_native_name(&name, profile, frame, false);
     uint32_t string = pp_intern_text(profile, name.data);
     pp_buffer_free(&name);
     return string;
+}
+
+uint32_t pp_plain_symbol(struct pp_profile *profile, const struct pp_frame *frame)
+{
+    struct pp_frame plain = *frame;
+    plain.inlined_into = 0;
+    return native_name(profile, &plain);
+}
+
+uint32_t pp_below_inlined(const struct pp_profile *profile, uint32_t node)
+{
+    while (profile->frames.items[profile->nodes.items[node].frame].inlined_into)
+        node = profile->nodes.items[node].parent;
+    return profile->nodes.items[node].parent;
 }
 
 struct pp_frame_parts pp_frame_parts_of(struct pp_profile *profile, uint32_t number, bool lines)
@@ -30,6 +41,10 @@ struct pp_frame_parts pp_frame_parts_of(struct pp_profile *profile, uint32_t num
     } else if (frame.kind == PP_FRAME_NATIVE) {
         parts.module = frame.subject;
         parts.file = frame.subject == PP_NONE ? 0 : profile->modules.items[frame.subject].path;
+        if (lines && frame.line) {
+            parts.file = frame.source;
+            parts.line = frame.line;
+        }
         parts.name = native_name(profile, &frame);
     } else {
         parts.name = frame.subject;

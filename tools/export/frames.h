@@ -5,14 +5,23 @@
 #include "../profile/model.h"
 
 struct pp_frame_parts {
-    uint32_t name;   /* string: qualified name, symbol as people read it, or "[gc]" */
-    uint32_t file;   /* string: whole path of the source or of the module; 0 for pseudo-frames */
-    uint32_t line;   /* Python: the first line or, with lines, the one being executed; 0 when unknown */
+    uint32_t name; /* string: qualified name, symbol as people read it, or "[gc]" */
+    uint32_t
+        file; /* string: whole path of the source (native: with lines only) or of the module; 0 for pseudo-frames */
+    uint32_t line;   /* with lines the one being executed, else of Python functions the first; 0 when unknown */
     uint32_t kind;   /* enum pp_frame_kind */
     uint32_t module; /* native: module, or PP_NONE */
 };
 
+/* Names of inlined functions say so, as in all texts. */
 struct pp_frame_parts pp_frame_parts_of(struct pp_profile *profile, uint32_t frame, bool lines);
+
+/* For formats that have a place for several functions at one address: what stands below the native frame of a node and
+ * all that it is inlined into. */
+uint32_t pp_below_inlined(const struct pp_profile *profile, uint32_t node);
+
+/* For formats with other marks: the name of a native function without the one for inlined ones, as a string. */
+uint32_t pp_plain_symbol(struct pp_profile *profile, const struct pp_frame *frame);
 
 /* The writers' wait for text: what has a meaning in the format (any of `special`) and control characters become '_'. */
 void pp_append_plain(struct pp_buffer *out, const char *text, const char *special);

@@ -259,37 +259,51 @@ static void put_processes(struct writer *writer, const struct pp_export_options 
 static void append_stack(struct writer *writer, struct pp_buffer *message, uint32_t number)
 {
     uint32_t depth = 0;
-    for (uint32_t node = number; node; node = writer->profile->nodes.items[node].parent)
+    for (uint32_t node = number; node; node = pp_below_inlined(writer->profile, node))
         put_number(writer, depth++, pp_number(&writer->frames, writer->profile->nodes.items[node].frame));
     if (depth)
         pp_proto_numbers(message, STACK_LOCATIONS, writer->numbers, depth);
 }
 
-static void append_location(struct writer *writer, struct pp_buffer *message, uint32_t number)
+static void append_line(struct writer *writer, struct pp_buffer *message, uint32_t number)
 {
     struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, number, true);
     const struct pp_frame frame = writer->profile->frames.items[number];
-    bool python = frame.kind == PP_FRAME_PYTHON;
+    bool python = frame.kind == PP_FRAME_PYTHON, native = frame.kind == PP_FRAME_NATIVE;
+    struct pp_table_function function = {
+        .name = native ? pp_plain_symbol(writer->profile, &frame) : parts.name,
+        .system_name = native ? frame.symbol : 0,
+        .file = parts.file,
+        .first_line = python ? writer->profile->functions.items[frame.subject].first_line : 0,
+    };
     struct pp_buffer line = {0};
+    pp_proto_number(&line, LINE_FUNCTION, pp_number_function(&writer->functions, function));
+    pp_proto_number(&line, LINE_LINE, parts.line);
+    pp_proto_number(&line, LINE_COLUMN, frame.column);
+    append_message(message, LOCATION_LINE, &line);
+    pp_buffer_free(&line);
+}
+
+/* Functions that are inlined at the address come first, the innermost at the beginning. */
+static void append_location(struct writer *writer, struct pp_buffer *message, uint32_t number)
+{
+    struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, number, true);
+    struct pp_frame frame = writer->profile->frames.items[number];
     if (parts.module != PP_NONE)
         pp_proto_number(message, LOCATION_MAPPING, pp_number(&writer->modules, parts.module));
     pp_proto_number(message, LOCATION_ADDRESS, frame.kind == PP_FRAME_NATIVE ? frame.address : 0);
-    if (frame.kind != PP_FRAME_NATIVE || frame.symbol) {
-        uint32_t first = python ? writer->profile->functions.items[frame.subject].first_line : 0;
-        uint32_t symbol = frame.kind == PP_FRAME_NATIVE ? frame.symbol : 0;
-        pp_proto_number(
-            &line, LINE_FUNCTION,
-            pp_number_function(&writer->functions, (struct pp_table_function){parts.name, symbol, parts.file, first}));
-        pp_proto_number(&line, LINE_LINE, python ? parts.line : 0);
-        pp_proto_number(&line, LINE_COLUMN, python ? frame.column : 0);
-        append_message(message, LOCATION_LINE, &line);
+    for (; frame.inlined_into; frame = writer->profile->frames.items[number]) {
+        append_line(writer, message, number);
+        number = frame.inlined_into - 1;
     }
+    if (frame.kind != PP_FRAME_NATIVE || frame.symbol)
+        append_line(writer, message, number);
     if (frame.kind != PP_FRAME_PSEUDO) {
-        uint64_t type = text_attribute(writer, "profile.frame.type",
-                                       pp_intern_text(writer->profile, python ? "cpython" : "native"));
+        uint64_t type =
+            text_attribute(writer, "profile.frame.type",
+                           pp_intern_text(writer->profile, frame.kind == PP_FRAME_PYTHON ? "cpython" : "native"));
         pp_proto_numbers(message, LOCATION_ATTRIBUTES, &type, 1);
     }
-    pp_buffer_free(&line);
 }
 
 static void append_mapping(struct writer *writer, struct pp_buffer *message, uint32_t number)

@@ -28,9 +28,13 @@ static const char *frame_line(struct writer *writer, uint32_t number)
         return writer->frames[number];
     struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, number, writer->options->lines);
     struct pp_buffer line = {0};
-    pp_buffer_format(&line, "\t%16" PRIx64 " ",
-                     parts.kind == PP_FRAME_NATIVE ? writer->profile->frames.items[number].address : 0);
+    const struct pp_frame frame = writer->profile->frames.items[number];
+    pp_buffer_format(&line, "\t%16" PRIx64 " ", parts.kind == PP_FRAME_NATIVE ? frame.address : 0);
     pp_append_plain(&line, pp_string(writer->profile, parts.name), "");
+    if (frame.inlined_into) { /* as perf has it: this instead of a module */
+        pp_buffer_text(&line, "\n");
+        return writer->frames[number] = line.data;
+    }
     pp_buffer_text(&line, " (");
     pp_append_plain(&line, parts.file ? pp_string(writer->profile, parts.file) : "pyprof", " ()");
     if (parts.line)

@@ -9,6 +9,7 @@
 #include "../profile/frame_text.h"
 #include "../profile/summary.h"
 #include "export.h"
+#include "frames.h"
 #include "numbering.h"
 #include "proto.h"
 #include "sample_order.h"
@@ -42,7 +43,8 @@ enum {
     MAPPING_BUILD_ID,
     MAPPING_HAS_FUNCTIONS,
     MAPPING_HAS_FILES,
-    MAPPING_HAS_LINES
+    MAPPING_HAS_LINES,
+    MAPPING_HAS_INLINED
 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER, LINE_COLUMN };
@@ -54,7 +56,7 @@ struct writer {
     struct pp_numbering strings, frames, modules;
     struct pp_function_table functions;
     uint32_t python_module; /* PP_NONE: none known */
-    bool *named;            /* by module: all its frames have names */
+    bool *named, *lined;    /* by module: all its frames have names, lines */
     /* Packed locations of the nodes that samples had, as long as they take no more than PATHS bytes. */
     struct pp_buffer paths, path;
     struct {
@@ -136,7 +138,7 @@ static void append_path(struct writer *writer, struct pp_buffer *message, uint32
         return;
     }
     pp_buffer_clear(path);
-    for (uint32_t at = node; at; at = writer->profile->nodes.items[at].parent)
+    for (uint32_t at = node; at; at = pp_below_inlined(writer->profile, at))
         pp_proto_append_packed(path, pp_number(&writer->frames, writer->profile->nodes.items[at].frame));
     pp_proto_bytes(message, SAMPLE_LOCATION, path->data, path->length);
     if (path->length > PATHS - paths->length)
@@ -184,26 +186,47 @@ static void put_samples(struct writer *writer)
 
 static uint32_t native_function(struct writer *writer, const struct pp_frame *frame)
 {
-    struct pp_buffer name = {0};
-    struct pp_table_function function = {.system_name = frame->symbol};
-    pp_symbol_text(&name, pp_string(writer->profile, frame->symbol));
-    function.name = pp_intern_text(writer->profile, name.data);
-    if (frame->subject != PP_NONE)
-        function.file = writer->profile->modules.items[frame->subject].path;
-    pp_buffer_free(&name);
+    struct pp_table_function function = {
+        .name = pp_plain_symbol(writer->profile, frame), .system_name = frame->symbol, .file = frame->source};
+    if (!frame->line)
+        function.file = frame->subject == PP_NONE ? 0 : writer->profile->modules.items[frame->subject].path;
     return pp_number_function(&writer->functions, function);
 }
 
-static void put_location(struct writer *writer, uint32_t id, const struct pp_frame *frame)
+static void append_line(struct pp_buffer *message, uint32_t function, const struct pp_frame *frame)
+{
+    struct pp_buffer line = {0};
+    pp_proto_number(&line, LINE_FUNCTION, function);
+    pp_proto_number(&line, LINE_NUMBER, frame->line);
+    pp_proto_number(&line, LINE_COLUMN, frame->column);
+    pp_proto_bytes(message, LOCATION_LINE, line.data, line.length);
+    pp_buffer_free(&line);
+}
+
+/* A line for each function that is inlined at the address, the innermost first. Returns the frame of the one that is
+ * not. */
+static const struct pp_frame *append_inlined(struct writer *writer, struct pp_buffer *message,
+                                             const struct pp_frame *frame)
+{
+    for (; frame->inlined_into; frame = &writer->profile->frames.items[frame->inlined_into - 1])
+        append_line(message, native_function(writer, frame), frame);
+    return frame;
+}
+
+static void put_location(struct writer *writer, uint32_t id, uint32_t number)
 {
     struct pp_profile *profile = writer->profile;
-    struct pp_buffer message = {0}, line = {0};
+    const struct pp_frame *frame = &profile->frames.items[number];
+    struct pp_buffer message = {0}, inlined = {0};
     uint32_t function = 0, module = PP_NONE;
     if (frame->kind == PP_FRAME_NATIVE) {
+        frame = append_inlined(writer, &inlined, frame);
         module = frame->subject;
         function = frame->symbol ? native_function(writer, frame) : 0;
-        if (!function && module != PP_NONE)
-            writer->named[module] = false;
+        if (module != PP_NONE) {
+            writer->named[module] &= function != 0;
+            writer->lined[module] &= frame->line != 0;
+        }
     } else if (frame->kind == PP_FRAME_PYTHON) {
         const struct pp_function *from = &profile->functions.items[frame->subject];
         module = writer->python_module;
@@ -217,15 +240,12 @@ static void put_location(struct writer *writer, uint32_t id, const struct pp_fra
     if (module != PP_NONE)
         pp_proto_number(&message, LOCATION_MAPPING, pp_number(&writer->modules, module));
     pp_proto_number(&message, LOCATION_ADDRESS, frame->kind == PP_FRAME_NATIVE ? frame->address : 0);
-    if (function) {
-        pp_proto_number(&line, LINE_FUNCTION, function);
-        pp_proto_number(&line, LINE_NUMBER, frame->kind == PP_FRAME_PYTHON ? frame->line : 0);
-        pp_proto_number(&line, LINE_COLUMN, frame->kind == PP_FRAME_PYTHON ? frame->column : 0);
-        pp_proto_bytes(&message, LOCATION_LINE, line.data, line.length);
-    }
+    pp_buffer_append(&message, inlined.data, inlined.length);
+    if (function)
+        append_line(&message, function, frame);
     pp_gzip_message(writer->gzip, PROFILE_LOCATION, &message);
     pp_buffer_free(&message);
-    pp_buffer_free(&line);
+    pp_buffer_free(&inlined);
 }
 
 static void put_functions(struct writer *writer)
@@ -258,8 +278,9 @@ static void put_mappings(struct writer *writer)
         pp_proto_number(&message, MAPPING_BUILD_ID, string(writer, module->build_id));
         /* Python frames belong to the interpreter's mapping: nobody may look for symbols of theirs. */
         pp_proto_number(&message, MAPPING_HAS_FUNCTIONS, python || writer->named[item]);
-        pp_proto_number(&message, MAPPING_HAS_FILES, python);
-        pp_proto_number(&message, MAPPING_HAS_LINES, python);
+        pp_proto_number(&message, MAPPING_HAS_FILES, python || writer->lined[item]);
+        pp_proto_number(&message, MAPPING_HAS_LINES, python || writer->lined[item]);
+        pp_proto_number(&message, MAPPING_HAS_INLINED, python || writer->lined[item]);
         pp_gzip_message(writer->gzip, PROFILE_MAPPING, &message);
     }
     pp_buffer_free(&message);
@@ -342,8 +363,9 @@ static void number_modules(struct writer *writer)
 {
     uint32_t first = main_module(writer->profile);
     writer->named = pp_alloc(writer->profile->modules.count, sizeof *writer->named);
+    writer->lined = pp_alloc(writer->profile->modules.count, sizeof *writer->lined);
     for (uint32_t i = 0; i < writer->profile->modules.count; i++) {
-        writer->named[i] = true;
+        writer->named[i] = writer->lined[i] = true;
         if (writer->profile->modules.items[i].flags & PP_MODULE_PYTHON && writer->python_module == PP_NONE)
             writer->python_module = i;
     }
@@ -362,7 +384,7 @@ void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options 
     put_comments(&writer);
     put_samples(&writer);
     for (uint32_t i = 0; i < writer.frames.count; i++)
-        put_location(&writer, i + 1, &profile->frames.items[writer.frames.order[i]]);
+        put_location(&writer, i + 1, writer.frames.order[i]);
     put_mappings(&writer);
     put_functions(&writer);
     put_strings(&writer);
@@ -372,6 +394,7 @@ void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options 
     pp_numbering_free(&writer.modules);
     pp_function_table_free(&writer.functions);
     free(writer.named);
+    free(writer.lined);
     free(writer.path_of);
     pp_buffer_free(&writer.paths);
     pp_buffer_free(&writer.path);

@@ -75,20 +75,26 @@ static void python_frame(struct pp_flame *flame, const struct pp_profile *from, 
 }
 
 static void native_frame(struct pp_flame *flame, const struct pp_profile *from, const struct pp_frame *frame,
-                         struct pp_flame_frame *to)
+                         struct pp_flame_frame *to, bool lines)
 {
     const char *path = frame->subject == PP_NONE ? "" : pp_string(from, from->modules.items[frame->subject].path);
     const char *base = pp_base_name(path);
     to->kind = kind_of_module(path);
     to->path = pp_intern_text(flame->merged, path);
     to->file = to->module = pp_intern_text(flame->merged, base);
+    if (lines && frame->line) {
+        const char *source = pp_string(from, frame->source);
+        to->path = pp_intern_text(flame->merged, source);
+        to->file = pp_intern_text(flame->merged, pp_base_name(source));
+        to->line = frame->line;
+    }
 }
 
 /* The text ends with the place in parentheses: what comes before it is the name. */
-static uint32_t name_of(struct pp_flame *flame, const char *text, const struct pp_flame_frame *frame, bool line)
+static uint32_t name_of(struct pp_flame *flame, const char *text, const struct pp_flame_frame *frame)
 {
     size_t length = strlen(text), place = strlen(pp_string(flame->merged, frame->file)) + 3;
-    if (line && frame->line)
+    if (frame->line)
         place += (size_t)snprintf(NULL, 0, ":%" PRIu32, frame->line);
     bool fits = frame->file && length > place && strncmp(text + length - place, " (", 2) == 0;
     return fits ? pp_intern(flame->merged, text, length - place) : pp_intern_text(flame->merged, text);
@@ -125,9 +131,9 @@ static uint32_t frame_number(struct pp_flame *flame, const struct pp_profile *fr
         python_frame(flame, from, frame, &to);
         to.line = lines && frame->line ? frame->line : from->functions.items[frame->subject].first_line;
     } else if (frame->kind == PP_FRAME_NATIVE) {
-        native_frame(flame, from, frame, &to);
+        native_frame(flame, from, frame, &to, lines);
     }
-    to.name = name_of(flame, text.data, &to, frame->kind == PP_FRAME_PYTHON);
+    to.name = name_of(flame, text.data, &to);
     pp_buffer_free(&text);
     return add_frame(flame, &to);
 }

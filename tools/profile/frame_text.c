@@ -71,14 +71,24 @@ void pp_symbol_text(struct pp_buffer *text, const char *symbol)
 }
 
 /* Functions without a name go by the address where they begin, as far as that is known. */
+void pp_native_name(struct pp_buffer *text, const struct pp_profile *profile, const struct pp_frame *frame, bool lines)
+{
+    if (frame->symbol)
+        pp_symbol_text(text, pp_string(profile, frame->symbol));
+    else
+        pp_buffer_format(text, "0x%" PRIx64, frame->address - (lines ? 0 : frame->symbol_offset));
+    if (frame->inlined_into)
+        pp_buffer_text(text, " (inlined)");
+}
+
 static void native_text(struct pp_buffer *text, const struct pp_profile *profile, const struct pp_frame *frame,
                         bool lines)
 {
-    const char *symbol = pp_string(profile, frame->symbol);
-    if (*symbol)
-        pp_symbol_text(text, symbol);
-    else
-        pp_buffer_format(text, "0x%" PRIx64, frame->address - (lines ? 0 : frame->symbol_offset));
+    pp_native_name(text, profile, frame, lines);
+    if (lines && frame->line) {
+        pp_buffer_format(text, " (%s:%" PRIu32 ")", pp_base_name(pp_string(profile, frame->source)), frame->line);
+        return;
+    }
     const char *path = "no module";
     if (frame->subject != PP_NONE)
         path = pp_base_name(pp_string(profile, profile->modules.items[frame->subject].path));

@@ -2,6 +2,8 @@
  * How frames and paths are written wherever people read them:
  * Python "qualname (path.py:N)", native "symbol (libfoo.so)", pseudo-frames "[gc]". A native function without a name is
  * "0x1234 (libfoo.so)", by its start in the file's own terms; where that is unknown, or with lines, by the address.
+ * With lines a native frame is "symbol (foo.c:N)" if its source is known. A function that the compiler inlined reads
+ * "symbol (inlined) (libfoo.so)".
  */
 #ifndef PP_PROFILE_FRAME_TEXT_H
 #define PP_PROFILE_FRAME_TEXT_H
@@ -18,6 +20,9 @@ const char *pp_base_name(const char *path);
 /* Appends a native symbol as people read it: demangled, without the suffixes that compilers add to parts and copies
  * of a function (.cold, .constprop.0 …). */
 void pp_symbol_text(struct pp_buffer *text, const char *symbol);
+
+/* Appends the name of a native frame, or its address; and whether it is inlined. */
+void pp_native_name(struct pp_buffer *text, const struct pp_profile *profile, const struct pp_frame *frame, bool lines);
 
 /* Appends the frame's text; N is the function's first line or, with lines, the line being executed. */
 void pp_frame_text(struct pp_buffer *text, const struct pp_profile *profile, uint32_t frame, bool lines);
