@@ -74,6 +74,9 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need chromium has_command chromium chromium-browser google-chrome
     need valgrind has_command callgrind_annotate
     need gdb has_command gdb
+    need dwz has_command dwz
+    need xz-utils has_command xz
+    need libdebuginfod1 has_file /usr/lib/*/libdebuginfod.so.1
     need libtcmalloc-minimal4 has_file /usr/lib/*/libtcmalloc_minimal.so.4
     need libjemalloc2 has_file /usr/lib/*/libjemalloc.so.2
     # tests/roots.sh makes interpreters that this Debian has no package of. The second is in a directory for root.
@@ -87,7 +90,6 @@ fi
 if [ "$want" = long ]; then
     need libssl-dev has_file /usr/include/openssl/ssl.h
     need libffi-dev has_file /usr/include/ffi.h /usr/include/*/ffi.h
-    need xz-utils has_command xz
 fi
 
 [ -n "$missing" ] || exit 0

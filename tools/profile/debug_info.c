@@ -56,14 +56,15 @@ struct pp_debug_info {
     uint64_t work;           /* what is left of it */
 };
 
-/* By the path that the file gives, from the file's own directory, or by build-id. */
-static void open_shared(struct pp_debug_info *info, const char *path)
+/* By the path that the file gives, from the file's own directory, or by build-id. False when another build is there:
+ * libdw would take it. */
+static bool open_shared(struct pp_debug_info *info, const char *path)
 {
     const char *name, *slash = strrchr(path, '/');
     const void *bytes;
     ssize_t length = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &bytes);
     if (length <= 0)
-        return;
+        return true;
     char *build_id = pp_build_id_text(bytes, (size_t)length);
     struct pp_buffer beside = {0};
     if (*name != '/' && slash)
@@ -80,8 +81,10 @@ static void open_shared(struct pp_debug_info *info, const char *path)
         info->shared = dwarf_begin(info->shared_descriptor, DWARF_C_READ);
     if (info->shared)
         dwarf_setalt(info->dwarf, info->shared);
+    bool good = info->shared || access(beside.data, F_OK) != 0;
     pp_buffer_free(&beside);
     free(build_id);
+    return good;
 }
 
 static void find_units(struct pp_debug_info *info)
@@ -115,10 +118,8 @@ struct pp_debug_info *pp_debug_info_open(const char *path, const char *build_id)
     info->shared_descriptor = -1;
     info->elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
     info->dwarf = info->elf ? dwarf_begin_elf(info->elf, DWARF_C_READ, NULL) : NULL;
-    if (info->dwarf) {
-        open_shared(info, path);
+    if (info->dwarf && open_shared(info, path))
         find_units(info);
-    }
     if (info->count)
         return info;
     pp_debug_info_close(info);

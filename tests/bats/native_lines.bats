@@ -1,0 +1,278 @@
+# Native frames by debug information: functions that the compiler inlined, source files and lines. The oracle is binutils'
+# addr2line.
+load helper
+
+INNER='square \(inlined\)'
+
+setup_file() {
+    local sources
+    # Before anyone changes HOME, below which they are.
+    read -r PYTHON VERSION _ < <(list_pythons)
+    export PYTHON VERSION
+    cd "$BATS_FILE_TMPDIR" || return 1
+    sources=$BATS_TEST_DIRNAME/../workloads/lib
+    gcc -O2 -g -shared -fPIC -Wl,--build-id -o libc.so "$sources/inlined.c"
+    g++ -O2 -g -shared -fPIC -Wl,--build-id -o libcc.so "$sources/inlined.cc"
+    if rustc --version >/dev/null 2>&1; then
+        rustc --crate-type cdylib -C opt-level=2 -g -C link-arg=-Wl,--build-id -o librust.so "$sources/inlined.rs"
+    fi
+}
+
+# ready: the libraries in the test's directory, and nobody's debug information but its own.
+ready() {
+    unset "${!DEBUGINFOD_@}"
+    export HOME=$BATS_TEST_TMPDIR XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
+    cp "$BATS_FILE_TMPDIR"/*.so .
+}
+
+# hot LIBRARY...: profiles half a second of hot() in each.
+hot() {
+    profiled "$PYTHON" "$WORKLOADS/native_lines.py" 0.5 "${@/#/$PWD/}"
+}
+
+build_id() {
+    readelf -n "$1" | sed -n 's/.*Build ID: //p'
+}
+
+# leaf LIBRARY FRAME LEAST: percent of the CPU in the library that is at this frame.
+leaf() {
+    collapsed >stacks.txt
+    grep -F "($1)" stacks.txt | awk -v frame=";$2 \\($1\\) [0-9]+\$" '
+        { all += $NF } $0 ~ frame { there += $NF }
+        END { printf "%d\n", all ? 100 * there / all : 0 }' >percent.txt
+    between "$3" "$(cat percent.txt)" 100 "percent of the CPU in $1 at $2" || fail "$(tail -n 3 stacks.txt)"
+}
+
+no_inlined() {
+    ! collapsed | grep -qF "(inlined) ($1)" || fail "inlined functions of $1: $(collapsed | grep -F "(inlined) ($1)" | head -n 2)"
+}
+
+# separate LIBRARY: moves its debug information to LIBRARY.debug.
+separate() {
+    objcopy --only-keep-debug "$1" "$1.debug"
+    strip "$1"
+}
+
+@test "what burns in an inlined function is in that function's frame, above its callers'" {
+    ready
+    hot libc.so libcc.so
+    leaf libc.so "$INNER" 80
+    leaf libcc.so 'numbers::spin\(unsigned int, unsigned int\) \(inlined\)' 80
+    reader stacks stacks.txt 'call_hot .*' 'hidden \(libc.so\)' 'middle \(inlined\) \(libc.so\)' 'square \(inlined\) \(libc.so\)'
+    grep -qE ';hidden \(libc\.so\);middle \(inlined\) \(libc\.so\);square \(inlined\) \(libc\.so\) ' stacks.txt ||
+        fail "something is between them: $(tail -n 3 stacks.txt)"
+    "$PYPROF" report >report.txt
+    grep -qE ' square \(inlined\) \(libc\.so\)$' report.txt || fail "not in the report: $(cat report.txt)"
+}
+
+@test "lines, files and inlined functions of every address equal addr2line's, of CPython too" {
+    ready
+    local library libraries=("$PWD/libc.so" "$PWD/libcc.so")
+    PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/native_lines.py" 0.5 "${libraries[@]}"
+    "$PYPROF" export -o out.pb.gz
+    while read -r library; do
+        [ ! -f "$library" ] || libraries+=("$library")
+    done < <("$PYTHON" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR") + "/" + (sysconfig.get_config_var("INSTSONAME") or ""))')
+    reader_of_lines "${libraries[@]}" | tee sums.txt
+    between 10 "$(sed -E 's/.* ([0-9]+) with inlined.*/\1/' sums.txt)" 1000000 "addresses with inlined functions"
+}
+
+reader_of_lines() {
+    /usr/bin/python3 "$ROOT/tests/oracles/addr2line.py" out.pb.gz "$@"
+}
+
+@test "--lines: native frames have the line that burns, in every text" {
+    ready
+    local line
+    line=$(grep -n 'line: square' "$WORKLOADS/lib/inlined.c" | cut -d: -f1)
+    hot libc.so
+    collapsed --lines >lines.txt
+    grep -qE ";hidden \(inlined\.c:$(grep -n 'line: hidden' "$WORKLOADS/lib/inlined.c" | cut -d: -f1)\);middle \(inlined\) \(inlined\.c:$(
+        grep -n 'line: middle' "$WORKLOADS/lib/inlined.c" | cut -d: -f1
+    )\);square \(inlined\) \(inlined\.c:$line\) " lines.txt || fail "$(tail -n 3 lines.txt)"
+    "$PYPROF" report --lines >report.txt
+    grep -qE " square \(inlined\) \(inlined\.c:$line\)\$" report.txt || fail "$(cat report.txt)"
+    "$PYPROF" export --lines --format speedscope >lines.json
+    grep -qE "\"name\":\"square \(inlined\)\",\"file\":\"[^\"]*/lib/inlined\.c\",\"line\":$line\}" lines.json || fail "$(grep square lines.json)"
+    "$PYPROF" export --format callgrind >out.callgrind
+    callgrind_annotate --auto=no out.callgrind | grep -qE '/lib/inlined\.c:square \(inlined\)' || fail "$(callgrind_annotate --auto=no out.callgrind)"
+}
+
+@test "formats with a place for inlined functions have them there" {
+    ready
+    hot libc.so
+    "$PYPROF" export --format perf >out.perf
+    # The innermost first, all with the same address; perf says so where the module stands otherwise.
+    awk '
+        $2 == "square" && $3 == "(inlined)" && NF == 3 { address = $1; getline; if ($1 == address && $2 == "middle" && $3 == "(inlined)") {
+            getline; if ($1 == address && $2 == "hidden" && /libc\.so\)$/) found = 1 } }
+        END { exit !found }' out.perf || fail "$(grep -A 3 inlined out.perf | head)"
+    "$PYPROF" export -o out.firefox.json
+    /usr/bin/python3 - <<'EOF'
+import json
+shared = json.load(open("out.firefox.json"))["shared"]
+names = [shared["stringArray"][name] for name in shared["funcTable"]["name"]]
+frames = shared["frameTable"]
+found = {(names[f], depth) for f, depth in zip(frames["func"], frames["inlineDepth"])}
+assert {("hidden", 0), ("middle", 1), ("square", 2)} <= found, sorted(found)
+line = {names[f]: line for f, line in zip(frames["func"], frames["line"])}["square"]
+assert line, "no line of square"
+EOF
+    command -v go >/dev/null || return 0
+    "$PYPROF" export -o out.pb.gz
+    PPROF_TMPDIR=$BATS_TEST_TMPDIR go tool pprof -traces out.pb.gz 2>/dev/null >traces.txt
+    grep -qE 'square \(inline\)$' traces.txt || fail "pprof does not know that square is inlined: $(head -n 30 traces.txt)"
+    PPROF_TMPDIR=$BATS_TEST_TMPDIR go tool pprof -list '^square$' out.pb.gz 2>/dev/null >list.txt
+    grep -q 'line: square' list.txt || fail "pprof does not find the source line: $(cat list.txt)"
+}
+
+@test "sums stay as they are: without the inlined frames it is the profile without debug information, to the ns" {
+    ready
+    hot libc.so libcc.so
+    for part in with without; do
+        "$PYPROF" export --format collapsed >$part.collapsed
+        awk '{
+            ns = $NF
+            sub(/ [0-9]+$/, "")
+            n = split($0, frames, ";")
+            stack = ""
+            for (i = 1; i <= n; i++)
+                if (frames[i] !~ / \(inlined\) \([^()]*\)$/)
+                    stack = stack ";" frames[i]
+            sum[stack] += ns
+        } END { for (stack in sum) printf "%s %.0f\n", stack, sum[stack] }' $part.collapsed | sort >$part.txt
+        info >$part.json
+        rm -f libc.so libcc.so
+    done
+    grep -qF '(inlined) (libc.so)' with.collapsed || fail "nothing inlined"
+    ! grep -qF '(inlined) (libc.so)' without.collapsed || fail "debug information of a file that is gone"
+    cmp with.txt without.txt || fail "$(diff with.txt without.txt | head)"
+    cmp with.json without.json
+}
+
+flavour() {
+    local name=$1
+    shift
+    "$@" -O2 -shared -fPIC -Wl,--build-id -o "$name.so"
+    rm -rf pyprof.out
+    hot "$name.so"
+    "$PYPROF" export -o out.pb.gz
+    reader_of_lines "$PWD/$name.so" | tee sums.txt || fail "$name: $(cat sums.txt)"
+    grep -qvE ' 0 with inlined' sums.txt || fail "$name: nothing inlined"
+}
+
+@test "DWARF 4 and 5, compressed, of gcc and clang, without .debug_aranges, with functions that the linker dropped" {
+    ready
+    local c=$WORKLOADS/lib/inlined.c cc=$WORKLOADS/lib/inlined.cc
+    flavour gcc4 gcc -gdwarf-4 "$c"
+    flavour gcc5 g++ -gdwarf-5 "$cc"
+    flavour zlib g++ -g -gz=zlib "$cc"
+    flavour clang4 clang -gdwarf-4 "$c"
+    flavour clang5 clang++ -gdwarf-5 "$cc"
+    ! readelf -SW clang5.so | grep -q debug_aranges || fail "clang writes .debug_aranges now: this test needs another way"
+    flavour dropped g++ -g -ffunction-sections -Wl,--gc-sections "$cc"
+}
+
+@test "a library that is stripped later is read by its debug file in /usr/lib/debug, one replaced by another build is not" {
+    ready
+    local id directory
+    hot libc.so
+    id=$(build_id libc.so)
+    directory=/usr/lib/debug/.build-id/${id:0:2}
+    separate libc.so
+    no_inlined libc.so
+    if mkdir -p "$directory" 2>/dev/null && [ -w "$directory" ]; then
+        cp libc.so.debug "$directory/${id:2}.debug"
+        leaf libc.so "$INNER" 80
+        rm -f "$directory/${id:2}.debug"
+        rmdir --ignore-fail-on-non-empty "$directory"
+    fi
+    # Another build, with its debug information and the same names: nothing of it fits.
+    gcc -O1 -g -DOTHER -shared -fPIC -Wl,--build-id -o libc.so "$WORKLOADS/lib/inlined.c"
+    [ "$(build_id libc.so)" != "$id" ] || fail "the same build"
+    no_inlined libc.so
+    ! collapsed --lines | grep -qF 'inlined.c:' || fail "lines of another build"
+}
+
+@test "debug information in debuginfod's cache is read, without network" {
+    ready
+    local id
+    hot libc.so
+    id=$(build_id libc.so)
+    separate libc.so
+    no_inlined libc.so
+    mkdir -p "cache/debuginfod_client/$id"
+    : >"cache/debuginfod_client/$id/debuginfo" # what the client writes when nobody has it
+    no_inlined libc.so
+    cp libc.so.debug "cache/debuginfod_client/$id/debuginfo"
+    leaf libc.so "$INNER" 80
+    # Of another build under this name.
+    objcopy --only-keep-debug libcc.so "cache/debuginfod_client/$id/debuginfo"
+    no_inlined libc.so
+}
+
+@test "debuginfod's servers are asked when DEBUGINFOD_URLS names them, and only then" {
+    ready
+    local id port server
+    hot libc.so
+    id=$(build_id libc.so)
+    separate libc.so
+    mkdir -p "served/buildid/$id"
+    cp libc.so.debug "served/buildid/$id/debuginfo"
+    port=$(free_port "$PYTHON")
+    "$PYTHON" -u -m http.server -b 127.0.0.1 -d served "$port" >server.log 2>&1 3>&- &
+    server=$!
+    wait_until 20 grep -q Serving server.log
+    no_inlined libc.so
+    ! grep -q GET server.log || fail "asked without being told to: $(cat server.log)"
+    DEBUGINFOD_URLS=http://127.0.0.1:$port leaf libc.so "$INNER" 80
+    grep -q "GET /buildid/$id/debuginfo" server.log || fail "did not ask: $(cat server.log)"
+    stop_server "$server" TERM
+    # From the cache now; and a server that is not there does no harm.
+    DEBUGINFOD_URLS=http://127.0.0.1:$port leaf libc.so "$INNER" 80
+    rm -rf cache
+    DEBUGINFOD_URLS=http://127.0.0.1:$port no_inlined libc.so
+    DEBUGINFOD_URLS=http://127.0.0.1:$port "$PYPROF" report >report.txt 2>errors.txt
+    [ ! -s errors.txt ] || fail "$(cat errors.txt)"
+}
+
+@test "what dwz moved to a common file is found there, by build-id" {
+    ready
+    local n
+    for n in one two; do
+        g++ -O2 -g -shared -fPIC -Wl,--build-id -Wl,-soname,$n -o $n.so "$WORKLOADS/lib/inlined.cc"
+    done
+    dwz -m common.dwz one.so two.so
+    readelf -SW one.so | grep -q gnu_debugaltlink || fail "dwz moved nothing"
+    hot one.so
+    leaf one.so 'numbers::spin\(unsigned int, unsigned int\) \(inlined\)' 80
+    mv common.dwz away.dwz
+    no_inlined one.so
+    collapsed --lines | grep -qF 'hot (inlined.cc:' || fail "no lines without the common file: $(collapsed --lines | tail -n 1)"
+    # By its path it is there, but it is another.
+    cp libcc.so common.dwz
+    no_inlined one.so
+    ! collapsed --lines | grep -qF 'hot (inlined.cc:' || fail "the common file of another build was read"
+}
+
+@test ".gnu_debugdata names static functions of a stripped library" {
+    ready
+    objcopy --only-keep-debug libc.so mini
+    strip --strip-debug mini
+    xz mini
+    strip libc.so
+    objcopy --add-section .gnu_debugdata=mini.xz libc.so
+    hot libc.so
+    collapsed >stacks.txt
+    grep -qE ';hidden \(libc\.so\) [0-9]+$' stacks.txt || fail "$(tail -n 2 stacks.txt)"
+}
+
+@test "Rust: names without hashes, inlined closures" {
+    ready
+    [ -e librust.so ] || skip "rustc is missing"
+    hot librust.so
+    collapsed >stacks.txt
+    grep -qE ';inlined::numbers::total(::<[^;]*>)? \(librust\.so\);.*;inlined::step_of \(inlined\) \(librust\.so\);inlined::spin \(inlined\) \(librust\.so\)' stacks.txt ||
+        fail "$(tail -n 2 stacks.txt)"
+    ! grep -qE '17h[0-9a-f]{16}|::h[0-9a-f]{16}|;_R[A-Z]' stacks.txt || fail "mangled: $(tail -n 2 stacks.txt)"
+}
