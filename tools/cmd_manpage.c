@@ -119,6 +119,9 @@ static void put_main(void)
     }
     puts(".SH EXAMPLES\n.nf\npyprof run \\-\\- python app.py\npyprof report\npyprof flame \\-o app.html\n.fi\n"
          ".SH ENVIRONMENT\n.TP\n.B PYPROF_OUT\nthe directory to read when no PATH is given (default: ./pyprof.out)\n"
+         ".TP\n.B DEBUGINFOD_URLS\nservers to fetch missing debug information of native code from, by libdebuginfod;\n"
+         "unset, nothing goes to the network\n"
+         ".TP\n.BR DEBUGINFOD_CACHE_PATH \", \" XDG_CACHE_HOME\nwhere libdebuginfod keeps what it has fetched\n"
          ".SH SEE ALSO\n.BR libpyprof (7),\n.BR pyprof\\-log (5)");
 }
 

@@ -255,6 +255,44 @@ flavour() {
     ! collapsed --lines | grep -qF 'hot (inlined.cc:' || fail "the common file of another build was read"
 }
 
+# Assembly for debug information in which each of 200 blocks is the child of the one before it, and what comes after that one
+# as well: as a tree it has 2^200 blocks.
+endless() {
+    cat <<'EOF'
+    .section .debug_abbrev,"",@progbits
+    .uleb128 1; .uleb128 0x11; .byte 1            # compile_unit, has children
+    .uleb128 0x11; .uleb128 0x01; .uleb128 0x12; .uleb128 0x06; .byte 0, 0
+    .uleb128 2; .uleb128 0x2e; .byte 1            # subprogram: name, low_pc, high_pc
+    .uleb128 0x03; .uleb128 0x08; .uleb128 0x11; .uleb128 0x01; .uleb128 0x12; .uleb128 0x06; .byte 0, 0
+    .uleb128 3; .uleb128 0x0b; .byte 1            # lexical_block: sibling
+    .uleb128 0x01; .uleb128 0x13; .byte 0, 0
+    .byte 0
+    .section .debug_info,"",@progbits
+start:
+    .long end - version
+version:
+    .value 4
+    .long 0
+    .byte 8
+    .uleb128 1; .quad hot; .long 4096
+    .uleb128 2; .string "hot"; .quad hot; .long 4096
+EOF
+    for ((i = 0; i < 200; i++)); do
+        printf 'block%d: .uleb128 3; .long block%d - start\n' "$i" $((i + 1))
+    done
+    printf 'block200: .byte 0, 0, 0\nend:\n.section .note.GNU-stack,"",@progbits\n'
+}
+
+@test "debug information that never ends does no harm" {
+    ready
+    endless >endless.s
+    gcc -O2 -shared -fPIC -Wl,--build-id -o libendless.so "$WORKLOADS/lib/inlined.c" endless.s
+    readelf --debug-dump=info libendless.so 2>/dev/null | grep -q DW_TAG_lexical_block || fail "no such debug information"
+    hot libendless.so
+    timeout 300 "$PYPROF" export --format collapsed >stacks.txt || fail "it took too long"
+    grep -qF " (libendless.so) " stacks.txt || fail "nothing of the library"
+}
+
 @test ".gnu_debugdata names static functions of a stripped library" {
     ready
     objcopy --only-keep-debug libc.so mini

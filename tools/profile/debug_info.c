@@ -126,6 +126,18 @@ struct pp_debug_info *pp_debug_info_open(const char *path, const char *build_id)
     return NULL;
 }
 
+struct pp_debug_info *pp_debug_info_find_file(const char *path, const char *build_id)
+{
+    struct pp_debug_info *info = *build_id ? pp_debug_info_open(path, build_id) : NULL;
+    for (unsigned place = 0; !info && place < PP_DEBUG_PLACES; place++) {
+        char *separate = pp_debug_path(build_id, place);
+        if (separate)
+            info = pp_debug_info_open(separate, build_id);
+        free(separate);
+    }
+    return info;
+}
+
 void pp_debug_info_close(struct pp_debug_info *info)
 {
     if (!info)

@@ -24,6 +24,8 @@ struct pp_debug_info;
 /* NULL when the file has another build-id (hexadecimal) or no debug information. One thread at a time;
  * pp_debug_info_close ends it. */
 struct pp_debug_info *pp_debug_info_open(const char *path, const char *build_id);
+/* That of a module: in its own file, else in a separate one on this machine (debug_files.h). */
+struct pp_debug_info *pp_debug_info_find_file(const char *path, const char *build_id);
 void pp_debug_info_close(struct pp_debug_info *info);
 
 /* The functions at an address in the file's own terms, the innermost inlined one first, the one that was called last;

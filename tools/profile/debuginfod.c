@@ -1,33 +1,37 @@
 #include "debuginfod.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../cli.h"
-#include "../memory.h"
+#include "debug_info.h"
+#include "frame_text.h"
 #include "load.h"
 
 #define LIBRARY      "libdebuginfod.so.1"
 #define MOST_SECONDS 90 /* of all fetches */
+/* Less than so many per cent of the CPU time are not worth a download. */
+#define FETCHED_FROM 1
 
 /* The library's client; what it says of progress: so much of so much, in no fixed unit, 0 when unknown. */
 typedef struct debuginfod_client client_type;
 typedef int progress_function(client_type *client, long done, long all);
 
-struct pp_debuginfod {
+struct servers {
     void *library;
     client_type *client;
     int (*find)(client_type *client, const unsigned char *build_id, int length, char **path);
     void (*end)(client_type *client);
-    time_t deadline;
-    const char *name;
-    bool too_long;
 };
 
-static struct pp_debuginfod *running; /* for the callback, which older libraries give no context */
+/* For the callback, which older libraries give no context. */
+static struct {
+    const char *name; /* of what is being fetched */
+    time_t deadline;
+    bool too_long;
+} running;
 
 static time_t now(void)
 {
@@ -39,65 +43,99 @@ static time_t now(void)
 static int on_progress(client_type *client, long done, long all)
 {
     (void)client;
-    if (now() >= running->deadline) {
-        if (!running->too_long)
-            pp_error("debuginfod: %s not fetched within %d s", running->name, MOST_SECONDS);
-        running->too_long = true;
+    if (now() >= running.deadline) {
+        running.too_long = true;
         return 1;
     }
     if (all > 0)
-        pp_progress("debuginfod: fetching %s, %ld of %ld", running->name, done, all);
+        pp_progress("debuginfod: fetching %s, %ld of %ld", running.name, done, all);
     else
-        pp_progress("debuginfod: fetching %s", running->name);
+        pp_progress("debuginfod: fetching %s", running.name);
     return 0;
 }
 
-struct pp_debuginfod *pp_debuginfod_begin(void)
+static void end(struct servers *servers)
 {
-    const char *servers = getenv("DEBUGINFOD_URLS");
-    void *library = servers && *servers ? dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (!library)
-        return NULL;
-    struct pp_debuginfod *client = pp_alloc(1, sizeof *client);
-    client_type *(*begin)(void);
+    if (servers->client)
+        servers->end(servers->client);
+    if (servers->library)
+        dlclose(servers->library);
+}
+
+/* False when the library is not there. */
+static bool begin(struct servers *servers)
+{
+    client_type *(*new_client)(void);
     void (*set_progress)(client_type * client, progress_function * function);
+    servers->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!servers->library)
+        return false;
     /* POSIX: what dlsym gives may be a function. */
-    *(void **)&begin = dlsym(library, "debuginfod_begin");
-    *(void **)&set_progress = dlsym(library, "debuginfod_set_progressfn");
-    *(void **)&client->find = dlsym(library, "debuginfod_find_debuginfo");
-    *(void **)&client->end = dlsym(library, "debuginfod_end");
-    client->library = library;
-    client->deadline = now() + MOST_SECONDS;
-    if (begin && set_progress && client->find && client->end)
-        client->client = begin();
-    if (client->client) {
-        set_progress(client->client, on_progress);
-        return client;
-    }
-    pp_debuginfod_end(client);
-    return NULL;
+    *(void **)&new_client = dlsym(servers->library, "debuginfod_begin");
+    *(void **)&set_progress = dlsym(servers->library, "debuginfod_set_progressfn");
+    *(void **)&servers->find = dlsym(servers->library, "debuginfod_find_debuginfo");
+    *(void **)&servers->end = dlsym(servers->library, "debuginfod_end");
+    if (new_client && set_progress && servers->find && servers->end)
+        servers->client = new_client();
+    if (servers->client)
+        set_progress(servers->client, on_progress);
+    return servers->client;
 }
 
-void pp_debuginfod_end(struct pp_debuginfod *client)
-{
-    if (!client)
-        return;
-    if (client->client)
-        client->end(client->client);
-    dlclose(client->library);
-    free(client);
-}
-
-char *pp_debuginfod_fetch(struct pp_debuginfod *client, const char *build_id, const char *name)
+static void fetch(struct servers *servers, const char *build_id, const char *name)
 {
     char *path = NULL;
-    if (client->too_long)
-        return NULL;
-    client->name = name;
-    running = client;
-    int descriptor = client->find(client->client, (const unsigned char *)build_id, 0, &path);
-    running = NULL;
+    running.name = name;
+    int descriptor = servers->find(servers->client, (const unsigned char *)build_id, 0, &path);
     if (descriptor >= 0)
         close(descriptor);
-    return descriptor >= 0 ? path : NULL;
+    free(path);
+    if (running.too_long)
+        pp_error("debuginfod: gave up after %d s, without %s", MOST_SECONDS, name);
+}
+
+/* By module: CPU time at the leaf. The caller frees. */
+static uint64_t *ns_by_module(const struct pp_profile *profile, uint64_t *all_ns)
+{
+    uint64_t *ns = pp_alloc(profile->modules.count, sizeof *ns);
+    *all_ns = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pp_sample *sample = &profile->samples.items[i];
+        uint32_t number = profile->nodes.items[sample->node].frame;
+        const struct pp_frame *frame = number == PP_NONE ? NULL : &profile->frames.items[number];
+        *all_ns += sample->cpu_ns;
+        if (frame && frame->kind == PP_FRAME_NATIVE && frame->subject != PP_NONE)
+            ns[frame->subject] += sample->cpu_ns;
+    }
+    return ns;
+}
+
+static bool is_here(const char *path, const char *build_id)
+{
+    struct pp_debug_info *info = pp_debug_info_find_file(path, build_id);
+    pp_debug_info_close(info);
+    return info;
+}
+
+void pp_debuginfod_fetch(const struct pp_profile *profile)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    struct servers servers = {0};
+    uint64_t all_ns;
+    if (!urls || !*urls || !begin(&servers)) {
+        end(&servers);
+        return;
+    }
+    uint64_t *ns = ns_by_module(profile, &all_ns);
+    running.deadline = now() + MOST_SECONDS;
+    running.too_long = false;
+    for (uint32_t i = 0; i < profile->modules.count && !running.too_long; i++) {
+        const char *build_id = pp_string(profile, profile->modules.items[i].build_id);
+        const char *path = pp_string(profile, profile->modules.items[i].path);
+        bool wanted = *build_id && ns[i] && ns[i] >= all_ns / 100 * FETCHED_FROM;
+        if (wanted && !is_here(path, build_id))
+            fetch(&servers, build_id, pp_base_name(path));
+    }
+    free(ns);
+    end(&servers);
 }

@@ -1,17 +1,12 @@
-/* Debug information from the servers that the user has named in DEBUGINFOD_URLS; without that nothing goes to the
- * network. libdebuginfod is loaded when it is needed first, and may be missing. */
+/* Debug information from the servers that the user has named in DEBUGINFOD_URLS. */
 #ifndef PP_PROFILE_DEBUGINFOD_H
 #define PP_PROFILE_DEBUGINFOD_H
 
-struct pp_debuginfod;
+#include "model.h"
 
-/* NULL when there are no servers, or no library. pp_debuginfod_end ends it. */
-struct pp_debuginfod *pp_debuginfod_begin(void);
-void pp_debuginfod_end(struct pp_debuginfod *client);
-
-/* The path of the file with the debug information of a build-id (hexadecimal), from the library's cache or the servers;
- * shows the progress for `name` on a terminal. NULL when nobody has it, or when all fetches of this client together
- * have taken too long, which is said once. The caller frees. */
-char *pp_debuginfod_fetch(struct pp_debuginfod *client, const char *build_id, const char *name);
+/* Fetches into libdebuginfod's cache what is not on this machine, of modules in which much of the CPU time was burned;
+ * without DEBUGINFOD_URLS nothing goes to the network. Shows the progress on a terminal. It is no error when there is
+ * no such library or nobody has the file; when it takes too long, one line on stderr says so. */
+void pp_debuginfod_fetch(const struct pp_profile *profile);
 
 #endif

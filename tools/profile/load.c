@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "absorb.h"
+#include "debuginfod.h"
 #include "files.h"
 #include "frame_text.h"
 #include "native_lines.h"
@@ -215,6 +216,7 @@ static struct pp_profile *read_files(const struct pp_files *files, const struct 
     struct pp_profile *profile = read_parts(files, &like, &read);
     if (read && !sums_only) {
         pp_profile_finish(profile);
+        pp_debuginfod_fetch(profile);
         pp_symbols_resolve(profile);
         pp_states_add_gc_frames(profile);
         pp_native_lines_resolve(profile);

@@ -3,57 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug_files.h"
 #include "debug_info.h"
-#include "debuginfod.h"
 #include "frame_text.h"
-
-/* A module in which less of the CPU time was burned is not worth a download. */
-#define FETCHED_FROM_PERCENT 1
+#include "load.h"
 
 struct resolver {
     struct pp_profile *profile;
     uint32_t *innermost; /* by frame: the one that stands at its end of the stack */
-
-    uint64_t *ns_of_module; /* at the leaf */
-    uint64_t all_ns;
-    bool expanded; /* there are inlined frames */
-    bool asked;    /* debuginfod's client was looked for */
-    struct pp_debuginfod *debuginfod;
+    bool expanded;       /* there are inlined frames */
 };
-
-static struct pp_debug_info *open_fetched(struct resolver *resolver, uint32_t number, const char *build_id)
-{
-    const struct pp_profile *profile = resolver->profile;
-    if (resolver->ns_of_module[number] * 100 < resolver->all_ns * FETCHED_FROM_PERCENT)
-        return NULL;
-    if (!resolver->asked)
-        resolver->debuginfod = pp_debuginfod_begin();
-    resolver->asked = true;
-    if (!resolver->debuginfod)
-        return NULL;
-    const char *name = pp_base_name(pp_string(profile, profile->modules.items[number].path));
-    char *path = pp_debuginfod_fetch(resolver->debuginfod, build_id, name);
-    struct pp_debug_info *info = path ? pp_debug_info_open(path, build_id) : NULL;
-    free(path);
-    return info;
-}
-
-static struct pp_debug_info *open_info(struct resolver *resolver, uint32_t number)
-{
-    const struct pp_profile *profile = resolver->profile;
-    const char *build_id = pp_string(profile, profile->modules.items[number].build_id);
-    if (!*build_id)
-        return NULL;
-    struct pp_debug_info *info = pp_debug_info_open(pp_string(profile, profile->modules.items[number].path), build_id);
-    for (unsigned place = 0; !info && place < PP_DEBUG_PLACES; place++) {
-        char *path = pp_debug_path(build_id, place);
-        if (path)
-            info = pp_debug_info_open(path, build_id);
-        free(path);
-    }
-    return info ? info : open_fetched(resolver, number, build_id);
-}
 
 static uint32_t intern(struct pp_profile *profile, const char *text)
 {
@@ -112,27 +70,16 @@ static uint32_t *frames_by_module(const struct pp_profile *profile, uint32_t *co
     return order;
 }
 
-static void weigh_modules(struct resolver *resolver)
-{
-    const struct pp_profile *profile = resolver->profile;
-    resolver->ns_of_module = pp_alloc(profile->modules.count, sizeof *resolver->ns_of_module);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pp_sample *sample = &profile->samples.items[i];
-        uint32_t number = profile->nodes.items[sample->node].frame;
-        const struct pp_frame *frame = number == PP_NONE ? NULL : &profile->frames.items[number];
-        resolver->all_ns += sample->cpu_ns;
-        if (frame && frame->kind == PP_FRAME_NATIVE && frame->subject != PP_NONE)
-            resolver->ns_of_module[frame->subject] += sample->cpu_ns;
-    }
-}
-
 static void resolve_frames(struct resolver *resolver)
 {
     struct pp_profile *profile = resolver->profile;
     uint32_t count, *order = frames_by_module(profile, &count);
     for (uint32_t i = 0; i < count;) {
         uint32_t module = profile->frames.items[order[i]].subject;
-        struct pp_debug_info *info = open_info(resolver, module);
+        const char *path = pp_string(profile, profile->modules.items[module].path);
+        pp_progress("reading debug information of %s", pp_base_name(path));
+        struct pp_debug_info *info =
+            pp_debug_info_find_file(path, pp_string(profile, profile->modules.items[module].build_id));
         for (; i < count && profile->frames.items[order[i]].subject == module; i++)
             if (info)
                 resolve_frame(resolver, info, order[i]);
@@ -172,11 +119,8 @@ void pp_native_lines_resolve(struct pp_profile *profile)
     struct resolver resolver = {.profile = profile, .innermost = pp_alloc(count, sizeof *resolver.innermost)};
     for (uint32_t i = 0; i < count; i++)
         resolver.innermost[i] = i;
-    weigh_modules(&resolver);
     resolve_frames(&resolver);
     if (resolver.expanded)
         expand_nodes(&resolver);
-    pp_debuginfod_end(resolver.debuginfod);
-    free(resolver.ns_of_module);
     free(resolver.innermost);
 }
