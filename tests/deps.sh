@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing: tests/deps.sh build | demo | bench | check | long (each includes the
-# one before), or accuracy (bench, and profilers to compare with). Prints nothing and needs no rights when nothing is missing.
+# one before) | accuracy (bench, and profilers to compare with). Prints nothing and needs no rights when nothing is
+# missing.
 set -eu
 
 want=${1:-check}

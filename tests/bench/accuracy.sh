@@ -1,7 +1,8 @@
 #!/bin/bash
 # How right the figures are, and what they cost, beside other profilers: tests/bench/accuracy.sh [WORKLOAD...]. Measures
 # and prints; judges nothing. ACCURACY_SECONDS (60): the CPU that the longest programs burn; ACCURACY_PAIRS (10): how often
-# overhead is measured; ACCURACY_PYTHON (the first of 3.11, or the newest); ACCURACY_PEERS=no: libpyprof alone.
+# overhead is measured; ACCURACY_PYTHON (the first of 3.11, or the newest); ACCURACY_PEERS=no: libpyprof alone;
+# ACCURACY_PEERS=only: without it.
 set -eu
 cd "$(dirname "$0")/../.." || exit 1
 unset LD_PRELOAD "${!PYPROF_@}"
@@ -29,3 +30,7 @@ library=$(mktemp --suffix=.so)
 trap 'rm -f "$library"' EXIT
 ${CC:-gcc} -O1 -g -shared -fPIC -o "$library" tests/workloads/lib/fool_native.c -lpthread
 "$directory/bin/python" tests/bench/accuracy.py "$BUILD" "${ACCURACY_SECONDS:-60}" "$library" "$@"
+if [ $# -eq 0 ]; then
+    echo
+    "$directory/bin/python" tests/bench/overhead.py "$BUILD" "${ACCURACY_PAIRS:-10}"
+fi

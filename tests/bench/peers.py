@@ -115,6 +115,8 @@ class Ddtrace:
             "DD_PROFILING_HEAP_ENABLED": "false",
             "DD_PROFILING_LOCK_ENABLED": "false",
             "DD_TRACE_ENABLED": "false",
+            # Where gevent is installed it would see no threads of Python otherwise.
+            "DD_UNLOAD_MODULES_FROM_SITECUSTOMIZE": "false",
             "DD_CRASHTRACKING_ENABLED": "false",
             "DD_INSTRUMENTATION_TELEMETRY_ENABLED": "false",
         }

@@ -3,12 +3,16 @@ fool_split.py TRUTH_DIRECTORY KIND SECONDS
 
     steady   one function after the other
     bursts   one of them at random for less than a tick, then it sleeps for a random time; SECONDS of CPU
-    locked   1.5 ms at one phase of the tick, where no tick comes, and at times a job of 20 ms
+    locked   1.5 ms at one phase of the tick, where no tick comes, and at times a job of 20 ms; before all other programs,
+             if we may ask for that
+    crowded  the same, not before other programs, and beside one for each CPU and one more that never sleep
     eight    an 8 ms loop of 1.5 ms bursts, at eight phases one after the other, and at times a job of 20 ms
     idle     200 wake-ups a second of 0.2 ms each; SECONDS of the clock on the wall
 """
 
+import os
 import random
+import signal
 import sys
 import time
 
@@ -105,14 +109,14 @@ def sleep_until(ns):
 
 
 def in_step(seconds, period_ns, phases_ns):
-    """A burst in each period, at the same time after a tick; at each of the phases for its part of the SECONDS. A job of
-    20 ms after each second."""
+    """A burst in each period, at the same time after a tick; at each of the phases for its part of the SECONDS. Four jobs
+    of 20 ms in each second."""
     tick_ns = tick_phase_ns()
     for phase in phases_ns:
         start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         at = start - start % TICK_NS + tick_ns + phase
         end = start + int(seconds * 1e9 / len(phases_ns))
-        job_at = start + 500_000_000
+        job_at = start + 125_000_000
         while at < end:
             at += period_ns
             if time.clock_gettime_ns(time.CLOCK_MONOTONIC) > at:
@@ -121,14 +125,34 @@ def in_step(seconds, period_ns, phases_ns):
             locked_burst(1_500_000)
             if at > job_at:
                 rare_job(20_000_000)
-                job_at += 1_000_000_000
+                job_at += 250_000_000
+
+
+def be_punctual():
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        pass
+
+
+def crowded(seconds):
+    loop = ["sh", "-c", "while :; do :; done"]
+    crowd = [os.posix_spawn("/bin/sh", loop, os.environ) for _ in range(os.cpu_count() + 1)]
+    try:
+        in_step(seconds, TICK_NS, [TICK_NS // 5])
+    finally:
+        # not waited for: their CPU is not ours
+        for pid in crowd:
+            os.kill(pid, signal.SIGKILL)
 
 
 def locked(seconds):
+    be_punctual()
     in_step(seconds, TICK_NS, [TICK_NS // 5])
 
 
 def eight(seconds):
+    be_punctual()
     in_step(seconds, 2 * TICK_NS, [k * TICK_NS // 4 for k in range(8)])
 
 
@@ -139,5 +163,6 @@ def idle(seconds):
         time.sleep(0.0048)
 
 
-{"steady": steady, "bursts": bursts, "locked": locked, "eight": eight, "idle": idle}[sys.argv[2]](float(sys.argv[3]))
+KINDS = {"steady": steady, "bursts": bursts, "locked": locked, "crowded": crowded, "eight": eight, "idle": idle}
+KINDS[sys.argv[2]](float(sys.argv[3]))
 truth.write()
