@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_HZ  100
-#define HIGHEST_HZ  1000
-#define DEFAULT_OUT "pyprof.out"
+#define DEFAULT_HZ           100
+#define HIGHEST_HZ           1000
+#define DEFAULT_OUT          "pyprof.out"
+#define PPM_PER_PERCENT      10000
+#define DEFAULT_OVERHEAD_PPM PPM_PER_PERCENT
 
 struct pp_config pp_config;
 
@@ -67,6 +69,41 @@ static void read_hz(void)
         }
     }
     pp_config.period_ns = 1000000000u / (uint64_t)hz;
+}
+
+/* A decimal number of at most 4 decimals, with or without a % sign, as parts per million; -1 for anything else. */
+static long parse_percent(const char *text)
+{
+    long ppm = 0, unit = 0;
+    bool digits = false;
+    for (; (*text >= '0' && *text <= '9') || (*text == '.' && !unit); text++) {
+        if (*text == '.') {
+            unit = PPM_PER_PERCENT;
+            continue;
+        }
+        digits = true;
+        if (unit == 1 || ppm > 1000 * PPM_PER_PERCENT)
+            return -1;
+        unit /= 10;
+        ppm = unit ? ppm + (*text - '0') * unit : ppm * 10 + (*text - '0') * PPM_PER_PERCENT;
+    }
+    if (*text == '%')
+        text++;
+    return digits && !*text ? ppm : -1;
+}
+
+static void read_max_overhead(void)
+{
+    const char *value = getenv("PYPROF_MAX_OVERHEAD");
+    pp_config.max_overhead_ppm = DEFAULT_OVERHEAD_PPM;
+    if (!value || !*value)
+        return;
+    long ppm = parse_percent(value);
+    if (ppm > 0 && ppm <= 100 * PPM_PER_PERCENT)
+        pp_config.max_overhead_ppm = (uint32_t)ppm;
+    else
+        complain(PP_CAUSE_CONFIG_OVERHEAD, "PYPROF_MAX_OVERHEAD", value,
+                 " is not a percentage above 0 and up to 100 (0.5, 2%): using 1");
 }
 
 static void read_signal(void)
@@ -138,6 +175,7 @@ static void read_run(void)
 void pp_config_read(void)
 {
     read_hz();
+    read_max_overhead();
     read_signal();
     read_out();
     read_run();

@@ -31,6 +31,7 @@ struct pp_real {
     pid_t (*fork)(void);
     pid_t (*forkpty)(int *, char *, const void *, const void *);
     int (*daemon)(int, int);
+    int (*clone)(int (*)(void *), void *, int, void *, ...);
     void *(*dlopen)(const char *, int);
     FILE *(*fopen)(const char *, const char *);
     FILE *(*fopen64)(const char *, const char *);

@@ -91,7 +91,7 @@ enum pp_process_key {
     PP_PROCESS_PYTHON_VERSION,  /* text, "3.11.2", of several interpreters "3.11.2, 3.13.0"; absent: no Python found */
     PP_PROCESS_LIBRARY_VERSION, /* text */
     PP_PROCESS_START_UNIX_NS,   /* varint */
-    PP_PROCESS_PERIOD_NS,       /* varint: CPU time between two samples of a thread */
+    PP_PROCESS_PERIOD_NS,       /* varint: CPU time between two samples of a thread; again when it changes */
     PP_PROCESS_TICK_NS,         /* varint: what CPU-time timers are rounded up to, 0 if unknown */
     PP_PROCESS_PARENT_INSTANCE, /* text: PP_PROCESS_INSTANCE of the process that forked this one, if known */
 };
@@ -117,7 +117,8 @@ enum pp_account_key {
     PP_ACCOUNT_HANDLER_MAX_NS,
     PP_ACCOUNT_HANDLER_HISTOGRAM, /* PP_HANDLER_BUCKETS varints: see pp_handler_bucket_limit */
     PP_ACCOUNT_REASONS, /* varints, one per enum pp_reason from 0 on: how often each happened (stacks, then samples from
-                           LOST_RING_FULL on, threads from TIMER_FAILED on, flushes for WRITE_FAILED) */
+                           LOST_RING_FULL on, threads from TIMER_FAILED on, flushes for WRITE_FAILED, threads again
+                           behind it) */
     PP_ACCOUNT_STACK_BYTES, /* bytes that this segment set has on disk, all blocks */
     PP_ACCOUNT_VOLUNTARY_SWITCHES,
     PP_ACCOUNT_INVOLUNTARY_SWITCHES,
@@ -184,7 +185,9 @@ enum pp_frame_kind {
     X(LOST_NO_MEMORY, "lost: no memory for tables")                                                                    \
     X(TIMER_FAILED, "thread without a timer: timer_create failed")                                                     \
     X(NO_SLOT, "thread without a slot: too many threads")                                                              \
-    X(WRITE_FAILED, "flush not written")
+    X(WRITE_FAILED, "flush not written")                                                                               \
+    X(TIMER_GONE, "timer of a thread was gone, made anew")                                                             \
+    X(SIGNAL_BLOCKED, "thread that blocks our signal by a system call of its own")
 
 enum pp_reason {
 #define X(name, text) PP_REASON_##name,

@@ -1,7 +1,7 @@
 #include "own_stat.h"
+#include "read_file.h"
 #include "say.h"
 #include "syscalls.h"
-#include <fcntl.h>
 #include <string.h>
 
 #define STAT_MAX          2048
@@ -33,18 +33,11 @@ static size_t without_one_thread(const char *text, char *out, size_t size)
 FILE *pp_open_own_stat(const char *mode)
 {
     char text[STAT_MAX], changed[STAT_MAX];
-    int fd = pp_sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0)
-        return NULL;
-    long n = pp_sys_read(fd, text, sizeof text - 1);
-    pp_sys_close(fd);
-    if (n <= 0)
-        return NULL;
-    text[n] = 0;
+    text[pp_read_file("/proc/self/stat", text, sizeof text - 1)] = 0;
     size_t length = without_one_thread(text, changed, sizeof changed);
     if (!length)
         return NULL;
-    fd = (int)pp_syscall4(SYS_memfd_create, (long)"stat", 1 /* MFD_CLOEXEC */, 0, 0);
+    int fd = (int)pp_syscall4(SYS_memfd_create, (long)"stat", 1 /* MFD_CLOEXEC */, 0, 0);
     if (fd < 0)
         return NULL;
     if (pp_sys_write(fd, changed, length) != (long)length || pp_syscall4(SYS_lseek, fd, 0, SEEK_SET, 0) != 0) {

@@ -1,10 +1,9 @@
 #include "park.h"
 #include "capture/capture.h"
 #include "capture/safe_read.h"
-#include "say.h"
+#include "read_file.h"
 #include "syscalls.h"
 #include "threads.h"
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <time.h>
@@ -26,26 +25,17 @@ static bool has_dangerous_threads(const struct pp_python *python)
  * ends many a system call with EINTR; one that runs may be just on its way there. */
 static bool may_wait_for_gil(int tid)
 {
-    char path[64], line[64];
-    struct pp_text text;
-    pp_text_init(&text, path, sizeof path);
-    pp_text_add(&text, "/proc/self/task/");
-    pp_text_add_number(&text, (unsigned)tid);
-    pp_text_add(&text, "/syscall");
-    int file = pp_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-    if (file < 0)
-        return false;
-    long length = pp_sys_read(file, line, sizeof line);
-    pp_sys_close(file);
+    char line[64];
+    size_t length = pp_read_task_file(tid, "syscall", line, sizeof line);
     static const char futex[] = "202 0x"; /* NUMBER 0xARGUMENT ..., or running */
-    if (length < (long)sizeof futex)
+    if (length < sizeof futex)
         return false;
     if (line[0] == 'r')
         return true;
     if (memcmp(line, futex, sizeof futex - 1) != 0)
         return false;
     uintptr_t address = 0;
-    for (long i = sizeof futex - 1; i < length && line[i] != ' '; i++)
+    for (size_t i = sizeof futex - 1; i < length && line[i] != ' '; i++)
         address = address << 4 | (uintptr_t)(line[i] <= '9' ? line[i] - '0' : line[i] - 'a' + 10);
     return pp_python_of_code(address) != NULL;
 }
@@ -55,7 +45,7 @@ static bool may_wait_for_gil(int tid)
 static void signal_thread(const struct pp_slot *slot)
 {
     struct itimerspec times;
-    int timer = slot->timer;
+    int timer = atomic_load(&slot->timer);
     if (timer < 0 || pp_syscall4(SYS_timer_gettime, timer, (long)&times, 0, 0) != 0)
         return;
     times.it_value = (struct timespec){0, 1}; /* of the thread's CPU time */

@@ -11,6 +11,7 @@
 #include "python_find.h"
 #include "say.h"
 #include "syscalls.h"
+#include "thread_scan.h"
 #include "threads.h"
 #include <string.h>
 

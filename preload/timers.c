@@ -7,7 +7,33 @@
 #define PERMILLE      1000u /* of the period */
 #define SPREAD        50u
 
-int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first_expiry)
+static _Atomic uint64_t throttled_period_ns; /* 0: pp_config's */
+
+uint64_t pp_timers_period_ns(void)
+{
+    uint64_t throttled = atomic_load(&throttled_period_ns);
+    return throttled ? throttled : pp_config.period_ns;
+}
+
+void pp_timers_set_period_ns(uint64_t period_ns)
+{
+    atomic_store(&throttled_period_ns, period_ns);
+}
+
+static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_expiry)
+{
+    uint64_t random = pp_random(), period = pp_timers_period_ns();
+    slot->timer_period_ns = period;
+    period = period * (PERMILLE - SPREAD + (random >> 32) % (2 * SPREAD + 1)) / PERMILLE;
+    uint64_t first = first_expiry == PP_FIRST_TICK ? 1 : (random & UINT32_MAX) % period + 1;
+    struct itimerspec times = {
+        .it_interval = {(time_t)(period / NS_PER_SECOND), (long)(period % NS_PER_SECOND)},
+        .it_value = {(time_t)(first / NS_PER_SECOND), (long)(first % NS_PER_SECOND)},
+    };
+    return (int)-pp_syscall4(SYS_timer_settime, id, 0, (long)&times, 0);
+}
+
+int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
 {
     int tid = atomic_load(&slot->tid), id = -1;
     struct sigevent event = {0};
@@ -15,26 +41,32 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first_expiry)
     event.sigev_signo = pp_config.signal;
     event.sigev_value.sival_ptr = (void *)pp_slot_sigval(slot->index);
     event._sigev_un._tid = tid;
-    long error = pp_syscall4(SYS_timer_create, pp_thread_cpu_clock(tid), (long)&event, (long)&id, 0);
+    int error = (int)-pp_syscall4(SYS_timer_create, pp_thread_cpu_clock(tid), (long)&event, (long)&id, 0);
     if (error)
-        return (int)-error;
-    uint64_t random = pp_random();
-    uint64_t period = pp_config.period_ns * (PERMILLE - SPREAD + (random >> 32) % (2 * SPREAD + 1)) / PERMILLE;
-    uint64_t first = first_expiry == PP_FIRST_TICK ? 1 : (random & UINT32_MAX) % period + 1;
-    struct itimerspec times = {
-        .it_interval = {(time_t)(period / NS_PER_SECOND), (long)(period % NS_PER_SECOND)},
-        .it_value = {(time_t)(first / NS_PER_SECOND), (long)(first % NS_PER_SECOND)},
-    };
-    slot->timer = id;
-    error = pp_syscall4(SYS_timer_settime, id, 0, (long)&times, 0);
-    if (error)
+        return error;
+    error = set_time(slot, id, first);
+    atomic_store(&slot->timer, id);
+    if (error || atomic_load(&slot->ending))
         pp_timer_disarm(slot);
-    return (int)-error;
+    return error;
 }
 
 void pp_timer_disarm(struct pp_slot *slot)
 {
-    if (slot->timer >= 0)
-        pp_syscall4(SYS_timer_delete, slot->timer, 0, 0, 0);
-    slot->timer = -1;
+    int id = atomic_exchange(&slot->timer, -1);
+    if (id >= 0)
+        pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
+}
+
+void pp_timer_follow(struct pp_slot *slot)
+{
+    int id = atomic_load(&slot->timer);
+    if (id >= 0 && slot->timer_period_ns != pp_timers_period_ns())
+        set_time(slot, id, PP_FIRST_RANDOM);
+}
+
+int pp_timer_renew(struct pp_slot *slot)
+{
+    pp_timer_disarm(slot);
+    return atomic_load(&slot->ending) ? 0 : pp_timer_arm(slot, PP_FIRST_RANDOM);
 }

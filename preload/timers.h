@@ -1,4 +1,10 @@
-/* Per-thread CPU-time timers. Any thread may arm any other by its tid (design D1). Normal context. */
+/*
+ * Per-thread CPU-time timers. Any thread may arm any other by its tid (design D1). Normal context.
+ *
+ * slot->timer is the kernel's id, -1: none. Whoever deletes a timer takes the id out first, so that it is deleted once.
+ * A thread that ends raises slot->ending and then takes the id; the flush thread, which renews timers, stores the new
+ * id and then looks at slot->ending: one of the two sees the other, and no timer outlives its thread.
+ */
 #ifndef PP_TIMERS_H
 #define PP_TIMERS_H
 
@@ -20,5 +26,17 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
 /* Deletes the slot's timer, if it has one. Not in the child of fork: ids are not inherited and may be new ones. */
 void pp_timer_disarm(struct pp_slot *slot);
+
+/* CPU time between two samples of a thread, in ns: pp_config's, or a longer one that the throttle has chosen. */
+uint64_t pp_timers_period_ns(void);
+/* For timers that are armed from now on; those that are there follow by pp_timer_follow. */
+void pp_timers_set_period_ns(uint64_t period_ns);
+
+/* Gives the slot's timer the period of now, if it has another one. Flush thread only. */
+void pp_timer_follow(struct pp_slot *slot);
+
+/* Puts a new timer in the place of one that does not fire, or that could not be made. Flush thread only. Returns 0 or
+ * an errno. */
+int pp_timer_renew(struct pp_slot *slot);
 
 #endif

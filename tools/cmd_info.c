@@ -25,7 +25,7 @@ static void set_known_ns(json_t *object, const char *key, uint64_t value, uint64
     json_object_set_new(object, key, known ? json_integer((json_int_t)value) : json_null());
 }
 
-static void add_warning(void *array, const char *text)
+static void add_text(void *array, const char *text)
 {
     json_array_append_new(array, json_string(text));
 }
@@ -74,7 +74,7 @@ static void set_sums(json_t *object, const struct pp_profile *profile, uint32_t 
     json_object_set_new(object, "truncated", truncated);
 
     json_t *warnings = json_array();
-    pp_summary_warnings(profile, process, add_warning, warnings);
+    pp_summary_warnings(profile, process, add_text, warnings);
     json_object_set_new(object, "warnings", warnings);
 }
 
@@ -112,6 +112,9 @@ static json_t *process_object(struct pp_profile *profile, uint32_t number)
     set_ns(object, "segments", process->segments);
     json_object_set_new(object, "ended", json_boolean(process->ended));
     set_sums(object, profile, number);
+    json_t *notes = json_array();
+    pp_summary_notes(profile, number, add_text, notes);
+    json_object_set_new(object, "notes", notes);
     return object;
 }
 
@@ -148,6 +151,12 @@ static void print_warning(void *context, const char *text)
 {
     (void)context;
     printf("    warning: %s\n", text);
+}
+
+static void print_note(void *context, const char *text)
+{
+    (void)context;
+    printf("    note: %s\n", text);
 }
 
 static double seconds(uint64_t ns)
@@ -192,6 +201,7 @@ static void print_text(const struct pp_profile *profile)
                pp_string(profile, process->host), seconds(process->accounting.wall_ns),
                process->ended ? "ended" : "running or killed");
         print_sums(profile, i);
+        pp_summary_notes(profile, i, print_note, NULL);
     }
     if (profile->processes.count == 1)
         return;

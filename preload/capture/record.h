@@ -68,10 +68,11 @@ struct pp_record_sample {
     uint16_t native_frames, runs, python_frames;
     uint8_t native_reason, python_reason; /* enum pp_reason */
     uint32_t state;                       /* PP_STATE_* */
-    /* Context switches of the thread, counted only when this sample is overdue (pp_capture.overdue_ns): since the last
-     * overdue one. */
-    uint32_t voluntary, involuntary;
-    uint32_t native_left_out; /* in the middle; a native address 0 stands there */
+    uint32_t native_left_out;             /* in the middle; a native address 0 stands there */
+    /* How often the thread was pushed off its CPU, counted only when this sample is overdue (pp_capture.overdue_ns),
+     * and the CPU time that it burned meanwhile: both since the last overdue one. */
+    uint32_t involuntary;
+    uint64_t counted_ns;
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */
 };
 

@@ -160,16 +160,16 @@ static bool write_sample(struct pp_slot *slot, const struct pp_record_sample *he
 }
 
 /* Why a sample is late, as far as the kernel tells: a thread that is pushed off its CPU runs into fewer ticks than its
- * CPU time is worth, one that works between the ticks goes to sleep by itself. async-signal-safe. */
+ * CPU time is worth. async-signal-safe. */
 static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample)
 {
     struct rusage usage;
     if (pp_syscall4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
         return;
-    sample->voluntary = (uint32_t)((uint64_t)usage.ru_nvcsw - slot->voluntary_switches);
     sample->involuntary = (uint32_t)((uint64_t)usage.ru_nivcsw - slot->involuntary_switches);
-    slot->voluntary_switches = (uint64_t)usage.ru_nvcsw;
+    sample->counted_ns = sample->cpu_ns - slot->counted_cpu_ns;
     slot->involuntary_switches = (uint64_t)usage.ru_nivcsw;
+    slot->counted_cpu_ns = sample->cpu_ns;
 }
 
 /* async-signal-safe. */

@@ -29,7 +29,7 @@
 #define PP_CODE_READ_MAX   48
 #define PP_CODE_ENTRIES    (PP_CODE_SETS * PP_CODE_WAYS)
 
-#define PP_SHORT_SAMPLES 8 /* stacks kept of a thread that may turn out to be short (flush/short_threads.h) */
+#define PP_LAST_STACKS 8 /* kept of a thread: what it burns after its last sample is put down to them */
 
 enum pp_slot_state {
     PP_SLOT_FREE,
@@ -86,7 +86,6 @@ struct pp_slot {
     bool is_main;
     bool application_blocks; /* our signal, as that thread believes; its own from here on (interpose_mask.c) */
     bool scanned; /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
-    int timer;    /* kernel's id; -1: none */
     uint64_t start_unix_ns;
     void *(*start_routine)(void *);
     void *start_argument;
@@ -96,23 +95,31 @@ struct pp_slot {
     _Atomic uint64_t cpu_end_ns; /* the thread's CPU clock when its last handler ended */
     _Atomic uint64_t own_ns, lost_ns;
     _Atomic uint32_t lost_samples;
-    _Atomic uintptr_t unknown_stack_sp;                /* asks the flush thread for stack_top */
-    uint64_t voluntary_switches, involuntary_switches; /* at its last overdue sample */
-    uintptr_t known_thread_state;                      /* has been read through a safe copy once */
-    _Atomic uint32_t ran_python;                       /* it has had a thread state */
-    uint32_t code_epoch, code_ended_pythons;           /* pp_capture's, when the codes were cleared */
-    uint32_t code_sample;                              /* counts samples: what an entry is in use by */
+    _Atomic uintptr_t unknown_stack_sp;            /* asks the flush thread for stack_top */
+    uint64_t involuntary_switches, counted_cpu_ns; /* and the thread's CPU clock, at its last overdue sample */
+    uintptr_t known_thread_state;                  /* has been read through a safe copy once */
+    _Atomic uint32_t ran_python;                   /* it has had a thread state */
+    uint32_t code_epoch, code_ended_pythons;       /* pp_capture's, when the codes were cleared */
+    uint32_t code_sample;                          /* counts samples: what an entry is in use by */
     uint8_t code_next_way[PP_CODE_SETS];
     _Alignas(64) struct pp_code_entry codes[PP_CODE_ENTRIES];
     /* Summed over all threads that the slot had. */
     _Atomic uint64_t handler_count, handler_sum_ns, handler_max_ns;
     _Atomic uint32_t handler_histogram[PP_HANDLER_BUCKETS];
 
+    /* Shared as timers.h says. */
+    _Atomic int timer; /* kernel's id; -1: none */
+    _Atomic uint32_t ending;
+    uint64_t timer_period_ns;        /* that the timer was set to */
+    _Atomic uint32_t signal_blocked; /* by the kernel's mask: counted and said */
+
     /* Changed as the life above says. */
     _Atomic uint32_t state;        /* enum pp_slot_state */
     _Atomic uint64_t final_cpu_ns; /* the thread's CPU clock at its end; valid when ENDED */
     char final_name[16];
     uint8_t end_rounds; /* how often the thread's end handler has been put off */
+    bool pushed_off;    /* its CPU was taken away while it worked: valid when ENDED */
+    bool vanished;      /* it did not tell its end: final_cpu_ns is what was last seen of its clock */
 
     /* The flush thread's. */
     struct {
@@ -120,12 +127,16 @@ struct pp_slot {
         uint32_t log_segment;
         uint64_t before_ns;    /* of the thread's CPU clock, burned before profiling: outside the sums */
         uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and own cost */
-        uint64_t clock_ns;     /* of the thread, at the last flush */
+        uint64_t clock_ns;     /* of the thread, at the last flush; */
+        uint64_t clock_at_ns;  /* CLOCK_MONOTONIC of that */
+        uint64_t watched_ns;   /* clock_ns when the watchdog saw to the timer last */
+        uint32_t renewals;     /* of the timer, since the last sample */
+        uint64_t mean_late_ns; /* of its samples behind their timer's expiry, the last ones counting most */
         uint64_t seen_own_ns, seen_lost_ns;
         uint32_t seen_lost_samples;
         uint32_t name_age;
-        uint32_t nodes[PP_SHORT_SAMPLES]; /* of its first samples, in the call tree of log_segment */
-        uint32_t node_count;
+        uint32_t nodes[PP_LAST_STACKS]; /* of its last samples, in the call tree of log_segment: a ring */
+        uint32_t node_count;            /* put into it so far */
         char name[16];
         uint32_t code[PP_CODE_NUMBERS]; /* flush code number of each cache entry, 0: none */
     } flush;

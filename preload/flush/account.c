@@ -9,8 +9,12 @@
 /* A thread's exit costs some 6 µs that no thread clock shows, more when the machine is busy. */
 #define THREAD_EXIT_MAX_NS 20000u
 #define OWN_EXIT_MAX_NS    500000u
-/* Voluntary switches for one involuntary one up to which unseen time is put down to other programs. */
-#define PUSHED_OFF_SHARE 4u
+#define LATE_TICKS         6u /* a sample may come behind its timer's expiry */
+/* Where samples have been later than this on average, a tick being usual, the thread works in step with the ticks; */
+#define IN_STEP_MEAN_TICKS   2u
+#define LATE_SAMPLES         8u   /* over so many of them, */
+#define LATE_MAX_TICKS       25u  /* each counted up to here. */
+#define IN_STEP_LATE_PERCENT 150u /* of a tick: what runs all the time is not later than this */
 
 /* Own cost and losses are carried as sums; what is new since the last record. */
 static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *slot, uint64_t own_ns, uint64_t lost_ns,
@@ -30,18 +34,46 @@ static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *sl
     return charge;
 }
 
-bool pp_account_pushed_off(uint64_t voluntary, uint64_t involuntary)
+uint64_t pp_account_overdue_ns(const struct pp_ticks *ticks)
 {
-    return involuntary > 0 && involuntary >= voluntary / PUSHED_OFF_SHARE;
+    return ticks->period_ns + ticks->tick_ns * IN_STEP_LATE_PERCENT / 100;
+}
+
+uint64_t pp_account_bound_ns(const struct pp_ticks *ticks)
+{
+    return ticks->period_ns + ticks->tick_ns * LATE_TICKS;
+}
+
+/* Between two times on a CPU where it met no tick a thread burned less than a tick. The switches were counted over
+ * counted_ns: those of this sample are taken to be its share. */
+static uint64_t hidden_ns(const struct pp_record_sample *record, uint64_t burned_ns, uint64_t tick_ns)
+{
+    if (!record->involuntary || !record->counted_ns)
+        return 0;
+    double share = record->counted_ns > burned_ns ? (double)burned_ns / (double)record->counted_ns : 1;
+    return (uint64_t)(share * (double)record->involuntary * (double)tick_ns);
+}
+
+/* Whether the sample comes when one of a thread that does not work in step with the ticks would. */
+static bool is_in_time(struct pp_slot *slot, const struct pp_record_sample *record, uint64_t burned_ns,
+                       const struct pp_ticks *ticks)
+{
+    uint64_t allowed_ns = ticks->period_ns + hidden_ns(record, burned_ns, ticks->tick_ns), tick_ns = ticks->tick_ns;
+    uint64_t late_ns = burned_ns > allowed_ns ? burned_ns - allowed_ns : 0, most_ns = LATE_MAX_TICKS * tick_ns;
+    uint64_t counted_ns = late_ns < most_ns ? late_ns : most_ns, mean_ns = slot->flush.mean_late_ns;
+    mean_ns = (mean_ns * (LATE_SAMPLES - 1) + counted_ns) / LATE_SAMPLES;
+    slot->flush.mean_late_ns = mean_ns;
+    if (mean_ns > tick_ns * IN_STEP_MEAN_TICKS)
+        return late_ns <= tick_ns * IN_STEP_LATE_PERCENT / 100;
+    return late_ns <= tick_ns * LATE_TICKS;
 }
 
 struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *slot,
-                                   const struct pp_record_sample *record, uint64_t bound_ns)
+                                   const struct pp_record_sample *record, const struct pp_ticks *ticks)
 {
     struct pp_charge charge = take_sums(account, slot, record->own_ns, record->lost_ns, record->lost_samples);
     uint64_t burned = record->cpu_ns - record->cpu_previous_ns;
-    bool whole = burned < bound_ns || pp_account_pushed_off(record->voluntary, record->involuntary);
-    charge.sampled_ns = whole ? burned : bound_ns;
+    charge.sampled_ns = is_in_time(slot, record, burned, ticks) ? burned : ticks->period_ns / 2 + ticks->tick_ns;
     charge.unsampled_ns = burned - charge.sampled_ns;
     slot->flush.accounted_ns += burned;
     account->sampled_ns += charge.sampled_ns;
@@ -91,11 +123,13 @@ static int64_t take_own_exits(struct pp_account *account, int64_t residue)
     return cost;
 }
 
-uint64_t pp_account_close(struct pp_account *account, uint64_t own_thread_ns, uint64_t waiting_ns)
+/* What the threads of the slots have burned, dead ones not yet accounted for included. */
+static uint64_t read_clocks(struct pp_account *account)
 {
-    uint64_t threads_ns = own_thread_ns + account->exited_cpu_ns, pending = waiting_ns, threads = 0;
+    uint64_t sum_ns = 0;
     uint32_t count = atomic_load(&pp_slot_count);
-    uint64_t before = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    account->threads = 0;
+    account->one_is_gone = false;
     for (uint32_t i = 0; i < count; i++) {
         struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
         uint32_t state = slot ? atomic_load(&slot->state) : PP_SLOT_FREE;
@@ -103,20 +137,56 @@ uint64_t pp_account_close(struct pp_account *account, uint64_t own_thread_ns, ui
         if ((state != PP_SLOT_LIVE && state != PP_SLOT_ENDED) || !tid)
             continue;
         uint64_t clock = state == PP_SLOT_LIVE ? pp_sys_clock_ns(pp_thread_cpu_clock(tid)) : 0;
+        account->one_is_gone |= state == PP_SLOT_LIVE && !clock;
         if (!clock) /* ended in this moment, its end will be accounted with the next flush */
             clock = atomic_load(&slot->final_cpu_ns);
+        else
+            slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
         if (clock < slot->flush.accounted_ns)
             clock = slot->flush.accounted_ns;
         slot->flush.clock_ns = clock;
-        pending += clock - slot->flush.accounted_ns;
-        threads_ns += clock - slot->flush.before_ns;
-        threads++;
+        account->pending_ns += clock - slot->flush.accounted_ns;
+        sum_ns += clock - slot->flush.before_ns;
+        account->threads++;
     }
+    return sum_ns;
+}
+
+/* Threads that did not tell their end: what they burned since their clock was last read is in the process's clock only.
+ * It cannot be more than the time that has passed. Returns how much of missing_ns they have been given. */
+static uint64_t give_last_parts(uint64_t missing_ns)
+{
+    uint32_t count = atomic_load(&pp_slot_count);
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), given_ns = 0, most_ns = 0;
+    for (unsigned round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < count; i++) {
+            struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+            if (!slot || !slot->vanished || atomic_load(&slot->state) != PP_SLOT_ENDED || !slot->flush.clock_at_ns)
+                continue;
+            uint64_t passed_ns = now - slot->flush.clock_at_ns;
+            if (round == 0) {
+                most_ns += passed_ns;
+                continue;
+            }
+            double share = (double)passed_ns / (double)most_ns;
+            uint64_t part = (uint64_t)(share * (double)(missing_ns < most_ns ? missing_ns : most_ns));
+            atomic_fetch_add(&slot->final_cpu_ns, part);
+            slot->vanished = false;
+            given_ns += part;
+        }
+    }
+    return given_ns;
+}
+
+uint64_t pp_account_close(struct pp_account *account, uint64_t own_thread_ns, uint64_t waiting_ns)
+{
+    int64_t difference_before = account->difference_ns;
+    account->pending_ns = waiting_ns;
+    uint64_t before = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t threads_ns = own_thread_ns + account->exited_cpu_ns + read_clocks(account);
     /* the threads went on while we read their clocks: half of it is the best guess */
     uint64_t after = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     account->cpu_ns = before + (after - before) / 2 - pp_birth.process_cpu_ns;
-    account->pending_ns = pending;
-    account->threads = threads;
     int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns;
     residue -= take_own_exits(account, residue - (int64_t)account->thread_exit_ns);
     uint64_t exit_ns = account->thread_exit_ns, limit = account->exited_threads * THREAD_EXIT_MAX_NS;
@@ -127,7 +197,24 @@ uint64_t pp_account_close(struct pp_account *account, uint64_t own_thread_ns, ui
     uint64_t fresh = exit_ns - account->thread_exit_ns;
     account->thread_exit_ns = exit_ns;
     account->difference_ns = residue - (int64_t)exit_ns;
+    if (account->difference_ns > difference_before && account->difference_ns > 0) {
+        int64_t missing = account->difference_ns - (difference_before > 0 ? difference_before : 0);
+        uint64_t given_ns = give_last_parts((uint64_t)missing);
+        account->pending_ns += given_ns;
+        account->difference_ns -= (int64_t)given_ns;
+    }
     return fresh;
+}
+
+uint64_t pp_account_handler_ns(void)
+{
+    uint64_t sum = 0;
+    uint32_t slots = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < slots; i++) {
+        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        sum += slot ? atomic_load(&slot->handler_sum_ns) : 0;
+    }
+    return sum;
 }
 
 static void put_handler_cost(struct pp_buffer *fields)

@@ -7,6 +7,7 @@
 
 #include "../capture/slot.h"
 #include "blocks.h"
+#include <stdbool.h>
 
 struct pp_account {
     /* sums since the start */
@@ -21,7 +22,28 @@ struct pp_account {
     /* as of the last pp_account_close */
     uint64_t cpu_ns, pending_ns, threads;
     int64_t difference_ns;
+    bool one_is_gone; /* the clock of a thread that should be there is not */
 };
+
+/*
+ * What a sample weighs: all that its thread has burned since the one before, unless it comes too late for that.
+ *
+ * From the expiry of its timer to the tick that sees it a thread that meets the ticks at random phases burns a tick on
+ * average, exponentially distributed: one of 400 samples is later than LATE_TICKS. Where samples are later than that,
+ * or have been late on average, the thread works in step with the ticks. Then what it burned was somewhere else: the
+ * function that was hit at last has run half a tick, and leaves half a period and half a tick behind its last sample,
+ * so that is what such a sample weighs; the rest is [unsampled]. One that other programs push off its CPU misses a tick
+ * each time, at moments that have nothing to do with its own work, and may be later by as many.
+ */
+struct pp_ticks {
+    uint64_t period_ns; /* between two samples of a thread, the longest that is still in use */
+    uint64_t tick_ns;   /* of the kernel */
+};
+
+/* CPU time since a thread's last sample from which on one says why it is late. */
+uint64_t pp_account_overdue_ns(const struct pp_ticks *ticks);
+/* CPU time that one sample may stand for, where nothing is known of the thread. */
+uint64_t pp_account_bound_ns(const struct pp_ticks *ticks);
 
 /* What a record, or the end of a thread, adds. */
 struct pp_charge {
@@ -30,15 +52,9 @@ struct pp_charge {
     uint64_t lost_ns, lost_samples;
 };
 
-/* Whether a thread that was switched off its CPU so often was so by others. One that others push off is met at fewer
- * ticks, at moments that have nothing to do with its own work (three busy programs on two CPUs: a quarter of the
- * ticks): all that it burned is its samples'. One that sleeps between its bursts may be in step with the ticks: see
- * design D2. */
-bool pp_account_pushed_off(uint64_t voluntary, uint64_t involuntary);
-
 /* Takes a sample record of the slot's thread into its account: what is due for it. */
 struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *slot,
-                                   const struct pp_record_sample *record, uint64_t bound_ns);
+                                   const struct pp_record_sample *record, const struct pp_ticks *ticks);
 /* The rest of a thread that has ENDED and whose ring is empty. */
 struct pp_charge pp_account_end(struct pp_account *account, struct pp_slot *slot);
 /* The same for a live thread, at the last flush: nothing is left pending. */
@@ -47,9 +63,12 @@ struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slo
 /* A thread of ours has ended: what that cost shows in no clock but the process's. */
 void pp_account_own_exit(struct pp_account *account);
 
-/* Reads all clocks and closes the sum. waiting_ns: of ended threads, not yet given a place. Returns the CPU newly known
+/* Reads all clocks and closes the sum. Threads that did not tell their end get what the process's clock has of them.
+ * waiting_ns: of ended threads, not yet given a place. Returns the CPU newly known
  * to be the cost of threads' exits. */
 uint64_t pp_account_close(struct pp_account *account, uint64_t own_thread_ns, uint64_t waiting_ns);
+/* Burned by the handlers of all threads so far. */
+uint64_t pp_account_handler_ns(void);
 /* Appends the fields of an ACCOUNTING block. */
 void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, uint64_t bytes,
                       struct pp_buffer *fields);

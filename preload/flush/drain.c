@@ -1,20 +1,18 @@
 #include "drain.h"
 #include "../capture/capture.h"
 #include "../config.h"
-#include "../say.h"
+#include "../read_file.h"
 #include "../syscalls.h"
 #include "../threads.h"
 #include "codes.h"
 #include "samples.h"
 #include "short_threads.h"
 #include "stacks.h"
-#include <fcntl.h>
 #include <string.h>
 
-#define WEIGHT_BOUND_TICKS 10 /* a sample weighs at most a period and so many ticks */
-#define NAME_REFRESH       10 /* flushes between two looks at a thread's name */
+#define NAME_REFRESH 10 /* flushes between two looks at a thread's name */
 
-static uint64_t weight_bound_ns, tick_ns;
+static struct pp_ticks ticks;
 
 static void add_charge(uint32_t thread, const struct pp_charge *charge)
 {
@@ -30,17 +28,7 @@ static void read_name(struct pp_slot *slot, bool ended, char name[16])
         memcpy(name, slot->final_name, 15);
         return;
     }
-    char path[64];
-    struct pp_text text;
-    pp_text_init(&text, path, sizeof path);
-    pp_text_add(&text, "/proc/self/task/");
-    pp_text_add_number(&text, (unsigned)atomic_load(&slot->tid));
-    pp_text_add(&text, "/comm");
-    int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0)
-        return;
-    long n = pp_sys_read(fd, name, 15);
-    pp_sys_close(fd);
+    size_t n = pp_read_task_file(atomic_load(&slot->tid), "comm", name, 15);
     if (n > 0 && name[n - 1] == '\n')
         name[n - 1] = 0;
 }
@@ -67,13 +55,13 @@ static uint32_t thread_id(struct pp_slot *slot, bool ended)
 
 static void take_sample(struct pp_slot *slot, uint32_t thread, const struct pp_record_sample *record)
 {
-    struct pp_charge charge = pp_account_sample(&pp_interval.account, slot, record, weight_bound_ns);
+    struct pp_charge charge = pp_account_sample(&pp_interval.account, slot, record, &ticks);
     uint32_t node = pp_stack_node(&pp_interval.tables, slot, record, pp_interval.account.reasons);
     struct pp_sample_key key = {thread, node, record->state};
     pp_add_sample(&pp_interval.account.sampled_ns, &key, 1, charge.sampled_ns);
     add_charge(thread, &charge);
-    if (node && slot->flush.node_count < PP_SHORT_SAMPLES)
-        slot->flush.nodes[slot->flush.node_count++] = node;
+    if (node)
+        slot->flush.nodes[slot->flush.node_count++ % PP_LAST_STACKS] = node;
     if (charge.lost_samples)
         pp_interval.account.reasons[PP_REASON_LOST_RING_FULL] += charge.lost_samples;
 }
@@ -93,7 +81,31 @@ static void give_up_estimate(uint32_t thread, uint64_t cpu_ns)
     pp_add_pseudo(&pp_interval.account.unsampled_ns, thread, "[unsampled]", 0, cpu_ns);
 }
 
-/* The last of a thread: its tail is estimated if it was short, [unsampled] otherwise. */
+/* What a thread burned after its last sample goes to its own last stacks, or to those of its like if it was short.
+ * Returns whether it has found its place. */
+static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t tail_ns)
+{
+    uint32_t stacks = slot->flush.node_count < PP_LAST_STACKS ? slot->flush.node_count : PP_LAST_STACKS;
+    struct pp_ended_thread ended = {
+        .kind = (uintptr_t)slot->start_routine,
+        .cpu_ns = atomic_load(&slot->final_cpu_ns),
+        .tail_ns = tail_ns,
+        .thread = thread,
+        .pushed_off = slot->pushed_off,
+        .samples = stacks,
+        .nodes = slot->flush.nodes,
+    };
+    if (ended.kind && pp_short_threads_end(&ended, pp_timers_period_ns(), ticks.tick_ns)) {
+        pp_interval.account.unsampled_ns -= tail_ns;
+        return true;
+    }
+    if (!stacks || (tail_ns > pp_account_bound_ns(&ticks) && !ended.pushed_off))
+        return false;
+    pp_interval.account.unsampled_ns -= tail_ns;
+    credit_estimate(thread, slot->flush.nodes[tail_ns % stacks], tail_ns);
+    return true;
+}
+
 static void take_end(struct pp_slot *slot)
 {
     struct pp_charge charge = pp_account_end(&pp_interval.account, slot);
@@ -101,19 +113,8 @@ static void take_end(struct pp_slot *slot)
     if (!charge.unsampled_ns && !charge.lost_ns)
         return;
     uint32_t thread = thread_id(slot, true);
-    struct pp_ended_thread ended = {
-        .kind = (uintptr_t)slot->start_routine,
-        .cpu_ns = atomic_load(&slot->final_cpu_ns),
-        .tail_ns = charge.unsampled_ns,
-        .thread = thread,
-        .pushed_off = pp_account_pushed_off(slot->voluntary_switches, slot->involuntary_switches),
-        .samples = slot->flush.node_count,
-        .nodes = slot->flush.nodes,
-    };
-    if (ended.kind && pp_short_threads_end(&ended, pp_config.period_ns, tick_ns)) {
-        pp_interval.account.unsampled_ns -= charge.unsampled_ns;
+    if (charge.unsampled_ns && estimate_tail(slot, thread, charge.unsampled_ns))
         charge.unsampled_ns = 0;
-    }
     add_charge(thread, &charge);
 }
 
@@ -151,11 +152,10 @@ static void take_rest(struct pp_slot *slot)
         add_charge(thread_id(slot, false), &charge);
 }
 
-void pp_drain_start(void)
+void pp_drain_set_period(uint64_t period_ns)
 {
-    tick_ns = pp_tick_ns();
-    weight_bound_ns = pp_config.period_ns + WEIGHT_BOUND_TICKS * tick_ns;
-    atomic_store(&pp_capture.overdue_ns, weight_bound_ns);
+    ticks = (struct pp_ticks){period_ns, pp_tick_ns()};
+    atomic_store(&pp_capture.overdue_ns, pp_account_overdue_ns(&ticks));
 }
 
 void pp_drain(void)
@@ -171,4 +171,9 @@ void pp_drain_settle(bool forgetting)
 void pp_drain_rest(void)
 {
     pp_each_slot(take_rest);
+}
+
+uint64_t pp_drain_bound_ns(void)
+{
+    return pp_account_bound_ns(&ticks);
 }

@@ -4,9 +4,12 @@
 #define PP_FLUSH_DRAIN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* When a flush thread begins: what a sample may weigh follows from the settings and the kernel's tick. */
-void pp_drain_start(void);
+/* What a sample may weigh follows from the period, the longest one that is still in use, and the kernel's tick. */
+void pp_drain_set_period(uint64_t period_ns);
+/* CPU time since a thread's last sample beyond which no sample weighs it whole. */
+uint64_t pp_drain_bound_ns(void);
 /* Empties every ring; the slots of threads that have ended are free again. */
 void pp_drain(void);
 /* Gives what short threads burned to stacks of their like; forgetting: ids of the segment are about to end. */

@@ -4,7 +4,7 @@
 #include "../park.h"
 #include "../say.h"
 #include "../start.h"
-#include "../threads.h"
+#include "../thread_scan.h"
 #include "flush.h"
 #include "interval.h"
 #include "modules.h"
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define INTERVAL_NS  1000000000u
+#define LOOK_NS      50000000u   /* until the next look at threads that may be nobody's */
 #define EXIT_WAIT_NS 2000000000u /* a process that ends waits at most so long for a slow disk */
 #define PARKED_WAIT_NS                                                                                                 \
     900000000u                  /* as long with threads asleep; should one hold what the flush needs, it gets that     \
@@ -70,11 +71,11 @@ static void *flush_thread(void *argument)
     int own_tid = pp_sys_gettid();
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
-    uint64_t next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
+    uint64_t next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS, look = next;
     for (;;) {
-        uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
-        if (now < next && !atomic_load(&pp_capture.wake))
-            wait_on(&pp_capture.wake, 0, next - now);
+        uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), until = look < next ? look : next;
+        if (now < until && !atomic_load(&pp_capture.wake))
+            wait_on(&pp_capture.wake, 0, until - now);
         uint32_t why = atomic_exchange(&pp_capture.wake, 0);
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
         if (why & PP_WAKE_STOP)
@@ -89,12 +90,17 @@ static void *flush_thread(void *argument)
             pp_interval_modules();
         if (why & PP_WAKE_STACK)
             pp_interval_stacks();
+        bool again = false;
         if (now >= next) {
-            pp_interval_flush(own_tid, false);
+            again = pp_interval_flush(own_tid, false);
             next = now + INTERVAL_NS;
         } else if (why & PP_WAKE_DRAIN) {
             pp_interval_drain();
+        } else if (now >= look) {
+            again = pp_threads_scan(own_tid, false);
         }
+        if (now >= look || again)
+            look = again ? now + LOOK_NS : next;
     }
     pp_interval_flush(own_tid, true);
     atomic_store(&done, 1);

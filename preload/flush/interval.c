@@ -3,20 +3,24 @@
 #include "../capture/unwind_table.h"
 #include "../start.h"
 #include "../syscalls.h"
+#include "../thread_scan.h"
 #include "../threads.h"
 #include "codes.h"
 #include "drain.h"
 #include "flush.h"
 #include "log.h"
+#include "rate.h"
 #include "samples.h"
 #include "short_threads.h"
 #include "stack_bounds.h"
 #include "stacks.h"
+#include "watchdog.h"
 #include <string.h>
 
 #define WORTH_A_FILE_NS 1000000u /* of a process that ends without a sample */
 
 static uint64_t earlier_own_ns; /* burned by flush threads that have ended */
+static uint64_t drain_ns;       /* burned by pp_interval_drain */
 
 static void find_stack(struct pp_slot *slot)
 {
@@ -42,10 +46,11 @@ static bool handlers_quiet(void)
 
 void pp_interval_start(void)
 {
-    pp_drain_start();
+    pp_rate_start();
     if (!pp_interval.tables.segment)
         pp_tables_reset(&pp_interval.tables);
     if (!pp_interval.start_ns) {
+        pp_rate_note_ticks();
         pp_interval.start_ns = pp_birth.unix_ns;
         pp_interval.start_monotonic_ns = pp_birth.monotonic_ns;
     }
@@ -68,7 +73,9 @@ void pp_interval_stacks(void)
 
 void pp_interval_drain(void)
 {
+    uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pp_drain();
+    drain_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
 /* A process that sleeps leaves the disk alone; so does one that came to its end before a sample fell into it, unless it
@@ -82,7 +89,16 @@ static bool worth_writing(bool final)
     return final && pp_interval.account.cpu_ns >= WORTH_A_FILE_NS;
 }
 
-void pp_interval_flush(int own_tid, bool final)
+/* Returns what our threads have burned. */
+static uint64_t close_account(void)
+{
+    uint64_t own_ns = earlier_own_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t exit_ns = pp_account_close(&pp_interval.account, own_ns, pp_short_threads_waiting_ns());
+    pp_add_pseudo(&pp_interval.account.thread_exit_ns, 0, "[thread exit]", 0, exit_ns);
+    return own_ns;
+}
+
+bool pp_interval_flush(int own_tid, bool final)
 {
     /* a process of which no sample was taken yet costs nothing */
     if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.unknown_module))
@@ -98,15 +114,18 @@ void pp_interval_flush(int own_tid, bool final)
         if (python->this_thread_state)
             python->this_thread_state();
     pp_interval_drain();
-    pp_threads_scan(own_tid);
+    bool look_again = pp_threads_scan(own_tid, pp_interval.account.one_is_gone);
+    if (final) {
+        /* those that did not tell their end get what is theirs, and are taken as ended ones */
+        close_account();
+        pp_interval_drain();
+    }
     /* ids of a full segment end with it */
     pp_drain_settle(final || pp_log_full());
     if (final)
         pp_drain_rest();
-    uint64_t own_ns = earlier_own_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t exit_ns = pp_account_close(&pp_interval.account, own_ns, pp_short_threads_waiting_ns());
+    uint64_t own_ns = close_account();
     uint64_t now_ns = pp_sys_clock_ns(CLOCK_REALTIME), now_monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    pp_add_pseudo(&pp_interval.account.thread_exit_ns, 0, "[thread exit]", 0, exit_ns);
     uint64_t unwritten = pp_interval.unwritten_ns;
     pp_interval.unwritten_ns = 0;
     pp_add_pseudo(&pp_interval.account.lost_ns, 0, "[lost]", 0, unwritten);
@@ -117,6 +136,11 @@ void pp_interval_flush(int own_tid, bool final)
         pp_samples_clear();
     }
     pp_codes_limit();
+    if (!final) {
+        pp_rate_keep_cost_down(pp_interval.account.cpu_ns, pp_account_handler_ns() + drain_ns);
+        pp_watchdog_look(pp_drain_bound_ns(), pp_interval.account.reasons);
+    }
+    return look_again;
 }
 
 void pp_interval_stop(void)
@@ -127,7 +151,8 @@ void pp_interval_stop(void)
 
 void pp_interval_after_fork(void)
 {
-    earlier_own_ns = 0;
+    earlier_own_ns = drain_ns = 0;
+    pp_rate_after_fork();
     memset(&pp_interval.account, 0, sizeof pp_interval.account);
     pp_interval.unwritten_ns = pp_interval.start_ns = 0;
     pp_samples_clear();

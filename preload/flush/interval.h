@@ -12,8 +12,9 @@ void pp_interval_modules(void);
 void pp_interval_stacks(void);
 /* Empties the rings into the interval, without writing. */
 void pp_interval_drain(void);
-/* final: the process ends; what live threads have burned since their last samples is written as [unsampled]. */
-void pp_interval_flush(int own_tid, bool final);
+/* final: the process ends; what live threads have burned since their last samples is written as [unsampled]. Returns
+ * whether pp_threads_scan wants to look again soon. */
+bool pp_interval_flush(int own_tid, bool final);
 /* When a flush thread ends and the process goes on: what the thread burned stays in the account. */
 void pp_interval_stop(void);
 /* In the child of fork. */

@@ -10,6 +10,12 @@ static struct pp_segment segment;
 static struct pp_account written_account; /* as of the last write */
 /* And what was unwritten then: when that write failed, its [lost] sample went with it. */
 static uint64_t written_unwritten_ns;
+static struct note {
+    uint64_t unix_ns;
+    unsigned severity;
+    char text[160];
+} notes[PP_LOG_NOTES]; /* not yet written */
+static unsigned note_count;
 static uint32_t written_notices; /* bits by enum pp_cause, of the current segment */
 
 static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
@@ -61,21 +67,40 @@ static void count_as_lost(const struct pp_account *before)
     now->reasons[PP_REASON_WRITE_FAILED]++;
 }
 
+void pp_log_note(unsigned severity, const char *text)
+{
+    if (note_count == PP_LOG_NOTES)
+        return;
+    struct note *note = &notes[note_count++];
+    note->unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    note->severity = severity;
+    struct pp_text out;
+    pp_text_init(&out, note->text, sizeof note->text);
+    pp_text_add(&out, text);
+}
+
+static void write_notice(struct pp_buffer *out, uint64_t unix_ns, unsigned severity, const char *text)
+{
+    static struct pp_buffer payload;
+    pp_buffer_clear(&payload);
+    pp_put_varint(&payload, unix_ns);
+    pp_put_varint(&payload, severity);
+    pp_put_bytes(&payload, text, strlen(text));
+    pp_put_block(out, PP_BLOCK_NOTICE, &payload, &segment.sequence);
+}
+
 /* What was said on stderr belongs into the log as well: files outlive terminals. */
 static void write_notices(struct pp_buffer *out)
 {
-    static struct pp_buffer payload;
     for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++) {
         const char *text = pp_said((enum pp_cause)cause);
         if (!text || cause == PP_CAUSE_START || written_notices >> cause & 1)
             continue;
-        pp_buffer_clear(&payload);
-        pp_put_varint(&payload, pp_sys_clock_ns(CLOCK_REALTIME));
-        pp_put_varint(&payload, 1);
-        pp_put_bytes(&payload, text, strlen(text));
-        pp_put_block(out, PP_BLOCK_NOTICE, &payload, &segment.sequence);
+        write_notice(out, pp_sys_clock_ns(CLOCK_REALTIME), 1, text);
         written_notices |= 1u << cause;
     }
+    for (unsigned i = 0; i < note_count; i++)
+        write_notice(out, notes[i].unix_ns, notes[i].severity, notes[i].text);
 }
 
 void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, bool final)
@@ -97,7 +122,9 @@ void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, bool final)
     if (final || full)
         write_end(&out, final ? PP_END_EXIT : PP_END_SEGMENT);
     bool written = !out.failed && pp_segment_append(&segment, &out);
-    if (!written)
+    if (written)
+        note_count = 0;
+    else
         count_as_lost(&written_account);
     if (!written || full) {
         segment.open = false;
@@ -125,5 +152,6 @@ void pp_log_after_fork(void)
 {
     memset(&written_account, 0, sizeof written_account);
     written_unwritten_ns = 0;
+    note_count = 0;
     pp_segment_after_fork(&segment);
 }

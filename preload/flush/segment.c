@@ -1,8 +1,10 @@
 #include "segment.h"
 #include "../capture/capture.h"
+#include "../read_file.h"
 #include "../say.h"
 #include "../start.h"
 #include "../syscalls.h"
+#include "../timers.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -26,20 +28,6 @@ static void new_instance(char instance[PP_INSTANCE_LENGTH + 1])
     pp_text_init(&text, instance, PP_INSTANCE_LENGTH + 1);
     pp_text_add_hex(&text, pp_random(), 16);
     pp_text_add_hex(&text, pp_random(), 16);
-}
-
-/* Bytes of a small file of /proc, 0 if it cannot be read. */
-static size_t read_file(const char *path, char *buffer, size_t size)
-{
-    int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0)
-        return 0;
-    size_t length = 0;
-    long n;
-    while (length < size && (n = pp_sys_read(fd, buffer + length, size - length)) > 0)
-        length += (size_t)n;
-    pp_sys_close(fd);
-    return length;
 }
 
 static void put_text_field(struct pp_buffer *out, unsigned key, const char *text)
@@ -77,6 +65,12 @@ static void put_python_versions(struct pp_segment *segment, struct pp_buffer *fi
         put_text_field(fields, PP_PROCESS_PYTHON_VERSION, versions);
 }
 
+static void put_period(struct pp_segment *segment, struct pp_buffer *fields)
+{
+    segment->period_ns = pp_timers_period_ns();
+    pp_put_number_field(fields, PP_PROCESS_PERIOD_NS, segment->period_ns);
+}
+
 static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
 {
     static char buffer[COMMAND_LINE_MAX];
@@ -91,9 +85,9 @@ static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
     pp_put_number_field(fields, PP_PROCESS_UID, (uint64_t)pp_syscall4(SYS_getuid, 0, 0, 0, 0));
     if (pp_syscall4(SYS_uname, (long)&host, 0, 0, 0) == 0)
         put_text_field(fields, PP_PROCESS_HOST, host.nodename);
-    size_t length = read_file("/proc/sys/kernel/random/boot_id", buffer, 36);
+    size_t length = pp_read_file("/proc/sys/kernel/random/boot_id", buffer, 36);
     pp_put_field(fields, PP_PROCESS_BOOT_ID, buffer, length);
-    length = read_file("/proc/self/cmdline", buffer, sizeof buffer);
+    length = pp_read_file("/proc/self/cmdline", buffer, sizeof buffer);
     pp_put_field(fields, PP_PROCESS_COMMAND_LINE, buffer, length);
     long n = pp_syscall4(SYS_readlink, (long)"/proc/self/exe", (long)buffer, sizeof buffer, 0);
     pp_put_field(fields, PP_PROCESS_EXECUTABLE, buffer, n > 0 ? (size_t)n : 0);
@@ -102,7 +96,7 @@ static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
     put_python_versions(segment, fields);
     put_text_field(fields, PP_PROCESS_LIBRARY_VERSION, PP_VERSION);
     pp_put_number_field(fields, PP_PROCESS_START_UNIX_NS, pp_birth.unix_ns);
-    pp_put_number_field(fields, PP_PROCESS_PERIOD_NS, pp_config.period_ns);
+    put_period(segment, fields);
     pp_put_number_field(fields, PP_PROCESS_TICK_NS, pp_tick_ns());
 }
 
@@ -127,11 +121,13 @@ void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out)
 void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out)
 {
     static struct pp_buffer fields;
-    if (count_pythons() == segment->pythons)
-        return;
     pp_buffer_clear(&fields);
-    put_python_versions(segment, &fields);
-    pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
+    if (count_pythons() != segment->pythons)
+        put_python_versions(segment, &fields);
+    if (pp_timers_period_ns() != segment->period_ns)
+        put_period(segment, &fields);
+    if (fields.length)
+        pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
 }
 
 /* Makes the directory and those above it. Returns what the last mkdir returned, 0 when it is there. */

@@ -16,6 +16,7 @@ struct pp_segment {
     char path[PP_PATH_MAX + 128];                 /* of the current file */
     bool open;                                    /* the file exists and everything written to it so far is whole */
     uint32_t pythons;                             /* interpreters that it names */
+    uint64_t period_ns;                           /* that it names */
     uint32_t number;                              /* segments begun */
     uint32_t sequence;                            /* of the next block */
     uint64_t bytes;                               /* of all segments */
@@ -26,7 +27,8 @@ struct pp_segment {
 /* Puts file header and PROCESS block for a new file in front; the file itself is made by pp_segment_append. */
 void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out);
 
-/* Puts a PROCESS block with what has changed, if anything has: interpreters that were loaded since. */
+/* Puts a PROCESS block with what has changed, if anything has: interpreters that were loaded since, another
+ * period. */
 void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out);
 
 /* Appends the bytes with one write. False when it could not be done whole (said once on stderr): then the file ends

@@ -375,6 +375,7 @@ static void take_sums(struct fold *fold, const struct pp_segment *segment)
         process->accounting_segment = segment->process.segment;
         if (segment->process.python_version.length) /* by now there may be more of them */
             process->python_version = intern(fold, segment->process.python_version);
+        process->period_ns = segment->process.period_ns; /* the last one: it may have been lowered */
         process->has_accounting = true;
     }
     if (process->accounting.end_unix_ns > process->end_unix_ns)

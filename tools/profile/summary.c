@@ -96,10 +96,13 @@ static void warn_of_shares(struct warnings *warnings, const struct pp_accounting
     double unsampled = pp_percent(sum->unsampled_ns, sum->cpu_ns), lost = pp_percent(sum->lost_ns, sum->cpu_ns),
            own = pp_percent(sum->own_ns, sum->cpu_ns);
     if (unsampled > UNSAMPLED_PERCENT) {
+        bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_SIGNAL_BLOCKED] ||
+                     sum->reasons[PP_REASON_NO_SLOT];
         pp_buffer_format(&warnings->text,
-                         "%.1f %% of the CPU time (%.2f s) was not sampled: short threads, or work that runs in step "
-                         "with the kernel's clock tick; it is counted as [unsampled]",
-                         unsampled, seconds(sum->unsampled_ns));
+                         "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]",
+                         unsampled, seconds(sum->unsampled_ns),
+                         known ? "there were threads that could not be, see below"
+                               : "short threads, or work that runs in step with the kernel's clock tick");
         say(warnings);
     }
     if (lost > LOST_PERCENT) {
@@ -138,7 +141,8 @@ static void warn_of_reasons(struct warnings *warnings, const struct pp_accountin
                          pp_percent(cut, sum->samples), cut, sum->samples);
         say(warnings);
     }
-    static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT, PP_REASON_WRITE_FAILED};
+    static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT, PP_REASON_WRITE_FAILED,
+                                     PP_REASON_TIMER_GONE, PP_REASON_SIGNAL_BLOCKED};
     for (unsigned i = 0; i < sizeof named / sizeof named[0]; i++) {
         if (!sum->reasons[named[i]])
             continue;
@@ -158,17 +162,27 @@ static void warn_of_missing(struct warnings *warnings, uint64_t found, const str
     }
 }
 
-static void warn_of_notices(struct warnings *warnings, const struct pp_profile *profile, uint32_t number, bool say_pid)
+/* What the library has put down itself: warnings, or mere notes. */
+static void say_notices(struct warnings *warnings, const struct pp_profile *profile, uint32_t number, bool say_pid,
+                        bool serious)
 {
     const struct pp_process *process = &profile->processes.items[number];
     for (uint32_t i = 0; i < process->notices.count; i++) {
-        if (!process->notices.items[i].severity)
+        if ((process->notices.items[i].severity != 0) != serious)
             continue;
         if (say_pid)
             pp_buffer_format(&warnings->text, "process %" PRIu64 ": ", process->pid);
         pp_buffer_text(&warnings->text, pp_string(profile, process->notices.items[i].text));
         say(warnings);
     }
+}
+
+void pp_summary_notes(const struct pp_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
+                      void *context)
+{
+    struct warnings notes = {.each = each, .context = context};
+    say_notices(&notes, profile, process, false, false);
+    pp_buffer_free(&notes.text);
 }
 
 void pp_summary_warnings(const struct pp_profile *profile, uint32_t only, void (*each)(void *context, const char *text),
@@ -185,7 +199,7 @@ void pp_summary_warnings(const struct pp_profile *profile, uint32_t only, void (
         found += process->found_ns;
         without_sums += !process->has_accounting;
         without_python += !process->python_version;
-        warn_of_notices(&warnings, profile, i, only == PP_NONE && profile->processes.count > 1);
+        say_notices(&warnings, profile, i, only == PP_NONE && profile->processes.count > 1, true);
     }
     struct pp_accounting raw =
         only == PP_NONE ? pp_profile_accounting(profile) : profile->processes.items[only].accounting;

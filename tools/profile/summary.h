@@ -12,6 +12,10 @@ struct pp_accounting pp_summary_accounting(const struct pp_profile *profile, uin
 void pp_summary_warnings(const struct pp_profile *profile, uint32_t process,
                          void (*each)(void *context, const char *text), void *context);
 
+/* The same for what the library has noted of one process and is no reason to worry. */
+void pp_summary_notes(const struct pp_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
+                      void *context);
+
 /* When all of it began and ended; 0 when unknown. */
 void pp_summary_span(const struct pp_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
 

@@ -1,0 +1,77 @@
+#include "rate.h"
+#include "../config.h"
+#include "../say.h"
+#include "../timers.h"
+#include "drain.h"
+#include "log.h"
+#include "throttle.h"
+#include <string.h>
+
+#define NS_PER_SECOND   1000000000u
+#define PPM_PER_PERCENT 10000u
+#define LINE_BYTES      160
+
+static struct pp_throttle throttle;
+static uint64_t seen_cpu_ns, seen_cost_ns;
+
+void pp_rate_start(void)
+{
+    if (!throttle.configured_ns)
+        pp_throttle_reset(&throttle, pp_config.period_ns, pp_config.max_overhead_ppm);
+    pp_drain_set_period(throttle.period_ns);
+}
+
+void pp_rate_note_ticks(void)
+{
+    uint64_t tick_ns = pp_tick_ns();
+    if (pp_config.period_ns >= tick_ns)
+        return;
+    char line[LINE_BYTES];
+    struct pp_text text;
+    pp_text_init(&text, line, sizeof line);
+    pp_text_add(&text, "at most ");
+    pp_text_add_number(&text, NS_PER_SECOND / tick_ns);
+    pp_text_add(&text,
+                " samples per CPU second here, for that is how often the kernel ticks: each weighs what was burned "
+                "since the one before");
+    pp_log_note(0, line);
+}
+
+static void note_change(uint64_t before_ns)
+{
+    char line[LINE_BYTES];
+    struct pp_text text;
+    unsigned hundredths = throttle.share_ppm * 100 / PPM_PER_PERCENT;
+    pp_text_init(&text, line, sizeof line);
+    pp_text_add(&text, "samples cost ");
+    pp_text_add_number(&text, hundredths / 100);
+    pp_text_add(&text, hundredths % 100 < 10 ? ".0" : ".");
+    pp_text_add_number(&text, hundredths % 100);
+    pp_text_add(&text, " % of the CPU time: ");
+    pp_text_add_number(&text, NS_PER_SECOND / before_ns);
+    pp_text_add(&text, " -> ");
+    pp_text_add_number(&text, NS_PER_SECOND / throttle.period_ns);
+    pp_text_add(&text, " samples per CPU second (PYPROF_MAX_OVERHEAD)");
+    pp_log_note(throttle.period_ns > before_ns, line);
+}
+
+void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t cost_ns)
+{
+    uint64_t before_ns = throttle.period_ns, burned_ns = cpu_ns > seen_cpu_ns ? cpu_ns - seen_cpu_ns : 0;
+    bool changed = pp_throttle_add(&throttle, burned_ns, cost_ns - seen_cost_ns);
+    seen_cpu_ns = cpu_ns;
+    seen_cost_ns = cost_ns;
+    /* what is in the rings may still be of the longer one */
+    pp_drain_set_period(throttle.period_ns > before_ns ? throttle.period_ns : before_ns);
+    if (!changed)
+        return;
+    pp_timers_set_period_ns(throttle.period_ns);
+    note_change(before_ns);
+}
+
+void pp_rate_after_fork(void)
+{
+    memset(&throttle, 0, sizeof throttle);
+    seen_cpu_ns = seen_cost_ns = 0;
+    pp_timers_set_period_ns(0);
+}

@@ -1,0 +1,17 @@
+/* How often samples are taken: as configured, or less often where they cost too much (throttle.h). Flush thread only.
+ */
+#ifndef PP_FLUSH_RATE_H
+#define PP_FLUSH_RATE_H
+
+#include <stdint.h>
+
+/* When a flush thread begins. */
+void pp_rate_start(void);
+/* Puts into the log what becomes of a rate above the kernel's ticks. */
+void pp_rate_note_ticks(void);
+/* cpu_ns: burned by the process; cost_ns: by handlers and by what is done for each sample; both since the start. */
+void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t cost_ns);
+/* In the child of fork. */
+void pp_rate_after_fork(void);
+
+#endif

@@ -1,0 +1,49 @@
+#include "throttle.h"
+
+#define PPM            1000000u
+#define WINDOW_NS      5000000000u /* of CPU time: 500 samples at the usual rate */
+#define MAX_PERIOD_NS  1000000000u
+#define CHEAP_WINDOWS  3
+#define CHEAP_PERMILLE 800u /* of the limit, at twice the rate */
+
+void pp_throttle_reset(struct pp_throttle *throttle, uint64_t period_ns, uint32_t limit_ppm)
+{
+    *throttle = (struct pp_throttle){.configured_ns = period_ns, .period_ns = period_ns, .limit_ppm = limit_ppm};
+}
+
+/* What a sample costs does not depend on the rate, so the share is proportional to it. */
+static void slow_down(struct pp_throttle *throttle)
+{
+    for (uint64_t share = throttle->share_ppm; share > throttle->limit_ppm && throttle->period_ns < MAX_PERIOD_NS;
+         share /= 2)
+        throttle->period_ns *= 2;
+    if (throttle->period_ns > MAX_PERIOD_NS && throttle->configured_ns <= MAX_PERIOD_NS)
+        throttle->period_ns = MAX_PERIOD_NS;
+}
+
+static void speed_up(struct pp_throttle *throttle)
+{
+    throttle->period_ns /= 2;
+    if (throttle->period_ns < throttle->configured_ns)
+        throttle->period_ns = throttle->configured_ns;
+}
+
+bool pp_throttle_add(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t cost_ns)
+{
+    throttle->cpu_ns += cpu_ns;
+    throttle->cost_ns += cost_ns;
+    if (throttle->cpu_ns < WINDOW_NS)
+        return false;
+    uint64_t before = throttle->period_ns, share = throttle->cost_ns * PPM / throttle->cpu_ns;
+    throttle->share_ppm = share < PPM ? (uint32_t)share : PPM;
+    throttle->cpu_ns = throttle->cost_ns = 0;
+    bool cheap = 2 * share * 1000 <= (uint64_t)throttle->limit_ppm * CHEAP_PERMILLE;
+    throttle->cheap = cheap ? throttle->cheap + 1 : 0;
+    if (share > throttle->limit_ppm) {
+        slow_down(throttle);
+    } else if (throttle->cheap >= CHEAP_WINDOWS && before > throttle->configured_ns) {
+        speed_up(throttle);
+        throttle->cheap = 0;
+    }
+    return throttle->period_ns != before;
+}

@@ -1,0 +1,26 @@
+/*
+ * Keeps the cost of samples below a share of the CPU time by taking fewer of them. Costs are summed over windows of CPU
+ * time; a window that was too dear multiplies the period by what brings it below the limit, some cheap ones in a row
+ * halve it again, down to what is configured. Flush thread only.
+ */
+#ifndef PP_FLUSH_THROTTLE_H
+#define PP_FLUSH_THROTTLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pp_throttle {
+    uint64_t configured_ns, period_ns; /* between two samples of a thread */
+    uint32_t limit_ppm;                /* of the CPU time */
+    uint64_t cpu_ns, cost_ns;          /* in this window */
+    unsigned cheap;                    /* windows in a row after which the rate could be doubled */
+    uint32_t share_ppm;                /* of the last whole window */
+};
+
+void pp_throttle_reset(struct pp_throttle *throttle, uint64_t period_ns, uint32_t limit_ppm);
+
+/* Takes what the process has burned, and the samples of that have cost, since the last call. Returns whether period_ns
+ * has changed. */
+bool pp_throttle_add(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t cost_ns);
+
+#endif

@@ -1,0 +1,72 @@
+#include "watchdog.h"
+#include "../capture/capture.h"
+#include "../config.h"
+#include "../read_file.h"
+#include "../syscalls.h"
+#include "../threads.h"
+#include <string.h>
+#include <time.h>
+
+#define OVERDUE_TIMES 2 /* of overdue_ns: work between the ticks is overdue often enough */
+#define HOPELESS      2 /* renewals after which another reason is looked for */
+#define STATUS_MAX    4096
+
+static uint64_t deadline_ns;
+static uint64_t *counts; /* by enum pp_reason */
+
+static bool timer_exists(const struct pp_slot *slot)
+{
+    struct itimerspec times;
+    return pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0) == 0;
+}
+
+/* As the kernel knows it: our own functions in front of libc's never let the signal be blocked. */
+static bool blocks_signal(int tid)
+{
+    static const char key[] = "\nSigBlk:\t";
+    static char status[STATUS_MAX];
+    size_t length = pp_read_task_file(tid, "status", status, sizeof status - 1);
+    status[length] = 0;
+    const char *mask = strstr(status, key);
+    if (!mask)
+        return false;
+    uint64_t blocked = 0;
+    for (mask += sizeof key - 1; *mask > ' '; mask++)
+        blocked = blocked << 4 | (uint64_t)(*mask <= '9' ? *mask - '0' : *mask - 'a' + 10);
+    return blocked >> (pp_config.signal - 1) & 1;
+}
+
+static void renew(struct pp_slot *slot, uint64_t clock_ns)
+{
+    slot->flush.watched_ns = clock_ns;
+    if (atomic_load(&slot->timer) >= 0 && !timer_exists(slot))
+        counts[PP_REASON_TIMER_GONE]++;
+    pp_timer_renew(slot);
+    if (++slot->flush.renewals == HOPELESS && blocks_signal(atomic_load(&slot->tid)))
+        pp_thread_blocks_signal(slot);
+}
+
+static void look(struct pp_slot *slot)
+{
+    if (atomic_load(&slot->state) != PP_SLOT_LIVE || !atomic_load(&slot->tid))
+        return;
+    uint64_t clock_ns = slot->flush.clock_ns, sampled_ns = atomic_load(&slot->cpu_end_ns);
+    if (sampled_ns > slot->flush.watched_ns) {
+        slot->flush.watched_ns = sampled_ns;
+        slot->flush.renewals = 0;
+    }
+    bool none = atomic_load(&slot->timer) < 0;
+    if (clock_ns > slot->flush.watched_ns + (none ? 0 : deadline_ns))
+        renew(slot, clock_ns);
+    else
+        pp_timer_follow(slot);
+}
+
+void pp_watchdog_look(uint64_t overdue_ns, uint64_t *reasons)
+{
+    if (!atomic_load(&pp_capture.enabled))
+        return;
+    deadline_ns = OVERDUE_TIMES * overdue_ns;
+    counts = reasons;
+    pp_each_slot(look);
+}

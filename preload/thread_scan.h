@@ -1,0 +1,29 @@
+/* Threads that nobody registered, and those that left without a word, found by asking the kernel. */
+#ifndef PP_THREAD_SCAN_H
+#define PP_THREAD_SCAN_H
+
+#include <stdbool.h>
+
+/* Finds threads that nobody registered (raw clone, older than us) and slots whose thread is gone. own_tid: the flush
+ * thread's, left out. one_is_gone: look even if the number of threads is what it should be. Returns whether some thread
+ * is to be looked at again soon. Flush thread only. */
+bool pp_threads_scan(int own_tid, bool one_is_gone);
+
+/* Takes up the threads that are there before pthread_create registers new ones, but for the caller. Once, when the
+ * handler is installed. late: their CPU time counts from now. */
+void pp_threads_adopt_older(bool late);
+
+/* Finds out where glibc's thread descriptors hold the tid; called in a thread that has a descriptor of its own. */
+void pp_threads_learn_descriptor(void);
+
+/* Whether the main thread has left by pthread_exit and no other thread of the host is alive: the process would end now
+ * if our thread were not there. Flush thread only. */
+bool pp_threads_all_ended(void);
+
+/* Threads of the process as the kernel counts them, 0 if unknown. async-signal-safe. */
+unsigned pp_kernel_thread_count(void);
+
+/* In the child of fork. */
+void pp_thread_scan_after_fork(void);
+
+#endif

@@ -1,0 +1,75 @@
+# How often samples are taken: what the kernel can do, what they cost, and timers that stop.
+load helper
+
+dear_samples() {
+    PYPROF_MAX_OVERHEAD=0.01 profiled "$PYTHON" "$WORKLOADS/spin.py" 16 2>err.txt
+    [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
+    info >info.json
+    grep -E 'samples cost [0-9.]+ % of the CPU time: 100 -> [0-9]+ samples' info.json || fail "nothing was noted: $(cat info.json)"
+    # Five seconds at the full rate, then at half of it at most.
+    between 1 "$(reader field info.json samples)" 1200 "samples of 16 s"
+    [ "$(reader field info.json period_ns)" -gt 10000000 ] || fail "the log has the old period"
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt spin)" 16000000000 5 "spin at a lower rate"
+    reader accounting info.json
+}
+
+@test "samples dearer than PYPROF_MAX_OVERHEAD: fewer are taken, the log says so, the seconds stay" {
+    with_some_pythons dear_samples
+}
+
+cheap_samples() {
+    PYPROF_MAX_OVERHEAD=50% profiled "$PYTHON" "$WORKLOADS/spin.py" 7
+    info >info.json
+    ! grep 'samples cost' info.json || fail "throttled"
+    [ "$(reader field info.json period_ns)" -eq 10000000 ] || fail "another period"
+}
+
+@test "samples cheaper than PYPROF_MAX_OVERHEAD: the rate stays" {
+    with_some_pythons cheap_samples
+}
+
+above_the_ticks() {
+    tick=$("$PYTHON" -c 'import time; print(round(time.clock_getres(6) * 1e9))')
+    PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/spin.py" 1 2>err.txt
+    [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
+    info >info.json
+    if [ "$tick" -gt 1000000 ]; then
+        grep "at most $((1000000000 / tick)) samples per CPU second" info.json || fail "not explained: $(cat info.json)"
+    fi
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt spin)" 1000000000 5 "spin at 1000 Hz"
+    PYPROF_OUT=usual profiled "$PYTHON" "$WORKLOADS/spin.py" 0.2
+    ! OUT=usual info | grep 'at most' || fail "explained where there is nothing to explain"
+}
+
+@test "a rate above the kernel's ticks is explained in one line, not on stderr" {
+    with_some_pythons above_the_ticks
+}
+
+deleted_timers() {
+    profiled "$PYTHON" "$WORKLOADS/delete_timers.py" >truth.txt
+    info >info.json
+    between 1 "$(reader truncated info.json | sed -n 's/timer of a thread was gone.*: //p')" 3 "timers made anew"
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt afterwards)" "$(cat truth.txt)" 5 "CPU after the timers had gone"
+    reader accounting info.json
+}
+
+@test "timers that the program deletes are made anew" {
+    with_some_pythons deleted_timers
+}
+
+room_again() {
+    profiled "$PYTHON" "$WORKLOADS/no_room_for_timers.py" >truth.txt 2>err.txt
+    [ "$(grep -c 'timer_create failed' err.txt)" -eq 1 ] || fail "stderr: $(cat err.txt)"
+    info >info.json
+    grep -q 'thread without a timer' info.json || fail "info does not say what is missing: $(cat info.json)"
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt afterwards)" "$(cat truth.txt)" 5 "CPU after there was room for a timer"
+    reader accounting info.json
+}
+
+@test "RLIMIT_SIGPENDING is used up when a thread begins: it is sampled from when there is room again" {
+    with_some_pythons room_again
+}

@@ -1,0 +1,177 @@
+/* Timers that do not fire give way to ones that do; those of threads that end do not outlive them. */
+#include "preload/capture/capture.h"
+#include "preload/config.h"
+#include "preload/flush/watchdog.h"
+#include "preload/syscalls.h"
+#include "preload/threads.h"
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#define MS         1000000u
+#define OVERDUE_NS (20 * MS)
+
+static struct pp_slot *slot;
+static uint64_t reasons[PP_REASON_COUNT];
+static volatile sig_atomic_t ticks;
+
+static void tick(int signal)
+{
+    (void)signal;
+    ticks++;
+}
+
+static void burn(unsigned ms)
+{
+    uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    while (pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start < (uint64_t)ms * MS)
+        ;
+}
+
+/* What pp_account_close notes of each thread, then the look. */
+static void look(void)
+{
+    slot->flush.clock_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pp_watchdog_look(OVERDUE_NS, reasons);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
+    sigaction(SIGPROF, &action, NULL);
+    pp_config.signal = SIGPROF;
+    pp_config.period_ns = 5 * MS;
+    atomic_store(&pp_capture.enabled, 1);
+    memset(reasons, 0, sizeof reasons);
+    atomic_store(&pp_thread_reasons[PP_REASON_SIGNAL_BLOCKED], 0);
+    slot = pp_slot_claim();
+    if (!slot)
+        return -1;
+    pp_thread_begin(slot, 0);
+    slot->flush.watched_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    pp_thread_end(slot);
+    pp_slot_release(slot);
+    return 0;
+}
+
+static bool fires(void)
+{
+    ticks = 0;
+    burn(60);
+    return ticks > 0;
+}
+
+static void a_timer_that_fires_is_left_alone(void **state)
+{
+    (void)state;
+    int id = atomic_load(&slot->timer);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(fires());
+        atomic_store(&slot->cpu_end_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+        look();
+    }
+    assert_int_equal(atomic_load(&slot->timer), id);
+}
+
+static void one_that_somebody_deleted_is_made_anew(void **state)
+{
+    (void)state;
+    pp_syscall4(SYS_timer_delete, atomic_load(&slot->timer), 0, 0, 0);
+    assert_false(fires());
+    look();
+    assert_int_equal(reasons[PP_REASON_TIMER_GONE], 1);
+    assert_true(fires());
+}
+
+static void one_that_was_stopped_is_made_anew(void **state)
+{
+    (void)state;
+    struct itimerspec never = {0};
+    pp_syscall4(SYS_timer_settime, atomic_load(&slot->timer), 0, (long)&never, 0);
+    assert_false(fires());
+    look();
+    assert_int_equal(reasons[PP_REASON_TIMER_GONE], 0);
+    assert_true(fires());
+}
+
+static void one_that_could_not_be_made_is_tried_again(void **state)
+{
+    (void)state;
+    pp_timer_disarm(slot);
+    struct rlimit before, none;
+    getrlimit(RLIMIT_SIGPENDING, &before);
+    none = (struct rlimit){0, before.rlim_max};
+    setrlimit(RLIMIT_SIGPENDING, &none);
+    burn(1);
+    look();
+    setrlimit(RLIMIT_SIGPENDING, &before);
+    assert_int_equal(atomic_load(&slot->timer), -1);
+    burn(1);
+    look();
+    assert_true(atomic_load(&slot->timer) >= 0);
+    assert_true(fires());
+}
+
+static void a_thread_that_blocks_the_signal_is_named_once(void **state)
+{
+    (void)state;
+    uint64_t mask = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (SIGPROF - 1));
+    for (unsigned i = 0; i < 4; i++) {
+        assert_false(fires());
+        look();
+    }
+    assert_int_equal(atomic_load(&pp_thread_reasons[PP_REASON_SIGNAL_BLOCKED]), 1);
+    pp_sys_signal_mask(SIG_SETMASK, mask);
+}
+
+static void another_period_is_followed(void **state)
+{
+    (void)state;
+    struct itimerspec times;
+    pp_timers_set_period_ns(500 * MS);
+    atomic_store(&slot->cpu_end_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    look();
+    pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0);
+    pp_timers_set_period_ns(0);
+    assert_true(times.it_interval.tv_nsec > (long)(400 * MS));
+    look();
+    pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0);
+    assert_true(times.it_interval.tv_nsec < (long)(6 * MS));
+}
+
+/* As when the flush thread renews while the thread tells its end. */
+static void a_thread_that_ends_keeps_no_timer(void **state)
+{
+    (void)state;
+    atomic_store(&slot->ending, 1);
+    assert_int_equal(pp_timer_arm(slot, PP_FIRST_RANDOM), 0);
+    assert_int_equal(atomic_load(&slot->timer), -1);
+    assert_int_equal(pp_timer_renew(slot), 0);
+    assert_int_equal(atomic_load(&slot->timer), -1);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
+    const struct CMUnitTest tests[] = {
+        TEST(a_timer_that_fires_is_left_alone),
+        TEST(one_that_somebody_deleted_is_made_anew),
+        TEST(one_that_was_stopped_is_made_anew),
+        TEST(one_that_could_not_be_made_is_tried_again),
+        TEST(a_thread_that_blocks_the_signal_is_named_once),
+        TEST(another_period_is_followed),
+        TEST(a_thread_that_ends_keeps_no_timer),
+    };
+    return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
+}
