@@ -63,6 +63,14 @@ const struct pp_real *pp_real(void)
         *(void **)&real.fopen64 = next("fopen64");
         *(void **)&real.exit_now = next("_exit");
         *(void **)&real.quick_exit = next("quick_exit");
+        *(void **)&real.execve = next("execve");
+        *(void **)&real.execv = next("execv");
+        *(void **)&real.execvp = next("execvp");
+        *(void **)&real.execvpe = next("execvpe");
+        *(void **)&real.fexecve = next("fexecve");
+        *(void **)&real.execveat = next("execveat");
+        *(void **)&real.posix_spawn = next("posix_spawn");
+        *(void **)&real.posix_spawnp = next("posix_spawnp");
         atomic_store_explicit(&real_ready, 1, memory_order_release);
     }
     return &real;

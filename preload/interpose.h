@@ -4,11 +4,15 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
 #define PP_EXPORT __attribute__((visibility("default")))
+
+typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                           char *const[], char *const[]);
 
 /* Looked up by dlsym(RTLD_NEXT), not imported: their default versions are newer than GLIBC_2.17, and musl lacks some.
  */
@@ -36,6 +40,13 @@ struct pp_real {
     FILE *(*fopen)(const char *, const char *);
     FILE *(*fopen64)(const char *, const char *);
     void (*exit_now)(int);
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execv)(const char *, char *const[]);
+    int (*execvp)(const char *, char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int);
+    spawn_function *posix_spawn, *posix_spawnp;
     int (*pthread_key_delete)(pthread_key_t);
     void (*quick_exit)(int);
 };

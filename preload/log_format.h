@@ -135,8 +135,10 @@ static inline uint64_t pp_handler_bucket_limit(unsigned i)
 }
 
 enum pp_end_reason {
+    PP_END_NOT = 0,     /* in no block */
     PP_END_EXIT = 1,    /* exit, return from main, _exit … */
     PP_END_SEGMENT = 2, /* another segment of the same process follows */
+    PP_END_EXEC = 3,    /* exec replaces the program; an ACCOUNTING block behind this one says that it could not */
 };
 
 enum pp_frame_kind {

@@ -88,6 +88,7 @@ enum pp_wake {
     PP_WAKE_STACK = 4,   /* a thread's unknown_stack_sp was set */
     PP_WAKE_STOP = 8,    /* the process ends */
     PP_WAKE_PAUSE = 16,  /* the thread is to end, the process goes on */
+    PP_WAKE_EXEC = 32,   /* the program may be replaced in a moment */
 };
 
 /* Ends the flush thread's sleep. async-signal-safe. */

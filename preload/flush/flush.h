@@ -21,6 +21,10 @@ void pp_flush_thread_resume(void);
  * async-signal-safe: programs call _exit in handlers. */
 void pp_flush_at_exit(void);
 
+/* Has written what there is, waiting for it at most EXEC_WAIT_NS; the process goes on should exec fail. Nothing where
+ * little was burned since the last flush, in the child of vfork or without a flush thread. async-signal-safe. */
+void pp_flush_before_exec(void);
+
 /* Held by the flush thread while it is inside libc or the loader; by fork while it copies the process (if it can be had
  * in time: then true, and to be left by the parent). */
 void pp_flush_gate_enter(void);

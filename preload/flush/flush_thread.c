@@ -19,13 +19,16 @@
                                  */
 #define FORK_WAIT_NS 100000000u /* the forking thread may itself hold the loader's lock that our thread waits for */
 #define JOIN_WAIT_NS 10000000u
+#define EXEC_WAIT_NS 500000000u /* the caller may hold what the flush needs */
+#define WORTH_NS     1000000u   /* of CPU time that exec is not to lose */
 #define STACK_SIZE   (256u << 10)
 #define NS           1000000000u
 
 static struct pp_lock gate;
-static _Atomic uint32_t running;  /* the thread has been made in this process */
-static _Atomic uint32_t stopping; /* the last flush has been asked for */
-static _Atomic uint32_t done;     /* futex: the last flush is over */
+static _Atomic uint32_t running;          /* the thread has been made in this process */
+static _Atomic uint32_t stopping;         /* the last flush has been asked for */
+static _Atomic uint32_t done;             /* futex: the last flush is over */
+static _Atomic uint32_t flushed_for_exec; /* futex: how often */
 static bool child_needs_thread;
 static pthread_t thread;
 static _Atomic bool pausing; /* it is to end, the process goes on */
@@ -60,7 +63,7 @@ static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 static void end_process(int own_tid)
 {
     atomic_store(&stopping, 1);
-    pp_interval_flush(own_tid, true);
+    pp_interval_flush(own_tid, PP_END_EXIT);
     atomic_store(&done, 1);
     exit(0);
 }
@@ -91,8 +94,13 @@ static void *flush_thread(void *argument)
         if (why & PP_WAKE_STACK)
             pp_interval_stacks();
         bool again = false;
+        if (why & PP_WAKE_EXEC) {
+            again = pp_interval_flush(own_tid, PP_END_EXEC);
+            atomic_fetch_add(&flushed_for_exec, 1);
+            pp_syscall4(SYS_futex, (long)&flushed_for_exec, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+        }
         if (now >= next) {
-            again = pp_interval_flush(own_tid, false);
+            again = pp_interval_flush(own_tid, PP_END_NOT);
             next = now + INTERVAL_NS;
         } else if (why & PP_WAKE_DRAIN) {
             pp_interval_drain();
@@ -102,7 +110,7 @@ static void *flush_thread(void *argument)
         if (now >= look || again)
             look = again ? now + LOOK_NS : next;
     }
-    pp_interval_flush(own_tid, true);
+    pp_interval_flush(own_tid, PP_END_EXIT);
     atomic_store(&done, 1);
     pp_syscall4(SYS_futex, (long)&done, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
     /* the process is on its way out: a thread that ends now would run its destructors beside the application's */
@@ -195,6 +203,18 @@ void pp_flush_at_exit(void)
         wait_until_done(EXIT_WAIT_NS);
     }
     /* the threads stay asleep: what they would do now is what they must not */
+}
+
+void pp_flush_before_exec(void)
+{
+    if (!pp_flush_thread_runs() || process_ends() ||
+        pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns < pp_interval_flushed_cpu_ns() + WORTH_NS)
+        return;
+    uint32_t before = atomic_load(&flushed_for_exec);
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + EXEC_WAIT_NS, now;
+    pp_wake_flush(PP_WAKE_EXEC);
+    while (atomic_load(&flushed_for_exec) == before && (now = pp_sys_clock_ns(CLOCK_MONOTONIC)) < end)
+        wait_on(&flushed_for_exec, before, end - now);
 }
 
 void pp_flush_after_fork(void)

@@ -21,6 +21,7 @@
 
 static uint64_t earlier_own_ns; /* burned by flush threads that have ended */
 static uint64_t drain_ns;       /* burned by pp_interval_drain */
+static _Atomic uint64_t flushed_cpu_ns;
 
 static void find_stack(struct pp_slot *slot)
 {
@@ -98,8 +99,9 @@ static uint64_t close_account(void)
     return own_ns;
 }
 
-bool pp_interval_flush(int own_tid, bool final)
+bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 {
+    bool final = end == PP_END_EXIT;
     /* a process of which no sample was taken yet costs nothing */
     if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.unknown_module))
         pp_interval_modules();
@@ -129,18 +131,26 @@ bool pp_interval_flush(int own_tid, bool final)
     uint64_t unwritten = pp_interval.unwritten_ns;
     pp_interval.unwritten_ns = 0;
     pp_add_pseudo(&pp_interval.account.lost_ns, 0, "[lost]", 0, unwritten);
-    if (worth_writing(final)) {
-        pp_log_write(own_ns, now_monotonic_ns, final);
+    if (worth_writing(end != PP_END_NOT)) {
+        pp_log_write(own_ns, now_monotonic_ns, end);
         pp_interval.start_ns = now_ns;
         pp_interval.start_monotonic_ns = now_monotonic_ns;
         pp_samples_clear();
     }
+    atomic_store(&flushed_cpu_ns, pp_interval.account.cpu_ns);
     pp_codes_limit();
+    /* should exec fail, the next flush is to say so */
+    pp_interval.anything_new |= end == PP_END_EXEC;
     if (!final) {
         pp_rate_keep_cost_down(pp_interval.account.cpu_ns, pp_account_handler_ns() + drain_ns);
         pp_watchdog_look(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
     return look_again;
+}
+
+uint64_t pp_interval_flushed_cpu_ns(void)
+{
+    return atomic_load(&flushed_cpu_ns);
 }
 
 void pp_interval_stop(void)
@@ -153,6 +163,7 @@ void pp_interval_after_fork(void)
 {
     earlier_own_ns = drain_ns = 0;
     pp_rate_after_fork();
+    atomic_store(&flushed_cpu_ns, 0);
     memset(&pp_interval.account, 0, sizeof pp_interval.account);
     pp_interval.unwritten_ns = pp_interval.start_ns = 0;
     pp_samples_clear();

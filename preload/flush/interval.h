@@ -2,7 +2,9 @@
 #ifndef PP_FLUSH_INTERVAL_H
 #define PP_FLUSH_INTERVAL_H
 
+#include "../log_format.h"
 #include <stdbool.h>
+#include <stdint.h>
 
 /* When a flush thread begins. */
 void pp_interval_start(void);
@@ -12,9 +14,11 @@ void pp_interval_modules(void);
 void pp_interval_stacks(void);
 /* Empties the rings into the interval, without writing. */
 void pp_interval_drain(void);
-/* final: the process ends; what live threads have burned since their last samples is written as [unsampled]. Returns
- * whether pp_threads_scan wants to look again soon. */
-bool pp_interval_flush(int own_tid, bool final);
+/* end: PP_END_EXIT when the process ends: what live threads have burned since their last samples is written as
+ * [unsampled]. PP_END_EXEC when it may end. Returns whether pp_threads_scan wants to look again soon. */
+bool pp_interval_flush(int own_tid, enum pp_end_reason end);
+/* The process's clock at the last flush, as cpu_ns of the account. Any thread; async-signal-safe. */
+uint64_t pp_interval_flushed_cpu_ns(void);
 /* When a flush thread ends and the process goes on: what the thread burned stays in the account. */
 void pp_interval_stop(void);
 /* In the child of fork. */

@@ -103,7 +103,7 @@ static void write_notices(struct pp_buffer *out)
         write_notice(out, notes[i].unix_ns, notes[i].severity, notes[i].text);
 }
 
-void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, bool final)
+void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
 {
     static struct pp_buffer out, fields;
     pp_buffer_clear(&out);
@@ -119,8 +119,8 @@ void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, bool final)
     pp_account_write(&pp_interval.account, own_ns, segment.bytes + out.length, &fields);
     pp_put_block(&out, PP_BLOCK_ACCOUNTING, &fields, &segment.sequence);
     bool full = pp_log_full();
-    if (final || full)
-        write_end(&out, final ? PP_END_EXIT : PP_END_SEGMENT);
+    if (end != PP_END_NOT || full)
+        write_end(&out, end != PP_END_NOT ? end : PP_END_SEGMENT);
     bool written = !out.failed && pp_segment_append(&segment, &out);
     if (written)
         note_count = 0;

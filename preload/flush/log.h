@@ -2,14 +2,15 @@
 #ifndef PP_FLUSH_LOG_H
 #define PP_FLUSH_LOG_H
 
+#include "../log_format.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 #define PP_LOG_NOTES 8
 
 /* Appends the interval and what it defines; when that fails, counts it as lost. own_ns: CPU of our threads.
- * final: the last one. */
-void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, bool final);
+ * end: PP_END_NOT unless it is the last one, or may be. */
+void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end);
 /* A line for the log alone, written with the next interval. severity as in PP_BLOCK_NOTICE. Of more than
  * PP_LOG_NOTES between two writes the later ones are dropped. */
 void pp_log_note(unsigned severity, const char *text);

@@ -1,15 +1,6 @@
 # Programs that use our signal themselves, or block it.
 load helper
 
-# Without these a program that touches SIGPROF and the profiler get in each other's way: README says so.
-need_interposed() {
-    local name
-    for name in "$@"; do
-        nm --dynamic --defined-only --format=posix "$LIBPYPROF" | grep -q "^$name " ||
-            skip "libpyprof.so does not stand in front of $name yet"
-    done
-}
-
 blocked_signals() {
     profiled "$PYTHON" "$WORKLOADS/signals.py" masks
     collapsed >stacks.txt
@@ -17,7 +8,6 @@ blocked_signals() {
 }
 
 @test "a thread that blocks every signal is sampled, and sees the mask that it set" {
-    need_interposed pthread_sigmask
     with_some_pythons blocked_signals
 }
 
@@ -28,7 +18,6 @@ ignored_signal() {
 }
 
 @test "a program that sets SIGPROF to SIG_IGN and SIG_DFL lives on, is sampled, and sees what it set" {
-    need_interposed sigaction
     with_some_pythons ignored_signal
 }
 
@@ -47,7 +36,6 @@ own_timer() {
 }
 
 @test "a program that uses ITIMER_PROF itself gets its signals, and is sampled" {
-    need_interposed sigaction
     with_some_pythons own_timer
 }
 
@@ -66,8 +54,6 @@ inherited() {
     profiled "$PYTHON" "$WORKLOADS/signals.py" inherited
 }
 
-@test "a child of a program that ignores SIGPROF ignores it" {
-    # A handler becomes SIG_DFL at exec: only a wrapper of exec can hand SIG_IGN on.
-    need_interposed execve
+@test "a child inherits that SIGPROF is ignored or blocked as the program believes, however it is started" {
     with_some_pythons inherited
 }

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -34,9 +35,30 @@ def blocks_everything():
     expect("SIGPROF in the mask after unblocking", signal.SIGPROF in mask, False)
 
 
-def child_state(field):
-    out = subprocess.run(["cat", "/proc/self/status"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    line = next(line for line in out.splitlines() if line.startswith(field + ":"))
+PROGRAM = ["/bin/cat", "/proc/self/status"]
+
+
+def through_subprocess(output):
+    subprocess.run(PROGRAM, stdout=output, check=True)
+
+
+def through_fork(output):
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(output, 1)
+        os.execv(PROGRAM[0], PROGRAM)
+    os.waitpid(pid, 0)
+
+
+def through_spawn(output):
+    os.waitpid(os.posix_spawn(PROGRAM[0], PROGRAM, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, output, 1)]), 0)
+
+
+def child_state(field, start=through_subprocess):
+    with tempfile.TemporaryFile() as output:
+        start(output.fileno())
+        output.seek(0)
+        line = next(line for line in output.read().decode().splitlines() if line.startswith(field + ":"))
     return bool(int(line.split()[1], 16) & (1 << (signal.SIGPROF - 1)))
 
 
@@ -61,8 +83,16 @@ def dispositions():
 
 
 def inherited():
-    signal.signal(signal.SIGPROF, signal.SIG_IGN)
-    expect("SIGPROF ignored in a child after SIG_IGN", child_state("SigIgn"), True)
+    for start in through_subprocess, through_fork, through_spawn:
+        how = start.__name__.replace("_", " ")
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
+        expect(f"SIGPROF ignored in a child after SIG_IGN, {how}", child_state("SigIgn", start), True)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        expect(f"SIGPROF ignored in a child after SIG_DFL, {how}", child_state("SigIgn", start), False)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
+        expect(f"SIGPROF blocked in a child, {how}", child_state("SigBlk", start), True)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
+        expect(f"SIGPROF blocked in a child when it is no more, {how}", child_state("SigBlk", start), False)
 
 
 {"masks": masks, "dispositions": dispositions, "inherited": inherited}[sys.argv[1]]()

@@ -380,8 +380,8 @@ static void take_sums(struct fold *fold, const struct pp_segment *segment)
     }
     if (process->accounting.end_unix_ns > process->end_unix_ns)
         process->end_unix_ns = process->accounting.end_unix_ns;
-    if (segment->end_reason == PP_END_EXIT)
-        process->ended = true;
+    if (segment->process.segment >= process->accounting_segment)
+        process->ended = segment->end_reason == PP_END_EXIT || segment->end_reason == PP_END_EXEC;
 }
 
 /* Whether its run begins as profile->only_run says. */

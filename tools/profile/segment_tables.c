@@ -277,6 +277,8 @@ bool pp_segment_take_block(struct pp_segment *segment, uint32_t type, struct pp_
         if (!pp_accounting_read(&segment->accounting, payload))
             segment->losses.damaged_records++;
         segment->has_accounting = true;
+        if (segment->end_reason == PP_END_EXEC)
+            segment->end_reason = PP_END_NOT;
         break;
     case PP_BLOCK_NOTICE: {
         uint64_t unix_ns = take(&payload);
