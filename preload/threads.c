@@ -49,7 +49,7 @@ static void clear_thread(struct pp_slot *slot)
     atomic_store(&slot->stack_top, 0);
     slot->known_thread_state = 0;
     atomic_store(&slot->ran_python, 0);
-    slot->involuntary_switches = slot->counted_cpu_ns = 0;
+    slot->voluntary_switches = slot->involuntary_switches = slot->counted_cpu_ns = 0;
     slot->pushed_off = false;
     slot->is_main = slot->scanned = slot->application_blocks = false;
     slot->start_routine = NULL;

@@ -69,9 +69,9 @@ struct pp_record_sample {
     uint8_t native_reason, python_reason; /* enum pp_reason */
     uint32_t state;                       /* PP_STATE_* */
     uint32_t native_left_out;             /* in the middle; a native address 0 stands there */
-    /* How often the thread was pushed off its CPU, counted only when this sample is overdue (pp_capture.overdue_ns),
-     * and the CPU time that it burned meanwhile: both since the last overdue one. */
-    uint32_t involuntary;
+    /* How often the thread went to sleep and was pushed off its CPU, counted only when this sample is overdue
+     * (pp_capture.overdue_ns), and the CPU time that it burned meanwhile: all since the last overdue one. */
+    uint32_t voluntary, involuntary;
     uint64_t counted_ns;
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */
 };

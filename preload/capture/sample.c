@@ -166,8 +166,10 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
     struct rusage usage;
     if (pp_syscall4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
         return;
+    sample->voluntary = (uint32_t)((uint64_t)usage.ru_nvcsw - slot->voluntary_switches);
     sample->involuntary = (uint32_t)((uint64_t)usage.ru_nivcsw - slot->involuntary_switches);
     sample->counted_ns = sample->cpu_ns - slot->counted_cpu_ns;
+    slot->voluntary_switches = (uint64_t)usage.ru_nvcsw;
     slot->involuntary_switches = (uint64_t)usage.ru_nivcsw;
     slot->counted_cpu_ns = sample->cpu_ns;
 }

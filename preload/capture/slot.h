@@ -95,12 +95,13 @@ struct pp_slot {
     _Atomic uint64_t cpu_end_ns; /* the thread's CPU clock when its last handler ended */
     _Atomic uint64_t own_ns, lost_ns;
     _Atomic uint32_t lost_samples;
-    _Atomic uintptr_t unknown_stack_sp;            /* asks the flush thread for stack_top */
-    uint64_t involuntary_switches, counted_cpu_ns; /* and the thread's CPU clock, at its last overdue sample */
-    uintptr_t known_thread_state;                  /* has been read through a safe copy once */
-    _Atomic uint32_t ran_python;                   /* it has had a thread state */
-    uint32_t code_epoch, code_ended_pythons;       /* pp_capture's, when the codes were cleared */
-    uint32_t code_sample;                          /* counts samples: what an entry is in use by */
+    _Atomic uintptr_t unknown_stack_sp; /* asks the flush thread for stack_top */
+    /* At its last overdue sample; and the thread's CPU clock then. */
+    uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;
+    uintptr_t known_thread_state;            /* has been read through a safe copy once */
+    _Atomic uint32_t ran_python;             /* it has had a thread state */
+    uint32_t code_epoch, code_ended_pythons; /* pp_capture's, when the codes were cleared */
+    uint32_t code_sample;                    /* counts samples: what an entry is in use by */
     uint8_t code_next_way[PP_CODE_SETS];
     _Alignas(64) struct pp_code_entry codes[PP_CODE_ENTRIES];
     /* Summed over all threads that the slot had. */

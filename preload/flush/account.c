@@ -44,14 +44,17 @@ uint64_t pp_account_bound_ns(const struct pp_ticks *ticks)
     return ticks->period_ns + ticks->tick_ns * LATE_TICKS;
 }
 
-/* Between two times on a CPU where it met no tick a thread burned less than a tick. The switches were counted over
- * counted_ns: those of this sample are taken to be its share. */
+/* What others have kept from the ticks: burned in times on a CPU that ended by a push, less than a tick in each. Those
+ * that ended in a sleep are the thread's own doing. The switches were counted over counted_ns: this sample has its
+ * share of them. */
 static uint64_t hidden_ns(const struct pp_record_sample *record, uint64_t burned_ns, uint64_t tick_ns)
 {
-    if (!record->involuntary || !record->counted_ns)
+    double pushes = record->involuntary, switches = pushes + record->voluntary, counted = (double)record->counted_ns;
+    if (pushes == 0 || counted == 0)
         return 0;
-    double share = record->counted_ns > burned_ns ? (double)burned_ns / (double)record->counted_ns : 1;
-    return (uint64_t)(share * (double)record->involuntary * (double)tick_ns);
+    double burned = counted * pushes / switches, most = pushes * (double)tick_ns;
+    double share = counted > (double)burned_ns ? (double)burned_ns / counted : 1;
+    return (uint64_t)(share * (burned < most ? burned : most));
 }
 
 /* Whether the sample comes when one of a thread that does not work in step with the ticks would. */

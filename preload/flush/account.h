@@ -33,7 +33,7 @@ struct pp_account {
  * or have been late on average, the thread works in step with the ticks. Then what it burned was somewhere else: the
  * function that was hit at last has run half a tick, and leaves half a period and half a tick behind its last sample,
  * so that is what such a sample weighs; the rest is [unsampled]. One that other programs push off its CPU misses a tick
- * each time, at moments that have nothing to do with its own work, and may be later by as many.
+ * each time, at moments that have nothing to do with its own work, and may be later by what it burned up to these.
  */
 struct pp_ticks {
     uint64_t period_ns; /* between two samples of a thread, the longest that is still in use */
