@@ -106,6 +106,62 @@ sums_close() {
     with_some_pythons sums_close
 }
 
+# without_timers COMMAND...: prepends COMMAND to a program that runs on as it would, with one line, and a profile that
+# says what is missing.
+without_timers() {
+    rm -rf pyprof.out truth
+    mkdir truth
+    profiled "$@" "$PYTHON" "$WORKLOADS/fool_threads.py" truth busy 2 0.3 >printed.txt 2>stderr.txt ||
+        fail "$1: status $?: $(cat stderr.txt)"
+    lines_of stderr.txt 1 'timer_create'
+    "$PYPROF" info >info.txt
+    grep -q 'without a timer' info.txt || fail "info does not say what is missing: $(cat info.txt)"
+    info >info.json
+    reader accounting info.json
+    reader burned truth info.json
+}
+
+timers_denied() {
+    without_timers "$BUILD/workloads/denied"
+    without_timers bash -c 'ulimit -i 0 && exec "$@"' bash
+}
+
+@test "no timers, for seccomp or for RLIMIT_SIGPENDING: the program runs on, one line, info tells" {
+    with_some_pythons timers_denied
+}
+
+raw_threads() {
+    native_library
+    fooled native ./fool_native.so raw_clone 4 500
+    cpu_near "$(native_seen raw_clone)" 2000000000 4 "threads made by a bare clone"
+    fooled native ./fool_native.so masked 4 500
+    cpu_near "$(native_seen masked)" 2000000000 4 "threads that block all signals"
+    # Nothing of libc's stands between these and the kernel.
+    fooled native ./fool_native.so raw_masked 2 2000
+    "$PYPROF" info >info.txt
+    grep -q 'blocks our signal' info.txt || fail "info does not name the threads that no signal reaches: $(cat info.txt)"
+}
+
+# native_seen KIND: ns in burn_KIND.
+native_seen() {
+    grep -F "burn_$1 (fool_native.so)" stacks.txt | awk '{ n += $NF } END { print n + 0 }'
+}
+
+@test "threads made by a bare clone, and such as block all signals: their CPU is in their functions" {
+    with_some_pythons raw_threads
+}
+
+in_step() {
+    fooled split locked 6
+    reader locked truth stacks.txt info.json locked_burst
+    fooled split eight 8
+    reader locked truth stacks.txt info.json locked_burst
+}
+
+@test "bursts in step with the tick: what no tick meets is [unsampled], and nobody else's" {
+    with_some_pythons in_step
+}
+
 shares() {
     fooled split steady 2
     reader split truth stacks.txt info.json
