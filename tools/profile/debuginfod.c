@@ -12,6 +12,7 @@
 
 #define LIBRARY      "libdebuginfod.so.1"
 #define MOST_SECONDS 90 /* of all fetches */
+#define MOST_SILENCE 30 /* seconds in which nothing comes, or nothing is said of how much */
 /* Less than so many per cent of the CPU time are not worth a download. */
 #define FETCHED_FROM 1
 
@@ -29,7 +30,8 @@ struct servers {
 /* For the callback, which older libraries give no context. */
 static struct {
     const char *name; /* of what is being fetched */
-    time_t deadline;
+    time_t deadline, last_news;
+    long done;
     bool too_long;
 } running;
 
@@ -43,7 +45,10 @@ static time_t now(void)
 static int on_progress(client_type *client, long done, long all)
 {
     (void)client;
-    if (now() >= running.deadline) {
+    if (all > 0 && done != running.done) /* before that it counts something else */
+        running.last_news = now();
+    running.done = done;
+    if (now() >= running.deadline || now() >= running.last_news + MOST_SILENCE) {
         running.too_long = true;
         return 1;
     }
@@ -86,12 +91,14 @@ static void fetch(struct servers *servers, const char *build_id, const char *nam
 {
     char *path = NULL;
     running.name = name;
+    running.last_news = now();
+    running.done = 0;
     int descriptor = servers->find(servers->client, (const unsigned char *)build_id, 0, &path);
     if (descriptor >= 0)
         close(descriptor);
     free(path);
     if (running.too_long)
-        pp_error("debuginfod: gave up after %d s, without %s", MOST_SECONDS, name);
+        pp_error("debuginfod: %s takes too long to fetch: going on without what is missing", name);
 }
 
 /* By module: CPU time at the leaf. The caller frees. */
