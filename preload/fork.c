@@ -55,6 +55,7 @@ static void after_fork_in_child(void)
     pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
     pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     pp_birth.process_cpu_ns = pp_birth.thread_cpu_ns = 0;
+    pp_birth.voluntary_switches = pp_birth.involuntary_switches = pp_birth.minor_faults = pp_birth.major_faults = 0;
     atomic_store(&pp_capture.pid, pp_sys_getpid());
     pp_interpose_action_after_fork();
     pp_flush_after_fork();

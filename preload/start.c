@@ -14,6 +14,7 @@
 #include "thread_scan.h"
 #include "threads.h"
 #include <string.h>
+#include <sys/resource.h>
 
 #define LATE_NS 50000000u /* burned before Python appeared: more than a sample may weigh */
 
@@ -91,11 +92,23 @@ static bool is_late(void)
     return true;
 }
 
+static void note_usage(void)
+{
+    struct rusage usage;
+    if (pp_syscall4(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0) != 0)
+        return;
+    pp_birth.voluntary_switches = (uint64_t)usage.ru_nvcsw;
+    pp_birth.involuntary_switches = (uint64_t)usage.ru_nivcsw;
+    pp_birth.minor_faults = (uint64_t)usage.ru_minflt;
+    pp_birth.major_faults = (uint64_t)usage.ru_majflt;
+}
+
 /* The first Python, readable or not, is the reason to profile this process. */
 static bool start_profiling(void)
 {
     if (!pp_fork_can_watch())
         return false; /* not glibc */
+    note_usage();
     pp_config_read();
     pp_threads_learn_descriptor();
     atomic_store(&pp_capture.pid, pp_sys_getpid());

@@ -10,6 +10,8 @@ struct pp_birth {
     uint64_t unix_ns, monotonic_ns;
     uint64_t process_cpu_ns; /* burned before: by what exec replaced, by the loader, by a program without Python */
     uint64_t thread_cpu_ns;  /* of the thread that ran the constructor */
+    /* Of the pid, before Python appeared: exec does not reset them. */
+    uint64_t voluntary_switches, involuntary_switches, minor_faults, major_faults;
     uintptr_t main_stack_top;
     char python_version[16]; /* of the first interpreter that can be read, else of the first; "" when unknown */
 };

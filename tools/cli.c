@@ -26,6 +26,7 @@ const struct pp_option_row pp_options[] = {
     {PP_OPTION_UNIT, 'u', "unit", "UNIT", "weight of a stack: ns (CPU time, default) or samples", "ns samples"},
     {PP_OPTION_HZ, 0, "hz", "N", "samples per second of CPU time (default: 100)", NULL},
     {PP_OPTION_JSON, 'j', "json", NULL, "for programs: JSON", NULL},
+    {PP_OPTION_INTERVALS, 'i', "intervals", NULL, "second by second: CPU, cores busy, switches, page faults", NULL},
     {PP_OPTION_DELAY, 'd', "delay", "TIME", "between two screens (default: 1s)", NULL},
     {PP_OPTION_COUNT, 'c', "count", "N", "print so many screens as plain text, and end", NULL},
     {PP_OPTION_TOP, 'n', "top", "N", "functions to list (default: 20)", NULL},
@@ -199,6 +200,8 @@ static bool take_option(struct pp_cli *cli, int place, const char *argument)
         return true;
     case PP_OPTION_JSON:
         return cli->json = true;
+    case PP_OPTION_INTERVALS:
+        return cli->intervals = true;
     case PP_OPTION_LINES:
         return cli->lines = true;
     case PP_OPTION_THREADS:

@@ -24,7 +24,7 @@ enum pp_exit {
 };
 
 struct pp_cli {
-    bool all, lines, threads, processes, gil, json, no_native, diff;
+    bool all, intervals, lines, threads, processes, gil, json, no_native, diff;
     bool keep_intervals;                       /* no option: set by verbs that ask the profile for time */
     const char *run, *output, *format, *unit;  /* NULL: not given */
     const char *pid, *thread, *focus, *ignore; /* NULL: not given */
@@ -67,6 +67,7 @@ enum pp_option {
     PP_OPTION_DIFF_FORMAT = 1 << 24, /* -f of `diff` */
     PP_OPTION_DELAY = 1 << 25,
     PP_OPTION_COUNT = 1 << 26,
+    PP_OPTION_INTERVALS = 1 << 27,
 };
 
 /* Which files are read, and which samples of them are looked at (profile/select.h): for every verb that calls pp_load

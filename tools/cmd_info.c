@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cmd.h"
+#include "intervals.h"
 #include "profile/load.h"
 #include "profile/states.h"
 #include "profile/summary.h"
@@ -53,6 +54,10 @@ static void set_sums(json_t *object, const struct pp_profile *profile, uint32_t 
     set_ns(object, "thread_exit_ns", sum.thread_exit_ns);
     json_object_set_new(object, "difference_ns", json_integer(sum.difference_ns));
     set_ns(object, "before_start_ns", sum.before_start_ns);
+    set_ns(object, "voluntary_switches", sum.voluntary_switches);
+    set_ns(object, "involuntary_switches", sum.involuntary_switches);
+    set_ns(object, "minor_faults", sum.minor_faults);
+    set_ns(object, "major_faults", sum.major_faults);
 
     struct pp_states states = pp_states_of(profile, process, PP_NONE);
     set_known_ns(object, "gil_ns", states.gil_ns, states.gil_known_ns);
@@ -109,12 +114,15 @@ static json_t *process_object(struct pp_profile *profile, uint32_t number)
     set_ns(object, "start_unix_ns", process->start_unix_ns);
     set_ns(object, "end_unix_ns", process->end_unix_ns);
     set_ns(object, "period_ns", process->period_ns);
+    set_ns(object, "cpus", process->cpus);
     set_ns(object, "segments", process->segments);
     json_object_set_new(object, "ended", json_boolean(process->ended));
     set_sums(object, profile, number);
     json_t *notes = json_array();
     pp_summary_notes(profile, number, add_text, notes);
     json_object_set_new(object, "notes", notes);
+    if (profile->keep_usage)
+        json_object_set_new(object, "intervals", pp_intervals_json(process));
     return object;
 }
 
@@ -174,6 +182,9 @@ static void print_sums(const struct pp_profile *profile, uint32_t process)
     printf("    samples %" PRIu64 " (lost %" PRIu64 "), threads %" PRIu64 " alive + %" PRIu64
            " ended, cpu before the start %.3f s\n",
            sum.samples, sum.lost_samples, sum.threads, sum.exited_threads, seconds(sum.before_start_ns));
+    printf("    context switches %" PRIu64 " by itself + %" PRIu64 " by others, page faults %" PRIu64 " + %" PRIu64
+           " from disk\n",
+           sum.voluntary_switches, sum.involuntary_switches, sum.minor_faults, sum.major_faults);
     struct pp_states states = pp_states_of(profile, process, PP_NONE);
     if (states.gil_known_ns)
         printf("    GIL held %.3f s of %.3f s where that is known\n", seconds(states.gil_ns),
@@ -202,6 +213,8 @@ static void print_text(const struct pp_profile *profile)
                process->ended ? "ended" : "running or killed");
         print_sums(profile, i);
         pp_summary_notes(profile, i, print_note, NULL);
+        if (profile->keep_usage)
+            pp_intervals_print(process);
     }
     if (profile->processes.count == 1)
         return;

@@ -49,7 +49,10 @@ static void print_header(const struct pp_report *report)
     printf(", ");
     print_count(report->sum.threads + report->sum.exited_threads, "thread", "threads");
     printf(", %s: %.2f s CPU in %.2f s", versions.data, cpu, wall);
-    if (wall > 0)
+    uint64_t cpus = pp_summary_cpus(profile);
+    if (wall > 0 && cpus)
+        printf(" (%.2f of %" PRIu64 " cores busy)", cpu / wall, cpus);
+    else if (wall > 0)
         printf(" (%.2f cores busy)", cpu / wall);
     printf(", %" PRIu64 " samples\n", report->sum.samples);
     pp_buffer_free(&versions);

@@ -34,8 +34,9 @@ const struct pp_verb pp_verbs[] = {
      "pyprof top --count 1 --no-native | head",
      false},
     {"info", "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
-     PP_OPTION_JSON | PP_OPTIONS_RUNS, PATHS_HELP, false, pp_cmd_info,
+     PP_OPTION_JSON | PP_OPTION_INTERVALS | PP_OPTIONS_RUNS, PATHS_HELP, false, pp_cmd_info,
      "pyprof info\n"
+     "pyprof info --intervals\n"
      "pyprof info --json | jq .total",
      false},
     {"flame", "[OPTIONS] [PATH...] | --diff BASE NEW", "Draws a flame graph: a page for the browser",

@@ -15,6 +15,7 @@
 #define FILE_MODE        0600
 #define DIRECTORY_MODE   0700
 #define NAME_ATTEMPTS    4
+#define CPU_MASK_WORDS   128 /* 8,192 processors: the kernel's most */
 #define RETRY_FIRST_NS   1000000000u
 #define RETRY_MAX_NS     60000000000u
 
@@ -65,6 +66,17 @@ static void put_python_versions(struct pp_segment *segment, struct pp_buffer *fi
         put_text_field(fields, PP_PROCESS_PYTHON_VERSION, versions);
 }
 
+/* 0 if unknown. */
+static unsigned count_cpus(void)
+{
+    uint64_t mask[CPU_MASK_WORDS];
+    long bytes = pp_syscall4(SYS_sched_getaffinity, 0, sizeof mask, (long)mask, 0);
+    unsigned count = 0;
+    for (long i = 0; i < bytes / (long)sizeof *mask; i++)
+        count += (unsigned)__builtin_popcountll(mask[i]);
+    return count;
+}
+
 static void put_period(struct pp_segment *segment, struct pp_buffer *fields)
 {
     segment->period_ns = pp_timers_period_ns();
@@ -98,6 +110,7 @@ static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
     pp_put_number_field(fields, PP_PROCESS_START_UNIX_NS, pp_birth.unix_ns);
     put_period(segment, fields);
     pp_put_number_field(fields, PP_PROCESS_TICK_NS, pp_tick_ns());
+    pp_put_number_field(fields, PP_PROCESS_CPUS, count_cpus());
 }
 
 void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out)

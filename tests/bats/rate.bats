@@ -73,3 +73,22 @@ room_again() {
 @test "RLIMIT_SIGPENDING is used up when a thread begins: it is sampled from when there is room again" {
     with_some_pythons room_again
 }
+
+second_by_second() {
+    profiled "$PYTHON" -c '
+import time
+end = time.process_time() + 1.5
+while time.process_time() < end: sum(range(1000))
+for _ in range(400): time.sleep(0.001)
+end = time.process_time() + 0.5
+while time.process_time() < end: sum(range(1000))'
+    "$PYPROF" info --json --intervals >info.json
+    reader intervals info.json 400
+    "$PYPROF" info --intervals >info.txt
+    [ "$(grep -cE '^ +[0-9.]+ s +[0-9.]+ s' info.txt)" -ge 3 ] || fail "not a line for each second: $(cat info.txt)"
+    "$PYPROF" report | grep -q " of $(nproc) cores busy" || fail "report says nothing of the cores: $("$PYPROF" report | head -n 3)"
+}
+
+@test "second by second: the intervals add up to the whole, with context switches and page faults" {
+    with_some_pythons second_by_second
+}

@@ -11,6 +11,7 @@
     read.py stacks COLLAPSED FRAME...           some stack holds these frames, root first, others may lie between
     read.py share COLLAPSED FRAME...            prints percent of the ns of the stacks that end below FRAME... in that order
     read.py field INFO.json NAME                prints the sum of a field over the processes
+    read.py intervals INFO.json SLEEPS          of one process: they add up; it went to sleep that often at least
     read.py truncated INFO.json                 prints what was cut or lost, "REASON: COUNT"
 
 A FRAME is a regular expression for a whole frame.
@@ -87,6 +88,23 @@ def check(rows, extra=0.0):
             mark = "  <-- wrong" if abs(off) > percent else ""
             print(f"{what:28} {value / 1e6:10.1f} ms, truth {truth / 1e6:10.1f} ms, {off:+7.2f} % (allowed {percent} %){mark}")
     return 1 if wrong else 0
+
+
+def intervals(processes, sleeps):
+    """Those of the one process add up to its sums."""
+    (process,) = processes
+    found = process["intervals"]
+    status = 0
+    switches, faults = ("voluntary_switches", "involuntary_switches"), ("minor_faults", "major_faults")
+    for key in ("cpu_ns", "wall_ns", "samples") + switches + faults:
+        total = sum(interval[key] for interval in found)
+        if total != process[key]:
+            print(f"{key}: the intervals make {total}, the process has {process[key]}")
+            status = 1
+    if len(found) < 2 or process["voluntary_switches"] < sleeps or process["minor_faults"] == 0:
+        print(f"{len(found)} intervals, {process['voluntary_switches']} switches, {process['minor_faults']} faults")
+        status = 1
+    return status
 
 
 def accounting(info):
@@ -254,6 +272,9 @@ def main(command, arguments):
         with open(arguments[0]) as file:
             print(sum(process[arguments[1]] for process in json.load(file)["processes"]))
         return 0
+    if command == "intervals":
+        with open(arguments[0]) as file:
+            return intervals(json.load(file)["processes"], int(arguments[1]))
     if command == "truncated":
         with open(arguments[0]) as file:
             for reason, count in json.load(file)["total"]["truncated"].items():

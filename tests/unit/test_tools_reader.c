@@ -47,7 +47,8 @@ static enum pp_read_result read_copy(const void *data, size_t size, struct seen 
 {
     void *copy = malloc(size ? size : 1);
     struct pp_segment segment;
-    const struct pp_segment_sink sink = {seen, see_samples, see_notice, see_redefined};
+    const struct pp_segment_sink sink = {
+        .context = seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
     memcpy(copy, data, size);
     *seen = (struct seen){0};
     enum pp_read_result result = pp_segment_read(copy, size, &segment, &sink);
@@ -68,7 +69,8 @@ static void reads_what_was_written(void **state)
     struct fixture log;
     struct seen seen = {0};
     struct pp_segment segment;
-    const struct pp_segment_sink sink = {&seen, see_samples, see_notice, see_redefined};
+    const struct pp_segment_sink sink = {
+        .context = &seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
     fixture_example(&log, PID, BIAS);
     assert_int_equal(pp_segment_read(log.file.data, log.file.length, &segment, &sink), PP_READ_OK);
     static const struct pp_read_losses none;

@@ -113,6 +113,7 @@ static void map_processes(struct maps *maps)
         maps->into->processes.items[maps->processes[i]] = process;
         maps->from->processes.items[i].notices.items = NULL;
         maps->from->processes.items[i].numbers.items = NULL;
+        maps->from->processes.items[i].usage.items = NULL;
     }
 }
 

@@ -127,6 +127,7 @@ static struct pp_process *process_of(struct fold *fold, const struct pp_segment 
     process->start_unix_ns = from->start_unix_ns;
     process->period_ns = from->period_ns;
     process->tick_ns = from->tick_ns;
+    process->cpus = from->cpus;
     return process;
 }
 
@@ -347,6 +348,26 @@ static void take_notice(void *context, const struct pp_segment *segment, uint64_
     process->notices.items[process->notices.count++] = (struct pp_notice){unix_ns, severity, intern(fold, text)};
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const struct pp_usage *first = a, *second = b;
+    return (first->end_unix_ns > second->end_unix_ns) - (first->end_unix_ns < second->end_unix_ns);
+}
+
+static void take_usage(void *context, const struct pp_segment *segment)
+{
+    struct fold *fold = context;
+    struct pp_process *process = process_of(fold, segment);
+    const struct pp_accounting *now = &segment->accounting;
+    if (fold->left_out || !fold->profile->keep_usage)
+        return;
+    process->usage.items = pp_grow(process->usage.items, &process->usage.capacity, (uint64_t)process->usage.count + 1,
+                                   sizeof *process->usage.items);
+    process->usage.items[process->usage.count++] = (struct pp_usage){
+        now->end_unix_ns,          now->wall_ns,      now->cpu_ns,      now->samples, now->voluntary_switches,
+        now->involuntary_switches, now->minor_faults, now->major_faults};
+}
+
 static void forget(void *context, const struct pp_segment *segment, enum pp_table_kind kind, uint32_t id)
 {
     struct fold *fold = context;
@@ -380,6 +401,7 @@ static void take_sums(struct fold *fold, const struct pp_segment *segment)
     }
     if (process->accounting.end_unix_ns > process->end_unix_ns)
         process->end_unix_ns = process->accounting.end_unix_ns;
+    qsort(process->usage.items, process->usage.count, sizeof *process->usage.items, by_time);
     if (segment->process.segment >= process->accounting_segment)
         process->ended = segment->end_reason == PP_END_EXIT || segment->end_reason == PP_END_EXEC;
 }
@@ -410,7 +432,8 @@ static enum pp_read_result add_one(struct pp_profile *profile, const void *data,
 {
     struct pp_segment segment;
     struct fold fold = {.profile = profile, .name = name, .process = PP_NONE};
-    const struct pp_segment_sink sink = {&fold, profile->sums_only ? NULL : take_samples, take_notice, forget};
+    const struct pp_segment_sink sink = {&fold, profile->sums_only ? NULL : take_samples, take_notice, take_usage,
+                                         forget};
     bool wanted = is_wanted(profile, data, size);
     enum pp_read_result result = pp_segment_read_part(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PP_READ_OK && wanted) {
@@ -462,7 +485,7 @@ enum pp_read_result pp_growing_read(struct pp_growing *growing, const void *data
 {
     struct fold *fold = &growing->fold;
     struct pp_segment *segment = &growing->segment;
-    const struct pp_segment_sink sink = {fold, take_samples, take_notice, forget};
+    const struct pp_segment_sink sink = {fold, take_samples, take_notice, take_usage, forget};
     if (!segment->end)
         growing->unwanted = !is_wanted(fold->profile, data, size);
     segment->losses = (struct pp_read_losses){0};

@@ -121,6 +121,7 @@ static void *read_part(void *context)
     struct pp_profile *profile = part->profile = pp_profile_new();
     profile->keep_intervals = part->like->keep_intervals;
     profile->sums_only = part->like->sums_only;
+    profile->keep_usage = part->like->keep_usage;
     profile->only_run = part->like->only_run;
     for (uint32_t i = part->begin; i < part->end; i++) {
         const char *path = part->files->items[i].path;
@@ -211,6 +212,7 @@ static struct pp_profile *read_files(const struct pp_files *files, const struct 
 {
     const struct pp_profile like = {.sums_only = sums_only,
                                     .keep_intervals = cli->keep_intervals || pp_select_needs_intervals(cli),
+                                    .keep_usage = cli->intervals,
                                     .only_run = cli->run};
     uint32_t read;
     struct pp_profile *profile = read_parts(files, &like, &read);

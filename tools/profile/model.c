@@ -35,6 +35,7 @@ void pp_profile_free(struct pp_profile *profile)
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         FREE_TABLE(&profile->processes.items[i].notices);
         FREE_TABLE(&profile->processes.items[i].numbers);
+        FREE_TABLE(&profile->processes.items[i].usage);
     }
     FREE_TABLE(&profile->strings);
     FREE_TABLE(&profile->modules);

@@ -94,10 +94,16 @@ struct pp_notice {
     uint32_t text; /* string */
 };
 
+/* What a process had used since its start, as it was noted at the end of an interval. */
+struct pp_usage {
+    uint64_t end_unix_ns, wall_ns, cpu_ns, samples, voluntary_switches, involuntary_switches, minor_faults,
+        major_faults;
+};
+
 struct pp_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
         library_version; /* strings */
-    uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns;
+    uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus;
     uint32_t segments;
     PP_TABLE_OF(uint64_t) numbers; /* of the segments that were read */
     uint64_t accounting_segment;   /* the segment that the accounting is from */
@@ -106,12 +112,14 @@ struct pp_process {
     uint64_t found_ns; /* CPU time of the samples that were found in the log, pending not included */
     uint64_t samples;  /* their count */
     PP_TABLE_OF(struct pp_notice) notices;
+    PP_TABLE_OF(struct pp_usage) usage; /* with keep_usage: one for each interval, in the order of time */
 };
 
 struct pp_profile {
     /* Set before the first segment. */
     bool keep_intervals;    /* samples of different intervals stay apart */
     uint64_t apart_from_ns; /* … of those that end after this (unix); the others have interval 0 */
+    bool keep_usage;        /* of each interval */
     bool sums_only;         /* no samples: processes and their accounting */
     const char *only_run;   /* segments of runs that do not begin so are left out; NULL: none */
 

@@ -71,7 +71,7 @@ struct pp_log_labels {
 struct pp_log_process {
     struct pp_text run, instance, host, boot_id, command_line, executable, cwd, python_version, library_version,
         parent_instance;
-    uint64_t segment, pid, ppid, uid, exec_count, start_unix_ns, period_ns, tick_ns;
+    uint64_t segment, pid, ppid, uid, exec_count, start_unix_ns, period_ns, tick_ns, cpus;
 };
 
 struct pp_log_sample {
@@ -133,6 +133,8 @@ struct pp_segment_sink {
     void (*samples)(void *context, const struct pp_segment *segment, const struct pp_log_samples *samples);
     void (*notice)(void *context, const struct pp_segment *segment, uint64_t unix_ns, uint64_t severity,
                    struct pp_text text);
+    /* segment->accounting is as of now. */
+    void (*accounting)(void *context, const struct pp_segment *segment);
     /* An id gets another meaning from here on; the segment has the old one still. */
     void (*redefined)(void *context, const struct pp_segment *segment, enum pp_table_kind kind, uint32_t id);
 };

@@ -232,6 +232,7 @@ static void take_process(struct pp_segment *segment, struct pp_cursor *payload)
         [PP_PROCESS_START_UNIX_NS] = &process->start_unix_ns,
         [PP_PROCESS_PERIOD_NS] = &process->period_ns,
         [PP_PROCESS_TICK_NS] = &process->tick_ns,
+        [PP_PROCESS_CPUS] = &process->cpus,
     };
     while (pp_left(payload)) {
         uint64_t key = take(payload);
@@ -279,6 +280,8 @@ bool pp_segment_take_block(struct pp_segment *segment, uint32_t type, struct pp_
         segment->has_accounting = true;
         if (segment->end_reason == PP_END_EXEC)
             segment->end_reason = PP_END_NOT;
+        if (sink && sink->accounting)
+            sink->accounting(sink->context, segment);
         break;
     case PP_BLOCK_NOTICE: {
         uint64_t unix_ns = take(&payload);

@@ -225,3 +225,15 @@ void pp_summary_warnings(const struct pp_profile *profile, uint32_t only, void (
     warn_of_missing(&warnings, found, &raw);
     pp_buffer_free(&warnings.text);
 }
+
+uint64_t pp_summary_cpus(const struct pp_profile *profile)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pp_process *process = &profile->processes.items[i];
+        if (process->host != profile->processes.items[0].host)
+            return 0;
+        most = process->cpus > most ? process->cpus : most;
+    }
+    return most;
+}

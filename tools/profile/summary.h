@@ -16,6 +16,9 @@ void pp_summary_warnings(const struct pp_profile *profile, uint32_t process,
 void pp_summary_notes(const struct pp_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
                       void *context);
 
+/* Processors that the processes may run on, the most of any; 0 when unknown, or when they are of several hosts. */
+uint64_t pp_summary_cpus(const struct pp_profile *profile);
+
 /* When all of it began and ended; 0 when unknown. */
 void pp_summary_span(const struct pp_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
 
