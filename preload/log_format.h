@@ -144,8 +144,8 @@ enum pp_end_reason {
 
 enum pp_frame_kind {
     /* varint module id (0: none), varint address (the process's own; already the call, not the return address),
-     * str symbol (0: unknown), varint offset of the address within the function (known by .eh_frame without a symbol)
-     */
+     * str symbol (0: unknown), varint offset of the address within the function (known by .eh_frame without a symbol).
+     * A symbol without a module: what a JIT made and named. */
     PP_FRAME_NATIVE = 1,
     /* varint code id, varint line (0: unknown), and when the columns of the expression are known (3.11+) also varint
      * end line, varint column, varint end column: bytes of the line's UTF-8, counted from 1, the end being the first

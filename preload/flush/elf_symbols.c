@@ -110,7 +110,15 @@ static bool read_table(const struct pp_elf_source *source, struct tables *t, uin
     return false;
 }
 
-static bool read_tables(const struct pp_elf_source *source, struct tables *t)
+/* Of an object that was not linked, as JITs show them, values count from the start of their section. */
+static void add_section_starts(struct tables *t)
+{
+    for (size_t i = 0; i < t->symbol_count; i++)
+        if (t->symbols[i].st_shndx < t->section_count)
+            t->symbols[i].st_value += t->sections[t->symbols[i].st_shndx].sh_addr;
+}
+
+static bool read_sections(const struct pp_elf_source *source, struct tables *t, bool *relocatable)
 {
     Elf64_Ehdr header;
     Elf64_Shdr first;
@@ -123,7 +131,33 @@ static bool read_tables(const struct pp_elf_source *source, struct tables *t)
         return false;
     t->section_count = count;
     t->sections = read_mapped(source, count * sizeof first, header.e_shoff);
-    return t->sections && (read_table(source, t, SHT_SYMTAB) || read_table(source, t, SHT_DYNSYM));
+    *relocatable = header.e_type == ET_REL;
+    return t->sections != NULL;
+}
+
+static bool read_tables(const struct pp_elf_source *source, struct tables *t)
+{
+    bool relocatable;
+    if (!read_sections(source, t, &relocatable) ||
+        !(read_table(source, t, SHT_SYMTAB) || read_table(source, t, SHT_DYNSYM)))
+        return false;
+    if (relocatable)
+        add_section_starts(t);
+    return true;
+}
+
+bool pp_elf_source_symbol(const struct pp_elf_source *source, bool dynamic, const char *name, uint64_t *value)
+{
+    struct tables t;
+    bool relocatable, found = false;
+    if (read_sections(source, &t, &relocatable) && read_table(source, &t, dynamic ? SHT_DYNSYM : SHT_SYMTAB))
+        for (size_t i = 0; i < t.symbol_count && !found; i++) {
+            const Elf64_Sym *symbol = &t.symbols[i];
+            found = symbol->st_name < t.strings_size && strcmp(t.strings + symbol->st_name, name) == 0;
+            *value = symbol->st_shndx == SHN_UNDEF ? 0 : symbol->st_value;
+        }
+    free_tables(&t);
+    return found;
 }
 
 /* Labels without a type count only in code; all else that is no function is no place to be in. */

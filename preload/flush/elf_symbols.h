@@ -36,6 +36,9 @@ bool pp_elf_source_read(const struct pp_elf_source *source, void *to, size_t siz
 /* The build-id by the file's own notes; 0 when it has none or is no ELF file of this architecture. */
 uint8_t pp_elf_source_build_id(const struct pp_elf_source *source, uint8_t *id, size_t max);
 
+/* A symbol of any kind by its name, in .dynsym or else in .symtab. *value: 0 when it is used but not defined there. */
+bool pp_elf_source_symbol(const struct pp_elf_source *source, bool dynamic, const char *name, uint64_t *value);
+
 /* False when there are none, or they are damaged or too large, or there is no memory. */
 bool pp_elf_symbols_read(const struct pp_elf_source *source, struct pp_elf_symbols *out);
 void pp_elf_symbols_free(struct pp_elf_symbols *symbols);

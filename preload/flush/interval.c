@@ -8,6 +8,7 @@
 #include "codes.h"
 #include "drain.h"
 #include "flush.h"
+#include "jit_code.h"
 #include "log.h"
 #include "rate.h"
 #include "samples.h"
@@ -75,6 +76,7 @@ void pp_interval_stacks(void)
 void pp_interval_drain(void)
 {
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pp_jit_code_begin();
     pp_drain();
     drain_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 }
@@ -171,5 +173,6 @@ void pp_interval_after_fork(void)
     pp_log_after_fork();
     pp_tables_reset(&pp_interval.tables);
     pp_codes_reset();
+    pp_jit_code_after_fork();
     pp_modules_after_fork();
 }

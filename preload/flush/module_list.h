@@ -19,6 +19,8 @@ struct pp_module_private {
     struct pp_unwind_rows rows;
     _Atomic bool symbols_tried;
     struct pp_elf_symbols symbols;
+    _Atomic bool jit_tried;
+    uintptr_t jit_descriptor;
 };
 
 /* What an object looks like when it is met: path, build-id, kind. NULL when there is no memory. */

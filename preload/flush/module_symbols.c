@@ -37,15 +37,40 @@ static bool is_loaded_file(const struct pp_module *module, const struct pp_elf_s
     return length ? memcmp(id, module->build_id, length) == 0 : has_same_functions(module, source);
 }
 
-static bool read_file(struct pp_module *module, const char *path)
+static bool read_names(struct pp_module *module, const struct pp_elf_source *source)
+{
+    return pp_elf_symbols_read(source, &module->private->symbols);
+}
+
+/* LLVM is mostly linked in and hidden, but whoever makes code with it also registers its unwind information. */
+static bool find_descriptor(struct pp_module *module, const struct pp_elf_source *source)
+{
+    uint64_t value = 0;
+    if (!pp_elf_source_symbol(source, true, "__jit_debug_descriptor", &value) &&
+        pp_elf_source_symbol(source, true, "__register_frame", &value))
+        pp_elf_source_symbol(source, false, "__jit_debug_descriptor", &value);
+    module->private->jit_descriptor = value ? module->bias + value : 0;
+    return true;
+}
+
+static bool read_file(struct pp_module *module, const char *path,
+                      bool (*read)(struct pp_module *module, const struct pp_elf_source *source))
 {
     int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return false;
     struct pp_elf_source source = {.fd = fd};
-    bool done = is_loaded_file(module, &source) && pp_elf_symbols_read(&source, &module->private->symbols);
+    bool done = is_loaded_file(module, &source) && read(module, &source);
     pp_sys_close(fd);
     return done;
+}
+
+/* The executable can be had even when its path now leads to another file, or nowhere. */
+static void read_own_file(struct pp_module *module,
+                          bool (*read)(struct pp_module *module, const struct pp_elf_source *source))
+{
+    if (!(module->flags & PP_MODULE_MAIN) || !read_file(module, "/proc/self/exe", read))
+        read_file(module, module->path, read);
 }
 
 /* The vDSO is mapped whole, section headers included, behind the end of its only segment. */
@@ -65,9 +90,8 @@ static void read_symbols(struct pp_module *module)
 {
     if (module->flags & PP_MODULE_VDSO)
         read_vdso(module);
-    /* The executable can be had even when its path now leads to another file, or nowhere. */
-    else if (!(module->flags & PP_MODULE_MAIN) || !read_file(module, "/proc/self/exe"))
-        read_file(module, module->path);
+    else
+        read_own_file(module, read_names);
     module->private->symbols_tried = true;
 }
 
@@ -81,4 +105,15 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
         return NULL;
     *start = module->bias + symbol->value;
     return symbols->names + symbol->name;
+}
+
+uintptr_t pp_module_jit_descriptor(struct pp_module *module)
+{
+    struct pp_module_private *private = module->private;
+    if (!private->jit_tried) {
+        if (!(module->flags & PP_MODULE_VDSO))
+            read_own_file(module, find_descriptor);
+        private->jit_tried = true;
+    }
+    return private->jit_descriptor;
 }

@@ -59,6 +59,10 @@ void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *ar
  * The string lives as long as the module is known. The first call for a module reads its symbol tables. */
 const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintptr_t *start);
 
+/* Address of the module's __jit_debug_descriptor (gdb_jit.h), also of one that it does not export; 0: none. The first
+ * call for a module reads its symbol tables. */
+uintptr_t pp_module_jit_descriptor(struct pp_module *module);
+
 /* Range of the function (FDE) that holds the address by .eh_frame. A .cold part is a range of its own. */
 bool pp_module_function_range(const struct pp_module *module, uintptr_t address, uintptr_t *start, uintptr_t *end);
 

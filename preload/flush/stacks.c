@@ -12,6 +12,7 @@
 #include "codes.h"
 #include "eval_ranges.h"
 #include "greenlet.h"
+#include "jit_code.h"
 #include "line_table.h"
 #include <string.h>
 
@@ -216,13 +217,29 @@ static struct counted count_evals(const struct view *view, unsigned native, bool
     };
 }
 
-/* Code outside every module, further in than frames that were found by other means: what a JIT made; directly within
- * an eval frame's call it is perf's trampoline, which stands for nothing of its own. */
+/* CPython writes its trampolines (-X perf) under such names. */
+static bool is_trampoline(const struct pp_jit_name *name)
+{
+    return name->length > 4 && memcmp(name->text, "py::", 4) == 0;
+}
+
+/* Code outside every module: what a JIT made. Directly within an eval frame's call it is perf's trampoline, which
+ * stands for nothing of its own; nor does one that has just been entered, when there are Python frames that say more.
+ */
 static uint32_t generated_frame(struct pp_tables *tables, const struct view *view, unsigned i)
 {
+    uintptr_t address = view->native[i] & ~(PP_NATIVE_BROKEN | PP_NATIVE_NO_RULE);
+    struct pp_jit_name name;
     if (i && pp_in_eval(view->native[i - 1]))
         return HIDDEN_FRAME;
-    return pp_frame_pseudo(tables, "[jit]");
+    enum pp_jit_result known = pp_jit_code_find(address, &name);
+    if (known == PP_JIT_UNKNOWN && i + 1u == view->head->native_frames)
+        return native_frame(tables, address); /* nothing says that it is a JIT's */
+    if (known != PP_JIT_NAMED)
+        return pp_frame_pseudo(tables, "[jit]");
+    if (is_trampoline(&name) && view->head->python_frames)
+        return HIDDEN_FRAME;
+    return pp_frame_native(tables, 0, address, pp_string_id(tables, name.text, name.length), address - name.start);
 }
 
 /* One stack on its way from the root to the leaf. */
@@ -304,7 +321,7 @@ static void step_native(struct merge *merge, unsigned i)
         merge->unpaired |= merge->run && view->head->python_reason == PP_REASON_NONE && !view->head->native_left_out;
         if (merge->counted && merge->frames_left)
             step_run(&merge->path, merge->slot, view, --merge->frames_left, 1);
-    } else if (i + 1u < view->head->native_frames && !pp_module_find(view->native[i])) {
+    } else if (!pp_module_find(view->native[i])) {
         step(&merge->path, generated_frame(tables, view, i));
     } else {
         step(&merge->path, native_frame(tables, view->native[i]));

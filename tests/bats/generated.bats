@@ -21,6 +21,10 @@ behind_trampolines() {
     profiled "$PYTHON" -X perf "$WORKLOADS/hot_loop.py" 1
     rm -f "/tmp/perf-$(reader field <(info) pid).map"
     whole_stacks trampolines
+    # The Python frames stand there themselves.
+    if grep -m 3 'py::' trampolines.txt; then
+        fail "trampolines are shown"
+    fi
 }
 
 @test "stacks go on behind the trampolines of -X perf" {
@@ -35,6 +39,67 @@ behind_the_jit() {
 
 @test "stacks go on behind code of CPython's JIT" {
     with_each_python behind_the_jit
+}
+
+# share_of LEAST PATTERN...: percent of the CPU in stacks.txt.
+share_of() {
+    local share least=$1
+    shift
+    share=$(reader share stacks.txt "$@")
+    [ "$share" -ge $((least - $(few 2))) ] || fail "only $share % of the CPU is in $*: $(cut -c1-400 stacks.txt | head -n 20)"
+}
+
+perf_map() {
+    profiled "$PYTHON" "$WORKLOADS/made_jit.py" 1 >truth.txt
+    rm -f "/tmp/perf-$(reader field <(info) pid).map"
+    collapsed >stacks.txt
+    # 40 %, 20 %, 40 %, less the second in which code of the first name became that of the last one
+    share_of 20 'main \(.*made_jit.py:\d+\)' 'run \(.*' 'first.made \(jit\)'
+    share_of 10 'before \(jit\)'
+    share_of 2 'second \(jit\)'
+    reader near "$(awk '
+        /(first:made|before|second) \(jit\) [0-9]+$|\[jit\] [0-9]+$/ { sum += $NF }
+        END { print sum }' stacks.txt)" "$(awk '{ print $1 + $2 + $3 }' truth.txt)" 8 "all that the JIT made" <(info)
+    # nothing of one function under the name of another
+    for name in first:made before second; do
+        truth=$(awk -v name="$name" '{ print name == "first:made" ? $1 : name == "before" ? $2 : $3 }' truth.txt)
+        awk -v name="$name" -v truth="$truth" '
+            index($0, name " (jit)") { sum += $NF }
+            END { if (sum > 1.08 * truth + 30000000) { print name ": " sum " ns, it had " truth; exit 1 } }' stacks.txt
+    done
+    "$PYPROF" export pyprof.out --format speedscope | grep -q '"name":"second","file":"jit"'
+}
+
+@test "functions that a JIT names in /tmp/perf-PID.map have their names" {
+    with_each_python perf_map
+}
+
+# numba tells debuggers what it makes, whatever its settings.
+in_numba() {
+    venv=$(venv_with numba)
+    profiled "$venv/bin/python" -c '
+import time
+from numba import njit
+@njit
+def made_by_numba(n):
+    s = 0.0
+    for i in range(n):
+        s = (s + (i % 7) * 0.5) * 0.999999
+    return s
+made_by_numba(10)
+end = time.process_time() + 6
+while time.process_time() < end:
+    made_by_numba(1000000)'
+    collapsed | grep -v compile >stacks.txt
+    share_of 70 '__main__::made_by_numba\(long long\) \(jit\)'
+    awk '/made_by_numba\(long long\) \(jit\) [0-9]+$/ { named += $NF } /<module> \(<string>.*(jit\)|\[jit\]) [0-9]+$/ { made += $NF }
+        END { if (named < 0.8 * made || !made) { print named " of " made; exit 1 } }' stacks.txt
+}
+
+@test "functions that numba makes have their names" {
+    pythons=$(list_pythons | grep -E ' 3\.(8|12|13)\.[0-9]+ shared' || true)
+    [ -n "$pythons" ] || skip "none of the interpreters that numba has packages for"
+    with_pythons "$pythons" in_numba
 }
 
 # Assembly that says nothing about its frame, as OpenBLAS has it: what called it is known from the eval frame on.

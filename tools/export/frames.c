@@ -40,7 +40,10 @@ struct pp_frame_parts pp_frame_parts_of(struct pp_profile *profile, uint32_t num
         parts.name = function->name ? function->name : pp_intern_text(profile, "<unknown>");
     } else if (frame.kind == PP_FRAME_NATIVE) {
         parts.module = frame.subject;
-        parts.file = frame.subject == PP_NONE ? 0 : profile->modules.items[frame.subject].path;
+        if (frame.subject != PP_NONE)
+            parts.file = profile->modules.items[frame.subject].path;
+        else if (frame.symbol)
+            parts.file = pp_intern_text(profile, PP_JIT_MODULE);
         if (lines && frame.line) {
             parts.file = frame.source;
             parts.line = frame.line;

@@ -188,8 +188,10 @@ static uint32_t native_function(struct writer *writer, const struct pp_frame *fr
 {
     struct pp_table_function function = {
         .name = pp_plain_symbol(writer->profile, frame), .system_name = frame->symbol, .file = frame->source};
-    if (!frame->line)
-        function.file = frame->subject == PP_NONE ? 0 : writer->profile->modules.items[frame->subject].path;
+    if (!frame->line && frame->subject != PP_NONE)
+        function.file = writer->profile->modules.items[frame->subject].path;
+    else if (!frame->line)
+        function.file = pp_intern_text(writer->profile, PP_JIT_MODULE);
     return pp_number_function(&writer->functions, function);
 }
 

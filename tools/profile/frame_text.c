@@ -61,13 +61,38 @@ static size_t without_suffixes(const char *symbol)
     return length;
 }
 
+/* numba tells versions and flags of one function apart by tags of its own, "[abi:v1][abi:c8tJTIeFIjxB2IKSg…]". */
+static void append_without_tags(struct pp_buffer *text, const char *name, size_t length)
+{
+    static const char tag[] = "[abi:";
+    const char *first = memmem(name, length, "[abi:v", sizeof "[abi:v" - 1), *end = name + length, *at = first;
+    while (at && (size_t)(end - at) > sizeof tag && strncmp(at, tag, sizeof tag - 1) == 0) {
+        const char *close = memchr(at, ']', (size_t)(end - at));
+        if (!close)
+            break;
+        at = close + 1;
+    }
+    if (!first || !isdigit((unsigned char)first[sizeof "[abi:v" - 1]) || at == first) {
+        pp_buffer_append(text, name, length);
+        return;
+    }
+    pp_buffer_append(text, name, (size_t)(first - name));
+    pp_buffer_append(text, at, (size_t)(end - at));
+}
+
 void pp_symbol_text(struct pp_buffer *text, const char *symbol)
 {
-    struct pp_buffer plain = {0};
+    struct pp_buffer plain = {0}, demangled = {0};
+    size_t prefix = strncmp(symbol, "cfunc._Z", sizeof "cfunc._Z" - 1) == 0 ? sizeof "cfunc." - 1 : 0; /* numba's */
     pp_buffer_append(&plain, symbol, without_suffixes(symbol));
-    if (!pp_demangle(text, plain.data))
+    if (pp_demangle(&demangled, plain.data + prefix)) {
+        pp_buffer_append(text, symbol, prefix);
+        append_without_tags(text, demangled.data, demangled.length);
+    } else {
         pp_buffer_text(text, plain.data);
+    }
     pp_buffer_free(&plain);
+    pp_buffer_free(&demangled);
 }
 
 /* Functions without a name go by the address where they begin, as far as that is known. */
@@ -89,7 +114,7 @@ static void native_text(struct pp_buffer *text, const struct pp_profile *profile
         pp_buffer_format(text, " (%s:%" PRIu32 ")", pp_base_name(pp_string(profile, frame->source)), frame->line);
         return;
     }
-    const char *path = "no module";
+    const char *path = frame->symbol ? PP_JIT_MODULE : "no module";
     if (frame->subject != PP_NONE)
         path = pp_base_name(pp_string(profile, profile->modules.items[frame->subject].path));
     pp_buffer_format(text, " (%s)", *path ? path : "unknown module");

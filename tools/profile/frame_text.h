@@ -4,11 +4,15 @@
  * "0x1234 (libfoo.so)", by its start in the file's own terms; where that is unknown, or with lines, by the address.
  * With lines a native frame is "symbol (foo.c:N)" if its source is known. A function that the compiler inlined reads
  * "symbol (inlined) (libfoo.so)".
+ * What a JIT made is "name (jit)".
  */
 #ifndef PP_PROFILE_FRAME_TEXT_H
 #define PP_PROFILE_FRAME_TEXT_H
 
 #include "model.h"
+
+/* Stands for the module of code that a JIT made and named. */
+#define PP_JIT_MODULE "jit"
 
 /* The part of the path after site-packages/, dist-packages/, lib/pythonX.Y/ or cwd/, else all of it. Points into
  * path. */

@@ -1,0 +1,366 @@
+/* Names of code that JITs make: ranges that replace each other, a map that grows, is torn, exchanged or hostile, and
+ * the list that debuggers read. */
+#include "../../preload/flush/gdb_jit.h"
+#include "../../preload/flush/perf_map.h"
+#include "random.h"
+#include <elf.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PLACES 4096
+
+static struct pp_code_ranges ranges;
+static struct pp_perf_map map;
+static char directory[] = "/tmp/test_perf_map.XXXXXX", path[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&map, 0, sizeof map);
+    unlink(path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    pp_code_ranges_clear(&ranges);
+    return 0;
+}
+
+static void assert_name(uintptr_t address, const char *expected)
+{
+    const struct pp_code_range *range = pp_code_ranges_find(&ranges, address);
+    if (!expected) {
+        assert_null(range);
+        return;
+    }
+    size_t length;
+    assert_non_null(range);
+    const char *name = pp_code_ranges_name(&ranges, range, &length);
+    assert_int_equal(length, strlen(expected));
+    assert_memory_equal(name, expected, length);
+}
+
+static void put(uintptr_t start, uint64_t size, const char *name, uint32_t look)
+{
+    assert_true(pp_code_ranges_put(&ranges, start, size, name, strlen(name), 1, look));
+}
+
+static void test_later_wins(void **state)
+{
+    (void)state;
+    put(0x1000, 0x1000, "whole", 1);
+    put(0x1400, 0x100, "middle", 1);
+    assert_name(0x13ff, "whole");
+    assert_name(0x1400, "middle");
+    assert_name(0x14ff, "middle");
+    assert_name(0x1500, "whole");
+    assert_name(0x2000, NULL);
+    assert_name(0xfff, NULL);
+    assert_int_equal(ranges.count, 3);
+    put(0x1300, 0x1000, "next", 2);
+    assert_name(0x12ff, "whole");
+    assert_name(0x1450, "next");
+    assert_name(0x22ff, "next");
+    assert_int_equal(pp_code_ranges_find(&ranges, 0x1450)->look, 2);
+    assert_int_equal(pp_code_ranges_find(&ranges, 0x12ff)->look, 0);
+    /* the same name once more changes nothing */
+    put(0x1300, 0x1000, "next", 3);
+    assert_int_equal(pp_code_ranges_find(&ranges, 0x1450)->look, 0);
+    assert_false(pp_code_ranges_put(&ranges, 0, 1, "n", 1, 1, 1));
+    assert_false(pp_code_ranges_put(&ranges, 1, 0, "n", 1, 1, 1));
+    assert_false(pp_code_ranges_put(&ranges, UINTPTR_MAX, 2, "n", 1, 1, 1));
+    assert_false(pp_code_ranges_put(&ranges, 1, UINT64_MAX, "n", 1, 1, 1));
+}
+
+/* The same as one name per address. */
+static void test_random_ranges(void **state)
+{
+    (void)state;
+    static uint32_t truth[PLACES];
+    for (unsigned n = 1; n < 60000; n++) {
+        uint32_t start = random_below(PLACES), size = 1 + random_below(4);
+        char name[16];
+        if (start + size > PLACES)
+            continue;
+        if (n % 1000 == 0)
+            size = PLACES - start;
+        snprintf(name, sizeof name, "%u", n);
+        put(0x1000 + start, size, name, n);
+        for (uint32_t i = 0; i < size; i++)
+            truth[start + i] = n;
+    }
+    for (uint32_t i = 0; i < PLACES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%u", truth[i]);
+        assert_name(0x1000 + i, truth[i] ? name : NULL);
+    }
+}
+
+static void test_bounded(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PP_CODE_RANGES_MAX + 10; i++)
+        pp_code_ranges_put(&ranges, 0x100000000u - 16 * (uintptr_t)i, 8, "name", 4, 1, 1);
+    assert_int_equal(ranges.count, PP_CODE_RANGES_MAX);
+    assert_int_equal(ranges.dropped, 10);
+    assert_name(0x100000000u, "name");
+    pp_code_ranges_clear(&ranges);
+    /* names that are replaced all the time */
+    char name[PP_CODE_NAME_MAX + 1];
+    memset(name, 'n', sizeof name);
+    for (unsigned i = 0; i < 100000; i++) {
+        snprintf(name, 16, "%u ", i);
+        name[strlen(name)] = 'n';
+        assert_true(pp_code_ranges_put(&ranges, 0x1000 + 16 * (i % 100), 16, name, PP_CODE_NAME_MAX, 1, 1));
+    }
+    assert_int_equal(ranges.dropped, 0);
+    assert_true(ranges.arena.mapped < 2 * PP_CODE_NAMES_MAX);
+}
+
+static void append(const char *text, size_t length)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, length), length);
+    close(fd);
+}
+
+#define APPEND(text) append(text, sizeof(text) - 1)
+
+static enum pp_perf_map_result read_map(void)
+{
+    return pp_perf_map_read(&map, path, &ranges, 1, 1);
+}
+
+static void test_growth(void **state)
+{
+    (void)state;
+    assert_int_equal(read_map(), PP_PERF_MAP_ABSENT);
+    APPEND("1000 10 first\n2000 20 py::f:/a b.py\n3000 1");
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    assert_name(0x1008, "first");
+    assert_name(0x2000, "py::f:/a b.py");
+    assert_name(0x3000, NULL); /* torn */
+    APPEND("0 third\r\n0x4000 0x10 fourth\n");
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    assert_name(0x300f, "third");
+    assert_name(0x4000, "fourth");
+    assert_int_equal(ranges.count, 4);
+    APPEND("1000 8 again\n");
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    assert_name(0x1007, "again");
+    assert_name(0x1008, "first");
+    /* written anew, as long as before: the bytes differ */
+    unlink(path);
+    char line[256];
+    memset(line, 'x', sizeof line);
+    memcpy(line, "9000 10 ", 8);
+    line[255] = '\n';
+    append(line, 256);
+    assert_int_equal(read_map(), PP_PERF_MAP_ANOTHER);
+    assert_int_equal(map.offset, 0);
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    assert_non_null(pp_code_ranges_find(&ranges, 0x9000));
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(read_map(), PP_PERF_MAP_ANOTHER);
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+}
+
+static void test_bad_lines(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",
+                                      "\n",
+                                      "1000\n",
+                                      "1000 \n",
+                                      "1000 10\n",
+                                      "1000 10 \n",
+                                      "g000 10 n\n",
+                                      "1000 -1 n\n",
+                                      " 1000 10 n\n",
+                                      "1000 0 n\n",
+                                      "0x 10 n\n",
+                                      "10000000000000000 10 n\n",
+                                      "1000 ffffffffff n\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        append(bad[i], strlen(bad[i]));
+    APPEND("1000 10 a\0b\tc\033[1m\xff\xc3\xa9\xed\xa0\x80\n");
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    assert_int_equal(ranges.count, 1);
+    assert_name(0x1000, "a?b?c?[1m?\xc3\xa9???");
+    /* a line that is longer than any buffer, and one behind it */
+    size_t length = 300000;
+    char *line = malloc(length);
+    memset(line, 'l', length);
+    memcpy(line, "2000 10 ", 8);
+    line[length - 1] = '\n';
+    append(line, length);
+    APPEND("3000 10 after\n");
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    size_t found;
+    const struct pp_code_range *range = pp_code_ranges_find(&ranges, 0x2000);
+    assert_non_null(range);
+    pp_code_ranges_name(&ranges, range, &found);
+    assert_int_equal(found, PP_CODE_NAME_MAX);
+    assert_name(0x3000, "after");
+    assert_int_equal(ranges.count, 3);
+    free(line);
+}
+
+static void test_not_a_file_of_ours(void **state)
+{
+    (void)state;
+    char target[80];
+    snprintf(target, sizeof target, "%s.target", path);
+    APPEND("1000 10 name\n");
+    assert_int_equal(rename(path, target), 0);
+    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(read_map(), PP_PERF_MAP_ABSENT);
+    unlink(path);
+    unlink(target);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(read_map(), PP_PERF_MAP_ABSENT);
+    unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(read_map(), PP_PERF_MAP_ABSENT);
+    rmdir(path);
+    if (geteuid() == 0) {
+        APPEND("1000 10 name\n");
+        assert_int_equal(chown(path, 65534, 65534), 0);
+        assert_int_equal(read_map(), PP_PERF_MAP_ABSENT);
+        unlink(path);
+    }
+    assert_int_equal(ranges.count, 0);
+}
+
+/* An object as LLVM registers it: not linked, its section placed. */
+struct object {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[4];
+    Elf64_Sym symbols[3];
+    char strings[32];
+};
+
+struct entry {
+    struct entry *next, *previous;
+    const void *image;
+    uint64_t size;
+};
+
+static struct {
+    uint32_t version, action;
+    struct entry *relevant, *first;
+} descriptor = {.version = 1};
+
+static void make_object(struct object *object, uintptr_t at, const char *name)
+{
+    memset(object, 0, sizeof *object);
+    memcpy(object->header.e_ident, ELFMAG, SELFMAG);
+    object->header.e_ident[EI_CLASS] = ELFCLASS64;
+    object->header.e_ident[EI_DATA] = ELFDATA2LSB;
+    object->header.e_machine = EM_X86_64;
+    object->header.e_type = ET_REL;
+    object->header.e_shoff = offsetof(struct object, sections);
+    object->header.e_shentsize = sizeof(Elf64_Shdr);
+    object->header.e_shnum = 4;
+    object->sections[1] =
+        (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = at, .sh_size = 0x100};
+    object->sections[2] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+                                       .sh_offset = offsetof(struct object, symbols),
+                                       .sh_size = sizeof object->symbols,
+                                       .sh_entsize = sizeof(Elf64_Sym),
+                                       .sh_link = 3};
+    object->sections[3] = (Elf64_Shdr){
+        .sh_type = SHT_STRTAB, .sh_offset = offsetof(struct object, strings), .sh_size = sizeof object->strings};
+    snprintf(object->strings + 1, sizeof object->strings - 1, "%s", name);
+    object->symbols[1] = (Elf64_Sym){
+        .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = 0x10, .st_size = 0x20};
+}
+
+static bool look_at(struct pp_gdb_jit *jit, uint32_t look)
+{
+    pp_gdb_jit_begin(jit, look);
+    pp_gdb_jit_walk(jit, &ranges, (uintptr_t)&descriptor);
+    return pp_gdb_jit_end(jit, &ranges);
+}
+
+static void test_gdb_list(void **state)
+{
+    (void)state;
+    static struct object objects[2];
+    static struct entry entries[2];
+    struct pp_gdb_jit jit = {0};
+    make_object(&objects[0], 0x10000, "one");
+    make_object(&objects[1], 0x20000, "two");
+    entries[0] = (struct entry){NULL, NULL, &objects[0], sizeof objects[0]};
+    descriptor.first = &entries[0];
+    assert_true(look_at(&jit, 1));
+    assert_name(0x10010, "one");
+    assert_name(0x1002f, "one");
+    assert_name(0x10030, NULL);
+    entries[1] = (struct entry){&entries[0], NULL, &objects[1], sizeof objects[1]};
+    entries[0].previous = &entries[1];
+    descriptor.first = &entries[1];
+    assert_true(look_at(&jit, 2));
+    assert_name(0x20010, "two");
+    assert_int_equal(jit.objects.count, 2);
+    /* gone: earlier samples may be in it, later ones not */
+    entries[1].next = NULL;
+    assert_true(look_at(&jit, 3));
+    assert_name(0x10010, "one");
+    assert_true(look_at(&jit, 4));
+    assert_name(0x10010, NULL);
+    assert_name(0x20010, "two");
+    /* another one at the same place */
+    make_object(&objects[1], 0x30000, "new");
+    assert_true(look_at(&jit, 5));
+    assert_name(0x30010, "new");
+    /* endless, torn, unmapped, no object */
+    entries[1].next = &entries[1];
+    assert_false(look_at(&jit, 6));
+    entries[1].next = (struct entry *)0x10;
+    assert_false(look_at(&jit, 7));
+    entries[1].next = NULL;
+    entries[1].image = (const void *)0x1000;
+    assert_true(look_at(&jit, 8));
+    entries[1].image = &objects[1];
+    for (uint32_t i = 0; i < 20000; i++) {
+        make_object(&objects[1], 0x30000, "new");
+        ((uint8_t *)&objects[1])[random_below(sizeof objects[1])] ^= (uint8_t)(1 + random_below(255));
+        entries[1].size = i % 3 ? sizeof objects[1] : random_below(sizeof objects[1] + 1);
+        look_at(&jit, 9 + i);
+    }
+    descriptor.first = NULL;
+    pp_arena_reset(&jit.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_later_wins, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_random_ranges, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_growth, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_not_a_file_of_ours, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gdb_list, set_up, tear_down),
+    };
+    if (!mkdtemp(directory))
+        return 1;
+    snprintf(path, sizeof path, "%s/map", directory);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    rmdir(directory);
+    return failed;
+}
