@@ -153,6 +153,14 @@ static void read_out(void)
     setenv("PYPROF_OUT", pp_config.out, 1);
 }
 
+static void read_unwind(void)
+{
+    const char *value = getenv("PYPROF_UNWIND");
+    pp_config.libunwind = value && strcmp(value, "libunwind") == 0;
+    if (value && *value && !pp_config.libunwind && strcmp(value, "rows") != 0)
+        complain(PP_CAUSE_CONFIG_UNWIND, "PYPROF_UNWIND", value, " is not rows or libunwind: using rows");
+}
+
 static bool is_run_id(const char *value)
 {
     return strlen(value) == PP_RUN_ID_LENGTH && strspn(value, "0123456789abcdef") == PP_RUN_ID_LENGTH;
@@ -177,6 +185,7 @@ void pp_config_read(void)
     read_hz();
     read_max_overhead();
     read_signal();
+    read_unwind();
     read_out();
     read_run();
     const char *verbose = getenv("PYPROF_VERBOSE");

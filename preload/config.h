@@ -14,6 +14,7 @@ struct pp_config {
     uint64_t period_ns;             /* 1e9 / PYPROF_HZ */
     uint32_t max_overhead_ppm;      /* PYPROF_MAX_OVERHEAD, of the CPU time */
     int signal;                     /* PYPROF_SIGNAL */
+    bool libunwind;                 /* PYPROF_UNWIND */
     bool verbose;                   /* PYPROF_VERBOSE */
 };
 

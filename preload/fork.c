@@ -3,6 +3,7 @@
 #include "config.h"
 #include "flush/flush.h"
 #include "interpose.h"
+#include "libunwind.h"
 #include "start.h"
 #include "syscalls.h"
 #include "threads.h"
@@ -19,6 +20,7 @@ static void before_fork(void)
 {
     /* our thread is not inside the loader when the child is copied */
     gate_entered = pp_flush_gate_enter_to_fork();
+    pp_libunwind_before_fork();
     forking_tid = pp_sys_gettid();
     /* a fork that is interrupted on some kernels starts again, for ever if it takes longer than a tick */
     mask_before_fork = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (pp_config.signal - 1));
@@ -35,6 +37,7 @@ static void restore_mask(void)
 static void after_fork_in_parent(void)
 {
     bool entered = gate_entered;
+    pp_libunwind_after_fork(false);
     restore_mask();
     if (entered)
         pp_flush_gate_leave();
@@ -57,6 +60,7 @@ static void after_fork_in_child(void)
     pp_birth.process_cpu_ns = pp_birth.thread_cpu_ns = 0;
     pp_birth.voluntary_switches = pp_birth.involuntary_switches = pp_birth.minor_faults = pp_birth.major_faults = 0;
     atomic_store(&pp_capture.pid, pp_sys_getpid());
+    pp_libunwind_after_fork(true);
     pp_interpose_action_after_fork();
     pp_flush_after_fork();
     restore_mask(); /* before the new slot looks at it */

@@ -29,9 +29,14 @@ static _Atomic int real_ready;
 static pthread_key_t end_key;
 static _Atomic bool registering;
 
+void *pp_real_symbol(void *library, const char *name)
+{
+    return dlsym ? dlsym(library, name) : NULL;
+}
+
 static void *next(const char *name)
 {
-    return dlsym ? dlsym(RTLD_NEXT, name) : NULL;
+    return pp_real_symbol(RTLD_NEXT, name);
 }
 
 const struct pp_real *pp_real(void)

@@ -55,6 +55,9 @@ struct pp_real {
  * by whatever was found). Normal context. */
 const struct pp_real *pp_real(void);
 
+/* A symbol of a library that dlopen gave, NULL if it has none. Normal context. */
+void *pp_real_symbol(void *library, const char *name);
+
 /* Makes pthread_create register the threads that it makes. */
 bool pp_interpose_start(void);
 

@@ -95,6 +95,7 @@ enum pp_process_key {
     PP_PROCESS_TICK_NS,         /* varint: what CPU-time timers are rounded up to, 0 if unknown */
     PP_PROCESS_PARENT_INSTANCE, /* text: PP_PROCESS_INSTANCE of the process that forked this one, if known */
     PP_PROCESS_CPUS,            /* varint: processors that it may run on */
+    PP_PROCESS_UNWINDER,        /* text: what walks native stacks, "libunwind"; absent: our own unwind rows */
 };
 
 enum pp_account_key {

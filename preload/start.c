@@ -8,6 +8,7 @@
 #include "flush/flush.h"
 #include "fork.h"
 #include "interpose.h"
+#include "libunwind.h"
 #include "python_find.h"
 #include "say.h"
 #include "syscalls.h"
@@ -114,6 +115,8 @@ static bool start_profiling(void)
     atomic_store(&pp_capture.pid, pp_sys_getpid());
     if (!safe_copy_works())
         pp_say_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
+    if (pp_config.libunwind)
+        pp_libunwind_load();
     if (!pp_interpose_install_handler())
         return false;
     late = is_late();

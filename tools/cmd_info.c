@@ -110,6 +110,8 @@ static json_t *process_object(struct pp_profile *profile, uint32_t number)
     json_object_set_new(object, "host", text(profile, process->host));
     json_object_set_new(object, "python_version", text(profile, process->python_version));
     json_object_set_new(object, "python_versions", versions);
+    json_object_set_new(object, "unwind",
+                        json_string(process->unwinder ? pp_string(profile, process->unwinder) : "rows"));
     json_object_set_new(object, "cmdline", text(profile, process->command_line));
     set_ns(object, "start_unix_ns", process->start_unix_ns);
     set_ns(object, "end_unix_ns", process->end_unix_ns);
@@ -211,6 +213,8 @@ static void print_text(const struct pp_profile *profile)
                process->python_version ? pp_string(profile, process->python_version) : "not found", process->ppid,
                pp_string(profile, process->host), seconds(process->accounting.wall_ns),
                process->ended ? "ended" : "running or killed");
+        if (process->unwinder)
+            printf("    native stacks by %s\n", pp_string(profile, process->unwinder));
         print_sums(profile, i);
         pp_summary_notes(profile, i, print_note, NULL);
         if (profile->keep_usage)

@@ -2,6 +2,7 @@
 #ifndef PP_CAPTURE_CAPTURE_H
 #define PP_CAPTURE_CAPTURE_H
 
+#include "libunwind_walk.h"
 #include "python_layout.h"
 #include "slot.h"
 #include <signal.h>
@@ -25,6 +26,10 @@ struct pp_capture {
      * function, which gets the signals that are not ours. siginfo: it takes three arguments. */
     _Atomic uintptr_t application_handler;
     _Atomic uint32_t application_siginfo;
+
+    /* The library that walks native stacks; NULL: unwind rows do. They do also while there are pauses (libunwind.h). */
+    const struct pp_libunwind *_Atomic libunwind;
+    _Atomic uint32_t libunwind_pauses;
 
     struct pp_slot *_Atomic slots[PP_MAX_THREADS];
 

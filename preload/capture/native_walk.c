@@ -4,13 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* No C function has a larger frame than this; a larger one is a wrong rule or a torn stack. */
-#define MAX_FRAME_SIZE ((uintptr_t)64 << 20)
-#define WORD           sizeof(uintptr_t)
-#define EPILOGUE_MAX   16   /* bytes of code that are looked at */
-#define STACK_TOP_MAX  8192 /* bytes above the outermost frame: thread descriptor and TLS, arguments */
-#define MAX_FETCHED    64   /* frames of the last walk */
-#define MAX_LEFT_OUT   1024 /* each costs some 70 ns, since nobody touched that part of the stack for long */
+#define WORD         sizeof(uintptr_t)
+#define EPILOGUE_MAX 16   /* bytes of code that are looked at */
+#define MAX_FETCHED  64   /* frames of the last walk */
+#define MAX_LEFT_OUT 1024 /* each costs some 70 ns, since nobody touched that part of the stack for long */
 
 struct walk {
     struct pp_module_table *table;
@@ -173,7 +170,7 @@ static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule,
     if (reason != PP_REASON_NONE)
         return *outermost ? PP_REASON_NONE : reason;
     /* Only interrupted code may have nothing on the stack at all (vfork keeps its return address in a register). */
-    if (cfa % WORD || cfa < sp || (cfa == sp && !walk->exact) || cfa > walk->top || cfa - sp > MAX_FRAME_SIZE)
+    if (cfa % WORD || cfa < sp || (cfa == sp && !walk->exact) || cfa > walk->top || cfa - sp > PP_MAX_FRAME_SIZE)
         return *outermost ? PP_REASON_NONE : PP_REASON_NATIVE_BAD_STACK;
     *end = cfa;
     return *outermost ? PP_REASON_NONE : leave_frame(walk, rule, cfa);
@@ -273,7 +270,7 @@ static bool leave_by_epilogue(struct walk *walk)
 
 /* async-signal-safe; where the next frame goes, NULL if there are far too many. Of a deep stack the innermost frames
  * stay and the outer half turns. */
-static struct pp_native_frame *next_frame(struct pp_native_stack *stack)
+struct pp_native_frame *pp_native_next_frame(struct pp_native_stack *stack)
 {
     if (stack->count < stack->max)
         return &stack->frames[stack->count++];
@@ -300,7 +297,7 @@ static void reverse(struct pp_native_frame *frames, uint32_t count)
 }
 
 /* async-signal-safe; the outer half in its order, or none of it if it did not come to the outermost frame. */
-static void stop_turning(struct pp_native_stack *stack)
+void pp_native_end_walk(struct pp_native_stack *stack)
 {
     if (stack->reason == PP_REASON_NATIVE_TOO_DEEP && stack->left_out) {
         stack->count = PP_NATIVE_CUT(stack->max);
@@ -322,7 +319,7 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
     bool outermost = false;
     do {
         stack->reason = PP_REASON_NATIVE_TOO_DEEP;
-        struct pp_native_frame *frame = next_frame(stack);
+        struct pp_native_frame *frame = pp_native_next_frame(stack);
         if (!frame)
             break;
         uintptr_t lookup = walk->exact ? walk->pc : walk->pc - 1;
@@ -346,9 +343,9 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
         }
     } while (stack->reason == PP_REASON_NONE && !outermost && walk->pc != 0);
     /* no return address: the first frame of a stack that somebody made, or a frame that is none */
-    if (stack->reason == PP_REASON_NONE && !outermost && walk->top - walk->registers[PP_REG_RSP] > STACK_TOP_MAX)
+    if (stack->reason == PP_REASON_NONE && !outermost && walk->top - walk->registers[PP_REG_RSP] > PP_STACK_TOP_MAX)
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
-    stop_turning(stack);
+    pp_native_end_walk(stack);
     stack->frame_pointer = known(walk, PP_REG_RBP) ? walk->registers[PP_REG_RBP] : 0;
 }
 
@@ -417,10 +414,10 @@ static struct walk walk_behind(const struct pp_native_stack *stack, uintptr_t st
 static bool append(struct pp_native_stack *stack, const struct walk *walk, uintptr_t ip, uintptr_t cfa)
 {
     stack->reason = PP_REASON_NATIVE_BAD_STACK;
-    if (cfa % WORD || cfa <= walk->low || cfa > walk->top || cfa - walk->low > MAX_FRAME_SIZE)
+    if (cfa % WORD || cfa <= walk->low || cfa > walk->top || cfa - walk->low > PP_MAX_FRAME_SIZE)
         return false;
     stack->reason = PP_REASON_NATIVE_TOO_DEEP;
-    struct pp_native_frame *frame = next_frame(stack);
+    struct pp_native_frame *frame = pp_native_next_frame(stack);
     if (frame)
         *frame = (struct pp_native_frame){ip, cfa};
     return frame != NULL;
@@ -436,7 +433,7 @@ void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct p
     if (stack->reason == PP_REASON_NONE)
         walk_outward(&walk, true, stack);
     else
-        stop_turning(stack);
+        pp_native_end_walk(stack);
 }
 
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack)
@@ -447,7 +444,7 @@ void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct
         return;
     if (!load(&walk, at, &walk.registers[PP_REG_RBP]) || !load(&walk, at + WORD, &walk.pc)) {
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
-        stop_turning(stack);
+        pp_native_end_walk(stack);
         return;
     }
     walk.valid |= 1u << PP_REG_RBP;

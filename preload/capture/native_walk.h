@@ -46,6 +46,10 @@ struct pp_native_stack {
 
 #define PP_NATIVE_CUT(max) ((max) / 2)
 
+#define PP_MAX_FRAME_SIZE                                                                                              \
+    ((uintptr_t)64 << 20)     /* no C function has more; a larger one is a wrong rule or a torn stack */
+#define PP_STACK_TOP_MAX 8192 /* bytes above the outermost frame: thread descriptor and TLS, arguments */
+
 /* Walks outward from the context of a signal. stack_top: first address above the thread's stack; max, frames and cache:
  * set by the caller, the rest is the answer. async-signal-safe, reentrant; works on any thread. */
 void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack);
@@ -56,5 +60,10 @@ void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct p
 
 /* The same from a frame that ends right above the return address at frame_pointer + 8 (push %rbp; mov %rsp, %rbp). */
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack);
+
+/* For other walks. Where the next frame goes, NULL if there are far too many; and in the end, to bring a deep stack's
+ * outer half into its order. The same contract. */
+struct pp_native_frame *pp_native_next_frame(struct pp_native_stack *stack);
+void pp_native_end_walk(struct pp_native_stack *stack);
 
 #endif

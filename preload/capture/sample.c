@@ -174,13 +174,18 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
     slot->counted_cpu_ns = sample->cpu_ns;
 }
 
-/* async-signal-safe. */
+/* async-signal-safe, except by libunwind (libunwind_walk.h). */
 static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct pp_native_stack *native)
 {
     uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
     uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
     if (stack_top) {
-        pp_native_walk(context, stack_top, native);
+        /* both sequentially consistent, after in_handler: a fork sees this handler, or this handler its pause */
+        const struct pp_libunwind *library = atomic_load(&pp_capture.libunwind);
+        if (library && !atomic_load(&pp_capture.libunwind_pauses))
+            pp_libunwind_walk(library, context, stack_top, slot->scratch->libunwind_cursor, native);
+        else
+            pp_native_walk(context, stack_top, native);
         return;
     }
     /* asked for once: what cannot be found will not be found a second time */
@@ -235,7 +240,8 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     if (slot->scanned && !slot->thread_pointer)
         slot->thread_pointer = pp_foreign_thread_pointer(slot);
     walk_native(slot, context, &native);
-    if ((native.reason == PP_REASON_NATIVE_NO_MODULE || native.reason == PP_REASON_NATIVE_NO_ROWS) &&
+    if ((native.reason == PP_REASON_NATIVE_NO_MODULE || native.reason == PP_REASON_NATIVE_NO_ROWS ||
+         !atomic_load_explicit(&pp_module_table, memory_order_relaxed)) &&
         !atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))
         pp_wake_flush(PP_WAKE_MODULES);
     if (slot->thread_pointer && sp < atomic_load_explicit(&slot->stack_top, memory_order_relaxed)) {

@@ -9,6 +9,7 @@
 #define PP_CAPTURE_SLOT_H
 
 #include "../log_format.h"
+#include "libunwind_walk.h"
 #include "native_walk.h"
 #include "ring.h"
 #include <stdbool.h>
@@ -65,6 +66,7 @@ struct pp_scratch {
     struct iovec copies_to[2 * PP_CODE_BATCH], copies_from[2 * PP_CODE_BATCH];
     struct pp_rule_cache rules; /* lives from sample to sample */
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
+    uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
     struct pp_python_frame python[PP_MAX_PYTHON_FRAMES];
     struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];
     struct {

@@ -1,6 +1,7 @@
 #include "interval.h"
 #include "../capture/capture.h"
 #include "../capture/unwind_table.h"
+#include "../libunwind.h"
 #include "../start.h"
 #include "../syscalls.h"
 #include "../thread_scan.h"
@@ -61,6 +62,7 @@ void pp_interval_start(void)
 void pp_interval_modules(void)
 {
     if (pp_modules_refresh(PP_ROWS_WANTED)) {
+        pp_libunwind_forget();
         pp_stacks_modules_changed(&pp_interval.tables);
         /* what was unknown may be known now: handlers may call again */
         atomic_store(&pp_capture.unknown_module, 0);

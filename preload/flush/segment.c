@@ -107,6 +107,8 @@ static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
     pp_put_field(fields, PP_PROCESS_CWD, buffer, n > 0 ? (size_t)n - 1 : 0);
     put_python_versions(segment, fields);
     put_text_field(fields, PP_PROCESS_LIBRARY_VERSION, PP_VERSION);
+    if (atomic_load(&pp_capture.libunwind))
+        put_text_field(fields, PP_PROCESS_UNWINDER, "libunwind");
     pp_put_number_field(fields, PP_PROCESS_START_UNIX_NS, pp_birth.unix_ns);
     put_period(segment, fields);
     pp_put_number_field(fields, PP_PROCESS_TICK_NS, pp_tick_ns());

@@ -103,7 +103,8 @@ static void map_processes(struct maps *maps)
                                      &process.executable,
                                      &process.cwd,
                                      &process.python_version,
-                                     &process.library_version};
+                                     &process.library_version,
+                                     &process.unwinder};
         for (size_t j = 0; j < sizeof strings / sizeof strings[0]; j++)
             *strings[j] = maps->strings[*strings[j]];
         for (uint32_t j = 0; j < process.notices.count; j++)

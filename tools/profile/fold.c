@@ -120,6 +120,7 @@ static struct pp_process *process_of(struct fold *fold, const struct pp_segment 
     process->cwd = intern(fold, from->cwd);
     process->python_version = intern(fold, from->python_version);
     process->library_version = intern(fold, from->library_version);
+    process->unwinder = intern(fold, from->unwinder);
     process->pid = from->pid;
     process->ppid = from->ppid;
     process->uid = from->uid;

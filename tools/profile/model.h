@@ -102,7 +102,7 @@ struct pp_usage {
 
 struct pp_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
-        library_version; /* strings */
+        library_version, unwinder; /* strings */
     uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus;
     uint32_t segments;
     PP_TABLE_OF(uint64_t) numbers; /* of the segments that were read */

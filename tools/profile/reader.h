@@ -70,7 +70,7 @@ struct pp_log_labels {
 
 struct pp_log_process {
     struct pp_text run, instance, host, boot_id, command_line, executable, cwd, python_version, library_version,
-        parent_instance;
+        parent_instance, unwinder;
     uint64_t segment, pid, ppid, uid, exec_count, start_unix_ns, period_ns, tick_ns, cpus;
 };
 

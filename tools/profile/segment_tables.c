@@ -222,6 +222,7 @@ static void take_process(struct pp_segment *segment, struct pp_cursor *payload)
         [PP_PROCESS_PYTHON_VERSION] = &process->python_version,
         [PP_PROCESS_LIBRARY_VERSION] = &process->library_version,
         [PP_PROCESS_PARENT_INSTANCE] = &process->parent_instance,
+        [PP_PROCESS_UNWINDER] = &process->unwinder,
     };
     uint64_t *const numbers[] = {
         [PP_PROCESS_SEGMENT] = &process->segment,

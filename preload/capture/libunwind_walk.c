@@ -1,0 +1,81 @@
+#include "libunwind_walk.h"
+#include "unwind_registers.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define NO_INFORMATION (-10) /* -UNW_ENOINFO */
+
+struct step {
+    uintptr_t pc, sp;
+    bool exact; /* pc was interrupted there; else the call stands before it */
+};
+
+/* async-signal-safe; whether the address may be left: what no module holds is a JIT's, and how to go on from there is
+ * known better than by guesses. */
+static bool is_in_module(uintptr_t address)
+{
+    const struct pp_module_table *table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
+    size_t low = 0, high = table ? table->count : 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (address < table->ranges[middle].start)
+            high = middle;
+        else if (address >= table->ranges[middle].end)
+            low = middle + 1;
+        else
+            return true;
+    }
+    return !table;
+}
+
+/* To the caller; *outermost: there is none. As safe as libunwind. */
+static enum pp_reason leave(const struct pp_libunwind *library, uint64_t *cursor, uintptr_t stack_top,
+                            struct step *step, bool *outermost)
+{
+    uintptr_t pc, sp;
+    bool signal = library->is_signal_frame(cursor) > 0;
+    int result = library->step(cursor);
+    *outermost = result == 0;
+    if (result < 0)
+        return result == NO_INFORMATION ? PP_REASON_NATIVE_NO_RULE : PP_REASON_NATIVE_BAD_STACK;
+    if (*outermost)
+        return PP_REASON_NONE;
+    if (library->get_register(cursor, PP_REG_RA, &pc) != 0 || library->get_register(cursor, PP_REG_RSP, &sp) != 0 ||
+        sp % sizeof sp || sp < step->sp || (sp == step->sp && !step->exact) || sp > stack_top ||
+        sp - step->sp > PP_MAX_FRAME_SIZE)
+        return PP_REASON_NATIVE_BAD_STACK;
+    *step = (struct step){pc, sp, signal};
+    return PP_REASON_NONE;
+}
+
+void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *context, uintptr_t stack_top,
+                       uint64_t *cursor, struct pp_native_stack *stack)
+{
+    bool outermost = false;
+    uintptr_t frame_pointer = 0;
+    struct step step = {(uintptr_t)context->uc_mcontext.gregs[REG_RIP], (uintptr_t)context->uc_mcontext.gregs[REG_RSP],
+                        true};
+    stack->count = stack->left_out = stack->oldest = 0;
+    bool begun = library->init(cursor, (void *)(uintptr_t)context, PP_LIBUNWIND_SIGNAL_FRAME) == 0;
+    do {
+        stack->reason = PP_REASON_NATIVE_TOO_DEEP;
+        struct pp_native_frame *frame = pp_native_next_frame(stack);
+        if (!frame)
+            break;
+        bool is_restorer = begun && library->is_signal_frame(cursor) > 0;
+        frame->ip = step.exact || is_restorer ? step.pc : step.pc - 1;
+        frame->cfa = step.sp;
+        if (!is_in_module(frame->ip))
+            stack->reason = PP_REASON_NATIVE_NO_MODULE;
+        else if (!begun || step.sp >= stack_top)
+            stack->reason = PP_REASON_NATIVE_BAD_STACK;
+        else
+            stack->reason = leave(library, cursor, stack_top, &step, &outermost);
+        if (stack->reason == PP_REASON_NONE)
+            frame->cfa = step.sp;
+    } while (stack->reason == PP_REASON_NONE && !outermost && step.pc);
+    if (stack->reason == PP_REASON_NONE && !outermost && stack_top - step.sp > PP_STACK_TOP_MAX)
+        stack->reason = PP_REASON_NATIVE_BAD_STACK;
+    pp_native_end_walk(stack);
+    stack->frame_pointer = begun && library->get_register(cursor, PP_REG_RBP, &frame_pointer) == 0 ? frame_pointer : 0;
+}

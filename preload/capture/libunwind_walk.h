@@ -1,0 +1,30 @@
+/*
+ * The native walk by libunwind, for those who ask for it (PYPROF_UNWIND=libunwind). It is the one exception in this
+ * directory: libunwind takes the loader's lock and a lock of its own and maps memory. It masks signals meanwhile, so a
+ * thread does not wait for itself; forks wait until no handler is in it (libunwind.h).
+ */
+#ifndef PP_CAPTURE_LIBUNWIND_WALK_H
+#define PP_CAPTURE_LIBUNWIND_WALK_H
+
+#include "native_walk.h"
+
+/* unw_cursor_t is 127 words up to 1.8; libunwind.c checks that no more are used. */
+#define PP_LIBUNWIND_CURSOR_WORDS 192
+
+/* Its functions; constant once they are published. */
+struct pp_libunwind {
+    int (*init)(void *cursor, void *context, int flags);
+    int (*step)(void *cursor);
+    int (*get_register)(void *cursor, int number, uintptr_t *value);
+    int (*is_signal_frame)(void *cursor);
+};
+
+#define PP_LIBUNWIND_SIGNAL_FRAME 1 /* UNW_INIT_SIGNAL_FRAME: the context is that of a signal */
+
+/* The same frames as pp_native_walk gives, and the same reasons to end. Code outside every module ends it, though
+ * libunwind would guess. cursor: PP_LIBUNWIND_CURSOR_WORDS of the caller's. NOT async-signal-safe as libunwind is not:
+ * see above; bounded by stack->max. */
+void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *context, uintptr_t stack_top,
+                       uint64_t *cursor, struct pp_native_stack *stack);
+
+#endif

@@ -1,0 +1,130 @@
+#include "libunwind.h"
+#include "capture/capture.h"
+#include "interpose.h"
+#include "say.h"
+#include "syscalls.h"
+#include "threads.h"
+#include <dlfcn.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define LIBRARY   "libunwind.so.8"
+#define PREFIX    "_ULx86_64_"
+#define GUARD     0x5AA5C33C96690FF0u
+#define WAIT_NS   10000000u /* for handlers of other threads; one takes some 0.1 ms */
+#define MAX_TRIAL 4         /* frames */
+
+static struct pp_libunwind library;
+static void (*flush_cache)(void *space, uintptr_t low, uintptr_t high);
+static void **local_space;
+static bool quiet; /* no handler was in it when the fork began */
+
+static void *symbol(void *handle, const char *prefix, const char *name)
+{
+    char whole[64];
+    struct pp_text text;
+    pp_text_init(&text, whole, sizeof whole);
+    pp_text_add(&text, prefix);
+    pp_text_add(&text, name);
+    return pp_real_symbol(handle, whole);
+}
+
+/* Whether it walks: out of this function into its caller and on, within the cursor that we have for it. What it makes
+ * at its first use is made here, in normal context. */
+static __attribute__((noinline)) bool works(int (*get_context)(void *))
+{
+    static uint64_t cursor[2 * PP_LIBUNWIND_CURSOR_WORDS];
+    static ucontext_t context;
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0), caller = (uintptr_t)__builtin_return_address(0), pc = 0;
+    for (unsigned i = 0; i < 2 * PP_LIBUNWIND_CURSOR_WORDS; i++)
+        cursor[i] = GUARD;
+    if (get_context(&context) != 0 || library.init(cursor, &context, 0) != 0 || library.step(cursor) <= 0 ||
+        library.get_register(cursor, PP_REG_RA, &pc) != 0 || pc != caller)
+        return false;
+    for (unsigned i = 0; i < MAX_TRIAL; i++)
+        if (library.step(cursor) <= 0 || library.is_signal_frame(cursor) < 0)
+            break;
+    if (library.get_register(cursor, PP_REG_RSP, &pc) != 0 || pc <= sp)
+        return false;
+    for (unsigned i = PP_LIBUNWIND_CURSOR_WORDS; i < 2 * PP_LIBUNWIND_CURSOR_WORDS; i++)
+        if (cursor[i] != GUARD)
+            return false;
+    return true;
+}
+
+static const char *load(void)
+{
+    const struct pp_real *libc = pp_real();
+    int (*get_context)(void *);
+    /* RTLD_LOCAL: its _Unwind_* are not to stand in front of libgcc's. RTLD_NOW: handlers must not bind symbols. */
+    void *handle = libc->dlopen ? libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+    if (!handle)
+        return LIBRARY " cannot be loaded";
+    *(void **)&library.init = symbol(handle, PREFIX, "init_local2");
+    *(void **)&library.step = symbol(handle, PREFIX, "step");
+    *(void **)&library.get_register = symbol(handle, PREFIX, "get_reg");
+    *(void **)&library.is_signal_frame = symbol(handle, PREFIX, "is_signal_frame");
+    *(void **)&get_context = symbol(handle, "_Ux86_64_", "getcontext");
+    *(void **)&flush_cache = symbol(handle, "_Ux86_64_", "flush_cache");
+    local_space = symbol(handle, PREFIX, "local_addr_space");
+    if (!library.init || !library.step || !library.get_register || !library.is_signal_frame || !get_context ||
+        !flush_cache || !local_space)
+        return LIBRARY " lacks functions that are needed (1.3 or later has them)";
+    return works(get_context) ? NULL : LIBRARY " does not find the way out of its own caller";
+}
+
+void pp_libunwind_load(void)
+{
+    const char *why = load();
+    if (!why) {
+        atomic_store(&pp_capture.libunwind, &library);
+        return;
+    }
+    char line[256];
+    struct pp_text text;
+    pp_text_init(&text, line, sizeof line);
+    pp_text_add(&text, "PYPROF_UNWIND=libunwind: ");
+    pp_text_add(&text, why);
+    pp_text_add(&text, ": using the own unwind rows");
+    pp_say_once(PP_CAUSE_LIBUNWIND, line);
+}
+
+void pp_libunwind_forget(void)
+{
+    if (atomic_load(&pp_capture.libunwind))
+        flush_cache(*local_space, 0, 0);
+}
+
+static bool handlers_are_quiet(void)
+{
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        if (slot && atomic_load(&slot->in_handler))
+            return false;
+    }
+    return true;
+}
+
+void pp_libunwind_before_fork(void)
+{
+    if (!atomic_load(&pp_capture.libunwind))
+        return;
+    atomic_fetch_add(&pp_capture.libunwind_pauses, 1);
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+    while (!(quiet = handlers_are_quiet()) && pp_sys_clock_ns(CLOCK_MONOTONIC) < end)
+        pp_syscall4(SYS_sched_yield, 0, 0, 0, 0);
+}
+
+void pp_libunwind_after_fork(bool in_child)
+{
+    if (!atomic_load(&pp_capture.libunwind))
+        return;
+    if (!in_child) {
+        atomic_fetch_sub(&pp_capture.libunwind_pauses, 1);
+        return;
+    }
+    atomic_store(&pp_capture.libunwind_pauses, 0);
+    if (!quiet)
+        atomic_store(&pp_capture.libunwind, NULL);
+}

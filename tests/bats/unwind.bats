@@ -1,0 +1,127 @@
+# PYPROF_UNWIND=libunwind: the same stacks by another walker.
+load helper
+
+# Its libunwind.so.8 is the system's, whatever the Python.
+setup_file() {
+    ldconfig -p 2>/dev/null | grep -q 'libunwind.so.8 ' || /sbin/ldconfig -p | grep -q 'libunwind.so.8 ' || skip "no libunwind.so.8 here"
+}
+
+used() {
+    info | grep -q "\"unwind\": \"$1\"" || fail "not walked by $1: $(info | grep '"unwind"')"
+}
+
+as_good() {
+    PYPROF_UNWIND=libunwind profiled "$PYTHON" "$WORKLOADS/stacks.py" hash 2>err.txt
+    [ ! -s err.txt ] || fail "$(cat err.txt)"
+    used libunwind
+    "$PYPROF" info pyprof.out | grep -q 'native stacks by libunwind'
+    collapsed >stacks.txt
+    reader stacks stacks.txt '_start \(.*' '<module> \(.*stacks\.py:1\)' 'main \(.*stacks\.py:\d+\)' 'c_hash \(.*stacks\.py:10\)' \
+        '.* \(libcrypto\.so.*\)'
+    share=$(reader share stacks.txt 'c_hash \(.*' '.* \(libcrypto\.so.*\)')
+    [ "$share" -ge $((85 - $(few 2))) ] || fail "only $share % of the CPU is in libcrypto below c_hash: $(sort -k1,1 stacks.txt | head -n 20)"
+    rm -rf pyprof.out
+    PYPROF_UNWIND=libunwind profiled "$PYTHON" "$WORKLOADS/stacks.py" sort
+    collapsed >stacks.txt
+    share=$(reader share stacks.txt 'sort_them \(.*' '.* \((lib)?python3.*\)' 'by_key \(.*')
+    [ "$share" -ge $((80 - $(few 2))) ] || fail "only $share % of the CPU is in by_key below C below sort_them"
+    share=$(reader share stacks.txt 'by_key \(.*' 'sort_them \(.*')
+    [ "$share" -eq 0 ] || fail "$share % of the CPU has sort_them below by_key"
+}
+
+@test "by libunwind: hashlib and sorted(key=function)" {
+    with_each_python as_good
+}
+
+pairs() {
+    PYPROF_UNWIND=libunwind PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/pairing.py" 3 >kinds.json
+    info >info.json
+    used libunwind
+    samples=$(reader field info.json samples)
+    reader truncated info.json >truncated.txt
+    unpaired=$(sed -n 's/^python and native stack do not pair: //p' truncated.txt)
+    between 0 "${unpaired:-0}" $((samples / 100 + 1)) "unpaired of $samples samples: $(cat truncated.txt)"
+    cut=$(awk -F': ' '/^(native|python)/ && !/no unwind rows yet/ { n += $NF } END { print n + 0 }' truncated.txt)
+    between 0 "$cut" $((samples / 50 + 1)) "incomplete of $samples samples: $(cat truncated.txt)"
+    collapsed >stacks.txt
+    nested=$(reader share stacks.txt 'main \(.*pairing\.py:[0-9]+\)' '[^.]*\((lib)?python3.*|.*\.so.*\)' '.*\(.*pairing\.py:[0-9]+\)')
+    [ "$nested" -ge 40 ] || fail "only $nested % of the CPU is in Python below C below main: $(head -n 5 stacks.txt)"
+}
+
+@test "by libunwind: less than one sample in a hundred is unpaired" {
+    with_each_python pairs
+}
+
+# Forks while other threads are in their handlers: libunwind has locks, which no child may inherit.
+forks() {
+    PYPROF_UNWIND=libunwind PYPROF_HZ=1000 TIMEOUT=120 profiled "$PYTHON" -W ignore -c '
+import os, threading, time
+stop = time.time() + 6
+def burn(until):
+    while time.time() < until:
+        sum(i * i % 7 for i in range(1000))
+threads = [threading.Thread(target=burn, args=(stop,)) for _ in range(4)]
+for thread in threads:
+    thread.start()
+children = 0
+while time.time() < stop:
+    pid = os.fork()
+    if pid == 0:
+        burn(time.time() + 0.05)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    children += 1
+print(children)'
+    info >info.json
+    reader accounting info.json
+}
+
+@test "by libunwind: forks of a program with busy threads" {
+    with_some_pythons forks
+}
+
+# What was unloaded is forgotten.
+churn() {
+    g++ -O1 -g -shared -fPIC -o libnative_churn.so "$WORKLOADS/lib/native_churn.cc"
+    for i in 0 1 2 3; do
+        gcc -O1 -g -shared -fPIC -DSIZE=$((1000 + i * 3001)) -o libplug$i.so "$WORKLOADS/lib/plug.c"
+    done
+    PYPROF_UNWIND=libunwind PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/native_churn.py" ./libnative_churn.so ./libplug 3 >truth.txt
+    used libunwind
+    info >info.json
+    reader accounting info.json
+}
+
+@test "by libunwind: modules that come and go" {
+    with_some_pythons churn
+}
+
+without() {
+    mkdir empty
+    : >empty/libunwind.so.8
+    PYPROF_UNWIND=libunwind LD_LIBRARY_PATH=$PWD/empty${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+        profiled "$PYTHON" "$WORKLOADS/stacks.py" hash 2>err.txt
+    lines_of err.txt 1 '^pyprof: PYPROF_UNWIND=libunwind: libunwind.so.8 cannot be loaded: using the own unwind rows$'
+    used rows
+    collapsed >stacks.txt
+    share=$(reader share stacks.txt 'c_hash \(.*' '.* \(libcrypto\.so.*\)')
+    [ "$share" -ge $((85 - $(few 2))) ] || fail "only $share % of the CPU is in libcrypto below c_hash"
+}
+
+@test "libunwind that cannot be loaded: one line, and unwind rows" {
+    with_some_pythons without
+}
+
+bad_value() {
+    PYPROF_UNWIND=frame-pointers profiled "$PYTHON" -c 'sum(range(10**7))' 2>err.txt
+    lines_of err.txt 1 '^pyprof: PYPROF_UNWIND=frame-pointers is not rows or libunwind: using rows$'
+    used rows
+    for value in rows ""; do
+        PYPROF_UNWIND=$value profiled "$PYTHON" -c 'sum(range(10**6))' 2>err.txt
+        [ ! -s err.txt ] || fail "$(cat err.txt)"
+    done
+}
+
+@test "a value of PYPROF_UNWIND that is none: one line, and the default" {
+    with_pythons "$(list_some_pythons | head -n 1)" bad_value
+}
