@@ -5,6 +5,7 @@
 #include "syscalls.h"
 #include "threads.h"
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -13,6 +14,7 @@
 #define GUARD     0x5AA5C33C96690FF0u
 #define WAIT_NS   10000000u /* for handlers of other threads; one takes some 0.1 ms */
 #define MAX_TRIAL 4         /* frames */
+#define MAX_WORDS 4096
 
 static struct pp_libunwind library;
 static void (*flush_cache)(void *space, uintptr_t low, uintptr_t high);
@@ -52,6 +54,59 @@ static __attribute__((noinline)) bool works(int (*get_context)(void *))
     return true;
 }
 
+/* glibc keeps the lock in _rtld_global and says nowhere where. Its owner is a word that is our tid while the list is
+ * walked, and 0 before and after. */
+struct search {
+    const int *words;
+    size_t count;
+    const int *found;
+    unsigned matches;
+};
+
+static int find_end(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    struct search *search = argument;
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, end = start + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && (uintptr_t)search->words >= start && (uintptr_t)search->words < end)
+            search->count = (end - (uintptr_t)search->words) / sizeof *search->words;
+    }
+    return 0;
+}
+
+static int compare(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    static int before[MAX_WORDS];
+    struct search *search = argument;
+    int tid = pp_sys_gettid();
+    (void)size;
+    if (!info) {
+        memcpy(before, search->words, search->count * sizeof *before);
+        return 0;
+    }
+    for (size_t i = 0; i < search->count; i++)
+        if (before[i] == 0 && ((volatile const int *)search->words)[i] == tid) {
+            search->found = &search->words[i];
+            search->matches++;
+        }
+    return 1;
+}
+
+static const int *loader_lock_owner(void)
+{
+    int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+    *(void **)&iterate = pp_real_symbol(RTLD_DEFAULT, "dl_iterate_phdr");
+    struct search search = {.words = pp_real_symbol(RTLD_DEFAULT, "_rtld_global")};
+    if (!iterate || !search.words)
+        return NULL;
+    iterate(find_end, &search);
+    search.count = search.count < MAX_WORDS ? search.count : MAX_WORDS;
+    compare(NULL, 0, &search);
+    iterate(compare, &search);
+    return search.matches == 1 && *(volatile const int *)search.found == 0 ? search.found : NULL;
+}
+
 static const char *load(void)
 {
     const struct pp_real *libc = pp_real();
@@ -70,6 +125,9 @@ static const char *load(void)
     if (!library.init || !library.step || !library.get_register || !library.is_signal_frame || !get_context ||
         !flush_cache || !local_space)
         return LIBRARY " lacks functions that are needed (1.3 or later has them)";
+    library.loader_lock_owner = (const _Atomic int *)loader_lock_owner();
+    if (!library.loader_lock_owner)
+        return "the loader's lock is not where glibc has it";
     return works(get_context) ? NULL : LIBRARY " does not find the way out of its own caller";
 }
 

@@ -1,7 +1,9 @@
 /*
  * The native walk by libunwind, for those who ask for it (PYPROF_UNWIND=libunwind). It is the one exception in this
- * directory: libunwind takes the loader's lock and a lock of its own and maps memory. It masks signals meanwhile, so a
- * thread does not wait for itself; forks wait until no handler is in it (libunwind.h).
+ * directory: libunwind takes a lock of its own, then the loader's, and maps memory. It masks signals meanwhile, so a
+ * thread does not wait for itself. A thread that was interrupted within the loader holds the loader's lock, and half of
+ * what it guards: there it would wait for one that waits for it, or read what has just been unmapped, so there (and
+ * while any other thread holds that lock) rows are used. Forks wait until no handler is in it (libunwind.h).
  */
 #ifndef PP_CAPTURE_LIBUNWIND_WALK_H
 #define PP_CAPTURE_LIBUNWIND_WALK_H
@@ -17,6 +19,7 @@ struct pp_libunwind {
     int (*step)(void *cursor);
     int (*get_register)(void *cursor, int number, uintptr_t *value);
     int (*is_signal_frame)(void *cursor);
+    const _Atomic int *loader_lock_owner; /* tid of the thread that holds the lock of the loader's list, 0: none */
 };
 
 #define PP_LIBUNWIND_SIGNAL_FRAME 1 /* UNW_INIT_SIGNAL_FRAME: the context is that of a signal */
