@@ -74,6 +74,30 @@ perf_map() {
     with_each_python perf_map
 }
 
+# The child has the code, but its own map does not have the names.
+in_a_child() {
+    profiled "$PYTHON" -c '
+import os, sys
+sys.argv = ["", "0.01"]
+exec(open(os.environ["WORKLOADS"] + "/made_jit.py").read())
+inherited = make("inherited", 2048)
+run(inherited, 1.3)
+pid = os.fork()
+if pid == 0:
+    run(inherited, 1)
+    os._exit(0)
+os.waitpid(pid, 0)' >truth.txt
+    for pid in $("$PYPROF" info --json pyprof.out | sed -n 's/^ *"pid": \([0-9]*\).*/\1/p'); do
+        rm -f "/tmp/perf-$pid.map"
+        collapsed --pid "$pid" | awk '/inherited \(jit\)/ { named += $NF } /inherited \(jit\)|\[jit\]/ { made += $NF }
+            END { if (named < 500000000 || named < 0.7 * made) { print named " of " made; exit 1 } }' || fail "process $pid"
+    done
+}
+
+@test "names of a JIT's code are still known in the child of a fork" {
+    with_some_pythons in_a_child
+}
+
 # numba tells debuggers what it makes, whatever its settings.
 in_numba() {
     venv=$(venv_with numba)

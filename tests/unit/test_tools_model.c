@@ -234,6 +234,10 @@ static void symbols_read_as_people_know_them(void **state)
         {"_Rest_of_it", "_Rest_of_it"},
         {"_Znonsense", "_Znonsense"},
         {".cold", ".cold"},
+        {"_ZN8__main__9hot_numbaB2v1B38c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_3dEx", "__main__::hot_numba(long long)"},
+        {"cfunc._ZN8__main__1fB2v1B4c8tJEx", "cfunc.__main__::f(long long)"},
+        {"_ZN1fB5cxx11Ev", "f[abi:cxx11]()"},
+        {"_ZN1fB2v1", "_ZN1fB2v1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pp_buffer text = {0};
