@@ -24,7 +24,8 @@ static void put_signal(sigset_t *set, bool member)
 static int change_mask(mask_function *libc_function, int how, const sigset_t *set, sigset_t *old)
 {
     struct pp_slot *slot = pp_slot_here();
-    if (!slot)
+    /* in our handler it is libunwind that asks: there our signal has to stay blocked, or one would come on top */
+    if (!slot || atomic_load_explicit(&slot->in_handler, memory_order_relaxed))
         return libc_function(how, set, old);
     sigset_t wanted;
     bool blocked_before = slot->application_blocks, named = false;

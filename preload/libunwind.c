@@ -5,6 +5,7 @@
 #include "syscalls.h"
 #include "threads.h"
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <ucontext.h>
@@ -111,6 +112,9 @@ static const char *load(void)
 {
     const struct pp_real *libc = pp_real();
     int (*get_context)(void *);
+    /* our signal is not blocked by what it does outside handlers to block all: a thread would wait for itself */
+    if (libc->dlopen && libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
+        return "the program uses " LIBRARY " itself";
     /* RTLD_LOCAL: its _Unwind_* are not to stand in front of libgcc's. RTLD_NOW: handlers must not bind symbols. */
     void *handle = libc->dlopen ? libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
     if (!handle)
@@ -125,6 +129,7 @@ static const char *load(void)
     if (!library.init || !library.step || !library.get_register || !library.is_signal_frame || !get_context ||
         !flush_cache || !local_space)
         return LIBRARY " lacks functions that are needed (1.3 or later has them)";
+    library.error_location = __errno_location;
     library.loader_lock_owner = (const _Atomic int *)loader_lock_owner();
     if (!library.loader_lock_owner)
         return "the loader's lock is not where glibc has it";

@@ -55,6 +55,7 @@ void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *con
     uintptr_t frame_pointer = 0;
     struct step step = {(uintptr_t)context->uc_mcontext.gregs[REG_RIP], (uintptr_t)context->uc_mcontext.gregs[REG_RSP],
                         true};
+    int *error = library->error_location(), error_before = *error;
     stack->count = stack->left_out = stack->oldest = 0;
     bool begun = library->init(cursor, (void *)(uintptr_t)context, PP_LIBUNWIND_SIGNAL_FRAME) == 0;
     do {
@@ -78,4 +79,5 @@ void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *con
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
     pp_native_end_walk(stack);
     stack->frame_pointer = begun && library->get_register(cursor, PP_REG_RBP, &frame_pointer) == 0 ? frame_pointer : 0;
+    *error = error_before;
 }

@@ -19,6 +19,7 @@ struct pp_libunwind {
     int (*step)(void *cursor);
     int (*get_register)(void *cursor, int number, uintptr_t *value);
     int (*is_signal_frame)(void *cursor);
+    int *(*error_location)(void);         /* of errno, which libunwind's system calls change */
     const _Atomic int *loader_lock_owner; /* tid of the thread that holds the lock of the loader's list, 0: none */
 };
 
