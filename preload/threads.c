@@ -144,6 +144,7 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_top)
     slot->thread_pointer = (uintptr_t)pthread_self();
     slot->is_main = tid == pp_sys_getpid();
     atomic_store(&slot->stack_top, stack_top);
+    slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, tid);
     if (unblock_signal())
         slot->application_blocks = true;
@@ -153,6 +154,7 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_top)
 void pp_thread_begin_bare(struct pp_slot *slot)
 {
     slot->scanned = true;
+    slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, pp_sys_gettid());
     unblock_signal();
     pp_thread_arm(slot, PP_FIRST_TICK);

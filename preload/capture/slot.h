@@ -131,7 +131,7 @@ struct pp_slot {
         uint64_t before_ns;    /* of the thread's CPU clock, burned before profiling: outside the sums */
         uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and own cost */
         uint64_t clock_ns;     /* of the thread, at the last flush; */
-        uint64_t clock_at_ns;  /* CLOCK_MONOTONIC of that */
+        uint64_t clock_at_ns;  /* CLOCK_MONOTONIC of that, of the thread's start before */
         uint64_t watched_ns;   /* clock_ns when the watchdog saw to the timer last */
         uint32_t renewals;     /* of the timer, since the last sample */
         uint64_t mean_late_ns; /* of its samples behind their timer's expiry, the last ones counting most */

@@ -155,6 +155,13 @@ for name in ("</title><script>alert(1)</script>", "\"]]>&amp;<!--", "\u202eright
     [ $((early + late)) -eq "$all" ] || fail "$early + $late is not $all"
 }
 
+@test "the accounting is in every export that has a place for it" {
+    once
+    for file in p.pb.gz p.speedscope.json p.firefox.json p.callgrind p.perf p.otlp p.svg; do
+        "$(readers)/bin/python" "$ROOT/tests/oracles/formats.py" accounting "$file" info.json || fail "$file"
+    done
+}
+
 @test "an export that is interrupted leaves nothing behind" {
     mkdir logs out
     "$BUILD/bench/make_logs" logs 1 4

@@ -4,9 +4,11 @@
     formats.py pstats FILE NS               loads in this Python's pstats, prints, and holds so many ns
     formats.py svg FILE COLLAPSED           is XML without anything active, drawn to scale: of each frame as much is not
                                             in boxes below as the collapsed stacks say that end there
+    formats.py accounting FILE INFO.json    holds every part of the accounting
     formats.py snakeviz FILE                loads in snakeviz
 """
 
+import gzip
 import json
 import re
 import sys
@@ -77,7 +79,8 @@ def firefox(path):
 def perf(path):
     total = 0
     with open(path, encoding="utf-8") as file:
-        for record in file.read().split("\n\n")[:-1]:
+        text = re.sub(r"\A(#.*\n)+", "", file.read())  # as perf's own header, which its readers skip
+        for record in text.split("\n\n")[:-1]:
             head, *frames = record.split("\n")
             found = re.fullmatch(r"\S.*? +(\d+)/(\d+) +\[\d+\] +(\d+\.\d{6}): +(\d+) cpu-clock: ", head)
             need(found, "record:", head)
@@ -162,7 +165,7 @@ def svg(path, collapsed_path):
     space, inner = "{http://www.w3.org/2000/svg}", 1180
     root = tree.parse(path).getroot()
     for element in root.iter():
-        need(element.tag[len(space) :] in "svg defs pattern path rect text g title".split(), "element:", element.tag)
+        need(element.tag[len(space) :] in "svg desc defs pattern path rect text g title".split(), "element:", element.tag)
         need(not any(a.startswith("on") or "href" in a for a in element.attrib), "attributes:", element.attrib)
     rows = collections.defaultdict(list)
     for group in root.find(f"{space}g[@id='graph']"):
@@ -218,7 +221,40 @@ def total(directory, info_path):
     return wrong
 
 
+PARTS = "cpu", "sampled", "unsampled", "lost", "own", "thread_exit", "difference"
+
+
+def accounting(path, info):
+    with open(info, encoding="utf-8") as file:
+        report = json.load(file)
+    with open(path, "rb") as file:
+        data = file.read()
+    if path.endswith(".otlp"):
+        return accounting_of_processes(data, report["processes"])
+    data = gzip.decompress(data) if path.endswith(".gz") else data
+    line = " ".join(f"{name}={report['total'][name + '_ns']}" for name in PARTS).replace("cpu=", "cpu_ns=")
+    need(line.encode() in data, "not in", path, line)
+    return 0
+
+
+def accounting_of_processes(data, processes):
+    from opentelemetry.proto.profiles.v1development import profiles_pb2
+
+    found = profiles_pb2.ProfilesData()
+    found.ParseFromString(data)
+    sums = {}
+    for resource in found.resource_profiles:
+        values = {pair.key: pair.value.int_value for pair in resource.resource.attributes}
+        sums[values["process.pid"]] = {name: values.get(f"pyprof.{name}_ns", 0) for name in PARTS}
+    for process in processes:
+        wanted = {name: process[name + "_ns"] for name in PARTS}
+        need(sums[process["pid"]] == wanted, sums[process["pid"]], "is not", wanted)
+    return 0
+
+
 def main(command, *arguments):
+    if command == "accounting":
+        return accounting(*arguments)
     if command == "total":
         return total(*arguments)
     if command == "svg":

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../profile/summary.h"
 #include "call_graph.h"
 #include "export.h"
 #include "frames.h"
@@ -76,6 +77,9 @@ static void put_header(struct writer *writer)
     pp_append_plain(&writer->text, pp_string(writer->profile, process->command_line), "");
     fprintf(writer->out, "# callgrind format\nversion: 1\ncreator: pyprof\npid: %" PRIu64 "\ncmd: %s\npart: 1\n",
             process->pid, writer->text.data);
+    pp_buffer_clear(&writer->text);
+    pp_summary_append_accounting(writer->profile, &writer->text);
+    fprintf(writer->out, "desc: Accounting: %s\n", writer->text.data);
     fputs("positions: line\nevent: CPU_ns : CPU time in nanoseconds\nevent: Samples : samples taken\n"
           "events: CPU_ns Samples\n",
           writer->out);

@@ -360,6 +360,13 @@ static void put_meta(struct writer *writer)
     for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
         fprintf(writer->out, "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}", i ? "," : "",
                 categories[i][0], categories[i][1]);
+    struct pp_buffer line = {0};
+    pp_summary_append_accounting(writer->profile, &line);
+    fprintf(writer->out,
+            "],\"extra\":[{\"label\":\"CPU time\",\"entries\":[{\"label\":\"Accounting\",\"format\":\"string\","
+            "\"value\":\"%s\"}]}",
+            line.data);
+    pp_buffer_free(&line);
     fputs("],\"markerSchema\":[],\"importedFrom\":\"pyprof " PYPROF_VERSION "\",\n"
           "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}},\n\"pages\":[],\n",
           writer->out);

@@ -207,6 +207,14 @@ static void append_resource(struct writer *writer, struct pp_buffer *to, uint32_
     append_resource_attribute(&resource, "process.runtime.version", pp_string(profile, process->python_version), 0);
     append_resource_attribute(&resource, "host.name", pp_string(profile, process->host), 0);
     append_resource_attribute(&resource, "service.instance.id", pp_string(profile, process->instance), 0);
+    struct pp_accounting sum = pp_summary_accounting(profile, number);
+    append_resource_attribute(&resource, "pyprof.cpu_ns", NULL, sum.cpu_ns);
+    append_resource_attribute(&resource, "pyprof.sampled_ns", NULL, sum.sampled_ns);
+    append_resource_attribute(&resource, "pyprof.unsampled_ns", NULL, sum.unsampled_ns);
+    append_resource_attribute(&resource, "pyprof.lost_ns", NULL, sum.lost_ns);
+    append_resource_attribute(&resource, "pyprof.own_ns", NULL, sum.own_ns);
+    append_resource_attribute(&resource, "pyprof.thread_exit_ns", NULL, sum.thread_exit_ns);
+    append_resource_attribute(&resource, "pyprof.difference_ns", NULL, (uint64_t)sum.difference_ns);
     append_message(to, RESOURCE_PROFILES_RESOURCE, &resource);
     pp_buffer_free(&resource);
 }

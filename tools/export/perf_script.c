@@ -91,6 +91,9 @@ void pp_export_perf_script(struct pp_profile *profile, const struct pp_export_op
     struct pp_buffer text = {0};
     uint64_t end;
     uint32_t count;
+    pp_summary_append_accounting(profile, &text);
+    fprintf(out, "# accounting: %s\n#\n", text.data);
+    pp_buffer_clear(&text);
     pp_summary_span(profile, &writer.start_unix_ns, &end);
     writer.frames = pp_alloc(profile->frames.count, sizeof *writer.frames);
     struct pp_sample *samples = pp_merged_samples(profile, &count);

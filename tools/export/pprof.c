@@ -297,7 +297,6 @@ static void append_comment(struct writer *writer, uint64_t *comments, uint32_t *
 static void put_comments(struct writer *writer)
 {
     const struct pp_profile *profile = writer->profile;
-    struct pp_accounting sum = pp_summary_accounting(profile, PP_NONE);
     struct pp_buffer line = {0}, fields = {0};
     uint64_t comments[4];
     uint32_t count = 0;
@@ -309,11 +308,7 @@ static void put_comments(struct writer *writer)
     pp_buffer_text(&line, "command: ");
     pp_buffer_text(&line, pp_string(profile, first->command_line));
     append_comment(writer, comments, &count, &line);
-    pp_buffer_format(&line,
-                     "cpu_ns=%" PRIu64 " sampled=%" PRIu64 " unsampled=%" PRIu64 " lost=%" PRIu64 " own=%" PRIu64
-                     " thread_exit=%" PRIu64 " difference=%" PRId64,
-                     sum.cpu_ns, sum.sampled_ns, sum.unsampled_ns, sum.lost_ns, sum.own_ns, sum.thread_exit_ns,
-                     sum.difference_ns);
+    pp_summary_append_accounting(profile, &line);
     append_comment(writer, comments, &count, &line);
     pp_proto_numbers(&fields, PROFILE_COMMENT, comments, count);
     pp_gzip_fields(writer->gzip, &fields);

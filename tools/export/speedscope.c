@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../cli.h"
+#include "../profile/summary.h"
 #include "../profile/view.h"
 #include "export.h"
 #include "frames.h"
@@ -110,7 +111,11 @@ void pp_export_speedscope(struct pp_profile *profile, const struct pp_export_opt
     put_profiles(&writer);
     fputs("\"name\":", out);
     pp_json_text(out, pp_string(profile, profile->processes.items[0].command_line));
-    fputs(",\"activeProfileIndex\":0,\"exporter\":\"pyprof@" PYPROF_VERSION "\"}\n", out);
+    struct pp_buffer line = {0};
+    pp_summary_append_accounting(profile, &line);
+    fprintf(out, ",\"activeProfileIndex\":0,\"exporter\":\"pyprof@" PYPROF_VERSION "\",\"accounting\":\"%s\"}\n",
+            line.data);
+    pp_buffer_free(&line);
     free(writer.number_of_text);
     free(writer.stack);
     pp_view_free(view);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../flame/flame.h"
+#include "../profile/summary.h"
 #include "../profile/view.h"
 #include "export.h"
 
@@ -162,15 +163,18 @@ static void put_head(const struct picture *picture)
 {
     const struct pp_profile *profile = picture->profile;
     FILE *out = picture->out;
+    struct pp_buffer accounting = {0};
+    pp_summary_append_accounting(profile, &accounting);
     unsigned height = HEAD + ROW * (picture->deepest + 1) + MARGIN;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d %u\" "
             "font-family=\"ui-monospace, 'DejaVu Sans Mono', monospace\" font-size=\"%d\" fill=\"#14181d\">\n"
-            "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+            "<desc>%s</desc>\n<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
             "<path d=\"M-6 6L0 0M0 6L6 0M6 6L12 0\" stroke=\"#a9a9b0\"/></pattern></defs>\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"%d\" y=\"20\">",
-            WIDTH, height, WIDTH, height, FONT_SIZE, MARGIN);
+            WIDTH, height, WIDTH, height, FONT_SIZE, accounting.data, MARGIN);
+    pp_buffer_free(&accounting);
     put_text(out, pp_string(profile, profile->processes.items[0].command_line), LONGEST_LINE);
     fprintf(out,
             "</text>\n<text x=\"%d\" y=\"40\" fill=\"#66707a\">%u process%s, %.2f s CPU, %" PRIu64 " samples</text>\n",

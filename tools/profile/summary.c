@@ -177,6 +177,16 @@ static void say_notices(struct warnings *warnings, const struct pp_profile *prof
     }
 }
 
+void pp_summary_append_accounting(const struct pp_profile *profile, struct pp_buffer *line)
+{
+    struct pp_accounting sum = pp_summary_accounting(profile, PP_NONE);
+    pp_buffer_format(line,
+                     "cpu_ns=%" PRIu64 " sampled=%" PRIu64 " unsampled=%" PRIu64 " lost=%" PRIu64 " own=%" PRIu64
+                     " thread_exit=%" PRIu64 " difference=%" PRId64,
+                     sum.cpu_ns, sum.sampled_ns, sum.unsampled_ns, sum.lost_ns, sum.own_ns, sum.thread_exit_ns,
+                     sum.difference_ns);
+}
+
 void pp_summary_notes(const struct pp_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
                       void *context)
 {

@@ -8,6 +8,9 @@
  * users see is sampled + unsampled + lost + own + thread exit + difference = cpu. */
 struct pp_accounting pp_summary_accounting(const struct pp_profile *profile, uint32_t process);
 
+/* Appends that sum in a line, for exports that have a place for one; the parts in ns. */
+void pp_summary_append_accounting(const struct pp_profile *profile, struct pp_buffer *line);
+
 /* Calls each with every warning, a sentence without a full stop, for one process or for all (PP_NONE). */
 void pp_summary_warnings(const struct pp_profile *profile, uint32_t process,
                          void (*each)(void *context, const char *text), void *context);
