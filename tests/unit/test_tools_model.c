@@ -247,6 +247,27 @@ static void symbols_read_as_people_know_them(void **state)
     }
 }
 
+/* What looks like a compiler's suffix is part of the name there. */
+static void names_of_a_jit_are_whole(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"handler@/app/a.js:12", "handler@/app/a.js:12 (jit)"},
+        {"js.cold.part.7", "js.cold.part.7 (jit)"},
+        {"_ZN8__main__1fB2v1B4c8tJEx", "__main__::f(long long) (jit)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pp_profile *profile = pp_profile_new();
+        const struct pp_frame frame = {
+            .kind = PP_FRAME_NATIVE, .subject = PP_NONE, .symbol = pp_intern_text(profile, cases[i][0])};
+        struct pp_buffer text = {0};
+        pp_frame_text(&text, profile, pp_add_frame(profile, &frame), false);
+        assert_string_equal(text.data, cases[i][1]);
+        pp_buffer_free(&text);
+        pp_profile_free(profile);
+    }
+}
+
 /* Each pair in such a name is two of the one before it. */
 static void names_that_stand_for_endless_text_are_left_alone(void **state)
 {
@@ -449,6 +470,7 @@ int main(void)
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(paths_are_cut_where_they_begin_to_matter),
         cmocka_unit_test(symbols_read_as_people_know_them),
+        cmocka_unit_test(names_of_a_jit_are_whole),
         cmocka_unit_test(names_that_stand_for_endless_text_are_left_alone),
         cmocka_unit_test(text_becomes_utf8),
         cmocka_unit_test(collapsed_stacks_are_sorted_and_summed),

@@ -80,11 +80,11 @@ static void append_without_tags(struct pp_buffer *text, const char *name, size_t
     pp_buffer_append(text, at, (size_t)(end - at));
 }
 
-void pp_symbol_text(struct pp_buffer *text, const char *symbol)
+static void append_symbol(struct pp_buffer *text, const char *symbol, size_t length)
 {
     struct pp_buffer plain = {0}, demangled = {0};
     size_t prefix = strncmp(symbol, "cfunc._Z", sizeof "cfunc._Z" - 1) == 0 ? sizeof "cfunc." - 1 : 0; /* numba's */
-    pp_buffer_append(&plain, symbol, without_suffixes(symbol));
+    pp_buffer_append(&plain, symbol, length);
     if (pp_demangle(&demangled, plain.data + prefix)) {
         pp_buffer_append(text, symbol, prefix);
         append_without_tags(text, demangled.data, demangled.length);
@@ -95,11 +95,23 @@ void pp_symbol_text(struct pp_buffer *text, const char *symbol)
     pp_buffer_free(&demangled);
 }
 
+void pp_symbol_text(struct pp_buffer *text, const char *symbol)
+{
+    append_symbol(text, symbol, without_suffixes(symbol));
+}
+
+void pp_jit_name_text(struct pp_buffer *text, const char *name)
+{
+    append_symbol(text, name, strlen(name));
+}
+
 /* Functions without a name go by the address where they begin, as far as that is known. */
 void pp_native_name(struct pp_buffer *text, const struct pp_profile *profile, const struct pp_frame *frame, bool lines)
 {
-    if (frame->symbol)
+    if (frame->symbol && frame->subject != PP_NONE)
         pp_symbol_text(text, pp_string(profile, frame->symbol));
+    else if (frame->symbol)
+        pp_jit_name_text(text, pp_string(profile, frame->symbol));
     else
         pp_buffer_format(text, "0x%" PRIx64, frame->address - (lines ? 0 : frame->symbol_offset));
     if (frame->inlined_into)

@@ -25,6 +25,9 @@ const char *pp_base_name(const char *path);
  * of a function (.cold, .constprop.0 …). */
 void pp_symbol_text(struct pp_buffer *text, const char *symbol);
 
+/* The same for the name that a JIT gave: it has no such suffixes, and "@" may be part of it. */
+void pp_jit_name_text(struct pp_buffer *text, const char *name);
+
 /* Appends the name of a native frame, or its address; and whether it is inlined. */
 void pp_native_name(struct pp_buffer *text, const struct pp_profile *profile, const struct pp_frame *frame, bool lines);
 
