@@ -6,6 +6,7 @@
 #include "capture/capture.h"
 #include "config.h"
 #include "flush/flush.h"
+#include "flush/jit_code.h"
 #include "fork.h"
 #include "interpose.h"
 #include "libunwind.h"
@@ -37,6 +38,7 @@ __attribute__((constructor)) static void loaded(int argc, char **argv, char **en
     /* now, because dlsym takes the loader's lock: the first _exit or sigprocmask may come in a signal handler */
     pp_real();
     pp_say_remember_stderr();
+    pp_jit_code_skip_older();
 }
 
 __attribute__((destructor)) static void unloaded(void)

@@ -6,6 +6,7 @@
 #define BLOCK_BYTES  16384
 #define BLOCK_RANGES ((BLOCK_BYTES - sizeof(uint64_t)) / sizeof(struct pp_code_range))
 #define FIRST_BLOCKS 512
+#define LEAST_PACK   1024u /* names that are refused before those that are there are looked through once more */
 
 struct pp_code_block {
     uint64_t count; /* never 0 */
@@ -195,6 +196,7 @@ static void pack_names(struct pp_code_ranges *ranges)
     struct pp_arena arena = {0};
     struct pp_intern names;
     bool fresh;
+    ranges->refused = 0;
     pp_intern_init(&names, &arena);
     for (uint32_t b = 0; b < ranges->block_count; b++)
         for (uint64_t i = 0; i < ranges->blocks[b]->count; i++) {
@@ -225,10 +227,14 @@ static uint32_t name_id(struct pp_code_ranges *ranges, const char *name, size_t 
     bool fresh;
     if (!ranges->names.arena)
         pp_intern_init(&ranges->names, &ranges->arena);
-    if (ranges->arena.mapped > PP_CODE_NAMES_MAX && !ranges->crowded)
+    /* to look through all names costs no more than the refusals before it */
+    if (ranges->arena.mapped > PP_CODE_NAMES_MAX &&
+        (!ranges->crowded || (ranges->refused >= LEAST_PACK && ranges->refused >= ranges->count)))
         pack_names(ranges);
-    if (ranges->arena.mapped > PP_CODE_NAMES_MAX)
+    if (ranges->arena.mapped > PP_CODE_NAMES_MAX) {
+        ranges->refused++;
         return 0;
+    }
     return pp_intern(&ranges->names, text, (uint32_t)clean(text, name, length), &fresh);
 }
 

@@ -30,6 +30,7 @@ struct pp_code_ranges {
     uint32_t block_count, block_capacity;
     uint32_t count;
     uint64_t dropped; /* ranges that found no room or no memory */
+    uint64_t refused; /* names, since they were last put together anew */
     bool crowded;     /* names have been put together anew, and still take nearly all their room */
     struct pp_arena arena;
     struct pp_intern names;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define SOURCE_PERF_MAP 1u
+#define PATH_SIZE       64
 
 static struct pp_code_ranges ranges;
 static struct pp_perf_map perf_map;
@@ -24,14 +25,26 @@ static bool is_of_perf_map(uint32_t source, void *arg)
     return source == SOURCE_PERF_MAP;
 }
 
-static void read_perf_map(void)
+static void perf_map_path(char *path, size_t size)
 {
-    char path[64];
     struct pp_text text;
-    pp_text_init(&text, path, sizeof path);
+    pp_text_init(&text, path, size);
     pp_text_add(&text, "/tmp/perf-");
     pp_text_add_number(&text, (unsigned)pp_sys_getpid());
     pp_text_add(&text, ".map");
+}
+
+void pp_jit_code_skip_older(void)
+{
+    char path[PATH_SIZE];
+    perf_map_path(path, sizeof path);
+    pp_perf_map_skip(&perf_map, path);
+}
+
+static void read_perf_map(void)
+{
+    char path[PATH_SIZE];
+    perf_map_path(path, sizeof path);
     enum pp_perf_map_result result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, look);
     if (result == PP_PERF_MAP_ANOTHER) {
         pp_code_ranges_remove(&ranges, is_of_perf_map, NULL);
@@ -86,7 +99,7 @@ void pp_jit_code_after_fork(void)
 {
     looked = behind = false;
     /* the child's map is a file of its own; what stands in the parent's holds for the code that it inherits */
-    memset(&perf_map, 0, sizeof perf_map);
+    pp_jit_code_skip_older();
     if (!atomic_load(&changing))
         return;
     memset(&ranges, 0, sizeof ranges);

@@ -1,4 +1,5 @@
-/* The names of code that belongs to no module, by perf_map.h and gdb_jit.h. Flush thread only. */
+/* The names of code that belongs to no module, by perf_map.h and gdb_jit.h. What has no other time is the flush
+ * thread's. */
 #ifndef PP_FLUSH_JIT_CODE_H
 #define PP_FLUSH_JIT_CODE_H
 
@@ -10,6 +11,9 @@ struct pp_jit_name {
     size_t length;
     uintptr_t start; /* of the code */
 };
+
+/* Before the program has run: a map that is there for this pid is a dead process'. */
+void pp_jit_code_skip_older(void);
 
 /* Before samples are taken out of the rings: what JITs say now is what held when the samples were taken. Costs nothing
  * until an address is asked for. */

@@ -31,6 +31,9 @@ enum pp_perf_map_result {
 enum pp_perf_map_result pp_perf_map_read(struct pp_perf_map *map, const char *path, struct pp_code_ranges *ranges,
                                          uint32_t source, uint32_t look);
 
+/* What stands in the file now will be taken for read: it is of a process that had this pid before. Any context. */
+void pp_perf_map_skip(struct pp_perf_map *map, const char *path);
+
 /* One line, without its end; false when it is none. */
 bool pp_perf_map_line(const char *line, size_t length, struct pp_code_ranges *ranges, uint32_t source, uint32_t look);
 

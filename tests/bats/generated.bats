@@ -74,6 +74,29 @@ perf_map() {
     with_each_python perf_map
 }
 
+# A process with the same pid has left names for all addresses; the program's own come behind them.
+after_a_dead_process() {
+    # shellcheck disable=SC2016
+    profiled sh -c '
+i=$((0x7e0000000000 >> 30))
+while [ $i -lt $((0x800000000000 >> 30)) ]; do
+    printf "%x 40000000 dead\n" $((i << 30))
+    i=$((i + 1))
+done >"/tmp/perf-$$.map"
+printf 7e00 >>"/tmp/perf-$$.map"
+exec "$@"' sh "$PYTHON" "$WORKLOADS/made_jit.py" 1 >truth.txt
+    rm -f "/tmp/perf-$(reader field <(info) pid).map"
+    collapsed >stacks.txt
+    if grep -m 3 'dead (jit)' stacks.txt; then
+        fail "names of a dead process"
+    fi
+    share_of 10 'before \(jit\)'
+}
+
+@test "names that a dead process of the same pid has left name nothing" {
+    with_some_pythons after_a_dead_process
+}
+
 # The child has the code, but its own map does not have the names.
 in_a_child() {
     profiled "$PYTHON" -c '

@@ -128,6 +128,28 @@ static void test_bounded(void **state)
     assert_true(ranges.arena.mapped < 2 * PP_CODE_NAMES_MAX);
 }
 
+/* Once there was no more room, there is some again when the code with the long names is gone. */
+static void test_names_full(void **state)
+{
+    (void)state;
+    char name[PP_CODE_NAME_MAX + 1];
+    memset(name, 'n', sizeof name);
+    for (unsigned i = 0; i < 60000; i++) {
+        snprintf(name, 16, "%u ", i);
+        name[strlen(name)] = 'n';
+        pp_code_ranges_put(&ranges, 0x1000 + 16 * (uintptr_t)i, 16, name, PP_CODE_NAME_MAX, 1, 1);
+    }
+    assert_true(ranges.dropped > 0);
+    for (unsigned i = 0; i < 5 * 60000; i++) {
+        snprintf(name, 16, "f%u", i % 100);
+        pp_code_ranges_put(&ranges, 0x1000 + 16 * (uintptr_t)(i % 60000), 16, name, strlen(name), 1, 1);
+    }
+    assert_int_equal(ranges.count, 60000);
+    assert_name(0x1000, "f0");
+    assert_name(0x1000 + 16 * 59999, "f99");
+    assert_true(ranges.arena.mapped < PP_CODE_NAMES_MAX);
+}
+
 static void append(const char *text, size_t length)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -175,6 +197,39 @@ static void test_growth(void **state)
     assert_int_equal(truncate(path, 0), 0);
     assert_int_equal(read_map(), PP_PERF_MAP_ANOTHER);
     assert_int_equal(read_map(), PP_PERF_MAP_READ);
+}
+
+/* What a process that had the same pid has left. */
+static void test_older_file(void **state)
+{
+    (void)state;
+    pp_perf_map_skip(&map, path);
+    assert_int_equal(map.offset, 0);
+    APPEND("1000 10 dead\n2000 20 dead_too\n3000 1");
+    pp_perf_map_skip(&map, path);
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    assert_int_equal(ranges.count, 0);
+    /* CPython opens it for appending */
+    APPEND("1000 10 alive\n");
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    assert_int_equal(ranges.count, 1);
+    assert_name(0x1000, "alive");
+    pp_code_ranges_clear(&ranges);
+    /* others write it anew, in place or not */
+    pp_perf_map_skip(&map, path);
+    assert_int_equal(truncate(path, 0), 0);
+    APPEND("4000 10 in_place, and soon it is longer than the one that was there before\n");
+    assert_int_equal(read_map(), PP_PERF_MAP_ANOTHER);
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    assert_int_equal(ranges.count, 1);
+    pp_code_ranges_clear(&ranges);
+    pp_perf_map_skip(&map, path);
+    unlink(path);
+    assert_int_equal(read_map(), PP_PERF_MAP_ABSENT);
+    APPEND("5000 10 new\n");
+    assert_int_equal(read_map(), PP_PERF_MAP_ANOTHER);
+    assert_int_equal(read_map(), PP_PERF_MAP_READ);
+    assert_name(0x5000, "new");
 }
 
 static void test_bad_lines(void **state)
@@ -351,6 +406,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_later_wins, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_random_ranges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names_full, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_older_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_growth, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_not_a_file_of_ours, set_up, tear_down),
