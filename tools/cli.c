@@ -282,5 +282,6 @@ bool pp_cli_parse(const struct pp_verb *verb, int argc, char **argv, struct pp_c
     }
     cli->arguments = argv + optind;
     cli->argument_count = argc - optind;
+    cli->after_dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
     return true;
 }

@@ -36,6 +36,7 @@ struct pp_cli {
     uint32_t hz;                               /* 0: not given */
     char **arguments;                          /* what is no option, NULL at the end */
     int argument_count;
+    bool after_dashes; /* they stand behind "--" */
 };
 
 /* Options that a verb can take: the bits of pp_verb.options. */

@@ -13,6 +13,7 @@ int pp_cmd_runs(const struct pp_cli *cli);
 int pp_cmd_diff(const struct pp_cli *cli);
 int pp_cmd_annotate(const struct pp_cli *cli);
 int pp_cmd_merge(const struct pp_cli *cli);
+int pp_cmd_doctor(const struct pp_cli *cli);
 int pp_cmd_export(const struct pp_cli *cli);
 int pp_cmd_completion(const struct pp_cli *cli);
 int pp_cmd_manpage(const struct pp_cli *cli);

@@ -66,7 +66,7 @@ static void print_bash(void)
     printf("' -- \"$current\")\n"
            "        return\n"
            "    fi\n"
-           "    if [ \"$verb\" = run ]; then\n"
+           "    if [ \"$verb\" = run ] || [ \"$verb\" = doctor ]; then\n"
            "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
            "            if [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
            "                if [ \"$i\" -eq $((COMP_CWORD - 1)) ]; then\n"

@@ -98,7 +98,10 @@ static void put_verb(const struct pp_verb *verb)
         put_string(verb->examples);
         puts("\n.fi");
     }
-    puts(".SH EXIT STATUS\n0: done. 1: the data could not be read or written. 2: the command line is wrong.");
+    bool judges = verb->main == pp_cmd_doctor;
+    printf(".SH EXIT STATUS\n0: %s. 1: %s. 2: the command line is wrong.\n",
+           judges ? "sampling works or would" : "done",
+           judges ? "it does not" : "the data could not be read or written");
     if (verb->command)
         puts("Otherwise that of the command; 127 when it was not found, 126 when it could not be run.");
     puts(".SH SEE ALSO\n.BR pyprof (1),\n.BR libpyprof (7)");

@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,53 +7,10 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "library_path.h"
 #include "memory.h"
 
-#define LIBRARY   "libpyprof.so"
 #define RUN_BYTES 16
-
-/* Directory of this program, "" when the kernel does not say. The caller frees. */
-static char *own_directory(void)
-{
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash)
-        *slash = '\0';
-    return pp_strdup(path);
-}
-
-/* What to write into LD_PRELOAD; NULL after a line on stderr. The caller frees. */
-static char *find_library(void)
-{
-    static const char *const places[] = {"/" LIBRARY, "/../lib/" LIBRARY, "/../lib/pyprof/" LIBRARY};
-    char *directory = own_directory();
-    for (size_t i = 0; *directory && i < sizeof places / sizeof places[0]; i++) {
-        struct pp_buffer candidate = {0};
-        pp_buffer_format(&candidate, "%s%s", directory, places[i]);
-        char *path = realpath(candidate.data, NULL);
-        pp_buffer_free(&candidate);
-        if (!path)
-            continue;
-        bool usable = access(path, R_OK) == 0 && !strpbrk(path, " :");
-        if (!usable && access(path, R_OK) != 0)
-            pp_error("%s: %s: make it readable for the user that runs the command", path, strerror(errno));
-        else if (!usable)
-            pp_error("%s: LD_PRELOAD cannot hold a path with a space or a colon: install pyprof elsewhere", path);
-        if (!usable)
-            free(path);
-        free(directory);
-        return usable ? path : NULL;
-    }
-    /* The loader's own directories; nothing happens in a process without Python, so it can be tried here. */
-    bool found = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL) != NULL;
-    if (!found)
-        pp_error(LIBRARY " is neither in %s nor in %s/../lib nor where the loader looks: install it next to pyprof",
-                 directory, directory);
-    free(directory);
-    return found ? pp_strdup(LIBRARY) : NULL;
-}
 
 static void set_preload(const char *library)
 {
@@ -99,7 +55,7 @@ int pp_cmd_run(const struct pp_cli *cli)
         pp_error("say what to run: pyprof run -- python app.py");
         return PP_EXIT_USAGE;
     }
-    char *library = find_library();
+    char *library = pp_find_library();
     if (!library)
         return PP_EXIT_DATA;
     char *directory = output_directory(cli);

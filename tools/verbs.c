@@ -101,6 +101,18 @@ const struct pp_verb pp_verbs[] = {
      "pyprof merge -o today.pyprof /var/tmp/app.pyprof\n"
      "pyprof merge -o - --all | zstd > everything.pyprof.zst",
      false},
+    {"doctor", "[OPTIONS] [PID | -- COMMAND [ARGUMENT...]]",
+     "Says whether profiling works, and if not, why and what to do", PP_OPTION_JSON,
+     "Of a running process: whether the library is loaded, its timers armed, its profile growing, also in its "
+     "children.\n"
+     "Of a command: whether it could be profiled; it is not run. Without both: of what is started from here, and the\n"
+     "latest run in PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
+     ".\nThe exit status is 0 if sampling works or would, 1 if not.",
+     false, pp_cmd_doctor,
+     "pyprof doctor\n"
+     "pyprof doctor 4711\n"
+     "pyprof doctor -- gunicorn -w 4 app:app",
+     false},
     {"completion", "bash | zsh | fish", "Prints a script that completes pyprof's command line in a shell", 0,
      "`make install` puts the scripts where the shells look for them.", false, pp_cmd_completion,
      "source <(pyprof completion bash)\n"

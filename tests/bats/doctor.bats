@@ -1,0 +1,302 @@
+# pyprof doctor: what is wrong with a process, a command or this environment, and what to do.
+load helper
+
+teardown_file() {
+    # shellcheck disable=SC2046
+    kill $(cat "$BATS_FILE_TMPDIR/pids" 2>/dev/null) 2>/dev/null || true
+}
+
+# begin COMMAND...: in the background; its pid in $pid. It ends with the suite at the latest.
+begin() {
+    "$@" >begin.out 2>&1 3>&- &
+    pid=$!
+    echo "$pid" >>"$BATS_FILE_TMPDIR/pids"
+}
+
+spin='import time
+end = time.monotonic() + 300
+while time.monotonic() < end: sum(range(1000))'
+
+# doctor STATUS ARGUMENT...: its output in doctor.txt.
+doctor() {
+    local wanted=$1 status=0
+    shift
+    "$PYPROF" doctor "$@" >doctor.txt 2>doctor.err || status=$?
+    [ "$status" -eq "$wanted" ] || fail "status $status, expected $wanted: $(cat doctor.txt doctor.err)"
+}
+
+# doctor_says STATUS PID PATTERN: for wait_until, as a process begins or changes. The text as one line, of one blank each.
+doctor_says() {
+    doctor "$1" "$2" && tr -s ' \n' ' ' <doctor.txt | grep -qE "$3"
+}
+
+# says PATTERN
+says() {
+    tr -s ' \n' ' ' <doctor.txt | grep -qE "$1" || fail "not /$1/: $(cat doctor.txt)"
+}
+
+of_a_process() {
+    begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 0 "$pid" 'profile .*[1-9][0-9]* samples, .* being written'
+    for topic in library python thread timers signal settings output profile; do
+        grep -q "^ok   $topic " doctor.txt || fail "$topic: $(cat doctor.txt)"
+    done
+    ! grep -qE '^(warn|FAIL)' doctor.txt || fail "$(cat doctor.txt)"
+    says "Python ${VERSION%.*} "
+    awk 'length > 80 && NF > 2' doctor.txt >long.txt
+    [ ! -s long.txt ] || fail "wider than 80 columns: $(cat long.txt)"
+    doctor 0 --json "$pid"
+    "$PYTHON" -c 'import json, sys
+told = json.load(open("doctor.txt"))
+assert told["version"] == 1 and told["works"] is True, told
+assert {check["level"] for check in told["checks"]} == {"ok"}, told'
+    kill "$pid"
+}
+
+@test "a process that is profiled: all is well" {
+    with_each_python of_a_process
+}
+
+not_profiled() {
+    begin "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 1 "$pid" 'FAIL library not preloaded.*pyprof run -- '
+    kill "$pid"
+    begin env LD_PRELOAD=/no/such/libpyprof.so "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 1 "$pid" 'FAIL library LD_PRELOAD names /no/such/libpyprof.so, which cannot be reached'
+    kill "$pid"
+    begin env LD_PRELOAD="$LIBPYPROF" sleep 300
+    wait_until 60 doctor_says 1 "$pid" 'ok library .* is loaded FAIL python no Python in this process \(sleep\)'
+    kill "$pid"
+    echo 'int main(void) { for (;;) ; }' >static.c
+    gcc -static -o static static.c
+    begin env LD_PRELOAD="$LIBPYPROF" ./static
+    wait_until 60 doctor_says 1 "$pid" 'FAIL library the program is static'
+    kill "$pid"
+}
+
+@test "not preloaded, library missing, no Python, static program" {
+    with_some_pythons not_profiled
+}
+
+replaced() {
+    cp "$LIBPYPROF" libpyprof.so
+    begin env LD_PRELOAD="$PWD/libpyprof.so" "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 0 "$pid" 'ok timers'
+    rm libpyprof.so
+    doctor 0 "$pid"
+    says 'warn library .*libpyprof.so is loaded, but its file was replaced or deleted'
+    kill "$pid"
+}
+
+@test "a library that was replaced since" {
+    with_some_pythons replaced
+}
+
+no_directory() {
+    : >file
+    begin env LD_PRELOAD="$LIBPYPROF" PYPROF_OUT="$PWD/file/out" "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 0 "$pid" "warn output user .* cannot write .*file/out: Not a directory; files go to $TMPDIR/pyprof-.* ok profile $TMPDIR/pyprof-"
+    kill "$pid"
+    begin env LD_PRELOAD="$LIBPYPROF" PYPROF_OUT="$PWD/file/out" TMPDIR="$PWD/file" "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 1 "$pid" 'FAIL output .*neither can it write .*set PYPROF_OUT'
+    kill "$pid"
+}
+
+@test "PYPROF_OUT cannot be written: where the files are instead" {
+    with_some_pythons no_directory
+}
+
+blocks() {
+    # What pthread_sigmask does is the library's business; this is past it.
+    begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "import ctypes
+mask = ctypes.c_uint64(2**64 - 1)
+ctypes.CDLL(None).syscall(14, 0, ctypes.byref(mask), None, 8)
+$spin"
+    wait_until 60 doctor_says 1 "$pid" 'FAIL signal SIGPROF is blocked in 1 of 1 thread'
+    kill -KILL "$pid"
+}
+
+@test "a thread that blocks the signal by a system call of its own" {
+    with_some_pythons blocks
+}
+
+idle() {
+    begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c 'import time
+end = time.process_time() + 0.3
+while time.process_time() < end: pass
+time.sleep(300)'
+    wait_until 60 doctor_says 0 "$pid" 'ok profile .*idle for .* without CPU time there is nothing to sample'
+    kill "$pid"
+    # It has never burned what a sample is worth.
+    begin env LD_PRELOAD="$LIBPYPROF" PYPROF_HZ=1 "$PYTHON" -S -c 'import time; time.sleep(300)'
+    wait_until 60 doctor_says 0 "$pid" 'ok profile'
+    kill "$pid"
+}
+
+@test "an idle process: no samples is right" {
+    with_some_pythons idle
+}
+
+refused() {
+    [ -e "$BUILD/workloads/denied" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    begin env LD_PRELOAD="$LIBPYPROF" "$BUILD/workloads/denied" "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 1 "$pid" 'FAIL timers none is armed.*seccomp'
+    kill "$pid"
+    status=0
+    "$BUILD/workloads/denied" "$PYPROF" doctor >doctor.txt || status=$?
+    [ "$status" -eq 1 ] || fail "status $status: $(cat doctor.txt)"
+    says 'FAIL machine a timer cannot be made here.*timer_create'
+}
+
+@test "timer_create is refused by a sandbox: of a process, and here" {
+    with_some_pythons refused
+}
+
+with_children() {
+    begin env LD_PRELOAD="$LIBPYPROF" sh -c "'$PYTHON' -c '$spin'; exit 0"
+    wait_until 60 doctor_says 0 "$pid" 'warn python no Python .*ok child .*: sampled'
+    pkill -P "$pid"
+    begin sh -c "'$PYTHON' -c '$spin'; exit 0"
+    wait_until 60 doctor_says 1 "$pid" 'warn child .*not preloaded'
+    pkill -P "$pid"
+}
+
+@test "a process without Python is asked about for its children's sake" {
+    with_some_pythons with_children
+}
+
+dropped() {
+    [ "$(id -u)" -eq 0 ] || return 0
+    mkdir -m 700 private
+    begin env LD_PRELOAD="$LIBPYPROF" PYPROF_OUT="$PWD/private" TMPDIR=/no/such "$PYTHON" -c "import os
+os.setuid(65534)
+$spin"
+    wait_until 60 doctor_says 1 "$pid" 'FAIL output user 65534 cannot write .*private'
+    # Who may not see into it is told so.
+    cp "$PYPROF" "$TMPDIR/pyprof"
+    kill "$pid"
+    begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 0 "$pid" 'ok timers'
+    chmod -R go+rX "$BATS_TEST_TMPDIR"
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$TMPDIR/pyprof" --version >version.txt 2>&1 || return 0
+    status=0
+    (cd / && setpriv --reuid 65534 --regid 65534 --clear-groups "$TMPDIR/pyprof" doctor "$pid") >doctor.txt || status=$?
+    [ "$status" -eq 0 ] || fail "status $status: $(cat doctor.txt)"
+    says 'warn library .*cannot be seen.* -> ask as that user or as root \(the right is CAP_SYS_PTRACE\)'
+    says "ok thread"
+    kill "$pid"
+}
+
+@test "a process that gave up root; a process of another user" {
+    with_some_pythons dropped
+}
+
+@test "a process that is not there, that has ended, no process id: what to do instead" {
+    doctor 1 4194303
+    says 'FAIL process there is no process 4194303'
+    sh -c 'echo $$' >pid.txt
+    doctor 1 "$(cat pid.txt)"
+    says "there is no process .*pyprof report --pid $(cat pid.txt)"
+    for wrong in abc 0 -1 12x 99999999999 ''; do
+        status=0
+        "$PYPROF" doctor "$wrong" >doctor.txt 2>doctor.err || status=$?
+        [ "$status" -eq 2 ] || fail "'$wrong': status $status"
+        lines_of doctor.err 1 'pyprof'
+    done
+    doctor 2 1 2
+    doctor 2 --
+    lines_of doctor.err 1 'pyprof doctor -- python app.py'
+    # Ended, and its parent does not care.
+    sh -c 'sh -c "exit 0" & echo $! >zombie.txt; exec sleep 60' 3>&- &
+    echo $! >>"$BATS_FILE_TMPDIR/pids"
+    wait_until 60 doctor_says 1 "$(wait_until 10 test -s zombie.txt && cat zombie.txt)" 'has ended; its parent'
+}
+
+@test "of a command: what its file is, without running it" {
+    python=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    doctor 0 -- "$python" -c 'open("it_ran", "w")'
+    [ ! -e it_ran ] || fail "it was run"
+    says "ok command $python is a 64-bit x86-64 program ok python python.* is Python ok library .* can be preloaded"
+    printf '#!/usr/bin/env sh\n' >script
+    doctor 1 -- ./script
+    says 'FAIL command ./script: Permission denied -> make it executable'
+    chmod +x script
+    doctor 0 -- ./script
+    says 'ok command ./script is a script, run by .*/sh ok command .*/sh is a .* program ok python sh is not Python itself'
+    doctor 1 -- no-such-command
+    says 'FAIL command no-such-command: command not found -> is it in PATH'
+    cp "$(command -v sleep)" privileged
+    chmod u+s privileged
+    doctor 1 -- ./privileged
+    says 'FAIL command ./privileged is set-user-ID'
+    # Another machine's.
+    cp "$(command -v sleep)" foreign
+    printf '\267' | dd of=foreign bs=1 seek=18 conv=notrunc status=none
+    doctor 1 -- ./foreign
+    says 'FAIL library the program is 64-bit ARM, the library 64-bit x86-64'
+    echo 'int main(void) { return 0; }' >static.c
+    gcc -static -o static static.c
+    doctor 1 -- ./static
+    says 'FAIL library the program is static'
+    echo 'no program' >text
+    chmod +x text
+    doctor 1 -- ./text
+    says 'FAIL command ./text: neither a program of Linux nor a script'
+    : >file
+    PYPROF_OUT=$PWD/file/out TMPDIR=$PWD/file doctor 1 -- "$python"
+    says 'FAIL output'
+    LD_PRELOAD=/no/such/libpyprof.so doctor 1 -- "$python"
+    says 'FAIL library LD_PRELOAD names /no/such/libpyprof.so'
+}
+
+here() {
+    doctor 0
+    says 'ok library .*libpyprof.so, pyprof .* ok machine .* ok output .* ok profile none yet in pyprof.out -> pyprof run'
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 1
+    doctor 0
+    says 'ok profile the latest run, .* 1 process, .* s CPU, [1-9][0-9]* samples \(.*spin.py'
+    [ ! -s doctor.err ] || fail "stderr: $(cat doctor.err)"
+}
+
+@test "without an argument: this environment and the latest profile" {
+    with_some_pythons here
+}
+
+# The settings are those of the library, and what it complains about.
+complains() {
+    while IFS='=' read -r name value; do
+        rm -rf pyprof.out
+        profiled "$name=$value" "$PYTHON" -c pass >library.txt 2>&1
+        env "$name=$value" "$PYPROF" doctor >doctor.txt || fail "$(cat doctor.txt)"
+        library=$(grep -c "$name=" library.txt || true)
+        ours=$(grep -c "warn settings $name=.*" doctor.txt || true)
+        [ "$library" -eq "$ours" ] || fail "$name=$value: the library says $(cat library.txt), doctor: $(cat doctor.txt)"
+    done <<'END'
+PYPROF_HZ=0
+PYPROF_HZ=100
+PYPROF_HZ=1001
+PYPROF_HZ=1e2
+PYPROF_HZ=
+PYPROF_SIGNAL=SIGUSR1
+PYPROF_SIGNAL=PROF
+PYPROF_SIGNAL=33
+PYPROF_SIGNAL=40
+PYPROF_SIGNAL=65
+PYPROF_MAX_OVERHEAD=2%
+PYPROF_MAX_OVERHEAD=0.5
+PYPROF_MAX_OVERHEAD=101
+PYPROF_MAX_OVERHEAD=-1
+PYPROF_MAX_OVERHEAD=much
+END
+}
+
+@test "settings: doctor complains where the library does" {
+    with_some_pythons complains
+    # Those that the library reads are known here (tools/doctor/check_settings.c), others are not.
+    for name in $(grep -rhoE 'getenv\("PYPROF_[A-Z_]+' "$ROOT/preload" | sed 's/.*"//' | sort -u); do
+        env "$name=" "$PYPROF" doctor >doctor.txt || fail "$(cat doctor.txt)"
+        ! grep -q 'is no setting' doctor.txt || fail "$(cat doctor.txt)"
+    done
+    PYPROF_HERTZ=100 doctor 0
+    says 'warn settings PYPROF_HERTZ is no setting'
+}

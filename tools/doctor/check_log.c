@@ -1,0 +1,158 @@
+/* What the process has written. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "../memory.h"
+#include "../profile/files.h"
+#include "../profile/load.h"
+#include "../profile/model.h"
+#include "checks.h"
+
+#define TOPIC         "profile"
+#define NS_PER_SECOND 1000000000u
+#define CLOCKS_APART  (2 * (uint64_t)NS_PER_SECOND) /* a log is not older than its process, give or take this */
+#define LATE_NS       (5 * (uint64_t)NS_PER_SECOND) /* flushes come once a second */
+#define WORTH_NS      (NS_PER_SECOND / 2)           /* burned without a sample: not by chance */
+#define OWN_SHARE     100                           /* of the wall time, that the library's own thread may take */
+
+struct search {
+    const struct pp_subject *subject;
+    char prefix[32];
+    char *latest; /* names begin with the pid and the time */
+    uint32_t unreadable;
+    uint64_t oldest_ns;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static void look_at_file(void *context, const char *path)
+{
+    struct search *search = context;
+    const char *name = strrchr(path, '/') + 1;
+    if (strncmp(name, search->prefix, strlen(search->prefix)) != 0 ||
+        strtoull(name + strlen(search->prefix), NULL, 10) < search->oldest_ns)
+        return;
+    if (search->latest && strcmp(strrchr(search->latest, '/') + 1, name) > 0)
+        return;
+    free(search->latest);
+    search->latest = pp_strdup(path);
+}
+
+/* The newest file of this very process, NULL when there is none. The caller frees. */
+static char *find_log(const struct pp_subject *subject)
+{
+    struct search search = {.subject = subject};
+    snprintf(search.prefix, sizeof search.prefix, "%d-", subject->pid_inside);
+    if (subject->age_ns)
+        search.oldest_ns = now_ns() - subject->age_ns - CLOCKS_APART;
+    char *directories[] = {pp_output_directory(subject), pp_output_fallback(subject)};
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+        char *path = pp_subject_path(subject, directories[i]);
+        pp_each_log(path, look_at_file, &search);
+        free(path);
+        free(directories[i]);
+    }
+    return search.latest;
+}
+
+static const char *in_its_root(const char *path)
+{
+    const char *root = strncmp(path, "/proc/", 6) == 0 ? strstr(path, "/root/") : NULL;
+    return root ? root + strlen("/root") : path;
+}
+
+static void say_none(const struct pp_subject *subject, struct pp_findings *findings)
+{
+    if (subject->cpu_ns < WORTH_NS) {
+        pp_find(findings, PP_LEVEL_OK, TOPIC,
+                "none yet: a file appears with the first sample, and the process has burned %.3f s CPU",
+                (double)subject->cpu_ns / NS_PER_SECOND);
+        return;
+    }
+    pp_find(findings, PP_LEVEL_WARN, TOPIC, "no file of process %d, which has burned %.3f s CPU", subject->pid_inside,
+            (double)subject->cpu_ns / NS_PER_SECOND);
+    pp_remedy(findings, subject->environment && pp_subject_variable(subject, "PYPROF_OUT") &&
+                                *pp_subject_variable(subject, "PYPROF_OUT") == '/'
+                            ? "if a part above fails, that is why; else ask again in a second"
+                            : "has the program changed its directory? 'pyprof runs DIR' looks into another one; an "
+                              "absolute PYPROF_OUT is always found");
+}
+
+static void check_progress(const struct pp_subject *subject, const struct pp_process *process, const char *path,
+                           struct pp_findings *findings)
+{
+    const struct pp_accounting *sum = &process->accounting;
+    uint64_t now = now_ns(), age = now > sum->end_unix_ns ? now - sum->end_unix_ns : 0;
+    uint64_t known = sum->before_start_ns + sum->cpu_ns;
+    uint64_t burned = subject->cpu_ns > known ? subject->cpu_ns - known : 0;
+    double seconds = (double)age / NS_PER_SECOND;
+    if (age > LATE_NS && burned > WORTH_NS + age / OWN_SHARE) {
+        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s: nothing written for %.0f s, in which %.3f s CPU were burned", path,
+                seconds, (double)burned / NS_PER_SECOND);
+        pp_remedy(findings, "is the process stopped or its disk full? if not, this is a bug of pyprof: report it");
+    } else if (!sum->samples && sum->cpu_ns > WORTH_NS) {
+        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s: %.3f s CPU, but no sample", path,
+                (double)sum->cpu_ns / NS_PER_SECOND);
+        pp_remedy(findings, "see timers and signal above");
+    } else if (age > LATE_NS) {
+        pp_find(findings, PP_LEVEL_OK, TOPIC,
+                "%s: %" PRIu64 " samples, %.3f s CPU; idle for %.0f s: without CPU time there is nothing to sample",
+                path, sum->samples, (double)sum->cpu_ns / NS_PER_SECOND, seconds);
+    } else {
+        pp_find(findings, PP_LEVEL_OK, TOPIC, "%s: %" PRIu64 " samples, %.3f s CPU, and being written", path,
+                sum->samples, (double)sum->cpu_ns / NS_PER_SECOND);
+    }
+}
+
+static void check_process_of(const struct pp_subject *subject, const struct pp_profile *profile, const char *path,
+                             struct pp_findings *findings)
+{
+    const struct pp_process *process = &profile->processes.items[0];
+    check_progress(subject, process, path, findings);
+    for (uint32_t i = 0; i < process->notices.count; i++)
+        if (process->notices.items[i].severity)
+            pp_find(findings, PP_LEVEL_WARN, TOPIC, "it says: %s", pp_string(profile, process->notices.items[i].text));
+    const char *version = pp_string(profile, process->library_version);
+    if (*version && strcmp(version, PYPROF_VERSION) != 0) {
+        pp_find(findings, PP_LEVEL_WARN, TOPIC, "written by libpyprof %s, this is pyprof " PYPROF_VERSION, version);
+        pp_remedy(findings, "read it with the pyprof that came with the library if something looks wrong");
+    }
+}
+
+void pp_check_log(const struct pp_subject *subject, struct pp_findings *findings)
+{
+    if (!subject->environment)
+        return;
+    char *path = find_log(subject);
+    if (!path) {
+        say_none(subject, findings);
+        return;
+    }
+    size_t size;
+    char *data = pp_read_file(path, SIZE_MAX - 1, &size);
+    int error = errno;
+    struct pp_profile *profile = pp_profile_new();
+    profile->sums_only = true;
+    if (!data) {
+        pp_find(findings, PP_LEVEL_WARN, TOPIC, "%s: %s", in_its_root(path), strerror(error));
+        pp_remedy(findings, "files are private: read them as user %u or as root", (unsigned)subject->uid);
+    } else if (pp_profile_add_segment(profile, data, size, path) != PP_READ_OK || !profile->processes.count) {
+        pp_find(findings, PP_LEVEL_WARN, TOPIC, "%s cannot be read yet", in_its_root(path));
+        pp_remedy(findings, "ask again in a second");
+    } else {
+        check_process_of(subject, profile, in_its_root(path), findings);
+    }
+    pp_profile_free(profile);
+    free(data);
+    free(path);
+}

@@ -1,0 +1,79 @@
+/* What the kernel permits here, tried out in a child. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "checks.h"
+
+#define TOPIC      "machine"
+#define FEW_TIMERS 64 /* left of RLIMIT_SIGPENDING: each thread takes one */
+
+/* 0 or errno. A filter that kills gives a signal, which is more than 255. */
+static int try_in_child(int (*attempt)(void))
+{
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(attempt());
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : ENOSYS;
+}
+
+static int try_timer(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
+    struct itimerspec later = {.it_value = {.tv_sec = 3600}};
+    int id;
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id) != 0 ||
+        syscall(SYS_timer_settime, id, 0, &later, NULL) != 0)
+        return errno;
+    return 0;
+}
+
+static int try_copy(void)
+{
+    char from = 'x', to = 0;
+    struct iovec local = {&to, 1}, remote = {&from, 1};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
+}
+
+static void check_limit(const struct pp_subject *subject, struct pp_findings *findings)
+{
+    const char *queued = strstr(subject->status, "\nSigQ:");
+    unsigned long used, limit;
+    if (!queued || sscanf(queued + 6, "%lu/%lu", &used, &limit) != 2)
+        return;
+    if (used + FEW_TIMERS < limit)
+        return;
+    pp_find(findings, PP_LEVEL_WARN, "limits",
+            "%lu of %lu timers and pending signals are in use; each thread takes one", used, limit);
+    pp_remedy(findings, "raise the limit before the start: ulimit -i, LimitSIGPENDING= of systemd");
+}
+
+void pp_check_machine(const struct pp_subject *subject, struct pp_findings *findings)
+{
+    int timer = try_in_child(try_timer), copy = try_in_child(try_copy);
+    if (timer) {
+        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "a timer cannot be made here: %s", strerror(timer));
+        pp_remedy(findings, timer == EAGAIN ? "raise 'ulimit -i'"
+                                            : "have the seccomp profile permit timer_create, timer_settime and "
+                                              "timer_delete, as Docker's does");
+    }
+    if (copy) {
+        pp_find(findings, PP_LEVEL_WARN, TOPIC, "process_vm_readv is not permitted here (%s): native frames only",
+                strerror(copy));
+        pp_remedy(findings, "have the seccomp profile permit it: it is used on the own process only");
+    }
+    if (!timer && !copy)
+        pp_find(findings, PP_LEVEL_OK, TOPIC, "timer_create and process_vm_readv work");
+    check_limit(subject, findings);
+}

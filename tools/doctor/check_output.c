@@ -1,0 +1,136 @@
+/* Where the profile of a process goes, and whether the process can write there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../memory.h"
+#include "checks.h"
+
+#define TOPIC       "output"
+#define MOST_GROUPS 256
+#define CANNOT_TELL 255 /* exit status of the child that tries; others are errno */
+#define SMALL_SPACE (1u << 20)
+
+char *pp_output_directory(const struct pp_subject *subject)
+{
+    const char *value = pp_subject_variable(subject, "PYPROF_OUT");
+    struct pp_buffer path = {0};
+    if (!value)
+        value = PP_DEFAULT_DIRECTORY;
+    if (*value != '/' && subject->working)
+        pp_buffer_format(&path, "%s/", strcmp(subject->working, "/") ? subject->working : "");
+    pp_buffer_text(&path, value);
+    return path.data;
+}
+
+char *pp_output_fallback(const struct pp_subject *subject)
+{
+    const char *temporary = pp_subject_variable(subject, "TMPDIR");
+    struct pp_buffer path = {0};
+    pp_buffer_format(&path, "%s/pyprof-%u", temporary && *temporary == '/' ? temporary : "/tmp",
+                     (unsigned)subject->real_uid);
+    return path.data;
+}
+
+/* This child becomes the user of the subject, in its root. */
+static bool become(const struct pp_subject *subject)
+{
+    gid_t groups[MOST_GROUPS];
+    size_t count = 0;
+    struct stat root, own;
+    char *path = pp_subject_path(subject, "/");
+    bool same =
+        stat(path, &root) == 0 && stat("/", &own) == 0 && root.st_dev == own.st_dev && root.st_ino == own.st_ino;
+    bool done = same || (chroot(path) == 0 && chdir("/") == 0);
+    free(path);
+    if (subject->uid == geteuid())
+        return done;
+    const char *line = strstr(subject->status, "\nGroups:");
+    const char *at = line ? line + strlen("\nGroups:") : "";
+    for (char *end; count < MOST_GROUPS; at = end) {
+        at += strspn(at, "\t ");
+        unsigned long group = strtoul(at, &end, 10);
+        if (end == at || *at == '\n')
+            break;
+        groups[count++] = (gid_t)group;
+    }
+    return done && setgroups(count, groups) == 0 && setresgid(subject->gid, subject->gid, subject->gid) == 0 &&
+           setresuid(subject->uid, subject->uid, subject->uid) == 0;
+}
+
+/* Directories that are missing would be made, in the nearest one that is there. */
+static int try_directory(const char *directory)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    if (strlen(directory) >= sizeof path)
+        return ENAMETOOLONG;
+    strcpy(path, directory);
+    while (stat(path, &status) != 0) {
+        char *slash = strrchr(path, '/');
+        if (errno != ENOENT || !slash || slash == path)
+            return errno == ENOENT && slash == path ? (access("/", W_OK) == 0 ? 0 : errno) : errno;
+        *slash = '\0';
+    }
+    if (!S_ISDIR(status.st_mode))
+        return ENOTDIR;
+    return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+/* 0, why the process cannot write there (errno), or CANNOT_TELL. */
+static int try_as(const struct pp_subject *subject, const char *directory)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(become(subject) ? try_directory(directory) : CANNOT_TELL);
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return CANNOT_TELL;
+    return WEXITSTATUS(status);
+}
+
+static bool is_full(const struct pp_subject *subject, const char *directory)
+{
+    char *path = pp_subject_path(subject, directory);
+    struct statvfs space;
+    bool full = statvfs(path, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < SMALL_SPACE;
+    free(path);
+    return full;
+}
+
+void pp_check_output(const struct pp_subject *subject, struct pp_findings *findings)
+{
+    if (!subject->environment)
+        return;
+    char *directory = pp_output_directory(subject), *fallback = pp_output_fallback(subject);
+    int error = try_as(subject, directory);
+    if (!error && is_full(subject, directory)) {
+        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s: the disk is full", directory);
+        pp_remedy(findings, "make room: writing begins again by itself; or set PYPROF_OUT to another disk");
+    } else if (!error) {
+        pp_find(findings, PP_LEVEL_OK, TOPIC, "%s can be written by user %u", directory, (unsigned)subject->uid);
+    } else if (error == CANNOT_TELL) {
+        pp_find(findings, PP_LEVEL_WARN, TOPIC, "whether user %u can write %s cannot be seen", (unsigned)subject->uid,
+                directory);
+        pp_remedy(findings, "ask as that user or as root");
+    } else {
+        bool lost = try_as(subject, fallback) != 0;
+        pp_find(findings, lost ? PP_LEVEL_FAIL : PP_LEVEL_WARN, TOPIC, "user %u cannot write %s: %s; %s %s",
+                (unsigned)subject->uid, directory, strerror(error), lost ? "neither can it write" : "files go to",
+                fallback);
+        pp_remedy(
+            findings,
+            "set PYPROF_OUT to a directory that user %u can write; of workers that change their user: 'install -d "
+            "-o USER DIR' before the start",
+            (unsigned)subject->uid);
+    }
+    free(directory);
+    free(fallback);
+}

@@ -1,0 +1,100 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "../memory.h"
+#include "checks.h"
+
+#define FIRST_MINOR   8
+#define LAST_MINOR    15
+#define FINAL_RELEASE 0xc /* a candidate's level; alpha and beta are below */
+
+struct python {
+    bool found, debug, prerelease;
+    unsigned major, minor, micro;
+    char *path;
+};
+
+static void take_version(struct python *python, const struct pp_elf_facts *facts)
+{
+    const char *base = strrchr(python->path, '/'), *digits = base ? strpbrk(base, "0123456789") : NULL;
+    python->debug = facts->python_debug;
+    if (facts->python_version) {
+        python->major = facts->python_version >> 24;
+        python->minor = facts->python_version >> 16 & 0xff;
+        python->micro = facts->python_version >> 8 & 0xff;
+        python->prerelease = (facts->python_version >> 4 & 0xf) < FINAL_RELEASE;
+    } else if (digits) { /* libpython3.8.so.1.0, python3.8 */
+        char *end;
+        python->major = (unsigned)strtoul(digits, &end, 10);
+        python->minor = *end == '.' ? (unsigned)strtoul(end + 1, NULL, 10) : 0;
+    }
+}
+
+static bool look_at(struct python *python, const char *here, const char *path)
+{
+    struct pp_elf_facts facts;
+    if (!pp_elf_facts_read(here, &facts) || !facts.python)
+        return false;
+    python->found = true;
+    python->path = pp_strdup(path);
+    take_version(python, &facts);
+    return true;
+}
+
+/* Where the library finds interpreters too: the executable, and libraries; of these only those called so. */
+static void find_python(const struct pp_subject *subject, struct python *python)
+{
+    struct pp_buffer program = {0};
+    pp_buffer_format(&program, "/proc/%d/exe", subject->pid);
+    bool found = look_at(python, program.data, subject->program ? subject->program : "");
+    pp_buffer_free(&program);
+    char *mapped;
+    for (const char *at = subject->maps; !found && (mapped = pp_next_mapped(&at, "libpython"));) {
+        char *here = pp_subject_path(subject, mapped);
+        found = look_at(python, here, mapped);
+        free(here);
+        free(mapped);
+    }
+}
+
+/* False when there is none, as far as can be seen. */
+static bool check_python(const struct pp_subject *subject, struct pp_findings *findings)
+{
+    struct python python = {0};
+    find_python(subject, &python);
+    if (!python.found) {
+        pp_find(findings, PP_LEVEL_FAIL, "python", "no Python in this process (%s): it is left alone", subject->name);
+        pp_remedy(findings, "ask about a process that runs Python; profiling begins when this one starts it");
+    } else if (python.debug || python.prerelease) {
+        pp_find(findings, PP_LEVEL_WARN, "python", "%s is a %s: native frames only", python.path,
+                python.debug ? "debug build" : "pre-release");
+        pp_remedy(findings, "use a release build");
+    } else if (python.major && (python.major != 3 || python.minor < FIRST_MINOR || python.minor > LAST_MINOR)) {
+        pp_find(findings, PP_LEVEL_WARN, "python", "%s: Python %u.%u is not known to this pyprof: native frames only",
+                python.path, python.major, python.minor);
+        pp_remedy(findings, "3.%u to 3.%u are read", FIRST_MINOR, LAST_MINOR);
+    } else {
+        pp_find(findings, PP_LEVEL_OK, "python", "Python %u.%u in %s", python.major, python.minor, python.path);
+    }
+    free(python.path);
+    return python.found;
+}
+
+bool pp_check_process(const struct pp_subject *subject, struct pp_findings *findings)
+{
+    if (subject->ended) {
+        pp_find(findings, PP_LEVEL_FAIL, "process", "%d (%s) has ended; its parent has not taken notice yet",
+                subject->pid, subject->name);
+        pp_remedy(findings, "'pyprof report --pid %d' shows what it has left", subject->pid);
+        return true;
+    }
+    enum pp_level loaded = pp_check_library(subject, findings);
+    bool python = loaded == PP_LEVEL_WARN || check_python(subject, findings);
+    if (loaded == PP_LEVEL_FAIL || !python)
+        return python;
+    pp_check_sampling(subject, findings);
+    pp_check_settings(subject, findings);
+    pp_check_output(subject, findings);
+    pp_check_log(subject, findings);
+    return true;
+}

@@ -1,0 +1,23 @@
+/* What a program file says of itself that decides whether a library can be preloaded into it. */
+#ifndef PP_DOCTOR_ELF_FACTS_H
+#define PP_DOCTOR_ELF_FACTS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pp_elf_facts {
+    int class, machine;         /* ELFCLASS*, EM_* */
+    char interpreter[PATH_MAX]; /* the loader; "" for static programs and libraries */
+    bool python;                /* it holds an interpreter */
+    uint32_t python_version;    /* PY_VERSION_HEX; 0: it does not say (before 3.11) */
+    bool python_debug;
+};
+
+/* False when it cannot be read (errno) or is no ELF file (errno 0). */
+bool pp_elf_facts_read(const char *path, struct pp_elf_facts *facts);
+
+/* "64-bit x86-64"; a static string. */
+const char *pp_elf_kind(const struct pp_elf_facts *facts);
+
+#endif
