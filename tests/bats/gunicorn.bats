@@ -20,3 +20,75 @@ served_by_two() {
 @test "gunicorn -w 2: both workers' CPU is in the merged profile" {
     with_some_pythons served_by_two
 }
+
+# begin_gunicorn LOG COMMAND...: waits until both workers have served; their pids in $pids.
+begin_gunicorn() {
+    local log=$1
+    shift
+    PYTHONPATH=$WORKLOADS "$@" >"$log" 2>&1 3>&- &
+    server=$!
+    trap 'stop_server "$server" TERM' EXIT
+    pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat "$log")"
+}
+
+by_script() {
+    venv=$(venv_with gunicorn) || fail "$venv"
+    port=$(free_port "$PYTHON")
+    PATH=$venv/bin:$BUILD:$PATH begin_gunicorn gunicorn.log "$ROOT/contrib/gunicorn/start.sh" -w 2 -b "127.0.0.1:$port" wsgi_app:app
+    "$PYPROF" doctor "$server" >doctor.txt || fail "$(cat doctor.txt)"
+    [ "$(grep -c '^ok   child .*' doctor.txt)" -eq 2 ] || fail "not both workers: $(cat doctor.txt)"
+    stop_server "$server" TERM
+    served_well "$pids"
+    grep pyprof: gunicorn.log >ours.txt
+    lines_of ours.txt 1 'pyprof: profile goes to .*; next: pyprof report'
+}
+
+@test "contrib/gunicorn/start.sh as it stands; doctor of the master" {
+    with_some_pythons by_script
+}
+
+by_drop_in() {
+    venv=$(venv_with gunicorn) || fail "$venv"
+    port=$(free_port "$PYTHON")
+    # The bare name is found as `ldconfig` would let it be found; %N and /var/log are systemd's.
+    sed -n "s|%N|app|g; s|/var/log/|$PWD/|; s|^Environment=||p" "$ROOT/contrib/systemd/pyprof.conf" >environment
+    mapfile -t environment <environment
+    [ "${#environment[@]}" -eq 2 ] || fail "$(cat environment)"
+    LD_LIBRARY_PATH=$BUILD begin_gunicorn gunicorn.log env "${environment[@]}" "$venv/bin/gunicorn" -w 2 -b "127.0.0.1:$port" wsgi_app:app
+    stop_server "$server" TERM
+    OUT=pyprof/app served_well "$pids"
+}
+
+@test "contrib/systemd/pyprof.conf as it stands: its environment makes a profile of gunicorn" {
+    with_some_pythons by_drop_in
+    command -v systemd-analyze >/dev/null || skip "systemd-analyze is missing"
+    mkdir app.service.d
+    printf '[Service]\nExecStart=/bin/true\n' >app.service
+    cp "$ROOT/contrib/systemd/pyprof.conf" app.service.d/
+    SYSTEMD_UNIT_PATH=$PWD: systemd-analyze verify --man=no ./app.service >verify.txt 2>&1 || fail "$(cat verify.txt)"
+    ! grep -q pyprof.conf verify.txt || fail "$(cat verify.txt)"
+}
+
+other_user() {
+    venv=$(venv_with gunicorn) || fail "$venv"
+    # The test's own directory is closed to others.
+    OUT=$(mktemp -d /var/tmp/pyprof-test-XXXXXX)
+    chown 65534:65534 "$OUT"
+    port=$(free_port "$PYTHON")
+    LD_PRELOAD=$LIBPYPROF PYPROF_OUT=$OUT begin_gunicorn gunicorn.log "$venv/bin/gunicorn" --user 65534 --group 65534 --worker-tmp-dir /dev/shm -w 2 -b "127.0.0.1:$port" wsgi_app:app
+    trap 'stop_server "$server" TERM; rm -r "$OUT"' EXIT
+    "$PYPROF" doctor "$server" >doctor.txt || fail "$(cat doctor.txt)"
+    ! grep -q '^warn child' doctor.txt || fail "$(cat doctor.txt)"
+    stop_server "$server" TERM
+    owners=$(stat -c %u "$OUT"/*.pyprof)
+    [ "$(grep -c 65534 <<<"$owners")" -eq 2 ] || fail "owners of the files: $owners; $(cat gunicorn.log)"
+    served_well "$pids"
+}
+
+@test "gunicorn --user: the workers' files are beside their master's" {
+    [ "$(id -u)" -eq 0 ] || skip "only root changes users"
+    # Those of pyenv are in root's home.
+    [ -x /usr/bin/python3.11 ] || skip "no /usr/bin/python3.11"
+    setpriv --reuid 65534 --regid 65534 --clear-groups cat "$WORKLOADS/wsgi_app.py" >/dev/null || skip "user 65534 cannot read $ROOT"
+    with_pythons "$(PYTHONS=/usr/bin/python3.11 list_pythons)" other_user
+}

@@ -16,6 +16,20 @@ serve() {
     reader accounting info.json
 }
 
+# by_file UWSGI [OPTION...]: contrib/uwsgi/app.ini as it stands.
+by_file() {
+    port=$(free_port "$PYTHON")
+    # shellcheck disable=SC2153 # ROOT is helper.bash's
+    LD_PRELOAD=$LIBPYPROF PYPROF_OUT=${OUT:-pyprof.out} PORT=$port APP=$WORKLOADS/wsgi_app.py "$@" "$ROOT/contrib/uwsgi/app.ini" >uwsgi.log 2>&1 3>&- &
+    server=$!
+    trap 'stop_server "$server" INT; rm -rf "${made:-}"' EXIT
+    pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat uwsgi.log)"
+    "$PYPROF" doctor "$server" >doctor.txt || fail "$(cat doctor.txt)"
+    [ "$(grep -c '^ok   child .*' doctor.txt)" -eq 2 ] || fail "not both workers: $(cat doctor.txt)"
+    stop_server "$server" INT
+    served_well "$pids"
+}
+
 of_pypi() {
     if [ ! -e "$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]; then
         echo "no headers to build uWSGI with"
@@ -23,6 +37,8 @@ of_pypi() {
     fi
     venv=$(venv_with uwsgi) || fail "$venv"
     serve "$venv/bin/uwsgi"
+    rm -r pyprof.out
+    by_file "$venv/bin/uwsgi"
 }
 
 # pip compiles uWSGI, a minute for each interpreter.
@@ -51,4 +67,31 @@ with_plugin_of() {
     root=${XDG_CACHE_HOME:-$HOME/.cache}/pyprof-tests/sid/usr
     [ -x "$root/bin/python3.14" ] || skip "no Debian sid here (see tests/roots.sh)"
     with_plugin_of "$root" "$root/bin/python3.14"
+}
+
+by_file_of_debian() {
+    by_file uwsgi --plugin python3
+}
+
+@test "contrib/uwsgi/app.ini as it stands, with Debian's uwsgi; doctor of the master" {
+    [ -e /usr/lib/uwsgi/plugins/python3_plugin.so ] || skip "no uwsgi-plugin-python3 here"
+    with_pythons "$(PYTHONS=/usr/bin/python3.11 list_pythons)" by_file_of_debian
+}
+
+other_user() {
+    # The test's own directory is closed to others.
+    OUT=$(mktemp -d /var/tmp/pyprof-test-XXXXXX)
+    made=$OUT
+    chown 65534:65534 "$OUT"
+    by_file uwsgi --plugin python3 --uid 65534 --gid 65534
+    owners=$(stat -c %u "$OUT"/*.pyprof | sort -u)
+    grep -q 65534 <<<"$owners" || fail "owners of the files: $owners"
+    [ ! -e "$TMPDIR/pyprof-65534" ] || fail "files in the fallback directory"
+}
+
+@test "uwsgi --uid: the workers' files are where those of root would be" {
+    [ "$(id -u)" -eq 0 ] || skip "only root changes users"
+    [ -e /usr/lib/uwsgi/plugins/python3_plugin.so ] || skip "no uwsgi-plugin-python3 here"
+    setpriv --reuid 65534 --regid 65534 --clear-groups cat "$WORKLOADS/wsgi_app.py" >/dev/null || skip "user 65534 cannot read $ROOT"
+    with_pythons "$(PYTHONS=/usr/bin/python3.11 list_pythons)" other_user
 }
