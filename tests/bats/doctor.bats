@@ -154,6 +154,44 @@ refused() {
     with_some_pythons refused
 }
 
+@test "a set-user-ID process, whose loader ignores LD_PRELOAD" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can make one"
+    cp "$(command -v sleep)" privileged
+    chown 65534 privileged
+    chmod u+s privileged
+    begin env LD_PRELOAD="$LIBPYPROF" ./privileged 300
+    wait_until 60 doctor_says 1 "$pid" 'FAIL library the process is privileged'
+    kill "$pid"
+}
+
+@test "a version of Python that is not known" {
+    old=$(compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.7.*/bin/python3.7" | head -n 1)
+    [ -n "$old" ] || skip "no Python 3.7 here"
+    begin env LD_PRELOAD="$LIBPYPROF" "$old" -c "$spin"
+    wait_until 60 doctor_says 0 "$pid" 'warn python .*: Python 3.7 is not known to this pyprof: native frames only -> 3.8 to 3.15'
+    says 'warn profile it says: Python 3.7.* native frames only'
+    kill "$pid"
+}
+
+stopped() {
+    begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 0 "$pid" 'ok timers'
+    kill -STOP "$pid"
+    wait_until 60 doctor_says 0 "$pid" "warn process it is stopped.* kill -CONT $pid"
+    kill -KILL "$pid"
+    # What setproctitle does to the environment that the kernel shows.
+    begin env LD_PRELOAD="$LIBPYPROF" PYPROF_OUT="$PWD/elsewhere" "$PYTHON" -c "import ctypes
+start, end = map(int, open('/proc/self/stat').read().rsplit(')', 1)[1].split()[47:49])
+ctypes.memset(start, 0, end - start)
+$spin"
+    wait_until 60 doctor_says 0 "$pid" 'ok timers .*warn settings its environment does not name the library'
+    kill "$pid"
+}
+
+@test "a stopped process; one that wrote over its environment" {
+    with_some_pythons stopped
+}
+
 with_children() {
     begin env LD_PRELOAD="$LIBPYPROF" sh -c "'$PYTHON' -c '$spin'; exit 0"
     wait_until 60 doctor_says 0 "$pid" 'warn python no Python .*ok child .*: sampled'
@@ -230,8 +268,14 @@ $spin"
     says 'FAIL command no-such-command: command not found -> is it in PATH'
     cp "$(command -v sleep)" privileged
     chmod u+s privileged
-    doctor 1 -- ./privileged
-    says 'FAIL command ./privileged is set-user-ID'
+    # Of the user that asks: no more rights than before.
+    doctor 0 -- ./privileged
+    if [ "$(id -u)" -eq 0 ]; then
+        chown 65534 privileged
+        chmod u+s privileged
+        doctor 1 -- ./privileged
+        says 'FAIL command ./privileged is set-user-ID'
+    fi
     # Another machine's.
     cp "$(command -v sleep)" foreign
     printf '\267' | dd of=foreign bs=1 seek=18 conv=notrunc status=none
@@ -241,6 +285,11 @@ $spin"
     gcc -static -o static static.c
     doctor 1 -- ./static
     says 'FAIL library the program is static'
+    if command -v musl-gcc >/dev/null; then
+        musl-gcc -o musl static.c
+        doctor 1 -- ./musl
+        says 'FAIL library the program is of musl libc'
+    fi
     echo 'no program' >text
     chmod +x text
     doctor 1 -- ./text

@@ -65,8 +65,10 @@ static bool is_privileged(const char *path, struct pp_findings *findings)
 {
     struct stat status;
     char capabilities[64];
-    bool set_id = stat(path, &status) == 0 && status.st_mode & (S_ISUID | S_ISGID);
-    if (!set_id && getxattr(path, "security.capability", capabilities, sizeof capabilities) <= 0)
+    /* rights that whoever runs it has already do not count */
+    bool set_id = stat(path, &status) == 0 && ((status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
+                                               (status.st_mode & S_ISGID && status.st_gid != getegid()));
+    if (!set_id && (geteuid() == 0 || getxattr(path, "security.capability", capabilities, sizeof capabilities) <= 0))
         return false;
     pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s %s: its loader ignores LD_PRELOAD", path,
             set_id ? "is set-user-ID or set-group-ID" : "has file capabilities");

@@ -1,9 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "../library_path.h"
@@ -28,15 +26,6 @@ char *pp_preload_entry(const char *value)
         at += strspn(at, " :");
     }
     return NULL;
-}
-
-/* A program that its loader runs with other rights than those of who starts it. */
-static bool is_privileged(const char *path)
-{
-    struct stat status;
-    char capabilities[64];
-    return (stat(path, &status) == 0 && status.st_mode & (S_ISUID | S_ISGID)) ||
-           getxattr(path, "security.capability", capabilities, sizeof capabilities) > 0;
 }
 
 static bool check_program(const struct pp_elf_facts *program, struct pp_findings *findings)
@@ -96,7 +85,7 @@ static void why_not_loaded(const struct pp_subject *subject, const char *entry, 
     struct pp_buffer path = {0};
     pp_buffer_format(&path, "/proc/%d/exe", subject->pid);
     pp_elf_facts_read(path.data, &program);
-    if (subject->secure || is_privileged(path.data)) {
+    if (subject->secure) {
         pp_find(findings, PP_LEVEL_FAIL, TOPIC,
                 "the process is privileged by its file (set-user-ID or file capabilities): its loader ignores "
                 "LD_PRELOAD");

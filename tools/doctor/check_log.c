@@ -24,7 +24,6 @@ struct search {
     const struct pp_subject *subject;
     char prefix[32];
     char *latest; /* names begin with the pid and the time */
-    uint32_t unreadable;
     uint64_t oldest_ns;
 };
 
@@ -39,6 +38,9 @@ static void look_at_file(void *context, const char *path)
 {
     struct search *search = context;
     const char *name = strrchr(path, '/') + 1;
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return;
     if (strncmp(name, search->prefix, strlen(search->prefix)) != 0 ||
         strtoull(name + strlen(search->prefix), NULL, 10) < search->oldest_ns)
         return;

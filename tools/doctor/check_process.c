@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../memory.h"
 #include "checks.h"
@@ -41,6 +42,15 @@ static bool look_at(struct python *python, const char *here, const char *path)
     return true;
 }
 
+static bool take_name(struct python *python, const char *path)
+{
+    struct pp_elf_facts unknown = {0};
+    python->found = true;
+    python->path = pp_strdup(path);
+    take_version(python, &unknown);
+    return true;
+}
+
 /* Where the library finds interpreters too: the executable, and libraries; of these only those called so. */
 static void find_python(const struct pp_subject *subject, struct python *python)
 {
@@ -51,7 +61,8 @@ static void find_python(const struct pp_subject *subject, struct python *python)
     char *mapped;
     for (const char *at = subject->maps; !found && (mapped = pp_next_mapped(&at, "libpython"));) {
         char *here = pp_subject_path(subject, mapped);
-        found = look_at(python, here, mapped);
+        /* replaced by an upgrade, it cannot be read any more: its name tells */
+        found = look_at(python, here, mapped) || (access(here, R_OK) != 0 && take_name(python, mapped));
         free(here);
         free(mapped);
     }
@@ -87,6 +98,10 @@ bool pp_check_process(const struct pp_subject *subject, struct pp_findings *find
                 subject->pid, subject->name);
         pp_remedy(findings, "'pyprof report --pid %d' shows what it has left", subject->pid);
         return true;
+    }
+    if (strstr(subject->status, "\nState:\tT")) {
+        pp_find(findings, PP_LEVEL_WARN, "process", "it is stopped: it burns no CPU time");
+        pp_remedy(findings, "kill -CONT %d", subject->pid);
     }
     enum pp_level loaded = pp_check_library(subject, findings);
     bool python = loaded == PP_LEVEL_WARN || check_python(subject, findings);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../memory.h"
+#include "../library_path.h"
 #include "checks.h"
 
 #define TOPIC           "settings"
@@ -83,6 +83,17 @@ static void check_name(const char *name, size_t length, struct pp_findings *find
     pp_remedy(findings, "see 'man libpyprof', ENVIRONMENT, for how they are spelt");
 }
 
+static bool was_overwritten(const struct pp_subject *subject)
+{
+    const char *at = subject->maps;
+    char *mapped = pp_next_mapped(&at, PP_LIBRARY),
+         *entry = pp_preload_entry(pp_subject_variable(subject, "LD_PRELOAD"));
+    bool overwritten = mapped && !entry;
+    free(mapped);
+    free(entry);
+    return overwritten;
+}
+
 void pp_check_settings(const struct pp_subject *subject, struct pp_findings *findings)
 {
     uint32_t before = findings->count;
@@ -91,6 +102,13 @@ void pp_check_settings(const struct pp_subject *subject, struct pp_findings *fin
     const char *overhead = pp_subject_variable(subject, "PYPROF_MAX_OVERHEAD");
     if (!subject->environment)
         return;
+    if (was_overwritten(subject)) {
+        pp_find(findings, PP_LEVEL_WARN, TOPIC,
+                "its environment does not name the library that is loaded: the program has written its title over it "
+                "(setproctitle), or /etc/ld.so.preload is in use; PYPROF_OUT is taken for unset below");
+        pp_remedy(findings, "'pyprof runs DIR' looks into the directory that you know");
+        return;
+    }
     for (const char *at = subject->environment; *at; at += strlen(at) + 1)
         if (strncmp(at, "PYPROF_", 7) == 0)
             check_name(at, strcspn(at, "="), findings);

@@ -213,7 +213,7 @@ int *pp_descendants(int pid, uint32_t *count)
     uint32_t capacity = 0, pid_capacity = 0, parent_capacity = 0, all = 0;
     DIR *processes = opendir("/proc");
     for (struct dirent *entry; processes && (entry = readdir(processes));) {
-        if (!isdigit((unsigned char)*entry->d_name))
+        if (!isdigit((unsigned char)*entry->d_name) || atoi(entry->d_name) == getpid())
             continue;
         pids = pp_grow(pids, &pid_capacity, (uint64_t)all + 1, sizeof *pids);
         parents = pp_grow(parents, &parent_capacity, (uint64_t)all + 1, sizeof *parents);
