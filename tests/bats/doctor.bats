@@ -164,18 +164,17 @@ refused() {
     kill "$pid"
 }
 
-@test "a version of Python that is not known" {
+@test "a version of Python that is too old" {
     old=$(compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.7.*/bin/python3.7" | head -n 1)
     [ -n "$old" ] || skip "no Python 3.7 here"
     begin env LD_PRELOAD="$LIBPYPROF" "$old" -c "$spin"
-    wait_until 60 doctor_says 0 "$pid" 'warn python .*: Python 3.7 is not known to this pyprof: native frames only -> 3.8 to 3.15'
-    says 'warn profile it says: Python 3.7.* native frames only'
+    wait_until 20 doctor_says 1 "$pid" 'FAIL python Python 3.7 in .* is older than 3.8: it is not profiled -> 3.8 to 3.15 are Sampling'
     kill "$pid"
 }
 
 stopped() {
     begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "$spin"
-    wait_until 60 doctor_says 0 "$pid" 'ok timers'
+    wait_until 60 doctor_says 0 "$pid" 'ok profile .* and being written'
     kill -STOP "$pid"
     wait_until 60 doctor_says 0 "$pid" "warn process it is stopped.* kill -CONT $pid"
     kill -KILL "$pid"

@@ -80,7 +80,11 @@ static bool check_python(const struct pp_subject *subject, struct pp_findings *f
         pp_find(findings, PP_LEVEL_WARN, "python", "%s is a %s: native frames only", python.path,
                 python.debug ? "debug build" : "pre-release");
         pp_remedy(findings, "use a release build");
-    } else if (python.major && (python.major != 3 || python.minor < FIRST_MINOR || python.minor > LAST_MINOR)) {
+    } else if (python.major == 3 && python.minor < FIRST_MINOR) {
+        pp_find(findings, PP_LEVEL_FAIL, "python", "Python %u.%u in %s is older than 3.%u: it is not profiled",
+                python.major, python.minor, python.path, FIRST_MINOR);
+        pp_remedy(findings, "3.%u to 3.%u are", FIRST_MINOR, LAST_MINOR);
+    } else if (python.major && (python.major != 3 || python.minor > LAST_MINOR)) {
         pp_find(findings, PP_LEVEL_WARN, "python", "%s: Python %u.%u is not known to this pyprof: native frames only",
                 python.path, python.major, python.minor);
         pp_remedy(findings, "3.%u to 3.%u are read", FIRST_MINOR, LAST_MINOR);
@@ -105,7 +109,7 @@ bool pp_check_process(const struct pp_subject *subject, struct pp_findings *find
     }
     enum pp_level loaded = pp_check_library(subject, findings);
     bool python = loaded == PP_LEVEL_WARN || check_python(subject, findings);
-    if (loaded == PP_LEVEL_FAIL || !python)
+    if (pp_findings_first(findings, PP_LEVEL_FAIL))
         return python;
     pp_check_sampling(subject, findings);
     pp_check_settings(subject, findings);

@@ -21,7 +21,7 @@ struct timers {
 
 struct threads {
     int pid, count, blocked, a_blocked, signal;
-    bool ours;
+    bool ours, stopped; /* stopped: perhaps within the handler, where the signal is blocked */
 };
 
 /* Lines "ID: n", "signal: n/value", "notify: …", "ClockID: …" for each. */
@@ -66,7 +66,7 @@ static void look_at_task(void *context, int tid)
         threads->ours = true;
     } else {
         threads->count++;
-        if (is_blocked(threads->pid, tid, threads->signal) &&
+        if (!threads->stopped && is_blocked(threads->pid, tid, threads->signal) &&
             (usleep(LOOK_AGAIN_US), is_blocked(threads->pid, tid, threads->signal))) {
             threads->blocked++;
             threads->a_blocked = tid;
@@ -142,7 +142,9 @@ static void check_signal(const struct pp_subject *subject, const struct threads 
 void pp_check_sampling(const struct pp_subject *subject, struct pp_findings *findings)
 {
     struct timers timers = read_timers(subject->pid);
-    struct threads threads = {.pid = subject->pid, .signal = timers.count ? timers.signal : pp_setting_signal(subject)};
+    struct threads threads = {.stopped = strstr(subject->status, "\nState:\tT"),
+                              .pid = subject->pid,
+                              .signal = timers.count ? timers.signal : pp_setting_signal(subject)};
     pp_each_task(subject->pid, look_at_task, &threads);
     if (!threads.ours && !subject->maps) {
         pp_find(findings, PP_LEVEL_FAIL, "thread", "no thread of the library is in it: it is not profiled");
