@@ -4,7 +4,9 @@
  */
 #include "interpose.h"
 #include "capture/capture.h"
+#include "config.h"
 #include "flush/flush.h"
+#include "flush/stack_bounds.h"
 #include "own_stat.h"
 #include "park.h"
 #include "start.h"
@@ -22,7 +24,8 @@
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 #pragma weak dlsym
 
-#define END_ROUNDS 3 /* of glibc's 4 over key destructors: ours runs after the application's */
+#define BARE_STACK_ROOM (32u << 10)
+#define END_ROUNDS      3 /* of glibc's 4 over key destructors: ours runs after the application's */
 
 static struct pp_real real;
 static _Atomic int real_ready;
@@ -164,7 +167,14 @@ static int run_bare_thread(void *argument)
     return result;
 }
 
-/* A bare thread that calls clone itself would be found by a scan, a second late, and its end not seen at all. */
+/* A signal's frame takes up to 12 KiB of the stack, and nobody has made this one for handlers. */
+static bool has_room(const void *stack)
+{
+    uintptr_t top = (uintptr_t)stack, start, end;
+    return pp_mapping_around(top - 1, &start, &end) && top - start >= BARE_STACK_ROOM;
+}
+
+/* Else a scan would find the thread, a second late, and nobody would see its end. */
 PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument, ...)
 {
     const struct pp_real *libc = pp_real();
@@ -184,9 +194,20 @@ PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument
     slot->start_routine = (void *(*)(void *))(uintptr_t)start;
     slot->start_argument = argument;
     atomic_store(&slot->stack_top, (uintptr_t)stack);
-    int tid = libc->clone(run_bare_thread, stack, flags, slot, parent_tid, tls, child_tid);
+    const struct pp_slot *creator = pp_slot_here();
+    bool blocks = creator && creator->application_blocks;
+    slot->application_blocks = blocks;
+    slot->never_armed = blocks || !has_room(stack);
+    /* it inherits what its creator believes; nobody stands between it and its mask later on */
+    uint64_t signal_bit = (uint64_t)1 << (pp_config.signal - 1), mask = 0;
+    if (blocks)
+        mask = pp_sys_signal_mask(SIG_BLOCK, signal_bit);
+    int tid = libc->clone(run_bare_thread, stack, flags, slot, parent_tid, tls, child_tid), error = errno;
+    if (blocks)
+        pp_sys_signal_mask(SIG_SETMASK, mask);
     if (tid == -1)
         pp_slot_release(slot);
+    errno = error;
     return tid;
 }
 

@@ -66,6 +66,11 @@ bool pp_interpose_install_handler(void);
 /* In the child's atfork handler: another thread of the parent may have been changing the action. */
 void pp_interpose_action_after_fork(void);
 
+/* Around a call that starts a program: what the application ignores, that is to ignore as well. True if our handler is
+ * out of the way now, and has to be put back. Also in the child of vfork. async-signal-safe. */
+bool pp_interpose_ignore(void);
+void pp_interpose_handle_again(void);
+
 struct pp_slot;
 /* Ties the calling thread to its slot: its end is noticed, and pp_slot_here finds it. */
 void pp_interpose_thread(struct pp_slot *slot);

@@ -7,11 +7,13 @@
 #include "config.h"
 #include "interpose.h"
 #include "lock.h"
+#include "syscalls.h"
 #include <errno.h>
 #include <string.h>
 
 static struct pp_lock changing;
 static struct sigaction believed; /* what the application set last */
+static unsigned ignoring;         /* threads that start a program which is to inherit SIG_IGN */
 
 static void install_ours(struct sigaction *action)
 {
@@ -40,14 +42,74 @@ bool pp_interpose_install_handler(void)
     return true;
 }
 
-void pp_interpose_action_after_fork(void)
+/* sigaction is allowed in handlers: none may run on top of the lock. Returns the mask for end_change. */
+static uint64_t begin_change(void)
 {
-    pp_lock_reset(&changing);
+    uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
+    pp_lock_take(&changing);
+    return mask;
+}
+
+static void end_change(uint64_t mask)
+{
+    pp_lock_drop(&changing);
+    pp_sys_signal_mask(SIG_SETMASK, mask);
+}
+
+static void put_ours(void)
+{
+    struct sigaction ours;
+    install_ours(&ours);
+    pp_real()->sigaction(pp_config.signal, &ours, NULL);
+}
+
+/* In the child of vfork the memory is the parent's, and the actions are its own. */
+static bool is_own_process(void)
+{
+    return pp_sys_getpid() == atomic_load(&pp_capture.pid);
 }
 
 static bool is_ours(int signal)
 {
     return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && signal == pp_config.signal;
+}
+
+void pp_interpose_action_after_fork(void)
+{
+    pp_lock_reset(&changing);
+    /* another thread may have been starting a program: the kernel copied its SIG_IGN, whatever `ignoring` says */
+    if (atomic_load(&pp_capture.application_handler) == (uintptr_t)SIG_IGN)
+        put_ours();
+    ignoring = 0;
+}
+
+bool pp_interpose_ignore(void)
+{
+    static const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    const struct pp_real *libc = pp_real();
+    struct sigaction now;
+    if (atomic_load(&pp_capture.application_handler) != (uintptr_t)SIG_IGN)
+        return false;
+    if (!is_own_process())
+        return libc->sigaction(pp_config.signal, NULL, &now) == 0 && now.sa_sigaction == pp_handle_signal &&
+               libc->sigaction(pp_config.signal, &ignore, NULL) == 0;
+    uint64_t mask = begin_change();
+    if (ignoring++ == 0)
+        libc->sigaction(pp_config.signal, &ignore, NULL);
+    end_change(mask);
+    return true;
+}
+
+void pp_interpose_handle_again(void)
+{
+    if (!is_own_process()) {
+        put_ours();
+        return;
+    }
+    uint64_t mask = begin_change();
+    if (--ignoring == 0)
+        put_ours();
+    end_change(mask);
 }
 
 PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
@@ -59,14 +121,17 @@ PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
     }
     if (!is_ours(signal))
         return libc->sigaction(signal, action, old);
-    /* sigaction is allowed in handlers: none may run on top of the lock */
-    uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
-    pp_lock_take(&changing);
+    if (!is_own_process()) {
+        int result = libc->sigaction(signal, action, old);
+        if (result == 0 && old && old->sa_sigaction == pp_handle_signal)
+            *old = believed;
+        return result;
+    }
+    uint64_t mask = begin_change();
     struct sigaction previous = believed;
     if (action)
         believe(action);
-    pp_lock_drop(&changing);
-    pp_sys_signal_mask(SIG_SETMASK, mask);
+    end_change(mask);
     if (old)
         *old = previous;
     return 0;

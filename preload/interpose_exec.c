@@ -15,7 +15,6 @@
 struct handed_on {
     bool blocked, ignored;
     uint64_t mask;
-    struct sigaction action;
 };
 
 /* async-signal-safe, as exec is. In the child of vfork the mask is what the child has set, through libc: pp_slot_here
@@ -26,9 +25,7 @@ static struct handed_on hand_on(void)
     if (!atomic_load(&pp_capture.enabled))
         return before;
     const struct pp_slot *slot = pp_slot_here();
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    before.ignored = atomic_load(&pp_capture.application_handler) == (uintptr_t)SIG_IGN &&
-                     pp_real()->sigaction(pp_config.signal, &ignore, &before.action) == 0;
+    before.ignored = pp_interpose_ignore();
     before.blocked = slot && slot->application_blocks;
     if (before.blocked)
         before.mask = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (pp_config.signal - 1));
@@ -41,7 +38,7 @@ static void take_back(const struct handed_on *before)
     if (before->blocked)
         pp_sys_signal_mask(SIG_SETMASK, before->mask);
     if (before->ignored)
-        pp_real()->sigaction(pp_config.signal, &before->action, NULL);
+        pp_interpose_handle_again();
     errno = error;
 }
 

@@ -191,7 +191,7 @@ enum pp_frame_kind {
     X(NO_SLOT, "thread without a slot: too many threads")                                                              \
     X(WRITE_FAILED, "flush not written")                                                                               \
     X(TIMER_GONE, "timer of a thread was gone, made anew")                                                             \
-    X(SIGNAL_BLOCKED, "thread that blocks our signal by a system call of its own")
+    X(UNREACHABLE, "thread that cannot be interrupted: it blocks our signal past libc, or has too small a stack")
 
 enum pp_reason {
 #define X(name, text) PP_REASON_##name,

@@ -3,8 +3,9 @@
  * them.
  *
  * A thread without a slot is a suspect at first: one that is just being made through us exists before it has written
- * its tid into its slot, one that has just told its end exists after that. Neither burns anything worth mentioning, so
- * a suspect is adopted when it has burned SUSPECT_CPU_NS since it was first seen, or after SUSPECT_NS.
+ * its tid into its slot, and may wait for its first turn on a CPU for seconds. It burns next to nothing before it has
+ * one, so a suspect is adopted when it has burned SUSPECT_CPU_NS and is still without a slot at the next look. One that
+ * has told its end keeps its slot for as long as the kernel has it.
  */
 #include "thread_scan.h"
 #include "start.h"
@@ -16,15 +17,18 @@
 #include <string.h>
 
 #define MAX_SUSPECTS   256
-#define SUSPECT_NS     900000000u
+#define FRESH_NS       900000000u /* so long a suspect is looked at more often */
 #define SUSPECT_CPU_NS 2000000u
 #define DIRENT_BUFFER  4096
 
 static struct suspect {
     int tid;
-    uint64_t since_ns, cpu_ns;
+    uint64_t since_ns;
 } suspects[MAX_SUSPECTS];
 static unsigned suspect_count;
+/* The program makes threads past pthread_create and clone: where one ends and another begins, the count says nothing.
+ */
+static bool foreigners;
 
 struct scan {
     int own_tid;
@@ -112,7 +116,7 @@ static void adopt(int tid, uint64_t before_ns)
     pp_thread_arm(slot, PP_FIRST_RANDOM);
 }
 
-static void end_missing(struct pp_slot *slot)
+void pp_thread_vanished(struct pp_slot *slot)
 {
     if (atomic_load(&slot->state) != PP_SLOT_LIVE)
         return; /* ended by itself meanwhile */
@@ -135,20 +139,23 @@ bool pp_threads_all_ended(void)
     return atomic_load(&pp_main_ended) && pp_kernel_thread_count() == 2;
 }
 
-/* The live slot that has the tid by now, else one that had it last; NULL if none. */
-static const struct pp_slot *slot_of(int tid)
+static bool has_slot(int tid, bool or_ended)
 {
-    const struct pp_slot *former = NULL;
     uint32_t count = atomic_load(&pp_slot_count);
     for (uint32_t i = 0; i < count; i++) {
         const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (!slot || atomic_load(&slot->tid) != tid)
-            continue;
-        if (atomic_load(&slot->state) == PP_SLOT_LIVE)
-            return slot;
-        former = slot;
+        uint32_t state = slot && atomic_load(&slot->tid) == tid ? atomic_load(&slot->state) : PP_SLOT_FREE;
+        if (state == PP_SLOT_LIVE || (or_ended && state == PP_SLOT_ENDED))
+            return true;
     }
-    return former;
+    return false;
+}
+
+bool pp_thread_lingers(const struct pp_slot *slot)
+{
+    int tid = atomic_load(&slot->tid);
+    /* the zombie of the main thread burns no more; a live slot says that the tid is another's by now */
+    return !slot->vanished && !slot->is_main && task_exists(tid) && !has_slot(tid, false);
 }
 
 static unsigned list_known(void)
@@ -157,19 +164,22 @@ static unsigned list_known(void)
     uint32_t count = atomic_load(&pp_slot_count);
     for (uint32_t i = 0; i < count; i++) {
         const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid))
+        uint32_t state = slot ? atomic_load(&slot->state) : PP_SLOT_FREE;
+        if ((state == PP_SLOT_LIVE || (state == PP_SLOT_ENDED && slot->lingers)) && atomic_load(&slot->tid))
             known_tids[known++] = atomic_load(&slot->tid);
     }
     return known;
 }
 
-static void end_gone(void)
+/* foreign: only those that would not tell. */
+static void end_gone(bool foreign)
 {
     uint32_t count = atomic_load(&pp_slot_count);
     for (uint32_t i = 0; i < count; i++) {
         struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && !task_exists(atomic_load(&slot->tid)))
-            end_missing(slot);
+        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && (!foreign || slot->scanned) &&
+            !task_exists(atomic_load(&slot->tid)))
+            pp_thread_vanished(slot);
     }
 }
 
@@ -197,17 +207,17 @@ static void each_task(void (*visit)(int tid, void *argument), void *argument)
     pp_sys_close(directory);
 }
 
-static const struct suspect *note_suspect(struct scan *scan, int tid, uint64_t now, uint64_t cpu_ns)
+/* Returns whether it was one already. */
+static bool note_suspect(struct scan *scan, int tid)
 {
-    static struct suspect first_sight;
-    const struct suspect *noted = &first_sight;
-    first_sight = (struct suspect){tid, now, cpu_ns};
-    for (unsigned i = 0; i < suspect_count; i++)
-        if (suspects[i].tid == tid)
-            noted = &suspects[i];
+    struct suspect noted = {tid, pp_sys_clock_ns(CLOCK_MONOTONIC)};
+    bool seen = false;
+    for (unsigned i = 0; i < suspect_count && !seen; i++)
+        if ((seen = suspects[i].tid == tid))
+            noted = suspects[i];
     if (scan->next_count < MAX_SUSPECTS)
-        scan->next[scan->next_count++] = *noted;
-    return noted;
+        scan->next[scan->next_count++] = noted;
+    return seen;
 }
 
 static void inspect(int tid, void *argument)
@@ -215,44 +225,50 @@ static void inspect(int tid, void *argument)
     struct scan *scan = argument;
     if (tid == scan->own_tid || is_known(tid, scan->known) || (atomic_load(&pp_main_ended) && tid == pp_sys_getpid()))
         return;
-    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), cpu_ns = pp_sys_clock_ns(pp_thread_cpu_clock(tid));
-    const struct suspect *suspect = note_suspect(scan, tid, now, cpu_ns);
-    if (now - suspect->since_ns < SUSPECT_NS && cpu_ns < suspect->cpu_ns + SUSPECT_CPU_NS)
+    if (!note_suspect(scan, tid) || pp_sys_clock_ns(pp_thread_cpu_clock(tid)) < SUSPECT_CPU_NS || has_slot(tid, true))
         return;
-    const struct pp_slot *slot = slot_of(tid);
-    if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE)
-        return;
-    /* one that takes long to end has told already what it had burned */
-    uint64_t told_ns = slot ? atomic_load(&slot->final_cpu_ns) : 0;
-    adopt(tid, told_ns <= cpu_ns ? told_ns : 0);
+    adopt(tid, 0);
+    foreigners = true;
 }
 
-bool pp_threads_scan(int own_tid, bool one_is_gone)
+bool pp_threads_scan(int own_tid)
 {
     static struct scan scan;
+    if (foreigners)
+        end_gone(true);
     unsigned threads = pp_kernel_thread_count();
     scan.own_tid = own_tid;
     scan.known = list_known();
     scan.next_count = 0;
-    if (!threads || (!one_is_gone && threads == scan.known + 1 + atomic_load(&pp_main_ended))) {
+    if (!threads || threads == scan.known + 1 + atomic_load(&pp_main_ended)) {
         suspect_count = 0;
-        return false;
+        return foreigners;
     }
-    end_gone();
+    end_gone(false);
     sort(known_tids, scan.known);
     each_task(inspect, &scan);
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
     bool fresh = false;
     for (unsigned i = 0; i < scan.next_count; i++)
-        fresh |= now - scan.next[i].since_ns < SUSPECT_NS;
+        fresh |= now - scan.next[i].since_ns < FRESH_NS;
     memcpy(suspects, scan.next, scan.next_count * sizeof *scan.next);
     suspect_count = scan.next_count;
-    return fresh;
+    return fresh || foreigners;
+}
+
+uint64_t pp_threads_unregistered_ns(void)
+{
+    uint64_t sum_ns = 0;
+    for (unsigned i = 0; i < suspect_count; i++)
+        if (!has_slot(suspects[i].tid, true))
+            sum_ns += pp_sys_clock_ns(pp_thread_cpu_clock(suspects[i].tid));
+    return suspect_count < MAX_SUSPECTS ? sum_ns : UINT64_MAX;
 }
 
 void pp_thread_scan_after_fork(void)
 {
     suspect_count = 0;
+    foreigners = false;
 }
 
 struct adoption {

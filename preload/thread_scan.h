@@ -3,11 +3,24 @@
 #define PP_THREAD_SCAN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Finds threads that nobody registered (raw clone, older than us) and slots whose thread is gone. own_tid: the flush
- * thread's, left out. one_is_gone: look even if the number of threads is what it should be. Returns whether some thread
- * is to be looked at again soon. Flush thread only. */
-bool pp_threads_scan(int own_tid, bool one_is_gone);
+ * thread's, left out. Returns whether some thread is to be looked at again soon. Flush thread only. */
+bool pp_threads_scan(int own_tid);
+
+struct pp_slot;
+/* The slot's thread is gone: unless it has told its end, its slot has ENDED with what was last seen of its clock. Flush
+ * thread only. */
+void pp_thread_vanished(struct pp_slot *slot);
+
+/* Whether the thread of a slot that has ENDED by its own word is still there: it runs its last destructors. Flush
+ * thread only. */
+bool pp_thread_lingers(const struct pp_slot *slot);
+
+/* CPU time of the threads that the last scan found and nobody has registered yet; UINT64_MAX if they were too many to
+ * be noted. Flush thread only. */
+uint64_t pp_threads_unregistered_ns(void);
 
 /* Takes up the threads that are there before pthread_create registers new ones, but for the caller. Once, when the
  * handler is installed. late: their CPU time counts from now. */

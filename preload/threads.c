@@ -15,6 +15,7 @@
 #define ENDED_WAKE 64 /* ended threads after which the flush thread does not wait for its interval */
 /* Voluntary switches for one involuntary one up to which it was others that kept a thread from its CPU. */
 #define PUSHED_OFF_SHARE 4
+#define UNREACHABLE_NS   50000000u   /* burned by a thread before it is worth a word that no signal reaches it */
 #define RING_KEPT        (16u << 10) /* pages of a ring that a free slot keeps */
 
 _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
@@ -51,12 +52,12 @@ static void clear_thread(struct pp_slot *slot)
     atomic_store(&slot->ran_python, 0);
     slot->voluntary_switches = slot->involuntary_switches = slot->counted_cpu_ns = 0;
     slot->pushed_off = false;
-    slot->is_main = slot->scanned = slot->application_blocks = false;
+    slot->is_main = slot->scanned = slot->application_blocks = slot->never_armed = false;
     slot->start_routine = NULL;
     atomic_store(&slot->timer, -1);
     atomic_store(&slot->ending, 0);
-    atomic_store(&slot->signal_blocked, 0);
-    slot->vanished = false;
+    atomic_store(&slot->unreachable, 0);
+    slot->vanished = slot->lingers = slot->out_of_reach = false;
     slot->start_unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
     atomic_store(&slot->in_handler, 0);
     atomic_store(&slot->cpu_end_ns, 0);
@@ -156,8 +157,10 @@ void pp_thread_begin_bare(struct pp_slot *slot)
     slot->scanned = true;
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, pp_sys_gettid());
-    unblock_signal();
-    pp_thread_arm(slot, PP_FIRST_TICK);
+    if (slot->never_armed)
+        atomic_store(&slot->state, PP_SLOT_LIVE);
+    else
+        pp_thread_arm(slot, PP_FIRST_TICK);
 }
 
 /* One that others push off meets fewer ticks, at moments that have nothing to do with its own work (three busy programs
@@ -170,29 +173,31 @@ static bool was_pushed_off(void)
     return usage.ru_nivcsw > 0 && usage.ru_nivcsw >= usage.ru_nvcsw / PUSHED_OFF_SHARE;
 }
 
-void pp_thread_blocks_signal(struct pp_slot *slot)
+void pp_thread_unreachable(struct pp_slot *slot)
 {
-    if (atomic_exchange(&slot->signal_blocked, 1))
+    if (atomic_exchange(&slot->unreachable, 1))
         return;
-    atomic_fetch_add(&pp_thread_reasons[PP_REASON_SIGNAL_BLOCKED], 1);
-    char line[160];
+    atomic_fetch_add(&pp_thread_reasons[PP_REASON_UNREACHABLE], 1);
+    char line[200];
     struct pp_text text;
     pp_text_init(&text, line, sizeof line);
     pp_text_add(&text, "thread ");
     pp_text_add_number(&text, (unsigned)atomic_load(&slot->tid));
-    pp_text_add(&text, " blocks our signal by a system call of its own: such threads show as [unsampled]");
-    pp_say_once(PP_CAUSE_BLOCKED, line);
+    pp_text_add(&text, " cannot be interrupted (it blocks our signal past libc, or has too small a stack): "
+                       "such threads show as [unsampled]");
+    pp_say_once(PP_CAUSE_UNREACHABLE, line);
 }
 
 void pp_thread_end(struct pp_slot *slot)
 {
-    if (pp_sys_signal_mask(SIG_BLOCK, 0) & own_signal())
-        pp_thread_blocks_signal(slot);
     atomic_store(&slot->ending, 1);
     pp_timer_disarm(slot);
     slot->pushed_off = was_pushed_off();
     pp_syscall4(SYS_prctl, 16 /* PR_GET_NAME */, (long)slot->final_name, 0, 0);
-    atomic_store(&slot->final_cpu_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    atomic_store(&slot->final_cpu_ns, cpu_ns);
+    slot->out_of_reach =
+        cpu_ns >= UNREACHABLE_NS && (slot->never_armed || (pp_sys_signal_mask(SIG_BLOCK, 0) & own_signal()));
     if (slot->is_main)
         atomic_store(&pp_main_ended, true);
     atomic_store_explicit(&slot->state, PP_SLOT_ENDED, memory_order_release);

@@ -21,8 +21,9 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_top);
 void pp_thread_begin_bare(struct pp_slot *slot);
 /* Makes a claimed slot whose tid is set LIVE, with a timer if one can be made. */
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);
-/* The slot's thread blocks our signal past our functions in front of libc's: counted and said, once. */
-void pp_thread_blocks_signal(struct pp_slot *slot);
+/* No signal of ours reaches the slot's thread: it blocks them past our functions in front of libc's, or was never
+ * armed. Counted and said, once. Flush thread only: it takes more stack than some threads have. */
+void pp_thread_unreachable(struct pp_slot *slot);
 /* The calling thread ends: its timer goes, its clock is noted. The slot belongs to the flush thread from here on. */
 void pp_thread_end(struct pp_slot *slot);
 

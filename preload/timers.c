@@ -44,9 +44,11 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     int error = (int)-pp_syscall4(SYS_timer_create, pp_thread_cpu_clock(tid), (long)&event, (long)&id, 0);
     if (error)
         return error;
+    int none = -1;
     error = set_time(slot, id, first);
-    atomic_store(&slot->timer, id);
-    if (error || atomic_load(&slot->ending))
+    if (!atomic_compare_exchange_strong(&slot->timer, &none, id))
+        pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
+    else if (error || atomic_load(&slot->ending))
         pp_timer_disarm(slot);
     return error;
 }

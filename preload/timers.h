@@ -1,7 +1,8 @@
 /*
  * Per-thread CPU-time timers. Any thread may arm any other by its tid (design D1). Normal context.
  *
- * slot->timer is the kernel's id, -1: none. Whoever deletes a timer takes the id out first, so that it is deleted once.
+ * slot->timer is the kernel's id, -1: none. Whoever deletes a timer takes the id out first, so that it is deleted once;
+ * whoever makes one puts it in only where there is none: a thread and the watchdog may both be about to arm it.
  * A thread that ends raises slot->ending and then takes the id; the flush thread, which renews timers, stores the new
  * id and then looks at slot->ending: one of the two sees the other, and no timer outlives its thread.
  */

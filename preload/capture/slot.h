@@ -87,6 +87,7 @@ struct pp_slot {
     _Atomic uintptr_t stack_top; /* 0: unknown; the flush thread looks it up then */
     bool is_main;
     bool application_blocks; /* our signal, as that thread believes; its own from here on (interpose_mask.c) */
+    bool never_armed;        /* a signal would do harm in it, or never come */
     bool scanned; /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
     uint64_t start_unix_ns;
     void *(*start_routine)(void *);
@@ -113,8 +114,8 @@ struct pp_slot {
     /* Shared as timers.h says. */
     _Atomic int timer; /* kernel's id; -1: none */
     _Atomic uint32_t ending;
-    uint64_t timer_period_ns;        /* that the timer was set to */
-    _Atomic uint32_t signal_blocked; /* by the kernel's mask: counted and said */
+    uint64_t timer_period_ns;     /* that the timer was set to */
+    _Atomic uint32_t unreachable; /* by our signal: counted and said */
 
     /* Changed as the life above says. */
     _Atomic uint32_t state;        /* enum pp_slot_state */
@@ -122,6 +123,8 @@ struct pp_slot {
     char final_name[16];
     uint8_t end_rounds; /* how often the thread's end handler has been put off */
     bool pushed_off;    /* its CPU was taken away while it worked: valid when ENDED */
+    bool out_of_reach;  /* of our signal, and worth a word: valid when ENDED */
+    bool lingers;       /* it has told its end, and is not gone */
     bool vanished;      /* it did not tell its end: final_cpu_ns is what was last seen of its clock */
 
     /* The flush thread's. */

@@ -2,6 +2,7 @@
 #include "../capture/capture.h"
 #include "../start.h"
 #include "../syscalls.h"
+#include "../thread_scan.h"
 #include "../threads.h"
 #include <string.h>
 #include <sys/resource.h>
@@ -98,7 +99,7 @@ static struct pp_charge take_rest(struct pp_account *account, struct pp_slot *sl
 
 struct pp_charge pp_account_end(struct pp_account *account, struct pp_slot *slot)
 {
-    uint64_t clock = atomic_load(&slot->final_cpu_ns);
+    uint64_t told = atomic_load(&slot->final_cpu_ns), clock = told > slot->flush.clock_ns ? told : slot->flush.clock_ns;
     account->exited_threads++;
     account->exited_cpu_ns += clock - slot->flush.before_ns;
     return take_rest(account, slot, clock);
@@ -126,33 +127,46 @@ static int64_t take_own_exits(struct pp_account *account, int64_t residue)
     return cost;
 }
 
+/* The CPU clock of a slot's thread, or what is known of it. */
+static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns)
+{
+    bool live = atomic_load(&slot->state) == PP_SLOT_LIVE;
+    uint64_t clock_ns = live || slot->lingers ? pp_sys_clock_ns(pp_thread_cpu_clock(atomic_load(&slot->tid))) : 0;
+    if (clock_ns) {
+        slot->flush.clock_at_ns = now_ns;
+        return clock_ns;
+    }
+    if (live)
+        pp_thread_vanished(slot);
+    uint64_t final_ns = atomic_load(&slot->final_cpu_ns);
+    return final_ns > slot->flush.clock_ns ? final_ns : slot->flush.clock_ns;
+}
+
 /* What the threads of the slots have burned, dead ones not yet accounted for included. */
 static uint64_t read_clocks(struct pp_account *account)
 {
-    uint64_t sum_ns = 0;
+    uint64_t sum_ns = 0, now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     uint32_t count = atomic_load(&pp_slot_count);
     account->threads = 0;
-    account->one_is_gone = false;
     for (uint32_t i = 0; i < count; i++) {
         struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
         uint32_t state = slot ? atomic_load(&slot->state) : PP_SLOT_FREE;
-        int tid = slot ? atomic_load(&slot->tid) : 0;
-        if ((state != PP_SLOT_LIVE && state != PP_SLOT_ENDED) || !tid)
+        if ((state != PP_SLOT_LIVE && state != PP_SLOT_ENDED) || !atomic_load(&slot->tid))
             continue;
-        uint64_t clock = state == PP_SLOT_LIVE ? pp_sys_clock_ns(pp_thread_cpu_clock(tid)) : 0;
-        account->one_is_gone |= state == PP_SLOT_LIVE && !clock;
-        if (!clock) /* ended in this moment, its end will be accounted with the next flush */
-            clock = atomic_load(&slot->final_cpu_ns);
-        else
-            slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-        if (clock < slot->flush.accounted_ns)
-            clock = slot->flush.accounted_ns;
-        slot->flush.clock_ns = clock;
-        account->pending_ns += clock - slot->flush.accounted_ns;
-        sum_ns += clock - slot->flush.before_ns;
+        uint64_t clock_ns = clock_of(slot, now_ns);
+        if (clock_ns < slot->flush.accounted_ns)
+            clock_ns = slot->flush.accounted_ns;
+        slot->flush.clock_ns = clock_ns;
+        account->pending_ns += clock_ns - slot->flush.accounted_ns;
+        sum_ns += clock_ns - slot->flush.before_ns;
         account->threads++;
     }
     return sum_ns;
+}
+
+static bool awaits_last_part(const struct pp_slot *slot)
+{
+    return slot && slot->vanished && atomic_load(&slot->state) == PP_SLOT_ENDED;
 }
 
 /* Threads that did not tell their end: what they burned since their clock was last read is in the process's clock only.
@@ -161,22 +175,21 @@ static uint64_t give_last_parts(uint64_t missing_ns)
 {
     uint32_t count = atomic_load(&pp_slot_count);
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), given_ns = 0, most_ns = 0;
-    for (unsigned round = 0; round < 2; round++) {
-        for (uint32_t i = 0; i < count; i++) {
-            struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-            if (!slot || !slot->vanished || atomic_load(&slot->state) != PP_SLOT_ENDED || !slot->flush.clock_at_ns)
-                continue;
-            uint64_t passed_ns = now - slot->flush.clock_at_ns;
-            if (round == 0) {
-                most_ns += passed_ns;
-                continue;
-            }
-            double share = (double)passed_ns / (double)most_ns;
-            uint64_t part = (uint64_t)(share * (double)(missing_ns < most_ns ? missing_ns : most_ns));
-            atomic_fetch_add(&slot->final_cpu_ns, part);
-            slot->vanished = false;
-            given_ns += part;
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        most_ns += awaits_last_part(slot) ? now - slot->flush.clock_at_ns : 0;
+    }
+    missing_ns = missing_ns < most_ns ? missing_ns : most_ns;
+    for (uint32_t i = 0; i < count && most_ns; i++) {
+        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        if (!awaits_last_part(slot))
+            continue;
+        double share = (double)(now - slot->flush.clock_at_ns) / (double)most_ns;
+        uint64_t part_ns = (uint64_t)(share * (double)missing_ns), known_ns = atomic_load(&slot->final_cpu_ns);
+        known_ns = known_ns > slot->flush.clock_ns ? known_ns : slot->flush.clock_ns;
+        atomic_store(&slot->final_cpu_ns, known_ns + part_ns);
+        slot->vanished = false;
+        given_ns += part_ns;
     }
     return given_ns;
 }
@@ -200,12 +213,12 @@ uint64_t pp_account_close(struct pp_account *account, uint64_t own_thread_ns, ui
     uint64_t fresh = exit_ns - account->thread_exit_ns;
     account->thread_exit_ns = exit_ns;
     account->difference_ns = residue - (int64_t)exit_ns;
-    if (account->difference_ns > difference_before && account->difference_ns > 0) {
-        int64_t missing = account->difference_ns - (difference_before > 0 ? difference_before : 0);
-        uint64_t given_ns = give_last_parts((uint64_t)missing);
-        account->pending_ns += given_ns;
-        account->difference_ns -= (int64_t)given_ns;
-    }
+    int64_t before_ns = difference_before > 0 ? difference_before : 0;
+    uint64_t missing_ns = account->difference_ns > before_ns ? (uint64_t)(account->difference_ns - before_ns) : 0;
+    uint64_t others_ns = pp_threads_unregistered_ns();
+    uint64_t given_ns = give_last_parts(missing_ns > others_ns ? missing_ns - others_ns : 0);
+    account->pending_ns += given_ns;
+    account->difference_ns -= (int64_t)given_ns;
     return fresh;
 }
 

@@ -22,7 +22,6 @@ struct pp_account {
     /* as of the last pp_account_close */
     uint64_t cpu_ns, pending_ns, threads;
     int64_t difference_ns;
-    bool one_is_gone; /* the clock of a thread that should be there is not */
 };
 
 /*

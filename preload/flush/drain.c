@@ -3,6 +3,7 @@
 #include "../config.h"
 #include "../read_file.h"
 #include "../syscalls.h"
+#include "../thread_scan.h"
 #include "../threads.h"
 #include "codes.h"
 #include "samples.h"
@@ -13,6 +14,8 @@
 #define NAME_REFRESH 10 /* flushes between two looks at a thread's name */
 
 static struct pp_ticks ticks;
+static bool process_ends;
+static uint64_t samples_ns; /* burned for them */
 
 static void add_charge(uint32_t thread, const struct pp_charge *charge)
 {
@@ -110,12 +113,39 @@ static void take_end(struct pp_slot *slot)
 {
     struct pp_charge charge = pp_account_end(&pp_interval.account, slot);
     pp_interval.anything_new = true;
+    if (slot->out_of_reach)
+        pp_thread_unreachable(slot);
     if (!charge.unsampled_ns && !charge.lost_ns)
         return;
     uint32_t thread = thread_id(slot, true);
     if (charge.unsampled_ns && estimate_tail(slot, thread, charge.unsampled_ns))
         charge.unsampled_ns = 0;
     add_charge(thread, &charge);
+}
+
+/* One that lingers may burn more; one that is gone since the last look gets its last part when the account is closed.
+ */
+static bool is_to_wait(struct pp_slot *slot)
+{
+    bool lingers = pp_thread_lingers(slot);
+    slot->vanished |= slot->lingers && !lingers;
+    slot->lingers = lingers;
+    return lingers || slot->vanished;
+}
+
+static void empty_ring(struct pp_slot *slot, bool ended)
+{
+    uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint32_t thread = thread_id(slot, ended);
+    const struct pp_record *record;
+    while ((record = pp_ring_peek(&slot->ring))) {
+        if (record->type == PP_RECORD_CODE)
+            pp_codes_define(slot, (const struct pp_record_code *)record);
+        else if (record->type == PP_RECORD_SAMPLE)
+            take_sample(slot, thread, (const struct pp_record_sample *)record);
+        pp_ring_release(&slot->ring, record);
+    }
+    samples_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
 }
 
 static void drain(struct pp_slot *slot)
@@ -125,19 +155,9 @@ static void drain(struct pp_slot *slot)
     if (state != PP_SLOT_LIVE && state != PP_SLOT_ENDED)
         return;
     bool ended = state == PP_SLOT_ENDED;
-    uint32_t thread = 0;
-    const struct pp_record *record;
-    while ((record = pp_ring_peek(&slot->ring))) {
-        if (record->type == PP_RECORD_CODE) {
-            pp_codes_define(slot, (const struct pp_record_code *)record);
-        } else if (record->type == PP_RECORD_SAMPLE) {
-            if (!thread)
-                thread = thread_id(slot, ended);
-            take_sample(slot, thread, (const struct pp_record_sample *)record);
-        }
-        pp_ring_release(&slot->ring, record);
-    }
-    if (!ended)
+    if (pp_ring_peek(&slot->ring))
+        empty_ring(slot, ended);
+    if (!ended || (!process_ends && is_to_wait(slot)))
         return;
     take_end(slot);
     pp_slot_release(slot);
@@ -158,8 +178,9 @@ void pp_drain_set_period(uint64_t period_ns)
     atomic_store(&pp_capture.overdue_ns, pp_account_overdue_ns(&ticks));
 }
 
-void pp_drain(void)
+void pp_drain(bool final)
 {
+    process_ends = final;
     pp_each_slot(drain);
 }
 
@@ -176,4 +197,14 @@ void pp_drain_rest(void)
 uint64_t pp_drain_bound_ns(void)
 {
     return pp_account_bound_ns(&ticks);
+}
+
+uint64_t pp_drain_samples_ns(void)
+{
+    return samples_ns;
+}
+
+void pp_drain_after_fork(void)
+{
+    samples_ns = 0;
 }

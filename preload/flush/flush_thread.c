@@ -20,9 +20,11 @@
 #define FORK_WAIT_NS 100000000u /* the forking thread may itself hold the loader's lock that our thread waits for */
 #define JOIN_WAIT_NS 10000000u
 #define EXEC_WAIT_NS 500000000u /* the caller may hold what the flush needs */
-#define WORTH_NS     1000000u   /* of CPU time that exec is not to lose */
-#define STACK_SIZE   (256u << 10)
-#define NS           1000000000u
+/* A child of fork mostly does nothing else, and its flush thread may wait for a lock that the parent's thread held. */
+#define CHILD_EXEC_WAIT_NS 50000000u
+#define WORTH_NS           1000000u /* of CPU time that exec is not to lose */
+#define STACK_SIZE         (256u << 10)
+#define NS                 1000000000u
 
 static struct pp_lock gate;
 static _Atomic uint32_t running;          /* the thread has been made in this process */
@@ -103,9 +105,9 @@ static void *flush_thread(void *argument)
             again = pp_interval_flush(own_tid, PP_END_NOT);
             next = now + INTERVAL_NS;
         } else if (why & PP_WAKE_DRAIN) {
-            pp_interval_drain();
+            pp_interval_drain(false);
         } else if (now >= look) {
-            again = pp_threads_scan(own_tid, false);
+            again = pp_threads_scan(own_tid);
         }
         if (now >= look || again)
             look = again ? now + LOOK_NS : next;
@@ -211,7 +213,9 @@ void pp_flush_before_exec(void)
         pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns < pp_interval_flushed_cpu_ns() + WORTH_NS)
         return;
     uint32_t before = atomic_load(&flushed_for_exec);
-    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + EXEC_WAIT_NS, now;
+    /* in a child of fork the clock began at 0 */
+    uint64_t most_ns = pp_birth.process_cpu_ns ? EXEC_WAIT_NS : CHILD_EXEC_WAIT_NS;
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + most_ns, now;
     pp_wake_flush(PP_WAKE_EXEC);
     while (atomic_load(&flushed_for_exec) == before && (now = pp_sys_clock_ns(CLOCK_MONOTONIC)) < end)
         wait_on(&flushed_for_exec, before, end - now);

@@ -22,7 +22,6 @@
 #define WORTH_A_FILE_NS 1000000u /* of a process that ends without a sample */
 
 static uint64_t earlier_own_ns; /* burned by flush threads that have ended */
-static uint64_t drain_ns;       /* burned by pp_interval_drain */
 static _Atomic uint64_t flushed_cpu_ns;
 
 static void find_stack(struct pp_slot *slot)
@@ -32,7 +31,9 @@ static void find_stack(struct pp_slot *slot)
         return;
     /* The kernel merges neighbours: above the stack there may be what is unmapped one day. glibc puts a thread's
      * descriptor above every frame. */
-    uintptr_t end = pp_mapping_end(sp), self = slot->thread_pointer & ~(uintptr_t)7;
+    uintptr_t start, end, self = slot->thread_pointer & ~(uintptr_t)7;
+    if (!pp_mapping_around(sp, &start, &end))
+        return;
     atomic_store(&slot->stack_top, self > sp && self < end ? self : end);
 }
 
@@ -75,12 +76,9 @@ void pp_interval_stacks(void)
     pp_each_slot(find_stack);
 }
 
-void pp_interval_drain(void)
+void pp_interval_drain(bool final)
 {
-    uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    pp_jit_code_begin();
-    pp_drain();
-    drain_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+    pp_drain(final);
 }
 
 /* A process that sleeps leaves the disk alone; so does one that came to its end before a sample fell into it, unless it
@@ -119,12 +117,12 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++)
         if (python->this_thread_state)
             python->this_thread_state();
-    pp_interval_drain();
-    bool look_again = pp_threads_scan(own_tid, pp_interval.account.one_is_gone);
+    pp_interval_drain(false);
+    bool look_again = pp_threads_scan(own_tid);
     if (final) {
         /* those that did not tell their end get what is theirs, and are taken as ended ones */
         close_account();
-        pp_interval_drain();
+        pp_interval_drain(true);
     }
     /* ids of a full segment end with it */
     pp_drain_settle(final || pp_log_full());
@@ -146,7 +144,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     /* should exec fail, the next flush is to say so */
     pp_interval.anything_new |= end == PP_END_EXEC;
     if (!final) {
-        pp_rate_keep_cost_down(pp_interval.account.cpu_ns, pp_account_handler_ns() + drain_ns);
+        pp_rate_keep_cost_down(pp_interval.account.cpu_ns, pp_account_handler_ns() + pp_drain_samples_ns());
         pp_watchdog_look(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
     return look_again;
@@ -165,7 +163,8 @@ void pp_interval_stop(void)
 
 void pp_interval_after_fork(void)
 {
-    earlier_own_ns = drain_ns = 0;
+    earlier_own_ns = 0;
+    pp_drain_after_fork();
     pp_rate_after_fork();
     atomic_store(&flushed_cpu_ns, 0);
     memset(&pp_interval.account, 0, sizeof pp_interval.account);

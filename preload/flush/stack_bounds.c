@@ -5,13 +5,14 @@
 #define CHUNK 4096
 
 /* Lines are "start-end perms …": a state machine over the bytes, since a line may straddle two reads. */
-uintptr_t pp_mapping_end(uintptr_t address)
+bool pp_mapping_around(uintptr_t address, uintptr_t *found_start, uintptr_t *found_end)
 {
     int fd = pp_sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
-        return 0;
+        return false;
     char buffer[CHUNK];
-    uintptr_t start = 0, end = 0, found = 0;
+    uintptr_t start = 0, end = 0;
+    bool found = false;
     enum { IN_START, IN_END, IN_REST } where = IN_START;
     long n;
     while (!found && (n = pp_sys_read(fd, buffer, sizeof buffer)) > 0) {
@@ -25,8 +26,7 @@ uintptr_t pp_mapping_end(uintptr_t address)
                 where = IN_END;
             } else if (where == IN_END && c == ' ') {
                 where = IN_REST;
-                if (address >= start && address < end)
-                    found = end;
+                found = address >= start && address < end;
             } else if (where == IN_START) {
                 start = start << 4 | digit;
             } else if (where == IN_END) {
@@ -35,5 +35,7 @@ uintptr_t pp_mapping_end(uintptr_t address)
         }
     }
     pp_sys_close(fd);
+    *found_start = start;
+    *found_end = end;
     return found;
 }

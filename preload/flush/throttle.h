@@ -1,7 +1,8 @@
 /*
  * Keeps the cost of samples below a share of the CPU time by taking fewer of them. Costs are summed over windows of CPU
  * time; a window that was too dear multiplies the period by what brings it below the limit, some cheap ones in a row
- * halve it again, down to what is configured. Flush thread only.
+ * halve it again, down to what is configured. Where fewer samples do not cost less, all are taken again, for good.
+ * Flush thread only.
  */
 #ifndef PP_FLUSH_THROTTLE_H
 #define PP_FLUSH_THROTTLE_H
@@ -15,6 +16,9 @@ struct pp_throttle {
     uint64_t cpu_ns, cost_ns;          /* in this window */
     unsigned cheap;                    /* windows in a row after which the rate could be doubled */
     uint32_t share_ppm;                /* of the last whole window */
+    uint64_t former_ns;                /* the period before it was raised; 0: not in the last window */
+    uint32_t former_ppm;               /* and the share then */
+    bool useless;                      /* raising it has not helped */
 };
 
 void pp_throttle_reset(struct pp_throttle *throttle, uint64_t period_ns, uint32_t limit_ppm);

@@ -43,7 +43,7 @@ static void renew(struct pp_slot *slot, uint64_t clock_ns)
         counts[PP_REASON_TIMER_GONE]++;
     pp_timer_renew(slot);
     if (++slot->flush.renewals == HOPELESS && blocks_signal(atomic_load(&slot->tid)))
-        pp_thread_blocks_signal(slot);
+        pp_thread_unreachable(slot);
 }
 
 static void look(struct pp_slot *slot)
@@ -54,6 +54,11 @@ static void look(struct pp_slot *slot)
     if (sampled_ns > slot->flush.watched_ns) {
         slot->flush.watched_ns = sampled_ns;
         slot->flush.renewals = 0;
+    }
+    if (slot->never_armed) {
+        if (clock_ns > deadline_ns)
+            pp_thread_unreachable(slot);
+        return;
     }
     bool none = atomic_load(&slot->timer) < 0;
     if (clock_ns > slot->flush.watched_ns + (none ? 0 : deadline_ns))

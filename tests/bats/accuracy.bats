@@ -139,7 +139,7 @@ raw_threads() {
     # Nothing of libc's stands between these and the kernel.
     fooled native ./fool_native.so raw_masked 2 2000
     "$PYPROF" info >info.txt
-    grep -q 'blocks our signal' info.txt || fail "info does not name the threads that no signal reaches: $(cat info.txt)"
+    grep -q 'cannot be interrupted' info.txt || fail "info does not name the threads that no signal reaches: $(cat info.txt)"
 }
 
 # native_seen KIND: ns in burn_KIND.
@@ -183,4 +183,63 @@ many_shares() {
 # bats test_tags=long
 @test "a split of 512:256:...:1 over 60 s of CPU: each function within 2 % of all" {
     with_pythons "$(list_pythons | tail -n 1)" many_shares
+}
+
+odd() {
+    gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o odd_threads.so "$WORKLOADS/lib/odd_threads.c" -lpthread
+    odd='import ctypes; odd = ctypes.CDLL("./odd_threads.so")'
+}
+
+no_words() {
+    odd
+    profiled "$PYTHON" -c "$odd
+assert odd.generations(4, 1, 2, 1500) == 0"
+    info >info.json
+    # What no clock has shown before the first of them is found, and nothing twice.
+    between -20000000 "$(reader field info.json difference_ns)" 60000000 "ns that are left over"
+}
+
+@test "threads that begin by a system call and end without a word are billed once" {
+    with_some_pythons no_words
+}
+
+slow_ends() {
+    odd
+    profiled "$PYTHON" -c "$odd
+assert odd.lingering(700) == 0"
+    info >info.json
+    reader accounting info.json
+}
+
+@test "a thread that lingers after its end is billed once" {
+    with_some_pythons slow_ends
+}
+
+small_stacks() {
+    odd
+    profiled "$PYTHON" -c "$odd
+assert odd.on_small_stacks(2, 300, 0) == 0
+assert odd.on_small_stacks(2, 300, 1) == 0" 2>err.txt
+    [ "$(grep -c 'cannot be interrupted' err.txt)" -eq 1 ] || fail "stderr: $(cat err.txt)"
+    info >info.json
+    reader accounting info.json
+    [ "$(reader truncated info.json | sed -n 's/^thread that cannot be interrupted.*: //p')" -eq 4 ] || fail "not counted: $(cat info.json)"
+}
+
+@test "threads on a page of stack get no signal, and are named" {
+    with_some_pythons small_stacks
+}
+
+crowd() {
+    odd
+    profiled "$PYTHON" -c "$odd
+assert odd.crowd(1500, 3000) == 0"
+    info >info.json
+    reader accounting info.json
+    [ "$(reader field info.json exited_threads)" -eq 1500 ] || fail "threads: $(reader field info.json exited_threads)"
+}
+
+# bats test_tags=long
+@test "1500 busy threads, some of which wait for their first turn for seconds: each is one" {
+    with_some_pythons crowd
 }

@@ -57,3 +57,51 @@ inherited() {
 @test "a child inherits that SIGPROF is ignored or blocked as the program believes, however it is started" {
     with_some_pythons inherited
 }
+
+odd='import ctypes; odd = ctypes.CDLL("./odd_threads.so")'
+
+children_reset() {
+    gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o odd_threads.so "$WORKLOADS/lib/odd_threads.c" -lpthread
+    profiled "$PYTHON" -c "$odd
+import os, signal
+got = []
+signal.signal(signal.SIGPROF, lambda *_: got.append(1))
+for ignored in 0, 1:
+    assert odd.vfork_resets(ignored) == 0
+    os.kill(os.getpid(), signal.SIGPROF)
+assert len(got) == 2, got
+print('lives')" >out.txt
+    [ "$(cat out.txt)" = lives ] || fail "$(cat out.txt)"
+}
+
+@test "a child of vfork that resets all its signals leaves its parent's alone" {
+    with_some_pythons children_reset
+}
+
+two_at_once() {
+    gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o odd_threads.so "$WORKLOADS/lib/odd_threads.c" -lpthread
+    profiled "$PYTHON" -c "$odd
+import os, signal, threading, time, warnings
+warnings.simplefilter('ignore')
+signal.signal(signal.SIGPROF, signal.SIG_IGN)
+starting = threading.Thread(target=odd.start_programs, args=(100,))
+starting.start()
+children = []
+while starting.is_alive():
+    pid = os.fork()
+    if pid == 0:
+        os._exit(odd.ignores_kernel_side())
+    children.append(os.waitpid(pid, 0)[1])
+starting.join()
+assert not any(children), children
+assert not odd.ignores_kernel_side()
+end = time.thread_time() + 0.5
+while time.thread_time() < end: pass"
+    info >info.json
+    reader accounting info.json
+    between 20 "$(reader field info.json samples)" 100000 "samples afterwards"
+}
+
+@test "two threads that start programs at once while SIGPROF is ignored: sampling goes on, in children of fork too" {
+    with_some_pythons two_at_once
+}

@@ -48,7 +48,7 @@ static int start(void **state)
     pp_config.period_ns = 5 * MS;
     atomic_store(&pp_capture.enabled, 1);
     memset(reasons, 0, sizeof reasons);
-    atomic_store(&pp_thread_reasons[PP_REASON_SIGNAL_BLOCKED], 0);
+    atomic_store(&pp_thread_reasons[PP_REASON_UNREACHABLE], 0);
     slot = pp_slot_claim();
     if (!slot)
         return -1;
@@ -131,7 +131,7 @@ static void a_thread_that_blocks_the_signal_is_named_once(void **state)
         assert_false(fires());
         look();
     }
-    assert_int_equal(atomic_load(&pp_thread_reasons[PP_REASON_SIGNAL_BLOCKED]), 1);
+    assert_int_equal(atomic_load(&pp_thread_reasons[PP_REASON_UNREACHABLE]), 1);
     pp_sys_signal_mask(SIG_SETMASK, mask);
 }
 
@@ -154,11 +154,24 @@ static void another_period_is_followed(void **state)
 static void a_thread_that_ends_keeps_no_timer(void **state)
 {
     (void)state;
+    pp_timer_disarm(slot);
     atomic_store(&slot->ending, 1);
     assert_int_equal(pp_timer_arm(slot, PP_FIRST_RANDOM), 0);
     assert_int_equal(atomic_load(&slot->timer), -1);
     assert_int_equal(pp_timer_renew(slot), 0);
     assert_int_equal(atomic_load(&slot->timer), -1);
+}
+
+/* As when a thread is LIVE, and pushed off before it has made its timer: the watchdog makes one, then the thread does. */
+static void of_two_timers_one_stays(void **state)
+{
+    (void)state;
+    int id = atomic_load(&slot->timer);
+    assert_true(id >= 0);
+    assert_int_equal(pp_timer_arm(slot, PP_FIRST_TICK), 0);
+    assert_int_equal(atomic_load(&slot->timer), id);
+    pp_timer_disarm(slot);
+    assert_false(fires());
 }
 
 int main(void)
@@ -172,6 +185,7 @@ int main(void)
         TEST(a_thread_that_blocks_the_signal_is_named_once),
         TEST(another_period_is_followed),
         TEST(a_thread_that_ends_keeps_no_timer),
+        TEST(of_two_timers_one_stays),
     };
     return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
 }

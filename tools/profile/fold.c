@@ -352,7 +352,7 @@ static void take_notice(void *context, const struct pp_segment *segment, uint64_
 static int by_time(const void *a, const void *b)
 {
     const struct pp_usage *first = a, *second = b;
-    return (first->end_unix_ns > second->end_unix_ns) - (first->end_unix_ns < second->end_unix_ns);
+    return (first->wall_ns > second->wall_ns) - (first->wall_ns < second->wall_ns);
 }
 
 static void take_usage(void *context, const struct pp_segment *segment)
@@ -402,7 +402,8 @@ static void take_sums(struct fold *fold, const struct pp_segment *segment)
     }
     if (process->accounting.end_unix_ns > process->end_unix_ns)
         process->end_unix_ns = process->accounting.end_unix_ns;
-    qsort(process->usage.items, process->usage.count, sizeof *process->usage.items, by_time);
+    if (process->usage.count)
+        qsort(process->usage.items, process->usage.count, sizeof *process->usage.items, by_time);
     if (segment->process.segment >= process->accounting_segment)
         process->ended = segment->end_reason == PP_END_EXIT || segment->end_reason == PP_END_EXEC;
 }

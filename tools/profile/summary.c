@@ -96,7 +96,7 @@ static void warn_of_shares(struct warnings *warnings, const struct pp_accounting
     double unsampled = pp_percent(sum->unsampled_ns, sum->cpu_ns), lost = pp_percent(sum->lost_ns, sum->cpu_ns),
            own = pp_percent(sum->own_ns, sum->cpu_ns);
     if (unsampled > UNSAMPLED_PERCENT) {
-        bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_SIGNAL_BLOCKED] ||
+        bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_UNREACHABLE] ||
                      sum->reasons[PP_REASON_NO_SLOT];
         pp_buffer_format(&warnings->text,
                          "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]",
@@ -142,7 +142,7 @@ static void warn_of_reasons(struct warnings *warnings, const struct pp_accountin
         say(warnings);
     }
     static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT, PP_REASON_WRITE_FAILED,
-                                     PP_REASON_TIMER_GONE, PP_REASON_SIGNAL_BLOCKED};
+                                     PP_REASON_TIMER_GONE, PP_REASON_UNREACHABLE};
     for (unsigned i = 0; i < sizeof named / sizeof named[0]; i++) {
         if (!sum->reasons[named[i]])
             continue;
