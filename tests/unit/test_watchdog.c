@@ -162,7 +162,8 @@ static void a_thread_that_ends_keeps_no_timer(void **state)
     assert_int_equal(atomic_load(&slot->timer), -1);
 }
 
-/* As when a thread is LIVE, and pushed off before it has made its timer: the watchdog makes one, then the thread does. */
+/* As when a thread is LIVE, and pushed off before it has made its timer: the watchdog makes one, then the thread does.
+ */
 static void of_two_timers_one_stays(void **state)
 {
     (void)state;
