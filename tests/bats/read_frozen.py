@@ -40,7 +40,8 @@ def truth_of_native(path):
 
 
 def profile(path):
-    """{tid: [[frame, ...], ...]}, innermost first; a frame is (file, line, name) or (file, address)."""
+    """{tid: [[frame, ...], ...]}, innermost first; a frame is (file, line, name) or (file, address), the file "" where the
+    profile has a source line instead. What was inlined is part of the frame below it."""
     stacks = {}
     for block in open(path).read().split("\n\n"):
         head, *lines = block.strip("\n").split("\n")
@@ -51,12 +52,15 @@ def profile(path):
         for line in lines:
             address, rest = line.split(None, 1)
             name, place = re.fullmatch(r"(.*) \((.*)\)", rest).groups()
-            if python := re.fullmatch(r"(.*):(\d+)", place):
+            source = re.fullmatch(r"(.*):(\d+)", place)
+            if place == "inlined" or re.search(r" \(inlined\)$", name):
+                continue
+            if int(address, 16):
+                stack.append(("" if source else os.path.basename(place), int(address, 16)))
+            elif python := source:
                 stack.append((os.path.basename(python[1]), int(python[2]), name.split(".")[-1]))
-            elif place == "pyprof":
-                stack.append(("pyprof", name))
             else:
-                stack.append((os.path.basename(place), int(address, 16)))
+                stack.append(("pyprof", name))
         stacks.setdefault(int(match[1]), []).append(stack)
     return stacks
 
