@@ -1,6 +1,7 @@
 #include "libunwind.h"
 #include "capture/capture.h"
 #include "interpose.h"
+#include "libunwind_pipe.h"
 #include "say.h"
 #include "syscalls.h"
 #include "threads.h"
@@ -20,6 +21,7 @@
 static struct pp_libunwind library;
 static void (*flush_cache)(void *space, uintptr_t low, uintptr_t high);
 static void **local_space;
+static bool loaded;
 static bool quiet; /* no handler was in it when the fork began */
 
 static void *symbol(void *handle, const char *prefix, const char *name)
@@ -30,6 +32,20 @@ static void *symbol(void *handle, const char *prefix, const char *name)
     pp_text_add(&text, prefix);
     pp_text_add(&text, name);
     return pp_real_symbol(handle, whole);
+}
+
+/* Where it knows no way it guesses, and tries memory first: for that it makes its pipe. */
+static void try_memory(int (*get_context)(void *))
+{
+    static uint64_t cursor[PP_LIBUNWIND_CURSOR_WORDS];
+    static ucontext_t context;
+    static uintptr_t stack[8];
+    if (get_context(&context) != 0)
+        return;
+    context.uc_mcontext.gregs[REG_RIP] = 1;
+    context.uc_mcontext.gregs[REG_RSP] = context.uc_mcontext.gregs[REG_RBP] = (long long)(uintptr_t)stack;
+    if (library.init(cursor, &context, 0) == 0)
+        library.step(cursor);
 }
 
 /* Whether it walks: out of this function into its caller and on, within the cursor that we have for it. What it makes
@@ -115,6 +131,7 @@ static const char *load(void)
     /* our signal is not blocked by what it does outside handlers to block all: a thread would wait for itself */
     if (libc->dlopen && libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
         return "the program uses " LIBRARY " itself";
+    pp_libunwind_pipe_before();
     /* RTLD_LOCAL: its _Unwind_* are not to stand in front of libgcc's. RTLD_NOW: handlers must not bind symbols. */
     void *handle = libc->dlopen ? libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
     if (!handle)
@@ -133,16 +150,15 @@ static const char *load(void)
     library.loader_lock_owner = (const _Atomic int *)loader_lock_owner();
     if (!library.loader_lock_owner)
         return "the loader's lock is not where glibc has it";
-    return works(get_context) ? NULL : LIBRARY " does not find the way out of its own caller";
+    if (!works(get_context))
+        return LIBRARY " does not find the way out of its own caller";
+    try_memory(get_context);
+    /* another way to try memory may be without harm, or not: unknown */
+    return pp_libunwind_pipe_find(&library, (uintptr_t)library.step) ? NULL : "the pipe of " LIBRARY " is not found";
 }
 
-void pp_libunwind_load(void)
+static void say_not_used(const char *why)
 {
-    const char *why = load();
-    if (!why) {
-        atomic_store(&pp_capture.libunwind, &library);
-        return;
-    }
     char line[256];
     struct pp_text text;
     pp_text_init(&text, line, sizeof line);
@@ -150,6 +166,22 @@ void pp_libunwind_load(void)
     pp_text_add(&text, why);
     pp_text_add(&text, ": using the own unwind rows");
     pp_say_once(PP_CAUSE_LIBUNWIND, line);
+}
+
+void pp_libunwind_load(void)
+{
+    const char *why = load();
+    loaded = !why;
+    if (loaded)
+        atomic_store(&pp_capture.libunwind, &library);
+    else
+        say_not_used(why);
+}
+
+void pp_libunwind_look(void)
+{
+    if (loaded && !atomic_load(&pp_capture.libunwind))
+        say_not_used("the program has closed the pipe that it needs");
 }
 
 void pp_libunwind_forget(void)
@@ -188,6 +220,8 @@ void pp_libunwind_after_fork(bool in_child)
         return;
     }
     atomic_store(&pp_capture.libunwind_pauses, 0);
-    if (!quiet)
-        atomic_store(&pp_capture.libunwind, NULL);
+    if (quiet)
+        return;
+    loaded = false;
+    atomic_store(&pp_capture.libunwind, NULL);
 }

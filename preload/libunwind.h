@@ -8,6 +8,9 @@
  * that fails: rows are used then. Normal context, once, before the first timer. */
 void pp_libunwind_load(void);
 
+/* Says in one line when handlers have given it up, as the program has closed its descriptors. Flush thread. */
+void pp_libunwind_look(void);
+
 /* What was unloaded is no longer what its cache says. Any thread; nothing without libunwind. */
 void pp_libunwind_forget(void);
 

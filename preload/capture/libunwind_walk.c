@@ -1,7 +1,8 @@
 #include "libunwind_walk.h"
+#include "../syscalls.h"
 #include "unwind_registers.h"
 #include <stdatomic.h>
-#include <stdbool.h>
+#include <sys/stat.h>
 
 #define NO_INFORMATION (-10) /* -UNW_ENOINFO */
 
@@ -26,6 +27,18 @@ static bool is_in_module(uintptr_t address)
             return true;
     }
     return !table;
+}
+
+bool pp_libunwind_has_pipe(const struct pp_libunwind *library)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct stat status;
+        int fd = ((const volatile int *)library->pipe)[i];
+        if (pp_syscall4(SYS_fstat, fd, (long)&status, 0, 0) != 0 || !S_ISFIFO(status.st_mode) ||
+            status.st_dev != library->pipe_device || status.st_ino != library->pipe_inode)
+            return false;
+    }
+    return true;
 }
 
 /* To the caller; *outermost: there is none. As safe as libunwind. */

@@ -182,6 +182,10 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
     if (stack_top) {
         /* both sequentially consistent, after in_handler: a fork sees this handler, or this handler its pause */
         const struct pp_libunwind *library = atomic_load(&pp_capture.libunwind);
+        if (library && !pp_libunwind_has_pipe(library)) {
+            atomic_store(&pp_capture.libunwind, NULL);
+            library = NULL;
+        }
         if (library && !atomic_load(&pp_capture.libunwind_pauses) &&
             !atomic_load_explicit(library->loader_lock_owner, memory_order_relaxed))
             pp_libunwind_walk(library, context, stack_top, slot->scratch->libunwind_cursor, native);

@@ -1,5 +1,6 @@
 #include "../capture/capture.h"
 #include "../interpose.h"
+#include "../libunwind.h"
 #include "../lock.h"
 #include "../park.h"
 #include "../say.h"
@@ -102,6 +103,7 @@ static void *flush_thread(void *argument)
             pp_syscall4(SYS_futex, (long)&flushed_for_exec, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
         }
         if (now >= next) {
+            pp_libunwind_look();
             again = pp_interval_flush(own_tid, PP_END_NOT);
             next = now + INTERVAL_NS;
         } else if (why & PP_WAKE_DRAIN) {

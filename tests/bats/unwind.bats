@@ -96,6 +96,47 @@ churn() {
     with_some_pythons churn
 }
 
+# What daemons do: libunwind's descriptors are closed, and their numbers the program's own, which is to find in its pipe
+# what it wrote and in its files nothing else.
+closed() {
+    PYPROF_UNWIND=libunwind PYPROF_HZ=1000 TIMEOUT=60 profiled "$PYTHON" -c '
+import os, threading, time
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(2000))
+def deep(n):
+    return burn(0.1) if n == 0 else deep(n - 1)
+def busy():
+    threads = [threading.Thread(target=deep, args=(i * 10,)) for i in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+burn(0.5)
+os.closerange(3, 200)
+ends = os.pipe()
+os.write(ends[1], b"mine")
+files = [os.open("file%d" % i, os.O_RDWR | os.O_CREAT, 0o600) for i in range(20)]
+busy()
+assert [os.fstat(file).st_size for file in files] == [0] * 20
+os.write(ends[1], b"too")
+assert os.read(ends[0], 100) == b"minetoo"
+for file in files:
+    os.close(file)
+os.close(ends[0]), os.close(ends[1])
+files = [os.open("file%d" % i, os.O_RDWR) for i in range(20)]
+busy()
+assert [os.fstat(file).st_size for file in files] == [0] * 20' 2>err.txt || fail "$(cat err.txt)"
+    lines_of err.txt 1 '^pyprof: PYPROF_UNWIND=libunwind: the program has closed the pipe that it needs: using the own unwind rows$'
+    info >info.json
+    reader accounting info.json
+}
+
+@test "by libunwind: a program that closes its descriptors and uses the numbers again" {
+    with_some_pythons closed
+}
+
 without() {
     mkdir empty
     : >empty/libunwind.so.8
