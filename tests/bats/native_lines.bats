@@ -293,6 +293,40 @@ EOF
     grep -qF " (libendless.so) " stacks.txt || fail "nothing of the library"
 }
 
+# 250 namespaces within each other, without a word on where they end: whoever looks for that walks through 30 MB each time.
+nested() {
+    cat <<'EOF'
+    .section .debug_abbrev,"",@progbits
+    .uleb128 1; .uleb128 0x11; .byte 1            # compile_unit, has children
+    .uleb128 0x11; .uleb128 0x01; .uleb128 0x12; .uleb128 0x06; .byte 0, 0
+    .uleb128 2; .uleb128 0x39; .byte 1, 0, 0      # namespace, has children
+    .uleb128 3; .uleb128 0x24; .byte 0, 0, 0      # base_type
+    .byte 0
+    .section .debug_info,"",@progbits
+    .long end - version
+version:
+    .value 4
+    .long 0
+    .byte 8
+    .uleb128 1; .quad hot; .long 4096
+    .fill 249, 1, 2
+    .fill 30000000, 1, 3
+    .fill 250, 1, 0
+end:
+    .section .note.GNU-stack,"",@progbits
+EOF
+}
+
+@test "debug information that takes too long to read is left out, and that is said" {
+    ready
+    nested >nested.s
+    gcc -O2 -shared -fPIC -Wl,--build-id -o libnested.so "$WORKLOADS/lib/inlined.c" nested.s
+    hot libnested.so
+    timeout 40 "$PYPROF" export --format collapsed >stacks.txt 2>err.txt || fail "it took too long"
+    lines_of err.txt 1 "^pyprof: .*/libnested.so: its debug information takes too long to read: some inlined functions are missing\$"
+    grep -qF " (libnested.so) " stacks.txt || fail "nothing of the library"
+}
+
 @test ".gnu_debugdata names static functions of a stripped library" {
     ready
     objcopy --only-keep-debug libc.so mini

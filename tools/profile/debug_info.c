@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../memory.h"
@@ -23,6 +24,9 @@
  * twice. Damaged files may say that they enclose each other. */
 #define WORK_PER_BYTE 2u
 #define LEAST_WORK    1000000u
+/* Until the rest is left out. libdw walks over all that is within an entry to come to the next one, at each depth anew.
+ */
+#define MOST_SECONDS 5
 
 /* An inlined call; those within it follow it, up to `end`. */
 struct call {
@@ -54,7 +58,28 @@ struct pp_debug_info {
     uint32_t count, capacity;
     struct pp_ranges ranges; /* of the units */
     uint64_t work;           /* what is left of it */
+    time_t end;              /* of the seconds */
 };
+
+static time_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+/* Whether to go on. */
+static bool has_time(struct pp_debug_info *info)
+{
+    if (info->work && now() > info->end)
+        info->work = 0;
+    return info->work;
+}
+
+bool pp_debug_info_is_cut(const struct pp_debug_info *info)
+{
+    return !info->work;
+}
 
 /* By the path that the file gives, from the file's own directory, or by build-id. False when another build is there:
  * libdw would take it. */
@@ -93,11 +118,13 @@ static void find_units(struct pp_debug_info *info)
     Dwarf_Off offset = 0, next;
     size_t header;
     info->work = LEAST_WORK;
-    for (; dwarf_nextcu(info->dwarf, offset, &next, &header, NULL, NULL, NULL) == 0 && next > offset; offset = next)
+    info->end = now() + MOST_SECONDS;
+    for (; has_time(info) && dwarf_nextcu(info->dwarf, offset, &next, &header, NULL, NULL, NULL) == 0 && next > offset;
+         offset = next)
         info->work += WORK_PER_BYTE * (next - offset);
     Dwarf_Die die;
     uint8_t type;
-    while (info->work && dwarf_get_units(info->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
+    while (has_time(info) && dwarf_get_units(info->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
         info->work--;
         if (type != DW_UT_compile)
             continue;
@@ -166,7 +193,7 @@ void pp_debug_info_close(struct pp_debug_info *info)
 static bool next_entry(struct pp_debug_info *info, Dwarf_Die *die)
 {
     Dwarf_Off before = dwarf_dieoffset(die);
-    if (!info->work)
+    if (dwarf_haschildren(die) ? !has_time(info) : !info->work)
         return false;
     info->work--;
     return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;

@@ -1,11 +1,13 @@
 /*
  * What DWARF says of the addresses of one file: source lines, and the functions that are inlined there.
  *
- * The file may be damaged or made up: whatever it says, lookups end, and take memory in proportion to its size.
+ * The file may be damaged or made up: whatever it says, lookups end after seconds, and take memory in proportion to its
+ * size.
  */
 #ifndef PP_PROFILE_DEBUG_INFO_H
 #define PP_PROFILE_DEBUG_INFO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Functions inlined into each other; what is deeper inside is left out. */
@@ -26,6 +28,8 @@ struct pp_debug_info;
 struct pp_debug_info *pp_debug_info_open(const char *path, const char *build_id);
 /* That of a module: in its own file, else in a separate one on this machine (debug_files.h). */
 struct pp_debug_info *pp_debug_info_find_file(const char *path, const char *build_id);
+/* Whether some of it was left out as it takes too long or never ends. */
+bool pp_debug_info_is_cut(const struct pp_debug_info *info);
 void pp_debug_info_close(struct pp_debug_info *info);
 
 /* The functions at an address in the file's own terms, the innermost inlined one first, the one that was called last;

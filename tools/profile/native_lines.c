@@ -83,6 +83,11 @@ static void resolve_frames(struct resolver *resolver)
         for (; i < count && profile->frames.items[order[i]].subject == module; i++)
             if (info)
                 resolve_frame(resolver, info, order[i]);
+        if (info && pp_debug_info_is_cut(info)) {
+            pp_progress_end();
+            pp_error("%s: its debug information takes too long to read: some inlined functions are missing",
+                     pp_string(profile, profile->modules.items[module].path));
+        }
         pp_debug_info_close(info);
     }
     free(order);
