@@ -16,6 +16,7 @@ static struct pp_gdb_jit gdb_jit;
 static uint32_t look; /* counts up */
 static bool looked;   /* since the last begin */
 static bool behind;   /* there is more in the perf map than was read */
+static bool outdated; /* so it was in the parent, whose map says no more here */
 /* A fork in the middle of a change leaves the child with half of it. */
 static _Atomic bool changing;
 
@@ -68,6 +69,9 @@ static void look_again(void)
 {
     atomic_store(&changing, true);
     look++;
+    if (outdated)
+        pp_code_ranges_remove(&ranges, is_of_perf_map, NULL);
+    outdated = false;
     read_perf_map();
     pp_gdb_jit_look(&gdb_jit, &ranges, look);
     atomic_store(&changing, false);
@@ -97,6 +101,7 @@ enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
 
 void pp_jit_code_after_fork(void)
 {
+    outdated |= behind;
     looked = behind = false;
     /* the child's map is a file of its own; what stands in the parent's holds for the code that it inherits */
     pp_jit_code_skip_older();

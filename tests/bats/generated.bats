@@ -121,6 +121,32 @@ os.waitpid(pid, 0)' >truth.txt
     with_some_pythons in_a_child
 }
 
+# The parent has read a part of its map only: what stands there may be outdated, and the child never reads the rest.
+in_a_child_of_one_that_is_behind() {
+    profiled "$PYTHON" -c '
+import os, sys
+sys.argv = ["", "0.01"]
+exec(open(os.environ["WORKLOADS"] + "/made_jit.py").read())
+inherited = make("outdated", 2048)
+name("1000 8 other\n" * 2000000)
+make("right", 2048)
+run(inherited, 1.3)
+pid = os.fork()
+if pid == 0:
+    run(inherited, 1)
+    os._exit(0)
+os.waitpid(pid, 0)' >truth.txt
+    rm -f "/tmp/perf-$("$PYPROF" info --json pyprof.out | sed -n 's/^ *"pid": \([0-9]*\).*/\1/p' | head -n 1).map"
+    if collapsed | grep -m 3 'outdated (jit)'; then
+        fail "names that code no longer has"
+    fi
+    collapsed | grep -qF '[jit]' || fail "nothing of the JIT's"
+}
+
+@test "outdated names of a JIT's code name nothing in the child of a fork" {
+    with_some_pythons in_a_child_of_one_that_is_behind
+}
+
 # numba tells debuggers what it makes, whatever its settings.
 in_numba() {
     venv=$(venv_with numba)
