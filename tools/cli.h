@@ -26,6 +26,7 @@ enum pp_exit {
 struct pp_cli {
     bool all, intervals, lines, threads, processes, gil, json, no_native, diff;
     bool keep_intervals;                       /* no option: set by verbs that ask the profile for time */
+    bool no_names;                             /* no option: set by verbs that show no functions */
     const char *run, *output, *format, *unit;  /* NULL: not given */
     const char *pid, *thread, *focus, *ignore; /* NULL: not given */
     const char *by;                            /* of `diff`; NULL: not given */

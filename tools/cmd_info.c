@@ -228,7 +228,9 @@ static void print_text(const struct pp_profile *profile)
 
 int pp_cmd_info(const struct pp_cli *cli)
 {
-    struct pp_profile *profile = pp_load(cli);
+    struct pp_cli sums = *cli;
+    sums.no_names = true;
+    struct pp_profile *profile = pp_load(&sums);
     if (!profile)
         return PP_EXIT_DATA;
     int failed = 0;

@@ -225,6 +225,9 @@ flavour() {
     wait_until 20 grep -q Serving server.log
     no_inlined libc.so
     ! grep -q GET server.log || fail "asked without being told to: $(cat server.log)"
+    # Sums need no names.
+    DEBUGINFOD_URLS=http://127.0.0.1:$port "$PYPROF" info >info.txt
+    ! grep -q GET server.log || fail "asked for info: $(cat server.log)"
     DEBUGINFOD_URLS=http://127.0.0.1:$port leaf libc.so "$INNER" 80
     grep -q "GET /buildid/$id/debuginfo" server.log || fail "did not ask: $(cat server.log)"
     stop_server "$server" TERM
