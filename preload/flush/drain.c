@@ -6,6 +6,7 @@
 #include "../thread_scan.h"
 #include "../threads.h"
 #include "codes.h"
+#include "jit_code.h"
 #include "samples.h"
 #include "short_threads.h"
 #include "stacks.h"
@@ -135,7 +136,7 @@ static bool is_to_wait(struct pp_slot *slot)
 
 static void empty_ring(struct pp_slot *slot, bool ended)
 {
-    uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_looks_ns();
     uint32_t thread = thread_id(slot, ended);
     const struct pp_record *record;
     while ((record = pp_ring_peek(&slot->ring))) {
@@ -145,7 +146,7 @@ static void empty_ring(struct pp_slot *slot, bool ended)
             take_sample(slot, thread, (const struct pp_record_sample *)record);
         pp_ring_release(&slot->ring, record);
     }
-    samples_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+    samples_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_looks_ns() - start_ns;
 }
 
 static void drain(struct pp_slot *slot)

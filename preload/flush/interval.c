@@ -78,6 +78,7 @@ void pp_interval_stacks(void)
 
 void pp_interval_drain(bool final)
 {
+    pp_jit_code_begin();
     pp_drain(final);
 }
 

@@ -13,10 +13,11 @@
 static struct pp_code_ranges ranges;
 static struct pp_perf_map perf_map;
 static struct pp_gdb_jit gdb_jit;
-static uint32_t look; /* counts up */
-static bool looked;   /* since the last begin */
-static bool behind;   /* there is more in the perf map than was read */
-static bool outdated; /* so it was in the parent, whose map says no more here */
+static uint32_t look;     /* counts up */
+static bool looked;       /* since the last begin */
+static bool behind;       /* there is more in the perf map than was read */
+static bool outdated;     /* so it was in the parent, whose map says no more here */
+static uint64_t looks_ns; /* CPU time of all looks */
 /* A fork in the middle of a change leaves the child with half of it. */
 static _Atomic bool changing;
 
@@ -67,6 +68,7 @@ static void say_dropped(void)
 
 static void look_again(void)
 {
+    uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     atomic_store(&changing, true);
     look++;
     if (outdated)
@@ -76,6 +78,7 @@ static void look_again(void)
     pp_gdb_jit_look(&gdb_jit, &ranges, look);
     atomic_store(&changing, false);
     looked = true;
+    looks_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
     if (ranges.dropped)
         say_dropped();
 }
@@ -97,6 +100,11 @@ enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
     name->text = pp_code_ranges_name(&ranges, range, &name->length);
     name->start = range->start;
     return PP_JIT_NAMED;
+}
+
+uint64_t pp_jit_code_looks_ns(void)
+{
+    return looks_ns;
 }
 
 void pp_jit_code_after_fork(void)

@@ -32,4 +32,7 @@ enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
 /* In the child of fork: the code is still there. */
 void pp_jit_code_after_fork(void);
 
+/* CPU time that looks have taken so far: it depends on the JIT, not on the samples. */
+uint64_t pp_jit_code_looks_ns(void);
+
 #endif
