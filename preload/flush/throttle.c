@@ -7,6 +7,7 @@
 #define CHEAP_PERMILLE 800u /* of the limit, at twice the rate */
 /* Of the share before: half the rate, at most, is to cost less than this. */
 #define USELESS_PERCENT 75u
+#define USELESS_WINDOWS 2 /* in a row: one may have read the symbols of a module that was not met before */
 
 void pp_throttle_reset(struct pp_throttle *throttle, uint64_t period_ns, uint32_t limit_ppm)
 {
@@ -41,14 +42,15 @@ bool pp_throttle_add(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t cos
     throttle->cpu_ns = throttle->cost_ns = 0;
     bool cheap = 2 * share * 1000 <= (uint64_t)throttle->limit_ppm * CHEAP_PERMILLE;
     throttle->cheap = cheap ? throttle->cheap + 1 : 0;
-    if (throttle->former_ns && share * 100 > (uint64_t)throttle->former_ppm * USELESS_PERCENT) {
+    bool helped = share * 100 <= (uint64_t)throttle->former_ppm * USELESS_PERCENT;
+    throttle->unhelped = throttle->former_ppm && !helped ? throttle->unhelped + 1 : 0;
+    throttle->former_ppm = throttle->unhelped ? throttle->former_ppm : 0;
+    if (throttle->unhelped == USELESS_WINDOWS) {
         throttle->useless = true;
         throttle->period_ns = throttle->configured_ns;
-    }
-    throttle->former_ns = 0;
-    if (share > throttle->limit_ppm && !throttle->useless) {
+        throttle->former_ppm = 0;
+    } else if (share > throttle->limit_ppm && !throttle->useless && !throttle->unhelped) {
         slow_down(throttle);
-        throttle->former_ns = before;
         throttle->former_ppm = throttle->share_ppm;
     } else if (throttle->cheap >= CHEAP_WINDOWS && before > throttle->configured_ns) {
         speed_up(throttle);

@@ -16,8 +16,8 @@ struct pp_throttle {
     uint64_t cpu_ns, cost_ns;          /* in this window */
     unsigned cheap;                    /* windows in a row after which the rate could be doubled */
     uint32_t share_ppm;                /* of the last whole window */
-    uint64_t former_ns;                /* the period before it was raised; 0: not in the last window */
-    uint32_t former_ppm;               /* and the share then */
+    uint32_t former_ppm;               /* the share before the period was raised; 0: not lately */
+    unsigned unhelped;                 /* windows in a row in which that has not helped */
     bool useless;                      /* raising it has not helped */
 };
 

@@ -96,6 +96,18 @@ static void a_cost_that_does_not_follow_the_rate_is_left_alone(void **state)
     assert_int_equal(throttle.period_ns, 10 * MS);
 }
 
+static void a_single_dear_window_says_nothing(void **state)
+{
+    (void)state;
+    assert_true(window(5 * PERCENT));
+    assert_int_equal(throttle.period_ns, 80 * MS);
+    window(40 * PERCENT);
+    assert_int_equal(throttle.period_ns, 80 * MS);
+    assert_false(window(5 * PERCENT));
+    assert_false(throttle.useless);
+    assert_int_equal(throttle.period_ns, 80 * MS);
+}
+
 static void the_lowest_rate_is_one_a_second(void **state)
 {
     (void)state;
@@ -116,6 +128,7 @@ int main(void)
         TEST(the_rate_comes_back_when_they_are_cheap_again),
         TEST(it_does_not_swing),
         TEST(a_cost_that_does_not_follow_the_rate_is_left_alone),
+        TEST(a_single_dear_window_says_nothing),
         TEST(the_lowest_rate_is_one_a_second),
     };
     return cmocka_run_group_tests_name("throttle", tests, NULL, NULL);
