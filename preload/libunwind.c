@@ -11,12 +11,13 @@
 #include <string.h>
 #include <ucontext.h>
 
-#define LIBRARY   "libunwind.so.8"
-#define PREFIX    "_ULx86_64_"
-#define GUARD     0x5AA5C33C96690FF0u
-#define WAIT_NS   10000000u /* for handlers of other threads; one takes some 0.1 ms */
-#define MAX_TRIAL 4         /* frames */
-#define MAX_WORDS 4096
+#define LIBRARY           "libunwind.so.8"
+#define PREFIX            "_ULx86_64_"
+#define GUARD             0x5AA5C33C96690FF0u
+#define WAIT_NS           10000000u /* for handlers of other threads; one takes some 0.1 ms */
+#define MAX_TRIAL         4         /* frames */
+#define MAX_WORDS         4096
+#define OWNER_BEHIND_LOCK 2 /* ints, in pthread_mutex_t: lock, count, owner */
 
 static struct pp_libunwind library;
 static void (*flush_cache)(void *space, uintptr_t low, uintptr_t high);
@@ -72,7 +73,8 @@ static __attribute__((noinline)) bool works(int (*get_context)(void *))
 }
 
 /* glibc keeps the lock in _rtld_global and says nowhere where. Its owner is a word that is our tid while the list is
- * walked, and 0 before and after. */
+ * walked, and 0 before and after; two words before it stands the lock itself. That is what counts: a thread that was
+ * interrupted between taking it and writing its tid down waited for itself. */
 struct search {
     const int *words;
     size_t count;
@@ -102,15 +104,16 @@ static int compare(struct dl_phdr_info *info, size_t size, void *argument)
         memcpy(before, search->words, search->count * sizeof *before);
         return 0;
     }
-    for (size_t i = 0; i < search->count; i++)
-        if (before[i] == 0 && ((volatile const int *)search->words)[i] == tid) {
-            search->found = &search->words[i];
+    volatile const int *now = search->words;
+    for (size_t i = OWNER_BEHIND_LOCK; i < search->count; i++)
+        if (before[i] == 0 && now[i] == tid && before[i - OWNER_BEHIND_LOCK] == 0 && now[i - OWNER_BEHIND_LOCK] != 0) {
+            search->found = &search->words[i - OWNER_BEHIND_LOCK];
             search->matches++;
         }
     return 1;
 }
 
-static const int *loader_lock_owner(void)
+static const int *loader_lock(void)
 {
     int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
     *(void **)&iterate = pp_real_symbol(RTLD_DEFAULT, "dl_iterate_phdr");
@@ -147,8 +150,8 @@ static const char *load(void)
         !flush_cache || !local_space)
         return LIBRARY " lacks functions that are needed (1.3 or later has them)";
     library.error_location = __errno_location;
-    library.loader_lock_owner = (const _Atomic int *)loader_lock_owner();
-    if (!library.loader_lock_owner)
+    library.loader_lock = (const _Atomic int *)loader_lock();
+    if (!library.loader_lock)
         return "the loader's lock is not where glibc has it";
     if (!works(get_context))
         return LIBRARY " does not find the way out of its own caller";

@@ -21,10 +21,10 @@ struct pp_libunwind {
     int (*step)(void *cursor);
     int (*get_register)(void *cursor, int number, uintptr_t *value);
     int (*is_signal_frame)(void *cursor);
-    int *(*error_location)(void);         /* of errno, which libunwind's system calls change */
-    const int *pipe;                      /* the descriptors by which it tries memory, as it has them itself */
-    uint64_t pipe_device, pipe_inode;     /* what they are */
-    const _Atomic int *loader_lock_owner; /* tid of the thread that holds the lock of the loader's list, 0: none */
+    int *(*error_location)(void);     /* of errno, which libunwind's system calls change */
+    const int *pipe;                  /* the descriptors by which it tries memory, as it has them itself */
+    uint64_t pipe_device, pipe_inode; /* what they are */
+    const _Atomic int *loader_lock;   /* of the loader's list, 0: free */
 };
 
 #define PP_LIBUNWIND_SIGNAL_FRAME 1 /* UNW_INIT_SIGNAL_FRAME: the context is that of a signal */

@@ -187,7 +187,7 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
             library = NULL;
         }
         if (library && !atomic_load(&pp_capture.libunwind_pauses) &&
-            !atomic_load_explicit(library->loader_lock_owner, memory_order_relaxed))
+            !atomic_load_explicit(library->loader_lock, memory_order_relaxed))
             pp_libunwind_walk(library, context, stack_top, slot->scratch->libunwind_cursor, native);
         else
             pp_native_walk(context, stack_top, native);
