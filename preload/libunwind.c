@@ -193,24 +193,13 @@ void pp_libunwind_forget(void)
         flush_cache(*local_space, 0, 0);
 }
 
-static bool handlers_are_quiet(void)
-{
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->in_handler))
-            return false;
-    }
-    return true;
-}
-
 void pp_libunwind_before_fork(void)
 {
     if (!atomic_load(&pp_capture.libunwind))
         return;
     atomic_fetch_add(&pp_capture.libunwind_pauses, 1);
     uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
-    while (!(quiet = handlers_are_quiet()) && pp_sys_clock_ns(CLOCK_MONOTONIC) < end)
+    while (!(quiet = pp_handlers_quiet()) && pp_sys_clock_ns(CLOCK_MONOTONIC) < end)
         pp_syscall4(SYS_sched_yield, 0, 0, 0, 0);
 }
 

@@ -251,3 +251,14 @@ void pp_each_slot(void (*visit)(struct pp_slot *slot))
             visit(slot);
     }
 }
+
+bool pp_handlers_quiet(void)
+{
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        if (slot && atomic_load(&slot->in_handler))
+            return false;
+    }
+    return true;
+}

@@ -36,6 +36,9 @@ struct pp_slot *pp_threads_after_fork(uintptr_t stack_top, bool application_bloc
 /* Every slot that exists, whatever its state. */
 void pp_each_slot(void (*visit)(struct pp_slot *slot));
 
+/* Whether no handler is at work: what one that begins now does not find, none holds. */
+bool pp_handlers_quiet(void);
+
 /* How often something of enum pp_reason happened outside handlers (timers refused, no slot). */
 extern _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
 extern _Atomic bool pp_main_ended;     /* the main thread left by pthread_exit: a zombie until the process ends */

@@ -37,17 +37,6 @@ static void find_stack(struct pp_slot *slot)
     atomic_store(&slot->stack_top, self > sp && self < end ? self : end);
 }
 
-static bool handlers_quiet(void)
-{
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->in_handler))
-            return false;
-    }
-    return true;
-}
-
 void pp_interval_start(void)
 {
     pp_rate_start();
@@ -68,7 +57,7 @@ void pp_interval_modules(void)
         /* what was unknown may be known now: handlers may call again */
         atomic_store(&pp_capture.unknown_module, 0);
     }
-    pp_modules_reclaim(handlers_quiet);
+    pp_modules_reclaim(pp_handlers_quiet);
 }
 
 void pp_interval_stacks(void)

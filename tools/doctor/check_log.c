@@ -67,12 +67,6 @@ static char *find_log(const struct pp_subject *subject)
     return search.latest;
 }
 
-static const char *in_its_root(const char *path)
-{
-    const char *root = strncmp(path, "/proc/", 6) == 0 ? strstr(path, "/root/") : NULL;
-    return root ? root + strlen("/root") : path;
-}
-
 static void say_none(const struct pp_subject *subject, struct pp_findings *findings)
 {
     if (subject->cpu_ns < WORTH_NS) {
@@ -146,13 +140,13 @@ void pp_check_log(const struct pp_subject *subject, struct pp_findings *findings
     struct pp_profile *profile = pp_profile_new();
     profile->sums_only = true;
     if (!data) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "%s: %s", in_its_root(path), strerror(error));
+        pp_find(findings, PP_LEVEL_WARN, TOPIC, "%s: %s", pp_subject_inside(subject, path), strerror(error));
         pp_remedy(findings, "files are private: read them as user %u or as root", (unsigned)subject->uid);
     } else if (pp_profile_add_segment(profile, data, size, path) != PP_READ_OK || !profile->processes.count) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "%s cannot be read yet", in_its_root(path));
+        pp_find(findings, PP_LEVEL_WARN, TOPIC, "%s cannot be read yet", pp_subject_inside(subject, path));
         pp_remedy(findings, "ask again in a second");
     } else {
-        check_process_of(subject, profile, in_its_root(path), findings);
+        check_process_of(subject, profile, pp_subject_inside(subject, path), findings);
     }
     pp_profile_free(profile);
     free(data);

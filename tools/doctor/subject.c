@@ -177,6 +177,15 @@ char *pp_subject_path(const struct pp_subject *subject, const char *path)
     return text.data;
 }
 
+const char *pp_subject_inside(const struct pp_subject *subject, const char *path)
+{
+    char *top = pp_subject_path(subject, "/");
+    size_t length = strlen(top);
+    bool below = strncmp(path, top, length) == 0;
+    free(top);
+    return below ? path + length - 1 : path;
+}
+
 char *pp_next_mapped(const char **at, const char *beginning)
 {
     while (*at && **at) {

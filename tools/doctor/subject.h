@@ -30,6 +30,8 @@ uint64_t pp_status_number(const char *status, const char *name, int base);
 
 /* A path of its root as one that is good here. The caller frees. */
 char *pp_subject_path(const struct pp_subject *subject, const char *path);
+/* The way back, for people: what such a path is in its root. Points into path. */
+const char *pp_subject_inside(const struct pp_subject *subject, const char *path);
 
 /* /proc/PID/NAME, a NUL behind it; NULL with errno when it cannot be read. size may be NULL. The caller frees. */
 char *pp_proc_text(int pid, const char *name, size_t *size);
