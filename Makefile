@@ -2,6 +2,8 @@
 #
 # Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DATADIR DESTDIR BUILD
 #   SAN=1       AddressSanitizer and UBSan in the tools and the unit tests, in build/san
+#   ASAN=1      the library with AddressSanitizer and UBSan in its flush code (clang-19), in build/asan: to preload behind
+#               clang's own runtime. The handler must not be instrumented: it reads what may not be read.
 #   FUZZ=1      libFuzzer harnesses of tests/fuzz (clang), in build/fuzz
 #   TCMALLOC=1  the tools allocate with tcmalloc
 #   V=1         shows the commands
@@ -21,6 +23,12 @@ else ifdef FUZZ
 BUILD    ?= build/fuzz
 CC       := $(or $(shell for c in clang clang-19 clang-16 clang-15 clang-14; do command -v $$c && break; done),clang)
 VARIANT  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+else ifdef ASAN
+# Older runtimes are not prepared for fork in a program with threads: its malloc hangs in the child.
+BUILD    ?= build/asan
+CC       := clang-19
+VARIANT  :=
+FLUSH_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 else
 BUILD    ?= build
 VARIANT  :=
@@ -78,7 +86,7 @@ endif
 
 $(BUILD)/libpyprof.so: $(PRELOAD_OBJ)
 	@echo '  LINK $@'
-	$(QUIET)$(CC) $(CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ $^
+	$(QUIET)$(CC) $(CFLAGS) $(if $(FLUSH_CFLAGS),$(FLUSH_CFLAGS) -shared-libasan) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ $^
 
 $(BUILD)/pyprof: $(TOOLS_OBJ)
 	@echo '  LINK $@'
@@ -91,6 +99,7 @@ $(BUILD)/flags: FORCE
 	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
 
 $(BUILD)/obj/preload/capture/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
+$(BUILD)/obj/preload/flush/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
 $(BUILD)/obj/preload/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS)
 $(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)
 $(BUILD)/obj/tests/%.o: KIND_CFLAGS = -fPIC
@@ -129,6 +138,9 @@ UNIT_LINK = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(VARIANT) $(LDFL
 
 $(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUILD)/libpyprof_tools.a
 	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
+
+# It counts their calls.
+$(BUILD)/unit/test_tools_sums: LDFLAGS += -Wl,--wrap=pp_accounting_between,--wrap=qsort
 
 # The oracle compares our unwinder with libunwind; --as-needed leaves it out of the other tests.
 $(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a

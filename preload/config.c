@@ -1,4 +1,5 @@
 #include "config.h"
+#include "disk_room.h"
 #include "say.h"
 #include "syscalls.h"
 #include <signal.h>
@@ -10,6 +11,7 @@
 #define DEFAULT_OUT          "pyprof.out"
 #define PPM_PER_PERCENT      10000
 #define DEFAULT_OVERHEAD_PPM PPM_PER_PERCENT
+#define DEFAULT_DISK         ((uint64_t)1 << 30)
 
 struct pp_config pp_config;
 
@@ -106,6 +108,20 @@ static void read_max_overhead(void)
                  " is not a percentage above 0 and up to 100 (0.5, 2%): using 1");
 }
 
+static void read_max_disk(void)
+{
+    const char *value = getenv("PYPROF_MAX_DISK");
+    pp_config.max_disk = DEFAULT_DISK;
+    if (!value || !*value)
+        return;
+    uint64_t bytes = pp_disk_limit_of(value);
+    if (bytes != UINT64_MAX)
+        pp_config.max_disk = bytes;
+    else
+        complain(PP_CAUSE_CONFIG_DISK, "PYPROF_MAX_DISK", value,
+                 " is not a size of 1M or more (500M, 2G; 0: no limit): using 1G");
+}
+
 static void read_signal(void)
 {
     static const struct {
@@ -184,6 +200,7 @@ void pp_config_read(void)
 {
     read_hz();
     read_max_overhead();
+    read_max_disk();
     read_signal();
     read_unwind();
     read_out();

@@ -4,6 +4,7 @@
 #include "flush/flush.h"
 #include "interpose.h"
 #include "libunwind.h"
+#include "sandbox.h"
 #include "start.h"
 #include "syscalls.h"
 #include "threads.h"
@@ -18,6 +19,8 @@ static bool gate_entered;
 
 static void before_fork(void)
 {
+    if (pp_sandbox_silent())
+        return;
     /* our thread is not inside the loader when the child is copied */
     gate_entered = pp_flush_gate_enter_to_fork();
     pp_libunwind_before_fork();
@@ -36,6 +39,8 @@ static void restore_mask(void)
 
 static void after_fork_in_parent(void)
 {
+    if (pp_sandbox_silent())
+        return;
     bool entered = gate_entered;
     pp_libunwind_after_fork(false);
     restore_mask();
@@ -45,6 +50,8 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+    if (pp_sandbox_silent())
+        return;
     const struct pp_slot *caller = NULL;
     uint32_t count = atomic_load(&pp_slot_count);
     for (uint32_t i = 0; i < count && !caller; i++) {
@@ -54,6 +61,7 @@ static void after_fork_in_child(void)
     }
     bool blocks = caller && caller->application_blocks;
     /* 0, unknown, is looked up when the first signal comes */
+    uintptr_t stack_low = caller ? atomic_load(&caller->stack_low) : 0;
     uintptr_t stack_top = caller ? atomic_load(&caller->stack_top) : 0;
     pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
     pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -64,7 +72,7 @@ static void after_fork_in_child(void)
     pp_interpose_action_after_fork();
     pp_flush_after_fork();
     restore_mask(); /* before the new slot looks at it */
-    struct pp_slot *slot = pp_threads_after_fork(stack_top, blocks);
+    struct pp_slot *slot = pp_threads_after_fork(stack_low, stack_top, blocks);
     if (slot)
         pp_interpose_thread(slot);
     pp_flush_gate_reset();

@@ -9,6 +9,7 @@
 #include "flush/stack_bounds.h"
 #include "own_stat.h"
 #include "park.h"
+#include "sandbox.h"
 #include "start.h"
 #include "syscalls.h"
 #include "threads.h"
@@ -52,10 +53,20 @@ const struct pp_real *pp_real(void)
         *(void **)&real.sigaction = next("sigaction");
         *(void **)&real.signal = next("signal");
         *(void **)&real.sigprocmask = next("sigprocmask");
+        *(void **)&real.sigsuspend = next("sigsuspend");
+        *(void **)&real.sigtimedwait = next("sigtimedwait");
+        *(void **)&real.ppoll = next("ppoll");
+        *(void **)&real.pselect = next("pselect");
+        *(void **)&real.epoll_pwait = next("epoll_pwait");
         *(void **)&real.pthread_getspecific = next("pthread_getspecific");
         *(void **)&real.pthread_attr_init = next("pthread_attr_init");
+        *(void **)&real.pthread_attr_getstacksize = next("pthread_attr_getstacksize");
         *(void **)&real.pthread_attr_setstacksize = next("pthread_attr_setstacksize");
         *(void **)&real.pthread_join = next("pthread_join");
+        *(void **)&real.prctl = next("prctl");
+        void *call = next("syscall");
+        if (call)
+            *(void **)&pp_real_syscall = call;
         *(void **)&real.unshare = next("unshare");
         *(void **)&real.setns = next("setns");
         *(void **)&real.pthread_attr_destroy = next("pthread_attr_destroy");
@@ -71,6 +82,8 @@ const struct pp_real *pp_real(void)
         *(void **)&real.fopen64 = next("fopen64");
         *(void **)&real.exit_now = next("_exit");
         *(void **)&real.quick_exit = next("quick_exit");
+        *(void **)&real.kill = next("kill");
+        *(void **)&real.raise = next("raise");
         *(void **)&real.execve = next("execve");
         *(void **)&real.execv = next("execv");
         *(void **)&real.execvp = next("execvp");
@@ -88,7 +101,8 @@ const struct pp_real *pp_real(void)
 static void on_thread_end(void *argument)
 {
     struct pp_slot *slot = argument;
-    if (atomic_load(&slot->state) != PP_SLOT_LIVE || atomic_load(&slot->tid) != pp_sys_gettid())
+    if (!atomic_load(&registering) || atomic_load(&slot->state) != PP_SLOT_LIVE ||
+        atomic_load(&slot->tid) != pp_sys_gettid())
         return; /* a fork gave the slot away */
     if (++slot->end_rounds < END_ROUNDS && pp_real()->pthread_setspecific(end_key, slot) == 0)
         return;
@@ -104,6 +118,11 @@ bool pp_interpose_start(void)
         return false;
     atomic_store(&registering, true);
     return true;
+}
+
+void pp_interpose_stop(void)
+{
+    atomic_store(&registering, false);
 }
 
 void pp_interpose_thread(struct pp_slot *slot)
@@ -128,8 +147,32 @@ static void *run_thread(void *argument)
     /* glibc puts a thread's descriptor at the top of its stack, above every frame */
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)pthread_self();
     pp_interpose_thread(slot);
-    pp_thread_begin(slot, self > here ? self & ~(uintptr_t)7 : 0);
+    uintptr_t top = self > here ? self & ~(uintptr_t)7 : 0;
+    pp_thread_begin(slot, top > slot->stack_size && slot->stack_size ? top - slot->stack_size : 0, top);
     return start(start_argument);
+}
+
+static uint64_t own_signal(void)
+{
+    return (uint64_t)1 << (pp_config.signal - 1);
+}
+
+/* That of a thread with these attributes; 0: unknown. */
+static size_t stack_size_of(const pthread_attr_t *attributes)
+{
+    const struct pp_real *libc = pp_real();
+    pthread_attr_t usual;
+    size_t size = 0;
+    if (!libc->pthread_attr_getstacksize)
+        return 0;
+    if (attributes)
+        return libc->pthread_attr_getstacksize(attributes, &size) == 0 ? size : 0;
+    if (libc->pthread_attr_init(&usual) != 0)
+        return 0;
+    if (libc->pthread_attr_getstacksize(&usual, &size) != 0)
+        size = 0;
+    libc->pthread_attr_destroy(&usual);
+    return size;
 }
 
 PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
@@ -146,10 +189,15 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
         return libc->pthread_create ? libc->pthread_create(thread, attributes, start, argument) : ENOSYS;
     slot->start_routine = start;
     slot->start_argument = argument;
+    slot->stack_size = stack_size_of(attributes);
     /* a thread inherits its creator's mask: what that believes it to be */
     const struct pp_slot *creator = pp_slot_here();
     slot->application_blocks = creator && creator->application_blocks;
+    /* in truth as well until it is known here: a signal of the application's must not find it */
+    uint64_t mask = slot->application_blocks ? pp_sys_signal_mask(SIG_BLOCK, own_signal()) : 0;
     int error = libc->pthread_create(thread, attributes, run_thread, slot);
+    if (creator && creator->application_blocks)
+        pp_sys_signal_mask(SIG_SETMASK, mask);
     if (error)
         pp_slot_release(slot);
     return error;
@@ -168,10 +216,10 @@ static int run_bare_thread(void *argument)
 }
 
 /* A signal's frame takes up to 12 KiB of the stack, and nobody has made this one for handlers. */
-static bool has_room(const void *stack)
+static bool has_room(const void *stack, uintptr_t *start)
 {
-    uintptr_t top = (uintptr_t)stack, start, end;
-    return pp_mapping_around(top - 1, &start, &end) && top - start >= BARE_STACK_ROOM;
+    uintptr_t top = (uintptr_t)stack, end;
+    return pp_mapping_around(top - 1, start, &end) && top - *start >= BARE_STACK_ROOM;
 }
 
 /* Else a scan would find the thread, a second late, and nobody would see its end. */
@@ -193,15 +241,18 @@ PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument
         return libc->clone(start, stack, flags, argument, parent_tid, tls, child_tid);
     slot->start_routine = (void *(*)(void *))(uintptr_t)start;
     slot->start_argument = argument;
+    uintptr_t stack_low = 0;
+    bool room = has_room(stack, &stack_low);
+    atomic_store(&slot->stack_low, stack_low);
     atomic_store(&slot->stack_top, (uintptr_t)stack);
     const struct pp_slot *creator = pp_slot_here();
     bool blocks = creator && creator->application_blocks;
     slot->application_blocks = blocks;
-    slot->never_armed = blocks || !has_room(stack);
+    slot->never_armed = blocks || !room;
     /* it inherits what its creator believes; nobody stands between it and its mask later on */
-    uint64_t signal_bit = (uint64_t)1 << (pp_config.signal - 1), mask = 0;
+    uint64_t mask = 0;
     if (blocks)
-        mask = pp_sys_signal_mask(SIG_BLOCK, signal_bit);
+        mask = pp_sys_signal_mask(SIG_BLOCK, own_signal());
     int tid = libc->clone(run_bare_thread, stack, flags, slot, parent_tid, tls, child_tid), error = errno;
     if (blocks)
         pp_sys_signal_mask(SIG_SETMASK, mask);

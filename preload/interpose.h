@@ -7,10 +7,13 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/select.h>
 #include <sys/types.h>
 
 #define PP_EXPORT __attribute__((visibility("default")))
 
+struct epoll_event;
+struct pollfd;
 typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
                            char *const[], char *const[]);
 
@@ -23,13 +26,20 @@ struct pp_real {
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
     __sighandler_t (*signal)(int, __sighandler_t);
     int (*sigprocmask)(int, const sigset_t *, sigset_t *);
+    int (*sigsuspend)(const sigset_t *);
+    int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+    int (*ppoll)(struct pollfd *, unsigned long, const struct timespec *, const sigset_t *);
+    int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
+    int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
     int (*pthread_attr_init)(pthread_attr_t *);
     int (*pthread_attr_setstacksize)(pthread_attr_t *, size_t);
+    int (*pthread_attr_getstacksize)(const pthread_attr_t *, size_t *);
     int (*pthread_attr_destroy)(pthread_attr_t *);
     int (*pthread_key_create)(pthread_key_t *, void (*)(void *));
     int (*pthread_setspecific)(pthread_key_t, const void *);
     void *(*pthread_getspecific)(pthread_key_t);
     int (*pthread_join)(pthread_t, void **);
+    int (*prctl)(int, ...);
     int (*unshare)(int);
     int (*setns)(int, int);
     pid_t (*fork)(void);
@@ -49,6 +59,8 @@ struct pp_real {
     spawn_function *posix_spawn, *posix_spawnp;
     int (*pthread_key_delete)(pthread_key_t);
     void (*quick_exit)(int);
+    int (*kill)(pid_t, int);
+    int (*raise)(int);
 };
 
 /* The real functions; looks them up at the first call. NULL when libc is not one that we know (then only pass-through
@@ -60,6 +72,9 @@ void *pp_real_symbol(void *library, const char *name);
 
 /* Makes pthread_create register the threads that it makes. */
 bool pp_interpose_start(void);
+
+/* From here on all functions pass through. */
+void pp_interpose_stop(void);
 
 /* Puts our handler in place of what is there, which from then on is what the application believes. */
 bool pp_interpose_install_handler(void);

@@ -5,6 +5,7 @@
  */
 #include "capture/capture.h"
 #include "config.h"
+#include "go_runtime.h"
 #include "interpose.h"
 #include "lock.h"
 #include "syscalls.h"
@@ -14,12 +15,19 @@
 static struct pp_lock changing;
 static struct sigaction believed; /* what the application set last */
 static unsigned ignoring;         /* threads that start a program which is to inherit SIG_IGN */
+/* The handler runs on alternate stacks, where a thread has one: the program's own for this signal is to, or the stacks
+ * of goroutines, some KiB each, are not for handlers at all. Else it does not: some alternate stacks have no room for
+ * the kernel's part of a signal, and some are gone. */
+static _Atomic bool on_alternate_stack;
 
 static void install_ours(struct sigaction *action)
 {
     memset(action, 0, sizeof *action);
     action->sa_sigaction = pp_handle_signal;
-    action->sa_flags = SA_SIGINFO | SA_RESTART;
+    /* a program that has set a handler without SA_RESTART counts on EINTR: CPython runs its handlers then */
+    bool restarts = atomic_load(&pp_capture.application_handler) <= (uintptr_t)SIG_IGN ||
+                    (atomic_load(&pp_capture.application_flags) & SA_RESTART);
+    action->sa_flags = SA_SIGINFO | (restarts ? SA_RESTART : 0) | (atomic_load(&on_alternate_stack) ? SA_ONSTACK : 0);
     /* all signals: an application's handler on top of ours could siglongjmp away and leave a sample half done */
     memset(&action->sa_mask, 0xff, sizeof action->sa_mask);
 }
@@ -27,7 +35,8 @@ static void install_ours(struct sigaction *action)
 static void believe(const struct sigaction *action)
 {
     believed = *action;
-    atomic_store(&pp_capture.application_siginfo, (action->sa_flags & SA_SIGINFO) != 0);
+    atomic_store(&pp_capture.application_flags, (uint32_t)action->sa_flags);
+    atomic_store(&pp_capture.application_mask, action->sa_mask.__val[0]);
     atomic_store(&pp_capture.application_handler, (uintptr_t)action->sa_handler);
 }
 
@@ -35,11 +44,13 @@ bool pp_interpose_install_handler(void)
 {
     const struct pp_real *libc = pp_real();
     struct sigaction ours, before;
-    install_ours(&ours);
-    if (!libc->sigaction || libc->sigaction(pp_config.signal, &ours, &before) != 0)
+    if (!libc->sigaction || libc->sigaction(pp_config.signal, NULL, &before) != 0)
         return false;
+    if ((before.sa_flags & SA_ONSTACK) || pp_go_is_loaded())
+        atomic_store(&on_alternate_stack, true);
     believe(&before);
-    return true;
+    install_ours(&ours);
+    return libc->sigaction(pp_config.signal, &ours, NULL) == 0;
 }
 
 /* sigaction is allowed in handlers: none may run on top of the lock. Returns the mask for end_change. */
@@ -112,6 +123,22 @@ void pp_interpose_handle_again(void)
     end_change(mask);
 }
 
+/* Go's runtime asks for the action of every signal when it is loaded, before its first goroutine runs, and its own
+ * handlers have SA_ONSTACK, as few others have. */
+static void look_for_go(uintptr_t caller, bool ours, const struct sigaction *action)
+{
+    bool alternate = action && (action->sa_flags & SA_ONSTACK);
+    if (atomic_load_explicit(&on_alternate_stack, memory_order_relaxed) || !(alternate || (ours && !action)))
+        return;
+    if (!(alternate && ours) && !pp_go_holds(caller))
+        return;
+    atomic_store(&on_alternate_stack, true);
+    uint64_t mask = begin_change();
+    if (!ignoring)
+        put_ours();
+    end_change(mask);
+}
+
 PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
     const struct pp_real *libc = pp_real();
@@ -119,6 +146,8 @@ PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
         errno = ENOSYS;
         return -1;
     }
+    if (atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && is_own_process())
+        look_for_go((uintptr_t)__builtin_return_address(0), signal == pp_config.signal, action);
     if (!is_ours(signal))
         return libc->sigaction(signal, action, old);
     if (!is_own_process()) {
@@ -129,8 +158,12 @@ PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
     }
     uint64_t mask = begin_change();
     struct sigaction previous = believed;
-    if (action)
+    previous.sa_handler = (__sighandler_t)atomic_load(&pp_capture.application_handler); /* SA_RESETHAND */
+    if (action) {
         believe(action);
+        if (!ignoring)
+            put_ours();
+    }
     end_change(mask);
     if (old)
         *old = previous;

@@ -73,6 +73,9 @@ enum pp_log_block {
     PP_BLOCK_NOTICE = 11,
     /* varint unix_ns, varint reason (enum pp_end_reason). Its absence says: still running, or killed. */
     PP_BLOCK_END = 12,
+    /* The ACCOUNTING block that the segments of this process before this one ended with, behind PROCESS: where these
+     * are missing, what is left is the last ACCOUNTING less this one. */
+    PP_BLOCK_EARLIER = 13,
 };
 
 enum pp_process_key {
@@ -126,7 +129,11 @@ enum pp_account_key {
     PP_ACCOUNT_INVOLUNTARY_SWITCHES,
     PP_ACCOUNT_MINOR_FAULTS,
     PP_ACCOUNT_MAJOR_FAULTS,
-    PP_ACCOUNT_ESTIMATED_NS, /* the part of SAMPLED_NS that has PP_STATE_ESTIMATED */
+    PP_ACCOUNT_ESTIMATED_NS,  /* the part of SAMPLED_NS that has PP_STATE_ESTIMATED */
+    PP_ACCOUNT_REMOVED_FILES, /* old profiles, of any process, that this one removed for PYPROF_MAX_DISK */
+    PP_ACCOUNT_REMOVED_BYTES,
+    PP_ACCOUNT_MAPPED_BYTES, /* address space of the library's own data now */
+    PP_ACCOUNT_MOST_MAPPED_BYTES,
 };
 
 /* Bucket i holds handler times t with limit(i-1) <= t < limit(i), limit(i) = 2^(i/4) * (1 + (i%4)/4) * 64 ns. */
@@ -140,7 +147,8 @@ enum pp_end_reason {
     PP_END_NOT = 0,     /* in no block */
     PP_END_EXIT = 1,    /* exit, return from main, _exit … */
     PP_END_SEGMENT = 2, /* another segment of the same process follows */
-    PP_END_EXEC = 3,    /* exec replaces the program; an ACCOUNTING block behind this one says that it could not */
+    PP_END_EXEC = 3,    /* exec replaces the program, or it ends itself by a signal; an ACCOUNTING block behind
+                           this one says that it went on */
 };
 
 enum pp_frame_kind {

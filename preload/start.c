@@ -7,23 +7,35 @@
 #include "config.h"
 #include "flush/flush.h"
 #include "flush/jit_code.h"
+#include "flush/stack_bounds.h"
 #include "fork.h"
 #include "interpose.h"
 #include "libunwind.h"
 #include "python_find.h"
+#include "sandbox.h"
 #include "say.h"
 #include "syscalls.h"
 #include "thread_scan.h"
 #include "threads.h"
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 
-#define LATE_NS 50000000u /* burned before Python appeared: more than a sample may weigh */
+#define MAX_MAIN_STACK ((uintptr_t)1 << 30) /* without a limit */
+#define LATE_NS        50000000u            /* burned before Python appeared: more than a sample may weigh */
 
 struct pp_birth pp_birth;
 static struct pp_python pythons[PP_MAX_PYTHONS];
 static unsigned python_count;
 static bool started, late;
+
+/* The limit as exec found it, which nobody can have changed yet. */
+static uintptr_t main_stack_size(void)
+{
+    struct rlimit limit = {MAX_MAIN_STACK, MAX_MAIN_STACK};
+    pp_syscall4(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&limit);
+    return limit.rlim_cur < MAX_MAIN_STACK ? (uintptr_t)limit.rlim_cur : MAX_MAIN_STACK;
+}
 
 /* glibc passes main's arguments to constructors; argv stands above every frame of the main thread. */
 __attribute__((constructor)) static void loaded(int argc, char **argv, char **environment)
@@ -35,6 +47,7 @@ __attribute__((constructor)) static void loaded(int argc, char **argv, char **en
     pp_birth.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     pp_birth.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pp_birth.main_stack_top = (uintptr_t)argv & ~(uintptr_t)7;
+    pp_birth.main_stack_low = pp_birth.main_stack_top - main_stack_size();
     /* now, because dlsym takes the loader's lock: the first _exit or sigprocmask may come in a signal handler */
     pp_real();
     pp_say_remember_stderr();
@@ -111,8 +124,12 @@ static bool start_profiling(void)
 {
     if (!pp_fork_can_watch())
         return false; /* not glibc */
-    note_usage();
+    if (getauxval(AT_SECURE))
+        return false; /* more privileged than who started it and chose its environment and directory */
     pp_config_read();
+    if (pp_sandbox_forbids())
+        return false;
+    note_usage();
     pp_threads_learn_descriptor();
     atomic_store(&pp_capture.pid, pp_sys_getpid());
     if (!safe_copy_works())
@@ -140,7 +157,13 @@ static void begin_here(void)
         else if (late)
             pp_slot_begin_at(slot, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
         pp_interpose_thread(slot);
-        pp_thread_begin(slot, is_main ? pp_birth.main_stack_top : self > here ? self & ~(uintptr_t)7 : 0);
+        uintptr_t low = pp_birth.main_stack_low, top = pp_birth.main_stack_top, end;
+        if (!is_main) {
+            top = self > here ? self & ~(uintptr_t)7 : 0;
+            if (!pp_mapping_around(here, &low, &end))
+                low = 0;
+        }
+        pp_thread_begin(slot, low, top);
     }
     pp_flush_thread_start();
 }
@@ -177,6 +200,8 @@ static bool add_pythons(void)
  * {pid, requests}: in the child of fork the one that looked may not exist. */
 void pp_start_if_initialized(void)
 {
+    if (pp_sandbox_silent())
+        return;
     static _Atomic uint64_t requests;
     uint64_t own = (uint64_t)(unsigned)pp_sys_getpid() << 32, word = atomic_load(&requests), mine;
     do

@@ -12,7 +12,7 @@ struct pp_birth {
     uint64_t thread_cpu_ns;  /* of the thread that ran the constructor */
     /* Of the pid, before Python appeared: exec does not reset them. */
     uint64_t voluntary_switches, involuntary_switches, minor_faults, major_faults;
-    uintptr_t main_stack_top;
+    uintptr_t main_stack_low, main_stack_top; /* as far down as the kernel keeps other mappings away */
     char python_version[16]; /* of the first interpreter that can be read, else of the first; "" when unknown */
 };
 

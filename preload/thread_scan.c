@@ -110,8 +110,10 @@ static void adopt(int tid, uint64_t before_ns)
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, tid);
     slot->is_main = tid == pp_sys_getpid();
-    if (slot->is_main)
+    if (slot->is_main) {
+        atomic_store(&slot->stack_low, pp_birth.main_stack_low);
         atomic_store(&slot->stack_top, pp_birth.main_stack_top);
+    }
     slot->scanned = true;
     pp_thread_arm(slot, PP_FIRST_RANDOM);
 }

@@ -48,14 +48,17 @@ static void clear_thread(struct pp_slot *slot)
     atomic_store(&slot->tid, 0);
     slot->thread_pointer = 0;
     atomic_store(&slot->stack_top, 0);
+    atomic_store(&slot->stack_low, 0);
     slot->known_thread_state = 0;
     atomic_store(&slot->ran_python, 0);
     slot->voluntary_switches = slot->involuntary_switches = slot->counted_cpu_ns = 0;
     slot->pushed_off = false;
     slot->is_main = slot->scanned = slot->application_blocks = slot->never_armed = false;
     slot->start_routine = NULL;
+    slot->stack_size = 0;
     atomic_store(&slot->timer, -1);
     atomic_store(&slot->ending, 0);
+    atomic_store(&slot->holds, 0);
     atomic_store(&slot->unreachable, 0);
     slot->vanished = slot->lingers = slot->out_of_reach = false;
     slot->start_unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
@@ -139,11 +142,12 @@ static bool unblock_signal(void)
     return pp_sys_signal_mask(SIG_UNBLOCK, own_signal()) & own_signal();
 }
 
-void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_top)
+void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top)
 {
     int tid = pp_sys_gettid();
     slot->thread_pointer = (uintptr_t)pthread_self();
     slot->is_main = tid == pp_sys_getpid();
+    atomic_store(&slot->stack_low, stack_low);
     atomic_store(&slot->stack_top, stack_top);
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, tid);
@@ -183,7 +187,8 @@ void pp_thread_unreachable(struct pp_slot *slot)
     pp_text_init(&text, line, sizeof line);
     pp_text_add(&text, "thread ");
     pp_text_add_number(&text, (unsigned)atomic_load(&slot->tid));
-    pp_text_add(&text, " cannot be interrupted (it blocks our signal past libc, or has too small a stack): "
+    pp_text_add(&text, " cannot be interrupted (it blocks our signal past libc, one of the program's own waits, or its "
+                       "stack is too small): "
                        "such threads show as [unsampled]");
     pp_say_once(PP_CAUSE_UNREACHABLE, line);
 }
@@ -198,6 +203,8 @@ void pp_thread_end(struct pp_slot *slot)
     atomic_store(&slot->final_cpu_ns, cpu_ns);
     slot->out_of_reach =
         cpu_ns >= UNREACHABLE_NS && (slot->never_armed || (pp_sys_signal_mask(SIG_BLOCK, 0) & own_signal()));
+    if (slot->application_blocks)
+        pp_sys_signal_mask(SIG_BLOCK, own_signal()); /* from here on nobody knows that it does */
     if (slot->is_main)
         atomic_store(&pp_main_ended, true);
     atomic_store_explicit(&slot->state, PP_SLOT_ENDED, memory_order_release);
@@ -205,7 +212,7 @@ void pp_thread_end(struct pp_slot *slot)
         pp_wake_flush(PP_WAKE_DRAIN);
 }
 
-struct pp_slot *pp_threads_after_fork(uintptr_t stack_top, bool application_blocks)
+struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool application_blocks)
 {
     pp_lock_reset(&registry);
     uint32_t count = atomic_load(&pp_slot_count);
@@ -231,7 +238,7 @@ struct pp_slot *pp_threads_after_fork(uintptr_t stack_top, bool application_bloc
     struct pp_slot *slot = pp_slot_claim();
     if (slot) {
         slot->application_blocks = application_blocks;
-        pp_thread_begin(slot, stack_top);
+        pp_thread_begin(slot, stack_low, stack_top);
     }
     return slot;
 }

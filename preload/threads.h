@@ -14,10 +14,10 @@ struct pp_slot *pp_slot_claim(void);
 void pp_slot_release(struct pp_slot *slot);
 
 /* The calling thread takes a claimed slot: bounds of its stack, signal unblocked, timer armed.
- * stack_top: first address above its stack, 0 if unknown. */
-void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_top);
-/* The same for a thread that libc does not know: its stack_top is set, its TLS, if it has any, is looked up by its
- * first signal. */
+ * stack_top: first address above its stack, 0 if unknown. stack_low: its lowest one; 0: any below the top may be it. */
+void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top);
+/* The same for a thread that libc does not know: its stack's bounds are set, its TLS, if it has any, is looked up by
+ * its first signal. */
 void pp_thread_begin_bare(struct pp_slot *slot);
 /* Makes a claimed slot whose tid is set LIVE, with a timer if one can be made. */
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);
@@ -31,7 +31,7 @@ void pp_thread_end(struct pp_slot *slot);
 void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns);
 
 /* In the child of fork: forgets every thread but the caller, which gets a slot of its own (NULL: none to be had). */
-struct pp_slot *pp_threads_after_fork(uintptr_t stack_top, bool application_blocks);
+struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool application_blocks);
 
 /* Every slot that exists, whatever its state. */
 void pp_each_slot(void (*visit)(struct pp_slot *slot));

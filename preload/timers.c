@@ -1,5 +1,6 @@
 #include "timers.h"
 #include "config.h"
+#include "sandbox.h"
 #include "syscalls.h"
 #include <signal.h>
 
@@ -48,7 +49,7 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     error = set_time(slot, id, first);
     if (!atomic_compare_exchange_strong(&slot->timer, &none, id))
         pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
-    else if (error || atomic_load(&slot->ending))
+    else if (error || atomic_load(&slot->ending) || atomic_load(&slot->holds) || pp_sandbox_silent())
         pp_timer_disarm(slot);
     return error;
 }
@@ -70,5 +71,5 @@ void pp_timer_follow(struct pp_slot *slot)
 int pp_timer_renew(struct pp_slot *slot)
 {
     pp_timer_disarm(slot);
-    return atomic_load(&slot->ending) ? 0 : pp_timer_arm(slot, PP_FIRST_RANDOM);
+    return atomic_load(&slot->ending) || atomic_load(&slot->holds) ? 0 : pp_timer_arm(slot, PP_FIRST_RANDOM);
 }

@@ -4,7 +4,8 @@
  * slot->timer is the kernel's id, -1: none. Whoever deletes a timer takes the id out first, so that it is deleted once;
  * whoever makes one puts it in only where there is none: a thread and the watchdog may both be about to arm it.
  * A thread that ends raises slot->ending and then takes the id; the flush thread, which renews timers, stores the new
- * id and then looks at slot->ending: one of the two sees the other, and no timer outlives its thread.
+ * id and then looks at slot->ending: one of the two sees the other, and no timer outlives its thread. So does a thread
+ * in which a signal of the application's waits, with slot->holds (capture/foreign.c).
  */
 #ifndef PP_TIMERS_H
 #define PP_TIMERS_H

@@ -23,9 +23,10 @@ struct pp_capture {
     _Atomic uint64_t overdue_ns;
 
     /* What the application believes to be the action of our signal (interpose_action.c): SIG_DFL, SIG_IGN or its
-     * function, which gets the signals that are not ours. siginfo: it takes three arguments. */
+     * function, which gets the signals that are not ours, called as its sa_flags and sa_mask say. */
     _Atomic uintptr_t application_handler;
-    _Atomic uint32_t application_siginfo;
+    _Atomic uint32_t application_flags;
+    _Atomic uint64_t application_mask;
 
     /* The library that walks native stacks; NULL: unwind rows do. They do also while there are pauses (libunwind.h). */
     const struct pp_libunwind *_Atomic libunwind;

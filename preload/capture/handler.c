@@ -5,6 +5,7 @@
  * (a thread made by raw clone shares its creator's). `make check` reads the symbol tables of these objects.
  */
 #include "capture.h"
+#include "foreign.h"
 #include "park.h"
 #include "safe_read.h"
 #include "sample.h"
@@ -55,39 +56,16 @@ static void count_cost(struct pp_slot *slot, uint64_t ns)
         atomic_store_explicit(&slot->handler_max_ns, ns, memory_order_relaxed);
 }
 
-static bool is_ours(const siginfo_t *info)
-{
-    return info->si_code == SI_TIMER && (uint64_t)info->si_value.sival_ptr >> 32 == PP_SIGVAL_MAGIC;
-}
-
-/* A signal that the application, or somebody else, sent or armed: it does what it would do without us.
- * async-signal-safe as far as the application's handler is. */
-static void forward(int signal, siginfo_t *info, void *context)
-{
-    uintptr_t handler = atomic_load_explicit(&pp_capture.application_handler, memory_order_acquire);
-    if (handler == (uintptr_t)SIG_IGN)
-        return;
-    if (handler != (uintptr_t)SIG_DFL) {
-        if (atomic_load_explicit(&pp_capture.application_siginfo, memory_order_acquire))
-            ((void (*)(int, siginfo_t *, void *))handler)(signal, info, context);
-        else
-            ((void (*)(int))handler)(signal);
-        return;
-    }
-    /* the default action ends the process: it happens when we return and the signal is no longer blocked */
-    uint64_t default_action[4] = {0};
-    pp_syscall4(SYS_rt_sigaction, signal, (long)default_action, 0, 8);
-    pp_syscall4(SYS_tgkill, pp_sys_getpid(), pp_sys_gettid(), signal, 0);
-}
-
 void pp_handle_signal(int signal, siginfo_t *info, void *context)
 {
-    if (!is_ours(info)) {
-        forward(signal, info, context);
+    if (!pp_is_own_signal(info)) {
+        pp_forward_signal(signal, info, context);
         return;
     }
+    if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire))
+        return; /* no system call: a filter may forbid it */
     struct pp_slot *slot = slot_of_signal(info);
-    if (!slot || !atomic_load_explicit(&pp_capture.enabled, memory_order_acquire))
+    if (!slot)
         return;
     if (pp_park_here(slot, context))
         return;

@@ -14,12 +14,16 @@ struct walk {
     struct pp_rule_cache *cache;         /* NULL: none */
     struct pp_module_range *range;       /* the last one found: most steps stay in it */
     struct pp_module_range *exact_range; /* that of interrupted code */
+    uintptr_t own_low, own_top;          /* the thread's own stack; own_low 0: its lower end is not known */
     uintptr_t low, top;                  /* what may be read */
     uint32_t valid;                      /* registers whose value is known, bits by DWARF number */
     uintptr_t registers[PP_REG_COUNT];
     uintptr_t pc;
     bool exact;       /* pc was interrupted there; else it is a return address, and the call stands before it */
     bool interrupted; /* registers that callees need not keep still have the values of the interrupted code */
+    /* On another stack than the thread's own: a coroutine's, Go's, one for signals. Nobody knows where that ends, and
+     * what lies above it may be unmapped at any moment. */
+    bool copies;
 };
 
 static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
@@ -30,8 +34,21 @@ static inline bool load(const struct walk *walk, uintptr_t address, uintptr_t *v
 {
     if (address % WORD || address < walk->low || address > walk->top - WORD)
         return false;
+    if (walk->copies)
+        return pp_safe_read(pp_sys_getpid(), value, address, WORD);
     *value = *(const uintptr_t *)address;
     return true;
+}
+
+/* async-signal-safe; what may be read from there on, and how. False: nothing. */
+static bool enter_stack(struct walk *walk, uintptr_t sp)
+{
+    walk->low = sp > PP_RED_ZONE ? sp - PP_RED_ZONE : 0;
+    walk->top = walk->own_top;
+    walk->copies = walk->own_low && (sp < walk->own_low || sp >= walk->own_top);
+    if (walk->copies)
+        walk->top = PP_HIGHEST_ADDRESS & ~(WORD - 1);
+    return sp < walk->top && walk->top >= WORD;
 }
 
 /* async-signal-safe; the module that holds the address, NULL if none. O(log modules). */
@@ -122,15 +139,16 @@ static enum pp_reason leave_signal_frame(struct walk *walk, const struct pp_unwi
         return PP_REASON_NATIVE_NO_RULE;
     uintptr_t sp = walk->registers[PP_REG_RSP];
     uintptr_t gregs = walk->registers[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
-    uintptr_t ignored;
-    if (!load(walk, gregs, &ignored) || !load(walk, gregs + REG_RIP * WORD, &walk->pc))
+    if (!load(walk, gregs + REG_RIP * WORD, &walk->pc))
         return PP_REASON_NATIVE_BAD_STACK;
     for (unsigned i = 0; i < PP_REG_COUNT; i++)
-        walk->registers[i] = ((const uintptr_t *)gregs)[greg_of_dwarf[i]];
+        if (!load(walk, gregs + greg_of_dwarf[i] * WORD, &walk->registers[i]))
+            return PP_REASON_NATIVE_BAD_STACK;
     walk->valid = PP_ALL_REGISTERS_MASK;
     walk->exact = walk->interrupted = true;
     uintptr_t outer = walk->registers[PP_REG_RSP];
-    if (outer <= sp || outer >= walk->top)
+    /* a handler on a stack for signals interrupted code on any other, each in its place */
+    if (walk->copies ? !enter_stack(walk, outer) : outer <= sp || outer >= walk->top)
         return PP_REASON_NATIVE_BAD_STACK;
     *end = outer;
     return PP_REASON_NONE;
@@ -390,11 +408,11 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     walk.valid = PP_ALL_REGISTERS_MASK;
     walk.pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
     walk.exact = walk.interrupted = true;
-    uintptr_t sp = walk.registers[PP_REG_RSP];
-    walk.low = sp > PP_RED_ZONE ? sp - PP_RED_ZONE : 0;
-    walk.top = stack_top;
+    walk.own_low = stack->stack_low;
+    walk.own_top = stack_top;
+    bool readable = enter_stack(&walk, walk.registers[PP_REG_RSP]);
     stack->count = stack->left_out = stack->oldest = 0;
-    walk_outward(&walk, sp < stack_top && stack_top >= WORD, stack);
+    walk_outward(&walk, readable, stack);
     note_walk(&walk, stack);
 }
 

@@ -1,7 +1,7 @@
 /*
  * The native walk: from a signal's context to the list of return addresses, by the unwind rows that flush/ compiled.
  * Everything here is async-signal-safe, takes no lock, allocates nothing and reads only the row tables and [SP - red
- * zone, stack_top).
+ * zone, stack_top); another stack than the thread's own by copies that the kernel makes.
  */
 #ifndef PP_CAPTURE_NATIVE_WALK_H
 #define PP_CAPTURE_NATIVE_WALK_H
@@ -36,6 +36,7 @@ struct pp_native_stack {
     struct pp_native_frame *frames; /* innermost first; the caller's memory, with a cache the same for all its walks */
     struct pp_rule_cache *cache;    /* the caller's, zeroed once; NULL: none */
     unsigned max, count;
+    uintptr_t stack_low;     /* the caller's: lowest address of the thread's own stack, 0 if that is not known */
     enum pp_reason reason;   /* NONE: the outermost frame was reached; else why it ended, what was found stays valid */
     uintptr_t frame_pointer; /* rbp in the code where it ended, 0 if unknown */
     /* More than max: as many are left out in the middle, and frames[PP_NATIVE_CUT(max)] stands for them: ip 0, the cfa
@@ -50,8 +51,8 @@ struct pp_native_stack {
     ((uintptr_t)64 << 20)     /* no C function has more; a larger one is a wrong rule or a torn stack */
 #define PP_STACK_TOP_MAX 8192 /* bytes above the outermost frame: thread descriptor and TLS, arguments */
 
-/* Walks outward from the context of a signal. stack_top: first address above the thread's stack; max, frames and cache:
- * set by the caller, the rest is the answer. async-signal-safe, reentrant; works on any thread. */
+/* Walks outward from the context of a signal. stack_top: first address above the thread's stack; max, frames, cache and
+ * stack_low: set by the caller, the rest is the answer. async-signal-safe, reentrant; works on any thread. */
 void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack);
 
 /* Goes on where a walk has ended early, from a frame that is known by other means: an address in its code that stands

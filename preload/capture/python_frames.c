@@ -11,6 +11,7 @@
 #define OWNER_SHIM       3 /* FRAME_OWNED_BY_CSTACK, since 3.14 _BY_INTERPRETER; */
 #define OWNER_SHIM_LAST  4 /* there _BY_CSTACK has become 4 */
 #define MAX_CHUNKS       4096
+#define GENERATOR_YIELDS 2 /* gi_frame_state below that of one that runs: suspended, and in `yield from` */
 #define GENERATOR_STATE  5 /* bytes before the embedded frame, all versions */
 #define FRAME_COPY_MAX   128
 #define GENERATOR_COPY   (FRAME_COPY_MAX + 128)
@@ -135,7 +136,7 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
         return read_object(reader, address, frame);
     const uint8_t *in_place = (const uint8_t *)address;
     unsigned size = layout->frame.copy_size;
-    if (address >= reader->sp && address < reader->stack_top) {
+    if (!reader->other_stack && address >= reader->sp && address < reader->stack_top) {
         if (reader->stack_top - address < size)
             return false;
         /* an eval call links its shim before it has filled it (seen in a build of 3.13) */
@@ -155,10 +156,16 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
     if (!pp_safe_read(reader->pid, copy, address - before, before + size))
         return false;
     uint8_t owner = copy[before + layout->frame.owner];
+    if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)
+        return take_fields(reader, copy + before, owner, frame);
     if (owner == OWNER_GENERATOR) {
         int8_t state = (int8_t)copy[before - GENERATOR_STATE];
+        /* one that yields to a profiler or tracer (up to 3.13) says so before the call; what is not running has no
+         * previous frame */
+        bool yields = state >= layout->generator.executing - GENERATOR_YIELDS && state < layout->generator.executing;
         return is_generator_type(reader->python, pp_word(copy, layout->object_type)) &&
-               (innermost || state == layout->generator.executing) && take_fields(reader, copy + before, owner, frame);
+               (innermost || yields || state == layout->generator.executing) &&
+               take_fields(reader, copy + before, owner, frame) && (innermost || !yields || frame->previous);
     }
     if (owner != OWNER_THREAD || !take_fields(reader, copy + before, owner, frame))
         return false;

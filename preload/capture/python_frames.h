@@ -9,7 +9,8 @@ struct pp_frame_reader {
     const struct pp_python *python;
     const struct pp_python_layout *layout;
     int pid;
-    uintptr_t sp, stack_top; /* the C stack in use; */
+    uintptr_t sp, stack_top; /* the C stack in use */
+    bool other_stack;        /* not the thread's own: what would lie on it is read by copies, wherever it is */
     uintptr_t entered_end;   /* end of the eval frame at its lower end, if its function is just being entered */
     /* The chunk of the thread's data stack that holds the last frame, frames [data, limit). */
     uintptr_t chunk, limit, chunk_previous;

@@ -17,6 +17,7 @@
 #include "safe_read.h"
 
 #define MAX_TOTAL_FRAMES 100000 /* a chain that is longer is a loop */
+#define MAX_COPIED       4096   /* the same where each costs system calls */
 #define CFRAME_SIZE      24
 #define EVAL_ENTRY_SIZE  256 /* bytes of code; W1 ends at 0x60 in 3.11, 0xa6 in 3.12; the main loop is far behind */
 
@@ -59,6 +60,13 @@ static bool read_cframe(const struct walk *walk, uintptr_t address, struct cfram
 {
     const struct pp_frame_reader *reader = &walk->reader;
     unsigned current = reader->layout->chain == PP_CHAIN_CFRAME_FLAG ? 8 : 0;
+    if (reader->other_stack && address != walk->root_cframe) {
+        uintptr_t copy[CFRAME_SIZE / sizeof(uintptr_t)];
+        if (!pp_plausible(address) || !pp_safe_read(reader->pid, copy, address, sizeof copy))
+            return false;
+        *cframe = (struct cframe){address, pp_word(copy, current), pp_word(copy, current + 8)};
+        return true;
+    }
     bool on_stack = address >= reader->sp && address % 8 == 0 && address < reader->stack_top &&
                     reader->stack_top - address >= CFRAME_SIZE;
     if (!on_stack && address != walk->root_cframe)
@@ -74,12 +82,12 @@ static bool read_cframe(const struct walk *walk, uintptr_t address, struct cfram
 static bool leave_cframe(const struct walk *walk, struct cframe *cframe, uintptr_t marker, uintptr_t frame)
 {
     struct cframe outer;
-    bool last = cframe->previous == walk->root_cframe;
-    if (cframe->address == walk->root_cframe || (!last && cframe->previous <= cframe->address) ||
+    bool last = cframe->previous == walk->root_cframe, ordered = !walk->reader.other_stack;
+    if (cframe->address == walk->root_cframe || (ordered && !last && cframe->previous <= cframe->address) ||
         !read_cframe(walk, cframe->previous, &outer) || outer.frame != frame)
         return false;
     /* both lie in the same native frame */
-    if (marker < cframe->address || (!last && marker >= cframe->previous))
+    if (ordered && (marker < cframe->address || (!last && marker >= cframe->previous)))
         return false;
     /* a greenlet's chain ends at a _PyCFrame of its own, which names no frame */
     if (!frame && !last && outer.previous != walk->root_cframe)
@@ -148,7 +156,8 @@ static enum pp_reason walk_once(struct walk *walk, uintptr_t first, struct cfram
         return PP_REASON_PYTHON_TORN;
     while (address && address != walk->base_frame) {
         struct pp_frame frame;
-        if (total++ >= MAX_TOTAL_FRAMES || !pp_frame_read(&walk->reader, address, total == 1, &frame))
+        if (total++ >= (walk->reader.other_stack ? MAX_COPIED : MAX_TOTAL_FRAMES) ||
+            !pp_frame_read(&walk->reader, address, total == 1, &frame))
             return PP_REASON_PYTHON_TORN;
         stack->collecting |= address == walk->state->collecting_frame;
         uintptr_t marker = 0;
@@ -164,7 +173,8 @@ static enum pp_reason walk_once(struct walk *walk, uintptr_t first, struct cfram
         if (!marker)
             continue;
         /* the frame below the run is the one at which the next outer eval call stands */
-        if ((has_cframes(walk) && !leave_cframe(walk, &cframe, marker, address)) || marker <= last_marker)
+        if ((has_cframes(walk) && !leave_cframe(walk, &cframe, marker, address)) ||
+            (marker <= last_marker && !walk->reader.other_stack))
             return PP_REASON_PYTHON_TORN;
         last_marker = marker;
         close_run(keeper, stack, marker);
@@ -334,6 +344,7 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
                    .layout = layout,
                    .pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed),
                    .sp = interrupted->sp,
+                   .other_stack = interrupted->other_stack,
                    .stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed)},
         .root_cframe = layout->thread_state.root_cframe ? state->address + layout->thread_state.root_cframe : 0,
     };

@@ -8,6 +8,7 @@ struct pp_interrupted {
     uintptr_t pc, sp;
     unsigned native_frames;
     bool native_complete;    /* the native walk reached the outermost frame */
+    bool other_stack;        /* sp is not on the thread's own */
     const greg_t *registers; /* the general ones, in no particular order */
     unsigned register_count;
 };
@@ -25,7 +26,8 @@ struct pp_python_stack {
 };
 
 /* Walks the Python frames of the calling thread, whose C stack ends at slot->stack_top. Returns PP_REASON_NONE for a
- * chain that passed every guard (an empty one included: no Python frame), else why there is none.
+ * chain that passed every guard (an empty one included: no Python frame), else why there is none. On another stack than
+ * the thread's own, how eval calls lie among each other proves nothing.
  * async-signal-safe; reads stale pointers through safe copies only; bounded by PP_MAX_*. */
 enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slot *slot,
                               const struct pp_interrupted *interrupted, struct pp_python_stack *stack);

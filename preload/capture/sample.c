@@ -174,11 +174,20 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
     slot->counted_cpu_ns = sample->cpu_ns;
 }
 
+/* Whether sp lies on another stack than the thread's own: a coroutine's, Go's, one for signals. async-signal-safe. */
+static bool on_other_stack(const struct pp_slot *slot, uintptr_t sp)
+{
+    uintptr_t top = atomic_load_explicit(&slot->stack_top, memory_order_acquire);
+    uintptr_t low = atomic_load_explicit(&slot->stack_low, memory_order_relaxed);
+    return top && low && (sp < low || sp >= top);
+}
+
 /* async-signal-safe, except by libunwind (libunwind_walk.h). */
 static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct pp_native_stack *native)
 {
-    uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
+    uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_acquire);
     uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    native->stack_low = atomic_load_explicit(&slot->stack_low, memory_order_relaxed);
     if (stack_top) {
         /* both sequentially consistent, after in_handler: a fork sees this handler, or this handler its pause */
         const struct pp_libunwind *library = atomic_load(&pp_capture.libunwind);
@@ -186,7 +195,7 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
             atomic_store(&pp_capture.libunwind, NULL);
             library = NULL;
         }
-        if (library && !atomic_load(&pp_capture.libunwind_pauses) &&
+        if (library && !on_other_stack(slot, sp) && !atomic_load(&pp_capture.libunwind_pauses) &&
             !atomic_load_explicit(library->loader_lock, memory_order_relaxed))
             pp_libunwind_walk(library, context, stack_top, slot->scratch->libunwind_cursor, native);
         else
@@ -210,6 +219,7 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
         .sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP],
         .native_frames = native->count,
         .native_complete = native->reason == PP_REASON_NONE,
+        .other_stack = on_other_stack(slot, (uintptr_t)context->uc_mcontext.gregs[REG_RSP]),
         .registers = context->uc_mcontext.gregs,
         .register_count = GENERAL_REGISTERS,
     };
@@ -219,7 +229,7 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
     enum pp_reason resolved = resolve_frames(state->python, slot, stack);
     if (resolved != PP_REASON_NONE)
         return resolved;
-    if (stack->runs && !stack->counted) {
+    if (stack->runs && !stack->counted && !interrupted.other_stack) {
         learn_eval_frame(state->python, native, slot->scratch->runs[0].marker);
         resume_native(state->python, slot, stack, native);
     }
@@ -249,7 +259,8 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
          !atomic_load_explicit(&pp_module_table, memory_order_relaxed)) &&
         !atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))
         pp_wake_flush(PP_WAKE_MODULES);
-    if (slot->thread_pointer && sp < atomic_load_explicit(&slot->stack_top, memory_order_relaxed)) {
+    if (slot->thread_pointer &&
+        (sp < atomic_load_explicit(&slot->stack_top, memory_order_relaxed) || on_other_stack(slot, sp))) {
         struct pp_thread_state state;
         enum pp_reason reason = pp_thread_state_find(slot, &state);
         if (state.python)

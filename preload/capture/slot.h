@@ -83,15 +83,20 @@ struct pp_slot {
 
     /* Written while the slot is CLAIMED (before its timer exists), then constant for that thread. */
     _Atomic int tid;
-    uintptr_t thread_pointer;    /* pthread_self(), 0: no TLS of its own known, so no Python */
-    _Atomic uintptr_t stack_top; /* 0: unknown; the flush thread looks it up then */
+    uintptr_t thread_pointer; /* pthread_self(), 0: no TLS of its own known, so no Python */
+    /* The thread's own stack; 0: unknown, the flush thread looks it up then. low is written first. All of what lies
+     * between the stack pointer and top is mapped as long as the thread lives. */
+    _Atomic uintptr_t stack_low, stack_top;
     bool is_main;
     bool application_blocks; /* our signal, as that thread believes; its own from here on (interpose_mask.c) */
-    bool never_armed;        /* a signal would do harm in it, or never come */
-    bool scanned; /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
+    /* A signal of the application's waits in it, blocked in truth: no timer until the thread takes it (foreign.c). */
+    _Atomic uint32_t holds;
+    bool never_armed; /* a signal would do harm in it, or never come */
+    bool scanned;     /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
     uint64_t start_unix_ns;
     void *(*start_routine)(void *);
     void *start_argument;
+    size_t stack_size; /* that its attributes ask for, 0: unknown */
 
     /* The handler's; others only read. */
     _Atomic uint32_t in_handler;

@@ -4,6 +4,7 @@
 #include "../syscalls.h"
 #include "../thread_scan.h"
 #include "../threads.h"
+#include "arena.h"
 #include <string.h>
 #include <sys/resource.h>
 
@@ -263,6 +264,7 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
 {
     static struct pp_buffer list;
     struct rusage usage;
+    size_t most_mapped, mapped = pp_mapped_bytes(&most_mapped);
     memset(&usage, 0, sizeof usage);
     pp_syscall4(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0);
     const struct {
@@ -289,6 +291,10 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
         {PP_ACCOUNT_MINOR_FAULTS, (uint64_t)usage.ru_minflt - pp_birth.minor_faults},
         {PP_ACCOUNT_MAJOR_FAULTS, (uint64_t)usage.ru_majflt - pp_birth.major_faults},
         {PP_ACCOUNT_ESTIMATED_NS, account->estimated_ns},
+        {PP_ACCOUNT_REMOVED_FILES, account->removed_files},
+        {PP_ACCOUNT_REMOVED_BYTES, account->removed_bytes},
+        {PP_ACCOUNT_MAPPED_BYTES, mapped},
+        {PP_ACCOUNT_MOST_MAPPED_BYTES, most_mapped},
     };
     for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
         pp_put_number_field(fields, numbers[i].key, numbers[i].value);

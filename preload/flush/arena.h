@@ -1,5 +1,5 @@
 /* Memory of the flush side: our own mappings, never the host's malloc (it may not survive a fork, and it is being
- * measured). Not thread-safe: each arena belongs to the thread that flushes. */
+ * measured). An arena belongs to the thread that flushes. */
 #ifndef PP_FLUSH_ARENA_H
 #define PP_FLUSH_ARENA_H
 
@@ -15,6 +15,9 @@ void *pp_map(size_t size);
 void pp_unmap(void *start, size_t size);
 /* The same pages with more behind them, perhaps elsewhere; start may be NULL. NULL: no memory, all is as it was. */
 void *pp_remap(void *start, size_t size, size_t new_size);
+/* Address space that the above have given out and not got back, and the most that it ever was; what of it was written
+ * is memory. Any thread. */
+size_t pp_mapped_bytes(size_t *most);
 /* Zeroed and 16-byte aligned; NULL when the kernel has no memory. Lives until pp_arena_reset. */
 void *pp_arena_alloc(struct pp_arena *arena, size_t size);
 /* Gives everything back. */

@@ -17,6 +17,9 @@ bool pp_flush_thread_runs(void);
 bool pp_flush_thread_stop(void);
 void pp_flush_thread_resume(void);
 
+/* Writes everything and ends the thread for good. Normal context. */
+void pp_flush_to_the_end(void);
+
 /* Has everything written, waiting for it at most EXIT_WAIT_NS. Nothing in the child of vfork or without a flush thread.
  * async-signal-safe: programs call _exit in handlers. */
 void pp_flush_at_exit(void);
@@ -24,6 +27,9 @@ void pp_flush_at_exit(void);
 /* Has written what there is, waiting for it at most EXEC_WAIT_NS; the process goes on should exec fail. Nothing where
  * little was burned since the last flush, in the child of vfork or without a flush thread. async-signal-safe. */
 void pp_flush_before_exec(void);
+/* The same, however little was burned and for as long as at the end, before a signal of the process to itself that may
+ * end it. */
+void pp_flush_before_signal(void);
 
 /* Held by the flush thread while it is inside libc or the loader; by fork while it copies the process (if it can be had
  * in time: then true, and to be left by the parent). */

@@ -8,7 +8,10 @@
 #include "../thread_scan.h"
 #include "flush.h"
 #include "interval.h"
+#include "loaded_objects.h"
 #include "modules.h"
+#include "sanitizer.h"
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -16,15 +19,19 @@
 #define LOOK_NS      50000000u   /* until the next look at threads that may be nobody's */
 #define EXIT_WAIT_NS 2000000000u /* a process that ends waits at most so long for a slow disk */
 #define PARKED_WAIT_NS                                                                                                 \
-    900000000u                  /* as long with threads asleep; should one hold what the flush needs, it gets that     \
-                                 */
-#define FORK_WAIT_NS 100000000u /* the forking thread may itself hold the loader's lock that our thread waits for */
-#define JOIN_WAIT_NS 10000000u
-#define EXEC_WAIT_NS 500000000u /* the caller may hold what the flush needs */
+    900000000u /* as long with threads asleep; should one hold what the flush needs, it gets that                      \
+                */
+/* The child of a fork in between would wait for the loader for ever. But the forking thread may itself hold the lock
+ * that our thread waits for; not once our thread has it. */
+#define FORK_WAIT_NS   500000000u
+#define INSIDE_WAIT_NS 30000000000u
+#define JOIN_WAIT_NS   10000000u
+#define EXEC_WAIT_NS   500000000u /* the caller may hold what the flush needs */
 /* A child of fork mostly does nothing else, and its flush thread may wait for a lock that the parent's thread held. */
 #define CHILD_EXEC_WAIT_NS 50000000u
 #define WORTH_NS           1000000u /* of CPU time that exec is not to lose */
 #define STACK_SIZE         (256u << 10)
+#define STACK_SIZE_MOST    (64u << 20) /* glibc takes every library's static TLS out of it */
 #define NS                 1000000000u
 
 static struct pp_lock gate;
@@ -34,6 +41,7 @@ static _Atomic uint32_t done;             /* futex: the last flush is over */
 static _Atomic uint32_t flushed_for_exec; /* futex: how often */
 static bool child_needs_thread;
 static pthread_t thread;
+static _Atomic bool leaving; /* for good, the process goes on */
 static _Atomic bool pausing; /* it is to end, the process goes on */
 
 void pp_flush_gate_enter(void)
@@ -43,7 +51,8 @@ void pp_flush_gate_enter(void)
 
 bool pp_flush_gate_enter_to_fork(void)
 {
-    return pp_lock_take_within(&gate, FORK_WAIT_NS);
+    return pp_lock_take_within(&gate, FORK_WAIT_NS) ||
+           (pp_loaded_objects_inside() && pp_lock_take_within(&gate, INSIDE_WAIT_NS));
 }
 
 void pp_flush_gate_leave(void)
@@ -54,6 +63,7 @@ void pp_flush_gate_leave(void)
 void pp_flush_gate_reset(void)
 {
     pp_lock_reset(&gate);
+    pp_loaded_objects_after_fork();
 }
 
 static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
@@ -74,6 +84,7 @@ static void end_process(int own_tid)
 static void *flush_thread(void *argument)
 {
     (void)argument;
+    pp_sanitizer_clean_stack(STACK_SIZE);
     int own_tid = pp_sys_gettid();
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
@@ -117,6 +128,8 @@ static void *flush_thread(void *argument)
     pp_interval_flush(own_tid, PP_END_EXIT);
     atomic_store(&done, 1);
     pp_syscall4(SYS_futex, (long)&done, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+    if (atomic_load(&leaving))
+        return NULL;
     /* the process is on its way out: a thread that ends now would run its destructors beside the application's */
     for (;;)
         wait_on(&done, 1, (uint64_t)3600 * NS);
@@ -139,10 +152,14 @@ void pp_flush_thread_start(void)
     __builtin_memset(&all, 0xff, sizeof all);
     if (libc->pthread_attr_init(&attributes) != 0)
         return;
-    libc->pthread_attr_setstacksize(&attributes, STACK_SIZE);
     libc->pthread_sigmask(SIG_SETMASK, &all, &before);
     atomic_store(&running, 1);
-    if (libc->pthread_create(&thread, &attributes, flush_thread, NULL) != 0) {
+    int error = EINVAL;
+    for (size_t size = STACK_SIZE; error == EINVAL && size <= STACK_SIZE_MOST; size *= 2) {
+        libc->pthread_attr_setstacksize(&attributes, size);
+        error = libc->pthread_create(&thread, &attributes, flush_thread, NULL);
+    }
+    if (error) {
         atomic_store(&running, 0);
         atomic_store(&pp_capture.enabled, 0);
         pp_say_once(PP_CAUSE_THREAD, "cannot make a thread: this process is not profiled");
@@ -209,18 +226,40 @@ void pp_flush_at_exit(void)
     /* the threads stay asleep: what they would do now is what they must not */
 }
 
+void pp_flush_to_the_end(void)
+{
+    if (!pp_real()->pthread_join || !pp_flush_thread_runs() || process_ends())
+        return;
+    atomic_store(&leaving, true);
+    atomic_store(&stopping, 1);
+    pp_wake_flush(PP_WAKE_STOP);
+    pp_real()->pthread_join(thread, NULL);
+    atomic_store(&running, 0);
+}
+
+/* The process goes on if what follows does not end it. */
+static void flush_and_go_on(uint64_t most_ns)
+{
+    uint32_t before = atomic_load(&flushed_for_exec);
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + most_ns, now;
+    pp_wake_flush(PP_WAKE_EXEC);
+    while (atomic_load(&flushed_for_exec) == before && (now = pp_sys_clock_ns(CLOCK_MONOTONIC)) < end)
+        wait_on(&flushed_for_exec, before, end - now);
+}
+
 void pp_flush_before_exec(void)
 {
     if (!pp_flush_thread_runs() || process_ends() ||
         pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns < pp_interval_flushed_cpu_ns() + WORTH_NS)
         return;
-    uint32_t before = atomic_load(&flushed_for_exec);
     /* in a child of fork the clock began at 0 */
-    uint64_t most_ns = pp_birth.process_cpu_ns ? EXEC_WAIT_NS : CHILD_EXEC_WAIT_NS;
-    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + most_ns, now;
-    pp_wake_flush(PP_WAKE_EXEC);
-    while (atomic_load(&flushed_for_exec) == before && (now = pp_sys_clock_ns(CLOCK_MONOTONIC)) < end)
-        wait_on(&flushed_for_exec, before, end - now);
+    flush_and_go_on(pp_birth.process_cpu_ns ? EXEC_WAIT_NS : CHILD_EXEC_WAIT_NS);
+}
+
+void pp_flush_before_signal(void)
+{
+    if (pp_flush_thread_runs() && !process_ends())
+        flush_and_go_on(EXIT_WAIT_NS);
 }
 
 void pp_flush_after_fork(void)

@@ -34,6 +34,7 @@ static void find_stack(struct pp_slot *slot)
     uintptr_t start, end, self = slot->thread_pointer & ~(uintptr_t)7;
     if (!pp_mapping_around(sp, &start, &end))
         return;
+    atomic_store(&slot->stack_low, start);
     atomic_store(&slot->stack_top, self > sp && self < end ? self : end);
 }
 
@@ -94,6 +95,7 @@ static uint64_t close_account(void)
 bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 {
     bool final = end == PP_END_EXIT;
+    pp_log_look();
     /* a process of which no sample was taken yet costs nothing */
     if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.unknown_module))
         pp_interval_modules();

@@ -2,6 +2,7 @@
 #include "arena.h"
 #include "safe_copy.h"
 #include <link.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define FIRST_OBJECTS 64
@@ -121,6 +122,41 @@ void pp_loaded_objects_free(struct pp_loaded_objects *objects)
     *objects = (struct pp_loaded_objects){0};
 }
 
+/* Its callback has been called and the loader's lock is still ours: whoever waits for us does not hold it. */
+static _Atomic bool inside;
+
+struct visit {
+    int (*callback)(struct dl_phdr_info *, size_t, void *);
+    void *argument;
+};
+
+static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const struct visit *visit = arg;
+    atomic_store(&inside, true);
+    return visit->callback(info, size, visit->argument);
+}
+
+static void visit_objects(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument, void (*enter)(void),
+                          void (*leave)(void))
+{
+    struct visit visit = {callback, argument};
+    enter();
+    dl_iterate_phdr(visit_one, &visit);
+    atomic_store(&inside, false);
+    leave();
+}
+
+bool pp_loaded_objects_inside(void)
+{
+    return atomic_load(&inside);
+}
+
+void pp_loaded_objects_after_fork(void)
+{
+    atomic_store(&inside, false);
+}
+
 struct counts {
     unsigned long long adds, subs;
     bool known;
@@ -141,11 +177,8 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
 static struct counts count_changes(void (*enter)(void), void (*leave)(void))
 {
     struct counts counts = {.known = false};
-    if (dl_iterate_phdr) {
-        enter();
-        dl_iterate_phdr(read_counts, &counts);
-        leave();
-    }
+    if (dl_iterate_phdr)
+        visit_objects(read_counts, &counts, enter, leave);
     return counts;
 }
 
@@ -194,9 +227,7 @@ bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *n
         for (size_t from = 0; from < copies[i].size; from += COMPARE_PIECE) {
             size_t to = copies[i].size - from < COMPARE_PIECE ? copies[i].size : from + COMPARE_PIECE;
             struct held held = {object, name, &copies[i], from, to, false};
-            enter();
-            dl_iterate_phdr(compare_object, &held);
-            leave();
+            visit_objects(compare_object, &held, enter, leave);
             if (!held.found)
                 return false;
         }
@@ -217,9 +248,7 @@ enum pp_loaded_result pp_loaded_objects_read(unsigned long long adds, unsigned l
         if (!allocate(out, capacity, names))
             return PP_LOADED_UNKNOWN;
         struct collector collector = {.out = out};
-        enter();
-        dl_iterate_phdr(collect, &collector);
-        leave();
+        visit_objects(collect, &collector, enter, leave);
         if (!collector.too_small)
             return PP_LOADED_CHANGED;
         pp_loaded_objects_free(out);

@@ -56,4 +56,9 @@ bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *n
                             const struct pp_section_copy *copies, unsigned count, void (*enter)(void),
                             void (*leave)(void));
 
+/* Whether the flush thread is in one of these with the loader's lock, for certain. Any thread. */
+bool pp_loaded_objects_inside(void);
+/* In the child of fork, which has no flush thread. */
+void pp_loaded_objects_after_fork(void);
+
 #endif

@@ -1,10 +1,14 @@
 #include "log.h"
+#include "../config.h"
 #include "../say.h"
 #include "../syscalls.h"
+#include "disk.h"
 #include "samples.h"
 #include "segment.h"
 #include "short_threads.h"
 #include <string.h>
+
+#define A_FILE 4096u /* what it takes on the disk beyond its bytes, about */
 
 static struct pp_segment segment;
 static struct pp_account written_account; /* as of the last write */
@@ -16,6 +20,8 @@ static struct note {
     char text[160];
 } notes[PP_LOG_NOTES]; /* not yet written */
 static unsigned note_count;
+/* Payload of the last ACCOUNTING block that was written. */
+static struct pp_buffer written_sums;
 static uint32_t written_notices; /* bits by enum pp_cause, of the current segment */
 
 static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
@@ -103,6 +109,40 @@ static void write_notices(struct pp_buffer *out)
         write_notice(out, notes[i].unix_ns, notes[i].severity, notes[i].text);
 }
 
+/* Its ids mean nothing any more. Short threads wait with such; none does when the segment was full. */
+static void forget_segment(void)
+{
+    segment.open = false;
+    pp_tables_reset(&pp_interval.tables);
+    pp_interval.unwritten_ns += pp_short_threads_waiting_ns();
+    pp_interval.account.lost_ns += pp_short_threads_waiting_ns();
+    pp_short_threads_reset();
+}
+
+void pp_log_look(void)
+{
+    if (!segment.open || pp_segment_stands(&segment))
+        return;
+    if (pp_interval.samples.count) {
+        count_as_lost(&written_account);
+        pp_samples_clear();
+    }
+    forget_segment();
+    written_account = pp_interval.account;
+    written_unwritten_ns = pp_interval.unwritten_ns;
+}
+
+static void keep_below_limit(uint64_t written)
+{
+    bool first = segment.whole_bytes == written;
+    if (!pp_disk_is_due(written + (first ? A_FILE : 0), pp_config.max_disk))
+        return;
+    const char *name = segment.path + strlen(segment.directory) + 1;
+    struct pp_disk_removed removed = pp_disk_trim(segment.directory, name, pp_config.max_disk);
+    pp_interval.account.removed_files += removed.files;
+    pp_interval.account.removed_bytes += removed.bytes;
+}
+
 void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
 {
     static struct pp_buffer out, fields;
@@ -111,6 +151,8 @@ void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason
     if (!segment.open) {
         pp_segment_begin(&segment, &out);
         written_notices = 0;
+        if (written_sums.length && !written_sums.failed)
+            pp_put_block(&out, PP_BLOCK_EARLIER, &written_sums, &segment.sequence);
     }
     pp_segment_renew(&segment, &out);
     pp_tables_write(&pp_interval.tables, &out, &segment.sequence);
@@ -122,18 +164,16 @@ void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason
     if (end != PP_END_NOT || full)
         write_end(&out, end != PP_END_NOT ? end : PP_END_SEGMENT);
     bool written = !out.failed && pp_segment_append(&segment, &out);
-    if (written)
+    if (written) {
         note_count = 0;
-    else
+        pp_buffer_clear(&written_sums);
+        pp_put_bytes(&written_sums, fields.data, fields.length);
+        keep_below_limit(out.length);
+    } else {
         count_as_lost(&written_account);
-    if (!written || full) {
-        segment.open = false;
-        pp_tables_reset(&pp_interval.tables);
-        /* nothing waits any more when the segment was full; after a failed write its ids mean nothing */
-        pp_interval.unwritten_ns += pp_short_threads_waiting_ns();
-        pp_interval.account.lost_ns += pp_short_threads_waiting_ns();
-        pp_short_threads_reset();
     }
+    if (!written || full)
+        forget_segment();
     written_account = pp_interval.account;
     written_unwritten_ns = pp_interval.unwritten_ns;
 }
@@ -145,7 +185,8 @@ bool pp_log_begun(void)
 
 bool pp_log_full(void)
 {
-    return pp_tables_full(&pp_interval.tables);
+    bool large = segment.open && pp_config.max_disk && segment.whole_bytes > pp_config.max_disk / PP_DISK_FILE_SHARE;
+    return large || pp_tables_full(&pp_interval.tables);
 }
 
 void pp_log_after_fork(void)
@@ -153,5 +194,6 @@ void pp_log_after_fork(void)
     memset(&written_account, 0, sizeof written_account);
     written_unwritten_ns = 0;
     note_count = 0;
+    pp_buffer_clear(&written_sums);
     pp_segment_after_fork(&segment);
 }

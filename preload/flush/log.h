@@ -16,6 +16,9 @@ void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason
 void pp_log_note(unsigned severity, const char *text);
 /* A file has been begun. */
 bool pp_log_begun(void);
+/* Before an interval is taken in: when the file is no longer as it was left, its ids end here and another one begins.
+ * Users move and remove files, processes change their user. */
+void pp_log_look(void);
 /* The next write is the last one of this segment: its ids end with it. */
 bool pp_log_full(void);
 /* In the child of fork: the parent's file is none of ours any more. */

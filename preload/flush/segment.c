@@ -5,6 +5,7 @@
 #include "../start.h"
 #include "../syscalls.h"
 #include "../timers.h"
+#include "disk.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -165,6 +166,11 @@ static long make_directories(const char *path)
     return error;
 }
 
+static uint32_t effective_user(void)
+{
+    return (uint32_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
+}
+
 static int create_file(struct pp_segment *segment)
 {
     long fd = make_directories(segment->directory);
@@ -181,8 +187,14 @@ static int create_file(struct pp_segment *segment)
         pp_text_add(&path, PP_LOG_SUFFIX);
         fd = pp_sys_open(segment->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     }
+    struct stat status = {0};
     if (fd < 0)
         segment->path[0] = 0;
+    else
+        pp_syscall4(SYS_fstat, fd, (long)&status, 0, 0);
+    segment->device = status.st_dev;
+    segment->inode = status.st_ino;
+    segment->user = effective_user();
     return (int)fd;
 }
 
@@ -252,13 +264,13 @@ static bool is_private(const char *directory)
         return false;
     bool known = pp_syscall4(SYS_fstat, fd, (long)&status, 0, 0) == 0;
     pp_sys_close(fd);
-    return known && status.st_uid == (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0) && !(status.st_mode & 022);
+    return known && status.st_uid == effective_user() && !(status.st_mode & 022);
 }
 
 static int open_file(struct pp_segment *segment)
 {
     if (segment->path[0])
-        return pp_sys_open(segment->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
+        return pp_sys_open(segment->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     int fd = create_file(segment);
     if (fd >= 0)
         return fd;
@@ -278,6 +290,29 @@ static int open_file(struct pp_segment *segment)
     return fd;
 }
 
+static bool is_as_left(const struct pp_segment *segment, const struct stat *status)
+{
+    return S_ISREG(status->st_mode) && status->st_dev == segment->device && status->st_ino == segment->inode &&
+           (uint64_t)status->st_size == segment->whole_bytes;
+}
+
+bool pp_segment_stands(const struct pp_segment *segment)
+{
+    struct stat status;
+    uint32_t user = effective_user();
+    return (user == 0 || user == segment->user) &&
+           pp_syscall4(SYS_lstat, (long)segment->path, (long)&status, 0, 0) == 0 && is_as_left(segment, &status);
+}
+
+/* What open said of a file that was there: it is not for want of anything that opening it failed. */
+static bool is_gone(const struct pp_segment *segment, int fd)
+{
+    struct stat status;
+    if (fd < 0)
+        return fd != -EMFILE && fd != -ENFILE && fd != -ENOMEM && fd != -EROFS;
+    return pp_syscall4(SYS_fstat, fd, (long)&status, 0, 0) != 0 || !is_as_left(segment, &status);
+}
+
 /* Takes back what a failed write has left: a file cut in the middle of a block helps nobody, and a full disk is not to
  * be filled with empty files. */
 static void undo(struct pp_segment *segment, int fd)
@@ -295,16 +330,35 @@ static void put_off(struct pp_segment *segment, uint64_t now)
     segment->retry_at_ns = now + segment->retry_after_ns;
 }
 
+/* What did not fit into one write says why in the next. Returns the length or -errno. */
+static long write_all(int fd, const struct pp_buffer *bytes)
+{
+    size_t written = 0;
+    while (written < bytes->length) {
+        long result = pp_sys_write(fd, bytes->data + written, bytes->length - written);
+        if (result <= 0)
+            return result ? result : -ENOSPC;
+        written += (size_t)result;
+    }
+    return (long)written;
+}
+
 bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes)
 {
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
     segment->open = false;
     if (now < segment->retry_at_ns)
         return false;
+    bool begun = segment->path[0];
     int fd = open_file(segment);
+    if (begun && is_gone(segment, fd)) {
+        if (fd >= 0)
+            pp_sys_close(fd);
+        return false;
+    }
     long result = fd;
     if (fd >= 0) {
-        result = pp_sys_write(fd, bytes->data, bytes->length);
+        result = pp_disk_has_room(fd) ? write_all(fd, bytes) : -ENOSPC;
         segment->open = result == (long)bytes->length;
         if (!segment->open)
             undo(segment, fd);
@@ -317,7 +371,7 @@ bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes
         return true;
     }
     put_off(segment, now);
-    say_trouble(segment->directory, result < 0 ? result : -ENOSPC, "; what is not written counts as lost", "");
+    say_trouble(segment->directory, result, "; what is not written counts as lost", "");
     return false;
 }
 

@@ -14,6 +14,8 @@ struct pp_segment {
     char parent_instance[PP_INSTANCE_LENGTH + 1]; /* of the process that forked it, or "" */
     char directory[PP_PATH_MAX];                  /* where files go: PYPROF_OUT or the fallback */
     char path[PP_PATH_MAX + 128];                 /* of the current file */
+    uint64_t device, inode;                       /* of the current file */
+    uint32_t user;                                /* effective, that made it */
     bool open;                                    /* the file exists and everything written to it so far is whole */
     uint32_t pythons;                             /* interpreters that it names */
     uint64_t period_ns;                           /* that it names */
@@ -31,9 +33,14 @@ void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out);
  * period. */
 void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out);
 
-/* Appends the bytes with one write. False when it could not be done whole (said once on stderr): then the file ends
+/* Whether the current file is still there as we left it: not removed, replaced, cut or added to by somebody, and of the
+ * user that the process now is. */
+bool pp_segment_stands(const struct pp_segment *segment);
+
+/* Appends the bytes. False when it could not be done whole (said once on stderr): then the file ends
  * where it ended before (one that would be empty goes), the segment is closed, what it should have got is lost, and the
- * next one starts anew, RETRY_MAX_NS later at most. */
+ * next one starts anew, RETRY_MAX_NS later at most. When the file no longer stands, nothing is said and the next one
+ * starts at once. */
 bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes);
 
 /* In the child of fork: the parent's file is none of ours any more. */

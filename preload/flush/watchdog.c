@@ -20,7 +20,8 @@ static bool timer_exists(const struct pp_slot *slot)
     return pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0) == 0;
 }
 
-/* As the kernel knows it: our own functions in front of libc's never let the signal be blocked. */
+/* As the kernel knows it: our own functions in front of libc's let it be blocked only while one of the program's waits.
+ */
 static bool blocks_signal(int tid)
 {
     static const char key[] = "\nSigBlk:\t";

@@ -1,5 +1,6 @@
 /* The log's file when the disk, the directory or somebody else's directory is in the way. */
 #include "preload/flush/segment.h"
+#include "preload/say.h"
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -206,12 +207,103 @@ static void a_child_begins_a_file_of_its_own(void **state)
     assert_string_not_equal(segment.instance, parent);
 }
 
+/* What somebody else did to the file: the application's own, or a trap. Nothing of ours goes there, nothing is said,
+ * and the next append begins another one. */
+static void goes_on_in_another_file(void)
+{
+    char path[sizeof segment.path];
+    strcpy(path, segment.path);
+    assert_false(pp_segment_stands(&segment));
+    assert_false(append());
+    assert_int_equal(segment.retry_at_ns, 0);
+    assert_true(append());
+    assert_string_not_equal(segment.path, path);
+    assert_true(pp_segment_stands(&segment));
+    assert_null(pp_said(PP_CAUSE_OUTPUT));
+}
+
+static void a_removed_file_is_followed_by_another(void **state)
+{
+    (void)state;
+    assert_true(append());
+    assert_true(pp_segment_stands(&segment));
+    assert_int_equal(unlink(segment.path), 0);
+    goes_on_in_another_file();
+    char command[300];
+    snprintf(command, sizeof command, "rm -rf '%s'", wanted);
+    assert_int_equal(system(command), 0);
+    goes_on_in_another_file();
+    assert_int_equal(entries(wanted), 1);
+}
+
+static void a_cut_file_is_left_alone(void **state)
+{
+    (void)state;
+    struct stat status;
+    assert_true(append());
+    assert_int_equal(truncate(segment.path, 0), 0);
+    char path[sizeof segment.path];
+    strcpy(path, segment.path);
+    goes_on_in_another_file();
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, 0);
+}
+
+static void traps_in_place_of_the_file_get_nothing(void **state)
+{
+    (void)state;
+    char victim[128], path[sizeof segment.path];
+    struct stat status;
+    snprintf(victim, sizeof victim, "%s/victim", root);
+    touch(victim);
+    for (int trap = 0; trap < 4; trap++) {
+        segment.open = false;
+        assert_true(append());
+        strcpy(path, segment.path);
+        assert_int_equal(unlink(path), 0);
+        if (trap == 0)
+            assert_int_equal(symlink(victim, path), 0);
+        else if (trap == 1)
+            assert_int_equal(link(victim, path), 0);
+        else if (trap == 2)
+            assert_int_equal(mkfifo(path, 0666), 0);
+        else
+            assert_int_equal(mkdir(path, 0777), 0);
+        goes_on_in_another_file();
+        assert_int_equal(stat(victim, &status), 0);
+        assert_int_equal(status.st_size, 0);
+    }
+}
+
+static void another_user_begins_another_file(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chmod(root, 0755), 0);
+    assert_true(append());
+    assert_int_equal(chmod(wanted, 0777), 0);
+    assert_int_equal(seteuid(12345), 0);
+    bool stands = pp_segment_stands(&segment), appended = append(), again = append();
+    assert_int_equal(seteuid(0), 0);
+    assert_false(stands || appended);
+    assert_true(again);
+    struct stat status;
+    assert_int_equal(stat(segment.path, &status), 0);
+    assert_int_equal(status.st_uid, 12345);
+    assert_null(pp_said(PP_CAUSE_OUTPUT));
+}
+
 int main(void)
 {
     signal(SIGXFSZ, SIG_IGN);
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
     const struct CMUnitTest tests[] = {
         TEST(appends_to_one_private_file),
+        TEST(a_removed_file_is_followed_by_another),
+        TEST(a_cut_file_is_left_alone),
+        TEST(traps_in_place_of_the_file_get_nothing),
+        TEST(another_user_begins_another_file),
         TEST(waits_longer_after_each_failure),
         TEST(a_file_that_cannot_grow_stays_whole),
         TEST(falls_back_to_a_directory_of_its_own),

@@ -52,7 +52,7 @@ static int start(void **state)
     slot = pp_slot_claim();
     if (!slot)
         return -1;
-    pp_thread_begin(slot, 0);
+    pp_thread_begin(slot, 0, 0);
     slot->flush.watched_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     return 0;
 }

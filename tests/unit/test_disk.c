@@ -1,0 +1,153 @@
+/* PYPROF_MAX_DISK: which profiles are removed, and which never. */
+#include "preload/flush/disk.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define KIB 1024u
+
+static char root[64];
+
+static int make_root(void **state)
+{
+    (void)state;
+    strcpy(root, "/tmp/pyprof-unit.XXXXXX");
+    return mkdtemp(root) ? chdir(root) : -1;
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "cd / && rm -rf '%s'", root);
+    return system(command);
+}
+
+/* Changed `age` seconds ago. */
+static void put_file(const char *name, off_t size, time_t age)
+{
+    struct timespec times[2] = {{1700000000 - age, 0}, {1700000000 - age, 0}};
+    int fd = open(name, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, size), 0);
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+}
+
+static const char *log_name(unsigned number)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "%u-1700000000000000000-%08x.pyprof", 100 + number, number);
+    return name;
+}
+
+static void the_oldest_go_first(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 10; i++)
+        put_file(log_name(i), 100 * KIB, 1000 - i);
+    struct pp_disk_removed removed = pp_disk_trim(root, "none", 1100 * KIB);
+    assert_int_equal(removed.files, 0);
+    removed = pp_disk_trim(root, "none", 800 * KIB);
+    /* 1,000 KiB are to become 700 at most */
+    assert_int_equal(removed.files, 3);
+    assert_int_equal(removed.bytes, 300 * KIB);
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(access(log_name(i), F_OK), i < 3 ? -1 : 0);
+}
+
+static void small_files_count_as_the_blocks_they_take(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 10; i++)
+        put_file(log_name(i), 1, 1000 - i);
+    assert_int_equal(pp_disk_trim(root, "none", 40 * KIB).files, 0);
+    assert_int_equal(pp_disk_trim(root, "none", 32 * KIB).files, 3);
+}
+
+static void nothing_else_is_touched(void **state)
+{
+    (void)state;
+    static const char *const others[] = {
+        "baseline.pyprof",     "1-2-0000000.pyprof", "1-2-00000000.pyprof.gz",
+        "1-2-0000000x.pyprof", "-2-00000000.pyprof", "1--00000000.pyprof",
+        "notes.txt",           "1-2-00000000",
+    };
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
+        put_file(others[i], 1000 * KIB, 5000);
+    put_file(log_name(0), 1000 * KIB, 4000);
+    put_file(log_name(1), 1000 * KIB, 3000);
+    char own[64];
+    strcpy(own, log_name(0));
+    assert_int_equal(symlink("notes.txt", log_name(2)), 0);
+    assert_int_equal(mkdir(log_name(3), 0700), 0);
+    assert_int_equal(mkfifo(log_name(4), 0600), 0);
+    if (geteuid() == 0) {
+        put_file(log_name(5), 1000 * KIB, 9000);
+        assert_int_equal(chown(log_name(5), 12345, 12345), 0);
+    }
+    /* even if the own one is the oldest, and more than the limit alone */
+    struct pp_disk_removed removed = pp_disk_trim(root, own, 100 * KIB);
+    assert_int_equal(removed.files, 1);
+    assert_int_equal(access(log_name(1), F_OK), -1);
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_int_equal(access(others[i], F_OK), 0);
+    struct stat status;
+    for (unsigned i = 0; i < (geteuid() == 0 ? 6 : 5); i++)
+        assert_int_equal(lstat(log_name(i), &status), i == 1 ? -1 : 0);
+}
+
+/* More files than are looked at in one go. */
+static void many_files_go_in_order_too(void **state)
+{
+    (void)state;
+    enum { FILES = 1000, LEFT = 105 };
+    for (unsigned i = 0; i < FILES; i++)
+        put_file(log_name(i * 7 % FILES), 1, (time_t)(FILES - i * 7 % FILES));
+    struct pp_disk_removed removed = pp_disk_trim(root, "none", 120 * 4 * KIB);
+    assert_int_equal(removed.files, FILES - LEFT);
+    for (unsigned i = 0; i < FILES; i++)
+        assert_int_equal(access(log_name(i), F_OK), i < FILES - LEFT ? -1 : 0);
+}
+
+static void looks_are_as_frequent_as_what_is_written(void **state)
+{
+    (void)state;
+    const uint64_t limit = (uint64_t)1 << 30;
+    unsigned due = 0;
+    for (unsigned i = 0; i < 64 * KIB; i++)
+        due += pp_disk_is_due(limit / (64 * KIB), limit);
+    assert_in_range(due, 20, 200); /* 64 on average: six sigma */
+    assert_true(pp_disk_is_due(limit, limit));
+    assert_false(pp_disk_is_due(limit, 0));
+}
+
+static void no_directory_is_no_problem(void **state)
+{
+    (void)state;
+    assert_int_equal(pp_disk_trim("/nowhere/at/all", "none", 1).files, 0);
+    put_file("file", 1, 0);
+    assert_int_equal(pp_disk_trim("file", "none", 1).files, 0);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
+    const struct CMUnitTest tests[] = {
+        TEST(the_oldest_go_first),
+        TEST(small_files_count_as_the_blocks_they_take),
+        TEST(nothing_else_is_touched),
+        TEST(many_files_go_in_order_too),
+        TEST(looks_are_as_frequent_as_what_is_written),
+        TEST(no_directory_is_no_problem),
+    };
+    return cmocka_run_group_tests_name("disk", tests, NULL, NULL);
+}
