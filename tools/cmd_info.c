@@ -54,6 +54,11 @@ static void set_sums(json_t *object, const struct pp_profile *profile, uint32_t 
     set_ns(object, "thread_exit_ns", sum.thread_exit_ns);
     json_object_set_new(object, "difference_ns", json_integer(sum.difference_ns));
     set_ns(object, "before_start_ns", sum.before_start_ns);
+    set_ns(object, "missing_ns", pp_summary_missing_ns(profile, process));
+    set_ns(object, "removed_files", sum.removed_files);
+    set_ns(object, "removed_bytes", sum.removed_bytes);
+    set_ns(object, "mapped_bytes", sum.mapped_bytes);
+    set_ns(object, "most_mapped_bytes", sum.most_mapped_bytes);
     set_ns(object, "voluntary_switches", sum.voluntary_switches);
     set_ns(object, "involuntary_switches", sum.involuntary_switches);
     set_ns(object, "minor_faults", sum.minor_faults);
@@ -187,6 +192,12 @@ static void print_sums(const struct pp_profile *profile, uint32_t process)
     printf("    context switches %" PRIu64 " by itself + %" PRIu64 " by others, page faults %" PRIu64 " + %" PRIu64
            " from disk\n",
            sum.voluntary_switches, sum.involuntary_switches, sum.minor_faults, sum.major_faults);
+    if (sum.mapped_bytes)
+        printf("    the library's own data: %.1f MB mapped, %.1f MB at most\n", (double)sum.mapped_bytes / 1e6,
+               (double)sum.most_mapped_bytes / 1e6);
+    if (sum.removed_files)
+        printf("    removed %" PRIu64 " old profiles of %.1f MB to stay below PYPROF_MAX_DISK\n", sum.removed_files,
+               (double)sum.removed_bytes / 1e6);
     struct pp_states states = pp_states_of(profile, process, PP_NONE);
     if (states.gil_known_ns)
         printf("    GIL held %.3f s of %.3f s where that is known\n", seconds(states.gil_ns),

@@ -184,11 +184,18 @@ int pp_cmd_top(const struct pp_cli *cli)
     struct pp_live live = {0};
     struct pp_screen screen = {.rows = cli->top ? cli->top : TEXT_ROWS};
     uint64_t delay_ns = cli->delay_ns ? cli->delay_ns : DELAY_NS;
+    struct pp_target target;
     int status = PP_EXIT_OK;
     setlocale(LC_CTYPE, "C.UTF-8"); /* how wide characters are: text of profiles is UTF-8 */
-    if (!cli->count && !pp_terminal_begin())
+    if (!pp_target_begin(&target, cli)) {
+        pp_target_free(&target);
+        return PP_EXIT_DATA;
+    }
+    if (!cli->count && !pp_terminal_begin()) {
+        pp_target_free(&target);
         return PP_EXIT_USAGE;
-    pp_live_begin(&live, cli);
+    }
+    pp_live_begin(&live, &target);
     if (cli->count) {
         status = print_screens(&screen, &live, cli->count, delay_ns);
     } else {
@@ -197,6 +204,7 @@ int pp_cmd_top(const struct pp_cli *cli)
         pp_terminal_end();
     }
     pp_live_free(&live);
+    pp_target_free(&target);
     if (!cli->count)
         pp_terminal_pass_signal_on();
     return status;

@@ -20,16 +20,19 @@ const struct pp_verb pp_verbs[] = {
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
      "pyprof report --from 10s --to 1m30s --focus 'json|orjson'",
      false},
-    {"top", "[OPTIONS] [PATH...]", "Shows live where the CPU time goes, while the program runs",
-     PP_OPTION_DELAY | PP_OPTION_COUNT | PP_OPTION_TOP | PP_OPTION_NO_NATIVE | PP_OPTIONS_RUNS,
+    {"top", "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes, while the program runs",
+     PP_OPTION_DELAY | PP_OPTION_COUNT | PP_OPTION_TOP | PP_OPTION_PID | PP_OPTION_NO_NATIVE | PP_OPTIONS_RUNS,
      "The screen is about the last 10 seconds, all processes together; key h lists the keys: sort, filter by regular\n"
      "expression, processes, threads, since the start. It reads what the processes write each second, and does not\n"
      "touch them. With --count it prints text instead, for pipes and scripts; --top rows of it.\n\n"
+     "PID is a process that runs under libpyprof: it and all that descends from it, wherever they write. A file\n"
+     "whose name is a number is ./NUMBER.\n"
      "PATH is a profile (*.pyprof) or a directory with some; without one it is PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
      ".\nOf a directory the latest run is shown, and the next one when it has ended; what is not there yet is waited "
      "for.",
      false, pp_cmd_top,
      "pyprof top\n"
+     "pyprof top 4711\n"
      "pyprof top /var/tmp/app.pyprof\n"
      "pyprof top --count 1 --no-native | head",
      false},

@@ -28,7 +28,7 @@ char *pp_preload_entry(const char *value)
     return NULL;
 }
 
-static bool check_program(const struct pp_elf_facts *program, struct pp_findings *findings)
+static bool check_program(const struct pp_elf_facts *program, const char *preload, struct pp_findings *findings)
 {
     if (program->class && !*program->interpreter) {
         pp_find(findings, PP_LEVEL_FAIL, TOPIC, "the program is static: it has no loader that could preload anything");
@@ -36,6 +36,12 @@ static bool check_program(const struct pp_elf_facts *program, struct pp_findings
     } else if (strstr(program->interpreter, "musl")) {
         pp_find(findings, PP_LEVEL_FAIL, TOPIC, "the program is of musl libc (%s), not of glibc", program->interpreter);
         pp_remedy(findings, "use an interpreter for glibc: Debian's images in place of Alpine's");
+    } else if (*program->sanitizer && !strstr(preload ? preload : "", program->sanitizer)) {
+        pp_find(findings, PP_LEVEL_FAIL, TOPIC,
+                "the program needs AddressSanitizer's library, which ends it when another one is loaded before");
+        pp_remedy(findings,
+                  "preload it too, before: LD_PRELOAD=%s:" PP_LIBRARY "; or ASAN_OPTIONS=verify_asan_link_order=0",
+                  program->sanitizer);
     } else {
         return true;
     }
@@ -45,7 +51,8 @@ static bool check_program(const struct pp_elf_facts *program, struct pp_findings
 bool pp_check_loadable(const struct pp_subject *subject, const char *library, const struct pp_elf_facts *program,
                        struct pp_findings *findings)
 {
-    if (!check_program(program, findings))
+    const char *preload = subject->pid == getpid() ? getenv("LD_PRELOAD") : pp_subject_variable(subject, "LD_PRELOAD");
+    if (!check_program(program, preload, findings))
         return false;
     if (!strchr(library, '/') || strchr(library, '$'))
         return true; /* the loader's own business */

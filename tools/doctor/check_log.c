@@ -146,6 +146,7 @@ void pp_check_log(const struct pp_subject *subject, struct pp_findings *findings
         pp_find(findings, PP_LEVEL_WARN, TOPIC, "%s cannot be read yet", pp_subject_inside(subject, path));
         pp_remedy(findings, "ask again in a second");
     } else {
+        pp_profile_close_sums(profile);
         check_process_of(subject, profile, pp_subject_inside(subject, path), findings);
     }
     pp_profile_free(profile);

@@ -10,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../preload/disk_room.h"
 #include "../memory.h"
 #include "checks.h"
 
 #define TOPIC       "output"
 #define MOST_GROUPS 256
 #define CANNOT_TELL 255 /* exit status of the child that tries; others are errno */
-#define SMALL_SPACE (1u << 20)
 
 char *pp_output_directory(const struct pp_subject *subject)
 {
@@ -100,7 +100,8 @@ static bool is_full(const struct pp_subject *subject, const char *directory)
 {
     char *path = pp_subject_path(subject, directory);
     struct statvfs space;
-    bool full = statvfs(path, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < SMALL_SPACE;
+    bool full = statvfs(path, &space) == 0 &&
+                pp_disk_is_full((uint64_t)space.f_bavail * space.f_frsize, (uint64_t)space.f_blocks * space.f_frsize);
     free(path);
     return full;
 }
@@ -112,7 +113,8 @@ void pp_check_output(const struct pp_subject *subject, struct pp_findings *findi
     char *directory = pp_output_directory(subject), *fallback = pp_output_fallback(subject);
     int error = try_as(subject, directory);
     if (!error && is_full(subject, directory)) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s: the disk is full", directory);
+        pp_find(findings, PP_LEVEL_FAIL, TOPIC,
+                "%s: the disk is full, or nearly: its last 64 MB (or 5 %%) are left to others", directory);
         pp_remedy(findings, "make room: writing begins again by itself; or set PYPROF_OUT to another disk");
     } else if (!error) {
         pp_find(findings, PP_LEVEL_OK, TOPIC, "%s can be written by user %u", directory, (unsigned)subject->uid);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../preload/disk_room.h"
 #include "../library_path.h"
 #include "checks.h"
 
@@ -16,7 +17,7 @@
 #define NS_PER_SECOND   1000000000
 
 static const char *const known[] = {"PYPROF_OUT",     "PYPROF_HZ",  "PYPROF_SIGNAL", "PYPROF_MAX_OVERHEAD",
-                                    "PYPROF_VERBOSE", "PYPROF_RUN", "PYPROF_UNWIND"};
+                                    "PYPROF_VERBOSE", "PYPROF_RUN", "PYPROF_UNWIND", "PYPROF_MAX_DISK"};
 
 static long number_of(const char *text)
 {
@@ -100,6 +101,7 @@ void pp_check_settings(const struct pp_subject *subject, struct pp_findings *fin
     const char *hz = pp_subject_variable(subject, "PYPROF_HZ");
     const char *signal = pp_subject_variable(subject, "PYPROF_SIGNAL");
     const char *overhead = pp_subject_variable(subject, "PYPROF_MAX_OVERHEAD");
+    const char *disk = pp_subject_variable(subject, "PYPROF_MAX_DISK");
     if (!subject->environment)
         return;
     if (was_overwritten(subject)) {
@@ -122,6 +124,10 @@ void pp_check_settings(const struct pp_subject *subject, struct pp_findings *fin
         pp_find(findings, PP_LEVEL_WARN, TOPIC,
                 "PYPROF_MAX_OVERHEAD=%s is not a percentage above 0 and up to 100: 1 is used", overhead);
         pp_remedy(findings, "a number like 0.5 or 2%%");
+    }
+    if (disk && pp_disk_limit_of(disk) == UINT64_MAX) {
+        pp_find(findings, PP_LEVEL_WARN, TOPIC, "PYPROF_MAX_DISK=%s is not a size of 1M or more: 1G is used", disk);
+        pp_remedy(findings, "a size like 500M or 2G, or 0 for no limit");
     }
     if (findings->count == before)
         pp_find(findings, PP_LEVEL_OK, TOPIC, "every PYPROF_ variable is valid");

@@ -60,6 +60,23 @@ static void read_symbols(Elf *elf, struct pp_elf_facts *facts)
     facts->python = runtime && version;
 }
 
+static void read_needed(Elf *elf, struct pp_elf_facts *facts)
+{
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+    while ((section = elf_nextscn(elf, section))) {
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        GElf_Dyn entry;
+        for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+            const char *name = entry.d_tag == DT_NEEDED ? elf_strptr(elf, header.sh_link, entry.d_un.d_val) : NULL;
+            if (name && (strstr(name, "libasan.so") || strstr(name, "libclang_rt.asan")))
+                snprintf(facts->sanitizer, sizeof facts->sanitizer, "%s", name);
+        }
+    }
+}
+
 bool pp_elf_facts_read(const char *path, struct pp_elf_facts *facts)
 {
     *facts = (struct pp_elf_facts){0};
@@ -75,6 +92,7 @@ bool pp_elf_facts_read(const char *path, struct pp_elf_facts *facts)
         facts->machine = header.e_machine;
         read_interpreter(elf, file, facts);
         read_symbols(elf, facts);
+        read_needed(elf, facts);
     }
     elf_end(elf);
     close(file);

@@ -12,6 +12,7 @@ struct pp_elf_facts {
     bool python;                /* it holds an interpreter */
     uint32_t python_version;    /* PY_VERSION_HEX; 0: it does not say (before 3.11) */
     bool python_debug;
+    char sanitizer[64]; /* AddressSanitizer's library, if it needs that; else "" */
 };
 
 /* False when it cannot be read (errno) or is no ELF file (errno 0). */

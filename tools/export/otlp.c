@@ -215,6 +215,7 @@ static void append_resource(struct writer *writer, struct pp_buffer *to, uint32_
     append_resource_attribute(&resource, "pyprof.own_ns", NULL, sum.own_ns);
     append_resource_attribute(&resource, "pyprof.thread_exit_ns", NULL, sum.thread_exit_ns);
     append_resource_attribute(&resource, "pyprof.difference_ns", NULL, (uint64_t)sum.difference_ns);
+    append_resource_attribute(&resource, "pyprof.estimated_ns", NULL, sum.estimated_ns);
     append_message(to, RESOURCE_PROFILES_RESOURCE, &resource);
     pp_buffer_free(&resource);
 }

@@ -113,7 +113,8 @@ static void map_processes(struct maps *maps)
         /* with the arrays, which `from` has no more */
         maps->into->processes.items[maps->processes[i]] = process;
         maps->from->processes.items[i].notices.items = NULL;
-        maps->from->processes.items[i].numbers.items = NULL;
+        maps->from->processes.items[i].parts.items = NULL;
+        maps->from->processes.items[i].parts.index = (struct pp_index){0};
         maps->from->processes.items[i].usage.items = NULL;
     }
 }

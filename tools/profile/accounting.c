@@ -33,6 +33,10 @@ static const struct {
     FIELD(MINOR_FAULTS, minor_faults),
     FIELD(MAJOR_FAULTS, major_faults),
     FIELD(ESTIMATED_NS, estimated_ns),
+    FIELD(REMOVED_FILES, removed_files),
+    FIELD(REMOVED_BYTES, removed_bytes),
+    FIELD(MAPPED_BYTES, mapped_bytes),
+    FIELD(MOST_MAPPED_BYTES, most_mapped_bytes),
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 
@@ -97,6 +101,40 @@ void pp_accounting_add(struct pp_accounting *sum, const struct pp_accounting *on
         sum->handler_histogram[i] += one->handler_histogram[i];
     for (unsigned i = 0; i < PP_REASON_COUNT; i++)
         sum->reasons[i] += one->reasons[i];
+}
+
+static void take_off(uint64_t *from, uint64_t what)
+{
+    *from -= what < *from ? what : *from;
+}
+
+struct pp_accounting pp_accounting_between(const struct pp_accounting *earlier, const struct pp_accounting *later)
+{
+    static const unsigned parts[] = {PP_ACCOUNT_CPU_NS,
+                                     PP_ACCOUNT_SAMPLED_NS,
+                                     PP_ACCOUNT_UNSAMPLED_NS,
+                                     PP_ACCOUNT_LOST_SAMPLES,
+                                     PP_ACCOUNT_LOST_NS,
+                                     PP_ACCOUNT_OWN_NS,
+                                     PP_ACCOUNT_THREAD_EXIT_NS,
+                                     PP_ACCOUNT_SAMPLES,
+                                     PP_ACCOUNT_HANDLER_COUNT,
+                                     PP_ACCOUNT_HANDLER_SUM_NS,
+                                     PP_ACCOUNT_VOLUNTARY_SWITCHES,
+                                     PP_ACCOUNT_INVOLUNTARY_SWITCHES,
+                                     PP_ACCOUNT_MINOR_FAULTS,
+                                     PP_ACCOUNT_MAJOR_FAULTS,
+                                     PP_ACCOUNT_ESTIMATED_NS};
+    struct pp_accounting between = *later, before = *earlier;
+    take_off(&before.cpu_ns, before.pending_ns);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        take_off(single(&between, parts[i]), *single(&before, parts[i]));
+    between.difference_ns = (int64_t)((uint64_t)later->difference_ns - (uint64_t)earlier->difference_ns);
+    for (unsigned i = 0; i < PP_HANDLER_BUCKETS; i++)
+        take_off(&between.handler_histogram[i], before.handler_histogram[i]);
+    for (unsigned i = 0; i < PP_REASON_COUNT; i++)
+        take_off(&between.reasons[i], before.reasons[i]);
+    return between;
 }
 
 uint64_t pp_accounting_handler_quantile(const struct pp_accounting *accounting, double share)

@@ -16,6 +16,8 @@ struct pp_accounting {
     uint64_t before_start_ns, samples, threads, exited_threads, handler_count, handler_sum_ns, handler_max_ns,
         stack_bytes, voluntary_switches, involuntary_switches, minor_faults, major_faults;
     uint64_t estimated_ns; /* part of sampled_ns: ends of short threads, credited to stacks of threads like them */
+    uint64_t removed_files, removed_bytes;    /* old profiles, of any process, for PYPROF_MAX_DISK */
+    uint64_t mapped_bytes, most_mapped_bytes; /* of the library's own data */
     uint64_t handler_histogram[PP_HANDLER_BUCKETS];
     uint64_t reasons[PP_REASON_COUNT];
 };
@@ -25,6 +27,10 @@ bool pp_accounting_read(struct pp_accounting *accounting, struct pp_cursor paylo
 
 /* Adds up processes; wall clock and end are the latest. */
 void pp_accounting_add(struct pp_accounting *sum, const struct pp_accounting *one);
+
+/* What lies between two accounts of one process, the earlier one without what was pending then: that has got its place
+ * in the later one. Wall clock, threads and what else does not add up is the later one's. 0 where it would be less. */
+struct pp_accounting pp_accounting_between(const struct pp_accounting *earlier, const struct pp_accounting *later);
 
 /* Handler time in ns that the given share (0…1) of all handlers stayed below: the bucket's upper limit, or the
  * maximum when that is less. 0 when none ran. */

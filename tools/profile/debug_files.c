@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../memory.h"
+#include "mapped.h"
 
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
 #define CACHE_DIRECTORY "debuginfod_client"
@@ -72,7 +73,10 @@ int pp_open_build(const char *path, const char *build_id)
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         return -1;
-    if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && has_build_id(descriptor, build_id))
+    bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    if (regular)
+        pp_mapped_watch(path, &status);
+    if (regular && has_build_id(descriptor, build_id))
         return descriptor;
     close(descriptor);
     return -1;

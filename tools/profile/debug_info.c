@@ -24,6 +24,8 @@
  * twice. Damaged files may say that they enclose each other. */
 #define WORK_PER_BYTE 2u
 #define LEAST_WORK    1000000u
+/* Of what is kept of one file. Twice that for a moment, when a table grows. */
+#define MOST_BYTES (UINT64_C(256) << 20)
 /* Until the rest is left out. libdw walks over all that is within an entry to come to the next one, at each depth anew.
  */
 #define MOST_SECONDS 5
@@ -57,8 +59,8 @@ struct pp_debug_info {
     struct unit *units;
     uint32_t count, capacity;
     struct pp_ranges ranges; /* of the units */
-    uint64_t work;           /* what is left of it */
-    time_t end;              /* of the seconds */
+    struct pp_ranges_left left;
+    time_t end; /* of the seconds */
 };
 
 static time_t now(void)
@@ -71,14 +73,14 @@ static time_t now(void)
 /* Whether to go on. */
 static bool has_time(struct pp_debug_info *info)
 {
-    if (info->work && now() > info->end)
-        info->work = 0;
-    return info->work;
+    if (info->left.work && now() > info->end)
+        info->left.work = 0;
+    return info->left.work;
 }
 
 bool pp_debug_info_is_cut(const struct pp_debug_info *info)
 {
-    return !info->work;
+    return !info->left.work;
 }
 
 /* By the path that the file gives, from the file's own directory, or by build-id. False when another build is there:
@@ -117,20 +119,20 @@ static void find_units(struct pp_debug_info *info)
     Dwarf_CU *cu = NULL;
     Dwarf_Off offset = 0, next;
     size_t header;
-    info->work = LEAST_WORK;
+    info->left = (struct pp_ranges_left){LEAST_WORK, MOST_BYTES};
     info->end = now() + MOST_SECONDS;
     for (; has_time(info) && dwarf_nextcu(info->dwarf, offset, &next, &header, NULL, NULL, NULL) == 0 && next > offset;
          offset = next)
-        info->work += WORK_PER_BYTE * (next - offset);
+        info->left.work += WORK_PER_BYTE * (next - offset);
     Dwarf_Die die;
     uint8_t type;
     while (has_time(info) && dwarf_get_units(info->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
-        info->work--;
+        info->left.work--;
         if (type != DW_UT_compile)
             continue;
         info->units = pp_grow(info->units, &info->capacity, (uint64_t)info->count + 1, sizeof *info->units);
         info->units[info->count].entry = dwarf_dieoffset(&die);
-        pp_ranges_add(&info->ranges, &die, info->count++, &info->work);
+        pp_ranges_add(&info->ranges, &die, info->count++, &info->left);
     }
     pp_ranges_sort(&info->ranges);
 }
@@ -193,9 +195,9 @@ void pp_debug_info_close(struct pp_debug_info *info)
 static bool next_entry(struct pp_debug_info *info, Dwarf_Die *die)
 {
     Dwarf_Off before = dwarf_dieoffset(die);
-    if (dwarf_haschildren(die) ? !has_time(info) : !info->work)
+    if (dwarf_haschildren(die) ? !has_time(info) : !info->left.work)
         return false;
-    info->work--;
+    info->left.work--;
     return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;
 }
 
@@ -214,11 +216,12 @@ static void read_functions(struct pp_debug_info *info, struct unit *unit, Dwarf_
         int tag = dwarf_tag(&die);
         uint32_t ranges = unit->ranges.count;
         if (tag == DW_TAG_subprogram)
-            pp_ranges_add(&unit->ranges, &die, unit->count, &info->work);
+            pp_ranges_add(&unit->ranges, &die, unit->count, &info->left);
         if (unit->ranges.count > ranges) {
             unit->functions =
                 pp_grow(unit->functions, &unit->capacity, (uint64_t)unit->count + 1, sizeof *unit->functions);
             unit->functions[unit->count++].entry = dwarf_dieoffset(&die);
+            pp_ranges_keep(&info->left, sizeof *unit->functions);
         }
         if (holds_functions(tag))
             read_functions(info, unit, &die, depth + 1);
@@ -237,9 +240,10 @@ static void read_calls(struct pp_debug_info *info, struct function *function, Dw
             function->calls =
                 pp_grow(function->calls, &function->capacity, (uint64_t)number + 1, sizeof *function->calls);
             struct call *call = &function->calls[function->count++];
+            pp_ranges_keep(&info->left, sizeof *call);
             call->entry = dwarf_dieoffset(&die);
             call->first_range = function->ranges.count;
-            pp_ranges_add(&function->ranges, &die, number, &info->work);
+            pp_ranges_add(&function->ranges, &die, number, &info->left);
             call->end_range = function->ranges.count;
         }
         if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||

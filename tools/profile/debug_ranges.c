@@ -9,12 +9,22 @@
 /* Ranges that begin before the address and may reach over others up to it. */
 #define OVERLAPPING 16u
 
-void pp_ranges_add(struct pp_ranges *ranges, Dwarf_Die *die, uint32_t owner, uint64_t *work)
+void pp_ranges_keep(struct pp_ranges_left *left, size_t bytes)
+{
+    if (bytes > left->bytes)
+        left->work = left->bytes = 0;
+    else
+        left->bytes -= bytes;
+}
+
+void pp_ranges_add(struct pp_ranges *ranges, Dwarf_Die *die, uint32_t owner, struct pp_ranges_left *left)
 {
     Dwarf_Addr base, begin, end;
-    for (ptrdiff_t at = 0; *work && (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0; (*work)--) {
+    for (ptrdiff_t at = 0; left->work && (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
+        left->work--;
         if (begin < LOWEST || begin >= end)
             continue;
+        pp_ranges_keep(left, sizeof *ranges->items);
         ranges->items =
             pp_grow_raw(ranges->items, &ranges->capacity, (uint64_t)ranges->count + 1, sizeof *ranges->items);
         ranges->items[ranges->count++] = (struct pp_range){begin, end, owner};

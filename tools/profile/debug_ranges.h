@@ -3,6 +3,7 @@
 #define PP_PROFILE_DEBUG_RANGES_H
 
 #include <elfutils/libdw.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct pp_range {
@@ -16,9 +17,17 @@ struct pp_ranges {
     uint32_t count, capacity;
 };
 
-/* Adds those of an entry of the debug information, *work of them at most, of which they are subtracted. What the linker
- * threw away is left out: it lies at the file's first bytes, or at the end of all addresses. */
-void pp_ranges_add(struct pp_ranges *ranges, Dwarf_Die *die, uint32_t owner, uint64_t *work);
+/* What may still be read of a file and kept of it: damaged files may say that there is no end. No work, no more. */
+struct pp_ranges_left {
+    uint64_t work, bytes;
+};
+
+/* Subtracts bytes that are to be kept; when there are not so many left, no work is. */
+void pp_ranges_keep(struct pp_ranges_left *left, size_t bytes);
+
+/* Adds those of an entry of the debug information, as many as are left. What the linker threw away is left out: it lies
+ * at the file's first bytes, or at the end of all addresses. */
+void pp_ranges_add(struct pp_ranges *ranges, Dwarf_Die *die, uint32_t owner, struct pp_ranges_left *left);
 
 /* Before the first pp_ranges_find. */
 void pp_ranges_sort(struct pp_ranges *ranges);

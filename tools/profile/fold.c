@@ -5,6 +5,7 @@
 #include "cells.h"
 #include "frame_text.h"
 #include "model.h"
+#include "sums.h"
 
 /* Stands where a definition was in a block that is damaged: the CPU time is known, the stack is not. */
 #define LOST_STACK "[stack lost in a damaged block]"
@@ -83,18 +84,6 @@ static uint32_t command_line(struct fold *fold, struct pp_text text)
     return string;
 }
 
-/* The same segment again (a file and a merged one that holds it) must not count twice. */
-static bool is_there(struct pp_process *process, const struct pp_segment *segment)
-{
-    for (uint32_t i = 0; i < process->numbers.count; i++)
-        if (process->numbers.items[i] == segment->process.segment)
-            return true;
-    process->numbers.items = pp_grow(process->numbers.items, &process->numbers.capacity,
-                                     (uint64_t)process->numbers.count + 1, sizeof *process->numbers.items);
-    process->numbers.items[process->numbers.count++] = segment->process.segment;
-    return false;
-}
-
 static struct pp_process *process_of(struct fold *fold, const struct pp_segment *segment)
 {
     struct pp_profile *profile = fold->profile;
@@ -106,7 +95,8 @@ static struct pp_process *process_of(struct fold *fold, const struct pp_segment 
         instance = pp_intern_text(profile, fold->name);
     fold->process = pp_add_process(profile, instance);
     struct pp_process *process = &profile->processes.items[fold->process];
-    fold->left_out = segment->has_process && from->instance.length && is_there(process, segment);
+    /* The same segment again (a file and a merged one that holds it) must not count twice. */
+    fold->left_out = segment->has_process && from->instance.length && !pp_sums_note_part(process, from->segment);
     process->segments += !fold->left_out;
     fold->alone = process->segments == 1;
     if (!segment->has_process || process->pid)
@@ -349,12 +339,6 @@ static void take_notice(void *context, const struct pp_segment *segment, uint64_
     process->notices.items[process->notices.count++] = (struct pp_notice){unix_ns, severity, intern(fold, text)};
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct pp_usage *first = a, *second = b;
-    return (first->wall_ns > second->wall_ns) - (first->wall_ns < second->wall_ns);
-}
-
 static void take_usage(void *context, const struct pp_segment *segment)
 {
     struct fold *fold = context;
@@ -391,33 +375,35 @@ void pp_read_losses_add(struct pp_read_losses *sum, const struct pp_read_losses 
 static void take_sums(struct fold *fold, const struct pp_segment *segment)
 {
     struct pp_process *process = process_of(fold, segment);
-    if (segment->has_accounting &&
-        (!process->has_accounting || segment->process.segment >= process->accounting_segment)) {
-        process->accounting = segment->accounting;
-        process->accounting_segment = segment->process.segment;
+    bool latest = pp_sums_is_latest(process, segment);
+    if (segment->has_accounting && latest) {
         if (segment->process.python_version.length) /* by now there may be more of them */
             process->python_version = intern(fold, segment->process.python_version);
         process->period_ns = segment->process.period_ns; /* the last one: it may have been lowered */
-        process->has_accounting = true;
     }
-    if (process->accounting.end_unix_ns > process->end_unix_ns)
-        process->end_unix_ns = process->accounting.end_unix_ns;
-    if (process->usage.count)
-        qsort(process->usage.items, process->usage.count, sizeof *process->usage.items, by_time);
-    if (segment->process.segment >= process->accounting_segment)
+    if (segment->has_accounting && !fold->left_out)
+        pp_sums_take(process, segment);
+    if (latest)
         process->ended = segment->end_reason == PP_END_EXIT || segment->end_reason == PP_END_EXEC;
 }
 
-/* Whether its run begins as profile->only_run says. */
+static bool is_wanted_process(const struct pp_profile *profile, const struct pp_log_process *process)
+{
+    const char *run = profile->only_run;
+    if (run && (process->run.length < strlen(run) || memcmp(process->run.data, run, strlen(run)) != 0))
+        return false;
+    return !profile->wants || profile->wants(profile->wants_context, process);
+}
+
+/* Whether its run begins as profile->only_run says, and profile->wants wants its process. */
 static bool is_wanted(const struct pp_profile *profile, const void *data, size_t size)
 {
     struct pp_segment segment;
-    const char *run = profile->only_run;
-    bool wanted = !run;
-    if (!wanted && pp_segment_read_process(data, size, &segment) == PP_READ_OK)
-        wanted = segment.process.run.length >= strlen(run) && memcmp(segment.process.run.data, run, strlen(run)) == 0;
-    if (run)
-        pp_segment_free(&segment);
+    if (!profile->only_run && !profile->wants)
+        return true;
+    bool wanted = pp_segment_read_process(data, size, &segment) == PP_READ_OK;
+    wanted = wanted && is_wanted_process(profile, &segment.process);
+    pp_segment_free(&segment);
     return wanted;
 }
 
@@ -502,6 +488,12 @@ enum pp_read_result pp_growing_read(struct pp_growing *growing, const void *data
     return result;
 }
 
+bool pp_growing_is_wanted_after_all(const struct pp_growing *growing)
+{
+    return growing->unwanted && growing->segment.has_process &&
+           is_wanted_process(growing->fold.profile, &growing->segment.process);
+}
+
 void pp_growing_free(struct pp_growing *growing)
 {
     if (!growing)
@@ -514,6 +506,7 @@ void pp_growing_free(struct pp_growing *growing)
 
 void pp_profile_finish(struct pp_profile *profile)
 {
+    pp_profile_close_sums(profile);
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         const struct pp_process *process = &profile->processes.items[i];
         if (!process->accounting.pending_ns)

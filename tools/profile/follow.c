@@ -43,14 +43,18 @@ static void begin(struct pp_follow *follow)
     follow->profile = pp_profile_new();
     follow->profile->keep_intervals = true;
     follow->profile->only_run = follow->cli->run;
+    follow->profile->wants = follow->wants;
+    follow->profile->wants_context = follow->wants_context;
     follow->generation++;
 }
 
-struct pp_follow *pp_follow_new(const struct pp_cli *cli, uint64_t keep_ns)
+struct pp_follow *pp_follow_new(const struct pp_cli *cli, uint64_t keep_ns, pp_wants_process *wants, void *context)
 {
     struct pp_follow *follow = pp_alloc(1, sizeof *follow);
     follow->cli = cli;
     follow->keep_ns = keep_ns;
+    follow->wants = wants;
+    follow->wants_context = context;
     follow->data = malloc(ROOM); /* costs nothing until it is written */
     if (!follow->data)
         follow->data = pp_alloc(ROOM, 1);
@@ -137,6 +141,15 @@ bool pp_follow_is_alive(const struct pp_follow *follow, uint32_t number, uint64_
     return access(path, F_OK) == 0;
 }
 
+static void rewind_source(struct pp_source *source)
+{
+    pp_growing_free(source->segment);
+    source->segment = NULL;
+    source->before = source->end = 0;
+    source->seen_size = 0;
+    source->given_up = false;
+}
+
 /* The run that began last, of those in directories. It gives way to a later one only when nothing of it runs: other
  * programs may write into the same directory. */
 static void choose_run(struct pp_follow *follow)
@@ -155,14 +168,8 @@ static void choose_run(struct pp_follow *follow)
     for (uint32_t i = 0; follow->run && i < follow->profile->processes.count; i++)
         if (pp_follow_is_alive(follow, i, now))
             return;
-    for (uint32_t i = 0; follow->run && i < follow->source_count; i++) {
-        struct pp_source *source = &follow->sources[i];
-        pp_growing_free(source->segment);
-        source->segment = NULL;
-        source->before = source->end = 0;
-        source->seen_size = 0;
-        source->given_up = false;
-    }
+    for (uint32_t i = 0; follow->run && i < follow->source_count; i++)
+        rewind_source(&follow->sources[i]);
     if (follow->run) {
         pp_profile_free(follow->profile);
         begin(follow);
@@ -244,20 +251,39 @@ static bool read_source(struct pp_follow *follow, struct pp_source *source, uint
     return !more || in_time;
 }
 
+/* Whose child a process is may be seen only when its parent's log has been read: those that were refused are asked for
+ * again. Only whole files: what stands behind a part that was taken in is not read twice. */
+static bool ask_again(struct pp_follow *follow)
+{
+    bool any = false;
+    for (uint32_t i = 0; follow->wants && i < follow->source_count; i++) {
+        struct pp_source *source = &follow->sources[i];
+        if (!source->segment || source->before || !pp_growing_is_wanted_after_all(source->segment))
+            continue;
+        rewind_source(source);
+        any = true;
+    }
+    return any;
+}
+
 bool pp_follow_read(struct pp_follow *follow, uint64_t at_most_ns)
 {
     uint64_t now = pp_clock_ns(CLOCK_MONOTONIC),
              deadline = at_most_ns < UINT64_MAX - now ? now + at_most_ns : UINT64_MAX;
-    bool all = true;
+    bool all;
     look_around(follow);
     choose_run(follow);
-    follow->size = follow->read = follow->unusable = 0;
-    for (uint32_t i = 0; i < follow->source_count; i++) {
-        struct pp_source *source = &follow->sources[i];
-        if (is_wanted(follow, source))
-            all = read_source(follow, source, deadline) && all;
-        follow->unusable += !source->usable || source->given_up;
-    }
+    do {
+        all = true;
+        follow->size = follow->read = follow->unusable = 0;
+        for (uint32_t i = 0; i < follow->source_count; i++) {
+            struct pp_source *source = &follow->sources[i];
+            if (is_wanted(follow, source))
+                all = read_source(follow, source, deadline) && all;
+            follow->unusable += !source->usable || source->given_up;
+        }
+    } while (ask_again(follow));
+    pp_profile_close_sums(follow->profile);
     return all;
 }
 

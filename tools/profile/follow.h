@@ -9,7 +9,9 @@ struct pp_source;
 
 struct pp_follow {
     const struct pp_cli *cli;
-    uint64_t keep_ns;           /* samples not older than that keep their interval (model.h: apart_from_ns) */
+    uint64_t keep_ns;        /* samples not older than that keep their interval (model.h: apart_from_ns) */
+    pp_wants_process *wants; /* NULL: all */
+    void *wants_context;
     struct pp_profile *profile; /* its samples are those that nobody has taken out yet */
     uint32_t generation;        /* counts the profiles: another run has begun, all numbers are new */
     char *run;                  /* of directories: which one is read; NULL until there is one */
@@ -24,7 +26,7 @@ struct pp_follow {
 };
 
 /* cli must outlive it. The caller ends it with pp_follow_free. */
-struct pp_follow *pp_follow_new(const struct pp_cli *cli, uint64_t keep_ns);
+struct pp_follow *pp_follow_new(const struct pp_cli *cli, uint64_t keep_ns, pp_wants_process *wants, void *context);
 
 /* Looks for new files and reads on, for about so many ns; true when all that is there has been read. */
 bool pp_follow_read(struct pp_follow *follow, uint64_t at_most_ns);

@@ -216,7 +216,9 @@ static struct pp_profile *read_files(const struct pp_files *files, const struct 
                                     .only_run = cli->run};
     uint32_t read;
     struct pp_profile *profile = read_parts(files, &like, &read);
-    if (read && !sums_only)
+    if (sums_only)
+        pp_profile_close_sums(profile);
+    else if (read)
         pp_profile_finish(profile);
     if (read && !sums_only && !cli->no_names) {
         pp_debuginfod_fetch(profile);

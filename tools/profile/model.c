@@ -34,7 +34,7 @@ void pp_profile_free(struct pp_profile *profile)
         free(profile->strings.items[i]);
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         FREE_TABLE(&profile->processes.items[i].notices);
-        FREE_TABLE(&profile->processes.items[i].numbers);
+        FREE_TABLE(&profile->processes.items[i].parts);
         FREE_TABLE(&profile->processes.items[i].usage);
     }
     FREE_TABLE(&profile->strings);

@@ -100,28 +100,40 @@ struct pp_usage {
         major_faults;
 };
 
+struct pp_part {
+    uint64_t number;
+    bool has_last;
+    struct pp_accounting earlier, last; /* what the parts before it ended with, and what it ends with */
+};
+
 struct pp_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
         library_version, unwinder; /* strings */
     uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus;
     uint32_t segments;
-    PP_TABLE_OF(uint64_t) numbers; /* of the segments that were read */
-    uint64_t accounting_segment;   /* the segment that the accounting is from */
-    bool has_accounting, ended;    /* ended: it left properly */
-    struct pp_accounting accounting;
-    uint64_t found_ns; /* CPU time of the samples that were found in the log, pending not included */
-    uint64_t samples;  /* their count */
+    PP_TABLE_OF(struct pp_part) parts; /* the segments that were read, as they came */
+    uint64_t latest_part;              /* the largest number of these */
+    bool sums_open;                    /* more has been read than the following say: pp_profile_close_sums */
+    bool has_accounting, ended;        /* ended: it left properly */
+    struct pp_accounting accounting;   /* of what is left, when parts are missing */
+    uint64_t missing_ns;               /* CPU time of these */
+    uint64_t found_ns;                 /* CPU time of the samples that were found in the log, pending not included */
+    uint64_t samples;                  /* their count */
     PP_TABLE_OF(struct pp_notice) notices;
-    PP_TABLE_OF(struct pp_usage) usage; /* with keep_usage: one for each interval, in the order of time */
+    PP_TABLE_OF(struct pp_usage) usage; /* with keep_usage: one for each interval; when closed: in the order of time */
 };
+
+typedef bool pp_wants_process(void *context, const struct pp_log_process *process);
 
 struct pp_profile {
     /* Set before the first segment. */
-    bool keep_intervals;    /* samples of different intervals stay apart */
-    uint64_t apart_from_ns; /* … of those that end after this (unix); the others have interval 0 */
-    bool keep_usage;        /* of each interval */
-    bool sums_only;         /* no samples: processes and their accounting */
-    const char *only_run;   /* segments of runs that do not begin so are left out; NULL: none */
+    bool keep_intervals;     /* samples of different intervals stay apart */
+    uint64_t apart_from_ns;  /* … of those that end after this (unix); the others have interval 0 */
+    bool keep_usage;         /* of each interval */
+    bool sums_only;          /* no samples: processes and their accounting */
+    const char *only_run;    /* segments of runs that do not begin so are left out; NULL: none */
+    pp_wants_process *wants; /* segments of processes that it does not want are left out; NULL: none */
+    void *wants_context;
 
     PP_TABLE_OF(char *) strings;
     PP_TABLE_OF(struct pp_module) modules;
@@ -153,9 +165,14 @@ struct pp_growing;
 struct pp_growing *pp_growing_new(struct pp_profile *profile, const char *name);
 /* Adds to the profile what stands behind the *end bytes that it had, and says how far it is now: reader.h. */
 enum pp_read_result pp_growing_read(struct pp_growing *growing, const void *data, size_t size, uint64_t *end);
+/* Its process was not wanted when it was read, but is now. */
+bool pp_growing_is_wanted_after_all(const struct pp_growing *growing);
 void pp_growing_free(struct pp_growing *growing);
 
 void pp_read_losses_add(struct pp_read_losses *sum, const struct pp_read_losses *one);
+
+/* After segments, however many: the sums of their processes become those of all that was read until then. */
+void pp_profile_close_sums(struct pp_profile *profile);
 
 /* After the last segment: what live threads burned since their last sample becomes [unsampled] of the process, so that
  * sum of samples + own + difference = CPU clock for a log without damage. Call once. */

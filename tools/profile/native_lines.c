@@ -6,6 +6,7 @@
 #include "debug_info.h"
 #include "frame_text.h"
 #include "load.h"
+#include "mapped.h"
 
 struct resolver {
     struct pp_profile *profile;
@@ -70,25 +71,47 @@ static uint32_t *frames_by_module(const struct pp_profile *profile, uint32_t *co
     return order;
 }
 
+/* Frames of one module. What a file says that was written meanwhile may be about another build. */
+static void resolve_module(struct resolver *resolver, const uint32_t *frames, uint32_t count)
+{
+    struct pp_profile *profile = resolver->profile;
+    const struct pp_module module = profile->modules.items[profile->frames.items[*frames].subject];
+    const char *path = pp_string(profile, module.path);
+    pp_progress("reading debug information of %s", pp_base_name(path));
+    pp_mapped_begin();
+    struct pp_debug_info *info = pp_debug_info_find_file(path, pp_string(profile, module.build_id));
+    if (!info)
+        return;
+    struct pp_frame *before = pp_alloc(count, sizeof *before);
+    for (uint32_t i = 0; i < count; i++) {
+        before[i] = profile->frames.items[frames[i]];
+        resolve_frame(resolver, info, frames[i]);
+    }
+    bool changed = pp_mapped_changed();
+    for (uint32_t i = 0; changed && i < count; i++) {
+        profile->frames.items[frames[i]] = before[i];
+        resolver->innermost[frames[i]] = frames[i];
+    }
+    if (changed || pp_debug_info_is_cut(info)) {
+        pp_progress_end();
+        pp_error(changed ? "%s was written while it was read: it has no source lines and inlined functions this time"
+                         : "%s: its debug information takes too long to read, or too much memory: some inlined "
+                           "functions are missing",
+                 pp_string(profile, module.path));
+    }
+    free(before);
+    pp_debug_info_close(info);
+}
+
 static void resolve_frames(struct resolver *resolver)
 {
     struct pp_profile *profile = resolver->profile;
-    uint32_t count, *order = frames_by_module(profile, &count);
-    for (uint32_t i = 0; i < count;) {
-        uint32_t module = profile->frames.items[order[i]].subject;
-        const char *path = pp_string(profile, profile->modules.items[module].path);
-        pp_progress("reading debug information of %s", pp_base_name(path));
-        struct pp_debug_info *info =
-            pp_debug_info_find_file(path, pp_string(profile, profile->modules.items[module].build_id));
-        for (; i < count && profile->frames.items[order[i]].subject == module; i++)
-            if (info)
-                resolve_frame(resolver, info, order[i]);
-        if (info && pp_debug_info_is_cut(info)) {
-            pp_progress_end();
-            pp_error("%s: its debug information takes too long to read: some inlined functions are missing",
-                     pp_string(profile, profile->modules.items[module].path));
-        }
-        pp_debug_info_close(info);
+    uint32_t count, end, *order = frames_by_module(profile, &count);
+    for (uint32_t i = 0; i < count; i = end) {
+        end = i + 1;
+        while (end < count && profile->frames.items[order[end]].subject == profile->frames.items[order[i]].subject)
+            end++;
+        resolve_module(resolver, order + i, end - i);
     }
     free(order);
 }

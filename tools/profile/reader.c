@@ -12,7 +12,8 @@
 /* Wrong CRCs may be computed over so many times the file's size; then blocks are taken for damaged unseen: damage must
  * not make reading quadratic. */
 #define SEARCH_BUDGET 4u
-/* Blocks that can be missing between two sound ones before a candidate is not believed. */
+/* Blocks that can be missing between two sound ones before a candidate is not believed; as many back where blocks stand
+ * in another order. */
 #define PLAUSIBLE_GAP 4096u
 
 /* From so many bytes on none of which can be read there is no hope that the rest of a block makes them readable. */
@@ -81,7 +82,7 @@ static size_t find_sound_block(struct scan *scan, size_t damaged, uint32_t next)
         if (is_file_header(scan, at))
             return at;
         if (header_at(scan, at, &header) && payload_fits(scan, at, &header) &&
-            header.sequence - next <= PLAUSIBLE_GAP && crc_right(scan, at, &header))
+            header.sequence - next + PLAUSIBLE_GAP <= 2 * PLAUSIBLE_GAP && crc_right(scan, at, &header))
             return at;
     }
     return scan->size;

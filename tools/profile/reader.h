@@ -116,6 +116,7 @@ struct pp_read_losses {
 struct pp_segment {
     struct pp_log_process process;
     struct pp_accounting accounting; /* the last one in the segment */
+    struct pp_accounting earlier;    /* what the segments before it ended with; all 0: nothing */
     uint64_t end_unix_ns;
     uint32_t end_reason; /* enum pp_end_reason, 0 when there is no such block */
     bool has_process, has_accounting;

@@ -284,6 +284,12 @@ bool pp_segment_take_block(struct pp_segment *segment, uint32_t type, struct pp_
         if (sink && sink->accounting)
             sink->accounting(sink->context, segment);
         break;
+    case PP_BLOCK_EARLIER:
+        if (!pp_accounting_read(&segment->earlier, payload)) {
+            segment->earlier = (struct pp_accounting){0};
+            segment->losses.damaged_records++;
+        }
+        break;
     case PP_BLOCK_NOTICE: {
         uint64_t unix_ns = take(&payload);
         uint64_t severity = take(&payload);

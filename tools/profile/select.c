@@ -19,7 +19,7 @@ bool pp_select_needs_intervals(const struct pp_cli *cli)
     return cli->from_ns || cli->to_ns != UINT64_MAX;
 }
 
-static bool is_listed(const char *list, uint64_t number)
+bool pp_pid_is_listed(const char *list, uint64_t number)
 {
     while (*list) {
         char *end;
@@ -39,9 +39,9 @@ static bool *threads_kept(const struct pp_profile *profile, const struct pp_cli 
     bool by_name = cli->thread && !by_id && regcomp(&names, cli->thread, REG_EXTENDED | REG_NOSUB) == 0;
     for (uint32_t i = 0; i < profile->threads.count; i++) {
         const struct pp_thread *thread = &profile->threads.items[i];
-        kept[i] = !cli->pid || is_listed(cli->pid, profile->processes.items[thread->process].pid);
+        kept[i] = !cli->pid || pp_pid_is_listed(cli->pid, profile->processes.items[thread->process].pid);
         if (by_id)
-            kept[i] = kept[i] && is_listed(cli->thread, thread->tid);
+            kept[i] = kept[i] && pp_pid_is_listed(cli->thread, thread->tid);
         if (by_name)
             kept[i] = kept[i] && regexec(&names, pp_string(profile, thread->name), 0, NULL, 0) == 0;
     }

@@ -5,6 +5,9 @@
 #include "../cli.h"
 #include "model.h"
 
+/* Whether the pid is in a list with commas, as --pid takes it. */
+bool pp_pid_is_listed(const char *list, uint64_t pid);
+
 /* Whether the samples' intervals must be kept while reading, for --from and --to. */
 bool pp_select_needs_intervals(const struct pp_cli *cli);
 

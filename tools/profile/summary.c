@@ -41,6 +41,15 @@ struct pp_accounting pp_summary_accounting(const struct pp_profile *profile, uin
     return sum;
 }
 
+uint64_t pp_summary_missing_ns(const struct pp_profile *profile, uint32_t process)
+{
+    uint64_t missing = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if (process == PP_NONE || i == process)
+            missing += profile->processes.items[i].missing_ns;
+    return missing;
+}
+
 const struct pp_process *pp_summary_first_process(const struct pp_profile *profile)
 {
     const struct pp_process *first = &profile->processes.items[0];
@@ -182,9 +191,9 @@ void pp_summary_append_accounting(const struct pp_profile *profile, struct pp_bu
     struct pp_accounting sum = pp_summary_accounting(profile, PP_NONE);
     pp_buffer_format(line,
                      "cpu_ns=%" PRIu64 " sampled=%" PRIu64 " unsampled=%" PRIu64 " lost=%" PRIu64 " own=%" PRIu64
-                     " thread_exit=%" PRIu64 " difference=%" PRId64,
+                     " thread_exit=%" PRIu64 " difference=%" PRId64 " estimated=%" PRIu64,
                      sum.cpu_ns, sum.sampled_ns, sum.unsampled_ns, sum.lost_ns, sum.own_ns, sum.thread_exit_ns,
-                     sum.difference_ns);
+                     sum.difference_ns, sum.estimated_ns);
 }
 
 void pp_summary_notes(const struct pp_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
@@ -233,6 +242,14 @@ void pp_summary_warnings(const struct pp_profile *profile, uint32_t only, void (
     warn_of_shares(&warnings, &sum, looked_at);
     warn_of_reasons(&warnings, &sum);
     warn_of_missing(&warnings, found, &raw);
+    uint64_t missing = pp_summary_missing_ns(profile, only);
+    if (missing) {
+        pp_buffer_format(
+            &warnings.text,
+            "%.3f s of CPU time are not in here: they were in parts of the profile that have been removed%s",
+            seconds(missing), sum.removed_files ? " to stay below PYPROF_MAX_DISK" : "");
+        say(&warnings);
+    }
     pp_buffer_free(&warnings.text);
 }
 

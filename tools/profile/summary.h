@@ -8,7 +8,11 @@
  * users see is sampled + unsampled + lost + own + thread exit + difference = cpu. */
 struct pp_accounting pp_summary_accounting(const struct pp_profile *profile, uint32_t process);
 
-/* Appends that sum in a line, for exports that have a place for one; the parts in ns. */
+/* CPU time of parts of the profile that have been removed: in no sum. As above for one process or all. */
+uint64_t pp_summary_missing_ns(const struct pp_profile *profile, uint32_t process);
+
+/* Appends that sum in a line, for exports that have a place for one; the parts in ns. Behind it what of the sampled
+ * part is an estimate. */
 void pp_summary_append_accounting(const struct pp_profile *profile, struct pp_buffer *line);
 
 /* Calls each with every warning, a sentence without a full stop, for one process or for all (PP_NONE). */

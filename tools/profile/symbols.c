@@ -5,8 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../cli.h"
 #include "debug_files.h"
 #include "eh_frame_hdr.h"
+#include "mapped.h"
 
 /* Separate debug files by build-id only: what is found by name alone may be of another build, and nothing here may go
  * to the network. */
@@ -45,6 +47,14 @@ static Dwfl_Module *open_module(Dwfl *dwfl, const char *path, const char *build_
     return module;
 }
 
+/* Names of a file that was written meanwhile may be of another build. */
+static void take_back(struct pp_profile *profile, uint32_t number, const struct pp_frame *before)
+{
+    memcpy(profile->frames.items, before, profile->frames.count * sizeof *before);
+    pp_error("%s was written while it was read: its functions have no names this time",
+             pp_string(profile, profile->modules.items[number].path));
+}
+
 static void resolve_module(struct pp_profile *profile, uint32_t number)
 {
     static const Dwfl_Callbacks callbacks = {
@@ -56,6 +66,9 @@ static void resolve_module(struct pp_profile *profile, uint32_t number)
     Dwfl *dwfl = strlen(build_id) > 2 ? dwfl_begin(&callbacks) : NULL;
     if (!dwfl)
         return;
+    struct pp_frame *before = pp_alloc(profile->frames.count, sizeof *before);
+    memcpy(before, profile->frames.items, profile->frames.count * sizeof *before);
+    pp_mapped_begin();
     Dwfl_Module *module = open_module(dwfl, pp_string(profile, profile->modules.items[number].path), build_id);
     for (unsigned place = 0; !module && place < PP_DEBUG_PLACES; place++) {
         char *path = pp_debug_path(build_id, place);
@@ -79,7 +92,10 @@ static void resolve_module(struct pp_profile *profile, uint32_t number)
             frame->symbol_offset = frame->address - start;
         }
     }
+    if (pp_mapped_changed())
+        take_back(profile, number, before);
     dwfl_end(dwfl);
+    free(before);
 }
 
 void pp_symbols_resolve(struct pp_profile *profile)

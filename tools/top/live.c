@@ -18,10 +18,11 @@
 /* Stands for a stack without a Python frame (select.c has it too). */
 #define ONLY_NATIVE "[native]"
 
-void pp_live_begin(struct pp_live *live, const struct pp_cli *cli)
+void pp_live_begin(struct pp_live *live, struct pp_target *target)
 {
-    live->native = !cli->no_native;
-    live->follow = pp_follow_new(cli, PP_LIVE_WINDOW_NS + SLACK_NS);
+    live->target = target;
+    live->native = !target->cli.no_native;
+    live->follow = pp_follow_new(&target->cli, PP_LIVE_WINDOW_NS + SLACK_NS, pp_target_wants, target);
     live->generation = live->follow->generation;
 }
 
@@ -41,7 +42,7 @@ static void forget(struct pp_live *live)
     free(live->node_ns);
     free(live->thread_ns);
     free(live->texts);
-    *live = (struct pp_live){.follow = live->follow, .native = live->native};
+    *live = (struct pp_live){.follow = live->follow, .target = live->target, .native = live->native};
 }
 
 void pp_live_free(struct pp_live *live)

@@ -3,6 +3,7 @@
 #define PP_TOP_LIVE_H
 
 #include "../profile/follow.h"
+#include "target.h"
 
 #define PP_LIVE_WINDOW_NS UINT64_C(10000000000)
 
@@ -21,6 +22,7 @@ struct pp_recent {
 
 struct pp_live {
     struct pp_follow *follow;
+    const struct pp_target *target;
     uint32_t generation;  /* of the profile that all this is about */
     bool complete;        /* all that was there has been read */
     bool native;          /* native functions count by themselves */
@@ -38,8 +40,8 @@ struct pp_live {
     uint32_t resolved;      /* frames there were when that was done last */
 };
 
-/* Begins as {0}; pp_live_free ends it. */
-void pp_live_begin(struct pp_live *live, const struct pp_cli *cli);
+/* Begins as {0}; pp_live_free ends it. target must outlive it. */
+void pp_live_begin(struct pp_live *live, struct pp_target *target);
 
 /* Takes in what the logs have got; for about so many ns. */
 void pp_live_read(struct pp_live *live, uint64_t at_most_ns);

@@ -199,16 +199,30 @@ static void draw_waiting(struct page *page, const struct pp_live *live)
     const struct pp_cli *cli = live->follow->cli;
     char *directory = pp_default_directory();
     const char *place = cli->argument_count ? cli->arguments[0] : directory;
-    if (live->follow->read < live->follow->size)
+    const struct pp_target *target = live->target;
+    bool reading = live->follow->read < live->follow->size;
+    if (target->pid) {
+        pp_buffer_format(&page->line, reading ? "reading %s" : "waiting: %s has no profile yet", target->name);
+        end_line(page, BOLD);
+        if (!reading)
+            pp_buffer_format(&page->line, "A file appears with the first sample; 'pyprof doctor %d' says more.",
+                             target->pid);
+        end_line(page, PLAIN);
+        free(directory);
+        return;
+    }
+    if (reading)
         pp_buffer_format(&page->line, "reading %s", place);
     else if (live->follow->unusable)
         pp_buffer_format(&page->line, "waiting: nothing in %s is a profile that this pyprof can read", place);
+    else if (target->pids)
+        pp_buffer_format(&page->line, "waiting: no process %s in %s", target->pids, place);
     else if (cli->run)
         pp_buffer_format(&page->line, "waiting: no run '%s' in %s", cli->run, place);
     else
         pp_buffer_format(&page->line, "waiting: no profile in %s yet", place);
     end_line(page, BOLD);
-    if (!cli->argument_count || live->follow->unusable || cli->run)
+    if (!cli->argument_count || live->follow->unusable || cli->run || target->pids)
         pp_buffer_text(&page->line, "Record one with 'pyprof run -- python app.py', or say where it is.");
     else
         pp_buffer_format(&page->line, "Record one with 'pyprof run -o %s -- python app.py'.", place);

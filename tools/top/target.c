@@ -1,0 +1,240 @@
+#include "target.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../doctor/checks.h"
+#include "../profile/follow.h"
+#include "../profile/select.h"
+
+#define CLOCKS_APART UINT64_C(2000000000) /* a log is not older than its process, give or take this */
+#define LATELY_NS    UINT64_C(1000000000)
+#define MOST_DIGITS  9
+
+static bool is_pid(const struct pp_cli *cli)
+{
+    const char *text = cli->argument_count == 1 ? cli->arguments[0] : "";
+    return *text && strlen(text) <= MOST_DIGITS && !text[strspn(text, "0123456789")] && access(text, F_OK) != 0;
+}
+
+static char *copy_text(struct pp_text text)
+{
+    char *copy = pp_alloc(text.length + 1, 1);
+    memcpy(copy, text.data ? text.data : "", text.length);
+    return copy;
+}
+
+static bool is_text(struct pp_text text, const char *known)
+{
+    return known && text.length && strlen(known) == text.length && memcmp(text.data, known, text.length) == 0;
+}
+
+static void adopt(struct pp_target *target, const struct pp_relative *relative)
+{
+    target->family.items = pp_grow(target->family.items, &target->family.capacity, (uint64_t)target->family.count + 1,
+                                   sizeof *target->family.items);
+    target->family.items[target->family.count++] = *relative;
+}
+
+static bool has_library(const struct pp_subject *subject)
+{
+    const char *at = subject->maps;
+    char *path = pp_next_mapped(&at, "libpyprof");
+    bool found = path != NULL;
+    free(path);
+    return found;
+}
+
+/* Whether its namespace of that kind is ours. */
+static bool shares(int pid, const char *kind)
+{
+    char path[64];
+    struct stat theirs, ours;
+    snprintf(path, sizeof path, "/proc/%d/ns/%s", pid, kind);
+    if (stat(path, &theirs) != 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/self/ns/%s", kind);
+    return stat(path, &ours) == 0 && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
+/* A path of its root that stays good here when it ends, and when its PID becomes another's. */
+static char *lasting_path(const struct pp_subject *subject, const char *inside, int *descriptor)
+{
+    char *path = pp_subject_path(subject, inside), *top = pp_subject_path(subject, "/");
+    struct pp_buffer lasting = {0};
+    struct stat theirs, ours;
+    bool same_root = shares(subject->pid, "mnt") && stat(top, &theirs) == 0 && stat("/", &ours) == 0 &&
+                     theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+    if (same_root && *inside == '/') {
+        pp_buffer_text(&lasting, inside);
+    } else {
+        /* The directory itself if it is there: in what is left of a container its volumes are no more. */
+        int held = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        bool whole = held >= 0;
+        if (!whole && *inside == '/')
+            held = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        *descriptor = held + 1;
+        if (held < 0)
+            pp_buffer_text(&lasting, path);
+        else
+            pp_buffer_format(&lasting, "/proc/self/fd/%d%s", held, whole ? "" : inside);
+    }
+    free(path);
+    free(top);
+    return lasting.data;
+}
+
+/* NULL when it is not known. */
+static char *own_boot_id(void)
+{
+    char text[64] = "";
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file && !fgets(text, sizeof text, file))
+        *text = '\0';
+    if (file)
+        fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    return *text ? pp_strdup(text) : NULL;
+}
+
+static bool begin_with(struct pp_target *target, const struct pp_subject *subject)
+{
+    char *(*const places[])(const struct pp_subject *) = {pp_output_directory, pp_output_fallback};
+    if (!subject->maps || !subject->environment) {
+        pp_error("process %d belongs to user %u: look at it as that user or as root", subject->pid,
+                 (unsigned)subject->uid);
+        return false;
+    }
+    if (!has_library(subject)) {
+        pp_error("process %d is not profiled: 'pyprof doctor %d' says why", subject->pid, subject->pid);
+        return false;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        char *inside = places[i](subject);
+        target->arguments[i] = lasting_path(subject, inside, &target->descriptors[i]);
+        free(inside);
+    }
+    target->pids_agree = subject->pid == subject->pid_inside;
+    if (subject->age_ns)
+        target->since_unix_ns = pp_clock_ns(CLOCK_REALTIME) - subject->age_ns - CLOCKS_APART;
+    target->boot_id = own_boot_id();
+    struct utsname name;
+    const struct pp_relative own = {.pid = (uint64_t)subject->pid_inside,
+                                    .host = shares(subject->pid, "uts") && uname(&name) == 0 ? pp_strdup(name.nodename)
+                                                                                             : NULL};
+    adopt(target, &own);
+    snprintf(target->name, sizeof target->name, "process %d", subject->pid);
+    /* A run may have begun after the process that is asked for, and other runs are none of its family. */
+    target->cli.arguments = target->arguments;
+    target->cli.argument_count = 2;
+    target->cli.all = true;
+    return true;
+}
+
+bool pp_target_begin(struct pp_target *target, const struct pp_cli *cli)
+{
+    *target = (struct pp_target){.pids = cli->pid, .cli = *cli};
+    if (!is_pid(cli))
+        return true;
+    struct pp_subject subject;
+    target->pid = atoi(cli->arguments[0]);
+    if (!pp_subject_read(target->pid, &subject)) {
+        pp_error("%s: no such process, and no such file or directory", cli->arguments[0]);
+        return false;
+    }
+    bool good = begin_with(target, &subject);
+    pp_subject_free(&subject);
+    return good;
+}
+
+/* Parents that write no log themselves are known to the kernel, as long as they live. */
+static bool is_descendant(struct pp_target *target, uint64_t pid)
+{
+    uint64_t now = pp_clock_ns(CLOCK_MONOTONIC);
+    if (!target->pids_agree)
+        return false;
+    if (!target->descendants_at_ns || now - target->descendants_at_ns > LATELY_NS) {
+        free(target->descendants);
+        target->descendants = pp_descendants(target->pid, &target->descendant_count);
+        target->descendants_at_ns = now;
+    }
+    for (uint32_t i = 0; i < target->descendant_count; i++)
+        if ((uint64_t)target->descendants[i] == pid)
+            return true;
+    return false;
+}
+
+/* By what is the same nowhere else, else by pid: containers that write into one directory have the same pids. */
+static bool is_relative(struct pp_target *target, const struct pp_log_process *process)
+{
+    bool near = false, taken = false;
+    for (uint32_t i = 0; i < target->family.count; i++) {
+        const struct pp_relative *relative = &target->family.items[i];
+        if (is_text(process->instance, relative->instance) || is_text(process->parent_instance, relative->instance))
+            return true;
+        bool same = (!relative->run || is_text(process->run, relative->run) || !process->run.length) &&
+                    (!relative->host || is_text(process->host, relative->host) || !process->host.length);
+        near |= same && (relative->pid == process->pid || relative->pid == process->ppid);
+        taken |= !same && relative->pid == process->pid;
+    }
+    return near || (!taken && is_descendant(target, process->pid));
+}
+
+static void learn(struct pp_target *target, const struct pp_log_process *process)
+{
+    struct pp_relative *own = &target->family.items[0];
+    for (uint32_t i = 0; i < target->family.count; i++)
+        if (target->family.items[i].pid == process->pid && is_text(process->instance, target->family.items[i].instance))
+            return;
+    if (own->pid == process->pid && !own->instance) {
+        free(own->host);
+        own->run = copy_text(process->run);
+        own->instance = copy_text(process->instance);
+        own->host = copy_text(process->host);
+        return;
+    }
+    const struct pp_relative relative = {process->pid, copy_text(process->run), copy_text(process->instance),
+                                         copy_text(process->host)};
+    adopt(target, &relative);
+}
+
+bool pp_target_wants(void *context, const struct pp_log_process *process)
+{
+    struct pp_target *target = context;
+    if (target->pids && !pp_pid_is_listed(target->pids, process->pid))
+        return false;
+    if (!target->pid)
+        return true;
+    if (process->start_unix_ns < target->since_unix_ns)
+        return false;
+    if (target->boot_id && process->boot_id.length && !is_text(process->boot_id, target->boot_id))
+        return false;
+    if (!is_relative(target, process))
+        return false;
+    learn(target, process);
+    return true;
+}
+
+void pp_target_free(struct pp_target *target)
+{
+    for (size_t i = 0; i < sizeof target->arguments / sizeof target->arguments[0]; i++)
+        free(target->arguments[i]);
+    for (uint32_t i = 0; i < target->family.count; i++) {
+        free(target->family.items[i].run);
+        free(target->family.items[i].instance);
+        free(target->family.items[i].host);
+    }
+    for (size_t i = 0; i < sizeof target->descriptors / sizeof *target->descriptors; i++)
+        if (target->descriptors[i])
+            close(target->descriptors[i] - 1);
+    free(target->family.items);
+    free(target->descendants);
+    free(target->boot_id);
+    *target = (struct pp_target){0};
+}
