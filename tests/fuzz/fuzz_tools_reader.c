@@ -35,6 +35,7 @@ static void read_growing(const uint8_t *data, size_t size)
         }
     }
     pp_growing_free(growing);
+    pp_profile_close_sums(profile);
     pp_states_add_gc_frames(profile);
     pp_profile_free(profile);
 }

@@ -221,7 +221,7 @@ def total(directory, info_path):
     return wrong
 
 
-PARTS = "cpu", "sampled", "unsampled", "lost", "own", "thread_exit", "difference"
+PARTS = "cpu", "sampled", "unsampled", "lost", "own", "thread_exit", "difference", "estimated"
 
 
 def accounting(path, info):

@@ -41,6 +41,7 @@ static struct pp_profile *read_growing(const struct fixture_bytes *file, size_t 
         }
     }
     pp_growing_free(growing);
+    pp_profile_close_sums(profile);
     return profile;
 }
 

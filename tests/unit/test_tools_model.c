@@ -85,6 +85,68 @@ static void segments_of_an_instance_are_one_process(void **state)
     pp_profile_free(profile);
 }
 
+/* A segment with 10 ns of samples, of which the process had 10 less than `number` segments make, and 3 pending. */
+static void add_part(struct pp_profile *profile, uint64_t number)
+{
+    struct fixture log;
+    struct fixture_bytes earlier = {0};
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){"r", "same", "/", "3.12.0", "/bin/python", number, 7, 0});
+    const struct fixture_account before[] = {{PP_ACCOUNT_CPU_NS, 12 * number + 3},
+                                             {PP_ACCOUNT_SAMPLED_NS, 10 * number},
+                                             {PP_ACCOUNT_PENDING_NS, 3},
+                                             {PP_ACCOUNT_OWN_NS, 2 * number},
+                                             {PP_ACCOUNT_SAMPLES, number}};
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
+        fixture_varint(&earlier, before[i].key);
+        fixture_varint(&earlier, 1);
+        fixture_varint(&earlier, before[i].value);
+    }
+    if (number)
+        fixture_block(&log, PP_BLOCK_EARLIER, earlier.data, earlier.length);
+    free(earlier.data);
+    fixture_sample(&log, fixture_thread(&log, 7, "t"), fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1,
+                   10);
+    fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 12 * (number + 1) + 3},
+                                                              {PP_ACCOUNT_SAMPLED_NS, 10 * (number + 1)},
+                                                              {PP_ACCOUNT_PENDING_NS, 3},
+                                                              {PP_ACCOUNT_OWN_NS, 2 * (number + 1)},
+                                                              {PP_ACCOUNT_SAMPLES, number + 1},
+                                                              {0, 0}});
+    add(profile, &log);
+}
+
+/* Whichever parts are there, in whatever order: the sums are those of what is left, and the rest is named. */
+static void sums_close_where_parts_are_missing(void **state)
+{
+    (void)state;
+    enum { PARTS = 6 };
+    for (unsigned there = 1; there < 1u << PARTS; there++) {
+        for (int backwards = 0; backwards < 2; backwards++) {
+            struct pp_profile *profile = pp_profile_new();
+            uint64_t left = 0, last = 0;
+            for (unsigned i = 0; i < PARTS; i++) {
+                unsigned part = backwards ? PARTS - 1 - i : i;
+                if (!(there >> part & 1))
+                    continue;
+                add_part(profile, part);
+                left++;
+                last = part > last ? part : last;
+            }
+            pp_profile_finish(profile);
+            struct pp_accounting sum = pp_summary_accounting(profile, PP_NONE);
+            assert_int_equal(sum.cpu_ns, 12 * left + 3);
+            assert_int_equal(sum.sampled_ns, 10 * left);
+            assert_int_equal(sum.own_ns, 2 * left);
+            assert_int_equal(sum.unsampled_ns, 3);
+            assert_int_equal(sum.samples, left);
+            assert_int_equal(pp_profile_cpu_ns(profile), 10 * left + 3);
+            assert_int_equal(pp_summary_missing_ns(profile, PP_NONE), 12 * (last + 1 - left));
+            pp_profile_free(profile);
+        }
+    }
+}
+
 static void interpreters_may_come_later(void **state)
 {
     (void)state;
@@ -464,6 +526,7 @@ int main(void)
         cmocka_unit_test(sums_close),
         cmocka_unit_test(processes_share_frames_and_stacks),
         cmocka_unit_test(segments_of_an_instance_are_one_process),
+        cmocka_unit_test(sums_close_where_parts_are_missing),
         cmocka_unit_test(interpreters_may_come_later),
         cmocka_unit_test(intervals_stay_apart_on_demand),
         cmocka_unit_test(cpu_time_outlives_lost_definitions),

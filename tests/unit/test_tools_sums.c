@@ -1,0 +1,157 @@
+/* The sums of a process, of parts that are many, or lie. */
+#include "log_fixture.h"
+#include "tools/profile/model.h"
+#include "tools/profile/summary.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Steps over parts, which the linker leads through here. */
+static uint64_t compared, sorted;
+
+struct pp_accounting __real_pp_accounting_between(const struct pp_accounting *earlier,
+                                                  const struct pp_accounting *later);
+struct pp_accounting __wrap_pp_accounting_between(const struct pp_accounting *earlier,
+                                                  const struct pp_accounting *later);
+struct pp_accounting __wrap_pp_accounting_between(const struct pp_accounting *earlier,
+                                                  const struct pp_accounting *later)
+{
+    compared++;
+    return __real_pp_accounting_between(earlier, later);
+}
+
+void __real_qsort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
+void __wrap_qsort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
+void __wrap_qsort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+    sorted += count;
+    __real_qsort(items, count, size, compare);
+}
+
+static void put_earlier(struct fixture *log, const struct fixture_account *accounts)
+{
+    struct fixture_bytes payload = {0};
+    for (; accounts->key; accounts++) {
+        struct fixture_bytes value = {0};
+        fixture_varint(&value, accounts->value);
+        fixture_varint(&payload, accounts->key);
+        fixture_varint(&payload, value.length);
+        fixture_append(&payload, value.data, value.length);
+        free(value.data);
+    }
+    fixture_block(log, PP_BLOCK_EARLIER, payload.data, payload.length);
+    free(payload.data);
+}
+
+/* 1 us in this part, and 1 us before it in one that is missing. */
+static void append_part(struct fixture_bytes *file, uint64_t number)
+{
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){"r", "same", "/", "3.12.0", "/bin/python", number, 7, 0});
+    put_earlier(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 2000 * number + 1000}, {0, 0}});
+    fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 2000 * number + 2000}, {0, 0}});
+    fixture_append(file, log.file.data, log.file.length);
+    fixture_end(&log);
+}
+
+static void read_growing(struct pp_profile *profile, const struct fixture_bytes *file)
+{
+    for (uint64_t before = 0, end = 0; before < file->length; before += end) {
+        struct pp_growing *growing = pp_growing_new(profile, "growing");
+        end = 0;
+        assert_int_equal(pp_growing_read(growing, file->data + before, file->length - (size_t)before, &end),
+                         PP_READ_OK);
+        assert_true(end > 0);
+        pp_growing_free(growing);
+    }
+    pp_profile_close_sums(profile);
+}
+
+static void many_parts_cost_a_few_steps_each(void **state)
+{
+    (void)state;
+    enum { PARTS = 3000 };
+    struct fixture_bytes file = {0};
+    for (uint64_t number = 0; number < PARTS; number++)
+        append_part(&file, PARTS - 1 - number);
+    for (int growing = 0; growing < 2; growing++) {
+        struct pp_profile *profile = pp_profile_new();
+        profile->keep_usage = true;
+        compared = sorted = 0;
+        if (growing)
+            read_growing(profile, &file);
+        else
+            assert_int_equal(pp_profile_add_segment(profile, file.data, file.length, "many"), PP_READ_OK);
+        pp_profile_finish(profile);
+        assert_int_equal(profile->processes.count, 1);
+        assert_int_equal(profile->processes.items[0].parts.count, PARTS);
+        assert_int_equal(pp_profile_accounting(profile).cpu_ns, 1000 * PARTS);
+        assert_int_equal(pp_summary_missing_ns(profile, PP_NONE), 1000 * PARTS);
+        assert_true(compared >= PARTS && compared <= 4 * PARTS);
+        assert_true(sorted >= PARTS && sorted <= 4 * PARTS);
+        pp_profile_free(profile);
+    }
+    free(file.data);
+}
+
+/* Sums of one segment with such an EARLIER block and 5 us. */
+static struct pp_process read_one(const struct fixture_account *earlier, const char *instance, size_t cut)
+{
+    struct fixture log;
+    struct pp_profile *profile = pp_profile_new();
+    fixture_begin(&log);
+    if (instance)
+        fixture_process(&log, &(struct fixture_process){"r", instance, "/", "3.12.0", "/bin/python", 1, 7, 0});
+    if (cut)
+        fixture_block(&log, PP_BLOCK_EARLIER, (const unsigned char[]){PP_ACCOUNT_CPU_NS, 1, 100, PP_ACCOUNT_OWN_NS, 9},
+                      cut);
+    else
+        put_earlier(&log, earlier);
+    fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 5000}, {0, 0}});
+    assert_int_equal(pp_profile_add_segment(profile, log.file.data, log.file.length, "one"), PP_READ_OK);
+    assert_int_equal(profile->losses.damaged_records, cut != 0);
+    pp_profile_finish(profile);
+    assert_int_equal(profile->processes.count, 1);
+    struct pp_process process = profile->processes.items[0];
+    fixture_end(&log);
+    pp_profile_free(profile);
+    return process;
+}
+
+static void what_is_said_of_earlier_parts_may_be_false(void **state)
+{
+    (void)state;
+    static const struct fixture_account more_pending[] = {{PP_ACCOUNT_CPU_NS, 100},
+                                                          {PP_ACCOUNT_PENDING_NS, 101},
+                                                          {0, 0}},
+                                        more_than_all[] = {{PP_ACCOUNT_CPU_NS, UINT64_MAX}, {0, 0}};
+    struct pp_process process = read_one(more_pending, "same", 0);
+    assert_int_equal(process.missing_ns, 0);
+    assert_int_equal(process.accounting.cpu_ns, 5000);
+    assert_int_equal(read_one(more_than_all, "same", 0).accounting.cpu_ns, 0);
+    process = read_one(NULL, "same", 5);
+    assert_int_equal(process.missing_ns, 0);
+    assert_int_equal(process.accounting.cpu_ns, 5000);
+}
+
+static void a_segment_that_does_not_say_whose_it_is_has_its_own_sums(void **state)
+{
+    (void)state;
+    static const struct fixture_account earlier[] = {{PP_ACCOUNT_CPU_NS, 100}, {0, 0}};
+    assert_int_equal(read_one(earlier, "", 0).accounting.cpu_ns, 5000);
+    assert_int_equal(read_one(earlier, NULL, 0).missing_ns, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_parts_cost_a_few_steps_each),
+        cmocka_unit_test(what_is_said_of_earlier_parts_may_be_false),
+        cmocka_unit_test(a_segment_that_does_not_say_whose_it_is_has_its_own_sums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
