@@ -116,25 +116,33 @@ run_fuzzer() {
 fuzz() {
     local harness name
     one "harnesses build" make -j"$jobs" FUZZ=1 BUILD="$BUILD/fuzz" fuzzers
+    rm -f "$logs"/fuzz_*.tap
     for harness in tests/fuzz/fuzz_*.c; do
         [ -e "$harness" ] || continue
         name=$(basename "$harness" .c)
         mkdir -p "$BUILD/fuzz/corpus/$name" "$BUILD/fuzz/found"
         cp -n "tests/fuzz/corpus/$name"/* "$BUILD/fuzz/corpus/$name/" 2>/dev/null
-        one "$name for $fuzz_seconds s" run_fuzzer "$name"
+        [ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
+        one "$name for $fuzz_seconds s" run_fuzzer "$name" >"$logs/$name.tap" &
+    done
+    wait
+    for harness in tests/fuzz/fuzz_*.c; do
+        name=$(basename "$harness" .c)
+        cat "$logs/$name.tap"
+        grep -qE '^(not )?ok\b' "$logs/$name.tap" || echo "not ok - $name ended without a result"
     done
 }
 
 behaviour() {
     local filter=(--filter-tags '!long')
     [ -n "$long" ] && filter=()
-    BUILD=$BUILD bats --formatter tap "${filter[@]}" tests/bats/
+    BUILD=$BUILD bats --timing --formatter tap --jobs "$jobs" --no-parallelize-within-files "${filter[@]}" tests/bats/
 }
 
 # The suites that feed pyprof with what is bad or large, on its sanitized build.
 behaviour_sanitized() {
     MATRIX=/dev/null PYPROF=$(realpath "$BUILD/san/pyprof") BUILD=$BUILD PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) \
-        bats --formatter tap tests/bats/bad_input.bats tests/bats/durability.bats tests/bats/flame.bats tests/bats/pprof.bats tests/bats/runs.bats
+        bats --timing --formatter tap --jobs "$jobs" --no-parallelize-within-files tests/bats/bad_input.bats tests/bats/durability.bats tests/bats/flame.bats tests/bats/pprof.bats tests/bats/runs.bats
 }
 
 # absent NAME WHY: what the machine lacks is a skipped test, but in a CI job a failed one.
@@ -191,7 +199,7 @@ in_matrix() {
         }' <(echo "$PYTHON_LINES") "$logs/$1.log" >>"$logs/matrix.tsv"
 }
 
-# Numbers that mean nothing when the machine is busy come last, with nothing else running.
+# As many at once as there are CPUs: what the tests ask for is CPU time, which a busy machine makes noisier and not longer.
 part lint tests/lint.sh
 part build build
 [ -n "${PYTHONS:-}" ] || part roots roots

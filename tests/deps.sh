@@ -30,6 +30,11 @@ has_file() {
     return 1
 }
 
+# moreutils has another one
+has_gnu_parallel() {
+    parallel --version | grep -q GNU
+}
+
 has_venv() {
     /usr/bin/python3 -c 'import venv, ensurepip'
 }
@@ -65,8 +70,13 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need g++ has_command g++
     need libcmocka-dev has_file /usr/include/cmocka.h
     need bats has_command bats
+    # for bats --jobs
+    need parallel has_gnu_parallel
     need musl-tools has_command musl-gcc
-    need clang has_command clang clang-19 clang-16 clang-15 clang-14
+    need clang has_command clang
+    # the first runtime of AddressSanitizer that is prepared for fork in a program with threads
+    need clang-19 has_command clang-19
+    need libclang-rt-19-dev has_file /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.asan-x86_64.so
     need libclang-rt-dev has_file /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a
     need clang-format has_command clang-format
     need shellcheck has_command shellcheck
@@ -75,9 +85,13 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need chromium has_command chromium chromium-browser google-chrome
     need valgrind has_command callgrind_annotate
     need gdb has_command gdb
+    need strace has_command strace
+    # a 32-bit child
+    need gcc-multilib has_file /usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a
     need dwz has_command dwz
     need xz-utils has_command xz
     need libdebuginfod1 has_file /usr/lib/*/libdebuginfod.so.1
+    need libgoogle-perftools4 has_file /usr/lib/*/libprofiler.so.0
     need libtcmalloc-minimal4 has_file /usr/lib/*/libtcmalloc_minimal.so.4
     need libjemalloc2 has_file /usr/lib/*/libjemalloc.so.2
     # tests/roots.sh makes interpreters that this Debian has no package of. The second is in a directory for root.

@@ -59,4 +59,5 @@ one "shellcheck, scripts" shell
 one "shellcheck, bats" bats_syntax
 one "gcc -fanalyzer" analyse
 one "builds with ${clang:-clang}, no warning" build_clang
+one "the tests that tests/host.md names" tests/host_table.sh
 exit $status

@@ -2,6 +2,7 @@
 # Interpreters that this Debian has no package of. tests/roots.sh NAME... makes what is missing and prints where it is:
 #     sid      a Debian sid with its python3.14 and python3.15, gunicorn, gevent, uvloop, numpy and uwsgi
 #     trixie   a Debian trixie with its python3.13
+#     bookworm a Debian bookworm with nothing but its base: what a newcomer has; newcomer.bats works in a copy
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
 # They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made anew. The
 # packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
@@ -101,10 +102,9 @@ at_home() {
     mv "$program.new" "$program"
 }
 
-# make_tree SUITE ROOT LOG PACKAGE...
-make_tree() {
-    local suite=$1 root=$2 log=$3 uri program
-    shift 3
+# bootstrap SUITE ROOT LOG
+bootstrap() {
+    local suite=$1 root=$2 log=$3 uri
     if [ "$(id -u)" -ne 0 ]; then
         die "only root can make a Debian $suite (debootstrap and chroot): run tests/roots.sh $suite as root once, with HOME=$HOME"
     fi
@@ -114,6 +114,13 @@ make_tree() {
     use_proxy_of_apt
     uri=$(mirror "$suite")
     quietly "$log" debootstrap --variant=minbase "$suite" "$root" "$uri"
+}
+
+# make_tree SUITE ROOT LOG PACKAGE...
+make_tree() {
+    local suite=$1 root=$2 log=$3 program
+    shift 3
+    bootstrap "$suite" "$root" "$log"
     quietly "$log" inside "$root" apt-get "${apt_options[@]}" update
     quietly "$log" inside "$root" apt-get "${apt_options[@]}" install -y --no-install-recommends "$@"
     if [ "$suite" = sid ] &&
@@ -140,6 +147,10 @@ make_sid() {
     make_tree sid "$@" "${sid_packages[@]}"
     with_jit "$1/usr/bin/python3.14"
     with_jit "$1/usr/bin/python3.15"
+}
+
+make_bookworm() {
+    bootstrap bookworm "$@"
 }
 
 make_trixie() {
@@ -193,9 +204,10 @@ ready() {
     local name=$1 root=$cache/$1 recipe log=$cache/$1.log lock
     case $name in
     sid) recipe="1 ${sid_packages[*]} ${sid_uwsgi[*]}" ;;
+    bookworm) recipe="1" ;;
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
-    *) die "there is no $name; there are sid, trixie and 3.13t" ;;
+    *) die "there is no $name; there are sid, trixie, bookworm and 3.13t" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
         mkdir -p "$cache"
@@ -207,6 +219,7 @@ ready() {
             : >"$log"
             case $name in
             sid) make_sid "$root" "$log" ;;
+            bookworm) make_bookworm "$root" "$log" ;;
             trixie) make_trixie "$root" "$log" ;;
             3.13t) make_free_threaded "$root" "$log" ;;
             esac
@@ -219,7 +232,7 @@ ready() {
 }
 
 case ${1:-} in
-"" | -*) die "usage: tests/roots.sh sid | trixie | 3.13t ..." ;;
+"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t ..." ;;
 esac
 for name in "$@"; do
     ready "$name"

@@ -9,12 +9,17 @@ python=$2
 shift 2
 stamp=$directory/installed
 
+# Two suites may want the same one at once.
+mkdir -p "$(dirname "$directory")"
+exec 9>"$directory.lock"
+flock 9
+
 if [ "$(cat "$stamp" 2>/dev/null || true)" != "$python $*" ]; then
     rm -rf "$directory"
     mkdir -p "$directory"
     log=$directory.log
     if ! { "$python" -m venv "$directory" &&
-        "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; } >"$log" 2>&1; then
+        "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; } >"$log" 2>&1 9>&-; then
         tail -n 20 "$log" >&2
         echo "tests/venv.sh: could not install into $directory: $*" >&2
         exit 1

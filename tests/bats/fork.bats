@@ -69,6 +69,85 @@ pools() {
     with_each_python pools
 }
 
+# one_task KIND TASKS: children that serve a task each, and end by os._exit.
+one_task() {
+    mkdir truth
+    profiled "$PYTHON" "$WORKLOADS/fool_pools.py" truth "$1" "$2" >children.txt
+    [ "$1" = futures ] || [ "$(cat children.txt)" -eq "$2" ] || fail "$(cat children.txt) children for $2 tasks"
+    collapsed >stacks.txt
+    info >info.json
+    reader split truth stacks.txt info.json 5
+    reader burned truth info.json
+    reader accounting info.json
+}
+
+tasks_of_pool() {
+    one_task pool 6
+}
+
+@test "multiprocessing, maxtasksperchild=1: the CPU of each child is in the merged profile" {
+    with_some_pythons tasks_of_pool
+}
+
+tasks_of_executors() {
+    local kind kinds="pool futures"
+    # ProcessPoolExecutor has max_tasks_per_child since 3.11.
+    case $VERSION in 3.8.* | 3.9.* | 3.10.*) ;; *) kinds+=" executor" ;; esac
+    for kind in $kinds; do
+        mkdir "$kind"
+        (cd "$kind" && one_task "$kind" 24)
+    done
+}
+
+# bats test_tags=long
+@test "many children of multiprocessing and of concurrent.futures: their CPU is in the merged profile" {
+    with_each_python tasks_of_executors
+}
+
+# ended_by HOW STATUS
+ended_by() {
+    local status=0
+    rm -rf pyprof.out
+    LD_PRELOAD=$LIBPYPROF "$PYTHON" -c 'import os, signal, sys, time
+def burn_before():
+    until = time.thread_time() + 0.3
+    while time.thread_time() < until:
+        sum(range(1000))
+def goes_on():
+    until = time.thread_time() + 0.3
+    while time.thread_time() < until:
+        sum(range(1000))
+how = sys.argv[1]
+if how == "handled":
+    signal.signal(signal.SIGTERM, lambda *_: None)
+burn_before()
+if how == "interrupt":
+    raise KeyboardInterrupt
+signal.raise_signal(signal.SIGTERM) if how == "raise" else os.kill(os.getpid(), signal.SIGKILL if how == "kill" else signal.SIGTERM)
+goes_on()' "$1" 2>/dev/null || status=$?
+    [ "$status" -eq "$2" ] || fail "$1: status $status, expected $2"
+    info >info.json
+    reader accounting info.json
+    [ "$(grep -c '"ended": true' info.json)" -eq 1 ] || fail "$1: not ended: $(cat info.json)"
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt burn_before)" 300000000 10 "burn_before, $1"
+    if [ "$1" = handled ]; then
+        cpu_near "$(reader inclusive stacks.txt goes_on)" 300000000 10 "goes_on"
+    fi
+}
+
+ended_by_itself() {
+    ended_by raise 143
+    ended_by term 143
+    ended_by kill 137
+    ended_by handled 0
+    ended_by interrupt 130
+}
+
+@test "a process that ends itself by a signal loses nothing, and its status is the signal's" {
+    with_some_pythons ended_by_itself
+}
+
 same_pid() {
     [ "$(profiled "$PYTHON" "$WORKLOADS/exec_self.py")" = True ]
     [ "$(log_files | wc -l)" -eq 2 ] || fail "expected two files of one pid: $(log_files)"
@@ -123,8 +202,8 @@ failed_daemon() {
 import ctypes, os, resource, sys, time
 
 def burn_in_daemon():
-    until = time.process_time() + 0.5
-    while time.process_time() < until:
+    until = time.thread_time() + 0.5
+    while time.thread_time() < until:
         sum(range(1000))
 
 libc = ctypes.CDLL(None)
@@ -153,6 +232,27 @@ child_ended() {
 
 @test "daemon() that fails after its fork: its caller, the child, is profiled" {
     with_some_pythons failed_daemon
+}
+
+# The child of a fork in the middle of that would wait for the loader for ever.
+in_the_loader() {
+    gcc -O1 -Wall -Werror -shared -fPIC -o slow_loader.so "$WORKLOADS/lib/slow_loader.c" -ldl
+    LIBPYPROF=$PWD/slow_loader.so:$LIBPYPROF profiled "$PYTHON" -c '
+import os, signal, time
+until = time.monotonic() + 4
+while time.monotonic() < until:
+    sum(range(300000))
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)
+        import _decimal, _lzma
+        os._exit(0)
+    status = os.waitpid(pid, 0)[1]
+    assert status == 0, status'
+}
+
+@test "a fork while the flush thread is in the loader, for as long as it is: the child loads libraries" {
+    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python in_the_loader
 }
 
 fork_and_exec() {

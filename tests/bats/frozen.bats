@@ -9,8 +9,6 @@ frozen() {
 }
 
 @test "17 ways from C to Python: each frame is that of libunwind and faulthandler" {
-    if [ "$(id -u)" -ne 0 ] && [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" -ne 0 ]; then
-        skip "a child may not trace its parent here"
-    fi
+    needs_ptrace
     with_each_python frozen
 }

@@ -54,6 +54,11 @@ teardown() {
 }
 
 setup() {
+    prepare
+}
+
+# For suites that have a setup of their own.
+prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
     # The library's last resort is a directory there with a name of the user's: one test's files are not another's.
     export TMPDIR=$BATS_TEST_TMPDIR/TMPDIR
@@ -62,6 +67,19 @@ setup() {
     ulimit -Sc "$(ulimit -Hc)"
     [ -e "$LIBPYPROF" ] || fail "$LIBPYPROF is missing: run make"
     [ -e "$PYPROF" ] || fail "$PYPROF is missing: run make"
+}
+
+# needs_namespaces FLAGS...: of unshare. Root may not make them, or mount there, in most containers. In the test itself: in a
+# subshell nobody sees that it skips.
+needs_namespaces() {
+    unshare "$@" sh -c 'mount -t tmpfs none /mnt' >/dev/null 2>&1 || skip "unshare $* and mount are not permitted here"
+}
+
+# needs_ptrace: to look at a process that is not a child.
+needs_ptrace() {
+    if [ "$(id -u)" -ne 0 ] && [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" -ne 0 ]; then
+        skip "a process may not trace one that is not its child here"
+    fi
 }
 
 fail() {
@@ -242,8 +260,10 @@ cpu_at_least() {
     [ "$1" -ge "$2" ] || cpu_near "$1" "$2" 12 "$3"
 }
 
-# venv_with PACKAGE: prints the directory of an environment of $PYTHON that has it; kept in the build directory.
+# venv_with PACKAGE...: prints the directory of an environment of $PYTHON that has them; kept in the build directory.
 venv_with() {
-    "$ROOT/tests/venv.sh" "$BUILD/venv/$1-$VERSION-$(cksum <<<"$PYTHON" | cut -d' ' -f1)" "$PYTHON" "$1" 2>venv.err ||
-        fail "no $1 for $PYTHON: $(tail -n 5 venv.err)"
+    local name
+    name=$(tr ' ' + <<<"$*")
+    "$ROOT/tests/venv.sh" "$BUILD/venv/$name-$VERSION-$(cksum <<<"$PYTHON" | cut -d' ' -f1)" "$PYTHON" "$@" 2>venv.err ||
+        fail "no $* for $PYTHON: $(tail -n 5 venv.err)"
 }

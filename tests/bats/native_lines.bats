@@ -194,6 +194,81 @@ flavour() {
     ! collapsed --lines | grep -qF 'inlined.c:' || fail "lines of another build"
 }
 
+# written_by FUNCTION: a library to preload: at the first call of this function of libdw while the file $WRITTEN is mapped,
+# it is written anew as `cp` does it: cut, then filled with $WITH, or nothing.
+written_by() {
+    gcc -shared -fPIC -o "by_$1.so" -xc - <<END
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int is_mapped(void)
+{
+    static char line[4096];
+    int found = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (!found && fgets(line, sizeof line, maps))
+        found = strstr(line, getenv("WRITTEN")) != NULL;
+    fclose(maps);
+    return found;
+}
+
+long $1(long a, long b, long c, long d, long e, long f)
+{
+    static int done;
+    long (*real)(long, long, long, long, long, long) = (long (*)(long, long, long, long, long, long))dlsym(RTLD_NEXT, "$1");
+    if (!done && is_mapped()) {
+        char data[1 << 16];
+        int from = open(getenv("WITH"), O_RDONLY), to = open(getenv("WRITTEN"), O_WRONLY | O_TRUNC);
+        for (ssize_t got; (got = read(from, data, sizeof data)) > 0;)
+            if (write(to, data, got) != got)
+                abort();
+        close(from);
+        close(to);
+        done = 1;
+    }
+    return real(a, b, c, d, e, f);
+}
+END
+}
+
+@test "a library that is written while pyprof reads it costs its lines, and one line; nothing is taken from another build" {
+    ready
+    local with
+    hot libc.so
+    cp libc.so whole.so
+    # As long as that, with the same sections: only the file's time tells.
+    gcc -O1 -g -DOTHER -shared -fPIC -Wl,--build-id -o other.so "$WORKLOADS/lib/inlined.c"
+    written_by dwarf_offdie
+    for with in /dev/null "$PWD/other.so"; do
+        cp whole.so libc.so
+        LD_PRELOAD=$PWD/by_dwarf_offdie.so WITH=$with WRITTEN=$PWD/libc.so "$PYPROF" export --format collapsed --lines >stacks.txt 2>err.txt ||
+            fail "status $?: $(cat err.txt)"
+        grep -q "^pyprof: $PWD/libc.so was written while it was read" err.txt || fail "$(cat err.txt)"
+        grep -qF '(libc.so' stacks.txt || fail "no frames: $(tail -n 3 stacks.txt)"
+        ! grep -qF 'inlined.c' stacks.txt || fail "lines: $(grep -F inlined.c stacks.txt | tail -n 3)"
+    done
+    # Names that are not in the log: of a stripped library.
+    rm -rf pyprof.out
+    cp whole.so libc.so
+    cp whole.so libc.so.debug
+    strip libc.so
+    hot libc.so
+    written_by dwfl_module_addrinfo
+    cp libc.so.debug libc.so
+    "$PYPROF" export --format collapsed >stacks.txt
+    grep -qE 'hidden' stacks.txt || fail "no names to lose: $(tail -n 3 stacks.txt)"
+    LD_PRELOAD=$PWD/by_dwfl_module_addrinfo.so WITH=/dev/null WRITTEN=$PWD/libc.so "$PYPROF" export --format collapsed >stacks.txt 2>err.txt ||
+        fail "status $?: $(cat err.txt)"
+    grep -q "^pyprof: $PWD/libc.so was written while it was read: its functions have no names" err.txt || fail "$(cat err.txt)"
+    ! grep -qF 'hidden (libc.so)' stacks.txt || fail "$(tail -n 3 stacks.txt)"
+    "$PYPROF" info --json | reader field /dev/stdin cpu_ns
+}
+
 @test "debug information in debuginfod's cache is read, without network" {
     ready
     local id
@@ -326,7 +401,7 @@ EOF
     gcc -O2 -shared -fPIC -Wl,--build-id -o libnested.so "$WORKLOADS/lib/inlined.c" nested.s
     hot libnested.so
     timeout 40 "$PYPROF" export --format collapsed >stacks.txt 2>err.txt || fail "it took too long"
-    lines_of err.txt 1 "^pyprof: .*/libnested.so: its debug information takes too long to read: some inlined functions are missing\$"
+    lines_of err.txt 1 "^pyprof: .*/libnested.so: its debug information takes too long to read, or too much memory: some inlined functions are missing\$"
     grep -qF " (libnested.so) " stacks.txt || fail "nothing of the library"
 }
 

@@ -283,4 +283,5 @@ def main(command, arguments):
     sys.exit(__doc__)
 
 
-sys.exit(main(sys.argv[1], sys.argv[2:]))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

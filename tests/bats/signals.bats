@@ -105,3 +105,113 @@ while time.thread_time() < end: pass"
 @test "two threads that start programs at once while SIGPROF is ignored: sampling goes on, in children of fork too" {
     with_some_pythons two_at_once
 }
+
+own_uses() {
+    gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o own_signals.so "$WORKLOADS/lib/own_signals.c" -lpthread
+    timeout 120 "$PYTHON" "$WORKLOADS/own_signals.py" ./own_signals.so >plain.txt
+    # One line says that a thread is not sampled while a signal of the program's waits in it.
+    PYPROF_HZ=1000 TIMEOUT=300 profiled "$PYTHON" "$WORKLOADS/own_signals.py" ./own_signals.so >with.txt 2>with.err
+    diff plain.txt with.txt || fail "not as without us: $(cat with.err)"
+    ! grep -v 'cannot be interrupted' with.err || fail "stderr: $(cat with.err)"
+}
+
+@test "sigwait, signalfd, sigpending, masks of calls, flags of the handler, jumps out of it: as without us" {
+    with_some_pythons own_uses
+}
+
+taken_signals() {
+    gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o own_signals.so "$WORKLOADS/lib/own_signals.c" -lpthread
+    for how in sigsuspend ppoll pselect epoll_pwait sigwait SIG_SETMASK signalfd; do
+        rm -rf pyprof.out
+        [ "$(profiled "$PYTHON" -c "import ctypes
+print(ctypes.CDLL('./own_signals.so').taken(b'$how'))")" = 1 ] || fail "$how: the signal or the mask is lost"
+        info >info.json
+        reader accounting info.json
+        between "$(($(reader field info.json cpu_ns) / 2))" "$(reader field info.json sampled_ns)" 100000000000 "sampled after $how"
+    done
+}
+
+@test "a thread that took the signal that waited in it is sampled again, by whatever call it took it" {
+    with_some_pythons taken_signals
+}
+
+needs_quiet_timers() {
+    [ "$(printf '5.9\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 5.9 ] || skip "before Linux 5.9 a sample may interrupt a call, see libpyprof(7)"
+}
+
+# census COUNT
+census() {
+    gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o interrupted.so "$WORKLOADS/lib/interrupted.c" -lpthread
+    # A timer of the program's own shows that calls are interrupted at all.
+    seen=$(PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" -c "import ctypes
+print(ctypes.CDLL('./interrupted.so').interrupted(300, 1))" | tail -n 1)
+    [ "$seen" -gt 0 ] || fail "signals of the program's own interrupt nothing: $seen"
+    rm -r pyprof.out
+    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" -c "import ctypes
+print(ctypes.CDLL('./interrupted.so').interrupted($1, 0))" >census.txt
+    [ "$(cat census.txt)" = 0 ] || fail "ended with EINTR: $(cat census.txt)"
+    info >info.json
+    # Sampling went on. How often depends on the kernel's ticks, and on who else is there.
+    between 20 "$(reader field info.json samples)" 10000000 "samples, between the calls"
+}
+
+short_census() {
+    census 300
+}
+
+long_census() {
+    census 5000
+}
+
+@test "poll, select, epoll_wait, recv, accept, connect, sleeps, semaphores, futexes, msgrcv: none ends with EINTR for us" {
+    needs_quiet_timers
+    with_pythons "$(list_pythons | tail -n 1)" short_census
+}
+
+# bats test_tags=long
+@test "60,000 calls of poll, select, epoll_wait, recv, accept and others: none ends with EINTR for us" {
+    needs_quiet_timers
+    with_pythons "$(list_pythons | tail -n 1)" long_census
+}
+
+# One that profiles by SIGPROF and ITIMER_PROF as we would have, in front of ours or behind it.
+beside_gperftools() {
+    other=$(compgen -G '/usr/lib/*/libprofiler.so.0')
+    for preload in "$other $LIBPYPROF" "$LIBPYPROF $other"; do
+        rm -rf pyprof.out other.prof*
+        LD_PRELOAD=$preload CPUPROFILE=other.prof timeout 120 "$PYTHON" -c 'import subprocess, time
+end = time.process_time() + 1
+while time.process_time() < end: sum(range(1000))
+raise SystemExit(subprocess.call(["true"]))' 2>other.txt || fail "status $?"
+        ticks=$(sed -n 's/.*evictions.bytes = \([0-9]*\).*/\1/p' other.txt | sort -n | tail -n 1)
+        between 3 "${ticks:-0}" 1000 "its own ticks"
+        info >info.json
+        reader accounting info.json
+        between 3 "$(reader field info.json samples)" 1000 "samples"
+    done
+}
+
+@test "gperftools' profiler preloaded in front of ours and behind it: both sample" {
+    with_pythons "$(list_pythons | tail -n 1)" beside_gperftools
+}
+
+# library_threads PACKAGE WHAT
+library_threads() {
+    environment=$(venv_with "$1")
+    rm -rf pyprof.out
+    profiled "$environment/bin/python" "$WORKLOADS/library_threads.py" "$2" >truth.txt
+    read -r name ns <truth.txt
+    collapsed --threads | grep -F "thread $name (" | grep -vF '[unsampled]' >stacks.txt
+    # What falls to the ticks that other programs took is [unsampled].
+    cpu_near "$(awk '{ n += $NF } END { print n + 0 }' stacks.txt)" "$ns" 5 "$name"
+}
+
+foreign_threads() {
+    library_threads pyzmq zmq
+    library_threads confluent-kafka kafka
+}
+
+# bats test_tags=long
+@test "threads of libzmq and librdkafka, which block every signal: their CPU within 5 %" {
+    with_pythons "$(list_pythons | grep ' 3\.1[0-3]\.' | tail -n 1)" foreign_threads
+}

@@ -50,7 +50,9 @@ start() {
     rm -f stop
     profiled "$PYTHON" burn.py "$1" 3>&- &
     burning=$!
-    trap 'touch stop; wait "$burning"' EXIT
+    # Tests may end elsewhere.
+    burning_in=$PWD
+    trap 'touch "$burning_in/stop"; wait "$burning"' EXIT
     wait_until "$TIMEOUT" has_samples "$1"
 }
 
@@ -90,6 +92,42 @@ shown() {
     grep -F ' hot (' top.txt | awk '{ if ($5 < last) bad = 1; last = $5; if (!first) first = $5 }
         END { exit bad || last <= first }' || fail "$(cat top.txt)"
     stop
+}
+
+# begins_with TEXT COMMAND...: what it prints, whatever its status.
+begins_with() {
+    local text=$1
+    shift
+    run "$@"
+    [[ "$output" == "$text"* ]] || fail "$*: $output"
+}
+
+@test "PID: the process and its descendants, wherever they write; --pid: only these" {
+    # Another run in the same directory, with a later log.
+    start 3
+    mapfile -t pids < <(info | /usr/bin/python3 -c '
+import json, sys
+print(*sorted(process["pid"] for process in json.load(sys.stdin)["processes"]), sep="\n")')
+    LD_PRELOAD=$LIBPYPROF "$PYTHON" -c 'sum(i * i for i in range(3000000))'
+    mkdir elsewhere
+    pushd elsewhere
+    begins_with "run " "$PYPROF" top --count 1 "${pids[0]}"
+    grep -q '^3 processes running | ' <<<"$output" || fail "$output"
+    grep -q ' hot (burn.py:' <<<"$output" || fail "$output"
+    begins_with "run " "$PYPROF" top --count 1 "${pids[2]}"
+    grep -q '^1 process running | ' <<<"$output" || fail "$output"
+    begins_with "pyprof: process $$ is not profiled: 'pyprof doctor $$' says why" "$PYPROF" top --count 1 $$
+    begins_with "pyprof: 999999999: no such process, and no such file or directory" "$PYPROF" top --count 1 999999999
+    begins_with "waiting: no profile in 1234567890 yet" "$PYPROF" top --count 1 1234567890
+    popd
+    begins_with "run " "$PYPROF" top --count 1 --run "$("$PYPROF" runs --json | /usr/bin/python3 -c '
+import json, sys
+print(json.load(sys.stdin)["runs"][-1]["run"])')" --pid "${pids[1]},${pids[2]}"
+    grep -q '^2 processes running | ' <<<"$output" || fail "$output"
+    begins_with "waiting: no process 1 in pyprof.out" "$PYPROF" top --count 1 --pid 1
+    stop
+    # What has ended since is over.
+    begins_with "pyprof: ${pids[0]}: no such process" "$PYPROF" top --count 1 "${pids[0]}"
 }
 
 @test "of a run that is over: the seconds that export says, to the last decimal" {
@@ -291,4 +329,24 @@ with open("pieces/1.pyprof", "wb", buffering=0) as log:
     [ "$last" = "$(shown hot 7)" ] || fail "$last: $(cat top.txt)"
     awk -v most="$last" '/ hot \(/ && $7 > most { exit 1 }' pieces.txt || fail "$last: $(cat pieces.txt)"
     ! grep -q 'cannot be read' pieces.txt || fail "$(cat pieces.txt)"
+}
+
+# bats test_tags=long
+@test "gunicorn with 4 workers: a screen each second for less than 1 % of a core" {
+    python
+    venv=$(VERSION=any venv_with gunicorn) || fail "$venv"
+    port=$(free_port "$PYTHON")
+    LD_PRELOAD=$LIBPYPROF PYTHONPATH=$WORKLOADS "$venv/bin/gunicorn" -w 4 -b "127.0.0.1:$port" wsgi_app:app >gunicorn.log 2>&1 3>&- &
+    server=$!
+    trap 'stop_server "$server" TERM' EXIT
+    "$PYTHON" "$WORKLOADS/client.py" "$port" 4 >pids.txt || fail "$(cat pids.txt gunicorn.log)"
+    (while [ ! -e stop ]; do "$PYTHON" "$WORKLOADS/client.py" "$port" 4; done >/dev/null 2>&1) 3>&- &
+    client=$!
+    read -r percent screens gap < <(/usr/bin/python3 "$ROOT/tests/bench/top.py" 30 "$PYPROF" top "$server")
+    touch stop
+    wait "$client"
+    stop_server "$server" TERM
+    trap - EXIT
+    echo "# $percent % of a core, $screens screens in 30 s, at most $gap s apart" >&3
+    awk -v percent="$percent" -v screens="$screens" 'BEGIN { exit !(percent < 1 && screens >= 20) }'
 }

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 BUILD=${BUILD:-build}
 object=$BUILD/torture/torture.so
 logs=$BUILD/torture
-status=0
+jobs=$(nproc)
 long=
 [ "${1:-}" = --long ] && long=1
 
@@ -21,7 +21,6 @@ result() {
         echo "ok - $*"
     else
         echo "not ok - $*"
-        status=1
     fi
 }
 
@@ -32,7 +31,7 @@ field() {
 
 # judge TEXT EXIT
 judge() {
-    local text=$1 steps wrong
+    local text=$1 steps wrong why
     if why=$(grep -m1 '^skip: ' "$log"); then
         echo "ok - $text # SKIP ${why#skip: }"
         return
@@ -68,17 +67,30 @@ torture() {
     judge "$text" $?
 }
 
-mkdir -p "$logs"
-count=0
-while read -r python version _ <&3; do
-    text="$version ($python)"
-    find_greenlet "$python" "$version"
+# one_python COUNT PYTHON VERSION
+one_python() {
+    local count=$1 python=$2 text="$3 ($2)"
+    find_greenlet "$python" "$3"
     if [ -n "$long" ]; then
         torture "$count" "$python" "$text" --whole --steps 1000000
         torture "$count-warm" "$python" "$text, warm" --whole --steps 1000000 --warm
     else
         torture "$count" "$python" "$text" --steps 200000 --first $((3 * count))
     fi
+}
+
+mkdir -p "$logs"
+rm -f "$logs"/*.tap
+count=0
+while read -r python version _; do
+    [ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
+    one_python "$count" "$python" "$version" </dev/null >"$logs/$count.tap" &
     count=$((count + 1))
-done 3< <(list_pythons)
-exit $status
+done < <(list_pythons)
+wait
+for ((i = 0; i < count; i++)); do
+    grep -qE '^(not )?ok\b' "$logs/$i.tap" || echo "not ok - interpreter $i ended without a result" >>"$logs/$i.tap"
+    cat "$logs/$i.tap"
+done
+[ "$count" -gt 0 ] || echo "not ok - no interpreter" | tee "$logs/none.tap"
+! grep -q '^not ok' "$logs"/*.tap

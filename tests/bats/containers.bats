@@ -1,0 +1,226 @@
+# What containers take away from a process: rights, system calls, file systems, and time.
+load helper
+
+# What has little to do with the interpreter.
+one_python() {
+    with_pythons "$(list_some_pythons | tail -n 1)" "$@"
+}
+
+setup() {
+    prepare
+    cp "$WORKLOADS/two_threads.py" burn.py
+    cp burn.py "$TMPDIR"
+}
+
+# inside SETUP COMMAND...: in mount, pid and time of its own, after SETUP (a script of sh, that does what a container has
+# done before the program starts); the program is preloaded only then. Its output must be empty.
+inside() {
+    local setup=$1
+    shift
+    # shellcheck disable=SC2016
+    timeout -k 5 "$TIMEOUT" unshare -m "${NAMESPACES[@]}" sh -c 'eval "$1"; shift; LD_PRELOAD=$1; shift; export LD_PRELOAD; exec "$@"' sh "$setup" \
+        "$LIBPYPROF" "$@" >out.txt 2>&1 || fail "$setup: $*: status $?: $(cat out.txt)"
+}
+
+whole() {
+    [ ! -s out.txt ] || fail "$WHERE: it says: $(cat out.txt)"
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt burn)" 600000000 15 "burn in two threads, $WHERE"
+    rm -rf "${OUT:-pyprof.out}"
+}
+
+restricted() {
+    local burn=("$PYTHON" "$BATS_TEST_TMPDIR/burn.py")
+    NAMESPACES=()
+    WHERE="without any capability"
+    inside : setpriv --bounding-set -all --inh-caps -all --no-new-privs "${burn[@]}"
+    whole
+    WHERE="without /proc"
+    inside 'mount -t tmpfs none /proc' "${burn[@]}"
+    whole
+    WHERE="with a hidden /proc"
+    # Before Linux 5.8 hidepid is the pid namespace's: not that of the whole machine.
+    NAMESPACES=(-p -f)
+    inside 'mount -t proc -o hidepid=2 proc /proc' "${burn[@]}"
+    whole
+    NAMESPACES=()
+    WHERE="without /dev"
+    inside 'mount -t tmpfs none /dev' "${burn[@]}"
+    whole
+}
+
+rootless() {
+    WHERE="pid 1 in a user and pid namespace of its own"
+    NAMESPACES=(-U -r -p -f --mount-proc)
+    inside : "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    whole
+}
+
+@test "pid 1, rootless: profiled, and not a word" {
+    needs_namespaces -m -U -r -p -f --mount-proc
+    one_python rootless
+}
+
+@test "no capability; no /proc, or a hidden one; no /dev: profiled, and not a word" {
+    needs_namespaces -m -p -f --mount-proc
+    one_python restricted
+}
+
+# All that is mounted read-only, but a volume; then not even that.
+read_only='mount --make-rprivate / && mount --rbind / /mnt && mount -o remount,ro,bind /mnt'
+
+read_only_root() {
+    mkdir volume
+    NAMESPACES=()
+    WHERE="on a read-only file system with a volume"
+    OUT=volume/out
+    inside "$read_only && mount --bind '$PWD/volume' '/mnt$PWD/volume' && cd /mnt$PWD" env PYPROF_OUT="$PWD/volume/out" \
+        chroot /mnt "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    whole
+    unset OUT
+    inside "$read_only && cd /mnt$PWD" env PYPROF_OUT="$PWD/volume/out" TMPDIR=/nowhere chroot /mnt "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    lines_of out.txt 1 '^pyprof: cannot write .*: (R|r)ead-only file system'
+}
+
+@test "a read-only root with a volume; without one: one line, the program runs on" {
+    needs_namespaces -m
+    one_python read_only_root
+}
+
+# What docker's default profile denies, and what older ones do: the calls end with EPERM.
+denied_calls() {
+    [ -e "$BUILD/workloads/filtered" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+    WHERE="with docker's default filter"
+    whole
+    profiled "$BUILD/workloads/filtered" old "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+    lines_of out.txt 1 '^pyprof: process_vm_readv is not permitted here .*: native frames only'
+    reader accounting <(info)
+}
+
+@test "the system calls that docker's default filter denies, and process_vm_readv besides" {
+    one_python denied_calls
+}
+
+# The program burns until it is told that it was held up, and says what the kernel billed it.
+while_it_works='import os, time
+def burn():
+    while not os.path.exists("enough"):
+        sum(range(1000))
+        if not os.path.exists("works") and time.thread_time() > 0.2:
+            open("works", "w").close()
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end: sum(range(1000))
+before = time.thread_time()
+burn()
+with open("truth", "w") as truth:
+    truth.write(str(int(1e9 * (time.thread_time() - before))))'
+
+# held STOP GO STANDS: eval'ed; two seconds after the first the last says whether it came to that.
+held() {
+    local stop=$1 go=$2 stands=$3
+    LD_PRELOAD=$LIBPYPROF "$PYTHON" -c "$while_it_works" >out.txt 2>&1 3>&- &
+    pid=$!
+    # with_pythons has made a subshell; nothing may stay that no signal ends
+    trap 'set +e; eval "$go"; kill -KILL $pid; wait $pid; [ -z "$cgroup" ] || rmdir "$cgroup"' EXIT
+    wait_until 60 test -e works
+    eval "$stop"
+    sleep 2
+    eval "$stands" || fail "$WHERE: it is not"
+    eval "$go"
+    touch enough
+    wait "$pid" || fail "$WHERE: status $?: $(cat out.txt)"
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    # The time in which it stood is nobody's.
+    cpu_near "$(reader inclusive stacks.txt burn)" "$(cat truth)" 8 "burn, $WHERE"
+    between 0 "$(reader field info.json unsampled_ns)" 100000000 "unsampled, $WHERE"
+}
+
+# make_cgroup FILE...: one that has one of these; its path. As version 1 names them, and version 2.
+make_cgroup() {
+    local parent made file
+    for parent in /sys/fs/cgroup/freezer /sys/fs/cgroup/cpu /sys/fs/cgroup/unified /sys/fs/cgroup; do
+        made=$(mktemp -d "$parent/pyprof-test.XXXXXX" 2>/dev/null) || continue
+        for file in "$@"; do
+            if [ -w "$made/$file" ] && [ -w "$made/cgroup.procs" ]; then
+                echo "$made"
+                return
+            fi
+        done
+        rmdir "$made"
+    done
+    return 1
+}
+
+needs_cgroup() {
+    local made
+    made=$(make_cgroup "$@") || skip "no cgroup with $* can be made here"
+    rmdir "$made"
+}
+
+# shellcheck disable=SC2016 # held evaluates them
+by_signal() {
+    cgroup=
+    WHERE="stopped by SIGSTOP"
+    held 'kill -STOP $pid' 'kill -CONT $pid' 'grep -q "^State:.*T (stopped)" /proc/$pid/status'
+}
+
+# shellcheck disable=SC2016
+frozen() {
+    cgroup=$(make_cgroup freezer.state cgroup.freeze)
+    WHERE="frozen by its cgroup"
+    if [ -e "$cgroup/freezer.state" ]; then
+        held 'echo $pid >$cgroup/cgroup.procs; echo FROZEN >$cgroup/freezer.state' 'echo THAWED >$cgroup/freezer.state' \
+            'grep -q FROZEN $cgroup/freezer.state'
+    else
+        held 'echo $pid >$cgroup/cgroup.procs; echo 1 >$cgroup/cgroup.freeze' 'echo 0 >$cgroup/cgroup.freeze' \
+            'grep -q "frozen 1" $cgroup/cgroup.events'
+    fi
+}
+
+# shellcheck disable=SC2016
+throttled() {
+    cgroup=$(make_cgroup cpu.cfs_quota_us cpu.max)
+    local was='grep -q "nr_throttled [1-9]" $cgroup/cpu.stat'
+    WHERE="throttled by its cgroup"
+    if [ -e "$cgroup/cpu.max" ]; then
+        held 'echo 20000 100000 >$cgroup/cpu.max; echo $pid >$cgroup/cgroup.procs' : "$was"
+    else
+        held 'echo 20000 >$cgroup/cpu.cfs_quota_us; echo $pid >$cgroup/cgroup.procs' : "$was"
+    fi
+}
+
+@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
+    one_python by_signal
+}
+
+@test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
+    needs_cgroup freezer.state cgroup.freeze
+    one_python frozen
+}
+
+@test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
+    needs_cgroup cpu.cfs_quota_us cpu.max
+    one_python throttled
+}
+
+# In a time namespace the clocks that are not of the wall differ.
+other_clocks() {
+    NAMESPACES=(-T --monotonic 100000 --boottime 100000 -f)
+    WHERE="in another time"
+    inside : "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    "$PYPROF" info --json >info.json
+    "$PYTHON" -c 'import json
+process = json.load(open("info.json"))["processes"][0]
+assert 0 < process["end_unix_ns"] - process["start_unix_ns"] < 600e9, process'
+    whole
+}
+
+@test "in a time namespace" {
+    needs_namespaces -m -T --monotonic 100000 --boottime 100000 -f
+    one_python other_clocks
+}

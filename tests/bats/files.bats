@@ -1,0 +1,313 @@
+# Files that are in the way, in danger or gone: disks that fill up, directories that vanish, users that change, traps.
+load helper
+
+# sums_close: info.json, and the samples that are there are what it says.
+sums_close() {
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    "$PYTHON" - <<'END_OF_CHECK'
+import json, sys
+
+total = json.load(open("info.json"))["total"]
+found = sum(int(line.rsplit(" ", 1)[1]) for line in open("stacks.txt"))
+said = total["sampled_ns"] + total["unsampled_ns"] + total["lost_ns"] + total["thread_exit_ns"]
+if found != said:
+    sys.exit(f"stacks of {found} ns, info says {said}: {total}")
+END_OF_CHECK
+}
+
+below_the_limit() {
+    mkdir pyprof.out
+    for i in {10..33}; do
+        head -c 65536 /dev/zero >pyprof.out/77-1700000000000000000-000000"$i".pyprof
+        touch -d "2020-01-01 00:00:$i" pyprof.out/77-1700000000000000000-000000"$i".pyprof
+    done
+    head -c 2000000 /dev/zero >pyprof.out/baseline.pyprof
+    PYPROF_MAX_DISK=1M profiled "$PYTHON" "$WORKLOADS/new_names.py" 1.5 2>err.txt
+    [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
+    [ -e pyprof.out/baseline.pyprof ] || fail "a file that is not ours is gone"
+    [ ! -e pyprof.out/77-1700000000000000000-00000010.pyprof ] || fail "the oldest is still there"
+    [ -e pyprof.out/77-1700000000000000000-00000033.pyprof ] || fail "the newest is gone"
+    rm pyprof.out/baseline.pyprof
+    # The limit and what is written between two looks.
+    between 300000 "$(du -sb pyprof.out | cut -f1)" 1300000 "bytes in the directory"
+    rm pyprof.out/77-*
+    sums_close
+    between 8 "$(reader field info.json removed_files)" 23 "files removed"
+    "$PYPROF" info | grep -q 'removed .* old profiles of .* PYPROF_MAX_DISK' || fail "$("$PYPROF" info)"
+    # It has begun several files of its own; without the first of them the sums are those of the others.
+    files=$(log_files)
+    [ "$(wc -l <<<"$files")" -ge 2 ] || fail "one file only: $(ls -l pyprof.out)"
+    whole=$(reader field info.json cpu_ns)
+    rm "$(head -n 1 <<<"$files")"
+    sums_close
+    missing=$(reader field info.json missing_ns)
+    [ $(($(reader field info.json cpu_ns) + missing)) -eq "$whole" ] || fail "$missing ns missing of $whole: $(cat info.json)"
+    [ "$missing" -gt 10000000 ] || fail "hardly anything is missing: $missing ns"
+    "$PYPROF" report 2>/dev/null | grep -q 'CPU time are not in here' || fail "report says nothing of it: $("$PYPROF" report)"
+}
+
+@test "PYPROF_MAX_DISK: the oldest profiles go, and nothing else; the sums of what is left close, the rest is named" {
+    with_some_pythons below_the_limit
+}
+
+moved_cut_removed() {
+    profiled "$PYTHON" "$WORKLOADS/moved_files.py" "$PWD/pyprof.out" "$PWD/moved.pyprof" >out.txt 2>err.txt
+    [ "$(xargs <out.txt)" = "moved cut removed" ] || fail "it says $(cat out.txt)"
+    [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
+    mv moved.pyprof pyprof.out
+    sums_close
+    [ "$(reader field info.json missing_ns)" -gt 0 ] || fail "nothing is missing: $(cat info.json)"
+    [ "$(reader inclusive stacks.txt grows)" -gt 0 ] || fail "the end is not there"
+    [ "$("$PYPROF" info | grep -c '^process')" -eq 1 ] || fail "$("$PYPROF" info)"
+}
+
+@test "profiles that are moved, cut and removed while they are written: it goes on in new ones, without a word" {
+    with_some_pythons moved_cut_removed
+}
+
+full_for_a_while() {
+    mkdir disk
+    # The file system goes with the namespace.
+    # shellcheck disable=SC2016
+    PYPROF_OUT=$PWD/disk/out LIBPYPROF=$LIBPYPROF unshare -m sh -ec '
+        mount -t tmpfs -o size=4m tmpfs disk
+        status=0
+        LD_PRELOAD=$LIBPYPROF timeout 300 "$0" "$1" "$PWD/disk/out" >out.txt 2>err.txt || status=$?
+        cp -r disk/out kept
+        exit $status' "$PYTHON" "$WORKLOADS/full_disk.py" || fail "status $?: $(cat err.txt)"
+    [ "$(xargs <out.txt)" = "not grown again" ] || fail "it says $(cat out.txt)"
+    lines_of err.txt 1 'cannot write profile to .*disk/out: no space left'
+    OUT=kept sums_close
+    OUT=kept info | grep -q 'flush not written' || fail "$(OUT=kept info)"
+    # Beside other programs it gets little of the seconds in which nothing can be written.
+    [ "$(reader field info.json lost_ns)" -gt 50000000 ] || fail "nothing was lost: $(cat info.json)"
+}
+
+@test "a disk that fills up and is emptied: the last of it is the program's, one line, and the profile goes on" {
+    needs_namespaces -m
+    with_some_pythons full_for_a_while
+}
+
+size_limit() {
+    cat >limited.py <<'END'
+import os, resource, signal, sys, time
+
+came = []
+signal.signal(signal.SIGXFSZ, lambda *_: came.append(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+end = time.monotonic() + 4
+while time.monotonic() < end:
+    sum(i * i for i in range(5000))
+if came or 25 in signal.sigpending():
+    sys.exit("a SIGXFSZ that is none of its own")
+file = os.open("own", os.O_WRONLY | os.O_CREAT)
+try:
+    while True:
+        os.write(file, b"x" * 1000)
+except OSError:
+    pass
+sum(range(1000))
+print(len(came), os.path.getsize("own"))
+END
+    profiled "$PYTHON" limited.py >out.txt 2>err.txt
+    [ "$(cat out.txt)" = "1 3000" ] || fail "it says $(cat out.txt)"
+    lines_of err.txt 1 'cannot write profile to .*file size limit'
+}
+
+@test "RLIMIT_FSIZE: no SIGXFSZ because of us, the program gets its own, one line" {
+    with_some_pythons size_limit
+}
+
+drops() {
+    cat >drops.py <<'END'
+import os, sys, time
+
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(i * i for i in range(5000))
+
+def until(condition):
+    end = time.monotonic() + 300
+    while not condition():
+        if time.monotonic() > end:
+            sys.exit("waited in vain")
+        burn(0.01)
+
+until(lambda: os.path.isdir(sys.argv[1]) and os.listdir(sys.argv[1]))
+os.setgid(65534)
+os.setuid(65534)
+burn(0.3)
+END
+    mkdir open closed
+    chmod 1777 open
+    PYPROF_OUT=$PWD/open profiled "$PYTHON" drops.py open 2>err.txt
+    [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
+    [ "$(stat -c %u open/*.pyprof | sort | xargs)" = "0 65534" ] || fail "$(ls -ln open)"
+    OUT=open sums_close
+    [ "$(reader field info.json lost_ns)" -eq 0 ] || fail "lost: $(cat info.json)"
+    chmod 700 closed
+    PYPROF_OUT=$PWD/closed profiled "$PYTHON" drops.py closed 2>err.txt
+    lines_of err.txt 1 "cannot write profile to .*closed: permission denied; writing to $TMPDIR/pyprof-65534"
+    [ "$(stat -c %u:%a "$TMPDIR/pyprof-65534" "$TMPDIR"/pyprof-65534/*.pyprof | xargs)" = "65534:700 65534:600" ] ||
+        fail "$(ls -lnR "$TMPDIR")"
+    mv "$TMPDIR"/pyprof-65534/*.pyprof closed
+    rm -r "$TMPDIR/pyprof-65534"
+    OUT=closed sums_close
+    [ "$(reader field info.json missing_ns)" -eq 0 ] || fail "missing: $(cat info.json)"
+}
+
+@test "a program that gives up its privileges: a new file of the new user, elsewhere if it must be; nothing is lost" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    chmod 1777 "$TMPDIR"
+    chmod 755 "$BATS_RUN_TMPDIR" "$(dirname "$(dirname "$BATS_TEST_TMPDIR")")" "$(dirname "$BATS_TEST_TMPDIR")" "$BATS_TEST_TMPDIR"
+    with_some_pythons drops
+}
+
+same_pid() {
+    mkdir volume
+    cat >execs.py <<'END'
+import os, sys, time
+
+def burn():
+    end = time.process_time() + 0.2
+    while time.process_time() < end:
+        sum(i * i for i in range(5000))
+
+burn()
+if int(sys.argv[1]):
+    os.execv(sys.executable, [sys.executable, sys.argv[0], str(int(sys.argv[1]) - 1)])
+END
+    for container in 1 2; do
+        # shellcheck disable=SC2016
+        PYPROF_OUT=$PWD/volume LIBPYPROF=$LIBPYPROF timeout 300 unshare --pid --fork --mount-proc \
+            sh -c 'LD_PRELOAD=$LIBPYPROF exec "$@"' sh "$PYTHON" execs.py 2 >out$container.txt 2>&1 3>&- &
+    done
+    wait
+    [ -z "$(cat out1.txt out2.txt)" ] || fail "$(cat out1.txt out2.txt)"
+    # Three programs one after the other in the same process, twice at once, all with pid 1.
+    [ "$(find volume -name '1-*.pyprof' | wc -l)" -eq 6 ] || fail "$(ls volume)"
+    OUT=volume collapsed --all >stacks.txt
+    "$PYPROF" info --json --all volume >info.json
+    # All runs, where cpu_at_least would look at the last one.
+    burned=$(reader inclusive stacks.txt burn)
+    [ "$burned" -ge 1150000000 ] || reader near "$burned" 1200000000 12 "burn in six programs of pid 1" info.json
+    [ "$(grep -c '"pid": 1,' info.json)" -eq 6 ] || fail "$(cat info.json)"
+}
+
+@test "two containers with pid 1 on one volume, and exec that keeps the pid: each program has its own file" {
+    needs_namespaces -m -p -f --mount-proc
+    with_some_pythons same_pid
+}
+
+# In a file system of the namespace's own: nobody else sees the privileged program, and it goes with the last process there.
+@test "a setuid program that has the library by /etc/ld.so.preload: nothing is written where its caller says" {
+    needs_namespaces -m
+    # One that needs no library beside it and may be run by another user.
+    python=$(readlink -f /usr/bin/python3)
+    ! ldd "$python" | grep -q libpython || skip "no interpreter in one piece"
+    cat >run.sh <<'END'
+set -e
+mount -t tmpfs -o mode=755 none /mnt
+cp "$2" /mnt/python
+cp "$LIBPYPROF" /mnt
+chmod 4755 /mnt/python
+mkdir /mnt/etc
+cp -a /etc/. /mnt/etc
+mount --bind /mnt/etc /etc
+echo /mnt/libpyprof.so >/etc/ld.so.preload
+export PYPROF_OUT=/mnt/out
+program='import os; print(os.geteuid()); sum(i * i for i in range(6000000))'
+if [ "$1" = setuid ]; then
+    set -- setpriv --reuid 65534 --regid 65534 --clear-groups /mnt/python
+else
+    set -- /mnt/python
+fi
+"$@" -c "$program"
+[ ! -e /mnt/out ] || find /mnt/out
+END
+    for kind in plain setuid; do
+        PYTHONHOME=/usr timeout 300 unshare -m sh run.sh $kind "$python" >$kind.txt 2>$kind.err || fail "$kind: $(cat $kind.txt $kind.err)"
+    done
+    [ "$(head -qn 1 plain.txt setuid.txt | xargs)" = "0 0" ] || fail "$(cat plain.txt setuid.txt plain.err setuid.err)"
+    grep -q 'out/.*\.pyprof$' plain.txt || fail "nothing even without privileges to guard: $(cat plain.txt plain.err)"
+    lines_of setuid.txt 1 '^0$'
+    [ ! -s setuid.err ] || fail "on stderr: $(cat setuid.err)"
+}
+
+@test "every file is opened so that no other program inherits it" {
+    grep -rnE 'pp_sys_open\(|SYS_open|SYS_memfd|SYS_socket|SYS_pipe|SYS_epoll|SYS_eventfd|SYS_perf' "$ROOT/preload" >opens.txt
+    [ "$(wc -l <opens.txt)" -ge 5 ]
+    # A line that is a number only is of a list of the calls that a filter must permit.
+    ! grep -vE 'O_CLOEXEC|MFD_CLOEXEC|static inline int pp_sys_open|return \(int\)pp_syscall4\(SYS_openat|:[0-9]+: *SYS_[a-z_0-9]+,$' opens.txt ||
+        fail "above"
+}
+
+# killed COUNT: so many runs, each killed at some moment. What the file says is at most a flush period old.
+killed() {
+    local i file
+    cat >burns.py <<'END'
+import os, time
+
+# What it had burned, every few milliseconds, and when.
+clock = os.open("clock", os.O_WRONLY)
+end = time.monotonic() + 300
+while time.monotonic() < end:
+    sum(i * i for i in range(5000))
+    os.pwrite(clock, b"%020d %020d\n" % (time.process_time_ns(), time.time_ns()), 0)
+END
+    for ((i = 0; i < $1; i++)); do
+        rm -rf pyprof.out
+        : >clock
+        LD_PRELOAD=$LIBPYPROF "$PYTHON" burns.py 3>&- &
+        wait_until 120 test -s clock
+        sleep "$((RANDOM % 4)).$((RANDOM % 900 + 100))"
+        # Else there may be no file at all in a few runs.
+        [ "$i" -gt 0 ] || wait_until 120 compgen -G 'pyprof.out/*.pyprof'
+        kill -KILL $!
+        wait $! || true
+        for file in $(log_files); do
+            "$PYPROF" info --json "$file" >info.json 2>err.txt || fail "run $i: $(cat err.txt)"
+            [ ! -s err.txt ] || fail "run $i: $(cat err.txt)"
+            # A power cut: blocks of the disk that were never written are zeros.
+            cp "$file" zeros.pyprof
+            head -c $((RANDOM * 3 + 1)) /dev/zero >>zeros.pyprof
+            "$PYPROF" info --json zeros.pyprof >zeros.json 2>err.txt || fail "run $i with zeros: $(cat err.txt)"
+            lines_of err.txt 1 'cut short at the end|damaged'
+            ages >>ages.txt || fail "run $i: $(cat clock info.json)"
+        done
+    done
+    [ -s ages.txt ] || fail "no run wrote anything"
+    sort -n ages.txt | awk '{ a[NR] = $1 } END { print "# " NR " files, the last flush before the end: median " a[int((NR + 1) / 2)] ", most " a[NR] " ms" }' >&3
+}
+
+ages() {
+    "$PYTHON" - <<'END'
+import json, sys
+
+info, zeros = (json.load(open(name))["processes"][0] for name in ("info.json", "zeros.json"))
+burned, at = map(int, open("clock").read().split())
+late = at - info["end_unix_ns"]
+# What it burned since the last flush fits into the time since then.
+if burned - info["cpu_ns"] - info["before_start_ns"] > late + 100e6 or info["ended"]:
+    sys.exit(f"{burned} ns burned, {info['cpu_ns']} in the file, which ends {late} ns before")
+for key in "cpu_ns", "sampled_ns", "samples":
+    if info[key] != zeros[key]:
+        sys.exit(f"zeros behind it change {key}")
+# A flush is a second after the one before, unless the machine is busy with others.
+print(late // 1000000)
+END
+}
+
+# bats test_tags=long
+@test "200 runs killed at any moment: each file is whole, up to a flush before the end, and zeros behind it do no harm" {
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    killed 200
+}
+
+@test "killed at any moment, a few times: the same" {
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    killed 4
+}

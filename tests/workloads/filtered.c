@@ -1,0 +1,62 @@
+/* Runs a program under a filter as containers have it: filtered docker|old COMMAND... The calls of docker's default
+ * profile that matter to profilers are refused, for "old" process_vm_readv as well (as on kernels before 4.8). */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const unsigned refused[] = {
+    SYS_perf_event_open,
+    SYS_ptrace,
+    SYS_bpf,
+    SYS_userfaultfd,
+    SYS_kcmp,
+    SYS_process_vm_writev,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_syslog,
+    SYS_open_by_handle_at,
+    SYS_clock_settime,
+    SYS_settimeofday,
+    SYS_acct,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_init_module,
+    SYS_io_uring_setup,
+    SYS_personality,
+    SYS_process_vm_readv, /* the last: only for "old" */
+};
+
+#define REFUSED (sizeof refused / sizeof *refused)
+
+int main(int argc, char **argv)
+{
+    struct sock_filter rules[2 * REFUSED + 2] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    };
+    unsigned short count = 1;
+    size_t calls = argc > 2 && strcmp(argv[1], "old") == 0 ? REFUSED : REFUSED - 1;
+    for (size_t i = 0; i < calls; i++) {
+        rules[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
+        rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    }
+    rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {count, rules};
+    if (argc < 3 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        perror("filtered");
+        return 2;
+    }
+    execvp(argv[2], argv + 2);
+    perror(argv[2]);
+    return 127;
+}

@@ -1,0 +1,79 @@
+/* Burns CPU time on other stacks than the thread's own: a coroutine's, between pages that must not be touched, and the
+ * alternate one of a signal handler. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+
+#define SIZE ((size_t)256 << 10)
+
+int on_coroutine(int ms, int (*call)(void));
+int on_signal_stack(int ms);
+void burn_elsewhere(int ms, int (*call)(void));
+
+static __thread ucontext_t back, there;
+static __thread int burn_ms;
+static __thread int (*call_back)(void);
+
+static int64_t cpu_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+__attribute__((noinline)) void burn_elsewhere(int ms, int (*call)(void))
+{
+    int64_t end = cpu_ms() + ms;
+    while (cpu_ms() < end) {
+        for (volatile int i = 0; i < 100000; i++)
+            ;
+        if (call)
+            call();
+    }
+}
+
+static char *fenced(void)
+{
+    char *fence = mmap(NULL, 3 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fence == MAP_FAILED || mprotect(fence + SIZE, SIZE, PROT_READ | PROT_WRITE) != 0)
+        return NULL;
+    return fence + SIZE;
+}
+
+static void entry(void)
+{
+    burn_elsewhere(burn_ms, call_back);
+}
+
+int on_coroutine(int ms, int (*call)(void))
+{
+    burn_ms = ms;
+    call_back = call;
+    if (getcontext(&there) != 0 || !(there.uc_stack.ss_sp = fenced()))
+        return -1;
+    there.uc_stack.ss_size = SIZE;
+    there.uc_link = &back;
+    makecontext(&there, entry, 0);
+    return swapcontext(&back, &there);
+}
+
+static void handler(int number)
+{
+    (void)number;
+    burn_elsewhere(burn_ms, NULL);
+}
+
+int on_signal_stack(int ms)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK}, before;
+    stack_t stack = {.ss_sp = fenced(), .ss_size = SIZE}, other;
+    burn_ms = ms;
+    if (!stack.ss_sp || sigaltstack(&stack, &other) != 0 || sigaction(SIGUSR1, &action, &before) != 0)
+        return -1;
+    raise(SIGUSR1);
+    sigaltstack(&other, NULL);
+    return sigaction(SIGUSR1, &before, NULL);
+}

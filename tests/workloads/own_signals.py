@@ -1,0 +1,80 @@
+"""What a program sees that uses SIGPROF itself (lib/own_signals.c), each use in a process of its own: own_signals.py LIBRARY"""
+
+import ctypes
+import faulthandler
+import os
+import select
+import signal
+import sys
+import time
+import warnings
+
+library = ctypes.CDLL(sys.argv[1])
+warnings.simplefilter("ignore")
+
+
+def burn(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        sum(range(1000))
+
+
+def python_waits():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
+    burn(0.05)
+    os.kill(os.getpid(), signal.SIGPROF)
+    burn(0.05)
+    print("sigpending", signal.sigpending(), "sigwait", signal.sigwait([signal.SIGPROF]))
+    print("sigtimedwait", signal.sigtimedwait([signal.SIGPROF], 0.1))
+
+
+def python_interrupted():
+    """PEP 475: a handler that raises ends a system call that waits."""
+
+    def on_signal(number, frame):
+        raise KeyError("the handler's")
+
+    signal.signal(signal.SIGPROF, on_signal)
+    read, _ = os.pipe()
+    for wait in (lambda: os.read(read, 1), lambda: time.sleep(20), lambda: select.select([read], [], [], 20)):
+        burn(0.02)
+        parent, child = os.getpid(), os.fork()
+        if child == 0:
+            time.sleep(0.1)
+            os.kill(parent, signal.SIGPROF)
+            os._exit(0)
+        try:
+            wait()
+        except KeyError as error:
+            print("interrupted", error)
+        os.waitpid(child, 0)
+
+
+def python_faulthandler():
+    """Chained: the traceback, then what was there before."""
+    got = []
+    signal.signal(signal.SIGPROF, lambda *_: got.append(1))
+    with open(os.devnull, "w") as out:
+        faulthandler.register(signal.SIGPROF, file=out, all_threads=True, chain=True)
+        for _ in range(20):
+            os.kill(os.getpid(), signal.SIGPROF)
+            burn(0.005)
+    print("handled", len(got), "unregistered", faulthandler.unregister(signal.SIGPROF))
+    os.kill(os.getpid(), signal.SIGPROF)
+    burn(0.01)
+    print("handled", len(got))
+
+
+C = ["waits", "descriptor", "pending", "masks_of_calls", "flags", "jumps"]
+for use in [*C, python_waits, python_interrupted, python_faulthandler]:
+    name = use if isinstance(use, str) else use.__name__
+    if len(sys.argv) > 2 and name not in sys.argv[2:]:
+        continue
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(60)
+        library.own_signals(use.encode()) if isinstance(use, str) else use()
+        sys.stdout.flush()
+        os._exit(0)
+    print(name, "ended with status", os.waitpid(pid, 0)[1])
