@@ -24,7 +24,7 @@ below_the_limit() {
         touch -d "2020-01-01 00:00:$i" pyprof.out/77-1700000000000000000-000000"$i".pyprof
     done
     head -c 2000000 /dev/zero >pyprof.out/baseline.pyprof
-    PYPROF_MAX_DISK=1M profiled "$PYTHON" "$WORKLOADS/new_names.py" 1.5 2>err.txt
+    PYPROF_MAX_DISK=1M profiled "$PYTHON" "$WORKLOADS/new_names.py" 5 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
     [ -e pyprof.out/baseline.pyprof ] || fail "a file that is not ours is gone"
     [ ! -e pyprof.out/77-1700000000000000000-00000010.pyprof ] || fail "the oldest is still there"
