@@ -3,6 +3,7 @@
 #include "../disk_room.h"
 #include "../log_format.h"
 #include "../syscalls.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -124,15 +125,20 @@ struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name,
     look_around(&look);
     uint64_t least = look.bytes > limit ? limit - limit / SLACK : UINT64_MAX;
     for (unsigned go = 0; go < MOST_GOES && look.bytes > least && look.count; go++) {
+        bool stuck = true; /* what may not be removed would be met again and again */
         for (unsigned i = 0; i < look.count && look.bytes > least; i++) {
             const struct candidate *candidate = &look.oldest[i];
-            /* another process may have been here first */
-            if (pp_syscall4(SYS_unlinkat, look.directory, (long)candidate->name, 0, 0) == 0) {
+            long result = pp_syscall4(SYS_unlinkat, look.directory, (long)candidate->name, 0, 0);
+            if (result == 0) {
                 removed.files++;
                 removed.bytes += candidate->bytes;
             }
+            /* or another process has been here first */
+            stuck = stuck && result != 0 && result != -ENOENT;
             look.bytes -= candidate->bytes;
         }
+        if (stuck)
+            break;
         if (look.bytes > least)
             look_around(&look);
     }
