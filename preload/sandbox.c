@@ -28,6 +28,9 @@
 #define HANDLERS_NS 1000000000u /* and for handlers that are at work */
 #define LOOK_NS     1000000u
 
+#define WOULD_KILL "the program installs a seccomp filter that would kill it for being profiled: profiling ends here"
+#define MAY_KILL "the program installs a seccomp filter, and no child can be made to try whether it kills: profiling ends here"
+
 /* All that our code and pthread_create call, but for those that every program needs: some with arguments that are no
  * good, a filter sees them all the same. */
 static const short calls[] = {
@@ -112,6 +115,8 @@ struct attempt {
     long arguments[5];
 };
 
+enum fate { LIVES, DIES, NO_CHILD /* limits of processes or memory, or a filter that is there refuses clone */ };
+
 static _Atomic bool silent, ending, ended;
 
 bool pp_sandbox_silent(void)
@@ -140,9 +145,9 @@ static _Noreturn void try_calls(const struct attempt *attempt)
     }
 }
 
-/* Whether the child lived; `unknown` if there cannot be one. It has memory of its own: kernels before 5.16 kill
- * whatever shares that of a process which dies with a core. Its end sends no signal. */
-static bool lives(const struct attempt *attempt, bool unknown)
+/* What became of the child. It has memory of its own: kernels before 5.16 kill whatever shares that of a process which
+ * dies with a core. Its end sends no signal. */
+static enum fate try_in_child(const struct attempt *attempt)
 {
     uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
     int status = 0, pid = (int)pp_syscall6(SYS_clone, CLONE_VFORK, 0, 0, 0, 0, 0);
@@ -150,7 +155,9 @@ static bool lives(const struct attempt *attempt, bool unknown)
         try_calls(attempt);
     bool waited = pid > 0 && pp_syscall4(SYS_wait4, pid, (long)&status, __WALL, 0) == pid;
     pp_sys_signal_mask(SIG_SETMASK, mask);
-    return waited ? status == 0 : unknown;
+    if (!waited)
+        return NO_CHILD;
+    return status == 0 ? LIVES : DIES;
 }
 
 bool pp_sandbox_forbids(void)
@@ -159,7 +166,7 @@ bool pp_sandbox_forbids(void)
     char text[STATUS_MAX];
     text[pp_read_file("/proc/self/status", text, sizeof text - 1)] = 0;
     const char *mode = strstr(text, "\nSeccomp:\t");
-    if (!mode || mode[10] != '2' || lives(&there, true))
+    if (!mode || mode[10] != '2' || try_in_child(&there) != DIES)
         return false;
     atomic_store(&silent, true);
     pp_say_once(PP_CAUSE_SANDBOX, "a seccomp filter would kill this process for being profiled: it is not profiled");
@@ -180,7 +187,7 @@ static void wait_ns(uint64_t ns)
 
 /* Everything is written; no timer, no thread, no handler and no lock of ours is left, and what we stand in front of
  * passes through. A filter may be for all threads: each that installs one comes back when this is so. */
-static void end_profiling(void)
+static void end_profiling(const char *why)
 {
     uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC);
     if (atomic_exchange(&ending, true)) {
@@ -188,8 +195,7 @@ static void end_profiling(void)
             wait_ns(LOOK_NS);
         return;
     }
-    pp_say_once(PP_CAUSE_SANDBOX, "the program installs a seccomp filter that would kill it for being profiled: "
-                                  "profiling ends here");
+    pp_say_once(PP_CAUSE_SANDBOX, why);
     pp_flush_to_the_end();
     atomic_store(&pp_capture.enabled, 0);
     pp_interpose_stop();
@@ -208,13 +214,14 @@ static void before_filter(long number, long a, long b, long c, long d, long e)
     if (pp_sys_getpid() != atomic_load(&pp_capture.pid))
         return;
     if (atomic_load(&ending) && !atomic_load(&ended))
-        end_profiling();
+        end_profiling(WOULD_KILL); /* waits for the one who says why */
     if (!atomic_load(&pp_capture.enabled))
         return;
     bool filter = number == SYS_prctl ? b == SECCOMP_MODE_FILTER
                                       : a == SECCOMP_SET_MODE_FILTER && !(b & SECCOMP_FILTER_FLAG_NEW_LISTENER);
-    if (!filter || !lives(&attempt, false))
-        end_profiling();
+    enum fate fate = filter ? try_in_child(&attempt) : DIES;
+    if (fate != LIVES)
+        end_profiling(fate == DIES ? WOULD_KILL : MAY_KILL);
 }
 
 PP_EXPORT int prctl(int option, ...)

@@ -43,6 +43,31 @@ filtered() {
     with_some_pythons filtered
 }
 
+no_child() {
+    gcc -O1 -shared -fPIC -o sandbox.so "$WORKLOADS/sandbox.c"
+    chmod 755 .
+    # root may have as many processes as it wants.
+    cat >crowded.py <<'END'
+import ctypes, os, resource, sys
+library = ctypes.CDLL("./sandbox.so")
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+print(library.sandbox_here(b"999", 0), sum(range(3000000)))
+END
+    "$PYTHON" crowded.py >plain.txt
+    profiled "$PYTHON" crowded.py >with.txt 2>with.err || fail "status $?: $(cat with.err)"
+    diff plain.txt with.txt
+    # The profile is root's.
+    grep -v 'cannot write profile' with.err >seccomp.err
+    lines_of seccomp.err 1 'seccomp filter, and no child can be made to try'
+}
+
+@test "a seccomp filter, and no child may be made to try what it does: profiling ends and says why" {
+    with_some_pythons no_child
+}
+
 @test "each system call of ours is among those that are tried under a filter" {
     grep -rhoE 'SYS_[a-z0-9_]+' "$ROOT/preload" --include='*.[ch]' --exclude=sandbox.c | sort -u >used.txt
     # Whoever ends may end.
