@@ -112,6 +112,8 @@ static void *flush_thread(void *argument)
             again = pp_interval_flush(own_tid, PP_END_EXEC);
             atomic_fetch_add(&flushed_for_exec, 1);
             pp_syscall4(SYS_futex, (long)&flushed_for_exec, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+            /* on a full machine the caller has not ended yet: another one now would say that it goes on */
+            next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
         }
         if (now >= next) {
             pp_libunwind_look();
