@@ -53,6 +53,24 @@ END
     done
 }
 
+preloads() {
+    # As much as some GPU libraries want: it lies on every stack, on that of our own thread too.
+    echo '__thread char much[600 * 1024] = {1};' | gcc -shared -fPIC -o much.so -x c -
+    for BESIDE in libtcmalloc.so.4 libtcmalloc_minimal.so.4 libjemalloc.so.2 ./much.so; do
+        LD_PRELOAD=$BESIDE true 2>beside.txt
+        [ ! -s beside.txt ] || fail "$(cat beside.txt)"
+        for together in "$BESIDE:$LIBPYPROF" "$LIBPYPROF:$BESIDE"; do
+            # shellcheck disable=SC2046
+            quiet_host profiled LD_PRELOAD="$together" $(burns)
+            whole
+        done
+    done
+}
+
+@test "preloaded beside tcmalloc, jemalloc, much thread-local storage: in front of us and behind" {
+    with_some_pythons preloads
+}
+
 @test "LD_AUDIT, LD_BIND_NOW, LD_DEBUG" {
     one_python settings_of_the_loader
 }
