@@ -20,7 +20,7 @@ unset LD_PRELOAD "${!PYPROF_@}"
 # What a test measures depends on the machine: when it, or the host below it, takes the CPU away over many ticks, the time
 # goes to [unsampled] as it should, and is missing from the function. So a test that fails is tried again, two times; which
 # ones were is told at the end. A crash is never tried again.
-TRIES=3
+TRIES=${TRIES:-3} # TRIES=1: see the first failure
 BATS_TEST_RETRIES=$((TRIES - 1))
 
 # tried_again WHAT: for check.sh.

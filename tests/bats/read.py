@@ -66,8 +66,10 @@ def slack(info):
     """ns by which a function's CPU may be wrong, besides its percent, because the machine let the program meet few ticks
     (six busy programs on two CPUs: a sample each 75 ms of CPU instead of 10). A function begins and ends somewhere between
     two samples, and so does each thread: that is in the percents for samples that weigh what they should, and here for
-    the rest."""
+    the rest. What each process says it has not sampled may be the function's: up to two samples' worth, from before its
+    first sample and behind its last one."""
     most = 0.0
+    unsampled = sum(min(process["unsampled_ns"], 2 * USUAL_WEIGHT_NS) for process in info["processes"])
     for process in info["processes"]:
         if process["samples"]:
             # The estimates for short threads have no samples of their own.
@@ -75,7 +77,7 @@ def slack(info):
             weight = burned / process["samples"]
             edges = 3 + (process["exited_threads"] if process["exited_threads"] <= 16 else 0)
             most = max(most, edges * (weight - USUAL_WEIGHT_NS))
-    return most
+    return most + unsampled
 
 
 def check(rows, extra=0.0):

@@ -19,7 +19,7 @@ while time.process_time() < end:
     call = burn
     for _ in range(DEPTH):
         number += 1
-        name = f"f{number:0200}"
+        name = f"f{number:0100}"
         names = {"call": call}
         exec(compile(f"def {name}():\n    return call()\n", "new_names", "exec"), names)
         call = names[name]
