@@ -150,6 +150,53 @@ END
     with_some_pythons other_profilers
 }
 
+under_memray() {
+    venv=$(venv_with memray) || fail "$venv"
+    for BESIDE in "" --native; do
+        # shellcheck disable=SC2086
+        quiet_host profiled "$venv/bin/python" -m memray run $BESIDE -q -o "memray$BESIDE.bin" "$BATS_FILE_TMPDIR/two.py" 0.2
+        "$venv/bin/python" -m memray stats --json -f -o stats.json "memray$BESIDE.bin" >stats.txt || fail "memray's file: $(cat stats.txt)"
+        whole
+    done
+}
+
+@test "beside memray, which replaces malloc in every library's tables" {
+    with_pythons "$(list_pythons | awk '$2 ~ "^3[.]12[.]" { print; exit }')" under_memray
+}
+
+# A second set of libraries, as plugins of some programs and LD_AUDIT have it: the loader tells us nothing of those.
+namespaces_of_the_loader() {
+    echo 'int busy(int n) { volatile unsigned x = 1; while (n--) for (int i = 0; i < 1000; i++) x = x * 7 + i; return x; }' |
+        gcc -O1 -shared -fPIC -o apart.so -x c -
+    cat >apart.py <<'END'
+import ctypes, threading
+libc = ctypes.CDLL(None)
+libc.dlmopen.restype = libc.dlsym.restype = ctypes.c_void_p
+libc.dlmopen.argtypes = [ctypes.c_long, ctypes.c_char_p, ctypes.c_int]
+libc.dlsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+def burn(): ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(busy)(150000)
+for _ in range(3):
+    handle = libc.dlmopen(-1, b"./apart.so", 2)
+    busy = libc.dlsym(handle, b"busy")
+    thread = threading.Thread(target=burn)
+    thread.start()
+    burn()
+    thread.join()
+    libc.dlclose.argtypes = [ctypes.c_void_p]
+    libc.dlclose(handle)
+END
+    quiet_host profiled "$PYTHON" apart.py
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    share=$(reader share stacks.txt 'burn \(.*apart\.py:\d+\)')
+    between 50 "${share%.*}" 100 "percent below burn"
+}
+
+@test "libraries in a namespace of the loader's of their own (dlmopen): sums close, the callers are there" {
+    with_some_pythons namespaces_of_the_loader
+}
+
 # Each of them ends as without us; what its loader says of us is one line.
 children() {
     local child placed

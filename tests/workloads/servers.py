@@ -144,12 +144,13 @@ class Server:
                 raise TimeoutError(f"waited in vain for {what}; served {dict(self.served)}")
             time.sleep(0.02)
 
-    def serve(self, workers, fresh=False):
-        """So many processes serve `pages` pages each; fresh: such as have not served before."""
+    def serve(self, workers, fresh=False, pages=None):
+        """So many processes serve so many pages each; fresh: such as have not served before."""
+        pages = pages or self.pages
         before = collections.Counter(self.served)
 
         def enough():
-            news = [pid for pid, count in list(self.served.items()) if count - before[pid] >= self.pages and not (fresh and before[pid])]
+            news = [pid for pid, count in list(self.served.items()) if count - before[pid] >= pages and not (fresh and before[pid])]
             return len(news) >= workers
 
         self.wait_until(enough, f"{workers} {'fresh ' if fresh else ''}workers")

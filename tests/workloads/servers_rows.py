@@ -89,9 +89,11 @@ def killed(end):
 
 
 def generations(end, count):
+    """A worker leaves after 40 to 50 pages."""
+
     def steps(server):
         for _ in range(count):
-            server.serve(1, fresh=True)
+            server.serve(1, fresh=True, pages=min(server.pages, 20))
         server.stop(end)
 
     return steps
