@@ -163,6 +163,7 @@ static void put_collapsed(struct job *job, FILE *out)
 static void put_page(struct job *job, FILE *out)
 {
     struct pp_flame *flame = pp_flame_new(job->profiles, 2, job->cli->lines);
+    flame->by_time = job->by == PP_COMPARE_TIME;
     pp_flame_write(flame, out);
     pp_flame_free(flame);
 }
@@ -197,8 +198,8 @@ static bool can_be_written(const struct job *job, bool to_stdout)
         return true;
     if (to_stdout && isatty(STDOUT_FILENO))
         pp_error("stdout is a terminal: use -o FILE.html");
-    else if (job->by != PP_COMPARE_CPU)
-        pp_error("the page compares shares of the CPU: leave out --by");
+    else if (job->by == PP_COMPARE_NONE)
+        pp_error("the page compares shares of the CPU or CPU per second: --by cpu or --by time");
     else
         return true;
     return false;

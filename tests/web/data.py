@@ -1,10 +1,11 @@
 """What the page does with profiles that are hostile, large, deep or empty, with two of them, and on other screens."""
 
 import os
+import subprocess
 import xml.etree.ElementTree as xml
 
 import logs
-from page import equal, near, test
+from page import PYPROF, equal, near, test
 
 
 @test
@@ -109,6 +110,33 @@ def compares_two_profiles(page):
     page.key("ArrowDown")
     page.wait("app.state.width === 0")
     assert "render" in page.drawn()
+    page.quiet()
+
+
+@test
+def compares_cpu_per_second(page):
+    page.open("diff.html")
+    equal(page.evaluate("app.state.by"), "cpu", "compared at first")
+    page.focus("#by")
+    page.key("ArrowDown")
+    page.wait("app.state.by === 'time' && location.hash.includes('b=time')")
+    node = "app.tree.children(app.tree.children(0)[0])[0]"
+    for side in (0, 1):
+        wall = page.evaluate(f"(({{start_ms, end_ms}}) => 1e6 * (end_ms - start_ms))(app.data.sides[{side}])")
+        near(page.evaluate(f"sharesOf(app, {node})[{side}] * {wall}"), page.evaluate(f"app.tree.total[{side}][{node}]"), "CPU per second")
+    page.browser.mouse("mouseMoved", *page.place("parse"))
+    page.wait("!document.getElementById('tip').hidden")
+    assert "of a core" in page.text("#tip"), page.text("#tip")
+    page.search("parse")
+    assert "of a core" in page.text("#status"), page.text("#status")
+    shares = page.evaluate(f"sharesOf(app, {node})")
+    fragment = page.evaluate("location.hash")
+    page.open("diff.html", fragment)
+    equal(page.evaluate(f"sharesOf(app, {node})"), shares, "shares from a link")
+    subprocess.run([PYPROF, "diff", "--by", "time", "-o", page.file("time.html"), page.file("example.pyprof"),
+                    page.file("slower.pyprof")], check=True)
+    page.open("time.html")
+    equal(page.evaluate(f"sharesOf(app, {node})"), shares, "shares of diff --by time")
     page.quiet()
 
 

@@ -144,6 +144,7 @@ static void put_json(struct pp_buffer *json, const struct pp_flame *flame)
     pp_buffer_format(json,
                      "{\"version\":\"%s\",\"start_ms\":%" PRIu64 ",\"bucket_ns\":%" PRIu64 ",\"buckets\":%" PRIu32,
                      PYPROF_VERSION, flame->start_unix_ns / 1000000, flame->bucket_ns, flame->buckets);
+    pp_buffer_format(json, ",\"by\":\"%s\"", flame->by_time ? "time" : "cpu");
     pp_buffer_format(json, ",\"nodes\":%" PRIu32 ",\"cells\":%" PRIu32, flame->merged->nodes.count,
                      flame->merged->samples.count);
     pp_buffer_text(json, ",\"sides\":[");

@@ -35,6 +35,7 @@ struct pp_flame_frame {
 struct pp_flame {
     struct pp_profile *const *sides; /* the profiles, one or two; the second one is compared with the first */
     unsigned side_count;
+    bool by_time; /* the page compares CPU per second of the run at first, not shares of the CPU */
     /* Of all sides: strings, nodes (their frame is one of `frames`) and samples (thread: counted on over the sides;
      * state: the GIL's bits; interval: bucket). */
     struct pp_profile *merged;

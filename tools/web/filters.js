@@ -56,7 +56,7 @@ const SWITCHES = ["native", "inverted", "flame"];
 /* Makes the controls show the state, wherever it came from. */
 function showControls(app) {
     const {state} = app;
-    for (const id of ["process", "thread", "gil", "colour", "width"])
+    for (const id of ["process", "thread", "gil", "colour", "width", "by"])
         document.getElementById(id).value = String(state[id]);
     for (const id of SWITCHES)
         document.getElementById(id).setAttribute("aria-pressed", String(state[id]));
@@ -71,6 +71,7 @@ function bindControls(app) {
     fillThreads(app, cpu);
     get("gil-label").hidden = !app.data.cellSlot.some((slot) => slot % 3);
     get("width-label").hidden = !app.diff;
+    get("by-label").hidden = !app.diff;
     get("colour-label").hidden = app.diff;
     for (const id of ["process", "gil"])
         get(id).addEventListener("change", () => {
@@ -88,6 +89,10 @@ function bindControls(app) {
     });
     get("width").addEventListener("change", () => {
         app.state.width = Number(get("width").value);
+        app.filtered(true);
+    });
+    get("by").addEventListener("change", () => {
+        app.state.by = get("by").value;
         app.filtered(true);
     });
     for (const id of SWITCHES)

@@ -141,8 +141,9 @@ class Graph {
         if (diff) {
             const [before, after] = sharesOf(this.app, node);
             line("change", change(after - before));
-            line("new", percent(after, 1) + ", " + seconds(shown.total[1][node]));
-            line("base", percent(before, 1) + ", " + seconds(shown.total[0][node]));
+            const of = this.app.state.by === "time" ? " of a core, " : ", ";
+            line("new", percent(after, 1) + of + seconds(shown.total[1][node]));
+            line("base", percent(before, 1) + of + seconds(shown.total[0][node]));
             return list;
         }
         line("total", seconds(shown.total[0][node]) + ", " + percent(shown.total[0][node], shown.total[0][0]));

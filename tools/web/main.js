@@ -66,6 +66,8 @@ class App {
         this.shown = state.inverted ? new InvertedTree(this.tree) : this.tree;
         this.side = this.diff ? state.width : 0;
         this.wholes = this.tree.total.map((total) => total[0]);
+        /* What shares are of: a second of CPU in each second is the whole of one core. */
+        this.bases = state.by === "time" ? this.data.sides.map((side) => (side.end_ms - side.start_ms) * 1e6) : this.wholes;
         this.totals = functionTotals(this.data, this.tree);
         this.top = nodeAt(this.shown, state.zoom);
         this.selected = this.top;
@@ -145,8 +147,9 @@ class App {
             functions += this.matches[i] && this.totals.total.some((total) => total[i] > 0) ? 1 : 0;
         const what = state.search ? plural(functions, "function") + (functions === 1 ? " matches" : " match") :
             short(data.text[state.focus], 200);
-        const shares = this.found.sums.map((sum, side) => percent(sum, this.wholes[side]));
-        this.say(what + ": " + (this.diff ? shares[1] + " of the CPU time, " + shares[0] + " in base" :
+        const shares = this.found.sums.map((sum, side) => percent(sum, this.bases[side]));
+        this.say(what + ": " + (this.diff ? shares[1] + (state.by === "time" ? " of a core, " : " of the CPU time, ") +
+            shares[0] + " in base" :
             shares[0] + " of the CPU time (" + seconds(this.found.sums[0]) + ")") + " with all they call.");
     }
 
@@ -187,7 +190,7 @@ class App {
     }
 
     saveState(push) {
-        const url = location.pathname + location.search + stateToHash(this.state, this.diff);
+        const url = location.pathname + location.search + stateToHash(this.state, this.data);
         try {
             history[push ? "pushState" : "replaceState"](null, "", url);
         } catch { /* the page works without links to it */ }
@@ -281,7 +284,7 @@ class App {
     }
 
     reset() {
-        this.state = firstState(this.diff);
+        this.state = firstState(this.data);
         document.getElementById("search").value = "";
         this.filtered(false);
         this.saveState(true);

@@ -3,9 +3,9 @@
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const LONGEST_LABEL = 400;
 
-/* Shares of both sides of a comparison: it is normalised by CPU. */
+/* Shares of both sides of a comparison: it is normalised by CPU or by time. */
 function sharesOf(app, node) {
-    return app.shown.total.map((total) => total[0] > 0 ? total[node] / total[0] : 0);
+    return app.shown.total.map((total, side) => app.bases[side] > 0 ? total[node] / app.bases[side] : 0);
 }
 
 function isFound(app, node) {

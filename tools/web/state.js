@@ -1,12 +1,13 @@
 /* What someone looks at, kept in the address, so that a link shows the same. */
 
-function firstState(diff) {
+function firstState(data) {
+    const diff = data.sides.length > 1;
     return {zoom: [], search: "", focus: -1, process: -1, thread: "", gil: 0, from: -1, to: -1, native: true, inverted: false,
-        flame: false, colour: "kind", sort: diff ? "change" : "self", width: 1};
+        flame: false, colour: "kind", sort: diff ? "change" : "self", width: 1, by: data.by};
 }
 
-function stateToHash(state, diff) {
-    const first = firstState(diff), parts = new URLSearchParams();
+function stateToHash(state, data) {
+    const first = firstState(data), parts = new URLSearchParams();
     const put = (key, value, unless) => {
         if (value !== unless)
             parts.set(key, value);
@@ -22,13 +23,14 @@ function stateToHash(state, diff) {
     put("c", state.colour, first.colour);
     put("o", state.sort, first.sort);
     put("w", state.width, first.width);
+    put("b", state.by, first.by);
     const text = parts.toString();
     return text ? "#" + text : "";
 }
 
 /* A link may be from another profile, or from anyone: what does not fit is left out. */
 function stateFromHash(hash, data) {
-    const state = firstState(data.sides.length > 1), parts = new URLSearchParams(hash.replace(/^#/, ""));
+    const state = firstState(data), parts = new URLSearchParams(hash.replace(/^#/, ""));
     const number = (key, from, to, otherwise) => {
         const value = parts.get(key);
         return /^\d{1,9}$/.test(value || "") && +value >= from && +value < to ? +value : otherwise;
@@ -53,5 +55,6 @@ function stateFromHash(hash, data) {
     const sorts = data.sides.length > 1 ? ["change", "self", "base", "name"] : ["self", "total", "name"];
     state.sort = sorts.includes(parts.get("o")) ? parts.get("o") : sorts[0];
     state.width = number("w", 0, 2, 1);
+    state.by = ["cpu", "time"].includes(parts.get("b")) ? parts.get("b") : state.by;
     return state;
 }

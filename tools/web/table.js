@@ -36,7 +36,7 @@ class Table {
     order() {
         const {data, totals, matches, state, diff} = this.app, last = totals.self.length - 1;
         const self = totals.self[last], total = totals.total[last];
-        const share = (side, frame) => this.app.wholes[side] > 0 ? totals.self[side][frame] / this.app.wholes[side] : 0;
+        const share = (side, frame) => this.app.bases[side] > 0 ? totals.self[side][frame] / this.app.bases[side] : 0;
         const list = [];
         for (let i = 0; i < data.text.length; i++)
             if ((total[i] > 0 || totals.total[0][i] > 0) && (!state.search || !matches || matches[i]))
@@ -59,7 +59,7 @@ class Table {
     }
 
     row(frame) {
-        const {app} = this, {data, totals, state, wholes, diff} = app, last = totals.self.length - 1;
+        const {app} = this, {data, totals, state, bases, diff} = app, last = totals.self.length - 1;
         const button = element("button", {type: "button", title: short(data.text[frame], 1000)}, short(data.label[frame], 200));
         button.dataset.frame = frame;
         button.setAttribute("aria-pressed", String(state.focus === frame));
@@ -68,12 +68,12 @@ class Table {
             name.append(" ", element("small", {}, short(data.place[frame], 120)));
         const cells = [];
         if (diff) {
-            const points = totals.self[1][frame] / (wholes[1] || 1) - totals.self[0][frame] / (wholes[0] || 1);
+            const points = totals.self[1][frame] / (bases[1] || 1) - totals.self[0][frame] / (bases[0] || 1);
             cells.push(element("td", {className: "number " + (points > 0 ? "grew" : "shrank")}, element("b", {}, change(points))));
-            cells.push(this.number(totals.self[1][frame], wholes[1]), this.number(totals.self[0][frame], wholes[0]));
+            cells.push(this.number(totals.self[1][frame], bases[1]), this.number(totals.self[0][frame], bases[0]));
         } else {
-            cells.push(this.number(totals.self[last][frame], wholes[last]));
-            cells.push(this.number(totals.total[last][frame], wholes[last]));
+            cells.push(this.number(totals.self[last][frame], bases[last]));
+            cells.push(this.number(totals.total[last][frame], bases[last]));
         }
         const row = element("tr", {className: "kind" + data.frames.kind[frame] + (state.focus === frame ? " chosen" : "")}, ...cells, name);
         /* A bar behind the first number: the eye finds the long one. */
