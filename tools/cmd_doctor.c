@@ -9,6 +9,7 @@
 #include "doctor/findings.h"
 #include "doctor/subject.h"
 #include "library_path.h"
+#include "profile/frame_text.h"
 
 /* Of the JSON; raised when a field changes its meaning or goes away. */
 #define JSON_VERSION    1
@@ -77,6 +78,13 @@ static void excuse(struct pp_findings *findings)
             findings->items[i].level = PP_LEVEL_WARN;
 }
 
+/* `pyprof run` is without the library itself: its command is what is asked about. */
+static bool is_run(const struct pp_subject *subject)
+{
+    return subject->program && strcmp(pp_base_name(subject->program), "pyprof") == 0 && subject->command &&
+           strstr(subject->command, " run ");
+}
+
 static int examine_process(const struct pp_cli *cli, int pid)
 {
     struct pp_subject subject;
@@ -88,9 +96,11 @@ static int examine_process(const struct pp_cli *cli, int pid)
         const char *command = subject.command && *subject.command ? subject.command : subject.name;
         pp_find(&findings, PP_LEVEL_OK, "process", "%d of user %u: %.*s", pid, (unsigned)subject.uid, LONGEST_COMMAND,
                 command);
-        bool python = pp_check_process(&subject, &findings);
+        bool run = is_run(&subject), python = !run && pp_check_process(&subject, &findings);
         if (check_children(pid, &findings) && !python)
             excuse(&findings);
+        else if (run)
+            pp_find(&findings, PP_LEVEL_FAIL, "child", "nothing that it has started is sampled");
         pp_subject_free(&subject);
     }
     int status = finish(cli, &findings, "Sampling");

@@ -7,8 +7,12 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "command.h"
+#include "doctor/checks.h"
 #include "library_path.h"
 #include "memory.h"
+#include "output.h"
+#include "run_summary.h"
 
 #define RUN_BYTES 16
 
@@ -38,19 +42,62 @@ static char *output_directory(const struct pp_cli *cli)
     return path.data;
 }
 
-static bool set_run(void)
+static bool make_run(char text[2 * RUN_BYTES + 1])
 {
     unsigned char bytes[RUN_BYTES];
-    char text[2 * RUN_BYTES + 1];
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
         return false;
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    return setenv("PYPROF_RUN", text, 1) == 0;
+    return true;
+}
+
+/* Why the library will not be in the command, NULL when it will as far as its file says. The caller frees. */
+static char *obstacle_of(const char *command)
+{
+    struct pp_subject own;
+    struct pp_findings findings = {0};
+    struct pp_buffer text = {0};
+    if (!pp_subject_read(getpid(), &own))
+        return NULL;
+    pp_check_command(&own, command, &findings);
+    const struct pp_finding *bad = pp_findings_first(&findings, PP_LEVEL_FAIL);
+    if (bad)
+        pp_buffer_format(&text, "%s%s%s", bad->what, bad->remedy ? "; " : "", bad->remedy ? bad->remedy : "");
+    pp_findings_free(&findings);
+    pp_subject_free(&own);
+    return text.data;
+}
+
+static void set_environment(const struct pp_cli *cli, const char *library, const char *directory, const char *run)
+{
+    char hz[16];
+    set_preload(library);
+    setenv("PYPROF_OUT", directory, 1);
+    setenv("PYPROF_RUN", run, 1);
+    snprintf(hz, sizeof hz, "%u", cli->hz);
+    if (cli->hz)
+        setenv("PYPROF_HZ", hz, 1);
+}
+
+static void say_beginning(const struct pp_cli *cli, const char *directory, const char *obstacle)
+{
+    struct pp_buffer watch = {0};
+    pp_buffer_text(&watch, "pyprof top");
+    if (cli->output) {
+        pp_buffer_text(&watch, " ");
+        pp_append_argument(&watch, cli->output);
+    }
+    if (obstacle)
+        pp_error("%s is not profiled: %s", cli->arguments[0], obstacle);
+    else
+        pp_error("profile goes to %s; to watch it run: %s", directory, watch.data);
+    pp_buffer_free(&watch);
 }
 
 int pp_cmd_run(const struct pp_cli *cli)
 {
+    char run[2 * RUN_BYTES + 1];
     if (!cli->argument_count) {
         pp_error("say what to run: pyprof run -- python app.py");
         return PP_EXIT_USAGE;
@@ -58,23 +105,26 @@ int pp_cmd_run(const struct pp_cli *cli)
     char *library = pp_find_library();
     if (!library)
         return PP_EXIT_DATA;
-    char *directory = output_directory(cli);
-    set_preload(library);
-    setenv("PYPROF_OUT", directory, 1);
-    if (!set_run())
-        unsetenv("PYPROF_RUN"); /* the library makes one */
-    if (cli->hz) {
-        char hz[16];
-        snprintf(hz, sizeof hz, "%u", cli->hz);
-        setenv("PYPROF_HZ", hz, 1);
+    if (!make_run(run)) {
+        pp_error("no random numbers from the kernel: %s", strerror(errno));
+        free(library);
+        return PP_EXIT_DATA;
     }
-    const char *space = cli->output ? " " : "", *chosen = cli->output ? cli->output : "";
-    pp_error("profile goes to %s; next: pyprof report%s%s, or pyprof flame -o profile.html%s%s", directory, space,
-             chosen, space, chosen);
-    execvp(cli->arguments[0], cli->arguments);
-    int error = errno;
-    pp_error("%s: %s", cli->arguments[0], error == ENOENT ? "command not found" : strerror(error));
+    char *directory = output_directory(cli);
+    set_environment(cli, library, directory, run);
+    pid_t command = pp_command_start(cli->arguments);
+    int status = errno == ENOENT ? PP_EXIT_NO_COMMAND : PP_EXIT_CANNOT_RUN;
+    if (command < 0) {
+        pp_error("%s: %s", cli->arguments[0], errno == ENOENT ? "command not found" : strerror(errno));
+    } else {
+        char *obstacle = obstacle_of(cli->arguments[0]);
+        say_beginning(cli, directory, obstacle);
+        int wait_status = pp_command_wait(command);
+        pp_run_summary(run, directory, cli->output, obstacle, cli->arguments[0]);
+        free(obstacle);
+        status = pp_command_status(wait_status);
+    }
     free(library);
     free(directory);
-    return error == ENOENT ? PP_EXIT_NO_COMMAND : PP_EXIT_CANNOT_RUN;
+    return status;
 }

@@ -82,3 +82,18 @@ bool pp_has_extension(const char *path, const char *extension)
     size_t length = strlen(path), suffix = strlen(extension);
     return length > suffix && strcmp(path + length - suffix, extension) == 0;
 }
+
+void pp_append_argument(struct pp_buffer *line, const char *argument)
+{
+    if (*argument && argument[strcspn(argument, " \t\n'\"\\$&;|<>()*?[]#~`!")] == '\0') {
+        pp_buffer_text(line, argument);
+        return;
+    }
+    pp_buffer_text(line, "'");
+    for (; *argument; argument++)
+        if (*argument == '\'')
+            pp_buffer_text(line, "'\\''");
+        else
+            pp_buffer_append(line, argument, 1);
+    pp_buffer_text(line, "'");
+}

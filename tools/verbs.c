@@ -9,7 +9,10 @@
 const struct pp_verb pp_verbs[] = {
     {"run", "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles every Python process of it",
      PP_OPTION_DIRECTORY | PP_OPTION_HZ,
-     "The command keeps its pid, its signals and its exit status; 127 means that it was not found.", true, pp_cmd_run,
+     "It ends with one line: what was recorded, and what to type next. Signals go on to the command, and the exit "
+     "status is the command's; 127 means that it was not found. Where the command has to keep the pid, set LD_PRELOAD "
+     "instead: libpyprof(7).",
+     true, pp_cmd_run,
      "pyprof run -- python app.py\n"
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app",
      false},

@@ -16,14 +16,17 @@ by_script() {
     port=$(free_port "$PYTHON")
     PATH=$venv/bin:$BUILD:$PATH begin_gunicorn gunicorn.log "$ROOT/contrib/gunicorn/start.sh" -w 2 -b "127.0.0.1:$port" wsgi_app:app
     "$PYPROF" doctor "$server" >doctor.txt || fail "$(cat doctor.txt)"
-    [ "$(grep -c '^ok   child .*' doctor.txt)" -eq 2 ] || fail "not both workers: $(cat doctor.txt)"
+    # Below `pyprof run`: the master and its workers.
+    [ "$(grep -c '^ok   child .*' doctor.txt)" -eq 3 ] || fail "not all of them: $(cat doctor.txt)"
+    ! grep -q '^warn' doctor.txt || fail "$(cat doctor.txt)"
     stop_server "$server" TERM
     served_well "$pids"
     reader stacks stacks.txt '.*gunicorn.*' '.*handle_request \(.*\)' 'app \(.*wsgi_app\.py:\d+\)' 'render_page \(.*wsgi_app\.py:\d+\)'
     reader accounting info.json
     ! grep -qiE 'segfault|SIGSEGV|Traceback' gunicorn.log || fail "$(cat gunicorn.log)"
     grep pyprof: gunicorn.log >ours.txt
-    lines_of ours.txt 1 'pyprof: profile goes to .*; next: pyprof report'
+    lines_of ours.txt 2 '^pyprof: profile goes to .*; to watch it run: pyprof top$'
+    lines_of ours.txt 2 '^pyprof: .*, 3 processes; next: pyprof report$'
 }
 
 @test "contrib/gunicorn/start.sh as it stands: both workers in the merged profile; doctor of the master" {

@@ -75,7 +75,8 @@ take_network() {
     types 'pyprof report$'
     shows 'JSONEncoder.iterencode \(json/encoder.py:[0-9]+\)'
     types 'pyprof run --'
-    shows "^pyprof: profile goes to $home/pyprof.out; next: pyprof report"
+    shows "^pyprof: profile goes to $home/pyprof.out; to watch it run: pyprof top"
+    shows "^pyprof: .* samples, .*; next: pyprof report"
     types 'pyprof report --top'
     shows 'fingerprint \(app.py:16\)'
     # The hot line of the program's own.

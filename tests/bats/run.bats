@@ -6,13 +6,143 @@ runs() {
     "$PYPROF" run -- "$PYTHON" "$WORKLOADS/output.py" >out.txt 2>err.txt <<<"input" || status=$?
     [ "$status" -eq 7 ] || fail "status $status, expected the program's 7: $(cat err.txt)"
     grep -q '^out:input' out.txt || fail "stdout: $(cat out.txt)"
-    # The program's own line and one of ours.
-    lines_of err.txt 2 'pyprof'
-    grep -q 'pyprof\.out' err.txt || fail "it does not say where the files are: $(cat err.txt)"
+    # The program's own line between ours.
+    lines_of err.txt 3 '^pyprof: profile goes to .*/pyprof\.out; to watch it run: pyprof top$'
+    samples=$(info | reader field /dev/stdin samples)
+    tail -n 1 err.txt | grep -qE "^pyprof: $samples samples, [0-9.]+ s CPU in [0-9.]+ s, 1 process; next: pyprof report\$" ||
+        fail "no sum of $samples samples: $(cat err.txt)"
 }
 
-@test "pyprof run: the program's streams and status, one line with what to type next" {
+@test "pyprof run: the program's streams and status, where the profile goes, what was recorded and what to type next" {
     with_some_pythons runs
+}
+
+python() {
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+}
+
+# Of a directory that the shell must have in quotes.
+@test "pyprof run -o: what it says to type next can be typed" {
+    python
+    "$PYPROF" run -o "my profile" -- "$PYTHON" -c 'import os
+if not os.fork():
+    sum(range(5000000))
+    os._exit(0)
+sum(range(5000000))
+os.wait()' 2>err.txt
+    tail -n 1 err.txt | grep -q ', 2 processes; next: ' || fail "$(cat err.txt)"
+    next=$(sed -n 's/.*; next: pyprof //p' err.txt)
+    eval "\"$PYPROF\" $next" >report.txt
+    grep -q '^2 processes' report.txt || fail "$next: $(cat report.txt)"
+}
+
+# counts SIGNAL...: a program that counts these, says when it is ready, and ends with status 9 at SIGTERM.
+counts='import os, signal, sys, time
+seen = []
+for name in sys.argv[1:]:
+    signal.signal(getattr(signal, name), lambda number, frame: seen.append(signal.Signals(number).name))
+def end(number, frame):
+    print(*seen, flush=True)
+    os._exit(9)
+signal.signal(signal.SIGTERM, end)
+print("ready", os.getpid(), flush=True)
+while True:
+    time.sleep(0.01)'
+
+@test "pyprof run passes signals on, and the status of a command that a signal ends" {
+    python
+    "$PYPROF" run -- "$PYTHON" -c "$counts" SIGHUP SIGUSR1 SIGUSR2 SIGWINCH SIGQUIT SIGRTMIN >out.txt 2>err.txt &
+    run=$!
+    wait_until 60 grep -q ready out.txt
+    for name in HUP USR1 USR2 WINCH QUIT RTMIN; do
+        kill -"$name" "$run"
+        sleep 0.2
+    done
+    kill -TERM "$run"
+    status=0
+    wait "$run" || status=$?
+    [ "$status" -eq 9 ] || fail "status $status: $(cat err.txt)"
+    tail -n 1 out.txt | grep -qx 'SIGHUP SIGUSR1 SIGUSR2 SIGWINCH SIGQUIT SIGRTMIN' || fail "$(cat out.txt)"
+    # Killed itself: whoever started pyprof sees the same.
+    status=0
+    "$PYPROF" run -- "$PYTHON" -c 'import os; os.kill(os.getpid(), 9)' 2>err.txt || status=$?
+    [ "$status" -eq 137 ] || fail "status $status: $(cat err.txt)"
+    /usr/bin/python3 -c 'import subprocess, sys
+status = subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode
+assert status == -15, status' "$PYPROF" run -- "$PYTHON" -c 'import os; os.kill(os.getpid(), 15)'
+    # What is ignored stays so, and what was blocked; a caller that ignores SIGCHLD gets the status all the same.
+    /usr/bin/python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+os.execv(sys.argv[1], sys.argv[1:])' "$PYPROF" run -- "$PYTHON" -c 'import signal
+print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN,
+      *(s.name for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])))' >out.txt 2>err.txt
+    grep -qx 'True True SIGUSR1' out.txt || fail "$(cat out.txt err.txt)"
+}
+
+@test "pyprof run on a terminal: Ctrl-C reaches the command once; Ctrl-Z stops both, and both go on" {
+    python
+    cat >steps.txt <<'END'
+expect ^ready
+key \x03
+expect \^C
+signal TERM
+expect ^(\^C)?SIGINT$
+expect ^pyprof: .*(; next: pyprof report|nothing was profiled)
+ends 9
+END
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive.py" steps.txt "$PYPROF" run -- "$PYTHON" -c "$counts" SIGINT >typed.txt 2>&1 ||
+        fail "$(cat typed.txt)"
+    timeout 120 /usr/bin/python3 - "$PYPROF" run -- "$PYTHON" -c "$counts" <<'END'
+import os, signal, subprocess, sys, time
+
+process = subprocess.Popen(sys.argv[1:], preexec_fn=os.setpgrp, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+pids = [process.pid, int(process.stdout.readline().split()[1])]
+
+def wait_for(wanted):
+    while True:
+        states = [open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] for pid in pids]
+        if all((state == "T") == wanted for state in states):
+            return
+        time.sleep(0.02)
+
+os.killpg(process.pid, signal.SIGTSTP)
+wait_for(True)
+os.killpg(process.pid, signal.SIGCONT)
+wait_for(False)
+process.terminate()
+assert process.wait() == 9, process.returncode
+END
+}
+
+@test "pyprof run says when the library cannot be in the command, and when nothing was sampled" {
+    python
+    echo 'int main(void) { return 3; }' >small.c
+    gcc -static -o static small.c
+    status=0
+    "$PYPROF" run -- ./static 2>err.txt || status=$?
+    [ "$status" -eq 3 ] || fail "status $status"
+    lines_of err.txt 2 '^pyprof: \./static is not profiled: .*the program is static'
+    tail -n 1 err.txt | grep -q '^pyprof: nothing was profiled: .*the program is static' || fail "$(cat err.txt)"
+    "$PYPROF" run -- sleep 0.1 2>err.txt
+    lines_of err.txt 2 "^pyprof: nothing was profiled: .*'pyprof doctor -- sleep'"
+    # Another one's files in the directory are not this run's.
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    "$PYPROF" run -- sleep 0.1 2>err.txt
+    lines_of err.txt 2 '^pyprof: nothing was profiled: '
+}
+
+@test "pyprof run does not keep the command's streams open" {
+    timeout 120 /usr/bin/python3 - "$PYPROF" run -- sh -c 'exec >&-; until [ -e read ]; do sleep 0.05; done' <<'END'
+import subprocess, sys
+
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+process.stdout.read()
+assert process.poll() is None
+open("read", "w").close()
+assert process.wait() == 0
+END
 }
 
 kept() {
@@ -90,4 +220,112 @@ END
 
 @test "pyprof info --json: all fields, right values" {
     with_some_pythons fields
+}
+
+# on_terminal COMMAND...: what pyprof writes to a terminal of 80 columns.
+on_terminal() {
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/on_terminal.py" 80 "$PYPROF" "$@" || fail "status $?: $*"
+}
+
+fits() {
+    # What goes to stderr is one line each.
+    sed 's/\x1b\[[0-9;]*[mK]//g; s/.*\r//; /^pyprof: /d' "$1" | grep -E '.{81}' && fail "$2"
+    return 0
+}
+
+@test "report, info, runs, diff, annotate and help fit 80 columns; colours on a terminal only, and not with NO_COLOR" {
+    python
+    export LC_ALL=C.UTF-8
+    mkdir -p a/rather/long/name/of/a/directory
+    {
+        echo "def $(printf 'a_long_name_%.0s' {1..9})():"
+        echo "    return sum(i * i for i in range(3000000)) + $(printf '1 + %.0s' {1..40})1"
+        echo "$(printf 'a_long_name_%.0s' {1..9})()"
+    } >a/rather/long/name/of/a/directory/app.py
+    touch -d '1 hour ago' a/rather/long/name/of/a/directory/app.py
+    for _ in 1 2; do
+        profiled "$PYTHON" a/rather/long/name/of/a/directory/app.py and many arguments behind it, so that it is long
+    done
+    for verb in report "report --threads --processes" "report --lines" info runs diff "annotate app.py"; do
+        # shellcheck disable=SC2086
+        on_terminal $verb >screen.txt
+        fits screen.txt "$verb"
+        grep -q $'\x1b\\[1m' screen.txt || [ "$verb" = info ] || fail "$verb: no colours: $(cat -v screen.txt)"
+        # shellcheck disable=SC2086
+        NO_COLOR=1 on_terminal $verb | sed 's/\r.*\x1b\[K//' >screen.txt
+        ! grep -q $'\x1b' screen.txt || fail "$verb: colours: $(cat -v screen.txt)"
+        # shellcheck disable=SC2086
+        "$PYPROF" $verb >text.txt 2>/dev/null
+        ! grep -q $'\x1b' text.txt || fail "$verb: colours: $(cat -v text.txt)"
+    done
+    # Names are whole where nobody cuts them.
+    "$PYPROF" report 2>/dev/null >text.txt
+    grep -q "$(printf 'a_long_name_%.0s' {1..9}) (" text.txt || fail "$(cat text.txt)"
+    for verb in "" $("$PYPROF" manpage list); do
+        # shellcheck disable=SC2086
+        "$PYPROF" help $verb >help.txt
+        fits help.txt "help $verb"
+    done
+}
+
+@test "names, command lines and sources cannot command a terminal" {
+    python
+    printf 'x = "\302\2331;31m\342\200\256"; sum(i * i for i in range(3000000))\n' >evil.py
+    touch -d '1 hour ago' evil.py
+    profiled "$PYTHON" evil.py $'\e[2J\xc2\x9b31m\u202e'
+    for verb in report info runs "diff pyprof.out pyprof.out" "annotate evil.py"; do
+        # shellcheck disable=SC2086
+        NO_COLOR=1 on_terminal $verb | sed 's/\r.*\x1b\[K//' >screen.txt
+        ! LC_ALL=C grep -qE $'\x1b|\xc2\x9b|\xe2\x80\xae' screen.txt || fail "$verb: $(cat -v screen.txt)"
+    done
+}
+
+@test "report --json: what the text says, to the nanosecond" {
+    python
+    profiled "$PYTHON" -c '
+import os, threading, time
+def burn():
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end:
+        sum(range(10000))
+child = os.fork()
+thread = threading.Thread(target=burn, name="other")
+thread.start()
+burn()
+thread.join()
+if child:
+    os.wait()'
+    "$PYPROF" report --json --processes >report.json
+    collapsed >stacks.txt
+    "$PYPROF" info --json >info.json
+    /usr/bin/python3 - <<'END'
+import collections, json
+
+report, info = json.load(open("report.json")), json.load(open("info.json"))
+selves, totals, whole = collections.Counter(), collections.Counter(), 0
+for line in open("stacks.txt"):
+    stack, ns = line.rsplit(" ", 1)
+    frames = stack.split(";")
+    whole += int(ns)
+    selves[frames[-1]] += int(ns)
+    for frame in set(frames):
+        totals[frame] += int(ns)
+assert report["version"] == 1 and report["shown_ns"] == whole, report["shown_ns"]
+assert {f["text"]: f["self_ns"] for f in report["functions"] if f["self_ns"]} == dict(selves)
+assert {f["text"]: f["total_ns"] for f in report["functions"]} == dict(totals)
+assert {f["kind"] for f in report["functions"]} >= {"python", "native"}
+burn = next(f for f in report["python"] if f["text"].startswith("burn "))
+assert burn["self_ns"] > 0.8 * whole, burn
+assert report["hottest"]["function"] == "burn" and report["hottest"]["lines"][0]["line"] == 6, report["hottest"]
+for rows in ("processes", "threads"):
+    assert sum(row["shown_ns"] for row in report[rows]) == whole, rows
+    assert [row["shown_ns"] for row in report[rows]] == sorted((row["shown_ns"] for row in report[rows]), reverse=True)
+for row in report["processes"]:
+    assert sum(f["self_ns"] for f in row["functions"]) == row["shown_ns"], row
+assert len([t for t in report["threads"] if t["tid"]]) == 4, report["threads"]
+assert "functions" not in report["threads"][0]
+for name in ("cpu_ns", "sampled_ns", "own_ns", "samples", "warnings"):
+    assert report["total"][name] == info["total"][name], name
+END
+    [ "$("$PYPROF" report --json --top 2 | grep -c '"text"')" -eq 4 ]
 }

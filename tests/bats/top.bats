@@ -72,7 +72,7 @@ stop() {
 # drive [ARGUMENTS...]: steps on stdin.
 drive() {
     cat >steps.txt
-    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive_top.py" steps.txt "$PYPROF" top "$@" >drive.txt 2>&1 ||
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive.py" steps.txt "$PYPROF" top "$@" >drive.txt 2>&1 ||
         fail "$(cat drive.txt)"
 }
 
@@ -116,7 +116,13 @@ print(*sorted(process["pid"] for process in json.load(sys.stdin)["processes"]), 
     grep -q ' hot (burn.py:' <<<"$output" || fail "$output"
     begins_with "run " "$PYPROF" top --count 1 "${pids[2]}"
     grep -q '^1 process running | ' <<<"$output" || fail "$output"
-    begins_with "pyprof: process $$ is not profiled: 'pyprof doctor $$' says why" "$PYPROF" top --count 1 $$
+    # A shell, or `pyprof run`, is asked about for what it has started.
+    begins_with "run " "$PYPROF" top --count 1 $$
+    grep -q '^3 processes running | ' <<<"$output" || fail "$output"
+    sleep 600 3>&- &
+    bare=$!
+    begins_with "pyprof: process $bare is not profiled: 'pyprof doctor $bare' says why" "$PYPROF" top --count 1 "$bare"
+    kill "$bare"
     begins_with "pyprof: 999999999: no such process, and no such file or directory" "$PYPROF" top --count 1 999999999
     begins_with "waiting: no profile in 1234567890 yet" "$PYPROF" top --count 1 1234567890
     popd
@@ -238,7 +244,7 @@ expect hot \(burn\.py
 key q
 ends 0
 END
-    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive_top.py" steps.txt "$PYPROF" top --no-native >drive.txt 2>&1 3>&- &
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive.py" steps.txt "$PYPROF" top --no-native >drive.txt 2>&1 3>&- &
     driver=$!
     start 1
     sleep 2 # so that it is seen; when it is not, the steps fail and tell

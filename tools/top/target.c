@@ -137,6 +137,25 @@ static bool begin_with(struct pp_target *target, const struct pp_subject *subjec
     return true;
 }
 
+/* `pyprof run` and shells are not profiled themselves: the nearest process below that is stands for them. */
+static void look_below(struct pp_subject *subject)
+{
+    uint32_t count = 0;
+    int *below = subject->maps && !has_library(subject) ? pp_descendants(subject->pid, &count) : NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        struct pp_subject one;
+        if (!pp_subject_read(below[i], &one))
+            continue;
+        if (has_library(&one)) {
+            pp_subject_free(subject);
+            *subject = one;
+            break;
+        }
+        pp_subject_free(&one);
+    }
+    free(below);
+}
+
 bool pp_target_begin(struct pp_target *target, const struct pp_cli *cli)
 {
     *target = (struct pp_target){.pids = cli->pid, .cli = *cli};
@@ -148,6 +167,7 @@ bool pp_target_begin(struct pp_target *target, const struct pp_cli *cli)
         pp_error("%s: no such process, and no such file or directory", cli->arguments[0]);
         return false;
     }
+    look_below(&subject);
     bool good = begin_with(target, &subject);
     pp_subject_free(&subject);
     return good;

@@ -1,4 +1,4 @@
-"""Types into a program on a terminal of its own, and looks at its screen: drive_top.py STEPS COMMAND...
+"""Types into a program on a terminal of its own, and looks at its screen: drive.py STEPS COMMAND...
 
 STEPS is a file; each line is a step, and all must succeed:
 
@@ -33,7 +33,7 @@ class Screen:
     """So much of a terminal as pyprof uses; anything else is an error, above all what a hostile name might say."""
 
     def __init__(self):
-        self.modes = set()
+        self.modes, self.entered = set(), False
         self.resize(24, 80)
         self.rest = ""
 
@@ -49,7 +49,8 @@ class Screen:
         if letter in "hl":
             for mode in argument.lstrip("?").split(";"):
                 (self.modes.discard if letter == "l" else self.modes.add)(mode)
-            if argument == "?1049h":
+            if (argument, letter) == ("?1049", "h"):
+                self.entered = True
                 self.resize(self.lines, self.columns)
         elif letter == "H":
             row, _, column = argument.partition(";")
@@ -136,7 +137,7 @@ def main():
             pass
         if termios.tcgetattr(slave) != before:
             sys.exit("the terminal's settings are not restored")
-        if screen.modes != {"7", "25"}:
+        if screen.modes != ({"7", "25"} if screen.entered else set()):
             sys.exit(f"modes of the terminal: {screen.modes}")
 
     with open(sys.argv[1], encoding="utf-8") as steps:

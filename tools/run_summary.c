@@ -1,0 +1,84 @@
+#include "run_summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "output.h"
+#include "profile/files.h"
+#include "profile/load.h"
+#include "profile/summary.h"
+
+static void add_log(void *files, const char *path)
+{
+    pp_files_add(files, path, false);
+}
+
+/* The paths of this run's files in a directory, NULL at the end; NULL when there is none. The caller frees them all. */
+static char **paths_of(const char *run, const char *directory, uint32_t *count)
+{
+    struct pp_files files = {0};
+    pp_each_log(directory, add_log, &files);
+    char **paths = pp_alloc((size_t)files.count + 1, sizeof *paths);
+    *count = 0;
+    for (uint32_t i = 0; i < files.count; i++)
+        if (strcmp(files.items[i].run, run) == 0)
+            paths[(*count)++] = pp_strdup(files.items[i].path);
+    pp_files_free(&files);
+    return paths;
+}
+
+static struct pp_profile *load_run(const char *run, const char *directory)
+{
+    uint32_t count;
+    char **paths = paths_of(run, directory, &count);
+    const struct pp_cli cli = {.to_ns = UINT64_MAX, .run = run, .arguments = paths, .argument_count = (int)count};
+    struct pp_profile *profile = count ? pp_load_sums(&cli) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+    return profile;
+}
+
+static void say_sums(const struct pp_profile *profile, const char *place)
+{
+    struct pp_accounting sum = pp_summary_accounting(profile, PP_NONE);
+    struct pp_buffer text = {0}, path = {0};
+    uint64_t start, end;
+    uint32_t not_ended = 0, processes = profile->processes.count;
+    pp_summary_span(profile, &start, &end);
+    for (uint32_t i = 0; i < processes; i++)
+        not_ended += !profile->processes.items[i].ended;
+    pp_buffer_format(&text, "%" PRIu64 " samples, %.2f s CPU", sum.samples, (double)sum.cpu_ns / 1e9);
+    if (end > start)
+        pp_buffer_format(&text, " in %.2f s", (double)(end - start) / 1e9);
+    pp_buffer_format(&text, ", %" PRIu32 " process%s", processes, processes == 1 ? "" : "es");
+    if (not_ended)
+        pp_buffer_format(&text, " (%" PRIu32 " still running or killed)", not_ended);
+    if (place) {
+        pp_buffer_text(&path, " ");
+        pp_append_argument(&path, place);
+    }
+    pp_error("%s; next: pyprof report%s", text.data, path.length ? path.data : "");
+    pp_buffer_free(&text);
+    pp_buffer_free(&path);
+}
+
+void pp_run_summary(const char *run, const char *directory, const char *chosen, const char *reason, const char *command)
+{
+    char *fallback = pp_fallback_directory();
+    struct pp_profile *profile = load_run(run, directory);
+    if (!profile && (profile = load_run(run, fallback)))
+        chosen = fallback;
+    if (profile)
+        say_sums(profile, chosen);
+    else if (reason)
+        pp_error("nothing was profiled: %s", reason);
+    else
+        pp_error("nothing was profiled: no Python in it burned CPU time for a sample, 10 ms; 'pyprof doctor -- %s' "
+                 "looks for other reasons",
+                 command);
+    pp_profile_free(profile);
+    free(fallback);
+}
