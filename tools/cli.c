@@ -9,9 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/formats.h"
+#include "print.h"
+
 #define HIGHEST_HZ      1000
 #define HIGHEST_TOP     1000000
 #define LONGEST_SECONDS 1e9 /* of a time: no overflow of nanoseconds */
+#define HELP_COLUMN     23  /* of an option's help */
 #define LONG_ONLY       256 /* getopt values of options without a letter: this + their place in the table */
 
 const struct pp_option_row pp_options[] = {
@@ -19,7 +23,9 @@ const struct pp_option_row pp_options[] = {
     {PP_OPTION_DIRECTORY, 'o', "output", "DIR", "directory for the profile (default: " PP_DEFAULT_DIRECTORY ")", NULL},
     {PP_OPTION_PAGE, 'o', "output", "FILE", "page to write, '-' for stdout (default: pyprof.html)", NULL},
     {PP_OPTION_FORMAT, 'f', "format", "NAME", "the format, below; to stdout unless -o is given",
-     "collapsed pprof svg speedscope firefox pstats callgrind perf otlp"},
+#define NAME(name, ...) #name " "
+     PP_FORMATS(NAME)},
+#undef NAME
     {PP_OPTION_MERGED, 'o', "output", "FILE", "file to write", NULL},
     {PP_OPTION_DIFF_FORMAT, 'f', "format", "NAME",
      "text (default), json, html (a flame graph), or collapsed (stacks with both weights)", "text json html collapsed"},
@@ -61,9 +67,37 @@ void pp_error(const char *format, ...)
     va_end(arguments);
 }
 
+char *pp_verb_text(const struct pp_verb *verb)
+{
+    struct pp_buffer text = {0};
+    if (verb->options & PP_OPTION_FORMAT) {
+        pp_buffer_text(&text, "Formats, by extension or --format:\n");
+        pp_formats_table(&text);
+        pp_buffer_text(&text, "\n");
+    }
+    if (verb->more)
+        pp_buffer_text(&text, verb->more);
+    return text.data;
+}
+
+/* Lines that begin with a blank are a table's. */
+static void print_lines(const char *text)
+{
+    for (size_t length; *text; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        if (!length || *text == ' ')
+            printf("%.*s\n", (int)length, text);
+        else
+            pp_print_paragraph(0, 0, "%.*s", (int)length, text);
+    }
+}
+
 void pp_cli_help(const struct pp_verb *verb)
 {
-    printf("Usage: pyprof %s %s\n%s.\n\nOptions:\n", verb->name, verb->arguments, verb->summary);
+    char *text = pp_verb_text(verb);
+    printf("Usage: pyprof %s %s\n", verb->name, verb->arguments);
+    pp_print_paragraph(0, 0, "%s.", verb->summary);
+    puts("\nOptions:");
     for (int i = 0; i < OPTIONS; i++) {
         char left[32];
         if (!(verb->options & pp_options[i].option))
@@ -71,11 +105,15 @@ void pp_cli_help(const struct pp_verb *verb)
         const char letter[] = {'-', pp_options[i].letter, ',', '\0'};
         snprintf(left, sizeof left, "%-3s --%s%s%s", pp_options[i].letter ? letter : "", pp_options[i].name,
                  pp_options[i].argument ? " " : "", pp_options[i].argument ? pp_options[i].argument : "");
-        printf("  %-20s %s\n", left, pp_options[i].help);
+        int used = printf("  %-20s ", left);
+        pp_print_paragraph((uint32_t)used, HELP_COLUMN, "%s", pp_options[i].help);
     }
     printf("  %-20s %s\n", "-h, --help", "this text");
-    if (verb->more)
-        printf("\n%s\n", verb->more);
+    if (text) {
+        putchar('\n');
+        print_lines(text);
+    }
+    free(text);
     if (verb->examples) {
         puts("\nExamples:");
         for (const char *line = verb->examples; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
@@ -156,8 +194,30 @@ static bool say_least_delay(void)
     return false;
 }
 
+/* What formats there are, `export` says with their extensions. */
+static bool check_choice(const struct pp_option_row *row, const char *argument)
+{
+    struct pp_buffer known = {0};
+    if (!row->choices || row->option == PP_OPTION_FORMAT)
+        return true;
+    size_t length = strlen(argument);
+    bool found = false;
+    for (const char *at = row->choices; *at && !found; at += strspn(at, " ")) {
+        size_t word = strcspn(at, " ");
+        found = word == length && memcmp(at, argument, length) == 0;
+        pp_buffer_format(&known, "%s'%.*s'", known.length ? at[word] ? ", " : " or " : "", (int)word, at);
+        at += word;
+    }
+    if (!found)
+        pp_error("--%s takes %s, not '%s'", row->name, known.data, argument);
+    pp_buffer_free(&known);
+    return found;
+}
+
 static bool take_option(struct pp_cli *cli, int place, const char *argument)
 {
+    if (!check_choice(&pp_options[place], argument))
+        return false;
     switch (pp_options[place].option) {
     case PP_OPTION_OUTPUT:
     case PP_OPTION_MERGED:
@@ -167,26 +227,16 @@ static bool take_option(struct pp_cli *cli, int place, const char *argument)
         return true;
     case PP_OPTION_DIFF_FORMAT:
         cli->format = argument;
-        if (strcmp(argument, "text") == 0 || strcmp(argument, "json") == 0 || strcmp(argument, "html") == 0 ||
-            strcmp(argument, "collapsed") == 0)
-            return true;
-        pp_error("--format takes 'text', 'json', 'html' or 'collapsed' here, not '%s'", argument);
-        return false;
+        return true;
     case PP_OPTION_BY:
         cli->by = argument;
-        if (strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0 || strcmp(argument, "none") == 0)
-            return true;
-        pp_error("--by takes 'cpu', 'time' or 'none', not '%s'", argument);
-        return false;
+        return true;
     case PP_OPTION_FORMAT:
         cli->format = argument;
         return true;
     case PP_OPTION_UNIT:
         cli->unit = argument;
-        if (strcmp(argument, "ns") == 0 || strcmp(argument, "samples") == 0)
-            return true;
-        pp_error("--unit takes 'ns' or 'samples', not '%s'", argument);
-        return false;
+        return true;
     case PP_OPTION_HZ:
         return take_number("hz", argument, HIGHEST_HZ, &cli->hz);
     case PP_OPTION_DELAY:

@@ -102,6 +102,9 @@ extern const unsigned pp_option_count;
  * (help was asked for, or an error was printed). */
 bool pp_cli_parse(const struct pp_verb *verb, int argc, char **argv, struct pp_cli *cli, int *status);
 
+/* The paragraphs of its help; NULL when there are none. The caller frees. */
+char *pp_verb_text(const struct pp_verb *verb);
+
 /* Help of one verb, to stdout. */
 void pp_cli_help(const struct pp_verb *verb);
 

@@ -2,10 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "cmd.h"
+#include "print.h"
 #include "profile/load.h"
 #include "profile/summary.h"
 #include "source_text.h"
@@ -13,7 +12,6 @@
 #define CONTEXT       4 /* lines around those that burned CPU */
 #define MOST_LINES    (2u << 20)
 #define FIGURES_WIDTH 45 /* of a row, before its text */
-#define NARROWEST     60 /* a terminal that says less is not believed */
 
 /* CPU nanoseconds of a line: as the innermost Python line (native code that it calls counts for it), and on the stack.
  */
@@ -126,39 +124,23 @@ static bool is_near(const struct file *file, uint32_t number)
     return false;
 }
 
-/* Control characters of a source are not the terminal's business. */
-static void print_source(const char *text, size_t length, size_t columns)
+static void print_source(const char *text, size_t length)
 {
-    size_t column = 0;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        if ((byte & 0xc0) != 0x80 && ++column > columns)
-            break;
-        if (byte == '\t') {
-            fputs("    ", stdout);
-            column += 3;
-        } else {
-            putchar(byte < ' ' || byte == 0x7f ? ' ' : byte);
-        }
-    }
-}
-
-static size_t text_columns(void)
-{
-    struct winsize window;
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
-        return window.ws_col - FIGURES_WIDTH;
-    return SIZE_MAX;
+    struct pp_buffer line = {0};
+    for (size_t i = 0; i < length; i++)
+        pp_buffer_append(&line, text[i] == '\t' ? "    " : &text[i], text[i] == '\t' ? 4 : 1);
+    pp_print_text(stdout, length ? line.data : "", FIGURES_WIDTH, PP_STYLE_PLAIN);
+    pp_buffer_free(&line);
 }
 
 static void print_file(const struct pp_profile *profile, const struct file *file, uint64_t whole_ns)
 {
-    printf("%s: %.2f s CPU in its lines, %.1f %% of %.2f s\n", pp_string(profile, file->path),
-           (double)file->self_ns / 1e9, pp_percent(file->self_ns, whole_ns), (double)whole_ns / 1e9);
+    pp_print_paragraph(0, 2, "%s: %.2f s CPU in its lines, %.1f %% of %.2f s", pp_string(profile, file->path),
+                       (double)file->self_ns / 1e9, pp_percent(file->self_ns, whole_ns), (double)whole_ns / 1e9);
     struct pp_source source = source_of(profile, file);
-    size_t columns = text_columns(), length;
+    size_t length;
     bool gap = false;
-    printf("\n       SELF               TOTAL            LINE\n");
+    pp_print_styled(stdout, PP_STYLE_HEADING, "\n%12s%19s%12s\n", "SELF", "TOTAL", "LINE");
     for (uint32_t i = 0;; i++) {
         const char *text = i ? pp_source_line(&source, i, &length) : NULL;
         const struct line none = {0}, *line = i < file->count ? &file->lines[i] : &none;
@@ -171,17 +153,18 @@ static void print_file(const struct pp_profile *profile, const struct file *file
         if (gap)
             puts("        …");
         gap = false;
-        if (line->total_ns)
-            printf("%9.2f s %5.1f %%  %9.2f s %5.1f %%  %6" PRIu32 "  ", (double)line->self_ns / 1e9,
-                   pp_percent(line->self_ns, whole_ns), (double)line->total_ns / 1e9,
+        double self = pp_percent(line->self_ns, whole_ns);
+        if (line->total_ns) {
+            pp_print_styled(stdout, pp_style_of_share(self), "%7.2f s %5.1f %%", (double)line->self_ns / 1e9, self);
+            printf("  %7.2f s %5.1f %%  %5" PRIu32 "  ", (double)line->total_ns / 1e9,
                    pp_percent(line->total_ns, whole_ns), i);
-        else
-            printf("%*s%6" PRIu32 "  ", 38, "", i);
+        } else {
+            printf("%*" PRIu32 "  ", FIGURES_WIDTH - 2, i);
+        }
         if (text)
-            print_source(text, length, columns);
-        else if (!i)
-            fputs("(line unknown)", stdout);
-        putchar('\n');
+            print_source(text, length);
+        else
+            puts(i ? "" : "(line unknown)");
     }
     pp_source_free(&source);
 }

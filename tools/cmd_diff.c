@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,14 @@
 #include "export/json.h"
 #include "flame/flame.h"
 #include "output.h"
+#include "print.h"
 #include "profile/load.h"
 #include "profile/runs.h"
+#include "profile/summary.h"
 
-#define TOP           20
-#define NS_PER_SECOND 1000000000u
+#define TOP              20
+#define SIDE_INDENTATION 3
+#define NS_PER_SECOND    1000000000u
 
 enum form { AS_TEXT, AS_JSON, AS_COLLAPSED, AS_PAGE };
 
@@ -56,9 +60,10 @@ static void put_side(FILE *out, char letter, const struct pp_side *side)
     struct tm local;
     if (localtime_r(&when, &local))
         strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
-    fprintf(out, "%c  %s  %s: %.2f s CPU in %.2f s, %" PRIu64 " samples\n", letter, start,
-            pp_string(side->profile, side->profile->processes.items[0].command_line), seconds(side->cpu_ns),
+    fprintf(out, "%c  %s  %.2f s CPU in %.2f s, %" PRIu64 " samples\n   ", letter, start, seconds(side->cpu_ns),
             seconds(side->wall_ns), side->sum.samples);
+    pp_print_text(out, pp_string(side->profile, pp_summary_first_process(side->profile)->command_line),
+                  SIDE_INDENTATION, PP_STYLE_FAINT);
 }
 
 static void put_accounting(FILE *out, const struct pp_side sides[2])
@@ -97,19 +102,27 @@ static void put_text(struct job *job, FILE *out)
     put_side(out, 'A', &job->sides[0]);
     put_side(out, 'B', &job->sides[1]);
     fprintf(out, "\nIn %s, the largest changes first:\n", explained[job->by]);
-    fprintf(out, "\n    SELF A    SELF B    CHANGE    TOTAL A   TOTAL B    CHANGE   %s\n",
-            job->cli->lines ? "LINE" : "FUNCTION");
-    for (uint32_t i = 0; i < count && shown < top; i++, shown++) {
+    pp_print_styled(out, PP_STYLE_HEADING, "\n SELF A SELF B  CHANGE   TOTAL A TOTAL B  CHANGE   %s\n",
+                    job->cli->lines ? "LINE" : "FUNCTION");
+    int digits = job->by == PP_COMPARE_NONE ? 2 : 1;
+    double least = job->by == PP_COMPARE_NONE ? 0.005 : 0.05; /* is shown as none */
+    for (uint32_t i = 0; i < count && shown < top; i++) {
         double self[2], total[2];
         for (int side = 0; side < 2; side++) {
             self[side] = pp_compare_value(&job->sides[side], job->by, all[i].self_ns[side]);
             total[side] = pp_compare_value(&job->sides[side], job->by, all[i].total_ns[side]);
         }
-        fprintf(out, "%10.2f%10.2f%+10.2f %10.2f%10.2f%+10.2f   %s\n", self[0], self[1], self[1] - self[0], total[0],
-                total[1], total[1] - total[0], all[i].text);
+        if (fabs(self[1] - self[0]) < least && fabs(total[1] - total[0]) < least)
+            continue;
+        shown++;
+        int used = fprintf(out, " %6.*f %6.*f %+7.*f   %7.*f %7.*f %+7.*f   ", digits, self[0], digits, self[1], digits,
+                           self[1] - self[0], digits, total[0], digits, total[1], digits, total[1] - total[0]);
+        pp_print_text(out, all[i].text, (uint32_t)used, PP_STYLE_PLAIN);
     }
-    if (count > shown)
+    if (shown == top && count > shown)
         fprintf(out, "  and %" PRIu32 " more (--top %" PRIu32 ")\n", count - shown, count);
+    else if (count > shown)
+        fprintf(out, "  %" PRIu32 " others did not change\n", count - shown);
     put_accounting(out, job->sides);
     free(all);
 }

@@ -1,5 +1,6 @@
 /* Manual pages, from the tables of verbs and options. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -71,10 +72,12 @@ static void put_verb(const struct pp_verb *verb)
     puts("\n.SH DESCRIPTION");
     put_string(verb->summary);
     puts(".");
-    if (verb->more) {
+    char *text = pp_verb_text(verb);
+    if (text) {
         puts(".PP");
-        put_paragraphs(verb->more);
+        put_paragraphs(text);
     }
+    free(text);
     puts(".SH OPTIONS");
     for (unsigned i = 0; i < pp_option_count; i++) {
         const struct pp_option_row *row = &pp_options[i];

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "output.h"
+#include "print.h"
 #include "profile/load.h"
 #include "profile/states.h"
 #include "profile/summary.h"
@@ -31,11 +33,6 @@ static void append_versions(struct pp_buffer *text, struct pp_profile *profile)
     free(versions);
 }
 
-static void print_count(uint64_t count, const char *one, const char *many)
-{
-    printf("%" PRIu64 " %s", count, count == 1 ? one : many);
-}
-
 static void print_header(const struct pp_report *report)
 {
     struct pp_profile *profile = report->profile;
@@ -44,17 +41,17 @@ static void print_header(const struct pp_report *report)
     pp_summary_span(profile, &start, &end);
     append_versions(&versions, profile);
     double wall = end > start ? seconds(end - start) : 0, cpu = seconds(report->whole_ns);
-    printf("%s\n", pp_string(profile, pp_summary_first_process(profile)->command_line));
-    print_count(profile->processes.count, "process", "processes");
-    printf(", ");
-    print_count(report->sum.threads + report->sum.exited_threads, "thread", "threads");
-    printf(", %s: %.2f s CPU in %.2f s", versions.data, cpu, wall);
-    uint64_t cpus = pp_summary_cpus(profile);
+    uint64_t threads = report->sum.threads + report->sum.exited_threads, cpus = pp_summary_cpus(profile);
+    pp_print_text(stdout, pp_string(profile, pp_summary_first_process(profile)->command_line), 0, PP_STYLE_HEADING);
+    pp_print_paragraph(0, 2, "%u process%s, %" PRIu64 " thread%s, %s: %" PRIu64 " samples", profile->processes.count,
+                       profile->processes.count == 1 ? "" : "es", threads, threads == 1 ? "" : "s", versions.data,
+                       report->sum.samples);
+    printf("%.2f s CPU in %.2f s", cpu, wall);
     if (wall > 0 && cpus)
-        printf(" (%.2f of %" PRIu64 " cores busy)", cpu / wall, cpus);
+        printf(", %.2f of %" PRIu64 " cores busy", cpu / wall, cpus);
     else if (wall > 0)
-        printf(" (%.2f cores busy)", cpu / wall);
-    printf(", %" PRIu64 " samples\n", report->sum.samples);
+        printf(", %.2f cores busy", cpu / wall);
+    putchar('\n');
     pp_buffer_free(&versions);
 }
 
@@ -79,7 +76,8 @@ static void print_states(const struct pp_report *report)
 static void print_warning(void *context, const char *text)
 {
     (void)context;
-    printf("Warning: %s.\n", text);
+    pp_print_styled(stdout, PP_STYLE_WARNING, "Warning");
+    pp_print_paragraph((uint32_t)strlen("Warning"), 2, ": %s.", text);
 }
 
 void pp_report_accounting(const struct pp_report *report)
@@ -88,15 +86,15 @@ void pp_report_accounting(const struct pp_report *report)
     double difference = (double)sum->difference_ns / NS_PER_SECOND;
     if (difference > -SHOWN && difference < SHOWN)
         difference = 0; /* never "-0.000" */
-    printf("\nAccounting%s: sampled %.3f + unsampled %.3f + lost %.3f + own %.3f + thread exit %.3f + difference %.3f"
-           " = %.3f s CPU\n",
+    printf("\nAccounting%s: sampled %.3f + unsampled %.3f + lost %.3f + own %.3f\n"
+           "  + thread exit %.3f + difference %.3f = %.3f s CPU\n",
            report->profile->selected ? " of all" : "", seconds(sum->sampled_ns), seconds(sum->unsampled_ns),
            seconds(sum->lost_ns), seconds(sum->own_ns), seconds(sum->thread_exit_ns), difference, seconds(sum->cpu_ns));
     if (pp_percent(sum->estimated_ns, sum->cpu_ns) > ESTIMATED_PERCENT)
-        printf(
-            "  of what was sampled, %.3f s are an estimate: short threads mostly end between two ticks of the kernel,\n"
-            "  so their time goes to stacks that were seen in threads like them\n",
-            seconds(sum->estimated_ns));
+        printf("  of what was sampled, %.3f s are an estimate: short threads mostly end\n"
+               "  between two ticks of the kernel, so their time goes to stacks that were\n"
+               "  seen in threads like them\n",
+               seconds(sum->estimated_ns));
     for (uint32_t i = PP_REASON_NONE + 1; i < PP_REASON_COUNT; i++) {
         if (!sum->reasons[i])
             continue;
@@ -109,46 +107,37 @@ void pp_report_accounting(const struct pp_report *report)
     for (uint32_t i = 0; i < report->profile->processes.count; i++)
         not_ended += !report->profile->processes.items[i].ended;
     if (not_ended)
-        printf("  still running or killed: %u of %u processes (what they did after their last flush is not here)\n",
+        printf("  still running or killed: %u of %u processes (what they did after their\n"
+               "  last flush is not here)\n",
                not_ended, report->profile->processes.count);
     pp_summary_warnings(report->profile, PP_NONE, print_warning, NULL);
 }
 
-/* An argument as a shell wants it. */
-static void print_argument(const char *argument)
-{
-    if (argument[strcspn(argument, " \t\n'\"\\$&;|<>()*?[]#~`!")] == '\0') {
-        printf(" %s", argument);
-        return;
-    }
-    printf(" '");
-    for (; *argument; argument++)
-        if (*argument == '\'')
-            printf("'\\''");
-        else
-            putchar(*argument);
-    printf("'");
-}
-
 /* With the choice of this report, so that it can be typed as it is. */
-static void print_command(const struct pp_cli *cli, const char *command, const char *purpose)
+static void print_command(const struct pp_cli *cli, const char *before, const char *command, const char *purpose)
 {
-    fputs(command, stdout);
+    struct pp_buffer line = {0};
+    pp_buffer_text(&line, command);
     if (cli->all)
-        printf(" --all");
+        pp_buffer_text(&line, " --all");
     if (cli->run) {
-        printf(" --run");
-        print_argument(cli->run);
+        pp_buffer_text(&line, " --run ");
+        pp_append_argument(&line, cli->run);
     }
-    for (int i = 0; i < cli->argument_count; i++)
-        print_argument(cli->arguments[i]);
+    for (int i = 0; i < cli->argument_count; i++) {
+        pp_buffer_text(&line, " ");
+        pp_append_argument(&line, cli->arguments[i]);
+    }
+    fputs(before, stdout);
+    pp_print_styled(stdout, PP_STYLE_HEADING, "%s", line.data);
     printf("   (%s)\n", purpose);
+    pp_buffer_free(&line);
 }
 
 static void print_next(const struct pp_cli *cli)
 {
-    print_command(cli, "\nNext: pyprof flame -o profile.html", "a flame graph for the browser");
-    print_command(cli, "      pyprof export -o profile.pb.gz", "for go tool pprof, Pyroscope, Parca");
+    print_command(cli, "\nNext: ", "pyprof flame -o profile.html", "a flame graph for the browser");
+    print_command(cli, "      ", "pyprof export -o profile.pb.gz", "for go tool pprof, Pyroscope, Parca");
 }
 
 static void print_tables(const struct pp_report *report)
@@ -171,6 +160,12 @@ int pp_cmd_report(const struct pp_cli *cli)
     report.sum = pp_summary_accounting(profile, PP_NONE);
     uint64_t found_ns = pp_profile_cpu_ns(profile);
     report.whole_ns = report.sum.cpu_ns > found_ns ? report.sum.cpu_ns : found_ns;
+    if (cli->json) {
+        report.whole_ns = profile->selected ? found_ns : report.whole_ns;
+        int failed = pp_report_json(&report);
+        pp_profile_free(profile);
+        return failed ? PP_EXIT_DATA : PP_EXIT_OK;
+    }
     print_header(&report);
     if (profile->selected) {
         printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", seconds(found_ns),
@@ -183,8 +178,8 @@ int pp_cmd_report(const struct pp_cli *cli)
         pp_report_accounting(&report);
         print_next(cli);
     } else {
-        printf("\nNothing was sampled: a program that waits uses no CPU time, and one that has just begun has not been "
-               "seen yet.\n");
+        puts("\nNothing was sampled: a program that waits uses no CPU time, and one that has\n"
+             "just begun has not been seen yet.");
         pp_report_accounting(&report);
     }
     pp_profile_free(profile);

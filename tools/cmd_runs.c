@@ -6,6 +6,7 @@
 
 #include "cmd.h"
 #include "export/json.h"
+#include "print.h"
 #include "profile/load.h"
 #include "profile/runs.h"
 
@@ -45,7 +46,8 @@ static uint64_t duration_of(const struct pp_run *run)
 static void print_text(const struct pp_profile *profile, const struct pp_run *runs, uint32_t count)
 {
     int width = (int)id_length(profile, runs, count);
-    printf("%-*s  %-19s  %10s  %10s  %9s  %s\n", width, "RUN", "START", "DURATION", "CPU", "PROCESSES", "COMMAND");
+    pp_print_styled(stdout, PP_STYLE_HEADING, "%-*s  %-19s  %9s  %9s  %5s  COMMAND\n", width, "RUN", "START",
+                    "DURATION", "CPU", "PROCS");
     for (uint32_t i = 0; i < count; i++) {
         struct pp_buffer duration = {0}, cpu = {0};
         char start[32] = "";
@@ -55,9 +57,10 @@ static void print_text(const struct pp_profile *profile, const struct pp_run *ru
             strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
         append_duration(&duration, duration_of(&runs[i]));
         append_duration(&cpu, runs[i].cpu_ns);
-        printf("%-*.*s  %-19s  %10s  %10s  %9" PRIu32 "  %s\n", width, width, pp_string(profile, runs[i].run), start,
-               duration.data, cpu.data, runs[i].processes,
-               pp_string(profile, profile->processes.items[runs[i].first].command_line));
+        int used = printf("%-*.*s  %-19s  %9s  %9s  %5" PRIu32 "  ", width, width, pp_string(profile, runs[i].run),
+                          start, duration.data, cpu.data, runs[i].processes);
+        pp_print_text(stdout, pp_string(profile, profile->processes.items[runs[i].first].command_line), (uint32_t)used,
+                      PP_STYLE_PLAIN);
         pp_buffer_free(&duration);
         pp_buffer_free(&cpu);
     }

@@ -3,14 +3,19 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "print.h"
+
+#define SUMMARY_COLUMN 13
 
 static void print_help(void)
 {
     puts("Usage: pyprof VERB [OPTIONS] [ARGUMENTS]\n"
-         "Where the CPU time of a Python program goes: Python and native code, every thread, every process.\n");
+         "Where the CPU time of a Python program goes: Python and native code, every\n"
+         "thread, every process.\n");
     for (size_t i = 0; i < pp_verb_count; i++)
         if (!pp_verbs[i].hidden)
-            printf("  %-10s %s\n", pp_verbs[i].name, pp_verbs[i].summary);
+            pp_print_paragraph((uint32_t)printf("  %-10s ", pp_verbs[i].name), SUMMARY_COLUMN, "%s",
+                               pp_verbs[i].summary);
     puts("\n'pyprof VERB --help' says more about one. To begin:\n"
          "  pyprof run -- python app.py\n"
          "  pyprof report");

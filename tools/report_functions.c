@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
+#include "print.h"
 #include "profile/frame_text.h"
 #include "profile/summary.h"
 #include "profile/view.h"
 #include "report.h"
+#include "sums_json.h"
 
 #define PSEUDO_ROWS    8
 #define PYTHON_ROWS    10
@@ -17,7 +17,6 @@
 #define NAMELESS_FROM  10.0 /* per cent of self time: from here on names are worth some trouble */
 #define NAMELESS_NAMED 4    /* modules to name */
 #define FIGURES_WIDTH  42   /* of a row, before its text */
-#define NARROWEST      60   /* a terminal that says less is not believed */
 
 static double seconds(uint64_t ns)
 {
@@ -29,41 +28,23 @@ static bool is_kind(const struct pp_profile *profile, const struct pp_total *tot
     return profile->frames.items[total->frame].kind == kind;
 }
 
-/* Bytes of the text that fit into so many columns, one column a character. */
-static size_t fitting(const char *text, size_t columns)
-{
-    size_t at = 0;
-    for (; text[at]; at++)
-        if (((unsigned char)text[at] & 0xc0) != 0x80 && !columns--)
-            break;
-    return at;
-}
-
-/* On a terminal long texts end with an ellipsis, so that a row is a line; elsewhere they are whole. */
-static void print_text(const char *text)
-{
-    struct winsize window;
-    size_t columns = SIZE_MAX;
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
-        columns = window.ws_col - FIGURES_WIDTH;
-    if (fitting(text, columns) == strlen(text))
-        puts(text);
-    else
-        printf("%.*s\xe2\x80\xa6\n", (int)fitting(text, columns - 1), text);
-}
-
 static void print_row(const struct pp_report *report, const struct pp_total *total, uint64_t whole_ns)
 {
-    printf("%9.2f s %5.1f %%  %9.2f s %5.1f %%   ", seconds(total->self_ns), pp_percent(total->self_ns, whole_ns),
-           seconds(total->total_ns), pp_percent(total->total_ns, whole_ns));
-    print_text(pp_string(report->profile, total->text));
+    double self = pp_percent(total->self_ns, whole_ns);
+    bool pseudo = is_kind(report->profile, total, PP_FRAME_PSEUDO);
+    pp_print_styled(stdout, pseudo ? PP_STYLE_FAINT : pp_style_of_share(self), "%9.2f s %5.1f %%",
+                    seconds(total->self_ns), self);
+    printf("  %9.2f s %5.1f %%  ", seconds(total->total_ns), pp_percent(total->total_ns, whole_ns));
+    pp_print_text(stdout, pp_string(report->profile, total->text), FIGURES_WIDTH,
+                  pseudo ? PP_STYLE_FAINT : PP_STYLE_PLAIN);
 }
 
 static void print_by_self(const struct pp_report *report, const struct pp_total *totals, uint32_t count,
                           uint64_t whole_ns)
 {
     uint32_t rows = 0, pseudo_rows = 0, hidden = 0;
-    printf("\n       SELF               TOTAL           %s\n", report->cli->lines ? "LINE" : "FUNCTION");
+    pp_print_styled(stdout, PP_STYLE_HEADING, "\n       SELF               TOTAL          %s\n",
+                    report->cli->lines ? "LINE" : "FUNCTION");
     for (uint32_t i = 0; i < count; i++) {
         if (is_kind(report->profile, &totals[i], PP_FRAME_PSEUDO))
             continue;
@@ -127,7 +108,8 @@ static void print_python(const struct pp_report *report, const struct pp_view *v
             pp_percent(totals[i].self_ns, whole_ns) < HIDDEN_BELOW)
             continue;
         if (!rows++)
-            printf("\n  SELF + NATIVE           TOTAL           PYTHON, with the native code that it calls\n");
+            pp_print_styled(stdout, PP_STYLE_HEADING,
+                            "\n  SELF + NATIVE           TOTAL          PYTHON, native callees included\n");
         print_row(report, &totals[i], whole_ns);
     }
 }
@@ -147,6 +129,39 @@ void pp_report_functions(const struct pp_report *report, uint32_t process, uint3
     pp_view_free(view);
 }
 
+static json_t *total_object(const struct pp_report *report, const struct pp_total *total)
+{
+    static const char *const kinds[] = {
+        [PP_FRAME_NATIVE] = "native", [PP_FRAME_PYTHON] = "python", [PP_FRAME_PSEUDO] = "pseudo"};
+    json_t *object = json_object();
+    json_object_set_new(object, "text", pp_string_json(report->profile, total->text));
+    json_object_set_new(object, "kind", json_string(kinds[report->profile->frames.items[total->frame].kind]));
+    pp_set_number(object, "self_ns", total->self_ns);
+    pp_set_number(object, "total_ns", total->total_ns);
+    return object;
+}
+
+void pp_report_functions_json(const struct pp_report *report, uint32_t process, uint32_t thread, json_t *object)
+{
+    const struct pp_view_options options = {
+        .lines = report->cli->lines, .only_process = process, .only_thread = thread};
+    struct pp_view *view = pp_view_new(report->profile, &options);
+    json_t *all = json_array(), *python = json_array();
+    uint32_t count, most = report->cli->top ? report->cli->top : UINT32_MAX;
+    struct pp_total *totals = pp_view_totals(report->profile, view, &count);
+    for (uint32_t i = 0; i < count && i < most; i++)
+        json_array_append_new(all, total_object(report, &totals[i]));
+    add_native_callees(report->profile, view, totals, count);
+    qsort(totals, count, sizeof *totals, by_self);
+    for (uint32_t i = 0; i < count && json_array_size(python) < most; i++)
+        if (is_kind(report->profile, &totals[i], PP_FRAME_PYTHON))
+            json_array_append_new(python, total_object(report, &totals[i]));
+    json_object_set_new(object, "functions", all);
+    json_object_set_new(object, "python", python);
+    free(totals);
+    pp_view_free(view);
+}
+
 void pp_report_nameless(const struct pp_report *report)
 {
     const struct pp_profile *profile = report->profile;
@@ -162,10 +177,7 @@ void pp_report_nameless(const struct pp_report *report)
         nameless_ns += profile->samples.items[i].cpu_ns;
     }
     if (pp_percent(nameless_ns, report->whole_ns) >= NAMELESS_FROM) {
-        printf(
-            "\nHint: native functions without a name took %.1f %% of the CPU time. Debug symbols would name them (on "
-            "Debian\nand Ubuntu the -dbgsym packages; this profile need not be taken again):",
-            pp_percent(nameless_ns, report->whole_ns));
+        struct pp_buffer modules = {0};
         for (unsigned named = 0; named < NAMELESS_NAMED; named++) {
             uint32_t most = 0;
             for (uint32_t i = 1; i < profile->modules.count; i++)
@@ -173,10 +185,17 @@ void pp_report_nameless(const struct pp_report *report)
                     most = i;
             if (pp_percent(ns_of_module[most], report->whole_ns) < MENTIONED_FROM)
                 break;
-            printf("%s %s", named ? "," : "", pp_base_name(pp_string(profile, profile->modules.items[most].path)));
+            pp_buffer_format(&modules, "%s %s", named ? "," : "",
+                             pp_base_name(pp_string(profile, profile->modules.items[most].path)));
             ns_of_module[most] = 0;
         }
-        printf(".\n");
+        putchar('\n');
+        pp_print_paragraph(
+            0, 2,
+            "Hint: native functions without a name took %.1f %% of the CPU time. Debug symbols would name "
+            "them (on Debian and Ubuntu the -dbgsym packages; this profile need not be taken again):%s.",
+            pp_percent(nameless_ns, report->whole_ns), modules.length ? modules.data : "");
+        pp_buffer_free(&modules);
     }
     free(ns_of_module);
 }

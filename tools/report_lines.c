@@ -2,9 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "print.h"
 #include "profile/summary.h"
 #include "report.h"
+#include "shown_text.h"
 #include "source_text.h"
+#include "sums_json.h"
 
 #define LINE_ROWS       8
 #define LONGEST_LINE    90   /* bytes of source text */
@@ -96,7 +99,7 @@ struct shown {
 static struct shown shown_line(const struct pp_source *source, uint32_t line)
 {
     struct shown shown = {0};
-    size_t size;
+    size_t size, most = pp_print_columns(stdout) ? pp_print_columns(stdout) - TEXT_COLUMN : LONGEST_LINE;
     shown.text = pp_source_line(source, line, &size);
     if (!shown.text)
         return shown;
@@ -105,7 +108,7 @@ static struct shown shown_line(const struct pp_source *source, uint32_t line)
         shown.indentation++;
         size--;
     }
-    while (shown.length < size && shown.length < LONGEST_LINE && (unsigned char)shown.text[shown.length] >= ' ')
+    while (shown.length < size && shown.length < most && (unsigned char)shown.text[shown.length] >= ' ')
         shown.length++;
     while (shown.length < size && shown.length && ((unsigned char)shown.text[shown.length] & 0xc0) == 0x80)
         shown.length--; /* not in the middle of a character */
@@ -154,18 +157,22 @@ static void print_expressions(const struct pp_report *report, const struct shown
     free(own);
 }
 
-static const char *state_text(enum pp_source_state state)
+static void print_state(enum pp_source_state state)
 {
-    switch (state) {
-    case PP_SOURCE_NEWER:
-        return "; the file is newer than this profile: text not shown";
-    case PP_SOURCE_OTHER:
-        return "; the file is not the one that ran: text not shown";
-    case PP_SOURCE_READ:
-    case PP_SOURCE_MISSING:
-        break;
-    }
-    return "";
+    if (state == PP_SOURCE_NEWER)
+        puts("  (the file is newer than this profile: its text is not shown)");
+    else if (state == PP_SOURCE_OTHER)
+        puts("  (the file is not the one that ran: its text is not shown)");
+}
+
+static void print_shown(const struct shown *shown)
+{
+    struct pp_buffer text = {0}, harmless = {0};
+    pp_buffer_append(&text, shown->text, shown->length);
+    pp_shown_text(&harmless, text.data, 0);
+    printf("  %s", harmless.length ? harmless.data : "");
+    pp_buffer_free(&text);
+    pp_buffer_free(&harmless);
 }
 
 static void print_lines(const struct pp_report *report, const uint64_t *ns_of_frame, uint32_t number)
@@ -176,17 +183,21 @@ static void print_lines(const struct pp_report *report, const uint64_t *ns_of_fr
     struct place *places = places_of(profile, ns_of_frame, number, &place_count);
     struct place *lines = lines_of(places, place_count, &count);
     struct pp_source source = pp_source_read(profile, function);
-    printf("\nLines of %s (%s), with the native code that they call%s:\n", pp_string(profile, function->name),
-           pp_string(profile, function->short_file), state_text(source.state));
+    putchar('\n');
+    pp_print_paragraph(0, 2, "Lines of %s (%s), native callees included:", pp_string(profile, function->name),
+                       pp_string(profile, function->short_file));
+    print_state(source.state);
     for (uint32_t i = 0; i < count && i < LINE_ROWS; i++) {
-        printf("%9.2f s %5.1f %%  ", seconds(lines[i].ns), pp_percent(lines[i].ns, report->whole_ns));
+        double share = pp_percent(lines[i].ns, report->whole_ns);
+        pp_print_styled(stdout, pp_style_of_share(share), "%9.2f s %5.1f %%", seconds(lines[i].ns), share);
+        fputs("  ", stdout);
         if (lines[i].line)
             printf("%6" PRIu32, lines[i].line);
         else
             printf("     ?");
         struct shown shown = shown_line(&source, lines[i].line);
         if (shown.text)
-            printf("  %.*s", (int)shown.length, shown.text);
+            print_shown(&shown);
         putchar('\n');
         if (shown.text)
             print_expressions(report, &shown, &lines[i], places, place_count);
@@ -198,27 +209,60 @@ static void print_lines(const struct pp_report *report, const uint64_t *ns_of_fr
     free(places);
 }
 
-void pp_report_lines(const struct pp_report *report)
+/* The Python function that took most, with the native code that it calls; PP_NONE when there is none. *ns_of_frame: CPU
+ * time by frame; the caller frees. */
+static uint32_t hottest(const struct pp_profile *profile, uint64_t **ns_of_frame)
 {
-    const struct pp_profile *profile = report->profile;
     uint32_t *innermost = innermost_python(profile);
-    uint64_t *ns_of_frame = pp_alloc(profile->frames.count, sizeof *ns_of_frame);
     uint64_t *ns_of_function = pp_alloc(profile->functions.count, sizeof *ns_of_function);
     uint32_t top = PP_NONE;
+    *ns_of_frame = pp_alloc(profile->frames.count, sizeof **ns_of_frame);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         uint32_t frame = innermost[profile->samples.items[i].node];
         if (frame == PP_NONE)
             continue;
-        uint32_t function = profile->frames.items[frame].subject;
-        ns_of_frame[frame] += profile->samples.items[i].cpu_ns;
-        ns_of_function[function] += profile->samples.items[i].cpu_ns;
+        (*ns_of_frame)[frame] += profile->samples.items[i].cpu_ns;
+        ns_of_function[profile->frames.items[frame].subject] += profile->samples.items[i].cpu_ns;
     }
     for (uint32_t i = 0; i < profile->functions.count; i++)
         if (ns_of_function[i] && (top == PP_NONE || ns_of_function[i] > ns_of_function[top]))
             top = i;
+    free(innermost);
+    free(ns_of_function);
+    return top;
+}
+
+void pp_report_lines(const struct pp_report *report)
+{
+    uint64_t *ns_of_frame;
+    uint32_t top = hottest(report->profile, &ns_of_frame);
     if (top != PP_NONE)
         print_lines(report, ns_of_frame, top);
-    free(innermost);
     free(ns_of_frame);
-    free(ns_of_function);
+}
+
+json_t *pp_report_lines_json(const struct pp_report *report)
+{
+    const struct pp_profile *profile = report->profile;
+    uint64_t *ns_of_frame;
+    uint32_t top = hottest(profile, &ns_of_frame), place_count = 0, count = 0;
+    json_t *object = top == PP_NONE ? json_null() : json_object();
+    if (top != PP_NONE) {
+        struct place *places = places_of(profile, ns_of_frame, top, &place_count);
+        struct place *lines = lines_of(places, place_count, &count);
+        json_t *array = json_array();
+        for (uint32_t i = 0; i < count; i++) {
+            json_t *line = json_object();
+            pp_set_known(line, "line", lines[i].line, lines[i].line);
+            pp_set_number(line, "self_ns", lines[i].ns);
+            json_array_append_new(array, line);
+        }
+        json_object_set_new(object, "function", pp_string_json(profile, profile->functions.items[top].name));
+        json_object_set_new(object, "file", pp_string_json(profile, profile->functions.items[top].file));
+        json_object_set_new(object, "lines", array);
+        free(lines);
+        free(places);
+    }
+    free(ns_of_frame);
+    return object;
 }

@@ -2,11 +2,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "print.h"
 #include "profile/states.h"
 #include "profile/summary.h"
 #include "profile/view.h"
 #include "report.h"
+#include "sums_json.h"
 
+#define CPU_WIDTH    22 /* of a row, before shares and text */
 #define SHARE_WIDTH  11
 #define SPLIT_GROUPS 16  /* tables of functions; more would not be read */
 #define ALWAYS_SHOWN 8   /* rows, however little they have */
@@ -74,8 +77,8 @@ static void print_table(const struct pp_report *report, bool threads)
     struct pp_states *states = pp_states_by(profile, threads);
     struct pp_states all = pp_states_of(profile, PP_NONE, PP_NONE);
     bool gil = all.gil_known_ns, gc = all.gc_known_ns;
-    printf("\n        CPU           %s%s%s\n", gil ? "GIL HELD   " : "", gc ? "      GC   " : "",
-           threads ? "THREAD" : "PROCESS");
+    pp_print_styled(stdout, PP_STYLE_HEADING, "\n        CPU           %s%s%s\n", gil ? "GIL HELD   " : "",
+                    gc ? "      GC   " : "", threads ? "THREAD" : "PROCESS");
     for (uint32_t i = 0; i < count; i++) {
         if (i >= report->top || (i >= ALWAYS_SHOWN && pp_percent(rows[i].ns, report->whole_ns) < HIDDEN_BELOW)) {
             rest_ns += rows[i].ns;
@@ -90,7 +93,7 @@ static void print_table(const struct pp_report *report, bool threads)
             print_share(own->gil_ns, own->gil_known_ns);
         if (gc)
             print_share(own->gc_ns, own->gc_known_ns);
-        printf("%s\n", text.data);
+        pp_print_text(stdout, text.data, CPU_WIDTH + (uint32_t)(SHARE_WIDTH * (gil + gc)), PP_STYLE_PLAIN);
     }
     if (rest)
         printf("%9.2f s %5.1f %%   %*s%u more\n", (double)rest_ns / 1e9, pp_percent(rest_ns, report->whole_ns),
@@ -107,6 +110,40 @@ void pp_report_threads(const struct pp_report *report)
     print_table(report, true);
 }
 
+json_t *pp_report_threads_json(const struct pp_report *report, bool threads)
+{
+    const struct pp_profile *profile = report->profile;
+    bool split = threads ? report->cli->threads : report->cli->processes;
+    uint32_t count;
+    struct row *rows = rows_of(profile, threads, &count);
+    struct pp_states *states = pp_states_by(profile, threads);
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = rows[i].number;
+        const struct pp_thread *thread = threads ? &profile->threads.items[number] : NULL;
+        const struct pp_process *process = &profile->processes.items[thread ? thread->process : number];
+        json_t *object = json_object();
+        pp_set_number(object, "pid", process->pid);
+        if (thread) {
+            pp_set_known(object, "tid", thread->tid, thread->tid != UINT64_MAX);
+            json_object_set_new(object, "name", pp_string_json(profile, thread->name));
+        } else {
+            json_object_set_new(object, "cmdline", pp_string_json(profile, process->command_line));
+        }
+        pp_set_number(object, "shown_ns", rows[i].ns);
+        pp_set_known(object, "gil_ns", states[number].gil_ns, states[number].gil_known_ns);
+        pp_set_number(object, "gil_known_ns", states[number].gil_known_ns);
+        pp_set_known(object, "gc_ns", states[number].gc_ns, states[number].gc_known_ns);
+        pp_set_number(object, "gc_known_ns", states[number].gc_known_ns);
+        if (split)
+            pp_report_functions_json(report, threads ? PP_NONE : number, threads ? number : PP_NONE, object);
+        json_array_append_new(array, object);
+    }
+    free(states);
+    free(rows);
+    return array;
+}
+
 void pp_report_split(const struct pp_report *report, bool threads)
 {
     uint32_t count;
@@ -115,8 +152,10 @@ void pp_report_split(const struct pp_report *report, bool threads)
     for (uint32_t i = 0; i < count && i < SPLIT_GROUPS; i++) {
         pp_buffer_clear(&text);
         append_name(&text, report->profile, threads, rows[i].number);
-        printf("\n%s %s: %.2f s CPU, %.1f %% of all\n", threads ? "Thread" : "Process", text.data,
-               (double)rows[i].ns / 1e9, pp_percent(rows[i].ns, report->whole_ns));
+        pp_buffer_format(&text, ": %.2f s CPU, %.1f %% of all", (double)rows[i].ns / 1e9,
+                         pp_percent(rows[i].ns, report->whole_ns));
+        pp_print_styled(stdout, PP_STYLE_HEADING, "\n%s ", threads ? "Thread" : "Process");
+        pp_print_text(stdout, text.data, 0, PP_STYLE_HEADING);
         pp_report_functions(report, threads ? PP_NONE : rows[i].number, threads ? rows[i].number : PP_NONE);
     }
     if (count > SPLIT_GROUPS)

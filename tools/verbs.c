@@ -17,18 +17,20 @@ const struct pp_verb pp_verbs[] = {
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app",
      false},
     {"report", "[OPTIONS] [PATH...]", "Says in text where the CPU time went",
-     PP_OPTION_TOP | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
+     PP_OPTION_TOP | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES | PP_OPTION_JSON | PP_OPTIONS_RUNS |
+         PP_OPTIONS_SELECT,
      PATHS_HELP, false, pp_cmd_report,
      "pyprof report\n"
+     "pyprof report --json | jq '.python[:5]'\n"
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
      "pyprof report --from 10s --to 1m30s --focus 'json|orjson'",
      false},
     {"top", "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes, while the program runs",
      PP_OPTION_DELAY | PP_OPTION_COUNT | PP_OPTION_TOP | PP_OPTION_PID | PP_OPTION_NO_NATIVE | PP_OPTIONS_RUNS,
-     "The screen is about the last 10 seconds, all processes together; key h lists the keys: sort, filter by regular\n"
-     "expression, processes, threads, since the start. It reads what the processes write each second, and does not\n"
+     "The screen is about the last 10 seconds, all processes together; key h lists the keys: sort, filter by regular "
+     "expression, processes, threads, since the start. It reads what the processes write each second, and does not "
      "touch them. With --count it prints text instead, for pipes and scripts; --top rows of it.\n\n"
-     "PID is a process that runs under libpyprof: it and all that descends from it, wherever they write. A file\n"
+     "PID is a process that runs under libpyprof: it and all that descends from it, wherever they write. A file "
      "whose name is a number is ./NUMBER.\n"
      "PATH is a profile (*.pyprof) or a directory with some; without one it is PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
      ".\nOf a directory the latest run is shown, and the next one when it has ended; what is not there yet is waited "
@@ -57,18 +59,7 @@ const struct pp_verb pp_verbs[] = {
     {"export", "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
      PP_OPTION_OUTPUT | PP_OPTION_FORMAT | PP_OPTION_UNIT | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES |
          PP_OPTION_GIL | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
-     "Formats, by extension or --format:\n"
-     "  collapsed   .collapsed .folded .txt   flamegraph.pl, speedscope, inferno\n"
-     "  pprof       .pb.gz .pprof             go tool pprof, Pyroscope, Parca; lines, threads, processes and\n"
-     "                                        GIL are always in it\n"
-     "  svg         .svg                      a flame graph as a picture: browsers, documents\n"
-     "  speedscope  .speedscope.json          speedscope.app\n"
-     "  firefox     .firefox.json             profiler.firefox.com; when it ran is in it\n"
-     "  pstats      .pstats .prof             Python's pstats, snakeviz, gprof2dot; \"ncalls\" are samples\n"
-     "  callgrind   .callgrind                kcachegrind, callgrind_annotate\n"
-     "  perf        .perf                     what reads the output of perf script\n"
-     "  otlp        .otlp                     OpenTelemetry: ProfilesData, profiles/v1development\n\n" PATHS_HELP,
-     false, pp_cmd_export,
+     PATHS_HELP, false, pp_cmd_export,
      "pyprof export -o app.pb.gz && go tool pprof -top app.pb.gz\n"
      "pyprof export -o app.speedscope.json --no-native\n"
      "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg",

@@ -114,7 +114,7 @@ without_timers() {
     profiled "$@" "$PYTHON" "$WORKLOADS/fool_threads.py" truth busy 2 0.3 >printed.txt 2>stderr.txt ||
         fail "$1: status $?: $(cat stderr.txt)"
     lines_of stderr.txt 1 'timer_create'
-    "$PYPROF" info >info.txt
+    "$PYPROF" info | unwrapped >info.txt
     grep -q 'without a timer' info.txt || fail "info does not say what is missing: $(cat info.txt)"
     info >info.json
     reader accounting info.json
@@ -138,7 +138,7 @@ raw_threads() {
     cpu_near "$(native_seen masked)" 2000000000 4 "threads that block all signals"
     # Nothing of libc's stands between these and the kernel.
     fooled native ./fool_native.so raw_masked 2 2000
-    "$PYPROF" info >info.txt
+    "$PYPROF" info | unwrapped >info.txt
     grep -q 'cannot be interrupted' info.txt || fail "info does not name the threads that no signal reaches: $(cat info.txt)"
 }
 

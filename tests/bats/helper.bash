@@ -126,6 +126,11 @@ info() {
     "$PYPROF" info --json "${OUT:-pyprof.out}"
 }
 
+# unwrapped: sentences of stdin on one line, however wide the text was.
+unwrapped() {
+    tr -s ' \n' ' '
+}
+
 log_files() {
     find "${1:-pyprof.out}" -name '*.pyprof' 2>/dev/null | sort
 }

@@ -1,7 +1,7 @@
 /* Logs that are read while they grow, and text of theirs on a terminal. */
 #include "log_fixture.h"
 #include "tools/profile/model.h"
-#include "tools/top/screen.h"
+#include "tools/shown_text.h"
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,7 +138,7 @@ static void old_samples_lose_their_interval(void **state)
 static void check_text(const char *text, uint32_t columns, const char *wanted)
 {
     struct pp_buffer shown = {0};
-    pp_screen_text(&shown, text, columns);
+    pp_shown_text(&shown, text, columns);
     assert_string_equal(shown.length ? shown.data : "", wanted);
     pp_buffer_free(&shown);
 }

@@ -153,6 +153,11 @@ uint64_t pp_accounting_handler_quantile(const struct pp_accounting *accounting, 
     return accounting->handler_max_ns;
 }
 
+uint64_t pp_accounting_handler_mean(const struct pp_accounting *accounting)
+{
+    return accounting->handler_count ? accounting->handler_sum_ns / accounting->handler_count : 0;
+}
+
 const char *pp_reason_text(uint32_t reason)
 {
     static const char *const texts[] = {

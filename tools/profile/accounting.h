@@ -36,6 +36,9 @@ struct pp_accounting pp_accounting_between(const struct pp_accounting *earlier, 
  * maximum when that is less. 0 when none ran. */
 uint64_t pp_accounting_handler_quantile(const struct pp_accounting *accounting, double share);
 
+/* Mean of the handler's time in ns; 0 when none ran. */
+uint64_t pp_accounting_handler_mean(const struct pp_accounting *accounting);
+
 /* The text of enum pp_reason, as users read it. */
 const char *pp_reason_text(uint32_t reason);
 

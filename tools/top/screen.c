@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../profile/summary.h"
+#include "../shown_text.h"
 
 #define SMALL 10 /* lines, below which only the most important of the header is shown */
 
@@ -28,14 +29,14 @@ static void end_line(struct page *page, enum style style)
     const struct pp_screen *screen = page->screen;
     const char *text = page->line.length ? page->line.data : "";
     if (!screen->lines) {
-        pp_screen_text(page->out, text, 0);
+        pp_shown_text(page->out, text, 0);
         pp_buffer_text(page->out, "\n");
     } else if (!is_full(page)) {
         bool styled = style != PLAIN && screen->colour;
         pp_buffer_text(page->out, page->count ? "\r\n\033[K" : "\033[H\033[K");
         if (styled)
             pp_buffer_text(page->out, begin[style]);
-        pp_screen_text(page->out, text, screen->columns);
+        pp_shown_text(page->out, text, screen->columns);
         if (styled)
             pp_buffer_text(page->out, "\033[0m");
     }
@@ -245,7 +246,7 @@ static void draw_footer(struct page *page)
     else
         pp_buffer_text(&text, "s self  t total  w window  f functions  p processes  r threads  n native  "
                               "/ filter  h help  q quit");
-    pp_screen_text(page->out, text.data, screen->columns);
+    pp_shown_text(page->out, text.data, screen->columns);
     pp_buffer_free(&text);
 }
 

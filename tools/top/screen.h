@@ -18,8 +18,4 @@ struct pp_screen {
 /* Appends a whole screen: with control sequences for a terminal, else lines of text. */
 void pp_screen_draw(struct pp_buffer *out, struct pp_screen *screen, struct pp_live *live);
 
-/* Appends so much of the text as fits into so many columns (an ellipsis shows that there was more), and of that nothing
- * that a terminal could obey or that changes the direction of what is around it. 0 columns: all of it. */
-void pp_screen_text(struct pp_buffer *out, const char *text, uint32_t columns);
-
 #endif

@@ -1,6 +1,7 @@
-#include <wchar.h>
+#include "shown_text.h"
 
-#include "screen.h"
+#include <stdbool.h>
+#include <wchar.h>
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
@@ -37,7 +38,7 @@ static uint32_t width_of(uint32_t code)
     return width < 0 ? 1 : (uint32_t)width;
 }
 
-static uint32_t width_of_text(const char *text)
+uint32_t pp_shown_width(const char *text)
 {
     uint32_t width = 0;
     for (struct character next; *text; text += next.bytes) {
@@ -47,9 +48,9 @@ static uint32_t width_of_text(const char *text)
     return width;
 }
 
-void pp_screen_text(struct pp_buffer *out, const char *text, uint32_t columns)
+void pp_shown_text(struct pp_buffer *out, const char *text, uint32_t columns)
 {
-    bool all = !columns || width_of_text(text) <= columns;
+    bool all = !columns || pp_shown_width(text) <= columns;
     uint32_t used = 0;
     for (struct character next; *text; text += next.bytes) {
         next = next_character(text);

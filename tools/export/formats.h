@@ -1,0 +1,42 @@
+/* The formats of `pyprof export`: the one list that the command line, its help and the completions come from. */
+#ifndef PP_EXPORT_FORMATS_H
+#define PP_EXPORT_FORMATS_H
+
+#include "export.h"
+
+/* name, extensions, exporter, flags, what reads it (in lines) */
+#define PP_FORMATS(X)                                                                                                  \
+    X(collapsed, ".collapsed .folded .txt", pp_export_collapsed, 0, "flamegraph.pl, speedscope, inferno")              \
+    X(pprof, ".pb.gz .pprof", pp_export_pprof, PP_FORMAT_BINARY,                                                       \
+      "go tool pprof, Pyroscope, Parca;\nlines, threads, processes and GIL\nare always in it")                         \
+    X(svg, ".svg", pp_export_svg, 0, "a flame graph as a picture:\nbrowsers, documents")                               \
+    X(speedscope, ".speedscope.json .speedscope", pp_export_speedscope, 0, "speedscope.app")                           \
+    X(firefox, ".firefox.json .firefox", pp_export_firefox, PP_FORMAT_TIMED,                                           \
+      "profiler.firefox.com;\nwhen it ran is in it")                                                                   \
+    X(pstats, ".pstats .prof", pp_export_pstats, PP_FORMAT_BINARY,                                                     \
+      "Python's pstats, snakeviz,\ngprof2dot; \"ncalls\" are samples")                                                 \
+    X(callgrind, ".callgrind", pp_export_callgrind, 0, "kcachegrind, callgrind_annotate")                              \
+    X(perf, ".perf", pp_export_perf_script, PP_FORMAT_TIMED, "what reads the output of perf script")                   \
+    X(otlp, ".otlp .otlp.pb", pp_export_otlp, PP_FORMAT_BINARY, "OpenTelemetry: ProfilesData,\nprofiles/v1development")
+
+enum pp_format_flag {
+    PP_FORMAT_BINARY = 1,
+    PP_FORMAT_TIMED = 2, /* shows when CPU time was used */
+};
+
+struct pp_format {
+    const char *name, *extensions; /* blanks between extensions */
+    pp_exporter *write;
+    unsigned flags;
+    const char *readers;
+};
+
+/* NULL when there is none. */
+const struct pp_format *pp_format_named(const char *name);
+const struct pp_format *pp_format_of_path(const char *path);
+
+/* Appends all of them in a line, with their extensions, or as a table for people. */
+void pp_formats_line(struct pp_buffer *text);
+void pp_formats_table(struct pp_buffer *text);
+
+#endif
