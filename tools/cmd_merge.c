@@ -87,9 +87,19 @@ int pp_cmd_merge(const struct pp_cli *cli)
         else
             written = pp_write_file(cli->output, write_merged, &merge);
     }
-    if (written)
-        pp_error("merged %" PRIu64 " part%s, %.1f MB%s", merge.segments, merge.segments == 1 ? "" : "s",
-                 (double)merge.bytes / (1 << 20), merge.cut ? "; what was half written at an end is left out" : "");
+    if (written) {
+        struct pp_buffer left_out = {0};
+        pp_buffer_text(&left_out, merge.cut ? "; left out: what was half written at an end" : "");
+        if (files.unusable) {
+            pp_buffer_text(&left_out, merge.cut ? ", " : "; left out: ");
+            pp_files_append_unusable(&left_out, &files);
+        }
+        bool small = merge.bytes < 1 << 20;
+        pp_error("merged %" PRIu64 " part%s, %.1f %s%s", merge.segments, merge.segments == 1 ? "" : "s",
+                 (double)merge.bytes / (small ? 1 << 10 : 1 << 20), small ? "kB" : "MB",
+                 left_out.length ? left_out.data : "");
+        pp_buffer_free(&left_out);
+    }
     pp_files_free(&files);
     return written && !merge.failed ? PP_EXIT_OK : PP_EXIT_DATA;
 }

@@ -11,15 +11,20 @@
 #include "cli.h"
 #include "memory.h"
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 #define ENDING (sizeof ending / sizeof ending[0])
 
 static char *volatile unfinished;
 
-static void take_away(int signal_number)
+static void take_unfinished_away(void)
 {
     if (unfinished)
         unlink(unfinished);
+}
+
+static void take_away(int signal_number)
+{
+    take_unfinished_away();
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -38,13 +43,26 @@ static void watch_signals(char *temporary)
 /* A new file beside the one that it will become; -1 with errno set. */
 static int open_beside(const char *path, char **temporary)
 {
+    static bool registered;
     struct pp_buffer name = {0};
+    sigset_t signals, before;
     pp_buffer_format(&name, "%s.XXXXXX", path);
     *temporary = name.data;
-    int descriptor = mkstemp(name.data);
+    /* What has no memory left ends as well. */
+    registered = registered || atexit(take_unfinished_away) == 0;
+    /* A limit of the size is an error like a full disk. */
+    signal(SIGXFSZ, SIG_IGN);
+    sigemptyset(&signals);
+    for (size_t i = 0; i < ENDING; i++)
+        sigaddset(&signals, ending[i]);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    int descriptor = mkstemp(name.data), error = errno;
+    if (descriptor >= 0)
+        watch_signals(name.data);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
     if (descriptor < 0)
         return -1;
-    watch_signals(name.data);
     /* mkstemp's 0600 is not what a new file has. */
     mode_t mask = umask(0);
     umask(mask);

@@ -110,6 +110,33 @@ refuses() {
     refuses 1 'future\.pyprof.*version' report future.pyprof
 }
 
+@test "pyprof: a directory with what is whole, cut short, damaged, empty, foreign and of another version: each is named" {
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    info >whole.json
+    mkdir mixed future
+    cp pyprof.out/*.pyprof mixed/9-whole.pyprof
+    printf 'PYPROF\r\n\377\0\0\0\4\3\2\1and something behind it, as long as a header' | tee mixed/1.pyprof >future/1.pyprof
+    : >mixed/2.pyprof
+    head -c 100000 /dev/urandom >mixed/3.pyprof
+    # A copy that was taken while it grew: the longer one counts, whatever they are called.
+    head -c $(($(stat -c %s mixed/9-whole.pyprof) / 2)) mixed/9-whole.pyprof >mixed/4.pyprof
+    echo "no profile" >mixed/readme.txt
+    mkdir mixed/5.pyprof
+    ln -s nowhere mixed/6.pyprof
+    "$PYPROF" info --json mixed >mixed.json 2>err.txt
+    [ "$(reader field mixed.json samples)" -eq "$(reader field whole.json samples)" ] || fail "$(cat mixed.json)"
+    for pattern in '1 part that is there twice' '1 file that cannot be opened .mixed/6.pyprof.' \
+        '3 files that are no profiles .mixed/2.pyprof' '1 file that is of another version .mixed/1.pyprof.'; do
+        lines_of err.txt 1 "$pattern"
+    done
+    "$PYPROF" merge mixed -o merged.pyprof 2>err.txt
+    lines_of err.txt 1 'merged 2 parts, .*; left out: .*1 file that is of another version'
+    refuses 1 'future/1.pyprof: written by another version of libpyprof.so: use' report future
+    rm mixed/4.pyprof mixed/9-whole.pyprof
+    refuses 1 'nothing that can be read: .*3 files that are no profiles' report mixed
+}
+
 @test "pyprof: unknown verb, unknown option, missing argument: status 2" {
     refuses 2 'frobnicate' frobnicate
     refuses 2 'no-such-option' report --no-such-option

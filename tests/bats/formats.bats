@@ -162,19 +162,107 @@ for name in ("</title><script>alert(1)</script>", "\"]]>&amp;<!--", "\u202eright
     done
 }
 
-@test "an export that is interrupted leaves nothing behind" {
-    mkdir logs out
-    "$BUILD/bench/make_logs" logs 1 4
-    # A record for each of 400,000 samples takes longer than a signal.
-    "$PYPROF" export -o out/p.perf logs/*.pyprof &
-    pid=$!
-    wait_until 60 sh -c 'ls out/p.perf.*'
-    # SIGTERM: what a shell starts in its background ignores SIGINT, and pyprof leaves that so.
-    kill -TERM "$pid"
+# interrupted SIGNAL POINT NAME ARGUMENTS...: pyprof, stopped where it calls POINT and then sent the signal, has left
+# nothing in out/, where it should write the file NAME; an old file of this name is as it was.
+interrupted() {
+    local signal=$1 point=$2 name=$3 status=0
+    shift 3
+    rm -rf out
+    mkdir out
+    [ "$name" = new ] || echo old >"out/$name"
+    # What a shell starts in its background ignores SIGINT, and pyprof leaves that so.
+    STOP_AT=$point LD_PRELOAD=$PWD/stops.so timeout 60 /usr/bin/python3 - "$signal" "$PYPROF" "$@" <<'END' || fail "$signal at $point: $*"
+import os, signal, subprocess, sys
+
+number = getattr(signal, sys.argv[1])
+for one in (signal.SIGINT, signal.SIGQUIT):
+    signal.signal(one, signal.SIG_DFL)
+process = subprocess.Popen(sys.argv[2:], stderr=subprocess.DEVNULL)
+_, status = os.waitpid(process.pid, os.WUNTRACED)
+assert os.WIFSTOPPED(status), f"it has not stopped: {status}"
+files = os.listdir("out")
+assert len([name for name in files if "." in name and name.rpartition(".")[0] in "".join(sys.argv)]) >= 1, files
+process.send_signal(number)
+process.send_signal(signal.SIGCONT)
+assert process.wait() == -number, process.returncode
+END
+    if [ "$name" = new ]; then
+        [ -z "$(ls out)" ] || fail "$signal at $point: $*: left: $(ls out)"
+    else
+        [ "$(ls out)" = "$name" ] && [ "$(cat "out/$name")" = old ] || fail "$signal at $point: $*: left: $(ls out)"
+    fi
+}
+
+@test "Ctrl-C leaves no half file, whatever is written, nor does another end" {
+    once
+    cat >stops.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int opened;
+
+static void stop_at(const char *point)
+{
+    const char *wanted = getenv("STOP_AT");
+    if (wanted && strcmp(wanted, point) == 0)
+        raise(SIGSTOP);
+}
+
+FILE *fdopen(int descriptor, const char *mode)
+{
+    opened = strchr(mode, 'w') != NULL;
+    if (opened)
+        stop_at("fdopen");
+    return ((FILE * (*)(int, const char *)) dlsym(RTLD_NEXT, "fdopen"))(descriptor, mode);
+}
+
+int rename(const char *from, const char *to)
+{
+    stop_at("rename");
+    return ((int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename"))(from, to);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    extern void *__libc_calloc(size_t, size_t);
+    const char *wanted = opened ? getenv("STOP_AT") : NULL;
+    return wanted && strcmp(wanted, "memory") == 0 ? NULL : __libc_calloc(count, size);
+}
+END
+    gcc -shared -fPIC -o stops.so stops.c -ldl
+    for extension in $EXTENSIONS; do
+        interrupted SIGINT fdopen new export pyprof.out -o "out/p.$extension"
+        interrupted SIGINT rename new export pyprof.out -o "out/p.$extension"
+    done
+    for point in fdopen rename; do
+        interrupted SIGINT "$point" new flame pyprof.out -o out/p.html
+        interrupted SIGINT "$point" new merge pyprof.out -o out/p.pyprof
+        for extension in txt json collapsed html; do
+            interrupted SIGINT "$point" new diff pyprof.out pyprof.out -o "out/p.$extension"
+        done
+        for signal in SIGTERM SIGHUP SIGQUIT; do
+            interrupted "$signal" "$point" new export pyprof.out -o out/p.svg
+        done
+        interrupted SIGINT "$point" p.svg export pyprof.out -o out/p.svg
+    done
+    # No memory, no room.
+    rm -rf out
+    mkdir out
     status=0
-    wait "$pid" || status=$?
-    [ "$status" -gt 128 ] || fail "status $status"
-    [ -z "$(ls out)" ] || fail "left: $(ls out)"
+    STOP_AT=memory LD_PRELOAD=$PWD/stops.so "$PYPROF" export pyprof.out -o out/p.svg 2>err.txt || status=$?
+    [ "$status" -eq 1 ] && [ -z "$(ls out)" ] || fail "status $status, left: $(ls out)"
+    lines_of err.txt 1 'out of memory'
+    status=0
+    (
+        ulimit -f 1
+        "$PYPROF" flame pyprof.out -o out/p.html 2>err.txt
+    ) || status=$?
+    [ "$status" -eq 1 ] && [ -z "$(ls out)" ] || fail "status $status, left: $(ls out)"
+    lines_of err.txt 1 'cannot write out/p.html: File too large'
 }
 
 # bats test_tags=long

@@ -37,6 +37,8 @@ bool pp_files_add(struct pp_files *files, const char *path, bool named)
         files->items[files->count++] = (struct pp_file){
             .path = pp_strdup(path),
             .run = text_copy(segment.process.run),
+            .instance = text_copy(segment.process.instance),
+            .segment = segment.process.segment,
             .start_unix_ns = segment.process.start_unix_ns,
             .size = (uint64_t)status.st_size,
             .named = named,
@@ -44,13 +46,33 @@ bool pp_files_add(struct pp_files *files, const char *path, bool named)
     } else if (named) {
         pp_error("%s: %s", path, data || !error ? pp_read_result_text(result) : strerror(error));
     } else {
+        unsigned reason = data || !error ? result : PP_READ_OK;
         files->unusable++;
-        if (!files->an_unusable)
-            files->an_unusable = pp_strdup(path);
+        files->reasons[reason].count++;
+        if (!files->reasons[reason].path)
+            files->reasons[reason].path = pp_strdup(path);
     }
     pp_segment_free(&segment);
     free(data);
     return usable || !named;
+}
+
+void pp_files_append_unusable(struct pp_buffer *text, const struct pp_files *files)
+{
+    static const char *const one[] = {"cannot be opened", "is no profile", "was damaged by a transfer in text mode",
+                                      "is of a machine of another byte order", "is of another version"};
+    static const char *const several[] = {"cannot be opened", "are no profiles",
+                                          "were damaged by a transfer in text mode",
+                                          "are of a machine of another byte order", "are of another version"};
+    bool first = true;
+    for (unsigned i = 0; i < sizeof one / sizeof one[0]; i++) {
+        uint32_t count = files->reasons[i].count;
+        if (!count)
+            continue;
+        pp_buffer_format(text, "%s%" PRIu32 " file%s that %s (%s%s)", first ? "" : ", ", count, count == 1 ? "" : "s",
+                         count == 1 ? one[i] : several[i], files->reasons[i].path, count == 1 ? "" : " …");
+        first = false;
+    }
 }
 
 static int is_log(const struct dirent *entry)
@@ -146,6 +168,13 @@ static bool in_run(const struct pp_file *file, const char *run)
     return found;
 }
 
+static void free_file(struct pp_file *file)
+{
+    free(file->path);
+    free(file->run);
+    free(file->instance);
+}
+
 static void drop_unless_run(struct pp_files *files, const char *run, bool also_named)
 {
     uint32_t kept = 0;
@@ -155,8 +184,7 @@ static void drop_unless_run(struct pp_files *files, const char *run, bool also_n
             files->items[kept++] = *file;
             continue;
         }
-        free(file->path);
-        free(file->run);
+        free_file(file);
     }
     files->count = kept;
 }
@@ -186,23 +214,68 @@ bool pp_files_choose(struct pp_files *files, const struct pp_cli *cli)
     return true;
 }
 
+static int by_part(const void *a, const void *b)
+{
+    const struct pp_file *x = *(const struct pp_file *const *)a, *y = *(const struct pp_file *const *)b;
+    int order = strcmp(x->instance, y->instance);
+    if (order)
+        return order;
+    if (x->segment != y->segment)
+        return x->segment < y->segment ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* What is there twice is read once, from the file that comes first: a copy that was taken while it grew, or was cut,
+ * has less of it. */
+static void longest_first(struct pp_files *files)
+{
+    struct pp_file **order = pp_alloc(files->count, sizeof *order);
+    for (uint32_t i = 0; i < files->count; i++)
+        order[i] = &files->items[i];
+    qsort(order, files->count, sizeof *order, by_part);
+    for (uint32_t i = 1; i < files->count; i++)
+        for (uint32_t j = i; j && *order[j]->instance && strcmp(order[j]->instance, order[j - 1]->instance) == 0 &&
+                             order[j]->segment == order[j - 1]->segment && order[j]->size > order[j - 1]->size;
+             j--) {
+            struct pp_file shorter = *order[j - 1];
+            *order[j - 1] = *order[j];
+            *order[j] = shorter;
+        }
+    free(order);
+}
+
+static void say_nothing_usable(const struct pp_files *files)
+{
+    struct pp_buffer text = {0};
+    for (unsigned i = PP_READ_OK + 1; i < sizeof files->reasons / sizeof files->reasons[0]; i++)
+        if (files->reasons[i].count && files->reasons[i].count == files->unusable)
+            pp_buffer_format(&text, "%s%s: %s", files->reasons[i].path, files->unusable > 1 ? " …" : "",
+                             pp_read_result_text(i));
+    if (!text.length) {
+        pp_buffer_text(&text, "nothing that can be read: ");
+        pp_files_append_unusable(&text, files);
+    }
+    pp_error("%s", text.data);
+    pp_buffer_free(&text);
+}
+
 bool pp_files_find(struct pp_files *files, const struct pp_cli *cli)
 {
     bool found = cli->argument_count ? true : add_default(files);
     for (int i = 0; found && i < cli->argument_count; i++)
         found = add_path(files, cli->arguments[i]);
     if (found && !files->count)
-        pp_error("%s: not a readable profile of this version", files->an_unusable);
+        say_nothing_usable(files);
+    longest_first(files);
     return found && files->count;
 }
 
 void pp_files_free(struct pp_files *files)
 {
-    for (uint32_t i = 0; i < files->count; i++) {
-        free(files->items[i].path);
-        free(files->items[i].run);
-    }
+    for (uint32_t i = 0; i < files->count; i++)
+        free_file(&files->items[i]);
+    for (size_t i = 0; i < sizeof files->reasons / sizeof files->reasons[0]; i++)
+        free(files->reasons[i].path);
     free(files->items);
-    free(files->an_unusable);
     *files = (struct pp_files){0};
 }

@@ -80,23 +80,32 @@ void *pp_read_file(const char *path, size_t most, size_t *size)
     return data;
 }
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void say_losses(const struct pp_files *files, const struct pp_read_losses *losses)
 {
     struct pp_buffer text = {0};
     if (losses->truncated_bytes)
         pp_buffer_format(&text, ", %" PRIu64 " bytes cut short at the end", losses->truncated_bytes);
     if (losses->damaged_blocks)
-        pp_buffer_format(&text, ", %" PRIu64 " damaged blocks (%" PRIu64 " bytes)", losses->damaged_blocks,
-                         losses->damaged_bytes);
+        pp_buffer_format(&text, ", %" PRIu64 " damaged block%s (%" PRIu64 " bytes)", losses->damaged_blocks,
+                         plural(losses->damaged_blocks), losses->damaged_bytes);
     if (losses->missing_blocks)
-        pp_buffer_format(&text, ", %" PRIu64 " missing blocks", losses->missing_blocks);
+        pp_buffer_format(&text, ", %" PRIu64 " missing block%s", losses->missing_blocks,
+                         plural(losses->missing_blocks));
     if (losses->damaged_records)
-        pp_buffer_format(&text, ", %" PRIu64 " malformed records", losses->damaged_records);
+        pp_buffer_format(&text, ", %" PRIu64 " malformed record%s", losses->damaged_records,
+                         plural(losses->damaged_records));
     if (losses->repeated_segments)
-        pp_buffer_format(&text, ", %" PRIu64 " parts that are there twice", losses->repeated_segments);
-    if (files->unusable)
-        pp_buffer_format(&text, ", %u unusable file%s (%s%s)", files->unusable, files->unusable == 1 ? "" : "s",
-                         files->an_unusable, files->unusable == 1 ? "" : " …");
+        pp_buffer_format(&text, ", %" PRIu64 " part%s there twice", losses->repeated_segments,
+                         losses->repeated_segments == 1 ? " that is" : "s that are");
+    if (files->unusable) {
+        pp_buffer_text(&text, ", ");
+        pp_files_append_unusable(&text, files);
+    }
     if (text.length)
         pp_error("not read: %s", text.data + 2);
     pp_buffer_free(&text);
