@@ -25,8 +25,8 @@ import hashlib, os, threading, time
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 
-def burn():
-    end = time.thread_time() + 0.4
+def burn(seconds=0.4):
+    end = time.thread_time() + seconds
     while time.thread_time() < end:
         fib(17)
         hashlib.sha256(b"x" * 200000).digest()
@@ -36,6 +36,10 @@ thread = threading.Thread(target=burn, name="wor;ker \"(1)\"")
 thread.start()
 burn()
 thread.join()
+for _ in range(40):
+    short = threading.Thread(target=burn, args=(0.002,))
+    short.start()
+    short.join()
 if child:
     os.waitpid(child, 0)
 '
@@ -89,6 +93,27 @@ if child:
     ns=$(awk '{ n += $NF } END { printf "%.0f\n", n }' p.collapsed)
     grep 'PROGRAM TOTALS' annotated.txt | tr -d , | grep -q "^ *$ns " || fail "not $ns: $(grep TOTALS annotated.txt)"
     grep -q ':fib' annotated.txt || fail "no fib: $(head -n 40 annotated.txt)"
+}
+
+# The rules of flamegraph.pl and of difffolded.pl, which cut lines from their ends.
+# shellcheck disable=SC2016
+@test "flamegraph.pl's way to read lines: the total is that of info, of a comparison too" {
+    once
+    ns=$("$PYPROF" info --json pyprof.out | /usr/bin/python3 -c '
+import json, sys
+total = json.load(sys.stdin)["total"]
+print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])')
+    for options in "" "--lines --threads --processes --gil" "--no-native"; do
+        # shellcheck disable=SC2086
+        "$PYPROF" export pyprof.out --format collapsed $options >stacks.txt
+        found=$(perl -ne 'my ($stack, $n) = /^(.*)\s+?(\d+(?:\.\d*)?)$/ or die "line: $_"; $sum += $n; die if grep { !length } split /;/, $stack;
+            END { printf "%.0f\n", $sum }' stacks.txt)
+        [ "$found" -eq "$ns" ] || fail "$options: $found, not $ns"
+    done
+    "$PYPROF" diff --format collapsed pyprof.out pyprof.out >stacks.txt
+    found=$(perl -ne 'my ($rest, $b) = /^(.*)\s+?(\d+(?:\.\d*)?)$/ or die; my ($stack, $a) = $rest =~ /^(.*)\s+?(\d+(?:\.\d*)?)$/ or die;
+        $sum += $b; die "$_" if $a != $b; END { printf "%.0f\n", $sum }' stacks.txt)
+    [ "$found" -eq "$ns" ] || fail "diff: $found, not $ns"
 }
 
 @test "the same profile gives the same bytes; a format can be named instead of an extension" {

@@ -59,17 +59,55 @@ raw_parts() {
     with_some_pythons raw_parts
 }
 
-same_total() {
-    profiled "$PYTHON" "$WORKLOADS/spin.py" 1
-    "$PYPROF" export pyprof.out -o out.pb.gz
-    collapsed >stacks.txt
-    total=$(awk '{ n += $NF } END { print n }' stacks.txt)
-    pprof -raw -sample_index=cpu out.pb.gz >raw.txt
-    in_pprof=$(sed -n '/^Samples:/,/^Locations/p' raw.txt | awk 'NR > 2 && $1 ~ /^[0-9]+$/ { sub(/:$/, "", $2); n += $2 } END { print n }')
-    reader near "$in_pprof" "$total" 0.01 "pprof against collapsed"
+# in_pprof RAW: ns of CPU in the samples of `pprof -raw`; of a difference it may be negative.
+in_pprof() {
+    /usr/bin/python3 - "$1" <<'END'
+import re, sys
+
+lines = open(sys.argv[1]).read().split("\nSamples:\n")[1].split("\nLocations\n")[0].splitlines()
+at = [name.split("/")[0] for name in lines[0].replace("[dflt]", "").split()].index("cpu")
+rows = [re.match(r" +((?:-?\d+ +)*-?\d+):", line) for line in lines[1:]]
+print(sum(int(row.group(1).split()[at]) for row in rows if row))
+END
 }
 
-@test "pprof and collapsed hold the same CPU" {
+same_total() {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.5
+    "$PYPROF" export pyprof.out -o out.pb.gz
+    collapsed >stacks.txt
+    total=$(awk '{ n += $NF } END { printf "%.0f\n", n }' stacks.txt)
+    # What info says is in samples.
+    info | /usr/bin/python3 -c '
+import json, sys
+total = json.load(sys.stdin)["total"]
+print(total["sampled_ns"] + total["unsampled_ns"] + total["lost_ns"] + total["thread_exit_ns"])' >said.txt
+    [ "$total" -eq "$(cat said.txt)" ] || fail "collapsed: $total, info: $(cat said.txt)"
+    pprof -raw out.pb.gz >raw.txt
+    [ "$(in_pprof raw.txt)" -eq "$total" ] || fail "pprof: $(in_pprof raw.txt), info: $total"
+}
+
+@test "pprof and collapsed hold the CPU of info, to the nanosecond" {
     need_go
     with_some_pythons same_total
+}
+
+differs() {
+    PYPROF_OUT=less profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    PYPROF_OUT=more profiled "$PYTHON" "$WORKLOADS/spin.py" 0.6
+    for which in less more; do
+        "$PYPROF" export "$which" -o "$which.pb.gz"
+        pprof -raw "$which.pb.gz" >"$which.txt"
+    done
+    pprof -raw -diff_base=less.pb.gz more.pb.gz >raw.txt
+    [ "$(in_pprof raw.txt)" -eq $(($(in_pprof more.txt) - $(in_pprof less.txt))) ] || fail "$(in_pprof raw.txt)"
+    # The same place is one and the same in both, whatever the addresses: 0.3 s more in spin(), and nothing less.
+    pprof -top -cum -unit=ms -diff_base=less.pb.gz more.pb.gz >top.txt
+    awk '/ spin/ { found = $4 + 0 } END { exit !(found > 200 && found < 400) }' top.txt || fail "$(cat top.txt)"
+    pprof -top -diff_base=more.pb.gz more.pb.gz >same.txt
+    ! grep -qE ' spin( |$)' same.txt || fail "$(cat same.txt)"
+}
+
+@test "go tool pprof -diff_base: what changed between two profiles, by function" {
+    need_go
+    with_some_pythons differs
 }

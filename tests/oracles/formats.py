@@ -245,10 +245,11 @@ def accounting_of_processes(data, processes):
     sums = {}
     for resource in found.resource_profiles:
         values = {pair.key: pair.value.int_value for pair in resource.resource.attributes}
-        sums[values["process.pid"]] = {name: values.get(f"pyprof.{name}_ns", 0) for name in PARTS}
+        sums[values["process.pid"]] = {name: values[f"pyprof.{name}_ns"] for name in PARTS}
     for process in processes:
         wanted = {name: process[name + "_ns"] for name in PARTS}
         need(sums[process["pid"]] == wanted, sums[process["pid"]], "is not", wanted)
+    need(any(process["estimated_ns"] for process in processes), "nothing is an estimate: the test shows less than it should")
     return 0
 
 

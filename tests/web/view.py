@@ -247,6 +247,68 @@ def keyboard_alone_is_enough(page):
 
 
 @test
+def every_control_is_reached_and_used_by_keys(page):
+    page.open("two.html")
+    whole = page.total()
+    reached = []
+    for _ in range(200):
+        page.key("Tab")
+        at = page.evaluate("document.activeElement.id || document.activeElement.closest('[id]')?.id")
+        if at == "search" and "search" in reached:
+            break
+        reached.append(at)
+    controls = page.evaluate("[...document.querySelectorAll('button[id], input, select')].filter((e) => e.checkVisibility()).map((e) => e.id)")
+    assert len(controls) > 12, controls
+    equal([id for id in controls + ["graph", "columns", "rows"] if id not in reached], [], "what Tab does not reach")
+
+    def go_to(id):
+        for _ in range(200):
+            if page.evaluate("document.activeElement.id") == id:
+                return
+            page.key("Tab")
+        raise AssertionError(f"Tab does not lead to {id}")
+
+    go_to("process")
+    page.key("ArrowDown")
+    page.wait("app.state.process >= 0")
+    one = page.total()
+    near(one, whole / 2, "CPU of one process")
+    go_to("thread")
+    page.type("worker-1")
+    page.wait("app.state.thread !== ''")
+    assert page.total() < one, page.total()
+    go_to("reset")
+    page.key("Enter")
+    page.wait("app.state.thread === '' && app.state.process < 0")
+    go_to("from")
+    page.type("5")
+    page.key("Enter")
+    page.wait("app.state.from === 5")
+    assert 0 < page.total() < whole, page.total()
+    go_to("whole")
+    page.key("Enter")
+    page.wait("app.state.from < 0")
+    go_to("inverted")
+    page.key("Enter")
+    page.wait("app.state.inverted")
+    page.browser.downloads_to(page.directory)
+    go_to("save")
+    page.key("Enter")
+    path = page.file("pyprof.svg")
+    page.browser.until(lambda: os.path.exists(path) and open(path, encoding="utf-8").read().endswith("</svg>\n"), path)
+    os.unlink(path)
+    # Rows of the table: Enter marks the function in the graph.
+    go_to("search")
+    for _ in range(200):
+        if page.evaluate("document.activeElement.closest('#rows') !== null"):
+            break
+        page.key("Tab")
+    page.key("Enter")
+    page.wait("app.state.focus >= 0")
+    page.quiet()
+
+
+@test
 def links_show_the_same_again(page):
     page.open("example.html")
     page.browser.click_on("#native")

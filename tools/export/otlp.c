@@ -186,10 +186,10 @@ static void append_resource_attribute(struct pp_buffer *resource, const char *ke
     if (value)
         pp_proto_bytes(&any, VALUE_STRING, value, strlen(value));
     else
-        pp_proto_number(&any, VALUE_INT, number);
+        pp_proto_choice(&any, VALUE_INT, number);
     pp_proto_bytes(&message, KEY_VALUE_KEY, key, strlen(key));
     append_message(&message, KEY_VALUE_VALUE, &any);
-    if (value ? *value != 0 : number != 0)
+    if (!value || *value)
         append_message(resource, RESOURCE_ATTRIBUTE, &message);
     pp_buffer_free(&message);
     pp_buffer_free(&any);
@@ -346,7 +346,7 @@ static void append_attribute(struct writer *writer, struct pp_buffer *message, u
     if (value)
         pp_proto_bytes(&any, VALUE_STRING, value, strlen(value));
     else
-        pp_proto_number(&any, VALUE_INT, attribute->number);
+        pp_proto_choice(&any, VALUE_INT, attribute->number);
     append_message(message, ATTRIBUTE_VALUE, &any);
     pp_buffer_free(&any);
 }

@@ -24,12 +24,16 @@ static void append_key(struct pp_buffer *message, unsigned field, enum wire wire
     append_varint(message, (uint64_t)field << 3 | wire);
 }
 
-void pp_proto_number(struct pp_buffer *message, unsigned field, uint64_t value)
+void pp_proto_choice(struct pp_buffer *message, unsigned field, uint64_t value)
 {
-    if (!value)
-        return;
     append_key(message, field, WIRE_VARINT);
     append_varint(message, value);
+}
+
+void pp_proto_number(struct pp_buffer *message, unsigned field, uint64_t value)
+{
+    if (value)
+        pp_proto_choice(message, field, value);
 }
 
 void pp_proto_fixed64(struct pp_buffer *message, unsigned field, uint64_t value)

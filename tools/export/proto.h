@@ -7,6 +7,7 @@
 
 /* Fields of a message are appended to a buffer; a message within a message is a buffer of its own. */
 void pp_proto_number(struct pp_buffer *message, unsigned field, uint64_t value); /* nothing when 0, as proto3 says */
+void pp_proto_choice(struct pp_buffer *message, unsigned field, uint64_t value); /* the same, 0 too: of a oneof */
 void pp_proto_numbers(struct pp_buffer *message, unsigned field, const uint64_t *values, size_t count); /* packed */
 void pp_proto_append_packed(struct pp_buffer *packed, uint64_t value); /* what a pp_proto_bytes then has for numbers */
 void pp_proto_fixed64(struct pp_buffer *message, unsigned field, uint64_t value);
