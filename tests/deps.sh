@@ -81,6 +81,9 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need clang-format has_command clang-format
     need shellcheck has_command shellcheck
     need golang-go has_command go
+    # what their completions offer
+    need zsh has_command zsh
+    need fish has_command fish
     need procps has_command ps
     need chromium has_command chromium chromium-browser google-chrome
     need valgrind has_command callgrind_annotate

@@ -9,6 +9,11 @@ static bool takes(const struct pp_verb *verb, unsigned option)
     return verb->options & pp_options[option].option;
 }
 
+static bool takes_command(const struct pp_verb *verb)
+{
+    return strstr(verb->arguments, "COMMAND");
+}
+
 static void print_verbs(const char *before, const char *after)
 {
     for (unsigned i = 0; i < pp_verb_count; i++)
@@ -100,7 +105,7 @@ static void print_bash(void)
 
 static void print_zsh_options(const struct pp_verb *verb)
 {
-    printf("        %s)\n            _arguments \\\n                '(-h --help)'{-h,--help}'[help]'", verb->name);
+    printf("        %s)\n            _arguments -S \\\n                '(-h --help)'{-h,--help}'[help]'", verb->name);
     for (unsigned i = 0; i < pp_option_count; i++) {
         const struct pp_option_row *row = &pp_options[i];
         if (!takes(verb, i))
@@ -123,7 +128,11 @@ static void print_zsh_options(const struct pp_verb *verb)
             fputs("_files", stdout);
         putchar('\'');
     }
-    printf(" \\\n                '*: :%s'\n            ;;\n", verb->command ? "_normal" : "_files");
+    if (takes_command(verb))
+        printf(" \\\n                '(-)1:command:_command_names -e' \\\n                '*::arguments:_normal'\n"
+               "            ;;\n");
+    else
+        printf(" \\\n                '*: :_files'\n            ;;\n");
 }
 
 static void print_zsh(void)
@@ -156,10 +165,31 @@ static void print_zsh(void)
     printf("    esac\n}\n_pyprof \"$@\"\n");
 }
 
+/* What stands behind "--" is completed as a command line of its own. */
+static void print_fish_command(const struct pp_verb *verb)
+{
+    printf("complete -c pyprof -n '__fish_seen_subcommand_from %s; and contains -- -- (commandline -opc)' -x "
+           "-a '(__fish_complete_subcommand --fcs-skip=2",
+           verb->name);
+    for (unsigned i = 0; i < pp_option_count; i++) {
+        if (!takes(verb, i) || !pp_options[i].argument)
+            continue;
+        if (pp_options[i].letter)
+            printf(" -%c", pp_options[i].letter);
+        printf(" --%s", pp_options[i].name);
+    }
+    puts(")'");
+}
+
 static void print_fish(void)
 {
     printf("# fish completion for pyprof. Made by `pyprof completion fish`.\n"
-           "complete -c pyprof -n __fish_use_subcommand -f\n");
+           "complete -c pyprof -n __fish_use_subcommand -f -l help -d 'the verbs'\n"
+           "complete -c pyprof -n __fish_use_subcommand -f -l version\n"
+           "complete -c pyprof -n __fish_use_subcommand -f -a help -d 'Help of a verb'\n"
+           "complete -c pyprof -n '__fish_seen_subcommand_from help' -f -a '");
+    print_verbs("", " ");
+    puts("'");
     for (unsigned i = 0; i < pp_verb_count; i++) {
         const struct pp_verb *verb = &pp_verbs[i];
         if (verb->hidden)
@@ -167,6 +197,8 @@ static void print_fish(void)
         printf("complete -c pyprof -n __fish_use_subcommand -a %s -d '", verb->name);
         print_quoted(verb->summary, "");
         printf("'\n");
+        if (takes_command(verb))
+            print_fish_command(verb);
         for (unsigned j = 0; j < pp_option_count; j++) {
             const struct pp_option_row *row = &pp_options[j];
             if (!takes(verb, j))

@@ -56,19 +56,44 @@ completed() {
     shellcheck -s bash "$BUILD/share/bash-completion/completions/pyprof"
 }
 
-@test "zsh and fish parse their completions" {
-    count=0
-    if command -v zsh >/dev/null; then
-        zsh -n "$BUILD/share/zsh/site-functions/_pyprof"
-        count=1
-    fi
-    if command -v fish >/dev/null; then
-        fish -n "$BUILD/share/fish/vendor_completions.d/pyprof.fish"
-        count=1
-    fi
-    # Without these shells: quotes are at least balanced.
-    for file in "$BUILD"/share/zsh/site-functions/_pyprof "$BUILD"/share/fish/vendor_completions.d/pyprof.fish; do
-        bash -n <(grep -v '^#' "$file" | grep -E "^(complete|  *')") || fail "$file"
-    done
-    [ "$count" -eq 1 ] || echo "# neither zsh nor fish is here"
+# LINE|WHAT IT BECOMES: for Tab behind it, when one thing only can follow.
+tabs='pyprof rep|pyprof report
+pyprof report --pro|pyprof report --processes
+pyprof export --format spee|pyprof export --format speedscope
+pyprof diff --by t|pyprof diff --by time
+pyprof help dif|pyprof help diff
+pyprof completion z|pyprof completion zsh
+pyprof info some_|pyprof info some_file.pyprof
+pyprof run -- only_here_c|pyprof run -- only_here_command
+pyprof doctor -- only_here_c|pyprof doctor -- only_here_command
+pyprof run --hz 99 -- cat some_|pyprof run --hz 99 -- cat some_file.pyprof'
+
+prepare_tabs() {
+    : >some_file.pyprof
+    mkdir bin
+    printf '#!/bin/sh\n' >bin/only_here_command
+    chmod +x bin/only_here_command
+    PATH=$PWD/bin:$(dirname "$PYPROF"):$PATH
+}
+
+@test "zsh completes verbs, options, their values, commands and files" {
+    command -v zsh >/dev/null || skip "zsh is missing"
+    zsh -n "$BUILD/share/zsh/site-functions/_pyprof"
+    prepare_tabs
+    mapfile -t begun < <(cut -d'|' -f1 <<<"$tabs")
+    timeout 300 zsh -f "$BATS_TEST_DIRNAME/zsh_completed.zsh" "$BUILD/share/zsh/site-functions" "${begun[@]}" 3>&- |
+        sed 's/ *\r*$//' | diff - <(cut -d'|' -f2 <<<"$tabs")
+}
+
+@test "fish completes verbs, options, their values, commands and files" {
+    command -v fish >/dev/null || skip "fish is missing"
+    fish -n "$BUILD/share/fish/vendor_completions.d/pyprof.fish"
+    prepare_tabs
+    export HOME=$PWD
+    mapfile -t begun < <(cut -d'|' -f1 <<<"$tabs")
+    # shellcheck disable=SC2016
+    timeout 300 fish -c 'source $argv[1]
+for line in $argv[2..]
+    complete -C $line | string replace -r "\t.*" ""
+end' "$BUILD/share/fish/vendor_completions.d/pyprof.fish" "${begun[@]}" 3>&- | diff - <(awk '{ print $NF }' <<<"$tabs")
 }

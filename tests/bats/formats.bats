@@ -190,7 +190,7 @@ for name in ("</title><script>alert(1)</script>", "\"]]>&amp;<!--", "\u202eright
 # interrupted SIGNAL POINT NAME ARGUMENTS...: pyprof, stopped where it calls POINT and then sent the signal, has left
 # nothing in out/, where it should write the file NAME; an old file of this name is as it was.
 interrupted() {
-    local signal=$1 point=$2 name=$3 status=0
+    local signal=$1 point=$2 name=$3
     shift 3
     rm -rf out
     mkdir out
@@ -214,7 +214,7 @@ END
     if [ "$name" = new ]; then
         [ -z "$(ls out)" ] || fail "$signal at $point: $*: left: $(ls out)"
     else
-        [ "$(ls out)" = "$name" ] && [ "$(cat "out/$name")" = old ] || fail "$signal at $point: $*: left: $(ls out)"
+        [ "$(ls out)$(cat "out/$name")" = "${name}old" ] || fail "$signal at $point: $*: left: $(ls out)"
     fi
 }
 
@@ -279,14 +279,14 @@ END
     mkdir out
     status=0
     STOP_AT=memory LD_PRELOAD=$PWD/stops.so "$PYPROF" export pyprof.out -o out/p.svg 2>err.txt || status=$?
-    [ "$status" -eq 1 ] && [ -z "$(ls out)" ] || fail "status $status, left: $(ls out)"
+    [ "$status$(ls out)" = 1 ] || fail "status $status, left: $(ls out)"
     lines_of err.txt 1 'out of memory'
     status=0
     (
         ulimit -f 1
         "$PYPROF" flame pyprof.out -o out/p.html 2>err.txt
     ) || status=$?
-    [ "$status" -eq 1 ] && [ -z "$(ls out)" ] || fail "status $status, left: $(ls out)"
+    [ "$status$(ls out)" = 1 ] || fail "status $status, left: $(ls out)"
     lines_of err.txt 1 'cannot write out/p.html: File too large'
 }
 
