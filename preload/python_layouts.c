@@ -32,10 +32,7 @@
     }
 
 /* PyFrameObject and PyCodeObject of 3.8 to 3.10. */
-#define OBJECT_THREAD_STATE                                                                                            \
-    {                                                                                                                  \
-        .interp = 16, .top = 24, .thread_id = 176, .copy_size = 272                                                    \
-    }
+#define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .copy_size = 272
 #define OBJECT_CODE                                                                                                    \
     {                                                                                                                  \
         .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .copy_size = 128        \
@@ -47,7 +44,7 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_OBJECTS,
         .runtime =
             {.finalizing = 16, .current = 1368, .head_interpreter = 32, .main_interpreter = 40, .collecting = 544},
-        .thread_state = OBJECT_THREAD_STATE,
+        .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32, .previous = 24, .instr = 104, .copy_size = 120},
         .code = OBJECT_CODE,
         .text = TEXT_TO_3_11,
@@ -59,7 +56,7 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_OBJECTS,
         .runtime = {.finalizing = 16, .current = 568, .head_interpreter = 32, .main_interpreter = 40},
         .interpreter = {.collecting = 816},
-        .thread_state = OBJECT_THREAD_STATE,
+        .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32, .previous = 24, .instr = 104, .copy_size = 120},
         .code = OBJECT_CODE,
         .text = TEXT_TO_3_11,
@@ -71,7 +68,7 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_OBJECTS,
         .runtime = {.finalizing = 16, .current = 568, .head_interpreter = 32, .main_interpreter = 40},
         .interpreter = {.collecting = 816},
-        .thread_state = OBJECT_THREAD_STATE,
+        .thread_state = {OBJECT_THREAD_STATE, .cframe = 48},
         .frame = {.code = 32, .previous = 24, .instr = 96, .copy_size = 120},
         .code = OBJECT_CODE,
         .text = TEXT_TO_3_11,
@@ -87,6 +84,7 @@ static const struct pp_python_layout layouts[] = {
         .thread_state = {.interp = 16,
                          .top = 56,
                          .root_cframe = 336,
+                         .cframe = 56,
                          .thread_id = 152,
                          .native_thread_id = 160,
                          .datastack_chunk = 296,

@@ -39,6 +39,7 @@ struct pp_python_layout {
     } interpreter;
     struct {
         uint16_t interp, top, root_cframe, thread_id, native_thread_id, datastack_chunk, datastack_top;
+        uint16_t cframe;     /* 3.10, 3.11: address of what the running eval loop has on its stack, or root_cframe */
         uint16_t base_frame; /* 3.15: address of the shim, in the thread state, below the outermost run */
         uint16_t copy_size;  /* all of the above lie below it */
     } thread_state;

@@ -107,6 +107,7 @@ struct pp_slot {
     /* At its last overdue sample; and the thread's CPU clock then. */
     uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;
     uintptr_t known_thread_state;            /* has been read through a safe copy once */
+    uintptr_t lent_thread_state, lent_by;    /* one that ran here and that another thread had made; which */
     _Atomic uint32_t ran_python;             /* it has had a thread state */
     uint32_t code_epoch, code_ended_pythons; /* pp_capture's, when the codes were cleared */
     uint32_t code_sample;                    /* counts samples: what an entry is in use by */

@@ -29,17 +29,40 @@ static uintptr_t bound_state(const struct pp_python *python, const struct pp_slo
     return python->this_thread_state ? (uintptr_t)python->this_thread_state() : 0;
 }
 
-/* 3.8–3.11: the holder of the one GIL is known to all; whether it is this thread's by another thread state than the
- * bound one matters only where there are several interpreters. async-signal-safe. */
+/* Where a thread state's eval loop has its stack; 0: it runs none, or its version does not tell. async-signal-safe. */
+static uintptr_t eval_loop(const struct pp_python_layout *layout, uintptr_t state)
+{
+    uintptr_t cframe = 0;
+    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    if (!layout->thread_state.cframe ||
+        !pp_safe_read(pid, &cframe, state + layout->thread_state.cframe, sizeof cframe))
+        return 0;
+    return cframe - state < layout->thread_state.copy_size ? 0 : cframe;
+}
+
+/* async-signal-safe. */
+static bool on_own_stack(const struct pp_slot *slot, uintptr_t address)
+{
+    return address && address >= atomic_load_explicit(&slot->stack_low, memory_order_relaxed) &&
+           address < atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
+}
+
+/* 3.8–3.11: the holder of the one GIL is known to all; whether it is this thread by another thread state than the bound
+ * one matters only where there are several interpreters. Where its eval loop has its stack tells that; who made it does
+ * not: uWSGI's first thread makes those of all its threads. async-signal-safe. */
 static bool current_is_mine(const struct pp_python *python, const struct pp_slot *slot, uintptr_t current)
 {
     const struct pp_python_layout *layout = &python->layout;
     const void *runtime = (const void *)python->runtime;
     uintptr_t thread = 0;
     int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
-    return pp_word(runtime, layout->runtime.head_interpreter) != pp_word(runtime, layout->runtime.main_interpreter) &&
-           pp_plausible(current) &&
-           pp_safe_read(pid, &thread, current + layout->thread_state.thread_id, sizeof thread) &&
+    if (pp_word(runtime, layout->runtime.head_interpreter) == pp_word(runtime, layout->runtime.main_interpreter) ||
+        !pp_plausible(current))
+        return false;
+    uintptr_t loop = eval_loop(layout, current);
+    if (loop)
+        return on_own_stack(slot, loop);
+    return pp_safe_read(pid, &thread, current + layout->thread_state.thread_id, sizeof thread) &&
            thread == slot->thread_pointer;
 }
 
@@ -58,18 +81,23 @@ static bool is_thread_state(const struct pp_python_layout *layout, struct pp_slo
 }
 
 /* The thread state in whose name this thread runs now; *attached: it may touch Python objects (in GIL builds: it holds
- * the GIL). async-signal-safe. */
-static uintptr_t running_state(const struct pp_python *python, const struct pp_slot *slot, bool *attached)
+ * the GIL); *mine: and it is this thread's whoever has made it. async-signal-safe. */
+static uintptr_t running_state(const struct pp_python *python, const struct pp_slot *slot, bool *attached, bool *mine)
 {
     const struct pp_python_layout *layout = &python->layout;
     uintptr_t bound = bound_state(python, slot);
     if (layout->runtime.current) {
         uintptr_t current = pp_word((const void *)python->runtime, python->layout.runtime.current);
-        *attached = current != 0 && (current == bound || current_is_mine(python, slot, current));
-        return *attached ? current : bound;
+        *mine = current != 0 && current != bound && current_is_mine(python, slot, current);
+        *attached = *mine || (current != 0 && current == bound);
+        if (*attached)
+            return current;
+        /* without the GIL for a while, as zlib */
+        *mine = slot->lent_thread_state && on_own_stack(slot, eval_loop(layout, slot->lent_thread_state));
+        return *mine ? slot->lent_thread_state : bound;
     }
     uintptr_t current = pp_tls_read(&python->attached, slot->thread_pointer);
-    *attached = current != 0;
+    *attached = *mine = current != 0;
     if (current)
         return current;
     /* a TLS word keeps pointing to the thread state after Py_Finalize has freed it */
@@ -110,7 +138,7 @@ static void look_at_collector(const struct pp_python *python, struct pp_thread_s
         found->state |= PP_STATE_GC;
 }
 
-/* async-signal-safe. */
+/* *mine: it is known to be; false in the end for one that was freed, and is another thread's now. async-signal-safe. */
 static enum pp_reason check_state(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool *mine)
 {
     const struct pp_python_layout *layout = &python->layout;
@@ -123,7 +151,12 @@ static enum pp_reason check_state(const struct pp_python *python, struct pp_slot
     if (!is_thread_state(layout, slot, address))
         return PP_REASON_PYTHON_TORN;
     const void *state = (const void *)address;
-    *mine = pp_word(state, layout->thread_state.thread_id) == slot->thread_pointer;
+    uintptr_t maker = pp_word(state, layout->thread_state.thread_id);
+    if (*mine && maker != slot->thread_pointer) {
+        slot->lent_thread_state = address;
+        slot->lent_by = maker;
+    }
+    *mine = *mine || maker == slot->thread_pointer || (address == slot->lent_thread_state && maker == slot->lent_by);
     return pp_plausible(pp_word(state, layout->thread_state.interp)) ? PP_REASON_NONE : PP_REASON_PYTHON_TORN;
 }
 
@@ -151,10 +184,11 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
     const struct pp_python *python;
     uint32_t known = PP_STATE_GIL_KNOWN | PP_STATE_GC_KNOWN;
     unsigned best = 0;
+    bool found_mine = false;
     *found = (struct pp_thread_state){.python = NULL};
     for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++) {
-        bool attached;
-        uintptr_t address = running_state(python, slot, &attached);
+        bool attached, mine;
+        uintptr_t address = running_state(python, slot, &attached, &mine);
         known &= known_of(python);
         unsigned rank = address ? preference(python, slot, address, attached) : 0;
         if (rank == 0 || rank < best)
@@ -163,6 +197,7 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
         found->python = python;
         found->address = address;
         found->attached = attached;
+        found_mine = mine;
     }
     if (!pp_python_at(0))
         return PP_REASON_NONE;
@@ -170,9 +205,8 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
         found->state = known; /* without a thread state it holds nothing and collects nothing */
         return PP_REASON_NONE;
     }
-    bool mine = true; /* one that was freed, and is another thread's now, is none */
-    enum pp_reason reason = check_state(found->python, slot, found->address, &mine);
-    if (reason != PP_REASON_NONE || !mine) {
+    enum pp_reason reason = check_state(found->python, slot, found->address, &found_mine);
+    if (reason != PP_REASON_NONE || !found_mine) {
         found->python = NULL;
         return reason;
     }

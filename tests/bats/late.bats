@@ -105,6 +105,8 @@ lives() {
 guests() {
     embed apps
     burned app_one app_two app_one_again app_two_again app_one_in_thread main_at_last
+    # In 3.8 and 3.9 nothing on a thread's stack tells whose thread state runs there.
+    case $VERSION in 3.8.* | 3.9.*) ;; *) burned app_two_in_thread app_two_without_gil app_two_in_other_thread ;; esac
     [ "$(reader share stacks.txt 'app_one \(.*' 'app_two \(.*')" -eq 0 ] || fail "app_two below app_one"
     [ "$(reader share stacks.txt 'app_two \(.*' 'app_one.* \(.*')" -eq 0 ] || fail "app_one below app_two"
 }

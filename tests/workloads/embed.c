@@ -107,8 +107,11 @@ static __attribute__((noinline)) void burn_native(double seconds)
     while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < end);
 }
 
+#define WITH_GIL    "sum([i * i for i in range(2000)])"
+#define WITHOUT_GIL "__import__('zlib').crc32(bytes(1 << 22))"
+
 /* Runs a Python function of this name. */
-static void burn(const struct python *python, const char *name)
+static void burn_by(const struct python *python, const char *name, const char *work)
 {
     char text[512];
     snprintf(text, sizeof text,
@@ -116,11 +119,16 @@ static void burn(const struct python *python, const char *name)
              "def %s(seconds):\n"
              "    end = time.thread_time() + seconds\n"
              "    while time.thread_time() < end:\n"
-             "        sum([i * i for i in range(2000)])\n"
+             "        %s\n"
              "%s(0.25)\n",
-             name, name);
+             name, work, name);
     if (python->run(text) != 0)
         die("a Python function failed");
+}
+
+static void burn(const struct python *python, const char *name)
+{
+    burn_by(python, name, WITH_GIL);
 }
 
 /* --- threads that are older than Python --- */
@@ -280,15 +288,24 @@ struct guest {
     const struct python *python;
     void *state; /* of an interpreter */
     const char *name;
+    void *made; /* the thread's own; NULL: it makes one */
+    const char *name_without_gil;
 };
+
+static void *new_state(const struct guest *guest)
+{
+    /* interp is the third word of every thread state */
+    return guest->python->new_state(((void **)guest->state)[2]);
+}
 
 static void *guest_thread(void *argument)
 {
     struct guest *guest = argument;
-    /* interp is the third word of every thread state */
-    void *state = guest->python->new_state(((void **)guest->state)[2]);
+    void *state = guest->made ? guest->made : new_state(guest);
     guest->python->restore(state);
     burn(guest->python, guest->name);
+    if (guest->name_without_gil)
+        burn_by(guest->python, guest->name_without_gil, WITHOUT_GIL);
     guest->python->clear_state(state);
     guest->python->delete_state();
     return NULL;
@@ -296,11 +313,30 @@ static void *guest_thread(void *argument)
 
 static void in_guest_thread(const struct python *python, void *interpreter_state, const char *name)
 {
-    struct guest guest = {python, interpreter_state, name};
+    struct guest guest = {.python = python, .state = interpreter_state, .name = name};
     pthread_t thread;
     void *state = python->save();
     pthread_create(&thread, NULL, guest_thread, &guest);
     pthread_join(thread, NULL);
+    python->restore(state);
+}
+
+/* As uWSGI has it: the first thread makes the thread states of all others. */
+static void in_threads_of_others(const struct python *python, void *interpreter_state)
+{
+    struct guest guests[] = {{.name = "app_two_in_thread", .name_without_gil = "app_two_without_gil"},
+                             {.name = "app_two_in_other_thread"}};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        guests[i].python = python;
+        guests[i].state = interpreter_state;
+        guests[i].made = new_state(&guests[i]);
+    }
+    void *state = python->save();
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, guest_thread, &guests[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
     python->restore(state);
 }
 
@@ -319,6 +355,7 @@ static void apps(struct python *python)
         burn(python, i == 0 ? "app_two" : "app_two_again");
     }
     in_guest_thread(python, one, "app_one_in_thread");
+    in_threads_of_others(python, other);
     python->end_interpreter(other);
     python->swap(one);
     python->end_interpreter(one);
@@ -354,7 +391,7 @@ static void own(struct python *python)
     initialize(python);
     void *state = python->get_state();
     for (int i = 0; i < 2; i++)
-        guests[i] = (struct guest){python, state, names[i]};
+        guests[i] = (struct guest){.python = python, .state = state, .name = names[i]};
     python->save();
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, own_gil, &guests[i]);
