@@ -84,6 +84,7 @@ const struct pp_real *pp_real(void)
         *(void **)&real.quick_exit = next("quick_exit");
         *(void **)&real.kill = next("kill");
         *(void **)&real.raise = next("raise");
+        *(void **)&real.abort = next("abort");
         *(void **)&real.execve = next("execve");
         *(void **)&real.execv = next("execv");
         *(void **)&real.execvp = next("execvp");

@@ -61,6 +61,7 @@ struct pp_real {
     void (*quick_exit)(int);
     int (*kill)(pid_t, int);
     int (*raise)(int);
+    void (*abort)(void) __attribute__((noreturn));
 };
 
 /* The real functions; looks them up at the first call. NULL when libc is not one that we know (then only pass-through

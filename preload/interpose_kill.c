@@ -1,12 +1,13 @@
 /*
- * A program that ends by a signal to itself loses nothing: CPython does so after Ctrl-C, uvicorn at the end of each
- * worker.
+ * A program that ends by a signal to itself loses nothing: CPython does so after Ctrl-C and a fatal error, uvicorn at the
+ * end of each worker.
  */
 #include "capture/capture.h"
 #include "flush/flush.h"
 #include "interpose.h"
 #include "syscalls.h"
 #include <errno.h>
+#include <stdlib.h>
 
 /* One that the caller blocks waits for it: programs that take signals by sigwait or signalfd send themselves such. */
 static bool is_blocked(int number)
@@ -59,4 +60,17 @@ PP_EXPORT int raise(int number)
         pp_flush_before_signal();
     errno = before;
     return pp_real()->raise(number);
+}
+
+/* Not that of libc itself, as for a broken heap, which calls its own. */
+PP_EXPORT _Noreturn void abort(void)
+{
+    if (atomic_load(&pp_capture.enabled))
+        pp_flush_before_signal();
+    if (pp_real()->abort)
+        pp_real()->abort();
+    for (;;) {
+        pp_syscall4(SYS_tgkill, pp_sys_getpid(), pp_sys_gettid(), SIGABRT, 0);
+        pp_syscall4(SYS_exit_group, 127, 0, 0, 0);
+    }
 }

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 BUILD=${1:-build}
 library=$BUILD/libpyprof.so
 # The functions that the library stands in front of; each has its reason in preload/interpose.c.
-interposed="pthread_create pthread_key_delete pthread_condattr_setclock fork forkpty daemon _exit _Exit quick_exit kill raise fopen fopen64 pthread_sigmask sigprocmask sigsuspend sigwait sigwaitinfo sigtimedwait ppoll pselect epoll_pwait sigaction signal prctl syscall unshare setns clone execve execv execvp execvpe execl execlp execle fexecve execveat posix_spawn posix_spawnp"
+interposed="pthread_create pthread_key_delete pthread_condattr_setclock fork forkpty daemon _exit _Exit quick_exit kill raise abort fopen fopen64 pthread_sigmask sigprocmask sigsuspend sigwait sigwaitinfo sigtimedwait ppoll pselect epoll_pwait sigaction signal prctl syscall unshare setns clone execve execv execvp execvpe execl execlp execle fexecve execveat posix_spawn posix_spawnp"
 floor=2.17
 status=0
 

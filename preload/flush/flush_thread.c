@@ -214,10 +214,32 @@ static bool wait_until_done(uint64_t ns)
     return atomic_load(&done);
 }
 
+#define BIT(signal) ((uint64_t)1 << ((signal)-1))
+/* Synchronous ones, which a fault of the thread itself sends, are not held back. */
+#define FAULTS (BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGSYS))
+
+/* Of those that have come meanwhile, what would end the process in place of the end that it is at. */
+static uint64_t come_too_late(uint64_t pending_before)
+{
+    uint64_t pending = 0, late = 0;
+    pp_syscall4(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0);
+    for (int number = 1; number <= 64; number++) {
+        struct sigaction action;
+        if (BIT(number) & pending & ~pending_before && pp_real()->sigaction &&
+            pp_real()->sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+            late |= BIT(number);
+    }
+    return late;
+}
+
+/* gunicorn sends a worker that leaves already another SIGTERM: without us it is gone by then, so it comes too late with
+ * us too. */
 void pp_flush_at_exit(void)
 {
     if (!pp_flush_thread_runs())
         return;
+    uint64_t pending = 0, mask = pp_sys_signal_mask(SIG_BLOCK, ~FAULTS);
+    pp_syscall4(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0);
     pp_park_python_threads(PP_PARK_EXIT);
     if (!atomic_exchange(&stopping, 1))
         pp_wake_flush(PP_WAKE_STOP);
@@ -226,6 +248,7 @@ void pp_flush_at_exit(void)
         wait_until_done(EXIT_WAIT_NS);
     }
     /* the threads stay asleep: what they would do now is what they must not */
+    pp_sys_signal_mask(SIG_SETMASK, mask | come_too_late(pending));
 }
 
 void pp_flush_to_the_end(void)

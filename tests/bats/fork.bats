@@ -123,6 +123,8 @@ if how == "handled":
 burn_before()
 if how == "interrupt":
     raise KeyboardInterrupt
+if how == "abort":
+    os.abort()
 signal.raise_signal(signal.SIGTERM) if how == "raise" else os.kill(os.getpid(), signal.SIGKILL if how == "kill" else signal.SIGTERM)
 goes_on()' "$1" 2>/dev/null || status=$?
     [ "$status" -eq "$2" ] || fail "$1: status $status, expected $2"
@@ -142,6 +144,8 @@ ended_by_itself() {
     ended_by kill 137
     ended_by handled 0
     ended_by interrupt 130
+    ulimit -Sc 0
+    ended_by abort 134
 }
 
 @test "a process that ends itself by a signal loses nothing, and its status is the signal's" {
@@ -253,6 +257,36 @@ while time.monotonic() < until:
 
 @test "a fork while the flush thread is in the loader, for as long as it is: the child loads libraries" {
     PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python in_the_loader
+}
+
+# end_under_fire: signals that come while our last words are written are too late, as they are without us.
+end_under_fire() {
+    gcc -O1 -Wall -Werror -shared -fPIC -o slow_loader.so "$WORKLOADS/lib/slow_loader.c" -ldl
+    LIBPYPROF=$PWD/slow_loader.so:$LIBPYPROF profiled "$PYTHON" -c '
+import os, signal, sys, time
+def child(out, leave):
+    until = time.process_time() + 0.2
+    while time.process_time() < until:
+        sum(range(1000))
+    os.write(out, b"x")
+    leave(0)
+for leave in sys.exit, os._exit:
+    for number in signal.SIGTERM, signal.SIGHUP, signal.SIGALRM:
+        ready, out = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            child(out, leave)
+        os.read(ready, 1)
+        time.sleep(0.4)
+        os.kill(pid, number)
+        status = os.waitpid(pid, 0)[1]
+        assert status == 0, (leave, number, status)'
+    info >info.json
+    reader accounting info.json
+}
+
+@test "signals that come while the last of a profile is written are too late to change how the process ends" {
+    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python end_under_fire
 }
 
 fork_and_exec() {

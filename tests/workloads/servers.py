@@ -187,7 +187,7 @@ class Server:
         """The exit status of the server, or of what it has left to us."""
         deadline = time.monotonic() + DEADLINE
         while time.monotonic() < deadline:
-            if pid == self.pid:
+            if pid == self.process.pid:
                 status = self.process.poll()
             else:
                 found, status = os.waitpid(pid, os.WNOHANG)

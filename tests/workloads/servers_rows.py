@@ -109,8 +109,9 @@ def upgrade(server):
     server.serve(3, fresh=False)
     server.signal("QUIT")
     server.reap(server.pid)
+    server.pid = new
     server.serve(2)
-    server.stop("TERM", new)
+    server.stop("TERM")
 
 
 def more_and_fewer(server):
@@ -234,7 +235,7 @@ ROWS = {
     "uwsgi-mules": Row("uwsgi", MASTER + "--mule={app}", asked("/mule", 3, "burn_mule"), functions=("burn_page", "burn_mule")),
     "uwsgi-spooler": Row(
         "uwsgi", MASTER + "--spooler {dir}/spool --spooler-frequency 1", asked("/spool", 3, "burn_spool"), functions=("burn_page", "burn_spool"),
-        files={"spool/.keep": ""}
+        files={"spool/.keep": ""}, killed=(0, 1)  # the spooler, at the end
     ),
     "uwsgi-emperor": Row("uwsgi-emperor", "--emperor {dir}/vassals", emperor, files={"vassals/app.ini": VASSAL}),
     "uwsgi-hup": Row("uwsgi", MASTER, reload("HUP", "INT")),
