@@ -92,18 +92,18 @@ print(total["sampled_ns"] + total["unsampled_ns"] + total["lost_ns"] + total["th
 }
 
 differs() {
-    PYPROF_OUT=less profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
-    PYPROF_OUT=more profiled "$PYTHON" "$WORKLOADS/spin.py" 0.6
-    for which in less more; do
+    PYPROF_OUT=first profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    PYPROF_OUT=second profiled "$PYTHON" "$WORKLOADS/spin.py" 0.6
+    for which in first second; do
         "$PYPROF" export "$which" -o "$which.pb.gz"
         pprof -raw "$which.pb.gz" >"$which.txt"
     done
-    pprof -raw -diff_base=less.pb.gz more.pb.gz >raw.txt
-    [ "$(in_pprof raw.txt)" -eq $(($(in_pprof more.txt) - $(in_pprof less.txt))) ] || fail "$(in_pprof raw.txt)"
+    pprof -raw -diff_base=first.pb.gz second.pb.gz >raw.txt
+    [ "$(in_pprof raw.txt)" -eq $(($(in_pprof second.txt) - $(in_pprof first.txt))) ] || fail "$(in_pprof raw.txt)"
     # The same place is one and the same in both, whatever the addresses: 0.3 s more in spin(), and nothing less.
-    pprof -top -cum -unit=ms -diff_base=less.pb.gz more.pb.gz >top.txt
+    pprof -top -cum -unit=ms -diff_base=first.pb.gz second.pb.gz >top.txt
     awk '/ spin/ { found = $4 + 0 } END { exit !(found > 200 && found < 400) }' top.txt || fail "$(cat top.txt)"
-    pprof -top -diff_base=more.pb.gz more.pb.gz >same.txt
+    pprof -top -diff_base=second.pb.gz second.pb.gz >same.txt
     ! grep -qE ' spin( |$)' same.txt || fail "$(cat same.txt)"
 }
 

@@ -329,3 +329,20 @@ for name in ("cpu_ns", "sampled_ns", "own_ns", "samples", "warnings"):
 END
     [ "$("$PYPROF" report --json --top 2 | grep -c '"text"')" -eq 4 ]
 }
+
+@test "long work shows how far it is, on a terminal only, and leaves no trace of it there" {
+    mkdir logs
+    "$BUILD/bench/make_logs" logs 5 16
+    for verb in report "flame -o page.html" "export -o out.pb.gz" "merge -o merged.pyprof"; do
+        what="reading [1-5] of 5 files, 80 MB in all"
+        [ "${verb%% *}" != merge ] || what="merging [1-5] of 5 files"
+        # shellcheck disable=SC2086
+        on_terminal $verb logs >screen.txt
+        grep -qE "$what" screen.txt || fail "$verb: $(head -c 2000 screen.txt | cat -v)"
+        # Each is written over by the next thing in its line.
+        ! sed 's/.*\r\x1b\[K//' screen.txt | grep -E "$what" || fail "$verb"
+        # shellcheck disable=SC2086
+        "$PYPROF" $verb logs >out.txt 2>err.txt
+        ! grep -qE "$what" out.txt err.txt || fail "$verb: $(cat err.txt)"
+    done
+}
