@@ -55,6 +55,16 @@ static void print_header(const struct pp_report *report)
     pp_buffer_free(&versions);
 }
 
+static void print_native(const struct pp_report *report)
+{
+    struct pp_report_native native = pp_report_native(report->profile);
+    if (!native.interpreter_ns && !native.library_ns)
+        return;
+    printf("Native code %.1f %% of the CPU time: the interpreter %.1f %%, libraries %.1f %%\n",
+           pp_percent(native.interpreter_ns + native.library_ns, report->whole_ns),
+           pp_percent(native.interpreter_ns, report->whole_ns), pp_percent(native.library_ns, report->whole_ns));
+}
+
 /* What is not known is not said: it is not 0 %. */
 static void print_states(const struct pp_report *report)
 {
@@ -172,6 +182,7 @@ int pp_cmd_report(const struct pp_cli *cli)
                seconds(profile->whole_ns));
         report.whole_ns = found_ns;
     }
+    print_native(&report);
     print_states(&report);
     if (found_ns) {
         print_tables(&report);

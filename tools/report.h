@@ -16,6 +16,12 @@ struct pp_report {
     uint32_t top;             /* rows of a table */
 };
 
+/* CPU time at whose leaf is native code: of the interpreter itself, and of all else. */
+struct pp_report_native {
+    uint64_t interpreter_ns, library_ns;
+};
+struct pp_report_native pp_report_native(const struct pp_profile *profile);
+
 /* Functions by self time, and Python functions with the native code that they call; of one process or thread only,
  * unless PP_NONE. */
 void pp_report_functions(const struct pp_report *report, uint32_t process, uint32_t thread);

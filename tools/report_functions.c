@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flame/flame.h"
 #include "print.h"
 #include "profile/frame_text.h"
 #include "profile/summary.h"
@@ -112,6 +113,25 @@ static void print_python(const struct pp_report *report, const struct pp_view *v
                             "\n  SELF + NATIVE           TOTAL          PYTHON, native callees included\n");
         print_row(report, &totals[i], whole_ns);
     }
+}
+
+struct pp_report_native pp_report_native(const struct pp_profile *profile)
+{
+    struct pp_report_native native = {0};
+    uint64_t *ns_of_frame = pp_alloc(profile->frames.count, sizeof *ns_of_frame);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t frame = profile->nodes.items[profile->samples.items[i].node].frame;
+        if (frame != PP_NONE)
+            ns_of_frame[frame] += profile->samples.items[i].cpu_ns;
+    }
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        if (!ns_of_frame[i] || profile->frames.items[i].kind != PP_FRAME_NATIVE)
+            continue;
+        bool interpreter = pp_flame_kind_of(profile, &profile->frames.items[i]) == PP_FLAME_INTERPRETER;
+        *(interpreter ? &native.interpreter_ns : &native.library_ns) += ns_of_frame[i];
+    }
+    free(ns_of_frame);
+    return native;
 }
 
 void pp_report_functions(const struct pp_report *report, uint32_t process, uint32_t thread)

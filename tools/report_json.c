@@ -20,6 +20,9 @@ int pp_report_json(const struct pp_report *report)
     pp_set_number(root, "end_unix_ns", end);
     json_object_set_new(root, "python_versions", pp_versions_json(profile, PP_NONE));
     pp_set_number(root, "shown_ns", pp_profile_cpu_ns(profile));
+    struct pp_report_native native = pp_report_native(profile);
+    pp_set_number(root, "interpreter_ns", native.interpreter_ns);
+    pp_set_number(root, "library_ns", native.library_ns);
     pp_report_functions_json(report, PP_NONE, PP_NONE, root);
     json_object_set_new(root, "hottest", pp_report_lines_json(report));
     json_object_set_new(root, "processes", pp_report_threads_json(report, false));

@@ -172,7 +172,7 @@ report() {
     "$PYPROF" report >report.txt 2>err.txt
     [ ! -s err.txt ] || fail "stderr: $(cat err.txt)"
     grep -qE 'spin \(.*spin\.py:[0-9]+\)' report.txt || fail "no function: $(cat report.txt)"
-    for word in self total sampled unsampled lost own 'thread exit' difference; do
+    for word in "native code" self total sampled unsampled lost own 'thread exit' difference; do
         grep -qi "$word" report.txt || fail "the report does not name $word: $(cat report.txt)"
     done
     # The same from the file and from the directory's name.
@@ -314,6 +314,8 @@ assert report["version"] == 1 and report["shown_ns"] == whole, report["shown_ns"
 assert {f["text"]: f["self_ns"] for f in report["functions"] if f["self_ns"]} == dict(selves)
 assert {f["text"]: f["total_ns"] for f in report["functions"]} == dict(totals)
 assert {f["kind"] for f in report["functions"]} >= {"python", "native"}
+native = sum(f["self_ns"] for f in report["functions"] if f["kind"] == "native")
+assert report["interpreter_ns"] + report["library_ns"] == native and report["interpreter_ns"] > 0.5 * whole, report["interpreter_ns"]
 burn = next(f for f in report["python"] if f["text"].startswith("burn "))
 assert burn["self_ns"] > 0.8 * whole, burn
 assert report["hottest"]["function"] == "burn" and report["hottest"]["lines"][0]["line"] == 6, report["hottest"]
