@@ -107,7 +107,7 @@ def upgrade(server):
     server.wait_until(lambda: os.path.exists(pid_file) and open(pid_file).read().strip(), "the second master")
     new = int(open(pid_file).read())
     server.serve(3, fresh=False)
-    server.signal("QUIT")
+    server.signal("TERM")
     server.reap(server.pid)
     server.pid = new
     server.serve(2)
@@ -251,6 +251,7 @@ ROWS = {
         "--socket 127.0.0.1:{port} --master --processes 2 --worker-exec {dir}/worker",
         plain("INT"),
         files={"worker": "#!/bin/sh\nexec {python} {app} worker-exec\n"},
+        loose_lines="^(KeyboardInterrupt)*$",  # two that end at once
     ),
     "uwsgi-osafterfork": Row("uwsgi", MASTER + "--py-call-osafterfork --threads 2 --enable-threads", reload("HUP", "INT")),
     "uwsgi-two-apps": Row(
