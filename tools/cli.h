@@ -27,6 +27,7 @@ struct pp_cli {
     bool all, intervals, lines, threads, processes, gil, json, no_native, diff;
     bool keep_intervals;                       /* no option: set by verbs that ask the profile for time */
     bool no_names;                             /* no option: set by verbs that show no functions */
+    bool stacks_only;                          /* no option: set by verbs that do not ask which thread had a stack */
     const char *run, *output, *format, *unit;  /* NULL: not given */
     const char *pid, *thread, *focus, *ignore; /* NULL: not given */
     const char *by;                            /* of `diff`; NULL: not given */

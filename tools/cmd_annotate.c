@@ -209,6 +209,7 @@ int pp_cmd_annotate(const struct pp_cli *cli)
     struct pp_cli paths = *cli;
     paths.arguments++;
     paths.argument_count--;
+    paths.stacks_only = true;
     struct pp_profile *profile = pp_load(&paths);
     if (!profile)
         return PP_EXIT_DATA;

@@ -53,6 +53,7 @@ int pp_cmd_export(const struct pp_cli *cli)
     }
     struct pp_cli loading = *cli;
     loading.keep_intervals = format->flags & PP_FORMAT_TIMED;
+    loading.stacks_only = format->flags & PP_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil;
     struct pp_profile *profile = pp_load(&loading);
     if (!profile)
         return PP_EXIT_DATA;

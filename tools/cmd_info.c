@@ -133,7 +133,7 @@ static void print_sums(const struct pp_profile *profile, uint32_t process)
     if (sum.removed_files)
         print_line("removed %" PRIu64 " old profiles of %.1f MB to stay below PYPROF_MAX_DISK", sum.removed_files,
                    (double)sum.removed_bytes / 1e6);
-    struct pp_states states = pp_states_of(profile, process, PP_NONE);
+    struct pp_states states = pp_states_of(profile, process);
     if (states.gil_known_ns)
         print_line("GIL held %.3f s of %.3f s where that is known", seconds(states.gil_ns),
                    seconds(states.gil_known_ns));
@@ -175,7 +175,7 @@ static void print_text(const struct pp_profile *profile)
 int pp_cmd_info(const struct pp_cli *cli)
 {
     struct pp_cli sums = *cli;
-    sums.no_names = true;
+    sums.no_names = sums.stacks_only = true;
     struct pp_profile *profile = pp_load(&sums);
     if (!profile)
         return PP_EXIT_DATA;

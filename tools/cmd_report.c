@@ -68,7 +68,7 @@ static void print_native(const struct pp_report *report)
 /* What is not known is not said: it is not 0 %. */
 static void print_states(const struct pp_report *report)
 {
-    struct pp_states states = pp_states_of(report->profile, PP_NONE, PP_NONE);
+    struct pp_states states = pp_states_of(report->profile, PP_NONE);
     uint64_t least = states.gil_known_ns;
     if (states.gil_known_ns)
         printf("GIL held %.1f %% of the CPU time", pp_percent(states.gil_ns, states.gil_known_ns));
@@ -163,7 +163,9 @@ static void print_tables(const struct pp_report *report)
 
 int pp_cmd_report(const struct pp_cli *cli)
 {
-    struct pp_profile *profile = pp_load(cli);
+    struct pp_cli loading = *cli;
+    loading.stacks_only = !cli->processes && !cli->threads;
+    struct pp_profile *profile = pp_load(&loading);
     if (!profile)
         return PP_EXIT_DATA;
     struct pp_report report = {.profile = profile, .cli = cli, .top = cli->top ? cli->top : TOP};

@@ -33,12 +33,10 @@ static struct row *rows_of(const struct pp_profile *profile, bool threads, uint3
 {
     uint32_t room = threads ? profile->threads.count : profile->processes.count;
     struct row *rows = pp_alloc(room, sizeof *rows);
+    struct pp_states *states = pp_states_by(profile, threads);
     for (uint32_t i = 0; i < room; i++)
-        rows[i].number = i;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        uint32_t thread = profile->samples.items[i].thread;
-        rows[threads ? thread : profile->threads.items[thread].process].ns += profile->samples.items[i].cpu_ns;
-    }
+        rows[i] = (struct row){i, states[i].cpu_ns};
+    free(states);
     qsort(rows, room, sizeof *rows, by_time);
     for (*count = 0; *count < room && rows[*count].ns; ++*count)
         ;
@@ -75,7 +73,7 @@ static void print_table(const struct pp_report *report, bool threads)
     uint64_t rest_ns = 0;
     uint32_t rest = 0;
     struct pp_states *states = pp_states_by(profile, threads);
-    struct pp_states all = pp_states_of(profile, PP_NONE, PP_NONE);
+    struct pp_states all = pp_states_of(profile, PP_NONE);
     bool gil = all.gil_known_ns, gc = all.gc_known_ns;
     pp_print_styled(stdout, PP_STYLE_HEADING, "\n        CPU           %s%s%s\n", gil ? "GIL HELD   " : "",
                     gc ? "      GC   " : "", threads ? "THREAD" : "PROCESS");

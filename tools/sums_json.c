@@ -50,7 +50,7 @@ void pp_set_sums(json_t *object, const struct pp_profile *profile, uint32_t proc
     pp_set_number(object, "minor_faults", sum.minor_faults);
     pp_set_number(object, "major_faults", sum.major_faults);
 
-    struct pp_states states = pp_states_of(profile, process, PP_NONE);
+    struct pp_states states = pp_states_of(profile, process);
     pp_set_known(object, "gil_ns", states.gil_ns, states.gil_known_ns);
     pp_set_number(object, "gil_known_ns", states.gil_known_ns);
     pp_set_known(object, "gc_ns", states.gc_ns, states.gc_known_ns);

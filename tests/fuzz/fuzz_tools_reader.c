@@ -40,20 +40,27 @@ static void read_growing(const uint8_t *data, size_t size)
     pp_profile_free(profile);
 }
 
-static void read_all(const void *data, size_t size)
+static void read_whole(const void *data, size_t size, bool stacks_only)
 {
     struct pp_profile *profile = pp_profile_new();
+    profile->stacks_only = stacks_only;
     pp_profile_add_segment(profile, data, size, "fuzz");
     pp_profile_add_segment(profile, data, size, "again");
     pp_profile_finish(profile);
     pp_states_add_gc_frames(profile);
     free(pp_states_by(profile, true));
     const struct pp_view_options options = {
-        .lines = true, .gil = true, .only_process = PP_NONE, .only_thread = PP_NONE};
+        .lines = true, .gil = !stacks_only, .only_process = PP_NONE, .only_thread = PP_NONE};
     pp_view_free(pp_view_new(profile, &options));
     pp_profile_accounting(profile);
     pp_profile_cpu_ns(profile);
     pp_profile_free(profile);
+}
+
+static void read_all(const void *data, size_t size)
+{
+    read_whole(data, size, false);
+    read_whole(data, size, true);
     read_growing(data, size);
 }
 

@@ -82,15 +82,15 @@ static void shares_are_of_what_is_known(void **state)
     sample(&log, log.outer, PP_STATE_ESTIMATED, 16);
     sample(&log, log.outer, PP_STATE_GC_KNOWN, 32); /* free-threaded */
     struct pp_profile *profile = profile_of(&log);
-    struct pp_states all = pp_states_of(profile, PP_NONE, PP_NONE), *threads = pp_states_by(profile, true);
+    struct pp_states all = pp_states_of(profile, PP_NONE), *threads = pp_states_by(profile, true);
     assert_int_equal(all.gil_ns, 5);
     assert_int_equal(all.gil_known_ns, 7);
     assert_int_equal(all.gc_ns, 4);
     assert_int_equal(all.gc_known_ns, 39);
     uint32_t thread = profile->samples.items[0].thread;
     assert_memory_equal(&threads[thread], &all, sizeof all);
-    struct pp_states of_thread = pp_states_of(profile, 0, thread), other = pp_states_of(profile, 1, PP_NONE);
-    assert_memory_equal(&of_thread, &all, sizeof all);
+    struct pp_states of_process = pp_states_of(profile, 0), other = pp_states_of(profile, 1);
+    assert_memory_equal(&of_process, &all, sizeof all);
     assert_int_equal(other.gil_known_ns, 0);
     free(threads);
     pp_profile_free(profile);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "states.h"
+
 /* By number in `from`: the number in `into`. */
 struct maps {
     struct pp_profile *into;
@@ -126,10 +128,16 @@ static void add_samples(struct maps *maps)
         struct pp_thread thread = maps->from->threads.items[i];
         thread.process = maps->processes[thread.process];
         thread.name = maps->strings[thread.name];
+        thread.states = (struct pp_states){0};
         maps->threads[i] = pp_add_thread(maps->into, &thread);
+        pp_states_add_all(&maps->into->threads.items[maps->threads[i]].states, &maps->from->threads.items[i].states);
     }
     for (uint32_t i = 0; i < maps->from->samples.count; i++) {
         struct pp_sample sample = maps->from->samples.items[i];
+        if (maps->into->stacks_only) {
+            pp_add_stack(maps->into, maps->nodes[sample.node], pp_in_gc(sample.state), sample.count, sample.cpu_ns);
+            continue;
+        }
         sample.thread = maps->threads[sample.thread];
         sample.node = maps->nodes[sample.node];
         sample.labels = maps->label_sets[sample.labels] & PP_MOST_LABEL_SETS;

@@ -2,9 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cells.h"
 #include "frame_text.h"
 #include "model.h"
+#include "stack_cells.h"
+#include "states.h"
 #include "sums.h"
 
 /* Stands where a definition was in a block that is damaged: the CPU time is known, the stack is not. */
@@ -26,7 +27,8 @@ struct fold {
     bool left_out;    /* of another run than wanted, or there already */
     bool alone;       /* no sample of the process has been added before */
     struct pp_cells cells;
-    uint64_t start_unix_ns, wall_ns; /* the interval of the cells, if intervals are kept */
+    struct pp_stack_cells stack_cells; /* of a profile of stacks only; what they do not take is in the others */
+    uint64_t start_unix_ns, wall_ns;   /* the interval of the cells, if intervals are kept */
     struct map maps[PP_TABLE_COUNT];
     uint32_t *path; /* scratch of node_number */
     uint32_t path_capacity;
@@ -276,9 +278,35 @@ static uint32_t label_set_number(struct fold *fold, const struct pp_segment *seg
     return remember(fold, PP_TABLE_LABELS, id, number);
 }
 
+/* For a profile of stacks only. */
+static void put_stacks(struct fold *fold, const struct pp_segment *segment)
+{
+    struct pp_profile *profile = fold->profile;
+    for (uint32_t i = 0; i < fold->stack_cells.thread_count; i++) {
+        const struct pp_thread_cell *cell = &fold->stack_cells.threads[i];
+        uint32_t thread = thread_number(fold, segment, cell->thread);
+        for (uint32_t state = 0; state < PP_STATES_TOLD_APART; state++)
+            pp_states_add(&profile->threads.items[thread].states, state, cell->cpu_ns[state]);
+    }
+    for (uint32_t i = 0; i < fold->stack_cells.stack_count; i++) {
+        const struct pp_stack_cell *cell = &fold->stack_cells.stacks[i];
+        pp_add_stack(profile, node_number(fold, segment, cell->node), cell->in_gc, cell->count, cell->cpu_ns);
+    }
+    for (uint32_t i = 0; i < fold->cells.count; i++) {
+        const struct pp_log_sample *cell = &fold->cells.items[i];
+        uint32_t thread = thread_number(fold, segment, cell->thread);
+        pp_states_add(&profile->threads.items[thread].states, cell->state, cell->cpu_ns);
+        pp_add_stack(profile, node_number(fold, segment, cell->node), pp_in_gc(cell->state), cell->count, cell->cpu_ns);
+    }
+    pp_stack_cells_clear(&fold->stack_cells);
+    pp_cells_clear(&fold->cells);
+}
+
 /* Adds to the profile what has been added up. */
 static void put_cells(struct fold *fold, const struct pp_segment *segment)
 {
+    if (fold->profile->stacks_only)
+        put_stacks(fold, segment);
     if (!fold->cells.count)
         return;
     uint32_t interval = 0;
@@ -317,7 +345,11 @@ static void take_samples(void *context, const struct pp_segment *segment, const 
         fold->start_unix_ns = start;
         fold->wall_ns = wall;
     }
-    pp_cells_add(&fold->cells, from->items, from->count);
+    if (fold->profile->stacks_only)
+        pp_stack_cells_add(&fold->stack_cells, from->items, from->count, segment->tables[PP_TABLE_NODES].end,
+                           segment->tables[PP_TABLE_THREADS].end, &fold->cells);
+    else
+        pp_cells_add(&fold->cells, from->items, from->count);
     for (uint32_t i = 0; i < from->count; i++) {
         process->found_ns += from->items[i].cpu_ns;
         process->samples += from->items[i].count;
@@ -413,6 +445,7 @@ static void fold_free(struct fold *fold)
         free(fold->maps[kind].numbers);
     free(fold->path);
     pp_cells_free(&fold->cells);
+    pp_stack_cells_free(&fold->stack_cells);
 }
 
 static enum pp_read_result add_one(struct pp_profile *profile, const void *data, size_t size, const char *name,
@@ -517,6 +550,11 @@ void pp_profile_finish(struct pp_profile *profile)
             .node = pp_add_node(profile, 0, pp_add_pseudo(profile, "[unsampled]")),
             .cpu_ns = process->accounting.pending_ns,
         };
+        if (profile->stacks_only) {
+            pp_states_add(&profile->threads.items[sample.thread].states, 0, sample.cpu_ns);
+            pp_add_stack(profile, sample.node, false, 0, sample.cpu_ns);
+            continue;
+        }
         if (profile->keep_intervals)
             sample.interval = pp_add_interval(profile, process->accounting.end_unix_ns, 0);
         pp_append_sample(profile, &sample);

@@ -130,6 +130,7 @@ static void *read_part(void *context)
     struct pp_profile *profile = part->profile = pp_profile_new();
     profile->keep_intervals = part->like->keep_intervals;
     profile->sums_only = part->like->sums_only;
+    profile->stacks_only = part->like->stacks_only;
     profile->keep_usage = part->like->keep_usage;
     profile->only_run = part->like->only_run;
     for (uint32_t i = part->begin; i < part->end; i++) {
@@ -220,6 +221,7 @@ static struct pp_profile *read_parts(const struct pp_files *files, const struct 
 static struct pp_profile *read_files(const struct pp_files *files, const struct pp_cli *cli, bool sums_only)
 {
     const struct pp_profile like = {.sums_only = sums_only,
+                                    .stacks_only = cli->stacks_only && !cli->keep_intervals && !pp_selects(cli),
                                     .keep_intervals = cli->keep_intervals || pp_select_needs_intervals(cli),
                                     .keep_usage = cli->intervals,
                                     .only_run = cli->run};

@@ -48,6 +48,8 @@ void pp_profile_free(struct pp_profile *profile)
     FREE_TABLE(&profile->intervals);
     FREE_TABLE(&profile->samples);
     FREE_TABLE(&profile->processes);
+    free(profile->sample_of_node[0]);
+    free(profile->sample_of_node[1]);
     free(profile);
 }
 
@@ -213,6 +215,21 @@ void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample)
     }
     pp_append_sample(profile, sample);
     pp_index_add(&profile->samples.index, hash, profile->samples.count - 1);
+}
+
+void pp_add_stack(struct pp_profile *profile, uint32_t node, bool in_gc, uint64_t count, uint64_t cpu_ns)
+{
+    uint32_t **known = &profile->sample_of_node[in_gc];
+    *known = pp_grow(*known, &profile->sample_of_capacity[in_gc], profile->nodes.count, sizeof **known);
+    if (!(*known)[node]) {
+        const uint32_t state = in_gc ? PP_STATE_GC_KNOWN | PP_STATE_GC : 0;
+        pp_append_sample(profile,
+                         &(struct pp_sample){.thread = PP_NONE, .node = node, .state = state & PP_MOST_STATES});
+        (*known)[node] = profile->samples.count;
+    }
+    struct pp_sample *sample = &profile->samples.items[(*known)[node] - 1];
+    sample->count += count;
+    sample->cpu_ns += cpu_ns;
 }
 
 struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count)

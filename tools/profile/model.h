@@ -57,12 +57,20 @@ struct pp_node {
     uint32_t parent, frame; /* a parent's number is less than its children's */
 };
 
+/* CPU nanoseconds by what is known about the interpreter while they were used. */
+struct pp_states {
+    uint64_t cpu_ns;
+    uint64_t gil_ns, gil_known_ns; /* with the GIL held */
+    uint64_t gc_ns, gc_known_ns;   /* in a garbage collection */
+};
+
 struct pp_thread {
     uint32_t process;
     uint32_t name; /* string */
     uint64_t tid;  /* 0: not a thread, what belongs to the process as a whole */
     uint64_t start_unix_ns;
     uint32_t flags;
+    struct pp_states states; /* of its samples, in a profile of stacks only */
 };
 
 struct pp_label {
@@ -82,10 +90,10 @@ struct pp_interval {
 #define PP_MOST_STATES     0xffu
 
 struct pp_sample {
-    uint32_t thread, node;
-    uint32_t labels : 24; /* label set; 0: none */
-    uint32_t state : 8;   /* PP_STATE_* */
-    uint32_t interval;    /* 0 unless the profile keeps intervals */
+    uint32_t thread, node; /* thread: PP_NONE in a profile of stacks only */
+    uint32_t labels : 24;  /* label set; 0: none */
+    uint32_t state : 8;    /* PP_STATE_* */
+    uint32_t interval;     /* 0 unless the profile keeps intervals */
     uint64_t count, cpu_ns;
 };
 
@@ -127,11 +135,12 @@ typedef bool pp_wants_process(void *context, const struct pp_log_process *proces
 
 struct pp_profile {
     /* Set before the first segment. */
-    bool keep_intervals;     /* samples of different intervals stay apart */
-    uint64_t apart_from_ns;  /* … of those that end after this (unix); the others have interval 0 */
-    bool keep_usage;         /* of each interval */
-    bool sums_only;          /* no samples: processes and their accounting */
-    const char *only_run;    /* segments of runs that do not begin so are left out; NULL: none */
+    bool keep_intervals;    /* samples of different intervals stay apart */
+    uint64_t apart_from_ns; /* … of those that end after this (unix); the others have interval 0 */
+    bool keep_usage;        /* of each interval */
+    bool sums_only;         /* no samples: processes and their accounting */
+    bool stacks_only;       /* samples do not tell threads, labels and the GIL apart; threads have sums. No intervals */
+    const char *only_run;   /* segments of runs that do not begin so are left out; NULL: none */
     pp_wants_process *wants; /* segments of processes that it does not want are left out; NULL: none */
     void *wants_context;
 
@@ -145,6 +154,8 @@ struct pp_profile {
     PP_TABLE_OF(struct pp_label_set) label_sets;
     PP_TABLE_OF(struct pp_interval) intervals;
     PP_TABLE_OF(struct pp_sample) samples; /* the index may lack the last ones */
+    uint32_t *sample_of_node[2];           /* + 1, in a profile of stacks only: outside and inside of a collection */
+    uint32_t sample_of_capacity[2];
     PP_TABLE_OF(struct pp_process) processes;
 
     struct pp_read_losses losses; /* of all segments */
@@ -201,6 +212,8 @@ struct pp_node *pp_take_nodes(struct pp_profile *profile, uint32_t *count);
 void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample);
 /* For a sample that is known not to be there: faster, and takes less memory. */
 void pp_append_sample(struct pp_profile *profile, const struct pp_sample *sample);
+/* In a profile of stacks only. */
+void pp_add_stack(struct pp_profile *profile, uint32_t node, bool in_gc, uint64_t count, uint64_t cpu_ns);
 /* Takes the samples out of the profile, which has none then; what it returns, *count of them, the caller frees. */
 struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count);
 /* By instance; a new one has only its instance set. */

@@ -3,42 +3,79 @@
 #include <string.h>
 
 #define TOGETHER 64u /* samples that the sink gets at once */
-#define FIELDS   6u
+/* Bytes that can be read at a record that is taken quickly, its length included: six fields, eight bytes at once. */
+#define WINDOW (1 + 6 * sizeof(uint64_t))
 
-/* A varint of up to 8 bytes, of which all can be read whatever they are; NULL for a longer one. */
-static inline __attribute__((always_inline)) const uint8_t *quick_varint(const uint8_t *at, uint64_t *value)
+/* Varints of 8 bytes at most, where 8 can be read whatever they are; 0 is the length of a longer one. */
+static inline __attribute__((always_inline)) size_t long_varint(const uint8_t *at, uint64_t *value)
 {
     uint64_t word;
-    if (*at < 0x80) {
-        *value = *at;
-        return at + 1;
-    }
     memcpy(&word, at, sizeof word);
     uint64_t ends = ~word & 0x8080808080808080u;
     if (!ends)
-        return NULL;
+        return 0;
     word &= ends ^ (ends - 1); /* up to its last byte */
     word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
     word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
     *value = (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
-    return at + __builtin_ctzll(ends) / 8 + 1;
+    return (size_t)__builtin_ctzll(ends) / 8 + 1;
 }
 
-/* What take_sample does, for nearly all of them; false: it has to decide. `end` is the payload's. */
-static inline bool take_quickly(const struct pp_cursor *record, const uint8_t *end, struct pp_log_sample *sample)
+static inline __attribute__((always_inline)) size_t short_varint(const uint8_t *at, uint64_t *value)
 {
-    uint64_t thread, node, labels, state, count, cpu_ns;
-    const uint8_t *at = record->at;
-    if (record->bad || (size_t)(end - at) < FIELDS * sizeof(uint64_t))
-        return false;
-    bool sound = (at = quick_varint(at, &thread)) && (at = quick_varint(at, &node)) &&
-                 (at = quick_varint(at, &labels)) && (at = quick_varint(at, &state)) &&
-                 (at = quick_varint(at, &count)) && (at = quick_varint(at, &cpu_ns));
-    if (!sound || at > record->end || (thread | node | labels | state) >= UINT32_MAX)
-        return false;
-    *sample =
-        (struct pp_log_sample){(uint32_t)thread, (uint32_t)node, (uint32_t)labels, (uint32_t)state, count, cpu_ns};
-    return true;
+    *value = at[0];
+    if (at[0] < 0x80)
+        return 1;
+    *value = (at[0] & 0x7fu) | (uint64_t)at[1] << 7;
+    return at[1] < 0x80 ? 2 : long_varint(at, value);
+}
+
+/* Label set, state and count: nearly always of a byte each. */
+static inline __attribute__((always_inline)) size_t three_varints(const uint8_t *at, uint64_t values[3])
+{
+    values[0] = at[0];
+    values[1] = at[1];
+    values[2] = at[2];
+    if ((at[0] | at[1] | at[2]) < 0x80)
+        return 3;
+    size_t first = short_varint(at, &values[0]), second = short_varint(at + first, &values[1]),
+           third = short_varint(at + first + second, &values[2]);
+    return first && second && third ? first + second + third : 0;
+}
+
+/* What take_sample does, for nearly all of them. The length of the record with that before it; 0: take_sample has to
+ * decide. */
+static inline __attribute__((always_inline)) size_t take_quickly(const uint8_t *record, const uint8_t *end,
+                                                                 struct pp_log_sample *sample)
+{
+    uint64_t thread, node, three[3], cpu_ns;
+    if ((size_t)(end - record) < WINDOW)
+        return 0;
+    size_t length = (size_t)*record + 1, step;
+    if (length > 0x80 || length > (size_t)(end - record))
+        return 0;
+    const uint8_t *at = record + 1;
+    if (!(step = short_varint(at, &thread)))
+        return 0;
+    at += step;
+    if (!(step = short_varint(at, &node)))
+        return 0;
+    at += step;
+    if (!(step = three_varints(at, three)))
+        return 0;
+    at += step;
+    if (!(step = long_varint(at, &cpu_ns)))
+        return 0;
+    at += step;
+    if (at > record + length || (thread | node | three[0] | three[1]) >= UINT32_MAX)
+        return 0;
+    sample->thread = (uint32_t)thread;
+    sample->node = (uint32_t)node;
+    sample->labels = (uint32_t)three[0];
+    sample->state = (uint32_t)three[1];
+    sample->count = three[2];
+    sample->cpu_ns = cpu_ns;
+    return length;
 }
 
 static bool take_sample(struct pp_cursor *record, struct pp_log_sample *sample)
@@ -57,22 +94,27 @@ void pp_segment_take_samples(struct pp_segment *segment, struct pp_cursor *paylo
     struct pp_log_sample items[TOGETHER];
     struct pp_log_samples samples = {.items = items};
     bool wanted = sink && sink->samples;
+    uint32_t count = 0;
     samples.start_unix_ns = pp_take_varint(payload);
     samples.wall_ns = pp_take_varint(payload);
     while (pp_left(payload)) {
-        uint64_t length = pp_take_varint(payload);
-        struct pp_cursor record = pp_take(payload, length);
-        struct pp_log_sample *sample = &items[samples.count];
-        if (!take_quickly(&record, payload->end, sample) && !take_sample(&record, sample)) {
-            segment->losses.damaged_records++;
-            continue;
+        size_t length = take_quickly(payload->at, payload->end, &items[count]);
+        payload->at += length;
+        if (!length) {
+            struct pp_cursor record = pp_take(payload, pp_take_varint(payload));
+            if (!take_sample(&record, &items[count])) {
+                segment->losses.damaged_records++;
+                continue;
+            }
         }
-        if (++samples.count < TOGETHER)
+        if (++count < TOGETHER)
             continue;
+        samples.count = count;
         if (wanted)
             sink->samples(sink->context, segment, &samples);
-        samples.count = 0;
+        count = 0;
     }
-    if (wanted && samples.count)
+    samples.count = count;
+    if (wanted && count)
         sink->samples(sink->context, segment, &samples);
 }

@@ -9,9 +9,14 @@
 
 #define ONLY_NATIVE "[native]" /* what stands for a stack without a Python frame */
 
-static bool selects(const struct pp_cli *cli)
+static bool leaves_samples_out(const struct pp_cli *cli)
 {
     return pp_select_needs_intervals(cli) || cli->pid || cli->thread || cli->focus || cli->ignore;
+}
+
+bool pp_selects(const struct pp_cli *cli)
+{
+    return leaves_samples_out(cli) || cli->no_native;
 }
 
 bool pp_select_needs_intervals(const struct pp_cli *cli)
@@ -108,10 +113,10 @@ static uint32_t *without_native(struct pp_profile *profile)
 
 bool pp_select(struct pp_profile *profile, const struct pp_cli *cli)
 {
-    if (!selects(cli) && !cli->no_native)
+    if (!pp_selects(cli))
         return true;
     profile->whole_ns = pp_profile_cpu_ns(profile);
-    profile->selected = selects(cli);
+    profile->selected = leaves_samples_out(cli);
     bool *threads = threads_kept(profile, cli), *intervals = intervals_kept(profile, cli);
     bool *focus = nodes_with(profile, cli->focus), *ignore = nodes_with(profile, cli->ignore);
     uint32_t *moved = cli->no_native ? without_native(profile) : NULL;

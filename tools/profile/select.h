@@ -8,6 +8,9 @@
 /* Whether the pid is in a list with commas, as --pid takes it. */
 bool pp_pid_is_listed(const char *list, uint64_t pid);
 
+/* Whether pp_select has something to do. */
+bool pp_selects(const struct pp_cli *cli);
+
 /* Whether the samples' intervals must be kept while reading, for --from and --to. */
 bool pp_select_needs_intervals(const struct pp_cli *cli);
 

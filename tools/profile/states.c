@@ -12,38 +12,53 @@ const char *pp_gil_text(uint32_t state, const char *unknown)
     return state & PP_STATE_HOLDS_GIL ? "GIL held" : "GIL not held";
 }
 
-static void add(struct pp_states *sum, const struct pp_sample *sample)
+void pp_states_add(struct pp_states *sum, uint32_t state, uint64_t cpu_ns)
 {
-    if (sample->state & PP_STATE_GIL_KNOWN) {
-        sum->gil_known_ns += sample->cpu_ns;
-        sum->gil_ns += sample->state & PP_STATE_HOLDS_GIL ? sample->cpu_ns : 0;
+    sum->cpu_ns += cpu_ns;
+    if (state & PP_STATE_GIL_KNOWN) {
+        sum->gil_known_ns += cpu_ns;
+        sum->gil_ns += state & PP_STATE_HOLDS_GIL ? cpu_ns : 0;
     }
-    if (sample->state & PP_STATE_GC_KNOWN) {
-        sum->gc_known_ns += sample->cpu_ns;
-        sum->gc_ns += sample->state & PP_STATE_GC ? sample->cpu_ns : 0;
+    if (state & PP_STATE_GC_KNOWN) {
+        sum->gc_known_ns += cpu_ns;
+        sum->gc_ns += state & PP_STATE_GC ? cpu_ns : 0;
     }
 }
 
-struct pp_states pp_states_of(const struct pp_profile *profile, uint32_t process, uint32_t thread)
+void pp_states_add_all(struct pp_states *sum, const struct pp_states *more)
 {
-    struct pp_states sum = {0};
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pp_sample *sample = &profile->samples.items[i];
-        if ((thread == PP_NONE || sample->thread == thread) &&
-            (process == PP_NONE || profile->threads.items[sample->thread].process == process))
-            add(&sum, sample);
-    }
-    return sum;
+    sum->cpu_ns += more->cpu_ns;
+    sum->gil_ns += more->gil_ns;
+    sum->gil_known_ns += more->gil_known_ns;
+    sum->gc_ns += more->gc_ns;
+    sum->gc_known_ns += more->gc_known_ns;
 }
 
 struct pp_states *pp_states_by(const struct pp_profile *profile, bool threads)
 {
     struct pp_states *sums = pp_alloc(threads ? profile->threads.count : profile->processes.count, sizeof *sums);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
+    for (uint32_t i = 0; profile->stacks_only && i < profile->threads.count; i++)
+        pp_states_add_all(&sums[threads ? i : profile->threads.items[i].process], &profile->threads.items[i].states);
+    for (uint32_t i = 0; !profile->stacks_only && i < profile->samples.count; i++) {
         const struct pp_sample *sample = &profile->samples.items[i];
-        add(&sums[threads ? sample->thread : profile->threads.items[sample->thread].process], sample);
+        pp_states_add(&sums[threads ? sample->thread : profile->threads.items[sample->thread].process], sample->state,
+                      sample->cpu_ns);
     }
     return sums;
+}
+
+struct pp_states pp_states_of(const struct pp_profile *profile, uint32_t process)
+{
+    struct pp_states sum = {0};
+    for (uint32_t i = 0; profile->stacks_only && i < profile->threads.count; i++)
+        if (process == PP_NONE || profile->threads.items[i].process == process)
+            pp_states_add_all(&sum, &profile->threads.items[i].states);
+    for (uint32_t i = 0; !profile->stacks_only && i < profile->samples.count; i++) {
+        const struct pp_sample *sample = &profile->samples.items[i];
+        if (process == PP_NONE || profile->threads.items[sample->thread].process == process)
+            pp_states_add(&sum, sample->state, sample->cpu_ns);
+    }
+    return sum;
 }
 
 /* Functions of the interpreter that collect, in one version or another (3.8 has a plain "collect"). */
@@ -107,7 +122,7 @@ void pp_states_add_gc_frames(struct pp_profile *profile)
     uint32_t *moved = pp_alloc(known, sizeof *moved); /* by node; 0: not yet */
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         struct pp_sample *sample = &profile->samples.items[i];
-        if (!(sample->state & PP_STATE_GC_KNOWN) || !(sample->state & PP_STATE_GC))
+        if (!pp_in_gc(sample->state))
             continue;
         if (gc == PP_NONE)
             gc = pp_add_pseudo(profile, GC_FRAME);

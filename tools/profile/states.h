@@ -4,18 +4,20 @@
 
 #include "model.h"
 
-/* CPU nanoseconds. Shares are of the known part: not every version of CPython tells, and CPU time that no sample saw
- * has no state. */
-struct pp_states {
-    uint64_t gil_ns, gil_known_ns; /* with the GIL held */
-    uint64_t gc_ns, gc_known_ns;   /* in a garbage collection */
-};
+static inline bool pp_in_gc(uint32_t state)
+{
+    return state & PP_STATE_GC_KNOWN && state & PP_STATE_GC;
+}
+
+/* Shares are of the known part: not every version of CPython tells, and CPU time that no sample saw has no state. */
+void pp_states_add(struct pp_states *sum, uint32_t state, uint64_t cpu_ns);
+void pp_states_add_all(struct pp_states *sum, const struct pp_states *more);
 
 /* "GIL held" or "GIL not held", `unknown` where PP_STATE_GIL_KNOWN is not set. */
 const char *pp_gil_text(uint32_t state, const char *unknown);
 
-/* Of one process, of one thread, or of all (both PP_NONE). */
-struct pp_states pp_states_of(const struct pp_profile *profile, uint32_t process, uint32_t thread);
+/* Of one process, or of all (PP_NONE). */
+struct pp_states pp_states_of(const struct pp_profile *profile, uint32_t process);
 
 /* Of every thread or every process, by number. The caller frees. */
 struct pp_states *pp_states_by(const struct pp_profile *profile, bool threads);
