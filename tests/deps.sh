@@ -47,6 +47,7 @@ need libdw-dev has_file /usr/include/elfutils/libdwfl.h
 need libiberty-dev has_file /usr/include/libiberty/demangle.h
 need libjansson-dev has_file /usr/include/jansson.h
 need zlib1g-dev has_file /usr/include/zlib.h
+need libisal-dev has_file /usr/include/isa-l/igzip_lib.h
 
 if [ "$want" != build ]; then
     need python3 has_file /usr/bin/python3

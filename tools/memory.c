@@ -69,11 +69,11 @@ void *pp_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
     return array;
 }
 
-static void buffer_reserve(struct pp_buffer *buffer, size_t extra)
+char *pp_buffer_room(struct pp_buffer *buffer, size_t extra)
 {
     size_t needed = buffer->length + extra + 1;
     if (needed <= buffer->capacity)
-        return;
+        return buffer->data + buffer->length;
     size_t room = buffer->capacity + buffer->capacity / 2;
     if (room < needed)
         room = needed + FIRST_CAPACITY;
@@ -82,11 +82,12 @@ static void buffer_reserve(struct pp_buffer *buffer, size_t extra)
         out_of_memory();
     buffer->data = data;
     buffer->capacity = room;
+    return data + buffer->length;
 }
 
 void pp_buffer_append(struct pp_buffer *buffer, const void *data, size_t length)
 {
-    buffer_reserve(buffer, length);
+    pp_buffer_room(buffer, length);
     if (length)
         memcpy(buffer->data + buffer->length, data, length);
     buffer->length += length;

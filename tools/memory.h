@@ -28,6 +28,8 @@ struct pp_buffer {
     char *data;
     size_t length, capacity;
 };
+/* Where so many bytes more can be written; `length` is the caller's to raise. */
+char *pp_buffer_room(struct pp_buffer *buffer, size_t extra);
 void pp_buffer_append(struct pp_buffer *buffer, const void *data, size_t length);
 void pp_buffer_text(struct pp_buffer *buffer, const char *text);
 void pp_buffer_format(struct pp_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,4 +1,4 @@
-/* What large exports are made with: a gzip stream in pieces, samples sorted digit by digit. */
+/* What large exports are made with: a gzip stream in pieces, samples sorted stack by stack. */
 #include "random.h"
 #include "tools/export/gzip.h"
 #include "tools/export/sample_order.h"
@@ -61,6 +61,7 @@ static void pieces_are_one_stream(void **unused)
 }
 
 #define SAMPLES 5000u
+#define NODES   6u
 #define STATES  0x0fu
 
 static int compare(uint64_t a, uint64_t b)
@@ -71,36 +72,61 @@ static int compare(uint64_t a, uint64_t b)
 static int in_order(const struct pp_sample *a, const struct pp_sample *b)
 {
     int order = compare(a->thread, b->thread);
-    order = order ? order : compare(a->node, b->node);
     order = order ? order : compare(a->labels, b->labels);
-    return order ? order : compare(a->state & STATES, b->state & STATES);
+    return order ? order : compare(a->state, b->state);
 }
 
-static void samples_are_sorted(void **unused)
+/* What the samples of the node that are like this one sum up to. */
+static void assert_is_sum(const struct pp_profile *profile, uint32_t node, const struct pp_sample *one)
+{
+    uint64_t count = 0, cpu_ns = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        struct pp_sample sample = profile->samples.items[i];
+        sample.state &= STATES;
+        if (sample.node != node || in_order(&sample, one) != 0)
+            continue;
+        count += sample.count;
+        cpu_ns += sample.cpu_ns;
+    }
+    assert_int_equal(one->node, node);
+    assert_int_equal(one->count, count);
+    assert_int_equal(one->cpu_ns, cpu_ns);
+}
+
+static void samples_are_sorted_by_node(void **unused)
 {
     (void)unused;
     struct pp_profile *profile = pp_profile_new();
-    for (uint64_t i = 0; i < 5; i++)
-        pp_add_thread(profile, &(struct pp_thread){.tid = i + 1});
-    uint32_t *none = pp_samples_in_order(profile, STATES);
-    free(none);
+    const struct pp_sample *samples;
+    struct pp_sample_order *order = pp_sample_order_new(profile, STATES);
+    assert_int_equal(pp_samples_of_node(order, 0, &samples), 0);
+    pp_sample_order_free(order);
+    for (uint32_t i = 1; i < NODES; i++)
+        pp_add_node(profile, 0, i);
     for (uint32_t i = 0; i < SAMPLES; i++) {
-        static const uint32_t nodes[] = {3, 300, 70000, PP_NONE};
-        uint32_t thread = random_below(30); /* thread 1 has few samples, thread 4 has none */
-        struct pp_sample sample = {.thread = thread > 3 ? 0 : thread,
-                                   .node = random_below(nodes[random_below(4)]),
+        static const uint32_t threads[] = {3, 300, 70000, PP_NONE};
+        uint32_t node = random_below(30); /* node 1 has few samples, node 4 has none, node 5 has most */
+        struct pp_sample sample = {.thread = random_below(threads[random_below(random_below(2) ? 4 : 1)]),
+                                   .node = node > 3 ? NODES - 1 : node,
                                    .labels = random_below(4) ? 0 : random_below(PP_MOST_LABEL_SETS),
                                    .state = random_below(PP_MOST_STATES),
-                                   .count = 1};
+                                   .count = random_below(3),
+                                   .cpu_ns = random_below(1000)};
         pp_append_sample(profile, &sample);
     }
-    uint32_t *order = pp_samples_in_order(profile, STATES);
-    unsigned char seen[SAMPLES] = {0};
-    for (uint32_t i = 0; i < SAMPLES; i++) {
-        assert_false(seen[order[i]]++);
-        assert_true(!i || in_order(&profile->samples.items[order[i - 1]], &profile->samples.items[order[i]]) <= 0);
+    order = pp_sample_order_new(profile, STATES);
+    uint64_t cpu_ns = 0;
+    for (uint32_t node = 0; node < NODES; node++) {
+        uint32_t count = pp_samples_of_node(order, node, &samples);
+        assert_int_equal(!count, node == 4);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_true(!i || in_order(&samples[i - 1], &samples[i]) < 0);
+            assert_is_sum(profile, node, &samples[i]);
+            cpu_ns += samples[i].cpu_ns;
+        }
     }
-    free(order);
+    assert_int_equal(cpu_ns, pp_profile_cpu_ns(profile));
+    pp_sample_order_free(order);
     pp_profile_free(profile);
 }
 
@@ -108,7 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_one_stream),
-        cmocka_unit_test(samples_are_sorted),
+        cmocka_unit_test(samples_are_sorted_by_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "gzip.h"
 
+#include <isa-l/igzip_lib.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 #define RAW_WINDOW_BITS (-15) /* the header and the end are ours */
 #define MEMORY_LEVEL    8
+#define FAST_LEVEL      1
 #define PIECE           (512u << 10)
 #define PIECES          16u /* on their way at most */
 #define MOST_THREADS    8
@@ -25,7 +27,7 @@ struct piece {
 
 struct pp_gzip {
     FILE *out;
-    int level;
+    bool fast;
     struct pp_buffer waiting;
     uint32_t crc; /* of what has been written, as is the next one */
     uint64_t length;
@@ -39,10 +41,11 @@ struct pp_gzip {
 };
 
 /* A piece but the last ends at a byte, and refers to nothing before it. */
-static void compress_piece(int level, struct piece *piece)
+static void compress_well(struct piece *piece)
 {
     z_stream stream = {0};
-    if (deflateInit2(&stream, level, Z_DEFLATED, RAW_WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, RAW_WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) !=
+        Z_OK) {
         fputs("pyprof: zlib cannot start\n", stderr);
         exit(1);
     }
@@ -54,8 +57,38 @@ static void compress_piece(int level, struct piece *piece)
     stream.avail_out = (uInt)room;
     deflate(&stream, piece->last ? Z_FINISH : Z_SYNC_FLUSH);
     piece->length = room - stream.avail_out;
-    piece->crc = pp_crc32(0, piece->text.data, piece->text.length);
     deflateEnd(&stream);
+}
+
+/* The same by ISA-L, four times as fast as zlib's fastest. False when the result would be larger than the text. */
+static bool compress_fast(struct piece *piece)
+{
+    struct isal_zstream *stream = pp_alloc(1, sizeof *stream);
+    isal_deflate_init(stream);
+    stream->level = FAST_LEVEL;
+    stream->level_buf_size = ISAL_DEF_LVL1_LARGE;
+    stream->level_buf = pp_alloc(stream->level_buf_size, 1);
+    stream->flush = SYNC_FLUSH;
+    stream->end_of_stream = piece->last;
+    piece->compressed = pp_alloc(piece->text.length + FLUSH_BYTES, 1);
+    stream->next_in = (unsigned char *)piece->text.data;
+    stream->avail_in = (uint32_t)piece->text.length;
+    stream->next_out = piece->compressed;
+    stream->avail_out = (uint32_t)(piece->text.length + FLUSH_BYTES);
+    bool done = isal_deflate(stream) == COMP_OK && stream->avail_out; /* full: it may have more to write */
+    piece->length = stream->total_out;
+    if (!done)
+        free(piece->compressed);
+    free(stream->level_buf);
+    free(stream);
+    return done;
+}
+
+static void compress_piece(bool fast, struct piece *piece)
+{
+    if (!fast || !compress_fast(piece))
+        compress_well(piece);
+    piece->crc = pp_crc32(0, piece->text.data, piece->text.length);
 }
 
 /* The mutex is held, before and after. */
@@ -63,7 +96,7 @@ static void compress_next(struct pp_gzip *gzip)
 {
     struct piece *piece = &gzip->pieces[gzip->taken++ % PIECES];
     pthread_mutex_unlock(&gzip->mutex);
-    compress_piece(gzip->level, piece);
+    compress_piece(gzip->fast, piece);
     pthread_mutex_lock(&gzip->mutex);
     piece->done = true;
     pthread_cond_broadcast(&gzip->change);
@@ -129,7 +162,7 @@ struct pp_gzip *pp_gzip_new(FILE *out, bool large)
     struct pp_gzip *gzip = pp_alloc(1, sizeof *gzip);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     gzip->out = out;
-    gzip->level = large ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION;
+    gzip->fast = large;
     gzip->most_threads = processors < 2 ? 0 : processors > MOST_THREADS ? MOST_THREADS : (unsigned)processors;
     pthread_mutex_init(&gzip->mutex, NULL);
     pthread_cond_init(&gzip->change, NULL);
@@ -142,6 +175,18 @@ struct pp_gzip *pp_gzip_new(FILE *out, bool large)
 void pp_gzip_append(struct pp_gzip *gzip, const void *data, size_t length)
 {
     pp_buffer_append(&gzip->waiting, data, length);
+    if (gzip->waiting.length >= PIECE)
+        give_waiting(gzip, false);
+}
+
+void *pp_gzip_room(struct pp_gzip *gzip, size_t most)
+{
+    return pp_buffer_room(&gzip->waiting, most);
+}
+
+void pp_gzip_filled(struct pp_gzip *gzip, size_t length)
+{
+    gzip->waiting.length += length;
     if (gzip->waiting.length >= PIECE)
         give_waiting(gzip, false);
 }

@@ -7,17 +7,16 @@
 #include <string.h>
 
 #include "../profile/frame_text.h"
+#include "../profile/states.h"
 #include "../profile/summary.h"
 #include "export.h"
 #include "frames.h"
 #include "numbering.h"
 #include "proto.h"
 #include "sample_order.h"
+#include "snippets.h"
 
-#define LARGE  100000u /* samples */
-#define STATES 32u     /* combinations of PP_STATE_* */
-#define PATHS  (64u << 20)
-#define AHEAD  16u /* samples, not in the order of memory, that are fetched before their turn */
+#define LARGE 100000u /* samples */
 /* What makes samples different; being an estimate does not. */
 #define TOLD_APART (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL | PP_STATE_GC_KNOWN | PP_STATE_GC)
 
@@ -57,14 +56,8 @@ struct writer {
     struct pp_function_table functions;
     uint32_t python_module; /* PP_NONE: none known */
     bool *named, *lined;    /* by module: all its frames have names, lines */
-    /* Packed locations of the nodes that samples had, as long as they take no more than PATHS bytes. */
-    struct pp_buffer paths, path;
-    struct {
-        uint32_t start, length;
-    } * path_of; /* by node */
-    /* The labels of samples of the same thread and label set, by state. */
-    uint32_t labels_thread, labels_set;
-    struct pp_buffer labels[STATES], message;
+    /* Labels as they stand in samples, by what they come from; made at the first use. */
+    struct pp_snippets threads, label_sets, states;
 };
 
 static uint64_t string(struct writer *writer, uint32_t item)
@@ -103,85 +96,88 @@ static bool is_own_key(const char *key)
            strcmp(key, "gil") == 0 || strcmp(key, "gc") == 0;
 }
 
-static bool in_gc(const struct pp_sample *sample)
+static void append_thread_labels(void *context, struct pp_buffer *bytes, uint32_t number)
 {
-    return sample->state & PP_STATE_GC_KNOWN && sample->state & PP_STATE_GC;
+    struct writer *writer = context;
+    const struct pp_thread *thread = &writer->profile->threads.items[number];
+    append_label(bytes, text(writer, "thread"), string(writer, thread->name), 0);
+    if (thread->tid != UINT64_MAX)
+        append_label(bytes, text(writer, "thread_id"), 0, thread->tid);
+    append_label(bytes, text(writer, "pid"), 0, writer->profile->processes.items[thread->process].pid);
 }
 
-static void append_labels(struct writer *writer, struct pp_buffer *message, const struct pp_sample *sample)
+static void append_state_labels(void *context, struct pp_buffer *bytes, uint32_t state)
 {
-    struct pp_profile *profile = writer->profile;
-    const struct pp_thread *thread = &profile->threads.items[sample->thread];
-    append_label(message, text(writer, "thread"), string(writer, thread->name), 0);
-    if (thread->tid != UINT64_MAX)
-        append_label(message, text(writer, "thread_id"), 0, thread->tid);
-    append_label(message, text(writer, "pid"), 0, profile->processes.items[thread->process].pid);
-    if (sample->state & PP_STATE_GIL_KNOWN)
-        append_label(message, text(writer, "gil"),
-                     text(writer, sample->state & PP_STATE_HOLDS_GIL ? "held" : "not held"), 0);
-    if (in_gc(sample))
-        append_label(message, text(writer, "gc"), text(writer, "yes"), 0);
-    const struct pp_label_set *set = &profile->label_sets.items[sample->labels];
+    struct writer *writer = context;
+    if (state & PP_STATE_GIL_KNOWN)
+        append_label(bytes, text(writer, "gil"), text(writer, state & PP_STATE_HOLDS_GIL ? "held" : "not held"), 0);
+    if (pp_in_gc(state))
+        append_label(bytes, text(writer, "gc"), text(writer, "yes"), 0);
+}
+
+static void append_own_labels(void *context, struct pp_buffer *bytes, uint32_t number)
+{
+    struct writer *writer = context;
+    const struct pp_profile *profile = writer->profile;
+    const struct pp_label_set *set = &profile->label_sets.items[number];
     for (uint32_t i = set->first; i < set->first + set->count; i++) {
         struct pp_label label = profile->labels.items[i];
         if (!is_own_key(pp_string(profile, label.key)))
-            append_label(message, string(writer, label.key), string(writer, label.value), 0);
+            append_label(bytes, string(writer, label.key), string(writer, label.value), 0);
     }
 }
 
-static void append_path(struct writer *writer, struct pp_buffer *message, uint32_t node)
+static void append_path(struct writer *writer, struct pp_buffer *path, uint32_t node)
 {
-    struct pp_buffer *paths = &writer->paths, *path = &writer->path;
-    uint32_t start = writer->path_of[node].start, length = writer->path_of[node].length;
-    if (length) {
-        pp_proto_bytes(message, SAMPLE_LOCATION, paths->data + start, length);
-        return;
-    }
-    pp_buffer_clear(path);
+    struct pp_buffer packed = {0};
     for (uint32_t at = node; at; at = pp_below_inlined(writer->profile, at))
-        pp_proto_append_packed(path, pp_number(&writer->frames, writer->profile->nodes.items[at].frame));
-    pp_proto_bytes(message, SAMPLE_LOCATION, path->data, path->length);
-    if (path->length > PATHS - paths->length)
-        return;
-    writer->path_of[node].start = (uint32_t)paths->length;
-    writer->path_of[node].length = (uint32_t)path->length;
-    pp_buffer_append(paths, path->data, path->length);
+        pp_proto_append_packed(&packed, pp_number(&writer->frames, writer->profile->nodes.items[at].frame));
+    pp_proto_bytes(path, SAMPLE_LOCATION, packed.data, packed.length);
+    pp_buffer_free(&packed);
 }
 
-static void put_sample(struct writer *writer, const struct pp_sample *sample, const uint64_t values[2])
+static void put_sample(struct writer *writer, const struct pp_buffer *path, const struct pp_sample *sample)
 {
-    struct pp_buffer *message = &writer->message, *labels = &writer->labels[sample->state % STATES];
-    if (sample->thread != writer->labels_thread || sample->labels != writer->labels_set)
-        for (uint32_t i = 0; i < STATES; i++)
-            pp_buffer_clear(&writer->labels[i]);
-    writer->labels_thread = sample->thread;
-    writer->labels_set = sample->labels;
-    if (!labels->length)
-        append_labels(writer, labels, sample);
-    append_path(writer, message, sample->node);
-    pp_proto_numbers(message, SAMPLE_VALUE, values, 2);
-    pp_buffer_append(message, labels->data, labels->length);
-    pp_gzip_message(writer->gzip, PROFILE_SAMPLE, message);
+    const struct pp_snippet labels[] = {
+        pp_snippet(&writer->threads, sample->thread, append_thread_labels, writer),
+        pp_snippet(&writer->states, sample->state, append_state_labels, writer),
+        pp_snippet(&writer->label_sets, sample->labels, append_own_labels, writer),
+    };
+    unsigned char values[PP_PROTO_NUMBERS_BYTES(2)];
+    size_t values_length =
+        pp_proto_put_numbers(values, SAMPLE_VALUE, (const uint64_t[]){sample->count, sample->cpu_ns}, 2);
+    size_t length = path->length + values_length + labels[0].length + labels[1].length + labels[2].length;
+    unsigned char *at = pp_gzip_room(writer->gzip, PP_PROTO_HEADER_BYTES + length), *start = at;
+    at += pp_proto_put_header(at, PROFILE_SAMPLE, length);
+    memcpy(at, path->data, path->length);
+    at += path->length;
+    memcpy(at, values, values_length);
+    at += values_length;
+    for (int i = 0; i < 3; i++) {
+        memcpy(at, labels[i].data, labels[i].length);
+        at += labels[i].length;
+    }
+    pp_gzip_filled(writer->gzip, (size_t)(at - start));
 }
 
 /* What differs only in its interval, or in being an estimate, is one sample here. */
 static void put_samples(struct writer *writer)
 {
-    const struct pp_sample *samples = writer->profile->samples.items;
-    uint32_t count = writer->profile->samples.count, *order = pp_samples_in_order(writer->profile, TOLD_APART);
-    writer->path_of = pp_alloc(writer->profile->nodes.count, sizeof *writer->path_of);
-    for (uint32_t i = 0; i < count;) {
-        uint64_t values[2] = {0, 0};
-        const struct pp_sample *first = &samples[order[i]];
-        for (; i < count && pp_same_but_interval(first, &samples[order[i]], TOLD_APART); i++) {
-            __builtin_prefetch(&samples[order[i + AHEAD < count ? i + AHEAD : i]]);
-            values[0] += samples[order[i]].count;
-            values[1] += samples[order[i]].cpu_ns;
-        }
-        if (values[0] || values[1])
-            put_sample(writer, first, values);
+    struct pp_sample_order *order = pp_sample_order_new(writer->profile, TOLD_APART);
+    struct pp_buffer path = {0};
+    for (uint32_t node = 0; node < writer->profile->nodes.count; node++) {
+        const struct pp_sample *samples;
+        uint32_t count = pp_samples_of_node(order, node, &samples);
+        if (!count)
+            continue;
+        pp_buffer_clear(&path);
+        append_path(writer, &path, node);
+        for (uint32_t i = 0; i < count; i++)
+            if (samples[i].count || samples[i].cpu_ns)
+                put_sample(writer, &path, &samples[i]);
     }
-    free(order);
+    pp_buffer_free(&path);
+    pp_sample_order_free(order);
 }
 
 static uint32_t native_function(struct writer *writer, const struct pp_frame *frame)
@@ -392,10 +388,7 @@ void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options 
     pp_function_table_free(&writer.functions);
     free(writer.named);
     free(writer.lined);
-    free(writer.path_of);
-    pp_buffer_free(&writer.paths);
-    pp_buffer_free(&writer.path);
-    for (uint32_t i = 0; i < STATES; i++)
-        pp_buffer_free(&writer.labels[i]);
-    pp_buffer_free(&writer.message);
+    pp_snippets_free(&writer.threads);
+    pp_snippets_free(&writer.label_sets);
+    pp_snippets_free(&writer.states);
 }

@@ -1,10 +1,8 @@
 #include "proto.h"
 
-#define VARINT_BYTES 10
-
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2 };
 
-static size_t put_varint(unsigned char bytes[VARINT_BYTES], uint64_t value)
+static size_t put_varint(unsigned char *bytes, uint64_t value)
 {
     size_t length = 0;
     for (; value >= 0x80; value >>= 7)
@@ -15,7 +13,7 @@ static size_t put_varint(unsigned char bytes[VARINT_BYTES], uint64_t value)
 
 static void append_varint(struct pp_buffer *message, uint64_t value)
 {
-    unsigned char bytes[VARINT_BYTES];
+    unsigned char bytes[PP_PROTO_VARINT_BYTES];
     pp_buffer_append(message, bytes, put_varint(bytes, value));
 }
 
@@ -59,7 +57,7 @@ void pp_proto_append_packed(struct pp_buffer *packed, uint64_t value)
 
 void pp_proto_numbers(struct pp_buffer *message, unsigned field, const uint64_t *values, size_t count)
 {
-    unsigned char bytes[VARINT_BYTES];
+    unsigned char bytes[PP_PROTO_VARINT_BYTES];
     size_t length = 0;
     for (size_t i = 0; i < count; i++)
         length += put_varint(bytes, values[i]);
@@ -67,6 +65,24 @@ void pp_proto_numbers(struct pp_buffer *message, unsigned field, const uint64_t 
     append_varint(message, length);
     for (size_t i = 0; i < count; i++)
         append_varint(message, values[i]);
+}
+
+size_t pp_proto_put_header(unsigned char *to, unsigned field, size_t length)
+{
+    size_t key = put_varint(to, (uint64_t)field << 3 | WIRE_LENGTH);
+    return key + put_varint(to + key, length);
+}
+
+size_t pp_proto_put_numbers(unsigned char *to, unsigned field, const uint64_t *values, size_t count)
+{
+    unsigned char bytes[PP_PROTO_VARINT_BYTES];
+    size_t length = 0;
+    for (size_t i = 0; i < count; i++)
+        length += put_varint(bytes, values[i]);
+    size_t at = pp_proto_put_header(to, field, length);
+    for (size_t i = 0; i < count; i++)
+        at += put_varint(to + at, values[i]);
+    return at;
 }
 
 void pp_gzip_fields(struct pp_gzip *gzip, struct pp_buffer *fields)
@@ -77,9 +93,7 @@ void pp_gzip_fields(struct pp_gzip *gzip, struct pp_buffer *fields)
 
 void pp_gzip_message(struct pp_gzip *gzip, unsigned field, struct pp_buffer *message)
 {
-    unsigned char header[2 * VARINT_BYTES];
-    size_t length = put_varint(header, (uint64_t)field << 3 | WIRE_LENGTH);
-    length += put_varint(header + length, message->length);
-    pp_gzip_append(gzip, header, length);
+    unsigned char header[PP_PROTO_HEADER_BYTES];
+    pp_gzip_append(gzip, header, pp_proto_put_header(header, field, message->length));
     pp_gzip_fields(gzip, message);
 }

@@ -8,10 +8,20 @@
 #define FEW        32u /* are faster sorted without counting */
 #define LABEL_BITS 24
 #define STATE_BITS 8
+#define AHEAD      16u /* samples, not in the order of memory, that are fetched before their turn */
 
 struct entry {
-    uint64_t key; /* node, labels, state */
-    uint32_t sample;
+    uint64_t key; /* thread, labels, state */
+    uint64_t count, cpu_ns;
+};
+
+struct pp_sample_order {
+    const struct pp_profile *profile;
+    uint32_t states;
+    uint32_t *numbers, *ends; /* of samples, by node; where those of each node end */
+    /* of one node */
+    struct entry *entries, *scratch;
+    struct pp_sample *samples;
 };
 
 static void sort_few(struct entry *entries, uint32_t count)
@@ -60,46 +70,68 @@ static struct entry *sort_entries(struct entry *entries, struct entry *scratch, 
     return entries;
 }
 
-/* starts[i]: where those of thread i begin, of threads.count + 1. */
-static uint32_t *by_thread(const struct pp_profile *profile, uint32_t *starts)
+struct pp_sample_order *pp_sample_order_new(const struct pp_profile *profile, uint32_t states)
 {
+    struct pp_sample_order *order = pp_alloc(1, sizeof *order);
     const struct pp_sample *samples = profile->samples.items;
-    uint32_t count = profile->samples.count, threads = profile->threads.count;
-    uint32_t *order = pp_alloc(count, sizeof *order), *next = pp_alloc(threads, sizeof *next);
+    uint32_t count = profile->samples.count, nodes = profile->nodes.count, sum = 0, most = 0;
+    order->profile = profile;
+    order->states = states;
+    order->numbers = pp_alloc(count, sizeof *order->numbers);
+    order->ends = pp_alloc(nodes, sizeof *order->ends);
     for (uint32_t i = 0; i < count; i++)
-        starts[samples[i].thread + 1]++;
-    for (uint32_t i = 0; i < threads; i++) {
-        next[i] = starts[i];
-        starts[i + 1] += starts[i];
+        order->ends[samples[i].node]++;
+    for (uint32_t i = 0; i < nodes; i++) {
+        uint32_t own = order->ends[i];
+        most = own > most ? own : most;
+        order->ends[i] = sum;
+        sum += own;
     }
     for (uint32_t i = 0; i < count; i++)
-        order[next[samples[i].thread]++] = i;
-    free(next);
+        order->numbers[order->ends[samples[i].node]++] = i;
+    order->entries = pp_alloc(most, sizeof *order->entries);
+    order->scratch = pp_alloc(most, sizeof *order->scratch);
+    order->samples = pp_alloc(most, sizeof *order->samples);
     return order;
 }
 
-uint32_t *pp_samples_in_order(const struct pp_profile *profile, uint32_t states)
+void pp_sample_order_free(struct pp_sample_order *order)
 {
-    uint32_t *starts = pp_alloc((size_t)profile->threads.count + 1, sizeof *starts), most = 0;
-    uint32_t *order = by_thread(profile, starts);
-    for (uint32_t i = 0; i < profile->threads.count; i++)
-        if (starts[i + 1] - starts[i] > most)
-            most = starts[i + 1] - starts[i];
-    struct entry *entries = pp_alloc(most, sizeof *entries), *scratch = pp_alloc(most, sizeof *scratch);
-    for (uint32_t thread = 0; thread < profile->threads.count; thread++) {
-        uint32_t *numbers = &order[starts[thread]], count = starts[thread + 1] - starts[thread];
-        for (uint32_t i = 0; i < count; i++) {
-            const struct pp_sample *sample = &profile->samples.items[numbers[i]];
-            entries[i].key = (uint64_t)sample->node << (LABEL_BITS + STATE_BITS) |
-                             (uint64_t)sample->labels << STATE_BITS | (sample->state & states);
-            entries[i].sample = numbers[i];
-        }
-        const struct entry *sorted = sort_entries(entries, scratch, count);
-        for (uint32_t i = 0; i < count; i++)
-            numbers[i] = sorted[i].sample;
+    free(order->numbers);
+    free(order->ends);
+    free(order->entries);
+    free(order->scratch);
+    free(order->samples);
+    free(order);
+}
+
+uint32_t pp_samples_of_node(struct pp_sample_order *order, uint32_t node, const struct pp_sample **samples)
+{
+    const struct pp_sample *all = order->profile->samples.items;
+    uint32_t start = node ? order->ends[node - 1] : 0, count = order->ends[node] - start, kept = 0;
+    const uint32_t *numbers = order->numbers + start;
+    uint32_t last = order->profile->samples.count - start;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pp_sample *sample = &all[numbers[i]];
+        if (i + AHEAD < last) /* the next node's too */
+            __builtin_prefetch(&all[numbers[i + AHEAD]]);
+        order->entries[i].key = (uint64_t)sample->thread << (LABEL_BITS + STATE_BITS) |
+                                (uint64_t)sample->labels << STATE_BITS | (sample->state & order->states);
+        order->entries[i].count = sample->count;
+        order->entries[i].cpu_ns = sample->cpu_ns;
     }
-    free(entries);
-    free(scratch);
-    free(starts);
-    return order;
+    const struct entry *sorted = sort_entries(order->entries, order->scratch, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!kept || sorted[i].key != sorted[i - 1].key)
+            order->samples[kept++] = (struct pp_sample){
+                .thread = (uint32_t)(sorted[i].key >> (LABEL_BITS + STATE_BITS)),
+                .node = node,
+                .labels = sorted[i].key >> STATE_BITS & PP_MOST_LABEL_SETS,
+                .state = sorted[i].key & PP_MOST_STATES,
+            };
+        order->samples[kept - 1].count += sorted[i].count;
+        order->samples[kept - 1].cpu_ns += sorted[i].cpu_ns;
+    }
+    *samples = order->samples;
+    return kept;
 }

@@ -1,17 +1,17 @@
-/* The order in which formats write the samples of a large profile. */
+/* The order in which formats write the samples of a large profile: stack by stack. What is written for a stack is made
+ * once then, and compresses well. */
 #ifndef PP_EXPORT_SAMPLE_ORDER_H
 #define PP_EXPORT_SAMPLE_ORDER_H
 
 #include "../profile/model.h"
 
-/* What has no meaning for a format is not looked at. */
-static inline bool pp_same_but_interval(const struct pp_sample *a, const struct pp_sample *b, uint32_t states)
-{
-    return a->thread == b->thread && a->node == b->node && a->labels == b->labels &&
-           (a->state & states) == (b->state & states);
-}
+struct pp_sample_order;
+/* Of states only those in the mask make samples different. The profile must stay as it is. */
+struct pp_sample_order *pp_sample_order_new(const struct pp_profile *profile, uint32_t states);
+void pp_sample_order_free(struct pp_sample_order *order);
 
-/* Numbers of the samples, sorted by thread, node, labels and those states; linear in their count. The caller frees. */
-uint32_t *pp_samples_in_order(const struct pp_profile *profile, uint32_t states);
+/* The samples of a node, by thread, labels and state; what differs in other things only is one sample. Returns their
+ * number. *samples is valid until the next call. */
+uint32_t pp_samples_of_node(struct pp_sample_order *order, uint32_t node, const struct pp_sample **samples);
 
 #endif
