@@ -15,7 +15,8 @@
 
 #define NODES   300u
 #define THREADS 5u
-#define SAMPLES 200u /* in a block */
+#define ROUNDS  10u
+#define SAMPLES 4000u /* in a block: enough for rows */
 
 static void append_sample(struct fixture_bytes *payload, const uint64_t fields[6])
 {
@@ -34,9 +35,12 @@ static void add_samples(struct fixture *log)
     fixture_varint(&payload, 1700000000000000000u);
     fixture_varint(&payload, 1000000000u);
     for (uint32_t i = 0; i < SAMPLES; i++) {
-        const uint64_t fields[] = {random_below(THREADS + 2), random_below(random_below(20) ? NODES : 100000),
-                                   random_below(3),           random_below(random_below(20) ? 32 : 1000),
-                                   random_below(3),           (uint64_t)random_below(1u << 31) >> random_below(32)};
+        const uint64_t fields[] = {random_below(THREADS + 2),
+                                   random_below(random_below(20) ? NODES : 100000),
+                                   random_below(8) ? 0 : random_below(3),
+                                   random_below(20) ? 9 * random_below(3) : random_below(1000),
+                                   random_below(3),
+                                   (uint64_t)random_below(1u << 31) >> random_below(32)};
         append_sample(&payload, fields);
     }
     fixture_block(log, PP_BLOCK_SAMPLES, payload.data, payload.length);
@@ -65,14 +69,15 @@ static void write_log(struct fixture *log, uint64_t pid)
         fixture_python(log, fixture_code(log, text, "x.py", 1), 2);
         fixture_native(log, module, 0x1000 + i * 16, i ? text : "gc_collect_main", 0);
     }
-    for (uint32_t i = 0; i < NODES; i++)
-        fixture_node(log, random_below(log->nodes + 1), 1 + random_below(log->frames));
     fixture_labels(log, "endpoint", "/");
-    for (uint32_t i = 0; i < THREADS; i++) {
-        fixture_thread(log, pid * 10 + i, "worker");
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        if (i < THREADS)
+            fixture_thread(log, pid * 10 + i, "worker");
+        for (uint32_t j = 0; j < NODES / ROUNDS; j++)
+            fixture_node(log, random_below(log->nodes + 1), 1 + random_below(log->frames));
         add_samples(log);
-        define_again(log, 1 + random_below(NODES), 1 + random_below(log->frames));
-        add_samples(log);
+        if (i % 3 == 2)
+            define_again(log, 1 + random_below(log->nodes), 1 + random_below(log->frames));
     }
 }
 

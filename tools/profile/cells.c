@@ -84,7 +84,8 @@ void pp_cells_add(struct pp_cells *cells, const struct pp_log_sample *samples, u
 {
     for (; count > PP_CELLS_TOGETHER; samples += PP_CELLS_TOGETHER, count -= PP_CELLS_TOGETHER)
         add_some(cells, samples, PP_CELLS_TOGETHER);
-    add_some(cells, samples, count);
+    if (count)
+        add_some(cells, samples, count);
 }
 
 void pp_cells_clear(struct pp_cells *cells)

@@ -5,6 +5,8 @@
 
 #include "reader.h"
 
+#define PP_STATES_TOLD_APART 32u /* combinations of PP_STATE_* */
+
 /* Of items each is a sum. In the order of first sight. Starts as {0}; pp_cells_free ends it. */
 struct pp_cells {
     struct pp_log_sample *items;

@@ -4,6 +4,7 @@
 
 #include "frame_text.h"
 #include "model.h"
+#include "row_cells.h"
 #include "stack_cells.h"
 #include "states.h"
 #include "sums.h"
@@ -27,7 +28,8 @@ struct fold {
     bool left_out;    /* of another run than wanted, or there already */
     bool alone;       /* no sample of the process has been added before */
     struct pp_cells cells;
-    struct pp_stack_cells stack_cells; /* of a profile of stacks only; what they do not take is in the others */
+    struct pp_row_cells row_cells;     /* what they do not take is in `cells` */
+    struct pp_stack_cells stack_cells; /* of a profile of stacks only, also */
     uint64_t start_unix_ns, wall_ns;   /* the interval of the cells, if intervals are kept */
     struct map maps[PP_TABLE_COUNT];
     uint32_t *path; /* scratch of node_number */
@@ -302,34 +304,53 @@ static void put_stacks(struct fold *fold, const struct pp_segment *segment)
     pp_cells_clear(&fold->cells);
 }
 
+static void put_cell(struct fold *fold, const struct pp_segment *segment, const struct pp_log_sample *cell,
+                     uint32_t interval)
+{
+    struct pp_sample sample = {
+        .thread = thread_number(fold, segment, cell->thread),
+        .node = node_number(fold, segment, cell->node),
+        .labels = label_set_number(fold, segment, cell->labels) & PP_MOST_LABEL_SETS,
+        .state = cell->state & PP_MOST_STATES,
+        .interval = interval,
+        .count = cell->count,
+        .cpu_ns = cell->cpu_ns,
+    };
+    if (fold->alone)
+        pp_append_sample(fold->profile, &sample);
+    else
+        pp_add_sample(fold->profile, &sample);
+}
+
+static void put_row(struct fold *fold, const struct pp_segment *segment, const struct pp_cell_row *row,
+                    uint32_t interval)
+{
+    for (uint32_t node = 0; node < row->capacity; node++) {
+        const struct pp_cell_sum *sum = &row->sums[node];
+        if (!sum->count && !sum->cpu_ns)
+            continue;
+        const struct pp_log_sample cell = {row->thread, node, 0, row->state, sum->count, sum->cpu_ns};
+        put_cell(fold, segment, &cell, interval);
+    }
+}
+
 /* Adds to the profile what has been added up. */
 static void put_cells(struct fold *fold, const struct pp_segment *segment)
 {
     if (fold->profile->stacks_only)
         put_stacks(fold, segment);
-    if (!fold->cells.count)
+    if (!fold->cells.count && !fold->row_cells.row_count)
         return;
     uint32_t interval = 0;
     if (fold->profile->keep_intervals && (fold->start_unix_ns || !fold->profile->apart_from_ns))
         interval = pp_add_interval(fold->profile, fold->start_unix_ns, fold->wall_ns);
-    for (uint32_t i = 0; i < fold->cells.count; i++) {
-        const struct pp_log_sample *cell = &fold->cells.items[i];
-        struct pp_sample sample = {
-            .thread = thread_number(fold, segment, cell->thread),
-            .node = node_number(fold, segment, cell->node),
-            .labels = label_set_number(fold, segment, cell->labels) & PP_MOST_LABEL_SETS,
-            .state = cell->state & PP_MOST_STATES,
-            .interval = interval,
-            .count = cell->count,
-            .cpu_ns = cell->cpu_ns,
-        };
-        if (fold->alone)
-            pp_append_sample(fold->profile, &sample);
-        else
-            pp_add_sample(fold->profile, &sample);
-    }
+    for (uint32_t i = 0; i < fold->cells.count; i++)
+        put_cell(fold, segment, &fold->cells.items[i], interval);
+    for (uint32_t i = 0; i < fold->row_cells.row_count; i++)
+        put_row(fold, segment, &fold->row_cells.rows[i], interval);
     fold->alone = fold->alone && fold->profile->keep_intervals; /* another interval is another sample */
     pp_cells_clear(&fold->cells);
+    pp_row_cells_clear(&fold->row_cells);
 }
 
 static void take_samples(void *context, const struct pp_segment *segment, const struct pp_log_samples *from)
@@ -349,7 +370,8 @@ static void take_samples(void *context, const struct pp_segment *segment, const 
         pp_stack_cells_add(&fold->stack_cells, from->items, from->count, segment->tables[PP_TABLE_NODES].end,
                            segment->tables[PP_TABLE_THREADS].end, &fold->cells);
     else
-        pp_cells_add(&fold->cells, from->items, from->count);
+        pp_row_cells_add(&fold->row_cells, from->items, from->count, segment->tables[PP_TABLE_NODES].end,
+                         segment->tables[PP_TABLE_THREADS].end, &fold->cells);
     for (uint32_t i = 0; i < from->count; i++) {
         process->found_ns += from->items[i].cpu_ns;
         process->samples += from->items[i].count;
@@ -445,6 +467,7 @@ static void fold_free(struct fold *fold)
         free(fold->maps[kind].numbers);
     free(fold->path);
     pp_cells_free(&fold->cells);
+    pp_row_cells_free(&fold->row_cells);
     pp_stack_cells_free(&fold->stack_cells);
 }
 

@@ -5,8 +5,6 @@
 
 #include "cells.h"
 
-#define PP_STATES_TOLD_APART 32u /* combinations of PP_STATE_* */
-
 struct pp_stack_cell {
     uint32_t node;
     bool in_gc;
