@@ -215,8 +215,9 @@ static bool wait_until_done(uint64_t ns)
 }
 
 #define BIT(signal) ((uint64_t)1 << ((signal)-1))
-/* Synchronous ones, which a fault of the thread itself sends, are not held back. */
+/* Not held back: what a fault of the thread itself sends, and by what libc reaches every thread (cancellation, setuid). */
 #define FAULTS (BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGSYS))
+#define LIBCS  (BIT(32) | BIT(33))
 
 /* Of those that have come meanwhile, what would end the process in place of the end that it is at. */
 static uint64_t come_too_late(uint64_t pending_before)
@@ -238,7 +239,7 @@ void pp_flush_at_exit(void)
 {
     if (!pp_flush_thread_runs())
         return;
-    uint64_t pending = 0, mask = pp_sys_signal_mask(SIG_BLOCK, ~FAULTS);
+    uint64_t pending = 0, mask = pp_sys_signal_mask(SIG_BLOCK, ~(FAULTS | LIBCS));
     pp_syscall4(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0);
     pp_park_python_threads(PP_PARK_EXIT);
     if (!atomic_exchange(&stopping, 1))
