@@ -1,6 +1,6 @@
 /*
- * A program that ends by a signal to itself loses nothing: CPython does so after Ctrl-C and a fatal error, uvicorn at the
- * end of each worker.
+ * A program that ends by a signal to itself loses nothing: CPython does so after Ctrl-C and a fatal error, uvicorn at
+ * the end of each worker.
  */
 #include "capture/capture.h"
 #include "flush/flush.h"

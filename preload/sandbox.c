@@ -29,7 +29,8 @@
 #define LOOK_NS     1000000u
 
 #define WOULD_KILL "the program installs a seccomp filter that would kill it for being profiled: profiling ends here"
-#define MAY_KILL "the program installs a seccomp filter, and no child can be made to try whether it kills: profiling ends here"
+#define MAY_KILL                                                                                                       \
+    "the program installs a seccomp filter, and no child can be made to try whether it kills: profiling ends here"
 
 /* All that our code and pthread_create call, but for those that every program needs: some with arguments that are no
  * good, a filter sees them all the same. */

@@ -34,8 +34,7 @@ static uintptr_t eval_loop(const struct pp_python_layout *layout, uintptr_t stat
 {
     uintptr_t cframe = 0;
     int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
-    if (!layout->thread_state.cframe ||
-        !pp_safe_read(pid, &cframe, state + layout->thread_state.cframe, sizeof cframe))
+    if (!layout->thread_state.cframe || !pp_safe_read(pid, &cframe, state + layout->thread_state.cframe, sizeof cframe))
         return 0;
     return cframe - state < layout->thread_state.copy_size ? 0 : cframe;
 }

@@ -215,7 +215,7 @@ static bool wait_until_done(uint64_t ns)
 }
 
 #define BIT(signal) ((uint64_t)1 << ((signal)-1))
-/* Not held back: what a fault of the thread itself sends, and by what libc reaches every thread (cancellation, setuid). */
+/* Not held back: what a fault of the thread itself sends, and what libc reaches every thread by (setuid). */
 #define FAULTS (BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGSYS))
 #define LIBCS  (BIT(32) | BIT(33))
 
