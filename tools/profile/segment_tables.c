@@ -10,6 +10,16 @@ static const size_t item_size[PP_TABLE_COUNT] = {
     [PP_TABLE_LABELS] = sizeof(struct pp_log_labels),
 };
 
+static const size_t defined_at[PP_TABLE_COUNT] = {
+    [PP_TABLE_STRINGS] = offsetof(struct pp_log_string, defined),
+    [PP_TABLE_MODULES] = offsetof(struct pp_log_module, defined),
+    [PP_TABLE_CODES] = offsetof(struct pp_log_code, defined),
+    [PP_TABLE_FRAMES] = offsetof(struct pp_log_frame, defined),
+    [PP_TABLE_NODES] = offsetof(struct pp_log_node, defined),
+    [PP_TABLE_THREADS] = offsetof(struct pp_log_thread, defined),
+    [PP_TABLE_LABELS] = offsetof(struct pp_log_labels, defined),
+};
+
 /* Bytes that a definition takes in a log at the very least: no id can be higher than the file's size over this, unless
  * blocks were never written (FEW_IDS leaves room for that). Keeps forged ids from claiming memory. */
 static const uint32_t least_bytes[PP_TABLE_COUNT] = {
@@ -26,31 +36,11 @@ static uint32_t highest_id(const struct pp_segment *segment, enum pp_table_kind 
     return highest < PP_NONE - 2 ? (uint32_t)highest : PP_NONE - 2;
 }
 
-/* Whether an item has been defined; `defined` is not at the same place in all of them. */
+/* Whether an item has been defined. */
 static bool is_defined(const struct pp_segment *segment, enum pp_table_kind kind, uint32_t id)
 {
     const struct pp_log_table *table = &segment->tables[kind];
-    if (!id || id >= table->end)
-        return false;
-    switch (kind) {
-    case PP_TABLE_STRINGS:
-        return ((const struct pp_log_string *)table->items)[id].defined;
-    case PP_TABLE_MODULES:
-        return ((const struct pp_log_module *)table->items)[id].defined;
-    case PP_TABLE_CODES:
-        return ((const struct pp_log_code *)table->items)[id].defined;
-    case PP_TABLE_FRAMES:
-        return ((const struct pp_log_frame *)table->items)[id].defined;
-    case PP_TABLE_NODES:
-        return ((const struct pp_log_node *)table->items)[id].defined;
-    case PP_TABLE_THREADS:
-        return ((const struct pp_log_thread *)table->items)[id].defined;
-    case PP_TABLE_LABELS:
-        return ((const struct pp_log_labels *)table->items)[id].defined;
-    case PP_TABLE_COUNT:
-        break;
-    }
-    return false;
+    return id && id < table->end && ((const bool *)table->items)[id * item_size[kind] + defined_at[kind]];
 }
 
 const void *pp_segment_find(const struct pp_segment *segment, enum pp_table_kind kind, uint64_t id)

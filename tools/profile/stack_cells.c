@@ -24,6 +24,17 @@ static struct pp_thread_cell *new_thread(struct pp_stack_cells *cells, uint32_t 
     return &cells->threads[count];
 }
 
+static void add(struct pp_stack_cells *cells, const struct pp_log_sample *sample)
+{
+    bool in_gc = pp_in_gc(sample->state);
+    uint32_t slot = cells->slots_of_nodes[in_gc][sample->node], thread = cells->slots_of_threads[sample->thread];
+    struct pp_stack_cell *stack = slot ? &cells->stacks[slot - 1] : new_stack(cells, sample->node, in_gc);
+    struct pp_thread_cell *own = thread ? &cells->threads[thread - 1] : new_thread(cells, sample->thread);
+    stack->count += sample->count;
+    stack->cpu_ns += sample->cpu_ns;
+    own->cpu_ns[sample->state] += sample->cpu_ns;
+}
+
 void pp_stack_cells_add(struct pp_stack_cells *cells, const struct pp_log_sample *samples, uint32_t count,
                         uint32_t nodes_end, uint32_t threads_end, struct pp_cells *others)
 {
@@ -33,17 +44,10 @@ void pp_stack_cells_add(struct pp_stack_cells *cells, const struct pp_log_sample
     cells->slots_of_threads = pp_grow(cells->slots_of_threads, &cells->slots_capacity, threads_end, sizeof(uint32_t));
     for (uint32_t i = 0; i < count; i++) {
         const struct pp_log_sample *sample = &samples[i];
-        if (sample->node >= nodes_end || sample->thread >= threads_end || sample->state >= PP_STATES_TOLD_APART) {
+        if (sample->node < nodes_end && sample->thread < threads_end && sample->state < PP_STATES_TOLD_APART)
+            add(cells, sample);
+        else
             pp_cells_add(others, sample, 1);
-            continue;
-        }
-        bool in_gc = pp_in_gc(sample->state);
-        uint32_t slot = cells->slots_of_nodes[in_gc][sample->node], thread = cells->slots_of_threads[sample->thread];
-        struct pp_stack_cell *stack = slot ? &cells->stacks[slot - 1] : new_stack(cells, sample->node, in_gc);
-        stack->count += sample->count;
-        stack->cpu_ns += sample->cpu_ns;
-        struct pp_thread_cell *own = thread ? &cells->threads[thread - 1] : new_thread(cells, sample->thread);
-        own->cpu_ns[sample->state] += sample->cpu_ns;
     }
 }
 
