@@ -59,6 +59,12 @@ void *pp_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
     return array;
 }
 
+void *pp_shrink(void *array, size_t count, size_t size)
+{
+    void *smaller = count ? reallocarray(array, count, size) : NULL;
+    return smaller ? smaller : array;
+}
+
 void *pp_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
 {
     uint32_t before = array ? *capacity : 0;

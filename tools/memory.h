@@ -23,6 +23,9 @@ void *pp_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size);
 /* The same for what is large: new room is not zeroed, and costs nothing until it is written. */
 void *pp_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size);
 
+/* Gives back what is behind the first `count` items, if there are any. */
+void *pp_shrink(void *array, size_t count, size_t size);
+
 /* Text that grows. Always NUL-terminated once something was appended. Starts as {0}; pp_buffer_free ends it. */
 struct pp_buffer {
     char *data;

@@ -100,6 +100,29 @@ static void a_process_in_both_is_refused(void **state)
     pp_profile_free(second);
 }
 
+/* So many that memory is freed on the way. */
+static void many_samples_keep_their_order(void **state)
+{
+    (void)state;
+    const uint32_t count = 300001;
+    struct pp_profile *first = new_profile(false), *second = new_profile(false);
+    add_example(first, 1);
+    add_other(second, 3);
+    uint32_t before = first->samples.count;
+    struct pp_sample sample = second->samples.items[0];
+    for (uint32_t i = 1; i < count; i++) {
+        sample.cpu_ns = i;
+        pp_append_sample(second, &sample);
+    }
+    assert_true(pp_profile_absorb(first, second));
+    assert_int_equal(first->samples.count, before + count);
+    for (uint32_t i = 1; i < count; i++) {
+        assert_int_equal(first->samples.items[before + i].cpu_ns, i);
+        assert_int_equal(first->samples.items[before + i].node, first->samples.items[before].node);
+    }
+    pp_profile_free(first);
+}
+
 static void crc_is_that_of_zlib(void **state)
 {
     (void)state;
@@ -119,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_make_the_same_whole),
         cmocka_unit_test(a_process_in_both_is_refused),
+        cmocka_unit_test(many_samples_keep_their_order),
         cmocka_unit_test(crc_is_that_of_zlib),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

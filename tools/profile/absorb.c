@@ -5,6 +5,8 @@
 
 #include "states.h"
 
+#define FREED_TOGETHER (1u << 17) /* samples */
+
 /* By number in `from`: the number in `into`. */
 struct maps {
     struct pp_profile *into;
@@ -121,7 +123,7 @@ static void map_processes(struct maps *maps)
     }
 }
 
-static void add_samples(struct maps *maps)
+static void map_threads(struct maps *maps)
 {
     maps->threads = new_map(maps->from->threads.count);
     for (uint32_t i = 0; i < maps->from->threads.count; i++) {
@@ -132,17 +134,34 @@ static void add_samples(struct maps *maps)
         maps->threads[i] = pp_add_thread(maps->into, &thread);
         pp_states_add_all(&maps->into->threads.items[maps->threads[i]].states, &maps->from->threads.items[i].states);
     }
+}
+
+static void add_stacks(struct maps *maps)
+{
     for (uint32_t i = 0; i < maps->from->samples.count; i++) {
-        struct pp_sample sample = maps->from->samples.items[i];
-        if (maps->into->stacks_only) {
-            pp_add_stack(maps->into, maps->nodes[sample.node], pp_in_gc(sample.state), sample.count, sample.cpu_ns);
-            continue;
-        }
+        const struct pp_sample *sample = &maps->from->samples.items[i];
+        pp_add_stack(maps->into, maps->nodes[sample->node], pp_in_gc(sample->state), sample->count, sample->cpu_ns);
+    }
+}
+
+/* Gives the samples of a profile that has most of its memory in them to the other one, from the last to the first: what
+ * has been moved is freed on the way. */
+static void move_samples(struct maps *maps, struct pp_profile *from)
+{
+    struct pp_profile *into = maps->into;
+    uint32_t before = into->samples.count, count = from->samples.count;
+    into->samples.items =
+        pp_grow_raw(into->samples.items, &into->samples.capacity, (uint64_t)before + count, sizeof(struct pp_sample));
+    into->samples.count += count;
+    for (uint32_t i = count; i-- > 0;) {
+        struct pp_sample sample = from->samples.items[i];
         sample.thread = maps->threads[sample.thread];
         sample.node = maps->nodes[sample.node];
         sample.labels = maps->label_sets[sample.labels] & PP_MOST_LABEL_SETS;
         sample.interval = maps->intervals[sample.interval];
-        pp_append_sample(maps->into, &sample);
+        into->samples.items[before + i] = sample;
+        if (i && i % FREED_TOGETHER == 0)
+            from->samples.items = pp_shrink(from->samples.items, i, sizeof sample);
     }
 }
 
@@ -169,7 +188,11 @@ bool pp_profile_absorb(struct pp_profile *into, struct pp_profile *from)
     map_label_sets(&maps);
     map_intervals(&maps);
     map_processes(&maps);
-    add_samples(&maps);
+    map_threads(&maps);
+    if (into->stacks_only)
+        add_stacks(&maps);
+    else
+        move_samples(&maps, from);
     pp_read_losses_add(&into->losses, &from->losses);
     uint32_t *const all[] = {maps.strings,    maps.modules,   maps.functions, maps.frames, maps.nodes,
                              maps.label_sets, maps.intervals, maps.processes, maps.threads};
