@@ -33,7 +33,7 @@ measured "pyprof report" "$build/pyprof" report "$directory/logs"
 measured "pyprof export to pprof" "$build/pyprof" export -o "$directory/all.pb.gz" "$directory/logs"
 measured "pyprof runs" "$build/pyprof" runs "$directory/logs"
 if command -v go >/dev/null; then
-    # Some of them only: pprof takes gigabytes. What it reads is added up already: each file has each stack once.
+    # Some of them only: pprof takes 0.4 GB for each. What it reads is added up already: each file has each stack once.
     some=("$directory/logs"/worker-000[0-7].pyprof)
     for log in "${some[@]}"; do
         "$build/pyprof" export -o "$directory/pprof/$(basename "$log" .pyprof).pb.gz" "$log"
@@ -42,4 +42,7 @@ if command -v go >/dev/null; then
     echo "the first ${#some[@]} of them"
     measured "pyprof report" "$build/pyprof" report "${some[@]}"
     measured "go tool pprof -top, their exports" go tool pprof -top "$directory/pprof"/*.pb.gz
+    measured "pyprof export to pprof" "$build/pyprof" export -o "$directory/some.pb.gz" "${some[@]}"
+    measured "go tool pprof -proto, their exports" go tool pprof -proto -output "$directory/merged.pb.gz" \
+        "$directory/pprof"/*.pb.gz
 fi
