@@ -102,7 +102,7 @@ const struct pp_verb pp_verbs[] = {
      "Says whether profiling works, and if not, why and what to do", PP_OPTION_JSON,
      "Of a running process: whether the library is loaded, its timers armed, its profile growing, also in its "
      "children.\n"
-     "Of a command: whether it could be profiled; it is not run. Without both: of what is started from here, and the\n"
+     "Of a command: whether it could be profiled; it is not run. Without both: of what is started from here, and the "
      "latest run in PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
      ".\nThe exit status is 0 if sampling works or would, 1 if not.",
      false, pp_cmd_doctor,

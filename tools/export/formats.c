@@ -58,10 +58,10 @@ void pp_formats_table(struct pp_buffer *text)
     for (size_t i = 0; i < FORMATS; i++) {
         const char *line = formats[i].readers;
         size_t length = strcspn(line, "\n");
-        pp_buffer_format(text, "  %-10s  %-28s  %.*s\n", formats[i].name, formats[i].extensions, (int)length, line);
+        pp_buffer_format(text, "  %-10s %-28s %.*s\n", formats[i].name, formats[i].extensions, (int)length, line);
         for (line += length; *line; line += length) {
             length = strcspn(++line, "\n");
-            pp_buffer_format(text, "  %-10s  %-28s  %.*s\n", "", "", (int)length, line);
+            pp_buffer_format(text, "  %-10s %-28s %.*s\n", "", "", (int)length, line);
         }
     }
 }

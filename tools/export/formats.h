@@ -7,17 +7,17 @@
 /* name, extensions, exporter, flags, what reads it (in lines) */
 #define PP_FORMATS(X)                                                                                                  \
     X(collapsed, ".collapsed .folded .txt", pp_export_collapsed, PP_FORMAT_STACKS,                                     \
-      "flamegraph.pl, speedscope, inferno")                                                                            \
+      "flamegraph.pl, speedscope,\ninferno")                                                                           \
     X(pprof, ".pb.gz .pprof", pp_export_pprof, PP_FORMAT_BINARY,                                                       \
-      "go tool pprof, Pyroscope, Parca;\nlines, threads, processes and GIL\nare always in it")                         \
-    X(svg, ".svg", pp_export_svg, PP_FORMAT_STACKS, "a flame graph as a picture:\nbrowsers, documents")                \
+      "go tool pprof, Pyroscope,\nParca; lines, threads,\nprocesses and GIL are always in")                            \
+    X(svg, ".svg", pp_export_svg, PP_FORMAT_STACKS, "a flame graph as a picture")                                      \
     X(speedscope, ".speedscope.json .speedscope", pp_export_speedscope, 0, "speedscope.app")                           \
     X(firefox, ".firefox.json .firefox", pp_export_firefox, PP_FORMAT_TIMED,                                           \
       "profiler.firefox.com;\nwhen it ran is in it")                                                                   \
     X(pstats, ".pstats .prof", pp_export_pstats, PP_FORMAT_BINARY | PP_FORMAT_STACKS,                                  \
-      "Python's pstats, snakeviz,\ngprof2dot; \"ncalls\" are samples")                                                 \
+      "Python's pstats, snakeviz,\ngprof2dot; \"ncalls\": samples")                                                    \
     X(callgrind, ".callgrind", pp_export_callgrind, PP_FORMAT_STACKS, "kcachegrind, callgrind_annotate")               \
-    X(perf, ".perf", pp_export_perf_script, PP_FORMAT_TIMED, "what reads the output of perf script")                   \
+    X(perf, ".perf", pp_export_perf_script, PP_FORMAT_TIMED, "what reads perf script")                                 \
     X(otlp, ".otlp .otlp.pb", pp_export_otlp, PP_FORMAT_BINARY, "OpenTelemetry: ProfilesData,\nprofiles/v1development")
 
 enum pp_format_flag {
