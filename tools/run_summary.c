@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "output.h"
@@ -10,29 +11,38 @@
 #include "profile/load.h"
 #include "profile/summary.h"
 
-static void add_log(void *files, const char *path)
+/* Files that were written since the run began. */
+struct recent {
+    struct pp_files files;
+    time_t since;
+};
+
+static void add_log(void *context, const char *path)
 {
-    pp_files_add(files, path, false);
+    struct recent *recent = context;
+    struct stat status;
+    if (stat(path, &status) == 0 && status.st_mtime >= recent->since)
+        pp_files_add(&recent->files, path, false);
 }
 
 /* The paths of this run's files in a directory, NULL at the end; NULL when there is none. The caller frees them all. */
-static char **paths_of(const char *run, const char *directory, uint32_t *count)
+static char **paths_of(const char *run, time_t since, const char *directory, uint32_t *count)
 {
-    struct pp_files files = {0};
-    pp_each_log(directory, add_log, &files);
-    char **paths = pp_alloc((size_t)files.count + 1, sizeof *paths);
+    struct recent recent = {.since = since};
+    pp_each_log(directory, add_log, &recent);
+    char **paths = pp_alloc((size_t)recent.files.count + 1, sizeof *paths);
     *count = 0;
-    for (uint32_t i = 0; i < files.count; i++)
-        if (strcmp(files.items[i].run, run) == 0)
-            paths[(*count)++] = pp_strdup(files.items[i].path);
-    pp_files_free(&files);
+    for (uint32_t i = 0; i < recent.files.count; i++)
+        if (strcmp(recent.files.items[i].run, run) == 0)
+            paths[(*count)++] = pp_strdup(recent.files.items[i].path);
+    pp_files_free(&recent.files);
     return paths;
 }
 
-static struct pp_profile *load_run(const char *run, const char *directory)
+static struct pp_profile *load_run(const char *run, time_t since, const char *directory)
 {
     uint32_t count;
-    char **paths = paths_of(run, directory, &count);
+    char **paths = paths_of(run, since, directory, &count);
     const struct pp_cli cli = {.to_ns = UINT64_MAX, .run = run, .arguments = paths, .argument_count = (int)count};
     struct pp_profile *profile = count ? pp_load_sums(&cli) : NULL;
     for (uint32_t i = 0; i < count; i++)
@@ -65,11 +75,12 @@ static void say_sums(const struct pp_profile *profile, const char *place)
     pp_buffer_free(&path);
 }
 
-void pp_run_summary(const char *run, const char *directory, const char *chosen, const char *reason, const char *command)
+void pp_run_summary(const char *run, time_t since, const char *directory, const char *chosen, const char *reason,
+                    const char *command)
 {
     char *fallback = pp_fallback_directory();
-    struct pp_profile *profile = load_run(run, directory);
-    if (!profile && (profile = load_run(run, fallback)))
+    struct pp_profile *profile = load_run(run, since, directory);
+    if (!profile && (profile = load_run(run, since, fallback)))
         chosen = fallback;
     if (profile)
         say_sums(profile, chosen);

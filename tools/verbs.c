@@ -19,7 +19,9 @@ const struct pp_verb pp_verbs[] = {
     {"report", "[OPTIONS] [PATH...]", "Says in text where the CPU time went",
      PP_OPTION_TOP | PP_OPTION_LINES | PP_OPTION_THREADS | PP_OPTION_PROCESSES | PP_OPTION_JSON | PP_OPTIONS_RUNS |
          PP_OPTIONS_SELECT,
-     PATHS_HELP, false, pp_cmd_report,
+     "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
+     "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n" PATHS_HELP,
+     false, pp_cmd_report,
      "pyprof report\n"
      "pyprof report --json | jq '.python[:5]'\n"
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"

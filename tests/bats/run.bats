@@ -36,6 +36,14 @@ os.wait()' 2>err.txt
     grep -q '^2 processes' report.txt || fail "$next: $(cat report.txt)"
 }
 
+@test "pyprof run finds its profile where the library has put it instead" {
+    python
+    "$PYPROF" run -o /dev/null/nowhere -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 >out.txt 2>err.txt
+    next=$(sed -n 's/.* samples, .*; next: pyprof //p' err.txt)
+    eval "\"$PYPROF\" $next" >report.txt || fail "$(cat err.txt)"
+    grep -q 'spin (' report.txt || fail "$(cat err.txt report.txt)"
+}
+
 # counts SIGNAL...: a program that counts these, says when it is ready, and ends with status 9 at SIGTERM.
 counts='import os, signal, sys, time
 seen = []

@@ -208,7 +208,7 @@ bool pp_files_choose(struct pp_files *files, const struct pp_cli *cli)
     uint32_t before = files->count;
     drop_unless_run(files, run, false);
     if (files->count < before)
-        pp_error("showing the latest run, %s; %u file%s of other runs left out (--all merges, --run ID chooses)", run,
+        pp_error("showing the latest run, %.8s; %u file%s of other runs left out (--all merges, --run ID chooses)", run,
                  before - files->count, before - files->count == 1 ? "" : "s");
     free(run);
     return true;
