@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +47,8 @@ pid_t pp_command_start(char **arguments)
     sigprocmask(SIG_BLOCK, &ours, &before);
     pid_t command = fork();
     if (command == 0) {
+        /* Who kills this program means the command. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         sigaction(SIGCHLD, &reaped_before, NULL);
         sigprocmask(SIG_SETMASK, &before, NULL);
         execvp(arguments[0], arguments);

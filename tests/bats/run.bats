@@ -78,6 +78,14 @@ while True:
     /usr/bin/python3 -c 'import subprocess, sys
 status = subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode
 assert status == -15, status' "$PYPROF" run -- "$PYTHON" -c 'import os; os.kill(os.getpid(), 15)'
+    # Killed from outside: nothing of it goes on.
+    "$PYPROF" run -- "$PYTHON" -c "$counts" >out.txt 2>err.txt &
+    run=$!
+    wait_until 60 grep -q ready out.txt
+    kill -KILL "$run"
+    wait "$run" || true
+    command=$(awk '{ print $2 }' out.txt)
+    wait_until 60 sh -c "! kill -0 $command"
     # What is ignored stays so, and what was blocked; a caller that ignores SIGCHLD gets the status all the same.
     /usr/bin/python3 -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -304,6 +312,7 @@ thread.join()
 if child:
     os.wait()'
     "$PYPROF" report --json --processes >report.json
+    "$PYPROF" report --json >plain.json
     collapsed >stacks.txt
     "$PYPROF" info --json >info.json
     /usr/bin/python3 - <<'END'
@@ -334,6 +343,8 @@ for row in report["processes"]:
     assert sum(f["self_ns"] for f in row["functions"]) == row["shown_ns"], row
 assert len([t for t in report["threads"] if t["tid"]]) == 4, report["threads"]
 assert "functions" not in report["threads"][0]
+plain = json.load(open("plain.json"))
+assert plain["threads"] == report["threads"] and plain["functions"] == report["functions"]
 for name in ("cpu_ns", "sampled_ns", "own_ns", "samples", "warnings"):
     assert report["total"][name] == info["total"][name], name
 END
