@@ -97,6 +97,16 @@ static void say_beginning(const struct pp_cli *cli, const char *directory, const
     pp_buffer_free(&watch);
 }
 
+static void say_failure(const char *command, int error)
+{
+    bool script = pp_has_extension(command, ".py") && access(command, R_OK) == 0;
+    struct pp_buffer path = {0};
+    pp_append_argument(&path, command);
+    pp_error("%s: %s%s%s", command, error == ENOENT ? "command not found" : strerror(error),
+             script ? "; it is run by Python: pyprof run -- python3 " : "", script ? path.data : "");
+    pp_buffer_free(&path);
+}
+
 int pp_cmd_run(const struct pp_cli *cli)
 {
     char run[2 * RUN_BYTES + 1];
@@ -118,7 +128,7 @@ int pp_cmd_run(const struct pp_cli *cli)
     pid_t command = pp_command_start(cli->arguments);
     int status = errno == ENOENT ? PP_EXIT_NO_COMMAND : PP_EXIT_CANNOT_RUN;
     if (command < 0) {
-        pp_error("%s: %s", cli->arguments[0], errno == ENOENT ? "command not found" : strerror(errno));
+        say_failure(cli->arguments[0], errno);
     } else {
         char *obstacle = obstacle_of(cli->arguments[0]);
         say_beginning(cli, directory, obstacle);

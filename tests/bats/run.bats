@@ -180,7 +180,14 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
     status=0
     "$PYPROF" run -- ./no-such-program >out.txt 2>err.txt || status=$?
     [ "$status" -eq 127 ] || fail "status $status"
-    grep -q 'no-such-program' err.txt || fail "$(cat err.txt)"
+    lines_of err.txt 1 '^pyprof: \./no-such-program: command not found$'
+    : >"my app.py"
+    for script in "my app.py" "./my app.py"; do
+        status=0
+        "$PYPROF" run "$script" >out.txt 2>err.txt || status=$?
+        [ "$status" -eq 127 ] || [ "$status" -eq 126 ] || fail "status $status"
+        lines_of err.txt 1 "; it is run by Python: pyprof run -- python3 '$script'\$"
+    done
 }
 
 report() {
