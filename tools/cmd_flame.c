@@ -34,6 +34,11 @@ int pp_cmd_flame(const struct pp_cli *cli)
         pp_error("--diff takes two profiles: pyprof flame --diff BASE NEW");
         return PP_EXIT_USAGE;
     }
+    if (cli->by && (!cli->diff || strcmp(cli->by, "none") == 0)) {
+        pp_error(cli->diff ? "the page compares shares of the CPU or CPU per second: --by cpu or --by time"
+                           : "--by is for --diff: pyprof flame --diff --by time BASE NEW");
+        return PP_EXIT_USAGE;
+    }
     if (to_stdout && isatty(STDOUT_FILENO)) {
         pp_error("stdout is a terminal: use -o FILE.html");
         return PP_EXIT_USAGE;
@@ -46,6 +51,7 @@ int pp_cmd_flame(const struct pp_cli *cli)
             status = PP_EXIT_DATA;
     if (status == PP_EXIT_OK) {
         struct pp_flame *flame = pp_flame_new(sides, count, cli->lines);
+        flame->by_time = cli->by && strcmp(cli->by, "time") == 0;
         if (to_stdout)
             pp_flame_write(flame, stdout);
         else if (!pp_write_file(path, write_page, flame))

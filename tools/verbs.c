@@ -50,10 +50,10 @@ const struct pp_verb pp_verbs[] = {
      "pyprof info --json | jq .total",
      false},
     {"flame", "[OPTIONS] [PATH...] | --diff BASE NEW", "Draws a flame graph: a page for the browser",
-     PP_OPTION_PAGE | PP_OPTION_LINES | PP_OPTION_DIFF | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
+     PP_OPTION_PAGE | PP_OPTION_LINES | PP_OPTION_DIFF | PP_OPTION_BY | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
      "The page is one file that needs no network: search, filters by process, thread and time, a table of functions.\n"
      "With --diff its colours say what NEW spends more and less on than BASE, as shares of the CPU "
-     "time.\n\n" PATHS_HELP,
+     "time or, with --by time, as CPU per second of run.\n\n" PATHS_HELP,
      false, pp_cmd_flame,
      "pyprof flame -o app.html\n"
      "pyprof flame --diff yesterday.pyprof pyprof.out",

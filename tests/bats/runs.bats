@@ -125,6 +125,16 @@ for side, at in (("a", 0), ("b", 1)):
     "$PYPROF" diff --format text -o text.html && cmp diff.txt text.html
     "$PYPROF" flame --diff old.bin pyprof.out -o flame.html 2>/dev/null
     "$PYPROF" diff old.bin pyprof.out -o diff.html 2>/dev/null && cmp flame.html diff.html
+    "$PYPROF" flame --diff --by time old.bin pyprof.out -o flame.html 2>/dev/null
+    "$PYPROF" diff --by time old.bin pyprof.out -o time.html 2>/dev/null && cmp flame.html time.html
+    ! cmp -s time.html diff.html || fail "--by time makes no difference"
+    for options in "--by time old.bin" "--diff --by none old.bin old.bin"; do
+        status=0
+        # shellcheck disable=SC2086
+        "$PYPROF" flame $options -o never.html 2>err.txt || status=$?
+        [ "$status" -eq 2 ] && [ ! -e never.html ] || fail "$options: status $status"
+        lines_of err.txt 1 '[-]-by '
+    done
     status=0
     "$PYPROF" diff --by none -o never.html 2>err.txt || status=$?
     [ "$status" -eq 2 ] && [ ! -e never.html ] || fail "status $status"
