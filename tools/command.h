@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Starts it, found as execvp does; -1 with errno when it cannot be run. Its signals are what this program's were, and it
- * is killed when this program is. From here on this program has no stdin and stdout any more: they are the command's. */
+/* Starts it, found as execvp does; -1 with errno when it cannot be run. Its signals are what this program's were, and
+ * it is killed when this program is. From here on this program has no stdin and stdout any more: they are the
+ * command's. */
 pid_t pp_command_start(char **arguments);
 
 /* Until it has ended; gives its wait status. Signals that this program is sent go on to it. */
