@@ -10,6 +10,7 @@ struct pp_snippet pp_snippet(struct pp_snippets *snippets, uint32_t number, pp_s
         struct pp_snippet_place *place = &snippets->places[number];
         place->start = snippets->bytes.length;
         make(context, &snippets->bytes, number);
+        pp_buffer_text(&snippets->bytes, ""); /* data is not NULL: there may be nothing in all of them */
         place->length = (uint32_t)(snippets->bytes.length - place->start);
         place->made = true;
     }
