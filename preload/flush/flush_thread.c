@@ -15,9 +15,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define INTERVAL_NS  1000000000u
-#define LOOK_NS      50000000u   /* until the next look at threads that may be nobody's */
-#define EXIT_WAIT_NS 2000000000u /* a process that ends waits at most so long for a slow disk */
+#define INTERVAL_NS   1000000000u
+#define SAVE_LEAST_NS 125000000u
+#define SAVE_SHARE    16
+#define LOOK_NS       50000000u   /* until the next look at threads that may be nobody's */
+#define EXIT_WAIT_NS  2000000000u /* a process that ends waits at most so long for a slow disk */
 #define PARKED_WAIT_NS                                                                                                 \
     900000000u /* as long with threads asleep; should one hold what the flush needs, it gets that                      \
                 */
@@ -81,6 +83,16 @@ static void end_process(int own_tid)
     exit(0);
 }
 
+/* A process that is killed loses what has not been written: of a young one, as a worker that got stuck at once, a
+ * second would be much. UINT64_MAX: it is old enough. */
+static uint64_t next_save(uint64_t now)
+{
+    uint64_t part = (now - pp_birth.monotonic_ns) / SAVE_SHARE;
+    if (part >= INTERVAL_NS)
+        return UINT64_MAX;
+    return now + (part > SAVE_LEAST_NS ? part : SAVE_LEAST_NS);
+}
+
 static void *flush_thread(void *argument)
 {
     (void)argument;
@@ -88,9 +100,10 @@ static void *flush_thread(void *argument)
     int own_tid = pp_sys_gettid();
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
-    uint64_t next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS, look = next;
+    uint64_t next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS, look = next, save = next_save(next - INTERVAL_NS);
     for (;;) {
         uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), until = look < next ? look : next;
+        until = save < until ? save : until;
         if (now < until && !atomic_load(&pp_capture.wake))
             wait_on(&pp_capture.wake, 0, until - now);
         uint32_t why = atomic_exchange(&pp_capture.wake, 0);
@@ -113,17 +126,23 @@ static void *flush_thread(void *argument)
             atomic_fetch_add(&flushed_for_exec, 1);
             pp_syscall4(SYS_futex, (long)&flushed_for_exec, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
             /* on a full machine the caller has not ended yet: another one now would say that it goes on */
-            next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
+            next = save = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
         }
         if (now >= next) {
             pp_libunwind_look();
             again = pp_interval_flush(own_tid, PP_END_NOT);
             next = now + INTERVAL_NS;
+        } else if (now >= save) {
+            pp_interval_save();
+            if (now >= look)
+                again = pp_threads_scan(own_tid);
         } else if (why & PP_WAKE_DRAIN) {
             pp_interval_drain(false);
         } else if (now >= look) {
             again = pp_threads_scan(own_tid);
         }
+        if (now >= save)
+            save = next_save(now);
         if (now >= look || again)
             look = again ? now + LOOK_NS : next;
     }

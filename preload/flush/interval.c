@@ -92,6 +92,30 @@ static uint64_t close_account(void)
     return own_ns;
 }
 
+static void append(enum pp_end_reason end)
+{
+    uint64_t own_ns = close_account();
+    uint64_t now_ns = pp_sys_clock_ns(CLOCK_REALTIME), now_monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    uint64_t unwritten = pp_interval.unwritten_ns;
+    pp_interval.unwritten_ns = 0;
+    pp_add_pseudo(&pp_interval.account.lost_ns, 0, "[lost]", 0, unwritten);
+    if (worth_writing(end != PP_END_NOT)) {
+        pp_log_write(own_ns, now_monotonic_ns, end);
+        pp_interval.start_ns = now_ns;
+        pp_interval.start_monotonic_ns = now_monotonic_ns;
+        pp_samples_clear();
+    }
+    atomic_store(&flushed_cpu_ns, pp_interval.account.cpu_ns);
+}
+
+void pp_interval_save(void)
+{
+    pp_interval_drain(false);
+    if (pp_log_full())
+        pp_drain_settle(true);
+    append(PP_END_NOT);
+}
+
 bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 {
     bool final = end == PP_END_EXIT;
@@ -120,18 +144,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     pp_drain_settle(final || pp_log_full());
     if (final)
         pp_drain_rest();
-    uint64_t own_ns = close_account();
-    uint64_t now_ns = pp_sys_clock_ns(CLOCK_REALTIME), now_monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    uint64_t unwritten = pp_interval.unwritten_ns;
-    pp_interval.unwritten_ns = 0;
-    pp_add_pseudo(&pp_interval.account.lost_ns, 0, "[lost]", 0, unwritten);
-    if (worth_writing(end != PP_END_NOT)) {
-        pp_log_write(own_ns, now_monotonic_ns, end);
-        pp_interval.start_ns = now_ns;
-        pp_interval.start_monotonic_ns = now_monotonic_ns;
-        pp_samples_clear();
-    }
-    atomic_store(&flushed_cpu_ns, pp_interval.account.cpu_ns);
+    append(end);
     pp_codes_limit();
     /* should exec fail, the next flush is to say so */
     pp_interval.anything_new |= end == PP_END_EXEC;

@@ -14,6 +14,8 @@ void pp_interval_modules(void);
 void pp_interval_stacks(void);
 /* Empties the rings into the interval, without writing. final: as for pp_drain. */
 void pp_interval_drain(bool final);
+/* Writes what there is between two flushes, in case the process is killed. */
+void pp_interval_save(void);
 /* end: PP_END_EXIT when the process ends: what live threads have burned since their last samples is written as
  * [unsampled]. PP_END_EXEC when it may end. Returns whether pp_threads_scan wants to look again soon. */
 bool pp_interval_flush(int own_tid, enum pp_end_reason end);
