@@ -18,9 +18,9 @@ gunicorn() {
     echo "{\"python\": \"$PYTHON\", \"gunicorn\": [\"$1/bin/gunicorn\"]}"
 }
 
-# uwsgi PROGRAM PLUGIN: Debian's has Python in a plugin.
+# uwsgi PROGRAM PLUGIN [VASSAL]: Debian's has Python in a plugin, which a vassal's file has to name.
 uwsgi() {
-    echo "{\"python\": \"$PYTHON\", \"uwsgi\": [\"$1\"$2], \"uwsgi-bare\": [\"$1\"$2], \"uwsgi-emperor\": [\"$1\"]}"
+    echo "{\"python\": \"$PYTHON\", \"uwsgi\": [\"$1\"$2], \"uwsgi-bare\": [\"$1\"$2], \"uwsgi-emperor\": [\"$1\"], \"vassal\": \"${3:-}\"}"
 }
 
 # A server that pip builds wants the interpreter's headers.
@@ -118,7 +118,7 @@ older_uwsgi() {
 }
 
 uwsgi_of_debian() {
-    lives "$(uwsgi /usr/bin/uwsgi-core ', "--plugin", "python3"')" 'uwsgi-.*'
+    lives "$(uwsgi /usr/bin/uwsgi-core ', "--plugin", "python3"' 'plugin = python3')" 'uwsgi-.*'
 }
 
 # bats test_tags=long
@@ -142,8 +142,8 @@ celery_children() {
     local options
     venv=$(venv_with celery) || fail "$venv"
     for options in --max-tasks-per-child=1 --max-tasks-per-child=3; do
-        mkdir -p "$options/truth"
-        cd "$options" || return 1
+        mkdir -p "./$options/truth"
+        cd "./$options" || return 1
         PRELOAD=$LIBPYPROF timeout -k 5 "$TIMEOUT" "$venv/bin/python" "$WORKLOADS/celery_tasks.py" truth 24 "$options" >celery.log 2>&1 || fail "$(cat celery.log)"
         ! grep -qE 'pyprof:|ERROR|Traceback|signal' celery.log || fail "$(cat celery.log)"
         collapsed >stacks.txt

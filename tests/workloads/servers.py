@@ -77,6 +77,7 @@ class Server:
 
     def start(self, row, programs, library):
         values = {"port": str(self.port), "dir": self.directory, "app": os.path.join(here, "servers_app.py"), "python": programs["python"]}
+        values["vassal"] = programs.get("vassal", "")
         for name, text in row.files.items():
             os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
             with open(self.path(name), "w") as file:

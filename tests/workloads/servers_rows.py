@@ -172,7 +172,9 @@ LATE = "SIGKILL|TIMEOUT|Error handling|Worker exiting|Traceback|SystemExit|HARAK
 # Older uWSGIs wait for their threads in a signal handler, which may have come while the main thread had the GIL: then the
 # reload waits until its mercy ends, and kills. With the library and without.
 RELOAD_OF_THREADS = {"loose_lines": "NO MERCY", "killed": (0, 4), "may_fail": 16}
-VASSAL = "[uwsgi]\nhttp-socket = 127.0.0.1:{port}\nwsgi-file = {app}\ncallable = app\nmaster = true\nprocesses = 2\ndisable-logging = true\n"
+# A worker that gets another SIGTERM when Python has put its handler away dies of it.
+LEAVES_LATE = {"killed": (0, 4)}
+VASSAL = "[uwsgi]\nhttp-socket = 127.0.0.1:{port}\nwsgi-file = {app}\ncallable = app\nmaster = true\nprocesses = 2\ndisable-logging = true\n{vassal}"
 
 ROWS = {
     # Those of `make check`.
@@ -210,9 +212,9 @@ ROWS = {
         "gunicorn", SLOW + "-k gthread --threads 2" + APP, stuck("/held", "TERM"), killed=1, may_fail=4, loose_lines=LATE, functions=("burn_page", "burn_held")
     ),
     "gunicorn-killed": Row("gunicorn", GUNICORN + APP, killed("TERM"), killed=1, may_fail=1),
-    "gunicorn-hup": Row("gunicorn", GUNICORN + APP, reload("HUP", "TERM")),
-    "gunicorn-hup-preload": Row("gunicorn", GUNICORN + "--preload" + APP, reload("HUP", "QUIT")),
-    "gunicorn-hup-gthread": Row("gunicorn", GUNICORN + "-k gthread --threads 3" + APP, reload("HUP", "TERM")),
+    "gunicorn-hup": Row("gunicorn", GUNICORN + APP, reload("HUP", "TERM"), **LEAVES_LATE),
+    "gunicorn-hup-preload": Row("gunicorn", GUNICORN + "--preload" + APP, reload("HUP", "QUIT"), **LEAVES_LATE),
+    "gunicorn-hup-gthread": Row("gunicorn", GUNICORN + "-k gthread --threads 3" + APP, reload("HUP", "TERM"), **LEAVES_LATE),
     "gunicorn-usr2": Row("gunicorn", GUNICORN + "--pid {dir}/gunicorn.pid" + APP, upgrade),
     "gunicorn-ttin-ttou": Row("gunicorn", GUNICORN.replace("-w 2", "-w 1") + APP, more_and_fewer),
     "uwsgi-no-master": Row("uwsgi", UWSGI, plain("INT", 1)),
