@@ -121,6 +121,10 @@ static void assert_same(struct pp_profile *stacks, struct pp_profile *whole)
         struct pp_states sum = pp_states_of(stacks, which), wanted = pp_states_of(whole, which);
         assert_memory_equal(&sum, &wanted, sizeof sum);
     }
+    for (uint32_t process = 0; process < whole->processes.count; process++) {
+        assert_int_equal(stacks->processes.items[process].found_ns, whole->processes.items[process].found_ns);
+        assert_int_equal(stacks->processes.items[process].samples, whole->processes.items[process].samples);
+    }
     assert_int_equal(pp_profile_cpu_ns(stacks), pp_profile_cpu_ns(whole));
     pp_states_add_gc_frames(stacks);
     pp_states_add_gc_frames(whole);

@@ -17,6 +17,13 @@ struct fold {
     uint64_t start_unix_ns, wall_ns;   /* the interval of the cells, if intervals are kept */
 };
 
+static void count_found(struct fold *fold, uint64_t count, uint64_t cpu_ns)
+{
+    struct pp_process *process = &fold->numbers.profile->processes.items[fold->numbers.process];
+    process->samples += count;
+    process->found_ns += cpu_ns;
+}
+
 /* For a profile of stacks only. */
 static void put_stacks(struct fold *fold, const struct pp_segment *segment)
 {
@@ -31,6 +38,7 @@ static void put_stacks(struct fold *fold, const struct pp_segment *segment)
         const struct pp_stack_cell *cell = &fold->stack_cells.stacks[i];
         pp_add_stack(profile, pp_numbers_node(&fold->numbers, segment, cell->node), cell->in_gc, cell->count,
                      cell->cpu_ns);
+        count_found(fold, cell->count, cell->cpu_ns);
     }
     for (uint32_t i = 0; i < fold->cells.count; i++) {
         const struct pp_log_sample *cell = &fold->cells.items[i];
@@ -38,6 +46,7 @@ static void put_stacks(struct fold *fold, const struct pp_segment *segment)
         pp_states_add(&profile->threads.items[thread].states, cell->state, cell->cpu_ns);
         pp_add_stack(profile, pp_numbers_node(&fold->numbers, segment, cell->node), pp_in_gc(cell->state), cell->count,
                      cell->cpu_ns);
+        count_found(fold, cell->count, cell->cpu_ns);
     }
     pp_stack_cells_clear(&fold->stack_cells);
     pp_cells_clear(&fold->cells);
@@ -55,6 +64,7 @@ static void put_cell(struct fold *fold, const struct pp_segment *segment, const 
         .count = cell->count,
         .cpu_ns = cell->cpu_ns,
     };
+    count_found(fold, cell->count, cell->cpu_ns);
     if (fold->numbers.alone)
         pp_append_sample(fold->numbers.profile, &sample);
     else
@@ -113,10 +123,6 @@ static void take_samples(void *context, const struct pp_segment *segment, const 
     else
         pp_row_cells_add(&fold->row_cells, from->items, from->count, segment->tables[PP_TABLE_NODES].end,
                          segment->tables[PP_TABLE_THREADS].end, &fold->cells);
-    for (uint32_t i = 0; i < from->count; i++) {
-        process->found_ns += from->items[i].cpu_ns;
-        process->samples += from->items[i].count;
-    }
     uint64_t end = from->start_unix_ns + from->wall_ns;
     if (end > process->end_unix_ns)
         process->end_unix_ns = end;
