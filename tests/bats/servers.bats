@@ -59,7 +59,6 @@ with_python() {
     with_debian shortly_gunicorn
 }
 
-# bats test_tags=long
 @test "uwsgi with threads, harakiri, reload, skip-atexit: answers, exit status and log as without us, CPU in the merged profile" {
     [ -e /usr/lib/uwsgi/plugins/python3_plugin.so ] || skip "no uwsgi-plugin-python3 here"
     with_debian shortly_uwsgi
