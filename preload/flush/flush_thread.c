@@ -83,8 +83,9 @@ static void end_process(int own_tid)
     exit(0);
 }
 
-/* A process that is killed loses what has not been written: of a young one, as a worker that got stuck at once, a
- * second would be much. UINT64_MAX: it is old enough. */
+/* A process that is killed loses what has not been written: of a young one, as a worker that got stuck soon, a second
+ * would be much. Not within its first second: helpers that live so long look at their descriptors, and should not meet
+ * ours while we write. UINT64_MAX: it is old enough. */
 static uint64_t next_save(uint64_t now)
 {
     uint64_t part = (now - pp_birth.monotonic_ns) / SAVE_SHARE;
@@ -100,7 +101,7 @@ static void *flush_thread(void *argument)
     int own_tid = pp_sys_gettid();
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
-    uint64_t next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS, look = next, save = next_save(next - INTERVAL_NS);
+    uint64_t next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS, look = next, save = next;
     for (;;) {
         uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), until = look < next ? look : next;
         until = save < until ? save : until;

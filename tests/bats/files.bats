@@ -289,7 +289,8 @@ import json, sys
 
 info, zeros = (json.load(open(name))["processes"][0] for name in ("info.json", "zeros.json"))
 burned, at = map(int, open("clock").read().split())
-late = at - info["end_unix_ns"]
+# On a full machine we may come to write when the program has not been on for long.
+late = max(0, at - info["end_unix_ns"])
 # What it burned since the last flush fits into the time since then.
 if burned - info["cpu_ns"] - info["before_start_ns"] > late + 100e6 or info["ended"]:
     sys.exit(f"{burned} ns burned, {info['cpu_ns']} in the file, which ends {late} ns before")
@@ -312,9 +313,10 @@ END
     killed 4
 }
 
-# Its first saves are an eighth of a second apart; without them half of the files end half a second before.
+# From its second second on the first saves are an eighth of a second apart; without them half of the files end half a
+# second before.
 @test "a young process that is killed loses little: it saves more often than an old one" {
     PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
-    LONGEST=2 killed 9
+    LONGEST=3 killed 12
     between 0 "$(sort -n ages.txt | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }')" 300 "ms between the last save and the end, in the median"
 }
