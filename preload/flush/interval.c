@@ -110,6 +110,7 @@ static void append(enum pp_end_reason end)
 
 void pp_interval_save(void)
 {
+    pp_log_look();
     pp_interval_drain(false);
     if (pp_log_full())
         pp_drain_settle(true);
