@@ -78,7 +78,7 @@ static void print_states(const struct pp_report *report)
         least = least && least < states.gc_known_ns ? least : states.gc_known_ns;
     }
     if (least && pp_percent(least, report->whole_ns) < STATES_KNOWN_PERCENT)
-        printf(" (known for %.1f %% of it)", pp_percent(least, report->whole_ns));
+        printf(" (known for %.1f %%)", pp_percent(least, report->whole_ns));
     if (least)
         putchar('\n');
 }
