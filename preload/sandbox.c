@@ -50,6 +50,7 @@ static const short calls[] = {
     SYS_process_vm_readv,
     SYS_rt_sigprocmask,
     SYS_rt_sigaction,
+    SYS_rt_sigpending,
     SYS_rt_sigqueueinfo,
     SYS_rt_tgsigqueueinfo,
     SYS_rt_sigtimedwait,
