@@ -245,8 +245,7 @@ int pp_cmd_diff(const struct pp_cli *cli)
     }
     if (!can_be_written(&job, to_stdout))
         return PP_EXIT_USAGE;
-    loading.keep_intervals = job.form == AS_PAGE;
-    loading.stacks_only = !loading.keep_intervals;
+    loading.stacks_only = job.form != AS_PAGE;
     names[0] = cli->argument_count ? pp_strdup(cli->arguments[0]) : run_at(1);
     if (names[0])
         names[1] = cli->argument_count == 2 ? pp_strdup(cli->arguments[1]) : run_at(0);

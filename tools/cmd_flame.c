@@ -14,16 +14,60 @@ static void write_page(void *context, FILE *out)
     pp_flame_write(context, out);
 }
 
-/* Of a comparison each side is a path of its own. */
-static struct pp_profile *load_side(const struct pp_cli *cli, unsigned side)
+/* Samples with their intervals, at most: then they are shown as the logs have them. */
+#define MOST_SAMPLES (1u << 20)
+/* Stacks by time, at most, where that is kept apart from threads. */
+#define MOST_TIMES (1u << 20)
+
+struct page {
+    struct pp_profile *sides[2];
+    struct pp_flame *flame; /* NULL after a line on stderr */
+};
+
+/* Of a comparison each side is a path of its own. Two runs have no time in common. */
+static void load_comparison(const struct pp_cli *cli, struct page *page)
 {
-    struct pp_cli one = *cli;
-    one.keep_intervals = true;
-    if (cli->diff) {
-        one.arguments = cli->arguments + side;
+    for (int i = 0; i < 2; i++) {
+        struct pp_cli one = *cli;
+        one.arguments = cli->arguments + i;
         one.argument_count = 1;
+        page->sides[i] = pp_load(&one);
+        if (!page->sides[i])
+            return;
     }
-    return pp_load(&one);
+    page->flame = pp_flame_new(page->sides, 2, cli->lines);
+}
+
+/* In memory that is bounded by distinct stacks: first who burned, then when. */
+static void load_many(struct pp_inputs *inputs, const struct pp_cli *cli, struct page *page)
+{
+    struct pp_cli who = *cli, when = *cli;
+    bool too_many;
+    page->sides[0] = pp_inputs_load(inputs, &who, &too_many);
+    if (!page->sides[0])
+        return;
+    page->flame = pp_flame_new(page->sides, 1, cli->lines);
+    when.keep_intervals = when.merge_intervals = when.stacks_only = true;
+    when.most_samples = MOST_TIMES;
+    struct pp_profile *times = pp_inputs_load(inputs, &when, &too_many);
+    if (times)
+        pp_flame_add_times(page->flame, times);
+    pp_profile_free(times);
+}
+
+static void load_page(const struct pp_cli *cli, struct page *page)
+{
+    struct pp_inputs *inputs = pp_inputs_open(cli);
+    struct pp_cli exact = *cli;
+    bool too_many = false;
+    exact.keep_intervals = true;
+    exact.most_samples = MOST_SAMPLES;
+    page->sides[0] = inputs ? pp_inputs_load(inputs, &exact, &too_many) : NULL;
+    if (too_many)
+        load_many(inputs, cli, page);
+    else if (page->sides[0])
+        page->flame = pp_flame_new(page->sides, 1, cli->lines);
+    pp_inputs_free(inputs);
 }
 
 int pp_cmd_flame(const struct pp_cli *cli)
@@ -43,24 +87,23 @@ int pp_cmd_flame(const struct pp_cli *cli)
         pp_error("stdout is a terminal: use -o FILE.html");
         return PP_EXIT_USAGE;
     }
-    unsigned count = cli->diff ? 2 : 1;
-    struct pp_profile *sides[2] = {NULL, NULL};
-    int status = PP_EXIT_OK;
-    for (unsigned i = 0; i < count && status == PP_EXIT_OK; i++)
-        if (!(sides[i] = load_side(cli, i)))
-            status = PP_EXIT_DATA;
-    if (status == PP_EXIT_OK) {
-        struct pp_flame *flame = pp_flame_new(sides, count, cli->lines);
-        flame->by_time = cli->by && strcmp(cli->by, "time") == 0;
+    struct page page = {0};
+    if (cli->diff)
+        load_comparison(cli, &page);
+    else
+        load_page(cli, &page);
+    int status = page.flame ? PP_EXIT_OK : PP_EXIT_DATA;
+    if (page.flame) {
+        page.flame->by_time = cli->by && strcmp(cli->by, "time") == 0;
         if (to_stdout)
-            pp_flame_write(flame, stdout);
-        else if (!pp_write_file(path, write_page, flame))
+            pp_flame_write(page.flame, stdout);
+        else if (!pp_write_file(path, write_page, page.flame))
             status = PP_EXIT_DATA;
         else if (isatty(STDERR_FILENO))
             pp_error("wrote %s; open it in a browser", path);
-        pp_flame_free(flame);
     }
-    pp_profile_free(sides[0]);
-    pp_profile_free(sides[1]);
+    pp_flame_free(page.flame);
+    pp_profile_free(page.sides[0]);
+    pp_profile_free(page.sides[1]);
     return status;
 }

@@ -35,3 +35,51 @@ spin() {
     "$PYPROF" flame --diff pyprof.out pyprof.out -o page.html
     [ -s page.html ]
 }
+
+# Memory of what ran last, in KiB.
+most_memory() {
+    /usr/bin/python3 -c '
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(status)' "$@"
+}
+
+# sum ARGUMENTS...: CPU time of collapsed stacks.
+sum() {
+    "$PYPROF" export --format collapsed "$@" | awk '{ n += $NF } END { printf "%.0f\n", n }'
+}
+
+# page FILE: what it holds, for:
+page() {
+    /usr/bin/python3 "$ROOT/tests/oracles/page.py" "$1" >page.txt
+}
+
+# of NAME
+of() {
+    awk -v name="$1" '$1 == name { print $2 }' page.txt
+}
+
+@test "flame of large logs takes memory for stacks, not for samples, and every sum of its page is true" {
+    mkdir logs
+    "$BUILD/bench/make_logs" logs 4 16
+    kib=$(most_memory "$PYPROF" flame logs -o large.html)
+    # Six million samples, in 20,000 stacks: one by one they take twice as much.
+    [ "$kib" -lt 409600 ] || fail "$kib KiB"
+    page large.html
+    whole=$(sum logs)
+    [ "$(of apart) $(of table.who) $(of table.when) $(of table.busy)" = "1 $whole $whole $whole" ] ||
+        fail "wanted $whole: $(cat page.txt)"
+    [ "$(of cells)" -lt 2700000 ] || fail "$(of cells) cells"
+    [ "$(of buckets)" -gt 20 ] || fail "$(of buckets) buckets"
+    [ "$(of process.1002)" = "$(sum logs --pid 1002)" ] || fail "process: $(cat page.txt)"
+    wide=$(($(of bucket_ns) / 1000000000))
+    for bucket in 0 7 20; do
+        wanted=$(sum logs --from $((bucket * wide)) --to $(((bucket + 1) * wide)))
+        [ "$(of "bucket.$bucket")" = "$wanted" ] || fail "bucket $bucket, wanted $wanted: $(cat page.txt)"
+    done
+    # A part that is small enough has all there is to tell.
+    "$PYPROF" flame logs --pid 1001 --from 100 --to 900 -o part.html
+    page part.html
+    [ "$(of apart) $(of table.all)" = "0 $(sum logs --pid 1001 --from 100 --to 900)" ] || fail "$(cat page.txt)"
+}

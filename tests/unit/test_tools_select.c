@@ -1,6 +1,7 @@
 /* What the options leave of a profile. */
 #include "log_fixture.h"
 #include "tools/profile/select.h"
+#include "tools/profile/summary.h"
 #include "tools/profile/view.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +13,11 @@
 #define BIAS  0x7f0000000000u
 #define WHOLE (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS)
 
-static struct pp_profile *example(void)
+static struct pp_profile *example_of(const struct pp_choice *choice)
 {
     struct fixture log;
     struct pp_profile *profile = pp_profile_new();
-    profile->keep_intervals = true;
+    profile->choice = choice;
     fixture_example(&log, 100, BIAS);
     assert_int_equal(pp_profile_add_segment(profile, log.file.data, log.file.length, "example"), PP_READ_OK);
     pp_profile_finish(profile);
@@ -24,16 +25,28 @@ static struct pp_profile *example(void)
     return profile;
 }
 
+static struct pp_profile *example(void)
+{
+    return example_of(NULL);
+}
+
 /* CPU time that is left; 0 when pp_select says that nothing is. */
 static uint64_t left_by(struct pp_cli cli)
 {
     struct pp_profile *profile = example();
+    uint64_t start, end;
     if (!cli.to_ns)
         cli.to_ns = UINT64_MAX;
+    pp_summary_span(profile, &start, &end);
+    pp_profile_free(profile);
+    struct pp_choice *choice = pp_choice_new(&cli, start);
+    profile = example_of(choice);
     bool any = pp_select(profile, &cli);
     uint64_t ns = pp_profile_cpu_ns(profile);
     assert_true(any ? ns > 0 : ns == 0);
+    assert_true(!pp_selects(&cli) || profile->whole_ns == WHOLE);
     pp_profile_free(profile);
+    free(choice);
     return ns;
 }
 

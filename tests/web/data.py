@@ -1,5 +1,6 @@
 """What the page does with profiles that are hostile, large, deep or empty, with two of them, and on other screens."""
 
+import json
 import os
 import subprocess
 import xml.etree.ElementTree as xml
@@ -156,6 +157,33 @@ def hundred_thousand_nodes(page):
     page.browser.click_on("#native")
     page.wait("!app.state.native")
     near(page.total(), whole, "CPU without native frames")
+    page.quiet()
+
+
+@test
+def a_large_page_chooses_a_time_or_a_thread(page):
+    page.open("many.html")
+    equal(page.evaluate("app.data.apart"), True, "time is kept apart")
+    assert "cannot be chosen together" in page.text("#warnings"), page.text("#warnings")
+    total = json.loads(subprocess.run([PYPROF, "info", "--json", page.file("many")], check=True, capture_output=True).stdout)["total"]
+    whole, strip = total["sampled_ns"] + total["unsampled_ns"], "bucketSums(app).all.reduce((sum, ns) => sum + ns, 0)"
+    equal([page.total(), page.evaluate("app.cpu"), page.evaluate(strip)], [whole] * 3, "CPU of the page")
+    left, top, width = page.evaluate("(({left, top, width}) => [left, top, width])(document.getElementById('strip').getBoundingClientRect())")
+    page.browser.drag(left + width * 0.2, top + 10, left + width * 0.4, top + 10)
+    page.wait("app.state.from > 0")
+    first, last, wide = page.evaluate("[app.state.from, app.state.to, app.data.bucket_ns / 1e9]")
+    wanted = subprocess.run([PYPROF, "export", "--format", "collapsed", "--from", str(first * wide), "--to", str(last * wide),
+                             page.file("many")], check=True, capture_output=True, text=True).stdout
+    equal(page.total(), sum(int(line.rpartition(" ")[2]) for line in wanted.splitlines()), "CPU of an interval")
+    page.focus("#process")
+    page.type("1001")
+    page.wait("app.state.process >= 0")
+    equal(page.evaluate("app.state.from"), -1, "a time beside a process")
+    equal(page.total(), page.evaluate(strip), "CPU of the process over time")
+    assert whole * 0.4 < page.total() < whole * 0.6, page.total()
+    fragment = page.evaluate("location.hash")
+    page.open("many.html", fragment + "&i=1-2")
+    equal(page.evaluate("[app.state.process, app.state.from]"), [-1, 1], "what a link may choose")
     page.quiet()
 
 

@@ -29,10 +29,12 @@ def make_pages(directory):
     logs.large(at("large.pyprof"))
     logs.Log().write(at("empty.pyprof"))
     logs.deep(at("deep.pyprof"))
+    os.mkdir(at("many"))
+    subprocess.run([os.path.join(os.path.dirname(PYPROF), "bench", "make_logs"), at("many"), "2", "7"], check=True)
     for page, arguments in {
         "example.html": ["example.pyprof"], "two.html": ["example.pyprof", "other.pyprof"], "hostile.html": ["hostile.pyprof"],
         "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
-        "large.html": ["large.pyprof"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
+        "large.html": ["large.pyprof"], "many.html": ["many"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
     }.items():
         subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a == "--diff" else at(a) for a in arguments)], check=True)
 

@@ -4,7 +4,7 @@
  *   columns, each its length in bytes and LEB128 numbers:
  *     of nodes, from node 1 on: own number - parent's number; frame
  *     of cells, sorted: node - previous cell's node; thread * 3 + GIL (0 unknown, 1 held, 2 not held); bucket; samples;
- *     nanoseconds
+ *     nanoseconds (flame.h says which cells there are when "apart" is true)
  * Names come from the profiled program: here they are JSON strings, in the page all of it is base64.
  */
 #include <inttypes.h>
@@ -128,10 +128,11 @@ static void put_process(struct pp_buffer *json, const struct pp_profile *profile
     pp_buffer_format(json, ",\"ended\":%s}", process->ended ? "true" : "false");
 }
 
-static void put_thread(struct pp_buffer *json, const struct pp_profile *profile, uint32_t number, uint32_t process_base)
+static void put_thread(struct pp_buffer *json, const struct pp_flame *flame, const struct pp_profile *profile,
+                       uint32_t number, uint32_t process_base)
 {
     const struct pp_thread *thread = &profile->threads.items[number];
-    bool known = thread->tid != UINT64_MAX;
+    bool known = thread->tid != UINT64_MAX && flame->detail <= PP_FLAME_THREADS;
     pp_buffer_format(json, "{\"process\":%" PRIu32 ",\"tid\":%" PRIu64, process_base + thread->process,
                      known ? thread->tid : 0);
     put_text(json, "name", pp_string(profile, thread->name));
@@ -144,7 +145,8 @@ static void put_json(struct pp_buffer *json, const struct pp_flame *flame)
     pp_buffer_format(json,
                      "{\"version\":\"%s\",\"start_ms\":%" PRIu64 ",\"bucket_ns\":%" PRIu64 ",\"buckets\":%" PRIu32,
                      PYPROF_VERSION, flame->start_unix_ns / 1000000, flame->bucket_ns, flame->buckets);
-    pp_buffer_format(json, ",\"by\":\"%s\"", flame->by_time ? "time" : "cpu");
+    pp_buffer_format(json, ",\"by\":\"%s\",\"detail\":%d,\"apart\":%s", flame->by_time ? "time" : "cpu", flame->detail,
+                     flame->apart ? "true" : "false");
     pp_buffer_format(json, ",\"nodes\":%" PRIu32 ",\"cells\":%" PRIu32, flame->merged->nodes.count,
                      flame->merged->samples.count);
     pp_buffer_text(json, ",\"sides\":[");
@@ -162,7 +164,7 @@ static void put_json(struct pp_buffer *json, const struct pp_flame *flame)
     for (unsigned i = 0; i < flame->side_count; i++) {
         for (uint32_t j = 0; j < flame->sides[i]->threads.count; j++) {
             pp_buffer_text(json, i || j ? "," : "");
-            put_thread(json, flame->sides[i], j, base);
+            put_thread(json, flame, flame->sides[i], j, base);
         }
         base += flame->sides[i]->processes.count;
     }

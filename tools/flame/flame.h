@@ -32,9 +32,23 @@ struct pp_flame_frame {
     uint32_t module, line; /* string: package, file or library; line 0: none */
 };
 
+/* More cells than this make a page that is slow to open. */
+#define PP_FLAME_MOST_CELLS (3u << 19)
+
+/* Who is told apart, when all would be too many cells. The page has the same list (tools/web/filters.js). */
+enum pp_flame_detail {
+    PP_FLAME_ALL, /* threads, and whether they had the GIL */
+    PP_FLAME_THREADS,
+    PP_FLAME_NAMES, /* threads of a process that have the same name are one */
+    PP_FLAME_PROCESSES,
+    PP_FLAME_NOBODY,
+    PP_FLAME_DETAILS,
+};
+
 struct pp_flame {
     struct pp_profile *const *sides; /* the profiles, one or two; the second one is compared with the first */
     unsigned side_count;
+    bool lines;
     bool by_time; /* the page compares CPU per second of the run at first, not shares of the CPU */
     /* Of all sides: strings, nodes (their frame is one of `frames`) and samples (thread: counted on over the sides;
      * state: the GIL's bits; interval: bucket). */
@@ -43,11 +57,24 @@ struct pp_flame {
     /* Bucket b is the time from start + b * width on; the last one + 1 holds what has no time. */
     uint64_t start_unix_ns, bucket_ns;
     uint32_t buckets;
+    enum pp_flame_detail detail;
+    /* Cells that say who burned have bucket `buckets` + 1 and all CPU time; beside them there is all of it again by
+     * bucket, of thread pp_flame_threads(), and by thread and bucket, of node 0. */
+    bool apart;
 };
 
-/* Profiles that were loaded with keep_intervals; they must live as long. The caller ends it with pp_flame_free. */
+/* Profiles that were loaded with keep_intervals, or without, and then there is no time in the page; they must live as
+ * long. What has more samples than PP_FLAME_MOST_CELLS, without intervals, loses them. The caller ends it with
+ * pp_flame_free. */
 struct pp_flame *pp_flame_new(struct pp_profile *const *sides, unsigned side_count, bool lines);
 void pp_flame_free(struct pp_flame *flame);
+
+/* Adds when it was: of a flame of one profile without intervals; from the same logs, of stacks only or not, with
+ * intervals. */
+void pp_flame_add_times(struct pp_flame *flame, const struct pp_profile *times);
+
+/* Of all sides. */
+uint32_t pp_flame_threads(const struct pp_flame *flame);
 
 /* Appends what the page is given: see encode.c for its form. */
 void pp_flame_encode(struct pp_buffer *data, const struct pp_flame *flame);

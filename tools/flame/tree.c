@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "../profile/frame_text.h"
-#include "flame.h"
-
-#define MOST_BUCKETS 400
-/* A flush interval that lies over more buckets than this was not busy all the time: it counts where its middle is. */
-#define SPREAD_OVER 4
+#include "cells.h"
 
 static const char *after(const char *path, const char *mark)
 {
@@ -138,13 +134,12 @@ static uint32_t frame_number(struct pp_flame *flame, const struct pp_profile *fr
     return add_frame(flame, &to);
 }
 
-/* Maps a profile's nodes to those of the tree; a parent's number is less than its children's. The caller frees. */
-static uint32_t *add_nodes(struct pp_flame *flame, const struct pp_profile *from, bool lines)
+uint32_t *pp_flame_add_nodes(struct pp_flame *flame, const struct pp_profile *from)
 {
     uint32_t *frames = pp_alloc(from->frames.count, sizeof *frames);
     uint32_t *nodes = pp_alloc(from->nodes.count, sizeof *nodes);
     for (uint32_t i = 0; i < from->frames.count; i++)
-        frames[i] = frame_number(flame, from, i, lines);
+        frames[i] = frame_number(flame, from, i, flame->lines);
     for (uint32_t i = 1; i < from->nodes.count; i++) {
         const struct pp_node *node = &from->nodes.items[i];
         nodes[i] = pp_add_node(flame->merged, nodes[node->parent], frames[node->frame]);
@@ -153,113 +148,23 @@ static uint32_t *add_nodes(struct pp_flame *flame, const struct pp_profile *from
     return nodes;
 }
 
-/* Damaged logs say anything: sums of these do not overflow. */
-static bool has_time(const struct pp_interval *interval)
-{
-    const uint64_t most = UINT64_MAX / 4;
-    return interval->start_unix_ns && interval->wall_ns && interval->start_unix_ns < most && interval->wall_ns < most;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Buckets are no narrower than a flush interval usually is: nothing is known about what happens within one. */
-static void choose_buckets(struct pp_flame *flame)
-{
-    const struct pp_profile *from = flame->sides[0];
-    uint64_t *walls = pp_alloc(from->intervals.count, sizeof *walls), start = 0, end = 0;
-    uint32_t count = 0;
-    for (uint32_t i = 1; i < from->intervals.count; i++) {
-        const struct pp_interval *interval = &from->intervals.items[i];
-        if (!has_time(interval))
-            continue;
-        walls[count++] = interval->wall_ns;
-        if (!start || interval->start_unix_ns < start)
-            start = interval->start_unix_ns;
-        if (interval->start_unix_ns + interval->wall_ns > end)
-            end = interval->start_unix_ns + interval->wall_ns;
-    }
-    /* Two runs have no time in common. */
-    if (count && flame->side_count == 1) {
-        qsort(walls, count, sizeof *walls, by_value);
-        uint64_t usual = walls[count / 2], least = (end - start) / MOST_BUCKETS + 1;
-        flame->start_unix_ns = start;
-        flame->bucket_ns = usual > least ? usual : least;
-        flame->buckets = (uint32_t)((end - start + flame->bucket_ns - 1) / flame->bucket_ns);
-    }
-    free(walls);
-}
-
-static void add_cell(struct pp_flame *flame, const struct pp_sample *like, uint32_t bucket, uint64_t count,
-                     uint64_t cpu_ns)
-{
-    struct pp_sample cell = *like;
-    cell.interval = bucket;
-    cell.count = count;
-    cell.cpu_ns = cpu_ns;
-    if (count || cpu_ns)
-        pp_add_sample(flame->merged, &cell);
-}
-
-/* Its CPU time goes to the buckets over which its interval lies, in proportion, to the last nanosecond; the samples,
- * which cannot be divided, to the one in the middle. */
-static void add_cells(struct pp_flame *flame, const struct pp_sample *like, const struct pp_interval *interval)
-{
-    if (!has_time(interval) || !flame->buckets) {
-        add_cell(flame, like, flame->buckets, like->count, like->cpu_ns);
-        return;
-    }
-    uint64_t start = interval->start_unix_ns - flame->start_unix_ns, end = start + interval->wall_ns;
-    uint64_t first = start / flame->bucket_ns, last = (end - 1) / flame->bucket_ns;
-    uint64_t middle = (start + interval->wall_ns / 2) / flame->bucket_ns, left = like->cpu_ns;
-    if (last - first >= SPREAD_OVER)
-        first = last = middle;
-    for (uint64_t bucket = first; bucket <= last; bucket++) {
-        uint64_t from = bucket * flame->bucket_ns, to = from + flame->bucket_ns, part = left;
-        from = from > start ? from : start;
-        to = to < end ? to : end;
-        if (bucket < last)
-            part = (uint64_t)((double)like->cpu_ns * ((double)(to - from) / (double)interval->wall_ns));
-        part = part < left ? part : left;
-        left -= part;
-        add_cell(flame, like, (uint32_t)bucket, bucket == middle ? like->count : 0, part);
-    }
-}
-
-static void add_samples(struct pp_flame *flame, const struct pp_profile *from, const uint32_t *nodes,
-                        uint32_t thread_base)
-{
-    for (uint32_t i = 0; i < from->samples.count; i++) {
-        const struct pp_sample *sample = &from->samples.items[i];
-        struct pp_sample like = {
-            .thread = thread_base + sample->thread,
-            .node = nodes[sample->node],
-            .state = sample->state & (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL),
-            .count = sample->count,
-            .cpu_ns = sample->cpu_ns,
-        };
-        add_cells(flame, &like, &from->intervals.items[sample->interval]);
-    }
-}
-
 struct pp_flame *pp_flame_new(struct pp_profile *const *sides, unsigned side_count, bool lines)
 {
     struct pp_flame *flame = pp_alloc(1, sizeof *flame);
-    uint32_t thread_base = 0;
     flame->sides = sides;
     flame->side_count = side_count;
+    flame->lines = lines;
     flame->merged = pp_profile_new();
-    choose_buckets(flame);
-    for (unsigned i = 0; i < side_count; i++) {
-        uint32_t *nodes = add_nodes(flame, sides[i], lines);
-        add_samples(flame, sides[i], nodes, thread_base);
-        thread_base += sides[i]->threads.count;
-        free(nodes);
-    }
+    pp_flame_add_cells(flame);
     return flame;
+}
+
+uint32_t pp_flame_threads(const struct pp_flame *flame)
+{
+    uint32_t count = 0;
+    for (unsigned i = 0; i < flame->side_count; i++)
+        count += flame->sides[i]->threads.count;
+    return count;
 }
 
 void pp_flame_free(struct pp_flame *flame)

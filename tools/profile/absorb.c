@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slots.h"
 #include "states.h"
 
 #define FREED_TOGETHER (1u << 17) /* samples */
@@ -140,7 +141,12 @@ static void add_stacks(struct maps *maps)
 {
     for (uint32_t i = 0; i < maps->from->samples.count; i++) {
         const struct pp_sample *sample = &maps->from->samples.items[i];
-        pp_add_stack(maps->into, maps->nodes[sample->node], pp_in_gc(sample->state), sample->count, sample->cpu_ns);
+        uint32_t interval = maps->intervals[sample->interval];
+        if (sample->thread == PP_NONE)
+            pp_add_stack(maps->into, maps->nodes[sample->node], pp_in_gc(sample->state), interval, sample->count,
+                         sample->cpu_ns);
+        else
+            pp_add_busy(maps->into, maps->threads[sample->thread], sample->state, interval, sample->cpu_ns);
     }
 }
 
@@ -178,6 +184,8 @@ bool pp_profile_absorb(struct pp_profile *into, struct pp_profile *from)
 {
     if (have_process_in_common(into, from))
         return false;
+    pp_slots_widen(into, from->slot_ns);
+    pp_slots_widen(from, into->slot_ns);
     struct maps maps = {.into = into, .from = from, .strings = new_map(from->strings.count)};
     for (uint32_t i = 0; i < from->strings.count; i++)
         maps.strings[i] = pp_intern_text(into, from->strings.items[i]);
@@ -193,6 +201,8 @@ bool pp_profile_absorb(struct pp_profile *into, struct pp_profile *from)
         add_stacks(&maps);
     else
         move_samples(&maps, from);
+    into->too_many |= from->too_many;
+    pp_slots_bound(into);
     pp_read_losses_add(&into->losses, &from->losses);
     uint32_t *const all[] = {maps.strings,    maps.modules,   maps.functions, maps.frames, maps.nodes,
                              maps.label_sets, maps.intervals, maps.processes, maps.threads};

@@ -110,7 +110,7 @@ static uint64_t *ns_by_module(const struct pp_profile *profile, uint64_t *all_ns
         const struct pp_sample *sample = &profile->samples.items[i];
         uint32_t number = profile->nodes.items[sample->node].frame;
         const struct pp_frame *frame = number == PP_NONE ? NULL : &profile->frames.items[number];
-        *all_ns += sample->cpu_ns;
+        *all_ns += frame ? sample->cpu_ns : 0; /* model.h: stacks_only */
         if (frame && frame->kind == PP_FRAME_NATIVE && frame->subject != PP_NONE)
             ns[frame->subject] += sample->cpu_ns;
     }

@@ -5,6 +5,8 @@
 #include "model.h"
 #include "numbers.h"
 #include "row_cells.h"
+#include "select.h"
+#include "slots.h"
 #include "stack_cells.h"
 #include "states.h"
 #include "sums.h"
@@ -15,6 +17,8 @@ struct fold {
     struct pp_row_cells row_cells;     /* what they do not take is in `cells` */
     struct pp_stack_cells stack_cells; /* of a profile of stacks only, also */
     uint64_t start_unix_ns, wall_ns;   /* the interval of the cells, if intervals are kept */
+    unsigned char *chosen;             /* by thread of the profile, if it chooses: 1 yes, 2 no; 0: not asked yet */
+    uint32_t chosen_capacity;
 };
 
 static void count_found(struct fold *fold, uint64_t count, uint64_t cpu_ns)
@@ -24,29 +28,38 @@ static void count_found(struct fold *fold, uint64_t count, uint64_t cpu_ns)
     process->found_ns += cpu_ns;
 }
 
-/* For a profile of stacks only. */
-static void put_stacks(struct fold *fold, const struct pp_segment *segment)
+static void put_thread(struct fold *fold, const struct pp_segment *segment, uint32_t interval, uint32_t id,
+                       uint32_t state, uint64_t cpu_ns)
 {
-    struct pp_profile *profile = fold->numbers.profile;
+    uint32_t thread = pp_numbers_thread(&fold->numbers, segment, id);
+    pp_states_add(&fold->numbers.profile->threads.items[thread].states, state, cpu_ns);
+    if (fold->numbers.profile->keep_intervals)
+        pp_add_busy(fold->numbers.profile, thread, state, interval, cpu_ns);
+}
+
+static void put_stack(struct fold *fold, const struct pp_segment *segment, uint32_t interval, uint32_t id, bool in_gc,
+                      uint64_t count, uint64_t cpu_ns)
+{
+    pp_add_stack(fold->numbers.profile, pp_numbers_node(&fold->numbers, segment, id), in_gc, interval, count, cpu_ns);
+    count_found(fold, count, cpu_ns);
+}
+
+/* For a profile of stacks only. */
+static void put_stacks(struct fold *fold, const struct pp_segment *segment, uint32_t interval)
+{
     for (uint32_t i = 0; i < fold->stack_cells.thread_count; i++) {
         const struct pp_thread_cell *cell = &fold->stack_cells.threads[i];
-        uint32_t thread = pp_numbers_thread(&fold->numbers, segment, cell->thread);
         for (uint32_t state = 0; state < PP_STATES_TOLD_APART; state++)
-            pp_states_add(&profile->threads.items[thread].states, state, cell->cpu_ns[state]);
+            put_thread(fold, segment, interval, cell->thread, state, cell->cpu_ns[state]);
     }
     for (uint32_t i = 0; i < fold->stack_cells.stack_count; i++) {
         const struct pp_stack_cell *cell = &fold->stack_cells.stacks[i];
-        pp_add_stack(profile, pp_numbers_node(&fold->numbers, segment, cell->node), cell->in_gc, cell->count,
-                     cell->cpu_ns);
-        count_found(fold, cell->count, cell->cpu_ns);
+        put_stack(fold, segment, interval, cell->node, cell->in_gc, cell->count, cell->cpu_ns);
     }
     for (uint32_t i = 0; i < fold->cells.count; i++) {
         const struct pp_log_sample *cell = &fold->cells.items[i];
-        uint32_t thread = pp_numbers_thread(&fold->numbers, segment, cell->thread);
-        pp_states_add(&profile->threads.items[thread].states, cell->state, cell->cpu_ns);
-        pp_add_stack(profile, pp_numbers_node(&fold->numbers, segment, cell->node), pp_in_gc(cell->state), cell->count,
-                     cell->cpu_ns);
-        count_found(fold, cell->count, cell->cpu_ns);
+        put_thread(fold, segment, interval, cell->thread, cell->state, cell->cpu_ns);
+        put_stack(fold, segment, interval, cell->node, pp_in_gc(cell->state), cell->count, cell->cpu_ns);
     }
     pp_stack_cells_clear(&fold->stack_cells);
     pp_cells_clear(&fold->cells);
@@ -86,43 +99,77 @@ static void put_row(struct fold *fold, const struct pp_segment *segment, const s
 /* Adds to the profile what has been added up. */
 static void put_cells(struct fold *fold, const struct pp_segment *segment)
 {
-    if (fold->numbers.profile->stacks_only)
-        put_stacks(fold, segment);
-    if (!fold->cells.count && !fold->row_cells.row_count)
+    struct pp_profile *profile = fold->numbers.profile;
+    if (!fold->cells.count && !fold->row_cells.row_count && !fold->stack_cells.stack_count)
         return;
     uint32_t interval = 0;
-    if (fold->numbers.profile->keep_intervals && (fold->start_unix_ns || !fold->numbers.profile->apart_from_ns))
-        interval = pp_add_interval(fold->numbers.profile, fold->start_unix_ns, fold->wall_ns);
+    if (profile->keep_intervals && (fold->start_unix_ns || !profile->apart_from_ns))
+        interval = pp_add_interval(profile, fold->start_unix_ns, fold->wall_ns);
+    if (profile->stacks_only)
+        put_stacks(fold, segment, interval);
     for (uint32_t i = 0; i < fold->cells.count; i++)
         put_cell(fold, segment, &fold->cells.items[i], interval);
     for (uint32_t i = 0; i < fold->row_cells.row_count; i++)
         put_row(fold, segment, &fold->row_cells.rows[i], interval);
-    fold->numbers.alone =
-        fold->numbers.alone && fold->numbers.profile->keep_intervals; /* another interval is another sample */
+    fold->numbers.alone = fold->numbers.alone && profile->keep_intervals; /* another interval is another sample */
     pp_cells_clear(&fold->cells);
     pp_row_cells_clear(&fold->row_cells);
+    pp_slots_bound(profile);
+}
+
+/* Samples that the profile chooses, or has not to choose from. */
+static void add_cells(struct fold *fold, const struct pp_segment *segment, const struct pp_log_sample *samples,
+                      uint32_t count)
+{
+    uint32_t nodes = segment->tables[PP_TABLE_NODES].end, threads = segment->tables[PP_TABLE_THREADS].end;
+    if (fold->numbers.profile->stacks_only)
+        pp_stack_cells_add(&fold->stack_cells, samples, count, nodes, threads, &fold->cells);
+    else
+        pp_row_cells_add(&fold->row_cells, samples, count, nodes, threads, &fold->cells);
+}
+
+static bool is_chosen(struct fold *fold, const struct pp_segment *segment, uint32_t id)
+{
+    struct pp_profile *profile = fold->numbers.profile;
+    uint32_t thread = pp_numbers_thread(&fold->numbers, segment, id);
+    fold->chosen = pp_grow(fold->chosen, &fold->chosen_capacity, profile->threads.count, sizeof *fold->chosen);
+    if (!fold->chosen[thread])
+        fold->chosen[thread] = pp_choice_takes_thread(profile->choice, profile, thread) ? 1 : 2;
+    return fold->chosen[thread] == 1;
+}
+
+static void add_chosen(struct fold *fold, const struct pp_segment *segment, const struct pp_log_samples *from,
+                       bool in_time)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        const struct pp_log_sample *sample = &from->items[i];
+        if (in_time && is_chosen(fold, segment, sample->thread))
+            add_cells(fold, segment, sample, 1);
+        else
+            count_found(fold, sample->count, sample->cpu_ns);
+    }
 }
 
 static void take_samples(void *context, const struct pp_segment *segment, const struct pp_log_samples *from)
 {
     struct fold *fold = context;
     struct pp_process *process = pp_numbers_process(&fold->numbers, segment);
-    if (fold->numbers.left_out)
+    const struct pp_profile *profile = fold->numbers.profile;
+    if (fold->numbers.left_out || profile->too_many)
         return;
-    bool apart = fold->numbers.profile->keep_intervals &&
-                 from->start_unix_ns + from->wall_ns >= fold->numbers.profile->apart_from_ns;
-    uint64_t start = apart ? from->start_unix_ns : 0, wall = apart ? from->wall_ns : 0;
-    if (start != fold->start_unix_ns || wall != fold->wall_ns) {
+    bool apart = profile->keep_intervals && from->start_unix_ns + from->wall_ns >= profile->apart_from_ns;
+    struct pp_interval at = {apart ? from->start_unix_ns : 0, apart ? from->wall_ns : 0};
+    at = pp_slot_of(profile, at);
+    if (at.start_unix_ns != fold->start_unix_ns || at.wall_ns != fold->wall_ns) {
         put_cells(fold, segment);
-        fold->start_unix_ns = start;
-        fold->wall_ns = wall;
+        at = pp_slot_of(profile, at); /* slots may have become wider */
+        fold->start_unix_ns = at.start_unix_ns;
+        fold->wall_ns = at.wall_ns;
     }
-    if (fold->numbers.profile->stacks_only)
-        pp_stack_cells_add(&fold->stack_cells, from->items, from->count, segment->tables[PP_TABLE_NODES].end,
-                           segment->tables[PP_TABLE_THREADS].end, &fold->cells);
+    if (profile->choice)
+        add_chosen(fold, segment, from, pp_choice_takes_time(profile->choice, from->start_unix_ns, from->wall_ns));
     else
-        pp_row_cells_add(&fold->row_cells, from->items, from->count, segment->tables[PP_TABLE_NODES].end,
-                         segment->tables[PP_TABLE_THREADS].end, &fold->cells);
+        add_cells(fold, segment, from->items, from->count);
     uint64_t end = from->start_unix_ns + from->wall_ns;
     if (end > process->end_unix_ns)
         process->end_unix_ns = end;
@@ -214,6 +261,7 @@ static void fold_free(struct fold *fold)
     pp_cells_free(&fold->cells);
     pp_row_cells_free(&fold->row_cells);
     pp_stack_cells_free(&fold->stack_cells);
+    free(fold->chosen);
 }
 
 static enum pp_read_result add_one(struct pp_profile *profile, const void *data, size_t size, const char *name,
@@ -318,13 +366,18 @@ void pp_profile_finish(struct pp_profile *profile)
             .node = pp_add_node(profile, 0, pp_add_pseudo(profile, "[unsampled]")),
             .cpu_ns = process->accounting.pending_ns,
         };
-        if (profile->stacks_only) {
-            pp_states_add(&profile->threads.items[sample.thread].states, 0, sample.cpu_ns);
-            pp_add_stack(profile, sample.node, false, 0, sample.cpu_ns);
+        if (profile->choice && !(pp_choice_takes_time(profile->choice, process->accounting.end_unix_ns, 0) &&
+                                 pp_choice_takes_thread(profile->choice, profile, sample.thread)))
             continue;
-        }
         if (profile->keep_intervals)
             sample.interval = pp_add_interval(profile, process->accounting.end_unix_ns, 0);
-        pp_append_sample(profile, &sample);
+        if (profile->stacks_only) {
+            pp_states_add(&profile->threads.items[sample.thread].states, 0, sample.cpu_ns);
+            pp_add_stack(profile, sample.node, false, sample.interval, 0, sample.cpu_ns);
+            if (profile->keep_intervals)
+                pp_add_busy(profile, sample.thread, 0, sample.interval, sample.cpu_ns);
+        } else {
+            pp_append_sample(profile, &sample);
+        }
     }
 }

@@ -19,6 +19,7 @@
 #include "native_lines.h"
 #include "select.h"
 #include "states.h"
+#include "summary.h"
 #include "symbols.h"
 
 /* Less than this is read before anyone wonders. */
@@ -133,13 +134,17 @@ static void *read_part(void *context)
     profile->stacks_only = part->like->stacks_only;
     profile->keep_usage = part->like->keep_usage;
     profile->only_run = part->like->only_run;
-    for (uint32_t i = part->begin; i < part->end; i++) {
+    profile->choice = part->like->choice;
+    profile->most_samples = part->like->most_samples;
+    profile->merge_intervals = part->like->merge_intervals;
+    profile->slots_from_ns = part->like->slots_from_ns;
+    for (uint32_t i = part->begin; i < part->end && !profile->too_many; i++) {
         const char *path = part->files->items[i].path;
         unsigned done = atomic_fetch_add(part->done, 1) + 1;
         if (part->speaks && part->bytes >= PROGRESS_FROM)
             pp_progress("reading %u of %u files, %" PRIu64 " MB in all", done, part->files->count, part->bytes >> 20);
         size_t size;
-        void *data = pp_read_file(path, SIZE_MAX - 1, &size);
+        void *data = pp_read_file(path, part->files->items[i].size, &size);
         enum pp_read_result result = PP_READ_OK;
         if (data)
             result = pp_profile_add_segment(profile, data, size, path);
@@ -218,19 +223,53 @@ static struct pp_profile *read_parts(const struct pp_files *files, const struct 
     return parts[0].profile;
 }
 
-static struct pp_profile *read_files(const struct pp_files *files, const struct pp_cli *cli, bool sums_only)
+/* The start of the run, which times of the command line count from. Not all segments are the first in their file: where
+ * it matters, all are read. */
+static uint64_t run_start(const struct pp_files *files, const struct pp_cli *cli)
 {
+    const struct pp_profile like = {.sums_only = true, .only_run = cli->run};
+    uint64_t start = UINT64_MAX, end;
+    uint32_t read;
+    if (!pp_selects_time(cli)) {
+        for (uint32_t i = 0; i < files->count; i++)
+            if (files->items[i].start_unix_ns && files->items[i].start_unix_ns < start)
+                start = files->items[i].start_unix_ns;
+        return start == UINT64_MAX ? 0 : start;
+    }
+    struct pp_profile *sums = read_parts(files, &like, &read);
+    pp_summary_span(sums, &start, &end);
+    pp_profile_free(sums);
+    return start;
+}
+
+static struct pp_profile *read_files(const struct pp_files *files, const struct pp_cli *cli, bool sums_only,
+                                     bool *too_many)
+{
+    uint64_t start = sums_only ? 0 : run_start(files, cli);
+    struct pp_choice *choice = sums_only ? NULL : pp_choice_new(cli, start);
     const struct pp_profile like = {.sums_only = sums_only,
-                                    .stacks_only = cli->stacks_only && !cli->keep_intervals && !pp_selects(cli),
-                                    .keep_intervals = cli->keep_intervals || pp_select_needs_intervals(cli),
+                                    .stacks_only = cli->stacks_only && !pp_selects(cli),
+                                    .keep_intervals = cli->keep_intervals,
+                                    .most_samples = cli->most_samples,
+                                    .merge_intervals = cli->merge_intervals,
+                                    .slots_from_ns = start,
+                                    .choice = choice,
                                     .keep_usage = cli->intervals,
                                     .only_run = cli->run};
     uint32_t read;
     struct pp_profile *profile = read_parts(files, &like, &read);
+    *too_many = profile->too_many;
+    if (*too_many) {
+        free(choice);
+        pp_profile_free(profile);
+        return NULL;
+    }
     if (sums_only)
         pp_profile_close_sums(profile);
     else if (read)
         pp_profile_finish(profile);
+    profile->choice = NULL;
+    free(choice);
     if (read && !sums_only && !cli->no_names) {
         pp_debuginfod_fetch(profile);
         pp_symbols_resolve(profile);
@@ -246,15 +285,26 @@ static struct pp_profile *read_files(const struct pp_files *files, const struct 
     return NULL;
 }
 
-struct pp_profile *pp_load(const struct pp_cli *cli)
+struct pp_inputs {
+    struct pp_files files;
+    bool said; /* what is not read */
+};
+
+struct pp_inputs *pp_inputs_open(const struct pp_cli *cli)
 {
-    struct pp_files files = {0};
-    struct pp_profile *profile = NULL;
-    if (pp_files_find(&files, cli) && pp_files_choose(&files, cli))
-        profile = read_files(&files, cli, false);
-    if (profile)
-        say_losses(&files, &profile->losses);
-    pp_files_free(&files);
+    struct pp_inputs *inputs = pp_alloc(1, sizeof *inputs);
+    if (pp_files_find(&inputs->files, cli) && pp_files_choose(&inputs->files, cli))
+        return inputs;
+    pp_inputs_free(inputs);
+    return NULL;
+}
+
+struct pp_profile *pp_inputs_load(struct pp_inputs *inputs, const struct pp_cli *cli, bool *too_many)
+{
+    struct pp_profile *profile = read_files(&inputs->files, cli, false, too_many);
+    if (profile && !inputs->said)
+        say_losses(&inputs->files, &profile->losses);
+    inputs->said |= profile != NULL;
     if (profile && !pp_select(profile, cli)) {
         pp_profile_free(profile);
         profile = NULL;
@@ -262,12 +312,29 @@ struct pp_profile *pp_load(const struct pp_cli *cli)
     return profile;
 }
 
+void pp_inputs_free(struct pp_inputs *inputs)
+{
+    if (inputs)
+        pp_files_free(&inputs->files);
+    free(inputs);
+}
+
+struct pp_profile *pp_load(const struct pp_cli *cli)
+{
+    bool too_many;
+    struct pp_inputs *inputs = pp_inputs_open(cli);
+    struct pp_profile *profile = inputs ? pp_inputs_load(inputs, cli, &too_many) : NULL;
+    pp_inputs_free(inputs);
+    return profile;
+}
+
 struct pp_profile *pp_load_sums(const struct pp_cli *cli)
 {
     struct pp_files files = {0};
     struct pp_profile *profile = NULL;
+    bool too_many;
     if (pp_files_find(&files, cli))
-        profile = read_files(&files, cli, true);
+        profile = read_files(&files, cli, true, &too_many);
     if (profile)
         say_losses(&files, &profile->losses);
     pp_files_free(&files);

@@ -14,6 +14,13 @@
  */
 struct pp_profile *pp_load(const struct pp_cli *cli);
 
+/* The same in steps, for who loads the same files again in another way: what has been added to them meanwhile is left
+ * out. pp_inputs_open gives NULL, and pp_inputs_load gives NULL, after a line that says why, or without a line when
+ * there were too many samples: *too_many (model.h). */
+struct pp_inputs *pp_inputs_open(const struct pp_cli *cli);
+struct pp_profile *pp_inputs_load(struct pp_inputs *inputs, const struct pp_cli *cli, bool *too_many);
+void pp_inputs_free(struct pp_inputs *inputs);
+
 /* All runs that the paths hold, processes and their accounting only: no samples. Ends and errors as pp_load. */
 struct pp_profile *pp_load_sums(const struct pp_cli *cli);
 

@@ -9,6 +9,9 @@
          pp_grow((table)->items, &(table)->capacity, (uint64_t)(table)->count + 1, sizeof *(table)->items),            \
      &(table)->items[(table)->count++])
 
+/* Of a profile of stacks. Without intervals there are as many as it takes. */
+#define MOST_PLACES (1u << 24)
+
 static void add_root(struct pp_profile *profile)
 {
     APPEND(&profile->nodes)->frame = PP_NONE;
@@ -25,6 +28,14 @@ struct pp_profile *pp_profile_new(void)
 }
 
 #define FREE_TABLE(table) (free((table)->items), pp_index_free(&(table)->index))
+
+static void forget_places(struct pp_places *places)
+{
+    for (uint32_t i = 0; i < places->capacity; i++)
+        free(places->rows[i].items);
+    free(places->rows);
+    *places = (struct pp_places){0};
+}
 
 void pp_profile_free(struct pp_profile *profile)
 {
@@ -48,8 +59,8 @@ void pp_profile_free(struct pp_profile *profile)
     FREE_TABLE(&profile->intervals);
     FREE_TABLE(&profile->samples);
     FREE_TABLE(&profile->processes);
-    free(profile->sample_of_node[0]);
-    free(profile->sample_of_node[1]);
+    forget_places(&profile->stack_places);
+    forget_places(&profile->busy_places);
     free(profile);
 }
 
@@ -217,19 +228,51 @@ void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample)
     pp_index_add(&profile->samples.index, hash, profile->samples.count - 1);
 }
 
-void pp_add_stack(struct pp_profile *profile, uint32_t node, bool in_gc, uint64_t count, uint64_t cpu_ns)
+/* Adds a sample of which the number stands at this place of the row, if there is one; without a hash, unless there
+ * would be too many places. */
+static void add_at_place(struct pp_profile *profile, struct pp_places *places, uint32_t number, uint64_t place,
+                         uint64_t count, const struct pp_sample *sample)
 {
-    uint32_t **known = &profile->sample_of_node[in_gc];
-    *known = pp_grow(*known, &profile->sample_of_capacity[in_gc], profile->nodes.count, sizeof **known);
-    if (!(*known)[node]) {
-        const uint32_t state = in_gc ? PP_STATE_GC_KNOWN | PP_STATE_GC : 0;
-        pp_append_sample(profile,
-                         &(struct pp_sample){.thread = PP_NONE, .node = node, .state = state & PP_MOST_STATES});
-        (*known)[node] = profile->samples.count;
+    if (number && (number + 1) * count > MOST_PLACES) {
+        pp_add_sample(profile, sample);
+        return;
     }
-    struct pp_sample *sample = &profile->samples.items[(*known)[node] - 1];
-    sample->count += count;
-    sample->cpu_ns += cpu_ns;
+    places->rows = pp_grow(places->rows, &places->capacity, (uint64_t)number + 1, sizeof *places->rows);
+    struct pp_place_row *row = &places->rows[number];
+    row->items = pp_grow(row->items, &row->capacity, count, sizeof *row->items);
+    if (!row->items[place]) {
+        pp_append_sample(profile, sample);
+        row->items[place] = profile->samples.count;
+        return;
+    }
+    struct pp_sample *known = &profile->samples.items[row->items[place] - 1];
+    known->count += sample->count;
+    known->cpu_ns += sample->cpu_ns;
+}
+
+void pp_add_stack(struct pp_profile *profile, uint32_t node, bool in_gc, uint32_t interval, uint64_t count,
+                  uint64_t cpu_ns)
+{
+    const uint32_t state = in_gc ? PP_STATE_GC_KNOWN | PP_STATE_GC : 0;
+    const struct pp_sample stack = {.thread = PP_NONE,
+                                    .node = node,
+                                    .state = state & PP_MOST_STATES,
+                                    .interval = interval,
+                                    .count = count,
+                                    .cpu_ns = cpu_ns};
+    add_at_place(profile, &profile->stack_places, interval * 2 + in_gc, node, profile->nodes.count, &stack);
+}
+
+void pp_add_busy(struct pp_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns)
+{
+    const struct pp_sample busy = {.thread = thread,
+                                   .state = state & (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL),
+                                   .interval = interval,
+                                   .cpu_ns = cpu_ns};
+    uint64_t gil = (state & PP_STATE_GIL_KNOWN ? 1 : 0) | (state & PP_STATE_HOLDS_GIL ? 2 : 0);
+    if (cpu_ns)
+        add_at_place(profile, &profile->busy_places, interval, thread * 4ull + gil, profile->threads.count * 4ull,
+                     &busy);
 }
 
 struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count)
@@ -237,6 +280,8 @@ struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count)
     struct pp_sample *samples = profile->samples.items;
     *count = profile->samples.count;
     pp_index_free(&profile->samples.index);
+    forget_places(&profile->stack_places);
+    forget_places(&profile->busy_places);
     profile->samples.items = NULL;
     profile->samples.count = profile->samples.capacity = 0;
     return samples;

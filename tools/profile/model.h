@@ -97,6 +97,14 @@ struct pp_sample {
     uint64_t count, cpu_ns;
 };
 
+/* Numbers of samples + 1, in rows; 0: none yet. */
+struct pp_places {
+    struct pp_place_row {
+        uint32_t *items, capacity;
+    } * rows;
+    uint32_t capacity;
+};
+
 struct pp_notice {
     uint64_t unix_ns, severity;
     uint32_t text; /* string */
@@ -139,9 +147,14 @@ struct pp_profile {
     uint64_t apart_from_ns; /* … of those that end after this (unix); the others have interval 0 */
     bool keep_usage;        /* of each interval */
     bool sums_only;         /* no samples: processes and their accounting */
-    bool stacks_only;       /* samples do not tell threads, labels and the GIL apart; threads have sums. No intervals */
-    const char *only_run;   /* segments of runs that do not begin so are left out; NULL: none */
-    pp_wants_process *wants; /* segments of processes that it does not want are left out; NULL: none */
+    bool stacks_only; /* samples do not tell threads, labels and the GIL apart; threads have sums. With keep_intervals
+                       * samples of node 0 say when each thread was busy, beside those of stacks: all is there twice */
+    uint32_t most_samples; /* with keep_intervals; 0: any number. If there would be more … */
+    bool merge_intervals;  /* … intervals become longer (slots.h); otherwise too_many is set, and the rest not read */
+    uint64_t slots_from_ns;         /* unix: where a slot begins */
+    const struct pp_choice *choice; /* which samples are kept; NULL: all (select.h). Sums of processes are of all */
+    const char *only_run;           /* segments of runs that do not begin so are left out; NULL: none */
+    pp_wants_process *wants;        /* segments of processes that it does not want are left out; NULL: none */
     void *wants_context;
 
     PP_TABLE_OF(char *) strings;
@@ -154,9 +167,13 @@ struct pp_profile {
     PP_TABLE_OF(struct pp_label_set) label_sets;
     PP_TABLE_OF(struct pp_interval) intervals;
     PP_TABLE_OF(struct pp_sample) samples; /* the index may lack the last ones */
-    uint32_t *sample_of_node[2];           /* + 1, in a profile of stacks only: outside and inside of a collection */
-    uint32_t sample_of_capacity[2];
+    struct pp_places
+        stack_places;             /* in a profile of stacks only: by interval * 2 + whether in a collection, and node */
+    struct pp_places busy_places; /* the same: by interval, and thread * 4 + GIL */
     PP_TABLE_OF(struct pp_process) processes;
+
+    uint64_t slot_ns; /* of intervals that were merged; 0: they are those of the log */
+    bool too_many;    /* more samples than most_samples: this is not all */
 
     struct pp_read_losses losses; /* of all segments */
 
@@ -213,8 +230,12 @@ void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample);
 /* For a sample that is known not to be there: faster, and takes less memory. */
 void pp_append_sample(struct pp_profile *profile, const struct pp_sample *sample);
 /* In a profile of stacks only. */
-void pp_add_stack(struct pp_profile *profile, uint32_t node, bool in_gc, uint64_t count, uint64_t cpu_ns);
-/* Takes the samples out of the profile, which has none then; what it returns, *count of them, the caller frees. */
+void pp_add_stack(struct pp_profile *profile, uint32_t node, bool in_gc, uint32_t interval, uint64_t count,
+                  uint64_t cpu_ns);
+/* The same, with intervals: the thread used so much in this one. */
+void pp_add_busy(struct pp_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns);
+/* Takes the samples out of the profile (and what led to them), which has none then; what it returns, *count of them,
+ * the caller frees. */
 struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count);
 /* By instance; a new one has only its instance set. */
 uint32_t pp_add_process(struct pp_profile *profile, uint32_t instance);

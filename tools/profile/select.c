@@ -5,13 +5,28 @@
 #include <string.h>
 
 #include "frame_text.h"
-#include "summary.h"
 
 #define ONLY_NATIVE "[native]" /* what stands for a stack without a Python frame */
 
+struct pp_choice {
+    uint64_t from_unix_ns, to_unix_ns; /* 0, UINT64_MAX: not given */
+    const char *pids, *tids;           /* NULL: not given */
+};
+
+/* Threads by number, not by name. */
+static bool names_ids(const char *thread)
+{
+    return *thread && !thread[strspn(thread, "0123456789")];
+}
+
+static bool chooses(const struct pp_cli *cli)
+{
+    return pp_selects_time(cli) || cli->pid || (cli->thread && names_ids(cli->thread));
+}
+
 static bool leaves_samples_out(const struct pp_cli *cli)
 {
-    return pp_select_needs_intervals(cli) || cli->pid || cli->thread || cli->focus || cli->ignore;
+    return chooses(cli) || cli->thread || cli->focus || cli->ignore;
 }
 
 bool pp_selects(const struct pp_cli *cli)
@@ -19,7 +34,7 @@ bool pp_selects(const struct pp_cli *cli)
     return leaves_samples_out(cli) || cli->no_native;
 }
 
-bool pp_select_needs_intervals(const struct pp_cli *cli)
+bool pp_selects_time(const struct pp_cli *cli)
 {
     return cli->from_ns || cli->to_ns != UINT64_MAX;
 }
@@ -35,24 +50,49 @@ bool pp_pid_is_listed(const char *list, uint64_t number)
     return false;
 }
 
-/* By thread: whether its samples stay. */
-static bool *threads_kept(const struct pp_profile *profile, const struct pp_cli *cli)
+static uint64_t time_since(uint64_t start, uint64_t since)
 {
-    bool *kept = pp_alloc(profile->threads.count, sizeof *kept);
-    bool by_id = cli->thread && *cli->thread && !cli->thread[strspn(cli->thread, "0123456789")];
+    return since < UINT64_MAX - start ? start + since : UINT64_MAX;
+}
+
+struct pp_choice *pp_choice_new(const struct pp_cli *cli, uint64_t run_start_unix_ns)
+{
+    if (!chooses(cli))
+        return NULL;
+    struct pp_choice *choice = pp_alloc(1, sizeof *choice);
+    choice->from_unix_ns = cli->from_ns ? time_since(run_start_unix_ns, cli->from_ns) : 0;
+    choice->to_unix_ns = time_since(run_start_unix_ns, cli->to_ns);
+    choice->pids = cli->pid;
+    choice->tids = cli->thread && names_ids(cli->thread) ? cli->thread : NULL;
+    return choice;
+}
+
+bool pp_choice_takes_time(const struct pp_choice *choice, uint64_t start_unix_ns, uint64_t wall_ns)
+{
+    uint64_t middle = start_unix_ns + wall_ns / 2;
+    return middle >= choice->from_unix_ns && (middle < choice->to_unix_ns || choice->to_unix_ns == UINT64_MAX);
+}
+
+bool pp_choice_takes_thread(const struct pp_choice *choice, const struct pp_profile *profile, uint32_t number)
+{
+    const struct pp_thread *thread = &profile->threads.items[number];
+    uint64_t pid = profile->processes.items[thread->process].pid;
+    return (!choice->pids || pp_pid_is_listed(choice->pids, pid)) &&
+           (!choice->tids || pp_pid_is_listed(choice->tids, thread->tid));
+}
+
+/* By thread: whether its name matches. A thread may get another name while it runs: the last one counts, which is not
+ * known while the log is read. NULL without a pattern. */
+static bool *threads_with(const struct pp_profile *profile, const struct pp_cli *cli)
+{
     regex_t names;
-    bool by_name = cli->thread && !by_id && regcomp(&names, cli->thread, REG_EXTENDED | REG_NOSUB) == 0;
-    for (uint32_t i = 0; i < profile->threads.count; i++) {
-        const struct pp_thread *thread = &profile->threads.items[i];
-        kept[i] = !cli->pid || pp_pid_is_listed(cli->pid, profile->processes.items[thread->process].pid);
-        if (by_id)
-            kept[i] = kept[i] && pp_pid_is_listed(cli->thread, thread->tid);
-        if (by_name)
-            kept[i] = kept[i] && regexec(&names, pp_string(profile, thread->name), 0, NULL, 0) == 0;
-    }
-    if (by_name)
-        regfree(&names);
-    return kept;
+    if (!cli->thread || names_ids(cli->thread) || regcomp(&names, cli->thread, REG_EXTENDED | REG_NOSUB) != 0)
+        return NULL;
+    bool *matching = pp_alloc(profile->threads.count, sizeof *matching);
+    for (uint32_t i = 0; i < profile->threads.count; i++)
+        matching[i] = regexec(&names, pp_string(profile, profile->threads.items[i].name), 0, NULL, 0) == 0;
+    regfree(&names);
+    return matching;
 }
 
 /* By node: whether a frame of the stack that ends there matches. NULL without a pattern. */
@@ -79,21 +119,6 @@ static bool *nodes_with(struct pp_profile *profile, const char *pattern)
     return nodes;
 }
 
-/* By interval: whether its middle lies in the time that was asked for. Interval 0 has no time: it is left out. */
-static bool *intervals_kept(const struct pp_profile *profile, const struct pp_cli *cli)
-{
-    bool *kept = pp_alloc(profile->intervals.count, sizeof *kept);
-    uint64_t start, end;
-    pp_summary_span(profile, &start, &end);
-    for (uint32_t i = 0; i < profile->intervals.count; i++) {
-        const struct pp_interval *interval = &profile->intervals.items[i];
-        uint64_t middle = interval->start_unix_ns + interval->wall_ns / 2;
-        uint64_t since = middle > start ? middle - start : 0;
-        kept[i] = !pp_select_needs_intervals(cli) || (i && since >= cli->from_ns && since < cli->to_ns);
-    }
-    return kept;
-}
-
 /* By node: the node of the same stack without native frames. */
 static uint32_t *without_native(struct pp_profile *profile)
 {
@@ -111,34 +136,38 @@ static uint32_t *without_native(struct pp_profile *profile)
     return moved;
 }
 
-bool pp_select(struct pp_profile *profile, const struct pp_cli *cli)
+static void select_samples(struct pp_profile *profile, const struct pp_cli *cli)
 {
-    if (!pp_selects(cli))
-        return true;
-    profile->whole_ns = pp_profile_cpu_ns(profile);
-    profile->selected = leaves_samples_out(cli);
-    bool *threads = threads_kept(profile, cli), *intervals = intervals_kept(profile, cli);
     bool *focus = nodes_with(profile, cli->focus), *ignore = nodes_with(profile, cli->ignore);
-    uint32_t *moved = cli->no_native ? without_native(profile) : NULL;
-    uint32_t count, kept = 0;
+    bool *threads = threads_with(profile, cli);
+    uint32_t count, *moved = cli->no_native ? without_native(profile) : NULL;
     struct pp_sample *samples = pp_take_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct pp_sample sample = samples[i];
-        if (!threads[sample.thread] || !intervals[sample.interval] || (focus && !focus[sample.node]) ||
-            (ignore && ignore[sample.node]))
+        if ((threads && !threads[sample.thread]) || (focus && !focus[sample.node]) || (ignore && ignore[sample.node]))
             continue;
         if (moved)
             sample.node = moved[sample.node];
         pp_add_sample(profile, &sample);
-        kept++;
     }
     free(samples);
     free(moved);
     free(ignore);
     free(focus);
-    free(intervals);
     free(threads);
-    if (kept || !profile->selected)
+}
+
+bool pp_select(struct pp_profile *profile, const struct pp_cli *cli)
+{
+    if (!pp_selects(cli))
+        return true;
+    profile->whole_ns = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
+    profile->selected = leaves_samples_out(cli);
+    if (cli->thread || cli->focus || cli->ignore || cli->no_native)
+        select_samples(profile, cli);
+    if (profile->samples.count || !profile->selected)
         return true;
     pp_error("nothing is left of %.3f s CPU: no sample fits --from, --to, --pid, --thread, --focus and --ignore",
              (double)profile->whole_ns / 1e9);

@@ -8,16 +8,26 @@
 /* Whether the pid is in a list with commas, as --pid takes it. */
 bool pp_pid_is_listed(const char *list, uint64_t pid);
 
-/* Whether pp_select has something to do. */
+/* Whether something is left out, or changed. */
 bool pp_selects(const struct pp_cli *cli);
 
-/* Whether the samples' intervals must be kept while reading, for --from and --to. */
-bool pp_select_needs_intervals(const struct pp_cli *cli);
+/* Whether --from or --to say so, which count from the run's start. */
+bool pp_selects_time(const struct pp_cli *cli);
 
 /*
- * Leaves in the profile the samples that --from, --to, --pid, --thread, --focus and --ignore let through, and takes
- * native frames out of their stacks for --no-native. A sample belongs to the time at the middle of its interval, so
- * that slices next to each other hold every sample once. False after a line on stderr when nothing is left.
+ * Who and when: what --pid, --thread with numbers, --from and --to let through, while the logs are read (model.h). NULL
+ * when that is all. A sample belongs to the time at the middle of its interval, so that slices next to each other hold
+ * every sample once. The caller frees.
+ */
+struct pp_choice *pp_choice_new(const struct pp_cli *cli, uint64_t run_start_unix_ns);
+
+bool pp_choice_takes_time(const struct pp_choice *choice, uint64_t start_unix_ns, uint64_t wall_ns);
+bool pp_choice_takes_thread(const struct pp_choice *choice, const struct pp_profile *profile, uint32_t thread);
+
+/*
+ * Leaves in the profile the samples that --thread with a name, --focus and --ignore let through, and takes native
+ * frames out of their stacks for --no-native. False after a line on stderr when nothing is left of what the options
+ * select.
  */
 bool pp_select(struct pp_profile *profile, const struct pp_cli *cli);
 

@@ -28,7 +28,7 @@ function rankModules(data) {
         sums.set(module, 0);
     for (let i = 0; i < data.cells; i++) {
         const frame = data.frame[data.cellNode[i]];
-        if (frame >= 0)
+        if (frame >= 0 && data.cellKind[i] <= CELL_WHO)
             sums.set(data.module[frame], sums.get(data.module[frame]) + data.cellNs[i]);
     }
     const order = [...sums].filter(([module]) => module !== PSEUDO_MODULE).sort((a, b) => b[1] - a[1]);

@@ -60,6 +60,7 @@ function decode(bytes) {
     data.cellBucket = readColumn(part(), cells, new Int32Array(cells));
     data.cellCount = readColumn(part(), cells, new Float64Array(cells));
     data.cellNs = readColumn(part(), cells, new Float64Array(cells));
+    data.cellKind = cellKinds(data);
     return data;
 }
 

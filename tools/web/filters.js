@@ -1,5 +1,22 @@
 /* The controls above the graph. */
 
+/* As in tools/flame/flame.h: who is told apart in a page that would be too large otherwise. */
+const DETAIL_ALL = 0, DETAIL_PROCESSES = 3;
+const MERGED = ["", "CPU with and without the GIL", "threads of one name in a process", "the threads of a process",
+    "processes and threads"];
+
+/* What a large page does not tell. */
+function largeNotes(data) {
+    const notes = [];
+    if (data.apart)
+        notes.push("So many stacks that a time and a process, thread or GIL cannot be chosen together");
+    if (data.detail > DETAIL_ALL)
+        notes.push("So many stacks that " + MERGED[data.detail] + " are not told apart");
+    if (notes.length)
+        notes.push("pyprof flame --from, --to and --pid make a page of a part, with all there is to tell");
+    return notes;
+}
+
 function option(value, text) {
     return element("option", {value}, short(text, 80));
 }
@@ -8,7 +25,8 @@ function option(value, text) {
 function cpuByThread(data) {
     const sums = new Float64Array(data.threads.length);
     for (let i = 0; i < data.cells; i++)
-        sums[(data.cellSlot[i] / 3) | 0] += data.cellNs[i];
+        if (data.cellKind[i] <= CELL_WHO)
+            sums[(data.cellSlot[i] / 3) | 0] += data.cellNs[i];
     return sums;
 }
 
@@ -18,7 +36,7 @@ function fillProcesses(app, cpu) {
     select.append(option("-1", "all " + data.processes.length));
     [...sums.keys()].sort((a, b) => sums[b] - sums[a]).forEach((i) => select.append(option(String(i),
         data.processes[i].pid + " – " + percent(sums[i], app.cpu) + " – " + data.processes[i].command)));
-    document.getElementById("process-label").hidden = app.diff || data.processes.length < 2;
+    document.getElementById("process-label").hidden = app.diff || data.processes.length < 2 || data.detail > DETAIL_PROCESSES;
 }
 
 function fillThreads(app, cpu) {
@@ -48,7 +66,7 @@ function fillThreads(app, cpu) {
         }
         select.append(group);
     }
-    document.getElementById("thread-label").hidden = one.length < 2;
+    document.getElementById("thread-label").hidden = one.length < 2 || data.detail >= DETAIL_PROCESSES;
 }
 
 const SWITCHES = ["native", "inverted", "flame"];
@@ -76,10 +94,12 @@ function bindControls(app) {
     for (const id of ["process", "gil"])
         get(id).addEventListener("change", () => {
             app.state[id] = Number(get(id).value);
+            keepApart(app.state, app.data, false);
             app.filtered(true);
         });
     get("thread").addEventListener("change", () => {
         app.state.thread = get("thread").value;
+        keepApart(app.state, app.data, false);
         app.filtered(true);
     });
     get("colour").addEventListener("change", () => {

@@ -26,5 +26,6 @@ function showHeader(app) {
         seconds(Math.abs(side.difference_ns)) + " = " + seconds(side.cpu_ns) + " CPU")));
     document.getElementById("warnings").append(...sides.flatMap((side, i) => side.warnings.map((text) =>
         element("li", {}, (app.diff ? (i ? "New: " : "Base: ") : "") + text + "."))));
+    document.getElementById("warnings").append(...largeNotes(app.data).map((text) => element("li", {}, text + ".")));
     return title;
 }

@@ -8,7 +8,7 @@ class App {
         this.data = data;
         this.diff = data.sides.length > 1;
         this.forest = new Forest(data);
-        this.cpu = data.cellNs.reduce((sum, ns) => sum + ns, 0);
+        this.cpu = data.cellNs.reduce((sum, ns, i) => (data.cellKind[i] <= CELL_WHO ? sum + ns : sum), 0);
         this.state = stateFromHash(location.hash, data);
         this.hovered = -1;
         this.selected = 0;

@@ -6,6 +6,19 @@ function firstState(data) {
         flame: false, colour: "kind", sort: diff ? "change" : "self", width: 1, by: data.by};
 }
 
+function choosesWho(state) {
+    return state.process >= 0 || state.thread !== "" || state.gil > 0;
+}
+
+/* In a large page someone and a time cannot be chosen together: what was chosen last stays. */
+function keepApart(state, data, time) {
+    if (!data.apart || !choosesWho(state) || state.from < 0)
+        return;
+    const first = firstState(data);
+    for (const key of time ? ["process", "thread", "gil"] : ["from", "to"])
+        state[key] = first[key];
+}
+
 function stateToHash(state, data) {
     const first = firstState(data), parts = new URLSearchParams();
     const put = (key, value, unless) => {
@@ -47,6 +60,7 @@ function stateFromHash(hash, data) {
     const range = /^(\d{1,6})-(\d{1,6})$/.exec(parts.get("i") || "");
     if (range && +range[1] < +range[2] && +range[2] <= data.buckets)
         [state.from, state.to] = [+range[1], +range[2]];
+    keepApart(state, data, true);
     const view = parts.get("v") || "";
     state.native = !view.includes("n");
     state.inverted = view.includes("i");

@@ -6,9 +6,10 @@ const STRIP_HEIGHT = 46, STRIP_FOOT = 14;
 function bucketSums(app) {
     const data = app.data, slots = chosenSlots(data, app.state);
     const all = new Float64Array(data.buckets + 1), found = new Float64Array(data.buckets + 1);
-    const inside = app.found ? app.found.inside : null, place = app.state.native ? null : app.forest.python.place;
+    const kind = !data.apart ? CELL_ALL : choosesWho(app.state) ? CELL_BUSY : CELL_WHEN;
+    const inside = app.found && kind !== CELL_BUSY ? app.found.inside : null, place = app.state.native ? null : app.forest.python.place;
     for (let i = 0; i < data.cells; i++) {
-        if (!slots[data.cellSlot[i]])
+        if (data.cellKind[i] !== kind || !slots[data.cellSlot[i]])
             continue;
         const node = place ? place[data.cellNode[i]] : data.cellNode[i];
         all[data.cellBucket[i]] += data.cellNs[i];
@@ -84,6 +85,8 @@ class Strip {
         const whole = from <= 0 && to >= this.app.data.buckets;
         this.app.state.from = whole ? -1 : from;
         this.app.state.to = whole ? -1 : to;
+        if (!whole)
+            keepApart(this.app.state, this.app.data, true);
         this.app.filtered(done);
     }
 

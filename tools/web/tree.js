@@ -1,9 +1,9 @@
 /* The call tree of what is chosen. All trees have the same face: frame, parent, self[side], total[side], samples,
  * children(node) and endsAt; node 0 is the root. */
 
-/* Which cells count. */
+/* Which cells count. The last one is of all threads, where time is kept apart from them. */
 function chosenSlots(data, state) {
-    const chosen = new Uint8Array(data.threads.length * 3);
+    const chosen = new Uint8Array(data.threads.length * 3 + 1).fill(1);
     data.threads.forEach((thread, i) => {
         const process = state.process < 0 || thread.process === state.process;
         const named = state.thread === "" || state.thread === "t" + i || state.thread === "n" + thread.name;
@@ -13,16 +13,27 @@ function chosenSlots(data, state) {
     return chosen;
 }
 
+/* What a cell of a large page tells (tools/flame/flame.h): who burned, when, or when someone was busy. All there is to
+ * know where the page is not so large. */
+const CELL_ALL = 0, CELL_WHO = 1, CELL_WHEN = 2, CELL_BUSY = 3;
+
+function cellKinds(data) {
+    const kinds = new Uint8Array(data.cells);
+    for (let i = 0; data.apart && i < data.cells; i++)
+        kinds[i] = data.cellBucket[i] > data.buckets ? CELL_WHO : data.cellNode[i] ? CELL_WHEN : CELL_BUSY;
+    return kinds;
+}
+
 /* CPU and samples of each node itself, over the chosen threads and the chosen interval. */
 function sumCells(data, state) {
-    const slots = chosenSlots(data, state);
-    const sides = data.threads.map((thread) => data.processes[thread.process].side);
+    const slots = chosenSlots(data, state), kind = !data.apart ? CELL_ALL : state.from < 0 ? CELL_WHO : CELL_WHEN;
+    const sides = data.threads.map((thread) => data.processes[thread.process].side).concat(0);
     const self = data.sides.map(() => new Float64Array(data.nodes));
     const samples = new Float64Array(data.nodes);
     const first = state.from < 0 ? 0 : state.from, last = state.from < 0 ? Infinity : state.to;
     for (let i = 0; i < data.cells; i++) {
         const slot = data.cellSlot[i], bucket = data.cellBucket[i];
-        if (!slots[slot] || bucket < first || bucket >= last)
+        if (data.cellKind[i] !== kind || !slots[slot] || bucket < first || bucket >= last)
             continue;
         const node = data.cellNode[i];
         self[sides[(slot / 3) | 0]][node] += data.cellNs[i];

@@ -1,0 +1,307 @@
+/* Profiles of long runs: intervals are merged when there are too many samples, and no sum changes. */
+#include "log_fixture.h"
+#include "random.h"
+#include "tools/flame/flame.h"
+#include "tools/profile/absorb.h"
+#include "tools/profile/slots.h"
+#include "tools/profile/states.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SECOND  1000000000ull
+#define START   (1700000000 * SECOND + 123456789)
+#define NODES   5u
+#define SECONDS 3000u
+
+/* A process that runs for so long; its intervals are not quite seconds. */
+static void write_log(struct fixture *log, uint64_t pid, uint32_t seconds)
+{
+    static const char *const names[NODES] = {"a", "b", "c", "d", "e"};
+    char instance[32];
+    uint64_t now = START;
+    uint32_t nodes[NODES], threads[2];
+    snprintf(instance, sizeof instance, "instance-%u", (unsigned)pid);
+    fixture_begin(log);
+    fixture_process(log,
+                    &(struct fixture_process){.run = "r", .instance = instance, .pid = pid, .start_unix_ns = START});
+    for (uint32_t i = 0; i < NODES; i++)
+        nodes[i] = fixture_node(log, 0, fixture_python(log, fixture_code(log, names[i], "/srv/x.py", 1), 2));
+    for (uint32_t i = 0; i < 2; i++)
+        threads[i] = fixture_thread(log, 10 * pid + i, i ? "worker" : "MainThread");
+    for (uint32_t i = 0; i < seconds; i++) {
+        struct fixture_bytes payload = {0}, record = {0};
+        uint64_t wall = SECOND + random_below(50000000);
+        fixture_varint(&payload, now);
+        fixture_varint(&payload, wall);
+        for (uint32_t j = 0; j < 8; j++) {
+            const uint64_t fields[] = {threads[random_below(2)],
+                                       nodes[random_below(NODES)],
+                                       0,
+                                       PP_STATE_GIL_KNOWN | random_below(2) |
+                                           (random_below(9) ? 0 : PP_STATE_GC_KNOWN | PP_STATE_GC),
+                                       1,
+                                       10000000 + random_below(1000)};
+            record.length = 0;
+            for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
+                fixture_varint(&record, fields[k]);
+            fixture_varint(&payload, record.length);
+            fixture_append(&payload, record.data, record.length);
+        }
+        fixture_block(log, PP_BLOCK_SAMPLES, payload.data, payload.length);
+        free(payload.data);
+        free(record.data);
+        now += wall;
+    }
+    fixture_accounting(
+        log, (const struct fixture_account[]){{PP_ACCOUNT_END_UNIX_NS, now}, {PP_ACCOUNT_PENDING_NS, 7}, {0, 0}});
+}
+
+static void add(struct pp_profile *profile, const struct fixture *log)
+{
+    assert_int_equal(pp_profile_add_segment(profile, log->file.data, log->file.length, "x"), PP_READ_OK);
+}
+
+static struct pp_profile *new_profile(uint32_t most, bool stacks_only)
+{
+    struct pp_profile *profile = pp_profile_new();
+    profile->keep_intervals = profile->merge_intervals = true;
+    profile->stacks_only = stacks_only;
+    profile->most_samples = most;
+    profile->slots_from_ns = START;
+    return profile;
+}
+
+/* CPU time of intervals whose middle is there; PP_NONE: of all. */
+static uint64_t ns_between(const struct pp_profile *profile, uint64_t from, uint64_t to, uint32_t thread, uint32_t node)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pp_sample *sample = &profile->samples.items[i];
+        const struct pp_interval *interval = &profile->intervals.items[sample->interval];
+        uint64_t middle = interval->start_unix_ns + interval->wall_ns / 2;
+        bool here = middle >= from && middle < to;
+        if (here && (thread == PP_NONE || sample->thread == thread) && (node == PP_NONE || sample->node == node))
+            sum += sample->cpu_ns;
+    }
+    return sum;
+}
+
+static const char *name_of(const struct pp_profile *profile, uint32_t node)
+{
+    const struct pp_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
+    return pp_string(profile,
+                     frame->kind == PP_FRAME_PYTHON ? profile->functions.items[frame->subject].name : frame->subject);
+}
+
+/* Numbers are given in the order of first sight. */
+static uint32_t node_named(const struct pp_profile *profile, const char *name)
+{
+    uint32_t node = 1;
+    while (strcmp(name_of(profile, node), name) != 0)
+        node++;
+    return node;
+}
+
+static void few_samples_stay_as_they_are(void **state)
+{
+    (void)state;
+    struct fixture log;
+    write_log(&log, 1, 100);
+    struct pp_profile *exact = new_profile(0, false), *bound = new_profile(1000, false);
+    add(exact, &log);
+    add(bound, &log);
+    assert_int_equal(bound->slot_ns, 0);
+    assert_int_equal(bound->samples.count, exact->samples.count);
+    assert_memory_equal(bound->samples.items, exact->samples.items, exact->samples.count * sizeof(struct pp_sample));
+    assert_int_equal(bound->intervals.count, exact->intervals.count);
+    pp_profile_free(exact);
+    pp_profile_free(bound);
+    fixture_end(&log);
+}
+
+/* Two processes, read one after the other and in two parts. */
+static void many_samples_are_in_slots(void **state)
+{
+    (void)state;
+    struct fixture logs[2];
+    const uint32_t most = 2000;
+    struct pp_profile *exact = new_profile(0, false), *bound = new_profile(most, false),
+                      *first = new_profile(most, false), *second = new_profile(most, false);
+    for (uint32_t i = 0; i < 2; i++) {
+        write_log(&logs[i], i + 1, SECONDS / (i + 1));
+        add(exact, &logs[i]);
+        add(bound, &logs[i]);
+        add(i ? second : first, &logs[i]);
+        fixture_end(&logs[i]);
+    }
+    assert_true(exact->samples.count > 10 * most);
+    assert_true(pp_profile_absorb(first, second));
+    struct pp_profile *const all[] = {bound, first};
+    for (size_t i = 0; i < 2; i++) {
+        struct pp_profile *profile = all[i];
+        pp_slots_bound(profile);
+        assert_true(profile->samples.count <= most);
+        assert_true(profile->samples.count > most / 4);
+        assert_int_equal(profile->slot_ns, bound->slot_ns);
+        assert_int_equal(profile->samples.count, bound->samples.count);
+    }
+    pp_profile_finish(bound);
+    pp_profile_finish(first);
+    pp_profile_finish(exact);
+    for (uint64_t slot = 0; slot * bound->slot_ns < (SECONDS + 200) * SECOND; slot++) {
+        uint64_t from = START + slot * bound->slot_ns, to = from + bound->slot_ns;
+        for (uint32_t thread = 0; thread < exact->threads.count; thread++)
+            for (uint32_t node = 1; node < exact->nodes.count; node++)
+                assert_int_equal(ns_between(bound, from, to, thread, node), ns_between(exact, from, to, thread, node));
+        assert_int_equal(ns_between(first, from, to, PP_NONE, PP_NONE), ns_between(exact, from, to, PP_NONE, PP_NONE));
+    }
+    assert_int_equal(pp_profile_cpu_ns(bound), pp_profile_cpu_ns(exact));
+    assert_int_equal(pp_profile_cpu_ns(first), pp_profile_cpu_ns(exact));
+    pp_profile_free(exact);
+    pp_profile_free(bound);
+    pp_profile_free(first);
+}
+
+static void stacks_and_threads_have_times(void **state)
+{
+    (void)state;
+    struct fixture logs[2];
+    struct pp_profile *exact = new_profile(0, false), *stacks = new_profile(3000, true),
+                      *part = new_profile(3000, true);
+    for (uint32_t i = 0; i < 2; i++) {
+        write_log(&logs[i], i + 1, SECONDS);
+        add(exact, &logs[i]);
+        add(i ? part : stacks, &logs[i]);
+        fixture_end(&logs[i]);
+    }
+    assert_true(pp_profile_absorb(stacks, part));
+    pp_profile_finish(stacks);
+    pp_profile_finish(exact);
+    assert_true(stacks->slot_ns && stacks->samples.count <= 3002 && stacks->intervals.count <= 800);
+    for (uint64_t slot = 0; slot * stacks->slot_ns < (SECONDS + 200) * SECOND; slot++) {
+        uint64_t from = START + slot * stacks->slot_ns, to = from + stacks->slot_ns;
+        for (uint32_t node = 1; node < exact->nodes.count; node++)
+            assert_int_equal(ns_between(stacks, from, to, PP_NONE, node_named(stacks, name_of(exact, node))),
+                             ns_between(exact, from, to, PP_NONE, node));
+        for (uint32_t thread = 0; thread < exact->threads.count; thread++) {
+            uint32_t same =
+                pp_add_thread(stacks, &(struct pp_thread){.process = exact->threads.items[thread].process,
+                                                          .tid = exact->threads.items[thread].tid,
+                                                          .start_unix_ns = exact->threads.items[thread].start_unix_ns});
+            assert_int_equal(ns_between(stacks, from, to, same, 0), ns_between(exact, from, to, thread, PP_NONE));
+        }
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(pp_states_of(stacks, i).gil_ns, pp_states_of(exact, i).gil_ns);
+    pp_profile_free(exact);
+    pp_profile_free(stacks);
+}
+
+static void too_many_is_said(void **state)
+{
+    (void)state;
+    struct fixture log;
+    struct pp_profile *profile = new_profile(500, false);
+    profile->merge_intervals = false;
+    write_log(&log, 1, SECONDS);
+    add(profile, &log);
+    assert_true(profile->too_many && profile->samples.count < 600);
+    pp_profile_free(profile);
+    fixture_end(&log);
+}
+
+/* Clocks that were wrong: everything stays, whatever the times. */
+static void no_time_is_out_of_reach(void **state)
+{
+    (void)state;
+    static const uint64_t times[][2] = {{0, 5},
+                                        {UINT64_MAX, UINT64_MAX},
+                                        {SECOND, UINT64_MAX},
+                                        {5, 0},
+                                        {1, 1},
+                                        {SECOND, 9},
+                                        {UINT64_MAX / 4 - 1, UINT64_MAX / 4 - 1},
+                                        {START, 1 << 20}};
+    struct pp_profile *profile = new_profile(2, false);
+    uint32_t node = pp_add_node(profile, 0, pp_add_pseudo(profile, "[gc]"));
+    pp_add_process(profile, 0);
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        for (uint32_t j = 0; j < 3; j++) {
+            uint32_t interval = pp_add_interval(profile, times[i][0] + j, times[i][1]);
+            pp_append_sample(profile,
+                             &(struct pp_sample){.node = node, .interval = interval, .count = 1, .cpu_ns = 1000});
+            pp_slots_bound(profile);
+        }
+    assert_int_equal(pp_profile_cpu_ns(profile), 3 * 1000 * sizeof times / sizeof times[0]);
+    pp_profile_free(profile);
+}
+
+/* Two processes with two threads of one name each, all of which burn in all nodes, with and without the GIL. */
+static struct pp_profile *many(uint32_t nodes)
+{
+    struct pp_profile *profile = pp_profile_new();
+    uint32_t frame = pp_add_pseudo(profile, "[gc]"), node = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t process = pp_add_process(profile, pp_intern_text(profile, i / 2 ? "one" : "two"));
+        pp_add_thread(profile,
+                      &(struct pp_thread){.process = process, .tid = i, .name = pp_intern_text(profile, "worker")});
+    }
+    for (uint32_t i = 0; i < nodes; i++) {
+        node = pp_add_node(
+            profile, i % 50 ? node : 0,
+            i % 50 ? frame
+                   : pp_add_frame(profile,
+                                  &(struct pp_frame){.kind = PP_FRAME_NATIVE, .subject = PP_NONE, .address = i + 1}));
+        for (uint32_t j = 0; j < 8; j++)
+            pp_append_sample(profile, &(struct pp_sample){.thread = j / 2,
+                                                          .node = node,
+                                                          .state = (PP_STATE_GIL_KNOWN | j % 2) & PP_MOST_STATES,
+                                                          .count = 1,
+                                                          .cpu_ns = 1000 + j});
+    }
+    return profile;
+}
+
+/* As much is told apart as has room: sums stay with whom they are told of. */
+static void cells_are_bounded(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t nodes, cells_each;
+        enum pp_flame_detail detail;
+    } cases[] = {{100, 8, PP_FLAME_ALL},
+                 {200000, 4, PP_FLAME_THREADS},
+                 {400000, 2, PP_FLAME_NAMES},
+                 {800000, 1, PP_FLAME_NOBODY}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pp_profile *profile = many(cases[i].nodes);
+        uint64_t whole = pp_profile_cpu_ns(profile);
+        struct pp_flame *flame = pp_flame_new(&profile, 1, false);
+        assert_int_equal(flame->detail, cases[i].detail);
+        assert_int_equal(flame->merged->samples.count, cases[i].nodes * cases[i].cells_each);
+        assert_int_equal(pp_profile_cpu_ns(flame->merged), whole);
+        uint64_t of_first = 0;
+        for (uint32_t j = 0; j < flame->merged->samples.count; j++)
+            of_first += flame->merged->samples.items[j].thread ? 0 : flame->merged->samples.items[j].cpu_ns;
+        assert_int_equal(of_first, (uint64_t)cases[i].nodes * (cases[i].detail == PP_FLAME_NOBODY  ? 8028
+                                                               : cases[i].detail == PP_FLAME_NAMES ? 4006
+                                                                                                   : 2001));
+        pp_flame_free(flame);
+        pp_profile_free(profile);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_samples_stay_as_they_are),  cmocka_unit_test(many_samples_are_in_slots),
+        cmocka_unit_test(stacks_and_threads_have_times), cmocka_unit_test(too_many_is_said),
+        cmocka_unit_test(no_time_is_out_of_reach),       cmocka_unit_test(cells_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+#include "slots.h"
+
+#include <stdlib.h>
+
+#include "states.h"
+
+/* No narrower: logs have an interval for a second mostly. */
+#define FIRST_SLOT_NS 1000000000u
+/* Of stacks only: nobody shows more. */
+#define MOST_SLOTS 800
+/* All is in one slot then, or in two. */
+#define LAST_SLOT_NS (1ull << 61)
+
+bool pp_interval_has_time(const struct pp_interval *interval)
+{
+    const uint64_t most = UINT64_MAX / 4;
+    return interval->start_unix_ns && interval->wall_ns && interval->start_unix_ns < most && interval->wall_ns < most;
+}
+
+struct pp_interval pp_slot_of(const struct pp_profile *profile, struct pp_interval interval)
+{
+    uint64_t width = profile->slot_ns, middle = interval.start_unix_ns + interval.wall_ns / 2;
+    if (!width || !pp_interval_has_time(&interval))
+        return interval;
+    uint64_t first = profile->slots_from_ns % width;
+    if (middle < first) /* of decades ago: a slot that the epoch cuts off */
+        return (struct pp_interval){1, first > 1 ? first - 1 : 1};
+    return (struct pp_interval){first + (middle - first) / width * width, width};
+}
+
+/* All samples anew, with the slots as they are now. */
+static void sort_into_slots(struct pp_profile *profile)
+{
+    uint32_t count, interval_count = profile->intervals.count;
+    struct pp_interval *intervals = pp_copy(profile->intervals.items, interval_count, sizeof *intervals);
+    uint32_t *moved = pp_alloc(interval_count, sizeof *moved);
+    struct pp_sample *samples = pp_take_samples(profile, &count);
+    pp_index_free(&profile->intervals.index);
+    profile->intervals.count = 1;
+    for (uint32_t i = 1; i < interval_count; i++) {
+        struct pp_interval slot = pp_slot_of(profile, intervals[i]);
+        moved[i] = pp_add_interval(profile, slot.start_unix_ns, slot.wall_ns);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pp_sample *from = &samples[i];
+        samples[i].interval = moved[samples[i].interval];
+        if (from->thread == PP_NONE)
+            pp_add_stack(profile, from->node, pp_in_gc(from->state), from->interval, from->count, from->cpu_ns);
+        else if (profile->stacks_only)
+            pp_add_busy(profile, from->thread, from->state, from->interval, from->cpu_ns);
+        else
+            pp_add_sample(profile, from);
+    }
+    free(samples);
+    free(moved);
+    free(intervals);
+}
+
+void pp_slots_widen(struct pp_profile *profile, uint64_t slot_ns)
+{
+    if (slot_ns <= profile->slot_ns)
+        return;
+    profile->slot_ns = slot_ns;
+    sort_into_slots(profile);
+}
+
+static bool is_too_much(const struct pp_profile *profile)
+{
+    return profile->samples.count > profile->most_samples ||
+           (profile->stacks_only && profile->intervals.count > MOST_SLOTS);
+}
+
+void pp_slots_bound(struct pp_profile *profile)
+{
+    if (!profile->most_samples || !is_too_much(profile))
+        return;
+    if (!profile->merge_intervals)
+        profile->too_many = true;
+    while (profile->merge_intervals && is_too_much(profile) && profile->slot_ns < LAST_SLOT_NS)
+        pp_slots_widen(profile, profile->slot_ns ? 2 * profile->slot_ns : FIRST_SLOT_NS);
+}

@@ -1,0 +1,25 @@
+/*
+ * A bound for profiles that keep intervals: when there are more samples than were asked for, neighbouring intervals are
+ * merged, and merged again, until it holds. The intervals are then slots of one width, a power of two of seconds, that
+ * begin at the run's start. What was in an interval is in the slot of its middle, as for --from and --to: no sum
+ * changes.
+ */
+#ifndef PP_PROFILE_SLOTS_H
+#define PP_PROFILE_SLOTS_H
+
+#include "model.h"
+
+/* Damaged logs say anything: sums of times that this takes do not overflow. */
+bool pp_interval_has_time(const struct pp_interval *interval);
+
+/* What stands for the interval in this profile: the slot of its middle, or the interval itself when there are none. */
+struct pp_interval pp_slot_of(const struct pp_profile *profile, struct pp_interval interval);
+
+/* Merges intervals into slots of this width at least, as another profile has them. */
+void pp_slots_widen(struct pp_profile *profile, uint64_t slot_ns);
+
+/* Does what the profile asks for when there are more than most_samples, or intervals of stacks without end: merges
+ * intervals, or sets too_many. */
+void pp_slots_bound(struct pp_profile *profile);
+
+#endif
