@@ -289,6 +289,40 @@ for leave in sys.exit, os._exit:
     PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python end_under_fire
 }
 
+# Once the last of the old image is written nothing may say that it goes on.
+exec_takes_its_time() {
+    gcc -O1 -Wall -Werror -shared -fPIC -o slow_exec.so "$WORKLOADS/lib/slow_exec.c"
+    LIBPYPROF=$LIBPYPROF:$PWD/slow_exec.so profiled "$PYTHON" -c 'import os, time
+until = time.monotonic() + 2.2
+while time.monotonic() < until:
+    sum(range(1000))
+os.execv("/bin/true", ["true"])'
+    info >info.json
+    reader accounting info.json
+    [ "$(grep -c '"ended": true' info.json)" -eq 1 ] || fail "not ended: $(cat info.json)"
+}
+
+@test "exec that takes half a second to come about: what was written before it is the last word" {
+    with_some_pythons exec_takes_its_time
+}
+
+user_changes_at_the_end() {
+    gcc -O1 -Wall -Werror -shared -fPIC -o slow_loader.so "$WORKLOADS/lib/slow_loader.c" -ldl
+    gcc -O1 -Wall -Werror -shared -fPIC -o late_setuid.so "$WORKLOADS/lib/late_setuid.c" -lpthread
+    LIBPYPROF=$PWD/slow_loader.so:$LIBPYPROF profiled "$PYTHON" -c 'import ctypes, time
+late = ctypes.CDLL("./late_setuid.so")
+late.begin()
+until = time.process_time() + 0.2
+while time.process_time() < until:
+    sum(range(1000))
+late.leave()' >out.txt
+    [ "$(cat out.txt)" = "changed 1, at its end 1" ] || fail "it says: $(cat out.txt)"
+}
+
+@test "a thread changes the user while the last of a profile is written: it need not wait for that" {
+    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python user_changes_at_the_end
+}
+
 fork_and_exec() {
     PYPROF_HZ=250 TIMEOUT=600 profiled "$PYTHON" "$WORKLOADS/fork_exec.py" "$children"
 }
