@@ -3,11 +3,16 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -118,6 +123,51 @@ static void many_files_go_in_order_too(void **state)
         assert_int_equal(access(log_name(i), F_OK), i < FILES - LEFT ? -1 : 0);
 }
 
+/* How often the directory is read while pp_disk_trim is at it. */
+static unsigned count_readings(uint64_t limit)
+{
+    unsigned stops = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0 || raise(SIGSTOP) != 0)
+            _exit(2);
+        _exit((int)pp_disk_trim(root, "none", limit).files);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    while (WIFSTOPPED(status)) {
+        struct user_regs_struct registers;
+        assert_int_equal(ptrace(PTRACE_GETREGS, pid, NULL, &registers), 0);
+        stops += registers.orig_rax == SYS_getdents64;
+        assert_int_equal(ptrace(PTRACE_SYSCALL, pid, NULL, NULL), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+    }
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    return stops / 2; /* one when it begins, one when it ends */
+}
+
+/* A directory that somebody has closed: one go, and not again and again. */
+static void what_cannot_be_removed_is_left(void **state)
+{
+    (void)state;
+    enum { FILES = 300, USER = 12345 };
+    bool is_root = geteuid() == 0;
+    for (unsigned i = 0; i < FILES; i++) {
+        put_file(log_name(i), 1, (time_t)(FILES - i));
+        assert_int_equal(is_root ? chown(log_name(i), USER, (gid_t)-1) : 0, 0);
+    }
+    assert_int_equal(chmod(root, 0555), 0);
+    assert_int_equal(is_root ? seteuid(USER) : 0, 0);
+    unsigned readings = count_readings(8 * KIB);
+    assert_int_equal(is_root ? seteuid(0) : 0, 0);
+    assert_int_equal(chmod(root, 0700), 0);
+    for (unsigned i = 0; i < FILES; i++)
+        assert_int_equal(access(log_name(i), F_OK), 0);
+    /* the last one finds nothing more */
+    assert_in_range(readings, 2, 4);
+}
+
 static void looks_are_as_frequent_as_what_is_written(void **state)
 {
     (void)state;
@@ -146,6 +196,7 @@ int main(void)
         TEST(small_files_count_as_the_blocks_they_take),
         TEST(nothing_else_is_touched),
         TEST(many_files_go_in_order_too),
+        TEST(what_cannot_be_removed_is_left),
         TEST(looks_are_as_frequent_as_what_is_written),
         TEST(no_directory_is_no_problem),
     };
