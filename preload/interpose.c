@@ -107,6 +107,8 @@ static void on_thread_end(void *argument)
         return; /* a fork gave the slot away */
     if (++slot->end_rounds < END_ROUNDS && pp_real()->pthread_setspecific(end_key, slot) == 0)
         return;
+    if (slot->is_main)
+        pp_flush_thread_outlives_main();
     pp_thread_end(slot);
 }
 

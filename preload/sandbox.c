@@ -109,6 +109,7 @@ static const struct {
     {SYS_fcntl, {-1, F_GETFD, 0, 0}},
     {SYS_fcntl, {-1, F_GETFL, 0, 0}},
     {SYS_prctl, {PR_GET_NAME, 0, 0, 0}},
+    {SYS_prctl, {PR_GET_SECCOMP, 0, 0, 0}},
     {SYS_prctl, {PR_SET_NAME, 0, 0, 0}},
 };
 

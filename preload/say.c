@@ -1,5 +1,7 @@
 #include "say.h"
+#include "own_descriptors.h"
 #include "syscalls.h"
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,24 +50,45 @@ void pp_text_add_hex(struct pp_text *text, unsigned long long number, unsigned d
 static struct stat remembered;
 static bool is_remembered;
 
-static bool stat_stderr(struct stat *status)
+static bool stat_descriptor(int descriptor, struct stat *status)
 {
-    return pp_syscall4(SYS_fstat, 2, (long)status, 0, 0) == 0;
+    return pp_syscall4(SYS_fstat, descriptor, (long)status, 0, 0) == 0;
 }
 
 void pp_say_remember_stderr(void)
 {
-    is_remembered = stat_stderr(&remembered);
+    is_remembered = stat_descriptor(2, &remembered);
 }
 
-static bool stderr_is_the_same(void)
+static bool is_the_same(int descriptor)
 {
     struct stat now;
-    return is_remembered && stat_stderr(&now) && now.st_dev == remembered.st_dev && now.st_ino == remembered.st_ino;
+    return is_remembered && stat_descriptor(descriptor, &now) && now.st_dev == remembered.st_dev &&
+           now.st_ino == remembered.st_ino;
+}
+
+/* False if the calling thread does not reach stderr. */
+static bool write_line(const char *text)
+{
+    char line[LINE_MAX_BYTES];
+    struct pp_text out;
+    int descriptor = pp_program_descriptor(2);
+    if (descriptor < 0)
+        return descriptor == -EBADF;
+    pp_text_init(&out, line, sizeof line - 1);
+    pp_text_add(&out, "pyprof: ");
+    pp_text_add(&out, text);
+    line[out.length++] = '\n';
+    if (is_the_same(descriptor))
+        pp_sys_write(descriptor, line, out.length);
+    pp_program_descriptor_end(descriptor);
+    return true;
 }
 
 static char notices[PP_CAUSE_COUNT][NOTICE_MAX];
 static _Atomic bool noticed[PP_CAUSE_COUNT];
+static _Atomic unsigned unsaid; /* causes */
+static _Atomic int unsaid_by;   /* the process: its children have these lines too */
 
 const char *pp_said(enum pp_cause cause)
 {
@@ -81,12 +104,16 @@ void pp_say_once(enum pp_cause cause, const char *text)
     pp_text_init(&notice, notices[cause], NOTICE_MAX);
     pp_text_add(&notice, text);
     atomic_store_explicit(&noticed[cause], true, memory_order_release);
-    char line[LINE_MAX_BYTES];
-    struct pp_text out;
-    pp_text_init(&out, line, sizeof line - 1);
-    pp_text_add(&out, "pyprof: ");
-    pp_text_add(&out, text);
-    line[out.length++] = '\n';
-    if (stderr_is_the_same())
-        pp_sys_write(2, line, out.length);
+    if (write_line(text))
+        return;
+    atomic_store(&unsaid_by, pp_sys_getpid());
+    atomic_fetch_or(&unsaid, 1u << cause);
+}
+
+void pp_say_rest(void)
+{
+    unsigned rest = atomic_load(&unsaid_by) == pp_sys_getpid() ? atomic_exchange(&unsaid, 0) : 0;
+    for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++)
+        if (rest >> cause & 1)
+            write_line(notices[cause]);
 }

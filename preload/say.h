@@ -46,5 +46,8 @@ const char *pp_said(enum pp_cause cause);
 
 /* Writes "pyprof: text\n" to descriptor 2. Normal context only. */
 void pp_say_once(enum pp_cause cause, const char *text);
+/* Writes what the flush thread could not, having descriptors of its own. A thread of the program, at its end.
+ * async-signal-safe. */
+void pp_say_rest(void);
 
 #endif

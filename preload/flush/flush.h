@@ -17,6 +17,9 @@ bool pp_flush_thread_runs(void);
 bool pp_flush_thread_stop(void);
 void pp_flush_thread_resume(void);
 
+/* The main thread is about to end while others may go on. In it. */
+void pp_flush_thread_outlives_main(void);
+
 /* Writes everything and ends the thread for good. Normal context. */
 void pp_flush_to_the_end(void);
 

@@ -1,13 +1,16 @@
 #include "../capture/capture.h"
+#include "../config.h"
 #include "../interpose.h"
 #include "../libunwind.h"
 #include "../lock.h"
+#include "../own_descriptors.h"
 #include "../park.h"
 #include "../say.h"
 #include "../start.h"
 #include "../thread_scan.h"
 #include "flush.h"
 #include "interval.h"
+#include "late_signals.h"
 #include "loaded_objects.h"
 #include "modules.h"
 #include "sanitizer.h"
@@ -45,6 +48,10 @@ static bool child_needs_thread;
 static pthread_t thread;
 static _Atomic bool leaving; /* for good, the process goes on */
 static _Atomic bool pausing; /* it is to end, the process goes on */
+/* The thread stays in the program's table of descriptors: it may have to end the process, which writes what is in the
+ * buffers of stdio, or it is not the first of this process: what leaves a table closes its descriptors there, which a
+ * message queue takes for the program's word to end its mq_notify. */
+static _Atomic bool shares_descriptors;
 
 void pp_flush_gate_enter(void)
 {
@@ -83,9 +90,8 @@ static void end_process(int own_tid)
     exit(0);
 }
 
-/* A process that is killed loses what has not been written: of a young one, as a worker that got stuck soon, a second
- * would be much. Not within its first second: helpers that live so long look at their descriptors, and should not meet
- * ours while we write. UINT64_MAX: it is old enough. */
+/* A process that is killed loses what has not been written: of a young one, as the workers of a multiprocessing.Pool, a
+ * second would be all. UINT64_MAX: it is old enough. */
 static uint64_t next_save(uint64_t now)
 {
     uint64_t part = (now - pp_birth.monotonic_ns) / SAVE_SHARE;
@@ -100,10 +106,14 @@ static void *flush_thread(void *argument)
     pp_sanitizer_clean_stack(STACK_SIZE);
     int own_tid = pp_sys_gettid();
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
+    /* libunwind's pipe is looked at by its numbers */
+    if (!atomic_load(&shares_descriptors) && !pp_config.libunwind)
+        pp_own_descriptors_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
-    uint64_t next = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS, look = next, save = next;
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, look = next, save = next_save(now);
     for (;;) {
-        uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), until = look < next ? look : next;
+        now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+        uint64_t until = look < next ? look : next;
         until = save < until ? save : until;
         if (now < until && !atomic_load(&pp_capture.wake))
             wait_on(&pp_capture.wake, 0, until - now);
@@ -113,6 +123,7 @@ static void *flush_thread(void *argument)
             break;
         if (atomic_load(&pausing)) {
             pp_interval_stop();
+            pp_own_descriptors_end();
             return NULL;
         }
         if (pp_threads_all_ended())
@@ -150,6 +161,7 @@ static void *flush_thread(void *argument)
     pp_interval_flush(own_tid, PP_END_EXIT);
     atomic_store(&done, 1);
     pp_syscall4(SYS_futex, (long)&done, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+    pp_own_descriptors_end();
     if (atomic_load(&leaving))
         return NULL;
     /* the process is on its way out: a thread that ends now would run its destructors beside the application's */
@@ -217,7 +229,15 @@ bool pp_flush_thread_stop(void)
 void pp_flush_thread_resume(void)
 {
     atomic_store(&pausing, false);
+    atomic_store(&shares_descriptors, true);
     pp_flush_thread_start();
+}
+
+void pp_flush_thread_outlives_main(void)
+{
+    atomic_store(&shares_descriptors, true);
+    if (pp_flush_thread_stop())
+        pp_flush_thread_resume();
 }
 
 bool pp_flush_thread_runs(void)
@@ -234,33 +254,11 @@ static bool wait_until_done(uint64_t ns)
     return atomic_load(&done);
 }
 
-#define BIT(signal) ((uint64_t)1 << ((signal)-1))
-/* Not held back: what a fault of the thread itself sends, and what libc reaches every thread by (setuid). */
-#define FAULTS (BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGSYS))
-#define LIBCS  (BIT(32) | BIT(33))
-
-/* Of those that have come meanwhile, what would end the process in place of the end that it is at. */
-static uint64_t come_too_late(uint64_t pending_before)
-{
-    uint64_t pending = 0, late = 0;
-    pp_syscall4(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0);
-    for (int number = 1; number <= 64; number++) {
-        struct sigaction action;
-        if (BIT(number) & pending & ~pending_before && pp_real()->sigaction &&
-            pp_real()->sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_DFL)
-            late |= BIT(number);
-    }
-    return late;
-}
-
-/* gunicorn sends a worker that leaves already another SIGTERM: without us it is gone by then, so it comes too late with
- * us too. */
 void pp_flush_at_exit(void)
 {
     if (!pp_flush_thread_runs())
         return;
-    uint64_t pending = 0, mask = pp_sys_signal_mask(SIG_BLOCK, ~(FAULTS | LIBCS));
-    pp_syscall4(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0);
+    struct pp_late_signals signals = pp_late_signals_hold();
     pp_park_python_threads(PP_PARK_EXIT);
     if (!atomic_exchange(&stopping, 1))
         pp_wake_flush(PP_WAKE_STOP);
@@ -268,8 +266,9 @@ void pp_flush_at_exit(void)
         pp_park_end();
         wait_until_done(EXIT_WAIT_NS);
     }
+    pp_say_rest();
     /* the threads stay asleep: what they would do now is what they must not */
-    pp_sys_signal_mask(SIG_SETMASK, mask | come_too_late(pending));
+    pp_late_signals_let(&signals);
 }
 
 void pp_flush_to_the_end(void)
@@ -281,6 +280,7 @@ void pp_flush_to_the_end(void)
     pp_wake_flush(PP_WAKE_STOP);
     pp_real()->pthread_join(thread, NULL);
     atomic_store(&running, 0);
+    pp_say_rest();
 }
 
 /* The process goes on if what follows does not end it. */
@@ -314,6 +314,8 @@ void pp_flush_after_fork(void)
     atomic_store(&stopping, 0);
     atomic_store(&done, 0);
     atomic_store(&pausing, false);
+    atomic_store(&shares_descriptors, false);
+    pp_own_descriptors_end();
     atomic_store(&pp_capture.wake, 0);
     atomic_store(&pp_capture.parking, PP_PARK_NOT);
     atomic_store(&pp_capture.unknown_module, 0);

@@ -174,7 +174,9 @@ static uint32_t effective_user(void)
 static int create_file(struct pp_segment *segment)
 {
     long fd = make_directories(segment->directory);
-    for (int attempt = 0; fd == 0 || (fd == -EEXIST && attempt < NAME_ATTEMPTS); attempt++) {
+    if (fd == 0)
+        fd = -EEXIST;
+    for (int attempt = 0; fd == -EEXIST && attempt < NAME_ATTEMPTS; attempt++) {
         struct pp_text path;
         pp_text_init(&path, segment->path, sizeof segment->path);
         pp_text_add(&path, segment->directory);

@@ -152,6 +152,31 @@ ended_by_itself() {
     with_some_pythons ended_by_itself
 }
 
+killed_young() {
+    profiled "$PYTHON" -c 'import os, signal, time
+def burn_young():
+    end = time.thread_time() + 0.5
+    while time.thread_time() < end:
+        pass
+reading, writing = os.pipe()
+pid = os.fork()
+if pid == 0:
+    burn_young()
+    os.write(writing, b".")
+    while True:
+        time.sleep(60)
+os.read(reading, 1)
+os.kill(pid, signal.SIGKILL)
+os.waitpid(pid, 0)'
+    collapsed >stacks.txt
+    # Saved each eighth of a second.
+    between 250000000 "$(reader inclusive stacks.txt burn_young)" 520000000 "CPU of a child that was killed"
+}
+
+@test "a child that somebody kills in its first second leaves a profile" {
+    with_some_pythons killed_young
+}
+
 same_pid() {
     [ "$(profiled "$PYTHON" "$WORKLOADS/exec_self.py")" = True ]
     [ "$(log_files | wc -l)" -eq 2 ] || fail "expected two files of one pid: $(log_files)"

@@ -2,8 +2,13 @@
 load helper
 bats_require_minimum_version 1.5.0
 
-# Numbers of timer_create and its kin, process_vm_readv, getrusage; of none; and uses of openat and prctl.
-FORBIDDEN="222,223,224,226 310 98 999 writing naming"
+# Numbers of timer_create and its kin, process_vm_readv, getrusage; of pidfd_open, close_range and pidfd_getfd, and of none,
+# which end nothing; and uses of openat and prctl.
+FORBIDDEN="222,223,224,226 310 98 434,436,438 999 writing naming"
+
+is_harmless() {
+    case $numbers in 999 | 434,*) ;; *) false ;; esac
+}
 
 filtered() {
     [ -e "$BUILD/workloads/sandbox" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
@@ -23,7 +28,7 @@ filtered() {
         info >info.json
         reader accounting info.json
         [ "$(reader inclusive stacks.txt before_filter)" -gt 0 ] || fail "$numbers: nothing before the filter"
-        if [ "$numbers" = 999 ]; then
+        if is_harmless; then
             [ ! -s with.err ] || fail "$(cat with.err)"
             [ "$(reader inclusive stacks.txt behind_filter)" -gt 0 ] || fail "nothing behind a filter that does no harm"
             [ "$(log_files | wc -l)" -eq 2 ] || fail "the child is not profiled: $(log_files)"
@@ -34,13 +39,28 @@ filtered() {
         rm -rf pyprof.out
         profiled "$BUILD/workloads/sandbox" "$numbers" "$PYTHON" -c 'sum(range(10000000))' 2>with.err ||
             fail "a filter before the program kills it for $numbers: $?"
-        [ "$numbers" = 999 ] || lines_of with.err 1 'seccomp filter would kill this process'
+        is_harmless || lines_of with.err 1 'seccomp filter would kill this process'
         how=$(((how + 1) % 3))
     done
 }
 
 @test "a seccomp filter that kills for what we do, in the program or before it: profiling ends, the program lives" {
     with_some_pythons filtered
+}
+
+said_at_the_end() {
+    gcc -O1 -shared -fPIC -o sandbox.so "$WORKLOADS/sandbox.c"
+    PYPROF_OUT=/dev/null/out TMPDIR=/dev/null profiled "$PYTHON" -c 'import ctypes, time
+print(ctypes.CDLL("./sandbox.so").sandbox_here(b"999", 2))
+end = time.thread_time() + 1.5
+while time.thread_time() < end: pass
+print("end")' >with.txt 2>&1
+    lines_of with.txt 3 'cannot write profile'
+    [ "$(head -n 1 with.txt)" = 0 ] || fail "no filter: $(cat with.txt)"
+}
+
+@test "what the flush thread cannot say behind a filter is said at the end" {
+    with_some_pythons said_at_the_end
 }
 
 no_child() {
@@ -69,10 +89,42 @@ END
 }
 
 @test "each system call of ours is among those that are tried under a filter" {
-    grep -rhoE 'SYS_[a-z0-9_]+' "$ROOT/preload" --include='*.[ch]' --exclude=sandbox.c | sort -u >used.txt
+    # Those of own_descriptors.c are made where there is no filter.
+    grep -rhoE 'SYS_[a-z0-9_]+' "$ROOT/preload" --include='*.[ch]' --exclude=sandbox.c --exclude=own_descriptors.c |
+        sort -u >used.txt
     # Whoever ends may end.
     missing=$(grep -vxF SYS_exit_group used.txt | grep -vxF -f <(grep -oE 'SYS_[a-z0-9_]+' "$ROOT/preload/sandbox.c") || true)
     [ -z "$missing" ] || fail "not in sandbox.c: $missing"
+}
+
+# descriptors_of COMMAND_LINE_OF_OWN_DESCRIPTORS [FILTER...]
+descriptors_of() {
+    local what=$1
+    shift
+    rm -rf pyprof.out
+    profiled "$@" "$PYTHON" "$WORKLOADS/own_descriptors.py" $what >with.txt 2>with.err <&-
+    [ ! -s with.err ] || fail "$(cat with.err)"
+    grep -qxF '0 is closed' with.txt || fail "$(cat with.txt)"
+    # One file, none that was begun for nothing.
+    [ "$(log_files | wc -l)" -eq 1 ] || fail "$(log_files)"
+    info >info.json
+    reader accounting info.json
+}
+
+numbers_are_its_own() {
+    descriptors_of "numbers none_left"
+    grep -qxF '0 others' with.txt || fail "descriptors of ours: $(cat with.txt)"
+    collapsed >stacks.txt
+    [ "$(reader inclusive stacks.txt with_none_left)" -gt 2000000000 ] || fail "what burned with no descriptor left is not there"
+    # Under a filter ours are the program's for moments, but none stays.
+    descriptors_of "" "$BUILD/workloads/sandbox" 999
+}
+
+@test "no descriptor number is taken by us, none is needed of those that a limit allows" {
+    read -r major minor <<<"$(uname -r | tr . ' ')"
+    [ "$major" -gt 5 ] || [ "$major$minor" -ge 59 ] || skip "close_range is of Linux 5.9, here is $(uname -r)"
+    [ -e "$BUILD/workloads/sandbox" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    with_some_pythons numbers_are_its_own
 }
 
 same_to_the_kernel() {

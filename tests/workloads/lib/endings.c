@@ -14,6 +14,7 @@ void ending(const char *how);
 void burn_at_end(void);
 
 static int loud;
+static const char *thread_how;
 
 __attribute__((noinline)) void burn_at_end(void)
 {
@@ -71,7 +72,8 @@ __attribute__((destructor)) static void ends(void)
     if (!loud)
         return;
     burn_at_end();
-    if (pthread_create(&thread, NULL, a_thread, NULL) == 0)
+    /* Of pthread_exit, glibc takes this thread for the last one once more: it ends the process from under us. */
+    if (strcmp(thread_how, "pthread_exit") != 0 && pthread_create(&thread, NULL, a_thread, NULL) == 0)
         pthread_join(thread, NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -107,8 +109,6 @@ static void leaves(int signal)
     (void)signal;
     _exit(16);
 }
-
-static const char *thread_how;
 
 static void *in_thread(void *argument)
 {

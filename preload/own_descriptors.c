@@ -1,0 +1,54 @@
+#include "own_descriptors.h"
+#include "syscalls.h"
+#include <errno.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+
+static _Atomic int owner; /* tid of the thread with a table of its own */
+
+static bool filtered(void)
+{
+    return pp_syscall4(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) != 0;
+}
+
+void pp_own_descriptors_begin(void)
+{
+    if (filtered() || pp_syscall4(SYS_pidfd_getfd, -1, 0, 0, 0) != -EBADF ||
+        pp_syscall4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0) != 0)
+        return;
+    atomic_store(&owner, pp_sys_gettid());
+}
+
+void pp_own_descriptors_end(void)
+{
+    atomic_store(&owner, 0);
+}
+
+static bool here(void)
+{
+    int tid = atomic_load(&owner);
+    return tid && tid == pp_sys_gettid();
+}
+
+int pp_program_descriptor(int number)
+{
+    if (!here())
+        return number;
+    if (filtered())
+        return -EPERM;
+    int process = (int)pp_syscall4(SYS_pidfd_open, pp_sys_getpid(), 0, 0, 0);
+    if (process < 0)
+        return process;
+    int descriptor = (int)pp_syscall4(SYS_pidfd_getfd, process, number, 0, 0);
+    pp_sys_close(process);
+    return descriptor;
+}
+
+void pp_program_descriptor_end(int descriptor)
+{
+    if (descriptor >= 0 && here())
+        pp_sys_close(descriptor);
+}

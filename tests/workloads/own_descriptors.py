@@ -1,0 +1,55 @@
+"""What a program meets among its descriptor numbers: each that it opens has the lowest number that is free."""
+import os
+import resource
+import sys
+import time
+
+SECONDS = 4
+
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def dup_and_close():
+    """How often a new descriptor did not get the number that the first one got."""
+    expected = os.dup(1)
+    os.close(expected)
+    others = 0
+    end = time.thread_time() + SECONDS
+    while time.thread_time() < end:
+        for _ in range(1000):
+            fd = os.dup(1)
+            others += fd != expected
+            os.close(fd)
+    return others
+
+
+def with_none_left():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    opened = []
+    try:
+        while True:
+            opened.append(os.dup(1))
+    except OSError:
+        burn(2.5)
+    for fd in opened:
+        os.close(fd)
+
+
+try:
+    os.fstat(0)
+    print("0 is open")
+except OSError:
+    burn(1.5)
+    try:
+        os.fstat(0)
+        print("somebody has opened 0")
+    except OSError:
+        print("0 is closed")
+if "numbers" in sys.argv:
+    print(dup_and_close(), "others")
+if "none_left" in sys.argv:
+    with_none_left()
