@@ -28,6 +28,7 @@ struct pp_cli {
     bool keep_intervals;                       /* no option: set by verbs that ask the profile for time */
     bool no_names;                             /* no option: set by verbs that show no functions */
     bool stacks_only;                          /* no option: set by verbs that do not ask which thread had a stack */
+    bool plain;                                /* no option: set by verbs that show neither labels nor the GIL */
     bool merge_intervals;                      /* no option: as the next one, which is of profiles with intervals: */
     uint32_t most_samples;                     /* see profile/model.h */
     const char *run, *output, *format, *unit;  /* NULL: not given */

@@ -27,6 +27,18 @@ static void say_formats(const struct pp_cli *cli)
     pp_buffer_free(&known);
 }
 
+/* Of a format that shows when: more samples are merged over time. */
+#define MOST_TIMED_SAMPLES (1u << 21)
+
+static void say_merged(const struct pp_profile *profile, const struct pp_format *format)
+{
+    if (profile->slot_ns)
+        pp_error(
+            "%s: so many samples that those of a thread with the same stack are one for each %.0f s of the run (the "
+            "sums are exact); a part, as by --pid or --from and --to, has shorter times",
+            format->name, (double)profile->slot_ns / 1e9);
+}
+
 struct job {
     struct pp_profile *profile;
     const struct pp_format *format;
@@ -52,11 +64,13 @@ int pp_cmd_export(const struct pp_cli *cli)
         return PP_EXIT_USAGE;
     }
     struct pp_cli loading = *cli;
-    loading.keep_intervals = format->flags & PP_FORMAT_TIMED;
+    loading.keep_intervals = loading.merge_intervals = loading.plain = format->flags & PP_FORMAT_TIMED;
+    loading.most_samples = MOST_TIMED_SAMPLES;
     loading.stacks_only = format->flags & PP_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil;
     struct pp_profile *profile = pp_load(&loading);
     if (!profile)
         return PP_EXIT_DATA;
+    say_merged(profile, format);
     const struct pp_export_options options = {
         .samples = cli->unit && strcmp(cli->unit, "samples") == 0,
         .lines = cli->lines,

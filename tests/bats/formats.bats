@@ -187,6 +187,40 @@ for name in ("</title><script>alert(1)</script>", "\"]]>&amp;<!--", "\u202eright
     done
 }
 
+@test "the Firefox export of large logs merges samples over time, says so, and keeps every sum" {
+    mkdir logs
+    "$BUILD/bench/make_logs" logs 4 16
+    "$PYPROF" export logs --format collapsed --threads --processes >stacks.txt
+    # Six million samples. AddressSanitizer takes memory of its own.
+    kib=$(/usr/bin/python3 -c '
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(status)' "$PYPROF" export logs -o large.firefox.json 2>err.txt)
+    [ "$kib" -lt 440320 ] || grep -q __asan_init "$PYPROF" || fail "$kib KiB"
+    lines_of err.txt 1 'firefox: so many samples that .* one for each [0-9]* s'
+    /usr/bin/python3 - <<'END' || fail "see above"
+import json, re
+
+text = open("err.txt").read()
+profile, slot = json.load(open("large.firefox.json")), int(re.search(r"for each (\d+) s", text).group(1))
+wanted = {}
+for line in open("stacks.txt"):
+    stack, _, ns = line.rpartition(" ")
+    key = tuple(stack.split(";")[:2])
+    wanted[key] = wanted.get(key, 0) + int(ns)
+found = sorted(sum(thread["samples"]["threadCPUDelta"]) for thread in profile["threads"])
+assert found == sorted(wanted.values()), (found, sorted(wanted.values()))
+count = sum(thread["samples"]["length"] for thread in profile["threads"])
+assert 1 << 18 < count <= 1 << 21, count
+for thread in profile["threads"]:
+    samples = list(zip(thread["samples"]["time"], thread["samples"]["stack"]))
+    assert len(set(samples)) == len(samples), "a stack twice at one time"
+    assert 2 < len({time for time, _ in samples}) <= profile["meta"]["profilingEndTime"] / 1e3 / slot + 1
+    assert max(samples)[0] < profile["meta"]["profilingEndTime"]
+END
+}
+
 # interrupted SIGNAL POINT NAME ARGUMENTS...: pyprof, stopped where it calls POINT and then sent the signal, has left
 # nothing in out/, where it should write the file NAME; an old file of this name is as it was.
 interrupted() {

@@ -1,6 +1,7 @@
 /*
  * The Firefox Profiler's processed format, version 60: the first with tables that all threads share; its front-end
- * brings older versions up to its own. A sample stands at the middle of the log's interval (a second) in which it fell.
+ * brings older versions up to its own. A sample stands at the middle of the log's interval (a second) in which it fell,
+ * or of several of them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "../cli.h"
 #include "../profile/frame_text.h"
+#include "../profile/slots.h"
 #include "../profile/summary.h"
 #include "export.h"
 #include "frames.h"
@@ -30,7 +32,7 @@ struct writer {
     struct pp_profile *profile;
     const struct pp_export_options *options;
     FILE *out;
-    uint64_t start_unix_ns;
+    uint64_t start_unix_ns, end_unix_ns;
     struct pp_numbering strings, files, modules, frames;
     struct pp_numbering functions;   /* by the text of a frame without its line */
     uint32_t *texts, *stack_of_node; /* the latter + 1 */
@@ -254,7 +256,7 @@ static double ms_since_start(const struct writer *writer, uint64_t unix_ns)
 static double sample_time(const struct writer *writer, const struct pp_sample *sample)
 {
     const struct pp_interval *interval = &writer->profile->intervals.items[sample->interval];
-    return ms_since_start(writer, interval->start_unix_ns + interval->wall_ns / 2);
+    return ms_since_start(writer, interval->start_unix_ns + pp_wall_of_run(interval, writer->end_unix_ns) / 2);
 }
 
 /* Milliseconds as text, exact to the nanosecond. */
@@ -375,8 +377,7 @@ static void put_meta(struct writer *writer)
 void pp_export_firefox(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
 {
     struct writer writer = {.profile = profile, .options = options, .out = out};
-    uint64_t end;
-    pp_summary_span(profile, &writer.start_unix_ns, &end);
+    pp_summary_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
     writer.texts = pp_frame_texts(profile, false);
     number_nodes(&writer);
     put_meta(&writer);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../profile/slots.h"
 #include "../profile/summary.h"
 #include "export.h"
 #include "frames.h"
@@ -17,7 +18,7 @@ struct writer {
     struct pp_profile *profile;
     const struct pp_export_options *options;
     FILE *out;
-    uint64_t start_unix_ns;
+    uint64_t start_unix_ns, end_unix_ns;
     char **frames; /* by frame: its line; NULL: not yet made */
 };
 
@@ -62,7 +63,7 @@ static void put_sample(struct writer *writer, const struct pp_sample *sample, ui
     const struct pp_thread *thread = &writer->profile->threads.items[sample->thread];
     const struct pp_process *process = &writer->profile->processes.items[thread->process];
     const struct pp_interval *interval = &writer->profile->intervals.items[sample->interval];
-    uint64_t records = records_of(sample), left = sample->cpu_ns;
+    uint64_t records = records_of(sample), left = sample->cpu_ns, wall = pp_wall_of_run(interval, writer->end_unix_ns);
     uint64_t since =
         interval->start_unix_ns > writer->start_unix_ns ? interval->start_unix_ns - writer->start_unix_ns : 0;
     pp_buffer_clear(text);
@@ -71,7 +72,7 @@ static void put_sample(struct writer *writer, const struct pp_sample *sample, ui
     pp_append_plain(
         &name, *pp_string(writer->profile, thread->name) ? pp_string(writer->profile, thread->name) : "python", "()");
     for (uint64_t i = 0; i < records; i++) {
-        uint64_t period = left / (records - i), us = (since + interval->wall_ns / places * (place + i)) / NS_PER_US;
+        uint64_t period = left / (records - i), us = (since + wall / places * (place + i)) / NS_PER_US;
         left -= period;
         if (writer->options->samples)
             period = sample->count ? 1 : 0;
@@ -89,12 +90,11 @@ void pp_export_perf_script(struct pp_profile *profile, const struct pp_export_op
 {
     struct writer writer = {.profile = profile, .options = options, .out = out};
     struct pp_buffer text = {0};
-    uint64_t end;
     uint32_t count;
     pp_summary_append_accounting(profile, &text);
     fprintf(out, "# accounting: %s\n#\n", text.data);
     pp_buffer_clear(&text);
-    pp_summary_span(profile, &writer.start_unix_ns, &end);
+    pp_summary_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
     writer.frames = pp_alloc(profile->frames.count, sizeof *writer.frames);
     struct pp_sample *samples = pp_merged_samples(profile, &count);
     for (uint32_t i = 0, first; i < count;) {

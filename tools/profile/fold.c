@@ -128,6 +128,30 @@ static void add_cells(struct fold *fold, const struct pp_segment *segment, const
         pp_row_cells_add(&fold->row_cells, samples, count, nodes, threads, &fold->cells);
 }
 
+/* Without what a plain profile does not tell apart. */
+static void add_plain(struct fold *fold, const struct pp_segment *segment, const struct pp_log_sample *samples,
+                      uint32_t count)
+{
+    struct pp_log_sample plain[PP_CELLS_TOGETHER];
+    for (uint32_t i = 0, many; i < count; i += many) {
+        for (many = 0; many < PP_CELLS_TOGETHER && i + many < count; many++) {
+            plain[many] = samples[i + many];
+            plain[many].labels = 0;
+            plain[many].state &= PP_STATE_GC_KNOWN | PP_STATE_GC;
+        }
+        add_cells(fold, segment, plain, many);
+    }
+}
+
+static void add(struct fold *fold, const struct pp_segment *segment, const struct pp_log_sample *samples,
+                uint32_t count)
+{
+    if (fold->numbers.profile->plain)
+        add_plain(fold, segment, samples, count);
+    else
+        add_cells(fold, segment, samples, count);
+}
+
 static bool is_chosen(struct fold *fold, const struct pp_segment *segment, uint32_t id)
 {
     struct pp_profile *profile = fold->numbers.profile;
@@ -144,7 +168,7 @@ static void add_chosen(struct fold *fold, const struct pp_segment *segment, cons
     for (uint32_t i = 0; i < from->count; i++) {
         const struct pp_log_sample *sample = &from->items[i];
         if (in_time && is_chosen(fold, segment, sample->thread))
-            add_cells(fold, segment, sample, 1);
+            add(fold, segment, sample, 1);
         else
             count_found(fold, sample->count, sample->cpu_ns);
     }
@@ -169,7 +193,7 @@ static void take_samples(void *context, const struct pp_segment *segment, const 
     if (profile->choice)
         add_chosen(fold, segment, from, pp_choice_takes_time(profile->choice, from->start_unix_ns, from->wall_ns));
     else
-        add_cells(fold, segment, from->items, from->count);
+        add(fold, segment, from->items, from->count);
     uint64_t end = from->start_unix_ns + from->wall_ns;
     if (end > process->end_unix_ns)
         process->end_unix_ns = end;

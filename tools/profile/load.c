@@ -135,6 +135,7 @@ static void *read_part(void *context)
     profile->keep_usage = part->like->keep_usage;
     profile->only_run = part->like->only_run;
     profile->choice = part->like->choice;
+    profile->plain = part->like->plain;
     profile->most_samples = part->like->most_samples;
     profile->merge_intervals = part->like->merge_intervals;
     profile->slots_from_ns = part->like->slots_from_ns;
@@ -250,6 +251,7 @@ static struct pp_profile *read_files(const struct pp_files *files, const struct 
     const struct pp_profile like = {.sums_only = sums_only,
                                     .stacks_only = cli->stacks_only && !pp_selects(cli),
                                     .keep_intervals = cli->keep_intervals,
+                                    .plain = cli->plain,
                                     .most_samples = cli->most_samples,
                                     .merge_intervals = cli->merge_intervals,
                                     .slots_from_ns = start,

@@ -149,6 +149,7 @@ struct pp_profile {
     bool sums_only;         /* no samples: processes and their accounting */
     bool stacks_only; /* samples do not tell threads, labels and the GIL apart; threads have sums. With keep_intervals
                        * samples of node 0 say when each thread was busy, beside those of stacks: all is there twice */
+    bool plain;       /* samples do not tell labels and the GIL apart */
     uint32_t most_samples; /* with keep_intervals; 0: any number. If there would be more … */
     bool merge_intervals;  /* … intervals become longer (slots.h); otherwise too_many is set, and the rest not read */
     uint64_t slots_from_ns;         /* unix: where a slot begins */

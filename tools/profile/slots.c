@@ -8,7 +8,9 @@
 #define FIRST_SLOT_NS 1000000000u
 /* Of stacks only: nobody shows more. */
 #define MOST_SLOTS 800
-/* All is in one slot then, or in two. */
+/* One slot, and interval 0: wider ones merge nothing. */
+#define FEWEST_INTERVALS 2
+/* Nothing is longer. */
 #define LAST_SLOT_NS (1ull << 61)
 
 bool pp_interval_has_time(const struct pp_interval *interval)
@@ -28,10 +30,26 @@ struct pp_interval pp_slot_of(const struct pp_profile *profile, struct pp_interv
     return (struct pp_interval){first + (middle - first) / width * width, width};
 }
 
+uint64_t pp_wall_of_run(const struct pp_interval *interval, uint64_t end_unix_ns)
+{
+    uint64_t start = interval->start_unix_ns, wall = interval->wall_ns;
+    return start < end_unix_ns && wall > end_unix_ns - start ? end_unix_ns - start : wall;
+}
+
+static void add_again(struct pp_profile *profile, const struct pp_sample *from)
+{
+    if (from->thread == PP_NONE)
+        pp_add_stack(profile, from->node, pp_in_gc(from->state), from->interval, from->count, from->cpu_ns);
+    else if (profile->stacks_only)
+        pp_add_busy(profile, from->thread, from->state, from->interval, from->cpu_ns);
+    else
+        pp_add_sample(profile, from);
+}
+
 /* All samples anew, with the slots as they are now. */
 static void sort_into_slots(struct pp_profile *profile)
 {
-    uint32_t count, interval_count = profile->intervals.count;
+    uint32_t count, capacity = profile->samples.capacity, interval_count = profile->intervals.count;
     struct pp_interval *intervals = pp_copy(profile->intervals.items, interval_count, sizeof *intervals);
     uint32_t *moved = pp_alloc(interval_count, sizeof *moved);
     struct pp_sample *samples = pp_take_samples(profile, &count);
@@ -41,17 +59,14 @@ static void sort_into_slots(struct pp_profile *profile)
         struct pp_interval slot = pp_slot_of(profile, intervals[i]);
         moved[i] = pp_add_interval(profile, slot.start_unix_ns, slot.wall_ns);
     }
+    /* In the same array: there are never more than have been taken from it. */
+    profile->samples.items = samples;
+    profile->samples.capacity = capacity;
     for (uint32_t i = 0; i < count; i++) {
-        const struct pp_sample *from = &samples[i];
-        samples[i].interval = moved[samples[i].interval];
-        if (from->thread == PP_NONE)
-            pp_add_stack(profile, from->node, pp_in_gc(from->state), from->interval, from->count, from->cpu_ns);
-        else if (profile->stacks_only)
-            pp_add_busy(profile, from->thread, from->state, from->interval, from->cpu_ns);
-        else
-            pp_add_sample(profile, from);
+        struct pp_sample sample = samples[i];
+        sample.interval = moved[sample.interval];
+        add_again(profile, &sample);
     }
-    free(samples);
     free(moved);
     free(intervals);
 }
@@ -76,6 +91,7 @@ void pp_slots_bound(struct pp_profile *profile)
         return;
     if (!profile->merge_intervals)
         profile->too_many = true;
-    while (profile->merge_intervals && is_too_much(profile) && profile->slot_ns < LAST_SLOT_NS)
+    while (profile->merge_intervals && is_too_much(profile) && profile->intervals.count > FEWEST_INTERVALS &&
+           profile->slot_ns < LAST_SLOT_NS)
         pp_slots_widen(profile, profile->slot_ns ? 2 * profile->slot_ns : FIRST_SLOT_NS);
 }

@@ -15,6 +15,9 @@ bool pp_interval_has_time(const struct pp_interval *interval);
 /* What stands for the interval in this profile: the slot of its middle, or the interval itself when there are none. */
 struct pp_interval pp_slot_of(const struct pp_profile *profile, struct pp_interval interval);
 
+/* How much of the interval is before the end of the run: a slot may end behind it. */
+uint64_t pp_wall_of_run(const struct pp_interval *interval, uint64_t end_unix_ns);
+
 /* Merges intervals into slots of this width at least, as another profile has them. */
 void pp_slots_widen(struct pp_profile *profile, uint64_t slot_ns);
 
