@@ -75,6 +75,7 @@ static void after_fork_in_child(void)
     struct pp_slot *slot = pp_threads_after_fork(stack_low, stack_top, blocks);
     if (slot)
         pp_interpose_thread(slot);
+    atomic_store(&pp_main_watched, slot != NULL);
     pp_flush_gate_reset();
 }
 

@@ -157,6 +157,7 @@ static void begin_here(void)
         else if (late)
             pp_slot_begin_at(slot, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
         pp_interpose_thread(slot);
+        atomic_store(&pp_main_watched, is_main);
         uintptr_t low = pp_birth.main_stack_low, top = pp_birth.main_stack_top, end;
         if (!is_main) {
             top = self > here ? self & ~(uintptr_t)7 : 0;

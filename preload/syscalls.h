@@ -10,6 +10,7 @@
 #error "libpyprof supports x86-64 Linux"
 #endif
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -124,7 +125,11 @@ static inline int pp_thread_cpu_clock(int tid)
 static inline long pp_sys_safe_copy(int pid, const struct iovec *to, unsigned to_count, const struct iovec *from,
                                     unsigned from_count)
 {
-    return pp_syscall6(SYS_process_vm_readv, pid, (long)to, to_count, (long)from, from_count, 0);
+    long copied = pp_syscall6(SYS_process_vm_readv, pid, (long)to, to_count, (long)from, from_count, 0);
+    if (copied != -ESRCH)
+        return copied;
+    /* The main thread has ended: the kernel takes a thread's number as well, and that of a zombie has no memory. */
+    return pp_syscall6(SYS_process_vm_readv, pp_sys_gettid(), (long)to, to_count, (long)from, from_count, 0);
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include "syscalls.h"
 #include "threads.h"
 #include "timers.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -233,9 +234,28 @@ static void inspect(int tid, void *argument)
     foreigners = true;
 }
 
+/* A main thread that was there before us, or leaves past libc, does not tell its end. A zombie has no memory that could
+ * be copied, and for signal 0 it is still there. */
+static void look_at_main(void)
+{
+    int pid = pp_sys_getpid(), copy;
+    struct iovec local = {&copy, sizeof copy}, remote = {&pid, sizeof pid};
+    if (atomic_load(&pp_main_ended) ||
+        pp_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0) != -ESRCH)
+        return;
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        if (slot && slot->is_main && atomic_load(&slot->tid) == pid)
+            pp_thread_vanished(slot);
+    }
+    atomic_store(&pp_main_ended, true);
+}
+
 bool pp_threads_scan(int own_tid)
 {
     static struct scan scan;
+    look_at_main();
     if (foreigners)
         end_gone(true);
     unsigned threads = pp_kernel_thread_count();

@@ -25,7 +25,7 @@ static struct pp_lock registry;
 static uint32_t free_slots[PP_MAX_THREADS];
 static uint32_t free_count;
 static _Atomic uint32_t ended_count;
-_Atomic bool pp_main_ended;
+_Atomic bool pp_main_ended, pp_main_watched;
 
 static struct pp_slot *map_slot(uint32_t index)
 {

@@ -8,6 +8,7 @@
 #include "../say.h"
 #include "../start.h"
 #include "../thread_scan.h"
+#include "../threads.h"
 #include "flush.h"
 #include "interval.h"
 #include "late_signals.h"
@@ -48,9 +49,9 @@ static bool child_needs_thread;
 static pthread_t thread;
 static _Atomic bool leaving; /* for good, the process goes on */
 static _Atomic bool pausing; /* it is to end, the process goes on */
-/* The thread stays in the program's table of descriptors: it may have to end the process, which writes what is in the
- * buffers of stdio, or it is not the first of this process: what leaves a table closes its descriptors there, which a
- * message queue takes for the program's word to end its mq_notify. */
+/* The thread stays in the program's table of descriptors: the main thread ends, or this is not the first flush thread
+ * of the process. What leaves a table closes its descriptors there, and a message queue takes that for the program's
+ * word to end its mq_notify. */
 static _Atomic bool shares_descriptors;
 
 void pp_flush_gate_enter(void)
@@ -100,14 +101,20 @@ static uint64_t next_save(uint64_t now)
     return now + (part > SAVE_LEAST_NS ? part : SAVE_LEAST_NS);
 }
 
+/* Behind the main thread it is this one that has to end the process, which writes what is in the buffers of stdio. And
+ * libunwind's pipe is looked at by its numbers. */
+static bool may_have_own_descriptors(void)
+{
+    return atomic_load(&pp_main_watched) && !atomic_load(&shares_descriptors) && !pp_config.libunwind;
+}
+
 static void *flush_thread(void *argument)
 {
     (void)argument;
     pp_sanitizer_clean_stack(STACK_SIZE);
     int own_tid = pp_sys_gettid();
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
-    /* libunwind's pipe is looked at by its numbers */
-    if (!atomic_load(&shares_descriptors) && !pp_config.libunwind)
+    if (may_have_own_descriptors())
         pp_own_descriptors_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, look = next, save = next_save(now);

@@ -72,6 +72,22 @@ late() {
     on_libraries late
 }
 
+main_ends() {
+    local mode
+    for mode in main_gone main_goes; do
+        embed $mode >out.txt
+        [ "$(cat out.txt)" = $'the thread ends\nat exit' ] || fail "$mode: it says: $(cat out.txt)"
+        burned goes_on goes_on_further
+        info >info.json
+        reader accounting info.json
+        rm -r pyprof.out
+    done
+}
+
+@test "Python in a thread that outlives the main one: its frames, its exit handlers, its end" {
+    on_libraries main_ends
+}
+
 closed() {
     embed close
     burned in_main in_old_thread in_other_old_thread

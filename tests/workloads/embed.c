@@ -497,6 +497,39 @@ static void bare(struct python *python)
         burn(python, "creator");
 }
 
+/* --- the main thread ends, before Python is there or after that, in a thread that goes on --- */
+
+static sem_t begun;
+
+static void *goes_on(void *argument)
+{
+    struct python *python = argument;
+    load(python, RTLD_GLOBAL);
+    initialize(python);
+    sem_post(&begun);
+    for (int i = 0; i < 2; i++)
+        burn(python, i ? "goes_on_further" : "goes_on");
+    printf("the thread ends\n");
+    return NULL;
+}
+
+static void says_at_exit(void)
+{
+    printf("at exit\n");
+}
+
+static void main_ends(struct python *python, bool late)
+{
+    pthread_t thread;
+    setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
+    sem_init(&begun, 0, 0);
+    atexit(says_at_exit);
+    pthread_create(&thread, NULL, goes_on, python);
+    if (late)
+        sem_wait(&begun);
+    pthread_exit(NULL);
+}
+
 static void *burn_in_thread(void *argument)
 {
     (void)argument;
@@ -551,6 +584,10 @@ int main(int argc, char **argv)
         orphaned(pythons);
     else if (strcmp(mode, "bare") == 0)
         bare(pythons);
+    else if (strcmp(mode, "main_gone") == 0)
+        main_ends(pythons, false);
+    else if (strcmp(mode, "main_goes") == 0)
+        main_ends(pythons, true);
     else if (strcmp(mode, "unused") == 0)
         unused(pythons);
     else
