@@ -65,7 +65,7 @@ int pp_cmd_export(const struct pp_cli *cli)
     }
     struct pp_cli loading = *cli;
     loading.keep_intervals = loading.merge_intervals = loading.plain = format->flags & PP_FORMAT_TIMED;
-    loading.most_samples = MOST_TIMED_SAMPLES;
+    loading.most_samples = format->flags & PP_FORMAT_TIMED ? MOST_TIMED_SAMPLES : 0;
     loading.stacks_only = format->flags & PP_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil;
     struct pp_profile *profile = pp_load(&loading);
     if (!profile)

@@ -221,6 +221,19 @@ for thread in profile["threads"]:
 END
 }
 
+@test "large logs are exported whole to the formats that show no time" {
+    mkdir logs
+    "$BUILD/bench/make_logs" logs 3 16 # more samples than formats that show time keep apart
+    ns=$("$PYPROF" info --json logs | grep -oE '"sampled_ns": *[0-9]+' | grep -oE '[0-9]+' | sort -n | tail -n 1)
+    "$PYPROF" export logs --format collapsed --threads --gil >stacks.txt
+    [ "$(awk '{ n += $NF } END { printf "%.0f\n", n }' stacks.txt)" = "$ns" ] || fail "not $ns"
+    for extension in pb.gz speedscope.json otlp; do
+        "$PYPROF" export logs -o "p.$extension" || fail "$extension: status $?"
+        size=$(wc -c <"p.$extension")
+        [ "$size" -gt 1000000 ] || fail "$extension: $size bytes"
+    done
+}
+
 # interrupted SIGNAL POINT NAME ARGUMENTS...: pyprof, stopped where it calls POINT and then sent the signal, has left
 # nothing in out/, where it should write the file NAME; an old file of this name is as it was.
 interrupted() {

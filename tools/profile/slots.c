@@ -87,7 +87,7 @@ static bool is_too_much(const struct pp_profile *profile)
 
 void pp_slots_bound(struct pp_profile *profile)
 {
-    if (!profile->most_samples || !is_too_much(profile))
+    if (!profile->keep_intervals || !profile->most_samples || !is_too_much(profile))
         return;
     if (!profile->merge_intervals)
         profile->too_many = true;
