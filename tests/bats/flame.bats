@@ -36,15 +36,6 @@ spin() {
     [ -s page.html ]
 }
 
-# Memory of what ran last, in KiB.
-most_memory() {
-    /usr/bin/python3 -c '
-import resource, subprocess, sys
-status = subprocess.call(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(status)' "$@"
-}
-
 # sum ARGUMENTS...: CPU time of collapsed stacks.
 sum() {
     "$PYPROF" export --format collapsed "$@" | awk '{ n += $NF } END { printf "%.0f\n", n }'

@@ -192,11 +192,7 @@ for name in ("</title><script>alert(1)</script>", "\"]]>&amp;<!--", "\u202eright
     "$BUILD/bench/make_logs" logs 4 16
     "$PYPROF" export logs --format collapsed --threads --processes >stacks.txt
     # Six million samples. AddressSanitizer takes memory of its own.
-    kib=$(/usr/bin/python3 -c '
-import resource, subprocess, sys
-status = subprocess.call(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(status)' "$PYPROF" export logs -o large.firefox.json 2>err.txt)
+    kib=$(most_memory "$PYPROF" export logs -o large.firefox.json 2>err.txt)
     [ "$kib" -lt 440320 ] || grep -q __asan_init "$PYPROF" || fail "$kib KiB"
     lines_of err.txt 1 'firefox: so many samples that .* one for each [0-9]* s'
     /usr/bin/python3 - <<'END' || fail "see above"
@@ -232,6 +228,14 @@ END
         size=$(wc -c <"p.$extension")
         [ "$size" -gt 1000000 ] || fail "$extension: $size bytes"
     done
+}
+
+@test "the OTLP export takes no more memory than that to pprof" {
+    mkdir logs
+    "$BUILD/bench/make_logs" logs 12 8
+    otlp=$(most_memory "$PYPROF" export logs --format otlp)
+    pprof=$(most_memory "$PYPROF" export logs --format pprof)
+    [ "$otlp" -lt $((pprof * 5 / 4)) ] || fail "$otlp KiB, for pprof $pprof"
 }
 
 # interrupted SIGNAL POINT NAME ARGUMENTS...: pyprof, stopped where it calls POINT and then sent the signal, has left

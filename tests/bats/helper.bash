@@ -213,6 +213,15 @@ lines_of() {
     grep -qE "$3" "$1" || fail "$1 does not match /$3/: $(cat "$1")"
 }
 
+# most_memory COMMAND...: runs it; the most memory that it had, in KiB.
+most_memory() {
+    /usr/bin/python3 -c '
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(status)' "$@"
+}
+
 # wait_until SECONDS COMMAND...
 wait_until() {
     local i tries=$(($1 * 20))

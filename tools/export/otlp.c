@@ -51,6 +51,8 @@ struct writer {
     PP_TABLE_OF(struct attribute) attributes;
     struct pp_function_table functions;
     struct pp_buffer dictionary;
+    uint32_t thread; /* of which the attributes are at hand; PP_NONE: of none */
+    uint32_t thread_name, thread_id;
     uint64_t *numbers; /* scratch */
     uint32_t numbers_capacity;
 };
@@ -113,16 +115,28 @@ static void put_number(struct writer *writer, uint32_t at, uint64_t value)
     writer->numbers[at] = value;
 }
 
+/* Samples come thread by thread. */
+static uint32_t put_thread_attributes(struct writer *writer, uint32_t number)
+{
+    const struct pp_thread thread = writer->profile->threads.items[number];
+    uint32_t count = 0;
+    if (writer->thread != number) {
+        writer->thread = number;
+        writer->thread_name = text_attribute(writer, "thread.name", thread.name);
+        writer->thread_id = thread.tid == UINT64_MAX ? 0 : number_attribute(writer, "thread.id", thread.tid);
+    }
+    put_number(writer, count++, writer->thread_name);
+    if (writer->thread_id)
+        put_number(writer, count++, writer->thread_id);
+    return count;
+}
+
 static void append_sample(struct writer *writer, struct pp_buffer *to, const struct pp_sample *sample, uint64_t value)
 {
     struct pp_profile *profile = writer->profile;
-    const struct pp_thread thread = profile->threads.items[sample->thread];
     const struct pp_label_set set = profile->label_sets.items[sample->labels];
     struct pp_buffer message = {0}, key = {0};
-    uint32_t count = 0;
-    put_number(writer, count++, text_attribute(writer, "thread.name", thread.name));
-    if (thread.tid != UINT64_MAX)
-        put_number(writer, count++, number_attribute(writer, "thread.id", thread.tid));
+    uint32_t count = put_thread_attributes(writer, sample->thread);
     for (uint32_t i = set.first; i < set.first + set.count; i++) {
         pp_buffer_clear(&key);
         pp_buffer_format(&key, "process.context.label.%s", pp_string(profile, profile->labels.items[i].key));
@@ -240,29 +254,43 @@ static void put_process(struct writer *writer, const struct pp_sample *samples, 
     pp_buffer_free(&whole);
 }
 
-static const struct pp_profile *sorted_profile;
-
-static int by_process(const void *a, const void *b)
+/* Numbers of all samples, those of process p from ends[p - 1] (or 0) to ends[p]. The caller frees both. */
+static uint32_t *samples_by_process(const struct pp_profile *profile, uint32_t **ends)
 {
-    const struct pp_sample *x = a, *y = b;
-    uint32_t u = sorted_profile->threads.items[x->thread].process, v = sorted_profile->threads.items[y->thread].process;
-    return u != v ? (u < v ? -1 : 1) : by_identity(a, b);
+    const struct pp_sample *samples = profile->samples.items;
+    uint32_t count = profile->samples.count, sum = 0, *numbers = pp_alloc(count, sizeof *numbers);
+    *ends = pp_alloc(profile->processes.count, sizeof **ends);
+    for (uint32_t i = 0; i < count; i++)
+        (*ends)[profile->threads.items[samples[i].thread].process]++;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        uint32_t own = (*ends)[i];
+        (*ends)[i] = sum;
+        sum += own;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        numbers[(*ends)[profile->threads.items[samples[i].thread].process]++] = i;
+    return numbers;
 }
 
+/* One process after the other: a copy of all samples would take as much as the profile. */
 static void put_processes(struct writer *writer, const struct pp_export_options *options, FILE *out)
 {
     const struct pp_profile *profile = writer->profile;
-    uint32_t count = profile->samples.count;
-    struct pp_sample *samples = pp_copy(profile->samples.items, count, sizeof *samples);
-    sorted_profile = profile;
-    qsort(samples, count, sizeof *samples, by_process);
-    for (uint32_t i = 0, first; i < count;) {
-        uint32_t process = profile->threads.items[samples[i].thread].process;
-        for (first = i; i < count && profile->threads.items[samples[i].thread].process == process;)
-            i++;
-        put_process(writer, &samples[first], i - first, options, out);
+    uint32_t *ends, *numbers = samples_by_process(profile, &ends), capacity = 0;
+    struct pp_sample *samples = NULL;
+    for (uint32_t process = 0, first = 0; process < profile->processes.count; first = ends[process++]) {
+        uint32_t count = ends[process] - first;
+        if (!count)
+            continue;
+        samples = pp_grow_raw(samples, &capacity, count, sizeof *samples);
+        for (uint32_t i = 0; i < count; i++)
+            samples[i] = profile->samples.items[numbers[first + i]];
+        qsort(samples, count, sizeof *samples, by_identity);
+        put_process(writer, samples, count, options, out);
     }
     free(samples);
+    free(numbers);
+    free(ends);
 }
 
 static void append_stack(struct writer *writer, struct pp_buffer *message, uint32_t number)
@@ -381,7 +409,7 @@ static void append_links_and_strings(struct writer *writer)
 
 void pp_export_otlp(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
 {
-    struct writer writer = {.profile = profile};
+    struct writer writer = {.profile = profile, .thread = PP_NONE};
     struct pp_buffer whole = {0};
     put_processes(&writer, options, out);
     /* Each table numbers what the next ones hold. */
