@@ -60,7 +60,10 @@ static size_t digest_text(const struct pp_python_layout *layout, const struct co
  * loop). async-signal-safe. */
 static uint32_t digest_of(const struct digest_parts *parts, size_t text)
 {
-    uint64_t digest = mix(mix(mix(parts->name[NAME_LENGTH], parts->name[NAME_HASH]), parts->table[0]), parts->table[2]);
+    uint64_t size = parts->table[0], first = parts->table[2];
+    if (size < sizeof first) /* what lies behind the table is nobody's */
+        first &= ((uint64_t)1 << size * 8) - 1;
+    uint64_t digest = mix(mix(mix(parts->name[NAME_LENGTH], parts->name[NAME_HASH]), size), first);
     for (size_t i = 0; i < text; i += 8)
         digest = mix(digest, parts->text[i / 8]);
     return (uint32_t)(digest >> 16);

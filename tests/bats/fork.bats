@@ -263,6 +263,50 @@ child_ended() {
     with_some_pythons failed_daemon
 }
 
+daemon_ended() {
+    info >info.json && "$PYTHON" -c 'import json
+pid = int(open("daemon.txt").read())
+assert any(process["pid"] == pid and process["ended"] for process in json.load(open("info.json"))["processes"])'
+}
+
+# As daemons do it: two forks, a session of its own, no descriptor of before; the numbers are taken for its own files.
+daemonizes() {
+    cat >daemon.py <<'END'
+import os, time
+
+def burn_in_daemon():
+    until = time.thread_time() + 1.2
+    while time.thread_time() < until:
+        sum(range(1000))
+
+for last in False, True:
+    if os.fork():
+        os._exit(0)
+    if not last:
+        os.setsid()
+os.closerange(0, 1024)
+assert [os.open("/dev/null", os.O_RDWR), os.dup(0), os.dup(1)] == [0, 1, 2]
+own = [os.open(f"own{i}", os.O_WRONLY | os.O_CREAT) for i in range(20)]
+assert own == list(range(3, 23)), own
+burn_in_daemon()
+assert not any(os.path.getsize(f"own{i}") for i in range(20))
+with open("daemon.tmp", "w") as out:
+    print(os.getpid(), file=out)
+os.rename("daemon.tmp", "daemon.txt")
+END
+    profiled "$PYTHON" daemon.py >out.txt 2>&1
+    [ ! -s out.txt ] || fail "it says: $(cat out.txt)"
+    wait_until 60 test -e daemon.txt
+    wait_until 60 daemon_ended
+    reader accounting info.json
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt burn_in_daemon)" 1200000000 8 "in the daemon"
+}
+
+@test "a daemon, of two forks and with every descriptor closed: its files are its own, its CPU is in the profile" {
+    with_some_pythons daemonizes
+}
+
 # The child of a fork in the middle of that would wait for the loader for ever.
 in_the_loader() {
     gcc -O1 -Wall -Werror -shared -fPIC -o slow_loader.so "$WORKLOADS/lib/slow_loader.c" -ldl

@@ -90,6 +90,26 @@ under_tools() {
     one_python under_tools
 }
 
+under_valgrind() {
+    local options
+    for options in --tool=none "--tool=memcheck --error-exitcode=9"; do
+        BESIDE="valgrind $options"
+        # Python's own allocator looks where nothing is.
+        # shellcheck disable=SC2046,SC2086
+        PYTHONMALLOC=malloc quiet_host valgrind -q $options $(burns)
+        # shellcheck disable=SC2046,SC2086
+        quiet_host profiled PYTHONMALLOC=malloc valgrind -q $options $(burns)
+        collapsed >stacks.txt
+        reader stacks stacks.txt 'burn \(.*two\.py:\d+\)'
+        rm -r pyprof.out
+    done
+}
+
+@test "under valgrind: not a word of its more than without us, and the program's functions are seen" {
+    command -v valgrind >/dev/null || skip "valgrind is missing"
+    with_pythons "$(list_some_pythons | head -n 1)" under_valgrind
+}
+
 under_gdb() {
     local pid
     BESIDE="gdb that comes and goes"

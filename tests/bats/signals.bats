@@ -135,6 +135,39 @@ print(ctypes.CDLL('./own_signals.so').taken(b'$how'))")" = 1 ] || fail "$how: th
     with_some_pythons taken_signals
 }
 
+waits_for_everything() {
+    PYPROF_HZ=1000 profiled "$PYTHON" -c 'import os, signal, threading, time
+every = signal.valid_signals()
+taken = []
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: sum(range(1000))
+def at_a_stretch():
+    burn(0.5)
+def waits():
+    signal.pthread_sigmask(signal.SIG_BLOCK, every)
+    for _ in range(100):
+        burn(0.004)
+        taken.append(signal.sigtimedwait(every, 0.0005))
+    at_a_stretch()
+    os.kill(os.getpid(), signal.SIGPROF)
+    taken.append(signal.sigwait(every))
+signal.pthread_sigmask(signal.SIG_BLOCK, every)
+threads = [threading.Thread(target=burn, args=(0.3,)), threading.Thread(target=waits)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert [signal for signal in taken if signal] == [signal.SIGPROF], taken
+assert not signal.sigpending(), signal.sigpending()'
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt at_a_stretch)" 500000000 15 "a thread that waits for every signal"
+    info >info.json
+    reader accounting info.json
+}
+
+@test "a thread that waits for every signal there is gets those of the program, and is sampled" {
+    with_some_pythons waits_for_everything
+}
+
 needs_quiet_timers() {
     [ "$(printf '5.9\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 5.9 ] || skip "before Linux 5.9 a sample may interrupt a call, see libpyprof(7)"
 }

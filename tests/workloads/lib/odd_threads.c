@@ -25,6 +25,7 @@ int generations(int count, int first, int second, int ms);
 int lingering(int ms);
 int crowd(int count, int ms);
 int on_small_stacks(int count, int ms, int blocked);
+int on_least_stacks(int count, int ms);
 int vfork_resets(int ignored);
 int start_programs(int count);
 int ignores_kernel_side(void);
@@ -188,6 +189,30 @@ int on_small_stacks(int count, int ms, int blocked)
             return -1;
         wait_for(&alive);
     }
+    return 0;
+}
+
+/* The least that libc takes, of which the thread itself uses some. */
+static void *burns_on_least(void *argument)
+{
+    volatile char used[1024] = {0};
+    burn_odd();
+    return used[1023] ? NULL : argument;
+}
+
+int on_least_stacks(int count, int ms)
+{
+    pthread_t threads[MOST];
+    pthread_attr_t least;
+    burn_ms = ms;
+    burn_clock = CLOCK_THREAD_CPUTIME_ID;
+    if (count > MOST || pthread_attr_init(&least) || pthread_attr_setstacksize(&least, 16u << 10))
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (pthread_create(&threads[i], &least, burns_on_least, NULL))
+            return -1;
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
     return 0;
 }
 
