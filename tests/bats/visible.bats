@@ -102,6 +102,7 @@ descriptors_of() {
     local what=$1
     shift
     rm -rf pyprof.out
+    # shellcheck disable=SC2086
     profiled "$@" "$PYTHON" "$WORKLOADS/own_descriptors.py" $what >with.txt 2>with.err <&-
     [ ! -s with.err ] || fail "$(cat with.err)"
     grep -qxF '0 is closed' with.txt || fail "$(cat with.txt)"
@@ -121,7 +122,7 @@ numbers_are_its_own() {
 }
 
 @test "no descriptor number is taken by us, none is needed of those that a limit allows" {
-    read -r major minor <<<"$(uname -r | tr . ' ')"
+    read -r major minor _ <<<"$(uname -r | tr . ' ')"
     [ "$major" -gt 5 ] || [ "$major$minor" -ge 59 ] || skip "close_range is of Linux 5.9, here is $(uname -r)"
     [ -e "$BUILD/workloads/sandbox" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     with_some_pythons numbers_are_its_own
