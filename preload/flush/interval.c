@@ -23,6 +23,7 @@
 
 static uint64_t earlier_own_ns; /* burned by flush threads that have ended */
 static _Atomic uint64_t flushed_cpu_ns;
+static bool said_exec; /* the last that was written says that the process may end by exec */
 
 static void find_stack(struct pp_slot *slot)
 {
@@ -74,8 +75,11 @@ void pp_interval_drain(bool final)
 
 /* A process that sleeps leaves the disk alone; so does one that came to its end before a sample fell into it, unless it
  * burned something. */
-static bool worth_writing(bool final)
+static bool worth_writing(enum pp_end_reason end)
 {
+    bool final = end != PP_END_NOT;
+    if (end == PP_END_EXEC && pp_log_begun() && !said_exec)
+        return true;
     if (!pp_interval.anything_new)
         return false;
     if (pp_log_begun() || pp_interval.account.samples || pp_interval.account.lost_samples)
@@ -99,13 +103,14 @@ static void append(enum pp_end_reason end)
     uint64_t unwritten = pp_interval.unwritten_ns;
     pp_interval.unwritten_ns = 0;
     pp_add_pseudo(&pp_interval.account.lost_ns, 0, "[lost]", 0, unwritten);
-    if (worth_writing(end != PP_END_NOT)) {
+    if (worth_writing(end)) {
         pp_log_write(own_ns, now_monotonic_ns, end);
+        said_exec = end == PP_END_EXEC;
         pp_interval.start_ns = now_ns;
         pp_interval.start_monotonic_ns = now_monotonic_ns;
         pp_samples_clear();
     }
-    atomic_store(&flushed_cpu_ns, pp_interval.account.cpu_ns);
+    atomic_store(&flushed_cpu_ns, pp_log_begun() && !said_exec ? 0 : pp_interval.account.cpu_ns);
 }
 
 void pp_interval_save(void)
@@ -173,6 +178,7 @@ void pp_interval_after_fork(void)
     pp_drain_after_fork();
     pp_rate_after_fork();
     atomic_store(&flushed_cpu_ns, 0);
+    said_exec = false;
     memset(&pp_interval.account, 0, sizeof pp_interval.account);
     pp_interval.unwritten_ns = pp_interval.start_ns = 0;
     pp_samples_clear();

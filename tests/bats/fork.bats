@@ -358,6 +358,34 @@ for leave in sys.exit, os._exit:
     PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python end_under_fire
 }
 
+# Right behind a flush there is hardly anything to write but that.
+exec_behind_a_flush() {
+    cat >execs.py <<'END'
+import glob, os, sys, time
+
+def size():
+    return sum(map(os.path.getsize, glob.glob(f"pyprof.out/{os.getpid()}-*")))
+
+left = int(sys.argv[1])
+until = time.monotonic() + 1.1
+while time.monotonic() < until:
+    sum(range(1000))
+before, end = size(), time.monotonic() + 300
+while size() == before and time.monotonic() < end:
+    sum(range(100))
+if left:
+    os.execv(sys.executable, [sys.executable, "execs.py", str(left - 1)])
+END
+    profiled "$PYTHON" execs.py 3
+    info >info.json
+    reader accounting info.json
+    [ "$(grep -c '"ended": true' info.json)" -eq 4 ] || fail "not all four have ended: $(cat info.json)"
+}
+
+@test "exec right behind a flush: the file says that its program has ended" {
+    with_some_pythons exec_behind_a_flush
+}
+
 # Once the last of the old image is written nothing may say that it goes on.
 exec_takes_its_time() {
     gcc -O1 -Wall -Werror -shared -fPIC -o slow_exec.so "$WORKLOADS/lib/slow_exec.c"
