@@ -69,6 +69,14 @@ of() {
         wanted=$(sum logs --from $((bucket * wide)) --to $(((bucket + 1) * wide)))
         [ "$(of "bucket.$bucket")" = "$wanted" ] || fail "bucket $bucket, wanted $wanted: $(cat page.txt)"
     done
+    for options in "--focus native_function_47" "--thread ^worker --no-native"; do
+        # shellcheck disable=SC2086
+        "$PYPROF" flame logs $options -o chosen.html
+        page chosen.html
+        # shellcheck disable=SC2086
+        wanted=$(sum logs $options)
+        [ "$(of apart) $(of table.who) $(of table.when)" = "1 $wanted $wanted" ] || fail "$options, wanted $wanted: $(cat page.txt)"
+    done
     # A part that is small enough has all there is to tell.
     "$PYPROF" flame logs --pid 1001 --from 100 --to 900 -o part.html
     page part.html

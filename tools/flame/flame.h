@@ -59,7 +59,7 @@ struct pp_flame {
     uint32_t buckets;
     enum pp_flame_detail detail;
     /* Cells that say who burned have bucket `buckets` + 1 and all CPU time; beside them there is all of it again by
-     * bucket, of thread pp_flame_threads(), and by thread and bucket, of node 0. */
+     * bucket, of thread pp_flame_threads(), and, if it is known, by thread and bucket, of node 0. */
     bool apart;
 };
 

@@ -248,8 +248,10 @@ static struct pp_profile *read_files(const struct pp_files *files, const struct 
 {
     uint64_t start = sums_only ? 0 : run_start(files, cli);
     struct pp_choice *choice = sums_only ? NULL : pp_choice_new(cli, start);
+    /* Sums of threads are of all their stacks. */
+    bool apart = !pp_selects_names(cli) && (cli->keep_intervals || !pp_selects_stacks(cli));
     const struct pp_profile like = {.sums_only = sums_only,
-                                    .stacks_only = cli->stacks_only && !pp_selects(cli),
+                                    .stacks_only = cli->stacks_only && apart,
                                     .keep_intervals = cli->keep_intervals,
                                     .plain = cli->plain,
                                     .most_samples = cli->most_samples,

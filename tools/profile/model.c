@@ -287,6 +287,14 @@ struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count)
     return samples;
 }
 
+const struct pp_sample *pp_retake_samples(struct pp_profile *profile, uint32_t *count)
+{
+    uint32_t capacity = profile->samples.capacity;
+    profile->samples.items = pp_take_samples(profile, count);
+    profile->samples.capacity = capacity;
+    return profile->samples.items;
+}
+
 uint32_t pp_add_process(struct pp_profile *profile, uint32_t instance)
 {
     return add_process(profile, &(struct pp_process){.instance = instance});

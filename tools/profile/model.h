@@ -238,6 +238,9 @@ void pp_add_busy(struct pp_profile *profile, uint32_t thread, uint32_t state, ui
 /* Takes the samples out of the profile (and what led to them), which has none then; what it returns, *count of them,
  * the caller frees. */
 struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count);
+/* The same, to add them again as something else, one after the other: in the same array, which stays the profile's. At
+ * most one may be added for each that has been looked at, and before the next is. */
+const struct pp_sample *pp_retake_samples(struct pp_profile *profile, uint32_t *count);
 /* By instance; a new one has only its instance set. */
 uint32_t pp_add_process(struct pp_profile *profile, uint32_t instance);
 

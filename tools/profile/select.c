@@ -19,14 +19,24 @@ static bool names_ids(const char *thread)
     return *thread && !thread[strspn(thread, "0123456789")];
 }
 
+bool pp_selects_names(const struct pp_cli *cli)
+{
+    return cli->thread && !names_ids(cli->thread);
+}
+
+bool pp_selects_stacks(const struct pp_cli *cli)
+{
+    return cli->focus || cli->ignore;
+}
+
 static bool chooses(const struct pp_cli *cli)
 {
-    return pp_selects_time(cli) || cli->pid || (cli->thread && names_ids(cli->thread));
+    return pp_selects_time(cli) || cli->pid || (cli->thread && !pp_selects_names(cli));
 }
 
 static bool leaves_samples_out(const struct pp_cli *cli)
 {
-    return chooses(cli) || cli->thread || cli->focus || cli->ignore;
+    return chooses(cli) || pp_selects_names(cli) || pp_selects_stacks(cli);
 }
 
 bool pp_selects(const struct pp_cli *cli)
@@ -86,7 +96,7 @@ bool pp_choice_takes_thread(const struct pp_choice *choice, const struct pp_prof
 static bool *threads_with(const struct pp_profile *profile, const struct pp_cli *cli)
 {
     regex_t names;
-    if (!cli->thread || names_ids(cli->thread) || regcomp(&names, cli->thread, REG_EXTENDED | REG_NOSUB) != 0)
+    if (!pp_selects_names(cli) || regcomp(&names, cli->thread, REG_EXTENDED | REG_NOSUB) != 0)
         return NULL;
     bool *matching = pp_alloc(profile->threads.count, sizeof *matching);
     for (uint32_t i = 0; i < profile->threads.count; i++)
@@ -141,16 +151,17 @@ static void select_samples(struct pp_profile *profile, const struct pp_cli *cli)
     bool *focus = nodes_with(profile, cli->focus), *ignore = nodes_with(profile, cli->ignore);
     bool *threads = threads_with(profile, cli);
     uint32_t count, *moved = cli->no_native ? without_native(profile) : NULL;
-    struct pp_sample *samples = pp_take_samples(profile, &count);
+    const struct pp_sample *samples = pp_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct pp_sample sample = samples[i];
+        if (pp_selects_stacks(cli) && !sample.node)
+            continue;
         if ((threads && !threads[sample.thread]) || (focus && !focus[sample.node]) || (ignore && ignore[sample.node]))
             continue;
         if (moved)
             sample.node = moved[sample.node];
         pp_add_sample(profile, &sample);
     }
-    free(samples);
     free(moved);
     free(ignore);
     free(focus);
@@ -165,7 +176,7 @@ bool pp_select(struct pp_profile *profile, const struct pp_cli *cli)
     for (uint32_t i = 0; i < profile->processes.count; i++)
         profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
     profile->selected = leaves_samples_out(cli);
-    if (cli->thread || cli->focus || cli->ignore || cli->no_native)
+    if (pp_selects_names(cli) || pp_selects_stacks(cli) || cli->no_native)
         select_samples(profile, cli);
     if (profile->samples.count || !profile->selected)
         return true;

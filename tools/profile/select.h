@@ -11,6 +11,12 @@ bool pp_pid_is_listed(const char *list, uint64_t pid);
 /* Whether something is left out, or changed. */
 bool pp_selects(const struct pp_cli *cli);
 
+/* Whether --thread asks for names, which are not known before all is read. */
+bool pp_selects_names(const struct pp_cli *cli);
+
+/* Whether --focus or --ignore ask for stacks. */
+bool pp_selects_stacks(const struct pp_cli *cli);
+
 /* Whether --from or --to say so, which count from the run's start. */
 bool pp_selects_time(const struct pp_cli *cli);
 

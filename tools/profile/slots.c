@@ -49,19 +49,16 @@ static void add_again(struct pp_profile *profile, const struct pp_sample *from)
 /* All samples anew, with the slots as they are now. */
 static void sort_into_slots(struct pp_profile *profile)
 {
-    uint32_t count, capacity = profile->samples.capacity, interval_count = profile->intervals.count;
+    uint32_t count, interval_count = profile->intervals.count;
     struct pp_interval *intervals = pp_copy(profile->intervals.items, interval_count, sizeof *intervals);
     uint32_t *moved = pp_alloc(interval_count, sizeof *moved);
-    struct pp_sample *samples = pp_take_samples(profile, &count);
+    const struct pp_sample *samples = pp_retake_samples(profile, &count);
     pp_index_free(&profile->intervals.index);
     profile->intervals.count = 1;
     for (uint32_t i = 1; i < interval_count; i++) {
         struct pp_interval slot = pp_slot_of(profile, intervals[i]);
         moved[i] = pp_add_interval(profile, slot.start_unix_ns, slot.wall_ns);
     }
-    /* In the same array: there are never more than have been taken from it. */
-    profile->samples.items = samples;
-    profile->samples.capacity = capacity;
     for (uint32_t i = 0; i < count; i++) {
         struct pp_sample sample = samples[i];
         sample.interval = moved[sample.interval];

@@ -61,6 +61,7 @@ function decode(bytes) {
     data.cellCount = readColumn(part(), cells, new Float64Array(cells));
     data.cellNs = readColumn(part(), cells, new Float64Array(cells));
     data.cellKind = cellKinds(data);
+    data.busy = !data.apart || data.cellKind.includes(CELL_BUSY); /* whether it is known when someone was */
     return data;
 }
 

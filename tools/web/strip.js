@@ -57,7 +57,8 @@ class Strip {
     }
 
     get shown() {
-        return this.app.data.buckets > 1;
+        const {data, state} = this.app;
+        return data.buckets > 1 && (data.busy || !choosesWho(state));
     }
 
     bucketAt(event) {
