@@ -2,20 +2,20 @@
 #include "../config.h"
 #include "../interpose.h"
 #include "../libunwind.h"
-#include "../lock.h"
 #include "../own_descriptors.h"
 #include "../park.h"
 #include "../say.h"
 #include "../start.h"
+#include "../syscalls.h"
 #include "../thread_scan.h"
 #include "../threads.h"
 #include "flush.h"
 #include "interval.h"
 #include "late_signals.h"
-#include "loaded_objects.h"
 #include "modules.h"
 #include "sanitizer.h"
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -27,12 +27,8 @@
 #define PARKED_WAIT_NS                                                                                                 \
     900000000u /* as long with threads asleep; should one hold what the flush needs, it gets that                      \
                 */
-/* The child of a fork in between would wait for the loader for ever. But the forking thread may itself hold the lock
- * that our thread waits for; not once our thread has it. */
-#define FORK_WAIT_NS   500000000u
-#define INSIDE_WAIT_NS 30000000000u
-#define JOIN_WAIT_NS   10000000u
-#define EXEC_WAIT_NS   500000000u /* the caller may hold what the flush needs */
+#define JOIN_WAIT_NS 10000000u
+#define EXEC_WAIT_NS 500000000u /* the caller may hold what the flush needs */
 /* A child of fork mostly does nothing else, and its flush thread may wait for a lock that the parent's thread held. */
 #define CHILD_EXEC_WAIT_NS 50000000u
 #define WORTH_NS           1000000u /* of CPU time that exec is not to lose */
@@ -40,7 +36,6 @@
 #define STACK_SIZE_MOST    (64u << 20) /* glibc takes every library's static TLS out of it */
 #define NS                 1000000000u
 
-static struct pp_lock gate;
 static _Atomic uint32_t running;          /* the thread has been made in this process */
 static _Atomic uint32_t stopping;         /* the last flush has been asked for */
 static _Atomic uint32_t done;             /* futex: the last flush is over */
@@ -53,28 +48,6 @@ static _Atomic bool pausing; /* it is to end, the process goes on */
  * of the process. What leaves a table closes its descriptors there, and a message queue takes that for the program's
  * word to end its mq_notify. */
 static _Atomic bool shares_descriptors;
-
-void pp_flush_gate_enter(void)
-{
-    pp_lock_take(&gate);
-}
-
-bool pp_flush_gate_enter_to_fork(void)
-{
-    return pp_lock_take_within(&gate, FORK_WAIT_NS) ||
-           (pp_loaded_objects_inside() && pp_lock_take_within(&gate, INSIDE_WAIT_NS));
-}
-
-void pp_flush_gate_leave(void)
-{
-    pp_lock_drop(&gate);
-}
-
-void pp_flush_gate_reset(void)
-{
-    pp_lock_reset(&gate);
-    pp_loaded_objects_after_fork();
-}
 
 static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 {
