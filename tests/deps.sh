@@ -109,6 +109,7 @@ fi
 if [ "$want" = long ]; then
     need libssl-dev has_file /usr/include/openssl/ssl.h
     need libffi-dev has_file /usr/include/ffi.h /usr/include/*/ffi.h
+    need linux-perf has_command perf
 fi
 
 [ -n "$missing" ] || exit 0
