@@ -99,11 +99,12 @@ END
 
 # descriptors_of COMMAND_LINE_OF_OWN_DESCRIPTORS [FILTER...]
 descriptors_of() {
-    local what=$1
+    local what
+    read -ra what <<<"$1"
     shift
     rm -rf pyprof.out
     # shellcheck disable=SC2086
-    profiled "$@" "$PYTHON" "$WORKLOADS/own_descriptors.py" $what >with.txt 2>with.err <&-
+    profiled "$@" "$PYTHON" "$WORKLOADS/own_descriptors.py" "${what[@]}" >with.txt 2>with.err <&-
     [ ! -s with.err ] || fail "$(cat with.err)"
     grep -qxF '0 is closed' with.txt || fail "$(cat with.txt)"
     # One file, none that was begun for nothing.
