@@ -11,6 +11,11 @@
 /* A thread's exit costs some 6 µs that no thread clock shows, more when the machine is busy. */
 #define THREAD_EXIT_MAX_NS 20000u
 #define OWN_EXIT_MAX_NS    500000u
+/* Clocks that are read while the machine gives our CPU to the program's threads do not fit together: they are read
+ * again when the process has burned more than this meanwhile. */
+#define TOGETHER_NS        50000u
+#define TOGETHER_THREAD_NS 2000u /* and this for each thread, of which others may be on at the same time */
+#define TOGETHER_TRIES     4u
 #define LATE_TICKS         6u /* a sample may come behind its timer's expiry */
 /* Where samples have been later than this on average, a tick being usual, the thread works in step with the ticks; */
 #define IN_STEP_MEAN_TICKS   2u
@@ -195,15 +200,27 @@ static uint64_t give_last_parts(uint64_t missing_ns)
     return given_ns;
 }
 
-uint64_t pp_account_close(struct pp_account *account, uint64_t own_thread_ns, uint64_t waiting_ns)
+/* Sets what the process has burned; returns what its threads have. */
+static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
+{
+    uint64_t earlier_ns = *own_thread_ns;
+    for (unsigned tries = 1;; tries++) {
+        account->pending_ns = waiting_ns;
+        uint64_t before = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+        *own_thread_ns = earlier_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        uint64_t threads_ns = *own_thread_ns + account->exited_cpu_ns + read_clocks(account);
+        /* the threads went on while we read their clocks: half of it is the best guess */
+        uint64_t passed = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
+        account->cpu_ns = before + passed / 2 - pp_birth.process_cpu_ns;
+        if (passed <= TOGETHER_NS + account->threads * TOGETHER_THREAD_NS || tries == TOGETHER_TRIES)
+            return threads_ns;
+    }
+}
+
+uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
 {
     int64_t difference_before = account->difference_ns;
-    account->pending_ns = waiting_ns;
-    uint64_t before = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    uint64_t threads_ns = own_thread_ns + account->exited_cpu_ns + read_clocks(account);
-    /* the threads went on while we read their clocks: half of it is the best guess */
-    uint64_t after = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    account->cpu_ns = before + (after - before) / 2 - pp_birth.process_cpu_ns;
+    uint64_t threads_ns = read_all_clocks(account, own_thread_ns, waiting_ns);
     int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns;
     residue -= take_own_exits(account, residue - (int64_t)account->thread_exit_ns);
     uint64_t exit_ns = account->thread_exit_ns, limit = account->exited_threads * THREAD_EXIT_MAX_NS;

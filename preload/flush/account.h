@@ -64,9 +64,9 @@ struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slo
 void pp_account_own_exit(struct pp_account *account);
 
 /* Reads all clocks and closes the sum. Threads that did not tell their end get what the process's clock has of them.
- * waiting_ns: of ended threads, not yet given a place. Returns the CPU newly known
- * to be the cost of threads' exits. */
-uint64_t pp_account_close(struct pp_account *account, uint64_t own_thread_ns, uint64_t waiting_ns);
+ * own_thread_ns: burned by those of ours that have ended; becomes what all of ours have. waiting_ns: of ended threads,
+ * not yet given a place. Returns the CPU newly known to be the cost of threads' exits. */
+uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns);
 /* Burned by the handlers of all threads so far. */
 uint64_t pp_account_handler_ns(void);
 /* Appends the fields of an ACCOUNTING block. */

@@ -90,8 +90,8 @@ static bool worth_writing(enum pp_end_reason end)
 /* Returns what our threads have burned. */
 static uint64_t close_account(void)
 {
-    uint64_t own_ns = earlier_own_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t exit_ns = pp_account_close(&pp_interval.account, own_ns, pp_short_threads_waiting_ns());
+    uint64_t own_ns = earlier_own_ns;
+    uint64_t exit_ns = pp_account_close(&pp_interval.account, &own_ns, pp_short_threads_waiting_ns());
     pp_add_pseudo(&pp_interval.account.thread_exit_ns, 0, "[thread exit]", 0, exit_ns);
     return own_ns;
 }

@@ -1,16 +1,25 @@
 # pyprof doctor: what is wrong with a process, a command or this environment, and what to do.
 load helper
 
+# since PID: when the process began, in ticks; nothing when there is none.
+since() {
+    sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20
+}
+
+# Most have ended, and their pids may be others' by now.
 teardown_file() {
-    # shellcheck disable=SC2046
-    kill $(cat "$BATS_FILE_TMPDIR/pids" 2>/dev/null) 2>/dev/null || true
+    local pid began
+    [ -e "$BATS_FILE_TMPDIR/pids" ] || return 0
+    while read -r pid began; do
+        [ -z "$began" ] || [ "$(since "$pid")" != "$began" ] || kill "$pid" 2>/dev/null || true
+    done <"$BATS_FILE_TMPDIR/pids"
 }
 
 # begin COMMAND...: in the background; its pid in $pid. It ends with the suite at the latest.
 begin() {
     "$@" >begin.out 2>&1 3>&- &
     pid=$!
-    echo "$pid" >>"$BATS_FILE_TMPDIR/pids"
+    echo "$pid $(since "$pid")" >>"$BATS_FILE_TMPDIR/pids"
 }
 
 spin='import time

@@ -10,6 +10,7 @@ STEPS is a file; each line is a step, and all must succeed:
     signal NAME
     stopped         until it is, with the terminal as it was
     ends STATUS     the program ends so (a signal: -15), and the terminal is as it was
+    touch FILE      for others that wait for it to be there
 
 A wait may take MOST seconds: what hangs is meant, not what is slow.
 """
@@ -158,6 +159,9 @@ def main():
                 set_size(slave, lines, columns)
             elif verb == "signal":
                 child.send_signal(getattr(signal, "SIG" + argument))
+            elif verb == "touch":
+                with open(argument, "w", encoding="utf-8"):
+                    pass
             elif verb == "stopped":
                 wait_for(lambda: is_stopped(child.pid), line)
                 check_restored()

@@ -339,6 +339,15 @@ def child(out, leave):
         sum(range(1000))
     os.write(out, b"x")
     leave(0)
+def at_its_end(pid, number):
+    """Waits until it is there, or over; whether the signal waits then."""
+    while True:
+        with open(f"/proc/{pid}/status") as status:
+            fields = dict(line.split(":", 1) for line in status)
+        if int(fields["SigBlk"], 16) >> (number - 1) & 1 or fields["State"].split()[0] == "Z":
+            return fields["State"].split()[0] != "Z"
+        time.sleep(0.005)
+met = 0
 for leave in sys.exit, os._exit:
     for number in signal.SIGTERM, signal.SIGHUP, signal.SIGALRM:
         ready, out = os.pipe()
@@ -346,10 +355,11 @@ for leave in sys.exit, os._exit:
         if pid == 0:
             child(out, leave)
         os.read(ready, 1)
-        time.sleep(0.4)
+        met += at_its_end(pid, number)
         os.kill(pid, number)
         status = os.waitpid(pid, 0)[1]
-        assert status == 0, (leave, number, status)'
+        assert status == 0, (leave, number, status)
+assert met, "no signal came in time"'
     info >info.json
     reader accounting info.json
 }

@@ -245,7 +245,8 @@ collect() {
 }
 
 # Up to 3.13 CPython itself may crash when a daemon thread looks at an interpreter that is no more (in take_gil, gh-96387's
-# reset of a request; 1 of 100 to 300 runs). Without preload/park.c, the last flush makes it one of three.
+# reset of a request; 1 of 100 to 300 runs). Without preload/park.c, the last flush makes it one of three: more than two of
+# eight on some Python, all but surely.
 with_daemons() {
     local run status died=0
     for run in 1 2 3 4 5 6 7 8; do
@@ -257,7 +258,7 @@ with_daemons() {
             *) fail "run $run: status $status" ;;
         esac
     done
-    [ "$died" -le 1 ] || echo "$died of 8" >"$BATS_TEST_TMPDIR/crashed"
+    [ "$died" -le 2 ] || echo "$died of 8" >"$BATS_TEST_TMPDIR/crashed"
     collapsed --all >stacks.txt
     reader stacks stacks.txt 'daemon_work \(.*daemons\.py:\d+\)'
     reader stacks stacks.txt 'main_work \(.*daemons\.py:\d+\)'

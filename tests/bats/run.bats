@@ -44,11 +44,16 @@ os.wait()' 2>err.txt
     grep -q 'spin (' report.txt || fail "$(cat err.txt report.txt)"
 }
 
-# counts SIGNAL...: a program that counts these, says when it is ready, and ends with status 9 at SIGTERM.
+# counts SIGNAL...: a program that counts these, says when it is ready, and ends with status 9 at SIGTERM. Its file "seen" has
+# the names so far.
 counts='import os, signal, sys, time
 seen = []
+def count(number, frame):
+    seen.append(signal.Signals(number).name)
+    with open("seen", "a") as file:
+        print(seen[-1], file=file)
 for name in sys.argv[1:]:
-    signal.signal(getattr(signal, name), lambda number, frame: seen.append(signal.Signals(number).name))
+    signal.signal(getattr(signal, name), count)
 def end(number, frame):
     print(*seen, flush=True)
     os._exit(9)
@@ -64,7 +69,8 @@ while True:
     wait_until 60 grep -q ready out.txt
     for name in HUP USR1 USR2 WINCH QUIT RTMIN; do
         kill -"$name" "$run"
-        sleep 0.2
+        # Two that wait at once come in the order of their numbers.
+        wait_until 60 grep -qx "SIG$name" seen
     done
     kill -TERM "$run"
     status=0
@@ -79,12 +85,12 @@ while True:
 status = subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode
 assert status == -15, status' "$PYPROF" run -- "$PYTHON" -c 'import os; os.kill(os.getpid(), 15)'
     # Killed from outside: nothing of it goes on.
-    "$PYPROF" run -- "$PYTHON" -c "$counts" >out.txt 2>err.txt &
+    "$PYPROF" run -- "$PYTHON" -c "$counts" >killed.txt 2>err.txt &
     run=$!
-    wait_until 60 grep -q ready out.txt
+    wait_until 60 grep -q ready killed.txt
     kill -KILL "$run"
     wait "$run" || true
-    command=$(awk '{ print $2 }' out.txt)
+    command=$(awk '{ print $2 }' killed.txt)
     wait_until 60 sh -c "! kill -0 $command"
     # What is ignored stays so, and what was blocked; a caller that ignores SIGCHLD gets the status all the same.
     /usr/bin/python3 -c 'import os, signal, sys

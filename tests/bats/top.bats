@@ -233,12 +233,14 @@ END
 @test "what is not there yet is waited for; the next run follows when the last one has ended" {
     python
     echo "$program" >burn.py
-    mkfifo typed
     cat >steps.txt <<'END'
 expect ^waiting: no profile in pyprof.out yet
+touch waiting
 expect ^1 process running
 expect hot \(burn\.py
+touch seen
 expect ^0 processes running, 1 ended
+touch over
 expect ^3 processes running
 expect hot \(burn\.py
 key q
@@ -246,9 +248,11 @@ ends 0
 END
     /usr/bin/python3 "$BATS_TEST_DIRNAME/drive.py" steps.txt "$PYPROF" top --no-native >drive.txt 2>&1 3>&- &
     driver=$!
+    wait_until 120 test -e waiting
     start 1
-    sleep 2 # so that it is seen; when it is not, the steps fail and tell
+    wait_until 120 test -e seen
     stop
+    wait_until 120 test -e over
     start 3
     wait "$driver" || fail "$(cat drive.txt)"
     stop

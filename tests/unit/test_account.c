@@ -1,12 +1,16 @@
 /* What a sample weighs, and that every nanosecond of a thread gets one place. */
 #include "preload/capture/capture.h"
 #include "preload/flush/account.h"
+#include "preload/start.h"
 #include "preload/syscalls.h"
 #include "preload/threads.h"
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -130,17 +134,26 @@ static void an_end_closes_the_thread(void **state)
     assert_int_equal(pp_account_end(&account, slot).unsampled_ns, 0);
 }
 
+/* As if our own threads had burned own_ns; what they have, when the clocks were read, into it. */
+static uint64_t account_close(uint64_t *own_ns, uint64_t waiting_ns)
+{
+    *own_ns -= pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return pp_account_close(&account, own_ns, waiting_ns);
+}
+
 /* What is burned is ours here: no thread is registered, so the whole clock is a residue. */
 static void exits_are_billed_up_to_a_bound(void **state)
 {
     (void)state;
     account.exited_threads = 3;
-    uint64_t fresh = pp_account_close(&account, 0, 0);
+    uint64_t own = 0;
+    uint64_t fresh = account_close(&own, 0);
     assert_true(fresh <= 3 * 20000);
     assert_int_equal(account.thread_exit_ns, fresh);
-    assert_int_equal((int64_t)account.cpu_ns, (int64_t)account.thread_exit_ns + account.difference_ns);
+    assert_int_equal((int64_t)account.cpu_ns, (int64_t)(own + account.thread_exit_ns) + account.difference_ns);
     /* it never goes back, and what waits for a place is pending */
-    assert_int_equal(pp_account_close(&account, account.cpu_ns, 5 * MS), 0);
+    own = account.cpu_ns;
+    assert_int_equal(account_close(&own, 5 * MS), 0);
     assert_int_equal(account.thread_exit_ns, fresh);
     assert_int_equal(account.pending_ns, 5 * MS);
 }
@@ -150,8 +163,9 @@ static void last_parts_are_taken_from_what_is_missing(void **state)
 {
     (void)state;
     static struct pp_slot gone[2];
+    uint64_t own = 0;
     memset(gone, 0, sizeof gone);
-    pp_account_close(&account, 0, 0);
+    account_close(&own, 0);
     for (unsigned i = 0; i < 2; i++) {
         atomic_store(&pp_capture.slots[i], &gone[i]);
         atomic_store(&gone[i].state, PP_SLOT_ENDED);
@@ -165,14 +179,56 @@ static void last_parts_are_taken_from_what_is_missing(void **state)
     while (pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start < 20 * MS)
         ;
     int64_t before = account.difference_ns;
-    pp_account_close(&account, 0, 0);
+    own = 0;
+    account_close(&own, 0);
     atomic_store(&pp_slot_count, 0);
     uint64_t first = atomic_load(&gone[0].final_cpu_ns), second = atomic_load(&gone[1].final_cpu_ns);
     assert_true(second >= MS && second >= first);
     assert_int_equal(account.pending_ns, first + second);
-    assert_int_equal((int64_t)account.cpu_ns, (int64_t)(first + second) + account.difference_ns);
+    assert_int_equal((int64_t)account.cpu_ns, (int64_t)(own + first + second) + account.difference_ns);
     assert_true(account.difference_ns >= before);
     assert_false(gone[0].vanished || gone[1].vanished);
+}
+
+static void burn(uint64_t ns)
+{
+    uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    while (pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start < ns)
+        ;
+}
+
+static volatile sig_atomic_t came;
+
+static void comes_in_between(int number)
+{
+    (void)number;
+    burn(2 * MS);
+    came = 1;
+}
+
+/* Whatever comes between two clocks of one reading, 2 ms here: they are read again until they belong together. */
+static void clocks_are_read_together(void **state)
+{
+    (void)state;
+    timer_t timer;
+    signal(SIGALRM, comes_in_between);
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    assert_return_code(timer_create(CLOCK_MONOTONIC, &event, &timer), errno);
+    unsigned wrong = 0;
+    int64_t others = (int64_t)(pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) -
+                               pp_birth.process_cpu_ns);
+    for (unsigned i = 0; i < 400; i++) {
+        struct itimerspec soon = {.it_value.tv_nsec = 10000 + i * 100};
+        came = 0;
+        timer_settime(timer, 0, &soon, NULL);
+        while (!came) {
+            uint64_t own = 0;
+            pp_account_close(&account, &own, 0);
+            wrong += llabs((int64_t)(account.cpu_ns - own) - others) > MS / 2;
+        }
+    }
+    timer_delete(timer);
+    assert_in_range(wrong, 0, 4);
 }
 
 int main(void)
@@ -187,6 +243,7 @@ int main(void)
         TEST(an_end_closes_the_thread),
         TEST(exits_are_billed_up_to_a_bound),
         TEST(last_parts_are_taken_from_what_is_missing),
+        TEST(clocks_are_read_together),
     };
     return cmocka_run_group_tests_name("account", tests, NULL, NULL);
 }

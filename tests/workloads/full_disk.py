@@ -34,9 +34,11 @@ with open(ballast, "wb", buffering=0) as file:
     after = profiles()
     print("grown" if sum(after.values()) > sum(before.values()) else "not grown")
     # The rest is ours to write, to the last block.
-    rest = file.write(b"y" * (part - 8192))
-    if rest != part - 8192:
-        sys.exit(f"only {rest} of {part} bytes")
+    space = os.statvfs(directory)
+    left = space.f_bavail * space.f_frsize
+    rest = file.write(b"y" * (left - 8192))
+    if rest != left - 8192:
+        sys.exit(f"only {rest} of {left} bytes")
     file.write(b"z" * 100000)  # and now it is full
     burn(3)
 os.unlink(ballast)

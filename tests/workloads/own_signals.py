@@ -38,16 +38,16 @@ def python_interrupted():
     read, _ = os.pipe()
     for wait in (lambda: os.read(read, 1), lambda: time.sleep(20), lambda: select.select([read], [], [], 20)):
         burn(0.02)
-        parent, child = os.getpid(), os.fork()
-        if child == 0:
-            time.sleep(0.1)
-            os.kill(parent, signal.SIGPROF)
-            os._exit(0)
+        parent = os.getpid()
         try:
+            if os.fork() == 0:
+                time.sleep(0.1)
+                os.kill(parent, signal.SIGPROF)
+                os._exit(0)
             wait()
         except KeyError as error:
             print("interrupted", error)
-        os.waitpid(child, 0)
+        os.wait()
 
 
 def python_faulthandler():

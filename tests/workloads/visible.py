@@ -73,6 +73,17 @@ def descriptors():
         os.close(fd)
 
 
+def identities():
+    """Of every thread. One that is joined may still be on its way out."""
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/status") as status:
+                lines = status.readlines()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        yield from (tuple(line.split()[1:]) for line in lines if line.startswith(("Uid", "Gid", "Groups")))
+
+
 def identity():
     """setuid and its kin reach every thread by a signal of glibc's."""
     thread = threading.Thread(target=burn, args=(0.3,))
@@ -86,9 +97,7 @@ def identity():
         os.setgid(12345)
         os.setuid(12345)
     thread.join()
-    ids = {tuple(line.split()[1:]) for task in os.listdir("/proc/self/task")
-           for line in open(f"/proc/self/task/{task}/status") if line.startswith(("Uid", "Gid", "Groups"))}
-    print(sorted(ids), os.getresuid(), os.getresgid(), os.getgroups())
+    print(sorted(set(identities())), os.getresuid(), os.getresgid(), os.getgroups())
 
 
 def namespaces():

@@ -181,6 +181,18 @@ static void *sends_soon(void *thread)
     return NULL;
 }
 
+static _Atomic int enough;
+
+/* Again and again: the first may come before the thread waits, which then goes on waiting. */
+static void *sends_until_enough(void *thread)
+{
+    for (; !enough; usleep(20000)) {
+        usleep(3000);
+        pthread_kill(*(pthread_t *)thread, SIGPROF);
+    }
+    return NULL;
+}
+
 /* Calls that let a blocked signal through while they wait, and such as block it meanwhile. */
 static void masks_of_calls(void)
 {
@@ -262,13 +274,16 @@ static void flags(void)
         handle(on_prof, restart ? SA_RESTART : 0, 0);
         if (pipe(pipes) != 0)
             return;
-        pthread_create(&sender, NULL, sends_soon, &self);
+        enough = 0;
+        pthread_create(&sender, NULL, sends_until_enough, &self);
         if (restart && write(pipes[1], "", 1) != 1)
             return;
         errno = 0;
         ssize_t got = read(pipes[0], &byte, 1);
-        printf("flags: read with SA_RESTART %d: %zd, interrupted %d\n", restart, got, errno == EINTR);
+        int interrupted = errno == EINTR;
+        enough = 1;
         pthread_join(sender, NULL);
+        printf("flags: read with SA_RESTART %d: %zd, interrupted %d\n", restart, got, interrupted);
         close(pipes[0]);
         close(pipes[1]);
     }
