@@ -167,6 +167,29 @@ static void many_samples_are_in_slots(void **state)
     pp_profile_free(first);
 }
 
+/* A part that was small has the slots of the other one afterwards. */
+static void parts_get_the_same_slots(void **state)
+{
+    (void)state;
+    for (int first_is_large = 0; first_is_large < 2; first_is_large++) {
+        struct pp_profile *parts[] = {new_profile(2000, false), new_profile(2000, false)};
+        for (uint32_t i = 0; i < 2; i++) {
+            struct fixture log;
+            write_log(&log, i + 1, (int)i != first_is_large ? SECONDS : 3);
+            add(parts[i], &log);
+            fixture_end(&log);
+        }
+        assert_true(!parts[0]->slot_ns != !parts[1]->slot_ns);
+        uint64_t whole = pp_profile_cpu_ns(parts[0]) + pp_profile_cpu_ns(parts[1]);
+        assert_true(pp_profile_absorb(parts[0], parts[1]));
+        assert_true(parts[0]->slot_ns);
+        assert_int_equal(pp_profile_cpu_ns(parts[0]), whole);
+        for (uint32_t i = 1; i < parts[0]->intervals.count; i++)
+            assert_int_equal(parts[0]->intervals.items[i].wall_ns, parts[0]->slot_ns);
+        pp_profile_free(parts[0]);
+    }
+}
+
 static void stacks_and_threads_have_times(void **state)
 {
     (void)state;
@@ -299,9 +322,13 @@ static void cells_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_samples_stay_as_they_are),  cmocka_unit_test(many_samples_are_in_slots),
-        cmocka_unit_test(stacks_and_threads_have_times), cmocka_unit_test(too_many_is_said),
-        cmocka_unit_test(no_time_is_out_of_reach),       cmocka_unit_test(cells_are_bounded),
+        cmocka_unit_test(few_samples_stay_as_they_are),
+        cmocka_unit_test(many_samples_are_in_slots),
+        cmocka_unit_test(parts_get_the_same_slots),
+        cmocka_unit_test(stacks_and_threads_have_times),
+        cmocka_unit_test(too_many_is_said),
+        cmocka_unit_test(no_time_is_out_of_reach),
+        cmocka_unit_test(cells_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
