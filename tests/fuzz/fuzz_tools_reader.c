@@ -2,6 +2,7 @@
  * The log reader and all that is built from it, on two kinds of input: bytes as they are, and blocks made of them with
  * a right header and checksum (else nothing behind the checksum would ever be reached).
  */
+#include "tools/flame/flame.h"
 #include "tools/profile/states.h"
 #include "tools/profile/view.h"
 #include <stdlib.h>
@@ -57,10 +58,37 @@ static void read_whole(const void *data, size_t size, bool stacks_only)
     pp_profile_free(profile);
 }
 
+/* As `flame` reads what is large: intervals are merged, and the page has who and when apart. */
+static void read_slots(const void *data, size_t size, bool stacks_only)
+{
+    struct pp_profile *who = pp_profile_new(), *when = pp_profile_new();
+    struct pp_buffer page = {0};
+    when->keep_intervals = when->merge_intervals = true;
+    when->stacks_only = stacks_only;
+    when->most_samples = 3;
+    when->slots_from_ns = size;
+    pp_profile_add_segment(who, data, size, "fuzz");
+    pp_profile_add_segment(when, data, size, "fuzz");
+    pp_profile_finish(who);
+    pp_profile_finish(when);
+    uint64_t whole = pp_profile_cpu_ns(who);
+    struct pp_flame *flame = pp_flame_new(&who, 1, false);
+    pp_flame_add_times(flame, when);
+    if (pp_profile_cpu_ns(flame->merged) != 3 * whole || flame->buckets > 400)
+        abort();
+    pp_flame_encode(&page, flame);
+    pp_buffer_free(&page);
+    pp_flame_free(flame);
+    pp_profile_free(who);
+    pp_profile_free(when);
+}
+
 static void read_all(const void *data, size_t size)
 {
     read_whole(data, size, false);
     read_whole(data, size, true);
+    read_slots(data, size, false);
+    read_slots(data, size, true);
     read_growing(data, size);
 }
 
