@@ -52,7 +52,8 @@ const struct pp_verb pp_verbs[] = {
     {"flame", "[OPTIONS] [PATH...] | --diff BASE NEW", "Draws a flame graph: a page for the browser",
      PP_OPTION_PAGE | PP_OPTION_LINES | PP_OPTION_DIFF | PP_OPTION_BY | PP_OPTIONS_RUNS | PP_OPTIONS_SELECT,
      "The page is one file that needs no network: search, filters by process, thread and time, a table of functions. "
-     "Of a very large profile it tells time and threads apart from each other, and says so: a part of it, as by --pid "
+     "Of a very large profile it tells time and threads apart from each other, and says so: a small part of it, as by "
+     "--pid "
      "or --from and --to, has both.\n"
      "With --diff its colours say what NEW spends more and less on than BASE, as shares of the CPU "
      "time or, with --by time, as CPU per second of run.\n\n" PATHS_HELP,

@@ -13,7 +13,7 @@ function largeNotes(data) {
     if (data.detail > DETAIL_ALL)
         notes.push("So many stacks that " + MERGED[data.detail] + " are not told apart");
     if (notes.length)
-        notes.push("pyprof flame --from, --to and --pid make a page of a part, with all there is to tell");
+        notes.push("pyprof flame --from, --to and --pid make a page of a part, which can tell more");
     return notes;
 }
 
