@@ -24,11 +24,10 @@
 #define SAVE_SHARE    16
 #define LOOK_NS       50000000u   /* until the next look at threads that may be nobody's */
 #define EXIT_WAIT_NS  2000000000u /* a process that ends waits at most so long for a slow disk */
-#define PARKED_WAIT_NS                                                                                                 \
-    900000000u /* as long with threads asleep; should one hold what the flush needs, it gets that                      \
-                */
-#define JOIN_WAIT_NS 10000000u
-#define EXEC_WAIT_NS 500000000u /* the caller may hold what the flush needs */
+/* as long with threads asleep; should one hold what the flush needs, it gets that */
+#define PARKED_WAIT_NS 900000000u
+#define JOIN_WAIT_NS   10000000u
+#define EXEC_WAIT_NS   500000000u /* the caller may hold what the flush needs */
 /* A child of fork mostly does nothing else, and its flush thread may wait for a lock that the parent's thread held. */
 #define CHILD_EXEC_WAIT_NS 50000000u
 #define WORTH_NS           1000000u /* of CPU time that exec is not to lose */
