@@ -3,8 +3,8 @@
  * write, a look at /proc or at a module has no number in the program's table. So the program never meets a descriptor
  * of ours, a limit that it has used up is not ours, a file that it closes is closed, and with one thread of its own its
  * system calls take the kernel's way for tables that nobody shares.
- * Without it (an older kernel, a seccomp filter, which may kill for what it does not know, gVisor, valgrind) descriptors
- * of ours are in the program's table for the time of a look or a write.
+ * Without it (an older kernel, a seccomp filter, which may kill for what it does not know, gVisor, valgrind)
+ * descriptors of ours are in the program's table for the time of a look or a write.
  */
 #ifndef PP_OWN_DESCRIPTORS_H
 #define PP_OWN_DESCRIPTORS_H
