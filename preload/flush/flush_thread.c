@@ -26,10 +26,11 @@
 #define EXIT_WAIT_NS  2000000000u /* a process that ends waits at most so long for a slow disk */
 /* as long with threads asleep; should one hold what the flush needs, it gets that */
 #define PARKED_WAIT_NS 900000000u
-#define JOIN_WAIT_NS   10000000u
+#define JOIN_WAIT_NS   1000000000u
 #define EXEC_WAIT_NS   500000000u /* the caller may hold what the flush needs */
 /* A child of fork mostly does nothing else, and its flush thread may wait for a lock that the parent's thread held. */
 #define CHILD_EXEC_WAIT_NS 50000000u
+#define SLOW_WAIT_NS       5000000000u
 #define WORTH_NS           1000000u /* of CPU time that exec is not to lose */
 #define STACK_SIZE         (256u << 10)
 #define STACK_SIZE_MOST    (64u << 20) /* glibc takes every library's static TLS out of it */
@@ -41,6 +42,7 @@ static _Atomic uint32_t done;             /* futex: the last flush is over */
 static _Atomic uint32_t flushed_for_exec; /* futex: how often */
 static bool child_needs_thread;
 static pthread_t thread;
+static _Atomic int thread_tid;
 static _Atomic bool leaving; /* for good, the process goes on */
 static _Atomic bool pausing; /* it is to end, the process goes on */
 /* The thread stays in the program's table of descriptors: the main thread ends, or this is not the first flush thread
@@ -85,6 +87,7 @@ static void *flush_thread(void *argument)
     (void)argument;
     pp_sanitizer_clean_stack(STACK_SIZE);
     int own_tid = pp_sys_gettid();
+    atomic_store(&thread_tid, own_tid);
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
     if (may_have_own_descriptors())
         pp_own_descriptors_begin();
@@ -194,12 +197,12 @@ bool pp_flush_thread_stop(void)
     const struct pp_real *libc = pp_real();
     if (!libc->pthread_join || !pp_flush_thread_runs() || process_ends() || atomic_exchange(&pausing, true))
         return false;
-    unsigned before = pp_kernel_thread_count();
     pp_wake_flush(PP_WAKE_PAUSE);
     libc->pthread_join(thread, NULL);
     /* join returns while the kernel still takes the thread down */
     uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + JOIN_WAIT_NS;
-    while (pp_kernel_thread_count() >= before && pp_sys_clock_ns(CLOCK_MONOTONIC) < end)
+    while (pp_syscall4(SYS_tgkill, pp_sys_getpid(), atomic_load(&thread_tid), 0, 0) == 0 &&
+           pp_sys_clock_ns(CLOCK_MONOTONIC) < end)
         pp_syscall4(SYS_sched_yield, 0, 0, 0, 0);
     atomic_store(&running, 0);
     return true;
@@ -262,14 +265,32 @@ void pp_flush_to_the_end(void)
     pp_say_rest();
 }
 
-/* The process goes on if what follows does not end it. */
+/* Of the flush thread; 0: it has not begun. */
+static uint64_t burned_ns(void)
+{
+    int tid = atomic_load(&thread_tid);
+    return tid ? pp_sys_clock_ns(pp_thread_cpu_clock(tid)) : 0;
+}
+
+/* The process goes on if what follows does not end it. A thread that gets on, if slowly, on a full machine, is waited
+ * for; not one that stands still: it may wait for what the caller holds. */
 static void flush_and_go_on(uint64_t most_ns)
 {
     uint32_t before = atomic_load(&flushed_for_exec);
-    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + most_ns, now;
+    uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC), end = start + most_ns, now, burned = burned_ns();
     pp_wake_flush(PP_WAKE_EXEC);
-    while (atomic_load(&flushed_for_exec) == before && (now = pp_sys_clock_ns(CLOCK_MONOTONIC)) < end)
-        wait_on(&flushed_for_exec, before, end - now);
+    while (atomic_load(&flushed_for_exec) == before) {
+        now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+        if (now < end) {
+            wait_on(&flushed_for_exec, before, end - now);
+            continue;
+        }
+        uint64_t earlier = burned;
+        burned = burned_ns();
+        if (burned == earlier || now - start >= SLOW_WAIT_NS)
+            return;
+        end = now + most_ns;
+    }
 }
 
 void pp_flush_before_exec(void)
@@ -290,6 +311,7 @@ void pp_flush_before_signal(void)
 void pp_flush_after_fork(void)
 {
     child_needs_thread = atomic_exchange(&running, 0);
+    atomic_store(&thread_tid, 0);
     atomic_store(&stopping, 0);
     atomic_store(&done, 0);
     atomic_store(&pausing, false);
