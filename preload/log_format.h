@@ -88,7 +88,7 @@ enum pp_process_key {
     PP_PROCESS_EXEC_COUNT,      /* varint: images of this run that exec replaced before this one, as far as known */
     PP_PROCESS_HOST,            /* text */
     PP_PROCESS_BOOT_ID,         /* text */
-    PP_PROCESS_COMMAND_LINE,    /* arguments, each with a NUL after it */
+    PP_PROCESS_COMMAND_LINE,    /* arguments, each with a NUL after it; again when it changes in the first seconds */
     PP_PROCESS_EXECUTABLE,      /* text: /proc/self/exe */
     PP_PROCESS_CWD,             /* text: working directory at start, to shorten paths */
     PP_PROCESS_PYTHON_VERSION,  /* text, "3.11.2", of several interpreters "3.11.2, 3.13.0"; absent: no Python found */

@@ -35,6 +35,11 @@ void pp_own_descriptors_begin(void)
     atomic_store(&owner, pp_sys_gettid());
 }
 
+bool pp_own_descriptors_there(void)
+{
+    return atomic_load(&owner) != 0;
+}
+
 void pp_own_descriptors_end(void)
 {
     atomic_store(&owner, 0);

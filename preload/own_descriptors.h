@@ -9,11 +9,15 @@
 #ifndef PP_OWN_DESCRIPTORS_H
 #define PP_OWN_DESCRIPTORS_H
 
+#include <stdbool.h>
+
 /* The calling thread leaves the program's table for an empty one, if one can be had. For a thread that never
  * again needs a descriptor of the program's by its number, while another one of the program lives: what is in a table
  * is closed with its last user. */
 void pp_own_descriptors_begin(void);
 
+/* Whether that thread has such a table. Any thread. */
+bool pp_own_descriptors_there(void);
 /* That thread ends, or is not there: in the child of fork. */
 void pp_own_descriptors_end(void);
 

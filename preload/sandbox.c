@@ -59,6 +59,7 @@ static const short calls[] = {
     SYS_openat,
     SYS_read,
     SYS_write,
+    SYS_poll,
     SYS_pread64,
     SYS_lseek,
     SYS_close,

@@ -2,6 +2,7 @@
 #include "own_descriptors.h"
 #include "syscalls.h"
 #include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -110,9 +111,18 @@ void pp_say_once(enum pp_cause cause, const char *text)
     atomic_fetch_or(&unsaid, 1u << cause);
 }
 
+/* The end of a process is not to wait for somebody to read what is in a pipe. */
+static bool takes_lines(int descriptor)
+{
+    struct pollfd poll = {descriptor, POLLOUT, 0};
+    return pp_syscall4(SYS_poll, (long)&poll, 1, 0, 0) == 1 && poll.revents & POLLOUT;
+}
+
 void pp_say_rest(void)
 {
     unsigned rest = atomic_load(&unsaid_by) == pp_sys_getpid() ? atomic_exchange(&unsaid, 0) : 0;
+    if (!rest || !takes_lines(2))
+        return;
     for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++)
         if (rest >> cause & 1)
             write_line(notices[cause]);

@@ -205,8 +205,10 @@ void pp_thread_end(struct pp_slot *slot)
         cpu_ns >= UNREACHABLE_NS && (slot->never_armed || (pp_sys_signal_mask(SIG_BLOCK, 0) & own_signal()));
     if (slot->application_blocks)
         pp_sys_signal_mask(SIG_BLOCK, own_signal()); /* from here on nobody knows that it does */
-    if (slot->is_main)
+    if (slot->is_main) {
+        atomic_store(&pp_main_watched, false);
         atomic_store(&pp_main_ended, true);
+    }
     atomic_store_explicit(&slot->state, PP_SLOT_ENDED, memory_order_release);
     if (atomic_fetch_add(&ended_count, 1) % ENDED_WAKE == ENDED_WAKE - 1 || atomic_load(&pp_main_ended))
         pp_wake_flush(PP_WAKE_DRAIN);

@@ -203,7 +203,7 @@ static uint64_t give_last_parts(uint64_t missing_ns)
 /* Sets what the process has burned; returns what its threads have. */
 static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
 {
-    uint64_t earlier_ns = *own_thread_ns;
+    uint64_t earlier_ns = *own_thread_ns, best_ns = UINT64_MAX;
     for (unsigned tries = 1;; tries++) {
         account->pending_ns = waiting_ns;
         uint64_t before = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -212,8 +212,11 @@ static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread
         /* the threads went on while we read their clocks: half of it is the best guess */
         uint64_t passed = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
         account->cpu_ns = before + passed / 2 - pp_birth.process_cpu_ns;
-        if (passed <= TOGETHER_NS + account->threads * TOGETHER_THREAD_NS || tries == TOGETHER_TRIES)
+        /* no better than before: so much is burned while they are read, by many threads on many processors */
+        if (passed <= TOGETHER_NS + account->threads * TOGETHER_THREAD_NS || tries == TOGETHER_TRIES ||
+            (passed <= best_ns && passed > best_ns / 2))
             return threads_ns;
+        best_ns = passed < best_ns ? passed : best_ns;
     }
 }
 

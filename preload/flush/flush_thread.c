@@ -56,13 +56,17 @@ static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
     pp_syscall4(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, value, (long)&timeout);
 }
 
-/* Does what libc does when the last thread ends. */
+/* Does what libc does when the last thread ends; where the main thread left past libc, which then counts one too many,
+ * what the kernel does. */
 static void end_process(int own_tid)
 {
     atomic_store(&stopping, 1);
     pp_interval_flush(own_tid, PP_END_EXIT);
     atomic_store(&done, 1);
-    exit(0);
+    if (!atomic_load(&pp_main_watched))
+        exit(0);
+    for (;;)
+        pp_syscall4(SYS_exit, 0, 0, 0, 0);
 }
 
 /* A process that is killed loses what has not been written: of a young one, as the workers of a multiprocessing.Pool, a
@@ -73,6 +77,15 @@ static uint64_t next_save(uint64_t now)
     if (part >= INTERVAL_NS)
         return UINT64_MAX;
     return now + (part > SAVE_LEAST_NS ? part : SAVE_LEAST_NS);
+}
+
+/* Not within the first second of a process that may be about to give up root (what it makes before is root's), nor
+ * where what is open for a write is the program's to meet. */
+static uint64_t first_save(uint64_t now)
+{
+    bool forked = pp_birth.process_cpu_ns == 0;
+    bool root = pp_syscall4(SYS_geteuid, 0, 0, 0, 0) == 0;
+    return pp_own_descriptors_there() && (forked || !root) ? next_save(now) : now + INTERVAL_NS;
 }
 
 /* Behind the main thread it is this one that has to end the process, which writes what is in the buffers of stdio. And
@@ -92,7 +105,7 @@ static void *flush_thread(void *argument)
     if (may_have_own_descriptors())
         pp_own_descriptors_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
-    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, look = next, save = next_save(now);
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, look = next, save = first_save(now);
     for (;;) {
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
         uint64_t until = look < next ? look : next;
@@ -212,7 +225,8 @@ void pp_flush_thread_resume(void)
 {
     atomic_store(&pausing, false);
     atomic_store(&shares_descriptors, true);
-    pp_flush_thread_start();
+    if (!process_ends() && !atomic_load(&leaving))
+        pp_flush_thread_start();
 }
 
 void pp_flush_thread_outlives_main(void)
@@ -277,7 +291,7 @@ static uint64_t burned_ns(void)
 static void flush_and_go_on(uint64_t most_ns)
 {
     uint32_t before = atomic_load(&flushed_for_exec);
-    uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC), end = start + most_ns, now, burned = burned_ns();
+    uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC), end = start + most_ns / 2, now, burned = UINT64_MAX;
     pp_wake_flush(PP_WAKE_EXEC);
     while (atomic_load(&flushed_for_exec) == before) {
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -289,7 +303,7 @@ static void flush_and_go_on(uint64_t most_ns)
         burned = burned_ns();
         if (burned == earlier || now - start >= SLOW_WAIT_NS)
             return;
-        end = now + most_ns;
+        end = now + most_ns / 2;
     }
 }
 
@@ -310,7 +324,7 @@ void pp_flush_before_signal(void)
 
 void pp_flush_after_fork(void)
 {
-    child_needs_thread = atomic_exchange(&running, 0);
+    child_needs_thread = atomic_exchange(&running, 0) || atomic_load(&pausing);
     atomic_store(&thread_tid, 0);
     atomic_store(&stopping, 0);
     atomic_store(&done, 0);

@@ -4,6 +4,7 @@
 #include "../say.h"
 #include "../start.h"
 #include "../syscalls.h"
+#include "../threads.h"
 #include "../timers.h"
 #include "disk.h"
 #include <errno.h>
@@ -13,6 +14,11 @@
 #include <sys/utsname.h>
 
 #define COMMAND_LINE_MAX 16384
+#define OWN_PATH_MAX     64
+#define PADDING_LEAST    3 /* NULs behind a title in the place of the arguments, and not arguments that are empty */
+#define TITLE_NS         10000000000u
+#define FNV_BASIS        0xcbf29ce484222325u /* FNV-1a, 64 bits */
+#define FNV_PRIME        0x100000001b3u
 #define FILE_MODE        0600
 #define DIRECTORY_MODE   0700
 #define NAME_ATTEMPTS    4
@@ -84,9 +90,38 @@ static void put_period(struct pp_segment *segment, struct pp_buffer *fields)
     pp_put_number_field(fields, PP_PROCESS_PERIOD_NS, segment->period_ns);
 }
 
+/* Of a process whose main thread has ended, the files of another thread tell what its own no longer do. */
+static const char *own_path(const char *leaf, char *buffer, size_t size)
+{
+    struct pp_text path;
+    pp_text_init(&path, buffer, size);
+    pp_text_add(&path, atomic_load(&pp_main_ended) ? "/proc/thread-self/" : "/proc/self/");
+    pp_text_add(&path, leaf);
+    return buffer;
+}
+
+/* Returns whether it is another one than the segment names. */
+static bool read_command_line(struct pp_segment *segment, char buffer[COMMAND_LINE_MAX], size_t *length)
+{
+    char path[OWN_PATH_MAX];
+    *length = pp_read_file(own_path("cmdline", path, sizeof path), buffer, COMMAND_LINE_MAX);
+    size_t end = *length;
+    while (end && !buffer[end - 1])
+        end--;
+    if (*length - end >= PADDING_LEAST)
+        *length = end + 1;
+    uint64_t sum = FNV_BASIS;
+    for (size_t i = 0; i < *length; i++)
+        sum = (sum ^ (uint8_t)buffer[i]) * FNV_PRIME;
+    bool differs = sum != segment->command_line_sum;
+    segment->command_line_sum = sum;
+    return differs;
+}
+
 static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
 {
     static char buffer[COMMAND_LINE_MAX];
+    char path[OWN_PATH_MAX];
     struct utsname host;
     put_text_field(fields, PP_PROCESS_RUN, pp_config.run);
     put_text_field(fields, PP_PROCESS_INSTANCE, segment->instance);
@@ -100,9 +135,9 @@ static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
         put_text_field(fields, PP_PROCESS_HOST, host.nodename);
     size_t length = pp_read_file("/proc/sys/kernel/random/boot_id", buffer, 36);
     pp_put_field(fields, PP_PROCESS_BOOT_ID, buffer, length);
-    length = pp_read_file("/proc/self/cmdline", buffer, sizeof buffer);
+    read_command_line(segment, buffer, &length);
     pp_put_field(fields, PP_PROCESS_COMMAND_LINE, buffer, length);
-    long n = pp_syscall4(SYS_readlink, (long)"/proc/self/exe", (long)buffer, sizeof buffer, 0);
+    long n = pp_syscall4(SYS_readlink, (long)own_path("exe", path, sizeof path), (long)buffer, sizeof buffer, 0);
     pp_put_field(fields, PP_PROCESS_EXECUTABLE, buffer, n > 0 ? (size_t)n : 0);
     n = pp_syscall4(SYS_getcwd, (long)buffer, sizeof buffer, 0, 0);
     pp_put_field(fields, PP_PROCESS_CWD, buffer, n > 0 ? (size_t)n - 1 : 0);
@@ -134,10 +169,21 @@ void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out)
     segment->number++;
 }
 
+/* Workers of servers give themselves a title when they have begun. Some say in it what they are at, ever again. */
+static void renew_title(struct pp_segment *segment, struct pp_buffer *fields)
+{
+    static char buffer[COMMAND_LINE_MAX];
+    size_t length;
+    if (pp_sys_clock_ns(CLOCK_MONOTONIC) - pp_birth.monotonic_ns < TITLE_NS &&
+        read_command_line(segment, buffer, &length) && length)
+        pp_put_field(fields, PP_PROCESS_COMMAND_LINE, buffer, length);
+}
+
 void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out)
 {
     static struct pp_buffer fields;
     pp_buffer_clear(&fields);
+    renew_title(segment, &fields);
     if (count_pythons() != segment->pythons)
         put_python_versions(segment, &fields);
     if (pp_timers_period_ns() != segment->period_ns)

@@ -19,6 +19,7 @@ struct pp_segment {
     bool open;                                    /* the file exists and everything written to it so far is whole */
     uint32_t pythons;                             /* interpreters that it names */
     uint64_t period_ns;                           /* that it names */
+    uint64_t command_line_sum;                    /* of the one that it names */
     uint32_t number;                              /* segments begun */
     uint32_t sequence;                            /* of the next block */
     uint64_t bytes;                               /* of all segments */
@@ -30,7 +31,7 @@ struct pp_segment {
 void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out);
 
 /* Puts a PROCESS block with what has changed, if anything has: interpreters that were loaded since, another
- * period. */
+ * period, in the first seconds another command line. */
 void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out);
 
 /* Whether the current file is still there as we left it: not removed, replaced, cut or added to by somebody, and of the

@@ -154,8 +154,18 @@ ended_by_itself() {
 
 killed_young() {
     profiled "$PYTHON" -c 'import os, signal, time
+def set_title(title):
+    fields = open("/proc/self/stat").read().rsplit(")", 1)[1].split()
+    start, end = int(fields[45]), int(fields[46])
+    with open("/proc/self/mem", "r+b", 0) as memory:
+        memory.seek(start)
+        memory.write(title.ljust(end - start, b"\0")[:end - start])
 def burn_young():
-    end = time.thread_time() + 0.5
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end:
+        pass
+    set_title(b"worker-title")
+    end = time.thread_time() + 0.2
     while time.thread_time() < end:
         pass
 reading, writing = os.pipe()
@@ -171,6 +181,8 @@ os.waitpid(pid, 0)'
     collapsed >stacks.txt
     # Saved each eighth of a second.
     between 250000000 "$(reader inclusive stacks.txt burn_young)" 520000000 "CPU of a child that was killed"
+    # What it called itself after the first save.
+    info | grep -qF worker-title || fail "no title: $(info | grep -F command)"
 }
 
 @test "a child that somebody kills in its first second leaves a profile" {

@@ -82,6 +82,14 @@ main_ends() {
         reader accounting info.json
         rm -r pyprof.out
     done
+    # As the kernel alone does it, whose status that is, and nothing of libc's.
+    local plain=0 status=0
+    rm at_exit
+    "${EMBED[@]}" main_past_libc "$LIBRARY" "$HOME_OF_LIBRARY" >plain.txt 2>&1 || plain=$?
+    TIMEOUT=60 profiled "${EMBED[@]}" main_past_libc "$LIBRARY" "$HOME_OF_LIBRARY" >out.txt 2>&1 || status=$?
+    [ "$status" -eq "$plain" ] || fail "main_past_libc: status $status, without us $plain"
+    diff plain.txt out.txt
+    [ ! -e at_exit ] || fail "exit handlers were called"
 }
 
 @test "Python in a thread that outlives the main one: its frames, its exit handlers, its end" {

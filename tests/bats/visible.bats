@@ -57,6 +57,8 @@ while time.thread_time() < end: pass
 print("end")' >with.txt 2>&1
     lines_of with.txt 3 'cannot write profile'
     [ "$(head -n 1 with.txt)" = 0 ] || fail "no filter: $(cat with.txt)"
+    # It does not wait for somebody to read it.
+    TIMEOUT=60 PYPROF_OUT=/dev/null/out TMPDIR=/dev/null profiled "$PYTHON" "$WORKLOADS/full_stderr.py" ./sandbox.so
 }
 
 @test "what the flush thread cannot say behind a filter is said at the end" {
@@ -118,8 +120,10 @@ numbers_are_its_own() {
     grep -qxF '0 others' with.txt || fail "descriptors of ours: $(cat with.txt)"
     collapsed >stacks.txt
     [ "$(reader inclusive stacks.txt with_none_left)" -gt 2000000000 ] || fail "what burned with no descriptor left is not there"
-    # Under a filter ours are the program's for moments, but none stays.
+    # Under a filter ours are the program's for moments, but none stays; and none is there in the first second.
     descriptors_of "" "$BUILD/workloads/sandbox" 999
+    profiled "$BUILD/workloads/sandbox" 999 "$PYTHON" "$WORKLOADS/own_descriptors.py" young >with.txt
+    grep -qxF '0 others' with.txt || fail "descriptors of ours in the first second: $(cat with.txt)"
 }
 
 @test "no descriptor number is taken by us, none is needed of those that a limit allows" {

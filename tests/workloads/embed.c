@@ -497,6 +497,13 @@ static void bare(struct python *python)
         burn(python, "creator");
 }
 
+static void *burn_in_thread(void *argument)
+{
+    (void)argument;
+    burn_native(0.1);
+    return NULL;
+}
+
 /* --- the main thread ends, before Python is there or after that, in a thread that goes on --- */
 
 static sem_t begun;
@@ -515,26 +522,31 @@ static void *goes_on(void *argument)
 
 static void says_at_exit(void)
 {
+    FILE *file = fopen("at_exit", "w");
     printf("at exit\n");
+    if (file)
+        fclose(file);
 }
 
-static void main_ends(struct python *python, bool late)
+enum end { BEFORE, LATER, PAST_LIBC };
+
+static void main_ends(struct python *python, enum end end)
 {
     pthread_t thread;
     setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
     sem_init(&begun, 0, 0);
     atexit(says_at_exit);
+    if (end == PAST_LIBC) {
+        load(python, RTLD_GLOBAL);
+        initialize(python);
+        python->save();
+        pthread_create(&thread, NULL, burn_in_thread, NULL);
+        syscall(SYS_exit, 7);
+    }
     pthread_create(&thread, NULL, goes_on, python);
-    if (late)
+    if (end == LATER)
         sem_wait(&begun);
     pthread_exit(NULL);
-}
-
-static void *burn_in_thread(void *argument)
-{
-    (void)argument;
-    burn_native(0.1);
-    return NULL;
 }
 
 static void unused(struct python *python)
@@ -585,9 +597,11 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "bare") == 0)
         bare(pythons);
     else if (strcmp(mode, "main_gone") == 0)
-        main_ends(pythons, false);
+        main_ends(pythons, BEFORE);
     else if (strcmp(mode, "main_goes") == 0)
-        main_ends(pythons, true);
+        main_ends(pythons, LATER);
+    else if (strcmp(mode, "main_past_libc") == 0)
+        main_ends(pythons, PAST_LIBC);
     else if (strcmp(mode, "unused") == 0)
         unused(pythons);
     else
