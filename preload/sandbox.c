@@ -7,6 +7,7 @@
 #include "capture/capture.h"
 #include "flush/flush.h"
 #include "interpose.h"
+#include "own_descriptors.h"
 #include "read_file.h"
 #include "say.h"
 #include "syscalls.h"
@@ -117,6 +118,7 @@ static const struct {
 struct attempt {
     long number; /* of the call that installs the filter, 0: it is there */
     long arguments[5];
+    bool own_descriptors; /* what can be done without, too */
 };
 
 enum fate { LIVES, DIES, NO_CHILD /* limits of processes or memory, or a filter that is there refuses clone */ };
@@ -142,6 +144,8 @@ static _Noreturn void try_calls(const struct attempt *attempt)
             a = uses[i].arguments;
             pp_syscall6(uses[i].number, a[0], a[1], a[2], a[3], -1, 0);
         }
+        if (attempt->own_descriptors)
+            pp_own_descriptors_try();
     }
     for (;;) {
         pp_syscall4(SYS_exit, 0, 0, 0, 0);
@@ -166,11 +170,17 @@ static enum fate try_in_child(const struct attempt *attempt)
 
 bool pp_sandbox_forbids(void)
 {
-    static const struct attempt there = {.number = 0};
+    static const struct attempt there = {.number = 0}, more = {.own_descriptors = true};
     char text[STATUS_MAX];
     text[pp_read_file("/proc/self/status", text, sizeof text - 1)] = 0;
     const char *mode = strstr(text, "\nSeccomp:\t");
-    if (!mode || mode[10] != '2' || try_in_child(&there) != DIES)
+    if (!mode || mode[10] != '2')
+        return false;
+    if (try_in_child(&more) == LIVES) {
+        pp_own_descriptors_tried();
+        return false;
+    }
+    if (try_in_child(&there) != DIES)
         return false;
     atomic_store(&silent, true);
     pp_say_once(PP_CAUSE_SANDBOX, "a seccomp filter would kill this process for being profiled: it is not profiled");
@@ -214,7 +224,7 @@ static void end_profiling(const char *why)
 
 static void before_filter(long number, long a, long b, long c, long d, long e)
 {
-    struct attempt attempt = {number, {a, b, c, d, e}};
+    struct attempt attempt = {.number = number, .arguments = {a, b, c, d, e}};
     if (pp_sys_getpid() != atomic_load(&pp_capture.pid))
         return;
     if (atomic_load(&ending) && !atomic_load(&ended))

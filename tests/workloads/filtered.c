@@ -17,6 +17,7 @@ static const unsigned refused[] = {
     SYS_bpf,
     SYS_userfaultfd,
     SYS_kcmp,
+    SYS_pidfd_getfd,
     SYS_process_vm_writev,
     SYS_unshare,
     SYS_setns,
