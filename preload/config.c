@@ -1,5 +1,6 @@
 #include "config.h"
 #include "disk_room.h"
+#include "environment.h"
 #include "say.h"
 #include "syscalls.h"
 #include <signal.h>
@@ -166,7 +167,7 @@ static void read_out(void)
         value = DEFAULT_OUT;
     }
     pp_text_add(&out, value);
-    setenv("PYPROF_OUT", pp_config.out, 1);
+    pp_environment_set("PYPROF_OUT", pp_config.out);
 }
 
 static void read_unwind(void)
@@ -193,7 +194,7 @@ static void read_run(void)
     }
     pp_text_add_hex(&run, pp_random(), 16);
     pp_text_add_hex(&run, pp_random(), 16);
-    setenv("PYPROF_RUN", pp_config.run, 1);
+    pp_environment_set("PYPROF_RUN", pp_config.run);
 }
 
 void pp_config_read(void)

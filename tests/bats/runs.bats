@@ -99,7 +99,7 @@ assert all(run["cpu_ns"] > 0.5e9 and run["duration_ns"] > 0.5e9 for run in runs)
 @test "diff: the function that got dearer and the one that got cheaper, by name; totals are those of the runs" {
     once
     "$PYPROF" diff >diff.txt
-    grep -E ' fib \(app\.py\)' diff.txt | awk '{ exit !($3 > 10) }' || fail "$(cat diff.txt)"
+    grep -E ' fib \(app\.py\)' diff.txt | awk '{ exit !($6 > 10) }' || fail "$(cat diff.txt)"
     grep -E ' digest \(app\.py\)' diff.txt | awk '{ exit !($6 < -10) }' || fail "$(cat diff.txt)"
     grep -q '^Accounting' diff.txt || fail "$(cat diff.txt)"
     old=$("$PYPROF" runs | sed -n 3p | cut -d' ' -f1)

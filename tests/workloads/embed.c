@@ -242,6 +242,17 @@ static void many(struct python *pythons, unsigned count)
 /* Both start in the same moment. */
 static pthread_barrier_t start;
 
+static _Atomic bool looking;
+
+/* Looks through all of the environment, as much of libc does, again and again. */
+static void *look_up(void *argument)
+{
+    while (atomic_load(&looking))
+        if (getenv("A_VARIABLE_THAT_IS_NOT_THERE"))
+            die("a variable from nowhere");
+    return argument;
+}
+
 static void *start_at_once(void *argument)
 {
     struct python *python = argument;
@@ -260,7 +271,12 @@ static void *start_at_once(void *argument)
 
 static void at_once(struct python pythons[2])
 {
-    pthread_t threads[2];
+    pthread_t threads[2], looks;
+    /* an array of libc's own, that cannot be made longer where it is */
+    setenv("A_VARIABLE", "1", 1);
+    void *behind = malloc(1);
+    atomic_store(&looking, true);
+    pthread_create(&looks, NULL, look_up, NULL);
     pthread_barrier_init(&start, NULL, 2);
     pythons[0].name = "one_at_once";
     pythons[1].name = "other_at_once";
@@ -268,6 +284,9 @@ static void at_once(struct python pythons[2])
         pthread_create(&threads[i], NULL, start_at_once, &pythons[i]);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
+    atomic_store(&looking, false);
+    pthread_join(looks, NULL);
+    free(behind);
 }
 
 static void again(struct python *python)
