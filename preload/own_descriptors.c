@@ -21,12 +21,13 @@ static _Atomic int tried_filters; /* so many seccomp filters were tried, and non
 static int count_filters(void)
 {
     char text[STATUS_MAX];
-    text[pp_read_file("/proc/thread-self/status", text, sizeof text - 1)] = 0;
-    const char *line = strstr(text, "\nSeccomp_filters:\t");
+    text[pp_read_task_file(pp_sys_gettid(), "status", text, sizeof text - 1)] = 0;
+    static const char key[] = "\nSeccomp_filters:\t";
+    const char *line = strstr(text, key);
     if (!line)
         return -1;
     int count = 0;
-    for (line += 18; *line >= '0' && *line <= '9'; line++)
+    for (line += sizeof key - 1; *line >= '0' && *line <= '9'; line++)
         count = count * 10 + (*line - '0');
     return count;
 }

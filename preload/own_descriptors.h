@@ -11,9 +11,7 @@
 
 #include <stdbool.h>
 
-/* Makes the system calls for such a table, so that nothing comes of it: in a child, to see whether a seccomp filter
- * kills.
- */
+/* Makes the system calls for such a table, but that nothing comes of it: in a child, to see whether a filter kills. */
 void pp_own_descriptors_try(void);
 /* The filters of the calling thread do not. One that comes later may. At start-up. */
 void pp_own_descriptors_tried(void);

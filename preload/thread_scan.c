@@ -234,6 +234,12 @@ static void inspect(int tid, void *argument)
     foreigners = true;
 }
 
+static void end_main(struct pp_slot *slot)
+{
+    if (slot->is_main && atomic_load(&slot->tid) == pp_sys_getpid())
+        pp_thread_vanished(slot);
+}
+
 /* A main thread that was there before us, or leaves past libc, does not tell its end. A zombie has no memory that could
  * be copied, and for signal 0 it is still there. */
 static void look_at_main(void)
@@ -243,12 +249,7 @@ static void look_at_main(void)
     if (atomic_load(&pp_main_ended) ||
         pp_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0) != -ESRCH)
         return;
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && slot->is_main && atomic_load(&slot->tid) == pid)
-            pp_thread_vanished(slot);
-    }
+    pp_each_slot(end_main);
     atomic_store(&pp_main_ended, true);
 }
 

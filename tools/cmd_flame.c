@@ -41,9 +41,9 @@ static void load_comparison(const struct pp_cli *cli, struct page *page)
 /* In memory that is bounded by distinct stacks: first who burned, then when. */
 static void load_many(struct pp_inputs *inputs, const struct pp_cli *cli, struct page *page)
 {
-    struct pp_cli who = *cli, when = *cli;
+    struct pp_cli when = *cli;
     bool too_many;
-    page->sides[0] = pp_inputs_load(inputs, &who, &too_many);
+    page->sides[0] = pp_inputs_load(inputs, cli, &too_many);
     if (!page->sides[0])
         return;
     page->flame = pp_flame_new(page->sides, 1, cli->lines);

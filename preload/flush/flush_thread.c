@@ -27,10 +27,10 @@
 /* as long with threads asleep; should one hold what the flush needs, it gets that */
 #define PARKED_WAIT_NS 900000000u
 #define JOIN_WAIT_NS   1000000000u
-#define EXEC_WAIT_NS   500000000u /* the caller may hold what the flush needs */
+#define EXEC_WAIT_NS   500000000u  /* the caller may hold what the flush needs */
+#define SLOW_WAIT_NS   5000000000u /* as long as it gets on */
 /* A child of fork mostly does nothing else, and its flush thread may wait for a lock that the parent's thread held. */
 #define CHILD_EXEC_WAIT_NS 50000000u
-#define SLOW_WAIT_NS       5000000000u
 #define WORTH_NS           1000000u /* of CPU time that exec is not to lose */
 #define STACK_SIZE         (256u << 10)
 #define STACK_SIZE_MOST    (64u << 20) /* glibc takes every library's static TLS out of it */

@@ -157,6 +157,16 @@ END
     rm -r "$TMPDIR/pyprof-65534"
     OUT=closed sums_close
     [ "$(reader field info.json missing_ns)" -eq 0 ] || fail "missing: $(cat info.json)"
+    # One that does so in its first second has made nothing before.
+    PYPROF_OUT=$PWD/open/young profiled "$PYTHON" -c 'import os, time
+end = time.monotonic() + 0.4
+while time.monotonic() < end: pass
+os.setgid(65534)
+os.setuid(65534)
+end = time.monotonic() + 1.2
+while time.monotonic() < end: pass' 2>err.txt
+    [ ! -s err.txt ] || fail "young, on stderr: $(cat err.txt)"
+    [ "$(stat -c %u open/young open/young/*.pyprof | xargs)" = "65534 65534" ] || fail "$(ls -lnR open)"
 }
 
 @test "a program that gives up its privileges: a new file of the new user, elsewhere if it must be; nothing is lost" {

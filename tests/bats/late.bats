@@ -80,6 +80,7 @@ main_ends() {
         burned goes_on goes_on_further
         info >info.json
         reader accounting info.json
+        grep -qF "$mode" info.json || fail "$mode: no command line: $(cat info.json)"
         rm -r pyprof.out
     done
     # As the kernel alone does it, whose status that is, and nothing of libc's.

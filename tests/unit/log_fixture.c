@@ -215,20 +215,26 @@ uint32_t fixture_labels(struct fixture *log, const char *key, const char *value)
     return put_definition(log, PP_BLOCK_LABELS, &log->labels, &record);
 }
 
+void fixture_samples_at(struct fixture *log, uint64_t start_ns, uint64_t wall_ns,
+                        const uint64_t (*samples)[FIXTURE_SAMPLE_FIELDS], uint32_t count)
+{
+    struct fixture_bytes payload = {0};
+    fixture_varint(&payload, start_ns);
+    fixture_varint(&payload, wall_ns);
+    for (uint32_t i = 0; i < count; i++) {
+        struct fixture_bytes record = {0};
+        for (unsigned k = 0; k < FIXTURE_SAMPLE_FIELDS; k++)
+            fixture_varint(&record, samples[i][k]);
+        append_record(&payload, &record);
+    }
+    put_block(log, PP_BLOCK_SAMPLES, &payload);
+}
+
 void fixture_sample(struct fixture *log, uint32_t thread, uint32_t node, uint32_t labels, uint32_t state,
                     uint64_t count, uint64_t cpu_ns)
 {
-    struct fixture_bytes payload = {0}, record = {0};
-    fixture_varint(&payload, START_NS);
-    fixture_varint(&payload, 1000000000u);
-    fixture_varint(&record, thread);
-    fixture_varint(&record, node);
-    fixture_varint(&record, labels);
-    fixture_varint(&record, state);
-    fixture_varint(&record, count);
-    fixture_varint(&record, cpu_ns);
-    append_record(&payload, &record);
-    put_block(log, PP_BLOCK_SAMPLES, &payload);
+    const uint64_t sample[][FIXTURE_SAMPLE_FIELDS] = {{thread, node, labels, state, count, cpu_ns}};
+    fixture_samples_at(log, START_NS, 1000000000u, sample, 1);
 }
 
 void fixture_accounting(struct fixture *log, const struct fixture_account *accounts)

@@ -52,6 +52,10 @@ uint32_t fixture_thread(struct fixture *log, uint64_t tid, const char *name);
 uint32_t fixture_labels(struct fixture *log, const char *key, const char *value);
 void fixture_sample(struct fixture *log, uint32_t thread, uint32_t node, uint32_t labels, uint32_t state,
                     uint64_t count, uint64_t cpu_ns);
+/* Of an interval of their own, in the order of fixture_sample: thread, node, labels, state, count, nanoseconds. */
+#define FIXTURE_SAMPLE_FIELDS 6
+void fixture_samples_at(struct fixture *log, uint64_t start_ns, uint64_t wall_ns,
+                        const uint64_t (*samples)[FIXTURE_SAMPLE_FIELDS], uint32_t count);
 
 struct fixture_account {
     uint64_t key, value;

@@ -19,17 +19,8 @@
 /* A sample with an interval of its own. */
 static void sample_at(struct fixture *log, uint64_t start, uint64_t wall, uint32_t node, uint64_t cpu_ns)
 {
-    const uint64_t fields[] = {1, node, 0, PP_STATE_GIL_KNOWN, 1, cpu_ns};
-    struct fixture_bytes payload = {0}, record = {0};
-    fixture_varint(&payload, start);
-    fixture_varint(&payload, wall);
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        fixture_varint(&record, fields[i]);
-    fixture_varint(&payload, record.length);
-    fixture_append(&payload, record.data, record.length);
-    fixture_block(log, PP_BLOCK_SAMPLES, payload.data, payload.length);
-    free(payload.data);
-    free(record.data);
+    const uint64_t sample[][FIXTURE_SAMPLE_FIELDS] = {{1, node, 0, PP_STATE_GIL_KNOWN, 1, cpu_ns}};
+    fixture_samples_at(log, start, wall, sample, 1);
 }
 
 static void add(struct pp_profile *profile, struct fixture *log)

@@ -34,27 +34,18 @@ static void write_log(struct fixture *log, uint64_t pid, uint32_t seconds)
     for (uint32_t i = 0; i < 2; i++)
         threads[i] = fixture_thread(log, 10 * pid + i, i ? "worker" : "MainThread");
     for (uint32_t i = 0; i < seconds; i++) {
-        struct fixture_bytes payload = {0}, record = {0};
-        uint64_t wall = SECOND + random_below(50000000);
-        fixture_varint(&payload, now);
-        fixture_varint(&payload, wall);
+        uint64_t wall = SECOND + random_below(50000000), samples[8][FIXTURE_SAMPLE_FIELDS];
         for (uint32_t j = 0; j < 8; j++) {
-            const uint64_t fields[] = {threads[random_below(2)],
-                                       nodes[random_below(NODES)],
-                                       0,
-                                       PP_STATE_GIL_KNOWN | random_below(2) |
-                                           (random_below(9) ? 0 : PP_STATE_GC_KNOWN | PP_STATE_GC),
-                                       1,
-                                       10000000 + random_below(1000)};
-            record.length = 0;
-            for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
-                fixture_varint(&record, fields[k]);
-            fixture_varint(&payload, record.length);
-            fixture_append(&payload, record.data, record.length);
+            const uint64_t fields[FIXTURE_SAMPLE_FIELDS] = {threads[random_below(2)],
+                                                            nodes[random_below(NODES)],
+                                                            0,
+                                                            PP_STATE_GIL_KNOWN | random_below(2) |
+                                                                (random_below(9) ? 0 : PP_STATE_GC_KNOWN | PP_STATE_GC),
+                                                            1,
+                                                            10000000 + random_below(1000)};
+            memcpy(samples[j], fields, sizeof fields);
         }
-        fixture_block(log, PP_BLOCK_SAMPLES, payload.data, payload.length);
-        free(payload.data);
-        free(record.data);
+        fixture_samples_at(log, now, wall, (const uint64_t(*)[FIXTURE_SAMPLE_FIELDS])samples, 8);
         now += wall;
     }
     fixture_accounting(

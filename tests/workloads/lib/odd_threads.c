@@ -144,21 +144,26 @@ static void *burns_too(void *argument)
     return argument;
 }
 
-/* More threads at once than get a turn soon. */
-int crowd(int count, int ms)
+static int burn_at_once(int count, size_t stack, void *(*routine)(void *))
 {
     pthread_t *threads = calloc((size_t)count, sizeof *threads);
-    pthread_attr_t small;
-    burn_ms = ms;
-    if (!threads || pthread_attr_init(&small) || pthread_attr_setstacksize(&small, STACK))
+    pthread_attr_t attributes;
+    if (!threads || pthread_attr_init(&attributes) || pthread_attr_setstacksize(&attributes, stack))
         return -1;
     for (int i = 0; i < count; i++)
-        if (pthread_create(&threads[i], &small, burns_too, NULL))
+        if (pthread_create(&threads[i], &attributes, routine, NULL))
             return -1;
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     free(threads);
     return 0;
+}
+
+/* More threads at once than get a turn soon. */
+int crowd(int count, int ms)
+{
+    burn_ms = ms;
+    return burn_at_once(count, STACK, burns_too);
 }
 
 static int burns(void *argument)
@@ -202,18 +207,9 @@ static void *burns_on_least(void *argument)
 
 int on_least_stacks(int count, int ms)
 {
-    pthread_t threads[MOST];
-    pthread_attr_t least;
     burn_ms = ms;
     burn_clock = CLOCK_THREAD_CPUTIME_ID;
-    if (count > MOST || pthread_attr_init(&least) || pthread_attr_setstacksize(&least, 16u << 10))
-        return -1;
-    for (int i = 0; i < count; i++)
-        if (pthread_create(&threads[i], &least, burns_on_least, NULL))
-            return -1;
-    for (int i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    return 0;
+    return burn_at_once(count, 16u << 10, burns_on_least);
 }
 
 /* As those do that start programs without posix_spawn. Returns the child's status. */
