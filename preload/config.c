@@ -128,10 +128,10 @@ static void read_signal(void)
     static const struct {
         const char *name;
         int number;
-    } names[] = {{"SIGPROF", SIGPROF},  {"PROF", SIGPROF},        {"SIGVTALRM", SIGVTALRM},
-                 {"VTALRM", SIGVTALRM}, {"SIGSTKFLT", SIGSTKFLT}, {"STKFLT", SIGSTKFLT}};
+    } names[] = {{"SIGURG", SIGURG},       {"URG", SIGURG},       {"SIGPROF", SIGPROF},     {"PROF", SIGPROF},
+                 {"SIGVTALRM", SIGVTALRM}, {"VTALRM", SIGVTALRM}, {"SIGSTKFLT", SIGSTKFLT}, {"STKFLT", SIGSTKFLT}};
     const char *value = getenv("PYPROF_SIGNAL");
-    pp_config.signal = SIGPROF;
+    pp_config.signal = SIGURG;
     if (!value || !*value)
         return;
     long number = parse_number(value);
@@ -139,11 +139,12 @@ static void read_signal(void)
         if (strcmp(value, names[i].name) == 0)
             number = names[i].number;
     /* 32 and 33 are glibc's own */
-    if (number == SIGPROF || number == SIGVTALRM || number == SIGSTKFLT || (number >= 34 && number <= 64))
+    if (number == SIGURG || number == SIGPROF || number == SIGVTALRM || number == SIGSTKFLT ||
+        (number >= 34 && number <= 64))
         pp_config.signal = (int)number;
     else
         complain(PP_CAUSE_CONFIG_SIGNAL, "PYPROF_SIGNAL", value,
-                 " is not SIGPROF, SIGVTALRM, SIGSTKFLT or a real-time signal (34 to 64): using SIGPROF");
+                 " is not SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or a real-time signal (34 to 64): using SIGURG");
 }
 
 static void read_out(void)

@@ -26,7 +26,7 @@ static void before_fork(void)
     pp_libunwind_before_fork();
     forking_tid = pp_sys_gettid();
     /* a fork that is interrupted on some kernels starts again, for ever if it takes longer than a tick */
-    mask_before_fork = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (pp_config.signal - 1));
+    mask_before_fork = pp_sys_signal_mask(SIG_BLOCK, pp_own_signal_bit());
     atfork_blocked = 1;
 }
 
@@ -59,7 +59,7 @@ static void after_fork_in_child(void)
         if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == forking_tid)
             caller = slot;
     }
-    bool blocks = caller && caller->application_blocks;
+    bool blocks = caller && caller->believes_blocked;
     /* 0, unknown, is looked up when the first signal comes */
     uintptr_t stack_low = caller ? atomic_load(&caller->stack_low) : 0;
     uintptr_t stack_top = caller ? atomic_load(&caller->stack_top) : 0;

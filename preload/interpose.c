@@ -53,11 +53,8 @@ const struct pp_real *pp_real(void)
         *(void **)&real.sigaction = next("sigaction");
         *(void **)&real.signal = next("signal");
         *(void **)&real.sigprocmask = next("sigprocmask");
-        *(void **)&real.sigsuspend = next("sigsuspend");
         *(void **)&real.sigtimedwait = next("sigtimedwait");
-        *(void **)&real.ppoll = next("ppoll");
-        *(void **)&real.pselect = next("pselect");
-        *(void **)&real.epoll_pwait = next("epoll_pwait");
+        *(void **)&real.signalfd = next("signalfd");
         *(void **)&real.pthread_getspecific = next("pthread_getspecific");
         *(void **)&real.pthread_attr_init = next("pthread_attr_init");
         *(void **)&real.pthread_attr_getstacksize = next("pthread_attr_getstacksize");
@@ -91,8 +88,6 @@ const struct pp_real *pp_real(void)
         *(void **)&real.execvpe = next("execvpe");
         *(void **)&real.fexecve = next("fexecve");
         *(void **)&real.execveat = next("execveat");
-        *(void **)&real.posix_spawn = next("posix_spawn");
-        *(void **)&real.posix_spawnp = next("posix_spawnp");
         atomic_store_explicit(&real_ready, 1, memory_order_release);
     }
     return &real;
@@ -155,11 +150,6 @@ static void *run_thread(void *argument)
     return start(start_argument);
 }
 
-static uint64_t own_signal(void)
-{
-    return (uint64_t)1 << (pp_config.signal - 1);
-}
-
 /* That of a thread with these attributes; 0: unknown. */
 static size_t stack_size_of(const pthread_attr_t *attributes)
 {
@@ -195,12 +185,8 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
     slot->stack_size = stack_size_of(attributes);
     /* a thread inherits its creator's mask: what that believes it to be */
     const struct pp_slot *creator = pp_slot_here();
-    slot->application_blocks = creator && creator->application_blocks;
-    /* in truth as well until it is known here: a signal of the application's must not find it */
-    uint64_t mask = slot->application_blocks ? pp_sys_signal_mask(SIG_BLOCK, own_signal()) : 0;
+    slot->believes_blocked = creator && creator->believes_blocked;
     int error = libc->pthread_create(thread, attributes, run_thread, slot);
-    if (creator && creator->application_blocks)
-        pp_sys_signal_mask(SIG_SETMASK, mask);
     if (error)
         pp_slot_release(slot);
     return error;
@@ -248,17 +234,8 @@ PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument
     bool room = has_room(stack, &stack_low);
     atomic_store(&slot->stack_low, stack_low);
     atomic_store(&slot->stack_top, (uintptr_t)stack);
-    const struct pp_slot *creator = pp_slot_here();
-    bool blocks = creator && creator->application_blocks;
-    slot->application_blocks = blocks;
-    slot->never_armed = blocks || !room;
-    /* it inherits what its creator believes; nobody stands between it and its mask later on */
-    uint64_t mask = 0;
-    if (blocks)
-        mask = pp_sys_signal_mask(SIG_BLOCK, own_signal());
+    slot->never_armed = !room;
     int tid = libc->clone(run_bare_thread, stack, flags, slot, parent_tid, tls, child_tid), error = errno;
-    if (blocks)
-        pp_sys_signal_mask(SIG_SETMASK, mask);
     if (tid == -1)
         pp_slot_release(slot);
     errno = error;

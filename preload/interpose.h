@@ -4,18 +4,11 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/select.h>
 #include <sys/types.h>
 
 #define PP_EXPORT __attribute__((visibility("default")))
-
-struct epoll_event;
-struct pollfd;
-typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
-                           char *const[], char *const[]);
 
 /* Looked up by dlsym(RTLD_NEXT), not imported: their default versions are newer than GLIBC_2.17, and musl lacks some.
  */
@@ -26,11 +19,8 @@ struct pp_real {
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
     __sighandler_t (*signal)(int, __sighandler_t);
     int (*sigprocmask)(int, const sigset_t *, sigset_t *);
-    int (*sigsuspend)(const sigset_t *);
     int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
-    int (*ppoll)(struct pollfd *, unsigned long, const struct timespec *, const sigset_t *);
-    int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
-    int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
+    int (*signalfd)(int, const sigset_t *, int);
     int (*pthread_attr_init)(pthread_attr_t *);
     int (*pthread_attr_setstacksize)(pthread_attr_t *, size_t);
     int (*pthread_attr_getstacksize)(const pthread_attr_t *, size_t *);
@@ -56,7 +46,6 @@ struct pp_real {
     int (*execvpe)(const char *, char *const[], char *const[]);
     int (*fexecve)(int, char *const[], char *const[]);
     int (*execveat)(int, const char *, char *const[], char *const[], int);
-    spawn_function *posix_spawn, *posix_spawnp;
     int (*pthread_key_delete)(pthread_key_t);
     void (*quick_exit)(int);
     int (*kill)(pid_t, int);
@@ -77,15 +66,16 @@ bool pp_interpose_start(void);
 /* From here on all functions pass through. */
 void pp_interpose_stop(void);
 
-/* Puts our handler in place of what is there, which from then on is what the application believes. */
+/* Chooses the signal and puts our handler in place of its default action. */
 bool pp_interpose_install_handler(void);
-/* In the child's atfork handler: another thread of the parent may have been changing the action. */
+/* Puts our handler in place again if something has set another action past our functions. Flush thread. */
+void pp_interpose_check_action(void);
+/* The program wants the signals of this set for itself: if ours is named, our timers move to another. Normal context.
+ */
+void pp_interpose_give_away(const sigset_t *wanted);
+/* After our signal has changed: the calling thread blocks the old one if it believes so, and not the new one. */
+void pp_interpose_follow_signal(void);
 void pp_interpose_action_after_fork(void);
-
-/* Around a call that starts a program: what the application ignores, that is to ignore as well. True if our handler is
- * out of the way now, and has to be put back. Also in the child of vfork. async-signal-safe. */
-bool pp_interpose_ignore(void);
-void pp_interpose_handle_again(void);
 
 struct pp_slot;
 /* Ties the calling thread to its slot: its end is noticed, and pp_slot_here finds it. */

@@ -1,7 +1,11 @@
 /*
- * The action of our signal. The application may set and ask for one as if we were not there; our handler stays in place
- * and passes on what is not ours (capture/handler.c). SIG_DFL is never really put back: a tick that is already on its
- * way would end the process.
+ * The action of our signal.
+ *
+ * The default is SIGURG: the kernel ignores it where it has no handler, so whatever action a program sets past us, a
+ * tick is never deadly; debuggers pass it on without a word; and hardly a program uses it. A program may set it to
+ * SIG_DFL or SIG_IGN, and reads back what it set, while our handler stays. A program that handles it, or blocks it or
+ * waits for it by name, gets it whole: our timers move to the highest real-time signal that has no handler. Go's
+ * runtime and PostgreSQL use SIGURG.
  */
 #include "capture/capture.h"
 #include "config.h"
@@ -9,49 +13,19 @@
 #include "interpose.h"
 #include "lock.h"
 #include "syscalls.h"
+#include "threads.h"
 #include <errno.h>
 #include <string.h>
 
+#define HIGHEST_FREE    63         /* valgrind keeps 64 for itself */
+#define LOWEST_FREE     40         /* the first real-time signals are those that programs and runtimes take */
+#define KERNEL_RESTORER 0x04000000 /* SA_RESTORER: libc's sigaction shows that libc has set it */
+
 static struct pp_lock changing;
-static struct sigaction believed; /* what the application set last */
-static unsigned ignoring;         /* threads that start a program which is to inherit SIG_IGN */
-/* The handler runs on alternate stacks, where a thread has one: the program's own for this signal is to, or the stacks
- * of goroutines, some KiB each, are not for handlers at all. Else it does not: some alternate stacks have no room for
- * the kernel's part of a signal, and some are gone. */
+static struct sigaction believed; /* what the program has set our signal to last: SIG_DFL or SIG_IGN */
+/* The handler runs on the alternate stack of a thread that has one: goroutines, on stacks of some KiB, have no room for
+ * a signal. Elsewhere it does not: an alternate stack may be too small for ours, or gone. */
 static _Atomic bool on_alternate_stack;
-
-static void install_ours(struct sigaction *action)
-{
-    memset(action, 0, sizeof *action);
-    action->sa_sigaction = pp_handle_signal;
-    /* a program that has set a handler without SA_RESTART counts on EINTR: CPython runs its handlers then */
-    bool restarts = atomic_load(&pp_capture.application_handler) <= (uintptr_t)SIG_IGN ||
-                    (atomic_load(&pp_capture.application_flags) & SA_RESTART);
-    action->sa_flags = SA_SIGINFO | (restarts ? SA_RESTART : 0) | (atomic_load(&on_alternate_stack) ? SA_ONSTACK : 0);
-    /* all signals: an application's handler on top of ours could siglongjmp away and leave a sample half done */
-    memset(&action->sa_mask, 0xff, sizeof action->sa_mask);
-}
-
-static void believe(const struct sigaction *action)
-{
-    believed = *action;
-    atomic_store(&pp_capture.application_flags, (uint32_t)action->sa_flags);
-    atomic_store(&pp_capture.application_mask, action->sa_mask.__val[0]);
-    atomic_store(&pp_capture.application_handler, (uintptr_t)action->sa_handler);
-}
-
-bool pp_interpose_install_handler(void)
-{
-    const struct pp_real *libc = pp_real();
-    struct sigaction ours, before;
-    if (!libc->sigaction || libc->sigaction(pp_config.signal, NULL, &before) != 0)
-        return false;
-    if ((before.sa_flags & SA_ONSTACK) || pp_go_is_loaded())
-        atomic_store(&on_alternate_stack, true);
-    believe(&before);
-    install_ours(&ours);
-    return libc->sigaction(pp_config.signal, &ours, NULL) == 0;
-}
 
 /* sigaction is allowed in handlers: none may run on top of the lock. Returns the mask for end_change. */
 static uint64_t begin_change(void)
@@ -67,11 +41,79 @@ static void end_change(uint64_t mask)
     pp_sys_signal_mask(SIG_SETMASK, mask);
 }
 
-static void put_ours(void)
+static bool put_ours(int signal)
 {
-    struct sigaction ours;
-    install_ours(&ours);
-    pp_real()->sigaction(pp_config.signal, &ours, NULL);
+    struct sigaction ours = {.sa_sigaction = pp_handle_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    if (atomic_load(&on_alternate_stack))
+        ours.sa_flags |= SA_ONSTACK;
+    /* all signals: a handler of the program's on top of ours could siglongjmp away and leave a sample half done */
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
+    return pp_real()->sigaction(signal, &ours, NULL) == 0;
+}
+
+static void believe(const struct sigaction *action)
+{
+    believed = *action;
+    believed.sa_flags |= KERNEL_RESTORER;
+    believed.sa_mask.__val[0] &= ~((uint64_t)1 << (SIGKILL - 1) | (uint64_t)1 << (SIGSTOP - 1));
+    atomic_store(&pp_capture.application_ignores, action->sa_handler == SIG_IGN);
+}
+
+static bool is_function(__sighandler_t handler)
+{
+    return handler != SIG_DFL && handler != SIG_IGN;
+}
+
+/* A real-time signal that has its default action; 0: there is none. */
+static int free_signal(void)
+{
+    struct sigaction now;
+    for (int signal = HIGHEST_FREE; signal >= LOWEST_FREE; signal--)
+        if (signal != atomic_load(&pp_capture.signal) && pp_real()->sigaction(signal, NULL, &now) == 0 &&
+            now.sa_handler == SIG_DFL)
+            return signal;
+    return 0;
+}
+
+/* True if our handler has the signal now, which had that action. */
+static bool take(int signal, const struct sigaction *action)
+{
+    if (!signal || !put_ours(signal))
+        return false;
+    believe(action);
+    atomic_store(&pp_capture.signal, signal);
+    return true;
+}
+
+bool pp_interpose_install_handler(void)
+{
+    static const struct sigaction none = {.sa_handler = SIG_DFL};
+    struct sigaction before;
+    if (!pp_real()->sigaction || pp_real()->sigaction(pp_config.signal, NULL, &before) != 0)
+        return false;
+    if (pp_go_is_loaded())
+        atomic_store(&on_alternate_stack, true);
+    return is_function(before.sa_handler) ? take(free_signal(), &none) : take(pp_config.signal, &before);
+}
+
+static void move_timer(struct pp_slot *slot)
+{
+    if (atomic_load(&slot->state) == PP_SLOT_LIVE && !slot->never_armed)
+        pp_timer_renew(slot);
+}
+
+/* Moves our timers to another signal; ours gets the action that the program has set last, and is the program's from
+ * then on. False if there is no other. Under the lock. */
+static bool give_away(void)
+{
+    static const struct sigaction none = {.sa_handler = SIG_DFL};
+    int signal = atomic_load(&pp_capture.signal);
+    struct sigaction last = believed;
+    if (!take(free_signal(), &none))
+        return false;
+    pp_each_slot(move_timer);
+    pp_real()->sigaction(signal, &last, NULL);
+    return true;
 }
 
 /* In the child of vfork the memory is the parent's, and the actions are its own. */
@@ -82,45 +124,51 @@ static bool is_own_process(void)
 
 static bool is_ours(int signal)
 {
-    return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && signal == pp_config.signal;
+    return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && signal == atomic_load(&pp_capture.signal);
+}
+
+/* The sets by which programs block every signal there is, or wait for it, do not mean ours. */
+static bool names_all(const sigset_t *set)
+{
+    uint64_t all = ((uint64_t)2 << (HIGHEST_FREE - 1)) - ((uint64_t)1 << (LOWEST_FREE - 1));
+    return (set->__val[0] & all) == all;
+}
+
+void pp_interpose_give_away(const sigset_t *wanted)
+{
+    if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) || !is_own_process() ||
+        !(wanted->__val[0] & pp_own_signal_bit()) || names_all(wanted))
+        return;
+    uint64_t mask = begin_change();
+    if (wanted->__val[0] & pp_own_signal_bit())
+        give_away();
+    end_change(mask);
+    pp_interpose_follow_signal();
+}
+
+void pp_interpose_check_action(void)
+{
+    struct sigaction now;
+    uint64_t mask = begin_change();
+    int signal = atomic_load(&pp_capture.signal);
+    if (pp_real()->sigaction(signal, NULL, &now) == 0 && now.sa_sigaction != pp_handle_signal) {
+        bool function = is_function(now.sa_handler);
+        atomic_fetch_add(&pp_thread_reasons[PP_REASON_ACTION_GONE], 1);
+        if (!function)
+            believe(&now);
+        if (!function || !give_away())
+            put_ours(signal);
+        else
+            pp_real()->sigaction(signal, &now, NULL);
+    } else if (!(now.sa_flags & SA_RESTART)) { /* siginterrupt */
+        put_ours(signal);
+    }
+    end_change(mask);
 }
 
 void pp_interpose_action_after_fork(void)
 {
     pp_lock_reset(&changing);
-    /* another thread may have been starting a program: the kernel copied its SIG_IGN, whatever `ignoring` says */
-    if (atomic_load(&pp_capture.application_handler) == (uintptr_t)SIG_IGN)
-        put_ours();
-    ignoring = 0;
-}
-
-bool pp_interpose_ignore(void)
-{
-    static const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    const struct pp_real *libc = pp_real();
-    struct sigaction now;
-    if (atomic_load(&pp_capture.application_handler) != (uintptr_t)SIG_IGN)
-        return false;
-    if (!is_own_process())
-        return libc->sigaction(pp_config.signal, NULL, &now) == 0 && now.sa_sigaction == pp_handle_signal &&
-               libc->sigaction(pp_config.signal, &ignore, NULL) == 0;
-    uint64_t mask = begin_change();
-    if (ignoring++ == 0)
-        libc->sigaction(pp_config.signal, &ignore, NULL);
-    end_change(mask);
-    return true;
-}
-
-void pp_interpose_handle_again(void)
-{
-    if (!is_own_process()) {
-        put_ours();
-        return;
-    }
-    uint64_t mask = begin_change();
-    if (--ignoring == 0)
-        put_ours();
-    end_change(mask);
 }
 
 /* Go's runtime asks for the action of every signal when it is loaded, before its first goroutine runs, and its own
@@ -130,56 +178,104 @@ static void look_for_go(uintptr_t caller, bool ours, const struct sigaction *act
     bool alternate = action && (action->sa_flags & SA_ONSTACK);
     if (atomic_load_explicit(&on_alternate_stack, memory_order_relaxed) || !(alternate || (ours && !action)))
         return;
-    if (!(alternate && ours) && !pp_go_holds(caller))
+    if (!pp_go_holds(caller))
         return;
-    atomic_store(&on_alternate_stack, true);
     uint64_t mask = begin_change();
-    if (!ignoring)
-        put_ours();
+    atomic_store(&on_alternate_stack, true);
+    put_ours(atomic_load(&pp_capture.signal));
     end_change(mask);
+}
+
+/* Whether the call is ours to answer; then *old is what the program has set last. Else it is libc's: our signal goes to
+ * a program that sets a function. */
+static bool answer(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    if (!is_ours(signal) || !is_own_process())
+        return false;
+    uint64_t mask = begin_change();
+    *old = believed;
+    bool ours = is_ours(signal) && !(action && is_function(action->sa_handler) && give_away());
+    if (ours && action)
+        believe(action);
+    end_change(mask);
+    if (!ours)
+        pp_interpose_follow_signal();
+    return ours;
 }
 
 PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
-    const struct pp_real *libc = pp_real();
-    if (!libc->sigaction) {
+    struct sigaction previous;
+    if (!pp_real()->sigaction) {
         errno = ENOSYS;
         return -1;
     }
     if (atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && is_own_process())
-        look_for_go((uintptr_t)__builtin_return_address(0), signal == pp_config.signal, action);
-    if (!is_ours(signal))
-        return libc->sigaction(signal, action, old);
-    if (!is_own_process()) {
-        int result = libc->sigaction(signal, action, old);
-        if (result == 0 && old && old->sa_sigaction == pp_handle_signal)
-            *old = believed;
-        return result;
+        look_for_go((uintptr_t)__builtin_return_address(0), is_ours(signal), action);
+    if (answer(signal, action, &previous)) {
+        if (old)
+            *old = previous;
+        return 0;
     }
-    uint64_t mask = begin_change();
-    struct sigaction previous = believed;
-    previous.sa_handler = (__sighandler_t)atomic_load(&pp_capture.application_handler); /* SA_RESETHAND */
-    if (action) {
-        believe(action);
-        if (!ignoring)
-            put_ours();
-    }
-    end_change(mask);
-    if (old)
-        *old = previous;
-    return 0;
+    int result = pp_real()->sigaction(signal, action, old);
+    if (result == 0 && old && old->sa_sigaction == pp_handle_signal) /* in the child of vfork */
+        *old = believed;
+    return result;
 }
 
+PP_EXPORT int __sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+    __attribute__((alias("sigaction"), nothrow, leaf));
+
+static __sighandler_t set_handler(int signal, __sighandler_t handler, int flags, bool masks_itself)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
+    if (handler == SIG_ERR || signal < 1 || signal > 64) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    if (masks_itself)
+        action.sa_mask.__val[0] = (uint64_t)1 << (signal - 1);
+    return sigaction(signal, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+/* libc's own for the other signals: siginterrupt, which it knows of, decides whether they restart calls. */
 PP_EXPORT __sighandler_t signal(int number, __sighandler_t handler)
 {
-    const struct pp_real *libc = pp_real();
-    if (is_ours(number)) {
-        struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
-        sigaction(number, &action, &old);
-        return old.sa_handler;
+    return is_ours(number) || !pp_real()->signal ? set_handler(number, handler, SA_RESTART, true)
+                                                 : pp_real()->signal(number, handler);
+}
+
+PP_EXPORT __sighandler_t bsd_signal(int number, __sighandler_t handler) __attribute__((alias("signal"), nothrow, leaf));
+PP_EXPORT __sighandler_t ssignal(int number, __sighandler_t handler) __attribute__((alias("signal"), nothrow, leaf));
+
+/* What `signal` is in a program that was compiled with -std=c11 or for POSIX. */
+PP_EXPORT __sighandler_t __sysv_signal(int number, __sighandler_t handler)
+{
+    return set_handler(number, handler, (int)SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false);
+}
+
+PP_EXPORT __sighandler_t sysv_signal(int number, __sighandler_t handler)
+    __attribute__((alias("__sysv_signal"), nothrow, leaf));
+
+PP_EXPORT int sigignore(int number)
+{
+    return set_handler(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
+}
+
+PP_EXPORT __sighandler_t sigset(int number, __sighandler_t handler)
+{
+    sigset_t set = {{0}}, before;
+    struct sigaction now;
+    if (number < 1 || number > 64 || handler == SIG_ERR) {
+        errno = EINVAL;
+        return SIG_ERR;
     }
-    if (libc->signal)
-        return libc->signal(number, handler);
-    errno = ENOSYS;
-    return SIG_ERR;
+    set.__val[0] = (uint64_t)1 << (number - 1);
+    bool hold = handler == SIG_HOLD;
+    if (hold ? sigaction(number, NULL, &now) != 0
+             : (now.sa_handler = set_handler(number, handler, 0, false)) == SIG_ERR)
+        return SIG_ERR;
+    if (sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, &before) != 0)
+        return SIG_ERR;
+    return before.__val[0] & set.__val[0] ? SIG_HOLD : now.sa_handler;
 }

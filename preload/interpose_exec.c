@@ -1,46 +1,11 @@
-/*
- * What a new program inherits is what the application believes: SIGPROF blocked if it has blocked it, ignored if it
- * ignores it. What the old one has burned is written before it is gone.
- */
-#include "capture/capture.h"
-#include "config.h"
+/* What a program has used of the CPU is written before exec replaces it. */
 #include "flush/flush.h"
 #include "interpose.h"
-#include "syscalls.h"
 #include <alloca.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <unistd.h>
-
-struct handed_on {
-    bool blocked, ignored;
-    uint64_t mask;
-};
-
-/* async-signal-safe, as exec is. In the child of vfork the mask is what the child has set, through libc: pp_slot_here
- * knows nothing there. */
-static struct handed_on hand_on(void)
-{
-    struct handed_on before = {.blocked = false};
-    if (!atomic_load(&pp_capture.enabled))
-        return before;
-    const struct pp_slot *slot = pp_slot_here();
-    before.ignored = pp_interpose_ignore();
-    before.blocked = slot && slot->application_blocks;
-    if (before.blocked)
-        before.mask = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (pp_config.signal - 1));
-    return before;
-}
-
-static void take_back(const struct handed_on *before)
-{
-    int error = errno;
-    if (before->blocked)
-        pp_sys_signal_mask(SIG_SETMASK, before->mask);
-    if (before->ignored)
-        pp_interpose_handle_again();
-    errno = error;
-}
 
 /* Calls one of libc's functions that replace the program. */
 #define EXEC(name, ...)                                                                                                \
@@ -50,10 +15,7 @@ static void take_back(const struct handed_on *before)
             return -1;                                                                                                 \
         }                                                                                                              \
         pp_flush_before_exec();                                                                                        \
-        struct handed_on before = hand_on();                                                                           \
-        int result = pp_real()->name(__VA_ARGS__);                                                                     \
-        take_back(&before);                                                                                            \
-        return result;                                                                                                 \
+        return pp_real()->name(__VA_ARGS__);                                                                           \
     } while (0)
 
 PP_EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
@@ -86,7 +48,7 @@ PP_EXPORT int execveat(int directory, const char *path, char *const arguments[],
     EXEC(execveat, directory, path, arguments, environment, flags);
 }
 
-/* The arguments of a call like execl as an array; `list` stands behind the first one, and afterwards behind the NULL.
+/* The arguments of a call like execl as an array; `list` is after the first one, and in the end after the NULL.
  */
 #define COLLECT(arguments, first, list)                                                                                \
     do {                                                                                                               \
@@ -131,29 +93,4 @@ PP_EXPORT int execle(const char *path, const char *first, ...)
     char *const *environment = va_arg(list, char *const *);
     va_end(list);
     return execve(path, arguments, environment);
-}
-
-static int spawn(spawn_function *libc_function, pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-                 const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])
-{
-    if (!libc_function)
-        return ENOSYS;
-    struct handed_on before = hand_on();
-    int error = libc_function(pid, file, actions, attributes, arguments, environment);
-    take_back(&before);
-    return error;
-}
-
-PP_EXPORT int posix_spawn(pid_t *restrict pid, const char *restrict path,
-                          const posix_spawn_file_actions_t *restrict actions,
-                          const posix_spawnattr_t *restrict attributes, char *const arguments[restrict],
-                          char *const environment[restrict])
-{
-    return spawn(pp_real()->posix_spawn, pid, path, actions, attributes, arguments, environment);
-}
-
-PP_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-                           const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])
-{
-    return spawn(pp_real()->posix_spawnp, pid, file, actions, attributes, arguments, environment);
 }

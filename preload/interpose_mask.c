@@ -1,45 +1,32 @@
 /*
  * Signal masks. Threads that block everything (uwsgi's request threads, libzmq, librdkafka) would never be sampled, so
- * our signal is kept out of every mask; the application reads back what it set. One of its own that comes meanwhile
- * waits as it should (capture/foreign.c): for the calls here that take a signal, or let it through while they last.
+ * our signal is kept out of such masks; the program reads back what it set. A program that blocks our signal by name,
+ * or waits for it by name, gets it whole (interpose_action.c).
  */
-#include "capture/foreign.h"
-#include "config.h"
+#include "capture/capture.h"
 #include "interpose.h"
 #include "syscalls.h"
 #include "threads.h"
 #include <errno.h>
-#include <poll.h>
-#include <sys/epoll.h>
-#include <sys/select.h>
+#include <sys/signalfd.h>
 
 typedef int mask_function(int, const sigset_t *, sigset_t *);
 
-/* sigismember and its like check their arguments and set errno: these are for one known signal. */
-static bool has_signal(const sigset_t *set)
+static void follow_signal(struct pp_slot *slot)
 {
-    return set->__val[0] >> (pp_config.signal - 1) & 1;
+    if (slot->own_signal == atomic_load(&pp_capture.signal))
+        return;
+    if (slot->believes_blocked)
+        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
+    slot->believes_blocked = false;
+    pp_thread_unblock(slot);
 }
 
-static uint64_t own_signal(void)
+void pp_interpose_follow_signal(void)
 {
-    return (uint64_t)1 << (pp_config.signal - 1);
-}
-
-static void put_signal(sigset_t *set, bool member)
-{
-    unsigned long bit = 1ul << (pp_config.signal - 1);
-    set->__val[0] = member ? set->__val[0] | bit : set->__val[0] & ~bit;
-}
-
-/* The thread believes that it blocks the signal, and one waited in it: if that has been taken the thread is sampled
- * again, if another one waits it is held again. async-signal-safe. */
-static void look_again(struct pp_slot *slot)
-{
-    atomic_store(&slot->holds, 0);
-    pp_sys_signal_mask(SIG_UNBLOCK, own_signal());
-    if (!atomic_load(&slot->holds) && atomic_load(&slot->timer) < 0 && !slot->never_armed)
-        pp_timer_arm(slot, PP_FIRST_RANDOM);
+    struct pp_slot *slot = pp_slot_here();
+    if (slot)
+        follow_signal(slot);
 }
 
 static int change_mask(mask_function *libc_function, int how, const sigset_t *set, sigset_t *old)
@@ -48,32 +35,26 @@ static int change_mask(mask_function *libc_function, int how, const sigset_t *se
     /* in our handler it is libunwind that asks: there our signal has to stay blocked, or one would come on top */
     if (!slot || atomic_load_explicit(&slot->in_handler, memory_order_relaxed))
         return libc_function(how, set, old);
+    if (set && how != SIG_UNBLOCK)
+        pp_interpose_give_away(set);
+    follow_signal(slot);
+    bool blocked_before = slot->believes_blocked, blocked = blocked_before;
+    uint64_t bit = (uint64_t)1 << (slot->own_signal - 1);
     sigset_t wanted;
-    bool blocked_before = slot->application_blocks, blocks = blocked_before;
     if (set) {
-        bool named = has_signal(set);
+        bool named = set->__val[0] & bit;
         wanted = *set;
         if (how != SIG_UNBLOCK)
-            put_signal(&wanted, false);
-        if (how == SIG_SETMASK)
-            blocks = named;
-        else if (named)
-            blocks = how == SIG_BLOCK;
+            wanted.__val[0] &= ~bit;
+        if (how == SIG_SETMASK || named)
+            blocked = named && how != SIG_UNBLOCK;
     }
-    /* what waits comes within the call: by then the thread no longer blocks it */
-    slot->application_blocks = blocked_before && blocks;
-    bool held = atomic_load(&slot->holds);
-    if (!blocks)
-        atomic_store(&slot->holds, 0);
     int result = libc_function(how, set ? &wanted : NULL, old);
-    slot->application_blocks = result == 0 ? blocks : blocked_before;
-    /* who knows who has taken it: a read of a signalfd, another thread */
-    if (held)
-        look_again(slot);
     if (result != 0)
         return result;
-    if (old)
-        put_signal(old, blocked_before);
+    slot->believes_blocked = blocked;
+    if (old && blocked_before)
+        old->__val[0] |= bit;
     return 0;
 }
 
@@ -92,96 +73,62 @@ PP_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
     return -1;
 }
 
-/* The slot of a thread that blocks our signal as it believes, and calls what lets it through. Until then it is blocked
- * in truth: one that came in between would run its handler too early, and the call would wait for ever. */
-static struct pp_slot *let_through(const sigset_t *mask)
+/* Changes the mask by one signal, or by the first 32. Returns what was blocked before; -1: it cannot be. */
+static int change_by(int how, uint64_t signals)
 {
-    struct pp_slot *slot = mask && !has_signal(mask) ? pp_slot_here() : NULL;
-    if (!slot || !slot->application_blocks)
-        return NULL;
-    pp_sys_signal_mask(SIG_BLOCK, own_signal());
-    /* a tick that waited would end the call with EINTR */
-    pp_timer_disarm(slot);
-    pp_drop_ticks(pp_config.signal);
-    slot->application_blocks = false;
-    return slot;
+    sigset_t set = {{signals}}, before;
+    return sigprocmask(how, &set, &before) == 0 ? (int)before.__val[0] : -1;
 }
 
-static void let_through_no_more(struct pp_slot *slot)
+static int change_by_one(int how, int number)
 {
-    slot->application_blocks = true;
-    look_again(slot);
-}
-
-/* Calls one of libc's functions that wait with another mask. */
-#define WITH_MASK(name, mask, ...)                                                                                     \
-    do {                                                                                                               \
-        if (!pp_real()->name) {                                                                                        \
-            errno = ENOSYS;                                                                                            \
-            return -1;                                                                                                 \
-        }                                                                                                              \
-        struct pp_slot *slot = let_through(mask);                                                                      \
-        int result = pp_real()->name(__VA_ARGS__);                                                                     \
-        if (slot)                                                                                                      \
-            let_through_no_more(slot);                                                                                 \
-        return result;                                                                                                 \
-    } while (0)
-
-PP_EXPORT int sigsuspend(const sigset_t *mask)
-{
-    WITH_MASK(sigsuspend, mask, mask);
-}
-
-PP_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
-{
-    WITH_MASK(ppoll, mask, fds, count, timeout, mask);
-}
-
-PP_EXPORT int pselect(int count, fd_set *restrict read_set, fd_set *restrict write_set, fd_set *restrict except_set,
-                      const struct timespec *restrict timeout, const sigset_t *restrict mask)
-{
-    WITH_MASK(pselect, mask, count, read_set, write_set, except_set, timeout, mask);
-}
-
-PP_EXPORT int epoll_pwait(int epoll, struct epoll_event *events, int most, int timeout, const sigset_t *mask)
-{
-    WITH_MASK(epoll_pwait, mask, epoll, events, most, timeout, mask);
-}
-
-/* Waits on while it is a tick of ours that came. One that has taken a signal is sampled again. */
-static int take_signal(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
-{
-    siginfo_t taken;
-    struct timespec left;
-    uint64_t end = 0;
-    struct pp_slot *slot = has_signal(set) ? pp_slot_here() : NULL;
-    if (slot && timeout) {
-        end = pp_sys_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout->tv_sec * 1000000000u + (uint64_t)timeout->tv_nsec;
-        left = *timeout;
-        timeout = &left;
+    if (number < 1 || number > 64) {
+        errno = EINVAL;
+        return -1;
     }
-    int signal;
-    for (;;) {
-        signal = pp_real()->sigtimedwait(set, &taken, timeout);
-        if (!slot || signal != pp_config.signal || !pp_is_own_signal(&taken))
-            break;
-        uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), ns = end > now ? end - now : 0;
-        left = (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    sigset_t set = {{(uint64_t)1 << (number - 1)}};
+    return sigprocmask(how, &set, NULL);
+}
+
+PP_EXPORT int sighold(int number)
+{
+    return change_by_one(SIG_BLOCK, number);
+}
+
+PP_EXPORT int sigrelse(int number)
+{
+    return change_by_one(SIG_UNBLOCK, number);
+}
+
+PP_EXPORT int sigblock(int mask)
+{
+    return change_by(SIG_BLOCK, (uint32_t)mask);
+}
+
+PP_EXPORT int sigsetmask(int mask)
+{
+    return change_by(SIG_SETMASK, (uint32_t)mask);
+}
+
+PP_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
+{
+    if (!pp_real()->signalfd) {
+        errno = ENOSYS;
+        return -1;
     }
-    if (signal > 0 && info)
-        *info = taken;
-    if (slot && signal == pp_config.signal && atomic_load(&slot->holds))
-        look_again(slot);
-    return signal;
+    pp_interpose_give_away(set);
+    return pp_real()->signalfd(fd, set, flags);
 }
 
 PP_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
                            const struct timespec *restrict timeout)
 {
-    if (pp_real()->sigtimedwait)
-        return take_signal(set, info, timeout);
-    errno = ENOSYS;
-    return -1;
+    if (!pp_real()->sigtimedwait) {
+        errno = ENOSYS;
+        return -1;
+    }
+    pp_interpose_give_away(set);
+    return pp_real()->sigtimedwait(set, info, timeout);
 }
 
 PP_EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)

@@ -199,7 +199,8 @@ enum pp_frame_kind {
     X(NO_SLOT, "thread without a slot: too many threads")                                                              \
     X(WRITE_FAILED, "flush not written")                                                                               \
     X(TIMER_GONE, "timer of a thread was gone, made anew")                                                             \
-    X(UNREACHABLE, "thread that cannot be interrupted: it blocks our signal past libc, or has too small a stack")
+    X(UNREACHABLE, "thread that cannot be interrupted: it blocks our signal past libc, or has too small a stack")      \
+    X(ACTION_GONE, "handler of our signal was gone, put back")
 
 enum pp_reason {
 #define X(name, text) PP_REASON_##name,

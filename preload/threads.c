@@ -53,12 +53,12 @@ static void clear_thread(struct pp_slot *slot)
     atomic_store(&slot->ran_python, 0);
     slot->voluntary_switches = slot->involuntary_switches = slot->counted_cpu_ns = 0;
     slot->pushed_off = false;
-    slot->is_main = slot->scanned = slot->application_blocks = slot->never_armed = false;
+    slot->is_main = slot->scanned = slot->never_armed = slot->believes_blocked = false;
+    slot->own_signal = 0;
     slot->start_routine = NULL;
     slot->stack_size = 0;
     atomic_store(&slot->timer, -1);
     atomic_store(&slot->ending, 0);
-    atomic_store(&slot->holds, 0);
     atomic_store(&slot->unreachable, 0);
     slot->vanished = slot->lingers = slot->out_of_reach = false;
     slot->start_unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
@@ -131,15 +131,12 @@ void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
     }
 }
 
-static uint64_t own_signal(void)
+void pp_thread_unblock(struct pp_slot *slot)
 {
-    return (uint64_t)1 << (pp_config.signal - 1);
-}
-
-/* Returns whether it was blocked. */
-static bool unblock_signal(void)
-{
-    return pp_sys_signal_mask(SIG_UNBLOCK, own_signal()) & own_signal();
+    slot->own_signal = atomic_load(&pp_capture.signal);
+    uint64_t bit = (uint64_t)1 << (slot->own_signal - 1);
+    if (pp_sys_signal_mask(SIG_UNBLOCK, bit) & bit)
+        slot->believes_blocked = true;
 }
 
 void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top)
@@ -151,8 +148,7 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_
     atomic_store(&slot->stack_top, stack_top);
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, tid);
-    if (unblock_signal())
-        slot->application_blocks = true;
+    pp_thread_unblock(slot);
     pp_thread_arm(slot, slot->start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
 }
 
@@ -187,8 +183,7 @@ void pp_thread_unreachable(struct pp_slot *slot)
     pp_text_init(&text, line, sizeof line);
     pp_text_add(&text, "thread ");
     pp_text_add_number(&text, (unsigned)atomic_load(&slot->tid));
-    pp_text_add(&text, " cannot be interrupted (it blocks our signal past libc, one of the program's own waits, or its "
-                       "stack is too small): "
+    pp_text_add(&text, " cannot be interrupted (it blocks our signal past libc, or its stack is too small): "
                        "such threads show as [unsampled]");
     pp_say_once(PP_CAUSE_UNREACHABLE, line);
 }
@@ -202,9 +197,9 @@ void pp_thread_end(struct pp_slot *slot)
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     atomic_store(&slot->final_cpu_ns, cpu_ns);
     slot->out_of_reach =
-        cpu_ns >= UNREACHABLE_NS && (slot->never_armed || (pp_sys_signal_mask(SIG_BLOCK, 0) & own_signal()));
-    if (slot->application_blocks)
-        pp_sys_signal_mask(SIG_BLOCK, own_signal()); /* from here on nobody knows that it does */
+        cpu_ns >= UNREACHABLE_NS && (slot->never_armed || (pp_sys_signal_mask(SIG_BLOCK, 0) & pp_own_signal_bit()));
+    if (slot->believes_blocked) /* no slot will tell from here on */
+        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
     if (slot->is_main) {
         atomic_store(&pp_main_watched, false);
         atomic_store(&pp_main_ended, true);
@@ -214,7 +209,7 @@ void pp_thread_end(struct pp_slot *slot)
         pp_wake_flush(PP_WAKE_DRAIN);
 }
 
-struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool application_blocks)
+struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool believes_blocked)
 {
     pp_lock_reset(&registry);
     uint32_t count = atomic_load(&pp_slot_count);
@@ -239,7 +234,7 @@ struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, 
     pp_thread_scan_after_fork();
     struct pp_slot *slot = pp_slot_claim();
     if (slot) {
-        slot->application_blocks = application_blocks;
+        slot->believes_blocked = believes_blocked;
         pp_thread_begin(slot, stack_low, stack_top);
     }
     return slot;

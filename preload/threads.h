@@ -19,6 +19,8 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_
 /* The same for a thread that libc does not know: its stack's bounds are set, its TLS, if it has any, is looked up by
  * its first signal. */
 void pp_thread_begin_bare(struct pp_slot *slot);
+/* Takes our signal out of the calling thread's mask; if it was there, the thread believes to block it. */
+void pp_thread_unblock(struct pp_slot *slot);
 /* Makes a claimed slot whose tid is set LIVE, with a timer if one can be made. */
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);
 /* No signal of ours reaches the slot's thread: it blocks them past our functions in front of libc's, or was never
@@ -31,7 +33,7 @@ void pp_thread_end(struct pp_slot *slot);
 void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns);
 
 /* In the child of fork: forgets every thread but the caller, which gets a slot of its own (NULL: none to be had). */
-struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool application_blocks);
+struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool believes_blocked);
 
 /* Every slot that exists, whatever its state. */
 void pp_each_slot(void (*visit)(struct pp_slot *slot));

@@ -1,4 +1,5 @@
 #include "timers.h"
+#include "capture/capture.h"
 #include "config.h"
 #include "sandbox.h"
 #include "syscalls.h"
@@ -39,7 +40,7 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     int tid = atomic_load(&slot->tid), id = -1;
     struct sigevent event = {0};
     event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = pp_config.signal;
+    event.sigev_signo = atomic_load(&pp_capture.signal);
     event.sigev_value.sival_ptr = (void *)pp_slot_sigval(slot->index);
     event._sigev_un._tid = tid;
     int error = (int)-pp_syscall4(SYS_timer_create, pp_thread_cpu_clock(tid), (long)&event, (long)&id, 0);
@@ -49,7 +50,8 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     error = set_time(slot, id, first);
     if (!atomic_compare_exchange_strong(&slot->timer, &none, id))
         pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
-    else if (error || atomic_load(&slot->ending) || atomic_load(&slot->holds) || pp_sandbox_silent())
+    else if (error || atomic_load(&slot->ending) || event.sigev_signo != atomic_load(&pp_capture.signal) ||
+             pp_sandbox_silent())
         pp_timer_disarm(slot);
     return error;
 }
@@ -71,5 +73,5 @@ void pp_timer_follow(struct pp_slot *slot)
 int pp_timer_renew(struct pp_slot *slot)
 {
     pp_timer_disarm(slot);
-    return atomic_load(&slot->ending) || atomic_load(&slot->holds) ? 0 : pp_timer_arm(slot, PP_FIRST_RANDOM);
+    return atomic_load(&slot->ending) ? 0 : pp_timer_arm(slot, PP_FIRST_RANDOM);
 }

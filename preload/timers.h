@@ -4,8 +4,9 @@
  * slot->timer is the kernel's id, -1: none. Whoever deletes a timer takes the id out first, so that it is deleted once;
  * whoever makes one puts it in only where there is none: a thread and the watchdog may both be about to arm it.
  * A thread that ends raises slot->ending and then takes the id; the flush thread, which renews timers, stores the new
- * id and then looks at slot->ending: one of the two sees the other, and no timer outlives its thread. So does a thread
- * in which a signal of the application's waits, with slot->holds (capture/foreign.c).
+ * id and then reads slot->ending: one of the two sees the other, and no timer outlives its thread. Whoever changes the
+ * signal (interpose_action.c) stores it and then renews every timer; whoever makes one reads the signal again
+ * afterwards.
  */
 #ifndef PP_TIMERS_H
 #define PP_TIMERS_H
@@ -37,8 +38,8 @@ void pp_timers_set_period_ns(uint64_t period_ns);
 /* Gives the slot's timer the period of now, if it has another one. Flush thread only. */
 void pp_timer_follow(struct pp_slot *slot);
 
-/* Puts a new timer in the place of one that does not fire, or that could not be made. Flush thread only. Returns 0 or
- * an errno. */
+/* Puts a new timer in the place of one that does not fire, that could not be made, or that sends another signal.
+ * Returns 0 or an errno. */
 int pp_timer_renew(struct pp_slot *slot);
 
 #endif

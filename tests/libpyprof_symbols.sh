@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.." || exit 1
 
 BUILD=${1:-build}
 library=$BUILD/libpyprof.so
-# The functions that the library stands in front of; each has its reason in preload/interpose.c.
-interposed="pthread_create pthread_key_delete pthread_condattr_setclock fork forkpty daemon _exit _Exit quick_exit kill raise abort fopen fopen64 pthread_sigmask sigprocmask sigsuspend sigwait sigwaitinfo sigtimedwait ppoll pselect epoll_pwait sigaction signal prctl syscall unshare setns clone execve execv execvp execvpe execl execlp execle fexecve execveat posix_spawn posix_spawnp"
+# The functions that the library stands in front of; each has its reason in preload/interpose*.c.
+interposed="pthread_create pthread_key_delete pthread_condattr_setclock fork forkpty daemon _exit _Exit quick_exit kill raise abort fopen fopen64 pthread_sigmask sigprocmask sigblock sigsetmask sighold sigrelse sigwait sigwaitinfo sigtimedwait signalfd sigaction __sigaction signal bsd_signal ssignal sysv_signal __sysv_signal sigset sigignore prctl syscall unshare setns clone execve execv execvp execvpe execl execlp execle fexecve execveat"
 floor=2.17
 status=0
 
@@ -50,6 +50,13 @@ echo "exports: $(paste -sd' ' <<<"$exported")"
 # Word splitting is wanted: one name per line.
 # shellcheck disable=SC2086
 verdict "exports interposed functions only" "$(grep -vxF "$(printf '%s\n' $interposed)" <<<"$exported")"
+
+# A function that sets the action or the mask of signals past us may keep our signal from coming. siginterrupt only changes a
+# flag, which the flush thread puts back.
+setters=$(nm --dynamic --defined-only --format=posix "$(ldd "$BUILD/pyprof" | awk '$1 == "libc.so.6" { print $3 }')" | awk '{ sub(/@.*/, "", $1); print $1 }' |
+    grep -xE '_*(bsd_|sysv_|s)?signal|_*(pthread_)?sig(action|set|ignore|hold|relse|mask|procmask|block|setmask|interrupt)' | grep -vx siginterrupt | sort -u)
+[ "$(wc -l <<<"$setters")" -ge 12 ] || not_ok "libc's functions that set actions and masks were not found"
+verdict "is in front of every function of libc that sets an action or a mask" "$(grep -vxF "$exported" <<<"$setters")"
 
 verdict "no text relocation, no executable stack, no lazy binding" "$(
     readelf --dynamic --wide "$library" | grep -E '\(TEXTREL\)'

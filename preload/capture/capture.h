@@ -22,11 +22,10 @@ struct pp_capture {
     /* CPU time since a thread's last sample from which on a sample is overdue: a period and some ticks. 0: never. */
     _Atomic uint64_t overdue_ns;
 
-    /* What the application believes to be the action of our signal (interpose_action.c): SIG_DFL, SIG_IGN or its
-     * function, which gets the signals that are not ours, called as its sa_flags and sa_mask say. */
-    _Atomic uintptr_t application_handler;
-    _Atomic uint32_t application_flags;
-    _Atomic uint64_t application_mask;
+    /* The signal of our timers, 0 before the start. interpose_action.c changes it when the program turns out to use it.
+     */
+    _Atomic int signal;
+    _Atomic uint32_t application_ignores; /* the program has set our signal to SIG_IGN, as it believes */
 
     /* The library that walks native stacks; NULL: unwind rows do. They do also while there are pauses (libunwind.h). */
     const struct pp_libunwind *_Atomic libunwind;
@@ -68,6 +67,12 @@ struct pp_capture {
 };
 
 extern struct pp_capture pp_capture;
+
+/* Our signal as a bit of a kernel's signal mask. After the start only. async-signal-safe. */
+static inline uint64_t pp_own_signal_bit(void)
+{
+    return (uint64_t)1 << (atomic_load_explicit(&pp_capture.signal, memory_order_relaxed) - 1);
+}
 
 /* NULL beyond the last one. async-signal-safe. */
 static inline const struct pp_python *pp_python_at(unsigned index)

@@ -5,7 +5,6 @@
  * (a thread made by raw clone shares its creator's). `make check` reads the symbol tables of these objects.
  */
 #include "capture.h"
-#include "foreign.h"
 #include "park.h"
 #include "safe_read.h"
 #include "sample.h"
@@ -56,10 +55,38 @@ static void count_cost(struct pp_slot *slot, uint64_t ns)
         atomic_store_explicit(&slot->handler_max_ns, ns, memory_order_relaxed);
 }
 
+/* Whether a timer of ours sent it. async-signal-safe. */
+static bool is_own_signal(const siginfo_t *info)
+{
+    return info->si_code == SI_TIMER && (uint64_t)info->si_value.sival_ptr >> 32 == PP_SIGVAL_MAGIC;
+}
+
+/* Whether the calling thread blocks the signal, as it believes. Bounded by the number of slots. async-signal-safe. */
+static bool believes_blocked(int signal)
+{
+    int tid = pp_sys_gettid();
+    struct pp_slot *slot;
+    for (uint32_t i = 0; i < PP_MAX_THREADS && (slot = atomic_load(&pp_capture.slots[i])) != NULL; i++)
+        if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load_explicit(&slot->tid, memory_order_relaxed) == tid)
+            return slot->believes_blocked && slot->own_signal == signal;
+    return false;
+}
+
+/* Does what a signal of somebody else's on our number does by default: the program has no handler for it, or our timers
+ * would be on another. It ends the process when we return and the signal is no longer blocked. async-signal-safe. */
+static void act_by_default(int signal)
+{
+    if (signal == SIGURG || atomic_load(&pp_capture.application_ignores) || believes_blocked(signal))
+        return;
+    uint64_t default_action[4] = {0};
+    pp_syscall4(SYS_rt_sigaction, signal, (long)default_action, 0, 8);
+    pp_syscall4(SYS_tgkill, pp_sys_getpid(), pp_sys_gettid(), signal, 0);
+}
+
 void pp_handle_signal(int signal, siginfo_t *info, void *context)
 {
-    if (!pp_is_own_signal(info)) {
-        pp_forward_signal(signal, info, context);
+    if (!is_own_signal(info)) {
+        act_by_default(signal);
         return;
     }
     if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire))

@@ -88,9 +88,11 @@ struct pp_slot {
      * between the stack pointer and top is mapped as long as the thread lives. */
     _Atomic uintptr_t stack_low, stack_top;
     bool is_main;
-    bool application_blocks; /* our signal, as that thread believes; its own from here on (interpose_mask.c) */
-    /* A signal of the application's waits in it, blocked in truth: no timer until the thread takes it (foreign.c). */
-    _Atomic uint32_t holds;
+    /* The thread's own (interpose_mask.c): the signal that is kept out of its mask, and whether it believes to block
+     * it.
+     */
+    int own_signal;
+    bool believes_blocked;
     bool never_armed; /* a signal would do harm in it, or never come */
     bool scanned;     /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
     uint64_t start_unix_ns;

@@ -1,6 +1,7 @@
 #include "interval.h"
 #include "../capture/capture.h"
 #include "../capture/unwind_table.h"
+#include "../interpose.h"
 #include "../libunwind.h"
 #include "../start.h"
 #include "../syscalls.h"
@@ -156,6 +157,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     pp_interval.anything_new |= end == PP_END_EXEC;
     if (!final) {
         pp_rate_keep_cost_down(pp_interval.account.cpu_ns, pp_account_handler_ns() + pp_drain_samples_ns());
+        pp_interpose_check_action();
         pp_watchdog_look(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
     return look_again;

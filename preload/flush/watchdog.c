@@ -1,6 +1,5 @@
 #include "watchdog.h"
 #include "../capture/capture.h"
-#include "../config.h"
 #include "../read_file.h"
 #include "../syscalls.h"
 #include "../threads.h"
@@ -20,8 +19,7 @@ static bool timer_exists(const struct pp_slot *slot)
     return pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0) == 0;
 }
 
-/* As the kernel knows it: our own functions in front of libc's let it be blocked only while one of the program's waits.
- */
+/* As the kernel knows it: our own functions in front of libc's never let it be blocked. */
 static bool blocks_signal(int tid)
 {
     static const char key[] = "\nSigBlk:\t";
@@ -34,7 +32,7 @@ static bool blocks_signal(int tid)
     uint64_t blocked = 0;
     for (mask += sizeof key - 1; *mask > ' '; mask++)
         blocked = blocked << 4 | (uint64_t)(*mask <= '9' ? *mask - '0' : *mask - 'a' + 10);
-    return blocked >> (pp_config.signal - 1) & 1;
+    return blocked & pp_own_signal_bit();
 }
 
 static void renew(struct pp_slot *slot, uint64_t clock_ns)

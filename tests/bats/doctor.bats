@@ -123,7 +123,7 @@ blocks() {
 mask = ctypes.c_uint64(2**64 - 1)
 ctypes.CDLL(None).syscall(14, 0, ctypes.byref(mask), None, 8)
 $spin"
-    wait_until 60 doctor_says 1 "$pid" 'FAIL signal SIGPROF is blocked in 1 of 1 thread'
+    wait_until 60 doctor_says 1 "$pid" 'FAIL signal SIGURG is blocked in 1 of 1 thread'
     kill -KILL "$pid"
 }
 

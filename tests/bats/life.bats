@@ -34,7 +34,7 @@ long_storms() {
     with_pythons "$(list_pythons | tail -n 1)" long_storms
 }
 
-# forks_of MEGABYTES MAPPINGS COUNT: while the kernel copies the process SIGPROF is blocked; so no tick starts it again.
+# forks_of MEGABYTES MAPPINGS COUNT: while the kernel copies the process SIGURG is blocked; so no tick starts it again.
 forks_of() {
     gcc -O1 -g -w -shared -fPIC -D_GNU_SOURCE -o storms.so "$WORKLOADS/lib/storms.c" -lpthread -ldl
     cat >slow.py <<END

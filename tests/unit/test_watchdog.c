@@ -44,7 +44,7 @@ static int start(void **state)
     (void)state;
     struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
     sigaction(SIGPROF, &action, NULL);
-    pp_config.signal = SIGPROF;
+    atomic_store(&pp_capture.signal, SIGPROF);
     pp_config.period_ns = 5 * MS;
     atomic_store(&pp_capture.enabled, 1);
     memset(reasons, 0, sizeof reasons);

@@ -43,10 +43,13 @@ def busiest(prefix):
     """name and CPU time of a thread"""
     found = [("", 0)]
     for task in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{task}/comm") as comm, open(f"/proc/self/task/{task}/schedstat") as schedstat:
-            name = comm.read().strip()
-            if name.startswith(prefix):
-                found.append((name, int(schedstat.read().split()[0])))
+        try:
+            with open(f"/proc/self/task/{task}/comm") as comm, open(f"/proc/self/task/{task}/schedstat") as schedstat:
+                name = comm.read().strip()
+                if name.startswith(prefix):
+                    found.append((name, int(schedstat.read().split()[0])))
+        except OSError:
+            pass  # it has ended meanwhile
     return max(found, key=lambda thread: thread[1])
 
 

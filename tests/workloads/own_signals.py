@@ -1,4 +1,4 @@
-"""What a program sees that uses SIGPROF itself (lib/own_signals.c), each use in a process of its own: own_signals.py LIBRARY"""
+"""What a program sees that uses SIGURG itself (lib/own_signals.c), each use in a process of its own: own_signals.py LIBRARY"""
 
 import ctypes
 import faulthandler
@@ -20,12 +20,12 @@ def burn(seconds):
 
 
 def python_waits():
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
     burn(0.05)
-    os.kill(os.getpid(), signal.SIGPROF)
+    os.kill(os.getpid(), signal.SIGURG)
     burn(0.05)
-    print("sigpending", signal.sigpending(), "sigwait", signal.sigwait([signal.SIGPROF]))
-    print("sigtimedwait", signal.sigtimedwait([signal.SIGPROF], 0.1))
+    print("sigpending", signal.sigpending(), "sigwait", signal.sigwait([signal.SIGURG]))
+    print("sigtimedwait", signal.sigtimedwait([signal.SIGURG], 0.1))
 
 
 def python_interrupted():
@@ -34,7 +34,7 @@ def python_interrupted():
     def on_signal(number, frame):
         raise KeyError("the handler's")
 
-    signal.signal(signal.SIGPROF, on_signal)
+    signal.signal(signal.SIGURG, on_signal)
     read, _ = os.pipe()
     for wait in (lambda: os.read(read, 1), lambda: time.sleep(20), lambda: select.select([read], [], [], 20)):
         burn(0.02)
@@ -42,7 +42,7 @@ def python_interrupted():
         try:
             if os.fork() == 0:
                 time.sleep(0.1)
-                os.kill(parent, signal.SIGPROF)
+                os.kill(parent, signal.SIGURG)
                 os._exit(0)
             wait()
         except KeyError as error:
@@ -53,14 +53,14 @@ def python_interrupted():
 def python_faulthandler():
     """Chained: the traceback, then what was there before."""
     got = []
-    signal.signal(signal.SIGPROF, lambda *_: got.append(1))
+    signal.signal(signal.SIGURG, lambda *_: got.append(1))
     with open(os.devnull, "w") as out:
-        faulthandler.register(signal.SIGPROF, file=out, all_threads=True, chain=True)
+        faulthandler.register(signal.SIGURG, file=out, all_threads=True, chain=True)
         for _ in range(20):
-            os.kill(os.getpid(), signal.SIGPROF)
+            os.kill(os.getpid(), signal.SIGURG)
             burn(0.005)
-    print("handled", len(got), "unregistered", faulthandler.unregister(signal.SIGPROF))
-    os.kill(os.getpid(), signal.SIGPROF)
+    print("handled", len(got), "unregistered", faulthandler.unregister(signal.SIGURG))
+    os.kill(os.getpid(), signal.SIGURG)
     burn(0.01)
     print("handled", len(got))
 

@@ -1,4 +1,4 @@
-"""What a program believes about SIGPROF must be what it set: signals.py masks|dispositions|inherited. One line per surprise."""
+"""What a program believes about SIGURG must be what it set: signals.py masks|dispositions|inherited. One line per surprise."""
 
 import os
 import signal
@@ -28,11 +28,11 @@ def blocks_everything():
     everything = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
     signal.pthread_sigmask(signal.SIG_BLOCK, everything)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    expect("SIGPROF in the mask of a thread that blocked it", signal.SIGPROF in mask, True)
+    expect("SIGURG in the mask of a thread that blocked it", signal.SIGURG in mask, True)
     burn(0.6)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGURG])
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    expect("SIGPROF in the mask after unblocking", signal.SIGPROF in mask, False)
+    expect("SIGURG in the mask after unblocking", signal.SIGURG in mask, False)
 
 
 PROGRAM = ["/bin/cat", "/proc/self/status"]
@@ -59,40 +59,40 @@ def child_state(field, start=through_subprocess):
         start(output.fileno())
         output.seek(0)
         line = next(line for line in output.read().decode().splitlines() if line.startswith(field + ":"))
-    return bool(int(line.split()[1], 16) & (1 << (signal.SIGPROF - 1)))
+    return bool(int(line.split()[1], 16) & (1 << (signal.SIGURG - 1)))
 
 
 def masks():
-    expect("SIGPROF blocked at start", signal.SIGPROF in signal.pthread_sigmask(signal.SIG_BLOCK, []), False)
-    expect("SIGPROF blocked in a child", child_state("SigBlk"), False)
+    expect("SIGURG blocked at start", signal.SIGURG in signal.pthread_sigmask(signal.SIG_BLOCK, []), False)
+    expect("SIGURG blocked in a child", child_state("SigBlk"), False)
     thread = threading.Thread(target=blocks_everything)
     thread.start()
     thread.join()
 
 
 def dispositions():
-    expect("disposition of SIGPROF at start", signal.getsignal(signal.SIGPROF), signal.SIG_DFL)
-    expect("SIGPROF ignored in a child", child_state("SigIgn"), False)
-    expect("SIGPROF caught in a child", child_state("SigCgt"), False)
-    signal.signal(signal.SIGPROF, signal.SIG_IGN)
-    expect("disposition after SIG_IGN", signal.getsignal(signal.SIGPROF), signal.SIG_IGN)
+    expect("disposition of SIGURG at start", signal.getsignal(signal.SIGURG), signal.SIG_DFL)
+    expect("SIGURG ignored in a child", child_state("SigIgn"), False)
+    expect("SIGURG caught in a child", child_state("SigCgt"), False)
+    signal.signal(signal.SIGURG, signal.SIG_IGN)
+    expect("disposition after SIG_IGN", signal.getsignal(signal.SIGURG), signal.SIG_IGN)
     burn(0.3)
-    os.kill(os.getpid(), signal.SIGPROF)
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGURG)
+    signal.signal(signal.SIGURG, signal.SIG_DFL)
     burn(0.3)
 
 
 def inherited():
     for start in through_subprocess, through_fork, through_spawn:
         how = start.__name__.replace("_", " ")
-        signal.signal(signal.SIGPROF, signal.SIG_IGN)
-        expect(f"SIGPROF ignored in a child after SIG_IGN, {how}", child_state("SigIgn", start), True)
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        expect(f"SIGPROF ignored in a child after SIG_DFL, {how}", child_state("SigIgn", start), False)
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
-        expect(f"SIGPROF blocked in a child, {how}", child_state("SigBlk", start), True)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
-        expect(f"SIGPROF blocked in a child when it is no more, {how}", child_state("SigBlk", start), False)
+        signal.signal(signal.SIGURG, signal.SIG_IGN)
+        expect(f"SIGURG ignored in a child after SIG_IGN, {how}", child_state("SigIgn", start), True)
+        signal.signal(signal.SIGURG, signal.SIG_DFL)
+        expect(f"SIGURG ignored in a child after SIG_DFL, {how}", child_state("SigIgn", start), False)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+        expect(f"SIGURG blocked in a child, {how}", child_state("SigBlk", start), True)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGURG])
+        expect(f"SIGURG blocked in a child when it is no more, {how}", child_state("SigBlk", start), False)
 
 
 {"masks": masks, "dispositions": dispositions, "inherited": inherited}[sys.argv[1]]()

@@ -29,7 +29,7 @@ static int try_in_child(int (*attempt)(void))
 
 static int try_timer(void)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG};
     struct itimerspec later = {.it_value = {.tv_sec = 3600}};
     int id;
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);

@@ -30,7 +30,7 @@ static int signal_of(const char *text)
     static const struct {
         const char *name;
         int number;
-    } names[] = {{"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"STKFLT", SIGSTKFLT}};
+    } names[] = {{"URG", SIGURG}, {"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"STKFLT", SIGSTKFLT}};
     const char *bare = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
     long number = number_of(text);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -43,7 +43,7 @@ int pp_setting_signal(const struct pp_subject *subject)
 {
     const char *value = pp_subject_variable(subject, "PYPROF_SIGNAL");
     int number = value ? signal_of(value) : 0;
-    return number ? number : SIGPROF;
+    return number ? number : SIGURG;
 }
 
 static bool is_percentage(const char *text)

@@ -252,10 +252,10 @@ int start_programs(int count)
     return 0;
 }
 
-/* Whether SIGPROF is ignored, whatever the program believes. */
+/* Whether SIGURG is ignored, whatever the program believes. */
 int ignores_kernel_side(void)
 {
     uint64_t action[4] = {0};
-    syscall(SYS_rt_sigaction, SIGPROF, NULL, action, 8);
+    syscall(SYS_rt_sigaction, SIGURG, NULL, action, 8);
     return action[0] == (uintptr_t)SIG_IGN;
 }

@@ -1,4 +1,4 @@
-/* What a program may do with SIGPROF besides a handler: wait for it, read it from a descriptor, let it through for the
+/* What a program may do with SIGURG besides a handler: wait for it, read it from a descriptor, let it through for the
  * time of one call, leave its handler by a jump. Each prints what it saw: the same with the profiler as without. */
 #include <errno.h>
 #include <poll.h>
@@ -62,7 +62,7 @@ static void handle(void (*function)(int, siginfo_t *, void *), int flags, int al
     sigemptyset(&action.sa_mask);
     if (also_blocked)
         sigaddset(&action.sa_mask, also_blocked);
-    sigaction(SIGPROF, &action, NULL);
+    sigaction(SIGURG, &action, NULL);
 }
 
 static void *burner(void *ms)
@@ -84,9 +84,9 @@ static void *sends(void *main_thread)
     for (int i = 0; i < ROUNDS; i++) {
         usleep(2000);
         if (main_thread)
-            pthread_kill(*(pthread_t *)main_thread, SIGPROF);
+            pthread_kill(*(pthread_t *)main_thread, SIGURG);
         else
-            kill(getpid(), SIGPROF);
+            kill(getpid(), SIGURG);
     }
     return NULL;
 }
@@ -102,26 +102,26 @@ static void waits(void)
     other = another(100);
     for (int i = 0; i < ROUNDS; i++) {
         burn(2);
-        kill(getpid(), SIGPROF);
+        kill(getpid(), SIGURG);
         burn(2);
-        got += sigwait(&only_prof, &signal) == 0 && signal == SIGPROF;
-        pthread_kill(self, SIGPROF);
+        got += sigwait(&only_prof, &signal) == 0 && signal == SIGURG;
+        pthread_kill(self, SIGURG);
         burn(2);
-        got += sigwaitinfo(&only_prof, &info) == SIGPROF;
+        got += sigwaitinfo(&only_prof, &info) == SIGURG;
         codes += info.si_code == SI_TKILL && info.si_pid == getpid();
-        sigqueue(getpid(), SIGPROF, (union sigval){.sival_int = i});
-        got += sigtimedwait(&only_prof, &info, &second) == SIGPROF;
+        sigqueue(getpid(), SIGURG, (union sigval){.sival_int = i});
+        got += sigtimedwait(&only_prof, &info, &second) == SIGURG;
         codes += info.si_code == SI_QUEUE && info.si_value.sival_int == i && info.si_pid == getpid();
     }
     pthread_join(other, NULL);
     for (int i = 0; i < 3000; i++)
-        got += sigtimedwait(&only_prof, &info, &zero) == SIGPROF;
+        got += sigtimedwait(&only_prof, &info, &zero) == SIGURG;
     printf("waits: got %d, told by whom %d\n", got, codes);
     pthread_t sender;
     got = 0;
     pthread_create(&sender, NULL, sends, NULL);
     /* several of a kind become one: so many at most */
-    while (sigtimedwait(&only_prof, &info, &(struct timespec){0, 300000000}) == SIGPROF)
+    while (sigtimedwait(&only_prof, &info, &(struct timespec){0, 300000000}) == SIGURG)
         got++;
     pthread_join(sender, NULL);
     printf("waits: while they came %s\n", got > 0 && got <= ROUNDS ? "some" : "none or too many");
@@ -140,12 +140,12 @@ static void descriptor(void)
         pthread_t other = another(60);
         for (int i = 0; i < ROUNDS; i++) {
             burn(2);
-            kill(getpid(), SIGPROF);
+            kill(getpid(), SIGURG);
             burn(2);
             struct pollfd look = {fd, POLLIN, 0};
             poll(&look, 1, 2000);
             while (read(fd, &info, sizeof info) == sizeof info)
-                info.ssi_signo == SIGPROF &&info.ssi_code == SI_USER ? got++ : others++;
+                info.ssi_signo == SIGURG &&info.ssi_code == SI_USER ? got++ : others++;
         }
         pthread_join(other, NULL);
         close(fd);
@@ -162,11 +162,11 @@ static void pending(void)
         int so_far = handled;
         pthread_sigmask(SIG_BLOCK, &only_prof, NULL);
         sigpending(&now);
-        none += !sigismember(&now, SIGPROF);
-        raise(SIGPROF);
+        none += !sigismember(&now, SIGURG);
+        raise(SIGURG);
         burn(3);
         sigpending(&now);
-        waiting += sigismember(&now, SIGPROF);
+        waiting += sigismember(&now, SIGURG);
         too_early += handled != so_far;
         pthread_sigmask(SIG_UNBLOCK, &only_prof, NULL);
         burn(1);
@@ -177,7 +177,7 @@ static void pending(void)
 static void *sends_soon(void *thread)
 {
     usleep(3000);
-    pthread_kill(*(pthread_t *)thread, SIGPROF);
+    pthread_kill(*(pthread_t *)thread, SIGURG);
     return NULL;
 }
 
@@ -188,7 +188,7 @@ static void *sends_until_enough(void *thread)
 {
     for (; !enough; usleep(20000)) {
         usleep(3000);
-        pthread_kill(*(pthread_t *)thread, SIGPROF);
+        pthread_kill(*(pthread_t *)thread, SIGURG);
     }
     return NULL;
 }
@@ -205,7 +205,7 @@ static void masks_of_calls(void)
     for (int way = 0; way < 8; way++) {
         burn(2);
         if (way % 2)
-            raise(SIGPROF);
+            raise(SIGURG);
         else
             pthread_create(&sender, NULL, sends_soon, &self);
         int result = way < 2   ? sigsuspend(&nothing)
@@ -216,7 +216,7 @@ static void masks_of_calls(void)
         if (way % 2 == 0)
             pthread_join(sender, NULL);
     }
-    printf("masks of calls: interrupted %d, handled %d, blocked %d\n", interrupted, handled, is_blocked(SIGPROF));
+    printf("masks of calls: interrupted %d, handled %d, blocked %d\n", interrupted, handled, is_blocked(SIGURG));
     pthread_sigmask(SIG_UNBLOCK, &only_prof, NULL);
     handled = interrupted = 0;
     for (int way = 0; way < 3; way++) {
@@ -227,7 +227,7 @@ static void masks_of_calls(void)
         interrupted += result != 0;
         pthread_join(sender, NULL);
     }
-    printf("masks of calls: interrupted %d, handled %d, blocked %d\n", interrupted, handled, is_blocked(SIGPROF));
+    printf("masks of calls: interrupted %d, handled %d, blocked %d\n", interrupted, handled, is_blocked(SIGURG));
     close(epoll);
 }
 
@@ -236,7 +236,7 @@ static void on_prof_look(int signal, siginfo_t *info, void *context)
     (void)signal;
     (void)info;
     (void)context;
-    blocked_prof = is_blocked(SIGPROF);
+    blocked_prof = is_blocked(SIGURG);
     blocked_usr1 = is_blocked(SIGUSR1);
     blocked_usr2 = is_blocked(SIGUSR2);
     burn(3);
@@ -259,16 +259,16 @@ static void flags(void)
     pthread_t self = pthread_self(), sender;
     struct sigaction now;
     handle(on_prof_look, SA_RESTART, SIGUSR1);
-    raise(SIGPROF);
+    raise(SIGURG);
     printf("flags: in the handler SIGUSR1 %d, SIGUSR2 %d\n", blocked_usr1, blocked_usr2);
     nested = handled = 0;
     handle(on_prof_again, SA_NODEFER, 0);
-    raise(SIGPROF);
+    raise(SIGURG);
     printf("flags: SA_NODEFER, nested %d, handled %d\n", nested, handled);
     nested = handled = 0;
     handle(on_prof, SA_RESETHAND, 0);
-    raise(SIGPROF);
-    sigaction(SIGPROF, NULL, &now);
+    raise(SIGURG);
+    sigaction(SIGURG, NULL, &now);
     printf("flags: SA_RESETHAND, handled %d, default again %d\n", handled, now.sa_handler == SIG_DFL);
     for (int restart = 0; restart < 2; restart++) {
         handle(on_prof, restart ? SA_RESTART : 0, 0);
@@ -287,7 +287,7 @@ static void flags(void)
         close(pipes[0]);
         close(pipes[1]);
     }
-    sigaction(SIGPROF, NULL, &now);
+    sigaction(SIGURG, NULL, &now);
     printf("flags: reads back %#x\n", (unsigned)now.sa_flags & ~0x04000000u); /* without SA_RESTORER */
 }
 
@@ -316,10 +316,10 @@ static void jumps(void)
     handle(on_prof_jump, 0, SIGUSR1);
     for (rounds = 0; rounds < 100; rounds++) {
         if (sigsetjmp(back, 1) == 0)
-            raise(SIGPROF);
+            raise(SIGURG);
         burn(1);
     }
-    printf("jumps: handled %d, SIGPROF %d, SIGUSR1 %d, SIGUSR2 %d\n", handled, is_blocked(SIGPROF), is_blocked(SIGUSR1),
+    printf("jumps: handled %d, SIGURG %d, SIGUSR1 %d, SIGUSR2 %d\n", handled, is_blocked(SIGURG), is_blocked(SIGUSR1),
            is_blocked(SIGUSR2));
     handled = 0;
     handle(on_prof_switch, 0, SIGUSR1);
@@ -328,23 +328,23 @@ static void jumps(void)
         came = 0;
         getcontext(&before);
         if (!came++)
-            raise(SIGPROF);
+            raise(SIGURG);
         burn(1);
     }
-    printf("jumps: handled %d by setcontext, SIGPROF %d, SIGUSR1 %d, SIGUSR2 %d\n", handled, is_blocked(SIGPROF),
+    printf("jumps: handled %d by setcontext, SIGURG %d, SIGUSR1 %d, SIGUSR2 %d\n", handled, is_blocked(SIGURG),
            is_blocked(SIGUSR1), is_blocked(SIGUSR2));
     /* without the mask: what the handler had blocked stays so */
     handled = 0;
     handle(on_prof_jump, 0, SIGUSR1);
     if (sigsetjmp(back, 0) == 0)
-        raise(SIGPROF);
+        raise(SIGURG);
     burn(1);
     printf("jumps: without the mask, SIGUSR1 %d, SIGUSR2 %d\n", is_blocked(SIGUSR1), is_blocked(SIGUSR2));
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_UNBLOCK, &all, NULL);
     if (sigsetjmp(back, 1) == 0)
-        raise(SIGPROF);
+        raise(SIGURG);
     printf("jumps: handled %d\n", handled);
 }
 
@@ -352,7 +352,7 @@ int own_signals(const char *what)
 {
     sigemptyset(&nothing);
     sigemptyset(&only_prof);
-    sigaddset(&only_prof, SIGPROF);
+    sigaddset(&only_prof, SIGURG);
     if (strcmp(what, "waits") == 0)
         waits();
     else if (strcmp(what, "descriptor") == 0)
@@ -379,11 +379,11 @@ int taken(const char *how)
     int epoll = epoll_create1(EPOLL_CLOEXEC), got = -1;
     sigemptyset(&nothing);
     sigemptyset(&only_prof);
-    sigaddset(&only_prof, SIGPROF);
+    sigaddset(&only_prof, SIGURG);
     handle(on_prof, 0, 0);
     pthread_sigmask(SIG_BLOCK, &only_prof, NULL);
     burn(20);
-    raise(SIGPROF);
+    raise(SIGURG);
     if (strcmp(how, "sigsuspend") == 0) {
         got = sigsuspend(&nothing);
     } else if (strcmp(how, "ppoll") == 0) {
@@ -401,5 +401,5 @@ int taken(const char *how)
     }
     pthread_sigmask(SIG_BLOCK, NULL, &now);
     burn(600);
-    return handled == 1 && sigismember(&now, SIGPROF);
+    return handled == 1 && sigismember(&now, SIGURG);
 }

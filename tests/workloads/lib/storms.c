@@ -65,9 +65,9 @@ static void *disturbs(void *kind)
                 pthread_join(thread, NULL);
             break;
         case 1:
-            sigaction(SIGPROF, NULL, &action);
+            sigaction(SIGURG, NULL, &action);
             action.sa_handler = asks++ % 2 ? SIG_IGN : SIG_DFL;
-            sigaction(SIGPROF, &action, NULL);
+            sigaction(SIGURG, &action, NULL);
             burn_us(50);
             break;
         default: {
@@ -127,9 +127,9 @@ static _Noreturn void uses_everything(void)
     if (pthread_create(&thread, NULL, ends_at_once, NULL) != 0)
         _exit(1);
     pthread_join(thread, NULL);
-    sigaction(SIGPROF, NULL, &action);
+    sigaction(SIGURG, NULL, &action);
     action.sa_handler = SIG_DFL;
-    sigaction(SIGPROF, &action, NULL);
+    sigaction(SIGURG, &action, NULL);
     if (chance(8) == 0) {
         void *library = dlopen("libnsl.so.1", RTLD_NOW);
         if (library)
@@ -229,7 +229,7 @@ int storm(const char *what, int count)
 static _Atomic int forking, looks, unblocked;
 static int forker;
 
-/* Whether SIGPROF is blocked in the thread that forks, while it does. */
+/* Whether SIGURG is blocked in the thread that forks, while it does. */
 static void *watches(void *argument)
 {
     char path[64], text[4096];
@@ -246,13 +246,13 @@ static void *watches(void *argument)
         if (!mask || forking != before)
             continue;
         looks++;
-        unblocked += !(strtoull(mask + 7, NULL, 16) >> (SIGPROF - 1) & 1);
+        unblocked += !(strtoull(mask + 7, NULL, 16) >> (SIGURG - 1) & 1);
     }
     return argument;
 }
 
 /* Forks a process of so much memory and so many mappings; the mean time of a fork in us, negative if any child went
- * wrong. What SIGPROF's mask was meanwhile goes to stdout. */
+ * wrong. What SIGURG's mask was meanwhile goes to stdout. */
 long slow_fork(long megabytes, int mappings, int count)
 {
     struct timespec begin, end;
