@@ -85,6 +85,13 @@ static bool take(int signal, const struct sigaction *action)
     return true;
 }
 
+/* The sets by which programs block every signal there is, or wait for it, do not mean ours. */
+static bool names_all(const sigset_t *set)
+{
+    uint64_t all = ((uint64_t)2 << (HIGHEST_FREE - 1)) - ((uint64_t)1 << (LOWEST_FREE - 1));
+    return (set->__val[0] & all) == all;
+}
+
 bool pp_interpose_install_handler(void)
 {
     static const struct sigaction none = {.sa_handler = SIG_DFL};
@@ -93,7 +100,10 @@ bool pp_interpose_install_handler(void)
         return false;
     if (pp_go_is_loaded())
         atomic_store(&on_alternate_stack, true);
-    return is_function(before.sa_handler) ? take(free_signal(), &none) : take(pp_config.signal, &before);
+    /* PostgreSQL, which loads Python late, reads the signal from a descriptor by then */
+    sigset_t blocked = {{pp_sys_signal_mask(SIG_BLOCK, 0)}};
+    bool waits = blocked.__val[0] >> (pp_config.signal - 1) & 1 && !names_all(&blocked);
+    return waits || is_function(before.sa_handler) ? take(free_signal(), &none) : take(pp_config.signal, &before);
 }
 
 static void move_timer(struct pp_slot *slot)
@@ -125,13 +135,6 @@ static bool is_own_process(void)
 static bool is_ours(int signal)
 {
     return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && signal == atomic_load(&pp_capture.signal);
-}
-
-/* The sets by which programs block every signal there is, or wait for it, do not mean ours. */
-static bool names_all(const sigset_t *set)
-{
-    uint64_t all = ((uint64_t)2 << (HIGHEST_FREE - 1)) - ((uint64_t)1 << (LOWEST_FREE - 1));
-    return (set->__val[0] & all) == all;
 }
 
 void pp_interpose_give_away(const sigset_t *wanted)

@@ -253,6 +253,24 @@ assert not signal.sigpending(), signal.sigpending()'
     with_some_pythons waits_for_everything
 }
 
+blocked_before() {
+    profiled "$PYTHON" -c 'import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+os.execv(sys.executable, [sys.executable, "-c", """
+import os, signal, time
+end = time.thread_time() + 0.3
+while time.thread_time() < end: pass
+os.kill(os.getpid(), signal.SIGURG)
+print(signal.sigtimedwait(signal.valid_signals(), 5))"""])' >out.txt
+    grep -q 'si_signo=23' out.txt || fail "SIGURG was lost: $(cat out.txt)"
+    collapsed >stacks.txt
+    between 200000000 "$(reader inclusive stacks.txt '<module>')" 1000000000 "sampled by another signal"
+}
+
+@test "a program that blocks SIGURG by name before Python starts goes on taking it, and is sampled" {
+    with_pythons "$(list_some_pythons | tail -n 1)" blocked_before
+}
+
 needs_quiet_timers() {
     [ "$(printf '5.9\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 5.9 ] || skip "before Linux 5.9 a sample may interrupt a call, see libpyprof(7)"
 }
