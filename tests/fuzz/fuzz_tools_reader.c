@@ -92,7 +92,7 @@ static void read_all(const void *data, size_t size)
     read_growing(data, size);
 }
 
-/* {u8 type, u8 length / 4, payload}… becomes a segment. */
+/* {u8 type and how far back in the order, u8 length / 4, payload}… becomes a segment. */
 static void read_sealed(const uint8_t *data, size_t size)
 {
     static const struct pp_log_file_header file_header = {PP_LOG_MAGIC, PP_LOG_VERSION, PP_LOG_BYTE_ORDER};
@@ -101,7 +101,8 @@ static void read_sealed(const uint8_t *data, size_t size)
     memcpy(log, &file_header, sizeof file_header);
     for (uint32_t sequence = 0; sequence < MOST_BLOCKS && size >= 2; sequence++) {
         size_t payload = data[1] * 4u < size - 2 ? data[1] * 4u : size - 2;
-        struct pp_log_block_header header = {data[0] % 16, (uint32_t)payload, 0, sequence};
+        uint32_t back = data[0] / 16u < sequence ? data[0] / 16u : 0;
+        struct pp_log_block_header header = {data[0] % 16, (uint32_t)payload, 0, sequence - back};
         uint32_t covered[3] = {header.type, header.length, header.sequence};
         header.crc32 = (uint32_t)crc32(crc32(0, (const Bytef *)covered, sizeof covered), data + 2, (uInt)payload);
         memcpy(log + length, &header, sizeof header);

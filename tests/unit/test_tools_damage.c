@@ -281,7 +281,7 @@ static const char *do_damage(struct damaged *damaged)
     size_t at = random_below((uint32_t)sound.size), length = some_length(), to;
     damaged->size = damaged->count = 0;
     length = length < sound.size - at ? length : sound.size - at;
-    switch (random_below(6)) {
+    switch (random_below(7)) {
     case 0:
         append(damaged, 0, sound.size);
         damaged->data[at] ^= (unsigned char)(1u << random_below(8));
@@ -302,6 +302,9 @@ static const char *do_damage(struct damaged *damaged)
     case 3:
         append(damaged, 0, at);
         append(damaged, at + length, sound.size);
+        /* what follows may begin with the same bytes: then it is read as what is gone, and what follows that is cut */
+        for (size_t i = at + length; i < sound.size && sound.data[i] == sound.data[i - length]; i++)
+            damaged->pieces[damaged->count - 1].start++;
         return "bytes taken out";
     case 4:
         to = at + length + random_below((uint32_t)(sound.size - at - length + 1));
@@ -315,6 +318,10 @@ static const char *do_damage(struct damaged *damaged)
         damaged->size += length;
         append(damaged, to + length, sound.size);
         return "bytes swapped";
+    case 5:
+        append(damaged, 0, at);
+        append(damaged, length < at ? at - length : sizeof(struct pp_log_file_header), sound.size);
+        return "bytes there twice";
     default:
         append(damaged, 0, at);
         append_noise(damaged, 64 * length);

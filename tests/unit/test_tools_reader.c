@@ -185,6 +185,26 @@ static void unknown_blocks_and_gaps_are_counted(void **state)
     fixture_end(&log);
 }
 
+/* Blocks of one sample each; five of them come again. */
+static void blocks_in_any_order_count_once(void **state)
+{
+    (void)state;
+    static const uint32_t order[] = {1, 2, 9000, 4, 3, 100000000, 5, 4, 9000, 2, 100000000, 1, 6};
+    struct fixture log;
+    struct seen seen;
+    struct pp_read_losses losses;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        log.sequence = order[i];
+        fixture_sample(&log, 0, 0, 0, 0, 1, order[i]);
+    }
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_OK);
+    assert_int_equal(seen.cpu_ns, 1 + 2 + 9000 + 4 + 3 + 100000000 + 5 + 6);
+    assert_int_equal(losses.repeated_blocks, 5);
+    fixture_end(&log);
+}
+
 /* Payloads whose CRC is right and whose content is not: only a writer's mistake or a forger makes them. */
 static void nonsense_within_sound_blocks_is_counted(void **state)
 {
@@ -338,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_flipped_bit_costs_one_block),
         cmocka_unit_test(other_files_are_named_for_what_they_are),
         cmocka_unit_test(unknown_blocks_and_gaps_are_counted),
+        cmocka_unit_test(blocks_in_any_order_count_once),
         cmocka_unit_test(nonsense_within_sound_blocks_is_counted),
         cmocka_unit_test(samples_of_all_widths_are_read),
         cmocka_unit_test(forged_headers_do_not_make_reading_slow),

@@ -241,6 +241,7 @@ void pp_read_losses_add(struct pp_read_losses *sum, const struct pp_read_losses 
     sum->missing_blocks += one->missing_blocks;
     sum->unknown_blocks += one->unknown_blocks;
     sum->truncated_bytes += one->truncated_bytes;
+    sum->repeated_blocks += one->repeated_blocks;
     sum->repeated_segments += one->repeated_segments;
 }
 

@@ -100,6 +100,9 @@ static void say_losses(const struct pp_files *files, const struct pp_read_losses
     if (losses->damaged_records)
         pp_buffer_format(&text, ", %" PRIu64 " malformed record%s", losses->damaged_records,
                          plural(losses->damaged_records));
+    if (losses->repeated_blocks)
+        pp_buffer_format(&text, ", %" PRIu64 " block%s there twice", losses->repeated_blocks,
+                         losses->repeated_blocks == 1 ? " that is" : "s that are");
     if (losses->repeated_segments)
         pp_buffer_format(&text, ", %" PRIu64 " part%s there twice", losses->repeated_segments,
                          losses->repeated_segments == 1 ? " that is" : "s that are");

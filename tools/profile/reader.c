@@ -25,6 +25,14 @@ struct scan {
     size_t crc_budget;
 };
 
+#define PAGE_BLOCKS 256u
+
+/* A bit for each of so many sequence numbers: whether its block was read. */
+struct pp_seen {
+    uint32_t page;
+    uint64_t blocks[PAGE_BLOCKS / 64];
+};
+
 /* Payloads that a segment refers to and whose file is not in memory. */
 struct pp_kept {
     struct pp_kept *before;
@@ -88,16 +96,51 @@ static size_t find_sound_block(struct scan *scan, size_t damaged, uint32_t next)
     return scan->size;
 }
 
+static bool is_page(const void *pages, uint32_t number, const void *page)
+{
+    return ((const struct pp_seen *)pages)[number].page == *(const uint32_t *)page;
+}
+
+static bool is_first(struct pp_segment *segment, uint32_t sequence)
+{
+    uint32_t page = sequence / PAGE_BLOCKS, hash = pp_hash_words(&(uint64_t){page}, 1);
+    uint32_t number = pp_index_find(&segment->seen_index, hash, is_page, segment->seen, &page);
+    if (number == PP_NONE) {
+        number = segment->seen_index.count;
+        segment->seen = pp_grow(segment->seen, &segment->seen_capacity, (uint64_t)number + 1, sizeof *segment->seen);
+        segment->seen[number].page = page;
+        pp_index_add(&segment->seen_index, hash, number);
+    }
+    uint64_t *blocks = &segment->seen[number].blocks[sequence % PAGE_BLOCKS / 64], block = (uint64_t)1 << sequence % 64;
+    bool first = !(*blocks & block);
+    *blocks |= block;
+    return first;
+}
+
+/* Blocks may be in another order than they were written in; a block that was read before would count twice. */
+static void take_block(struct pp_segment *segment, const struct pp_log_block_header *header, const uint8_t *payload,
+                       const struct pp_segment_sink *sink)
+{
+    if (!is_first(segment, header->sequence)) {
+        segment->losses.repeated_blocks++;
+        return;
+    }
+    if (header->sequence > segment->next)
+        segment->losses.missing_blocks += header->sequence - segment->next;
+    segment->next = header->sequence + 1;
+    if (!pp_segment_take_block(segment, header->type, pp_cursor(payload, header->length), sink))
+        segment->losses.unknown_blocks++;
+}
+
 static void read_blocks(struct scan *scan, size_t at, struct pp_segment *segment, const struct pp_segment_sink *sink,
                         bool process_only)
 {
     struct pp_read_losses *losses = &segment->losses;
-    uint32_t next = 0;
     while (at < scan->size && !is_file_header(scan, at) && !(process_only && segment->has_process)) {
         struct pp_log_block_header header;
         if (!header_at(scan, at, &header) || !payload_fits(scan, at, &header) || !crc_right(scan, at, &header)) {
             bool whole = header_at(scan, at, &header) && payload_fits(scan, at, &header);
-            size_t sound = find_sound_block(scan, at, next);
+            size_t sound = find_sound_block(scan, at, segment->next);
             whole = whole && header.length <= sound - at - sizeof header;
             if ((sound == scan->size || is_file_header(scan, sound)) && !whole) {
                 losses->truncated_bytes = sound - at;
@@ -107,15 +150,10 @@ static void read_blocks(struct scan *scan, size_t at, struct pp_segment *segment
             losses->damaged_blocks++;
             losses->damaged_bytes += sound - at;
             at = sound;
-            next++;
+            segment->next++;
             continue;
         }
-        if (header.sequence > next)
-            losses->missing_blocks += header.sequence - next;
-        next = header.sequence + 1;
-        struct pp_cursor payload = pp_cursor(scan->data + at + sizeof header, header.length);
-        if (!pp_segment_take_block(segment, header.type, payload, sink))
-            losses->unknown_blocks++;
+        take_block(segment, &header, scan->data + at + sizeof header, sink);
         at += sizeof header + header.length;
     }
     segment->end = at;
@@ -184,14 +222,10 @@ static size_t read_whole_blocks(struct scan *scan, size_t at, struct pp_segment 
             at = behind;
             continue;
         }
-        if (header.sequence > segment->next)
-            segment->losses.missing_blocks += header.sequence - segment->next;
-        segment->next = header.sequence + 1;
         const uint8_t *payload = scan->data + at + sizeof header;
         if (is_referred_to(header.type))
             payload = keep(segment, payload, header.length);
-        if (!pp_segment_take_block(segment, header.type, pp_cursor(payload, header.length), sink))
-            segment->losses.unknown_blocks++;
+        take_block(segment, &header, payload, sink);
         at += sizeof header + header.length;
     }
     return at;
@@ -286,6 +320,8 @@ void pp_segment_free(struct pp_segment *segment)
         before = kept->before;
         free(kept);
     }
+    free(segment->seen);
+    pp_index_free(&segment->seen_index);
     *segment = (struct pp_segment){0};
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "../../preload/log_format.h"
+#include "../memory.h"
 #include "accounting.h"
 
 /* Bytes within the data given to pp_segment_read, or kept by pp_segment_read_on: not NUL-terminated, UTF-8 not checked.
@@ -110,6 +111,7 @@ struct pp_read_losses {
     uint64_t missing_blocks;    /* gaps in the sequence that are not damaged blocks */
     uint64_t unknown_blocks;    /* of a newer writer: no harm */
     uint64_t truncated_bytes;   /* after the last whole block */
+    uint64_t repeated_blocks;   /* left out: they had been read already */
     uint64_t repeated_segments; /* left out: they had been read already */
 };
 
@@ -122,9 +124,12 @@ struct pp_segment {
     bool has_process, has_accounting;
     struct pp_read_losses losses;
     struct pp_log_table tables[PP_TABLE_COUNT];
-    uint64_t size; /* of the data */
-    uint64_t end;  /* where the segment ends in it: at the size, or where the header of another one stands */
-    uint32_t next; /* sequence number of the block that should come there */
+    uint64_t size;        /* of the data */
+    uint64_t end;         /* where the segment ends in it: at the size, or where the header of another one stands */
+    uint32_t next;        /* sequence number of the block that should come there */
+    struct pp_seen *seen; /* which blocks were read */
+    uint32_t seen_capacity;
+    struct pp_index seen_index;
     struct pp_kept *kept;
 };
 
