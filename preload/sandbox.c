@@ -76,7 +76,7 @@ static const short calls[] = {
     SYS_readlinkat,
     SYS_getdents64,
     SYS_getcwd,
-    SYS_mkdir,
+    SYS_mkdirat,
     SYS_unlink,
     SYS_ftruncate,
     SYS_memfd_create,
@@ -100,7 +100,9 @@ static const struct {
     long number, arguments[4];
 } uses[] = {
     {SYS_openat, {-1, 0, O_RDONLY | O_CLOEXEC, 0}},
-    {SYS_openat, {-1, 0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0}},
+    {SYS_openat, {-1, 0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0}},
+    {SYS_openat, {-1, 0, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0}},
+    {SYS_openat, {-1, 0, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0}},
     {SYS_openat, {-1, 0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0}},
     {SYS_openat, {-1, 0, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0}},
     {SYS_openat, {-1, 0, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600}},

@@ -5,6 +5,7 @@
 #include "start.h"
 #include "capture/capture.h"
 #include "config.h"
+#include "flush/directory.h"
 #include "flush/flush.h"
 #include "flush/jit_code.h"
 #include "flush/stack_bounds.h"
@@ -51,6 +52,7 @@ __attribute__((constructor)) static void loaded(int argc, char **argv, char **en
     /* now, because dlsym takes the loader's lock: the first _exit or sigprocmask may come in a signal handler */
     pp_real();
     pp_say_remember_stderr();
+    pp_directory_remember_root();
     pp_jit_code_skip_older();
 }
 

@@ -81,9 +81,14 @@ static inline uint64_t pp_sys_signal_mask(int how, uint64_t set)
     return before;
 }
 
+static inline int pp_sys_openat(int directory, const char *path, int flags, int mode)
+{
+    return (int)pp_syscall4(SYS_openat, directory, (long)path, flags, mode);
+}
+
 static inline int pp_sys_open(const char *path, int flags, int mode)
 {
-    return (int)pp_syscall4(SYS_openat, -100 /* AT_FDCWD */, (long)path, flags, mode);
+    return pp_sys_openat(-100 /* AT_FDCWD */, path, flags, mode);
 }
 
 static inline long pp_sys_read(int fd, void *buffer, size_t size)

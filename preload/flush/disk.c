@@ -2,25 +2,32 @@
 #include "../config.h"
 #include "../disk_room.h"
 #include "../log_format.h"
+#include "../say.h"
 #include "../syscalls.h"
+#include "directory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#define LOOKS        64 /* while as much is written as the limit allows */
-#define SLACK        8
-#define BLOCK        4096u /* a file takes whole ones */
-#define NAME_SIZE    64
-#define OLDEST       128 /* removed at most in one go through the directory */
-#define MOST_GOES    64
-#define MOST_ENTRIES (1u << 18) /* a directory with more is not ours alone; it is not to keep us busy */
-#define LISTING_SIZE 32768
+#define LOOKS          64 /* while as much is written as the limit allows */
+#define SLACK          8
+#define BLOCK          4096u /* a file takes whole ones */
+#define NAME_SIZE      64
+#define OLDEST         128 /* removed at most in one go through the directory */
+#define MOST_GOES      64
+#define MOST_PROCESSES 512
+#define MOST_ENTRIES   (1u << 18) /* a directory with more is not ours alone; it is not to keep us busy */
+#define LISTING_SIZE   32768
 
 struct candidate {
     uint64_t changed_ns, bytes;
     char name[NAME_SIZE];
+};
+
+struct process {
+    uint64_t pid, newest_ns; /* when its newest file was made */
 };
 
 struct look {
@@ -31,6 +38,8 @@ struct look {
     unsigned entries; /* of the directory */
     unsigned count;
     struct candidate oldest[OLDEST]; /* in order, the oldest first */
+    unsigned processes;              /* that are there and have files in the directory */
+    struct process alive[MOST_PROCESSES];
 };
 
 /* Of getdents64. */
@@ -55,17 +64,50 @@ bool pp_disk_is_due(uint64_t bytes, uint64_t limit)
     return limit && pp_random() % (limit / LOOKS + 1) < bytes;
 }
 
-static const char *skip_digits(const char *text)
+static bool take_number(const char **at, uint64_t *number)
 {
-    return text + strspn(text, "0123456789");
+    const char *start = *at;
+    for (*number = 0; **at >= '0' && **at <= '9'; ++*at)
+        *number = *number * 10 + (uint64_t)(**at - '0');
+    return *at > start;
 }
 
 /* PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: what people named otherwise is theirs. */
-static bool is_log_name(const char *name)
+static bool is_log_name(const char *at, uint64_t *pid, uint64_t *made_ns)
 {
-    const char *dash = skip_digits(name), *second = *dash == '-' ? skip_digits(dash + 1) : dash;
-    return strlen(name) < NAME_SIZE && dash > name && second > dash + 1 && *second == '-' &&
-           strspn(second + 1, "0123456789abcdef") == 8 && strcmp(second + 9, PP_LOG_SUFFIX) == 0;
+    return strlen(at) < NAME_SIZE && take_number(&at, pid) && *at++ == '-' && take_number(&at, made_ns) &&
+           *at++ == '-' && strspn(at, "0123456789abcdef") == 8 && strcmp(at + 8, PP_LOG_SUFFIX) == 0;
+}
+
+/* NULL when no process of this pid is there. */
+static struct process *find_process(struct look *look, uint64_t pid)
+{
+    for (unsigned i = 0; i < look->processes; i++)
+        if (look->alive[i].pid == pid)
+            return &look->alive[i];
+    return NULL;
+}
+
+static void look_for_process(struct look *look, const char *name)
+{
+    char path[32];
+    struct pp_text text;
+    struct stat status;
+    uint64_t pid, made_ns;
+    if (!is_log_name(name, &pid, &made_ns))
+        return;
+    struct process *process = find_process(look, pid);
+    if (!process && look->processes < MOST_PROCESSES) {
+        pp_text_init(&text, path, sizeof path);
+        pp_text_add(&text, "/proc/");
+        pp_text_add_number(&text, pid);
+        if (pp_syscall4(SYS_lstat, (long)path, (long)&status, 0, 0) != 0)
+            return;
+        process = &look->alive[look->processes++];
+        *process = (struct process){pid, made_ns};
+    }
+    if (process && process->newest_ns < made_ns)
+        process->newest_ns = made_ns;
 }
 
 static void add_candidate(struct look *look, const struct candidate *candidate)
@@ -85,7 +127,8 @@ static void look_at(struct look *look, const char *name)
 {
     struct stat status;
     struct candidate candidate;
-    if (!is_log_name(name) ||
+    uint64_t pid, made_ns;
+    if (!is_log_name(name, &pid, &made_ns) ||
         pp_syscall4(SYS_newfstatat, look->directory, (long)name, (long)&status, AT_SYMLINK_NOFOLLOW) != 0)
         return;
     if (!S_ISREG(status.st_mode) || status.st_uid != look->user)
@@ -94,11 +137,12 @@ static void look_at(struct look *look, const char *name)
     candidate.changed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
     look->bytes += candidate.bytes;
     strcpy(candidate.name, name);
-    if (strcmp(name, look->own_name) != 0)
+    const struct process *process = find_process(look, pid);
+    if (strcmp(name, look->own_name) != 0 && (!process || process->newest_ns != made_ns))
         add_candidate(look, &candidate);
 }
 
-static void look_around(struct look *look)
+static void look_around(struct look *look, void (*each)(struct look *look, const char *name))
 {
     static _Alignas(8) char listing[LISTING_SIZE];
     long length;
@@ -108,7 +152,7 @@ static void look_around(struct look *look)
            (length = pp_syscall4(SYS_getdents64, look->directory, (long)listing, sizeof listing, 0)) > 0)
         for (long at = 0; at < length; look->entries++) {
             const struct entry *entry = (const struct entry *)(listing + at);
-            look_at(look, entry->name);
+            each(look, entry->name);
             at += entry->length;
         }
 }
@@ -117,12 +161,17 @@ struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name,
 {
     static struct look look;
     struct pp_disk_removed removed = {0, 0};
-    look.directory = pp_sys_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    int there = pp_directory_open(directory, false);
+    look.directory = there < 0 ? there : pp_sys_openat(there, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (there >= 0)
+        pp_sys_close(there);
     if (look.directory < 0)
         return removed;
     look.user = (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
     look.own_name = own_name;
-    look_around(&look);
+    look.processes = 0;
+    look_around(&look, look_for_process);
+    look_around(&look, look_at);
     uint64_t least = look.bytes > limit ? limit - limit / SLACK : UINT64_MAX;
     for (unsigned go = 0; go < MOST_GOES && look.bytes > least && look.count; go++) {
         bool stuck = true; /* what may not be removed would be met again and again */
@@ -140,7 +189,7 @@ struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name,
         if (stuck)
             break;
         if (look.bytes > least)
-            look_around(&look);
+            look_around(&look, look_at);
     }
     pp_sys_close(look.directory);
     return removed;

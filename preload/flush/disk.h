@@ -20,7 +20,8 @@ bool pp_disk_has_room(int fd);
 bool pp_disk_is_due(uint64_t bytes, uint64_t limit);
 
 /* When this user's profiles in the directory take more than the limit, removes the oldest ones until they take an
- * eighth less; never the one of this name. Only regular files with names as we give them. */
+ * eighth less; never the one of this name, and never the newest one of a pid that is there. Only regular files with
+ * names as we give them. */
 struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name, uint64_t limit);
 
 #endif

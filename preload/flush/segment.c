@@ -6,6 +6,7 @@
 #include "../syscalls.h"
 #include "../threads.h"
 #include "../timers.h"
+#include "directory.h"
 #include "disk.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,6 @@
 #define FNV_BASIS        0xcbf29ce484222325u /* FNV-1a, 64 bits */
 #define FNV_PRIME        0x100000001b3u
 #define FILE_MODE        0600
-#define DIRECTORY_MODE   0700
 #define NAME_ATTEMPTS    4
 #define CPU_MASK_WORDS   128 /* 8,192 processors: the kernel's most */
 #define RETRY_FIRST_NS   1000000000u
@@ -192,26 +192,6 @@ void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out)
         pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
 }
 
-/* Makes the directory and those above it. Returns what the last mkdir returned, 0 when it is there. */
-static long make_directories(const char *path)
-{
-    char partial[PP_PATH_MAX];
-    size_t length = strlen(path);
-    if (length >= sizeof partial)
-        return -ENAMETOOLONG;
-    long error = 0;
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != 0)
-            continue;
-        memcpy(partial, path, i);
-        partial[i] = 0;
-        error = pp_syscall4(SYS_mkdir, (long)partial, DIRECTORY_MODE, 0, 0);
-        if (error == -EEXIST)
-            error = 0;
-    }
-    return error;
-}
-
 static uint32_t effective_user(void)
 {
     return (uint32_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
@@ -219,9 +199,7 @@ static uint32_t effective_user(void)
 
 static int create_file(struct pp_segment *segment)
 {
-    long fd = make_directories(segment->directory);
-    if (fd == 0)
-        fd = -EEXIST;
+    int directory = pp_directory_open(segment->directory, true), fd = directory < 0 ? directory : -EEXIST;
     for (int attempt = 0; fd == -EEXIST && attempt < NAME_ATTEMPTS; attempt++) {
         struct pp_text path;
         pp_text_init(&path, segment->path, sizeof segment->path);
@@ -233,8 +211,11 @@ static int create_file(struct pp_segment *segment)
         pp_text_add(&path, "-");
         pp_text_add_hex(&path, pp_random(), 8);
         pp_text_add(&path, PP_LOG_SUFFIX);
-        fd = pp_sys_open(segment->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+        const char *name = segment->path + strlen(segment->directory) + 1;
+        fd = pp_sys_openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     }
+    if (directory >= 0)
+        pp_sys_close(directory);
     struct stat status = {0};
     if (fd < 0)
         segment->path[0] = 0;
@@ -243,7 +224,7 @@ static int create_file(struct pp_segment *segment)
     segment->device = status.st_dev;
     segment->inode = status.st_ino;
     segment->user = effective_user();
-    return (int)fd;
+    return fd;
 }
 
 static const char *error_text(long error)
@@ -269,6 +250,10 @@ static const char *error_text(long error)
         return "too many open files";
     case ENAMETOOLONG:
         return "name too long";
+    case PP_DIRECTORY_OF_ANOTHER:
+        return "a link or directory of another user is in the way";
+    case PP_DIRECTORY_OTHER_ROOT:
+        return "the program has changed its root directory";
     default:
         return "write failed";
     }
@@ -303,18 +288,6 @@ static void say_trouble(const char *directory, long error, const char *rest, con
     pp_say_once(PP_CAUSE_OUTPUT, line);
 }
 
-/* The fallback has a name that others can guess, in a directory that all may write: it must be ours alone. */
-static bool is_private(const char *directory)
-{
-    struct stat status;
-    int fd = pp_sys_open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    bool known = pp_syscall4(SYS_fstat, fd, (long)&status, 0, 0) == 0;
-    pp_sys_close(fd);
-    return known && status.st_uid == effective_user() && !(status.st_mode & 022);
-}
-
 static int open_file(struct pp_segment *segment)
 {
     if (segment->path[0])
@@ -329,7 +302,7 @@ static int open_file(struct pp_segment *segment)
     char wanted[PP_PATH_MAX];
     strcpy(wanted, segment->directory);
     strcpy(segment->directory, fallback);
-    int other = make_directories(fallback) == 0 && is_private(fallback) ? create_file(segment) : -EACCES;
+    int other = create_file(segment);
     if (other >= 0) {
         say_trouble(wanted, fd, "; writing to ", fallback);
         return other;

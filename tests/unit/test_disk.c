@@ -17,7 +17,8 @@
 
 #include <cmocka.h>
 
-#define KIB 1024u
+#define KIB    1024u
+#define NO_PID (1u << 22) /* from here on there are none */
 
 static char root[64];
 
@@ -50,7 +51,7 @@ static void put_file(const char *name, off_t size, time_t age)
 static const char *log_name(unsigned number)
 {
     static char name[64];
-    snprintf(name, sizeof name, "%u-1700000000000000000-%08x.pyprof", 100 + number, number);
+    snprintf(name, sizeof name, "%u-1700000000000000000-%08x.pyprof", NO_PID + number, number);
     return name;
 }
 
@@ -121,6 +122,54 @@ static void many_files_go_in_order_too(void **state)
     assert_int_equal(removed.files, FILES - LEFT);
     for (unsigned i = 0; i < FILES; i++)
         assert_int_equal(access(log_name(i), F_OK), i < FILES - LEFT ? -1 : 0);
+}
+
+/* The newest file of each stays, however old; for one that ended its pid says that it is not there. */
+static void files_of_live_processes_stay(void **state)
+{
+    (void)state;
+    char idle[64], before[64], other[64];
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    snprintf(before, sizeof before, "%d-1700000000000000000-00000000.pyprof", child);
+    snprintf(idle, sizeof idle, "%d-1700000000000000001-00000000.pyprof", child);
+    snprintf(other, sizeof other, "%d-1700000000000000000-00000000.pyprof", getpid());
+    for (unsigned i = 0; i < 300; i++)
+        put_file(log_name(i), 1, (time_t)(1000 - i));
+    put_file(before, 1, 3000);
+    put_file(idle, 1, 2000);
+    put_file(other, 1, 2500);
+    assert_int_equal(pp_disk_trim(root, "none", 40 * KIB).files, 295);
+    assert_int_equal(access(before, F_OK), -1);
+    assert_int_equal(access(idle, F_OK) | access(other, F_OK), 0);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    put_file(log_name(400), 1, 0);
+    assert_int_equal(pp_disk_trim(root, "none", 32 * KIB).files, 2);
+    assert_int_equal(access(idle, F_OK), -1);
+    assert_int_equal(access(other, F_OK), 0);
+}
+
+/* A directory of another user, to which a link leads: what has such names there is not ours to remove. */
+static void links_of_others_are_not_followed(void **state)
+{
+    (void)state;
+    char trap[80];
+    if (geteuid() != 0)
+        skip();
+    snprintf(trap, sizeof trap, "%s/trap", root);
+    assert_int_equal(mkdir("logs", 0700), 0);
+    assert_int_equal(symlink("logs", trap), 0);
+    assert_int_equal(chmod(root, 01777) | chdir("logs"), 0);
+    for (unsigned i = 0; i < 10; i++)
+        put_file(log_name(i), 1, (time_t)(1000 - i));
+    assert_int_equal(lchown(trap, 12345, 12345), 0);
+    assert_int_equal(pp_disk_trim(trap, "none", KIB).files, 0);
+    assert_int_equal(lchown(trap, 0, 0), 0);
+    assert_int_equal(pp_disk_trim(trap, "none", KIB).files, 10);
 }
 
 /* How often the directory is read while pp_disk_trim is at it. */
@@ -196,6 +245,8 @@ int main(void)
         TEST(small_files_count_as_the_blocks_they_take),
         TEST(nothing_else_is_touched),
         TEST(many_files_go_in_order_too),
+        TEST(files_of_live_processes_stay),
+        TEST(links_of_others_are_not_followed),
         TEST(what_cannot_be_removed_is_left),
         TEST(looks_are_as_frequent_as_what_is_written),
         TEST(no_directory_is_no_problem),

@@ -1,4 +1,5 @@
 /* The log's file when the disk, the directory or somebody else's directory is in the way. */
+#include "preload/flush/directory.h"
 #include "preload/flush/segment.h"
 #include "preload/say.h"
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -30,7 +32,7 @@ static int make_root(void **state)
         return -1;
     snprintf(wanted, sizeof wanted, "%s/out", root);
     snprintf(fallback, sizeof fallback, "%s/pyprof-%u", root, (unsigned)geteuid());
-    snprintf(pp_config.out, sizeof pp_config.out, "%s", wanted);
+    strcpy(pp_config.out, wanted);
     return setenv("TMPDIR", root, 1);
 }
 
@@ -156,42 +158,97 @@ static void falls_back_to_a_directory_of_its_own(void **state)
     assert_int_equal(status.st_mode & 0777, 0700);
 }
 
-static void a_fallback_that_others_may_write_is_refused(void **state)
+/* Where all may write, and entries that another user has made there. */
+static void others_may_write(void)
 {
-    (void)state;
-    touch(wanted);
-    for (mode_t bit = 020; bit; bit = bit == 020 ? 02 : 0) {
-        assert_int_equal(mkdir(fallback, 0700), 0);
-        assert_int_equal(chmod(fallback, 0700 | bit), 0);
-        segment.retry_at_ns = 0;
-        assert_false(append());
-        assert_int_equal(entries(fallback), 0);
-        assert_int_equal(rmdir(fallback), 0);
-    }
-}
-
-static void a_fallback_that_is_a_link_is_refused(void **state)
-{
-    (void)state;
-    char target[128];
-    snprintf(target, sizeof target, "%s/target", root);
-    touch(wanted);
-    assert_int_equal(mkdir(target, 0700), 0);
-    assert_int_equal(symlink(target, fallback), 0);
-    assert_false(append());
-    assert_int_equal(entries(target), 0);
-}
-
-static void a_fallback_of_another_user_is_refused(void **state)
-{
-    (void)state;
     if (geteuid() != 0)
         skip();
+    assert_int_equal(chmod(root, 01777), 0);
+}
+
+static void of_another_user(const char *path)
+{
+    assert_int_equal(lchown(path, 12345, 12345), 0);
+}
+
+static void what_another_user_made_where_all_may_write_is_not_entered(void **state)
+{
+    (void)state;
+    char target[128], below[160];
+    snprintf(target, sizeof target, "%s/target", root);
+    snprintf(below, sizeof below, "%s/below/it", wanted);
+    others_may_write();
+    assert_int_equal(mkdir(target, 0700), 0);
+    for (int i = 0; i < 4; i++) {
+        strcpy(pp_config.out, i & 1 ? below : wanted);
+        assert_int_equal(i < 2 ? mkdir(wanted, 0777) : symlink(target, wanted), 0);
+        of_another_user(wanted);
+        memset(&segment, 0, sizeof segment);
+        assert_true(append());
+        assert_int_equal(entries(fallback), i + 1);
+        assert_int_equal(entries(wanted), 0);
+        assert_int_equal(remove(wanted), 0);
+    }
+    /* nor is the fallback, which has a name that others can guess */
+    of_another_user(fallback);
     touch(wanted);
-    assert_int_equal(mkdir(fallback, 0700), 0);
-    assert_int_equal(chown(fallback, 12345, 0), 0);
+    memset(&segment, 0, sizeof segment);
     assert_false(append());
-    assert_int_equal(entries(fallback), 0);
+    assert_int_equal(entries(fallback), 4);
+}
+
+static void own_links_and_those_of_others_elsewhere_are_followed(void **state)
+{
+    (void)state;
+    char target[128], made[160], loop[128];
+    snprintf(target, sizeof target, "%s/target", root);
+    snprintf(made, sizeof made, "%s/not/yet", target);
+    snprintf(loop, sizeof loop, "%s/loop", root);
+    assert_int_equal(mkdir(target, 0700), 0);
+    assert_int_equal(symlink("target/../target/not", wanted), 0);
+    assert_int_equal(symlink(loop, loop), 0);
+    of_another_user(wanted);
+    of_another_user(target);
+    snprintf(pp_config.out, sizeof pp_config.out, "%s//yet/", wanted);
+    assert_true(append());
+    assert_int_equal(entries(made), 1);
+    others_may_write();
+    assert_int_equal(lchown(wanted, 0, 0) | lchown(target, 0, 0), 0);
+    segment.open = false;
+    assert_true(append());
+    assert_int_equal(entries(made), 2);
+    assert_int_equal(unlink(wanted) | symlink(made, wanted), 0);
+    strcpy(pp_config.out, wanted);
+    memset(&segment, 0, sizeof segment);
+    assert_true(append());
+    assert_int_equal(entries(made), 3);
+    strcpy(pp_config.out, loop);
+    memset(&segment, 0, sizeof segment);
+    assert_true(append());
+    assert_int_equal(entries(fallback), 1);
+}
+
+/* Neither files nor directories in a jail; the parent has its own root still. */
+static void nothing_is_made_under_another_root(void **state)
+{
+    (void)state;
+    int status;
+    if (geteuid() != 0)
+        skip();
+    pp_directory_remember_root();
+    assert_true(append());
+    pid_t child = fork();
+    if (child == 0) {
+        bool failed = chroot(root) == 0 && chdir("/") == 0 && !append() && !append();
+        pp_segment_after_fork(&segment);
+        segment.retry_at_ns = 0;
+        failed = failed && !append();
+        _exit(failed && entries("/") == 1 && entries("/out") == 1 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(append());
+    assert_int_equal(entries(wanted), 1);
 }
 
 static void a_child_begins_a_file_of_its_own(void **state)
@@ -307,9 +364,9 @@ int main(void)
         TEST(waits_longer_after_each_failure),
         TEST(a_file_that_cannot_grow_stays_whole),
         TEST(falls_back_to_a_directory_of_its_own),
-        TEST(a_fallback_that_others_may_write_is_refused),
-        TEST(a_fallback_that_is_a_link_is_refused),
-        TEST(a_fallback_of_another_user_is_refused),
+        TEST(what_another_user_made_where_all_may_write_is_not_entered),
+        TEST(own_links_and_those_of_others_elsewhere_are_followed),
+        TEST(nothing_is_made_under_another_root),
         TEST(a_child_begins_a_file_of_its_own),
     };
     return cmocka_run_group_tests_name("segment", tests, NULL, NULL);

@@ -1,0 +1,19 @@
+/* The way to the directory that files go to. */
+#ifndef PP_FLUSH_DIRECTORY_H
+#define PP_FLUSH_DIRECTORY_H
+
+#include <stdbool.h>
+
+#define PP_DIRECTORY_OF_ANOTHER ELOOP
+#define PP_DIRECTORY_OTHER_ROOT EXDEV
+
+/* Notes the root directory. In the constructor, before the program can change it. */
+void pp_directory_remember_root(void);
+
+/* Opens a directory with O_PATH; with `make` it and those above it are made, for the user alone. Returns a descriptor
+ * or -errno: -PP_DIRECTORY_OF_ANOTHER when another user has put a link or a directory of the path where all may write,
+ * -PP_DIRECTORY_OTHER_ROOT when the program has changed its root directory: nothing of ours belongs into its jail.
+ * Flush thread only. */
+int pp_directory_open(const char *path, bool make);
+
+#endif
