@@ -221,8 +221,8 @@ static bool can_be_written(const struct job *job, bool to_stdout)
 /* The run at a place in the list, newest first; NULL after a line on stderr. */
 static char *run_at(uint32_t place)
 {
-    struct pp_cli all = {.to_ns = UINT64_MAX, .all = true};
-    struct pp_profile *profile = pp_load_sums(&all);
+    struct pp_cli any = {.to_ns = UINT64_MAX};
+    struct pp_profile *profile = pp_load_sums(&any);
     uint32_t count = 0;
     struct pp_run *runs = profile ? pp_runs_of(profile, &count) : NULL;
     char *run = place < count ? pp_strdup(pp_string(profile, runs[place].run)) : NULL;

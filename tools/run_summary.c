@@ -7,7 +7,7 @@
 
 #include "cli.h"
 #include "output.h"
-#include "profile/files.h"
+#include "profile/fallback.h"
 #include "profile/load.h"
 #include "profile/summary.h"
 

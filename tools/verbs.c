@@ -4,7 +4,8 @@
 
 #define PATHS_HELP                                                                                                     \
     "PATH is a profile (*.pyprof) or a directory with some; without one it is PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY   \
-    ".\nOf a directory the latest run is taken: one launch and all its descendants."
+    ".\nOf a directory the latest run is taken: one launch and all its descendants. Where all may write, --run or "    \
+    "--all asks for runs of other users: of which no file is yours, root's or of the directory's owner."
 
 const struct pp_verb pp_verbs[] = {
     {"run", "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles every Python process of it",
@@ -69,9 +70,11 @@ const struct pp_verb pp_verbs[] = {
      "pyprof export -o app.speedscope.json --no-native\n"
      "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg",
      false},
-    {"runs", "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", PP_OPTION_JSON,
+    {"runs", "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", PP_OPTION_JSON | PP_OPTION_ALL,
      "PATH is a profile or a directory with some; without one it is PYPROF_OUT or ./" PP_DEFAULT_DIRECTORY
-     ".\nOther verbs take an id, or its beginning, with --run.",
+     ".\nOther verbs take an id, or its beginning, with --run. Where all may write, --all lists runs of other users, "
+     "too: "
+     "of which no file is yours, root's or of the directory's owner.",
      false, pp_cmd_runs,
      "pyprof runs\n"
      "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\"",

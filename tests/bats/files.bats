@@ -120,6 +120,20 @@ END
     with_some_pythons size_limit
 }
 
+# as USER COMMAND...
+as() {
+    local user=$1
+    shift
+    setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+}
+
+# Places that others can reach.
+open_to_others() {
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    chmod 1777 "$TMPDIR"
+    chmod 755 "$BATS_RUN_TMPDIR" "$(dirname "$(dirname "$BATS_TEST_TMPDIR")")" "$(dirname "$BATS_TEST_TMPDIR")" "$BATS_TEST_TMPDIR"
+}
+
 drops() {
     cat >drops.py <<'END'
 import os, sys, time
@@ -153,10 +167,28 @@ END
     lines_of err.txt 1 "cannot write profile to .*closed: permission denied; writing to $TMPDIR/pyprof-65534"
     [ "$(stat -c %u:%a "$TMPDIR/pyprof-65534" "$TMPDIR"/pyprof-65534/*.pyprof | xargs)" = "65534:700 65534:600" ] ||
         fail "$(ls -lnR "$TMPDIR")"
-    mv "$TMPDIR"/pyprof-65534/*.pyprof closed
-    rm -r "$TMPDIR/pyprof-65534"
-    OUT=closed sums_close
+    # It is found by the run's id, whatever else is there.
+    mkdir "$TMPDIR/pyprof-7"
+    PYPROF_OUT=$TMPDIR/pyprof-7 profiled "$PYTHON" -c 'sum(range(9000000))'
+    OUT=closed sums_close 2>elsewhere.txt
     [ "$(reader field info.json missing_ns)" -eq 0 ] || fail "missing: $(cat info.json)"
+    lines_of elsewhere.txt 2 "with 1 file that could not be written there: $TMPDIR/pyprof-65534/"
+    # More than half of it was burned as the other user.
+    [ "$(reader field info.json cpu_ns)" -gt "$("$PYPROF" info --json closed/*.pyprof | reader field /dev/stdin cpu_ns)" ] ||
+        fail "$(cat info.json)"
+    for verb in report info runs doctor; do
+        [ $verb = doctor ] || set -- closed
+        PYPROF_OUT=closed "$PYPROF" $verb "$@" >out.txt 2>&1
+        grep -q "pyprof-65534/" out.txt || fail "$verb: $(cat out.txt)"
+        shift $#
+    done
+    chown -R 65533 closed
+    if as 65533 "$PYPROF" --version >out.txt; then
+        as 65533 "$PYPROF" info closed 2>&1 >out.txt | unwrapped >err.txt
+        grep -q "may be more of it in $TMPDIR/pyprof-65534, which only its user and root can read" err.txt || fail "$(cat err.txt)"
+    fi
+    chown -R 0 closed
+    rm -r "$TMPDIR"/pyprof-*
     # One that does so in its first second has made nothing before.
     PYPROF_OUT=$PWD/open/young profiled "$PYTHON" -c 'import os, time
 end = time.monotonic() + 0.4
@@ -170,10 +202,85 @@ while time.monotonic() < end: pass' 2>err.txt
 }
 
 @test "a program that gives up its privileges: a new file of the new user, elsewhere if it must be; nothing is lost" {
-    [ "$(id -u)" -eq 0 ] || skip "needs root"
-    chmod 1777 "$TMPDIR"
-    chmod 755 "$BATS_RUN_TMPDIR" "$(dirname "$(dirname "$BATS_TEST_TMPDIR")")" "$(dirname "$BATS_TEST_TMPDIR")" "$BATS_TEST_TMPDIR"
+    open_to_others
     with_some_pythons drops
+}
+
+@test "a link or directory of another user where all may write: one line, and nothing of ours goes there" {
+    open_to_others
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    mkdir -m 1777 shared
+    as 65534 mkdir -m 777 shared/app
+    mkdir -m 777 trap
+    as 65534 ln -s "$PWD/trap" shared/link
+    for place in shared/app shared/app/below shared/link; do
+        PYPROF_OUT=$place profiled "$PYTHON" -c 'sum(range(3000000))' 2>err.txt
+        lines_of err.txt 1 "cannot write profile to .*$place: a link or directory of another user is in the way; writing to $TMPDIR/pyprof-0"
+        [ -z "$(find shared/app trap -mindepth 1)" ] || fail "$(ls -lR shared trap)"
+    done
+    [ "$(log_files "$TMPDIR/pyprof-0" | wc -l)" -eq 3 ] || fail "$(ls -lR "$TMPDIR")"
+}
+
+@test "logs that another user has put where all may write: not taken for ours unless that is asked for" {
+    open_to_others
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    mkdir -m 1777 shared
+    PYPROF_OUT=shared profiled "$PYTHON" -c 'sum(range(3000000))'
+    PYPROF_OUT=planted profiled "$PYTHON" -c 'sum(range(3000001))'
+    chown 65534 planted/*
+    cp -p planted/* shared
+    planted=$("$PYPROF" runs planted 2>&1 | sed -n '2s/ .*//p')
+    for verb in report info "export --format collapsed" "flame -o page.html" runs "top --count 1"; do
+        # shellcheck disable=SC2086
+        "$PYPROF" $verb shared >out.txt 2>err.txt || fail "$verb: $(cat err.txt)"
+        ! grep -q 3000001 out.txt || fail "$verb: $(cat out.txt)"
+        [ "$verb" = "top --count 1" ] || lines_of err.txt 1 "left out: run $planted of user 65534.*--run ID"
+    done
+    PYPROF_OUT=shared "$PYPROF" doctor >out.txt 2>&1
+    ! grep -q 3000001 out.txt || fail "$(cat out.txt)"
+    "$PYPROF" report --run "$planted" shared | grep -q 3000001 || fail "not even if asked for"
+    "$PYPROF" info --all shared 2>&1 | grep -c '^process' | grep -qx 2 || fail "$("$PYPROF" info --all shared)"
+    "$PYPROF" runs --all shared | grep -q 3000001 || fail "$("$PYPROF" runs --all shared)"
+    # Nothing but such; and what the directory's owner has written, who is named.
+    rm "$(find shared -user 0 -name '*.pyprof')"
+    status=0
+    "$PYPROF" report shared >out.txt 2>err.txt || status=$?
+    [ "$status" -eq 1 ] || fail "status $status: $(cat out.txt)"
+    lines_of err.txt 1 "left out: run $planted of user 65534"
+    chown 65534 shared
+    "$PYPROF" report shared 2>err.txt | grep -q 3000001 || fail "$(cat err.txt)"
+    lines_of err.txt 1 "showing the latest run, $planted, of user 65534"
+}
+
+@test "chroot: nothing of ours is made in the jail, and one line says so" {
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    cat >jailed.py <<'END'
+import os, sys, time
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(i * i for i in range(5000))
+
+burn(float(sys.argv[1]))
+os.chroot("jail")
+os.chdir("/")
+burn(1.2)
+if not os.fork():
+    burn(0.3)
+    os._exit(0)
+os.wait()
+END
+    for before in 0 2.2; do
+        mkdir jail
+        rm -rf pyprof.out
+        profiled "$PYTHON" jailed.py $before 2>err.txt
+        [ -z "$(ls -A jail)" ] || fail "$(ls -lR jail)"
+        lines_of err.txt 1 "cannot write profile to .*/pyprof.out: the program has changed its root directory; what is not written counts as lost"
+        rmdir jail
+    done
+    [ "$(info | reader field /dev/stdin cpu_ns)" -gt 500000000 ] || fail "what was there before is gone: $(info)"
 }
 
 same_pid() {
@@ -248,10 +355,10 @@ END
 }
 
 @test "every file is opened so that no other program inherits it" {
-    grep -rnE 'pp_sys_open\(|SYS_open|SYS_memfd|SYS_socket|SYS_pipe|SYS_epoll|SYS_eventfd|SYS_perf' "$ROOT/preload" >opens.txt
+    grep -rnE 'pp_sys_open(at)?\(|SYS_open|SYS_memfd|SYS_socket|SYS_pipe|SYS_epoll|SYS_eventfd|SYS_perf' "$ROOT/preload" >opens.txt
     [ "$(wc -l <opens.txt)" -ge 5 ]
     # A line that is a number only is of a list of the calls that a filter must permit.
-    ! grep -vE 'O_CLOEXEC|MFD_CLOEXEC|static inline int pp_sys_open|return \(int\)pp_syscall4\(SYS_openat|:[0-9]+: *SYS_[a-z_0-9]+,$' opens.txt ||
+    ! grep -vE 'O_CLOEXEC|MFD_CLOEXEC|static inline int pp_sys_open|return pp_sys_openat|return \(int\)pp_syscall4\(SYS_openat|:[0-9]+: *SYS_[a-z_0-9]+,$' opens.txt ||
         fail "above"
 }
 

@@ -59,7 +59,8 @@ other_user() {
     venv=$(venv_with gunicorn) || fail "$venv"
     # The test's own directory is closed to others.
     OUT=$(mktemp -d /var/tmp/pyprof-test-XXXXXX)
-    chown 65534:65534 "$OUT"
+    chgrp 65534 "$OUT"
+    chmod 1770 "$OUT"
     port=$(free_port "$PYTHON")
     LD_PRELOAD=$LIBPYPROF PYPROF_OUT=$OUT begin_gunicorn gunicorn.log "$venv/bin/gunicorn" --user 65534 --group 65534 --worker-tmp-dir /dev/shm -w 2 -b "127.0.0.1:$port" wsgi_app:app
     trap 'stop_server "$server" TERM; rm -r "$OUT"' EXIT

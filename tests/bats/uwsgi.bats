@@ -80,7 +80,8 @@ other_user() {
     # The test's own directory is closed to others.
     OUT=$(mktemp -d /var/tmp/pyprof-test-XXXXXX)
     made=$OUT
-    chown 65534:65534 "$OUT"
+    chgrp 65534 "$OUT"
+    chmod 1770 "$OUT"
     by_file uwsgi --plugin python3 --uid 65534 --gid 65534
     owners=$(stat -c %u "$OUT"/*.pyprof | sort -u)
     grep -q 65534 <<<"$owners" || fail "owners of the files: $owners"

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../profile/files.h"
+#include "../profile/fallback.h"
 #include "../profile/load.h"
 #include "../profile/runs.h"
 #include "checks.h"

@@ -130,7 +130,7 @@ void pp_check_output(const struct pp_subject *subject, struct pp_findings *findi
         pp_remedy(
             findings,
             "set PYPROF_OUT to a directory that user %u can write; of workers that change their user: 'install -d "
-            "-o USER DIR' before the start",
+            "-m 1770 -g GROUP DIR' before the start",
             (unsigned)subject->uid);
     }
     free(directory);

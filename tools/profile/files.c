@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fallback.h"
 #include "load.h"
 #include "reader.h"
 
@@ -20,6 +22,20 @@ static char *text_copy(struct pp_text text)
     if (text.length)
         memcpy(copy, text.data, text.length);
     return copy;
+}
+
+/* In a directory that all may write, a log is believed to be what it says when it belongs to the user that asks, to
+ * root or to the owner of the directory. */
+static bool is_foreign(const char *path, uint32_t *owner)
+{
+    struct stat status = {0}, directory = {0};
+    const char *slash = strrchr(path, '/');
+    char *place = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+    lstat(path, &status);
+    stat(place ? place : ".", &directory);
+    free(place);
+    *owner = status.st_uid;
+    return directory.st_mode & S_IWOTH && *owner && *owner != geteuid() && *owner != directory.st_uid;
 }
 
 bool pp_files_add(struct pp_files *files, const char *path, bool named)
@@ -43,6 +59,8 @@ bool pp_files_add(struct pp_files *files, const char *path, bool named)
             .size = (uint64_t)status.st_size,
             .named = named,
         };
+        struct pp_file *file = &files->items[files->count - 1];
+        file->foreign = is_foreign(path, &file->owner) && !named;
     } else if (named) {
         pp_error("%s: %s", path, data || !error ? pp_read_result_text(result) : strerror(error));
     } else {
@@ -125,12 +143,46 @@ char *pp_default_directory(void)
     return pp_strdup(directory && *directory ? directory : PP_DEFAULT_DIRECTORY);
 }
 
-char *pp_fallback_directory(void)
+static void free_file(struct pp_file *file)
 {
-    const char *temporary = getenv("TMPDIR");
-    struct pp_buffer path = {0};
-    pp_buffer_format(&path, "%s/pyprof-%u", temporary && *temporary ? temporary : "/tmp", (unsigned)getuid());
-    return path.data;
+    free(file->path);
+    free(file->run);
+    free(file->instance);
+}
+
+static void append_user(struct pp_buffer *text, uint32_t user)
+{
+    const struct passwd *entry = getpwuid(user);
+    pp_buffer_format(text, "user %" PRIu32, user);
+    if (entry)
+        pp_buffer_format(text, " (%s)", entry->pw_name);
+}
+
+/* Leaves out runs that another user may have made up. A run of which one file is not foreign is no such run. */
+static uint32_t drop_foreign(struct pp_files *files)
+{
+    struct pp_buffer text = {0};
+    uint32_t kept = 0, dropped = 0;
+    for (uint32_t i = 0; i < files->count; i++) {
+        struct pp_file file = files->items[i];
+        bool own = !file.foreign;
+        for (uint32_t j = 0; j < files->count && !own; j++)
+            own = !files->items[j].foreign && strcmp(files->items[j].run, file.run) == 0;
+        if (!own && !dropped++) {
+            pp_buffer_format(&text, "run %.8s of ", file.run);
+            append_user(&text, file.owner);
+        }
+        files->items[i] = files->items[kept];
+        files->items[own ? kept++ : i] = file;
+    }
+    for (uint32_t i = kept; i < files->count; i++)
+        free_file(&files->items[i]);
+    files->count = kept;
+    if (dropped)
+        pp_error("left out: %s%s, in a directory that all may write (--all reads all, --run ID one run)", text.data,
+                 dropped == 1 ? "" : " …");
+    pp_buffer_free(&text);
+    return dropped;
 }
 
 static bool add_default(struct pp_files *files)
@@ -168,13 +220,6 @@ static bool in_run(const struct pp_file *file, const char *run)
     return found;
 }
 
-static void free_file(struct pp_file *file)
-{
-    free(file->path);
-    free(file->run);
-    free(file->instance);
-}
-
 static void drop_unless_run(struct pp_files *files, const char *run, bool also_named)
 {
     uint32_t kept = 0;
@@ -205,11 +250,20 @@ bool pp_files_choose(struct pp_files *files, const struct pp_cli *cli)
     if (!latest || cli->all)
         return true;
     char *run = pp_strdup(latest->run);
-    uint32_t before = files->count;
+    uint32_t owner = latest->owner, before = files->count;
+    struct pp_buffer text = {0};
+    pp_buffer_format(&text, "showing the latest run, %.8s", run);
+    if (owner != geteuid()) {
+        pp_buffer_text(&text, ", of ");
+        append_user(&text, owner);
+    }
     drop_unless_run(files, run, false);
     if (files->count < before)
-        pp_error("showing the latest run, %.8s; %u file%s of other runs left out (--all merges, --run ID chooses)", run,
-                 before - files->count, before - files->count == 1 ? "" : "s");
+        pp_buffer_format(&text, "; %u file%s of other runs left out (--all merges, --run ID chooses)",
+                         before - files->count, before - files->count == 1 ? "" : "s");
+    if (files->count < before || owner != geteuid())
+        pp_error("%s", text.data);
+    pp_buffer_free(&text);
     free(run);
     return true;
 }
@@ -264,7 +318,10 @@ bool pp_files_find(struct pp_files *files, const struct pp_cli *cli)
     bool found = cli->argument_count ? true : add_default(files);
     for (int i = 0; found && i < cli->argument_count; i++)
         found = add_path(files, cli->arguments[i]);
-    if (found && !files->count)
+    if (found)
+        pp_files_add_fallbacks(files);
+    uint32_t foreign = found && !cli->all && !cli->run ? drop_foreign(files) : 0;
+    if (found && !files->count && !foreign)
         say_nothing_usable(files);
     longest_first(files);
     return found && files->count;
@@ -277,5 +334,6 @@ void pp_files_free(struct pp_files *files)
     for (size_t i = 0; i < sizeof files->reasons / sizeof files->reasons[0]; i++)
         free(files->reasons[i].path);
     free(files->items);
+    free(files->closed);
     *files = (struct pp_files){0};
 }

@@ -11,12 +11,16 @@ struct pp_file {
     char *run, *instance; /* of its first segment */
     uint64_t segment;     /* its number in the instance */
     uint64_t start_unix_ns, size;
-    bool named; /* on the command line, not found in a directory */
+    bool named;    /* on the command line, not found in a directory */
+    bool foreign;  /* whoever may write its directory may have put it there (is_foreign) */
+    bool fallback; /* found where processes write that cannot write their directory */
+    uint32_t owner;
 };
 
 struct pp_files {
     struct pp_file *items;
     uint32_t count, capacity;
+    char *closed;      /* a fallback directory that cannot be read; NULL: none */
     uint32_t unusable; /* in directories */
     struct {
         uint32_t count;
@@ -42,9 +46,8 @@ void pp_files_append_unusable(struct pp_buffer *text, const struct pp_files *fil
 /* Calls each with the path of every log in the directory, by name. Returns how many, -1 when it cannot be read. */
 int pp_each_log(const char *directory, void (*each)(void *argument, const char *path), void *argument);
 
-/* Where the library writes, and where it goes when it cannot write there. The caller frees. */
+/* Where the library writes. The caller frees. */
 char *pp_default_directory(void);
-char *pp_fallback_directory(void);
 
 void pp_files_free(struct pp_files *files);
 

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fallback.h"
+
 /* Read in one go; more when a block is longer. */
 #define PORTION ((size_t)1 << 20)
 /* What the reader may want to see at once: it gives up on bytes that stay unreadable for twice the longest block. */
@@ -23,7 +25,7 @@
 struct pp_source {
     char *path, *run;
     uint64_t start_unix_ns;
-    bool named, usable; /* not usable: no log, or not yet */
+    bool named, foreign, usable; /* not usable: no log, or not yet */
     bool given_up;
     uint64_t seen_size; /* when there was nothing more to take in */
     struct pp_growing *segment;
@@ -95,6 +97,7 @@ static void look_at(struct pp_follow *follow, const char *path, bool named)
         source->seen_size = 0;
         source->run = pp_strdup(one.items[0].run);
         source->start_unix_ns = one.items[0].start_unix_ns;
+        source->foreign = one.items[0].foreign;
     }
     pp_files_free(&one);
 }
@@ -160,7 +163,8 @@ static void choose_run(struct pp_follow *follow)
         return;
     for (uint32_t i = 0; i < follow->source_count; i++) {
         const struct pp_source *source = &follow->sources[i];
-        if (source->usable && !source->named && (!latest || source->start_unix_ns > latest->start_unix_ns))
+        if (source->usable && !source->named && !source->foreign &&
+            (!latest || source->start_unix_ns > latest->start_unix_ns))
             latest = source;
     }
     if (!latest || (follow->run && strcmp(follow->run, latest->run) == 0))

@@ -86,8 +86,28 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-static void say_losses(const struct pp_files *files, const struct pp_read_losses *losses)
+/* What processes have written elsewhere, having become a user that cannot write the directory. */
+static void say_places(const struct pp_files *files, const struct pp_profile *profile)
 {
+    const char *path = NULL;
+    uint32_t count = 0;
+    bool all_ended = true;
+    for (uint32_t i = 0; i < files->count; i++) {
+        count += files->items[i].fallback;
+        path = files->items[i].fallback ? files->items[i].path : path;
+    }
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        all_ended &= profile->processes.items[i].ended;
+    if (count)
+        pp_error("with %" PRIu32 " file%s that could not be written there: %s%s", count, plural(count), path,
+                 count > 1 ? " …" : "");
+    if (files->closed && !all_ended)
+        pp_error("there may be more of it in %s, which only its user and root can read", files->closed);
+}
+
+static void say_losses(const struct pp_files *files, const struct pp_profile *profile)
+{
+    const struct pp_read_losses *losses = &profile->losses;
     struct pp_buffer text = {0};
     if (losses->truncated_bytes)
         pp_buffer_format(&text, ", %" PRIu64 " bytes cut short at the end", losses->truncated_bytes);
@@ -113,6 +133,7 @@ static void say_losses(const struct pp_files *files, const struct pp_read_losses
     if (text.length)
         pp_error("not read: %s", text.data + 2);
     pp_buffer_free(&text);
+    say_places(files, profile);
 }
 
 /* Some of the files, read by a thread of its own. */
@@ -310,7 +331,7 @@ struct pp_profile *pp_inputs_load(struct pp_inputs *inputs, const struct pp_cli 
 {
     struct pp_profile *profile = read_files(&inputs->files, cli, false, too_many);
     if (profile && !inputs->said)
-        say_losses(&inputs->files, &profile->losses);
+        say_losses(&inputs->files, profile);
     inputs->said |= profile != NULL;
     if (profile && !pp_select(profile, cli)) {
         pp_profile_free(profile);
@@ -343,7 +364,7 @@ struct pp_profile *pp_load_sums(const struct pp_cli *cli)
     if (pp_files_find(&files, cli))
         profile = read_files(&files, cli, true, &too_many);
     if (profile)
-        say_losses(&files, &profile->losses);
+        say_losses(&files, profile);
     pp_files_free(&files);
     return profile;
 }

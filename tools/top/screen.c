@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../profile/fallback.h"
 #include "../profile/summary.h"
 #include "../shown_text.h"
 

@@ -1,0 +1,14 @@
+/* Where the library writes when it cannot write its directory: $TMPDIR/pyprof-UID. */
+#ifndef PP_PROFILE_FALLBACK_H
+#define PP_PROFILE_FALLBACK_H
+
+#include "files.h"
+
+/* Of this user. The caller frees. */
+char *pp_fallback_directory(void);
+
+/* Adds the rest of the runs that were found in directories: what their processes have written there, as this user or
+ * another. */
+void pp_files_add_fallbacks(struct pp_files *files);
+
+#endif
