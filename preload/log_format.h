@@ -136,7 +136,8 @@ enum pp_account_key {
     PP_ACCOUNT_MOST_MAPPED_BYTES,
 };
 
-/* Bucket i holds handler times t with limit(i-1) <= t < limit(i), limit(i) = 2^(i/4) * (1 + (i%4)/4) * 64 ns. */
+/* Bucket i holds handler times t with limit(i-1) <= t < limit(i), limit(i) = 2^(i/4) * (1 + (i%4)/4) * 64 ns;
+ * the last one also all that are longer. */
 #define PP_HANDLER_BUCKETS 64
 static inline uint64_t pp_handler_bucket_limit(unsigned i)
 {

@@ -348,6 +348,9 @@ static void handler_quantiles_are_limits_of_buckets(void **state)
     sum.handler_histogram[20] = 2;
     assert_int_equal(pp_accounting_handler_quantile(&sum, 0.5), pp_handler_bucket_limit(4));
     assert_int_equal(pp_accounting_handler_quantile(&sum, 0.99), 1000);
+    sum.handler_histogram[PP_HANDLER_BUCKETS - 1] = 1000; /* the last one has no limit */
+    sum.handler_max_ns = 20000000;
+    assert_int_equal(pp_accounting_handler_quantile(&sum, 0.5), sum.handler_max_ns);
 }
 
 int main(void)

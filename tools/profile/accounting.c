@@ -147,7 +147,7 @@ uint64_t pp_accounting_handler_quantile(const struct pp_accounting *accounting, 
         if (all && (double)below >= share * (double)all) {
             uint64_t limit = pp_handler_bucket_limit(i);
             uint64_t longest = accounting->handler_max_ns;
-            return longest && longest < limit ? longest : limit;
+            return longest && (longest < limit || i + 1 == PP_HANDLER_BUCKETS) ? longest : limit;
         }
     }
     return accounting->handler_max_ns;
