@@ -318,7 +318,7 @@ enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_sl
     for (uint32_t i = 0; i < frames; i++) {
         struct code *code = &batch[i % PP_CODE_BATCH];
         if (!scratch->python[i].code) {
-            scratch->resolved[i] = (struct pp_record_frame){PP_ENTRY_CUT, (int32_t)scratch->python[i].instr};
+            scratch->resolved[i] = (struct pp_record_frame){PP_ENTRY_CUT, 0};
             continue;
         }
         if (i < doubtful) {

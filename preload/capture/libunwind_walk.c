@@ -69,13 +69,13 @@ void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *con
     struct step step = {(uintptr_t)context->uc_mcontext.gregs[REG_RIP], (uintptr_t)context->uc_mcontext.gregs[REG_RSP],
                         true};
     int *error = library->error_location(), error_before = *error;
-    stack->count = stack->left_out = stack->oldest = 0;
+    stack->count = 0;
     bool begun = library->init(cursor, (void *)(uintptr_t)context, PP_LIBUNWIND_SIGNAL_FRAME) == 0;
     do {
         stack->reason = PP_REASON_NATIVE_TOO_DEEP;
-        struct pp_native_frame *frame = pp_native_next_frame(stack);
-        if (!frame)
+        if (stack->count == stack->max)
             break;
+        struct pp_native_frame *frame = &stack->frames[stack->count++];
         bool is_restorer = begun && library->is_signal_frame(cursor) > 0;
         frame->ip = step.exact || is_restorer ? step.pc : step.pc - 1;
         frame->cfa = step.sp;
@@ -90,7 +90,6 @@ void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *con
     } while (stack->reason == PP_REASON_NONE && !outermost && step.pc);
     if (stack->reason == PP_REASON_NONE && !outermost && stack_top - step.sp > PP_STACK_TOP_MAX)
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
-    pp_native_end_walk(stack);
     stack->frame_pointer = begun && library->get_register(cursor, PP_REG_RBP, &frame_pointer) == 0 ? frame_pointer : 0;
     *error = error_before;
 }

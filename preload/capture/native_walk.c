@@ -5,9 +5,10 @@
 #include <stddef.h>
 
 #define WORD         sizeof(uintptr_t)
-#define EPILOGUE_MAX 16   /* bytes of code that are looked at */
-#define MAX_FETCHED  64   /* frames of the last walk */
-#define MAX_LEFT_OUT 1024 /* each costs some 70 ns, since nobody touched that part of the stack for long */
+#define EPILOGUE_MAX 16  /* bytes of code that are looked at */
+#define MAX_FETCHED  64  /* frames of the last walk */
+#define MAX_COPIES   64  /* of one walk: 0.5 µs each */
+#define COPY_BYTES   256 /* at a multiple of it, so that they are in one page */
 
 struct walk {
     struct pp_module_table *table;
@@ -24,19 +25,32 @@ struct walk {
     /* On another stack than the thread's own: a coroutine's, Go's, one for signals. Nobody knows where that ends, and
      * what lies above it may be unmapped at any moment. */
     bool copies;
+    unsigned copied;     /* so often */
+    uintptr_t copied_at; /* 0: nothing yet */
+    uintptr_t copy[COPY_BYTES / WORD];
 };
 
 static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
 static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
 
 /* async-signal-safe; false when the word is not wholly inside the stack. */
-static inline bool load(const struct walk *walk, uintptr_t address, uintptr_t *value)
+static inline bool load(struct walk *walk, uintptr_t address, uintptr_t *value)
 {
     if (address % WORD || address < walk->low || address > walk->top - WORD)
         return false;
-    if (walk->copies)
-        return pp_safe_read(pp_sys_getpid(), value, address, WORD);
-    *value = *(const uintptr_t *)address;
+    if (!walk->copies) {
+        *value = *(const uintptr_t *)address;
+        return true;
+    }
+    uintptr_t at = address & ~(uintptr_t)(COPY_BYTES - 1);
+    if (at != walk->copied_at) {
+        walk->copied++;
+        walk->copied_at = 0;
+        if (!pp_safe_read(pp_sys_getpid(), walk->copy, at, COPY_BYTES))
+            return false;
+        walk->copied_at = at;
+    }
+    *value = walk->copy[(address - at) / WORD];
     return true;
 }
 
@@ -84,7 +98,7 @@ static inline bool known_to_assembly(const struct walk *walk, unsigned reg)
 }
 
 /* async-signal-safe; where the frame ends, by any rule but that of a signal's frame. */
-static inline enum pp_reason find_cfa(const struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *cfa)
+static inline enum pp_reason find_cfa(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *cfa)
 {
     if (!known(walk, rule->cfa_register) &&
         !(rule->cfa_kind == PP_CFA_REGISTER && known_to_assembly(walk, rule->cfa_register)))
@@ -107,8 +121,8 @@ static inline enum pp_reason find_cfa(const struct walk *walk, const struct pp_u
 }
 
 /* async-signal-safe; the value of a tracked register in the caller. */
-static inline enum pp_reason restore(const struct walk *walk, const struct pp_unwind_rule *rule, unsigned slot,
-                                     uintptr_t cfa, uintptr_t *value)
+static inline enum pp_reason restore(struct walk *walk, const struct pp_unwind_rule *rule, unsigned slot, uintptr_t cfa,
+                                     uintptr_t *value)
 {
     uintptr_t where = (uintptr_t)(intptr_t)rule->where[slot], from = cfa;
     if (rule->in_register >> slot & 1) {
@@ -286,60 +300,15 @@ static bool leave_by_epilogue(struct walk *walk)
     return false;
 }
 
-/* async-signal-safe; where the next frame goes, NULL if there are far too many. Of a deep stack the innermost frames
- * stay and the outer half turns. */
-struct pp_native_frame *pp_native_next_frame(struct pp_native_stack *stack)
-{
-    if (stack->count < stack->max)
-        return &stack->frames[stack->count++];
-    struct pp_native_frame *cut = &stack->frames[PP_NATIVE_CUT(stack->max)], *outer = cut + 1;
-    uint32_t size = stack->max - PP_NATIVE_CUT(stack->max) - 1;
-    if (stack->left_out >= MAX_LEFT_OUT)
-        return NULL;
-    if (!stack->left_out++)
-        cut->ip = 0;
-    cut->cfa = outer[stack->oldest].cfa;
-    stack->left_out++;
-    struct pp_native_frame *next = &outer[stack->oldest];
-    stack->oldest = (stack->oldest + 1) % size;
-    return next;
-}
-
-static void reverse(struct pp_native_frame *frames, uint32_t count)
-{
-    for (uint32_t i = 0; i < count / 2; i++) {
-        struct pp_native_frame swap = frames[i];
-        frames[i] = frames[count - 1 - i];
-        frames[count - 1 - i] = swap;
-    }
-}
-
-/* async-signal-safe; the outer half in its order, or none of it if it did not come to the outermost frame. */
-void pp_native_end_walk(struct pp_native_stack *stack)
-{
-    if (stack->reason == PP_REASON_NATIVE_TOO_DEEP && stack->left_out) {
-        stack->count = PP_NATIVE_CUT(stack->max);
-        stack->left_out = stack->oldest = 0;
-    }
-    struct pp_native_frame *outer = &stack->frames[PP_NATIVE_CUT(stack->max) + 1];
-    uint32_t size = stack->max - PP_NATIVE_CUT(stack->max) - 1;
-    if (!stack->oldest)
-        return;
-    reverse(outer, stack->oldest);
-    reverse(outer + stack->oldest, size - stack->oldest);
-    reverse(outer, size);
-    stack->oldest = 0;
-}
-
 /* async-signal-safe; from walk's state to the outermost frame. */
 static void walk_outward(struct walk *walk, bool readable, struct pp_native_stack *stack)
 {
     bool outermost = false;
     do {
         stack->reason = PP_REASON_NATIVE_TOO_DEEP;
-        struct pp_native_frame *frame = pp_native_next_frame(stack);
-        if (!frame)
+        if (stack->count == stack->max || walk->copied >= MAX_COPIES)
             break;
+        struct pp_native_frame *frame = &stack->frames[stack->count++];
         uintptr_t lookup = walk->exact ? walk->pc : walk->pc - 1;
         frame->ip = lookup;
         frame->cfa = walk->registers[PP_REG_RSP]; /* unless a rule tells where it ends */
@@ -363,7 +332,6 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
     /* no return address: the first frame of a stack that somebody made, or a frame that is none */
     if (stack->reason == PP_REASON_NONE && !outermost && walk->top - walk->registers[PP_REG_RSP] > PP_STACK_TOP_MAX)
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
-    pp_native_end_walk(stack);
     stack->frame_pointer = known(walk, PP_REG_RBP) ? walk->registers[PP_REG_RBP] : 0;
 }
 
@@ -408,10 +376,12 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     walk.valid = PP_ALL_REGISTERS_MASK;
     walk.pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
     walk.exact = walk.interrupted = true;
+    walk.copied = 0;
+    walk.copied_at = 0;
     walk.own_low = stack->stack_low;
     walk.own_top = stack_top;
     bool readable = enter_stack(&walk, walk.registers[PP_REG_RSP]);
-    stack->count = stack->left_out = stack->oldest = 0;
+    stack->count = 0;
     walk_outward(&walk, readable, stack);
     note_walk(&walk, stack);
 }
@@ -435,10 +405,10 @@ static bool append(struct pp_native_stack *stack, const struct walk *walk, uintp
     if (cfa % WORD || cfa <= walk->low || cfa > walk->top || cfa - walk->low > PP_MAX_FRAME_SIZE)
         return false;
     stack->reason = PP_REASON_NATIVE_TOO_DEEP;
-    struct pp_native_frame *frame = pp_native_next_frame(stack);
-    if (frame)
-        *frame = (struct pp_native_frame){ip, cfa};
-    return frame != NULL;
+    if (stack->count == stack->max)
+        return false;
+    stack->frames[stack->count++] = (struct pp_native_frame){ip, cfa};
+    return true;
 }
 
 void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_stack *stack)
@@ -450,8 +420,6 @@ void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct p
     stack->reason = leave_frame(&walk, rule, cfa);
     if (stack->reason == PP_REASON_NONE)
         walk_outward(&walk, true, stack);
-    else
-        pp_native_end_walk(stack);
 }
 
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack)
@@ -462,7 +430,6 @@ void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct
         return;
     if (!load(&walk, at, &walk.registers[PP_REG_RBP]) || !load(&walk, at + WORD, &walk.pc)) {
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
-        pp_native_end_walk(stack);
         return;
     }
     walk.valid |= 1u << PP_REG_RBP;

@@ -35,17 +35,11 @@ struct pp_rule_cache {
 struct pp_native_stack {
     struct pp_native_frame *frames; /* innermost first; the caller's memory, with a cache the same for all its walks */
     struct pp_rule_cache *cache;    /* the caller's, zeroed once; NULL: none */
-    unsigned max, count;
-    uintptr_t stack_low;     /* the caller's: lowest address of the thread's own stack, 0 if that is not known */
+    unsigned max, count;            /* where there are more than max, the outer ones are left out */
+    uintptr_t stack_low;            /* the caller's: lowest address of the thread's own stack, 0 if that is not known */
     enum pp_reason reason;   /* NONE: the outermost frame was reached; else why it ended, what was found stays valid */
     uintptr_t frame_pointer; /* rbp in the code where it ended, 0 if unknown */
-    /* More than max: as many are left out in the middle, and frames[PP_NATIVE_CUT(max)] stands for them: ip 0, the cfa
-     * of the outermost of them. */
-    uint32_t left_out;
-    uint32_t oldest; /* of the outer half while it turns */
 };
-
-#define PP_NATIVE_CUT(max) ((max) / 2)
 
 #define PP_MAX_FRAME_SIZE                                                                                              \
     ((uintptr_t)64 << 20)     /* no C function has more; a larger one is a wrong rule or a torn stack */
@@ -61,10 +55,4 @@ void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct p
 
 /* The same from a frame that ends right above the return address at frame_pointer + 8 (push %rbp; mov %rsp, %rbp). */
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack);
-
-/* For other walks. Where the next frame goes, NULL if there are far too many; and in the end, to bring a deep stack's
- * outer half into its order. The same contract. */
-struct pp_native_frame *pp_native_next_frame(struct pp_native_stack *stack);
-void pp_native_end_walk(struct pp_native_stack *stack);
-
 #endif

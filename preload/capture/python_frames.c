@@ -10,9 +10,12 @@
 #define OWNER_GENERATOR  1
 #define OWNER_SHIM       3 /* FRAME_OWNED_BY_CSTACK, since 3.14 _BY_INTERPRETER; */
 #define OWNER_SHIM_LAST  4 /* there _BY_CSTACK has become 4 */
-#define MAX_CHUNKS       4096
-#define GENERATOR_YIELDS 2 /* gi_frame_state below that of one that runs: suspended, and in `yield from` */
-#define GENERATOR_STATE  5 /* bytes before the embedded frame, all versions */
+#define OUTER_CHUNKS     2 /* of the data stack: the outer end of a deep one; 100 to 160 frames are in one mostly */
+#define SKIPPED_CHUNKS   3 /* at least */
+#define FETCHED_AHEAD    8
+#define COPY_STEPS       12 /* that a copy is worth: 0.5 µs */
+#define GENERATOR_YIELDS 2  /* gi_frame_state below that of one that runs: suspended, and in `yield from` */
+#define GENERATOR_STATE  5  /* bytes before the embedded frame, all versions */
 #define FRAME_COPY_MAX   128
 #define GENERATOR_COPY   (FRAME_COPY_MAX + 128)
 #define MAX_UNITS        ((uintptr_t)1 << 26)
@@ -23,16 +26,31 @@ struct chunk_header {
     size_t size, top;
 };
 
-/* Steps to a chunk of the data stack. owned: by a thread state that is alive. async-signal-safe. */
-static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr_t top, bool owned)
+/* Copies from memory that may go away. async-signal-safe. */
+static bool copy_counted(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size)
+{
+    reader->steps += COPY_STEPS;
+    return pp_safe_read(reader->pid, to, address, size);
+}
+
+/* async-signal-safe. */
+static bool read_header(struct pp_frame_reader *reader, uintptr_t chunk, struct chunk_header *header)
+{
+    if (!pp_plausible(chunk) || reader->steps++ >= PP_MAX_STEPS)
+        return false;
+    if (!reader->attached)
+        return copy_counted(reader, header, chunk, sizeof *header);
+    *header = *(const struct chunk_header *)chunk;
+    return true;
+}
+
+/* Steps to a chunk of the data stack. top: of the newest one, else 0. async-signal-safe. */
+static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr_t top)
 {
     struct chunk_header header;
-    if (!pp_plausible(chunk) || reader->chunks++ >= MAX_CHUNKS)
+    if (!read_header(reader, chunk, &header))
         return false;
-    if (owned)
-        header = *(const struct chunk_header *)chunk;
-    else if (!pp_safe_read(reader->pid, &header, chunk, sizeof header))
-        return false;
+    reader->chunks++;
     if (header.size < sizeof header || header.size > PP_HIGHEST_ADDRESS - chunk || header.size % 8)
         return false;
     reader->chunk = chunk;
@@ -45,14 +63,33 @@ static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr
     return reader->limit >= chunk && reader->limit <= chunk + header.size;
 }
 
-bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state, bool attached)
+bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
 {
     const struct pp_python_layout *layout = reader->layout;
-    if (layout->chain == PP_CHAIN_OBJECTS)
-        return true;
+    reader->steps = 0;
     uintptr_t chunk = pp_word(thread_state, layout->thread_state.datastack_chunk);
     reader->first_free = pp_word(thread_state, layout->thread_state.datastack_top);
-    return !chunk || enter_chunk(reader, chunk, reader->first_free, attached);
+    bool entered = !chunk || enter_chunk(reader, chunk, reader->first_free);
+    reader->steps = 0;
+    return entered;
+}
+
+bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address)
+{
+    struct chunk_header header;
+    uintptr_t oldest[OUTER_CHUNKS], chunk = reader->chunk_previous;
+    unsigned count = 0;
+    for (; chunk; chunk = header.previous) {
+        oldest[count++ % OUTER_CHUNKS] = chunk;
+        if (!read_header(reader, chunk, &header))
+            return false;
+        /* they mostly lie side by side: else each is waited for */
+        __builtin_prefetch((const void *)(chunk + FETCHED_AHEAD * (header.previous - chunk)));
+    }
+    if (count < OUTER_CHUNKS + SKIPPED_CHUNKS || !enter_chunk(reader, oldest[count % OUTER_CHUNKS], 0))
+        return false;
+    *address = reader->chunk + sizeof header;
+    return true;
 }
 
 static bool in_chunk(const struct pp_frame_reader *reader, uintptr_t address)
@@ -130,6 +167,7 @@ static bool read_object(const struct pp_frame_reader *reader, uintptr_t address,
 bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool innermost, struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
+    reader->steps++;
     if (!pp_plausible(address))
         return false;
     if (layout->chain == PP_CHAIN_OBJECTS)
@@ -147,30 +185,33 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
     bool popped = innermost && address == reader->first_free && address == reader->limit;
     if (in_chunk(reader, address) || popped) {
         uint8_t owner = in_place[layout->frame.owner];
+        reader->limit = address; /* frames further out lie below */
         return (owner == OWNER_THREAD || (innermost && owner == OWNER_GENERATOR)) &&
                take_fields(reader, in_place, owner, frame);
     }
     /* in a generator, or in an older chunk: the frame itself tells, in a copy */
-    uint8_t copy[GENERATOR_COPY];
+    uint8_t bytes[GENERATOR_COPY];
     unsigned before = layout->generator.frame;
-    if (!pp_safe_read(reader->pid, copy, address - before, before + size))
+    if (!copy_counted(reader, bytes, address - before, before + size))
         return false;
-    uint8_t owner = copy[before + layout->frame.owner];
+    uint8_t owner = bytes[before + layout->frame.owner];
     if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)
-        return take_fields(reader, copy + before, owner, frame);
+        return take_fields(reader, bytes + before, owner, frame);
     if (owner == OWNER_GENERATOR) {
-        int8_t state = (int8_t)copy[before - GENERATOR_STATE];
+        int8_t state = (int8_t)bytes[before - GENERATOR_STATE];
         /* one that yields to a profiler or tracer (up to 3.13) says so before the call; what is not running has no
          * previous frame */
         bool yields = state >= layout->generator.executing - GENERATOR_YIELDS && state < layout->generator.executing;
-        return is_generator_type(reader->python, pp_word(copy, layout->object_type)) &&
+        return is_generator_type(reader->python, pp_word(bytes, layout->object_type)) &&
                (innermost || yields || state == layout->generator.executing) &&
-               take_fields(reader, copy + before, owner, frame) && (innermost || !yields || frame->previous);
+               take_fields(reader, bytes + before, owner, frame) && (innermost || !yields || frame->previous);
     }
-    if (owner != OWNER_THREAD || !take_fields(reader, copy + before, owner, frame))
+    if (owner != OWNER_THREAD || !take_fields(reader, bytes + before, owner, frame))
         return false;
-    while (enter_chunk(reader, reader->chunk_previous, 0, false))
-        if (in_chunk(reader, address))
+    while (enter_chunk(reader, reader->chunk_previous, 0))
+        if (in_chunk(reader, address)) {
+            reader->limit = address;
             return true;
+        }
     return false;
 }

@@ -15,7 +15,9 @@ struct pp_frame_reader {
     /* The chunk of the thread's data stack that holds the last frame, frames [data, limit). */
     uintptr_t chunk, limit, chunk_previous;
     uintptr_t first_free; /* end of the newest frame: one that is just being popped begins here */
-    unsigned chunks;
+    unsigned chunks;      /* entered so far */
+    bool attached;        /* the thread state cannot be freed meanwhile, nor its chunks */
+    uint32_t steps;       /* that the walk has cost: PP_MAX_STEPS at most */
 };
 
 struct pp_frame {
@@ -25,9 +27,11 @@ struct pp_frame {
     bool is_shim;    /* no Python function: it only marks the C stack frame that it lies in */
 };
 
-/* Goes to the newest chunk of the data stack. attached: the thread state cannot be freed meanwhile.
- * async-signal-safe. */
-bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state, bool attached);
+/* Goes to the newest chunk of the data stack (3.11+). async-signal-safe. */
+bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state);
+/* Goes on with one of the oldest chunks, whose first word is a frame: the first that was pushed into it, alive as long
+ * as the chunk. False: none is far enough from where the reader is. async-signal-safe. */
+bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address);
 /* Reads the frame at `address` if that is a place where a frame of this thread can be and its fields fit each other.
  * innermost: the first of the chain, which may just be changing hands. Of an older chunk than the last frame's there is
  * no way back. async-signal-safe. */

@@ -16,10 +16,15 @@
 #include "python_frames.h"
 #include "safe_read.h"
 
-#define MAX_TOTAL_FRAMES 100000 /* a chain that is longer is a loop */
-#define MAX_COPIED       4096   /* the same where each costs system calls */
-#define CFRAME_SIZE      24
-#define EVAL_ENTRY_SIZE  256 /* bytes of code; W1 ends at 0x60 in 3.11, 0xa6 in 3.12; the main loop is far behind */
+#define KEPT_INNER      256 /* of too many frames */
+#define KEPT_OUTER      127
+#define FETCHED_AHEAD   8
+#define MAX_WALKS       4 /* as long as the longest, of one sample */
+#define CFRAME_SIZE     24
+#define EVAL_ENTRY_SIZE 256 /* bytes of code; W1 ends at 0x60 in 3.11, 0xa6 in 3.12; the main loop is far behind */
+
+/* 3.8–3.10: as many frames as there are native ones have their eval frames among these. */
+_Static_assert(KEPT_INNER >= PP_MAX_NATIVE_FRAMES - PP_OUTER_NATIVE, "none of them is in the middle that is left out");
 
 /* A _PyCFrame on our own stack or at the bottom of the thread state (3.11, 3.12). */
 struct cframe {
@@ -32,6 +37,9 @@ struct walk {
     struct pp_slot *slot;
     struct pp_frame_reader reader;
     uintptr_t root_cframe, base_frame;
+    uintptr_t
+        leave_chunk; /* of the data stack: the middle of a deep stack begins with it, in all walks of the sample */
+    uint32_t spent;  /* steps of all walks */
 };
 
 bool pp_in_eval(uintptr_t pc)
@@ -96,138 +104,172 @@ static bool leave_cframe(const struct walk *walk, struct cframe *cframe, uintptr
     return true;
 }
 
-/* The frames of one walk as they are kept: of too many, the middle is left out. async-signal-safe. */
-struct keeper {
-    struct pp_scratch *scratch;
-    uint32_t seen, kept, in_run;
-    uint32_t cut_from, cut_to; /* frames [cut_from, cut_to) are left out */
-};
-
-static void keep_frame(struct keeper *keeper, const struct pp_frame *frame)
+static void keep_frame(const struct walk *walk, struct pp_python_stack *stack, const struct pp_frame *frame)
 {
-    uint32_t number = keeper->seen++;
-    struct pp_python_frame *kept = &keeper->scratch->python[keeper->kept];
-    if (number > keeper->cut_from && number < keeper->cut_to)
-        return;
-    if (keeper->kept == PP_MAX_PYTHON_FRAMES)
-        return;
-    if (number == keeper->cut_from && number < keeper->cut_to)
-        *kept = (struct pp_python_frame){0, keeper->cut_to - keeper->cut_from};
-    else
-        *kept = (struct pp_python_frame){frame->code, frame->instr};
-    keeper->kept++;
-    keeper->in_run++;
+    walk->slot->scratch->python[stack->total++] = (struct pp_python_frame){frame->code, frame->instr};
 }
 
-/* A run of which nothing is kept is none, unless it has no frames at all: those stand at the leaf. */
-static void close_run(struct keeper *keeper, struct pp_python_stack *stack, uintptr_t marker)
+/* Up to cut_middle, `frames` of a run counts those of the runs further in, too. */
+static void close_run(const struct walk *walk, struct pp_python_stack *stack, uintptr_t marker)
 {
-    bool cut = keeper->seen > keeper->cut_from && keeper->cut_to > keeper->cut_from;
-    if ((cut && !keeper->in_run) || stack->runs == PP_MAX_RUNS)
-        return;
-    keeper->scratch->runs[stack->runs].marker = marker;
-    keeper->scratch->runs[stack->runs].frames = keeper->in_run;
+    walk->slot->scratch->runs[stack->runs].marker = marker;
+    walk->slot->scratch->runs[stack->runs].frames = stack->total;
     stack->runs++;
-    keeper->in_run = 0;
-    stack->frames = keeper->kept;
 }
 
-/* async-signal-safe; what a walk in full keeps, or a second one after as many frames were seen. */
-static struct keeper new_keeper(struct pp_scratch *scratch, uint32_t total)
+static uint32_t smaller(uint32_t a, uint32_t b)
 {
-    struct keeper keeper = {.scratch = scratch, .cut_from = UINT32_MAX};
-    if (total > PP_MAX_PYTHON_FRAMES) {
-        keeper.cut_from = PP_MAX_PYTHON_FRAMES / 2;
-        keeper.cut_to = total - (PP_MAX_PYTHON_FRAMES - keeper.cut_from - 1);
+    return a < b ? a : b;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of too many frames both ends stay. An entry at each end stands for what is left out between them: they may be in two
+ * runs. A run of which nothing stays is none, unless it has no frames at all: those stand at the leaf.
+ * async-signal-safe. */
+static void cut_middle(struct pp_scratch *scratch, struct pp_python_stack *stack)
+{
+    uint32_t total = stack->total, from = total, to = total, start = 0, runs = stack->runs;
+    bool cut = stack->gap || total > PP_MAX_PYTHON_FRAMES;
+    if (cut) {
+        from = smaller(stack->gap ? stack->gap : total, KEPT_INNER);
+        to = larger(stack->gap, total - smaller(total, KEPT_OUTER));
+        memmove(&scratch->python[from + 2], &scratch->python[to], (total - to) * sizeof scratch->python[0]);
+        scratch->python[from] = scratch->python[from + 1] = (struct pp_python_frame){0, 0};
     }
-    return keeper;
+    stack->frames = from + cut + (to < total) + total - to;
+    stack->runs = 0;
+    for (uint32_t i = 0; i < runs; i++) {
+        uint32_t end = scratch->runs[i].frames, inner = smaller(end, from) - smaller(start, from);
+        uint32_t outer = larger(end, to) - larger(start, to);
+        uint32_t kept = inner + outer + (cut && inner && end >= from) + (outer && start <= to);
+        if (kept || !end) {
+            scratch->runs[stack->runs].marker = scratch->runs[i].marker;
+            scratch->runs[stack->runs++].frames = kept;
+        }
+        start = end;
+    }
+}
+
+/* Ends a walk that has cost too much, at the last frame from which all further in are known. async-signal-safe. */
+static enum pp_reason give_up(const struct walk *walk, struct pp_python_stack *stack)
+{
+    if (!stack->total)
+        return PP_REASON_PYTHON_TORN;
+    if (!stack->gap) {
+        stack->gap = stack->total;
+        close_run(walk, stack, 0);
+    }
+    while (stack->runs > 1 && walk->slot->scratch->runs[stack->runs - 2].frames >= stack->gap)
+        stack->runs--;
+    stack->total = stack->gap;
+    return PP_REASON_PYTHON_TOO_DEEP;
+}
+
+/* Whether the frame that was just read begins the middle of a deep stack; then *address is that of the frame to go on
+ * with. What both ends of a stack are depends on its chunks only, so that walks from different frames are comparable.
+ * async-signal-safe. */
+static bool leave_middle(struct walk *walk, const struct pp_python_stack *stack, bool in_new_chunk, uintptr_t *address)
+{
+    if (!walk->leave_chunk && stack->total >= KEPT_INNER)
+        walk->leave_chunk = walk->reader.chunk_previous;
+    return in_new_chunk && !stack->gap && walk->reader.chunk == walk->leave_chunk &&
+           pp_frames_skip(&walk->reader, address);
+}
+
+/* Behind the middle of a deep stack: steps to the cframe of the eval call that was made by the caller of `frame`'s
+ * run. async-signal-safe. */
+static bool skip_cframes(struct walk *walk, struct cframe *cframe, uintptr_t frame)
+{
+    struct cframe outer;
+    while (walk->reader.steps++ < PP_MAX_STEPS && cframe->address != walk->root_cframe &&
+           read_cframe(walk, cframe->previous, &outer)) {
+        if (outer.frame == frame)
+            return true;
+        *cframe = outer;
+    }
+    return false;
 }
 
 /* Walks from `first` outward. cframe: the one that stands at `first`. second: the frame after the first one, 0 to
  * believe the first one's own link. async-signal-safe. */
-static enum pp_reason walk_once(struct walk *walk, uintptr_t first, struct cframe cframe, uintptr_t second,
-                                struct keeper *keeper, struct pp_python_stack *stack)
-{
-    uintptr_t address = first, last_marker = 0;
-    uint32_t total = 0;
-    stack->frames = stack->runs = stack->total = 0;
-    stack->collecting = false;
-    if (!pp_frames_begin(&walk->reader, (const void *)walk->state->address, walk->state->attached))
-        return PP_REASON_PYTHON_TORN;
-    while (address && address != walk->base_frame) {
-        struct pp_frame frame;
-        if (total++ >= (walk->reader.other_stack ? MAX_COPIED : MAX_TOTAL_FRAMES) ||
-            !pp_frame_read(&walk->reader, address, total == 1, &frame))
-            return PP_REASON_PYTHON_TORN;
-        stack->collecting |= address == walk->state->collecting_frame;
-        uintptr_t marker = 0;
-        if (frame.is_shim) {
-            marker = address;
-        } else {
-            pp_code_fetch(walk->state->python, walk->slot, frame.code);
-            keep_frame(keeper, &frame);
-            if (frame.is_entry)
-                marker = cframe.address;
-        }
-        address = total == 1 && second ? second : frame.previous;
-        if (!marker)
-            continue;
-        /* the frame below the run is the one at which the next outer eval call stands */
-        if ((has_cframes(walk) && !leave_cframe(walk, &cframe, marker, address)) ||
-            (marker <= last_marker && !walk->reader.other_stack))
-            return PP_REASON_PYTHON_TORN;
-        last_marker = marker;
-        close_run(keeper, stack, marker);
-    }
-    stack->total = keeper->seen;
-    if ((total && !last_marker) || keeper->in_run)
-        return PP_REASON_PYTHON_TORN; /* every chain ends in an entry, and every frame is in a run */
-    return PP_REASON_NONE;
-}
-
-/* The same; a chain with too many frames is walked once more, to keep both its ends. */
 static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cframe cframe, uintptr_t second,
                                  struct pp_python_stack *stack)
 {
-    struct keeper keeper = new_keeper(walk->slot->scratch, 0);
-    enum pp_reason reason = walk_once(walk, first, cframe, second, &keeper, stack);
-    if (reason != PP_REASON_NONE || stack->total <= PP_MAX_PYTHON_FRAMES)
-        return reason;
-    keeper = new_keeper(walk->slot->scratch, stack->total);
-    reason = walk_once(walk, first, cframe, second, &keeper, stack);
-    return reason == PP_REASON_NONE ? PP_REASON_PYTHON_TOO_DEEP : reason;
+    struct pp_frame_reader *reader = &walk->reader;
+    uintptr_t address = first, last_marker = 0;
+    bool skipped = false;
+    stack->total = stack->runs = stack->gap = 0;
+    stack->collecting = false;
+    walk->spent += reader->steps;
+    if (!pp_frames_begin(reader, (const void *)walk->state->address))
+        return PP_REASON_PYTHON_TORN;
+    while (address && address != walk->base_frame) {
+        struct pp_frame frame;
+        unsigned chunks = reader->chunks;
+        bool innermost = !reader->steps;
+        if (reader->steps >= PP_MAX_STEPS || !pp_frame_read(reader, address, innermost, &frame))
+            return reader->steps >= PP_MAX_STEPS ? give_up(walk, stack) : PP_REASON_PYTHON_TORN;
+        if (leave_middle(walk, stack, reader->chunks != chunks, &address)) {
+            stack->gap = stack->total;
+            close_run(walk, stack, 0);
+            skipped = true;
+            continue;
+        }
+        stack->collecting |= address == walk->state->collecting_frame;
+        bool ends_run = frame.is_shim || frame.is_entry;
+        uintptr_t marker = address;
+        if (!frame.is_shim) {
+            pp_code_fetch(walk->state->python, walk->slot, frame.code);
+            keep_frame(walk, stack, &frame);
+        }
+        address = innermost && second ? second : frame.previous;
+        if (!ends_run)
+            continue;
+        if (skipped && has_cframes(walk) && !skip_cframes(walk, &cframe, address))
+            return give_up(walk, stack);
+        skipped = false;
+        if (!frame.is_shim)
+            marker = cframe.address;
+        /* the frame below the run is the one at which the next outer eval call stands */
+        if ((has_cframes(walk) && !leave_cframe(walk, &cframe, marker, address)) ||
+            (marker <= last_marker && !reader->other_stack))
+            return PP_REASON_PYTHON_TORN;
+        last_marker = marker;
+        close_run(walk, stack, marker);
+    }
+    if ((reader->steps && !last_marker) ||
+        stack->total != (stack->runs ? walk->slot->scratch->runs[stack->runs - 1].frames : 0))
+        return PP_REASON_PYTHON_TORN; /* every chain ends in an entry, and every frame is in a run */
+    return stack->gap || stack->total > PP_MAX_PYTHON_FRAMES ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
 }
 
 /* 3.8–3.10. async-signal-safe. */
-static bool walk_objects_once(struct walk *walk, uintptr_t first, struct keeper *keeper)
-{
-    for (uintptr_t address = first; address;) {
-        struct pp_frame frame;
-        if (keeper->seen >= MAX_TOTAL_FRAMES || !pp_frame_read(&walk->reader, address, keeper->seen == 0, &frame))
-            return false;
-        pp_code_fetch(walk->state->python, walk->slot, frame.code);
-        keep_frame(keeper, &frame);
-        address = frame.previous;
-    }
-    return true;
-}
-
 static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp_python_stack *stack)
 {
-    struct keeper keeper = new_keeper(walk->slot->scratch, 0);
-    if (!walk_objects_once(walk, first, &keeper))
-        return PP_REASON_PYTHON_TORN;
-    bool too_deep = keeper.seen > PP_MAX_PYTHON_FRAMES;
-    if (too_deep) {
-        keeper = new_keeper(walk->slot->scratch, keeper.seen);
-        if (!walk_objects_once(walk, first, &keeper))
-            return PP_REASON_PYTHON_TORN;
-    }
-    stack->total = keeper.seen;
     stack->counted = true;
-    if (keeper.kept)
-        close_run(&keeper, stack, 0);
-    return too_deep ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
+    for (uintptr_t address = first; address;) {
+        struct pp_frame frame;
+        if (stack->total == PP_MAX_STEPS) {
+            stack->gap = stack->total;
+            break;
+        }
+        if (!pp_frame_read(&walk->reader, address, stack->total == 0, &frame))
+            return PP_REASON_PYTHON_TORN;
+        pp_code_fetch(walk->state->python, walk->slot, frame.code);
+        keep_frame(walk, stack, &frame);
+        /* of a recursion they mostly lie at equal distances: else each is waited for */
+        uintptr_t ahead = address + FETCHED_AHEAD * (frame.previous - address);
+        __builtin_prefetch((const void *)ahead);
+        __builtin_prefetch((const void *)(ahead + walk->reader.layout->frame.instr));
+        address = frame.previous;
+    }
+    if (stack->total)
+        close_run(walk, stack, 0);
+    return stack->gap || stack->total > PP_MAX_PYTHON_FRAMES ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
 }
 
 static bool is_whole(enum pp_reason reason)
@@ -253,6 +295,8 @@ static enum pp_reason recover_call(struct walk *walk, const struct cframe *cfram
     stack->changing = true;
     for (unsigned i = 0; i < interrupted->register_count; i++) {
         uintptr_t candidate = (uintptr_t)interrupted->registers[i];
+        if (walk->spent > MAX_WALKS * PP_MAX_STEPS)
+            return PP_REASON_PYTHON_TORN;
         if (!pp_plausible(candidate) || candidate == cframe->frame || candidate == best ||
             !is_whole(walk_chain(walk, cframe->frame, *cframe, candidate, stack)) || stack->total <= total)
             continue;
@@ -281,7 +325,7 @@ static enum pp_reason recover_entry(struct walk *walk, const struct pp_interrupt
         return walk_chain(walk, cframe.frame, cframe, 0, stack);
     }
     /* the outermost eval call is just being entered; a native walk that ended early proves nothing */
-    stack->frames = stack->runs = stack->total = 0;
+    stack->runs = stack->total = stack->gap = 0;
     return interrupted->native_complete ? PP_REASON_NONE : PP_REASON_PYTHON_TORN;
 }
 
@@ -342,6 +386,7 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
         .slot = slot,
         .reader = {.python = state->python,
                    .layout = layout,
+                   .attached = state->attached,
                    .pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed),
                    .sp = interrupted->sp,
                    .other_stack = interrupted->other_stack,
@@ -367,6 +412,8 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
     default:
         reason = walk_cframes(&walk, top, interrupted, stack);
     }
-    stack->changing |= is_entering(&walk, interrupted) || (stack->frames && has_not_begun(&walk));
+    stack->entering = is_entering(&walk, interrupted);
+    stack->changing |= stack->entering || (stack->total && has_not_begun(&walk));
+    cut_middle(slot->scratch, stack);
     return reason;
 }

@@ -46,6 +46,10 @@ struct pp_record_run {
 };
 #define PP_RUN_UNPAIRED UINT16_MAX       /* the native walk did not get there */
 #define PP_RUN_COUNTED  (UINT16_MAX - 1) /* 3.8–3.10: each of its frames has a native eval frame of its own */
+/* Of a deep stack the run's end was left out: it is that of the next eval frame outward from the run before, or from
+ * the interrupted code, that included or not. */
+#define PP_RUN_NEXT   (UINT16_MAX - 2)
+#define PP_RUN_CALLER (UINT16_MAX - 3)
 
 struct pp_record_frame {
     uint32_t entry;
@@ -54,8 +58,10 @@ struct pp_record_frame {
 /* In a native address: the walk ended there early and goes on with the next one, which was found by other means; what
  * lies between is not known. */
 #define PP_NATIVE_BROKEN  ((uint64_t)1 << 63)
-#define PP_NATIVE_NO_RULE ((uint64_t)1 << 62) /* because no rule holds there; else for want of rows, or of a module */
-#define PP_ENTRY_CUT      UINT32_MAX          /* `unit` frames are left out here */
+#define PP_NATIVE_NO_RULE ((uint64_t)1 << 62) /* because no rule holds there; */
+#define PP_NATIVE_DEEP    ((uint64_t)1 << 61) /* because it was too long; else for want of rows, or of a module */
+#define PP_NATIVE_ADDRESS (PP_NATIVE_DEEP - 1)
+#define PP_ENTRY_CUT      UINT32_MAX /* frames are left out here */
 
 struct pp_record_sample {
     struct pp_record header;
@@ -68,7 +74,6 @@ struct pp_record_sample {
     uint16_t native_frames, runs, python_frames;
     uint8_t native_reason, python_reason; /* enum pp_reason */
     uint32_t state;                       /* PP_STATE_* */
-    uint32_t native_left_out;             /* in the middle; a native address 0 stands there */
     /* How often the thread went to sleep and was pushed off its CPU, counted only when this sample is overdue
      * (pp_capture.overdue_ns), and the CPU time that it burned meanwhile: all since the last overdue one. */
     uint32_t voluntary, involuntary;

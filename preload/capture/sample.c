@@ -13,6 +13,7 @@
 #define GENERAL_REGISTERS  16   /* of gregset_t, r8 to rsp; flags and the like follow */
 #define EVAL_FRAME_MAX     4096 /* bytes of a native eval frame */
 #define FRAME_POINTER_HOPS 8
+#define OUTER_RUNS         4 /* whose native frames are found beyond those of too deep a stack */
 
 /* Turns the frames of the walk into cache entries. async-signal-safe. */
 static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_slot *slot,
@@ -46,7 +47,8 @@ static bool holds(const struct pp_scratch *scratch, uintptr_t sp, unsigned i, ui
     return address < scratch->native[i].cfa && address >= (i ? scratch->native[i - 1].cfa : sp);
 }
 
-/* Index of the native frame that holds each run's marker. async-signal-safe. */
+/* Index of the native frame that holds each run's marker. Runs in the middle of too deep a native stack go where that
+ * is left out. async-signal-safe. */
 static void pair_runs(const struct pp_scratch *scratch, const struct pp_python_stack *stack, unsigned native,
                       uintptr_t sp, struct pp_record_run *out)
 {
@@ -55,9 +57,13 @@ static void pair_runs(const struct pp_scratch *scratch, const struct pp_python_s
         uintptr_t marker = scratch->runs[i].marker;
         while (frame < native && marker >= scratch->native[frame].cfa)
             frame++;
-        bool inside = frame < native && holds(scratch, sp, frame, marker);
-        out[i].native = stack->counted ? PP_RUN_COUNTED : inside ? (uint16_t)frame : PP_RUN_UNPAIRED;
+        bool inside = marker && frame < native && holds(scratch, sp, frame, marker);
+        out[i].native = inside ? (uint16_t)frame : PP_RUN_UNPAIRED;
         out[i].frames = (uint16_t)scratch->runs[i].frames;
+        if (!marker) /* an eval call that begins has no frame yet: else its run would have ended with that one */
+            out[i].native = stack->counted ? PP_RUN_COUNTED : !i && stack->entering ? PP_RUN_CALLER : PP_RUN_NEXT;
+        if (inside && i && frame && out[i - 1].native == frame && scratch->native[frame - 1].ip & PP_NATIVE_DEEP)
+            out[i - 1].native = (uint16_t)(frame - 1);
     }
 }
 
@@ -101,11 +107,12 @@ static bool has_frame_pointer(const struct pp_python *python, struct pp_native_s
     return false;
 }
 
-/* Whether the walk ended in code that nothing tells how to leave: a JIT's, assembly's, or a module's that is new. */
+/* Whether the walk ended in code that nothing tells how to leave (a JIT's, assembly's, or a module's that is new), or
+ * had gone far enough. */
 static bool ended_in_gap(const struct pp_native_stack *native)
 {
-    return native->reason == PP_REASON_NATIVE_NO_MODULE || native->reason == PP_REASON_NATIVE_NO_RULE ||
-           native->reason == PP_REASON_NATIVE_NO_ROWS;
+    return native->reason == PP_REASON_NATIVE_TOO_DEEP || native->reason == PP_REASON_NATIVE_NO_MODULE ||
+           native->reason == PP_REASON_NATIVE_NO_RULE || native->reason == PP_REASON_NATIVE_NO_ROWS;
 }
 
 /* Behind a gap the next outer eval frame is known by its marker, and the walk goes on from there. async-signal-safe. */
@@ -115,21 +122,23 @@ static void resume_native(const struct pp_python *python, struct pp_slot *slot, 
     uint32_t distance = atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_acquire);
     uintptr_t body = atomic_load_explicit(&pp_capture.eval[python->index].body, memory_order_relaxed);
     uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
+    native->max = PP_MAX_NATIVE_FRAMES;
     for (uint32_t run = 0; run < stack->runs && ended_in_gap(native); run++) {
         uintptr_t marker = slot->scratch->runs[run].marker;
-        if (marker < native->frames[native->count - 1].cfa)
+        bool deep = native->reason == PP_REASON_NATIVE_TOO_DEEP;
+        if (marker < native->frames[native->count - 1].cfa || (deep && run + OUTER_RUNS < stack->runs))
             continue;
         if (!distance && !has_frame_pointer(python, native, marker, stack_top))
             return;
         uintptr_t *end = &native->frames[native->count - 1].ip, known_end = *end;
-        unsigned before = native->count + native->left_out;
+        unsigned before = native->count;
         enum pp_reason reason = native->reason;
-        *end |= PP_NATIVE_BROKEN | (reason == PP_REASON_NATIVE_NO_RULE ? PP_NATIVE_NO_RULE : 0);
+        *end |= PP_NATIVE_BROKEN | (deep ? PP_NATIVE_DEEP : reason == PP_REASON_NATIVE_NO_RULE ? PP_NATIVE_NO_RULE : 0);
         if (distance)
             pp_native_resume(body, marker + distance, stack_top, native);
         else
             pp_native_resume_at_frame_pointer(python->eval_function, stack_top, native);
-        if (native->count + native->left_out == before) { /* nothing was found beyond it */
+        if (native->count == before) { /* nothing was found beyond it */
             *end = known_end;
             native->reason = reason;
         }
@@ -250,7 +259,7 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
         count_switches(slot, &head);
     uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
     struct pp_native_stack native = {
-        .frames = slot->scratch->native, .cache = &slot->scratch->rules, .max = PP_MAX_NATIVE_FRAMES};
+        .frames = slot->scratch->native, .cache = &slot->scratch->rules, .max = PP_MAX_NATIVE_FRAMES - PP_OUTER_NATIVE};
     struct pp_python_stack stack = {0};
     if (slot->scanned && !slot->thread_pointer)
         slot->thread_pointer = pp_foreign_thread_pointer(slot);
@@ -273,7 +282,6 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     head.native_reason = (uint8_t)native.reason;
     head.epoch = slot->code_epoch;
     head.native_frames = (uint16_t)native.count;
-    head.native_left_out = native.left_out;
     head.runs = (uint16_t)stack.runs;
     head.python_frames = (uint16_t)stack.frames;
     if (head.python_reason == PP_REASON_LOST_RING_FULL || !write_sample(slot, &head, sp, &stack)) {

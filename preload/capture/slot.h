@@ -15,11 +15,14 @@
 #include <stdbool.h>
 #include <sys/uio.h>
 
-#define PP_MAX_NATIVE_FRAMES 512
-#define PP_MAX_PYTHON_FRAMES 1024
-#define PP_MAX_RUNS          (PP_MAX_PYTHON_FRAMES + 1)
-#define PP_CODE_SETS         512 /* a power of two */
-#define PP_CODE_WAYS         4
+#define PP_MAX_NATIVE_FRAMES 320
+#define PP_OUTER_NATIVE      64 /* of these, of a stack that is deeper: beyond an eval frame that is known otherwise */
+#define PP_MAX_PYTHON_FRAMES 512
+/* Frames that a walk goes over, what takes longer counted more often. More than the recursion limit of Python. */
+#define PP_MAX_STEPS 1024
+#define PP_MAX_RUNS  (PP_MAX_STEPS + 2)
+#define PP_CODE_SETS 512 /* a power of two */
+#define PP_CODE_WAYS 4
 /* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same
  * sample; these are defined anew each time. */
 #define PP_CODE_NUMBERS    (PP_CODE_ENTRIES + PP_MAX_PYTHON_FRAMES)
@@ -53,7 +56,7 @@ struct pp_code_entry {
 };
 
 struct pp_python_frame {
-    uintptr_t code; /* 0: `instr` frames are left out here */
+    uintptr_t code; /* 0: frames are left out here */
     uintptr_t instr;
 };
 
@@ -67,7 +70,7 @@ struct pp_scratch {
     struct pp_rule_cache rules; /* lives from sample to sample */
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
-    struct pp_python_frame python[PP_MAX_PYTHON_FRAMES];
+    struct pp_python_frame python[PP_MAX_STEPS + 2];
     struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];
     struct {
         uintptr_t marker; /* address on the C stack that lies inside the native frame of the run */
@@ -117,6 +120,7 @@ struct pp_slot {
     _Alignas(64) struct pp_code_entry codes[PP_CODE_ENTRIES];
     /* Summed over all threads that the slot had. */
     _Atomic uint64_t handler_count, handler_sum_ns, handler_max_ns;
+    _Atomic uint64_t judged_ns; /* handler_sum_ns when the flush thread judged the cost last */
     _Atomic uint32_t handler_histogram[PP_HANDLER_BUCKETS];
 
     /* Shared as timers.h says. */

@@ -113,31 +113,11 @@ static uint32_t native_frame(struct pp_tables *tables, uintptr_t address)
     return frame;
 }
 
-/* Stands for the middle of a deep stack. Rounded, so that a recursion does not make a frame of its own for each depth.
- */
-static uint32_t cut_frame(struct pp_tables *tables, const char *kind, uint32_t left_out)
-{
-    char text[96];
-    struct pp_text line;
-    uint32_t unit = 1;
-    while (left_out / unit >= 10)
-        unit *= 10;
-    pp_text_init(&line, text, sizeof text);
-    pp_text_add(&line, "[");
-    pp_text_add(&line, kind);
-    pp_text_add(&line, " stack too deep: more than ");
-    pp_text_add_number(&line, left_out / unit * unit);
-    pp_text_add(&line, " frames left out here]");
-    return pp_frame_pseudo(tables, text);
-}
-
 /* HIDDEN_FRAME for what is not to be shown, 0 without memory. */
 static uint32_t python_frame(struct pp_tables *tables, struct pp_slot *slot, uint32_t epoch,
                              const struct pp_record_frame *frame, bool innermost)
 {
     uint32_t number;
-    if (frame->entry == PP_ENTRY_CUT)
-        return cut_frame(tables, "python", (uint32_t)frame->unit);
     struct pp_code *code = pp_codes_find(slot, epoch, frame->entry, &number);
     if (!code)
         return pp_frame_pseudo(tables, reason_texts[PP_REASON_PYTHON_TORN]);
@@ -168,7 +148,7 @@ static uint32_t python_frame(struct pp_tables *tables, struct pp_slot *slot, uin
 /* The tree is walked from the root; a step without memory makes the whole stack 0. */
 struct path {
     struct pp_tables *tables;
-    uint32_t node;
+    uint32_t node, frame; /* the last one */
     bool failed;
 };
 
@@ -176,8 +156,17 @@ static void step(struct path *path, uint32_t frame)
 {
     if (frame == HIDDEN_FRAME || path->failed)
         return;
+    path->frame = frame;
     path->node = frame ? pp_node_id(path->tables, path->node, frame) : 0;
     path->failed = path->node == 0;
+}
+
+/* Stands for Python frames that were left out, however many. */
+static void step_cut(struct path *path)
+{
+    uint32_t frame = pp_frame_pseudo(path->tables, reason_texts[PP_REASON_PYTHON_TOO_DEEP]);
+    if (frame != path->frame)
+        step(path, frame);
 }
 
 static void step_reason(struct path *path, unsigned reason, uint64_t reasons[PP_REASON_COUNT])
@@ -189,31 +178,30 @@ static void step_reason(struct path *path, unsigned reason, uint64_t reasons[PP_
 /* A run's frames, outermost first. `first` is the index of its innermost one. */
 static void step_run(struct path *path, struct pp_slot *slot, const struct view *view, unsigned first, unsigned count)
 {
-    for (unsigned i = count; i-- > 0;)
-        step(path, python_frame(path->tables, slot, view->head->epoch, &view->python[first + i], first + i == 0));
+    for (unsigned i = count; i-- > 0;) {
+        const struct pp_record_frame *python = &view->python[first + i];
+        if (python->entry == PP_ENTRY_CUT)
+            step_cut(path);
+        else
+            step(path, python_frame(path->tables, slot, view->head->epoch, python, first + i == 0));
+    }
 }
 
 /* How the Python frames of 3.8–3.10 go to native frames: each eval frame runs one of them, from the root on. An eval
  * frame more than there are Python frames is the innermost one, on its way into or out of its function. */
 struct counted {
     unsigned beyond; /* Python frames further out than all that the native walk saw */
-    unsigned inner;  /* eval frames further in than what a deep native stack leaves out; else all of them */
     bool fits;
 };
 
 static struct counted count_evals(const struct view *view, unsigned native, bool complete)
 {
-    unsigned evals = 0, inner = 0, frames = view->head->python_frames;
-    bool cut = view->head->native_left_out != 0;
-    for (unsigned i = 0; i < native; i++) {
+    unsigned evals = 0, frames = view->head->python_frames;
+    for (unsigned i = 0; i < native; i++)
         evals += pp_in_eval(view->native[i]);
-        if (!view->native[i])
-            inner = evals;
-    }
     return (struct counted){
-        .beyond = frames > evals && !cut ? frames - evals : 0,
-        .inner = cut ? inner : evals,
-        .fits = evals <= frames + 1 && (evals >= frames || !complete || cut),
+        .beyond = frames > evals ? frames - evals : 0,
+        .fits = evals <= frames + 1 && (evals >= frames || !complete),
     };
 }
 
@@ -228,7 +216,7 @@ static bool is_trampoline(const struct pp_jit_name *name)
  */
 static uint32_t generated_frame(struct pp_tables *tables, const struct view *view, unsigned i)
 {
-    uintptr_t address = view->native[i] & ~(PP_NATIVE_BROKEN | PP_NATIVE_NO_RULE);
+    uintptr_t address = view->native[i] & PP_NATIVE_ADDRESS;
     struct pp_jit_name name;
     if (i && pp_in_eval(view->native[i - 1]))
         return HIDDEN_FRAME;
@@ -247,6 +235,7 @@ struct merge {
     struct path path;
     struct pp_slot *slot;
     struct view view;
+    unsigned open;             /* native frame of the run whose end was left out */
     unsigned run, frames_left; /* those not yet placed are [0, run), their frames [0, frames_left) */
     bool counted;              /* 3.8–3.10 */
     struct counted evals;
@@ -261,6 +250,39 @@ static void step_next_run(struct merge *merge)
     step_run(&merge->path, merge->slot, &merge->view, merge->frames_left, count);
 }
 
+/* Whether the next run is that of the native frame. */
+static bool is_run_by(const struct merge *merge, unsigned native)
+{
+    unsigned runs = merge->run ? merge->view.runs[merge->run - 1].native : PP_RUN_COUNTED;
+    return (runs == PP_RUN_NEXT || runs == PP_RUN_CALLER ? merge->open : runs) == native;
+}
+
+/* What the native frame runs: two of them where the middle was left out of what it ran. */
+static void step_runs(struct merge *merge, unsigned native)
+{
+    while (is_run_by(merge, native))
+        step_next_run(merge);
+}
+
+/* The native frame of the run whose end was left out. */
+static unsigned find_open(const struct view *view)
+{
+    unsigned i = 0, native = view->head->native_frames;
+    for (unsigned run = 0; run < view->head->runs; run++) {
+        if (view->runs[run].native != PP_RUN_NEXT && view->runs[run].native != PP_RUN_CALLER) {
+            i = view->runs[run].native + 1u;
+            continue;
+        }
+        i += view->runs[run].native == PP_RUN_CALLER;
+        while (i < native && !pp_in_eval(view->native[i] & PP_NATIVE_ADDRESS))
+            i++;
+        if (i && i < native && view->native[i - 1] & PP_NATIVE_DEEP)
+            i--;
+        return i < native ? i : PP_RUN_UNPAIRED;
+    }
+    return PP_RUN_UNPAIRED;
+}
+
 /* Python frames further out than all that the native walk saw. */
 static void step_beyond(struct merge *merge, unsigned native, bool complete)
 {
@@ -271,32 +293,26 @@ static void step_beyond(struct merge *merge, unsigned native, bool complete)
         step_run(&merge->path, merge->slot, &merge->view, merge->frames_left, merge->evals.beyond);
         merge->run = 0;
     }
-    while (merge->run && merge->view.runs[merge->run - 1].native == PP_RUN_UNPAIRED) {
+    while (is_run_by(merge, PP_RUN_UNPAIRED)) {
         merge->unpaired = merge->view.head->native_reason == PP_REASON_NONE;
         step_next_run(merge);
     }
 }
 
-/* The middle of a deep native stack, and the Python frames whose eval frames are in it. */
-static void step_cut(struct merge *merge, unsigned cut)
-{
-    merge->reasons[PP_REASON_NATIVE_TOO_DEEP]++;
-    step(&merge->path, cut_frame(merge->path.tables, "native", merge->view.head->native_left_out));
-    while (merge->run && merge->view.runs[merge->run - 1].native == cut)
-        step_next_run(merge);
-    if (merge->counted && merge->frames_left > merge->evals.inner) {
-        unsigned count = merge->frames_left - merge->evals.inner;
-        merge->frames_left = merge->evals.inner;
-        step_run(&merge->path, merge->slot, &merge->view, merge->frames_left, count);
-    }
-}
-
-/* Where the native walk ended early and was taken up further out: code that a JIT made, that nothing tells how to
- * leave, or an object that handlers do not know yet. */
+/* Where the native walk ended early and was taken up further out: in the middle of a deep stack, with the Python frames
+ * whose eval frames are in it, or in code that a JIT made, that nothing tells how to leave, or an object that handlers
+ * do not know yet. */
 static void step_broken(struct merge *merge, unsigned i)
 {
-    uintptr_t address = merge->view.native[i] & ~(PP_NATIVE_BROKEN | PP_NATIVE_NO_RULE);
+    uintptr_t address = merge->view.native[i] & PP_NATIVE_ADDRESS;
     bool no_rule = merge->view.native[i] & PP_NATIVE_NO_RULE;
+    if (merge->view.native[i] & PP_NATIVE_DEEP) {
+        step_reason(&merge->path, PP_REASON_NATIVE_TOO_DEEP, merge->reasons);
+        step_runs(merge, i);
+        if (!pp_in_eval(address))
+            step(&merge->path, native_frame(merge->path.tables, address));
+        return;
+    }
     if (!pp_module_find(address)) {
         step(&merge->path, generated_frame(merge->path.tables, &merge->view, i));
         return;
@@ -310,15 +326,15 @@ static void step_native(struct merge *merge, unsigned i)
 {
     const struct view *view = &merge->view;
     struct pp_tables *tables = merge->path.tables;
-    if (!view->native[i] && view->head->native_left_out) {
-        step_cut(merge, i);
-    } else if (view->native[i] & PP_NATIVE_BROKEN) {
+    if (view->native[i] & PP_NATIVE_BROKEN) {
         step_broken(merge, i);
-    } else if (merge->run && view->runs[merge->run - 1].native == i) {
+    } else if (is_run_by(merge, i)) {
         pp_eval_learn(view->native[i]);
-        step_next_run(merge);
+        step_runs(merge, i);
     } else if (pp_in_eval(view->native[i])) {
-        merge->unpaired |= merge->run && view->head->python_reason == PP_REASON_NONE && !view->head->native_left_out;
+        merge->unpaired |= merge->run && view->head->python_reason == PP_REASON_NONE;
+        if (!merge->counted && merge->run && view->head->python_reason == PP_REASON_PYTHON_TOO_DEEP)
+            step_cut(&merge->path);
         if (merge->counted && merge->frames_left)
             step_run(&merge->path, merge->slot, view, --merge->frames_left, 1);
     } else if (!pp_module_find(view->native[i])) {
@@ -343,6 +359,7 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
     bool at_greenlet = false;
     merge.counted = merge.run && merge.view.runs[0].native == PP_RUN_COUNTED;
     pp_eval_find();
+    merge.open = find_open(&merge.view);
     unsigned native =
         pp_greenlet_switch(merge.view.native, sample->native_frames, python_reason == PP_REASON_PYTHON_TORN);
     if (native) {

@@ -1,6 +1,10 @@
 # Deep stacks: both ends are kept, and what is left out says so.
 load helper
 
+setup_file() {
+    gcc -O1 -g -Wall -Werror -shared -fPIC -o "$BATS_FILE_TMPDIR/coroutine.so" "$WORKLOADS/lib/coroutine.c"
+}
+
 # deepest FRAME EXPECTED TEXT: in the heaviest stack FRAME stands EXPECTED times, after main and before leaf.
 deepest() {
     collapsed >stacks.txt
@@ -10,23 +14,88 @@ deepest() {
     [ "$(grep -cE "$1" frames.txt)" -eq "$2" ] || fail "$3: $(grep -cE "$1" frames.txt) frames, expected $2"
 }
 
+# In nine tenths of the CPU in leaf: calling that many functions takes some of it too, on the way.
+mostly() {
+    collapsed >stacks.txt
+    awk -v pattern="$1" '
+        /leaf/ { all += $NF }
+        /leaf/ && $0 ~ pattern { fit += $NF }
+        END { if (!all || fit < 0.9 * all) { print fit + 0 " of " all " ns in leaf are in /" pattern "/"; exit 1 } }' stacks.txt
+}
+
+CUT='\\[python stack truncated: too deep\\]'
+
 both_ends() {
+    local minor=${VERSION#3.}
+    minor=${minor%%[!0-9]*}
     profiled "$PYTHON" "$WORKLOADS/deep.py" python 300
     deepest '^by_python' 301 "300 calls"
     rm -rf pyprof.out
     profiled "$PYTHON" "$WORKLOADS/deep.py" c 150
     deepest '^by_(c|key)' 301 "150 calls through C"
     rm -rf pyprof.out
+    profiled "$PYTHON" "$WORKLOADS/deep.py" python 800
+    mostly "main .*;outer .*;by_python .*;$CUT;by_python .*;inner .*;leaf"
+    rm -rf pyprof.out
     profiled "$PYTHON" "$WORKLOADS/deep.py" python 3000
-    collapsed >stacks.txt
-    # of the CPU in leaf: calling 3,000 functions takes some of it too, on the way
-    awk '
-        /leaf/ { all += $NF }
-        /main .*by_python.*\[python stack too deep: more than [0-9]+ frames left out here\].*by_python.*leaf/ { cut += $NF }
-        END { if (!all || cut < 0.9 * all) { print cut + 0 " of " all " ns in leaf"; exit 1 } }' stacks.txt
-    [ "$(reader field <(info) samples)" -gt 3 ]
+    if [ "$minor" -lt 11 ]; then
+        mostly "^$CUT;by_python .*;inner .*;leaf"
+        return
+    fi
+    mostly "main .*;outer .*;by_python .*;$CUT;by_python .*;inner .*;leaf"
+    # callers as they are now, not as they were: both lines of outer, half of the time each
+    collapsed --lines >stacks.txt
+    awk -v cut="$CUT" '
+        /leaf/ && $0 ~ cut && match($0, /;outer [^;]*/) { all += $NF; by[substr($0, RSTART, RLENGTH)] += $NF }
+        END {
+            for (line in by) { lines++; if (by[line] < 0.3 * all) few = 1 }
+            if (lines != 2 || few) { for (line in by) print by[line], line; exit 1 }
+        }' stacks.txt
+    rm -rf pyprof.out
+    profiled "$PYTHON" "$WORKLOADS/deep.py" both 3000
+    mostly "main .*;outer .*;both .*;by_python [^;]*;$CUT;.*sort.*;$CUT;by_python .*;inner .*;leaf"
 }
 
-@test "of a deep stack both ends are there, and the middle says how much is left out" {
+@test "of a deep stack both ends are there, or the inner one, and what is left out says so where it is" {
     with_each_python both_ends
+}
+
+# handler_ns COMMAND...: the median of the samples of a run.
+handler_ns() {
+    rm -rf pyprof.out
+    profiled "$@" >/dev/null
+    info >info.json
+    reader accounting info.json >&2
+    "$PYPROF" info pyprof.out | sed -n 's/.*handler: .*p50 [^0-9]*\([0-9]*\) ns.*/\1/p' | head -n 1
+}
+
+deep_costs() {
+    shallow=$(handler_ns "$PYTHON" "$WORKLOADS/deep.py" python 100)
+    deep=$(handler_ns "$PYTHON" "$WORKLOADS/deep.py" python 20000)
+    between 1 "$deep" $((10 * shallow)) "ns of a sample at 20,000 calls"
+}
+
+@test "a sample of a deep stack costs what one of 500 calls does" {
+    with_some_pythons deep_costs
+}
+
+deep_native_costs() {
+    dig='
+import ctypes, sys
+def digging(): getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])(500, int(sys.argv[3]))
+digging()'
+    for way in dig dig_on_coroutine; do
+        shallow=$(handler_ns "$PYTHON" -c "$dig" "$BATS_FILE_TMPDIR/coroutine.so" "$way" 10)
+        deep=$(handler_ns "$PYTHON" -c "$dig" "$BATS_FILE_TMPDIR/coroutine.so" "$way" 1500)
+        between 1 "$deep" $((10 * shallow)) "ns of a sample below 1,500 native calls, $way"
+        collapsed >stacks.txt
+        awk '
+            /burn_elsewhere/ { all += $NF }
+            /digging .*;\[native stack truncated: too deep\];dig .*;dig .*;burn_elsewhere/ { fit += $NF }
+            END { if (!all || fit < 0.9 * all) { print fit + 0 " of " all " ns say what is left out"; exit 1 } }' stacks.txt
+    done
+}
+
+@test "nor does one of deep native code cost more, on its own stack or a coroutine's" {
+    with_some_pythons deep_native_costs
 }

@@ -1,5 +1,5 @@
 /* Burns CPU time on other stacks than the thread's own: a coroutine's, between pages that must not be touched, and the
- * alternate one of a signal handler. */
+ * alternate one of a signal handler; below many calls there and on the thread's own. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -11,11 +11,14 @@
 
 int on_coroutine(int ms, int (*call)(void));
 int on_signal_stack(int ms);
+int dig(int ms, int depth);
+int dig_on_coroutine(int ms, int depth);
 void burn_elsewhere(int ms, int (*call)(void));
 
 static __thread ucontext_t back, there;
 static __thread int burn_ms;
 static __thread int (*call_back)(void);
+static __thread int call_depth;
 
 static int64_t cpu_ms(void)
 {
@@ -43,9 +46,22 @@ static char *fenced(void)
     return fence + SIZE;
 }
 
+__attribute__((noinline)) int dig(int ms, int depth)
+{
+    if (depth == 0)
+        burn_elsewhere(ms, NULL);
+    else
+        dig(ms, depth - 1);
+    __asm__ volatile(""); /* no tail call */
+    return 0;
+}
+
 static void entry(void)
 {
-    burn_elsewhere(burn_ms, call_back);
+    if (call_depth)
+        dig(burn_ms, call_depth);
+    else
+        burn_elsewhere(burn_ms, call_back);
 }
 
 int on_coroutine(int ms, int (*call)(void))
@@ -58,6 +74,14 @@ int on_coroutine(int ms, int (*call)(void))
     there.uc_link = &back;
     makecontext(&there, entry, 0);
     return swapcontext(&back, &there);
+}
+
+int dig_on_coroutine(int ms, int depth)
+{
+    call_depth = depth;
+    int status = on_coroutine(ms, NULL);
+    call_depth = 0;
+    return status;
 }
 
 static void handler(int number)
