@@ -223,6 +223,7 @@ struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, 
         /* the sums over threads were the parent's */
         atomic_store(&slot->handler_count, 0);
         atomic_store(&slot->handler_sum_ns, 0);
+        atomic_store(&slot->judged_ns, 0);
         atomic_store(&slot->handler_max_ns, 0);
         for (unsigned k = 0; k < PP_HANDLER_BUCKETS; k++)
             atomic_store(&slot->handler_histogram[k], 0);

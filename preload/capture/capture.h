@@ -21,6 +21,9 @@ struct pp_capture {
     struct pp_python *_Atomic pythons[PP_MAX_PYTHONS];
     /* CPU time since a thread's last sample from which on a sample is overdue: a period and some ticks. 0: never. */
     _Atomic uint64_t overdue_ns;
+    /* Of handlers in one thread, from which on the flush thread is to judge what samples cost. 0: no flush thread yet.
+     */
+    _Atomic uint64_t dear_ns;
 
     /* The signal of our timers, 0 before the start. interpose_action.c changes it when the program turns out to use it.
      */
@@ -100,6 +103,7 @@ enum pp_wake {
     PP_WAKE_STOP = 8,    /* the process ends */
     PP_WAKE_PAUSE = 16,  /* the thread is to end, the process goes on */
     PP_WAKE_EXEC = 32,   /* the program may be replaced in a moment */
+    PP_WAKE_COST = 64,   /* handlers cost much */
 };
 
 /* Ends the flush thread's sleep. async-signal-safe. */

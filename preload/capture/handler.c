@@ -83,6 +83,15 @@ static void act_by_default(int signal)
     pp_syscall4(SYS_tgkill, pp_sys_getpid(), pp_sys_gettid(), signal, 0);
 }
 
+/* Whether the cost of this thread's samples is worth a judgement before the next flush. async-signal-safe. */
+static bool is_dear(const struct pp_slot *slot)
+{
+    uint64_t limit_ns = atomic_load_explicit(&pp_capture.dear_ns, memory_order_relaxed);
+    return limit_ns && atomic_load_explicit(&slot->handler_sum_ns, memory_order_relaxed) -
+                               atomic_load_explicit(&slot->judged_ns, memory_order_relaxed) >
+                           limit_ns;
+}
+
 void pp_handle_signal(int signal, siginfo_t *info, void *context)
 {
     if (!is_own_signal(info)) {
@@ -106,4 +115,6 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     atomic_store_explicit(&slot->cpu_end_ns, end, memory_order_relaxed);
     if (pp_ring_used(&slot->ring) >= WAKE_AT_BYTES)
         pp_wake_flush(PP_WAKE_DRAIN);
+    if (is_dear(slot))
+        pp_wake_flush(PP_WAKE_COST);
 }

@@ -249,7 +249,11 @@ uint64_t pp_account_handler_ns(void)
     uint32_t slots = atomic_load(&pp_slot_count);
     for (uint32_t i = 0; i < slots; i++) {
         struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        sum += slot ? atomic_load(&slot->handler_sum_ns) : 0;
+        if (!slot)
+            continue;
+        uint64_t slot_ns = atomic_load(&slot->handler_sum_ns);
+        atomic_store(&slot->judged_ns, slot_ns);
+        sum += slot_ns;
     }
     return sum;
 }

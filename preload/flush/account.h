@@ -67,7 +67,7 @@ void pp_account_own_exit(struct pp_account *account);
  * own_thread_ns: burned by those of ours that have ended; becomes what all of ours have. waiting_ns: of ended threads,
  * not yet given a place. Returns the CPU newly known to be the cost of threads' exits. */
 uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns);
-/* Burned by the handlers of all threads so far. */
+/* Burned by the handlers of all threads so far, which is judged now. */
 uint64_t pp_account_handler_ns(void);
 /* Appends the fields of an ACCOUNTING block. */
 void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, uint64_t bytes,

@@ -127,6 +127,8 @@ static void *flush_thread(void *argument)
             pp_interval_modules();
         if (why & PP_WAKE_STACK)
             pp_interval_stacks();
+        if (why & PP_WAKE_COST)
+            pp_interval_judge_cost();
         bool again = false;
         if (why & PP_WAKE_EXEC) {
             again = pp_interval_flush(own_tid, PP_END_EXEC);

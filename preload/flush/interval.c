@@ -156,11 +156,17 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     /* should exec fail, the next flush is to say so */
     pp_interval.anything_new |= end == PP_END_EXEC;
     if (!final) {
-        pp_rate_keep_cost_down(pp_interval.account.cpu_ns, pp_account_handler_ns() + pp_drain_samples_ns());
+        pp_interval_judge_cost();
         pp_interpose_check_action();
         pp_watchdog_look(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
     return look_again;
+}
+
+void pp_interval_judge_cost(void)
+{
+    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns;
+    pp_rate_keep_cost_down(cpu_ns, pp_account_handler_ns(), pp_drain_samples_ns());
 }
 
 uint64_t pp_interval_flushed_cpu_ns(void)

@@ -19,6 +19,8 @@ void pp_interval_save(void);
 /* end: PP_END_EXIT when the process ends: what live threads have burned since their last samples is written as
  * [unsampled]. PP_END_EXEC when it may end. Returns whether pp_threads_scan wants to look again soon. */
 bool pp_interval_flush(int own_tid, enum pp_end_reason end);
+/* Fewer samples from now on where they cost too much. */
+void pp_interval_judge_cost(void);
 /* The process's clock at the last flush, as cpu_ns of the account; 0 while a file says that the process goes on, which
  * exec has to change. Any thread; async-signal-safe. */
 uint64_t pp_interval_flushed_cpu_ns(void);

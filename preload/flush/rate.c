@@ -1,4 +1,5 @@
 #include "rate.h"
+#include "../capture/capture.h"
 #include "../config.h"
 #include "../say.h"
 #include "../timers.h"
@@ -12,13 +13,14 @@
 #define LINE_BYTES      160
 
 static struct pp_throttle throttle;
-static uint64_t seen_cpu_ns, seen_cost_ns;
+static uint64_t seen_cpu_ns, seen_cost_ns, seen_handler_ns;
 
 void pp_rate_start(void)
 {
     if (!throttle.configured_ns)
         pp_throttle_reset(&throttle, pp_config.period_ns, pp_config.max_overhead_ppm);
     pp_drain_set_period(throttle.period_ns);
+    atomic_store(&pp_capture.dear_ns, PP_THROTTLE_SOON_NS / 1000000 * throttle.limit_ppm);
 }
 
 void pp_rate_note_ticks(void)
@@ -55,12 +57,14 @@ static void note_change(uint64_t before_ns)
     pp_log_note(throttle.period_ns > before_ns, line);
 }
 
-void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t cost_ns)
+void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t others_ns)
 {
     uint64_t before_ns = throttle.period_ns, burned_ns = cpu_ns > seen_cpu_ns ? cpu_ns - seen_cpu_ns : 0;
-    bool changed = pp_throttle_add(&throttle, burned_ns, cost_ns - seen_cost_ns);
+    uint64_t cost_ns = handler_ns + others_ns;
+    bool changed = pp_throttle_add(&throttle, burned_ns, cost_ns - seen_cost_ns, handler_ns - seen_handler_ns);
     seen_cpu_ns = cpu_ns;
     seen_cost_ns = cost_ns;
+    seen_handler_ns = handler_ns;
     /* what is in the rings may still be of the longer one */
     pp_drain_set_period(throttle.period_ns > before_ns ? throttle.period_ns : before_ns);
     if (!changed)
@@ -72,6 +76,6 @@ void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t cost_ns)
 void pp_rate_after_fork(void)
 {
     memset(&throttle, 0, sizeof throttle);
-    seen_cpu_ns = seen_cost_ns = 0;
+    seen_cpu_ns = seen_cost_ns = seen_handler_ns = 0;
     pp_timers_set_period_ns(0);
 }

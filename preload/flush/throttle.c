@@ -2,6 +2,7 @@
 
 #define PPM            1000000u
 #define WINDOW_NS      5000000000u /* of CPU time: 500 samples at the usual rate */
+#define SOON_NS        PP_THROTTLE_SOON_NS
 #define MAX_PERIOD_NS  1000000000u
 #define CHEAP_WINDOWS  3
 #define CHEAP_PERMILLE 800u /* of the limit, at twice the rate */
@@ -31,10 +32,31 @@ static void speed_up(struct pp_throttle *throttle)
         throttle->period_ns = throttle->configured_ns;
 }
 
-bool pp_throttle_add(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t cost_ns)
+/* Handlers alone have cost more than all may in the time of a short window, over yet or not. */
+static bool is_dear(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t handler_ns)
 {
+    throttle->soon_cpu_ns += cpu_ns;
+    throttle->soon_cost_ns += handler_ns;
+    uint64_t window_ns = throttle->soon_cpu_ns > SOON_NS ? throttle->soon_cpu_ns : SOON_NS;
+    uint64_t share = throttle->soon_cost_ns * PPM / window_ns;
+    bool dear = share > throttle->limit_ppm;
+    if (dear)
+        throttle->share_ppm = share < PPM ? (uint32_t)share : PPM;
+    if (dear || throttle->soon_cpu_ns >= SOON_NS)
+        throttle->soon_cpu_ns = throttle->soon_cost_ns = 0;
+    return dear;
+}
+
+bool pp_throttle_add(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t cost_ns, uint64_t handler_ns)
+{
+    uint64_t period_ns = throttle->period_ns;
     throttle->cpu_ns += cpu_ns;
     throttle->cost_ns += cost_ns;
+    if (is_dear(throttle, cpu_ns, handler_ns)) {
+        throttle->cpu_ns = throttle->cost_ns = throttle->cheap = throttle->former_ppm = 0;
+        slow_down(throttle);
+        return throttle->period_ns != period_ns;
+    }
     if (throttle->cpu_ns < WINDOW_NS)
         return false;
     uint64_t before = throttle->period_ns, share = throttle->cost_ns * PPM / throttle->cpu_ns;

@@ -2,15 +2,15 @@
 load helper
 
 dear_samples() {
-    PYPROF_MAX_OVERHEAD=0.01 profiled "$PYTHON" "$WORKLOADS/spin.py" 16 2>err.txt
+    PYPROF_MAX_OVERHEAD=0.01 profiled "$PYTHON" "$WORKLOADS/spin.py" 3 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
     info >info.json
     grep -E 'samples cost [0-9.]+ % of the CPU time: 100 -> [0-9]+ samples' info.json || fail "nothing was noted: $(cat info.json)"
-    # Five seconds at the full rate, then at half of it at most.
-    between 1 "$(reader field info.json samples)" 1200 "samples of 16 s"
+    # Half a second at the full rate, then at half of it at most.
+    between 1 "$(reader field info.json samples)" 175 "samples of 3 s"
     [ "$(reader field info.json period_ns)" -gt 10000000 ] || fail "the log has the old period"
     collapsed >stacks.txt
-    cpu_near "$(reader inclusive stacks.txt spin)" 16000000000 5 "spin at a lower rate"
+    cpu_near "$(reader inclusive stacks.txt spin)" 3000000000 5 "spin at a lower rate"
     reader accounting info.json
 }
 

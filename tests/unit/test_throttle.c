@@ -26,7 +26,7 @@ static bool window(uint64_t cost_ppm_at_full_rate)
     bool changed = false;
     uint64_t cost_ppm = cost_ppm_at_full_rate * throttle.configured_ns / throttle.period_ns;
     for (unsigned ms = 0; ms < WINDOW_MS; ms += 1000)
-        changed |= pp_throttle_add(&throttle, 1000 * (uint64_t)MS, cost_ppm * 1000);
+        changed |= pp_throttle_add(&throttle, 1000 * (uint64_t)MS, cost_ppm * 1000, 0);
     return changed;
 }
 
@@ -41,8 +41,8 @@ static void cheap_samples_change_nothing(void **state)
 static void nothing_is_decided_before_a_window_is_full(void **state)
 {
     (void)state;
-    assert_false(pp_throttle_add(&throttle, 4999 * (uint64_t)MS, 1000 * (uint64_t)MS));
-    assert_true(pp_throttle_add(&throttle, MS, 0));
+    assert_false(pp_throttle_add(&throttle, 4999 * (uint64_t)MS, 1000 * (uint64_t)MS, 0));
+    assert_true(pp_throttle_add(&throttle, MS, 0, 0));
 }
 
 static void dear_samples_are_brought_below_the_limit_in_one_step(void **state)
@@ -89,7 +89,7 @@ static void a_cost_that_does_not_follow_the_rate_is_left_alone(void **state)
     bool changed = false;
     for (unsigned i = 0; i < 30; i++) {
         for (unsigned ms = 0; ms < WINDOW_MS; ms += 1000)
-            changed |= pp_throttle_add(&throttle, 1000 * (uint64_t)MS, 25 * (uint64_t)MS);
+            changed |= pp_throttle_add(&throttle, 1000 * (uint64_t)MS, 25 * (uint64_t)MS, 0);
         assert_true(throttle.period_ns <= 40 * MS);
     }
     assert_true(changed);
@@ -106,6 +106,27 @@ static void a_single_dear_window_says_nothing(void **state)
     assert_false(window(5 * PERCENT));
     assert_false(throttle.useless);
     assert_int_equal(throttle.period_ns, 80 * MS);
+}
+
+static void dear_handlers_are_slowed_down_within_half_a_second(void **state)
+{
+    (void)state;
+    /* 1 % of half a second is reached at the third sample */
+    assert_false(pp_throttle_add(&throttle, 10 * MS, 2 * MS, 2 * MS));
+    assert_false(pp_throttle_add(&throttle, 10 * MS, 2 * MS, 2 * MS));
+    assert_true(pp_throttle_add(&throttle, 10 * MS, 2 * MS, 2 * MS));
+    assert_int_equal(throttle.period_ns, 20 * MS);
+    uint64_t cpu_ns = 0;
+    for (; cpu_ns < 500 * (uint64_t)MS; cpu_ns += throttle.period_ns)
+        pp_throttle_add(&throttle, throttle.period_ns, 16 * MS, 16 * MS);
+    assert_true(throttle.period_ns == 1000 * (uint64_t)MS);
+}
+
+static void handlers_below_the_limit_change_nothing(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3000; i++)
+        assert_false(pp_throttle_add(&throttle, 10 * MS, MS / 11, MS / 11));
 }
 
 static void the_lowest_rate_is_one_a_second(void **state)
@@ -129,6 +150,8 @@ int main(void)
         TEST(it_does_not_swing),
         TEST(a_cost_that_does_not_follow_the_rate_is_left_alone),
         TEST(a_single_dear_window_says_nothing),
+        TEST(dear_handlers_are_slowed_down_within_half_a_second),
+        TEST(handlers_below_the_limit_change_nothing),
         TEST(the_lowest_rate_is_one_a_second),
     };
     return cmocka_run_group_tests_name("throttle", tests, NULL, NULL);
