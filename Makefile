@@ -42,7 +42,7 @@ HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
 # No stack protector: its canary is in TLS, and a raw-clone thread has its creator's. Initial-exec TLS: a TLS access must
 # not allocate. No PLT: every address is bound before main. nodelete: late signals still find their handler.
 PRELOAD_CFLAGS  := -fPIC -fno-plt -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE
-PRELOAD_LDFLAGS := -shared -Wl,-soname,libpyprof.so -Wl,-z,nodelete -Wl,--no-undefined $(HARDEN)
+PRELOAD_LDFLAGS := -shared -nostartfiles -Wl,-soname,libpyprof.so -Wl,-z,nodelete -Wl,--no-undefined $(HARDEN)
 # A signal handler may find itself on a 16 KiB stack of which the kernel's frame takes up to 12.
 ifeq ($(VARIANT),)
 CAPTURE_CFLAGS  := -Wframe-larger-than=1280

@@ -5,25 +5,19 @@ struct tables {
     const char *strings;
     const ElfW(Sym) * symbols;
     const uint32_t *gnu_hash, *hash;
+    const ElfW(Half) * versions;
     const ElfW(Rela) * relocations;
     size_t relocation_bytes;
 };
 
-/* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO. */
-static uintptr_t address_of(const struct dl_phdr_info *object, ElfW(Addr) value)
-{
-    return value < object->dlpi_addr ? value + object->dlpi_addr : value;
-}
+#define HIDDEN_VERSION 0x8000 /* not the symbol's default one */
 
-static int find_tables(const struct dl_phdr_info *object, struct tables *tables)
+static bool read_tables(uintptr_t base, const ElfW(Dyn) * dynamic, struct tables *tables)
 {
     memset(tables, 0, sizeof *tables);
-    const ElfW(Dyn) *dynamic = NULL;
-    for (int i = 0; i < object->dlpi_phnum; i++)
-        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-        uintptr_t at = address_of(object, dynamic->d_un.d_ptr);
+        /* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO */
+        uintptr_t at = dynamic->d_un.d_ptr < base ? dynamic->d_un.d_ptr + base : dynamic->d_un.d_ptr;
         if (dynamic->d_tag == DT_STRTAB)
             tables->strings = (const char *)at;
         else if (dynamic->d_tag == DT_SYMTAB)
@@ -32,12 +26,29 @@ static int find_tables(const struct dl_phdr_info *object, struct tables *tables)
             tables->gnu_hash = (const uint32_t *)at;
         else if (dynamic->d_tag == DT_HASH)
             tables->hash = (const uint32_t *)at;
+        else if (dynamic->d_tag == DT_VERSYM)
+            tables->versions = (const ElfW(Half) *)at;
         else if (dynamic->d_tag == DT_RELA)
             tables->relocations = (const ElfW(Rela) *)at;
         else if (dynamic->d_tag == DT_RELASZ)
             tables->relocation_bytes = dynamic->d_un.d_val;
     }
     return tables->strings && tables->symbols && (tables->gnu_hash || tables->hash);
+}
+
+static bool find_tables(const struct dl_phdr_info *object, struct tables *tables)
+{
+    const ElfW(Dyn) *dynamic = NULL;
+    for (int i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+    return read_tables(object->dlpi_addr, dynamic, tables);
+}
+
+static bool is_named(const struct tables *tables, uint32_t symbol, const char *name)
+{
+    return strcmp(tables->strings + tables->symbols[symbol].st_name, name) == 0 &&
+           !(tables->versions && tables->versions[symbol] & HIDDEN_VERSION);
 }
 
 static const ElfW(Sym) * by_gnu_hash(const struct tables *tables, const char *name)
@@ -54,7 +65,7 @@ static const ElfW(Sym) * by_gnu_hash(const struct tables *tables, const char *na
     if (!(word >> h % 64 & word >> (h >> shift) % 64 & 1))
         return NULL;
     for (uint32_t i = bucket[h % buckets]; i >= first && i; i++) {
-        if ((chain[i - first] | 1) == (h | 1) && strcmp(tables->strings + tables->symbols[i].st_name, name) == 0)
+        if ((chain[i - first] | 1) == (h | 1) && is_named(tables, i, name))
             return &tables->symbols[i];
         if (chain[i - first] & 1)
             break;
@@ -72,7 +83,7 @@ static const ElfW(Sym) * by_hash(const struct tables *tables, const char *name)
     if (!buckets)
         return NULL;
     for (uint32_t i = tables->hash[2 + h % buckets]; i; i = tables->hash[2 + buckets + i])
-        if (strcmp(tables->strings + tables->symbols[i].st_name, name) == 0)
+        if (is_named(tables, i, name))
             return &tables->symbols[i];
     return NULL;
 }
@@ -88,6 +99,32 @@ uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name)
     struct tables tables;
     const ElfW(Sym) *symbol = find_tables(object, &tables) ? defined(&tables, name) : NULL;
     return symbol ? object->dlpi_addr + symbol->st_value : 0;
+}
+
+extern struct r_debug _r_debug __attribute__((weak)); /* musl has none */
+
+bool pp_elf_find_next(const char *names, void **found)
+{
+    const struct link_map *object = &_r_debug ? _r_debug.r_map : NULL;
+    while (object && object->l_ld != _DYNAMIC)
+        object = object->l_next;
+    if (!object)
+        return false;
+    bool missing = true;
+    while (missing && (object = object->l_next) != NULL) {
+        struct tables tables;
+        if (!read_tables(object->l_addr, object->l_ld, &tables))
+            continue;
+        missing = false;
+        void **at = found;
+        for (const char *name = names; *name; name += strlen(name) + 1, at++) {
+            const ElfW(Sym) *symbol = *at ? NULL : defined(&tables, name);
+            if (symbol)
+                *at = (void *)(object->l_addr + symbol->st_value);
+            missing |= !*at;
+        }
+    }
+    return true;
 }
 
 /* The word that the relocation is about: 0 as long as the loader has not come to it. */

@@ -15,6 +15,11 @@ uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name);
  * loader has not yet told the object's code where it is. */
 uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name);
 
+/* The functions of these names (each ends with a 0, the last with two) in the objects that the loader asks after this
+ * one, in their default versions, as dlsym(RTLD_NEXT) has them: into found, NULL where there is none. False if the list
+ * of objects cannot be had. Takes no lock; async-signal-safe. */
+bool pp_elf_find_next(const char *names, void **found);
+
 /* Whether all these bytes lie in one of its loaded segments that has the given PF_* bits. */
 bool pp_elf_holds(const struct dl_phdr_info *object, uintptr_t address, size_t size, uint32_t flags);
 

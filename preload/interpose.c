@@ -5,6 +5,7 @@
 #include "interpose.h"
 #include "capture/capture.h"
 #include "config.h"
+#include "elf_lookup.h"
 #include "flush/flush.h"
 #include "flush/stack_bounds.h"
 #include "own_stat.h"
@@ -13,12 +14,8 @@
 #include "start.h"
 #include "syscalls.h"
 #include "threads.h"
-#include <dlfcn.h>
 #include <errno.h>
-#include <pty.h>
-#include <sched.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The default version of dlsym is GLIBC_2.34 where libdl became a part of libc; the old one is there as well. */
@@ -38,56 +35,18 @@ void *pp_real_symbol(void *library, const char *name)
     return dlsym ? dlsym(library, name) : NULL;
 }
 
-static void *next(const char *name)
-{
-    return pp_real_symbol(RTLD_NEXT, name);
-}
-
 const struct pp_real *pp_real(void)
 {
+#define NAME(name) #name "\0"
+    static const char names[] = PP_REAL_FUNCTIONS(NAME);
     /* Two threads may both do this: they store the same. */
     if (!atomic_load_explicit(&real_ready, memory_order_acquire)) {
-        *(void **)&real.pthread_create = next("pthread_create");
-        *(void **)&real.pthread_condattr_setclock = next("pthread_condattr_setclock");
-        *(void **)&real.pthread_sigmask = next("pthread_sigmask");
-        *(void **)&real.sigaction = next("sigaction");
-        *(void **)&real.signal = next("signal");
-        *(void **)&real.sigprocmask = next("sigprocmask");
-        *(void **)&real.sigtimedwait = next("sigtimedwait");
-        *(void **)&real.signalfd = next("signalfd");
-        *(void **)&real.pthread_getspecific = next("pthread_getspecific");
-        *(void **)&real.pthread_attr_init = next("pthread_attr_init");
-        *(void **)&real.pthread_attr_getstacksize = next("pthread_attr_getstacksize");
-        *(void **)&real.pthread_attr_setstacksize = next("pthread_attr_setstacksize");
-        *(void **)&real.pthread_join = next("pthread_join");
-        *(void **)&real.prctl = next("prctl");
-        void *call = next("syscall");
-        if (call)
-            *(void **)&pp_real_syscall = call;
-        *(void **)&real.unshare = next("unshare");
-        *(void **)&real.setns = next("setns");
-        *(void **)&real.pthread_attr_destroy = next("pthread_attr_destroy");
-        *(void **)&real.pthread_key_create = next("pthread_key_create");
-        *(void **)&real.pthread_key_delete = next("pthread_key_delete");
-        *(void **)&real.pthread_setspecific = next("pthread_setspecific");
-        *(void **)&real.fork = next("fork");
-        *(void **)&real.forkpty = next("forkpty");
-        *(void **)&real.daemon = next("daemon");
-        *(void **)&real.clone = next("clone");
-        *(void **)&real.dlopen = next("dlopen");
-        *(void **)&real.fopen = next("fopen");
-        *(void **)&real.fopen64 = next("fopen64");
-        *(void **)&real.exit_now = next("_exit");
-        *(void **)&real.quick_exit = next("quick_exit");
-        *(void **)&real.kill = next("kill");
-        *(void **)&real.raise = next("raise");
-        *(void **)&real.abort = next("abort");
-        *(void **)&real.execve = next("execve");
-        *(void **)&real.execv = next("execv");
-        *(void **)&real.execvp = next("execvp");
-        *(void **)&real.execvpe = next("execvpe");
-        *(void **)&real.fexecve = next("fexecve");
-        *(void **)&real.execveat = next("execveat");
+        void **found = (void **)&real;
+        if (!pp_elf_find_next(names, found))
+            for (const char *name = names; *name; name += strlen(name) + 1)
+                *found++ = pp_real_symbol(RTLD_NEXT, name);
+        if (real.syscall)
+            pp_real_syscall = (__typeof__(pp_real_syscall))real.syscall;
         atomic_store_explicit(&real_ready, 1, memory_order_release);
     }
     return &real;
@@ -363,8 +322,8 @@ PP_EXPORT int pthread_key_delete(pthread_key_t key)
 static _Noreturn void leave(int status)
 {
     pp_flush_at_exit();
-    if (pp_real()->exit_now)
-        pp_real()->exit_now(status);
+    if (pp_real()->_exit)
+        pp_real()->_exit(status);
     for (;;)
         pp_syscall4(SYS_exit_group, status, 0, 0, 0);
 }

@@ -2,59 +2,42 @@
 #ifndef PP_INTERPOSE_H
 #define PP_INTERPOSE_H
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <pty.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/types.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #define PP_EXPORT __attribute__((visibility("default")))
 
-/* Looked up by dlsym(RTLD_NEXT), not imported: their default versions are newer than GLIBC_2.17, and musl lacks some.
- */
+/* The functions that are looked up, not imported: their default versions are newer than GLIBC_2.17, and musl lacks
+ * some. */
+/* clang-format off */
+#define PP_REAL_FUNCTIONS(X) \
+    X(pthread_create) X(pthread_condattr_setclock) X(pthread_sigmask) X(sigaction) X(signal) \
+    X(sigprocmask) X(sigtimedwait) X(signalfd) X(pthread_attr_init) X(pthread_attr_setstacksize) \
+    X(pthread_attr_getstacksize) X(pthread_attr_destroy) X(pthread_key_create) X(pthread_key_delete) \
+    X(pthread_setspecific) X(pthread_getspecific) X(pthread_join) X(prctl) X(syscall) X(unshare) \
+    X(setns) X(fork) X(forkpty) X(daemon) X(clone) X(dlopen) X(fopen) X(fopen64) X(_exit) \
+    X(quick_exit) X(kill) X(raise) X(abort) X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) \
+    X(execveat)
+/* clang-format on */
+
 struct pp_real {
-    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    int (*pthread_condattr_setclock)(pthread_condattr_t *, clockid_t);
-    int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
-    int (*sigaction)(int, const struct sigaction *, struct sigaction *);
-    __sighandler_t (*signal)(int, __sighandler_t);
-    int (*sigprocmask)(int, const sigset_t *, sigset_t *);
-    int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
-    int (*signalfd)(int, const sigset_t *, int);
-    int (*pthread_attr_init)(pthread_attr_t *);
-    int (*pthread_attr_setstacksize)(pthread_attr_t *, size_t);
-    int (*pthread_attr_getstacksize)(const pthread_attr_t *, size_t *);
-    int (*pthread_attr_destroy)(pthread_attr_t *);
-    int (*pthread_key_create)(pthread_key_t *, void (*)(void *));
-    int (*pthread_setspecific)(pthread_key_t, const void *);
-    void *(*pthread_getspecific)(pthread_key_t);
-    int (*pthread_join)(pthread_t, void **);
-    int (*prctl)(int, ...);
-    int (*unshare)(int);
-    int (*setns)(int, int);
-    pid_t (*fork)(void);
-    pid_t (*forkpty)(int *, char *, const void *, const void *);
-    int (*daemon)(int, int);
-    int (*clone)(int (*)(void *), void *, int, void *, ...);
-    void *(*dlopen)(const char *, int);
-    FILE *(*fopen)(const char *, const char *);
-    FILE *(*fopen64)(const char *, const char *);
-    void (*exit_now)(int);
-    int (*execve)(const char *, char *const[], char *const[]);
-    int (*execv)(const char *, char *const[]);
-    int (*execvp)(const char *, char *const[]);
-    int (*execvpe)(const char *, char *const[], char *const[]);
-    int (*fexecve)(int, char *const[], char *const[]);
-    int (*execveat)(int, const char *, char *const[], char *const[], int);
-    int (*pthread_key_delete)(pthread_key_t);
-    void (*quick_exit)(int);
-    int (*kill)(pid_t, int);
-    int (*raise)(int);
-    void (*abort)(void) __attribute__((noreturn));
+#define PP_REAL_MEMBER(name) __typeof__(name) *name;
+    PP_REAL_FUNCTIONS(PP_REAL_MEMBER)
+#undef PP_REAL_MEMBER
 };
 
-/* The real functions; looks them up at the first call. NULL when libc is not one that we know (then only pass-through
- * by whatever was found). Normal context. */
+/* The functions that ours stand in front of, libc's or those of another library that is preloaded after this one;
+ * looks them up at the first call. NULL where there is none. async-signal-safe on glibc: the first call may come in a
+ * signal handler or in the child of vfork, where dlsym's lock may be held. */
 const struct pp_real *pp_real(void);
 
 /* A symbol of a library that dlopen gave, NULL if it has none. Normal context. */

@@ -26,13 +26,13 @@
 #define MINOR_WITH_BOUND    15 /* _Py_tss_gilstate */
 #define SEEN_MAX            16
 #define STARTING_MAX        8
+#define PASSED_OVER_MAX     8
 
 typedef void *state_getter(void);
 
 struct search {
     struct pp_python *python;
-    bool passed_over, found;
-    unsigned long long loads; /* dlpi_adds */
+    bool begun, again, found;
     const char *why;
     uint32_t version;
     uintptr_t get_version; /* 3.8–3.10, which do not export Py_Version */
@@ -41,7 +41,18 @@ struct search {
     char name[PATH_MAX]; /* of the object; "" for the executable */
 };
 
-static unsigned long long searched_loads;
+/* What the last search that came to its end has met. As long as nothing is loaded or unloaded only the objects that it
+ * has passed over may have become interpreters. */
+static struct {
+    bool whole;
+    unsigned long long loads, unloads;
+    unsigned count;
+    struct {
+        uintptr_t base;
+        int (*is_initialized)(void);
+    } passed_over[PASSED_OVER_MAX];
+} last;
+
 static uintptr_t seen[SEEN_MAX]; /* _PyRuntime of each that was found */
 static unsigned seen_count;
 
@@ -93,14 +104,32 @@ static void find_attached(const struct dl_phdr_info *object, struct search *sear
 
 /* Whether it runs, or a thread is in its code to start it. Nothing else of it may be called: another thread may be
  * loading it, and the loader lists an object before it relocates it. */
-static bool is_in_use(const struct dl_phdr_info *object)
+static bool is_in_use(const struct dl_phdr_info *object, int (*is_initialized)(void))
 {
     for (unsigned i = 0; i < STARTING_MAX; i++)
         if (pp_elf_holds(object, atomic_load(&starting[i]), 1, PF_X))
             return true;
-    uintptr_t is_initialized = pp_elf_symbol(object, "Py_IsInitialized");
     /* all that it needs is the address of _PyRuntime, which is there */
-    return is_initialized && ((int (*)(void))is_initialized)();
+    return is_initialized && is_initialized();
+}
+
+static void pass_over(const struct dl_phdr_info *object, int (*is_initialized)(void))
+{
+    if (last.count == PASSED_OVER_MAX) {
+        last.whole = false;
+        return;
+    }
+    last.passed_over[last.count].base = object->dlpi_addr;
+    last.passed_over[last.count++].is_initialized = is_initialized;
+}
+
+/* Whether the last search has shown that this object is none, and it cannot have become one since. */
+static bool is_still_none(const struct dl_phdr_info *object)
+{
+    for (unsigned i = 0; i < last.count; i++)
+        if (last.passed_over[i].base == object->dlpi_addr)
+            return !is_in_use(object, last.passed_over[i].is_initialized);
+    return true;
 }
 
 static int search_object(struct dl_phdr_info *object, size_t size, void *argument)
@@ -108,9 +137,20 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     struct search *search = argument;
     struct pp_python *python = search->python;
     (void)size;
-    search->loads = object->dlpi_adds;
-    if (object->dlpi_adds == searched_loads)
-        return 1;
+    if (!search->begun) {
+        search->begun = true;
+        search->again = last.whole && last.loads == object->dlpi_adds && last.unloads == object->dlpi_subs;
+        if (search->again && !last.count)
+            return 1;
+        if (!search->again) {
+            last.count = 0;
+            last.whole = true;
+            last.loads = object->dlpi_adds;
+            last.unloads = object->dlpi_subs;
+        }
+    }
+    if (search->again && is_still_none(object))
+        return 0;
     uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion");
     if (!get_version || !pp_elf_symbol(object, "_PyRuntime"))
         return 0;
@@ -118,10 +158,16 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     uintptr_t runtime = pp_elf_variable(object, "_PyRuntime");
     if (runtime && was_seen(runtime))
         return 0;
-    if (!runtime || !is_in_use(object)) {
-        search->passed_over = true;
+    int (*is_initialized)(void) = (int (*)(void))pp_elf_symbol(object, "Py_IsInitialized");
+    if (!runtime) {
+        last.whole = false;
         return 0;
     }
+    if (!is_in_use(object, is_initialized)) {
+        pass_over(object, is_initialized);
+        return 0;
+    }
+    last.whole = false;
     search->found = true;
     python->runtime = runtime;
     find_extent(object, python);
@@ -253,11 +299,8 @@ enum pp_python_found pp_python_find(struct pp_python *python, const char **why)
     memset(python, 0, sizeof *python);
     dl_iterate_phdr(search_object, &search);
     *why = NULL;
-    if (!search.found) {
-        if (!search.passed_over)
-            searched_loads = search.loads;
+    if (!search.found)
         return PP_PYTHON_NONE;
-    }
     seen[seen_count++] = python->runtime;
     if (!search.version)
         search.version = version_from_text(((const char *(*)(void))search.get_version)());

@@ -37,7 +37,7 @@ enum pp_cause {
     PP_CAUSE_COUNT,
 };
 
-/* Notes what descriptor 2 is: nothing is ever written to another file. In the constructor. */
+/* Notes what descriptor 2 is: nothing is ever written to another file. When Python appears. */
 void pp_say_remember_stderr(void);
 
 /* What was said of a cause in this process or its parents, NULL if nothing: it goes into the log as well. Any thread.

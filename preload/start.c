@@ -1,6 +1,7 @@
 /*
- * A process without Python gets nothing from us but this constructor. When Python appears (pp_start), the handler is
- * installed, the calling thread registered and armed, and the flush thread made; a fork child does the same again.
+ * A process without Python gets nothing from us: no constructor runs, and no system call is made but the loader's.
+ * When Python appears (pp_start), the handler is installed, the calling thread registered and armed, and the flush
+ * thread made; a fork child does the same again.
  */
 #include "start.h"
 #include "capture/capture.h"
@@ -23,42 +24,21 @@
 #include <sys/resource.h>
 
 #define MAX_MAIN_STACK ((uintptr_t)1 << 30) /* without a limit */
-#define LATE_NS        50000000u            /* burned before Python appeared: more than a sample may weigh */
 
 struct pp_birth pp_birth;
 static struct pp_python pythons[PP_MAX_PYTHONS];
 static unsigned python_count;
-static bool started, late;
 
-/* The limit as exec found it, which nobody can have changed yet. */
-static uintptr_t main_stack_size(void)
-{
-    struct rlimit limit = {MAX_MAIN_STACK, MAX_MAIN_STACK};
-    pp_syscall4(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&limit);
-    return limit.rlim_cur < MAX_MAIN_STACK ? (uintptr_t)limit.rlim_cur : MAX_MAIN_STACK;
-}
+/* In a page that the loader has written to anyway: what has nothing to do takes no fault for it. */
+static bool dormant = true;
 
-/* glibc passes main's arguments to constructors; argv stands above every frame of the main thread. */
-__attribute__((constructor)) static void loaded(int argc, char **argv, char **environment)
-{
-    (void)argc;
-    (void)environment;
-    pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
-    pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    pp_birth.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    pp_birth.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    pp_birth.main_stack_top = (uintptr_t)argv & ~(uintptr_t)7;
-    pp_birth.main_stack_low = pp_birth.main_stack_top - main_stack_size();
-    /* now, because dlsym takes the loader's lock: the first _exit or sigprocmask may come in a signal handler */
-    pp_real();
-    pp_say_remember_stderr();
-    pp_directory_remember_root();
-    pp_jit_code_skip_older();
-}
+/* Where the kernel put argc: above every frame of the main thread. musl has no such variable, and is not profiled. */
+extern const uintptr_t *__libc_stack_end __attribute__((weak));
 
 __attribute__((destructor)) static void unloaded(void)
 {
-    pp_flush_at_exit();
+    if (!dormant)
+        pp_flush_at_exit();
 }
 
 static bool safe_copy_works(void)
@@ -97,22 +77,23 @@ static void say_unreadable(const char *version, const char *why)
     pp_say_once(pp_said(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT, line);
 }
 
-/* A program that has worked without Python for long is profiled from now on. */
-static bool is_late(void)
+static uintptr_t main_stack_size(void)
 {
-    uint64_t process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    if (process_cpu_ns - pp_birth.process_cpu_ns < LATE_NS)
-        return false;
-    pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
-    pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    pp_birth.process_cpu_ns = process_cpu_ns;
-    pp_birth.thread_cpu_ns = pp_sys_clock_ns(pp_thread_cpu_clock(pp_sys_getpid()));
-    return true;
+    struct rlimit limit = {MAX_MAIN_STACK, MAX_MAIN_STACK};
+    pp_syscall4(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&limit);
+    return limit.rlim_cur < MAX_MAIN_STACK ? (uintptr_t)limit.rlim_cur : MAX_MAIN_STACK;
 }
 
-static void note_usage(void)
+/* The sums begin when Python appears: a python executable has used 50 to 90 us since its libraries were loaded. */
+static void note_birth(void)
 {
     struct rusage usage;
+    pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    pp_birth.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    pp_birth.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pp_birth.main_stack_top = (uintptr_t)__libc_stack_end;
+    pp_birth.main_stack_low = pp_birth.main_stack_top - main_stack_size();
     if (pp_syscall4(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0) != 0)
         return;
     pp_birth.voluntary_switches = (uint64_t)usage.ru_nvcsw;
@@ -128,10 +109,12 @@ static bool start_profiling(void)
         return false; /* not glibc */
     if (getauxval(AT_SECURE))
         return false; /* more privileged than who started it and chose its environment and directory */
+    pp_say_remember_stderr();
+    pp_directory_remember_root();
     pp_config_read();
     if (pp_sandbox_forbids())
         return false;
-    note_usage();
+    pp_jit_code_skip_older();
     pp_threads_learn_descriptor();
     atomic_store(&pp_capture.pid, pp_sys_getpid());
     if (!safe_copy_works())
@@ -140,8 +123,8 @@ static bool start_profiling(void)
         pp_libunwind_load();
     if (!pp_interpose_install_handler())
         return false;
-    late = is_late();
-    pp_threads_adopt_older(late);
+    note_birth();
+    pp_threads_adopt_older();
     return pp_interpose_start() && pp_fork_watch();
 }
 
@@ -154,10 +137,7 @@ static void begin_here(void)
     if (slot) {
         uintptr_t self = (uintptr_t)pthread_self(), here = (uintptr_t)__builtin_frame_address(0);
         bool is_main = pp_sys_gettid() == pp_sys_getpid();
-        if (is_main)
-            pp_slot_begin_at(slot, pp_birth.thread_cpu_ns);
-        else if (late)
-            pp_slot_begin_at(slot, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+        pp_slot_begin_at(slot, pp_birth.thread_cpu_ns);
         pp_interpose_thread(slot);
         atomic_store(&pp_main_watched, is_main);
         uintptr_t low = pp_birth.main_stack_low, top = pp_birth.main_stack_top, end;
@@ -179,8 +159,8 @@ static bool add_pythons(void)
     enum pp_python_found found;
     bool first = false;
     while ((found = pp_python_find(&candidate, &why)) != PP_PYTHON_NONE) {
-        if (!started) {
-            started = true;
+        if (dormant) {
+            dormant = false;
             first = start_profiling();
         }
         if (first && (!pp_birth.python_version[0] || (found == PP_PYTHON_READY && !python_count)))

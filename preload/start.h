@@ -4,12 +4,11 @@
 
 #include <stdint.h>
 
-/* The process as our constructor found it, or the child's atfork handler; or as it was when Python appeared, if that
- * was late. */
+/* The process as it was when Python appeared, or in the child's atfork handler. */
 struct pp_birth {
     uint64_t unix_ns, monotonic_ns;
-    uint64_t process_cpu_ns; /* burned before: by what exec replaced, by the loader, by a program without Python */
-    uint64_t thread_cpu_ns;  /* of the thread that ran the constructor */
+    uint64_t process_cpu_ns; /* used before: by what exec replaced, by the loader, by a program without Python */
+    uint64_t thread_cpu_ns;  /* of the thread in which Python appeared, read along with it */
     /* Of the pid, before Python appeared: exec does not reset them. */
     uint64_t voluntary_switches, involuntary_switches, minor_faults, major_faults;
     uintptr_t main_stack_low, main_stack_top; /* as far down as the kernel keeps other mappings away */

@@ -294,24 +294,15 @@ void pp_thread_scan_after_fork(void)
     foreigners = false;
 }
 
-struct adoption {
-    int own_tid;
-    bool late;
-};
-
 static void adopt_older(int tid, void *argument)
 {
-    const struct adoption *adoption = argument;
-    if (tid == adoption->own_tid)
-        return;
-    adopt(tid, adoption->late           ? pp_sys_clock_ns(pp_thread_cpu_clock(tid))
-               : tid == pp_sys_getpid() ? pp_birth.thread_cpu_ns
-                                        : 0);
+    if (tid != *(const int *)argument)
+        adopt(tid, pp_sys_clock_ns(pp_thread_cpu_clock(tid)));
 }
 
-void pp_threads_adopt_older(bool late)
+void pp_threads_adopt_older(void)
 {
-    struct adoption adoption = {pp_sys_gettid(), late};
+    int own_tid = pp_sys_gettid();
     if (pp_kernel_thread_count() > 1)
-        each_task(adopt_older, &adoption);
+        each_task(adopt_older, &own_tid);
 }

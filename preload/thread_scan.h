@@ -23,8 +23,8 @@ bool pp_thread_lingers(const struct pp_slot *slot);
 uint64_t pp_threads_unregistered_ns(void);
 
 /* Takes up the threads that are there before pthread_create registers new ones, but for the caller. Once, when the
- * handler is installed. late: their CPU time counts from now. */
-void pp_threads_adopt_older(bool late);
+ * handler is installed: their CPU time counts from now. */
+void pp_threads_adopt_older(void);
 
 /* Finds out where glibc's thread descriptors hold the tid; called in a thread that has a descriptor of its own. */
 void pp_threads_learn_descriptor(void);

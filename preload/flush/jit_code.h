@@ -12,7 +12,7 @@ struct pp_jit_name {
     uintptr_t start; /* of the code */
 };
 
-/* Before the program has run: a map that is there for this pid is a dead process'. */
+/* When Python appears, before it makes code: a map that is there for this pid is a dead process'. */
 void pp_jit_code_skip_older(void);
 
 /* Before samples are taken out of the rings: what JITs say now is what held when the samples were taken. Costs nothing
