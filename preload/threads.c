@@ -1,4 +1,5 @@
 #include "threads.h"
+#include "capture/slot_memory.h"
 #include "config.h"
 #include "flush/arena.h"
 #include "lock.h"
@@ -16,7 +17,8 @@
 /* Voluntary switches for one involuntary one up to which it was others that kept a thread from its CPU. */
 #define PUSHED_OFF_SHARE 4
 #define UNREACHABLE_NS   50000000u   /* burned by a thread before it is worth a word that no signal reaches it */
-#define RING_KEPT        (16u << 10) /* pages of a ring that a free slot keeps */
+#define RING_KEPT        (16u << 10) /* bytes of a ring that a free slot keeps */
+#define SLOTS_AT_ONCE    64
 
 _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
 _Atomic uint32_t pp_slot_count;
@@ -29,15 +31,13 @@ _Atomic bool pp_main_ended, pp_main_watched;
 
 static struct pp_slot *map_slot(uint32_t index)
 {
-    /* the ring first, so that it begins with a page */
-    size_t slot_bytes = (sizeof(struct pp_slot) + 63) & ~(size_t)63;
-    uint8_t *memory = pp_map(PP_RING_SIZE + slot_bytes + sizeof(struct pp_scratch));
-    if (!memory)
+    static struct pp_slot *batch;
+    if (index % SLOTS_AT_ONCE == 0)
+        batch = pp_map(SLOTS_AT_ONCE * sizeof *batch);
+    if (!batch)
         return NULL;
-    struct pp_slot *slot = (struct pp_slot *)(memory + PP_RING_SIZE);
+    struct pp_slot *slot = &batch[index % SLOTS_AT_ONCE];
     slot->index = index;
-    slot->scratch = (struct pp_scratch *)((uint8_t *)slot + slot_bytes);
-    slot->ring.buffer = memory;
     return slot;
 }
 
@@ -83,6 +83,11 @@ static void clear_thread(struct pp_slot *slot)
     pp_ring_reset(&slot->ring);
 }
 
+void pp_threads_say_too_many(void)
+{
+    pp_say_once(PP_CAUSE_THREAD, "too many threads, or no memory for another: some threads are not profiled");
+}
+
 struct pp_slot *pp_slot_claim(void)
 {
     struct pp_slot *slot = NULL;
@@ -101,7 +106,7 @@ struct pp_slot *pp_slot_claim(void)
     pp_lock_drop(&registry);
     if (!slot) {
         atomic_fetch_add(&pp_thread_reasons[PP_REASON_NO_SLOT], 1);
-        pp_say_once(PP_CAUSE_THREAD, "too many threads, or no memory for another: some threads are not profiled");
+        pp_threads_say_too_many();
     }
     return slot;
 }
@@ -110,7 +115,8 @@ void pp_slot_release(struct pp_slot *slot)
 {
     /* a burst of threads does not keep their rings for ever */
     if (atomic_load(&slot->ring.head) > RING_KEPT)
-        pp_syscall4(SYS_madvise, (long)(slot->ring.buffer + RING_KEPT), PP_RING_SIZE - RING_KEPT, 4 /* DONTNEED */, 0);
+        pp_syscall4(SYS_madvise, (long)(slot->ring.buffer + RING_KEPT), slot->ring.size - RING_KEPT, 4 /* DONTNEED */,
+                    0);
     pp_lock_take(&registry);
     atomic_store(&slot->state, PP_SLOT_FREE);
     free_slots[free_count++] = slot->index;
@@ -212,6 +218,7 @@ void pp_thread_end(struct pp_slot *slot)
 struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool believes_blocked)
 {
     pp_lock_reset(&registry);
+    pp_slot_memory_after_fork();
     uint32_t count = atomic_load(&pp_slot_count);
     free_count = 0;
     for (uint32_t i = count; i-- > 0;) {

@@ -10,6 +10,7 @@
 
 /* A slot for a thread that is about to be made, or NULL (counted). Normal context. */
 struct pp_slot *pp_slot_claim(void);
+void pp_threads_say_too_many(void);
 /* Gives a claimed slot, or an ended one that has been drained, back. */
 void pp_slot_release(struct pp_slot *slot);
 

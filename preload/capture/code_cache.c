@@ -2,10 +2,11 @@
 #include "safe_read.h"
 
 #define TEXT_HEADER_MAX 80
-#define TEXT_BYTES_MAX  1024u  /* of a name; longer ones are cut and marked */
-#define LINE_TABLE_MAX  49152u /* larger ones are not copied: such code shows its first line */
-#define UNITS_MAX       (1u << 26)
-#define CACHE_LINE      64
+#define TEXT_BYTES_MAX  1024u /* of a name; longer ones are cut and marked */
+/* Larger line tables are not copied: such code shows its first line. Two of them fit into a large ring. */
+#define LINE_TABLE_MAX(ring) ((ring)->size * 3 / 8)
+#define UNITS_MAX            (1u << 26)
+#define CACHE_LINE           64
 
 /* str state word, shifted by layout.text.kind_shift: which bits mean what */
 #define TEXT_KIND(bits)       ((bits)&7)
@@ -18,9 +19,9 @@ struct code {
 };
 _Static_assert(sizeof(struct code) <= PP_CODE_READ_MAX, "fits into the scratch");
 
-static uint32_t set_of(uintptr_t code)
+static uint32_t set_of(const struct pp_slot *slot, uintptr_t code)
 {
-    return (uint32_t)((code * 0x9E3779B97F4A7C15u) >> 32) / (uint32_t)(((uint64_t)1 << 32) / PP_CODE_SETS);
+    return (uint32_t)(((code * 0x9E3779B97F4A7C15u) >> 32) * slot->code_sets >> 32);
 }
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -136,7 +137,7 @@ static bool define(const struct pp_python *python, struct pp_slot *slot, const s
     uintptr_t table_bytes = 0;
     if (!pp_plausible(code->line_table) ||
         !pp_safe_read(pid, &table_bytes, code->line_table + layout->bytes.length, sizeof table_bytes) ||
-        table_bytes > LINE_TABLE_MAX)
+        table_bytes > LINE_TABLE_MAX(&slot->ring))
         table_bytes = 0;
     uint32_t size =
         (uint32_t)(sizeof(struct pp_record_code) + qualname.record.bytes + filename.record.bytes + table_bytes + 7) &
@@ -167,7 +168,7 @@ static bool define(const struct pp_python *python, struct pp_slot *slot, const s
 
 void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code)
 {
-    __builtin_prefetch(&slot->codes[set_of(code) * PP_CODE_WAYS]);
+    __builtin_prefetch(&slot->codes[set_of(slot, code) * PP_CODE_WAYS]);
     for (unsigned at = 0; at < python->layout.code.copy_size; at += CACHE_LINE)
         __builtin_prefetch((const char *)code + at);
 }
@@ -185,8 +186,8 @@ bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
         return false;
     for (uint32_t i = 0; i < frames; i++) {
         uintptr_t code = slot->scratch->python[i].code;
-        const struct pp_code_entry *way = &slot->codes[set_of(code) * PP_CODE_WAYS], *end = way + PP_CODE_WAYS;
-        while (way < end && way->key.code != code)
+        const struct pp_code_entry *way = &slot->codes[set_of(slot, code) * PP_CODE_WAYS], *end = way + PP_CODE_WAYS;
+        while (way < end && way->code != code)
             way++;
         if (!code || way == end)
             return false;
@@ -198,23 +199,23 @@ bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
  * sample's frames all read what their entries were defined as last. async-signal-safe. */
 static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overflow)
 {
-    uint32_t set = set_of(code), first = set * PP_CODE_WAYS, free_way = PP_CODE_WAYS;
+    uint32_t set = set_of(slot, code), first = set * PP_CODE_WAYS, free_way = PP_CODE_WAYS;
     for (uint32_t way = 0; way < PP_CODE_WAYS; way++)
-        if (slot->codes[first + way].key.code == code)
+        if (slot->codes[first + way].code == code)
             return first + way;
     for (uint32_t tries = 0; tries < PP_CODE_WAYS && free_way == PP_CODE_WAYS; tries++) {
         uint32_t way = slot->code_next_way[set]++ % PP_CODE_WAYS;
         if (slot->codes[first + way].used != slot->code_sample)
             free_way = way;
     }
-    return free_way < PP_CODE_WAYS ? first + free_way : PP_CODE_ENTRIES + (*overflow)++;
+    return free_way < PP_CODE_WAYS ? first + free_way : pp_slot_code_entries(slot) + (*overflow)++;
 }
 
-/* Not memcmp, whose code nothing else has brought into the caches. async-signal-safe. */
-static inline bool same_key(const struct pp_code_key *a, const struct pp_code_key *b)
+/* async-signal-safe. */
+static uint64_t entry_digest(const struct code *code)
 {
-    return a->code == b->code && a->filename == b->filename && a->qualname == b->qualname &&
-           a->line_table == b->line_table && a->first_line == b->first_line && a->version == b->version;
+    uint64_t numbers = (uint64_t)code->first_line << 32 | code->version;
+    return mix(mix(mix(numbers, code->filename), code->qualname), code->line_table);
 }
 
 static enum pp_code_result resolve_one(const struct pp_python *python, struct pp_slot *slot,
@@ -224,20 +225,17 @@ static enum pp_code_result resolve_one(const struct pp_python *python, struct pp
     intptr_t unit = (intptr_t)(frame->instr - frame->code - python->layout.code.instructions) >> 1;
     if (unit < -1 || unit >= (intptr_t)code->units)
         return PP_CODE_NOT_CODE;
-    struct pp_code_key key = {frame->code,      code->filename,   code->qualname,
-                              code->line_table, code->first_line, code->version};
+    uint64_t digest = entry_digest(code);
     uint32_t entry = find_entry(slot, frame->code, overflow);
-    bool cached = entry < PP_CODE_ENTRIES && same_key(&slot->codes[entry].key, &key);
-    if (!cached) {
-        if (entry < PP_CODE_ENTRIES)
-            slot->codes[entry].key.code = 0;
+    struct pp_code_entry *cached = entry < pp_slot_code_entries(slot) ? &slot->codes[entry] : NULL;
+    if (!cached || cached->code != frame->code || cached->digest != digest) {
+        if (cached)
+            cached->code = 0;
         if (!define(python, slot, code, entry))
             return PP_CODE_NO_ROOM;
-        if (entry < PP_CODE_ENTRIES)
-            slot->codes[entry].key = key;
     }
-    if (entry < PP_CODE_ENTRIES)
-        slot->codes[entry].used = slot->code_sample;
+    if (cached)
+        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample};
     resolved->entry = entry;
     resolved->unit = (int32_t)unit;
     return PP_CODE_FOUND;
@@ -311,7 +309,7 @@ enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_sl
     if (!is_current(slot)) {
         slot->code_epoch = atomic_load_explicit(&pp_capture.code_epoch, memory_order_acquire);
         slot->code_ended_pythons = atomic_load_explicit(&pp_capture.ended_pythons, memory_order_acquire);
-        memset(slot->codes, 0, sizeof slot->codes);
+        memset(slot->codes, 0, pp_slot_code_entries(slot) * sizeof *slot->codes);
     }
     uint32_t overflow = 0;
     slot->code_sample++;

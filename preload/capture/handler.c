@@ -8,9 +8,8 @@
 #include "park.h"
 #include "safe_read.h"
 #include "sample.h"
+#include "slot_memory.h"
 #include <linux/futex.h>
-
-#define WAKE_AT_BYTES (PP_RING_SIZE / 2)
 
 struct pp_capture pp_capture;
 
@@ -108,12 +107,17 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     /* sequentially consistent: the flush thread frees unwind tables by what it sees here */
     atomic_store(&slot->in_handler, 1);
-    pp_take_sample(slot, context, start);
+    if (pp_slot_memory_begin(slot)) {
+        pp_take_sample(slot, context, start);
+        pp_slot_memory_end(slot);
+    } else {
+        pp_lose_sample(slot, start);
+    }
     atomic_store_explicit(&slot->in_handler, 0, memory_order_release);
     uint64_t end = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     count_cost(slot, end - start);
     atomic_store_explicit(&slot->cpu_end_ns, end, memory_order_relaxed);
-    if (pp_ring_used(&slot->ring) >= WAKE_AT_BYTES)
+    if (pp_ring_used(&slot->ring) > slot->ring.size / 2)
         pp_wake_flush(PP_WAKE_DRAIN);
     if (is_dear(slot))
         pp_wake_flush(PP_WAKE_COST);

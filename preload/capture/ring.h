@@ -15,11 +15,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define PP_RING_SIZE (128u << 10) /* a power of two */
-
 struct pp_ring {
-    /* constant */
-    uint8_t *buffer; /* PP_RING_SIZE bytes, 8-aligned */
+    /* constant once there is a record */
+    uint8_t *buffer; /* 8-aligned */
+    uint32_t size;   /* of the buffer, a power of two */
     /* writer's */
     _Alignas(64) _Atomic uint32_t head;
     /* reader's */
@@ -32,18 +31,18 @@ static inline void *pp_ring_reserve(struct pp_ring *ring, uint32_t size, uint32_
 {
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
-    uint32_t to_end = PP_RING_SIZE - (head & (PP_RING_SIZE - 1));
+    uint32_t to_end = ring->size - (head & (ring->size - 1));
     uint32_t skip = size > to_end ? to_end : 0;
-    if (size > PP_RING_SIZE || PP_RING_SIZE - (head - tail) < size + skip)
+    if (size > ring->size || ring->size - (head - tail) < size + skip)
         return NULL;
     if (skip) {
-        struct pp_record *filler = (struct pp_record *)(ring->buffer + (head & (PP_RING_SIZE - 1)));
+        struct pp_record *filler = (struct pp_record *)(ring->buffer + (head & (ring->size - 1)));
         filler->size = skip;
         filler->type = PP_RECORD_SKIP;
         head += skip;
         atomic_store_explicit(&ring->head, head, memory_order_release);
     }
-    struct pp_record *record = (struct pp_record *)(ring->buffer + (head & (PP_RING_SIZE - 1)));
+    struct pp_record *record = (struct pp_record *)(ring->buffer + (head & (ring->size - 1)));
     record->size = size;
     record->type = type;
     return record;
@@ -70,7 +69,7 @@ static inline const struct pp_record *pp_ring_peek(struct pp_ring *ring)
         uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
         if (tail == atomic_load_explicit(&ring->head, memory_order_acquire))
             return NULL;
-        const struct pp_record *record = (const struct pp_record *)(ring->buffer + (tail & (PP_RING_SIZE - 1)));
+        const struct pp_record *record = (const struct pp_record *)(ring->buffer + (tail & (ring->size - 1)));
         if (record->type != PP_RECORD_SKIP)
             return record;
         atomic_store_explicit(&ring->tail, tail + record->size, memory_order_release);

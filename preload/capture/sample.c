@@ -245,6 +245,15 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
     return reason;
 }
 
+void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns)
+{
+    uint64_t previous_ns = atomic_load_explicit(&slot->cpu_end_ns, memory_order_relaxed);
+    uint64_t lost_ns = atomic_load_explicit(&slot->lost_ns, memory_order_relaxed);
+    uint32_t samples = atomic_load_explicit(&slot->lost_samples, memory_order_relaxed);
+    atomic_store_explicit(&slot->lost_ns, lost_ns + cpu_ns - previous_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->lost_samples, samples + 1, memory_order_relaxed);
+}
+
 void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns)
 {
     struct pp_record_sample head = {
@@ -284,8 +293,6 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     head.native_frames = (uint16_t)native.count;
     head.runs = (uint16_t)stack.runs;
     head.python_frames = (uint16_t)stack.frames;
-    if (head.python_reason == PP_REASON_LOST_RING_FULL || !write_sample(slot, &head, sp, &stack)) {
-        atomic_store_explicit(&slot->lost_ns, head.lost_ns + cpu_ns - head.cpu_previous_ns, memory_order_relaxed);
-        atomic_store_explicit(&slot->lost_samples, head.lost_samples + 1, memory_order_relaxed);
-    }
+    if (head.python_reason == PP_REASON_LOST_RING_FULL || !write_sample(slot, &head, sp, &stack))
+        pp_lose_sample(slot, cpu_ns);
 }

@@ -7,4 +7,7 @@
  * slot. cpu_ns: the thread's CPU clock at the handler's start. async-signal-safe; bounded by PP_MAX_*. */
 void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns);
 
+/* Counts a sample, at that reading of the thread's CPU clock, as lost. async-signal-safe. */
+void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns);
+
 #endif

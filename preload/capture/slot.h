@@ -19,19 +19,14 @@
 #define PP_OUTER_NATIVE      64 /* of these, of a stack that is deeper: beyond an eval frame that is known otherwise */
 #define PP_MAX_PYTHON_FRAMES 512
 /* Frames that a walk goes over, what takes longer counted more often. More than the recursion limit of Python. */
-#define PP_MAX_STEPS 1024
-#define PP_MAX_RUNS  (PP_MAX_STEPS + 2)
-#define PP_CODE_SETS 512 /* a power of two */
-#define PP_CODE_WAYS 4
-/* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same
- * sample; these are defined anew each time. */
-#define PP_CODE_NUMBERS    (PP_CODE_ENTRIES + PP_MAX_PYTHON_FRAMES)
+#define PP_MAX_STEPS       1024
+#define PP_MAX_RUNS        (PP_MAX_STEPS + 2)
+#define PP_CODE_WAYS       4
 #define PP_CODE_BATCH      16  /* code objects copied by one system call */
 #define PP_CODE_COPY_MAX   256 /* bytes of one */
 #define PP_DIGEST_TEXT_MAX 64  /* bytes of a name */
 #define PP_DIGEST_COPY_MAX (48 + PP_DIGEST_TEXT_MAX)
 #define PP_CODE_READ_MAX   48
-#define PP_CODE_ENTRIES    (PP_CODE_SETS * PP_CODE_WAYS)
 
 #define PP_LAST_STACKS 8 /* kept of a thread: what it burns after its last sample is put down to them */
 
@@ -42,17 +37,11 @@ enum pp_slot_state {
     PP_SLOT_ENDED,
 };
 
-/* What tells one code object from another at the same address, and from the same one after a change. */
-struct pp_code_key {
-    uintptr_t code; /* 0: entry unused */
-    uintptr_t filename, qualname, line_table;
-    uint32_t first_line;
-    uint32_t version; /* co_version, or a digest of name and line table where there is none */
-};
-
 struct pp_code_entry {
-    struct pp_code_key key;
-    uint32_t used; /* by which sample last; beside the key, so that a hit takes one cache line */
+    uintptr_t code; /* 0: entry unused */
+    /* Of all that tells it from another at the same address, and from the same one after a change. */
+    uint64_t digest;
+    uint32_t used; /* by which sample last */
 };
 
 struct pp_python_frame {
@@ -81,8 +70,14 @@ struct pp_scratch {
 struct pp_slot {
     /* Constant since the slot was mapped. */
     uint32_t index;
+    /* Of the first thread of the slot that has a sample (slot_memory.h): no buffer before. */
     struct pp_ring ring;
+    uint32_t code_sets;
+    struct pp_code_entry *codes; /* PP_CODE_WAYS for each set */
+    uint8_t *code_next_way;      /* one for each set */
+    /* The handler's while it runs, and which of them. */
     struct pp_scratch *scratch;
+    uint32_t scratch_index;
 
     /* Written while the slot is CLAIMED (before its timer exists), then constant for that thread. */
     _Atomic int tid;
@@ -116,8 +111,6 @@ struct pp_slot {
     _Atomic uint32_t ran_python;             /* it has had a thread state */
     uint32_t code_epoch, code_ended_pythons; /* pp_capture's, when the codes were cleared */
     uint32_t code_sample;                    /* counts samples: what an entry is in use by */
-    uint8_t code_next_way[PP_CODE_SETS];
-    _Alignas(64) struct pp_code_entry codes[PP_CODE_ENTRIES];
     /* Summed over all threads that the slot had. */
     _Atomic uint64_t handler_count, handler_sum_ns, handler_max_ns;
     _Atomic uint64_t judged_ns; /* handler_sum_ns when the flush thread judged the cost last */
@@ -156,9 +149,21 @@ struct pp_slot {
         uint32_t nodes[PP_LAST_STACKS]; /* of its last samples, in the call tree of log_segment: a ring */
         uint32_t node_count;            /* put into it so far */
         char name[16];
-        uint32_t code[PP_CODE_NUMBERS]; /* flush code number of each cache entry, 0: none */
+        uint32_t *code; /* flush code number of each cache entry, 0: none; pp_slot_code_numbers() */
     } flush;
 };
+
+static inline uint32_t pp_slot_code_entries(const struct pp_slot *slot)
+{
+    return slot->code_sets * PP_CODE_WAYS;
+}
+
+/* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same
+ * sample; these are defined anew each time. */
+static inline uint32_t pp_slot_code_numbers(const struct pp_slot *slot)
+{
+    return slot->code_sets ? pp_slot_code_entries(slot) + PP_MAX_PYTHON_FRAMES : 0;
+}
 
 /* In a timer's sigval: tells our timers from the application's on the same signal. */
 #define PP_SIGVAL_MAGIC 0x70797072u

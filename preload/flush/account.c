@@ -1,5 +1,6 @@
 #include "account.h"
 #include "../capture/capture.h"
+#include "../capture/slot_memory.h"
 #include "../start.h"
 #include "../syscalls.h"
 #include "../thread_scan.h"
@@ -288,7 +289,7 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
 {
     static struct pp_buffer list;
     struct rusage usage;
-    size_t most_mapped, mapped = pp_mapped_bytes(&most_mapped);
+    size_t most_mapped, mapped = pp_mapped_bytes(&most_mapped), slots_mapped = pp_slot_memory_bytes();
     memset(&usage, 0, sizeof usage);
     pp_syscall4(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0);
     const struct {
@@ -317,8 +318,8 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
         {PP_ACCOUNT_ESTIMATED_NS, account->estimated_ns},
         {PP_ACCOUNT_REMOVED_FILES, account->removed_files},
         {PP_ACCOUNT_REMOVED_BYTES, account->removed_bytes},
-        {PP_ACCOUNT_MAPPED_BYTES, mapped},
-        {PP_ACCOUNT_MOST_MAPPED_BYTES, most_mapped},
+        {PP_ACCOUNT_MAPPED_BYTES, mapped + slots_mapped},
+        {PP_ACCOUNT_MOST_MAPPED_BYTES, most_mapped + slots_mapped},
     };
     for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
         pp_put_number_field(fields, numbers[i].key, numbers[i].value);

@@ -138,7 +138,7 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
 struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t entry, uint32_t *number)
 {
     uint32_t current = atomic_load(&pp_capture.code_epoch);
-    if (current - epoch > 1 || entry >= PP_CODE_NUMBERS)
+    if (current - epoch > 1 || entry >= pp_slot_code_numbers(slot))
         return NULL;
     struct generation *generation = generation_of(epoch);
     *number = slot->flush.code[entry];

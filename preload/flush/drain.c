@@ -158,6 +158,8 @@ static void drain(struct pp_slot *slot)
     bool ended = state == PP_SLOT_ENDED;
     if (pp_ring_peek(&slot->ring))
         empty_ring(slot, ended);
+    else if (!slot->ring.buffer && atomic_load(&slot->lost_samples))
+        pp_threads_say_too_many();
     if (!ended || (!process_ends && is_to_wait(slot)))
         return;
     take_end(slot);

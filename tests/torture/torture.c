@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define TRAP_FLAG    0x100
@@ -415,13 +414,8 @@ static uintptr_t stack_top(void)
 
 static void make_slot(void)
 {
-    uint8_t *memory = mmap(NULL, PP_RING_SIZE + sizeof *slot + sizeof(struct pp_scratch) + 64, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        abort();
-    slot = (struct pp_slot *)(memory + PP_RING_SIZE);
-    slot->scratch = (struct pp_scratch *)(((uintptr_t)(slot + 1) + 63) & ~(uintptr_t)63);
-    slot->ring.buffer = memory;
+    static struct pp_slot only;
+    slot = &only;
     slot->is_main = true;
     slot->timer = -1;
     slot->thread_pointer = (uintptr_t)pthread_self();

@@ -1,5 +1,6 @@
 /* The code objects that handlers defined: by content, in two generations of bounded size. */
 #include "preload/capture/capture.h"
+#include "preload/capture/slot_memory.h"
 #include "preload/flush/codes.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,12 +23,13 @@ static int reset(void **state)
     (void)state;
     pp_codes_reset();
     slot = calloc(1, sizeof *slot);
-    return slot ? 0 : -1;
+    return slot && pp_slot_memory_begin(slot) ? 0 : -1;
 }
 
 static int done(void **state)
 {
     (void)state;
+    pp_slot_memory_end(slot);
     free(slot);
     return 0;
 }
@@ -72,7 +74,7 @@ static void the_same_content_is_one_code(void **state)
     assert_int_equal(first, second);
     assert_ptr_not_equal(pp_codes_find(slot, epoch(), 3, &third), code);
     assert_null(pp_codes_find(slot, epoch(), 4, &third));
-    assert_null(pp_codes_find(slot, epoch(), PP_CODE_NUMBERS, &third));
+    assert_null(pp_codes_find(slot, epoch(), pp_slot_code_numbers(slot), &third));
 }
 
 /* Ever new functions until the handlers are told to define anew. Returns how many. */

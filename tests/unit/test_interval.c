@@ -1,6 +1,7 @@
 /* Flushes: a segment that is full gives way to another that can be read by itself, a write that fails is counted, what
  * was said on stderr stands in the log. */
 #include "preload/capture/capture.h"
+#include "preload/capture/slot_memory.h"
 #include "preload/config.h"
 #include "preload/flush/interval.h"
 #include "preload/flush/tables.h"
@@ -47,8 +48,9 @@ static int make_root(void **state)
     pp_interval_after_fork(); /* nothing of the test before */
     pp_interval_start();
     slot = pp_slot_claim();
-    if (!slot)
+    if (!slot || !pp_slot_memory_begin(slot))
         return -1;
+    pp_slot_memory_end(slot);
     atomic_store(&slot->tid, pp_sys_gettid());
     atomic_store(&slot->state, PP_SLOT_LIVE);
     burned_ns = 0;

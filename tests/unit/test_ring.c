@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#define RING_SIZE (128u << 10)
+
 struct item {
     struct pp_record header;
     uint64_t number;
@@ -19,7 +21,8 @@ static int make_ring(void **state)
 {
     struct pp_ring *ring = aligned_alloc(64, sizeof *ring);
     assert_non_null(ring);
-    ring->buffer = aligned_alloc(64, PP_RING_SIZE);
+    ring->size = RING_SIZE;
+    ring->buffer = aligned_alloc(64, RING_SIZE);
     assert_non_null(ring->buffer);
     pp_ring_reset(ring);
     *state = ring;
@@ -92,8 +95,8 @@ static void peek_keeps_the_record(void **state)
 static void a_record_larger_than_the_ring_is_refused(void **state)
 {
     struct pp_ring *ring = *state;
-    assert_null(pp_ring_reserve(ring, PP_RING_SIZE + 8, PP_RECORD_SAMPLE));
-    assert_non_null(pp_ring_reserve(ring, PP_RING_SIZE, PP_RECORD_SAMPLE));
+    assert_null(pp_ring_reserve(ring, RING_SIZE + 8, PP_RECORD_SAMPLE));
+    assert_non_null(pp_ring_reserve(ring, RING_SIZE, PP_RECORD_SAMPLE));
 }
 
 static void a_full_ring_refuses_and_keeps_what_it_has(void **state)
@@ -103,7 +106,7 @@ static void a_full_ring_refuses_and_keeps_what_it_has(void **state)
     while (put(ring, written))
         written++;
     assert_true(written > 20);
-    assert_true(pp_ring_used(ring) <= PP_RING_SIZE);
+    assert_true(pp_ring_used(ring) <= RING_SIZE);
     assert_false(put(ring, written));
     for (const struct pp_record *record; (record = pp_ring_peek(ring)); pp_ring_release(ring, record))
         check(record, number++);
@@ -115,8 +118,8 @@ static void wraps_for_ever(void **state)
 {
     struct pp_ring *ring = *state;
     /* Also across 2^32 of the indices. */
-    atomic_store(&ring->head, 0u - 3 * PP_RING_SIZE);
-    atomic_store(&ring->tail, 0u - 3 * PP_RING_SIZE);
+    atomic_store(&ring->head, 0u - 3 * RING_SIZE);
+    atomic_store(&ring->tail, 0u - 3 * RING_SIZE);
     uint64_t written = 0, taken = 0;
     while (taken < 100000) {
         for (unsigned burst = (unsigned)(written % 37) + 1; burst && put(ring, written); burst--)

@@ -1,0 +1,82 @@
+#include "slot_memory.h"
+#include "../syscalls.h"
+
+/* The first threads of a program run the most, and different, code: long line tables and large code caches. */
+#define LARGE_SLOTS      16
+#define LARGE_RING_BYTES (128u << 10)
+#define LARGE_CODE_SETS  512
+#define RING_BYTES       (32u << 10)
+#define CODE_SETS        192
+#define SCRATCHES_MAX    1024 /* handlers at once */
+
+static struct {
+    _Atomic uint32_t busy;
+    struct pp_scratch *memory; /* of the handler that has set busy; NULL: not mapped yet */
+} scratches[SCRATCHES_MAX];
+static _Atomic size_t mapped_bytes;
+
+/* async-signal-safe. */
+static void *map(size_t bytes)
+{
+    void *memory = pp_sys_mmap_anonymous(bytes);
+    if (memory)
+        atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+    return memory;
+}
+
+/* async-signal-safe. */
+static bool map_own_part(struct pp_slot *slot)
+{
+    bool large = slot->index < LARGE_SLOTS;
+    uint32_t ring_bytes = large ? LARGE_RING_BYTES : RING_BYTES, sets = large ? LARGE_CODE_SETS : CODE_SETS;
+    uint32_t entries = sets * PP_CODE_WAYS;
+    size_t codes_bytes = entries * sizeof *slot->codes;
+    size_t numbers_bytes = (entries + PP_MAX_PYTHON_FRAMES) * sizeof *slot->flush.code;
+    uint8_t *memory = map((ring_bytes + codes_bytes + numbers_bytes + sets + 4095) & ~(size_t)4095);
+    if (!memory)
+        return false;
+    slot->ring.buffer = memory;
+    slot->ring.size = ring_bytes;
+    slot->codes = (struct pp_code_entry *)(memory + ring_bytes);
+    slot->flush.code = (uint32_t *)(memory + ring_bytes + codes_bytes);
+    slot->code_next_way = memory + ring_bytes + codes_bytes + numbers_bytes;
+    slot->code_sets = sets;
+    return true;
+}
+
+bool pp_slot_memory_begin(struct pp_slot *slot)
+{
+    if (!slot->ring.buffer && !map_own_part(slot))
+        return false;
+    /* that of its last sample first: what it has learnt of the thread's code is still there */
+    for (uint32_t tries = 0, i = slot->scratch_index; tries < SCRATCHES_MAX; tries++, i = (i + 1) % SCRATCHES_MAX) {
+        if (atomic_load_explicit(&scratches[i].busy, memory_order_relaxed) ||
+            atomic_exchange_explicit(&scratches[i].busy, 1, memory_order_acquire))
+            continue;
+        slot->scratch_index = i;
+        slot->scratch = scratches[i].memory;
+        if (!slot->scratch)
+            slot->scratch = scratches[i].memory = map((sizeof *slot->scratch + 4095) & ~(size_t)4095);
+        if (slot->scratch)
+            return true;
+        pp_slot_memory_end(slot);
+        return false;
+    }
+    return false;
+}
+
+void pp_slot_memory_end(struct pp_slot *slot)
+{
+    atomic_store_explicit(&scratches[slot->scratch_index].busy, 0, memory_order_release);
+}
+
+void pp_slot_memory_after_fork(void)
+{
+    for (uint32_t i = 0; i < SCRATCHES_MAX; i++)
+        atomic_store_explicit(&scratches[i].busy, 0, memory_order_relaxed);
+}
+
+size_t pp_slot_memory_bytes(void)
+{
+    return atomic_load_explicit(&mapped_bytes, memory_order_relaxed);
+}
