@@ -17,7 +17,13 @@
 #define TOGETHER_NS        50000u
 #define TOGETHER_THREAD_NS 2000u /* and this for each thread, of which others may be on at the same time */
 #define TOGETHER_TRIES     4u
-#define LATE_TICKS         6u /* a sample may come behind its timer's expiry */
+/* Reading the clocks of many threads that do nothing costs more than it tells: all are read each so many times, or when
+ * more than this is missing. */
+#define MANY_THREADS  256u
+#define ALL_EACH      16u
+#define UNREAD_MAX_NS 10000000u
+#define IDLE_NS       100000u /* less than this since the last flush can wait for the next one */
+#define LATE_TICKS    6u      /* a sample may come behind its timer's expiry */
 /* Where samples have been later than this on average, a tick being usual, the thread works in step with the ticks; */
 #define IN_STEP_MEAN_TICKS   2u
 #define LATE_SAMPLES         8u   /* over so many of them, */
@@ -134,9 +140,11 @@ static int64_t take_own_exits(struct pp_account *account, int64_t residue)
     return cost;
 }
 
-/* The CPU clock of a slot's thread, or what is known of it. */
-static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns)
+/* The CPU clock of a slot's thread, or what is known of it. all: also of one that has had no sample since. */
+static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns, bool all)
 {
+    if (!all && slot->flush.clock_ns >= atomic_load(&slot->cpu_end_ns) && atomic_load(&slot->state) == PP_SLOT_LIVE)
+        return slot->flush.clock_ns;
     bool live = atomic_load(&slot->state) == PP_SLOT_LIVE;
     uint64_t clock_ns = live || slot->lingers ? pp_sys_clock_ns(pp_thread_cpu_clock(atomic_load(&slot->tid))) : 0;
     if (clock_ns) {
@@ -150,7 +158,7 @@ static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns)
 }
 
 /* What the threads of the slots have burned, dead ones not yet accounted for included. */
-static uint64_t read_clocks(struct pp_account *account)
+static uint64_t read_clocks(struct pp_account *account, bool all)
 {
     uint64_t sum_ns = 0, now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     uint32_t count = atomic_load(&pp_slot_count);
@@ -160,7 +168,7 @@ static uint64_t read_clocks(struct pp_account *account)
         uint32_t state = slot ? atomic_load(&slot->state) : PP_SLOT_FREE;
         if ((state != PP_SLOT_LIVE && state != PP_SLOT_ENDED) || !atomic_load(&slot->tid))
             continue;
-        uint64_t clock_ns = clock_of(slot, now_ns);
+        uint64_t clock_ns = clock_of(slot, now_ns, all);
         if (clock_ns < slot->flush.accounted_ns)
             clock_ns = slot->flush.accounted_ns;
         slot->flush.clock_ns = clock_ns;
@@ -201,7 +209,7 @@ static uint64_t give_last_parts(uint64_t missing_ns)
     return given_ns;
 }
 
-/* Sets what the process has burned; returns what its threads have. */
+/* Sets what the process has used; returns what its threads have. */
 static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
 {
     uint64_t earlier_ns = *own_thread_ns, best_ns = UINT64_MAX;
@@ -209,7 +217,7 @@ static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread
         account->pending_ns = waiting_ns;
         uint64_t before = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         *own_thread_ns = earlier_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        uint64_t threads_ns = *own_thread_ns + account->exited_cpu_ns + read_clocks(account);
+        uint64_t threads_ns = *own_thread_ns + account->exited_cpu_ns + read_clocks(account, true);
         /* the threads went on while we read their clocks: half of it is the best guess */
         uint64_t passed = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
         account->cpu_ns = before + passed / 2 - pp_birth.process_cpu_ns;
@@ -221,9 +229,38 @@ static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread
     }
 }
 
-uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
+bool pp_account_has_many_threads(const struct pp_account *account)
+{
+    return account->threads >= MANY_THREADS;
+}
+
+/* Whether the clocks of the threads that had a sample are enough: what the others have used since theirs were read is
+ * little. It is pending, whichever thread's it is. */
+static bool is_closed_by_few(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
+{
+    if (!pp_account_has_many_threads(account) || account->own_exits ||
+        account->exited_threads != account->closed_exits || ++account->rounds % ALL_EACH == 0)
+        return false;
+    account->pending_ns = waiting_ns;
+    uint64_t own_ns = *own_thread_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t threads_ns = own_ns + account->exited_cpu_ns + read_clocks(account, false);
+    account->cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns;
+    int64_t missing = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns -
+                      (int64_t)account->thread_exit_ns - account->difference_ns;
+    if (missing > (int64_t)UNREAD_MAX_NS)
+        return false;
+    *own_thread_ns = own_ns;
+    if (missing > 0)
+        account->pending_ns += (uint64_t)missing;
+    else
+        account->difference_ns += missing;
+    return true;
+}
+
+static uint64_t close_by_all(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
 {
     int64_t difference_before = account->difference_ns;
+    account->closed_exits = account->exited_threads;
     uint64_t threads_ns = read_all_clocks(account, own_thread_ns, waiting_ns);
     int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns;
     residue -= take_own_exits(account, residue - (int64_t)account->thread_exit_ns);
@@ -242,6 +279,25 @@ uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, u
     account->pending_ns += given_ns;
     account->difference_ns -= (int64_t)given_ns;
     return fresh;
+}
+
+uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
+{
+    bool few = is_closed_by_few(account, own_thread_ns, waiting_ns);
+    uint64_t exit_ns = few ? 0 : close_by_all(account, own_thread_ns, waiting_ns);
+    uint64_t others_ns = account->cpu_ns - *own_thread_ns;
+    account->busy = others_ns - account->others_ns >= IDLE_NS;
+    account->others_ns = others_ns;
+    return exit_ns;
+}
+
+bool pp_account_is_idle(const struct pp_account *account, uint64_t own_thread_ns)
+{
+    if (!pp_account_has_many_threads(account) || account->busy)
+        return false;
+    own_thread_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns;
+    return (int64_t)(cpu_ns - own_thread_ns - account->others_ns) < (int64_t)IDLE_NS;
 }
 
 uint64_t pp_account_handler_ns(void)

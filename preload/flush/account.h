@@ -20,6 +20,10 @@ struct pp_account {
     uint64_t exited_threads, exited_cpu_ns; /* clocks of threads that are gone, without what was before us */
     uint64_t reasons[PP_REASON_COUNT];
     uint64_t own_exits; /* since the last pp_account_close */
+    /* pp_account_close's: how often it was called with many threads, and exited_threads when it read all clocks last */
+    uint64_t rounds, closed_exits;
+    uint64_t others_ns; /* of the process's clock, without our threads; */
+    bool busy;          /* it was worth something since the close before */
     /* as of the last pp_account_close */
     uint64_t cpu_ns, pending_ns, threads;
     int64_t difference_ns;
@@ -67,7 +71,12 @@ void pp_account_own_exit(struct pp_account *account);
  * own_thread_ns: burned by those of ours that have ended; becomes what all of ours have. waiting_ns: of ended threads,
  * not yet given a place. Returns the CPU newly known to be the cost of threads' exits. */
 uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns);
-/* Burned by the handlers of all threads so far, which is judged now. */
+bool pp_account_has_many_threads(const struct pp_account *account);
+/* Whether a process of many threads has used next to nothing since the last pp_account_close, which found as little.
+ * The kernel visits each thread for that: nothing else should be done then. own_thread_ns as pp_account_close takes it.
+ */
+bool pp_account_is_idle(const struct pp_account *account, uint64_t own_thread_ns);
+/* Used by the handlers of all threads so far, which is judged now. */
 uint64_t pp_account_handler_ns(void);
 /* Appends the fields of an ACCOUNTING block. */
 void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, uint64_t bytes,

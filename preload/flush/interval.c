@@ -116,6 +116,8 @@ static void append(enum pp_end_reason end)
 
 void pp_interval_save(void)
 {
+    if (pp_account_has_many_threads(&pp_interval.account))
+        return; /* the process's clock alone takes the kernel 0.2 us for each */
     pp_log_look();
     pp_interval_drain(false);
     if (pp_log_full())
@@ -126,6 +128,8 @@ void pp_interval_save(void)
 bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 {
     bool final = end == PP_END_EXIT;
+    if (end == PP_END_NOT && !pp_interval.anything_new && pp_account_is_idle(&pp_interval.account, earlier_own_ns))
+        return false;
     pp_log_look();
     /* a process of which no sample was taken yet costs nothing */
     if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.unknown_module))
