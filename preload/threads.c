@@ -219,6 +219,7 @@ struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, 
 {
     pp_lock_reset(&registry);
     pp_slot_memory_after_fork();
+    pp_timers_after_fork();
     uint32_t count = atomic_load(&pp_slot_count);
     free_count = 0;
     for (uint32_t i = count; i-- > 0;) {

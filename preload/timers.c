@@ -4,12 +4,14 @@
 #include "sandbox.h"
 #include "syscalls.h"
 #include <signal.h>
+#include <sys/resource.h>
 
 #define NS_PER_SECOND 1000000000u
 #define PERMILLE      1000u /* of the period */
 #define SPREAD        50u
 
 static _Atomic uint64_t throttled_period_ns; /* 0: pp_config's */
+static _Atomic uint64_t timer_count;
 
 uint64_t pp_timers_period_ns(void)
 {
@@ -35,8 +37,27 @@ static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_exp
     return (int)-pp_syscall4(SYS_timer_settime, id, 0, (long)&times, 0);
 }
 
+static void delete_timer(int id)
+{
+    pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
+    atomic_fetch_sub(&timer_count, 1);
+}
+
+/* Takes a place of those that RLIMIT_SIGPENDING allows, half of which are the program's. */
+static bool take_place(void)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    pp_syscall4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, 0, (long)&limit);
+    if (atomic_fetch_add(&timer_count, 1) < limit.rlim_cur / 2)
+        return true;
+    atomic_fetch_sub(&timer_count, 1);
+    return false;
+}
+
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
 {
+    if (!take_place())
+        return EAGAIN;
     int tid = atomic_load(&slot->tid), id = -1;
     struct sigevent event = {0};
     event.sigev_notify = SIGEV_THREAD_ID;
@@ -44,12 +65,14 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     event.sigev_value.sival_ptr = (void *)pp_slot_sigval(slot->index);
     event._sigev_un._tid = tid;
     int error = (int)-pp_syscall4(SYS_timer_create, pp_thread_cpu_clock(tid), (long)&event, (long)&id, 0);
-    if (error)
+    if (error) {
+        atomic_fetch_sub(&timer_count, 1);
         return error;
+    }
     int none = -1;
     error = set_time(slot, id, first);
     if (!atomic_compare_exchange_strong(&slot->timer, &none, id))
-        pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
+        delete_timer(id);
     else if (error || atomic_load(&slot->ending) || event.sigev_signo != atomic_load(&pp_capture.signal) ||
              pp_sandbox_silent())
         pp_timer_disarm(slot);
@@ -60,7 +83,12 @@ void pp_timer_disarm(struct pp_slot *slot)
 {
     int id = atomic_exchange(&slot->timer, -1);
     if (id >= 0)
-        pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
+        delete_timer(id);
+}
+
+void pp_timers_after_fork(void)
+{
+    atomic_store(&timer_count, 0);
 }
 
 void pp_timer_follow(struct pp_slot *slot)
