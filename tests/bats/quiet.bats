@@ -27,6 +27,19 @@ bats_require_minimum_version 1.5.0
     [ ! -e pyprof.out ] || fail "they made $(find pyprof.out)"
 }
 
+# system_calls LIBRARY: those of /bin/true, but for what the loader says of addresses and sizes.
+system_calls() {
+    strace -o trace.txt -E LD_PRELOAD="$1" /bin/true
+    grep -oE '^[a-z0-9_]+' trace.txt | grep -vxE 'mmap|brk|pread64' | sort
+}
+
+@test "a program without Python makes no system call of ours" {
+    echo 'int nothing;' | gcc -shared -x c -o nothing.so -
+    system_calls "$PWD/nothing.so" >nothing.txt
+    system_calls "$LIBPYPROF" >ours.txt
+    diff nothing.txt ours.txt || fail "with a library that does nothing (<), with ours (>)"
+}
+
 same_streams() {
     plain=0
     with=0
@@ -126,4 +139,51 @@ END
 
 @test "two runs into one directory: the latest is shown, --all merges" {
     with_some_pythons two_runs
+}
+
+memory_of_threads() {
+    cat >threads.py <<'END'
+import sys, threading, time
+
+THREADS = 200
+
+def size():
+    for line in open("/proc/self/status"):
+        if line.startswith("VmSize"):
+            return int(line.split()[1])
+
+def work(go, burns):
+    end = time.thread_time() + burns
+    while time.thread_time() < end:
+        pass
+    begun.release()
+    go.wait()
+
+threading.stack_size(1 << 16)
+begun = threading.Semaphore(0)
+for burns in 0, 0.02:
+    go = threading.Event()
+    before = size()
+    threads = [threading.Thread(target=work, args=(go, burns)) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        begun.acquire()
+    print((size() - before) // THREADS)
+    go.set()
+    for thread in threads:
+        thread.join()
+    time.sleep(1.5)
+END
+    MALLOC_ARENA_MAX=1 "$PYTHON" threads.py >plain.txt
+    profiled MALLOC_ARENA_MAX=1 "$PYTHON" threads.py >with.txt
+    paste plain.txt with.txt
+    read -r idle sampled <<<"$(paste plain.txt with.txt | awk '{ printf "%d ", $2 - $1 }')"
+    between -8 "$idle" 16 "KB for a thread that has no sample"
+    # of 200, the first 16 have larger ones
+    between 20 "$sampled" 90 "KB for a thread that has some"
+}
+
+@test "the address space that a thread takes, before its first sample and after it" {
+    with_pythons "$(list_some_pythons | tail -n 1)" memory_of_threads
 }

@@ -231,6 +231,42 @@ static void clocks_are_read_together(void **state)
     assert_in_range(wrong, 0, 4);
 }
 
+/* Those of a crowd that had no sample since are left alone, and what they have used is pending, until it is much. */
+static void a_crowd_is_not_read_each_time(void **state)
+{
+    (void)state;
+    enum { CROWD = 300 };
+    static struct pp_slot crowd[CROWD];
+    memset(crowd, 0, sizeof crowd);
+    for (unsigned i = 0; i < CROWD; i++) {
+        atomic_store(&pp_capture.slots[i], &crowd[i]);
+        atomic_store(&crowd[i].state, PP_SLOT_LIVE);
+        atomic_store(&crowd[i].tid, pp_sys_gettid());
+        crowd[i].flush.before_ns = i ? UINT64_MAX / 2 : 0; /* no clock of theirs counts but the first one's */
+        crowd[i].flush.accounted_ns = crowd[i].flush.before_ns;
+    }
+    atomic_store(&pp_slot_count, CROWD);
+    uint64_t own = 0;
+    account_close(&own, 0);
+    crowd[0].flush.accounted_ns = crowd[0].flush.clock_ns;
+    uint64_t first_ns = crowd[0].flush.clock_ns;
+    burn(2 * MS);
+    own = 0;
+    account_close(&own, 0);
+    assert_int_equal(crowd[0].flush.clock_ns, first_ns);
+    assert_in_range(account.pending_ns, 2 * MS, 9 * MS);
+    atomic_store(&crowd[0].cpu_end_ns, first_ns + MS);
+    own = 0;
+    account_close(&own, 0);
+    assert_true(crowd[0].flush.clock_ns >= first_ns + 2 * MS);
+    uint64_t second_ns = crowd[0].flush.clock_ns;
+    burn(12 * MS);
+    own = 0;
+    account_close(&own, 0);
+    assert_true(crowd[0].flush.clock_ns >= second_ns + 12 * MS);
+    atomic_store(&pp_slot_count, 0);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, reset, done)
@@ -244,6 +280,7 @@ int main(void)
         TEST(exits_are_billed_up_to_a_bound),
         TEST(last_parts_are_taken_from_what_is_missing),
         TEST(clocks_are_read_together),
+        TEST(a_crowd_is_not_read_each_time),
     };
     return cmocka_run_group_tests_name("account", tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -164,6 +166,41 @@ static void a_thread_that_ends_keeps_no_timer(void **state)
 
 /* As when a thread is LIVE, and pushed off before it has made its timer: the watchdog makes one, then the thread does.
  */
+static uint64_t queued_by_user(void)
+{
+    char line[256];
+    uint64_t used = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, "SigQ:", 5) == 0)
+            used = strtoull(line + 5, NULL, 10);
+    fclose(file);
+    return used;
+}
+
+static void half_of_the_limit_is_the_programs(void **state)
+{
+    (void)state;
+    enum { MOST = 16 };
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
+    limit = (struct rlimit){2 * (queued_by_user() + MOST), before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &limit), 0);
+    static struct pp_slot slots[4096];
+    unsigned armed = 0;
+    for (; armed < 4096; armed++) {
+        atomic_store(&slots[armed].tid, pp_sys_gettid());
+        atomic_store(&slots[armed].timer, -1);
+        if (pp_timer_arm(&slots[armed], PP_FIRST_RANDOM) != 0)
+            break;
+    }
+    for (unsigned i = 0; i < armed; i++)
+        pp_timer_disarm(&slots[i]);
+    assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &before), 0);
+    assert_in_range(armed, 1, limit.rlim_cur / 2 - 1); /* there is the timer of this thread */
+}
+
 static void of_two_timers_one_stays(void **state)
 {
     (void)state;
@@ -187,6 +224,7 @@ int main(void)
         TEST(another_period_is_followed),
         TEST(a_thread_that_ends_keeps_no_timer),
         TEST(of_two_timers_one_stays),
+        TEST(half_of_the_limit_is_the_programs),
     };
     return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
 }

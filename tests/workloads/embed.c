@@ -471,9 +471,25 @@ static void main_ends(struct python *python, enum end end)
     pthread_exit(NULL);
 }
 
+/* Of a function that CPython's start is known by. */
+static double calls_us(void)
+{
+    enum { CALLS = 5000 };
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    clock_t start = clock();
+    for (int i = 0; i < CALLS; i++)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    return (double)(clock() - start) * 1e6 / CLOCKS_PER_SEC / CALLS;
+}
+
 static void unused(struct python *python)
 {
+    double before = calls_us();
     load(python, RTLD_GLOBAL);
+    double after = calls_us();
+    if (after > 1 + 10 * before)
+        printf("%.2f us a call, before the library was there %.2f\n", after, before);
     for (int i = 0; i < 3; i++) {
         pthread_t thread;
         pthread_create(&thread, NULL, burn_in_thread, NULL);
