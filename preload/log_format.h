@@ -104,7 +104,7 @@ enum pp_process_key {
 enum pp_account_key {
     PP_ACCOUNT_END_UNIX_NS = 1, /* when these sums were taken */
     PP_ACCOUNT_WALL_NS,         /* since the start */
-    PP_ACCOUNT_CPU_NS,          /* the process's CPU clock since our constructor */
+    PP_ACCOUNT_CPU_NS,          /* the process's CPU clock since Python appeared */
     PP_ACCOUNT_SAMPLED_NS,
     PP_ACCOUNT_UNSAMPLED_NS, /* written as [unsampled] samples (excess over the weight's bound, ends of threads) */
     PP_ACCOUNT_PENDING_NS,   /* burned by live threads since their last sample: unsampled so far, in no sample record */
@@ -113,7 +113,7 @@ enum pp_account_key {
     PP_ACCOUNT_OWN_NS,          /* handlers and our thread: in no sample record */
     PP_ACCOUNT_THREAD_EXIT_NS,  /* written as a [thread exit] sample of the process */
     PP_ACCOUNT_DIFFERENCE_NS,   /* svarint: cpu - all of the above */
-    PP_ACCOUNT_BEFORE_START_NS, /* the clock at our constructor; not in the sum */
+    PP_ACCOUNT_BEFORE_START_NS, /* the clock when Python appeared; not in the sum */
     PP_ACCOUNT_SAMPLES,         /* signals that became a sample */
     PP_ACCOUNT_THREADS,         /* alive now */
     PP_ACCOUNT_EXITED_THREADS,
