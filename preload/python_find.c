@@ -196,7 +196,7 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     return 1;
 }
 
-/* Handlers call into the interpreter and read its memory: it must not be unloaded under them. */
+/* Handlers read the interpreter's memory: it must not be unloaded under them. */
 static bool pin(const char *name)
 {
     void *(*libc_dlopen)(const char *, int) = pp_real()->dlopen;
@@ -285,8 +285,10 @@ static const char *check(struct search *search)
         return "it cannot be kept loaded";
     if (python->attached.kind && !reads_the_same(&python->attached, search->get_attached))
         python->attached.kind = PP_TLS_NONE;
-    if (HEX_MINOR(search->version) < MINOR_WITH_BOUND)
-        return NULL;
+    if (HEX_MINOR(search->version) < MINOR_WITH_BOUND) {
+        python->bound = pp_python_key_find(python->runtime + python->layout.runtime.key);
+        return python->bound.kind ? NULL : "its thread states cannot be found";
+    }
     if (!python->bound.kind || !reads_the_same(&python->bound, python->this_thread_state))
         return "its thread states cannot be found";
     python->this_thread_state = NULL;
@@ -306,9 +308,5 @@ enum pp_python_found pp_python_find(struct pp_python *python, const char **why)
         search.version = version_from_text(((const char *(*)(void))search.get_version)());
     write_version(python, search.version);
     *why = check(&search);
-    if (*why)
-        return PP_PYTHON_UNREADABLE;
-    if (python->this_thread_state)
-        python->this_thread_state(); /* resolves its PLT slots outside the handler */
-    return PP_PYTHON_READY;
+    return *why ? PP_PYTHON_UNREADABLE : PP_PYTHON_READY;
 }

@@ -124,7 +124,7 @@ static const struct field fields[] = {
 #define PUBLISHED(since)  words[((const uint16_t[MINORS])since)[minor - PP_FIRST_MINOR_WITH_OFFSETS]]
 #define MINOR_OF(version) ((version) >> 16 & 0xff)
 
-#define STATE_MAX 4096 /* the fields of a thread state that we read are its first */
+#define STATE_MAX (PP_THREAD_STATE_MAX - sizeof(uint64_t)) /* where the last field that we read may begin */
 
 static bool is_known(unsigned minor)
 {

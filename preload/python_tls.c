@@ -10,13 +10,16 @@
  * hands out.
  */
 #include "python_tls.h"
+#include "capture/python_layout.h"
 #include "elf_lookup.h"
+#include "interpose.h"
 #include "syscalls.h"
 #include <pthread.h>
 #include <string.h>
 
 #define CODE_MAX        64
 #define WORD            ((int64_t)sizeof(uintptr_t))
+#define KEY_PLACE_MAX   256       /* bytes that patch releases may have moved a key by */
 #define STATIC_AREA_MAX 0x1000000 /* bytes below the thread pointer: addresses of a heap are larger numbers */
 
 /* What rax holds. */
@@ -238,4 +241,56 @@ struct pp_tls_word pp_python_tls_find(const struct dl_phdr_info *object, uintptr
     if (decoder->holding != THE_WORD || !in_block(object, &decoder->found))
         return (struct pp_tls_word){0};
     return decoder->found;
+}
+
+/* As Py_tss_t. */
+struct key_place {
+    int is_created;
+    pthread_key_t key;
+};
+
+struct pp_tls_word pp_python_key_find(uintptr_t place)
+{
+    const struct pp_real *libc = pp_real();
+    struct key_place own = {.is_created = 1};
+    struct pp_tls_word word = {.kind = PP_TLS_KEY, .offset = (int64_t)(uintptr_t)&own};
+    if (!libc->pthread_key_create || !libc->pthread_setspecific || !libc->pthread_key_delete ||
+        libc->pthread_key_create(&own.key, NULL) != 0)
+        return (struct pp_tls_word){0};
+    bool there = libc->pthread_setspecific(own.key, &own) == 0 &&
+                 pp_tls_read(&word, (uintptr_t)pthread_self()) == (uintptr_t)&own;
+    libc->pthread_setspecific(own.key, NULL);
+    libc->pthread_key_delete(own.key);
+    word.offset = (int64_t)place;
+    return there ? word : (struct pp_tls_word){0};
+}
+
+static bool is_key_of(const struct pp_python *python, uintptr_t address)
+{
+    const struct pp_real *libc = pp_real();
+    struct key_place place;
+    if (address < python->runtime || address + sizeof place > python->module_end)
+        return false;
+    memcpy(&place, (const void *)address, sizeof place);
+    if (place.is_created != 1 || libc->pthread_getspecific(place.key) ||
+        libc->pthread_setspecific(place.key, &place) != 0)
+        return false;
+    bool same = python->this_thread_state() == &place;
+    libc->pthread_setspecific(place.key, NULL);
+    return same;
+}
+
+void pp_python_key_settle(struct pp_python *python)
+{
+    uintptr_t known = python->runtime + python->layout.runtime.key;
+    for (uintptr_t away = 0; python->this_thread_state && away <= KEY_PLACE_MAX; away += sizeof(int)) {
+        for (int side = 0; side < 2; side++) {
+            uintptr_t address = side ? known - away : known + away;
+            if (!is_key_of(python, address))
+                continue;
+            __atomic_store_n(&python->bound.offset, (int64_t)address, __ATOMIC_RELAXED);
+            python->this_thread_state = NULL;
+            return;
+        }
+    }
 }

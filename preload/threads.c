@@ -49,7 +49,7 @@ static void clear_thread(struct pp_slot *slot)
     slot->thread_pointer = 0;
     atomic_store(&slot->stack_top, 0);
     atomic_store(&slot->stack_low, 0);
-    slot->known_thread_state = slot->lent_thread_state = slot->lent_by = 0;
+    slot->lent_thread_state = slot->lent_by = 0;
     atomic_store(&slot->ran_python, 0);
     slot->voluntary_switches = slot->involuntary_switches = slot->counted_cpu_ns = 0;
     slot->pushed_off = false;

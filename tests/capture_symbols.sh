@@ -3,7 +3,7 @@
 #
 # Everything in preload/capture runs inside a signal handler, in a thread that may hold any lock: nothing there may reach
 # libc, but for the four functions that compilers call on their own. No thread-local variable (a raw-clone thread has its
-# creator's) and no stack protector (its canary is one).
+# creator's) and no stack protector (its canary is one). Calls through pointers are named below, each with its reason.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -11,6 +11,9 @@ BUILD=${1:-build}
 libc_allowed=(memcpy memset memmove memcmp)
 # Data of the rest of preload/ that the handler reads; no function belongs here.
 project_allowed=(pp_module_table)
+# Objects that may call through pointers: foreign.o the handler that the program has set for our signal, libunwind_walk.o
+# libunwind, which is not async-signal-safe and says so.
+indirect_allowed=(foreign.o libunwind_walk.o)
 status=0
 
 ok() {
@@ -20,6 +23,17 @@ ok() {
 not_ok() {
     echo "not ok - $1"
     status=1
+}
+
+# indirect_calls OBJECT: one line per call or jump to where a register or a pointer in memory says, but through the linker's
+# own table of addresses (GOT), whose symbols are checked as all others.
+indirect_calls() {
+    objdump --disassemble --reloc --no-show-raw-insn "$1" | awk '
+        /^[0-9a-f]+ <.*>:$/ { name = $2 }
+        waits && !/R_X86_64_(REX_)?GOTPCREL/ { print name, waits }
+        { waits = "" }
+        /\t(notrack )?(call|jmp) +\*.*\(%rip\)/ { waits = $0; next }
+        /\t(notrack )?(call|jmp) +\*/ { print name, $0 }' | tr -s ' \t' ' '
 }
 
 # violations OBJECT...: one line per symbol or relocation that is not allowed.
@@ -39,6 +53,8 @@ violations() {
         # itself, by which the handler knows whose TLS it has.
         objdump --disassemble --no-show-raw-insn "$object" | grep -oE '%fs:[0-9a-fx]+' | sort -u | grep -vx '%fs:0x10' |
             sed "s|^|$(basename "$object"): reads |"
+        printf '%s\n' "${indirect_allowed[@]}" | grep -qxF "$(basename "$object")" ||
+            indirect_calls "$object" | sed "s|^|$(basename "$object"): calls through a pointer in |"
     done
 }
 
@@ -79,6 +95,19 @@ SOURCE
 caught "a function of preload/ that is not in capture/" "calls pp_flush_now" -fno-stack-protector <<'SOURCE'
 void pp_flush_now(void);
 void pp_bad(void) { pp_flush_now(); }
+SOURCE
+
+caught "a call through a pointer" "calls through a pointer in <pp_bad>" -fno-stack-protector <<'SOURCE'
+int pp_bad(int (*call)(void)) { return call() + 1; }
+SOURCE
+caught "a call through a pointer in a variable" "calls through a pointer in <pp_bad>" -fno-stack-protector <<'SOURCE'
+static int (*call)(void);
+void pp_set(int (*new)(void)) { call = new; }
+int pp_bad(void) { return call() + 1; }
+SOURCE
+caught "a jump to a pointer" "calls through a pointer in <pp_bad>" -fno-stack-protector <<'SOURCE'
+struct calls { long other; int (*call)(void); };
+int pp_bad(const struct calls *calls) { return calls->call(); }
 SOURCE
 
 objects=("$BUILD"/obj/preload/capture/*.o)

@@ -97,6 +97,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
         act_by_default(signal);
         return;
     }
+    pp_allow_unaligned();
     if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire))
         return; /* no system call: a filter may forbid it */
     struct pp_slot *slot = slot_of_signal(info);

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PP_THREAD_STATE_MAX 512 /* bytes of a thread state that are copied, at most */
+
 /* How a thread's frames are linked, and what marks the entry of a native eval frame. */
 enum pp_frame_chain {
     PP_CHAIN_OBJECTS,     /* 3.8–3.10: PyFrameObjects, each run by a native eval frame of its own; no markers */
@@ -32,6 +34,7 @@ struct pp_python_layout {
         uint16_t head_interpreter; /* of the list of interpreters; */
         uint16_t main_interpreter; /* the last one of it */
         uint16_t collecting;       /* 3.8: int, a garbage collection runs */
+        uint16_t key;              /* up to 3.14: {int is_created; unsigned key} of the threads' bound thread states */
     } runtime;
     struct {
         uint16_t collecting;       /* 3.9+: the same, in the interpreter state */
@@ -75,11 +78,10 @@ struct pp_python {
     struct pp_python_layout layout;
     uint8_t index;     /* in pp_capture.pythons */
     uintptr_t runtime; /* _PyRuntime */
-    /* The thread state that is bound to the calling thread, whether or not it holds the GIL. Up to 3.14
-     * PyGILState_GetThisThreadState: reads a TSS key, no lock, no allocation; its PLT slot is resolved at start-up. In
-     * 3.15 a TLS word. */
-    void *(*this_thread_state)(void);
+    /* The thread state that is bound to the calling thread, whether or not it holds the GIL: up to 3.14 under a key. */
     struct pp_tls_word bound;
+    /* PyGILState_GetThisThreadState, until it has shown that `bound` is right. Not for handlers. */
+    void *(*this_thread_state)(void);
     /* 3.12+: the thread state that is attached, NULL while the thread is without the GIL. */
     struct pp_tls_word attached;
     uintptr_t frame_type, code_type, generator_type, coroutine_type, async_generator_type;

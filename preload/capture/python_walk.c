@@ -79,9 +79,9 @@ static bool read_cframe(const struct walk *walk, uintptr_t address, struct cfram
                     reader->stack_top - address >= CFRAME_SIZE;
     if (!on_stack && address != walk->root_cframe)
         return false;
-    cframe->address = address;
-    cframe->frame = pp_word((const void *)address, current);
-    cframe->previous = pp_word((const void *)address, current + 8);
+    const char *from =
+        on_stack ? (const char *)address : (const char *)walk->state->memory + reader->layout->thread_state.root_cframe;
+    *cframe = (struct cframe){address, pp_word(from, current), pp_word(from, current + 8)};
     return true;
 }
 
@@ -205,7 +205,7 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
     stack->total = stack->runs = stack->gap = 0;
     stack->collecting = false;
     walk->spent += reader->steps;
-    if (!pp_frames_begin(reader, (const void *)walk->state->address))
+    if (!pp_frames_begin(reader, walk->state->memory))
         return PP_REASON_PYTHON_TORN;
     while (address && address != walk->base_frame) {
         struct pp_frame frame;
@@ -380,7 +380,7 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
                               const struct pp_interrupted *interrupted, struct pp_python_stack *stack)
 {
     const struct pp_python_layout *layout = &state->python->layout;
-    const void *thread_state = (const void *)state->address;
+    const void *thread_state = state->memory;
     struct walk walk = {
         .state = state,
         .slot = slot,

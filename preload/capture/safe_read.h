@@ -9,6 +9,17 @@
 #define PP_LOWEST_ADDRESS  0x10000u
 #define PP_HIGHEST_ADDRESS 0x7fffffffffffu
 
+#define FLAG_ALIGNMENT_CHECK 0x40000u /* EFLAGS.AC */
+
+/* A handler inherits the flags of the code that it interrupted, and a program may have asked for a fault at each
+ * unaligned access: our copies are unaligned. sigreturn gives the program its flag back. async-signal-safe. */
+static inline void pp_allow_unaligned(void)
+{
+    uint64_t flags = __builtin_ia32_readeflags_u64();
+    if (flags & FLAG_ALIGNMENT_CHECK)
+        __builtin_ia32_writeeflags_u64(flags & ~(uint64_t)FLAG_ALIGNMENT_CHECK);
+}
+
 /* Whether an address could be that of an object. async-signal-safe. */
 static inline bool pp_plausible(uintptr_t address)
 {

@@ -11,6 +11,7 @@
 #include "../log_format.h"
 #include "libunwind_walk.h"
 #include "native_walk.h"
+#include "python_layout.h"
 #include "ring.h"
 #include <stdbool.h>
 #include <sys/uio.h>
@@ -52,6 +53,7 @@ struct pp_python_frame {
 /* The handler's working memory: too large for a thread's stack (16 KiB is legal). */
 struct pp_scratch {
     uint8_t code_copies[PP_CODE_BATCH][PP_CODE_COPY_MAX];
+    _Alignas(8) uint8_t thread_state[PP_THREAD_STATE_MAX];
     /* code_cache.c's, of types of its own */
     _Alignas(8) uint8_t digest_copies[PP_CODE_BATCH][PP_DIGEST_COPY_MAX];
     _Alignas(8) uint8_t codes_read[PP_CODE_BATCH][PP_CODE_READ_MAX];
@@ -106,7 +108,6 @@ struct pp_slot {
     _Atomic uintptr_t unknown_stack_sp; /* asks the flush thread for stack_top */
     /* At its last overdue sample; and the thread's CPU clock then. */
     uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;
-    uintptr_t known_thread_state;            /* has been read through a safe copy once */
     uintptr_t lent_thread_state, lent_by;    /* one that ran here and that another thread had made; which */
     _Atomic uint32_t ran_python;             /* it has had a thread state */
     uint32_t code_epoch, code_ended_pythons; /* pp_capture's, when the codes were cleared */

@@ -1,9 +1,8 @@
 #include "thread_state.h"
 #include "safe_read.h"
 
-#define ARCH_GET_FS      0x1003
-#define DESCRIPTOR_SELF  16 /* tcbhead_t.self: pthread_self() points to itself */
-#define THREAD_STATE_MAX 512
+#define ARCH_GET_FS     0x1003
+#define DESCRIPTOR_SELF 16 /* tcbhead_t.self: pthread_self() points to itself */
 
 /* async-signal-safe. */
 uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
@@ -19,14 +18,6 @@ uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
         (int)tid != atomic_load_explicit(&slot->tid, memory_order_relaxed))
         return 0;
     return self;
-}
-
-/* The thread state that was last attached on this thread and is still bound to it. async-signal-safe. */
-static uintptr_t bound_state(const struct pp_python *python, const struct pp_slot *slot)
-{
-    if (python->bound.kind != PP_TLS_NONE)
-        return pp_tls_read(&python->bound, slot->thread_pointer);
-    return python->this_thread_state ? (uintptr_t)python->this_thread_state() : 0;
 }
 
 /* Where a thread state's eval loop has its stack; 0: it runs none, or its version does not tell. async-signal-safe. */
@@ -65,18 +56,25 @@ static bool current_is_mine(const struct pp_python *python, const struct pp_slot
            thread == slot->thread_pointer;
 }
 
-/* What is found at an address for the first time is read through a copy. async-signal-safe. */
-static bool is_thread_state(const struct pp_python_layout *layout, struct pp_slot *slot, uintptr_t address)
+/* The memory to read a thread state's fields from, NULL if there is none at the address. Another thread may delete one
+ * that is not attached (an embedding program's), and 3.8 frees a thread's own before it is detached and unbound: so it
+ * is a copy, but for those that the interpreter holds in itself, and those that a TLS word of 3.12 and later says are
+ * attached. async-signal-safe. */
+static const void *thread_state_memory(const struct pp_python *python, struct pp_slot *slot, uintptr_t address,
+                                       bool attached)
 {
-    uint8_t copy[THREAD_STATE_MAX];
-    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
-    if (address == slot->known_thread_state)
-        return true;
-    if (!pp_plausible(address) || !pp_safe_read(pid, copy, address, layout->thread_state.copy_size))
-        return false;
-    slot->known_thread_state = address;
+    bool inside = address >= python->module_start && address < python->module_end;
+    void *memory = (void *)address;
+    if (!pp_plausible(address))
+        return NULL;
+    if (!inside && !(attached && python->attached.kind != PP_TLS_NONE)) {
+        int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+        memory = slot->scratch->thread_state;
+        if (!pp_safe_read(pid, memory, address, python->layout.thread_state.copy_size))
+            return NULL;
+    }
     atomic_store_explicit(&slot->ran_python, 1, memory_order_relaxed);
-    return true;
+    return memory;
 }
 
 /* The thread state in whose name this thread runs now; *attached: it may touch Python objects (in GIL builds: it holds
@@ -84,7 +82,7 @@ static bool is_thread_state(const struct pp_python_layout *layout, struct pp_slo
 static uintptr_t running_state(const struct pp_python *python, const struct pp_slot *slot, bool *attached, bool *mine)
 {
     const struct pp_python_layout *layout = &python->layout;
-    uintptr_t bound = bound_state(python, slot);
+    uintptr_t bound = pp_tls_read(&python->bound, slot->thread_pointer);
     if (layout->runtime.current) {
         uintptr_t current = pp_word((const void *)python->runtime, python->layout.runtime.current);
         *mine = current != 0 && current != bound && current_is_mine(python, slot, current);
@@ -100,30 +98,29 @@ static uintptr_t running_state(const struct pp_python *python, const struct pp_s
     if (current)
         return current;
     /* a TLS word keeps pointing to the thread state after Py_Finalize has freed it */
-    if (python->bound.kind != PP_TLS_NONE && layout->runtime.initialized &&
-        !pp_u32((const void *)python->runtime, layout->runtime.initialized))
+    if (layout->runtime.initialized && !pp_u32((const void *)python->runtime, layout->runtime.initialized))
         return 0;
     return bound;
 }
 
 /* Whether the thread is in Python code of that interpreter. async-signal-safe. */
-static bool has_frames(const struct pp_python *python, struct pp_slot *slot, uintptr_t address)
+static bool has_frames(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool attached)
 {
     const struct pp_python_layout *layout = &python->layout;
-    if (!is_thread_state(layout, slot, address))
+    const void *memory = thread_state_memory(python, slot, address, attached);
+    if (!memory)
         return false;
-    uintptr_t top = pp_word((const void *)address, layout->thread_state.top);
+    uintptr_t top = pp_word(memory, layout->thread_state.top);
     if (layout->thread_state.root_cframe)
         return top != address + layout->thread_state.root_cframe;
-    return top &&
-           (!layout->thread_state.base_frame || top != pp_word((const void *)address, layout->thread_state.base_frame));
+    return top && (!layout->thread_state.base_frame || top != pp_word(memory, layout->thread_state.base_frame));
 }
 
 /* A collection runs, and only who holds the GIL can be running it. async-signal-safe. */
 static void look_at_collector(const struct pp_python *python, struct pp_thread_state *found)
 {
     const struct pp_python_layout *layout = &python->layout;
-    uintptr_t interpreter = pp_word((const void *)found->address, layout->thread_state.interp);
+    uintptr_t interpreter = pp_word(found->memory, layout->thread_state.interp);
     uint32_t collecting = 0;
     if (layout->interpreter.collecting)
         collecting = pp_u32((const void *)interpreter, layout->interpreter.collecting);
@@ -137,26 +134,27 @@ static void look_at_collector(const struct pp_python *python, struct pp_thread_s
         found->state |= PP_STATE_GC;
 }
 
-/* *mine: it is known to be; false in the end for one that was freed, and is another thread's now. async-signal-safe. */
-static enum pp_reason check_state(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool *mine)
+/* *mine: it is known to be; false in the end for one that was freed, and is another thread's now. Leaves found->memory.
+ * async-signal-safe. */
+static enum pp_reason check_state(struct pp_slot *slot, struct pp_thread_state *found, bool *mine)
 {
+    const struct pp_python *python = found->python;
     const struct pp_python_layout *layout = &python->layout;
     /* daemon threads keep their binding after their thread state was freed */
     uintptr_t finalizing = pp_word((const void *)python->runtime, layout->runtime.finalizing);
-    if (finalizing && finalizing != address) {
-        slot->known_thread_state = 0;
+    if (finalizing && finalizing != found->address)
         return PP_REASON_PYTHON_FINALIZING;
-    }
-    if (!is_thread_state(layout, slot, address))
+    found->memory = thread_state_memory(python, slot, found->address, found->attached);
+    if (!found->memory)
         return PP_REASON_PYTHON_TORN;
-    const void *state = (const void *)address;
-    uintptr_t maker = pp_word(state, layout->thread_state.thread_id);
+    uintptr_t maker = pp_word(found->memory, layout->thread_state.thread_id);
     if (*mine && maker != slot->thread_pointer) {
-        slot->lent_thread_state = address;
+        slot->lent_thread_state = found->address;
         slot->lent_by = maker;
     }
-    *mine = *mine || maker == slot->thread_pointer || (address == slot->lent_thread_state && maker == slot->lent_by);
-    return pp_plausible(pp_word(state, layout->thread_state.interp)) ? PP_REASON_NONE : PP_REASON_PYTHON_TORN;
+    *mine =
+        *mine || maker == slot->thread_pointer || (found->address == slot->lent_thread_state && maker == slot->lent_by);
+    return pp_plausible(pp_word(found->memory, layout->thread_state.interp)) ? PP_REASON_NONE : PP_REASON_PYTHON_TORN;
 }
 
 /* What can be told of an interpreter's threads at all. async-signal-safe. */
@@ -175,7 +173,7 @@ static unsigned preference(const struct pp_python *python, struct pp_slot *slot,
 {
     if (!pp_python_at(1))
         return 1;
-    return 1 + 2 * has_frames(python, slot, address) + attached;
+    return 1 + 2 * has_frames(python, slot, address, attached) + attached;
 }
 
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found)
@@ -204,7 +202,7 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
         found->state = known; /* without a thread state it holds nothing and collects nothing */
         return PP_REASON_NONE;
     }
-    enum pp_reason reason = check_state(found->python, slot, found->address, &found_mine);
+    enum pp_reason reason = check_state(slot, found, &found_mine);
     if (reason != PP_REASON_NONE || !found_mine) {
         found->python = NULL;
         return reason;

@@ -3,6 +3,7 @@
 #include "../capture/unwind_table.h"
 #include "../interpose.h"
 #include "../libunwind.h"
+#include "../python_tls.h"
 #include "../start.h"
 #include "../syscalls.h"
 #include "../thread_scan.h"
@@ -139,11 +140,8 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     pp_flush_gate_enter();
     pp_start_if_initialized();
     pp_flush_gate_leave();
-    /* its PLT slots are resolved before handlers need them: at start, without a thread state, it returned early */
-    const struct pp_python *python;
-    for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++)
-        if (python->this_thread_state)
-            python->this_thread_state();
+    for (unsigned i = 0; pp_python_at(i); i++)
+        pp_python_key_settle(atomic_load(&pp_capture.pythons[i]));
     pp_interval_drain(false);
     bool look_again = pp_threads_scan(own_tid);
     if (final) {

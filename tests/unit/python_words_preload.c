@@ -32,14 +32,13 @@ static uintptr_t attached(void)
 
 static uintptr_t bound(void)
 {
-    return python.this_thread_state ? (uintptr_t)python.this_thread_state()
-                                    : pp_tls_read(&python.bound, (uintptr_t)pthread_self());
+    return pp_tls_read(&python.bound, (uintptr_t)pthread_self());
 }
 
 /* 0, or 1 with a line about what is wrong. */
 EXPORT int words_find(void)
 {
-    static const char *const kinds[] = {"not found", "fixed", "dynamic"};
+    static const char *const kinds[] = {"not found", "fixed", "dynamic", "key"};
     const char *why;
     if (pp_python_find(&python, &why) != PP_PYTHON_READY) {
         printf("not ready: %s\n", why ? why : "no interpreter");
