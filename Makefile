@@ -45,7 +45,7 @@ PRELOAD_CFLAGS  := -fPIC -fno-plt -ftls-model=initial-exec -fno-stack-protector 
 PRELOAD_LDFLAGS := -shared -nostartfiles -Wl,-soname,libpyprof.so -Wl,-z,nodelete -Wl,--no-undefined $(HARDEN)
 # A signal handler may find itself on a 16 KiB stack of which the kernel's frame takes up to 12.
 ifeq ($(VARIANT),)
-CAPTURE_CFLAGS  := -Wframe-larger-than=1280
+CAPTURE_CFLAGS  := -Wframe-larger-than=512
 endif
 
 TOOLS_CFLAGS  := -fPIE -fstack-protector-strong

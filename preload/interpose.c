@@ -22,8 +22,7 @@
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 #pragma weak dlsym
 
-#define BARE_STACK_ROOM (32u << 10)
-#define END_ROUNDS      3 /* of glibc's 4 over key destructors: ours runs after the application's */
+#define END_ROUNDS 3 /* of glibc's 4 over key destructors: ours runs after the application's */
 
 static struct pp_real real;
 static _Atomic int real_ready;
@@ -163,13 +162,6 @@ static int run_bare_thread(void *argument)
     return result;
 }
 
-/* A signal's frame takes up to 12 KiB of the stack, and nobody has made this one for handlers. */
-static bool has_room(const void *stack, uintptr_t *start)
-{
-    uintptr_t top = (uintptr_t)stack, end;
-    return pp_mapping_around(top - 1, start, &end) && top - *start >= BARE_STACK_ROOM;
-}
-
 /* Else a scan would find the thread, a second late, and nobody would see its end. */
 PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument, ...)
 {
@@ -189,11 +181,11 @@ PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument
         return libc->clone(start, stack, flags, argument, parent_tid, tls, child_tid);
     slot->start_routine = (void *(*)(void *))(uintptr_t)start;
     slot->start_argument = argument;
-    uintptr_t stack_low = 0;
-    bool room = has_room(stack, &stack_low);
+    uintptr_t stack_low = 0, end;
+    bool known = pp_mapping_around((uintptr_t)stack - 1, &stack_low, &end);
+    pp_thread_has_stack(slot, known ? (uintptr_t)stack - stack_low : 0);
     atomic_store(&slot->stack_low, stack_low);
     atomic_store(&slot->stack_top, (uintptr_t)stack);
-    slot->never_armed = !room;
     int tid = libc->clone(run_bare_thread, stack, flags, slot, parent_tid, tls, child_tid), error = errno;
     if (tid == -1)
         pp_slot_release(slot);

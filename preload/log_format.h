@@ -200,8 +200,9 @@ enum pp_frame_kind {
     X(NO_SLOT, "thread without a slot: too many threads")                                                              \
     X(WRITE_FAILED, "flush not written")                                                                               \
     X(TIMER_GONE, "timer of a thread was gone, made anew")                                                             \
-    X(UNREACHABLE, "thread that cannot be interrupted: it blocks our signal past libc, or has too small a stack")      \
-    X(ACTION_GONE, "handler of our signal was gone, put back")
+    X(UNREACHABLE, "thread that cannot be interrupted: it blocks our signal past libc")                                \
+    X(ACTION_GONE, "handler of our signal was gone, put back")                                                         \
+    X(SMALL_STACK, "thread that cannot be interrupted: its stack is too small for a signal")
 
 enum pp_reason {
 #define X(name, text) PP_REASON_##name,

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 
 #define ENDED_WAKE 64 /* ended threads after which the flush thread does not wait for its interval */
@@ -19,6 +20,12 @@
 #define UNREACHABLE_NS   50000000u   /* burned by a thread before it is worth a word that no signal reaches it */
 #define RING_KEPT        (16u << 10) /* bytes of a ring that a free slot keeps */
 #define SLOTS_AT_ONCE    64
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51 /* bytes that the kernel takes of a stack for a signal: 3.5 KiB with AVX-512, 11 with AMX */
+#endif
+#define USUAL_MINSIGSTKSZ 4096 /* where the kernel does not tell, before 5.14 */
+#define SIGNAL_SHARE      4    /* a signal may take this part of a stack, the program may need the rest */
 
 _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
 _Atomic uint32_t pp_slot_count;
@@ -53,7 +60,7 @@ static void clear_thread(struct pp_slot *slot)
     atomic_store(&slot->ran_python, 0);
     slot->voluntary_switches = slot->involuntary_switches = slot->counted_cpu_ns = 0;
     slot->pushed_off = false;
-    slot->is_main = slot->scanned = slot->never_armed = slot->believes_blocked = false;
+    slot->is_main = slot->scanned = slot->never_armed = slot->small_stack = slot->believes_blocked = false;
     slot->own_signal = 0;
     slot->start_routine = NULL;
     slot->stack_size = 0;
@@ -145,6 +152,21 @@ void pp_thread_unblock(struct pp_slot *slot)
         slot->believes_blocked = true;
 }
 
+void pp_thread_has_stack(struct pp_slot *slot, size_t room)
+{
+    unsigned long kernels = getauxval(AT_MINSIGSTKSZ);
+    slot->small_stack = room < SIGNAL_SHARE * ((kernels ? kernels : USUAL_MINSIGSTKSZ) + PP_HANDLER_STACK);
+    slot->never_armed |= slot->small_stack;
+}
+
+static void arm_unless_never(struct pp_slot *slot, enum pp_first_expiry first)
+{
+    if (slot->never_armed)
+        atomic_store(&slot->state, PP_SLOT_LIVE);
+    else
+        pp_thread_arm(slot, first);
+}
+
 void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top)
 {
     int tid = pp_sys_gettid();
@@ -155,7 +177,9 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, tid);
     pp_thread_unblock(slot);
-    pp_thread_arm(slot, slot->start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
+    if (stack_low)
+        pp_thread_has_stack(slot, (uintptr_t)__builtin_frame_address(0) - stack_low);
+    arm_unless_never(slot, slot->start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
 }
 
 void pp_thread_begin_bare(struct pp_slot *slot)
@@ -163,10 +187,7 @@ void pp_thread_begin_bare(struct pp_slot *slot)
     slot->scanned = true;
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, pp_sys_gettid());
-    if (slot->never_armed)
-        atomic_store(&slot->state, PP_SLOT_LIVE);
-    else
-        pp_thread_arm(slot, PP_FIRST_TICK);
+    arm_unless_never(slot, PP_FIRST_TICK);
 }
 
 /* One that others push off meets fewer ticks, at moments that have nothing to do with its own work (three busy programs
@@ -183,15 +204,16 @@ void pp_thread_unreachable(struct pp_slot *slot)
 {
     if (atomic_exchange(&slot->unreachable, 1))
         return;
-    atomic_fetch_add(&pp_thread_reasons[PP_REASON_UNREACHABLE], 1);
+    atomic_fetch_add(&pp_thread_reasons[slot->small_stack ? PP_REASON_SMALL_STACK : PP_REASON_UNREACHABLE], 1);
     char line[200];
     struct pp_text text;
     pp_text_init(&text, line, sizeof line);
     pp_text_add(&text, "thread ");
     pp_text_add_number(&text, (unsigned)atomic_load(&slot->tid));
-    pp_text_add(&text, " cannot be interrupted (it blocks our signal past libc, or its stack is too small): "
-                       "such threads show as [unsampled]");
-    pp_say_once(PP_CAUSE_UNREACHABLE, line);
+    pp_text_add(&text, slot->small_stack ? " has too small a stack for a signal"
+                                         : " cannot be interrupted (it blocks our signal past libc)");
+    pp_text_add(&text, ": such threads show as [unsampled]");
+    pp_say_once(slot->small_stack ? PP_CAUSE_SMALL_STACK : PP_CAUSE_UNREACHABLE, line);
 }
 
 void pp_thread_end(struct pp_slot *slot)

@@ -14,6 +14,9 @@ void pp_threads_say_too_many(void);
 /* Gives a claimed slot, or an ended one that has been drained, back. */
 void pp_slot_release(struct pp_slot *slot);
 
+/* Before a claimed slot's thread begins, where that is known: bytes of stack that are left to the thread. With too
+ * little for signals it never gets one. */
+void pp_thread_has_stack(struct pp_slot *slot, size_t room);
 /* The calling thread takes a claimed slot: bounds of its stack, signal unblocked, timer armed.
  * stack_top: first address above its stack, 0 if unknown. stack_low: its lowest one; 0: any below the top may be it. */
 void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top);
@@ -25,7 +28,8 @@ void pp_thread_unblock(struct pp_slot *slot);
 /* Makes a claimed slot whose tid is set LIVE, with a timer if one can be made. */
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);
 /* No signal of ours reaches the slot's thread: it blocks them past our functions in front of libc's, or was never
- * armed. Counted and said, once. Flush thread only: it takes more stack than some threads have. */
+ * armed, for its small stack or its mask. Counted and said, once. Flush thread only: it takes more stack than some
+ * threads have. */
 void pp_thread_unreachable(struct pp_slot *slot);
 /* The calling thread ends: its timer goes, its clock is noted. The slot belongs to the flush thread from here on. */
 void pp_thread_end(struct pp_slot *slot);

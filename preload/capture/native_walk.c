@@ -5,10 +5,11 @@
 #include <stddef.h>
 
 #define WORD         sizeof(uintptr_t)
-#define EPILOGUE_MAX 16  /* bytes of code that are looked at */
-#define MAX_FETCHED  64  /* frames of the last walk */
-#define MAX_COPIES   64  /* of one walk: 0.5 µs each */
-#define COPY_BYTES   256 /* at a multiple of it, so that they are in one page */
+#define EPILOGUE_MAX 16   /* bytes of code that are looked at */
+#define NEAR         8192 /* bytes of a frame that are loaded plainly: list.sort's is larger than a page */
+#define MAX_FETCHED  64   /* frames of the last walk */
+#define MAX_COPIES   64   /* of one walk: 0.5 µs each */
+#define COPY_BYTES   256  /* at a multiple of it, so that they are in one page */
 
 struct walk {
     struct pp_module_table *table;
@@ -33,12 +34,15 @@ struct walk {
 static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
 static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
 
-/* async-signal-safe; false when the word is not wholly inside the stack. */
+/* async-signal-safe; false when the word is not wholly inside the stack. The thread's own stack is mapped from its
+ * stack pointer up, unless the program has made a hole in it; but what a frame's rule says may be wrong, and then
+ * points anywhere (assembly that uses rbp, described as if it did not). So a word that is far from the frame's begin is
+ * read by a copy. */
 static inline bool load(struct walk *walk, uintptr_t address, uintptr_t *value)
 {
     if (address % WORD || address < walk->low || address > walk->top - WORD)
         return false;
-    if (!walk->copies) {
+    if (!walk->copies && address <= walk->registers[PP_REG_RSP] + NEAR) {
         *value = *(const uintptr_t *)address;
         return true;
     }

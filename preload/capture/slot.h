@@ -29,7 +29,8 @@
 #define PP_DIGEST_COPY_MAX (48 + PP_DIGEST_TEXT_MAX)
 #define PP_CODE_READ_MAX   48
 
-#define PP_LAST_STACKS 8 /* kept of a thread: what it burns after its last sample is put down to them */
+#define PP_HANDLER_STACK 2048 /* bytes that the handler may take of a stack beside the kernel's part */
+#define PP_LAST_STACKS   8    /* kept of a thread: what it burns after its last sample is put down to them */
 
 enum pp_slot_state {
     PP_SLOT_FREE,
@@ -84,8 +85,8 @@ struct pp_slot {
     /* Written while the slot is CLAIMED (before its timer exists), then constant for that thread. */
     _Atomic int tid;
     uintptr_t thread_pointer; /* pthread_self(), 0: no TLS of its own known, so no Python */
-    /* The thread's own stack; 0: unknown, the flush thread looks it up then. low is written first. All of what lies
-     * between the stack pointer and top is mapped as long as the thread lives. */
+    /* The thread's own stack; 0: unknown, the flush thread looks it up then. low is written first. What lies between
+     * the stack pointer and top is taken to be mapped within a page of a frame that was found (native_walk.c, load). */
     _Atomic uintptr_t stack_low, stack_top;
     bool is_main;
     /* The thread's own (interpose_mask.c): the signal that is kept out of its mask, and whether it believes to block
@@ -93,7 +94,8 @@ struct pp_slot {
      */
     int own_signal;
     bool believes_blocked;
-    bool never_armed; /* a signal would do harm in it, or never come */
+    bool never_armed; /* a signal would do harm in it, or never come; */
+    bool small_stack; /* the former, for want of stack */
     bool scanned;     /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
     uint64_t start_unix_ns;
     void *(*start_routine)(void *);

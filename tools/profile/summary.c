@@ -106,7 +106,8 @@ static void warn_of_shares(struct warnings *warnings, const struct pp_accounting
            own = pp_percent(sum->own_ns, sum->cpu_ns);
     if (unsampled > UNSAMPLED_PERCENT) {
         bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_UNREACHABLE] ||
-                     sum->reasons[PP_REASON_NO_SLOT] || sum->reasons[PP_REASON_ACTION_GONE];
+                     sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
+                     sum->reasons[PP_REASON_ACTION_GONE];
         pp_buffer_format(&warnings->text,
                          "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]",
                          unsampled, seconds(sum->unsampled_ns),
@@ -151,7 +152,8 @@ static void warn_of_reasons(struct warnings *warnings, const struct pp_accountin
         say(warnings);
     }
     static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT,     PP_REASON_WRITE_FAILED,
-                                     PP_REASON_TIMER_GONE,   PP_REASON_UNREACHABLE, PP_REASON_ACTION_GONE};
+                                     PP_REASON_TIMER_GONE,   PP_REASON_UNREACHABLE, PP_REASON_ACTION_GONE,
+                                     PP_REASON_SMALL_STACK};
     for (unsigned i = 0; i < sizeof named / sizeof named[0]; i++) {
         if (!sum->reasons[named[i]])
             continue;
