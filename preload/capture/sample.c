@@ -273,6 +273,7 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     if (slot->scanned && !slot->thread_pointer)
         slot->thread_pointer = pp_foreign_thread_pointer(slot);
     walk_native(slot, context, &native);
+    slot->scratch->native_frames = native.count;
     if ((native.reason == PP_REASON_NATIVE_NO_MODULE || native.reason == PP_REASON_NATIVE_NO_ROWS ||
          !atomic_load_explicit(&pp_module_table, memory_order_relaxed)) &&
         !atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))

@@ -61,6 +61,7 @@ struct pp_scratch {
     struct iovec copies_to[2 * PP_CODE_BATCH], copies_from[2 * PP_CODE_BATCH];
     struct pp_rule_cache rules; /* lives from sample to sample */
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
+    uint32_t native_frames; /* that the native walk has found */
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
     struct pp_python_frame python[PP_MAX_STEPS + 2];
     struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];
@@ -86,7 +87,8 @@ struct pp_slot {
     _Atomic int tid;
     uintptr_t thread_pointer; /* pthread_self(), 0: no TLS of its own known, so no Python */
     /* The thread's own stack; 0: unknown, the flush thread looks it up then. low is written first. What lies between
-     * the stack pointer and top is taken to be mapped within a page of a frame that was found (native_walk.c, load). */
+     * the stack pointer and top is taken to be mapped within two pages of a frame that was found (native_walk.c, load).
+     */
     _Atomic uintptr_t stack_low, stack_top;
     bool is_main;
     /* The thread's own (interpose_mask.c): the signal that is kept out of its mask, and whether it believes to block

@@ -15,7 +15,8 @@ struct pp_thread_state {
 };
 
 /* Finds it. Returns PP_REASON_NONE also when there is none, else why it cannot be used.
- * async-signal-safe: plain loads of what cannot be freed meanwhile, copies of all else; needs slot->scratch. */
+ * async-signal-safe: plain loads of what cannot be freed meanwhile, copies of all else; needs slot->scratch and
+ * its native frames. */
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found);
 
 /* pthread_self() of a thread that was not made through us, by its own thread pointer; 0 if it has no descriptor of

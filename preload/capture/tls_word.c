@@ -1,12 +1,13 @@
 #include "tls_word.h"
 #include "safe_read.h"
 
-#define DTV_IN_TCB      8 /* tcbhead_t.dtv */
-#define DTV_UNALLOCATED UINTPTR_MAX
-#define KEYS_IN_BLOCK   32
-#define KEYS_MAX        1024
+#define DTV_IN_TCB       8 /* tcbhead_t.dtv */
+#define DTV_UNALLOCATED  UINTPTR_MAX
+#define DTV_LENGTH_ENTRY (-1) /* dtv[-1].counter: how many entries follow entry 0 */
+#define KEYS_IN_BLOCK    32
+#define KEYS_MAX         1024
 
-/* glibc's dtv_t. Entry -1 holds how many follow entry 0, which holds the generation. */
+/* glibc's dtv_t; entry 0 holds the generation. */
 struct dtv_entry {
     uintptr_t block, to_free;
 };
@@ -16,19 +17,15 @@ struct key_data {
     uintptr_t sequence, value;
 };
 
-/* The block that the thread has of a module, 0 if none. It replaces its DTV when libraries were loaded, and fs:8 may
- * point to the freed one meanwhile. async-signal-safe. */
+/* The block that the thread has of a module, 0 if none. async-signal-safe. */
 static uintptr_t dynamic_block(uint64_t module, uintptr_t thread_pointer)
 {
-    uintptr_t dtv = pp_word((const void *)thread_pointer, DTV_IN_TCB);
-    struct dtv_entry copies[2];
-    struct iovec local = {copies, sizeof copies},
-                 remote[2] = {{(void *)(dtv - sizeof *copies), sizeof *copies},
-                              {(void *)(dtv + module * sizeof *copies), sizeof *copies}};
-    if (pp_sys_safe_copy(pp_sys_getpid(), &local, 1, remote, 2) != sizeof copies || module > copies[0].block ||
-        copies[1].block == DTV_UNALLOCATED)
+    const struct dtv_entry *dtv = *(const struct dtv_entry *const *)(thread_pointer + DTV_IN_TCB);
+    if (!dtv || module > dtv[DTV_LENGTH_ENTRY].block)
         return 0;
-    return copies[1].block;
+    /* also while this thread is replacing its DTV, when fs:8 may point to memory that malloc has again */
+    uintptr_t block = dtv[module].block;
+    return block != DTV_UNALLOCATED && pp_plausible(block) ? block : 0;
 }
 
 /* glibc's pthread_getspecific, but that a value which outlived its key is none there. async-signal-safe. */
@@ -49,7 +46,7 @@ static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
 /* async-signal-safe. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
 {
-    uintptr_t value, block;
+    uintptr_t block;
     if (!thread_pointer)
         return 0;
     switch (word->kind) {
@@ -57,8 +54,7 @@ uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
         return *(const uintptr_t *)(thread_pointer + (uintptr_t)word->offset);
     case PP_TLS_DYNAMIC:
         block = dynamic_block(word->module, thread_pointer);
-        return block && pp_safe_read(pp_sys_getpid(), &value, block + (uintptr_t)word->offset, sizeof value) ? value
-                                                                                                             : 0;
+        return block ? *(const uintptr_t *)(block + (uintptr_t)word->offset) : 0;
     case PP_TLS_KEY:
         return value_of_key((uintptr_t)__atomic_load_n(&word->offset, __ATOMIC_RELAXED), thread_pointer);
     default:

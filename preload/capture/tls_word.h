@@ -28,7 +28,8 @@ struct pp_tls_word {
 };
 
 /* The word of the calling thread, whose thread pointer is given; 0 if the thread has no such block yet.
- * async-signal-safe: plain loads of the thread's own descriptor and static TLS, copies of what is on the heap. */
+ * async-signal-safe: plain loads of the thread's own descriptor, DTV and block; a copy of values beyond the first
+ * keys'. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer);
 
 #endif
