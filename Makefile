@@ -43,9 +43,10 @@ HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
 # not allocate. No PLT: every address is bound before main. nodelete: late signals still find their handler.
 PRELOAD_CFLAGS  := -fPIC -fno-plt -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE
 PRELOAD_LDFLAGS := -shared -nostartfiles -Wl,-soname,libpyprof.so -Wl,-z,nodelete -Wl,--no-undefined $(HARDEN)
-# A signal handler may find itself on a 16 KiB stack of which the kernel's frame takes up to 12.
+# The handler takes PP_HANDLER_STACK of a stack at most, and jumps nowhere through pointers (tests/capture_symbols.sh).
+CAPTURE_CFLAGS  := -fno-jump-tables
 ifeq ($(VARIANT),)
-CAPTURE_CFLAGS  := -Wframe-larger-than=512
+CAPTURE_CFLAGS  += -Wframe-larger-than=512
 endif
 
 TOOLS_CFLAGS  := -fPIE -fstack-protector-strong

@@ -155,8 +155,10 @@ static enum pp_reason check_state(struct pp_slot *slot, struct pp_thread_state *
     if (finalizing && finalizing != found->address)
         return PP_REASON_PYTHON_FINALIZING;
     found->memory = thread_state_memory(python, slot, found->address, found->attached);
-    if (!found->memory)
-        return PP_REASON_PYTHON_TORN;
+    if (!found->memory) { /* one that is not attached was deleted */
+        *mine = false;
+        return found->attached ? PP_REASON_PYTHON_TORN : PP_REASON_NONE;
+    }
     uintptr_t maker = pp_word(found->memory, layout->thread_state.thread_id);
     if (*mine && maker != slot->thread_pointer) {
         slot->lent_thread_state = found->address;
@@ -164,7 +166,9 @@ static enum pp_reason check_state(struct pp_slot *slot, struct pp_thread_state *
     }
     *mine =
         *mine || maker == slot->thread_pointer || (found->address == slot->lent_thread_state && maker == slot->lent_by);
-    return pp_plausible(pp_word(found->memory, layout->thread_state.interp)) ? PP_REASON_NONE : PP_REASON_PYTHON_TORN;
+    /* not its own: deleted, and the memory is something else's now */
+    return !*mine || pp_plausible(pp_word(found->memory, layout->thread_state.interp)) ? PP_REASON_NONE
+                                                                                       : PP_REASON_PYTHON_TORN;
 }
 
 /* What can be told of an interpreter's threads at all. async-signal-safe. */

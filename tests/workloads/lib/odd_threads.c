@@ -25,7 +25,6 @@ int generations(int count, int first, int second, int ms);
 int lingering(int ms);
 int crowd(int count, int ms);
 int on_small_stacks(int count, int ms, int blocked);
-int on_least_stacks(int count, int ms);
 int vfork_resets(int ignored);
 int start_programs(int count);
 int ignores_kernel_side(void);
@@ -195,21 +194,6 @@ int on_small_stacks(int count, int ms, int blocked)
         wait_for(&alive);
     }
     return 0;
-}
-
-/* The least that libc takes, of which the thread itself uses some. */
-static void *burns_on_least(void *argument)
-{
-    volatile char used[1024] = {0};
-    burn_odd();
-    return used[1023] ? NULL : argument;
-}
-
-int on_least_stacks(int count, int ms)
-{
-    burn_ms = ms;
-    burn_clock = CLOCK_THREAD_CPUTIME_ID;
-    return burn_at_once(count, 16u << 10, burns_on_least);
 }
 
 /* As those do that start programs without posix_spawn. Returns the child's status. */

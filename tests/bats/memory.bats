@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# What the handler reads, and where it runs: memory that goes away meanwhile, odd registers, little stack.
+load helper
+
+setup_file() {
+    for name in unmapping odd_memory stack_use; do
+        gcc -O1 -g -Wall -Wextra -Werror -D_GNU_SOURCE -fno-builtin -shared -fPIC -o "$BATS_FILE_TMPDIR/$name.so" \
+            "$WORKLOADS/lib/$name.c" -ldl -lpthread
+    done
+}
+
+# in_c SOURCE: Python code with the libraries at hand, under an allocator that unmaps what is freed.
+in_c() {
+    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=90 profiled LD_PRELOAD="$BATS_FILE_TMPDIR/unmapping.so $LIBPYPROF" "$PYTHON" -c "
+import ctypes, threading, time
+directory = '$BATS_FILE_TMPDIR/'
+odd = ctypes.CDLL(directory + 'odd_memory.so')
+use = ctypes.CDLL(directory + 'stack_use.so')
+loops = ctypes.c_long(150000000)
+$1" 2>err.txt || fail "status $?: $(cat err.txt)"
+    info >info.json
+    reader accounting info.json
+}
+
+deleted_state() {
+    in_c 'assert odd.state_is_deleted(200) == 0'
+    ! reader truncated info.json | grep torn || fail "$(reader truncated info.json)"
+    collapsed >stacks.txt
+    grep -qF 'uses_state (odd_memory.so)' stacks.txt || fail "no sample of the thread: $(cat stacks.txt)"
+}
+
+@test "a thread state that another thread deletes: its thread goes on in C" {
+    with_each_python deleted_state
+}
+
+# In 3.8 a thread state, of some 280 bytes, is freed while its thread still counts as attached by it.
+freed_states() {
+    in_c '
+ctypes.CDLL(directory + "unmapping.so").slow_free(ctypes.c_size_t(264), ctypes.c_size_t(320))
+def burn():
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end: pass
+for i in range(8):
+    threads = [threading.Thread(target=burn) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()'
+}
+
+@test "threads that end under an allocator that unmaps" {
+    with_some_pythons freed_states
+}
+
+odd_registers() {
+    in_c 'odd.other_fs(loops); odd.alignment_checks(loops); odd.hole_in_stack(ctypes.c_long(300000000))'
+    collapsed >stacks.txt
+    for function in other_fs alignment_checks; do
+        reader stacks stacks.txt '<module> \(<string>.*' "$function \(odd_memory.so\)"
+    done
+    grep -qF 'spin_with_rbp (odd_memory.so)' stacks.txt || fail "$(cat stacks.txt)"
+}
+
+@test "an FS register of the program's own, checks of alignment, a hole in the stack and unwind information that is wrong" {
+    with_some_pythons odd_registers
+}
+
+# A thread's own part may be three quarters of its stack, less what libc puts there.
+little_stack() {
+    in_c 'assert use.on_stack(16 << 10, 8000, 100) == 1 and use.on_stack(64 << 10, 40000, 200) == 1'
+    [ "$(reader truncated info.json | sed -n 's/^thread that cannot be interrupted: its stack .*: //p')" -eq 1 ] ||
+        fail "not counted: $(cat info.json)"
+    [ "$(grep -c 'too small a stack for a signal' err.txt)" -eq 1 ] || fail "stderr: $(cat err.txt)"
+}
+
+@test "threads on 16 KiB of stack, of which they use half, live as without us and are named; on 64 KiB they are sampled" {
+    with_some_pythons little_stack
+}
+
+handler_stack() {
+    in_c '
+def generate(n):
+    if n: yield from generate(n - 1)
+    else: yield use.ours_beside_the_kernels(loops)
+def deep(n):
+    if n % 5 == 1: return sorted([n], key=lambda _: taken.append(deep(n - 1)))
+    return deep(n - 1) if n else taken.append(next(generate(10)))
+taken = []
+deep(200)
+open("taken.txt", "w").write(str(taken[0]))'
+    between 200 "$(cat taken.txt)" 2048 "bytes of stack beside the kernel's part of a signal"
+}
+
+@test "the handler takes less than 2 KiB of the stack that it interrupts" {
+    with_some_pythons handler_stack
+}
