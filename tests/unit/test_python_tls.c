@@ -1,5 +1,6 @@
 /* Getters of a thread-local word as compilers and linkers make them: what start-up reads from their code is where the
  * word is, in this thread and in one that has never touched it. */
+#include "preload/capture/python_layout.h"
 #include "preload/elf_lookup.h"
 #include "preload/python_tls.h"
 #define TLS_FORMS_STATIC
@@ -169,13 +170,56 @@ static void any_bytes(void **state)
     free(code);
 }
 
+static struct {
+    uint64_t before[40];
+    int is_created;
+    pthread_key_t key;
+    uint64_t after[4];
+} runtime;
+
+static void *value_here(void)
+{
+    return runtime.is_created ? pthread_getspecific(runtime.key) : NULL;
+}
+
+/* A release that has moved its key: found by what the interpreter's own function returns, among the first keys of a
+ * process and beyond. */
+static void moved_key(void **state)
+{
+    (void)state;
+    pthread_key_t others[40];
+    for (unsigned i = 0; i < 40; i++) {
+        struct pp_python python = {
+            .runtime = (uintptr_t)&runtime,
+            .module_end = (uintptr_t)(&runtime + 1),
+            .layout = {.runtime = {.key = offsetof(__typeof__(runtime), is_created) - 12}},
+            .this_thread_state = value_here,
+        };
+        python.bound = pp_python_key_find(python.runtime + python.layout.runtime.key);
+        assert_int_equal(python.bound.kind, PP_TLS_KEY);
+        runtime.is_created = 0;
+        pp_python_key_settle(&python);
+        assert_non_null(python.this_thread_state);
+        assert_int_equal(pthread_key_create(&runtime.key, NULL), 0);
+        runtime.is_created = 1;
+        pp_python_key_settle(&python);
+        assert_null(python.this_thread_state);
+        assert_int_equal(python.bound.offset, (uintptr_t)&runtime.is_created);
+        assert_int_equal(read_here(&python.bound), 0);
+        pthread_setspecific(runtime.key, &python);
+        assert_int_equal(read_here(&python.bound), (uintptr_t)&python);
+        pthread_setspecific(runtime.key, NULL);
+        others[i] = runtime.key;
+    }
+    for (unsigned i = 0; i < 40; i++)
+        pthread_key_delete(others[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(executable),
-        cmocka_unit_test(late_library),
-        cmocka_unit_test(late_library_with_static_tls),
-        cmocka_unit_test(any_bytes),
+        cmocka_unit_test(executable), cmocka_unit_test(late_library), cmocka_unit_test(late_library_with_static_tls),
+        cmocka_unit_test(any_bytes),  cmocka_unit_test(moved_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
