@@ -1,64 +1,106 @@
 #include "fork.h"
 #include "capture/capture.h"
 #include "config.h"
+#include "flush/drain.h"
 #include "flush/flush.h"
+#include "flush/interval.h"
+#include "flush/jit_code.h"
+#include "flush/loaded_objects.h"
+#include "flush/loader_lock.h"
+#include "flush/log.h"
+#include "flush/modules.h"
+#include "flush/rate.h"
 #include "interpose.h"
 #include "libunwind.h"
+#include "process.h"
 #include "sandbox.h"
 #include "start.h"
 #include "syscalls.h"
+#include "thread_scan.h"
 #include "threads.h"
 #include <stddef.h>
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 
-static uint64_t mask_before_fork;
-static int atfork_blocked;
-static int forking_tid;
-static bool gate_entered;
+/* The forks that this thread has under way: atfork handlers of the program take their time, and a signal handler may
+ * fork meanwhile. Other threads have theirs. One made by a bare clone() shares its creator's, hence the tid. */
+static __thread struct {
+    int tid;
+    unsigned depth;
+    uint64_t added; /* to the mask */
+} own;
 
 static void before_fork(void)
 {
-    if (pp_sandbox_silent())
+    int tid = pp_sys_gettid();
+    if (pp_sandbox_silent() || (own.depth && own.tid != tid))
         return;
+    own.tid = tid;
+    own.depth++;
     /* our thread is not inside the loader when the child is copied */
-    gate_entered = pp_flush_gate_enter_to_fork();
+    pp_flush_gate_fork_begins();
+    if (own.depth > 1)
+        return;
     pp_libunwind_before_fork();
-    forking_tid = pp_sys_gettid();
     /* a fork that is interrupted on some kernels starts again, for ever if it takes longer than a tick */
-    mask_before_fork = pp_sys_signal_mask(SIG_BLOCK, pp_own_signal_bit());
-    atfork_blocked = 1;
+    own.added = pp_own_signal_bit();
+    own.added &= ~pp_sys_signal_mask(SIG_BLOCK, own.added);
 }
 
-static void restore_mask(void)
+/* What else is blocked may be other signals than before: those of a handler that has forked. */
+static void unblock(void)
 {
-    if (atfork_blocked)
-        pp_sys_signal_mask(SIG_SETMASK, mask_before_fork);
-    atfork_blocked = 0;
+    pp_sys_signal_mask(SIG_UNBLOCK, own.added);
 }
 
 static void after_fork_in_parent(void)
 {
-    if (pp_sandbox_silent())
+    /* a signal handler forked, and its child has come back to the fork that it had interrupted */
+    if (!own.depth || own.tid != pp_sys_gettid())
         return;
-    bool entered = gate_entered;
-    pp_libunwind_after_fork(false);
-    restore_mask();
-    if (entered)
-        pp_flush_gate_leave();
+    if (own.depth == 1) {
+        pp_libunwind_after_fork(false);
+        unblock();
+    }
+    own.depth--;
+    pp_flush_gate_fork_ends();
+}
+
+static const struct pp_slot *slot_of(int tid)
+{
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == tid)
+            return slot;
+    }
+    return NULL;
+}
+
+/* What only the parent's other threads could have gone on with, and what is only the parent's to write. */
+static void forget_parent(void)
+{
+    pp_process_begins();
+    pp_libunwind_after_fork(true);
+    pp_interpose_action_after_fork();
+    pp_thread_scan_after_fork();
+    pp_flush_after_fork();
+    pp_flush_gate_after_fork();
+    pp_loader_lock_after_fork();
+    pp_loaded_objects_after_fork();
+    pp_drain_after_fork();
+    pp_rate_after_fork();
+    pp_log_after_fork();
+    pp_interval_after_fork();
+    pp_jit_code_after_fork();
+    pp_modules_after_fork();
 }
 
 static void after_fork_in_child(void)
 {
     if (pp_sandbox_silent())
         return;
-    const struct pp_slot *caller = NULL;
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count && !caller; i++) {
-        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == forking_tid)
-            caller = slot;
-    }
+    const struct pp_slot *caller = slot_of(own.tid);
     bool blocks = caller && caller->believes_blocked;
     /* 0, unknown, is looked up when the first signal comes */
     uintptr_t stack_low = caller ? atomic_load(&caller->stack_low) : 0;
@@ -67,16 +109,15 @@ static void after_fork_in_child(void)
     pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     pp_birth.process_cpu_ns = pp_birth.thread_cpu_ns = 0;
     pp_birth.voluntary_switches = pp_birth.involuntary_switches = pp_birth.minor_faults = pp_birth.major_faults = 0;
-    atomic_store(&pp_capture.pid, pp_sys_getpid());
-    pp_libunwind_after_fork(true);
-    pp_interpose_action_after_fork();
-    pp_flush_after_fork();
-    restore_mask(); /* before the new slot looks at it */
+    forget_parent();
+    if (own.depth)
+        unblock(); /* before the new slot looks at it */
+    own.depth = 0;
+    own.tid = pp_sys_gettid();
     struct pp_slot *slot = pp_threads_after_fork(stack_low, stack_top, blocks);
     if (slot)
         pp_interpose_thread(slot);
     atomic_store(&pp_main_watched, slot != NULL);
-    pp_flush_gate_reset();
 }
 
 bool pp_fork_can_watch(void)

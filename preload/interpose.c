@@ -10,6 +10,7 @@
 #include "flush/stack_bounds.h"
 #include "own_stat.h"
 #include "park.h"
+#include "process.h"
 #include "sandbox.h"
 #include "start.h"
 #include "syscalls.h"
@@ -134,7 +135,7 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
     if (!atomic_load(&registering))
         pp_start_if_initialized();
     /* in the child of a raw fork nobody would drain it */
-    bool registered = atomic_load(&registering) && pp_sys_getpid() == atomic_load(&pp_capture.pid);
+    bool registered = atomic_load(&registering) && pp_process_is_profiled();
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
     if (!slot)
         return libc->pthread_create ? libc->pthread_create(thread, attributes, start, argument) : ENOSYS;
@@ -174,8 +175,7 @@ PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument
         errno = ENOSYS;
         return -1;
     }
-    bool registered = (flags & CLONE_THREAD) && start && stack && atomic_load(&registering) &&
-                      pp_sys_getpid() == atomic_load(&pp_capture.pid);
+    bool registered = (flags & CLONE_THREAD) && start && stack && atomic_load(&registering) && pp_process_is_profiled();
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
     if (!slot)
         return libc->clone(start, stack, flags, argument, parent_tid, tls, child_tid);
@@ -236,6 +236,7 @@ PP_EXPORT int daemon(int keep_directory, int keep_descriptors)
         errno = ENOSYS;
         return -1;
     }
+    pp_flush_before_exec(); /* the parent ends by libc's own _exit */
     int result = libc->daemon(keep_directory, keep_descriptors);
     pp_flush_thread_in_child(); /* it may have failed after its fork */
     return result;

@@ -12,6 +12,7 @@
 #include "go_runtime.h"
 #include "interpose.h"
 #include "lock.h"
+#include "process.h"
 #include "syscalls.h"
 #include "threads.h"
 #include <errno.h>
@@ -126,12 +127,6 @@ static bool give_away(void)
     return true;
 }
 
-/* In the child of vfork the memory is the parent's, and the actions are its own. */
-static bool is_own_process(void)
-{
-    return pp_sys_getpid() == atomic_load(&pp_capture.pid);
-}
-
 static bool is_ours(int signal)
 {
     return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && signal == atomic_load(&pp_capture.signal);
@@ -139,7 +134,7 @@ static bool is_ours(int signal)
 
 void pp_interpose_give_away(const sigset_t *wanted)
 {
-    if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) || !is_own_process() ||
+    if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) || !pp_process_is_profiled() ||
         !(wanted->__val[0] & pp_own_signal_bit()) || names_all(wanted))
         return;
     uint64_t mask = begin_change();
@@ -193,7 +188,7 @@ static void look_for_go(uintptr_t caller, bool ours, const struct sigaction *act
  * a program that sets a function. */
 static bool answer(int signal, const struct sigaction *action, struct sigaction *old)
 {
-    if (!is_ours(signal) || !is_own_process())
+    if (!is_ours(signal) || !pp_process_is_profiled())
         return false;
     uint64_t mask = begin_change();
     *old = believed;
@@ -213,7 +208,7 @@ PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
         errno = ENOSYS;
         return -1;
     }
-    if (atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && is_own_process())
+    if (atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && pp_process_is_profiled())
         look_for_go((uintptr_t)__builtin_return_address(0), is_ours(signal), action);
     if (answer(signal, action, &previous)) {
         if (old)

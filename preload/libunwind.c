@@ -1,5 +1,6 @@
 #include "libunwind.h"
 #include "capture/capture.h"
+#include "flush/loader_lock.h"
 #include "interpose.h"
 #include "libunwind_pipe.h"
 #include "say.h"
@@ -7,17 +8,14 @@
 #include "threads.h"
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <string.h>
 #include <ucontext.h>
 
-#define LIBRARY           "libunwind.so.8"
-#define PREFIX            "_ULx86_64_"
-#define GUARD             0x5AA5C33C96690FF0u
-#define WAIT_NS           10000000u /* for handlers of other threads; one takes some 0.1 ms */
-#define MAX_TRIAL         4         /* frames */
-#define MAX_WORDS         4096
-#define OWNER_BEHIND_LOCK 2 /* ints, in pthread_mutex_t: lock, count, owner */
+#define LIBRARY   "libunwind.so.8"
+#define PREFIX    "_ULx86_64_"
+#define GUARD     0x5AA5C33C96690FF0u
+#define WAIT_NS   10000000u /* for handlers of other threads; one takes some 0.1 ms */
+#define MAX_TRIAL 4         /* frames */
 
 static struct pp_libunwind library;
 static void (*flush_cache)(void *space, uintptr_t low, uintptr_t high);
@@ -72,61 +70,6 @@ static __attribute__((noinline)) bool works(int (*get_context)(void *))
     return true;
 }
 
-/* glibc keeps the lock in _rtld_global and says nowhere where. Its owner is a word that is our tid while the list is
- * walked, and 0 before and after; two words before it stands the lock itself. That is what counts: a thread that was
- * interrupted between taking it and writing its tid down waited for itself. */
-struct search {
-    const int *words;
-    size_t count;
-    const int *found;
-    unsigned matches;
-};
-
-static int find_end(struct dl_phdr_info *info, size_t size, void *argument)
-{
-    struct search *search = argument;
-    (void)size;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, end = start + info->dlpi_phdr[i].p_memsz;
-        if (info->dlpi_phdr[i].p_type == PT_LOAD && (uintptr_t)search->words >= start && (uintptr_t)search->words < end)
-            search->count = (end - (uintptr_t)search->words) / sizeof *search->words;
-    }
-    return 0;
-}
-
-static int compare(struct dl_phdr_info *info, size_t size, void *argument)
-{
-    static int before[MAX_WORDS];
-    struct search *search = argument;
-    int tid = pp_sys_gettid();
-    (void)size;
-    if (!info) {
-        memcpy(before, search->words, search->count * sizeof *before);
-        return 0;
-    }
-    volatile const int *now = search->words;
-    for (size_t i = OWNER_BEHIND_LOCK; i < search->count; i++)
-        if (before[i] == 0 && now[i] == tid && before[i - OWNER_BEHIND_LOCK] == 0 && now[i - OWNER_BEHIND_LOCK] != 0) {
-            search->found = &search->words[i - OWNER_BEHIND_LOCK];
-            search->matches++;
-        }
-    return 1;
-}
-
-static const int *loader_lock(void)
-{
-    int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
-    *(void **)&iterate = pp_real_symbol(RTLD_DEFAULT, "dl_iterate_phdr");
-    struct search search = {.words = pp_real_symbol(RTLD_DEFAULT, "_rtld_global")};
-    if (!iterate || !search.words)
-        return NULL;
-    iterate(find_end, &search);
-    search.count = search.count < MAX_WORDS ? search.count : MAX_WORDS;
-    compare(NULL, 0, &search);
-    iterate(compare, &search);
-    return search.matches == 1 && *(volatile const int *)search.found == 0 ? search.found : NULL;
-}
-
 static const char *load(void)
 {
     const struct pp_real *libc = pp_real();
@@ -150,7 +93,7 @@ static const char *load(void)
         !flush_cache || !local_space)
         return LIBRARY " lacks functions that are needed (1.3 or later has them)";
     library.error_location = __errno_location;
-    library.loader_lock = (const _Atomic int *)loader_lock();
+    library.loader_lock = (const _Atomic int *)pp_loader_lock();
     if (!library.loader_lock)
         return "the loader's lock is not where glibc has it";
     if (!works(get_context))

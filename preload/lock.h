@@ -9,6 +9,18 @@
 #include <linux/futex.h>
 #include <stdatomic.h>
 
+/* Sleeps while the word has this value, for so long at most. */
+static inline void pp_wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
+{
+    struct timespec timeout = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    pp_syscall4(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, value, (long)&timeout);
+}
+
+static inline void pp_wake_all(_Atomic uint32_t *word)
+{
+    pp_syscall4(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+}
+
 struct pp_lock {
     _Atomic uint32_t word;
 };
@@ -20,22 +32,6 @@ static inline void pp_lock_take(struct pp_lock *lock)
         return;
     while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0)
         pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAIT_PRIVATE, 2, 0);
-}
-
-/* The same, but gives up after so many nanoseconds: whether it was taken. */
-static inline int pp_lock_take_within(struct pp_lock *lock, uint64_t ns)
-{
-    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + ns, now;
-    uint32_t seen = 0;
-    if (atomic_compare_exchange_strong_explicit(&lock->word, &seen, 1, memory_order_acquire, memory_order_relaxed))
-        return 1;
-    while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0) {
-        if ((now = pp_sys_clock_ns(CLOCK_MONOTONIC)) >= end)
-            return 0;
-        struct timespec left = {(time_t)((end - now) / 1000000000u), (long)((end - now) % 1000000000u)};
-        pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAIT_PRIVATE, 2, (long)&left);
-    }
-    return 1;
 }
 
 static inline void pp_lock_drop(struct pp_lock *lock)

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define FINALIZED_NS 10000000  /* two of the looks that they take every 5 ms; who initializes again meets them */
-#define EXIT_NS      950000000 /* or a destructor waits for one of the threads */
+#define EXIT_NS      900000000 /* or a destructor, or our flush, waits for one of the threads */
 
 /* Finalizing, and not of a version whose threads hang by themselves then (3.14; the later 3.13). */
 static bool has_dangerous_threads(const struct pp_python *python)
@@ -74,10 +74,4 @@ void pp_park_python_threads(enum pp_parking why)
         if (tid && tid != self && may_wait_for_gil(tid))
             signal_thread(slot);
     }
-}
-
-void pp_park_end(void)
-{
-    if (atomic_exchange(&pp_capture.parking, PP_PARK_NOT) != PP_PARK_NOT)
-        pp_syscall4(SYS_futex, (long)&pp_capture.parking, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
 }

@@ -13,7 +13,4 @@
  * async-signal-safe, from the thread that does it. */
 void pp_park_python_threads(enum pp_parking why);
 
-/* Lets them go on: one of them may hold what the flush thread waits for. async-signal-safe. */
-void pp_park_end(void);
-
 #endif

@@ -8,6 +8,7 @@
 #include "flush/flush.h"
 #include "interpose.h"
 #include "own_descriptors.h"
+#include "process.h"
 #include "read_file.h"
 #include "say.h"
 #include "syscalls.h"
@@ -227,7 +228,7 @@ static void end_profiling(const char *why)
 static void before_filter(long number, long a, long b, long c, long d, long e)
 {
     struct attempt attempt = {.number = number, .arguments = {a, b, c, d, e}};
-    if (pp_sys_getpid() != atomic_load(&pp_capture.pid))
+    if (!pp_process_is_profiled())
         return;
     if (atomic_load(&ending) && !atomic_load(&ended))
         end_profiling(WOULD_KILL); /* waits for the one who says why */

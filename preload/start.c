@@ -9,10 +9,12 @@
 #include "flush/directory.h"
 #include "flush/flush.h"
 #include "flush/jit_code.h"
+#include "flush/loader_lock.h"
 #include "flush/stack_bounds.h"
 #include "fork.h"
 #include "interpose.h"
 #include "libunwind.h"
+#include "process.h"
 #include "python_find.h"
 #include "sandbox.h"
 #include "say.h"
@@ -116,7 +118,8 @@ static bool start_profiling(void)
         return false;
     pp_jit_code_skip_older();
     pp_threads_learn_descriptor();
-    atomic_store(&pp_capture.pid, pp_sys_getpid());
+    pp_process_begins();
+    pp_loader_lock_find();
     if (!safe_copy_works())
         pp_say_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
     if (pp_config.libunwind)

@@ -262,7 +262,6 @@ struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, 
     for (unsigned i = 0; i < PP_REASON_COUNT; i++)
         atomic_store(&pp_thread_reasons[i], 0);
     atomic_store(&pp_main_ended, false);
-    pp_thread_scan_after_fork();
     struct pp_slot *slot = pp_slot_claim();
     if (slot) {
         slot->believes_blocked = believes_blocked;

@@ -100,8 +100,7 @@ enum pp_wake {
     PP_WAKE_DRAIN = 1,   /* a ring is half full, or many threads have ended */
     PP_WAKE_MODULES = 2, /* unknown_module was raised */
     PP_WAKE_STACK = 4,   /* a thread's unknown_stack_sp was set */
-    PP_WAKE_STOP = 8,    /* the process ends */
-    PP_WAKE_PAUSE = 16,  /* the thread is to end, the process goes on */
+    PP_WAKE_STOP = 8,    /* the thread is to end (flush_thread.h) */
     PP_WAKE_EXEC = 32,   /* the program may be replaced in a moment */
     PP_WAKE_COST = 64,   /* handlers cost much */
 };

@@ -12,34 +12,34 @@ void pp_flush_thread_in_child(void);
 /* Whether this process has a flush thread. async-signal-safe. */
 bool pp_flush_thread_runs(void);
 
-/* The thread ends, and is made again: around calls that the kernel refuses to a process with threads. True if there was
- * one to stop. Normal context, any thread of the host. */
+/* The thread ends, and is made again: around calls that the kernel refuses to a process with threads. True if it has
+ * ended; one that stands still on a disk has not after two seconds. Normal context, any thread of the host. */
 bool pp_flush_thread_stop(void);
 void pp_flush_thread_resume(void);
 
 /* The main thread is about to end while others may go on. In it. */
 void pp_flush_thread_outlives_main(void);
 
-/* Writes everything and ends the thread for good. Normal context. */
+/* Writes everything and ends the thread for good, waiting for it as at the end. Normal context. */
 void pp_flush_to_the_end(void);
 
-/* Has everything written, waiting for it at most EXIT_WAIT_NS. Nothing in the child of vfork or without a flush thread.
- * async-signal-safe: programs call _exit in handlers. */
+/* Has everything written, waiting for it two seconds at most: so do all of these, together where a thread stands still.
+ * Nothing in the child of vfork or without a flush thread. async-signal-safe: programs call _exit in handlers. */
 void pp_flush_at_exit(void);
 
-/* Has written what there is, waiting for it at most EXEC_WAIT_NS; the process goes on should exec fail. Nothing where
+/* Has written what there is, waiting for it while it gets on; the process goes on should exec fail. Nothing where
  * little was burned since the last flush, in the child of vfork or without a flush thread. async-signal-safe. */
 void pp_flush_before_exec(void);
-/* The same, however little was burned and for as long as at the end, before a signal of the process to itself that may
- * end it. */
+/* The same, however little was burned, before a signal of the process to itself that may end it. */
 void pp_flush_before_signal(void);
 
-/* Held by the flush thread while it is inside libc or the loader; by fork while it copies the process (if it can be had
- * in time: then true, and to be left by the parent). */
+/* The flush thread is inside libc or the loader between enter and leave, and no fork copies the process meanwhile, if
+ * that can be had in time. Any number of threads may fork at once; begin and end are called in pairs, by the parent. */
 void pp_flush_gate_enter(void);
-bool pp_flush_gate_enter_to_fork(void);
 void pp_flush_gate_leave(void);
-void pp_flush_gate_reset(void);
+void pp_flush_gate_fork_begins(void);
+void pp_flush_gate_fork_ends(void);
+void pp_flush_gate_after_fork(void);
 
 /* In the child's atfork handler: forgets what the parent had not written. No allocation. */
 void pp_flush_after_fork(void);

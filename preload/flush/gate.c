@@ -1,4 +1,4 @@
-/* The gate: what the flush thread does inside libc or the loader, and a fork, keep out of each other's way. */
+/* The gate: what the flush thread does inside libc or the loader, and forks, keep out of each other's way. */
 #include "../lock.h"
 #include "flush.h"
 #include "loaded_objects.h"
@@ -7,27 +7,60 @@
  * that our thread waits for; not once our thread has it. */
 #define FORK_WAIT_NS   500000000u
 #define INSIDE_WAIT_NS 30000000000u
+/* Forks that come one after the other wait so long for those that are under way, so that our thread has its turn; one
+ * that takes longer holds up no other. */
+#define TURN_NS  20000000u
+#define AGAIN_NS 100000000u
 
-static struct pp_lock gate;
+static _Atomic uint32_t
+    forks; /* futex: under way, of all threads, also those of signal handlers in the middle of one */
+static _Atomic uint32_t inside; /* futex: our thread is, or is about to be */
+
+/* Whether the word has changed to 0. */
+static bool wait_for_none(_Atomic uint32_t *word, uint64_t ns)
+{
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + ns, now;
+    uint32_t value;
+    while ((value = atomic_load(word)) != 0) {
+        if ((now = pp_sys_clock_ns(CLOCK_MONOTONIC)) >= end)
+            return false;
+        pp_wait_on(word, value, end - now);
+    }
+    return true;
+}
 
 void pp_flush_gate_enter(void)
 {
-    pp_lock_take(&gate);
-}
-
-bool pp_flush_gate_enter_to_fork(void)
-{
-    return pp_lock_take_within(&gate, FORK_WAIT_NS) ||
-           (pp_loaded_objects_inside() && pp_lock_take_within(&gate, INSIDE_WAIT_NS));
+    for (;;) {
+        atomic_store(&inside, 1);
+        if (wait_for_none(&forks, TURN_NS))
+            return;
+        pp_flush_gate_leave();
+        wait_for_none(&forks, AGAIN_NS);
+    }
 }
 
 void pp_flush_gate_leave(void)
 {
-    pp_lock_drop(&gate);
+    atomic_store(&inside, 0);
+    pp_wake_all(&inside);
 }
 
-void pp_flush_gate_reset(void)
+void pp_flush_gate_fork_begins(void)
 {
-    pp_lock_reset(&gate);
-    pp_loaded_objects_after_fork();
+    atomic_fetch_add(&forks, 1);
+    if (!wait_for_none(&inside, FORK_WAIT_NS) && pp_loaded_objects_inside())
+        wait_for_none(&inside, INSIDE_WAIT_NS);
+}
+
+void pp_flush_gate_fork_ends(void)
+{
+    if (atomic_fetch_sub(&forks, 1) == 1)
+        pp_wake_all(&forks);
+}
+
+void pp_flush_gate_after_fork(void)
+{
+    atomic_store(&forks, 0);
+    atomic_store(&inside, 0);
 }

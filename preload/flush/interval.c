@@ -12,6 +12,7 @@
 #include "drain.h"
 #include "flush.h"
 #include "jit_code.h"
+#include "loader_lock.h"
 #include "log.h"
 #include "rate.h"
 #include "samples.h"
@@ -137,9 +138,11 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
         pp_interval_modules();
     atomic_store(&pp_capture.unknown_module, 0);
     /* the start of one that was loaded with RTLD_DEEPBIND went unseen */
-    pp_flush_gate_enter();
-    pp_start_if_initialized();
-    pp_flush_gate_leave();
+    if (!pp_loader_lock_is_lost()) {
+        pp_flush_gate_enter();
+        pp_start_if_initialized();
+        pp_flush_gate_leave();
+    }
     for (unsigned i = 0; pp_python_at(i); i++)
         pp_python_key_settle(atomic_load(&pp_capture.pythons[i]));
     pp_interval_drain(false);
@@ -185,17 +188,12 @@ void pp_interval_stop(void)
 void pp_interval_after_fork(void)
 {
     earlier_own_ns = 0;
-    pp_drain_after_fork();
-    pp_rate_after_fork();
     atomic_store(&flushed_cpu_ns, 0);
     said_exec = false;
     memset(&pp_interval.account, 0, sizeof pp_interval.account);
     pp_interval.unwritten_ns = pp_interval.start_ns = 0;
     pp_samples_clear();
     pp_short_threads_reset();
-    pp_log_after_fork();
     pp_tables_reset(&pp_interval.tables);
     pp_codes_reset();
-    pp_jit_code_after_fork();
-    pp_modules_after_fork();
 }

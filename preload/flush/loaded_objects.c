@@ -1,5 +1,6 @@
 #include "loaded_objects.h"
 #include "arena.h"
+#include "loader_lock.h"
 #include "safe_copy.h"
 #include <link.h>
 #include <stdatomic.h>
@@ -184,6 +185,8 @@ static struct counts count_changes(void (*enter)(void), void (*leave)(void))
 
 bool pp_loaded_objects_unloaded_since(unsigned long long subs, void (*enter)(void), void (*leave)(void))
 {
+    if (pp_loader_lock_is_lost())
+        return false;
     struct counts now = count_changes(enter, leave);
     return now.known && now.subs != subs;
 }
@@ -238,6 +241,8 @@ enum pp_loaded_result pp_loaded_objects_read(unsigned long long adds, unsigned l
                                              void (*leave)(void), struct pp_loaded_objects *out)
 {
     *out = (struct pp_loaded_objects){0};
+    if (pp_loader_lock_is_lost())
+        return PP_LOADED_UNCHANGED;
     struct counts now = count_changes(enter, leave);
     if (!now.known)
         return PP_LOADED_UNKNOWN;

@@ -1,0 +1,42 @@
+/* The flush thread as its loop and the functions that make it, wait for it and end it share it. */
+#ifndef PP_FLUSH_FLUSH_THREAD_H
+#define PP_FLUSH_FLUSH_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PP_FLUSH_STACK_SIZE (256u << 10)
+
+enum pp_flush_life {
+    PP_FLUSH_NONE,
+    PP_FLUSH_LEFT,   /* it has ended for good, the process goes on */
+    PP_FLUSH_NEEDED, /* in the child of fork until the functions that fork make it; while it is paused */
+    PP_FLUSH_RUNS,   /* and from here on */
+    PP_FLUSH_PAUSES, /* it is to end, to be made again */
+    PP_FLUSH_LEAVES, /* it is to write the rest and end */
+    PP_FLUSH_STOPS,  /* it is to write the rest: the process ends */
+    PP_FLUSH_DONE,   /* it has */
+};
+
+extern struct pp_flush_thread {
+    _Atomic uint32_t life;        /* futex, enum pp_flush_life */
+    _Atomic uint32_t answers;     /* futex: how often it has written what was asked for */
+    _Atomic int tid;              /* 0: it has not begun */
+    _Atomic uint64_t stuck_at_ns; /* what it had burned, and one, when it was waited for in vain; 0: it was not */
+    /* It stays in the program's table of descriptors: the main thread ends, or this is not the first flush thread of
+     * the process. What leaves a table closes its descriptors there, and a message queue takes that for the program's
+     * word to end its mq_notify. */
+    _Atomic bool shares_descriptors;
+} pp_flush;
+
+/* The thread's start routine. */
+void *pp_flush_loop(void *argument);
+
+/* Changes its life; false if that is not what it was. */
+static inline bool pp_flush_change(uint32_t from, uint32_t to)
+{
+    return atomic_compare_exchange_strong(&pp_flush.life, &from, to);
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* How the flush thread begins, and how the process and it end: nothing here waits for longer than END_NS. */
+#include "../capture/capture.h"
+#include "../interpose.h"
+#include "../lock.h"
+#include "../own_descriptors.h"
+#include "../park.h"
+#include "../process.h"
+#include "../say.h"
+#include "../start.h"
+#include "flush.h"
+#include "flush_thread.h"
+#include "interval.h"
+#include "late_signals.h"
+#include "modules.h"
+#include <errno.h>
+#include <pthread.h>
+
+#define END_NS          2000000000u
+#define STANDS_STILL_NS 500000000u  /* where the process may go on: the caller may hold what the flush needs */
+#define WORTH_NS        1000000u    /* of CPU time that exec is not to lose */
+#define STACK_SIZE_MOST (64u << 20) /* glibc takes every library's static TLS out of it */
+
+struct pp_flush_thread pp_flush;
+static pthread_t thread;
+
+static bool process_ends(void)
+{
+    return atomic_load(&pp_flush.life) >= PP_FLUSH_LEAVES;
+}
+
+void pp_flush_thread_start(void)
+{
+    static const struct pp_gate module_gate = {pp_flush_gate_enter, pp_flush_gate_leave, process_ends};
+    const struct pp_real *libc = pp_real();
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    pp_modules_set_gate(&module_gate);
+    /* through libc: a raw mask would also hold back the signals by which setuid reaches every thread */
+    __builtin_memset(&all, 0xff, sizeof all);
+    if (libc->pthread_attr_init(&attributes) != 0)
+        return;
+    libc->pthread_sigmask(SIG_SETMASK, &all, &before);
+    atomic_store(&pp_flush.life, PP_FLUSH_RUNS);
+    int error = EINVAL;
+    for (size_t size = PP_FLUSH_STACK_SIZE; error == EINVAL && size <= STACK_SIZE_MOST; size *= 2) {
+        libc->pthread_attr_setstacksize(&attributes, size);
+        error = libc->pthread_create(&thread, &attributes, pp_flush_loop, NULL);
+    }
+    if (error) {
+        atomic_store(&pp_flush.life, PP_FLUSH_NONE);
+        atomic_store(&pp_capture.enabled, 0);
+        pp_say_once(PP_CAUSE_THREAD, "cannot make a thread: this process is not profiled");
+    }
+    libc->pthread_sigmask(SIG_SETMASK, &before, NULL);
+    libc->pthread_attr_destroy(&attributes);
+}
+
+void pp_flush_thread_in_child(void)
+{
+    if (pp_flush_change(PP_FLUSH_NEEDED, PP_FLUSH_NONE))
+        pp_flush_thread_start();
+}
+
+bool pp_flush_thread_runs(void)
+{
+    return atomic_load(&pp_flush.life) >= PP_FLUSH_RUNS && pp_process_is_profiled();
+}
+
+static uint64_t burned_ns(void)
+{
+    int tid = atomic_load(&pp_flush.tid);
+    return tid ? pp_sys_clock_ns(pp_thread_cpu_clock(tid)) : 0;
+}
+
+/* Waits until the flush thread has changed the word: not when it has burned nothing for `patience_ns`, and not again
+ * until it gets on. */
+static void wait_for_change(_Atomic uint32_t *word, uint32_t value, uint64_t patience_ns)
+{
+    uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC), now = start, moved = start, burned = burned_ns();
+    if (atomic_load(&pp_flush.stuck_at_ns) == burned + 1)
+        return;
+    while (atomic_load(word) == value && now - start < END_NS && now - moved < patience_ns) {
+        uint64_t end = moved + patience_ns < start + END_NS ? moved + patience_ns : start + END_NS;
+        pp_wait_on(word, value, end - now);
+        now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+        uint64_t earlier = burned;
+        burned = burned_ns();
+        moved = burned != earlier ? now : moved;
+    }
+    atomic_store(&pp_flush.stuck_at_ns, atomic_load(word) == value ? burned + 1 : 0);
+}
+
+/* join returns while the kernel still takes the thread down. */
+static void join(void)
+{
+    pp_real()->pthread_join(thread, NULL);
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + END_NS;
+    while (pp_syscall4(SYS_tgkill, pp_sys_getpid(), atomic_load(&pp_flush.tid), 0, 0) == 0 &&
+           pp_sys_clock_ns(CLOCK_MONOTONIC) < end)
+        pp_syscall4(SYS_sched_yield, 0, 0, 0, 0);
+}
+
+/* Has the thread end; whether it has, and is gone from the process's threads. */
+static bool end_thread(uint32_t how, uint32_t ended)
+{
+    if (!pp_real()->pthread_join || !pp_flush_thread_runs() || !pp_flush_change(PP_FLUSH_RUNS, how))
+        return false;
+    pp_wake_flush(PP_WAKE_STOP);
+    wait_for_change(&pp_flush.life, how, END_NS);
+    /* on a disk that stands still it goes on */
+    if ((how == PP_FLUSH_PAUSES && pp_flush_change(how, PP_FLUSH_RUNS)) || atomic_load(&pp_flush.life) != ended)
+        return false;
+    join();
+    return true;
+}
+
+bool pp_flush_thread_stop(void)
+{
+    return end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED);
+}
+
+void pp_flush_thread_resume(void)
+{
+    atomic_store(&pp_flush.shares_descriptors, true);
+    pp_flush_thread_in_child();
+}
+
+void pp_flush_thread_outlives_main(void)
+{
+    atomic_store(&pp_flush.shares_descriptors, true);
+    if (pp_flush_thread_stop())
+        pp_flush_thread_resume();
+}
+
+void pp_flush_to_the_end(void)
+{
+    end_thread(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
+    pp_say_rest();
+}
+
+void pp_flush_at_exit(void)
+{
+    if (!pp_flush_thread_runs())
+        return;
+    struct pp_late_signals signals = pp_late_signals_hold();
+    pp_park_python_threads(PP_PARK_EXIT);
+    if (pp_flush_change(PP_FLUSH_RUNS, PP_FLUSH_STOPS) || pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_STOPS))
+        pp_wake_flush(PP_WAKE_STOP);
+    uint32_t life = atomic_load(&pp_flush.life);
+    if (life == PP_FLUSH_STOPS || life == PP_FLUSH_LEAVES)
+        wait_for_change(&pp_flush.life, life, END_NS);
+    pp_say_rest();
+    /* the threads stay asleep: what they would do now is what they must not */
+    pp_late_signals_let(&signals);
+}
+
+void pp_flush_before_signal(void)
+{
+    if (!pp_flush_thread_runs() || process_ends())
+        return;
+    uint32_t before = atomic_load(&pp_flush.answers);
+    pp_wake_flush(PP_WAKE_EXEC);
+    wait_for_change(&pp_flush.answers, before, STANDS_STILL_NS);
+}
+
+void pp_flush_before_exec(void)
+{
+    if (pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns >= pp_interval_flushed_cpu_ns() + WORTH_NS)
+        pp_flush_before_signal();
+}
+
+void pp_flush_after_fork(void)
+{
+    uint32_t life = atomic_load(&pp_flush.life);
+    pp_flush = (struct pp_flush_thread){.life = life >= PP_FLUSH_NEEDED ? PP_FLUSH_NEEDED : PP_FLUSH_NONE};
+    pp_own_descriptors_end();
+    atomic_store(&pp_capture.wake, 0);
+    atomic_store(&pp_capture.parking, PP_PARK_NOT);
+    atomic_store(&pp_capture.unknown_module, 0);
+}

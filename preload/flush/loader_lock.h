@@ -1,0 +1,19 @@
+/* The lock that the loader holds while its list of objects changes or is walked. */
+#ifndef PP_FLUSH_LOADER_LOCK_H
+#define PP_FLUSH_LOADER_LOCK_H
+
+#include <stdbool.h>
+
+/* Finds it. Normal context, at start. */
+void pp_loader_lock_find(void);
+
+/* Its word, 0 while it is free; NULL when it was not found. */
+const int *pp_loader_lock(void);
+
+/* Whether a thread of the parent held it when this process was copied, and so for ever: nothing can be loaded or
+ * unloaded any more, and dl_iterate_phdr does not come back. */
+bool pp_loader_lock_is_lost(void);
+/* In the child of fork. */
+void pp_loader_lock_after_fork(void);
+
+#endif
