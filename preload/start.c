@@ -21,6 +21,7 @@
 #include "syscalls.h"
 #include "thread_scan.h"
 #include "threads.h"
+#include <dlfcn.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -119,7 +120,7 @@ static bool start_profiling(void)
     pp_jit_code_skip_older();
     pp_threads_learn_descriptor();
     pp_process_begins();
-    pp_loader_lock_find();
+    pp_loader_lock_find(pp_real_symbol(RTLD_DEFAULT, "_rtld_global"));
     if (!safe_copy_works())
         pp_say_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
     if (pp_config.libunwind)

@@ -1,7 +1,5 @@
 #include "loader_lock.h"
-#include "../interpose.h"
 #include "../syscalls.h"
-#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 
@@ -54,9 +52,9 @@ static int compare(struct dl_phdr_info *info, size_t size, void *argument)
     return 1;
 }
 
-void pp_loader_lock_find(void)
+void pp_loader_lock_find(const void *rtld_global)
 {
-    struct search search = {.words = pp_real_symbol(RTLD_DEFAULT, "_rtld_global")};
+    struct search search = {.words = rtld_global};
     if (!dl_iterate_phdr || !search.words)
         return;
     dl_iterate_phdr(find_end, &search);

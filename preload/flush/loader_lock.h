@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Finds it. Normal context, at start. */
-void pp_loader_lock_find(void);
+/* Finds it in this variable of the loader's, which may be NULL. Normal context, at start. */
+void pp_loader_lock_find(const void *rtld_global);
 
 /* Its word, 0 while it is free; NULL when it was not found. */
 const int *pp_loader_lock(void);
