@@ -23,11 +23,12 @@
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 
 /* The forks that this thread has under way: atfork handlers of the program take their time, and a signal handler may
- * fork meanwhile. Other threads have theirs. One made by a bare clone() shares its creator's, hence the tid. */
+ * fork meanwhile, whose child may come back to the fork that was interrupted. Other threads have theirs. A thread made
+ * by a bare clone() shares its creator's, hence the tid. */
 static __thread struct {
     int tid;
-    unsigned depth;
-    uint64_t added; /* to the mask */
+    unsigned depth, inherited; /* of these, the outer ones that began in the parent */
+    uint64_t added;            /* to the mask */
 } own;
 
 static void before_fork(void)
@@ -55,15 +56,18 @@ static void unblock(void)
 
 static void after_fork_in_parent(void)
 {
-    /* a signal handler forked, and its child has come back to the fork that it had interrupted */
     if (!own.depth || own.tid != pp_sys_gettid())
         return;
-    if (own.depth == 1) {
+    bool inherited = own.depth == own.inherited;
+    if (own.depth == 1 && !inherited)
         pp_libunwind_after_fork(false);
+    if (own.depth == 1)
         unblock();
-    }
     own.depth--;
-    pp_flush_gate_fork_ends();
+    if (inherited)
+        own.inherited--;
+    else
+        pp_flush_gate_fork_ends();
 }
 
 static const struct pp_slot *slot_of(int tid)
@@ -110,9 +114,10 @@ static void after_fork_in_child(void)
     pp_birth.process_cpu_ns = pp_birth.thread_cpu_ns = 0;
     pp_birth.voluntary_switches = pp_birth.involuntary_switches = pp_birth.minor_faults = pp_birth.major_faults = 0;
     forget_parent();
-    if (own.depth)
-        unblock(); /* before the new slot looks at it */
-    own.depth = 0;
+    if (own.depth) {
+        unblock(); /* before the new slot looks at it; the return from a signal handler may block it again */
+        own.inherited = --own.depth;
+    }
     own.tid = pp_sys_gettid();
     struct pp_slot *slot = pp_threads_after_fork(stack_low, stack_top, blocks);
     if (slot)

@@ -22,7 +22,7 @@
 #include "watchdog.h"
 #include <string.h>
 
-#define WORTH_A_FILE_NS 1000000u /* of a process that ends without a sample */
+#define WORTH_A_FILE_NS 5000000u /* of a process that ends without a sample; a fork and an _exit take less */
 
 static uint64_t earlier_own_ns; /* burned by flush threads that have ended */
 static _Atomic uint64_t flushed_cpu_ns;

@@ -72,13 +72,13 @@ static uint64_t burned_ns(void)
     return tid ? pp_sys_clock_ns(pp_thread_cpu_clock(tid)) : 0;
 }
 
-/* Waits until the flush thread has changed the word: not when it has burned nothing for `patience_ns`, and not again
- * until it gets on. */
+/* Waits until the flush thread has changed the word; not when it has burned nothing for `patience_ns`. A thread that
+ * was waited for in vain and has not moved since has used up that time already. */
 static void wait_for_change(_Atomic uint32_t *word, uint32_t value, uint64_t patience_ns)
 {
-    uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC), now = start, moved = start, burned = burned_ns();
-    if (atomic_load(&pp_flush.stuck_at_ns) == burned + 1)
-        return;
+    uint64_t burned = burned_ns(), now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    uint64_t start = atomic_load(&pp_flush.stuck_at_ns) == burned + 1 ? atomic_load(&pp_flush.stuck_since_ns) : now;
+    uint64_t moved = start;
     while (atomic_load(word) == value && now - start < END_NS && now - moved < patience_ns) {
         uint64_t end = moved + patience_ns < start + END_NS ? moved + patience_ns : start + END_NS;
         pp_wait_on(word, value, end - now);
@@ -87,6 +87,7 @@ static void wait_for_change(_Atomic uint32_t *word, uint32_t value, uint64_t pat
         burned = burned_ns();
         moved = burned != earlier ? now : moved;
     }
+    atomic_store(&pp_flush.stuck_since_ns, moved);
     atomic_store(&pp_flush.stuck_at_ns, atomic_load(word) == value ? burned + 1 : 0);
 }
 

@@ -1,6 +1,10 @@
 # fork, exec, multiprocessing: each process has its own file, nothing is counted twice, nobody hangs or dies.
 load helper
 
+first_python() {
+    list_pythons | awk 'NR == 1 { print $1 }'
+}
+
 parent_and_child() {
     mkdir truth
     profiled "$PYTHON" -W ignore "$WORKLOADS/forks.py" truth
@@ -337,7 +341,7 @@ while time.monotonic() < until:
 }
 
 @test "a fork while the flush thread is in the loader, for as long as it is: the child loads libraries" {
-    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python in_the_loader
+    PYTHONS=$(first_python) with_each_python in_the_loader
 }
 
 # end_under_fire: signals that come while our last words are written are too late, as they are without us.
@@ -377,7 +381,7 @@ assert met, "no signal came in time"'
 }
 
 @test "signals that come while the last of a profile is written are too late to change how the process ends" {
-    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python end_under_fire
+    PYTHONS=$(first_python) with_each_python end_under_fire
 }
 
 # Right behind a flush there is hardly anything to write but that.
@@ -439,7 +443,128 @@ late.leave()' >out.txt
 }
 
 @test "a thread changes the user while the last of a profile is written: it need not wait for that" {
-    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python user_changes_at_the_end
+    PYTHONS=$(first_python) with_each_python user_changes_at_the_end
+}
+
+# Forks that meet leave no signal blocked, hold up no later one, and the profile goes on.
+forks_meet() {
+    gcc -O1 -g -Wall -Werror -shared -fPIC -o forks_at_once.so "$WORKLOADS/lib/forks_at_once.c" -lpthread
+    LIBPYPROF=$PWD/forks_at_once.so:$LIBPYPROF profiled "$PYTHON" -W ignore -c '
+import ctypes, os, sys, time
+def burn_after_forks():
+    until = time.thread_time() + 1.2
+    while time.thread_time() < until:
+        sum(range(1000))
+forks = ctypes.CDLL("./forks_at_once.so")
+change = getattr(forks, sys.argv[1])()
+began = time.monotonic()
+for _ in range(6):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+took = time.monotonic() - began
+burn_after_forks()
+# Each of them waited half a second for the fork that had left the gate shut.
+assert change == 0 and took < 2.5, f"signals {change:x} changed, {took:.2f} s for later forks"' "$1"
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt burn_after_forks)" 1200000000 8 "after forks that met"
+    info >info.json
+    reader accounting info.json
+    ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
+}
+
+two_forks_at_once() {
+    forks_meet two_at_once
+}
+
+fork_in_a_fork() {
+    forks_meet one_in_another
+}
+
+@test "two threads fork at once, for longer than one waits for the other: no signal is blocked, the profile is whole" {
+    with_some_pythons two_forks_at_once
+}
+
+@test "a signal handler forks in the middle of a fork, and its child goes on with that: as with two threads" {
+    with_some_pythons fork_in_a_fork
+}
+
+# The lock that this thread holds is never dropped in a child.
+beside_the_loader() {
+    gcc -O1 -g -Wall -Werror -shared -fPIC -o forks_at_once.so "$WORKLOADS/lib/forks_at_once.c" -lpthread
+    profiled "$PYTHON" -c 'import ctypes
+forks = ctypes.CDLL("./forks_at_once.so")
+forks.beside_loader.restype = ctypes.c_double
+took = forks.beside_loader(6, ctypes.c_double(0.06))
+# longer than a second: modules are asked for
+long = forks.beside_loader(1, ctypes.c_double(1.4))
+assert max(took, long) < 2, f"ends of children took {took:.2f} and {long:.2f} s"'
+    collapsed >stacks.txt
+    cpu_near "$(awk '/burn_in_child/ { n += $NF } END { print n + 0 }' stacks.txt)" 1760000000 10 "in the children"
+    info >info.json
+    reader accounting info.json
+    ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
+}
+
+@test "children of a process with a thread in the loader end at once, and their profile is whole" {
+    with_some_pythons beside_the_loader
+}
+
+nothing_to_say() {
+    profiled "$PYTHON" -c 'import os
+for _ in range(100):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)'
+    [ "$(log_files | wc -l)" -eq 1 ] || fail "files of children that did nothing: $(log_files | wc -l)"
+}
+
+@test "a child that does nothing leaves no file" {
+    PYTHONS=$(first_python) with_each_python nothing_to_say
+}
+
+# Its parent ends by libc's own _exit.
+parent_of_daemon() {
+    profiled "$PYTHON" -c 'import ctypes, time
+def burn_before_daemon():
+    until = time.thread_time() + 1.6
+    while time.thread_time() < until:
+        sum(range(1000))
+burn_before_daemon()
+ctypes.CDLL(None).daemon(1, 1)'
+    info >info.json
+    [ "$(grep -c '"ended": true' info.json)" -ge 1 ] || fail "the parent has not ended: $(cat info.json)"
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt burn_before_daemon)" 1600000000 3 "before daemon()"
+}
+
+@test "daemon(): the last of the parent is written" {
+    PYTHONS=$(first_python) with_each_python parent_of_daemon
+}
+
+# In a namespace of its own the child of process 1 is process 1 too.
+first_in_its_namespace() {
+    LD_PRELOAD=$LIBPYPROF timeout -k 5 60 unshare -p -f --mount-proc "$PYTHON" -c 'import ctypes, os, time
+until = time.thread_time() + 0.3
+while time.thread_time() < until:
+    sum(range(1000))
+began = time.monotonic()
+for _ in range(2):
+    pid = ctypes.CDLL(None).syscall(56, 0x20000000 | 17, 0, 0, 0, 0)  # clone(CLONE_NEWPID | SIGCHLD)
+    if pid == 0:
+        assert os.getpid() == os.getppid() + 1 == 1
+        os._exit(7)
+    assert os.waitpid(pid, 0)[1] == 7 << 8
+took = time.monotonic() - began
+assert took < 2, f"two children took {took:.2f} s"'
+    [ "$(log_files | wc -l)" -eq 1 ] || fail "expected one file: $(log_files)"
+}
+
+@test "a child by a bare clone() that has the number of its parent, 1, is not taken for it" {
+    needs_namespaces -p -f --mount-proc
+    PYTHONS=$(first_python) with_each_python first_in_its_namespace
 }
 
 fork_and_exec() {

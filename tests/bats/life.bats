@@ -103,3 +103,76 @@ same_ends() {
 @test "exit, _exit, quick_exit, abort, signals, from threads, handlers and exit handlers: as without us, whoever comes last" {
     with_some_pythons same_ends
 }
+
+# Exec that fails, and the end, of a process whose flush thread stands still: they do not wait one after the other.
+ends_with_a_stuck_thread() {
+    gcc -O1 -Wall -Werror -shared -fPIC -o stuck_loader.so "$WORKLOADS/lib/stuck_loader.c" -ldl
+    LIBPYPROF=$PWD/stuck_loader.so:$LIBPYPROF profiled "$PYTHON" -c 'import ctypes, os, time
+ctypes.CDLL("./stuck_loader.so").get_stuck()
+until = time.thread_time() + 1.3
+while time.thread_time() < until:
+    sum(range(1000))
+print(time.time(), flush=True)
+for _ in range(8):
+    try:
+        os.execv("/nonexistent", ["nonexistent"])
+    except OSError:
+        pass' >began.txt
+    awk -v now="$EPOCHREALTIME" '{ exit !(now - $1 < 4) }' began.txt || fail "from $(cat began.txt) to $EPOCHREALTIME"
+}
+
+@test "a flush thread that stands still holds up all the ends of a process for two seconds together" {
+    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python ends_with_a_stuck_thread
+}
+
+on_a_frozen_disk() {
+    # shellcheck disable=SC2064 # of now
+    trap "fsfreeze -u $BATS_TEST_TMPDIR/disk; umount $BATS_TEST_TMPDIR/disk" EXIT
+    OUT=$BATS_TEST_TMPDIR/disk/out
+    cat >frozen.py <<'END'
+import ctypes, os, time
+
+def burn(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        sum(range(1000))
+
+def burn_frozen():
+    burn(1.3)
+
+burn(1.2)
+os.close(os.open("ready", os.O_CREAT))
+while not os.path.exists("frozen"):
+    time.sleep(0.01)
+burn_frozen()
+began = time.monotonic()
+assert ctypes.CDLL(None).unshare(0x04000000) == 0  # CLONE_NEWUTS
+pid = os.fork()
+if pid == 0:
+    os._exit(0)
+os.waitpid(pid, 0)
+took = time.monotonic() - began
+os.close(os.open("ended", os.O_CREAT))
+assert took < 8, f"{took:.1f} s"
+END
+    PYPROF_OUT=$OUT profiled "$PYTHON" frozen.py &
+    wait_until 60 test -e ready
+    fsfreeze -f "$BATS_TEST_TMPDIR/disk"
+    touch frozen
+    wait_until 15 test -e ended || fail "it is held up"
+    fsfreeze -u "$BATS_TEST_TMPDIR/disk"
+    wait %1
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt burn_frozen)" 1300000000 8 "while the disk stood still"
+}
+
+@test "a disk that stands still holds up neither unshare nor a child that has nothing to say; nothing is lost" {
+    truncate -s 32M disk.img
+    mkdir disk
+    if ! mkfs.ext4 -q disk.img || ! mount -o loop disk.img disk; then
+        skip "no file system can be made and mounted here"
+    fi
+    TRIES=1 PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python on_a_frozen_disk
+}
