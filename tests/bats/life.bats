@@ -126,8 +126,6 @@ for _ in range(8):
 }
 
 on_a_frozen_disk() {
-    # shellcheck disable=SC2064 # of now
-    trap "fsfreeze -u $BATS_TEST_TMPDIR/disk; umount $BATS_TEST_TMPDIR/disk" EXIT
     OUT=$BATS_TEST_TMPDIR/disk/out
     cat >frozen.py <<'END'
 import ctypes, os, time
@@ -154,14 +152,19 @@ os.waitpid(pid, 0)
 took = time.monotonic() - began
 os.close(os.open("ended", os.O_CREAT))
 assert took < 8, f"{took:.1f} s"
+while not os.path.exists("thawed"):
+    time.sleep(0.01)
+burn(0.3)
 END
     PYPROF_OUT=$OUT profiled "$PYTHON" frozen.py &
+    pid=$!
     wait_until 60 test -e ready
     fsfreeze -f "$BATS_TEST_TMPDIR/disk"
     touch frozen
     wait_until 15 test -e ended || fail "it is held up"
     fsfreeze -u "$BATS_TEST_TMPDIR/disk"
-    wait %1
+    touch thawed
+    wait "$pid"
     info >info.json
     reader accounting info.json
     collapsed >stacks.txt
@@ -174,5 +177,9 @@ END
     if ! mkfs.ext4 -q disk.img || ! mount -o loop disk.img disk; then
         skip "no file system can be made and mounted here"
     fi
-    TRIES=1 PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python on_a_frozen_disk
+    status=0
+    TRIES=1 PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python on_a_frozen_disk || status=1
+    fsfreeze -u disk 2>/dev/null || true
+    umount disk
+    return $status
 }
