@@ -12,8 +12,7 @@
 #define TURN_NS  20000000u
 #define AGAIN_NS 100000000u
 
-static _Atomic uint32_t
-    forks; /* futex: under way, of all threads, also those of signal handlers in the middle of one */
+static _Atomic uint32_t forks;  /* futex: so many are under way, of all threads */
 static _Atomic uint32_t inside; /* futex: our thread is, or is about to be */
 
 /* Whether the word has changed to 0. */
@@ -48,9 +47,14 @@ void pp_flush_gate_leave(void)
 
 void pp_flush_gate_fork_begins(void)
 {
-    atomic_fetch_add(&forks, 1);
-    if (!wait_for_none(&inside, FORK_WAIT_NS) && pp_loaded_objects_inside())
-        wait_for_none(&inside, INSIDE_WAIT_NS);
+    for (;;) {
+        bool had = wait_for_none(&inside, FORK_WAIT_NS) ||
+                   (pp_loaded_objects_inside() && wait_for_none(&inside, INSIDE_WAIT_NS));
+        atomic_fetch_add(&forks, 1);
+        if (!had || !atomic_load(&inside))
+            return;
+        pp_flush_gate_fork_ends(); /* our thread came first */
+    }
 }
 
 void pp_flush_gate_fork_ends(void)

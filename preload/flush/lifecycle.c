@@ -166,7 +166,8 @@ void pp_flush_before_signal(void)
 
 void pp_flush_before_exec(void)
 {
-    if (pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns >= pp_interval_flushed_cpu_ns() + WORTH_NS)
+    if (pp_flush_thread_runs() &&
+        pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns >= pp_interval_flushed_cpu_ns() + WORTH_NS)
         pp_flush_before_signal();
 }
 
