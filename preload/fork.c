@@ -37,7 +37,8 @@ static void before_fork(void)
     if (pp_sandbox_silent() || (own.depth && own.tid != tid))
         return;
     own.tid = tid;
-    own.depth++;
+    if (own.depth++ == 0)
+        own.added = 0;
     /* our thread is not inside the loader when the child is copied */
     pp_flush_gate_fork_begins();
     if (own.depth > 1)
