@@ -61,9 +61,6 @@ struct pp_capture {
 
     /* Futex on which the flush thread sleeps: enum pp_wake bits, why it should look now. */
     _Atomic uint32_t wake;
-    /* Futex, enum pp_parking: threads that wait for a GIL are to sleep on. */
-    _Atomic uint32_t parking;
-    _Atomic uint64_t parking_end_ns; /* of CLOCK_MONOTONIC, less than a second ahead */
     /* Handlers met code outside every known module. They wake the flush thread once; it clears this when it has looked,
      * at most once an interval (code that a JIT made stays unknown). */
     _Atomic uint32_t unknown_module;

@@ -5,7 +5,6 @@
  * (a thread made by raw clone shares its creator's). `make check` reads the symbol tables of these objects.
  */
 #include "capture.h"
-#include "park.h"
 #include "safe_read.h"
 #include "sample.h"
 #include "slot_memory.h"
@@ -102,8 +101,6 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
         return; /* no system call: a filter may forbid it */
     struct pp_slot *slot = slot_of_signal(info);
     if (!slot)
-        return;
-    if (pp_park_here(slot, context))
         return;
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     /* sequentially consistent: the flush thread frees unwind tables by what it sees here */

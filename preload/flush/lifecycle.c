@@ -3,7 +3,6 @@
 #include "../interpose.h"
 #include "../lock.h"
 #include "../own_descriptors.h"
-#include "../park.h"
 #include "../process.h"
 #include "../say.h"
 #include "../start.h"
@@ -144,14 +143,12 @@ void pp_flush_at_exit(void)
     if (!pp_flush_thread_runs())
         return;
     struct pp_late_signals signals = pp_late_signals_hold();
-    pp_park_python_threads(PP_PARK_EXIT);
     if (pp_flush_change(PP_FLUSH_RUNS, PP_FLUSH_STOPS) || pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_STOPS))
         pp_wake_flush(PP_WAKE_STOP);
     uint32_t life = atomic_load(&pp_flush.life);
     if (life == PP_FLUSH_STOPS || life == PP_FLUSH_LEAVES)
         wait_for_change(&pp_flush.life, life, END_NS);
     pp_say_rest();
-    /* the threads stay asleep: what they would do now is what they must not */
     pp_late_signals_let(&signals);
 }
 
@@ -177,6 +174,5 @@ void pp_flush_after_fork(void)
     pp_flush = (struct pp_flush_thread){.life = life >= PP_FLUSH_NEEDED ? PP_FLUSH_NEEDED : PP_FLUSH_NONE};
     pp_own_descriptors_end();
     atomic_store(&pp_capture.wake, 0);
-    atomic_store(&pp_capture.parking, PP_PARK_NOT);
     atomic_store(&pp_capture.unknown_module, 0);
 }

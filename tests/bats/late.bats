@@ -254,8 +254,7 @@ collect() {
 }
 
 # Up to 3.13 CPython itself may crash when a daemon thread looks at an interpreter that is no more (in take_gil, gh-96387's
-# reset of a request; 1 of 100 to 300 runs). Without preload/park.c, the last flush makes it one of three: more than two of
-# eight on some Python, all but surely.
+# reset of a request; 1 of 100 to 300 runs). Our last flush made it one of two, before these threads had time to leave.
 with_daemons() {
     local run status died=0
     for run in 1 2 3 4 5 6 7 8; do
@@ -267,7 +266,7 @@ with_daemons() {
             *) fail "run $run: status $status" ;;
         esac
     done
-    [ "$died" -le 2 ] || echo "$died of 8" >"$BATS_TEST_TMPDIR/crashed"
+    [ "$died" -le 1 ] || echo "$died of 8" >"$BATS_TEST_TMPDIR/crashed"
     collapsed --all >stacks.txt
     reader stacks stacks.txt 'daemon_work \(.*daemons\.py:\d+\)'
     reader stacks stacks.txt 'main_work \(.*daemons\.py:\d+\)'
@@ -275,22 +274,6 @@ with_daemons() {
 
 @test "daemon threads that run while the interpreter ends" {
     with_each_python with_daemons
-}
-
-# finalized MODE: see workloads/finalized.c.
-finalized() {
-    EMBED[-1]=$BUILD/workloads/finalized
-    PYPROF_HZ=1000 profiled PYTHONHOME="$HOME_OF_LIBRARY" "${EMBED[@]}" "$1" "$LIBRARY" >finalized.txt
-}
-
-asleep() {
-    finalized sleepers
-    finalized native
-    [ "$(cat finalized.txt)" = timeout ] || fail "epoll_wait: $(cat finalized.txt)"
-}
-
-@test "threads that sleep while an interpreter ends are not woken" {
-    on_libraries asleep
 }
 
 without_signals() {
