@@ -291,37 +291,6 @@ PP_EXPORT FILE *fopen64(const char *path, const char *mode)
     return open_file(pp_real()->fopen64, path, mode, (uintptr_t)__builtin_return_address(0));
 }
 
-/* The kernel refuses user and other namespaces to a process with threads: one of one thread has one meanwhile. */
-PP_EXPORT int unshare(int flags)
-{
-    const struct pp_real *libc = pp_real();
-    if (!libc->unshare) {
-        errno = ENOSYS;
-        return -1;
-    }
-    bool stopped = pp_flush_thread_stop();
-    int result = libc->unshare(flags), error = errno;
-    if (stopped)
-        pp_flush_thread_resume();
-    errno = error;
-    return result;
-}
-
-PP_EXPORT int setns(int fd, int type)
-{
-    const struct pp_real *libc = pp_real();
-    if (!libc->setns) {
-        errno = ENOSYS;
-        return -1;
-    }
-    bool stopped = pp_flush_thread_stop();
-    int result = libc->setns(fd, type), error = errno;
-    if (stopped)
-        pp_flush_thread_resume();
-    errno = error;
-    return result;
-}
-
 /* Up to 3.13 a thread that waits for the GIL checks every 5 ms whether its interpreter is finalizing, and leaves. If it
  * does so when the interpreter's memory is gone already it crashes: that takes luck where the process ends 0.1 ms
  * later, and none with the some ms of our last flush in between. So these threads get the time to leave before. */

@@ -16,6 +16,8 @@
 
 #define PP_EXPORT __attribute__((visibility("default")))
 
+int capset(void *header, const void *data); /* in no header of libc's */
+
 /* The functions that are looked up, not imported: their default versions are newer than GLIBC_2.17, and musl lacks
  * some. */
 /* clang-format off */
@@ -24,7 +26,7 @@
     X(sigprocmask) X(sigtimedwait) X(signalfd) X(pthread_attr_init) X(pthread_attr_setstacksize) \
     X(pthread_attr_getstacksize) X(pthread_attr_destroy) X(pthread_key_create) X(pthread_key_delete) \
     X(pthread_setspecific) X(pthread_getspecific) X(pthread_join) X(prctl) X(syscall) X(unshare) \
-    X(setns) X(fork) X(forkpty) X(daemon) X(clone) X(dlopen) X(fopen) X(fopen64) X(_exit) \
+    X(setns) X(capset) X(fork) X(forkpty) X(daemon) X(clone) X(dlopen) X(fopen) X(fopen64) X(_exit) \
     X(quick_exit) X(kill) X(raise) X(abort) X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) \
     X(execveat)
 /* clang-format on */

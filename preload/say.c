@@ -73,7 +73,7 @@ static bool write_line(const char *text)
 {
     char line[LINE_MAX_BYTES];
     struct pp_text out;
-    int descriptor = pp_program_descriptor(2);
+    int descriptor = pp_own_descriptors_stderr();
     if (descriptor < 0)
         return descriptor == -EBADF;
     pp_text_init(&out, line, sizeof line - 1);
@@ -82,7 +82,7 @@ static bool write_line(const char *text)
     line[out.length++] = '\n';
     if (is_the_same(descriptor))
         pp_sys_write(descriptor, line, out.length);
-    pp_program_descriptor_end(descriptor);
+    pp_own_descriptors_stderr_end(descriptor);
     return true;
 }
 

@@ -60,8 +60,9 @@ static void clear_thread(struct pp_slot *slot)
     atomic_store(&slot->ran_python, 0);
     slot->voluntary_switches = slot->involuntary_switches = slot->counted_cpu_ns = 0;
     slot->pushed_off = false;
-    slot->is_main = slot->scanned = slot->never_armed = slot->small_stack = slot->believes_blocked = false;
+    slot->is_main = slot->scanned = slot->small_stack = slot->believes_blocked = false;
     slot->own_signal = 0;
+    atomic_store(&slot->never_armed, false);
     slot->start_routine = NULL;
     slot->stack_size = 0;
     atomic_store(&slot->timer, -1);
@@ -190,6 +191,19 @@ void pp_thread_begin_bare(struct pp_slot *slot)
     arm_unless_never(slot, PP_FIRST_TICK);
 }
 
+void pp_thread_never_arm(void)
+{
+    int self = pp_sys_gettid();
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == self) {
+            atomic_store(&slot->never_armed, true);
+            pp_timer_disarm(slot);
+        }
+    }
+}
+
 /* One that others push off meets fewer ticks, at moments that have nothing to do with its own work (three busy programs
  * on two CPUs: a quarter of the ticks). */
 static bool was_pushed_off(void)
@@ -211,7 +225,8 @@ void pp_thread_unreachable(struct pp_slot *slot)
     pp_text_add(&text, "thread ");
     pp_text_add_number(&text, (unsigned)atomic_load(&slot->tid));
     pp_text_add(&text, slot->small_stack ? " has too small a stack for a signal"
-                                         : " cannot be interrupted (it blocks our signal past libc)");
+                                         : " cannot be interrupted (it blocks our signal past libc, or its "
+                                           "system calls are dispatched to it)");
     pp_text_add(&text, ": such threads show as [unsampled]");
     pp_say_once(slot->small_stack ? PP_CAUSE_SMALL_STACK : PP_CAUSE_UNREACHABLE, line);
 }

@@ -31,6 +31,8 @@ void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);
  * armed, for its small stack or its mask. Counted and said, once. Flush thread only: it takes more stack than some
  * threads have. */
 void pp_thread_unreachable(struct pp_slot *slot);
+/* From here on a signal of ours would end the calling thread: its timer goes for good. */
+void pp_thread_never_arm(void);
 /* The calling thread ends: its timer goes, its clock is noted. The slot belongs to the flush thread from here on. */
 void pp_thread_end(struct pp_slot *slot);
 

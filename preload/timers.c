@@ -74,7 +74,7 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     if (!atomic_compare_exchange_strong(&slot->timer, &none, id))
         delete_timer(id);
     else if (error || atomic_load(&slot->ending) || event.sigev_signo != atomic_load(&pp_capture.signal) ||
-             pp_sandbox_silent())
+             pp_sandbox_silent() || atomic_load(&slot->never_armed))
         pp_timer_disarm(slot);
     return error;
 }

@@ -96,9 +96,9 @@ struct pp_slot {
      */
     int own_signal;
     bool believes_blocked;
-    bool never_armed; /* a signal would do harm in it, or never come; */
-    bool small_stack; /* the former, for want of stack */
-    bool scanned;     /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
+    _Atomic bool never_armed; /* a signal would do harm in it, or never come; */
+    bool small_stack;         /* the former, for want of stack */
+    bool scanned; /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
     uint64_t start_unix_ns;
     void *(*start_routine)(void *);
     void *start_argument;

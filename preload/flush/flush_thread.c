@@ -48,7 +48,7 @@ static uint64_t first_save(uint64_t now)
 {
     bool forked = pp_birth.process_cpu_ns == 0;
     bool root = pp_syscall4(SYS_geteuid, 0, 0, 0, 0) == 0;
-    return pp_own_descriptors_there() && (forked || !root) ? next_save(now) : now + INTERVAL_NS;
+    return pp_own_descriptors_here() && (forked || !root) ? next_save(now) : now + INTERVAL_NS;
 }
 
 /* Behind the main thread it is this one that has to end the process, which writes what is in the buffers of stdio. And
@@ -66,7 +66,6 @@ static void finish(int own_tid)
     if (!leaves)
         atomic_store(&pp_flush.life, PP_FLUSH_DONE);
     pp_wake_all(&pp_flush.life);
-    pp_own_descriptors_end();
     /* a thread that ends on the way out of the process would run its destructors beside the application's */
     while (!leaves)
         pp_wait_on(&pp_flush.life, PP_FLUSH_DONE, LONG_NS);
@@ -96,7 +95,6 @@ void *pp_flush_loop(void *argument)
         if (pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED)) {
             pp_wake_all(&pp_flush.life);
             pp_interval_stop();
-            pp_own_descriptors_end();
             return NULL;
         }
         if (pp_threads_all_ended())

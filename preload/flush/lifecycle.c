@@ -2,7 +2,6 @@
 #include "../capture/capture.h"
 #include "../interpose.h"
 #include "../lock.h"
-#include "../own_descriptors.h"
 #include "../process.h"
 #include "../say.h"
 #include "../start.h"
@@ -121,7 +120,6 @@ bool pp_flush_thread_stop(void)
 
 void pp_flush_thread_resume(void)
 {
-    atomic_store(&pp_flush.shares_descriptors, true);
     pp_flush_thread_in_child();
 }
 
@@ -172,7 +170,6 @@ void pp_flush_after_fork(void)
 {
     uint32_t life = atomic_load(&pp_flush.life);
     pp_flush = (struct pp_flush_thread){.life = life >= PP_FLUSH_NEEDED ? PP_FLUSH_NEEDED : PP_FLUSH_NONE};
-    pp_own_descriptors_end();
     atomic_store(&pp_capture.wake, 0);
     atomic_store(&pp_capture.unknown_module, 0);
 }

@@ -1,22 +1,20 @@
-"""full_stderr.py SANDBOX: its stderr is a pipe that is full, and nobody reads it; it ends behind a filter."""
-import ctypes
+"""Its stderr is a socket that is full, and nobody reads it: full_stderr.py"""
 import os
+import socket
 import sys
 import time
 
-if len(sys.argv) == 2:
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
+if len(sys.argv) == 1:
+    reading, writing = socket.socketpair()
+    writing.setblocking(False)
     try:
         while True:
-            os.write(writing, b"x" * 512)
+            writing.send(b"x" * 512)
     except BlockingIOError:
-        os.set_blocking(writing, True)
-    os.set_inheritable(reading, True)
-    os.dup2(writing, 2)
+        writing.setblocking(True)
+    reading.set_inheritable(True)
+    os.dup2(writing.fileno(), 2)
     os.execv(sys.executable, [sys.executable, *sys.argv, "full"])
-if ctypes.CDLL(sys.argv[1]).sandbox_here(b"999", 2) != 0:
-    sys.exit(1)
 end = time.thread_time() + 1.5
 while time.thread_time() < end:
     pass

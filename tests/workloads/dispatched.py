@@ -1,0 +1,22 @@
+"""A thread has its system calls sent to itself, another one has not: dispatched.py LIBRARY"""
+
+import ctypes
+import sys
+import threading
+import time
+
+
+def other():
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end:
+        sum(range(1000))
+
+
+begin = time.thread_time()
+if ctypes.CDLL(sys.argv[1]).compute_dispatched(ctypes.c_long(300_000_000)) != 0:
+    print("no dispatch")
+    sys.exit()
+thread = threading.Thread(target=other)
+thread.start()
+thread.join()
+print(time.thread_time() - begin > 0.1)
