@@ -303,7 +303,7 @@ static void let_python_threads_leave(const struct pp_python *python)
                       sizeof finalizing) ||
         !finalizing)
         return;
-    for (int i = 0; i < FINALIZED_PAUSES && pp_other_python_threads(); i++)
+    for (int i = 0; i < FINALIZED_PAUSES && pp_other_threads(true); i++)
         pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
 }
 

@@ -2,8 +2,8 @@
  * What a program gives up for good, it gives up for our code too.
  * A seccomp filter may kill for whatever the program does not need, and it does not know what we need: profiling ends
  * before the program installs one. Whether a filter that is there before the program kills is tried in a child.
- * Capabilities, privileges and namespaces are a thread's own: the flush thread ends before the program's main thread
- * changes its own, and is made again by it, with what is left.
+ * Capabilities, privileges and namespaces are a thread's own: the flush thread of a program of one thread ends before
+ * that changes its own, and is made again by it, with what is left.
  */
 #include "sandbox.h"
 #include "capture/capture.h"
@@ -147,15 +147,14 @@ static bool installs_filter(long number, long a, long b, long c)
     return number == SYS_seccomp && ((a == SECCOMP_SET_MODE_STRICT && !b && !c) || (a == SECCOMP_SET_MODE_FILTER && c));
 }
 
-/* Of calls in pp_confining_calls. Those of threads besides the main one are their own affair: the main thread and ours
- * keep what they have. */
+/* Of calls in pp_confining_calls. In a program of several threads the others keep what they have, and so does ours. */
 static bool confines(long number, long a)
 {
     if (number == SYS_prctl &&
         (a != PR_SET_NO_NEW_PRIVS && a != PR_CAPBSET_DROP && a != PR_CAP_AMBIENT && a != PR_SET_SECUREBITS))
         return false;
     return number != SYS_seccomp && (number != SYS_keyctl || a == KEYCTL_JOIN_SESSION_KEYRING) &&
-           pp_sys_gettid() == pp_sys_getpid();
+           !pp_other_threads(false);
 }
 
 /* Before such a call, by the thread that makes it: whether the flush thread has been stopped for it. */

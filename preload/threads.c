@@ -312,14 +312,14 @@ bool pp_handlers_quiet(void)
     return true;
 }
 
-bool pp_other_python_threads(void)
+bool pp_other_threads(bool python)
 {
     int self = pp_sys_gettid();
     uint32_t count = atomic_load(&pp_slot_count);
     for (uint32_t i = 0; i < count; i++) {
         const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
         if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) != self &&
-            (atomic_load(&slot->ran_python) || pp_python_of_code((uintptr_t)slot->start_routine)))
+            (!python || atomic_load(&slot->ran_python) || pp_python_of_code((uintptr_t)slot->start_routine)))
             return true;
     }
     return false;

@@ -45,8 +45,8 @@ struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, 
 /* Every slot that exists, whatever its state. */
 void pp_each_slot(void (*visit)(struct pp_slot *slot));
 
-/* Whether a thread other than the caller runs Python, as far as known. */
-bool pp_other_python_threads(void);
+/* Whether the program has a thread besides the caller, as far as known; python: that has run Python. */
+bool pp_other_threads(bool python);
 
 /* Whether no handler is at work: what one that begins now does not find, none holds. */
 bool pp_handlers_quiet(void);
