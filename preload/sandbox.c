@@ -211,7 +211,6 @@ PP_EXPORT int prctl(int option, ...)
         return result;                                                                                                 \
     } while (0)
 
-int capset(void *header, const void *data);
 PP_EXPORT int capset(void *header, const void *data)
 {
     CONFINE(capset, 0, header, data);
