@@ -20,19 +20,19 @@ END_OF_CHECK
 below_the_limit() {
     mkdir pyprof.out
     for i in {10..33}; do
-        head -c 65536 /dev/zero >pyprof.out/77-1700000000000000000-000000"$i".pyprof
-        touch -d "2020-01-01 00:00:$i" pyprof.out/77-1700000000000000000-000000"$i".pyprof
+        head -c 65536 /dev/zero >pyprof.out/5000077-1700000000000000000-000000"$i".pyprof
+        touch -d "2020-01-01 00:00:$i" pyprof.out/5000077-1700000000000000000-000000"$i".pyprof
     done
     head -c 2000000 /dev/zero >pyprof.out/baseline.pyprof
     PYPROF_MAX_DISK=1M profiled "$PYTHON" "$WORKLOADS/new_names.py" 5 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
     [ -e pyprof.out/baseline.pyprof ] || fail "a file that is not ours is gone"
-    [ ! -e pyprof.out/77-1700000000000000000-00000010.pyprof ] || fail "the oldest is still there"
-    [ -e pyprof.out/77-1700000000000000000-00000033.pyprof ] || fail "the newest is gone"
+    [ ! -e pyprof.out/5000077-1700000000000000000-00000010.pyprof ] || fail "the oldest is still there"
+    [ -e pyprof.out/5000077-1700000000000000000-00000033.pyprof ] || fail "the newest is gone"
     rm pyprof.out/baseline.pyprof
     # The limit and what is written between two looks.
     between 300000 "$(du -sb pyprof.out | cut -f1)" 1300000 "bytes in the directory"
-    rm pyprof.out/77-*
+    rm pyprof.out/5000077-*
     sums_close
     between 8 "$(reader field info.json removed_files)" 23 "files removed"
     "$PYPROF" info | unwrapped | grep -q 'removed .* old profiles of .* PYPROF_MAX_DISK' || fail "$("$PYPROF" info)"
