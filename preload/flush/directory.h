@@ -2,6 +2,7 @@
 #ifndef PP_FLUSH_DIRECTORY_H
 #define PP_FLUSH_DIRECTORY_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #define PP_DIRECTORY_OF_ANOTHER ELOOP

@@ -158,7 +158,7 @@ static void append_user(struct pp_buffer *text, uint32_t user)
         pp_buffer_format(text, " (%s)", entry->pw_name);
 }
 
-/* Leaves out runs that another user may have made up. A run of which one file is not foreign is no such run. */
+/* Leaves out runs that another user may have made up: all files of them are foreign. */
 static uint32_t drop_foreign(struct pp_files *files)
 {
     struct pp_buffer text = {0};

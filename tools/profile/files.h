@@ -12,7 +12,7 @@ struct pp_file {
     uint64_t segment;     /* its number in the instance */
     uint64_t start_unix_ns, size;
     bool named;    /* on the command line, not found in a directory */
-    bool foreign;  /* whoever may write its directory may have put it there (is_foreign) */
+    bool foreign;  /* another user may have planted it (is_foreign) */
     bool fallback; /* found where processes write that cannot write their directory */
     uint32_t owner;
 };
