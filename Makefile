@@ -46,7 +46,7 @@ PRELOAD_LDFLAGS := -shared -nostartfiles -Wl,-soname,libpyprof.so -Wl,-z,nodelet
 # The handler takes PP_HANDLER_STACK of a stack at most, and jumps nowhere through pointers (tests/capture_symbols.sh).
 CAPTURE_CFLAGS  := -fno-jump-tables
 ifeq ($(VARIANT),)
-CAPTURE_CFLAGS  += -Wframe-larger-than=512
+CAPTURE_CFLAGS  += -Wframe-larger-than=640
 endif
 
 TOOLS_CFLAGS  := -fPIE -fstack-protector-strong
