@@ -9,7 +9,7 @@
 #define NEAR         8192 /* bytes of a frame that are loaded plainly: list.sort's is larger than a page */
 #define MAX_FETCHED  64   /* frames of the last walk */
 #define MAX_COPIES   64   /* of one walk: 0.5 µs each */
-#define COPY_BYTES   256 /* at a multiple of it, so that they are in one page */
+#define COPY_BYTES   256  /* at a multiple of it, so that they are in one page */
 
 struct walk {
     struct pp_module_table *table;
