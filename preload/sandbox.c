@@ -39,8 +39,8 @@
 static const short calls[] = {
     SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_delete, SYS_clock_gettime, SYS_clock_getres,
     SYS_nanosleep, SYS_gettid, SYS_getpid, SYS_getppid, SYS_getuid, SYS_geteuid, SYS_getrusage, SYS_prctl,
-    SYS_process_vm_readv, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_rt_sigpending, SYS_rt_sigqueueinfo,
-    SYS_rt_tgsigqueueinfo, SYS_rt_sigtimedwait, SYS_tgkill, SYS_futex, SYS_openat, SYS_read, SYS_write, SYS_poll,
+    SYS_process_vm_readv, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_rt_sigpending,
+    SYS_tgkill, SYS_futex, SYS_openat, SYS_read, SYS_write, SYS_poll,
     SYS_pread64, SYS_lseek, SYS_close, SYS_fcntl, SYS_fstat, SYS_fstatfs, SYS_lstat, SYS_unlinkat, SYS_arch_prctl,
     SYS_stat, SYS_newfstatat, SYS_readlink, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_mkdirat, SYS_unlink,
     SYS_ftruncate, SYS_mmap, SYS_mremap, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_sched_yield,
@@ -54,6 +54,8 @@ static const struct {
 } uses[] = {
     {SYS_openat, {-1, 0, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0}},
     {SYS_openat, {-1, 0, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600}},
+    {SYS_openat, {-1, 0, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0}},
+    {SYS_openat, {-1, 0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0}},
     {SYS_mmap, {0, 0, PP_PROT_READ_WRITE, PP_MAP_PRIVATE_ANONYMOUS}},
     {SYS_mprotect, {1, 0, PP_PROT_READ_WRITE, 0}},
     {SYS_madvise, {1, 0, MADV_DONTNEED, 0}},
