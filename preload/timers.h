@@ -24,8 +24,8 @@ enum pp_first_expiry {
 
 /* Creates the slot's timer on its tid's CPU clock. The interval is the period give or take 5 %, another one for each
  * thread, so that work in step with the period is not always met at the same point (a sample weighs what the thread
- * burned, so the sums do not care). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING is taken. Stores
- * slot->timer. */
+ * has used, so the sums do not care). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING is taken.
+ * Stores slot->timer. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
 /* Deletes the slot's timer, if it has one. Not in the child of fork: ids are not inherited and may be new ones. */

@@ -21,7 +21,7 @@
 #define FETCHED_AHEAD   8
 #define MAX_WALKS       4 /* as long as the longest, of one sample */
 #define CFRAME_SIZE     24
-#define EVAL_ENTRY_SIZE 256 /* bytes of code; W1 ends at 0x60 in 3.11, 0xa6 in 3.12; the main loop is far behind */
+#define EVAL_ENTRY_SIZE 256 /* bytes of code; W1 ends at 0x60 in 3.11, 0xa6 in 3.12; the main loop is far beyond */
 
 /* 3.8–3.10: as many frames as there are native ones have their eval frames among these. */
 _Static_assert(KEPT_INNER >= PP_MAX_NATIVE_FRAMES - PP_OUTER_NATIVE, "none of them is in the middle that is left out");
@@ -180,7 +180,7 @@ static bool leave_middle(struct walk *walk, const struct pp_python_stack *stack,
            pp_frames_skip(&walk->reader, address);
 }
 
-/* Behind the middle of a deep stack: steps to the cframe of the eval call that was made by the caller of `frame`'s
+/* After the middle of a deep stack, this steps to the cframe of the eval call that was made by the caller of `frame`'s
  * run. async-signal-safe. */
 static bool skip_cframes(struct walk *walk, struct cframe *cframe, uintptr_t frame)
 {

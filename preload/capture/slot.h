@@ -30,7 +30,7 @@
 #define PP_CODE_READ_MAX   48
 
 #define PP_HANDLER_STACK 2048 /* bytes that the handler may take of a stack beside the kernel's part */
-#define PP_LAST_STACKS   8    /* kept of a thread: what it burns after its last sample is put down to them */
+#define PP_LAST_STACKS   8    /* kept of a thread: what it uses after its last sample is credited to them */
 
 enum pp_slot_state {
     PP_SLOT_FREE,
@@ -164,7 +164,7 @@ static inline uint32_t pp_slot_code_entries(const struct pp_slot *slot)
 }
 
 /* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same
- * sample; these are defined anew each time. */
+ * sample; these are defined again each time. */
 static inline uint32_t pp_slot_code_numbers(const struct pp_slot *slot)
 {
     return slot->code_sets ? pp_slot_code_entries(slot) + PP_MAX_PYTHON_FRAMES : 0;

@@ -23,7 +23,7 @@
 #define ALL_EACH      16u
 #define UNREAD_MAX_NS 10000000u
 #define IDLE_NS       100000u /* less than this since the last flush can wait for the next one */
-#define LATE_TICKS    6u      /* a sample may come behind its timer's expiry */
+#define LATE_TICKS    6u      /* a sample may come after its timer's expiry */
 /* Where samples have been later than this on average, a tick being usual, the thread works in step with the ticks; */
 #define IN_STEP_MEAN_TICKS   2u
 #define LATE_SAMPLES         8u   /* over so many of them, */

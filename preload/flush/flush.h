@@ -13,7 +13,7 @@ void pp_flush_thread_in_child(void);
 bool pp_flush_thread_runs(void);
 
 /* The thread ends, and is made again: around calls that the kernel refuses to a process with threads. True if it has
- * ended; one that stands still on a disk has not after two seconds. Normal context, any thread of the host. */
+ * ended; on a stalled disk it has not after two seconds. Normal context, any thread of the host. */
 bool pp_flush_thread_stop(void);
 void pp_flush_thread_resume(void);
 
@@ -23,14 +23,15 @@ void pp_flush_thread_outlives_main(void);
 /* Writes everything and ends the thread for good, waiting for it as at the end. Normal context. */
 void pp_flush_to_the_end(void);
 
-/* Has everything written, waiting for it two seconds at most: so do all of these, together where a thread stands still.
+/* Has everything written, waiting for it two seconds at most: so do all of these, together where the thread is stuck.
  * Nothing in the child of vfork or without a flush thread. async-signal-safe: programs call _exit in handlers. */
 void pp_flush_at_exit(void);
 
 /* Has written what there is, waiting for it while it gets on; the process goes on should exec fail. Nothing where
  * little was burned since the last flush, in the child of vfork or without a flush thread. async-signal-safe. */
 void pp_flush_before_exec(void);
-/* The same, however little was burned, before a signal of the process to itself that may end it. */
+/* Has everything written, however little CPU time was used, before a signal of the process to itself that may end it.
+ */
 void pp_flush_before_signal(void);
 
 /* The flush thread is inside libc or the loader between enter and leave, and no fork copies the process meanwhile, if

@@ -16,7 +16,7 @@
 #define INTERVAL_NS   1000000000u
 #define SAVE_LEAST_NS 125000000u
 #define SAVE_SHARE    16
-#define LOOK_NS       50000000u /* until the next look at threads that may be nobody's */
+#define LOOK_NS       50000000u /* between scans for threads that are not registered */
 #define LONG_NS       3600000000000u
 
 /* Does what libc does when the last thread ends; where the main thread left past libc, which then counts one too many,

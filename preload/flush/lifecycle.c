@@ -64,29 +64,29 @@ bool pp_flush_thread_runs(void)
     return atomic_load(&pp_flush.life) >= PP_FLUSH_RUNS && pp_process_is_profiled();
 }
 
-static uint64_t burned_ns(void)
+static uint64_t used_ns(void)
 {
     int tid = atomic_load(&pp_flush.tid);
     return tid ? pp_sys_clock_ns(pp_thread_cpu_clock(tid)) : 0;
 }
 
-/* Waits until the flush thread has changed the word; not when it has burned nothing for `patience_ns`. A thread that
+/* Waits until the flush thread has changed the word; not when it has used nothing for `patience_ns`. A thread that
  * was waited for in vain and has not moved since has used up that time already. */
 static void wait_for_change(_Atomic uint32_t *word, uint32_t value, uint64_t patience_ns)
 {
-    uint64_t burned = burned_ns(), now = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    uint64_t start = atomic_load(&pp_flush.stuck_at_ns) == burned + 1 ? atomic_load(&pp_flush.stuck_since_ns) : now;
+    uint64_t used = used_ns(), now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    uint64_t start = atomic_load(&pp_flush.stuck_at_ns) == used + 1 ? atomic_load(&pp_flush.stuck_since_ns) : now;
     uint64_t moved = start;
     while (atomic_load(word) == value && now - start < END_NS && now - moved < patience_ns) {
         uint64_t end = moved + patience_ns < start + END_NS ? moved + patience_ns : start + END_NS;
         pp_wait_on(word, value, end - now);
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
-        uint64_t earlier = burned;
-        burned = burned_ns();
-        moved = burned != earlier ? now : moved;
+        uint64_t earlier = used;
+        used = used_ns();
+        moved = used != earlier ? now : moved;
     }
     atomic_store(&pp_flush.stuck_since_ns, moved);
-    atomic_store(&pp_flush.stuck_at_ns, atomic_load(word) == value ? burned + 1 : 0);
+    atomic_store(&pp_flush.stuck_at_ns, atomic_load(word) == value ? used + 1 : 0);
 }
 
 /* join returns while the kernel still takes the thread down. */
@@ -106,7 +106,7 @@ static bool end_thread(uint32_t how, uint32_t ended)
         return false;
     pp_wake_flush(PP_WAKE_STOP);
     wait_for_change(&pp_flush.life, how, END_NS);
-    /* on a disk that stands still it goes on */
+    /* on a stalled disk it goes on */
     if ((how == PP_FLUSH_PAUSES && pp_flush_change(how, PP_FLUSH_RUNS)) || atomic_load(&pp_flush.life) != ended)
         return false;
     join();

@@ -28,7 +28,7 @@ struct pp_throttle {
 
 void pp_throttle_reset(struct pp_throttle *throttle, uint64_t period_ns, uint32_t limit_ppm);
 
-/* Takes what the process has burned, the samples of that have cost, and handlers in them, since the last call. Returns
+/* Takes what the process has used, the samples of that have cost, and handlers in them, since the last call. Returns
  * whether period_ns has changed. */
 bool pp_throttle_add(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t cost_ns, uint64_t handler_ns);
 
