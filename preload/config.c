@@ -144,7 +144,8 @@ static void read_signal(void)
         pp_config.signal = (int)number;
     else
         complain(PP_CAUSE_CONFIG_SIGNAL, "PYPROF_SIGNAL", value,
-                 " is not SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or a real-time signal (34 to 64): using SIGURG");
+                 " is not SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or the number of a real-time signal (34 to 64): using "
+                 "SIGURG");
 }
 
 static void read_out(void)

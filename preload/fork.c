@@ -1,6 +1,5 @@
 #include "fork.h"
 #include "capture/capture.h"
-#include "config.h"
 #include "flush/drain.h"
 #include "flush/flush.h"
 #include "flush/interval.h"
@@ -71,21 +70,11 @@ static void after_fork_in_parent(void)
         pp_flush_gate_fork_ends();
 }
 
-static const struct pp_slot *slot_of(int tid)
-{
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == tid)
-            return slot;
-    }
-    return NULL;
-}
-
 /* What only the parent's other threads could have gone on with, and what is only the parent's to write. */
 static void forget_parent(void)
 {
     pp_process_begins();
+    pp_sandbox_after_fork();
     pp_libunwind_after_fork(true);
     pp_interpose_action_after_fork();
     pp_thread_scan_after_fork();
@@ -103,9 +92,12 @@ static void forget_parent(void)
 
 static void after_fork_in_child(void)
 {
-    if (pp_sandbox_silent())
+    if (pp_sandbox_silent()) {
+        if (own.depth)
+            unblock();
         return;
-    const struct pp_slot *caller = slot_of(own.tid);
+    }
+    const struct pp_slot *caller = pp_slot_of(own.tid);
     bool blocks = caller && caller->believes_blocked;
     /* 0, unknown, is looked up when the first signal comes */
     uintptr_t stack_low = caller ? atomic_load(&caller->stack_low) : 0;

@@ -5,7 +5,6 @@
 #include "interpose.h"
 #include "capture/capture.h"
 #include "capture/safe_read.h"
-#include "config.h"
 #include "elf_lookup.h"
 #include "flush/flush.h"
 #include "flush/stack_bounds.h"

@@ -199,9 +199,10 @@ enum pp_frame_kind {
     X(TIMER_FAILED, "thread without a timer: timer_create failed")                                                     \
     X(NO_SLOT, "thread without a slot: too many threads")                                                              \
     X(WRITE_FAILED, "flush not written")                                                                               \
-    X(TIMER_GONE, "timer of a thread was gone, made anew")                                                             \
-    X(UNREACHABLE, "thread that cannot be interrupted: it blocks our signal past libc")                                \
-    X(ACTION_GONE, "handler of our signal was gone, put back")                                                         \
+    X(TIMER_GONE, "timer of a thread was gone, made again")                                                            \
+    X(UNREACHABLE,                                                                                                     \
+      "thread that cannot be interrupted: it blocks our signal past libc, or its system calls are dispatched to it")   \
+    X(ACTION_GONE, "handler of our signal was replaced past libc")                                                     \
     X(SMALL_STACK, "thread that cannot be interrupted: its stack is too small for a signal")
 
 enum pp_reason {

@@ -13,7 +13,7 @@
 
 /* Makes the system calls for such a table, but that nothing comes of it: in a child, to see whether a filter kills. */
 void pp_own_descriptors_try(void);
-/* It does: there is to be no such table. At start-up. */
+/* A filter kills for it: there is to be no such table. At start-up. */
 void pp_own_descriptors_forbid(void);
 
 /* The calling thread leaves the program's table for an empty one, if one can be had. For a thread that never again

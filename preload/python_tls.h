@@ -14,7 +14,7 @@ struct pp_tls_word pp_python_tls_find(const struct dl_phdr_info *object, uintptr
 
 struct pp_python;
 
-/* The word under the key that stands at `place`; PP_TLS_NONE where libc does not keep such words where it is known to.
+/* The word under the key that is at `place`; PP_TLS_NONE where libc does not keep such words where it is known to.
  * Normal context. */
 struct pp_tls_word pp_python_key_find(uintptr_t place);
 

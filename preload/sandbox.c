@@ -29,7 +29,7 @@
 
 #define STATUS_MAX               4096
 #define HANDLERS_NS              1000000000u /* at most, for handlers that are at work */
-#define LOOK_NS                  1000000
+#define POLL_NS                  1000000
 #define LANDLOCK_RESTRICT_SELF   446
 #define SYSCALL_USER_DISPATCH    59 /* of prctl */
 #define SYSCALL_USER_DISPATCH_ON 1
@@ -63,6 +63,7 @@ static const struct {
 };
 
 static _Atomic bool silent;
+static struct pp_lock ending; /* profiling, by a thread that installs a filter */
 
 bool pp_sandbox_silent(void)
 {
@@ -121,8 +122,7 @@ bool pp_sandbox_forbids(void)
  * passes through. A filter may be for all threads: each that installs one waits until this is so. */
 static void end_profiling(void)
 {
-    static struct pp_lock ending;
-    static const struct timespec pause = {0, LOOK_NS};
+    static const struct timespec pause = {0, POLL_NS};
     if (!pp_process_is_profiled())
         return;
     pp_lock_take(&ending);
@@ -130,6 +130,9 @@ static void end_profiling(void)
         pp_say_once(PP_CAUSE_SANDBOX, "the program installs a seccomp filter: profiling ends here");
         pp_flush_to_the_end();
         atomic_store(&pp_capture.enabled, 0);
+        const struct pp_slot *slot = pp_slot_here();
+        if (slot && slot->believes_blocked) /* no slot will tell from here on */
+            pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
         pp_interpose_stop();
         atomic_store(&silent, true);
         pp_each_slot(pp_timer_disarm);
@@ -139,6 +142,11 @@ static void end_profiling(void)
         while (!pp_handlers_quiet() && pp_sys_clock_ns(CLOCK_MONOTONIC) - start < HANDLERS_NS);
     }
     pp_lock_drop(&ending);
+}
+
+void pp_sandbox_after_fork(void)
+{
+    pp_lock_reset(&ending);
 }
 
 /* Without a filter they only ask. libseccomp asks with flags for strict mode, which always fails. */
@@ -179,7 +187,7 @@ static void resume(bool stopped)
 {
     int error = errno;
     if (stopped)
-        pp_flush_thread_resume();
+        pp_flush_thread_in_child();
     errno = error;
 }
 

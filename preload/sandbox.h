@@ -13,4 +13,7 @@ bool pp_sandbox_forbids(void);
 /* Profiling has ended for the sake of a filter: nothing of ours makes a system call any more. async-signal-safe. */
 bool pp_sandbox_silent(void);
 
+/* In the child of fork: another thread of the parent may have been ending profiling. */
+void pp_sandbox_after_fork(void);
+
 #endif

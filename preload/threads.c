@@ -1,6 +1,5 @@
 #include "threads.h"
 #include "capture/slot_memory.h"
-#include "config.h"
 #include "flush/arena.h"
 #include "lock.h"
 #include "say.h"
@@ -138,10 +137,11 @@ void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
     if (error) {
         atomic_fetch_add(&pp_thread_reasons[PP_REASON_TIMER_FAILED], 1);
         if (error != EINVAL && error != ESRCH) /* then the thread has just ended */
-            pp_say_once(PP_CAUSE_TIMER, error == EAGAIN ? "timer_create failed (is `ulimit -i` used up?): "
-                                                          "threads without a timer show as [unsampled]"
-                                                        : "timer_create is not permitted here (seccomp?): "
-                                                          "all CPU time shows as [unsampled]");
+            pp_say_once(PP_CAUSE_TIMER, error == EAGAIN
+                                            ? "no timer (is `ulimit -i` used up? half of it is left to the program): "
+                                              "threads without a timer show as [unsampled]"
+                                            : "timer_create is not permitted here (seccomp?): "
+                                              "all CPU time shows as [unsampled]");
     }
 }
 
@@ -191,17 +191,24 @@ void pp_thread_begin_bare(struct pp_slot *slot)
     arm_unless_never(slot, PP_FIRST_TICK);
 }
 
-void pp_thread_never_arm(void)
+struct pp_slot *pp_slot_of(int tid)
 {
-    int self = pp_sys_gettid();
     uint32_t count = atomic_load(&pp_slot_count);
     for (uint32_t i = 0; i < count; i++) {
         struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == self) {
-            atomic_store(&slot->never_armed, true);
-            pp_timer_disarm(slot);
-        }
+        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == tid)
+            return slot;
     }
+    return NULL;
+}
+
+void pp_thread_never_arm(void)
+{
+    struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
+    if (!slot)
+        return;
+    atomic_store(&slot->never_armed, true);
+    pp_timer_disarm(slot);
 }
 
 /* One that others push off meets fewer ticks, at moments that have nothing to do with its own work (three busy programs

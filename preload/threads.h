@@ -10,7 +10,10 @@
 
 /* A slot for a thread that is about to be made, or NULL (counted). Normal context. */
 struct pp_slot *pp_slot_claim(void);
+/* Says once that threads go without a slot or without memory. Normal context. */
 void pp_threads_say_too_many(void);
+/* The slot of a live thread, NULL if it has none. async-signal-safe; O(slots). */
+struct pp_slot *pp_slot_of(int tid);
 /* Gives a claimed slot, or an ended one that has been drained, back. */
 void pp_slot_release(struct pp_slot *slot);
 

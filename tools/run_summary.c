@@ -30,6 +30,7 @@ static char **paths_of(const char *run, time_t since, const char *directory, uin
 {
     struct recent recent = {.since = since};
     pp_each_log(directory, add_log, &recent);
+    pp_files_add_fallbacks(&recent.files, run, (uint64_t)since * 1000000000u);
     char **paths = pp_alloc((size_t)recent.files.count + 1, sizeof *paths);
     *count = 0;
     for (uint32_t i = 0; i < recent.files.count; i++)
@@ -60,7 +61,8 @@ static void say_sums(const struct pp_profile *profile, const char *place)
     pp_summary_span(profile, &start, &end);
     for (uint32_t i = 0; i < processes; i++)
         not_ended += !profile->processes.items[i].ended;
-    pp_buffer_format(&text, "%" PRIu64 " samples, %.2f s CPU", sum.samples, (double)sum.cpu_ns / 1e9);
+    pp_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, sum.samples == 1 ? "" : "s",
+                     (double)sum.cpu_ns / 1e9);
     if (end > start)
         pp_buffer_format(&text, " in %.2f s", (double)(end - start) / 1e9);
     pp_buffer_format(&text, ", %" PRIu32 " process%s", processes, processes == 1 ? "" : "es");

@@ -70,7 +70,7 @@ static bool believes_blocked(int signal)
     return false;
 }
 
-/* Does what a signal of somebody else's on our number does by default: the program has no handler for it, or our timers
+/* Does what a signal that no timer of ours sent does by default: the program has no handler for it, or our timers
  * would be on another. It ends the process when we return and the signal is no longer blocked. async-signal-safe. */
 static void act_by_default(int signal)
 {

@@ -8,11 +8,10 @@
 
 #define OWNER_THREAD     0
 #define OWNER_GENERATOR  1
-#define OWNER_SHIM       3 /* FRAME_OWNED_BY_CSTACK, since 3.14 _BY_INTERPRETER; */
-#define OWNER_SHIM_LAST  4 /* there _BY_CSTACK has become 4 */
-#define OUTER_CHUNKS     2 /* of the data stack: the outer end of a deep one; 100 to 160 frames are in one mostly */
-#define SKIPPED_CHUNKS   3 /* at least */
-#define FETCHED_AHEAD    8
+#define OWNER_SHIM       3  /* FRAME_OWNED_BY_CSTACK, since 3.14 _BY_INTERPRETER; */
+#define OWNER_SHIM_LAST  4  /* there _BY_CSTACK has become 4 */
+#define OUTER_CHUNKS     2  /* of the data stack: the outer end of a deep one; 100 to 160 frames are in one mostly */
+#define SKIPPED_CHUNKS   3  /* at least */
 #define COPY_STEPS       12 /* that a copy is worth: 0.5 µs */
 #define GENERATOR_YIELDS 2  /* gi_frame_state below that of one that runs: suspended, and in `yield from` */
 #define GENERATOR_STATE  5  /* bytes before the embedded frame, all versions */
@@ -84,7 +83,7 @@ bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address)
         if (!read_header(reader, chunk, &header))
             return false;
         /* they mostly lie side by side: else each is waited for */
-        __builtin_prefetch((const void *)(chunk + FETCHED_AHEAD * (header.previous - chunk)));
+        __builtin_prefetch((const void *)(chunk + PP_FRAMES_FETCHED_AHEAD * (header.previous - chunk)));
     }
     if (count < OUTER_CHUNKS + SKIPPED_CHUNKS || !enter_chunk(reader, oldest[count % OUTER_CHUNKS], 0))
         return false;

@@ -4,6 +4,8 @@
 
 #include "capture.h"
 
+#define PP_FRAMES_FETCHED_AHEAD 8 /* into the processor's caches, while a chain is walked */
+
 /* What the checks of one walk need to know. */
 struct pp_frame_reader {
     const struct pp_python *python;

@@ -18,7 +18,6 @@
 
 #define KEPT_INNER      256 /* of too many frames */
 #define KEPT_OUTER      127
-#define FETCHED_AHEAD   8
 #define MAX_WALKS       4 /* as long as the longest, of one sample */
 #define CFRAME_SIZE     24
 #define EVAL_ENTRY_SIZE 256 /* bytes of code; W1 ends at 0x60 in 3.11, 0xa6 in 3.12; the main loop is far beyond */
@@ -37,9 +36,9 @@ struct walk {
     struct pp_slot *slot;
     struct pp_frame_reader reader;
     uintptr_t root_cframe, base_frame;
-    uintptr_t
-        leave_chunk; /* of the data stack: the middle of a deep stack begins with it, in all walks of the sample */
-    uint32_t spent;  /* steps of all walks */
+    /* Chunk of the data stack with which the middle of a deep stack begins, in all walks of the sample. */
+    uintptr_t leave_chunk;
+    uint32_t spent; /* steps of all walks */
 };
 
 bool pp_in_eval(uintptr_t pc)
@@ -128,7 +127,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 }
 
 /* Of too many frames both ends stay. An entry at each end stands for what is left out between them: they may be in two
- * runs. A run of which nothing stays is none, unless it has no frames at all: those stand at the leaf.
+ * runs. A run of which nothing stays is none, unless it has no frames at all: those are at the leaf.
  * async-signal-safe. */
 static void cut_middle(struct pp_scratch *scratch, struct pp_python_stack *stack)
 {
@@ -262,7 +261,7 @@ static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp
         pp_code_fetch(walk->state->python, walk->slot, frame.code);
         keep_frame(walk, stack, &frame);
         /* of a recursion they mostly lie at equal distances: else each is waited for */
-        uintptr_t ahead = address + FETCHED_AHEAD * (frame.previous - address);
+        uintptr_t ahead = address + PP_FRAMES_FETCHED_AHEAD * (frame.previous - address);
         __builtin_prefetch((const void *)ahead);
         __builtin_prefetch((const void *)(ahead + walk->reader.layout->frame.instr));
         address = frame.previous;

@@ -8,7 +8,7 @@
 #define PP_DIRECTORY_OF_ANOTHER ELOOP
 #define PP_DIRECTORY_OTHER_ROOT EXDEV
 
-/* Notes the root directory. In the constructor, before the program can change it. */
+/* Notes the root directory. When Python appears: a program that changes it later is not followed. */
 void pp_directory_remember_root(void);
 
 /* Opens a directory with O_PATH; with `make` it and those above it are made, for the user alone. Returns a descriptor

@@ -6,7 +6,8 @@
 
 /* Makes the thread. Normal context, any thread of the host. */
 void pp_flush_thread_start(void);
-/* The same in the child of fork, if the parent had one. After all atfork handlers: it may allocate. */
+/* The same where one is needed: in the child of fork, if the parent had one, after all atfork handlers, since it may
+ * allocate; and after pp_flush_thread_stop. */
 void pp_flush_thread_in_child(void);
 
 /* Whether this process has a flush thread. async-signal-safe. */
@@ -15,7 +16,6 @@ bool pp_flush_thread_runs(void);
 /* The thread ends, and is made again: around calls that the kernel refuses to a process with threads. True if it has
  * ended; on a stalled disk it has not after two seconds. Normal context, any thread of the host. */
 bool pp_flush_thread_stop(void);
-void pp_flush_thread_resume(void);
 
 /* The main thread is about to end while others may go on. In it. */
 void pp_flush_thread_outlives_main(void);
@@ -28,7 +28,7 @@ void pp_flush_to_the_end(void);
 void pp_flush_at_exit(void);
 
 /* Has written what there is, waiting for it while it gets on; the process goes on should exec fail. Nothing where
- * little was burned since the last flush, in the child of vfork or without a flush thread. async-signal-safe. */
+ * little CPU time was used since the last flush, in the child of vfork or without a flush thread. async-signal-safe. */
 void pp_flush_before_exec(void);
 /* Has everything written, however little CPU time was used, before a signal of the process to itself that may end it.
  */

@@ -8,7 +8,6 @@
 #include "../syscalls.h"
 #include "../thread_scan.h"
 #include "../threads.h"
-#include "flush.h"
 #include "interval.h"
 #include "sanitizer.h"
 #include <stdlib.h>
@@ -51,7 +50,7 @@ static uint64_t first_save(uint64_t now)
     return pp_own_descriptors_here() && (forked || !root) ? next_save(now) : now + INTERVAL_NS;
 }
 
-/* Behind the main thread it is this one that has to end the process, which writes what is in the buffers of stdio. And
+/* After the main thread has ended, the flush thread ends the process, which writes what is in the buffers of stdio. And
  * libunwind's pipe is looked at by its numbers. */
 static bool may_have_own_descriptors(void)
 {

@@ -25,9 +25,7 @@ extern struct pp_flush_thread {
     _Atomic int tid;          /* 0: it has not begun */
     /* When it was waited for in vain: since when it had not moved, and what it had used, plus one; 0: it was not. */
     _Atomic uint64_t stuck_since_ns, stuck_at_ns;
-    /* It stays in the program's table of descriptors: the main thread ends, or this is not the first flush thread of
-     * the process. What leaves a table closes its descriptors there, and a message queue takes that for the program's
-     * word to end its mq_notify. */
+    /* It stays in the program's table of descriptors: the main thread ends. */
     _Atomic bool shares_descriptors;
 } pp_flush;
 

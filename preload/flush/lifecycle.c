@@ -1,4 +1,5 @@
-/* How the flush thread begins, and how the process and it end: nothing here waits for longer than END_NS. */
+/* How the flush thread begins, and how the process and it end: nothing here waits for longer than END_NS, but for the
+ * kernel to take a thread down. */
 #include "../capture/capture.h"
 #include "../interpose.h"
 #include "../lock.h"
@@ -118,16 +119,11 @@ bool pp_flush_thread_stop(void)
     return end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED);
 }
 
-void pp_flush_thread_resume(void)
-{
-    pp_flush_thread_in_child();
-}
-
 void pp_flush_thread_outlives_main(void)
 {
     atomic_store(&pp_flush.shares_descriptors, true);
     if (pp_flush_thread_stop())
-        pp_flush_thread_resume();
+        pp_flush_thread_in_child();
 }
 
 void pp_flush_to_the_end(void)

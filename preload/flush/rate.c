@@ -43,6 +43,8 @@ static void note_change(uint64_t before_ns)
 {
     char line[LINE_BYTES];
     struct pp_text text;
+    if (NS_PER_SECOND / before_ns == NS_PER_SECOND / throttle.period_ns)
+        return;
     unsigned hundredths = throttle.share_ppm * 100 / PPM_PER_PERCENT;
     pp_text_init(&text, line, sizeof line);
     pp_text_add(&text, "samples cost ");

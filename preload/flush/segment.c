@@ -392,7 +392,10 @@ bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes
         return true;
     }
     put_off(segment, now);
-    say_trouble(segment->directory, result, "; what is not written counts as lost", "");
+    say_trouble(segment->directory, result,
+                result == -PP_DIRECTORY_OTHER_ROOT ? "; what comes after this is in no profile"
+                                                   : "; what is not written counts as lost",
+                "");
     return false;
 }
 

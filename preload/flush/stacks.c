@@ -8,7 +8,6 @@
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
 #include "../log_format.h"
-#include "../say.h"
 #include "codes.h"
 #include "eval_ranges.h"
 #include "greenlet.h"

@@ -117,8 +117,8 @@ void pp_check_settings(const struct pp_subject *subject, struct pp_findings *fin
     if (hz)
         check_rate(hz, findings);
     if (signal && !signal_of(signal)) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "PYPROF_SIGNAL=%s cannot be: SIGPROF is used", signal);
-        pp_remedy(findings, "SIGPROF, SIGVTALRM, SIGSTKFLT or a real-time signal, 34 to 64");
+        pp_find(findings, PP_LEVEL_WARN, TOPIC, "PYPROF_SIGNAL=%s cannot be: SIGURG is used", signal);
+        pp_remedy(findings, "SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or the number of a real-time signal, 34 to 64");
     }
     if (overhead && !is_percentage(overhead)) {
         pp_find(findings, PP_LEVEL_WARN, TOPIC,

@@ -14,6 +14,7 @@
 
 struct search {
     struct pp_files *files;
+    const char *run;  /* wanted, whether it has files in a directory or not; NULL: none */
     uint64_t from_ns; /* when the first of the runs started */
 };
 
@@ -26,9 +27,9 @@ char *pp_fallback_directory(void)
 }
 
 /* Whether a run in the directory has the file, which is not in there. */
-static bool is_wanted(const struct pp_files *files, const struct pp_file *found)
+static bool is_wanted(const struct pp_files *files, const char *run, const struct pp_file *found)
 {
-    bool wanted = false;
+    bool wanted = run && strcmp(run, found->run) == 0;
     for (uint32_t i = 0; i < files->count; i++) {
         const struct pp_file *file = &files->items[i];
         if (strcmp(pp_base_name(file->path), pp_base_name(found->path)) == 0)
@@ -47,7 +48,7 @@ static void look_at(void *context, const char *path)
     if (!dash || strtoull(dash + 1, NULL, 10) < search->from_ns)
         return;
     pp_files_add(&one, path, false);
-    if (one.count && is_wanted(files, one.items)) {
+    if (one.count && is_wanted(files, search->run, one.items)) {
         files->items = pp_grow(files->items, &files->capacity, (uint64_t)files->count + 1, sizeof *files->items);
         struct pp_file *file = &files->items[files->count++];
         *file = *one.items;
@@ -83,10 +84,10 @@ static void look_below(struct search *search, const char *temporary)
         free(entries);
 }
 
-void pp_files_add_fallbacks(struct pp_files *files)
+void pp_files_add_fallbacks(struct pp_files *files, const char *run, uint64_t since_ns)
 {
     const char *temporary = getenv("TMPDIR");
-    struct search search = {files, UINT64_MAX};
+    struct search search = {files, run, run ? since_ns : UINT64_MAX};
     for (uint32_t i = 0; i < files->count; i++)
         if (!files->items[i].named && files->items[i].start_unix_ns < search.from_ns)
             search.from_ns = files->items[i].start_unix_ns;

@@ -8,7 +8,7 @@
 char *pp_fallback_directory(void);
 
 /* Adds the rest of the runs that were found in directories: what their processes have written there, as this user or
- * another. */
-void pp_files_add_fallbacks(struct pp_files *files);
+ * another. And what a run has written there since a moment, whether it was found or not; run NULL: of no other. */
+void pp_files_add_fallbacks(struct pp_files *files, const char *run, uint64_t since_ns);
 
 #endif

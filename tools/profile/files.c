@@ -319,7 +319,7 @@ bool pp_files_find(struct pp_files *files, const struct pp_cli *cli)
     for (int i = 0; found && i < cli->argument_count; i++)
         found = add_path(files, cli->arguments[i]);
     if (found)
-        pp_files_add_fallbacks(files);
+        pp_files_add_fallbacks(files, NULL, 0);
     uint32_t foreign = found && !cli->all && !cli->run ? drop_foreign(files) : 0;
     if (found && !files->count && !foreign)
         say_nothing_usable(files);
