@@ -16,9 +16,10 @@
 #include "python_frames.h"
 #include "safe_read.h"
 
-#define KEPT_INNER      256 /* of too many frames */
-#define KEPT_OUTER      127
-#define MAX_WALKS       4 /* as long as the longest, of one sample */
+#define KEPT_INNER      384 /* of too many frames */
+#define KEPT_OUTER      (PP_MAX_PYTHON_FRAMES - KEPT_INNER - 2)
+#define LEAVE_AFTER     256 /* frames: the middle may begin with the next chunk of the data stack */
+#define MAX_WALKS       4   /* as long as the longest, of one sample */
 #define CFRAME_SIZE     24
 #define EVAL_ENTRY_SIZE 256 /* bytes of code; W1 ends at 0x60 in 3.11, 0xa6 in 3.12; the main loop is far beyond */
 
@@ -173,7 +174,7 @@ static enum pp_reason give_up(const struct walk *walk, struct pp_python_stack *s
  * async-signal-safe. */
 static bool leave_middle(struct walk *walk, const struct pp_python_stack *stack, bool in_new_chunk, uintptr_t *address)
 {
-    if (!walk->leave_chunk && stack->total >= KEPT_INNER)
+    if (!walk->leave_chunk && stack->total >= LEAVE_AFTER)
         walk->leave_chunk = walk->reader.chunk_previous;
     return in_new_chunk && !stack->gap && walk->reader.chunk == walk->leave_chunk &&
            pp_frames_skip(&walk->reader, address);

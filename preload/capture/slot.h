@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <sys/uio.h>
 
-#define PP_MAX_NATIVE_FRAMES 320
+#define PP_MAX_NATIVE_FRAMES 448
 #define PP_OUTER_NATIVE      64 /* of these, of a stack that is deeper: beyond an eval frame that is known otherwise */
 #define PP_MAX_PYTHON_FRAMES 512
 /* Frames that a walk goes over, what takes longer counted more often. More than the recursion limit of Python. */
