@@ -170,6 +170,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 
 void pp_interval_judge_cost(void)
 {
+    pp_interval_drain(false); /* what was taken at another rate is weighed by that one */
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns;
     pp_rate_keep_cost_down(cpu_ns, pp_account_handler_ns(), pp_drain_samples_ns());
 }

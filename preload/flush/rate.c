@@ -2,6 +2,7 @@
 #include "../capture/capture.h"
 #include "../config.h"
 #include "../say.h"
+#include "../threads.h"
 #include "../timers.h"
 #include "drain.h"
 #include "log.h"
@@ -72,6 +73,7 @@ void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t other
     if (!changed)
         return;
     pp_timers_set_period_ns(throttle.period_ns);
+    pp_each_slot(pp_timer_follow);
     note_change(before_ns);
 }
 
