@@ -21,12 +21,16 @@
 #define HIGHEST_FREE    63         /* valgrind keeps 64 for itself */
 #define LOWEST_FREE     40         /* the first real-time signals are those that programs and runtimes take */
 #define KERNEL_RESTORER 0x04000000 /* SA_RESTORER: libc's sigaction shows that libc has set it */
+#define FOLLOW_NS       50000000u  /* at most, for threads that are told of another signal */
+#define PAUSE_NS        100000
 
 static struct pp_lock changing;
 static struct sigaction believed; /* what the program has set our signal to last: SIG_DFL or SIG_IGN */
 /* The handler runs on the alternate stack of a thread that has one: goroutines, on stacks of some KiB, have no room for
  * a signal. Elsewhere it does not: an alternate stack may be too small for ours, or gone. */
 static _Atomic bool on_alternate_stack;
+/* The signals that the program has blocked or waited for by name, as a mask: it uses them. */
+static _Atomic uint64_t named;
 
 /* sigaction is allowed in handlers: none may run on top of the lock. Returns the mask for end_change. */
 static uint64_t begin_change(void)
@@ -57,7 +61,7 @@ static void believe(const struct sigaction *action)
     believed = *action;
     believed.sa_flags |= KERNEL_RESTORER;
     believed.sa_mask.__val[0] &= ~((uint64_t)1 << (SIGKILL - 1) | (uint64_t)1 << (SIGSTOP - 1));
-    atomic_store(&pp_capture.application_ignores, action->sa_handler == SIG_IGN);
+    atomic_store(&pp_capture.application_reacts, action->sa_handler != SIG_DFL);
 }
 
 static bool is_function(__sighandler_t handler)
@@ -65,13 +69,24 @@ static bool is_function(__sighandler_t handler)
     return handler != SIG_DFL && handler != SIG_IGN;
 }
 
-/* A real-time signal that has its default action; 0: there is none. */
-static int free_signal(void)
+/* The sets by which programs block every signal there is, or wait for it, do not mean ours. */
+static bool names_all(const sigset_t *set)
+{
+    uint64_t all = ((uint64_t)2 << (HIGHEST_FREE - 1)) - ((uint64_t)1 << (LOWEST_FREE - 1));
+    return (set->__val[0] & all) == all;
+}
+
+/* A real-time signal that the program does not use, as far as can be seen; 0: there is none. mask: the calling
+ * thread's.
+ */
+static int free_signal(uint64_t mask)
 {
     struct sigaction now;
+    sigset_t blocked = {{mask}};
+    uint64_t used = atomic_load(&named) | (names_all(&blocked) ? 0 : mask);
     for (int signal = HIGHEST_FREE; signal >= LOWEST_FREE; signal--)
-        if (signal != atomic_load(&pp_capture.signal) && pp_real()->sigaction(signal, NULL, &now) == 0 &&
-            now.sa_handler == SIG_DFL)
+        if (signal != atomic_load(&pp_capture.signal) && !(used >> (signal - 1) & 1) &&
+            pp_real()->sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
             return signal;
     return 0;
 }
@@ -86,13 +101,6 @@ static bool take(int signal, const struct sigaction *action)
     return true;
 }
 
-/* The sets by which programs block every signal there is, or wait for it, do not mean ours. */
-static bool names_all(const sigset_t *set)
-{
-    uint64_t all = ((uint64_t)2 << (HIGHEST_FREE - 1)) - ((uint64_t)1 << (LOWEST_FREE - 1));
-    return (set->__val[0] & all) == all;
-}
-
 bool pp_interpose_install_handler(void)
 {
     static const struct sigaction none = {.sa_handler = SIG_DFL};
@@ -104,7 +112,8 @@ bool pp_interpose_install_handler(void)
     /* PostgreSQL, which loads Python late, reads the signal from a descriptor by then */
     sigset_t blocked = {{pp_sys_signal_mask(SIG_BLOCK, 0)}};
     bool waits = blocked.__val[0] >> (pp_config.signal - 1) & 1 && !names_all(&blocked);
-    return waits || is_function(before.sa_handler) ? take(free_signal(), &none) : take(pp_config.signal, &before);
+    return waits || is_function(before.sa_handler) ? take(free_signal(blocked.__val[0]), &none)
+                                                   : take(pp_config.signal, &before);
 }
 
 static void move_timer(struct pp_slot *slot)
@@ -113,16 +122,56 @@ static void move_timer(struct pp_slot *slot)
         pp_timer_renew(slot);
 }
 
+/* Threads that block every signal there is, as they believe, in truth do not block the one that was ours. */
+static bool has_to_follow(const struct pp_slot *slot)
+{
+    return atomic_load(&slot->state) == PP_SLOT_LIVE && slot->believes_blocked &&
+           slot->own_signal != atomic_load(&pp_capture.signal);
+}
+
+/* The signal is handled on the way back to the program, and may end a call with EINTR that the kernel never restarts.
+ */
+static void tell(struct pp_slot *slot)
+{
+    siginfo_t info = {.si_signo = slot->own_signal, .si_code = SI_TIMER};
+    info.si_value.sival_ptr = (void *)((uint64_t)PP_SIGVAL_FOLLOW << 32);
+    if (has_to_follow(slot) && atomic_load(&slot->tid) != pp_sys_gettid())
+        pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), slot->own_signal, (long)&info);
+}
+
+static _Atomic uint32_t waited_for;
+
+static void count_follower(struct pp_slot *slot)
+{
+    if (has_to_follow(slot) && atomic_load(&slot->tid) != pp_sys_gettid())
+        atomic_fetch_add(&waited_for, 1);
+}
+
+static void let_threads_follow(void)
+{
+    static const struct timespec pause = {0, PAUSE_NS};
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + FOLLOW_NS;
+    pp_each_slot(tell);
+    for (;;) {
+        atomic_store(&waited_for, 0);
+        pp_each_slot(count_follower);
+        if (!atomic_load(&waited_for) || pp_sys_clock_ns(CLOCK_MONOTONIC) >= end)
+            return;
+        pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+    }
+}
+
 /* Moves our timers to another signal; ours gets the action that the program has set last, and is the program's from
- * then on. False if there is no other. Under the lock. */
-static bool give_away(void)
+ * then on. False if there is no other. Under the lock; mask: what the calling thread blocks. */
+static bool give_away(uint64_t mask)
 {
     static const struct sigaction none = {.sa_handler = SIG_DFL};
     int signal = atomic_load(&pp_capture.signal);
     struct sigaction last = believed;
-    if (!take(free_signal(), &none))
+    if (!take(free_signal(mask), &none))
         return false;
     pp_each_slot(move_timer);
+    let_threads_follow();
     pp_real()->sigaction(signal, &last, NULL);
     return true;
 }
@@ -135,11 +184,15 @@ static bool is_ours(int signal)
 void pp_interpose_give_away(const sigset_t *wanted)
 {
     if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) || !pp_process_is_profiled() ||
-        !(wanted->__val[0] & pp_own_signal_bit()) || names_all(wanted))
+        names_all(wanted))
+        return;
+    if (wanted->__val[0] & ~atomic_load_explicit(&named, memory_order_relaxed))
+        atomic_fetch_or(&named, wanted->__val[0]);
+    if (!(wanted->__val[0] & pp_own_signal_bit()))
         return;
     uint64_t mask = begin_change();
     if (wanted->__val[0] & pp_own_signal_bit())
-        give_away();
+        give_away(mask);
     end_change(mask);
     pp_interpose_follow_signal();
 }
@@ -154,7 +207,7 @@ void pp_interpose_check_action(void)
         atomic_fetch_add(&pp_thread_reasons[PP_REASON_ACTION_GONE], 1);
         if (!function)
             believe(&now);
-        if (!function || !give_away())
+        if (!function || !give_away(mask))
             put_ours(signal);
         else
             pp_real()->sigaction(signal, &now, NULL);
@@ -192,7 +245,7 @@ static bool answer(int signal, const struct sigaction *action, struct sigaction 
         return false;
     uint64_t mask = begin_change();
     *old = believed;
-    bool ours = is_ours(signal) && !(action && is_function(action->sa_handler) && give_away());
+    bool ours = is_ours(signal) && !(action && is_function(action->sa_handler) && give_away(mask));
     if (ours && action)
         believe(action);
     end_change(mask);

@@ -39,7 +39,8 @@ static int change_mask(mask_function *libc_function, int how, const sigset_t *se
         pp_interpose_give_away(set);
     follow_signal(slot);
     bool blocked_before = slot->believes_blocked, blocked = blocked_before;
-    uint64_t bit = (uint64_t)1 << (slot->own_signal - 1);
+    int signal = slot->own_signal;
+    uint64_t bit = (uint64_t)1 << (signal - 1);
     sigset_t wanted;
     if (set) {
         bool named = set->__val[0] & bit;
@@ -52,7 +53,13 @@ static int change_mask(mask_function *libc_function, int how, const sigset_t *se
     int result = libc_function(how, set ? &wanted : NULL, old);
     if (result != 0)
         return result;
-    slot->believes_blocked = blocked;
+    if (slot->own_signal == signal) {
+        slot->believes_blocked = blocked;
+    } else { /* our signal became another in the middle */
+        if (blocked)
+            pp_sys_signal_mask(SIG_BLOCK, bit);
+        pp_thread_unblock(slot);
+    }
     if (old && blocked_before)
         old->__val[0] |= bit;
     return 0;

@@ -160,6 +160,9 @@ static bool installs_filter(long number, long a, long b, long c)
 /* Of calls in pp_confining_calls. In a program of several threads the others keep what they have, and so does ours. */
 static bool confines(long number, long a)
 {
+    /* after which the kernel makes no thread any more, and without a user namespace it refuses none */
+    if (number == SYS_unshare && a & CLONE_NEWPID && !(a & CLONE_NEWUSER))
+        return false;
     if (number == SYS_prctl &&
         (a != PR_SET_NO_NEW_PRIVS && a != PR_CAPBSET_DROP && a != PR_CAP_AMBIENT && a != PR_SET_SECUREBITS))
         return false;
@@ -178,8 +181,9 @@ static bool prepare(long number, long a, long b, long c)
         pp_thread_never_arm(); /* the handler's system calls would be signals that it blocks */
     if (!confines(number, a))
         return false;
-    if (number == LANDLOCK_RESTRICT_SELF)
-        pp_flush_before_signal(); /* the thread may not be able to write any more */
+    /* the thread may not be able to write any more, or may not be made again: after unshare of a pid namespace */
+    if (number == LANDLOCK_RESTRICT_SELF || number == SYS_unshare || number == SYS_setns)
+        pp_flush_before_signal();
     return pp_flush_thread_stop();
 }
 

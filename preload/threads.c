@@ -149,8 +149,10 @@ void pp_thread_unblock(struct pp_slot *slot)
 {
     slot->own_signal = atomic_load(&pp_capture.signal);
     uint64_t bit = (uint64_t)1 << (slot->own_signal - 1);
-    if (pp_sys_signal_mask(SIG_UNBLOCK, bit) & bit)
-        slot->believes_blocked = true;
+    if (!(pp_sys_signal_mask(SIG_BLOCK, 0) & bit))
+        return;
+    slot->believes_blocked = true; /* before a signal of the program's can come that waits */
+    pp_sys_signal_mask(SIG_UNBLOCK, bit);
 }
 
 void pp_thread_has_stack(struct pp_slot *slot, size_t room)

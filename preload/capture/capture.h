@@ -28,7 +28,7 @@ struct pp_capture {
     /* The signal of our timers, 0 before the start. interpose_action.c changes it when the program turns out to use it.
      */
     _Atomic int signal;
-    _Atomic uint32_t application_ignores; /* the program has set our signal to SIG_IGN, as it believes */
+    _Atomic uint32_t application_reacts; /* the program has set our signal to something but SIG_DFL, as it believes */
 
     /* The library that walks native stacks; NULL: unwind rows do. They do also while there are pauses (libunwind.h). */
     const struct pp_libunwind *_Atomic libunwind;

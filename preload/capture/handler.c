@@ -9,6 +9,8 @@
 #include "sample.h"
 #include "slot_memory.h"
 #include <linux/futex.h>
+#include <string.h>
+#include <ucontext.h>
 
 struct pp_capture pp_capture;
 
@@ -59,22 +61,47 @@ static bool is_own_signal(const siginfo_t *info)
     return info->si_code == SI_TIMER && (uint64_t)info->si_value.sival_ptr >> 32 == PP_SIGVAL_MAGIC;
 }
 
-/* Whether the calling thread blocks the signal, as it believes. Bounded by the number of slots. async-signal-safe. */
-static bool believes_blocked(int signal)
+/* The calling thread's, NULL if it has none. Bounded by the number of slots. async-signal-safe. */
+static struct pp_slot *slot_here(void)
 {
     int tid = pp_sys_gettid();
     struct pp_slot *slot;
     for (uint32_t i = 0; i < PP_MAX_THREADS && (slot = atomic_load(&pp_capture.slots[i])) != NULL; i++)
         if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load_explicit(&slot->tid, memory_order_relaxed) == tid)
-            return slot->believes_blocked && slot->own_signal == signal;
-    return false;
+            return slot;
+    return NULL;
+}
+
+/* Whether the calling thread blocks the signal, as it believes. async-signal-safe. */
+static bool believes_blocked(int signal)
+{
+    const struct pp_slot *slot = slot_here();
+    return slot && slot->believes_blocked && slot->own_signal == signal;
+}
+
+/* Our signal is another now. The thread goes on with a mask in which the old one is as it believes, and the new one,
+ * which it may block together with all others, is not. async-signal-safe. */
+static void follow_signal(ucontext_t *context)
+{
+    struct pp_slot *slot = slot_here();
+    uint64_t mask, bit = pp_own_signal_bit();
+    int signal = atomic_load_explicit(&pp_capture.signal, memory_order_relaxed);
+    if (!slot || slot->own_signal == signal)
+        return;
+    memcpy(&mask, &context->uc_sigmask, sizeof mask);
+    if (slot->believes_blocked)
+        mask |= (uint64_t)1 << (slot->own_signal - 1);
+    slot->believes_blocked = (mask & bit) != 0;
+    mask &= ~bit;
+    memcpy(&context->uc_sigmask, &mask, sizeof mask);
+    slot->own_signal = signal;
 }
 
 /* Does what a signal that no timer of ours sent does by default: the program has no handler for it, or our timers
  * would be on another. It ends the process when we return and the signal is no longer blocked. async-signal-safe. */
 static void act_by_default(int signal)
 {
-    if (signal == SIGURG || atomic_load(&pp_capture.application_ignores) || believes_blocked(signal))
+    if (signal == SIGURG || atomic_load(&pp_capture.application_reacts) || believes_blocked(signal))
         return;
     uint64_t default_action[4] = {0};
     pp_syscall4(SYS_rt_sigaction, signal, (long)default_action, 0, 8);
@@ -93,7 +120,10 @@ static bool is_dear(const struct pp_slot *slot)
 void pp_handle_signal(int signal, siginfo_t *info, void *context)
 {
     if (!is_own_signal(info)) {
-        act_by_default(signal);
+        if (info->si_code == SI_TIMER && (uint64_t)info->si_value.sival_ptr >> 32 == PP_SIGVAL_FOLLOW)
+            follow_signal(context);
+        else
+            act_by_default(signal);
         return;
     }
     pp_allow_unaligned();

@@ -1,6 +1,7 @@
 /*
- * What is loaded plainly cannot go away under us: our own C stack; the chunks of the thread's data stack, which it
- * owns; frame objects (up to 3.10), which it holds references to while it executes them. Frames in generators lie on
+ * What is loaded plainly cannot go away under us: our own C stack; the chunks of the data stack of an attached thread,
+ * which it owns (another thread may run in the name of a thread state that is not attached here, and pop them); frame
+ * objects (up to 3.10), which it holds references to while it executes them. Frames in generators lie on
  * the heap: they are copied, since a torn chain may lead anywhere.
  */
 #include "python_frames.h"
@@ -67,6 +68,7 @@ bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
     const struct pp_python_layout *layout = reader->layout;
     reader->steps = 0;
     uintptr_t chunk = pp_word(thread_state, layout->thread_state.datastack_chunk);
+    reader->window_start = reader->window_end = 0;
     reader->first_free = pp_word(thread_state, layout->thread_state.datastack_top);
     bool entered = !chunk || enter_chunk(reader, chunk, reader->first_free);
     reader->steps = 0;
@@ -89,6 +91,24 @@ bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address)
         return false;
     *address = reader->chunk + sizeof header;
     return true;
+}
+
+/* The bytes of a frame of the data stack. Of a thread that is not attached they are in a copy, which holds those
+ * further out too; NULL if they are gone. async-signal-safe. */
+static const uint8_t *chunk_bytes(struct pp_frame_reader *reader, uintptr_t address, unsigned size)
+{
+    if (reader->attached)
+        return (const uint8_t *)address;
+    uintptr_t end = address + size;
+    if (address < reader->window_start || end > reader->window_end) {
+        uintptr_t start = end - reader->chunk > PP_FRAMES_WINDOW ? end - PP_FRAMES_WINDOW : reader->chunk;
+        reader->window_start = reader->window_end = 0;
+        if (!copy_counted(reader, reader->window, start, end - start))
+            return NULL;
+        reader->window_start = start;
+        reader->window_end = end;
+    }
+    return reader->window + (address - reader->window_start);
 }
 
 static bool in_chunk(const struct pp_frame_reader *reader, uintptr_t address)
@@ -183,10 +203,13 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
     /* popped before it is unlinked, when a generator is made: nothing has been pushed over it yet */
     bool popped = innermost && address == reader->first_free && address == reader->limit;
     if (in_chunk(reader, address) || popped) {
-        uint8_t owner = in_place[layout->frame.owner];
+        const uint8_t *bytes = chunk_bytes(reader, address, size);
+        if (!bytes)
+            return false;
+        uint8_t owner = bytes[layout->frame.owner];
         reader->limit = address; /* frames further out lie below */
         return (owner == OWNER_THREAD || (innermost && owner == OWNER_GENERATOR)) &&
-               take_fields(reader, in_place, owner, frame);
+               take_fields(reader, bytes, owner, frame);
     }
     /* in a generator, or in an older chunk: the frame itself tells, in a copy */
     uint8_t bytes[GENERATOR_COPY];

@@ -20,6 +20,8 @@ struct pp_frame_reader {
     unsigned chunks;      /* entered so far */
     bool attached;        /* the thread state cannot be freed meanwhile, nor its chunks */
     uint32_t steps;       /* that the walk has cost: PP_MAX_STEPS at most */
+    uint8_t *window;      /* of a thread that is not attached: a copy of [window_start, window_end) of a chunk */
+    uintptr_t window_start, window_end;
 };
 
 struct pp_frame {

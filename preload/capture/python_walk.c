@@ -387,6 +387,7 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
         .reader = {.python = state->python,
                    .layout = layout,
                    .attached = state->attached,
+                   .window = slot->scratch->frames_window,
                    .pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed),
                    .sp = interrupted->sp,
                    .other_stack = interrupted->other_stack,

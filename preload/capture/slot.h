@@ -20,8 +20,9 @@
 #define PP_OUTER_NATIVE      64 /* of these, of a stack that is deeper: beyond an eval frame that is known otherwise */
 #define PP_MAX_PYTHON_FRAMES 512
 /* Frames that a walk goes over, what takes longer counted more often. More than the recursion limit of Python. */
-#define PP_MAX_STEPS       1024
+#define PP_MAX_STEPS       1200
 #define PP_MAX_RUNS        (PP_MAX_STEPS + 2)
+#define PP_FRAMES_WINDOW   4096 /* bytes of a data stack, some 40 frames, that are copied at once */
 #define PP_CODE_WAYS       4
 #define PP_CODE_BATCH      16  /* code objects copied by one system call */
 #define PP_CODE_COPY_MAX   256 /* bytes of one */
@@ -60,6 +61,7 @@ struct pp_scratch {
     _Alignas(8) uint8_t codes_read[PP_CODE_BATCH][PP_CODE_READ_MAX];
     struct iovec copies_to[2 * PP_CODE_BATCH], copies_from[2 * PP_CODE_BATCH];
     struct pp_rule_cache rules; /* lives from sample to sample */
+    _Alignas(8) uint8_t frames_window[PP_FRAMES_WINDOW];
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
     uint32_t native_frames; /* that the native walk has found */
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
@@ -94,8 +96,8 @@ struct pp_slot {
     /* The thread's own (interpose_mask.c): the signal that is kept out of its mask, and whether it believes to block
      * it.
      */
-    int own_signal;
-    bool believes_blocked;
+    _Atomic int own_signal;
+    _Atomic bool believes_blocked;
     _Atomic bool never_armed; /* a signal would do harm in it, or never come; */
     bool small_stack;         /* the former, for want of stack */
     bool scanned; /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
@@ -172,6 +174,8 @@ static inline uint32_t pp_slot_code_numbers(const struct pp_slot *slot)
 
 /* In a timer's sigval: tells our timers from the application's on the same signal. */
 #define PP_SIGVAL_MAGIC 0x70797072u
+/* In that of a signal by which a thread is told that our signal is another now (interpose_action.c). */
+#define PP_SIGVAL_FOLLOW 0x70797073u
 static inline uint64_t pp_slot_sigval(uint32_t index)
 {
     return (uint64_t)PP_SIGVAL_MAGIC << 32 | index;

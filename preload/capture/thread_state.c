@@ -57,19 +57,10 @@ static bool current_is_mine(const struct pp_python *python, const struct pp_slot
            thread == slot->thread_pointer;
 }
 
-/* Whether native frames of the eval function are on the stack. async-signal-safe. */
-static bool is_evaluating(const struct pp_scratch *scratch)
-{
-    for (uint32_t i = 0; i < scratch->native_frames; i++)
-        if (pp_in_eval(scratch->native[i].ip))
-            return true;
-    return false;
-}
-
 /* The memory to read a thread state's fields from, NULL if there is none at the address. Another thread may delete one
  * that is not attached (an embedding program's), and 3.8 frees a thread's own before it is detached and unbound: so it
  * is a copy, but for those that the interpreter holds in itself, and attached ones of 3.12 and later (a TLS word says
- * so) or of a thread that is evaluating. async-signal-safe. */
+ * so). async-signal-safe. */
 static const void *thread_state_memory(const struct pp_python *python, struct pp_slot *slot, uintptr_t address,
                                        bool attached)
 {
@@ -77,7 +68,7 @@ static const void *thread_state_memory(const struct pp_python *python, struct pp
     void *memory = (void *)address;
     if (!pp_plausible(address))
         return NULL;
-    if (!inside && !(attached && (python->attached.kind != PP_TLS_NONE || is_evaluating(slot->scratch)))) {
+    if (!inside && !(attached && python->attached.kind != PP_TLS_NONE)) {
         int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
         memory = slot->scratch->thread_state;
         if (!pp_safe_read(pid, memory, address, python->layout.thread_state.copy_size))

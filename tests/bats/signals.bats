@@ -271,6 +271,16 @@ print(signal.sigtimedwait(signal.valid_signals(), 5))"""])' >out.txt
     with_pythons "$(list_some_pythons | tail -n 1)" blocked_before
 }
 
+uses_real_time() {
+    for how in pending descriptor waits masks; do
+        [ "$(profiled "$PYTHON" "$WORKLOADS/real_time.py" $how)" = 20 ] || fail "$how: signals of the program's are lost"
+    done
+}
+
+@test "a program that uses a real-time signal, or SIGURG beside threads that block all, loses none when our timers move" {
+    with_some_pythons uses_real_time
+}
+
 needs_quiet_timers() {
     [ "$(printf '5.9\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 5.9 ] || skip "before Linux 5.9 a sample may interrupt a call, see libpyprof(7)"
 }

@@ -11,9 +11,9 @@
 #include "../../preload/flush/greenlet.h"
 #include "../../preload/flush/line_table.h"
 #include "../../preload/flush/stacks.h"
-#include "../../preload/interpose.h"
 #include "../../preload/python_find.h"
 #include "../../preload/syscalls.h"
+#include "../unit/libc_functions.h"
 #include "places.h"
 #include "plain.h"
 #include <dlfcn.h>
@@ -430,12 +430,7 @@ const char *torture_start(unsigned python_minor)
 {
     const char *why = NULL;
     minor = python_minor;
-    /* dlopen has loaded this object after libc: no function comes after it */
-    struct pp_real *libc = (struct pp_real *)(uintptr_t)pp_real();
-    libc->pthread_key_create = pthread_key_create;
-    libc->pthread_key_delete = pthread_key_delete;
-    libc->pthread_getspecific = pthread_getspecific;
-    libc->pthread_setspecific = pthread_setspecific;
+    find_libc_functions();
     enum pp_python_found found = pp_python_find(&python, &why);
     if (found != PP_PYTHON_READY)
         return found == PP_PYTHON_NONE ? "no interpreter found" : why;

@@ -2,6 +2,7 @@
  * What start-up finds out about the interpreter that loads this, against what the interpreter itself says. For ctypes:
  * words_with_gil through PyDLL, words_without_gil through CDLL, in any thread.
  */
+#include "libc_functions.h"
 #include "preload/python_find.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -40,6 +41,7 @@ EXPORT int words_find(void)
 {
     static const char *const kinds[] = {"not found", "fixed", "dynamic", "key"};
     const char *why;
+    find_libc_functions();
     if (pp_python_find(&python, &why) != PP_PYTHON_READY) {
         printf("not ready: %s\n", why ? why : "no interpreter");
         return 1;
