@@ -59,8 +59,9 @@ static void clear_thread(struct pp_slot *slot)
     atomic_store(&slot->ran_python, 0);
     slot->voluntary_switches = slot->involuntary_switches = slot->counted_cpu_ns = 0;
     slot->pushed_off = false;
-    slot->is_main = slot->scanned = slot->small_stack = slot->believes_blocked = false;
-    slot->own_signal = 0;
+    slot->is_main = slot->scanned = slot->small_stack = false;
+    atomic_store(&slot->believes_blocked, false);
+    atomic_store(&slot->own_signal, 0);
     atomic_store(&slot->never_armed, false);
     slot->start_routine = NULL;
     slot->stack_size = 0;
