@@ -33,6 +33,16 @@ deleted_state() {
     with_each_python deleted_state
 }
 
+lent_and_nested_states() {
+    in_c 'assert odd.state_is_lent(1500) == 0'
+    rm -rf pyprof.out
+    in_c 'assert odd.states_are_nested() == 0'
+}
+
+@test "a thread state that another thread runs by meanwhile; thread states within the calls of another" {
+    with_each_python lent_and_nested_states
+}
+
 # In 3.8 a thread state, of some 280 bytes, is freed while its thread still counts as attached by it.
 freed_states() {
     in_c '

@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 int state_is_deleted(int ms);
+int state_is_lent(int ms);
+int states_are_nested(void);
+int churn(int times);
 int other_fs(long loops);
 int alignment_checks(long loops);
 int hole_in_stack(long loops);
@@ -24,7 +27,7 @@ static void *function(const char *name)
 static void *state;
 static volatile int detached;
 
-/* Burns some CPU in the name of a thread state, then without. */
+/* Uses some CPU in the name of a thread state, then without. */
 static void *uses_state(void *argument)
 {
     struct timespec begin, now;
@@ -58,6 +61,55 @@ int state_is_deleted(int ms)
     PYTHON(void, PyThreadState_Delete, void *)(state);
     PYTHON(void *, PyEval_SaveThread, void)();
     return pthread_join(thread, NULL);
+}
+
+/* The thread computes in C; meanwhile another one runs Python in the name of its thread state, and grows and shrinks
+ * the stack of frames that belongs to it. */
+int state_is_lent(int ms)
+{
+    pthread_t thread;
+    detached = 0;
+    if (pthread_create(&thread, NULL, uses_state, &ms))
+        return -1;
+    while (!detached)
+        usleep(1000);
+    PYTHON(void, PyEval_RestoreThread, void *)(state);
+    PYTHON(int, PyRun_SimpleString, const char *)
+    ("import sys, time\nsys.setrecursionlimit(10000)\ndef lent(n): return n and 1 + lent(n - 1)\n"
+     "end = time.thread_time() + 1\nwhile time.thread_time() < end: lent(700)\n");
+    PYTHON(void *, PyEval_SaveThread, void)();
+    return pthread_join(thread, NULL);
+}
+
+/* Makes and frees thread states of the calling thread, which has let go of another one. */
+int churn(int times)
+{
+    for (int i = 0; i < times; i++) {
+        int held = PYTHON(int, PyGILState_Ensure, void)();
+        PYTHON(int, PyRun_SimpleString, const char *)("1\n");
+        PYTHON(void, PyGILState_Release, int)(held);
+    }
+    return 0;
+}
+
+static void *runs_in_its_name(void *of_another)
+{
+    PYTHON(void, PyEval_RestoreThread, void *)(of_another);
+    PYTHON(int, PyRun_SimpleString, const char *)
+    ("import time\nend = time.thread_time() + 1\nwhile time.thread_time() < end: odd.churn(50)\n");
+    PYTHON(void *, PyEval_SaveThread, void)();
+    return NULL;
+}
+
+/* A thread state that the first thread has made, as uWSGI does, and further ones within its calls. */
+int states_are_nested(void)
+{
+    pthread_t thread;
+    void *own = PYTHON(void *, PyGILState_GetThisThreadState, void)();
+    PYTHON(void, PyEval_RestoreThread, void *)(own);
+    void *another = PYTHON(void *, PyThreadState_New, void *)(PYTHON(void *, PyInterpreterState_Head, void)());
+    PYTHON(void *, PyEval_SaveThread, void)();
+    return pthread_create(&thread, NULL, runs_in_its_name, another) || pthread_join(thread, NULL);
 }
 
 /* Thread-local storage of its own kind. */
