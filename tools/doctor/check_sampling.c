@@ -153,6 +153,11 @@ void pp_check_sampling(const struct pp_subject *subject, struct pp_findings *fin
     }
     if (threads.ours) {
         pp_find(findings, PP_LEVEL_OK, "thread", "the library's own thread is there");
+    } else if (pp_status_number(subject->status, "Seccomp", 10)) {
+        pp_find(findings, PP_LEVEL_FAIL, "thread", "the library's own thread is not there: a seccomp filter is active");
+        pp_remedy(findings, "profiling ends before a program installs a filter, and does not begin under a filter that "
+                            "kills for its system calls; the process's stderr says which");
+        return;
     } else {
         pp_find(findings, PP_LEVEL_FAIL, "thread", "the library's own thread is not there: nothing is written");
         pp_remedy(findings, "it could not be made (limits on processes or memory?), or the program has just begun or "
