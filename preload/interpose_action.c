@@ -183,7 +183,7 @@ static bool is_ours(int signal)
 
 void pp_interpose_give_away(const sigset_t *wanted)
 {
-    if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) || !pp_process_is_profiled() ||
+    if (!wanted || !atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) || !pp_process_is_profiled() ||
         names_all(wanted))
         return;
     if (wanted->__val[0] & ~atomic_load_explicit(&named, memory_order_relaxed))
