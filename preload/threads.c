@@ -139,7 +139,7 @@ void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
         atomic_fetch_add(&pp_thread_reasons[PP_REASON_TIMER_FAILED], 1);
         if (error != EINVAL && error != ESRCH) /* then the thread has just ended */
             pp_say_once(PP_CAUSE_TIMER, error == EAGAIN
-                                            ? "no timer (is `ulimit -i` used up? half of it is left to the program): "
+                                            ? "timer_create failed, or would take more than half of `ulimit -i`: "
                                               "threads without a timer show as [unsampled]"
                                             : "timer_create is not permitted here (seccomp?): "
                                               "all CPU time shows as [unsampled]");

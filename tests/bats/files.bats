@@ -277,7 +277,7 @@ END
         rm -rf pyprof.out
         profiled "$PYTHON" jailed.py $before 2>err.txt
         [ -z "$(ls -A jail)" ] || fail "$(ls -lR jail)"
-        lines_of err.txt 1 "cannot write profile to .*/pyprof.out: the program has changed its root directory; what is not written counts as lost"
+        lines_of err.txt 1 "cannot write profile to .*/pyprof.out: the program has changed its root directory; what comes after this is in no profile"
         rmdir jail
     done
     [ "$(info | reader field /dev/stdin cpu_ns)" -gt 500000000 ] || fail "what was there before is gone: $(info)"
