@@ -25,25 +25,32 @@ static void add_log(void *context, const char *path)
         pp_files_add(&recent->files, path, false);
 }
 
-/* The paths of this run's files in a directory, NULL at the end; NULL when there is none. The caller frees them all. */
-static char **paths_of(const char *run, time_t since, const char *directory, uint32_t *count)
+/* The paths of this run's files in a directory, and where else the library has put some, which the caller frees.
+ * elsewhere: the directory if all are there, else NULL. */
+static char **paths_of(const char *run, time_t since, const char *directory, uint32_t *count, char **elsewhere)
 {
+    bool here = false;
     struct recent recent = {.since = since};
     pp_each_log(directory, add_log, &recent);
     pp_files_add_fallbacks(&recent.files, run, (uint64_t)since * 1000000000u);
     char **paths = pp_alloc((size_t)recent.files.count + 1, sizeof *paths);
     *count = 0;
     for (uint32_t i = 0; i < recent.files.count; i++)
-        if (strcmp(recent.files.items[i].run, run) == 0)
+        if (strcmp(recent.files.items[i].run, run) == 0) {
             paths[(*count)++] = pp_strdup(recent.files.items[i].path);
+            here |= !recent.files.items[i].fallback;
+        }
+    *elsewhere = *count && !here ? pp_strdup(paths[0]) : NULL;
+    if (*elsewhere)
+        *strrchr(*elsewhere, '/') = 0;
     pp_files_free(&recent.files);
     return paths;
 }
 
-static struct pp_profile *load_run(const char *run, time_t since, const char *directory)
+static struct pp_profile *load_run(const char *run, time_t since, const char *directory, char **elsewhere)
 {
     uint32_t count;
-    char **paths = paths_of(run, since, directory, &count);
+    char **paths = paths_of(run, since, directory, &count, elsewhere);
     const struct pp_cli cli = {.to_ns = UINT64_MAX, .run = run, .arguments = paths, .argument_count = (int)count};
     struct pp_profile *profile = count ? pp_load_sums(&cli) : NULL;
     for (uint32_t i = 0; i < count; i++)
@@ -80,12 +87,10 @@ static void say_sums(const struct pp_profile *profile, const char *place)
 void pp_run_summary(const char *run, time_t since, const char *directory, const char *chosen, const char *reason,
                     const char *command)
 {
-    char *fallback = pp_fallback_directory();
-    struct pp_profile *profile = load_run(run, since, directory);
-    if (!profile && (profile = load_run(run, since, fallback)))
-        chosen = fallback;
+    char *elsewhere;
+    struct pp_profile *profile = load_run(run, since, directory, &elsewhere);
     if (profile)
-        say_sums(profile, chosen);
+        say_sums(profile, elsewhere ? elsewhere : chosen);
     else if (reason)
         pp_error("nothing was profiled: %s", reason);
     else
@@ -93,5 +98,5 @@ void pp_run_summary(const char *run, time_t since, const char *directory, const 
                  "looks for other reasons",
                  command);
     pp_profile_free(profile);
-    free(fallback);
+    free(elsewhere);
 }
