@@ -4,8 +4,8 @@
  * The default is SIGURG: the kernel ignores it where it has no handler, so whatever action a program sets past us, a
  * tick is never deadly; debuggers pass it on without a word; and hardly a program uses it. A program may set it to
  * SIG_DFL or SIG_IGN, and reads back what it set, while our handler stays. A program that handles it, or blocks it or
- * waits for it by name, gets it whole: our timers move to the highest real-time signal that has no handler. Go's
- * runtime and PostgreSQL use SIGURG.
+ * waits for it by name, gets it whole: our timers move to the highest real-time signal that the program neither
+ * handles nor has named. Go's runtime and PostgreSQL use SIGURG.
  */
 #include "capture/capture.h"
 #include "config.h"
@@ -77,8 +77,7 @@ static bool names_all(const sigset_t *set)
 }
 
 /* A real-time signal that the program does not use, as far as can be seen; 0: there is none. mask: the calling
- * thread's.
- */
+ * thread's. */
 static int free_signal(uint64_t mask)
 {
     struct sigaction now;

@@ -127,7 +127,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Of too many frames both ends stay. An entry at each end stands for what is left out between them: they may be in two
+/* Of too many frames both ends stay. An entry at each end marks what is left out between them: they may be in two
  * runs. A run of which nothing stays is none, unless it has no frames at all: those are at the leaf.
  * async-signal-safe. */
 static void cut_middle(struct pp_scratch *scratch, struct pp_python_stack *stack)

@@ -160,7 +160,7 @@ static void step(struct path *path, uint32_t frame)
     path->failed = path->node == 0;
 }
 
-/* Stands for Python frames that were left out, however many. */
+/* This frame marks where Python frames were left out, however many. */
 static void step_cut(struct path *path)
 {
     uint32_t frame = pp_frame_pseudo(path->tables, reason_texts[PP_REASON_PYTHON_TOO_DEEP]);

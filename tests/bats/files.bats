@@ -173,7 +173,7 @@ END
     OUT=closed sums_close 2>elsewhere.txt
     [ "$(reader field info.json missing_ns)" -eq 0 ] || fail "missing: $(cat info.json)"
     lines_of elsewhere.txt 2 "with 1 file that could not be written there: $TMPDIR/pyprof-65534/"
-    # More than half of it was burned as the other user.
+    # More than half of it was used as the other user.
     [ "$(reader field info.json cpu_ns)" -gt "$("$PYPROF" info --json closed/*.pyprof | reader field /dev/stdin cpu_ns)" ] ||
         fail "$(cat info.json)"
     for verb in report info runs doctor; do

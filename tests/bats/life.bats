@@ -104,7 +104,7 @@ same_ends() {
     with_some_pythons same_ends
 }
 
-# Exec that fails, and the end, of a process whose flush thread stands still: they do not wait one after the other.
+# An exec that fails and the end of a process whose flush thread is stuck share one wait.
 ends_with_a_stuck_thread() {
     gcc -O1 -Wall -Werror -shared -fPIC -o stuck_loader.so "$WORKLOADS/lib/stuck_loader.c" -ldl
     LIBPYPROF=$PWD/stuck_loader.so:$LIBPYPROF profiled "$PYTHON" -c 'import ctypes, os, time
