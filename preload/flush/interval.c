@@ -76,9 +76,9 @@ void pp_interval_drain(bool final)
     pp_drain(final);
 }
 
-/* A process that sleeps leaves the disk alone; so does one that came to its end before a sample fell into it, unless it
- * burned something. */
-static bool worth_writing(enum pp_end_reason end)
+/* A process that sleeps leaves the disk alone; so does a process that ends before its first sample, unless it used CPU
+ * time itself. What our thread used does not count: on a slow machine its start alone takes WORTH_A_FILE_NS. */
+static bool worth_writing(uint64_t own_ns, enum pp_end_reason end)
 {
     bool final = end != PP_END_NOT;
     if (end == PP_END_EXEC && pp_log_begun() && !said_exec)
@@ -87,7 +87,7 @@ static bool worth_writing(enum pp_end_reason end)
         return false;
     if (pp_log_begun() || pp_interval.account.samples || pp_interval.account.lost_samples)
         return true;
-    return final && pp_interval.account.cpu_ns >= WORTH_A_FILE_NS;
+    return final && pp_interval.account.cpu_ns >= own_ns + WORTH_A_FILE_NS;
 }
 
 /* Returns what our threads have burned. */
@@ -106,7 +106,7 @@ static void append(enum pp_end_reason end)
     uint64_t unwritten = pp_interval.unwritten_ns;
     pp_interval.unwritten_ns = 0;
     pp_add_pseudo(&pp_interval.account.lost_ns, 0, "[lost]", 0, unwritten);
-    if (worth_writing(end)) {
+    if (worth_writing(own_ns, end)) {
         pp_log_write(own_ns, now_monotonic_ns, end);
         said_exec = end == PP_END_EXEC;
         pp_interval.start_ns = now_ns;
