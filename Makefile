@@ -63,8 +63,8 @@ endif
 comma := ,
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-PRELOAD_OBJ := $(call objects,$(wildcard preload/*.c preload/capture/*.c preload/flush/*.c))
-TOOLS_OBJ   := $(call objects,$(wildcard tools/*.c tools/*/*.c)) $(BUILD)/obj/page.o
+PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c'))
+TOOLS_OBJ   := $(call objects,$(shell find tools -name '*.c')) $(BUILD)/obj/page.o
 TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))
 FIXTURE_OBJ := $(call objects,$(wildcard tests/unit/log_fixture.c))
 UNIT_TOOLS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_tools_*.c))
@@ -100,7 +100,8 @@ $(BUILD)/flags: FORCE
 	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
 
 $(BUILD)/obj/preload/capture/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
-$(BUILD)/obj/preload/flush/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
+$(foreach wing,python unwind modules log flush,$(BUILD)/obj/preload/$(wing)/%.o) \
+  $(foreach file,arena intern safe_copy,$(BUILD)/obj/preload/base/$(file).o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
 $(BUILD)/obj/preload/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS)
 $(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)
 $(BUILD)/obj/tests/%.o: KIND_CFLAGS = -fPIC
@@ -110,11 +111,11 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
 	@echo '  CC   $@'
 	$(QUIET)$(CC) $(ALL_CFLAGS) $(KIND_CFLAGS) -c -o $@ $<
 
-# The page that `pyprof flame` writes, from tools/web. The order of the scripts is that in which they need each other.
+# The page that `pyprof flame` writes, from tools/flame/web. The order of the scripts is that in which they need each other.
 PAGE := page.html style.css $(addsuffix .js,data text colour tree invert layout paint strip table legend svg state filters \
         header graph keys main)
 
-$(BUILD)/page.c: tools/web/embed.sh $(addprefix tools/web/,$(PAGE))
+$(BUILD)/page.c: tools/flame/web/embed.sh $(addprefix tools/flame/web/,$(PAGE))
 	@mkdir -p $(@D)
 	@echo '  PAGE $@'
 	$(QUIET)sh $^ > $@
@@ -141,7 +142,7 @@ $(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUI
 	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
 
 # It counts their calls.
-$(BUILD)/unit/test_tools_sums: LDFLAGS += -Wl,--wrap=pp_accounting_between,--wrap=qsort
+$(BUILD)/unit/test_tools_sums: LDFLAGS += -Wl,--wrap=pt_accounting_between,--wrap=qsort
 
 # The oracle compares our unwinder with libunwind; --as-needed leaves it out of the other tests.
 $(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a

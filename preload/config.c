@@ -1,8 +1,8 @@
 #include "config.h"
-#include "disk_room.h"
-#include "environment.h"
-#include "say.h"
-#include "syscalls.h"
+#include "base/environment.h"
+#include "base/message.h"
+#include "base/syscalls.h"
+#include "common/disk_quota.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void complain(enum pp_cause cause, const char *name, const char *value, c
     pp_text_add(&text, "=");
     pp_text_add(&text, value);
     pp_text_add(&text, rest);
-    pp_say_once(cause, line);
+    pp_warn_once(cause, line);
 }
 
 static void read_hz(void)

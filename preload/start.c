@@ -4,23 +4,23 @@
  * thread made; a fork child does the same again.
  */
 #include "start.h"
+#include "base/loader_lock.h"
+#include "base/mappings.h"
+#include "base/message.h"
+#include "base/process.h"
+#include "base/syscalls.h"
 #include "capture/capture.h"
 #include "config.h"
-#include "flush/directory.h"
-#include "flush/flush.h"
-#include "flush/jit_code.h"
-#include "flush/loader_lock.h"
-#include "flush/stack_bounds.h"
-#include "fork.h"
-#include "interpose.h"
-#include "libunwind.h"
-#include "process.h"
-#include "python_find.h"
-#include "sandbox.h"
-#include "say.h"
-#include "syscalls.h"
-#include "thread_scan.h"
-#include "threads.h"
+#include "flush/lifecycle.h"
+#include "interpose/atfork.h"
+#include "interpose/sandbox.h"
+#include "interpose/threads.h"
+#include "libunwind/load.h"
+#include "log/directory.h"
+#include "modules/jit_code.h"
+#include "python/find.h"
+#include "threads/registry.h"
+#include "threads/scan.h"
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -28,7 +28,7 @@
 
 #define MAX_MAIN_STACK ((uintptr_t)1 << 30) /* without a limit */
 
-struct pp_birth pp_birth;
+struct pp_process_start pp_process_start;
 static struct pp_python pythons[PP_MAX_PYTHONS];
 static unsigned python_count;
 
@@ -60,12 +60,12 @@ static void say_start(void)
     pp_text_add(&text, "profiling process ");
     pp_text_add_number(&text, (unsigned)pp_sys_getpid());
     pp_text_add(&text, ", Python ");
-    pp_text_add(&text, pp_birth.python_version);
+    pp_text_add(&text, pp_process_start.python_version);
     pp_text_add(&text, ", ");
     pp_text_add_number(&text, 1000000000u / pp_config.period_ns);
     pp_text_add(&text, " samples per CPU second, into ");
     pp_text_add(&text, pp_config.out);
-    pp_say_once(PP_CAUSE_START, line);
+    pp_warn_once(PP_CAUSE_START, line);
 }
 
 static void say_unreadable(const char *version, const char *why)
@@ -77,7 +77,7 @@ static void say_unreadable(const char *version, const char *why)
     pp_text_add(&text, version);
     pp_text_add(&text, ": native frames only, ");
     pp_text_add(&text, why);
-    pp_say_once(pp_said(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT, line);
+    pp_warn_once(pp_warned(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT, line);
 }
 
 static uintptr_t main_stack_size(void)
@@ -91,18 +91,18 @@ static uintptr_t main_stack_size(void)
 static void note_birth(void)
 {
     struct rusage usage;
-    pp_birth.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
-    pp_birth.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    pp_birth.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    pp_birth.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    pp_birth.main_stack_top = (uintptr_t)__libc_stack_end;
-    pp_birth.main_stack_low = pp_birth.main_stack_top - main_stack_size();
+    pp_process_start.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    pp_process_start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    pp_process_start.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    pp_process_start.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pp_process_start.main_stack_top = (uintptr_t)__libc_stack_end;
+    pp_process_start.main_stack_low = pp_process_start.main_stack_top - main_stack_size();
     if (pp_syscall4(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0) != 0)
         return;
-    pp_birth.voluntary_switches = (uint64_t)usage.ru_nvcsw;
-    pp_birth.involuntary_switches = (uint64_t)usage.ru_nivcsw;
-    pp_birth.minor_faults = (uint64_t)usage.ru_minflt;
-    pp_birth.major_faults = (uint64_t)usage.ru_majflt;
+    pp_process_start.voluntary_switches = (uint64_t)usage.ru_nvcsw;
+    pp_process_start.involuntary_switches = (uint64_t)usage.ru_nivcsw;
+    pp_process_start.minor_faults = (uint64_t)usage.ru_minflt;
+    pp_process_start.major_faults = (uint64_t)usage.ru_majflt;
 }
 
 /* The first Python, readable or not, is the reason to profile this process. */
@@ -112,7 +112,7 @@ static bool start_profiling(void)
         return false; /* not glibc */
     if (getauxval(AT_SECURE))
         return false; /* more privileged than who started it and chose its environment and directory */
-    pp_say_remember_stderr();
+    pp_warn_remember_stderr();
     pp_directory_remember_root();
     pp_config_read();
     if (pp_sandbox_forbids())
@@ -122,7 +122,7 @@ static bool start_profiling(void)
     pp_process_begins();
     pp_loader_lock_find(pp_real_symbol(RTLD_DEFAULT, "_rtld_global"));
     if (!safe_copy_works())
-        pp_say_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
+        pp_warn_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
     if (pp_config.libunwind)
         pp_libunwind_load();
     if (!pp_interpose_install_handler())
@@ -141,10 +141,10 @@ static void begin_here(void)
     if (slot) {
         uintptr_t self = (uintptr_t)pthread_self(), here = (uintptr_t)__builtin_frame_address(0);
         bool is_main = pp_sys_gettid() == pp_sys_getpid();
-        pp_slot_begin_at(slot, pp_birth.thread_cpu_ns);
+        pp_slot_begin_at(slot, pp_process_start.thread_cpu_ns);
         pp_interpose_thread(slot);
         atomic_store(&pp_main_watched, is_main);
-        uintptr_t low = pp_birth.main_stack_low, top = pp_birth.main_stack_top, end;
+        uintptr_t low = pp_process_start.main_stack_low, top = pp_process_start.main_stack_top, end;
         if (!is_main) {
             top = self > here ? self & ~(uintptr_t)7 : 0;
             if (!pp_mapping_around(here, &low, &end))
@@ -167,13 +167,13 @@ static bool add_pythons(void)
             dormant = false;
             first = start_profiling();
         }
-        if (first && (!pp_birth.python_version[0] || (found == PP_PYTHON_READY && !python_count)))
-            memcpy(pp_birth.python_version, candidate.version, sizeof candidate.version);
+        if (first && (!pp_process_start.python_version[0] || (found == PP_PYTHON_READY && !python_count)))
+            memcpy(pp_process_start.python_version, candidate.version, sizeof candidate.version);
         if (found == PP_PYTHON_READY && python_count == PP_MAX_PYTHONS)
             why = "there are too many interpreters";
         if (why) {
             say_unreadable(candidate.version, why);
-        } else if (!pp_said(PP_CAUSE_SAFE_COPY)) {
+        } else if (!pp_warned(PP_CAUSE_SAFE_COPY)) {
             struct pp_python *python = &pythons[python_count];
             *python = candidate;
             python->index = (uint8_t)python_count;

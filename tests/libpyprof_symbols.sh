@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 BUILD=${1:-build}
 library=$BUILD/libpyprof.so
-# The functions that the library stands in front of; each has its reason in preload/interpose*.c.
+# The functions that the library stands in front of; each has its reason in preload/interpose/.
 interposed="pthread_create pthread_key_delete pthread_condattr_setclock fork forkpty daemon _exit _Exit quick_exit kill raise abort fopen fopen64 pthread_sigmask sigprocmask sigblock sigsetmask sighold sigrelse sigwait sigwaitinfo sigtimedwait signalfd sigaction __sigaction signal bsd_signal ssignal sysv_signal __sysv_signal sigset sigignore prctl capset syscall unshare setns clone execve execv execvp execvpe execl execlp execle fexecve execveat"
 floor=2.17
 status=0

@@ -25,7 +25,7 @@ struct pp_capture {
      */
     _Atomic uint64_t dear_ns;
 
-    /* The signal of our timers, 0 before the start. interpose_action.c changes it when the program turns out to use it.
+    /* The signal of our timers, 0 before the start. threads/signal.c changes it when the program turns out to use it.
      */
     _Atomic int signal;
     _Atomic uint32_t application_reacts; /* the program has set our signal to something but SIG_DFL, as it believes */
@@ -97,7 +97,7 @@ enum pp_wake {
     PP_WAKE_DRAIN = 1,   /* a ring is half full, or many threads have ended */
     PP_WAKE_MODULES = 2, /* unknown_module was raised */
     PP_WAKE_STACK = 4,   /* a thread's unknown_stack_sp was set */
-    PP_WAKE_STOP = 8,    /* the thread is to end (flush_thread.h) */
+    PP_WAKE_STOP = 8,    /* the thread is to end (flush/loop.h) */
     PP_WAKE_EXEC = 32,   /* the program may be replaced in a moment */
     PP_WAKE_COST = 64,   /* handlers cost much */
 };

@@ -1,6 +1,6 @@
 #include "libunwind_walk.h"
-#include "../syscalls.h"
-#include "unwind_registers.h"
+#include "../arch/x86_64/registers.h"
+#include "../base/syscalls.h"
 #include <stdatomic.h>
 #include <sys/stat.h>
 

@@ -6,7 +6,7 @@
 #ifndef PP_CAPTURE_NATIVE_WALK_H
 #define PP_CAPTURE_NATIVE_WALK_H
 
-#include "../log_format.h"
+#include "../common/log_format.h"
 #include "unwind_table.h"
 #include <stdalign.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #ifndef PP_CAPTURE_SAFE_READ_H
 #define PP_CAPTURE_SAFE_READ_H
 
-#include "../syscalls.h"
+#include "../base/syscalls.h"
 #include <stdbool.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef PP_CAPTURE_SLOT_H
 #define PP_CAPTURE_SLOT_H
 
-#include "../log_format.h"
+#include "../common/log_format.h"
 #include "libunwind_walk.h"
 #include "native_walk.h"
 #include "python_layout.h"
@@ -93,7 +93,7 @@ struct pp_slot {
      */
     _Atomic uintptr_t stack_low, stack_top;
     bool is_main;
-    /* The thread's own (interpose_mask.c): the signal that is kept out of its mask, and whether it believes to block
+    /* The thread's own (interpose/sigmask.c): the signal that is kept out of its mask, and whether it believes to block
      * it.
      */
     _Atomic int own_signal;
@@ -174,7 +174,7 @@ static inline uint32_t pp_slot_code_numbers(const struct pp_slot *slot)
 
 /* In a timer's sigval: tells our timers from the application's on the same signal. */
 #define PP_SIGVAL_MAGIC 0x70797072u
-/* In that of a signal by which a thread is told that our signal is another now (interpose_action.c). */
+/* In that of a signal by which a thread is told that our signal is another now (threads/signal.c). */
 #define PP_SIGVAL_FOLLOW 0x70797073u
 static inline uint64_t pp_slot_sigval(uint32_t index)
 {

@@ -1,5 +1,5 @@
 #include "slot_memory.h"
-#include "../syscalls.h"
+#include "../base/syscalls.h"
 
 /* The first threads of a program run the most, and different, code: long line tables and large code caches. */
 #define LARGE_SLOTS      16

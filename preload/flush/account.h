@@ -6,7 +6,7 @@
 #define PP_FLUSH_ACCOUNT_H
 
 #include "../capture/slot.h"
-#include "blocks.h"
+#include "../log/blocks.h"
 #include <stdbool.h>
 
 struct pp_account {

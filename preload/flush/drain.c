@@ -1,12 +1,12 @@
 #include "drain.h"
+#include "../base/proc_file.h"
+#include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../config.h"
-#include "../read_file.h"
-#include "../syscalls.h"
-#include "../thread_scan.h"
-#include "../threads.h"
-#include "codes.h"
-#include "jit_code.h"
+#include "../modules/jit_code.h"
+#include "../threads/registry.h"
+#include "../threads/scan.h"
+#include "code_objects.h"
 #include "samples.h"
 #include "short_threads.h"
 #include "stacks.h"
@@ -136,7 +136,7 @@ static bool is_to_wait(struct pp_slot *slot)
 
 static void empty_ring(struct pp_slot *slot, bool ended)
 {
-    uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_looks_ns();
+    uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_refresh_ns();
     uint32_t thread = thread_id(slot, ended);
     const struct pp_record *record;
     while ((record = pp_ring_peek(&slot->ring))) {
@@ -146,7 +146,7 @@ static void empty_ring(struct pp_slot *slot, bool ended)
             take_sample(slot, thread, (const struct pp_record_sample *)record);
         pp_ring_release(&slot->ring, record);
     }
-    samples_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_looks_ns() - start_ns;
+    samples_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_refresh_ns() - start_ns;
 }
 
 static void drain(struct pp_slot *slot)
@@ -159,7 +159,7 @@ static void drain(struct pp_slot *slot)
     if (pp_ring_peek(&slot->ring))
         empty_ring(slot, ended);
     else if (!slot->ring.buffer && atomic_load(&slot->lost_samples))
-        pp_threads_say_too_many();
+        pp_threads_warn_too_many();
     if (!ended || (!process_ends && is_to_wait(slot)))
         return;
     take_end(slot);

@@ -1,25 +1,25 @@
 #include "interval.h"
+#include "../base/loader_lock.h"
+#include "../base/mappings.h"
+#include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../capture/unwind_table.h"
-#include "../interpose.h"
-#include "../libunwind.h"
-#include "../python_tls.h"
+#include "../interpose/threads.h"
+#include "../libunwind/load.h"
+#include "../modules/jit_code.h"
+#include "../python/tls.h"
 #include "../start.h"
-#include "../syscalls.h"
-#include "../thread_scan.h"
-#include "../threads.h"
-#include "codes.h"
+#include "../threads/registry.h"
+#include "../threads/scan.h"
+#include "code_objects.h"
 #include "drain.h"
-#include "flush.h"
-#include "jit_code.h"
-#include "loader_lock.h"
-#include "log.h"
+#include "lifecycle.h"
 #include "rate.h"
 #include "samples.h"
 #include "short_threads.h"
-#include "stack_bounds.h"
 #include "stacks.h"
 #include "watchdog.h"
+#include "write_interval.h"
 #include <string.h>
 
 #define WORTH_A_FILE_NS 5000000u /* of a process that ends without a sample; a fork and an _exit take less */
@@ -49,8 +49,8 @@ void pp_interval_start(void)
         pp_tables_reset(&pp_interval.tables);
     if (!pp_interval.start_ns) {
         pp_rate_note_ticks();
-        pp_interval.start_ns = pp_birth.unix_ns;
-        pp_interval.start_monotonic_ns = pp_birth.monotonic_ns;
+        pp_interval.start_ns = pp_process_start.unix_ns;
+        pp_interval.start_monotonic_ns = pp_process_start.monotonic_ns;
     }
 }
 
@@ -120,7 +120,7 @@ void pp_interval_save(void)
 {
     if (pp_account_has_many_threads(&pp_interval.account))
         return; /* the process's clock alone takes the kernel 0.2 us for each */
-    pp_log_look();
+    pp_log_refresh();
     pp_interval_drain(false);
     if (pp_log_full())
         pp_drain_settle(true);
@@ -132,16 +132,16 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     bool final = end == PP_END_EXIT;
     if (end == PP_END_NOT && !pp_interval.anything_new && pp_account_is_idle(&pp_interval.account, earlier_own_ns))
         return false;
-    pp_log_look();
+    pp_log_refresh();
     /* a process of which no sample was taken yet costs nothing */
     if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.unknown_module))
         pp_interval_modules();
     atomic_store(&pp_capture.unknown_module, 0);
     /* the start of one that was loaded with RTLD_DEEPBIND went unseen */
     if (!pp_loader_lock_is_lost()) {
-        pp_flush_gate_enter();
+        pp_fork_gate_enter();
         pp_start_if_initialized();
-        pp_flush_gate_leave();
+        pp_fork_gate_leave();
     }
     for (unsigned i = 0; pp_python_at(i); i++)
         pp_python_key_settle(atomic_load(&pp_capture.pythons[i]));
@@ -163,7 +163,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     if (!final) {
         pp_interval_judge_cost();
         pp_interpose_check_action();
-        pp_watchdog_look(pp_drain_bound_ns(), pp_interval.account.reasons);
+        pp_watchdog_check(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
     return look_again;
 }
@@ -171,7 +171,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 void pp_interval_judge_cost(void)
 {
     pp_interval_drain(false); /* what was taken at another rate is weighed by that one */
-    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns;
+    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process_start.process_cpu_ns;
     pp_rate_keep_cost_down(cpu_ns, pp_account_handler_ns(), pp_drain_samples_ns());
 }
 

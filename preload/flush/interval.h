@@ -2,7 +2,7 @@
 #ifndef PP_FLUSH_INTERVAL_H
 #define PP_FLUSH_INTERVAL_H
 
-#include "../log_format.h"
+#include "../common/log_format.h"
 #include <stdbool.h>
 #include <stdint.h>
 

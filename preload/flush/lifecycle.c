@@ -1,16 +1,16 @@
 /* How the flush thread begins, and how the process and it end: nothing here waits for longer than END_NS, but for the
  * kernel to take a thread down. */
+#include "lifecycle.h"
+#include "../base/lock.h"
+#include "../base/message.h"
+#include "../base/process.h"
 #include "../capture/capture.h"
-#include "../interpose.h"
-#include "../lock.h"
-#include "../process.h"
-#include "../say.h"
+#include "../interpose/threads.h"
+#include "../modules/modules.h"
 #include "../start.h"
-#include "flush.h"
-#include "flush_thread.h"
 #include "interval.h"
 #include "late_signals.h"
-#include "modules.h"
+#include "loop.h"
 #include <errno.h>
 #include <pthread.h>
 
@@ -29,7 +29,7 @@ static bool process_ends(void)
 
 void pp_flush_thread_start(void)
 {
-    static const struct pp_gate module_gate = {pp_flush_gate_enter, pp_flush_gate_leave, process_ends};
+    static const struct pp_gate module_gate = {pp_fork_gate_enter, pp_fork_gate_leave, process_ends};
     const struct pp_real *libc = pp_real();
     sigset_t all, before;
     pthread_attr_t attributes;
@@ -48,7 +48,7 @@ void pp_flush_thread_start(void)
     if (error) {
         atomic_store(&pp_flush.life, PP_FLUSH_NONE);
         atomic_store(&pp_capture.enabled, 0);
-        pp_say_once(PP_CAUSE_THREAD, "cannot make a thread: this process is not profiled");
+        pp_warn_once(PP_CAUSE_THREAD, "cannot make a thread: this process is not profiled");
     }
     libc->pthread_sigmask(SIG_SETMASK, &before, NULL);
     libc->pthread_attr_destroy(&attributes);
@@ -129,7 +129,7 @@ void pp_flush_thread_outlives_main(void)
 void pp_flush_to_the_end(void)
 {
     end_thread(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
-    pp_say_rest();
+    pp_warn_rest();
 }
 
 void pp_flush_at_exit(void)
@@ -142,7 +142,7 @@ void pp_flush_at_exit(void)
     uint32_t life = atomic_load(&pp_flush.life);
     if (life == PP_FLUSH_STOPS || life == PP_FLUSH_LEAVES)
         wait_for_change(&pp_flush.life, life, END_NS);
-    pp_say_rest();
+    pp_warn_rest();
     pp_late_signals_let(&signals);
 }
 
@@ -157,8 +157,8 @@ void pp_flush_before_signal(void)
 
 void pp_flush_before_exec(void)
 {
-    if (pp_flush_thread_runs() &&
-        pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_birth.process_cpu_ns >= pp_interval_flushed_cpu_ns() + WORTH_NS)
+    if (pp_flush_thread_runs() && pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process_start.process_cpu_ns >=
+                                      pp_interval_flushed_cpu_ns() + WORTH_NS)
         pp_flush_before_signal();
 }
 

@@ -1,12 +1,12 @@
 #include "rate.h"
+#include "../base/message.h"
 #include "../capture/capture.h"
 #include "../config.h"
-#include "../say.h"
-#include "../threads.h"
-#include "../timers.h"
+#include "../threads/registry.h"
+#include "../threads/timers.h"
 #include "drain.h"
-#include "log.h"
 #include "throttle.h"
+#include "write_interval.h"
 #include <string.h>
 
 #define NS_PER_SECOND   1000000000u

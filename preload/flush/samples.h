@@ -5,8 +5,8 @@
 #ifndef PP_FLUSH_SAMPLES_H
 #define PP_FLUSH_SAMPLES_H
 
+#include "../log/tables.h"
 #include "account.h"
-#include "tables.h"
 
 struct pp_interval {
     uint64_t start_ns, start_monotonic_ns;

@@ -7,12 +7,12 @@
 #include "stacks.h"
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
-#include "../log_format.h"
-#include "codes.h"
-#include "eval_ranges.h"
-#include "greenlet.h"
-#include "jit_code.h"
-#include "line_table.h"
+#include "../common/log_format.h"
+#include "../modules/jit_code.h"
+#include "../python/eval_ranges.h"
+#include "../python/greenlet.h"
+#include "../python/line_table.h"
+#include "code_objects.h"
 #include <string.h>
 
 #define HIDDEN_FRAME UINT32_MAX /* in a cache: ours, not to be shown */
@@ -44,7 +44,7 @@ void pp_stacks_modules_changed(struct pp_tables *tables)
 {
     pp_arena_reset(&tables->native_arena);
     pp_intern_init(&tables->native_frames, &tables->native_arena);
-    pp_greenlet_look();
+    pp_greenlet_refresh();
 }
 
 /* Index of the native frame that runs the outermost Python frames, `count` if that is not known. */

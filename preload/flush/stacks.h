@@ -4,7 +4,7 @@
 #define PP_FLUSH_STACKS_H
 
 #include "../capture/slot.h"
-#include "tables.h"
+#include "../log/tables.h"
 
 /* Node of the sample's leaf; 0 when there is no memory. Adds to reasons[] what was cut or does not pair. */
 uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const struct pp_record_sample *sample,

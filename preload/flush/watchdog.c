@@ -1,8 +1,8 @@
 #include "watchdog.h"
+#include "../base/proc_file.h"
+#include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../read_file.h"
-#include "../syscalls.h"
-#include "../threads.h"
+#include "../threads/registry.h"
 #include <string.h>
 #include <time.h>
 
@@ -66,7 +66,7 @@ static void look(struct pp_slot *slot)
         pp_timer_follow(slot);
 }
 
-void pp_watchdog_look(uint64_t overdue_ns, uint64_t *reasons)
+void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons)
 {
     if (!atomic_load(&pp_capture.enabled))
         return;

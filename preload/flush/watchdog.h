@@ -10,6 +10,6 @@
 
 /* Looks at every live thread, by the clocks that pp_account_close has just read. overdue_ns: CPU time since a thread's
  * last sample from which on one is overdue. Counts into reasons[]. */
-void pp_watchdog_look(uint64_t overdue_ns, uint64_t *reasons);
+void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons);
 
 #endif

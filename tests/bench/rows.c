@@ -1,5 +1,5 @@
-#include "preload/flush/arena.h"
-#include "preload/flush/module_list.h"
+#include "preload/base/arena.h"
+#include "preload/modules/module_list.h"
 #include "walkers.h"
 
 struct all_rows {

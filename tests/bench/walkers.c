@@ -6,7 +6,7 @@
 #include "walkers.h"
 #include "preload/capture/native_walk.h"
 #include "preload/capture/slot.h"
-#include "preload/flush/modules.h"
+#include "preload/modules/modules.h"
 #include "tests/unit/own_stack.h"
 #include <libunwind.h>
 #include <pthread.h>

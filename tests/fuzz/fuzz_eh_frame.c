@@ -1,7 +1,7 @@
 /* Feeds arbitrary .eh_frame_hdr and .eh_frame bytes to the row compiler and checks what comes out: rows ascend, rules
  * exist, every offset has a row. Input: 2 bytes size of the header, the header, the rest is .eh_frame. */
-#include "../../preload/flush/arena.h"
-#include "../../preload/flush/unwind_rows.h"
+#include "../../preload/base/arena.h"
+#include "../../preload/unwind/unwind_rows.h"
 #include <stdlib.h>
 
 #define HDR_ADDRESS 0x10000u

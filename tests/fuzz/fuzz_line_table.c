@@ -1,5 +1,5 @@
 /* Line tables come from a running process: any bytes, any unit. */
-#include "preload/flush/line_table.h"
+#include "preload/python/line_table.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* A perf map is whatever somebody writes: any lines, in any order, over each other. */
-#include "preload/flush/perf_map.h"
+#include "preload/modules/perf_map.h"
 #include <stdlib.h>
 #include <string.h>
 

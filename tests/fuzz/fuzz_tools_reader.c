@@ -3,8 +3,8 @@
  * a right header and checksum (else nothing behind the checksum would ever be reached).
  */
 #include "tools/flame/flame.h"
-#include "tools/profile/states.h"
-#include "tools/profile/view.h"
+#include "tools/view/call_tree.h"
+#include "tools/view/gil_gc.h"
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -16,71 +16,71 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* As `top` reads: a file that grows, piece by piece. */
 static void read_growing(const uint8_t *data, size_t size)
 {
-    struct pp_profile *profile = pp_profile_new();
-    struct pp_growing *growing = pp_growing_new(profile, "growing");
+    struct pt_profile *profile = pt_profile_new();
+    struct pt_growing *growing = pt_growing_new(profile, "growing");
     uint64_t end = 0;
     profile->keep_intervals = true;
     profile->apart_from_ns = 1;
     for (size_t length = 0; length < size;) {
         size_t piece = 1 + data[length] % 64;
         length = length + piece < size ? length + piece : size;
-        if (pp_growing_read(growing, data + end, length - end, &end) != PP_READ_OK)
+        if (pt_growing_read(growing, data + end, length - end, &end) != PT_READ_OK)
             break;
-        if (end && pp_segment_begins(data + end, length - end)) {
-            pp_growing_free(growing);
-            growing = pp_growing_new(profile, "growing");
+        if (end && pt_segment_begins(data + end, length - end)) {
+            pt_growing_free(growing);
+            growing = pt_growing_new(profile, "growing");
             data += end;
             size -= end;
             length -= end;
             end = 0;
         }
     }
-    pp_growing_free(growing);
-    pp_profile_close_sums(profile);
-    pp_states_add_gc_frames(profile);
-    pp_profile_free(profile);
+    pt_growing_free(growing);
+    pt_profile_close_sums(profile);
+    pt_states_add_gc_frames(profile);
+    pt_profile_free(profile);
 }
 
 static void read_whole(const void *data, size_t size, bool stacks_only)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     profile->stacks_only = stacks_only;
-    pp_profile_add_segment(profile, data, size, "fuzz");
-    pp_profile_add_segment(profile, data, size, "again");
-    pp_profile_finish(profile);
-    pp_states_add_gc_frames(profile);
-    free(pp_states_by(profile, true));
-    const struct pp_view_options options = {
-        .lines = true, .gil = !stacks_only, .only_process = PP_NONE, .only_thread = PP_NONE};
-    pp_view_free(pp_view_new(profile, &options));
-    pp_profile_accounting(profile);
-    pp_profile_cpu_ns(profile);
-    pp_profile_free(profile);
+    pt_profile_add_segment(profile, data, size, "fuzz");
+    pt_profile_add_segment(profile, data, size, "again");
+    pt_profile_finish(profile);
+    pt_states_add_gc_frames(profile);
+    free(pt_states_by(profile, true));
+    const struct pt_view_options options = {
+        .lines = true, .gil = !stacks_only, .only_process = PT_NONE, .only_thread = PT_NONE};
+    pt_view_free(pt_view_new(profile, &options));
+    pt_profile_accounting(profile);
+    pt_profile_cpu_ns(profile);
+    pt_profile_free(profile);
 }
 
 /* As `flame` reads what is large: intervals are merged, and the page has who and when apart. */
 static void read_slots(const void *data, size_t size, bool stacks_only)
 {
-    struct pp_profile *who = pp_profile_new(), *when = pp_profile_new();
-    struct pp_buffer page = {0};
+    struct pt_profile *who = pt_profile_new(), *when = pt_profile_new();
+    struct pt_buffer page = {0};
     when->keep_intervals = when->merge_intervals = true;
     when->stacks_only = stacks_only;
     when->most_samples = 3;
     when->slots_from_ns = size;
-    pp_profile_add_segment(who, data, size, "fuzz");
-    pp_profile_add_segment(when, data, size, "fuzz");
-    pp_profile_finish(who);
-    pp_profile_finish(when);
-    uint64_t whole = pp_profile_cpu_ns(who);
-    struct pp_flame *flame = pp_flame_new(&who, 1, false);
-    pp_flame_add_times(flame, when);
-    if (pp_profile_cpu_ns(flame->merged) != 3 * whole || flame->buckets > 400)
+    pt_profile_add_segment(who, data, size, "fuzz");
+    pt_profile_add_segment(when, data, size, "fuzz");
+    pt_profile_finish(who);
+    pt_profile_finish(when);
+    uint64_t whole = pt_profile_cpu_ns(who);
+    struct pt_flame *flame = pt_flame_new(&who, 1, false);
+    pt_flame_add_times(flame, when);
+    if (pt_profile_cpu_ns(flame->merged) != 3 * whole || flame->buckets > 400)
         abort();
-    pp_flame_encode(&page, flame);
-    pp_buffer_free(&page);
-    pp_flame_free(flame);
-    pp_profile_free(who);
-    pp_profile_free(when);
+    pt_flame_encode(&page, flame);
+    pt_buffer_free(&page);
+    pt_flame_free(flame);
+    pt_profile_free(who);
+    pt_profile_free(when);
 }
 
 static void read_all(const void *data, size_t size)

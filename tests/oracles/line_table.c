@@ -1,5 +1,5 @@
 /* Compares pp_position_of with what line_table.py prints (stdin). Prints the differences, and the sums. */
-#include "preload/flush/line_table.h"
+#include "preload/python/line_table.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "places.h"
-#include "../../preload/flush/modules.h"
+#include "../../preload/modules/modules.h"
 #include <string.h>
 
 #define PLACES 4096

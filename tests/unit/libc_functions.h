@@ -2,7 +2,7 @@
 #ifndef TESTS_LIBC_FUNCTIONS_H
 #define TESTS_LIBC_FUNCTIONS_H
 
-#include "preload/interpose.h"
+#include "preload/interpose/threads.h"
 #include <dlfcn.h>
 #include <pthread.h>
 

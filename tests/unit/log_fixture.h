@@ -2,13 +2,13 @@
  * Writes segments for tests, straight from preload/log_format.h and from nothing else: neither preload/'s writer nor
  * tools/'s reader has a hand in it.
  */
-#ifndef PP_TESTS_LOG_FIXTURE_H
-#define PP_TESTS_LOG_FIXTURE_H
+#ifndef PT_TESTS_LOG_FIXTURE_H
+#define PT_TESTS_LOG_FIXTURE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../preload/log_format.h"
+#include "../../preload/common/log_format.h"
 
 /* Bytes that grow; starts as {0}. The caller frees data. */
 struct fixture_bytes {

@@ -3,7 +3,7 @@
  * words_with_gil through PyDLL, words_without_gil through CDLL, in any thread.
  */
 #include "libc_functions.h"
-#include "preload/python_find.h"
+#include "preload/python/find.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The log writer's encoding, read back by the words of log_format.h and not by the reader's code. */
-#include "preload/flush/blocks.h"
-#include "preload/flush/bytes.h"
+#include "preload/base/bytes.h"
+#include "preload/log/blocks.h"
 #include <setjmp.h>
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
 /* PYPROF_MAX_DISK: which profiles are removed, and which never. */
-#include "preload/flush/disk.h"
+#include "preload/log/disk.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Interning and the arena below it. */
-#include "preload/flush/intern.h"
+#include "preload/base/intern.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "preload/capture/slot_memory.h"
 #include "preload/config.h"
 #include "preload/flush/interval.h"
-#include "preload/flush/tables.h"
-#include "preload/threads.h"
+#include "preload/log/tables.h"
+#include "preload/threads/registry.h"
 
 #define TABLES_MAX ((size_t)768 << 10)
 
@@ -16,7 +16,7 @@ static bool tables_full(const struct pp_tables *tables)
 
 /* A real segment takes more stacks than a test has the time for. */
 #define pp_tables_full tables_full
-#include "preload/flush/log.c"
+#include "preload/flush/write_interval.c"
 
 #include <dirent.h>
 #include <fcntl.h>

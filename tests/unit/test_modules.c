@@ -1,5 +1,5 @@
 /* The list of modules while objects come and go. */
-#include "preload/flush/modules.h"
+#include "preload/modules/modules.h"
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Names of code that JITs make: ranges that replace each other, a map that grows, is torn, exchanged or hostile, and
  * the list that debuggers read. */
-#include "../../preload/flush/gdb_jit.h"
-#include "../../preload/flush/perf_map.h"
+#include "../../preload/modules/gdb_jit.h"
+#include "../../preload/modules/perf_map.h"
 #include "random.h"
 #include <elf.h>
 #include <fcntl.h>

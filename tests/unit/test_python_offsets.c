@@ -1,7 +1,7 @@
 /* What CPython 3.13 and later publish about their layout, each field true and each wrong. The values are those of
  * 3.13.0, 3.14.10 and 3.15.2, by the row of our own table; the places are counted out here a second time. */
-#include "preload/python_find.h"
-#include "preload/python_offsets.h"
+#include "preload/python/find.h"
+#include "preload/python/offsets.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The log's file when the disk, the directory or somebody else's directory is in the way. */
-#include "preload/flush/directory.h"
-#include "preload/flush/segment.h"
-#include "preload/say.h"
+#include "preload/base/message.h"
+#include "preload/log/directory.h"
+#include "preload/log/segment.h"
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -276,7 +276,7 @@ static void goes_on_in_another_file(void)
     assert_true(append());
     assert_string_not_equal(segment.path, path);
     assert_true(pp_segment_stands(&segment));
-    assert_null(pp_said(PP_CAUSE_OUTPUT));
+    assert_null(pp_warned(PP_CAUSE_OUTPUT));
 }
 
 static void a_removed_file_is_followed_by_another(void **state)
@@ -348,7 +348,7 @@ static void another_user_begins_another_file(void **state)
     struct stat status;
     assert_int_equal(stat(segment.path, &status), 0);
     assert_int_equal(status.st_uid, 12345);
-    assert_null(pp_said(PP_CAUSE_OUTPUT));
+    assert_null(pp_warned(PP_CAUSE_OUTPUT));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* Names of functions: from the file of a module, from the vDSO's image, and none from a file that is another one. */
-#include "../../preload/flush/elf_symbols.h"
-#include "../../preload/flush/module_list.h"
-#include "../../preload/log_format.h"
+#include "../../preload/common/log_format.h"
+#include "../../preload/modules/elf_symbols.h"
+#include "../../preload/modules/module_list.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Memory of the definitions: bounded by what lasts. */
-#include "preload/flush/tables.h"
+#include "preload/log/tables.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

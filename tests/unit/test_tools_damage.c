@@ -7,8 +7,8 @@
  */
 #include "log_fixture.h"
 #include "random.h"
+#include "tools/log/reader.h"
 #include "tools/profile/model.h"
-#include "tools/profile/reader.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ struct seen {
     unsigned of_group[GROUPS], others;
 };
 
-static void see_samples(void *context, const struct pp_segment *segment, const struct pp_log_samples *samples)
+static void see_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
     struct seen *seen = context;
     (void)segment;
@@ -162,16 +162,16 @@ static bool is_whole(const struct damaged *damaged, const struct block *block)
 }
 
 /* The string that a block defines first is known. */
-static bool is_defined(const struct pp_segment *segment, const struct block *block)
+static bool is_defined(const struct pt_segment *segment, const struct block *block)
 {
     const unsigned char *at = sound.data + block->start + sizeof(struct pp_log_block_header);
     uint64_t id = varint(&at), length = varint(&at);
-    struct pp_text text = pp_segment_string(segment, id);
+    struct pt_text text = pt_segment_string(segment, id);
     return text.length == length && memcmp(text.data, at, length) == 0;
 }
 
 /* How many blocks that are whole have not been read. */
-static unsigned count_missed(const struct damaged *damaged, const struct pp_segment *segment, const struct seen *seen)
+static unsigned count_missed(const struct damaged *damaged, const struct pt_segment *segment, const struct seen *seen)
 {
     unsigned missed = 0;
     uint64_t least = 0;
@@ -207,43 +207,43 @@ static uint64_t whole_sum(void)
 
 static void read_as_profile(const struct damaged *damaged, const unsigned char *copy)
 {
-    struct pp_profile *profile = pp_profile_new();
-    pp_profile_add_segment(profile, copy, damaged->size, "damaged");
-    pp_profile_finish(profile);
-    pp_profile_free(profile);
-    profile = pp_profile_new();
-    struct pp_growing *growing = pp_growing_new(profile, "growing");
+    struct pt_profile *profile = pt_profile_new();
+    pt_profile_add_segment(profile, copy, damaged->size, "damaged");
+    pt_profile_finish(profile);
+    pt_profile_free(profile);
+    profile = pt_profile_new();
+    struct pt_growing *growing = pt_growing_new(profile, "growing");
     uint64_t end = 0;
     for (size_t length = 0; length < damaged->size;) {
         length += 1 + random_below(4000);
         length = length < damaged->size ? length : damaged->size;
-        if (pp_growing_read(growing, copy + end, length - end, &end) != PP_READ_OK)
+        if (pt_growing_read(growing, copy + end, length - end, &end) != PT_READ_OK)
             break;
     }
-    pp_growing_free(growing);
-    pp_profile_free(profile);
+    pt_growing_free(growing);
+    pt_profile_free(profile);
 }
 
 /* Reads it from memory of exactly its size. */
 static void check(const struct damaged *damaged, unsigned number, const char *how)
 {
-    struct pp_segment segment;
+    struct pt_segment segment;
     static struct seen seen;
     unsigned char *copy = malloc(damaged->size ? damaged->size : 1);
-    const struct pp_segment_sink sink = {.context = &seen, .samples = see_samples};
+    const struct pt_segment_sink sink = {.context = &seen, .samples = see_samples};
     memcpy(copy, damaged->data, damaged->size);
     memset(&seen, 0, sizeof seen);
     alarm(HANGS_AFTER);
-    enum pp_read_result result = pp_segment_read(copy, damaged->size, &segment, &sink);
+    enum pt_read_result result = pt_segment_read(copy, damaged->size, &segment, &sink);
     bool header_whole = damaged->size >= sizeof(struct pp_log_file_header) &&
                         memcmp(damaged->data, sound.data, sizeof(struct pp_log_file_header)) == 0;
     unsigned missed = count_missed(damaged, &segment, &seen), invented = count_invented(&seen);
-    if ((header_whole && (result != PP_READ_OK || missed)) || invented || seen.sum > whole_sum()) {
+    if ((header_whole && (result != PT_READ_OK || missed)) || invented || seen.sum > whole_sum()) {
         fprintf(stderr, "%s %u: %u whole blocks were not read, %u were that are not there\n", how, number, missed,
                 invented);
         fail();
     }
-    pp_segment_free(&segment);
+    pt_segment_free(&segment);
     if (number % ALSO_AS_PROFILE == 0)
         read_as_profile(damaged, copy);
     alarm(0);

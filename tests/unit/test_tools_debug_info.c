@@ -1,8 +1,8 @@
 /* Source lines and inlined functions, from this test's own executable; and what becomes of damaged debug information.
  */
 #include "random.h"
-#include "tools/profile/debug_files.h"
-#include "tools/profile/debug_info.h"
+#include "tools/symbols/debug_files.h"
+#include "tools/symbols/debug_info.h"
 #include <fcntl.h>
 #include <link.h>
 #include <setjmp.h>
@@ -91,7 +91,7 @@ static int set_up(void **state)
     Elf *elf = elf_begin(descriptor, ELF_C_READ, NULL);
     const void *id;
     ssize_t length = dwelf_elf_gnu_build_id(elf, &id);
-    self->build_id = pp_build_id_text(id, length > 0 ? (size_t)length : 0);
+    self->build_id = pt_build_id_text(id, length > 0 ? (size_t)length : 0);
     read_sections(self, elf);
     elf_end(elf);
     self->size = (size_t)lseek(descriptor, 0, SEEK_END);
@@ -122,19 +122,19 @@ static void inlined_functions_come_with_the_places_of_their_calls(void **state)
         uint32_t line;
     } wanted[] = {{"inner_place", INNER_LINE}, {"middle_place", MIDDLE_LINE}, {"pyprof_test_outer_place", OUTER_LINE}};
     const struct self *self = *state;
-    struct pp_scope scopes[PP_MOST_SCOPES];
-    struct pp_debug_info *info = pp_debug_info_open(self->path, self->build_id);
+    struct pt_scope scopes[PT_MOST_SCOPES];
+    struct pt_debug_info *info = pt_debug_info_open(self->path, self->build_id);
     assert_non_null(info);
-    uint32_t count = pp_debug_info_find(info, pyprof_test_outer_place() - 1 - self->bias, scopes);
+    uint32_t count = pt_debug_info_find(info, pyprof_test_outer_place() - 1 - self->bias, scopes);
     assert_int_equal(count, 3);
     for (uint32_t i = 0; i < count; i++) {
         assert_string_equal(scopes[i].symbol, wanted[i].symbol);
         assert_string_equal(base_name(scopes[i].file), "test_tools_debug_info.c");
         assert_int_equal(scopes[i].line, wanted[i].line);
     }
-    assert_int_equal(pp_debug_info_find(info, 0x10, scopes), 0);
-    assert_int_equal(pp_debug_info_find(info, UINT64_MAX, scopes), 0);
-    pp_debug_info_close(info);
+    assert_int_equal(pt_debug_info_find(info, 0x10, scopes), 0);
+    assert_int_equal(pt_debug_info_find(info, UINT64_MAX, scopes), 0);
+    pt_debug_info_close(info);
 }
 
 static void another_build_is_not_read(void **state)
@@ -142,30 +142,30 @@ static void another_build_is_not_read(void **state)
     const struct self *self = *state;
     char *other = strdup(self->build_id);
     other[0] = other[0] == '0' ? '1' : '0';
-    assert_null(pp_debug_info_open(self->path, other));
-    assert_null(pp_debug_info_open("/", self->build_id));
-    assert_null(pp_debug_info_open("/dev/null", self->build_id));
-    assert_null(pp_debug_info_open("/nonexistent", self->build_id));
+    assert_null(pt_debug_info_open(self->path, other));
+    assert_null(pt_debug_info_open("/", self->build_id));
+    assert_null(pt_debug_info_open("/dev/null", self->build_id));
+    assert_null(pt_debug_info_open("/nonexistent", self->build_id));
     free(other);
 }
 
 /* Looks addresses up all over the file; what comes out must be readable. */
 static size_t look_around(const struct self *self, const char *path)
 {
-    struct pp_scope scopes[PP_MOST_SCOPES];
-    struct pp_debug_info *info = pp_debug_info_open(path, self->build_id);
+    struct pt_scope scopes[PT_MOST_SCOPES];
+    struct pt_debug_info *info = pt_debug_info_open(path, self->build_id);
     size_t sum = 0;
     for (unsigned i = 0; info && i < LOOKED_UP; i++) {
         uint64_t address = i ? self->text + self->text_size / LOOKED_UP * i + i % 3
                              : (uint64_t)(uintptr_t)pyprof_test_outer_place - self->bias;
-        uint32_t count = pp_debug_info_find(info, address, scopes);
-        assert_true(count <= PP_MOST_SCOPES);
+        uint32_t count = pt_debug_info_find(info, address, scopes);
+        assert_true(count <= PT_MOST_SCOPES);
         for (uint32_t j = 0; j < count; j++) {
             sum += scopes[j].symbol ? strlen(scopes[j].symbol) : 0;
             sum += scopes[j].file ? strlen(scopes[j].file) : 0;
         }
     }
-    pp_debug_info_close(info);
+    pt_debug_info_close(info);
     return sum;
 }
 
@@ -227,14 +227,14 @@ static void debug_files_are_looked_for_where_others_put_them(void **state)
                 setenv(names[j], cases[i].variables[j], 1);
             else
                 unsetenv(names[j]);
-        char *path = pp_debug_path("abcdef", 1);
+        char *path = pt_debug_path("abcdef", 1);
         assert_true(path ? cases[i].wanted && strcmp(path, cases[i].wanted) == 0 : !cases[i].wanted);
         free(path);
     }
-    char *path = pp_debug_path("abcdef", 0);
+    char *path = pt_debug_path("abcdef", 0);
     assert_string_equal(path, "/usr/lib/debug/.build-id/ab/cdef.debug");
     free(path);
-    assert_null(pp_debug_path("", 0));
+    assert_null(pt_debug_path("", 0));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* All exporters, on profiles that are small, empty or hostile; what their readers say is in tests/bats/formats.bats. */
 #include "log_fixture.h"
+#include "tools/base/json.h"
 #include "tools/export/export.h"
-#include "tools/export/json.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,28 +13,28 @@
 
 #define BIAS 0x7f0000000000u
 
-static pp_exporter *const all[] = {pp_export_collapsed,   pp_export_pprof,  pp_export_speedscope,
-                                   pp_export_firefox,     pp_export_pstats, pp_export_callgrind,
-                                   pp_export_perf_script, pp_export_otlp,   pp_export_svg};
+static pt_exporter *const all[] = {pt_export_collapsed,   pt_export_pprof,  pt_export_speedscope,
+                                   pt_export_firefox,     pt_export_pstats, pt_export_callgrind,
+                                   pt_export_perf_script, pt_export_otlp,   pt_export_svg};
 
-static struct pp_profile *loaded(struct fixture *log)
+static struct pt_profile *loaded(struct fixture *log)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     profile->keep_intervals = true;
-    assert_int_equal(pp_profile_add_segment(profile, log->file.data, log->file.length, "x"), PP_READ_OK);
-    pp_profile_finish(profile);
+    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "x"), PT_READ_OK);
+    pt_profile_finish(profile);
     fixture_end(log);
     return profile;
 }
 
-static struct pp_profile *example(void)
+static struct pt_profile *example(void)
 {
     struct fixture log;
     fixture_example(&log, 100, BIAS);
     return loaded(&log);
 }
 
-static char *written(struct pp_profile *profile, pp_exporter *write, struct pp_export_options options, size_t *size)
+static char *written(struct pt_profile *profile, pt_exporter *write, struct pt_export_options options, size_t *size)
 {
     /* static: gcc 12 believes that the stream's end leaves it dangling */
     static char *text;
@@ -49,10 +49,10 @@ static char *written(struct pp_profile *profile, pp_exporter *write, struct pp_e
 static void every_option_writes_something_and_twice_the_same(void **state)
 {
     (void)state;
-    struct pp_profile *profile = example();
+    struct pt_profile *profile = example();
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
         for (unsigned bits = 0; bits < 4; bits++) {
-            const struct pp_export_options options = {.samples = bits & 1, .lines = bits & 2, .threads = bits & 2};
+            const struct pt_export_options options = {.samples = bits & 1, .lines = bits & 2, .threads = bits & 2};
             size_t size, again_size;
             char *text = written(profile, all[i], options, &size),
                  *again = written(profile, all[i], options, &again_size);
@@ -63,7 +63,7 @@ static void every_option_writes_something_and_twice_the_same(void **state)
             free(again);
         }
     }
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void a_profile_without_samples(void **state)
@@ -72,12 +72,12 @@ static void a_profile_without_samples(void **state)
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
-    struct pp_profile *profile = loaded(&log);
+    struct pt_profile *profile = loaded(&log);
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
         size_t size;
-        free(written(profile, all[i], (struct pp_export_options){0}, &size));
+        free(written(profile, all[i], (struct pt_export_options){0}, &size));
     }
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 /* Names that end a string, a line, a frame or a script in one format or another. */
@@ -94,11 +94,11 @@ static void hostile_names(void **state)
     node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, name, name, 1), 4000000000u));
     node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, "", "", 0), 0));
     fixture_sample(&log, thread, node, fixture_labels(&log, name, name), 0, 3000000000u, 4000000000u);
-    struct pp_profile *profile = loaded(&log);
-    pp_exporter *const json[] = {pp_export_speedscope, pp_export_firefox};
+    struct pt_profile *profile = loaded(&log);
+    pt_exporter *const json[] = {pt_export_speedscope, pt_export_firefox};
     size_t size;
     for (unsigned i = 0; i < 2; i++) {
-        char *text = written(profile, json[i], (struct pp_export_options){0}, &size);
+        char *text = written(profile, json[i], (struct pt_export_options){0}, &size);
         json_error_t error;
         json_t *value = json_loads(text, 0, &error);
         if (!value)
@@ -106,23 +106,23 @@ static void hostile_names(void **state)
         json_decref(value);
         free(text);
     }
-    pp_exporter *const others[] = {pp_export_collapsed, pp_export_pstats, pp_export_callgrind, pp_export_otlp};
+    pt_exporter *const others[] = {pt_export_collapsed, pt_export_pstats, pt_export_callgrind, pt_export_otlp};
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
-        char *text = written(profile, others[i], (struct pp_export_options){0}, &size);
+        char *text = written(profile, others[i], (struct pt_export_options){0}, &size);
         assert_true(size > 0);
-        if (others[i] == pp_export_collapsed) {
+        if (others[i] == pt_export_collapsed) {
             assert_int_equal(strspn(strrchr(text, ' ') + 1, "0123456789"), 10);
             assert_int_equal(strcspn(text, "\n"), size - 1);
         }
         free(text);
     }
-    char *picture = written(profile, pp_export_svg, (struct pp_export_options){0}, &size);
+    char *picture = written(profile, pt_export_svg, (struct pt_export_options){0}, &size);
     assert_null(strstr(picture, "script>"));
     assert_non_null(strstr(picture, "&#60;/script&#62;&#34;"));
     for (size_t i = 0; i < size; i++)
         assert_true((unsigned char)picture[i] >= ' ' || picture[i] == '\n');
     free(picture);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void json_text(void **state)
@@ -131,8 +131,8 @@ static void json_text(void **state)
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    pp_json_text(out, "a\"b\\c\n\x7f\xc3\xa9");
-    pp_json_numbers(out, (const uint32_t[]){0, PP_NONE, 4000000000u}, 3);
+    pt_json_text(out, "a\"b\\c\n\x7f\xc3\xa9");
+    pt_json_numbers(out, (const uint32_t[]){0, PT_NONE, 4000000000u}, 3);
     fclose(out);
     assert_string_equal(text, "\"a\\\"b\\\\c\\u000a\\u007f\xc3\xa9\"[0,null,4000000000]");
     free(text);

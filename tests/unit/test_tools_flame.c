@@ -2,8 +2,8 @@
 #include "log_fixture.h"
 #include "tools/flame/flame.h"
 #include "tools/flame/page.h"
-#include "tools/profile/cursor.h"
-#include "tools/profile/summary.h"
+#include "tools/log/cursor.h"
+#include "tools/view/summary.h"
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,27 +23,27 @@ static void sample_at(struct fixture *log, uint64_t start, uint64_t wall, uint32
     fixture_samples_at(log, start, wall, sample, 1);
 }
 
-static void add(struct pp_profile *profile, struct fixture *log)
+static void add(struct pt_profile *profile, struct fixture *log)
 {
-    assert_int_equal(pp_profile_add_segment(profile, log->file.data, log->file.length, "test"), PP_READ_OK);
+    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "test"), PT_READ_OK);
     fixture_end(log);
 }
 
-static struct pp_profile *example(uint64_t pid)
+static struct pt_profile *example(uint64_t pid)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     profile->keep_intervals = true;
     fixture_example(&log, pid, BIAS);
     add(profile, &log);
-    pp_profile_finish(profile);
+    pt_profile_finish(profile);
     return profile;
 }
 
 /* One function whose name is given, with samples in the seconds from 0 to count. */
-static struct pp_profile *seconds_of(const char *name, unsigned count)
+static struct pt_profile *seconds_of(const char *name, unsigned count)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     profile->keep_intervals = true;
     fixture_begin(&log);
@@ -54,21 +54,21 @@ static struct pp_profile *seconds_of(const char *name, unsigned count)
     for (unsigned i = 0; i < count; i++)
         sample_at(&log, (1000 + i) * (uint64_t)SECOND, SECOND, node, 1000003);
     add(profile, &log);
-    pp_profile_finish(profile);
+    pt_profile_finish(profile);
     return profile;
 }
 
 struct decoded {
-    struct pp_buffer data;
+    struct pt_buffer data;
     json_t *json;
-    struct pp_cursor columns[7];
+    struct pt_cursor columns[7];
 };
 
-static struct decoded decode(const struct pp_flame *flame)
+static struct decoded decode(const struct pt_flame *flame)
 {
     struct decoded decoded = {0};
     json_error_t error;
-    pp_flame_encode(&decoded.data, flame);
+    pt_flame_encode(&decoded.data, flame);
     assert_memory_equal(decoded.data.data, "PYF1", 4);
     size_t at = 4;
     for (int i = -1; i < 7; i++) {
@@ -79,7 +79,7 @@ static struct decoded decode(const struct pp_flame *flame)
         if (i < 0)
             decoded.json = json_loadb((const char *)bytes + 4, length, JSON_REJECT_DUPLICATES, &error);
         else
-            decoded.columns[i] = pp_cursor(bytes + 4, length);
+            decoded.columns[i] = pt_cursor(bytes + 4, length);
     }
     assert_int_equal(at, decoded.data.length);
     assert_non_null(decoded.json);
@@ -89,14 +89,14 @@ static struct decoded decode(const struct pp_flame *flame)
 static void free_decoded(struct decoded *decoded)
 {
     json_decref(decoded->json);
-    pp_buffer_free(&decoded->data);
+    pt_buffer_free(&decoded->data);
 }
 
-static uint64_t sum_of(struct pp_cursor column)
+static uint64_t sum_of(struct pt_cursor column)
 {
     uint64_t sum = 0;
-    while (pp_left(&column))
-        sum += pp_take_varint(&column);
+    while (pt_left(&column))
+        sum += pt_take_varint(&column);
     assert_false(column.bad);
     return sum;
 }
@@ -128,10 +128,10 @@ static int number_at(const struct decoded *decoded, const char *column, size_t f
 static void totals_are_those_of_info(void **state)
 {
     (void)state;
-    struct pp_profile *sides[] = {example(100)};
-    struct pp_flame *flame = pp_flame_new(sides, 1, false);
+    struct pt_profile *sides[] = {example(100)};
+    struct pt_flame *flame = pt_flame_new(sides, 1, false);
     struct decoded decoded = decode(flame);
-    struct pp_accounting sum = pp_summary_accounting(sides[0], PP_NONE);
+    struct pt_accounting sum = pt_summary_accounting(sides[0], PT_NONE);
     uint64_t cells = sum_of(decoded.columns[6]);
     assert_int_equal(cells, FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS);
     assert_int_equal(cells, sum.sampled_ns + sum.unsampled_ns + sum.lost_ns + sum.thread_exit_ns);
@@ -140,42 +140,42 @@ static void totals_are_those_of_info(void **state)
     assert_int_equal(json_integer_value(json_object_get(side, "cpu_ns")), sum.cpu_ns);
     assert_int_equal(json_integer_value(json_object_get(side, "difference_ns")), sum.difference_ns);
     free_decoded(&decoded);
-    pp_flame_free(flame);
-    pp_profile_free(sides[0]);
+    pt_flame_free(flame);
+    pt_profile_free(sides[0]);
 }
 
 static void frames_have_kinds_and_modules(void **state)
 {
     (void)state;
-    struct pp_profile *sides[] = {example(100)};
-    struct pp_flame *flame = pp_flame_new(sides, 1, false);
+    struct pt_profile *sides[] = {example(100)};
+    struct pt_flame *flame = pt_flame_new(sides, 1, false);
     struct decoded decoded = decode(flame);
     size_t frame = frame_named(&decoded, "main");
-    assert_int_equal(number_at(&decoded, "kind", frame), PP_FLAME_APPLICATION);
+    assert_int_equal(number_at(&decoded, "kind", frame), PT_FLAME_APPLICATION);
     assert_string_equal(string_at(&decoded, "module", frame), "app");
     assert_string_equal(string_at(&decoded, "file", frame), "app.py");
     assert_string_equal(string_at(&decoded, "path", frame), "/srv/app/app.py");
     assert_int_equal(number_at(&decoded, "line", frame), 10);
     frame = frame_named(&decoded, "fib");
-    assert_int_equal(number_at(&decoded, "kind", frame), PP_FLAME_PACKAGE);
+    assert_int_equal(number_at(&decoded, "kind", frame), PT_FLAME_PACKAGE);
     assert_string_equal(string_at(&decoded, "module", frame), "numbers");
     frame = frame_named(&decoded, "_start");
-    assert_int_equal(number_at(&decoded, "kind", frame), PP_FLAME_INTERPRETER);
+    assert_int_equal(number_at(&decoded, "kind", frame), PT_FLAME_INTERPRETER);
     frame = frame_named(&decoded, "sum_squares");
-    assert_int_equal(number_at(&decoded, "kind", frame), PP_FLAME_NATIVE);
+    assert_int_equal(number_at(&decoded, "kind", frame), PT_FLAME_NATIVE);
     assert_string_equal(string_at(&decoded, "module", frame), "libfoo.so");
     frame = frame_named(&decoded, "[unsampled]");
-    assert_int_equal(number_at(&decoded, "kind", frame), PP_FLAME_PSEUDO);
+    assert_int_equal(number_at(&decoded, "kind", frame), PT_FLAME_PSEUDO);
     free_decoded(&decoded);
-    pp_flame_free(flame);
-    pp_profile_free(sides[0]);
+    pt_flame_free(flame);
+    pt_profile_free(sides[0]);
 }
 
 static void two_sides_share_the_tree(void **state)
 {
     (void)state;
-    struct pp_profile *sides[] = {example(100), example(200)};
-    struct pp_flame *one = pp_flame_new(sides, 1, false), *two = pp_flame_new(sides, 2, false);
+    struct pt_profile *sides[] = {example(100), example(200)};
+    struct pt_flame *one = pt_flame_new(sides, 1, false), *two = pt_flame_new(sides, 2, false);
     struct decoded decoded = decode(two);
     assert_int_equal(two->frames.count, one->frames.count);
     assert_int_equal(two->merged->nodes.count, one->merged->nodes.count);
@@ -186,10 +186,10 @@ static void two_sides_share_the_tree(void **state)
     json_t *last = json_array_get(threads, json_array_size(threads) - 1);
     assert_int_equal(json_integer_value(json_object_get(last, "process")), 1);
     free_decoded(&decoded);
-    pp_flame_free(one);
-    pp_flame_free(two);
-    pp_profile_free(sides[0]);
-    pp_profile_free(sides[1]);
+    pt_flame_free(one);
+    pt_flame_free(two);
+    pt_profile_free(sides[0]);
+    pt_profile_free(sides[1]);
 }
 
 static void buckets_are_few_and_keep_the_sum(void **state)
@@ -197,19 +197,19 @@ static void buckets_are_few_and_keep_the_sum(void **state)
     (void)state;
     static const unsigned lengths[] = {1, 3, 399, 401, 1777};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-        struct pp_profile *sides[] = {seconds_of("f", lengths[i])};
-        struct pp_flame *flame = pp_flame_new(sides, 1, false);
+        struct pt_profile *sides[] = {seconds_of("f", lengths[i])};
+        struct pt_flame *flame = pt_flame_new(sides, 1, false);
         struct decoded decoded = decode(flame);
         assert_true(flame->buckets >= 1 && flame->buckets <= 400);
         if (lengths[i] < 400)
             assert_int_equal(flame->buckets, lengths[i]);
         assert_int_equal(sum_of(decoded.columns[6]), (uint64_t)lengths[i] * 1000003);
         assert_int_equal(sum_of(decoded.columns[5]), lengths[i]);
-        for (struct pp_cursor buckets = decoded.columns[4]; pp_left(&buckets);)
-            assert_true(pp_take_varint(&buckets) < flame->buckets);
+        for (struct pt_cursor buckets = decoded.columns[4]; pt_left(&buckets);)
+            assert_true(pt_take_varint(&buckets) < flame->buckets);
         free_decoded(&decoded);
-        pp_flame_free(flame);
-        pp_profile_free(sides[0]);
+        pt_flame_free(flame);
+        pt_profile_free(sides[0]);
     }
 }
 
@@ -217,19 +217,19 @@ static void names_are_only_text(void **state)
 {
     (void)state;
     static const char name[] = "</script><b a='\"x\"'>&\\ \xe2\x80\xae\xe2\x80\xa8 \xf0\x9f\x90\x8d <!--";
-    struct pp_buffer json = {0};
-    pp_flame_json_string(&json, name);
+    struct pt_buffer json = {0};
+    pt_flame_json_string(&json, name);
     assert_null(strpbrk(json.data, "<>&'"));
     json_t *back = json_loads(json.data, JSON_DECODE_ANY, NULL);
     assert_string_equal(json_string_value(back), name);
     json_decref(back);
-    pp_buffer_clear(&json);
-    pp_flame_json_string(&json, "\x01\n\x1f\x7f");
+    pt_buffer_clear(&json);
+    pt_flame_json_string(&json, "\x01\n\x1f\x7f");
     assert_string_equal(json.data, "\"\\u0001\\u000a\\u001f\\u007f\"");
-    pp_buffer_free(&json);
+    pt_buffer_free(&json);
 
-    struct pp_profile *sides[] = {seconds_of(name, 1)};
-    struct pp_flame *flame = pp_flame_new(sides, 1, false);
+    struct pt_profile *sides[] = {seconds_of(name, 1)};
+    struct pt_flame *flame = pt_flame_new(sides, 1, false);
     struct decoded decoded = decode(flame);
     assert_non_null(string_at(&decoded, "name", frame_named(&decoded, name)));
     free_decoded(&decoded);
@@ -238,35 +238,35 @@ static void names_are_only_text(void **state)
     char *page = NULL;
     size_t size;
     FILE *out = open_memstream(&page, &size);
-    pp_flame_write(flame, out);
+    pt_flame_write(flame, out);
     fclose(out);
-    assert_true(size > pp_page_head_size + pp_page_tail_size);
-    assert_memory_equal(page, pp_page_head, pp_page_head_size);
-    assert_memory_equal(page + size - pp_page_tail_size, pp_page_tail, pp_page_tail_size);
-    page[size - pp_page_tail_size] = '\0';
-    const char *data = page + pp_page_head_size;
+    assert_true(size > pt_page_head_size + pt_page_tail_size);
+    assert_memory_equal(page, pt_page_head, pt_page_head_size);
+    assert_memory_equal(page + size - pt_page_tail_size, pt_page_tail, pt_page_tail_size);
+    page[size - pt_page_tail_size] = '\0';
+    const char *data = page + pt_page_head_size;
     assert_int_equal(strspn(data, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\n"), strlen(data));
     free(page);
-    pp_flame_free(flame);
-    pp_profile_free(sides[0]);
+    pt_flame_free(flame);
+    pt_profile_free(sides[0]);
 }
 
 /* Names with what separates them from their place. */
 static void places_are_cut_off_at_the_end(void **state)
 {
     (void)state;
-    struct pp_profile *sides[] = {seconds_of("f (app.py:3) (app.py:3)", 1)};
-    struct pp_flame *flame = pp_flame_new(sides, 1, false);
-    assert_string_equal(pp_string(flame->merged, flame->frames.items[0].text), "f (app.py:3) (app.py:3) (app.py:3)");
-    assert_string_equal(pp_string(flame->merged, flame->frames.items[0].name), "f (app.py:3) (app.py:3)");
-    pp_flame_free(flame);
-    pp_profile_free(sides[0]);
+    struct pt_profile *sides[] = {seconds_of("f (app.py:3) (app.py:3)", 1)};
+    struct pt_flame *flame = pt_flame_new(sides, 1, false);
+    assert_string_equal(pt_string(flame->merged, flame->frames.items[0].text), "f (app.py:3) (app.py:3) (app.py:3)");
+    assert_string_equal(pt_string(flame->merged, flame->frames.items[0].name), "f (app.py:3) (app.py:3)");
+    pt_flame_free(flame);
+    pt_profile_free(sides[0]);
 }
 
 static void times_out_of_reach_do_no_harm(void **state)
 {
     (void)state;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     profile->keep_intervals = true;
     fixture_begin(&log);
@@ -280,14 +280,14 @@ static void times_out_of_reach_do_no_harm(void **state)
     for (size_t i = 0; i < count; i++)
         sample_at(&log, times[i][0], times[i][1], node, 1000);
     add(profile, &log);
-    pp_profile_finish(profile);
-    struct pp_flame *flame = pp_flame_new(&profile, 1, false);
+    pt_profile_finish(profile);
+    struct pt_flame *flame = pt_flame_new(&profile, 1, false);
     struct decoded decoded = decode(flame);
     assert_int_equal(sum_of(decoded.columns[6]), 1000 * count);
     assert_true(flame->buckets <= 400);
     free_decoded(&decoded);
-    pp_flame_free(flame);
-    pp_profile_free(profile);
+    pt_flame_free(flame);
+    pt_profile_free(profile);
 }
 
 int main(void)

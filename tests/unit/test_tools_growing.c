@@ -1,7 +1,7 @@
 /* Logs that are read while they grow, and text of theirs on a terminal. */
 #include "log_fixture.h"
+#include "tools/base/terminal_text.h"
 #include "tools/profile/model.h"
-#include "tools/shown_text.h"
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,12 +14,12 @@
 
 /* Reads a file that grows by so many bytes at a time, each piece from memory of its own, so that nothing can refer to
  * what was read earlier. */
-static struct pp_profile *read_growing(const struct fixture_bytes *file, size_t piece, uint64_t apart_from_ns)
+static struct pt_profile *read_growing(const struct fixture_bytes *file, size_t piece, uint64_t apart_from_ns)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     profile->keep_intervals = true;
     profile->apart_from_ns = apart_from_ns;
-    struct pp_growing *growing = pp_growing_new(profile, "growing");
+    struct pt_growing *growing = pt_growing_new(profile, "growing");
     uint64_t before = 0, end = 0;
     for (size_t length = 0; length < file->length;) {
         length = length + piece < file->length ? length + piece : file->length;
@@ -29,19 +29,19 @@ static struct pp_profile *read_growing(const struct fixture_bytes *file, size_t 
             assert_non_null(copy);
             memcpy(copy, file->data + before + end, size);
             uint64_t had = end;
-            assert_int_equal(pp_growing_read(growing, copy, size, &end), PP_READ_OK);
-            again = end && pp_segment_begins(copy + (end - had), size - (size_t)(end - had));
+            assert_int_equal(pt_growing_read(growing, copy, size, &end), PT_READ_OK);
+            again = end && pt_segment_begins(copy + (end - had), size - (size_t)(end - had));
             free(copy);
             if (!again)
                 break;
-            pp_growing_free(growing);
-            growing = pp_growing_new(profile, "growing");
+            pt_growing_free(growing);
+            growing = pt_growing_new(profile, "growing");
             before += end;
             end = 0;
         }
     }
-    pp_growing_free(growing);
-    pp_profile_close_sums(profile);
+    pt_growing_free(growing);
+    pt_profile_close_sums(profile);
     return profile;
 }
 
@@ -53,11 +53,11 @@ static void append_example(struct fixture_bytes *bytes, uint64_t pid, size_t cut
     fixture_end(&log);
 }
 
-static uint32_t functions_named(const struct pp_profile *profile, const char *name)
+static uint32_t functions_named(const struct pt_profile *profile, const char *name)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < profile->functions.count; i++)
-        count += strcmp(pp_string(profile, profile->functions.items[i].name), name) == 0;
+        count += strcmp(pt_string(profile, profile->functions.items[i].name), name) == 0;
     return count;
 }
 
@@ -68,16 +68,16 @@ static void pieces_of_any_size_say_what_the_whole_says(void **state)
     append_example(&file, 1, 0);
     append_example(&file, 2, 0);
     for (size_t piece = 1; piece <= file.length + 1; piece += piece < 70 ? 1 : 31) {
-        struct pp_profile *profile = read_growing(&file, piece, 0);
+        struct pt_profile *profile = read_growing(&file, piece, 0);
         assert_int_equal(profile->processes.count, 2);
-        assert_int_equal(pp_profile_cpu_ns(profile), 2 * FIXTURE_SAMPLES_NS);
-        assert_int_equal(pp_profile_accounting(profile).pending_ns, 2 * FIXTURE_PENDING_NS);
+        assert_int_equal(pt_profile_cpu_ns(profile), 2 * FIXTURE_SAMPLES_NS);
+        assert_int_equal(pt_profile_accounting(profile).pending_ns, 2 * FIXTURE_PENDING_NS);
         assert_true(profile->processes.items[0].ended && profile->processes.items[1].ended);
         assert_int_equal(profile->losses.damaged_blocks + profile->losses.damaged_records, 0);
         assert_int_equal(profile->losses.missing_blocks + profile->losses.truncated_bytes, 0);
         assert_int_equal(functions_named(profile, "fib"), 1);
         assert_int_equal(functions_named(profile, "main"), 1);
-        pp_profile_free(profile);
+        pt_profile_free(profile);
     }
     free(file.data);
 }
@@ -90,11 +90,11 @@ static void a_cut_part_does_not_hide_the_next_one(void **state)
         struct fixture_bytes file = {0};
         append_example(&file, 1, cut);
         append_example(&file, 2, 0);
-        struct pp_profile *profile = read_growing(&file, 97, 0);
+        struct pt_profile *profile = read_growing(&file, 97, 0);
         assert_int_equal(profile->processes.count, 2);
         assert_int_equal(profile->processes.items[1].found_ns, FIXTURE_SAMPLES_NS);
-        assert_int_equal(pp_profile_cpu_ns(profile), 2 * FIXTURE_SAMPLES_NS);
-        pp_profile_free(profile);
+        assert_int_equal(pt_profile_cpu_ns(profile), 2 * FIXTURE_SAMPLES_NS);
+        pt_profile_free(profile);
         free(file.data);
     }
 }
@@ -111,10 +111,10 @@ static void damage_costs_what_it_hits(void **state)
         struct fixture_bytes file = {0};
         fixture_append(&file, whole.data, whole.length);
         file.data[at] ^= 0x41;
-        struct pp_profile *profile = read_growing(&file, 53, 0);
-        uint64_t ns = pp_profile_cpu_ns(profile);
+        struct pt_profile *profile = read_growing(&file, 53, 0);
+        uint64_t ns = pt_profile_cpu_ns(profile);
         assert_true(ns >= FIXTURE_SAMPLES_NS && ns <= 2 * FIXTURE_SAMPLES_NS);
-        pp_profile_free(profile);
+        pt_profile_free(profile);
         free(file.data);
     }
     free(whole.data);
@@ -126,21 +126,21 @@ static void old_samples_lose_their_interval(void **state)
     struct fixture_bytes file = {0};
     append_example(&file, 1, 0);
     for (int old = 0; old < 2; old++) {
-        struct pp_profile *profile = read_growing(&file, file.length, old ? UINT64_MAX : 1);
+        struct pt_profile *profile = read_growing(&file, file.length, old ? UINT64_MAX : 1);
         assert_true(profile->samples.count > 0);
         for (uint32_t i = 0; i < profile->samples.count; i++)
             assert_int_equal(profile->samples.items[i].interval == 0, old);
-        pp_profile_free(profile);
+        pt_profile_free(profile);
     }
     free(file.data);
 }
 
 static void check_text(const char *text, uint32_t columns, const char *wanted)
 {
-    struct pp_buffer shown = {0};
-    pp_shown_text(&shown, text, columns);
+    struct pt_buffer shown = {0};
+    pt_shown_text(&shown, text, columns);
     assert_string_equal(shown.length ? shown.data : "", wanted);
-    pp_buffer_free(&shown);
+    pt_buffer_free(&shown);
 }
 
 static void names_cannot_command_the_terminal(void **state)

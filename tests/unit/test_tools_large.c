@@ -14,10 +14,10 @@ static char *compressed(const char *text, size_t length, size_t step, size_t *si
 {
     char *data = NULL;
     FILE *out = open_memstream(&data, size);
-    struct pp_gzip *gzip = pp_gzip_new(out, length > 1000);
+    struct pt_gzip *gzip = pt_gzip_new(out, length > 1000);
     for (size_t at = 0; at < length; at += step)
-        pp_gzip_append(gzip, text + at, length - at < step ? length - at : step);
-    pp_gzip_end(gzip);
+        pt_gzip_append(gzip, text + at, length - at < step ? length - at : step);
+    pt_gzip_end(gzip);
     fclose(out);
     return data;
 }
@@ -69,7 +69,7 @@ static int compare(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-static int in_order(const struct pp_sample *a, const struct pp_sample *b)
+static int in_order(const struct pt_sample *a, const struct pt_sample *b)
 {
     int order = compare(a->thread, b->thread);
     order = order ? order : compare(a->labels, b->labels);
@@ -77,11 +77,11 @@ static int in_order(const struct pp_sample *a, const struct pp_sample *b)
 }
 
 /* What the samples of the node that are like this one sum up to. */
-static void assert_is_sum(const struct pp_profile *profile, uint32_t node, const struct pp_sample *one)
+static void assert_is_sum(const struct pt_profile *profile, uint32_t node, const struct pt_sample *one)
 {
     uint64_t count = 0, cpu_ns = 0;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
-        struct pp_sample sample = profile->samples.items[i];
+        struct pt_sample sample = profile->samples.items[i];
         sample.state &= STATES;
         if (sample.node != node || in_order(&sample, one) != 0)
             continue;
@@ -96,28 +96,28 @@ static void assert_is_sum(const struct pp_profile *profile, uint32_t node, const
 static void samples_are_sorted_by_node(void **unused)
 {
     (void)unused;
-    struct pp_profile *profile = pp_profile_new();
-    const struct pp_sample *samples;
-    struct pp_sample_order *order = pp_sample_order_new(profile, STATES);
-    assert_int_equal(pp_samples_of_node(order, 0, &samples), 0);
-    pp_sample_order_free(order);
+    struct pt_profile *profile = pt_profile_new();
+    const struct pt_sample *samples;
+    struct pt_sample_order *order = pt_sample_order_new(profile, STATES);
+    assert_int_equal(pt_samples_of_node(order, 0, &samples), 0);
+    pt_sample_order_free(order);
     for (uint32_t i = 1; i < NODES; i++)
-        pp_add_node(profile, 0, i);
+        pt_add_node(profile, 0, i);
     for (uint32_t i = 0; i < SAMPLES; i++) {
-        static const uint32_t threads[] = {3, 300, 70000, PP_NONE};
+        static const uint32_t threads[] = {3, 300, 70000, PT_NONE};
         uint32_t node = random_below(30); /* node 1 has few samples, node 4 has none, node 5 has most */
-        struct pp_sample sample = {.thread = random_below(threads[random_below(random_below(2) ? 4 : 1)]),
+        struct pt_sample sample = {.thread = random_below(threads[random_below(random_below(2) ? 4 : 1)]),
                                    .node = node > 3 ? NODES - 1 : node,
-                                   .labels = random_below(4) ? 0 : random_below(PP_MOST_LABEL_SETS),
-                                   .state = random_below(PP_MOST_STATES),
+                                   .labels = random_below(4) ? 0 : random_below(PT_MOST_LABEL_SETS),
+                                   .state = random_below(PT_MOST_STATES),
                                    .count = random_below(3),
                                    .cpu_ns = random_below(1000)};
-        pp_append_sample(profile, &sample);
+        pt_append_sample(profile, &sample);
     }
-    order = pp_sample_order_new(profile, STATES);
+    order = pt_sample_order_new(profile, STATES);
     uint64_t cpu_ns = 0;
     for (uint32_t node = 0; node < NODES; node++) {
-        uint32_t count = pp_samples_of_node(order, node, &samples);
+        uint32_t count = pt_samples_of_node(order, node, &samples);
         assert_int_equal(!count, node == 4);
         for (uint32_t i = 0; i < count; i++) {
             assert_true(!i || in_order(&samples[i - 1], &samples[i]) < 0);
@@ -125,9 +125,9 @@ static void samples_are_sorted_by_node(void **unused)
             cpu_ns += samples[i].cpu_ns;
         }
     }
-    assert_int_equal(cpu_ns, pp_profile_cpu_ns(profile));
-    pp_sample_order_free(order);
-    pp_profile_free(profile);
+    assert_int_equal(cpu_ns, pt_profile_cpu_ns(profile));
+    pt_sample_order_free(order);
+    pt_profile_free(profile);
 }
 
 int main(void)

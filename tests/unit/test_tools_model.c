@@ -1,10 +1,10 @@
 /* The profile in memory: merging, sums, frame text, totals, collapsed stacks. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
-#include "tools/profile/frame_text.h"
 #include "tools/profile/model.h"
-#include "tools/profile/summary.h"
-#include "tools/profile/view.h"
+#include "tools/view/call_tree.h"
+#include "tools/view/frame_text.h"
+#include "tools/view/summary.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,58 +14,58 @@
 
 #define BIAS 0x7f0000000000u
 
-static void add(struct pp_profile *profile, struct fixture *log)
+static void add(struct pt_profile *profile, struct fixture *log)
 {
-    assert_int_equal(pp_profile_add_segment(profile, log->file.data, log->file.length, "test"), PP_READ_OK);
+    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "test"), PT_READ_OK);
     fixture_end(log);
 }
 
 /* Two processes that loaded the same code at different addresses. */
-static struct pp_profile *two_processes(void)
+static struct pt_profile *two_processes(void)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     fixture_example(&log, 100, BIAS);
     add(profile, &log);
     fixture_example(&log, 200, BIAS + 0x123000);
     add(profile, &log);
-    pp_profile_finish(profile);
+    pt_profile_finish(profile);
     return profile;
 }
 
 static void sums_close(void **state)
 {
     (void)state;
-    struct pp_profile *profile = two_processes();
-    struct pp_accounting sum = pp_profile_accounting(profile);
-    assert_int_equal(pp_profile_cpu_ns(profile), 2 * (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS));
-    assert_int_equal(pp_profile_cpu_ns(profile) + sum.own_ns + (uint64_t)sum.difference_ns, sum.cpu_ns);
-    sum = pp_summary_accounting(profile, PP_NONE);
+    struct pt_profile *profile = two_processes();
+    struct pt_accounting sum = pt_profile_accounting(profile);
+    assert_int_equal(pt_profile_cpu_ns(profile), 2 * (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS));
+    assert_int_equal(pt_profile_cpu_ns(profile) + sum.own_ns + (uint64_t)sum.difference_ns, sum.cpu_ns);
+    sum = pt_summary_accounting(profile, PT_NONE);
     assert_int_equal(sum.sampled_ns + sum.unsampled_ns + sum.lost_ns + sum.own_ns + sum.thread_exit_ns +
                          (uint64_t)sum.difference_ns,
                      sum.cpu_ns);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void processes_share_frames_and_stacks(void **state)
 {
     (void)state;
-    struct pp_profile *profile = two_processes();
+    struct pt_profile *profile = two_processes();
     assert_int_equal(profile->processes.count, 2);
     assert_int_equal(profile->threads.count, 6); /* two and "(process)" each */
     assert_int_equal(profile->modules.count, 2);
     assert_int_equal(profile->functions.count, 2);
     assert_int_equal(profile->frames.count, 7);
     assert_int_equal(profile->nodes.count, 8);
-    assert_string_equal(pp_string(profile, profile->processes.items[0].command_line),
+    assert_string_equal(pt_string(profile, profile->processes.items[0].command_line),
                         "python app.py --name 'two words'");
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void segments_of_an_instance_are_one_process(void **state)
 {
     (void)state;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     for (uint64_t segment = 2; segment-- > 0;) {
         struct fixture log;
         fixture_begin(&log);
@@ -75,18 +75,18 @@ static void segments_of_an_instance_are_one_process(void **state)
         fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, segment ? 20 : 10}, {0, 0}});
         add(profile, &log);
     }
-    pp_profile_finish(profile);
+    pt_profile_finish(profile);
     assert_int_equal(profile->processes.count, 1);
     assert_int_equal(profile->processes.items[0].segments, 2);
     assert_int_equal(profile->processes.items[0].accounting.cpu_ns, 20);
     assert_int_equal(profile->threads.count, 1);
     assert_int_equal(profile->samples.count, 1);
     assert_int_equal(profile->samples.items[0].cpu_ns, 20);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 /* A segment with 10 ns of samples, of which the process had 10 less than `number` segments make, and 3 pending. */
-static void add_part(struct pp_profile *profile, uint64_t number)
+static void add_part(struct pt_profile *profile, uint64_t number)
 {
     struct fixture log;
     struct fixture_bytes earlier = {0};
@@ -123,7 +123,7 @@ static void sums_close_where_parts_are_missing(void **state)
     enum { PARTS = 6 };
     for (unsigned there = 1; there < 1u << PARTS; there++) {
         for (int backwards = 0; backwards < 2; backwards++) {
-            struct pp_profile *profile = pp_profile_new();
+            struct pt_profile *profile = pt_profile_new();
             uint64_t left = 0, last = 0;
             for (unsigned i = 0; i < PARTS; i++) {
                 unsigned part = backwards ? PARTS - 1 - i : i;
@@ -133,16 +133,16 @@ static void sums_close_where_parts_are_missing(void **state)
                 left++;
                 last = part > last ? part : last;
             }
-            pp_profile_finish(profile);
-            struct pp_accounting sum = pp_summary_accounting(profile, PP_NONE);
+            pt_profile_finish(profile);
+            struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
             assert_int_equal(sum.cpu_ns, 12 * left + 3);
             assert_int_equal(sum.sampled_ns, 10 * left);
             assert_int_equal(sum.own_ns, 2 * left);
             assert_int_equal(sum.unsampled_ns, 3);
             assert_int_equal(sum.samples, left);
-            assert_int_equal(pp_profile_cpu_ns(profile), 10 * left + 3);
-            assert_int_equal(pp_summary_missing_ns(profile, PP_NONE), 12 * (last + 1 - left));
-            pp_profile_free(profile);
+            assert_int_equal(pt_profile_cpu_ns(profile), 10 * left + 3);
+            assert_int_equal(pt_summary_missing_ns(profile, PT_NONE), 12 * (last + 1 - left));
+            pt_profile_free(profile);
         }
     }
 }
@@ -152,7 +152,7 @@ static void interpreters_may_come_later(void **state)
     (void)state;
     static const char versions[] = "3.8.18, 3.12.0";
     struct fixture_bytes later = {0};
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     for (uint64_t pid = 1; pid <= 2; pid++) {
         struct fixture log;
         fixture_begin(&log);
@@ -170,38 +170,38 @@ static void interpreters_may_come_later(void **state)
     }
     free(later.data);
     assert_int_equal(profile->processes.items[1].pid, 2); /* what the later block does not have stays */
-    uint32_t count, *found = pp_summary_versions(profile, PP_NONE, &count);
+    uint32_t count, *found = pt_summary_versions(profile, PT_NONE, &count);
     assert_int_equal(count, 2);
-    assert_string_equal(pp_string(profile, found[0]), "3.12.0");
-    assert_string_equal(pp_string(profile, found[1]), "3.8.18");
+    assert_string_equal(pt_string(profile, found[0]), "3.12.0");
+    assert_string_equal(pt_string(profile, found[1]), "3.8.18");
     free(found);
-    found = pp_summary_versions(profile, 0, &count);
+    found = pt_summary_versions(profile, 0, &count);
     assert_int_equal(count, 1);
     free(found);
-    found = pp_summary_versions(profile, 1, &count);
+    found = pt_summary_versions(profile, 1, &count);
     assert_int_equal(count, 2);
-    assert_string_equal(pp_string(profile, found[0]), "3.8.18");
+    assert_string_equal(pt_string(profile, found[0]), "3.8.18");
     free(found);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void intervals_stay_apart_on_demand(void **state)
 {
     (void)state;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     profile->keep_intervals = true;
     fixture_example(&log, 100, BIAS);
     add(profile, &log);
     assert_int_equal(profile->intervals.count, 2);
     assert_int_equal(profile->samples.items[0].interval, 1);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void cpu_time_outlives_lost_definitions(void **state)
 {
     (void)state;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
@@ -210,20 +210,20 @@ static void cpu_time_outlives_lost_definitions(void **state)
     fixture_sample(&log, 12, orphan, 34, 0, 1, 10);
     fixture_sample(&log, 12, 40, 0, 0, 1, 10);
     add(profile, &log);
-    assert_int_equal(pp_profile_cpu_ns(profile), 20);
-    const struct pp_view_options options = {.only_process = PP_NONE, .only_thread = PP_NONE};
-    struct pp_view *view = pp_view_new(profile, &options);
+    assert_int_equal(pt_profile_cpu_ns(profile), 20);
+    const struct pt_view_options options = {.only_process = PT_NONE, .only_thread = PT_NONE};
+    struct pt_view *view = pt_view_new(profile, &options);
     assert_int_equal(view->nodes.items[0].total_ns, 20);
     assert_int_equal(view->nodes.count, 3);
-    pp_view_free(view);
-    pp_profile_free(profile);
+    pt_view_free(view);
+    pt_profile_free(profile);
 }
 
-static const struct pp_total *total_of(const struct pp_profile *profile, const struct pp_total *totals, uint32_t count,
+static const struct pt_total *total_of(const struct pt_profile *profile, const struct pt_total *totals, uint32_t count,
                                        const char *text)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (strcmp(pp_string(profile, totals[i].text), text) == 0)
+        if (strcmp(pt_string(profile, totals[i].text), text) == 0)
             return &totals[i];
     return NULL;
 }
@@ -231,25 +231,25 @@ static const struct pp_total *total_of(const struct pp_profile *profile, const s
 static void recursion_counts_once(void **state)
 {
     (void)state;
-    struct pp_profile *profile = two_processes();
-    const struct pp_view_options options = {.only_process = 1, .only_thread = PP_NONE};
-    struct pp_view *view = pp_view_new(profile, &options);
+    struct pt_profile *profile = two_processes();
+    const struct pt_view_options options = {.only_process = 1, .only_thread = PT_NONE};
+    struct pt_view *view = pt_view_new(profile, &options);
     uint32_t count;
-    struct pp_total *totals = pp_view_totals(profile, view, &count);
-    const struct pp_total *fib = total_of(profile, totals, count, "fib (numbers/fib.py:3)");
+    struct pt_total *totals = pt_view_totals(profile, view, &count);
+    const struct pt_total *fib = total_of(profile, totals, count, "fib (numbers/fib.py:3)");
     assert_non_null(fib);
     assert_int_equal(fib->self_ns, 40000000);
     assert_int_equal(fib->total_ns, 70000000);
     assert_int_equal(fib->total_count, 7);
-    const struct pp_total *root = total_of(profile, totals, count, "_start (python)");
+    const struct pt_total *root = total_of(profile, totals, count, "_start (python)");
     assert_int_equal(root->total_ns, 95000000);
     assert_int_equal(root->self_ns, 0);
     assert_ptr_equal(fib, &totals[0]);
     assert_non_null(total_of(profile, totals, count, "0x3456 (libfoo.so)"));
     assert_non_null(total_of(profile, totals, count, "[unsampled]"));
     free(totals);
-    pp_view_free(view);
-    pp_profile_free(profile);
+    pt_view_free(view);
+    pt_profile_free(profile);
 }
 
 static void paths_are_cut_where_they_begin_to_matter(void **state)
@@ -274,7 +274,7 @@ static void paths_are_cut_where_they_begin_to_matter(void **state)
         {"/a/site-packages/", "/", "/a/site-packages/"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(pp_short_path(cases[i].path, cases[i].cwd), cases[i].wanted);
+        assert_string_equal(pt_short_path(cases[i].path, cases[i].cwd), cases[i].wanted);
 }
 
 static void symbols_read_as_people_know_them(void **state)
@@ -302,10 +302,10 @@ static void symbols_read_as_people_know_them(void **state)
         {"_ZN1fB2v1", "_ZN1fB2v1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pp_buffer text = {0};
-        pp_symbol_text(&text, cases[i][0]);
+        struct pt_buffer text = {0};
+        pt_symbol_text(&text, cases[i][0]);
         assert_string_equal(text.data, cases[i][1]);
-        pp_buffer_free(&text);
+        pt_buffer_free(&text);
     }
 }
 
@@ -319,14 +319,14 @@ static void names_of_a_jit_are_whole(void **state)
         {"_ZN8__main__1fB2v1B4c8tJEx", "__main__::f(long long) (jit)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pp_profile *profile = pp_profile_new();
-        const struct pp_frame frame = {
-            .kind = PP_FRAME_NATIVE, .subject = PP_NONE, .symbol = pp_intern_text(profile, cases[i][0])};
-        struct pp_buffer text = {0};
-        pp_frame_text(&text, profile, pp_add_frame(profile, &frame), false);
+        struct pt_profile *profile = pt_profile_new();
+        const struct pt_frame frame = {
+            .kind = PP_FRAME_NATIVE, .subject = PT_NONE, .symbol = pt_intern_text(profile, cases[i][0])};
+        struct pt_buffer text = {0};
+        pt_frame_text(&text, profile, pt_add_frame(profile, &frame), false);
         assert_string_equal(text.data, cases[i][1]);
-        pp_buffer_free(&text);
-        pp_profile_free(profile);
+        pt_buffer_free(&text);
+        pt_profile_free(profile);
     }
 }
 
@@ -336,26 +336,26 @@ static void names_that_stand_for_endless_text_are_left_alone(void **state)
     (void)state;
     enum { DOUBLINGS = 34 };
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    struct pp_buffer symbols[2] = {{0}};
-    pp_buffer_text(&symbols[0], "_Z1fSt4pairIiiE");
+    struct pt_buffer symbols[2] = {{0}};
+    pt_buffer_text(&symbols[0], "_Z1fSt4pairIiiE");
     for (int i = 0; i < DOUBLINGS; i++)
-        pp_buffer_format(&symbols[0], "S_IS%c_S%c_E", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i],
+        pt_buffer_format(&symbols[0], "S_IS%c_S%c_E", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i],
                          "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i]);
-    pp_buffer_text(&symbols[1], "_RINvC1a1fTmmE");
+    pt_buffer_text(&symbols[1], "_RINvC1a1fTmmE");
     for (size_t i = 0, last = sizeof "INvC1a1f" - 1; i < DOUBLINGS; i++) {
         size_t before = last;
         last = symbols[1].length - 2; /* places are counted without "_R" */
         char place[] = {digits[(before - 1) / 62], digits[(before - 1) % 62], '\0'};
         const char *text = before <= 62 ? place + 1 : place;
-        pp_buffer_format(&symbols[1], "TB%s_B%s_E", text, text);
+        pt_buffer_format(&symbols[1], "TB%s_B%s_E", text, text);
     }
-    pp_buffer_text(&symbols[1], "E");
+    pt_buffer_text(&symbols[1], "E");
     for (int i = 0; i < 2; i++) {
-        struct pp_buffer text = {0};
-        pp_symbol_text(&text, symbols[i].data);
+        struct pt_buffer text = {0};
+        pt_symbol_text(&text, symbols[i].data);
         assert_string_equal(text.data, symbols[i].data);
-        pp_buffer_free(&text);
-        pp_buffer_free(&symbols[i]);
+        pt_buffer_free(&text);
+        pt_buffer_free(&symbols[i]);
     }
 }
 
@@ -381,18 +381,18 @@ static void text_becomes_utf8(void **state)
         {"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
         {"\xc0\xaf", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
     };
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(pp_string(profile, pp_intern(profile, cases[i].text, cases[i].length)), cases[i].wanted);
-    pp_profile_free(profile);
+        assert_string_equal(pt_string(profile, pt_intern(profile, cases[i].text, cases[i].length)), cases[i].wanted);
+    pt_profile_free(profile);
 }
 
-static char *export_text(struct pp_profile *profile, const struct pp_export_options *options)
+static char *export_text(struct pt_profile *profile, const struct pt_export_options *options)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    pp_export_collapsed(profile, options, out);
+    pt_export_collapsed(profile, options, out);
     fclose(out);
     return text;
 }
@@ -400,8 +400,8 @@ static char *export_text(struct pp_profile *profile, const struct pp_export_opti
 static void collapsed_stacks_are_sorted_and_summed(void **state)
 {
     (void)state;
-    struct pp_profile *profile = two_processes();
-    char *text = export_text(profile, &(struct pp_export_options){0});
+    struct pt_profile *profile = two_processes();
+    char *text = export_text(profile, &(struct pt_export_options){0});
     assert_string_equal(text,
                         "[unsampled] 24000000\n"
                         "_start (python);main (app.py:10) 20000000\n"
@@ -411,18 +411,18 @@ static void collapsed_stacks_are_sorted_and_summed(void **state)
                         "_start (python);main (app.py:10);fib (numbers/fib.py:3);fib (numbers/fib.py:3);"
                         "sum_squares (libfoo.so) 60000000\n");
     free(text);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void collapsed_stacks_tell_apart_what_is_asked_for(void **state)
 {
     (void)state;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     fixture_example(&log, 100, BIAS);
     add(profile, &log);
     char *text = export_text(
-        profile, &(struct pp_export_options){.samples = true, .lines = true, .threads = true, .processes = true});
+        profile, &(struct pt_export_options){.samples = true, .lines = true, .threads = true, .processes = true});
     assert_string_equal(
         text,
         "process 100 python app.py --name 'two words';thread MainThread (100);_start (python);main (app.py:12) 1\n"
@@ -435,13 +435,13 @@ static void collapsed_stacks_tell_apart_what_is_asked_for(void **state)
         "process 100 python app.py --name 'two words';thread worker:1 (101);_start (python);main (app.py:12);"
         "fib (numbers/fib.py:4) 2\n");
     free(text);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void separators_within_names_are_replaced(void **state)
 {
     (void)state;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
@@ -449,39 +449,39 @@ static void separators_within_names_are_replaced(void **state)
     fixture_sample(&log, 0, fixture_node(&log, 0, fixture_python(&log, code, 0)), 0, 0, 1, 10);
     fixture_sample(&log, 0, 0, 0, 0, 1, 5);
     add(profile, &log);
-    char *text = export_text(profile, &(struct pp_export_options){0});
+    char *text = export_text(profile, &(struct pt_export_options){0});
     assert_string_equal(text, "[no stack] 5\na:b c (x:y.py) 10\n");
     free(text);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void nothing_sampled_is_no_problem(void **state)
 {
     (void)state;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
     add(profile, &log);
-    pp_profile_finish(profile);
+    pt_profile_finish(profile);
     assert_int_equal(profile->processes.count, 1);
-    char *text = export_text(profile, &(struct pp_export_options){0});
+    char *text = export_text(profile, &(struct pt_export_options){0});
     assert_string_equal(text, "");
     free(text);
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    pp_export_pprof(profile, &(struct pp_export_options){0}, out);
+    pt_export_pprof(profile, &(struct pt_export_options){0}, out);
     fclose(out);
     assert_true(size > 0);
     free(text);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void deep_stacks_are_no_problem(void **state)
 {
     (void)state;
     enum { DEPTH = 20000 };
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
@@ -490,15 +490,15 @@ static void deep_stacks_are_no_problem(void **state)
         node = fixture_node(&log, node, frame);
     fixture_sample(&log, 0, node, 0, 0, 1, 10);
     add(profile, &log);
-    const struct pp_view_options options = {.only_process = PP_NONE, .only_thread = PP_NONE};
-    struct pp_view *view = pp_view_new(profile, &options);
+    const struct pt_view_options options = {.only_process = PT_NONE, .only_thread = PT_NONE};
+    struct pt_view *view = pt_view_new(profile, &options);
     uint32_t count;
-    struct pp_total *totals = pp_view_totals(profile, view, &count);
+    struct pt_total *totals = pt_view_totals(profile, view, &count);
     assert_int_equal(count, 1);
     assert_int_equal(totals[0].total_ns, 10);
     free(totals);
-    pp_view_free(view);
-    pp_profile_free(profile);
+    pt_view_free(view);
+    pt_profile_free(profile);
 }
 
 static void collect(void *context, const char *text)
@@ -511,13 +511,13 @@ static void warnings_are_said(void **state)
 {
     (void)state;
     char text[2000] = "";
-    struct pp_profile *profile = two_processes();
-    pp_summary_warnings(profile, PP_NONE, collect, text);
+    struct pt_profile *profile = two_processes();
+    pt_summary_warnings(profile, PT_NONE, collect, text);
     assert_non_null(strstr(text, "11.0 % of the CPU time (0.02 s) was not sampled"));
     assert_non_null(strstr(text, "only 18 samples"));
     assert_null(strstr(text, "do not close"));
     assert_null(strstr(text, "only information"));
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 int main(void)

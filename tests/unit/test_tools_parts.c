@@ -1,7 +1,7 @@
 /* Files that hold several segments one after the other; runs; two profiles side by side. */
 #include "log_fixture.h"
-#include "tools/compare.h"
-#include "tools/profile/runs.h"
+#include "tools/report/compare.h"
+#include "tools/view/runs.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,12 +20,12 @@ static void append_example(struct fixture_bytes *bytes, uint64_t pid, size_t cut
     fixture_end(&log);
 }
 
-static struct pp_profile *read_all(struct fixture_bytes *bytes, const char *only_run)
+static struct pt_profile *read_all(struct fixture_bytes *bytes, const char *only_run)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     profile->only_run = only_run;
-    assert_int_equal(pp_profile_add_segment(profile, bytes->data, bytes->length, "parts"), PP_READ_OK);
-    pp_profile_finish(profile);
+    assert_int_equal(pt_profile_add_segment(profile, bytes->data, bytes->length, "parts"), PT_READ_OK);
+    pt_profile_finish(profile);
     free(bytes->data);
     return profile;
 }
@@ -37,11 +37,11 @@ static void parts_are_read_one_after_the_other(void **state)
     append_example(&bytes, 1, 0);
     append_example(&bytes, 2, 0);
     append_example(&bytes, 3, 0);
-    struct pp_profile *profile = read_all(&bytes, NULL);
+    struct pt_profile *profile = read_all(&bytes, NULL);
     assert_int_equal(profile->processes.count, 3);
-    assert_int_equal(pp_profile_cpu_ns(profile), 3 * WHOLE);
+    assert_int_equal(pt_profile_cpu_ns(profile), 3 * WHOLE);
     assert_int_equal(profile->losses.damaged_blocks + profile->losses.truncated_bytes, 0);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 /* A writer that was killed left half a block; what follows is whole. */
@@ -52,12 +52,12 @@ static void a_part_that_is_cut_short_costs_its_end_only(void **state)
         struct fixture_bytes bytes = {0};
         append_example(&bytes, 1, cut);
         append_example(&bytes, 2, 0);
-        struct pp_profile *profile = read_all(&bytes, NULL);
+        struct pt_profile *profile = read_all(&bytes, NULL);
         assert_int_equal(profile->processes.count, 2);
         assert_true(profile->losses.truncated_bytes + profile->losses.damaged_bytes < 200);
-        assert_true(pp_profile_cpu_ns(profile) >= 2 * FIXTURE_SAMPLES_NS);
+        assert_true(pt_profile_cpu_ns(profile) >= 2 * FIXTURE_SAMPLES_NS);
         assert_int_equal(profile->processes.items[1].found_ns, FIXTURE_SAMPLES_NS);
-        pp_profile_free(profile);
+        pt_profile_free(profile);
     }
 }
 
@@ -68,11 +68,11 @@ static void the_same_part_counts_once(void **state)
     append_example(&bytes, 1, 0);
     append_example(&bytes, 2, 0);
     append_example(&bytes, 1, 0);
-    struct pp_profile *profile = read_all(&bytes, NULL);
+    struct pt_profile *profile = read_all(&bytes, NULL);
     assert_int_equal(profile->processes.count, 2);
     assert_int_equal(profile->losses.repeated_segments, 1);
-    assert_int_equal(pp_profile_cpu_ns(profile), 2 * WHOLE);
-    pp_profile_free(profile);
+    assert_int_equal(pt_profile_cpu_ns(profile), 2 * WHOLE);
+    pt_profile_free(profile);
 }
 
 static void foreign_bytes_behind_are_counted(void **state)
@@ -81,10 +81,10 @@ static void foreign_bytes_behind_are_counted(void **state)
     struct fixture_bytes bytes = {0};
     append_example(&bytes, 1, 0);
     fixture_append(&bytes, "PYPROF\r\n\377\0\0\0\4\3\2\1 of a newer version", 36);
-    struct pp_profile *profile = read_all(&bytes, NULL);
-    assert_int_equal(pp_profile_cpu_ns(profile), WHOLE);
+    struct pt_profile *profile = read_all(&bytes, NULL);
+    assert_int_equal(pt_profile_cpu_ns(profile), WHOLE);
     assert_true(profile->losses.damaged_bytes > 0);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void append_run(struct fixture_bytes *bytes, const char *run, const char *instance, uint64_t start, uint64_t ns)
@@ -109,16 +109,16 @@ static void runs_are_listed_newest_first(void **state)
     append_run(&bytes, "aa", "1", 10, 100);
     append_run(&bytes, "bb", "2", 30, 200);
     append_run(&bytes, "aa", "3", 20, 400);
-    struct pp_profile *profile = read_all(&bytes, NULL);
+    struct pt_profile *profile = read_all(&bytes, NULL);
     uint32_t count;
-    struct pp_run *runs = pp_runs_of(profile, &count);
+    struct pt_run *runs = pt_runs_of(profile, &count);
     assert_int_equal(count, 2);
-    assert_string_equal(pp_string(profile, runs[0].run), "bb");
+    assert_string_equal(pt_string(profile, runs[0].run), "bb");
     assert_int_equal(runs[1].processes, 2);
     assert_int_equal(runs[1].cpu_ns, 2500);
     assert_int_equal(runs[1].start_unix_ns, 10);
     free(runs);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void one_run_of_a_merged_file(void **state)
@@ -127,10 +127,10 @@ static void one_run_of_a_merged_file(void **state)
     struct fixture_bytes bytes = {0};
     append_run(&bytes, "aa", "1", 10, 100);
     append_run(&bytes, "bb", "2", 30, 200);
-    struct pp_profile *profile = read_all(&bytes, "b");
+    struct pt_profile *profile = read_all(&bytes, "b");
     assert_int_equal(profile->processes.count, 1);
-    assert_int_equal(pp_profile_cpu_ns(profile), 1200);
-    pp_profile_free(profile);
+    assert_int_equal(pt_profile_cpu_ns(profile), 1200);
+    pt_profile_free(profile);
 }
 
 /* A function that has moved within its file is the same; what is on one side only counts 0 on the other. */
@@ -140,9 +140,9 @@ static void functions_are_compared(void **state)
     struct fixture_bytes before = {0}, after = {0};
     append_run(&before, "aa", "1", 10, 1000);
     append_run(&after, "bb", "2", 30, 3000);
-    struct pp_side sides[2] = {pp_side_of(read_all(&before, NULL)), pp_side_of(read_all(&after, NULL))};
+    struct pt_side sides[2] = {pt_side_of(read_all(&before, NULL)), pt_side_of(read_all(&after, NULL))};
     uint32_t count;
-    struct pp_compared *all = pp_compare_functions(sides, PP_COMPARE_CPU, false, &count);
+    struct pt_compared *all = pt_compare_functions(sides, PT_COMPARE_CPU, false, &count);
     assert_int_equal(count, 3);
     assert_string_equal(all[0].text, "1"); /* 50 % and 0 %; "moved" has 50 % and 75 % */
     assert_int_equal(all[0].self_ns[1], 0);
@@ -159,14 +159,14 @@ static void functions_are_compared(void **state)
     assert_int_equal(sums[0], sides[0].cpu_ns);
     assert_int_equal(sums[1], sides[1].cpu_ns);
     free(all);
-    all = pp_compare_stacks(sides, false, &count);
+    all = pt_compare_stacks(sides, false, &count);
     assert_int_equal(count, 3);
     assert_string_equal(all[0].text, "moved (/srv/app.py)");
     assert_int_equal(all[0].self_ns[0], 1000);
     assert_int_equal(all[0].self_ns[1], 3000);
-    pp_compared_stacks_free(all, count);
-    pp_side_free(&sides[0]);
-    pp_side_free(&sides[1]);
+    pt_compared_stacks_free(all, count);
+    pt_side_free(&sides[0]);
+    pt_side_free(&sides[1]);
 }
 
 int main(void)

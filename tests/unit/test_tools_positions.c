@@ -2,7 +2,7 @@
 #include "log_fixture.h"
 #include "tools/export/export.h"
 #include "tools/profile/model.h"
-#include "tools/source_text.h"
+#include "tools/report/source_text.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 /* {line, end line, column, end column} of three expressions in one line, the last of which cannot be. */
 static const uint32_t first[] = {12, 12, 5, 9}, second[] = {12, 14, 11, 3}, reversed[] = {12, 12, 9, 5};
 
-static struct pp_profile *three_expressions(void)
+static struct pt_profile *three_expressions(void)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
@@ -26,7 +26,7 @@ static struct pp_profile *three_expressions(void)
                                fixture_python_at(&log, code, reversed), fixture_python(&log, code, 12)};
     for (unsigned i = 0; i < 4; i++)
         fixture_sample(&log, 0, fixture_node(&log, 0, frames[i]), 0, 0, 1, 10);
-    assert_int_equal(pp_profile_add_segment(profile, log.file.data, log.file.length, "test"), PP_READ_OK);
+    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "test"), PT_READ_OK);
     fixture_end(&log);
     return profile;
 }
@@ -34,10 +34,10 @@ static struct pp_profile *three_expressions(void)
 static void columns_are_kept_where_they_can_be(void **state)
 {
     (void)state;
-    struct pp_profile *profile = three_expressions();
+    struct pt_profile *profile = three_expressions();
     assert_int_equal(profile->losses.damaged_records, 0);
     assert_int_equal(profile->frames.count, 3); /* the impossible one is the one without columns */
-    const struct pp_frame *frames = profile->frames.items;
+    const struct pt_frame *frames = profile->frames.items;
     assert_int_equal(frames[0].column, 5);
     assert_int_equal(frames[0].end_column, 9);
     assert_int_equal(frames[1].end_line, 14);
@@ -45,48 +45,48 @@ static void columns_are_kept_where_they_can_be(void **state)
     assert_int_equal(frames[2].line, 12);
     assert_int_equal(frames[2].column, 0);
     assert_int_equal(frames[2].end_line, 0);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void views_do_not_split_by_columns(void **state)
 {
     (void)state;
     for (int lines = 0; lines < 2; lines++) {
-        struct pp_profile *profile = three_expressions();
+        struct pt_profile *profile = three_expressions();
         char *text = NULL;
         size_t size;
         FILE *out = open_memstream(&text, &size);
-        pp_export_collapsed(profile, &(struct pp_export_options){.lines = lines}, out);
+        pt_export_collapsed(profile, &(struct pt_export_options){.lines = lines}, out);
         fclose(out);
         assert_string_equal(text, lines ? "f (x.py:12) 40\n" : "f (x.py:10) 40\n");
         free(text);
-        pp_profile_free(profile);
+        pt_profile_free(profile);
     }
 }
 
 static void a_record_that_ends_within_the_columns_is_damaged(void **state)
 {
     (void)state;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
     fixture_code(&log, "f", "x.py", 10);
     static const unsigned char payload[] = {1, 5, PP_FRAME_PYTHON, 1, 12, 12, 5};
     fixture_block(&log, PP_BLOCK_FRAMES, payload, sizeof payload);
-    assert_int_equal(pp_profile_add_segment(profile, log.file.data, log.file.length, "test"), PP_READ_OK);
+    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "test"), PT_READ_OK);
     assert_int_equal(profile->losses.damaged_records, 1);
     fixture_end(&log);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void carets(const char *line, size_t start, size_t end, const char *expected)
 {
-    struct pp_buffer out = {0};
-    assert_int_equal(pp_source_carets(&out, line, strlen(line), start, end), expected != NULL);
+    struct pt_buffer out = {0};
+    assert_int_equal(pt_source_carets(&out, line, strlen(line), start, end), expected != NULL);
     if (expected)
         assert_string_equal(out.data, expected);
-    pp_buffer_free(&out);
+    pt_buffer_free(&out);
 }
 
 static void carets_stand_below_the_expression(void **state)
@@ -103,11 +103,11 @@ static void carets_stand_below_the_expression(void **state)
     carets("\xc3\xa9 = f()", 1, 8, NULL); /* begins within a character */
 }
 
-static struct pp_source source_of(struct pp_profile *profile, const char *path, const char *name, uint32_t first_line)
+static struct pt_source source_of(struct pt_profile *profile, const char *path, const char *name, uint32_t first_line)
 {
-    struct pp_function function = {
-        .name = pp_intern_text(profile, name), .file = pp_intern_text(profile, path), .first_line = first_line};
-    return pp_source_read(profile, &function);
+    struct pt_function function = {
+        .name = pt_intern_text(profile, name), .file = pt_intern_text(profile, path), .first_line = first_line};
+    return pt_source_read(profile, &function);
 }
 
 static void source_is_shown_when_it_is_what_ran(void **state)
@@ -118,39 +118,39 @@ static void source_is_shown_when_it_is_what_ran(void **state)
     static const char text[] = "import x\n@x.y(\n    1)\ndef named(a):\r\n    return lambda: a\n";
     assert_int_equal(write(descriptor, text, sizeof text - 1), sizeof text - 1);
     close(descriptor);
-    struct pp_profile *profile = pp_profile_new();
-    pp_add_process(profile, pp_intern_text(profile, "i"));
+    struct pt_profile *profile = pt_profile_new();
+    pt_add_process(profile, pt_intern_text(profile, "i"));
     const struct {
         const char *name;
         uint32_t first_line;
-        enum pp_source_state state;
-    } functions[] = {{"Class.named", 2, PP_SOURCE_READ},
-                     {"named", 4, PP_SOURCE_READ},
-                     {"named.<locals>.<lambda>", 5, PP_SOURCE_READ},
-                     {"<module>", 1, PP_SOURCE_READ},
-                     {"name", 2, PP_SOURCE_OTHER},
-                     {"named", 5, PP_SOURCE_OTHER},
-                     {"<lambda>", 1, PP_SOURCE_OTHER},
-                     {"<module>", 99, PP_SOURCE_OTHER}};
+        enum pt_source_state state;
+    } functions[] = {{"Class.named", 2, PT_SOURCE_READ},
+                     {"named", 4, PT_SOURCE_READ},
+                     {"named.<locals>.<lambda>", 5, PT_SOURCE_READ},
+                     {"<module>", 1, PT_SOURCE_READ},
+                     {"name", 2, PT_SOURCE_OTHER},
+                     {"named", 5, PT_SOURCE_OTHER},
+                     {"<lambda>", 1, PT_SOURCE_OTHER},
+                     {"<module>", 99, PT_SOURCE_OTHER}};
     for (unsigned i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        struct pp_source source = source_of(profile, path, functions[i].name, functions[i].first_line);
+        struct pt_source source = source_of(profile, path, functions[i].name, functions[i].first_line);
         assert_int_equal(source.state, functions[i].state);
         size_t length;
-        if (source.state == PP_SOURCE_READ) {
-            assert_string_equal(strndupa(pp_source_line(&source, 4, &length), length), "def named(a):");
-            assert_null(pp_source_line(&source, 6, &length));
-            assert_null(pp_source_line(&source, 0, &length));
+        if (source.state == PT_SOURCE_READ) {
+            assert_string_equal(strndupa(pt_source_line(&source, 4, &length), length), "def named(a):");
+            assert_null(pt_source_line(&source, 6, &length));
+            assert_null(pt_source_line(&source, 0, &length));
         } else {
             assert_null(source.text);
         }
-        pp_source_free(&source);
+        pt_source_free(&source);
     }
     profile->processes.items[0].start_unix_ns = 1; /* long before the file was written */
-    assert_int_equal(source_of(profile, path, "named", 4).state, PP_SOURCE_NEWER);
-    assert_int_equal(source_of(profile, "/no/such/file.py", "named", 4).state, PP_SOURCE_MISSING);
-    assert_int_equal(source_of(profile, "<string>", "named", 4).state, PP_SOURCE_MISSING);
+    assert_int_equal(source_of(profile, path, "named", 4).state, PT_SOURCE_NEWER);
+    assert_int_equal(source_of(profile, "/no/such/file.py", "named", 4).state, PT_SOURCE_MISSING);
+    assert_int_equal(source_of(profile, "<string>", "named", 4).state, PT_SOURCE_MISSING);
     unlink(path);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* The pprof export, decoded here: what strict readers insist on, and the sums. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
-#include "tools/profile/cursor.h"
+#include "tools/log/cursor.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,17 +18,17 @@
 enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING };
 
 struct decoded {
-    struct pp_cursor strings[MOST_STRING], mappings[MOST], locations[MOST], functions[MOST], samples[MOST];
+    struct pt_cursor strings[MOST_STRING], mappings[MOST], locations[MOST], functions[MOST], samples[MOST];
     unsigned string_count, mapping_count, location_count, function_count, sample_count, sample_types;
 };
 
 /* One field: number fields give value, others bytes. */
-static unsigned take_field(struct pp_cursor *message, uint64_t *value, struct pp_cursor *bytes)
+static unsigned take_field(struct pt_cursor *message, uint64_t *value, struct pt_cursor *bytes)
 {
-    uint64_t key = pp_take_varint(message);
-    *value = pp_take_varint(message);
+    uint64_t key = pt_take_varint(message);
+    *value = pt_take_varint(message);
     if ((key & 7) == 2)
-        *bytes = pp_take(message, *value);
+        *bytes = pt_take(message, *value);
     else
         assert_int_equal(key & 7, 0);
     assert_false(message->bad);
@@ -36,39 +36,39 @@ static unsigned take_field(struct pp_cursor *message, uint64_t *value, struct pp
 }
 
 /* The number in a field of a message, 0 when it is not there. */
-static uint64_t number_of(struct pp_cursor message, unsigned field)
+static uint64_t number_of(struct pt_cursor message, unsigned field)
 {
     uint64_t value;
-    struct pp_cursor bytes;
-    while (pp_left(&message))
+    struct pt_cursor bytes;
+    while (pt_left(&message))
         if (take_field(&message, &value, &bytes) == field)
             return value;
     return 0;
 }
 
-static struct pp_cursor bytes_of(struct pp_cursor message, unsigned field)
+static struct pt_cursor bytes_of(struct pt_cursor message, unsigned field)
 {
     uint64_t value;
-    struct pp_cursor bytes = {0};
-    while (pp_left(&message))
+    struct pt_cursor bytes = {0};
+    while (pt_left(&message))
         if (take_field(&message, &value, &bytes) == field)
             return bytes;
-    return pp_cursor("", 0);
+    return pt_cursor("", 0);
 }
 
 static bool text_is(const struct decoded *profile, uint64_t string, const char *wanted)
 {
     assert_true(string < profile->string_count);
-    const struct pp_cursor *text = &profile->strings[string];
-    return pp_left(text) == strlen(wanted) && memcmp(text->at, wanted, strlen(wanted)) == 0;
+    const struct pt_cursor *text = &profile->strings[string];
+    return pt_left(text) == strlen(wanted) && memcmp(text->at, wanted, strlen(wanted)) == 0;
 }
 
-static struct decoded decode(struct pp_cursor message)
+static struct decoded decode(struct pt_cursor message)
 {
     struct decoded profile = {0};
-    while (pp_left(&message)) {
+    while (pt_left(&message)) {
         uint64_t value;
-        struct pp_cursor bytes = {0};
+        struct pt_cursor bytes = {0};
         unsigned field = take_field(&message, &value, &bytes);
         profile.sample_types += field == SAMPLE_TYPE;
         if (field == SAMPLE)
@@ -85,27 +85,27 @@ static struct decoded decode(struct pp_cursor message)
     return profile;
 }
 
-static struct pp_profile *example(void)
+static struct pt_profile *example(void)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     for (unsigned i = 0; i < 2; i++) {
         struct fixture log;
         fixture_example(&log, 100 + 100 * i, BIAS + i * 0x1000000);
-        pp_profile_add_segment(profile, log.file.data, log.file.length, "test");
+        pt_profile_add_segment(profile, log.file.data, log.file.length, "test");
         fixture_end(&log);
     }
-    pp_profile_finish(profile);
+    pt_profile_finish(profile);
     return profile;
 }
 
 static char *export_bytes(size_t *size)
 {
     char *data = NULL;
-    struct pp_profile *profile = example();
+    struct pt_profile *profile = example();
     FILE *out = open_memstream(&data, size);
-    pp_export_pprof(profile, &(struct pp_export_options){0}, out);
+    pt_export_pprof(profile, &(struct pt_export_options){0}, out);
     fclose(out);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
     return data;
 }
 
@@ -133,7 +133,7 @@ static int set_up(void **state)
     shared->zipped = export_bytes(&shared->zipped_size);
     shared->plain = malloc(ROOM);
     shared->plain_size = unzip(shared->zipped, shared->zipped_size, shared->plain);
-    shared->profile = decode(pp_cursor(shared->plain, shared->plain_size));
+    shared->profile = decode(pt_cursor(shared->plain, shared->plain_size));
     *state = shared;
     return 0;
 }
@@ -160,7 +160,7 @@ static void the_same_profile_gives_the_same_bytes(void **state)
 static void ids_are_sequential_and_strings_start_empty(void **state)
 {
     const struct decoded *profile = &((struct state *)*state)->profile;
-    assert_int_equal(pp_left(&profile->strings[0]), 0);
+    assert_int_equal(pt_left(&profile->strings[0]), 0);
     assert_int_equal(profile->sample_types, 2);
     assert_int_equal(profile->mapping_count, 2);
     assert_int_equal(profile->location_count, 7);
@@ -173,8 +173,8 @@ static void ids_are_sequential_and_strings_start_empty(void **state)
         assert_int_equal(number_of(profile->functions[i], 1), i + 1);
     for (unsigned i = 1; i < profile->string_count; i++)
         for (unsigned j = 0; j < i; j++)
-            assert_false(pp_left(&profile->strings[i]) == pp_left(&profile->strings[j]) &&
-                         memcmp(profile->strings[i].at, profile->strings[j].at, pp_left(&profile->strings[i])) == 0);
+            assert_false(pt_left(&profile->strings[i]) == pt_left(&profile->strings[j]) &&
+                         memcmp(profile->strings[i].at, profile->strings[j].at, pt_left(&profile->strings[i])) == 0);
 }
 
 static void samples_sum_up_and_refer_to_what_there_is(void **state)
@@ -182,15 +182,15 @@ static void samples_sum_up_and_refer_to_what_there_is(void **state)
     const struct decoded *profile = &((struct state *)*state)->profile;
     uint64_t count = 0, cpu_ns = 0;
     for (unsigned i = 0; i < profile->sample_count; i++) {
-        struct pp_cursor locations = bytes_of(profile->samples[i], 1), values = bytes_of(profile->samples[i], 2);
-        while (pp_left(&locations)) {
-            uint64_t id = pp_take_varint(&locations);
+        struct pt_cursor locations = bytes_of(profile->samples[i], 1), values = bytes_of(profile->samples[i], 2);
+        while (pt_left(&locations)) {
+            uint64_t id = pt_take_varint(&locations);
             assert_in_range(id, 1, profile->location_count);
         }
-        count += pp_take_varint(&values);
-        cpu_ns += pp_take_varint(&values);
+        count += pt_take_varint(&values);
+        cpu_ns += pt_take_varint(&values);
         assert_false(values.bad);
-        assert_int_equal(pp_left(&values), 0);
+        assert_int_equal(pt_left(&values), 0);
     }
     assert_int_equal(count, 18);
     assert_int_equal(cpu_ns, 2 * (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS));
@@ -201,10 +201,10 @@ static void samples_carry_thread_and_process(void **state)
     const struct decoded *profile = &((struct state *)*state)->profile;
     unsigned threads = 0, pids = 0, endpoints = 0, held = 0, not_held = 0, gc = 0;
     for (unsigned i = 0; i < profile->sample_count; i++) {
-        struct pp_cursor sample = profile->samples[i];
-        while (pp_left(&sample)) {
+        struct pt_cursor sample = profile->samples[i];
+        while (pt_left(&sample)) {
             uint64_t value;
-            struct pp_cursor label;
+            struct pt_cursor label;
             if (take_field(&sample, &value, &label) != 3)
                 continue;
             uint64_t key = number_of(label, 1), text = number_of(label, 2), number = number_of(label, 3);
@@ -230,7 +230,7 @@ static void locations_say_where(void **state)
     const struct decoded *profile = &((struct state *)*state)->profile;
     unsigned python = 0, native = 0, nameless = 0, pseudo = 0;
     for (unsigned i = 0; i < profile->location_count; i++) {
-        struct pp_cursor location = profile->locations[i], line = bytes_of(location, 4);
+        struct pt_cursor location = profile->locations[i], line = bytes_of(location, 4);
         uint64_t mapping = number_of(location, 2), address = number_of(location, 3), function = number_of(line, 1);
         assert_in_range(mapping, 0, profile->mapping_count);
         assert_in_range(function, 0, profile->function_count);
@@ -239,7 +239,7 @@ static void locations_say_where(void **state)
             assert_int_equal(address, 0x103456 - 0x100000);
             continue;
         }
-        struct pp_cursor named = profile->functions[function - 1];
+        struct pt_cursor named = profile->functions[function - 1];
         if (text_is(profile, number_of(named, 2), "fib")) {
             python++;
             assert_int_equal(mapping, 1);
@@ -260,7 +260,7 @@ static void locations_say_where(void **state)
 static void the_executable_is_the_first_mapping(void **state)
 {
     const struct decoded *profile = &((struct state *)*state)->profile;
-    struct pp_cursor python = profile->mappings[0], extension = profile->mappings[1];
+    struct pt_cursor python = profile->mappings[0], extension = profile->mappings[1];
     assert_true(text_is(profile, number_of(python, 5), "/opt/py/bin/python"));
     assert_true(text_is(profile, number_of(python, 6), "abcdef0123"));
     assert_int_equal(number_of(python, 2), 0x1000);

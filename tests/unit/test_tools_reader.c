@@ -1,7 +1,7 @@
 /* The log reader: round trip, and every way a file can be cut or damaged. */
 #include "log_fixture.h"
+#include "tools/log/reader.h"
 #include "tools/profile/model.h"
-#include "tools/profile/reader.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct seen {
     uint64_t cpu_ns, count;
 };
 
-static void see_samples(void *context, const struct pp_segment *segment, const struct pp_log_samples *samples)
+static void see_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
     struct seen *seen = context;
     (void)segment;
@@ -28,14 +28,14 @@ static void see_samples(void *context, const struct pp_segment *segment, const s
     }
 }
 
-static void see_notice(void *context, const struct pp_segment *segment, uint64_t unix_ns, uint64_t severity,
-                       struct pp_text text)
+static void see_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
+                       struct pt_text text)
 {
     (void)segment, (void)unix_ns, (void)severity;
     ((struct seen *)context)->notices += text.length == strlen("only information");
 }
 
-static void see_redefined(void *context, const struct pp_segment *segment, enum pp_table_kind kind, uint32_t id)
+static void see_redefined(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
 {
     (void)segment;
     (void)kind, (void)id;
@@ -43,22 +43,22 @@ static void see_redefined(void *context, const struct pp_segment *segment, enum 
 }
 
 /* Reads from a block of exactly this size, so that a sanitizer sees any byte too much. */
-static enum pp_read_result read_copy(const void *data, size_t size, struct seen *seen, struct pp_read_losses *losses)
+static enum pt_read_result read_copy(const void *data, size_t size, struct seen *seen, struct pt_read_losses *losses)
 {
     void *copy = malloc(size ? size : 1);
-    struct pp_segment segment;
-    const struct pp_segment_sink sink = {
+    struct pt_segment segment;
+    const struct pt_segment_sink sink = {
         .context = seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
     memcpy(copy, data, size);
     *seen = (struct seen){0};
-    enum pp_read_result result = pp_segment_read(copy, size, &segment, &sink);
+    enum pt_read_result result = pt_segment_read(copy, size, &segment, &sink);
     *losses = segment.losses;
-    pp_segment_free(&segment);
+    pt_segment_free(&segment);
     free(copy);
     return result;
 }
 
-static bool same_text(struct pp_text text, const char *wanted)
+static bool same_text(struct pt_text text, const char *wanted)
 {
     return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
 }
@@ -68,12 +68,12 @@ static void reads_what_was_written(void **state)
     (void)state;
     struct fixture log;
     struct seen seen = {0};
-    struct pp_segment segment;
-    const struct pp_segment_sink sink = {
+    struct pt_segment segment;
+    const struct pt_segment_sink sink = {
         .context = &seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
     fixture_example(&log, PID, BIAS);
-    assert_int_equal(pp_segment_read(log.file.data, log.file.length, &segment, &sink), PP_READ_OK);
-    static const struct pp_read_losses none;
+    assert_int_equal(pt_segment_read(log.file.data, log.file.length, &segment, &sink), PT_READ_OK);
+    static const struct pt_read_losses none;
     assert_memory_equal(&segment.losses, &none, sizeof none);
     assert_int_equal(seen.samples, 6);
     assert_int_equal(seen.count, 9);
@@ -87,17 +87,17 @@ static void reads_what_was_written(void **state)
     assert_true(segment.has_accounting);
     assert_int_equal(segment.accounting.pending_ns, FIXTURE_PENDING_NS);
     assert_true(segment.accounting.difference_ns == -1000);
-    const struct pp_log_module *module = pp_segment_find(&segment, PP_TABLE_MODULES, 1);
+    const struct pt_log_module *module = pt_segment_find(&segment, PT_TABLE_MODULES, 1);
     assert_non_null(module);
-    assert_true(same_text(pp_segment_string(&segment, module->path), "/opt/py/bin/python"));
+    assert_true(same_text(pt_segment_string(&segment, module->path), "/opt/py/bin/python"));
     assert_int_equal(module->build_id.length, 5);
     assert_int_equal(module->flags, PP_MODULE_MAIN | PP_MODULE_PYTHON);
-    const struct pp_log_code *code = pp_segment_find(&segment, PP_TABLE_CODES, 1);
-    assert_true(code && same_text(pp_segment_string(&segment, code->qualname), "main") && code->first_line == 10);
-    assert_null(pp_segment_find(&segment, PP_TABLE_CODES, 0));
-    assert_null(pp_segment_find(&segment, PP_TABLE_CODES, 3));
-    assert_null(pp_segment_find(&segment, PP_TABLE_CODES, UINT64_MAX));
-    pp_segment_free(&segment);
+    const struct pt_log_code *code = pt_segment_find(&segment, PT_TABLE_CODES, 1);
+    assert_true(code && same_text(pt_segment_string(&segment, code->qualname), "main") && code->first_line == 10);
+    assert_null(pt_segment_find(&segment, PT_TABLE_CODES, 0));
+    assert_null(pt_segment_find(&segment, PT_TABLE_CODES, 3));
+    assert_null(pt_segment_find(&segment, PT_TABLE_CODES, UINT64_MAX));
+    pt_segment_free(&segment);
     fixture_end(&log);
 }
 
@@ -106,12 +106,12 @@ static void a_file_cut_anywhere_is_read_up_to_there(void **state)
     (void)state;
     struct fixture log;
     struct seen seen;
-    struct pp_read_losses losses;
+    struct pt_read_losses losses;
     uint64_t before = 0;
     fixture_example(&log, PID, BIAS);
     for (size_t size = 0; size <= log.file.length; size++) {
-        enum pp_read_result result = read_copy(log.file.data, size, &seen, &losses);
-        assert_int_equal(result, size < sizeof PP_LOG_MAGIC - 1 ? PP_READ_NOT_A_PROFILE : PP_READ_OK);
+        enum pt_read_result result = read_copy(log.file.data, size, &seen, &losses);
+        assert_int_equal(result, size < sizeof PP_LOG_MAGIC - 1 ? PT_READ_NOT_A_PROFILE : PT_READ_OK);
         assert_true(seen.cpu_ns >= before);
         assert_int_equal(losses.damaged_blocks, 0);
         assert_int_equal(losses.damaged_records, 0);
@@ -127,18 +127,18 @@ static void a_flipped_bit_costs_one_block(void **state)
     (void)state;
     struct fixture log;
     struct seen seen;
-    struct pp_read_losses losses;
+    struct pt_read_losses losses;
     fixture_example(&log, PID, BIAS);
     for (size_t at = 0; at < log.file.length; at++) {
         for (unsigned bit = 0; bit < 8; bit++) {
             log.file.data[at] ^= (unsigned char)(1u << bit);
-            enum pp_read_result result = read_copy(log.file.data, log.file.length, &seen, &losses);
+            enum pt_read_result result = read_copy(log.file.data, log.file.length, &seen, &losses);
             log.file.data[at] ^= (unsigned char)(1u << bit);
             if (at < sizeof(struct pp_log_file_header)) {
-                assert_int_not_equal(result, PP_READ_OK);
+                assert_int_not_equal(result, PT_READ_OK);
                 continue;
             }
-            assert_int_equal(result, PP_READ_OK);
+            assert_int_equal(result, PT_READ_OK);
             /* The last block cannot be told from one that was cut short. */
             assert_true(losses.damaged_blocks == 1 || (!losses.damaged_blocks && losses.truncated_bytes));
             assert_int_equal(losses.missing_blocks, 0);
@@ -153,17 +153,17 @@ static void other_files_are_named_for_what_they_are(void **state)
     (void)state;
     struct fixture log;
     struct seen seen;
-    struct pp_read_losses losses;
+    struct pt_read_losses losses;
     fixture_begin(&log);
-    assert_int_equal(read_copy("", 0, &seen, &losses), PP_READ_NOT_A_PROFILE);
-    assert_int_equal(read_copy("#!/bin/sh\necho hello, world\n", 28, &seen, &losses), PP_READ_NOT_A_PROFILE);
-    assert_int_equal(read_copy("PYPROF\n\1\0\0\0\4\3\2\1", 15, &seen, &losses), PP_READ_TEXT_MODE);
+    assert_int_equal(read_copy("", 0, &seen, &losses), PT_READ_NOT_A_PROFILE);
+    assert_int_equal(read_copy("#!/bin/sh\necho hello, world\n", 28, &seen, &losses), PT_READ_NOT_A_PROFILE);
+    assert_int_equal(read_copy("PYPROF\n\1\0\0\0\4\3\2\1", 15, &seen, &losses), PT_READ_TEXT_MODE);
     log.file.data[8] = 2;
-    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_VERSION);
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PT_READ_VERSION);
     log.file.data[12] = 1;
-    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_BYTE_ORDER);
-    for (int result = PP_READ_OK; result <= PP_READ_VERSION; result++)
-        assert_string_not_equal(pp_read_result_text((enum pp_read_result)result), "unknown");
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PT_READ_BYTE_ORDER);
+    for (int result = PT_READ_OK; result <= PT_READ_VERSION; result++)
+        assert_string_not_equal(pt_read_result_text((enum pt_read_result)result), "unknown");
     fixture_end(&log);
 }
 
@@ -172,13 +172,13 @@ static void unknown_blocks_and_gaps_are_counted(void **state)
     (void)state;
     struct fixture log;
     struct seen seen;
-    struct pp_read_losses losses;
+    struct pt_read_losses losses;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
     fixture_block(&log, 77, "future", 6);
     log.sequence += 3;
     fixture_sample(&log, 0, 0, 0, 0, 1, 5);
-    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_OK);
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PT_READ_OK);
     assert_int_equal(losses.unknown_blocks, 1);
     assert_int_equal(losses.missing_blocks, 3);
     assert_int_equal(seen.cpu_ns, 5);
@@ -192,14 +192,14 @@ static void blocks_in_any_order_count_once(void **state)
     static const uint32_t order[] = {1, 2, 9000, 4, 3, 100000000, 5, 4, 9000, 2, 100000000, 1, 6};
     struct fixture log;
     struct seen seen;
-    struct pp_read_losses losses;
+    struct pt_read_losses losses;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         log.sequence = order[i];
         fixture_sample(&log, 0, 0, 0, 0, 1, order[i]);
     }
-    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_OK);
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PT_READ_OK);
     assert_int_equal(seen.cpu_ns, 1 + 2 + 9000 + 4 + 3 + 100000000 + 5 + 6);
     assert_int_equal(losses.repeated_blocks, 5);
     fixture_end(&log);
@@ -232,11 +232,11 @@ static void nonsense_within_sound_blocks_is_counted(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fixture log;
         struct seen seen;
-        struct pp_read_losses losses;
+        struct pt_read_losses losses;
         fixture_begin(&log);
         fixture_block(&log, cases[i].type, cases[i].payload, cases[i].length);
         fixture_sample(&log, 0, 0, 0, 0, 1, 5);
-        assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_OK);
+        assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PT_READ_OK);
         assert_true(losses.damaged_records);
         assert_int_equal(losses.damaged_blocks, 0);
         assert_int_equal(seen.cpu_ns, 5);
@@ -251,13 +251,13 @@ static uint64_t of_width(unsigned bits)
     return bits ? UINT64_MAX >> (64 - bits) : 0;
 }
 
-static void see_widths(void *context, const struct pp_segment *segment, const struct pp_log_samples *samples)
+static void see_widths(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
     unsigned *at = context;
     (void)segment;
     for (uint32_t i = 0; i < samples->count; i++, ++*at) {
         unsigned width = *at % (WIDTHS + 1);
-        const struct pp_log_sample *sample = &samples->items[i];
+        const struct pt_log_sample *sample = &samples->items[i];
         assert_int_equal(sample->thread, width < 32 ? of_width(width) : 0);
         assert_int_equal(sample->node, width < 32 ? of_width(width) : 0);
         assert_int_equal(sample->labels, 3);
@@ -274,9 +274,9 @@ static void samples_of_all_widths_are_read(void **state)
     (void)state;
     struct fixture log;
     struct fixture_bytes payload = {0}, record = {0};
-    struct pp_segment segment;
+    struct pt_segment segment;
     unsigned seen = 0, written = 0;
-    const struct pp_segment_sink sink = {.context = &seen, .samples = see_widths};
+    const struct pt_segment_sink sink = {.context = &seen, .samples = see_widths};
     fixture_begin(&log);
     for (unsigned count = 1; count <= 3 * (WIDTHS + 1); count++) {
         payload.length = 0;
@@ -296,10 +296,10 @@ static void samples_of_all_widths_are_read(void **state)
         }
         fixture_block(&log, PP_BLOCK_SAMPLES, payload.data, payload.length);
     }
-    assert_int_equal(pp_segment_read(log.file.data, log.file.length, &segment, &sink), PP_READ_OK);
+    assert_int_equal(pt_segment_read(log.file.data, log.file.length, &segment, &sink), PT_READ_OK);
     assert_int_equal(segment.losses.damaged_records, 0);
     assert_int_equal(seen, written);
-    pp_segment_free(&segment);
+    pt_segment_free(&segment);
     fixture_end(&log);
     free(payload.data);
     free(record.data);
@@ -312,7 +312,7 @@ static void forged_headers_do_not_make_reading_slow(void **state)
     enum { SIZE = 8 << 20 };
     struct fixture log;
     struct seen seen;
-    struct pp_read_losses losses;
+    struct pt_read_losses losses;
     fixture_begin(&log);
     unsigned char *zeros = calloc(1, SIZE);
     fixture_append(&log.file, zeros, SIZE);
@@ -321,7 +321,7 @@ static void forged_headers_do_not_make_reading_slow(void **state)
         struct pp_log_block_header header = {PP_BLOCK_SAMPLES, SIZE / 4, 1, (uint32_t)(at / 16 % 4096)};
         memcpy(log.file.data + at, &header, sizeof header);
     }
-    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PP_READ_OK);
+    assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PT_READ_OK);
     assert_int_equal(seen.samples, 0);
     fixture_end(&log);
 }
@@ -330,27 +330,27 @@ static void the_process_block_is_enough_to_know_the_run(void **state)
 {
     (void)state;
     struct fixture log;
-    struct pp_segment segment;
+    struct pt_segment segment;
     fixture_example(&log, PID, BIAS);
-    assert_int_equal(pp_segment_read_process(log.file.data, log.file.length / 2, &segment), PP_READ_OK);
+    assert_int_equal(pt_segment_read_process(log.file.data, log.file.length / 2, &segment), PT_READ_OK);
     assert_true(segment.has_process && same_text(segment.process.run, "run-1"));
-    assert_int_equal(segment.tables[PP_TABLE_STRINGS].end, 0);
-    pp_segment_free(&segment);
+    assert_int_equal(segment.tables[PT_TABLE_STRINGS].end, 0);
+    pt_segment_free(&segment);
     fixture_end(&log);
 }
 
 static void handler_quantiles_are_limits_of_buckets(void **state)
 {
     (void)state;
-    struct pp_accounting sum = {.handler_max_ns = 1000};
-    assert_int_equal(pp_accounting_handler_quantile(&sum, 0.5), 1000);
+    struct pt_accounting sum = {.handler_max_ns = 1000};
+    assert_int_equal(pt_accounting_handler_quantile(&sum, 0.5), 1000);
     sum.handler_histogram[4] = 98;
     sum.handler_histogram[20] = 2;
-    assert_int_equal(pp_accounting_handler_quantile(&sum, 0.5), pp_handler_bucket_limit(4));
-    assert_int_equal(pp_accounting_handler_quantile(&sum, 0.99), 1000);
+    assert_int_equal(pt_accounting_handler_quantile(&sum, 0.5), pp_handler_bucket_limit(4));
+    assert_int_equal(pt_accounting_handler_quantile(&sum, 0.99), 1000);
     sum.handler_histogram[PP_HANDLER_BUCKETS - 1] = 1000; /* the last one has no limit */
     sum.handler_max_ns = 20000000;
-    assert_int_equal(pp_accounting_handler_quantile(&sum, 0.5), sum.handler_max_ns);
+    assert_int_equal(pt_accounting_handler_quantile(&sum, 0.5), sum.handler_max_ns);
 }
 
 int main(void)

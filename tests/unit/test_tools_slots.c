@@ -2,9 +2,9 @@
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/flame/flame.h"
-#include "tools/profile/absorb.h"
-#include "tools/profile/slots.h"
-#include "tools/profile/states.h"
+#include "tools/profile/merge.h"
+#include "tools/profile/time_bins.h"
+#include "tools/view/gil_gc.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,14 +52,14 @@ static void write_log(struct fixture *log, uint64_t pid, uint32_t seconds)
         log, (const struct fixture_account[]){{PP_ACCOUNT_END_UNIX_NS, now}, {PP_ACCOUNT_PENDING_NS, 7}, {0, 0}});
 }
 
-static void add(struct pp_profile *profile, const struct fixture *log)
+static void add(struct pt_profile *profile, const struct fixture *log)
 {
-    assert_int_equal(pp_profile_add_segment(profile, log->file.data, log->file.length, "x"), PP_READ_OK);
+    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "x"), PT_READ_OK);
 }
 
-static struct pp_profile *new_profile(uint32_t most, bool stacks_only)
+static struct pt_profile *new_profile(uint32_t most, bool stacks_only)
 {
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     profile->keep_intervals = profile->merge_intervals = true;
     profile->stacks_only = stacks_only;
     profile->most_samples = most;
@@ -67,30 +67,30 @@ static struct pp_profile *new_profile(uint32_t most, bool stacks_only)
     return profile;
 }
 
-/* CPU time of intervals whose middle is there; PP_NONE: of all. */
-static uint64_t ns_between(const struct pp_profile *profile, uint64_t from, uint64_t to, uint32_t thread, uint32_t node)
+/* CPU time of intervals whose middle is there; PT_NONE: of all. */
+static uint64_t ns_between(const struct pt_profile *profile, uint64_t from, uint64_t to, uint32_t thread, uint32_t node)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pp_sample *sample = &profile->samples.items[i];
-        const struct pp_interval *interval = &profile->intervals.items[sample->interval];
+        const struct pt_sample *sample = &profile->samples.items[i];
+        const struct pt_interval *interval = &profile->intervals.items[sample->interval];
         uint64_t middle = interval->start_unix_ns + interval->wall_ns / 2;
         bool here = middle >= from && middle < to;
-        if (here && (thread == PP_NONE || sample->thread == thread) && (node == PP_NONE || sample->node == node))
+        if (here && (thread == PT_NONE || sample->thread == thread) && (node == PT_NONE || sample->node == node))
             sum += sample->cpu_ns;
     }
     return sum;
 }
 
-static const char *name_of(const struct pp_profile *profile, uint32_t node)
+static const char *name_of(const struct pt_profile *profile, uint32_t node)
 {
-    const struct pp_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
-    return pp_string(profile,
+    const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
+    return pt_string(profile,
                      frame->kind == PP_FRAME_PYTHON ? profile->functions.items[frame->subject].name : frame->subject);
 }
 
 /* Numbers are given in the order of first sight. */
-static uint32_t node_named(const struct pp_profile *profile, const char *name)
+static uint32_t node_named(const struct pt_profile *profile, const char *name)
 {
     uint32_t node = 1;
     while (strcmp(name_of(profile, node), name) != 0)
@@ -103,15 +103,15 @@ static void few_samples_stay_as_they_are(void **state)
     (void)state;
     struct fixture log;
     write_log(&log, 1, 100);
-    struct pp_profile *exact = new_profile(0, false), *bound = new_profile(1000, false);
+    struct pt_profile *exact = new_profile(0, false), *bound = new_profile(1000, false);
     add(exact, &log);
     add(bound, &log);
     assert_int_equal(bound->slot_ns, 0);
     assert_int_equal(bound->samples.count, exact->samples.count);
-    assert_memory_equal(bound->samples.items, exact->samples.items, exact->samples.count * sizeof(struct pp_sample));
+    assert_memory_equal(bound->samples.items, exact->samples.items, exact->samples.count * sizeof(struct pt_sample));
     assert_int_equal(bound->intervals.count, exact->intervals.count);
-    pp_profile_free(exact);
-    pp_profile_free(bound);
+    pt_profile_free(exact);
+    pt_profile_free(bound);
     fixture_end(&log);
 }
 
@@ -121,7 +121,7 @@ static void many_samples_are_in_slots(void **state)
     (void)state;
     struct fixture logs[2];
     const uint32_t most = 2000;
-    struct pp_profile *exact = new_profile(0, false), *bound = new_profile(most, false),
+    struct pt_profile *exact = new_profile(0, false), *bound = new_profile(most, false),
                       *first = new_profile(most, false), *second = new_profile(most, false);
     for (uint32_t i = 0; i < 2; i++) {
         write_log(&logs[i], i + 1, SECONDS / (i + 1));
@@ -131,31 +131,31 @@ static void many_samples_are_in_slots(void **state)
         fixture_end(&logs[i]);
     }
     assert_true(exact->samples.count > 10 * most);
-    assert_true(pp_profile_absorb(first, second));
-    struct pp_profile *const all[] = {bound, first};
+    assert_true(pt_profile_merge(first, second));
+    struct pt_profile *const all[] = {bound, first};
     for (size_t i = 0; i < 2; i++) {
-        struct pp_profile *profile = all[i];
-        pp_slots_bound(profile);
+        struct pt_profile *profile = all[i];
+        pt_time_bins_bound(profile);
         assert_true(profile->samples.count <= most);
         assert_true(profile->samples.count > most / 4);
         assert_int_equal(profile->slot_ns, bound->slot_ns);
         assert_int_equal(profile->samples.count, bound->samples.count);
     }
-    pp_profile_finish(bound);
-    pp_profile_finish(first);
-    pp_profile_finish(exact);
+    pt_profile_finish(bound);
+    pt_profile_finish(first);
+    pt_profile_finish(exact);
     for (uint64_t slot = 0; slot * bound->slot_ns < (SECONDS + 200) * SECOND; slot++) {
         uint64_t from = START + slot * bound->slot_ns, to = from + bound->slot_ns;
         for (uint32_t thread = 0; thread < exact->threads.count; thread++)
             for (uint32_t node = 1; node < exact->nodes.count; node++)
                 assert_int_equal(ns_between(bound, from, to, thread, node), ns_between(exact, from, to, thread, node));
-        assert_int_equal(ns_between(first, from, to, PP_NONE, PP_NONE), ns_between(exact, from, to, PP_NONE, PP_NONE));
+        assert_int_equal(ns_between(first, from, to, PT_NONE, PT_NONE), ns_between(exact, from, to, PT_NONE, PT_NONE));
     }
-    assert_int_equal(pp_profile_cpu_ns(bound), pp_profile_cpu_ns(exact));
-    assert_int_equal(pp_profile_cpu_ns(first), pp_profile_cpu_ns(exact));
-    pp_profile_free(exact);
-    pp_profile_free(bound);
-    pp_profile_free(first);
+    assert_int_equal(pt_profile_cpu_ns(bound), pt_profile_cpu_ns(exact));
+    assert_int_equal(pt_profile_cpu_ns(first), pt_profile_cpu_ns(exact));
+    pt_profile_free(exact);
+    pt_profile_free(bound);
+    pt_profile_free(first);
 }
 
 /* A part that was small has the slots of the other one afterwards. */
@@ -163,7 +163,7 @@ static void parts_get_the_same_slots(void **state)
 {
     (void)state;
     for (int first_is_large = 0; first_is_large < 2; first_is_large++) {
-        struct pp_profile *parts[] = {new_profile(2000, false), new_profile(2000, false)};
+        struct pt_profile *parts[] = {new_profile(2000, false), new_profile(2000, false)};
         for (uint32_t i = 0; i < 2; i++) {
             struct fixture log;
             write_log(&log, i + 1, (int)i != first_is_large ? SECONDS : 3);
@@ -171,13 +171,13 @@ static void parts_get_the_same_slots(void **state)
             fixture_end(&log);
         }
         assert_true(!parts[0]->slot_ns != !parts[1]->slot_ns);
-        uint64_t whole = pp_profile_cpu_ns(parts[0]) + pp_profile_cpu_ns(parts[1]);
-        assert_true(pp_profile_absorb(parts[0], parts[1]));
+        uint64_t whole = pt_profile_cpu_ns(parts[0]) + pt_profile_cpu_ns(parts[1]);
+        assert_true(pt_profile_merge(parts[0], parts[1]));
         assert_true(parts[0]->slot_ns);
-        assert_int_equal(pp_profile_cpu_ns(parts[0]), whole);
+        assert_int_equal(pt_profile_cpu_ns(parts[0]), whole);
         for (uint32_t i = 1; i < parts[0]->intervals.count; i++)
             assert_int_equal(parts[0]->intervals.items[i].wall_ns, parts[0]->slot_ns);
-        pp_profile_free(parts[0]);
+        pt_profile_free(parts[0]);
     }
 }
 
@@ -185,7 +185,7 @@ static void stacks_and_threads_have_times(void **state)
 {
     (void)state;
     struct fixture logs[2];
-    struct pp_profile *exact = new_profile(0, false), *stacks = new_profile(3000, true),
+    struct pt_profile *exact = new_profile(0, false), *stacks = new_profile(3000, true),
                       *part = new_profile(3000, true);
     for (uint32_t i = 0; i < 2; i++) {
         write_log(&logs[i], i + 1, SECONDS);
@@ -193,39 +193,39 @@ static void stacks_and_threads_have_times(void **state)
         add(i ? part : stacks, &logs[i]);
         fixture_end(&logs[i]);
     }
-    assert_true(pp_profile_absorb(stacks, part));
-    pp_profile_finish(stacks);
-    pp_profile_finish(exact);
+    assert_true(pt_profile_merge(stacks, part));
+    pt_profile_finish(stacks);
+    pt_profile_finish(exact);
     assert_true(stacks->slot_ns && stacks->samples.count <= 3002 && stacks->intervals.count <= 800);
     for (uint64_t slot = 0; slot * stacks->slot_ns < (SECONDS + 200) * SECOND; slot++) {
         uint64_t from = START + slot * stacks->slot_ns, to = from + stacks->slot_ns;
         for (uint32_t node = 1; node < exact->nodes.count; node++)
-            assert_int_equal(ns_between(stacks, from, to, PP_NONE, node_named(stacks, name_of(exact, node))),
-                             ns_between(exact, from, to, PP_NONE, node));
+            assert_int_equal(ns_between(stacks, from, to, PT_NONE, node_named(stacks, name_of(exact, node))),
+                             ns_between(exact, from, to, PT_NONE, node));
         for (uint32_t thread = 0; thread < exact->threads.count; thread++) {
             uint32_t same =
-                pp_add_thread(stacks, &(struct pp_thread){.process = exact->threads.items[thread].process,
+                pt_add_thread(stacks, &(struct pt_thread){.process = exact->threads.items[thread].process,
                                                           .tid = exact->threads.items[thread].tid,
                                                           .start_unix_ns = exact->threads.items[thread].start_unix_ns});
-            assert_int_equal(ns_between(stacks, from, to, same, 0), ns_between(exact, from, to, thread, PP_NONE));
+            assert_int_equal(ns_between(stacks, from, to, same, 0), ns_between(exact, from, to, thread, PT_NONE));
         }
     }
     for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(pp_states_of(stacks, i).gil_ns, pp_states_of(exact, i).gil_ns);
-    pp_profile_free(exact);
-    pp_profile_free(stacks);
+        assert_int_equal(pt_states_of(stacks, i).gil_ns, pt_states_of(exact, i).gil_ns);
+    pt_profile_free(exact);
+    pt_profile_free(stacks);
 }
 
 static void too_many_is_said(void **state)
 {
     (void)state;
     struct fixture log;
-    struct pp_profile *profile = new_profile(500, false);
+    struct pt_profile *profile = new_profile(500, false);
     profile->merge_intervals = false;
     write_log(&log, 1, SECONDS);
     add(profile, &log);
     assert_true(profile->too_many && profile->samples.count < 600);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
     fixture_end(&log);
 }
 
@@ -241,40 +241,40 @@ static void no_time_is_out_of_reach(void **state)
                                         {SECOND, 9},
                                         {UINT64_MAX / 4 - 1, UINT64_MAX / 4 - 1},
                                         {START, 1 << 20}};
-    struct pp_profile *profile = new_profile(2, false);
-    uint32_t node = pp_add_node(profile, 0, pp_add_pseudo(profile, "[gc]"));
-    pp_add_process(profile, 0);
+    struct pt_profile *profile = new_profile(2, false);
+    uint32_t node = pt_add_node(profile, 0, pt_add_pseudo(profile, "[gc]"));
+    pt_add_process(profile, 0);
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
         for (uint32_t j = 0; j < 3; j++) {
-            uint32_t interval = pp_add_interval(profile, times[i][0] + j, times[i][1]);
-            pp_append_sample(profile,
-                             &(struct pp_sample){.node = node, .interval = interval, .count = 1, .cpu_ns = 1000});
-            pp_slots_bound(profile);
+            uint32_t interval = pt_add_interval(profile, times[i][0] + j, times[i][1]);
+            pt_append_sample(profile,
+                             &(struct pt_sample){.node = node, .interval = interval, .count = 1, .cpu_ns = 1000});
+            pt_time_bins_bound(profile);
         }
-    assert_int_equal(pp_profile_cpu_ns(profile), 3 * 1000 * sizeof times / sizeof times[0]);
-    pp_profile_free(profile);
+    assert_int_equal(pt_profile_cpu_ns(profile), 3 * 1000 * sizeof times / sizeof times[0]);
+    pt_profile_free(profile);
 }
 
 /* Two processes with two threads of one name each, all of which burn in all nodes, with and without the GIL. */
-static struct pp_profile *many(uint32_t nodes)
+static struct pt_profile *many(uint32_t nodes)
 {
-    struct pp_profile *profile = pp_profile_new();
-    uint32_t frame = pp_add_pseudo(profile, "[gc]"), node = 0;
+    struct pt_profile *profile = pt_profile_new();
+    uint32_t frame = pt_add_pseudo(profile, "[gc]"), node = 0;
     for (uint32_t i = 0; i < 4; i++) {
-        uint32_t process = pp_add_process(profile, pp_intern_text(profile, i / 2 ? "one" : "two"));
-        pp_add_thread(profile,
-                      &(struct pp_thread){.process = process, .tid = i, .name = pp_intern_text(profile, "worker")});
+        uint32_t process = pt_add_process(profile, pt_intern_text(profile, i / 2 ? "one" : "two"));
+        pt_add_thread(profile,
+                      &(struct pt_thread){.process = process, .tid = i, .name = pt_intern_text(profile, "worker")});
     }
     for (uint32_t i = 0; i < nodes; i++) {
-        node = pp_add_node(
+        node = pt_add_node(
             profile, i % 50 ? node : 0,
             i % 50 ? frame
-                   : pp_add_frame(profile,
-                                  &(struct pp_frame){.kind = PP_FRAME_NATIVE, .subject = PP_NONE, .address = i + 1}));
+                   : pt_add_frame(profile,
+                                  &(struct pt_frame){.kind = PP_FRAME_NATIVE, .subject = PT_NONE, .address = i + 1}));
         for (uint32_t j = 0; j < 8; j++)
-            pp_append_sample(profile, &(struct pp_sample){.thread = j / 2,
+            pt_append_sample(profile, &(struct pt_sample){.thread = j / 2,
                                                           .node = node,
-                                                          .state = (PP_STATE_GIL_KNOWN | j % 2) & PP_MOST_STATES,
+                                                          .state = (PP_STATE_GIL_KNOWN | j % 2) & PT_MOST_STATES,
                                                           .count = 1,
                                                           .cpu_ns = 1000 + j});
     }
@@ -287,26 +287,26 @@ static void cells_are_bounded(void **state)
     (void)state;
     static const struct {
         uint32_t nodes, cells_each;
-        enum pp_flame_detail detail;
-    } cases[] = {{100, 8, PP_FLAME_ALL},
-                 {200000, 4, PP_FLAME_THREADS},
-                 {400000, 2, PP_FLAME_NAMES},
-                 {800000, 1, PP_FLAME_NOBODY}};
+        enum pt_flame_detail detail;
+    } cases[] = {{100, 8, PT_FLAME_ALL},
+                 {200000, 4, PT_FLAME_THREADS},
+                 {400000, 2, PT_FLAME_NAMES},
+                 {800000, 1, PT_FLAME_NOBODY}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pp_profile *profile = many(cases[i].nodes);
-        uint64_t whole = pp_profile_cpu_ns(profile);
-        struct pp_flame *flame = pp_flame_new(&profile, 1, false);
+        struct pt_profile *profile = many(cases[i].nodes);
+        uint64_t whole = pt_profile_cpu_ns(profile);
+        struct pt_flame *flame = pt_flame_new(&profile, 1, false);
         assert_int_equal(flame->detail, cases[i].detail);
         assert_int_equal(flame->merged->samples.count, cases[i].nodes * cases[i].cells_each);
-        assert_int_equal(pp_profile_cpu_ns(flame->merged), whole);
+        assert_int_equal(pt_profile_cpu_ns(flame->merged), whole);
         uint64_t of_first = 0;
         for (uint32_t j = 0; j < flame->merged->samples.count; j++)
             of_first += flame->merged->samples.items[j].thread ? 0 : flame->merged->samples.items[j].cpu_ns;
-        assert_int_equal(of_first, (uint64_t)cases[i].nodes * (cases[i].detail == PP_FLAME_NOBODY  ? 8028
-                                                               : cases[i].detail == PP_FLAME_NAMES ? 4006
+        assert_int_equal(of_first, (uint64_t)cases[i].nodes * (cases[i].detail == PT_FLAME_NOBODY  ? 8028
+                                                               : cases[i].detail == PT_FLAME_NAMES ? 4006
                                                                                                    : 2001));
-        pp_flame_free(flame);
-        pp_profile_free(profile);
+        pt_flame_free(flame);
+        pt_profile_free(profile);
     }
 }
 

@@ -3,8 +3,8 @@
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/export/export.h"
-#include "tools/profile/absorb.h"
-#include "tools/profile/states.h"
+#include "tools/profile/merge.h"
+#include "tools/view/gil_gc.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,30 +81,30 @@ static void write_log(struct fixture *log, uint64_t pid)
     }
 }
 
-static void add(struct pp_profile *profile, const struct fixture *log)
+static void add(struct pt_profile *profile, const struct fixture *log)
 {
-    assert_int_equal(pp_profile_add_segment(profile, log->file.data, log->file.length, "x"), PP_READ_OK);
+    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "x"), PT_READ_OK);
 }
 
-static char *exported(struct pp_profile *profile, pp_exporter *write, bool samples)
+static char *exported(struct pt_profile *profile, pt_exporter *write, bool samples)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    write(profile, &(struct pp_export_options){.lines = true, .samples = samples}, out);
+    write(profile, &(struct pt_export_options){.lines = true, .samples = samples}, out);
     fclose(out);
     return text;
 }
 
-static bool is_same_thread(const struct pp_thread *a, const struct pp_thread *b)
+static bool is_same_thread(const struct pt_thread *a, const struct pt_thread *b)
 {
     return a->process == b->process && a->tid == b->tid;
 }
 
-static void assert_same(struct pp_profile *stacks, struct pp_profile *whole)
+static void assert_same(struct pt_profile *stacks, struct pt_profile *whole)
 {
     for (int threads = 0; threads < 2; threads++) {
-        struct pp_states *sums = pp_states_by(stacks, threads), *wanted = pp_states_by(whole, threads);
+        struct pt_states *sums = pt_states_by(stacks, threads), *wanted = pt_states_by(whole, threads);
         uint32_t count = threads ? whole->threads.count : whole->processes.count;
         assert_int_equal(threads ? stacks->threads.count : stacks->processes.count, count);
         for (uint32_t i = 0; i < count; i++) {
@@ -117,18 +117,18 @@ static void assert_same(struct pp_profile *stacks, struct pp_profile *whole)
         free(wanted);
     }
     for (uint32_t process = 0; process <= whole->processes.count; process++) {
-        uint32_t which = process < whole->processes.count ? process : PP_NONE;
-        struct pp_states sum = pp_states_of(stacks, which), wanted = pp_states_of(whole, which);
+        uint32_t which = process < whole->processes.count ? process : PT_NONE;
+        struct pt_states sum = pt_states_of(stacks, which), wanted = pt_states_of(whole, which);
         assert_memory_equal(&sum, &wanted, sizeof sum);
     }
     for (uint32_t process = 0; process < whole->processes.count; process++) {
         assert_int_equal(stacks->processes.items[process].found_ns, whole->processes.items[process].found_ns);
         assert_int_equal(stacks->processes.items[process].samples, whole->processes.items[process].samples);
     }
-    assert_int_equal(pp_profile_cpu_ns(stacks), pp_profile_cpu_ns(whole));
-    pp_states_add_gc_frames(stacks);
-    pp_states_add_gc_frames(whole);
-    pp_exporter *const all[] = {pp_export_collapsed, pp_export_pstats, pp_export_callgrind, pp_export_svg};
+    assert_int_equal(pt_profile_cpu_ns(stacks), pt_profile_cpu_ns(whole));
+    pt_states_add_gc_frames(stacks);
+    pt_states_add_gc_frames(whole);
+    pt_exporter *const all[] = {pt_export_collapsed, pt_export_pstats, pt_export_callgrind, pt_export_svg};
     for (size_t i = 0; i < 2 * sizeof all / sizeof all[0]; i++) {
         char *text = exported(stacks, all[i / 2], i % 2), *wanted = exported(whole, all[i / 2], i % 2);
         assert_string_equal(text, wanted);
@@ -141,7 +141,7 @@ static void stacks_only_says_the_same(void **state)
 {
     (void)state;
     struct fixture logs[3];
-    struct pp_profile *whole = pp_profile_new(), *stacks = pp_profile_new(), *part = pp_profile_new();
+    struct pt_profile *whole = pt_profile_new(), *stacks = pt_profile_new(), *part = pt_profile_new();
     stacks->stacks_only = part->stacks_only = true;
     for (uint32_t i = 0; i < 3; i++) {
         if (i < 2)
@@ -153,12 +153,12 @@ static void stacks_only_says_the_same(void **state)
         fixture_end(&logs[i]);
     }
     assert_true(whole->samples.count > 2 * stacks->samples.count);
-    assert_true(pp_profile_absorb(stacks, part));
-    pp_profile_finish(stacks);
-    pp_profile_finish(whole);
+    assert_true(pt_profile_merge(stacks, part));
+    pt_profile_finish(stacks);
+    pt_profile_finish(whole);
     assert_same(stacks, whole);
-    pp_profile_free(stacks);
-    pp_profile_free(whole);
+    pt_profile_free(stacks);
+    pt_profile_free(whole);
 }
 
 struct seen {
@@ -166,12 +166,12 @@ struct seen {
     uint32_t count;
 };
 
-static void see(void *context, const struct pp_segment *segment, const struct pp_log_samples *samples)
+static void see(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
     (void)segment;
     struct seen *seen = context;
     for (uint32_t i = 0; i < samples->count; i++) {
-        const struct pp_log_sample *item = &samples->items[i];
+        const struct pt_log_sample *item = &samples->items[i];
         const uint64_t fields[] = {item->thread, item->node, item->labels, item->state, item->count, item->cpu_ns};
         assert_memory_equal(fields, seen->wanted[seen->count++], sizeof fields);
     }
@@ -185,9 +185,9 @@ static void samples_are_decoded_as_written(void **state)
     static uint64_t wanted[COUNT][6];
     struct fixture log;
     struct fixture_bytes payload = {0};
-    struct pp_segment segment;
+    struct pt_segment segment;
     struct seen seen = {.wanted = wanted};
-    const struct pp_segment_sink sink = {.context = &seen, .samples = see};
+    const struct pt_segment_sink sink = {.context = &seen, .samples = see};
     fixture_begin(&log);
     fixture_varint(&payload, 1);
     fixture_varint(&payload, 1);
@@ -201,10 +201,10 @@ static void samples_are_decoded_as_written(void **state)
         append_sample(&payload, wanted[i]);
     }
     fixture_block(&log, PP_BLOCK_SAMPLES, payload.data, payload.length);
-    assert_int_equal(pp_segment_read(log.file.data, log.file.length, &segment, &sink), PP_READ_OK);
+    assert_int_equal(pt_segment_read(log.file.data, log.file.length, &segment, &sink), PT_READ_OK);
     assert_int_equal(seen.count, COUNT);
     assert_int_equal(segment.losses.damaged_records, 0);
-    pp_segment_free(&segment);
+    pt_segment_free(&segment);
     fixture_end(&log);
     free(payload.data);
 }
@@ -217,9 +217,9 @@ static void records_end_where_they_say(void **state)
     static uint64_t wanted[][6] = {{1, 2, 3, 4, 5, 6}, {1, 300, 0, 1, 1, 10000000}, {7, 7, 7, 7, 7, 7}};
     struct fixture log;
     struct fixture_bytes payload = {0};
-    struct pp_segment segment;
+    struct pt_segment segment;
     struct seen seen = {.wanted = wanted};
-    const struct pp_segment_sink sink = {.context = &seen, .samples = see};
+    const struct pt_segment_sink sink = {.context = &seen, .samples = see};
     static const unsigned char longer[] = {9, 1, 2, 3, 4, 5, 6, 0xff, 0xff, 0x7f}, shorter[] = {5, 1, 2, 3, 4, 5};
     static const unsigned char cut[] = {6, 1, 2, 3, 4, 5, 0x86};
     fixture_begin(&log);
@@ -235,10 +235,10 @@ static void records_end_where_they_say(void **state)
     }
     append_sample(&payload, wanted[2]);
     fixture_block(&log, PP_BLOCK_SAMPLES, payload.data, payload.length);
-    assert_int_equal(pp_segment_read(log.file.data, log.file.length, &segment, &sink), PP_READ_OK);
+    assert_int_equal(pt_segment_read(log.file.data, log.file.length, &segment, &sink), PT_READ_OK);
     assert_int_equal(seen.count, 3);
     assert_int_equal(segment.losses.damaged_records, 62);
-    pp_segment_free(&segment);
+    pt_segment_free(&segment);
     fixture_end(&log);
     free(payload.data);
 }

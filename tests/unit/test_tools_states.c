@@ -1,8 +1,8 @@
 /* GIL and garbage collection: shares of what is known, the [gc] frame, how samples are told apart. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
-#include "tools/profile/states.h"
-#include "tools/profile/view.h"
+#include "tools/view/call_tree.h"
+#include "tools/view/gil_gc.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,25 +48,25 @@ static void sample(struct log *log, uint32_t node, uint32_t state, uint64_t ns)
     fixture_sample(&log->log, log->thread, node, 0, state, 1, ns);
 }
 
-static struct pp_profile *profile_of(struct log *log)
+static struct pt_profile *profile_of(struct log *log)
 {
-    struct pp_profile *profile = pp_profile_new();
-    assert_int_equal(pp_profile_add_segment(profile, log->log.file.data, log->log.file.length, "test"), PP_READ_OK);
+    struct pt_profile *profile = pt_profile_new();
+    assert_int_equal(pt_profile_add_segment(profile, log->log.file.data, log->log.file.length, "test"), PT_READ_OK);
     fixture_end(&log->log);
-    pp_profile_finish(profile);
-    pp_states_add_gc_frames(profile);
+    pt_profile_finish(profile);
+    pt_states_add_gc_frames(profile);
     return profile;
 }
 
 static char *collapsed(struct log *log, bool gil)
 {
-    struct pp_profile *profile = profile_of(log);
+    struct pt_profile *profile = profile_of(log);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    pp_export_collapsed(profile, &(struct pp_export_options){.gil = gil}, out);
+    pt_export_collapsed(profile, &(struct pt_export_options){.gil = gil}, out);
     fclose(out);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
     return text;
 }
 
@@ -81,19 +81,19 @@ static void shares_are_of_what_is_known(void **state)
     sample(&log, log.outer, PP_STATE_HOLDS_GIL | PP_STATE_GC, 8); /* without the known bits they say nothing */
     sample(&log, log.outer, PP_STATE_ESTIMATED, 16);
     sample(&log, log.outer, PP_STATE_GC_KNOWN, 32); /* free-threaded */
-    struct pp_profile *profile = profile_of(&log);
-    struct pp_states all = pp_states_of(profile, PP_NONE), *threads = pp_states_by(profile, true);
+    struct pt_profile *profile = profile_of(&log);
+    struct pt_states all = pt_states_of(profile, PT_NONE), *threads = pt_states_by(profile, true);
     assert_int_equal(all.gil_ns, 5);
     assert_int_equal(all.gil_known_ns, 7);
     assert_int_equal(all.gc_ns, 4);
     assert_int_equal(all.gc_known_ns, 39);
     uint32_t thread = profile->samples.items[0].thread;
     assert_memory_equal(&threads[thread], &all, sizeof all);
-    struct pp_states of_process = pp_states_of(profile, 0), other = pp_states_of(profile, 1);
+    struct pt_states of_process = pt_states_of(profile, 0), other = pt_states_of(profile, 1);
     assert_memory_equal(&of_process, &all, sizeof all);
     assert_int_equal(other.gil_known_ns, 0);
     free(threads);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void gc_is_called_by_the_python_frame(void **state)

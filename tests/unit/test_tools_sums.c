@@ -1,7 +1,7 @@
 /* The sums of a process, of parts that are many, or lie. */
 #include "log_fixture.h"
 #include "tools/profile/model.h"
-#include "tools/profile/summary.h"
+#include "tools/view/summary.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,15 +12,15 @@
 /* Steps over parts, which the linker leads through here. */
 static uint64_t compared, sorted;
 
-struct pp_accounting __real_pp_accounting_between(const struct pp_accounting *earlier,
-                                                  const struct pp_accounting *later);
-struct pp_accounting __wrap_pp_accounting_between(const struct pp_accounting *earlier,
-                                                  const struct pp_accounting *later);
-struct pp_accounting __wrap_pp_accounting_between(const struct pp_accounting *earlier,
-                                                  const struct pp_accounting *later)
+struct pt_accounting __real_pt_accounting_between(const struct pt_accounting *earlier,
+                                                  const struct pt_accounting *later);
+struct pt_accounting __wrap_pt_accounting_between(const struct pt_accounting *earlier,
+                                                  const struct pt_accounting *later);
+struct pt_accounting __wrap_pt_accounting_between(const struct pt_accounting *earlier,
+                                                  const struct pt_accounting *later)
 {
     compared++;
-    return __real_pp_accounting_between(earlier, later);
+    return __real_pt_accounting_between(earlier, later);
 }
 
 void __real_qsort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
@@ -58,17 +58,17 @@ static void append_part(struct fixture_bytes *file, uint64_t number)
     fixture_end(&log);
 }
 
-static void read_growing(struct pp_profile *profile, const struct fixture_bytes *file)
+static void read_growing(struct pt_profile *profile, const struct fixture_bytes *file)
 {
     for (uint64_t before = 0, end = 0; before < file->length; before += end) {
-        struct pp_growing *growing = pp_growing_new(profile, "growing");
+        struct pt_growing *growing = pt_growing_new(profile, "growing");
         end = 0;
-        assert_int_equal(pp_growing_read(growing, file->data + before, file->length - (size_t)before, &end),
-                         PP_READ_OK);
+        assert_int_equal(pt_growing_read(growing, file->data + before, file->length - (size_t)before, &end),
+                         PT_READ_OK);
         assert_true(end > 0);
-        pp_growing_free(growing);
+        pt_growing_free(growing);
     }
-    pp_profile_close_sums(profile);
+    pt_profile_close_sums(profile);
 }
 
 static void many_parts_cost_a_few_steps_each(void **state)
@@ -79,30 +79,30 @@ static void many_parts_cost_a_few_steps_each(void **state)
     for (uint64_t number = 0; number < PARTS; number++)
         append_part(&file, PARTS - 1 - number);
     for (int growing = 0; growing < 2; growing++) {
-        struct pp_profile *profile = pp_profile_new();
+        struct pt_profile *profile = pt_profile_new();
         profile->keep_usage = true;
         compared = sorted = 0;
         if (growing)
             read_growing(profile, &file);
         else
-            assert_int_equal(pp_profile_add_segment(profile, file.data, file.length, "many"), PP_READ_OK);
-        pp_profile_finish(profile);
+            assert_int_equal(pt_profile_add_segment(profile, file.data, file.length, "many"), PT_READ_OK);
+        pt_profile_finish(profile);
         assert_int_equal(profile->processes.count, 1);
         assert_int_equal(profile->processes.items[0].parts.count, PARTS);
-        assert_int_equal(pp_profile_accounting(profile).cpu_ns, 1000 * PARTS);
-        assert_int_equal(pp_summary_missing_ns(profile, PP_NONE), 1000 * PARTS);
+        assert_int_equal(pt_profile_accounting(profile).cpu_ns, 1000 * PARTS);
+        assert_int_equal(pt_summary_missing_ns(profile, PT_NONE), 1000 * PARTS);
         assert_true(compared >= PARTS && compared <= 4 * PARTS);
         assert_true(sorted >= PARTS && sorted <= 4 * PARTS);
-        pp_profile_free(profile);
+        pt_profile_free(profile);
     }
     free(file.data);
 }
 
 /* Sums of one segment with such an EARLIER block and 5 us. */
-static struct pp_process read_one(const struct fixture_account *earlier, const char *instance, size_t cut)
+static struct pt_process read_one(const struct fixture_account *earlier, const char *instance, size_t cut)
 {
     struct fixture log;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     fixture_begin(&log);
     if (instance)
         fixture_process(&log, &(struct fixture_process){"r", instance, "/", "3.12.0", "/bin/python", 1, 7, 0});
@@ -112,13 +112,13 @@ static struct pp_process read_one(const struct fixture_account *earlier, const c
     else
         put_earlier(&log, earlier);
     fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 5000}, {0, 0}});
-    assert_int_equal(pp_profile_add_segment(profile, log.file.data, log.file.length, "one"), PP_READ_OK);
+    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "one"), PT_READ_OK);
     assert_int_equal(profile->losses.damaged_records, cut != 0);
-    pp_profile_finish(profile);
+    pt_profile_finish(profile);
     assert_int_equal(profile->processes.count, 1);
-    struct pp_process process = profile->processes.items[0];
+    struct pt_process process = profile->processes.items[0];
     fixture_end(&log);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
     return process;
 }
 
@@ -129,7 +129,7 @@ static void what_is_said_of_earlier_parts_may_be_false(void **state)
                                                           {PP_ACCOUNT_PENDING_NS, 101},
                                                           {0, 0}},
                                         more_than_all[] = {{PP_ACCOUNT_CPU_NS, UINT64_MAX}, {0, 0}};
-    struct pp_process process = read_one(more_pending, "same", 0);
+    struct pt_process process = read_one(more_pending, "same", 0);
     assert_int_equal(process.missing_ns, 0);
     assert_int_equal(process.accounting.cpu_ns, 5000);
     assert_int_equal(read_one(more_than_all, "same", 0).accounting.cpu_ns, 0);

@@ -1,7 +1,7 @@
 /* Names by build-id, from this test's own executable, and starts of functions that have none. */
-#include "tools/profile/eh_frame_hdr.h"
-#include "tools/profile/frame_text.h"
-#include "tools/profile/symbols.h"
+#include "tools/symbols/eh_frame_hdr.h"
+#include "tools/symbols/symbols.h"
+#include "tools/view/frame_text.h"
 #include <fcntl.h>
 #include <link.h>
 #include <setjmp.h>
@@ -69,20 +69,20 @@ static int tear_down(void **state)
 }
 
 /* A profile with one nameless frame in this program, resolved; the caller frees it. */
-static struct pp_profile *resolved(const struct self *self, uint64_t address, bool right_build_id, uint64_t offset)
+static struct pt_profile *resolved(const struct self *self, uint64_t address, bool right_build_id, uint64_t offset)
 {
-    struct pp_profile *profile = pp_profile_new();
-    struct pp_buffer hex = {0};
+    struct pt_profile *profile = pt_profile_new();
+    struct pt_buffer hex = {0};
     for (uint64_t i = 0; i < self->build_id_length; i++)
-        pp_buffer_format(&hex, "%02x", self->build_id[i]);
+        pt_buffer_format(&hex, "%02x", self->build_id[i]);
     if (!right_build_id)
         hex.data[0] = hex.data[0] == '0' ? '1' : '0';
-    uint32_t module = pp_add_module(profile, &(struct pp_module){.path = pp_intern_text(profile, self->path),
-                                                                 .build_id = pp_intern_text(profile, hex.data)});
-    pp_buffer_free(&hex);
-    pp_add_frame(profile, &(struct pp_frame){
+    uint32_t module = pt_add_module(profile, &(struct pt_module){.path = pt_intern_text(profile, self->path),
+                                                                 .build_id = pt_intern_text(profile, hex.data)});
+    pt_buffer_free(&hex);
+    pt_add_frame(profile, &(struct pt_frame){
                               .kind = PP_FRAME_NATIVE, .subject = module, .address = address, .symbol_offset = offset});
-    pp_symbols_resolve(profile);
+    pt_symbols_resolve(profile);
     return profile;
 }
 
@@ -92,10 +92,10 @@ static void a_function_of_the_right_file_gets_its_name(void **state)
     if (!self->build_id_length)
         skip();
     uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self->bias;
-    struct pp_profile *profile = resolved(self, start + 2, true, 0);
-    assert_string_equal(pp_string(profile, profile->frames.items[0].symbol), "pyprof_test_named_function");
+    struct pt_profile *profile = resolved(self, start + 2, true, 0);
+    assert_string_equal(pt_string(profile, profile->frames.items[0].symbol), "pyprof_test_named_function");
     assert_int_equal(profile->frames.items[0].symbol_offset, 2);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void another_build_is_not_believed(void **state)
@@ -104,27 +104,27 @@ static void another_build_is_not_believed(void **state)
     if (!self->build_id_length)
         skip();
     uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self->bias;
-    struct pp_profile *profile = resolved(self, start, false, 0);
+    struct pt_profile *profile = resolved(self, start, false, 0);
     assert_int_equal(profile->frames.items[0].symbol, 0);
     assert_int_equal(profile->frames.items[0].symbol_offset, 0);
-    pp_profile_free(profile);
+    pt_profile_free(profile);
 }
 
 static void nameless_functions_go_by_their_start(void **state)
 {
     (void)state;
-    struct pp_profile *profile = pp_profile_new();
-    uint32_t module = pp_add_module(profile, &(struct pp_module){.path = pp_intern_text(profile, "/lib/libx.so.1")});
-    struct pp_frame frame = {.kind = PP_FRAME_NATIVE, .subject = module, .address = 0x1234, .symbol_offset = 0x34};
-    uint32_t number = pp_add_frame(profile, &frame);
-    struct pp_buffer text = {0};
-    pp_frame_text(&text, profile, number, false);
+    struct pt_profile *profile = pt_profile_new();
+    uint32_t module = pt_add_module(profile, &(struct pt_module){.path = pt_intern_text(profile, "/lib/libx.so.1")});
+    struct pt_frame frame = {.kind = PP_FRAME_NATIVE, .subject = module, .address = 0x1234, .symbol_offset = 0x34};
+    uint32_t number = pt_add_frame(profile, &frame);
+    struct pt_buffer text = {0};
+    pt_frame_text(&text, profile, number, false);
     assert_string_equal(text.data, "0x1200 (libx.so.1)");
-    pp_buffer_clear(&text);
-    pp_frame_text(&text, profile, number, true);
+    pt_buffer_clear(&text);
+    pt_frame_text(&text, profile, number, true);
     assert_string_equal(text.data, "0x1234 (libx.so.1)");
-    pp_buffer_free(&text);
-    pp_profile_free(profile);
+    pt_buffer_free(&text);
+    pt_profile_free(profile);
 }
 
 static void unwind_tables_tell_where_functions_begin(void **state)
@@ -133,11 +133,11 @@ static void unwind_tables_tell_where_functions_begin(void **state)
     int descriptor;
     uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self->bias, found = 0;
     Elf *elf = open_self(&descriptor);
-    assert_true(pp_eh_frame_function_start(elf, start, &found));
+    assert_true(pt_eh_frame_function_start(elf, start, &found));
     assert_int_equal(found, start);
-    assert_true(pp_eh_frame_function_start(elf, start + 2, &found));
+    assert_true(pt_eh_frame_function_start(elf, start + 2, &found));
     assert_int_equal(found, start);
-    assert_false(pp_eh_frame_function_start(elf, NOWHERE, &found));
+    assert_false(pt_eh_frame_function_start(elf, NOWHERE, &found));
     elf_end(elf);
     close(descriptor);
 }

@@ -1,6 +1,6 @@
 /* Whose processes `pyprof top PID` shows. */
 #include "log_fixture.h"
-#include "tools/profile/follow.h"
+#include "tools/top/follow.h"
 #include "tools/top/target.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,19 +11,19 @@
 
 #include <cmocka.h>
 
-#define TEXT(text) ((struct pp_text){(text), strlen(text)})
+#define TEXT(text) ((struct pt_text){(text), strlen(text)})
 
-static struct pp_target new_target(uint64_t pid)
+static struct pt_target new_target(uint64_t pid)
 {
-    struct pp_target target = {.pid = (int)pid, .since_unix_ns = 100, .boot_id = pp_strdup("boot")};
-    target.family.items = pp_grow(NULL, &target.family.capacity, 1, sizeof *target.family.items);
-    target.family.items[target.family.count++] = (struct pp_relative){.pid = pid};
+    struct pt_target target = {.pid = (int)pid, .since_unix_ns = 100, .boot_id = pt_strdup("boot")};
+    target.family.items = pt_grow(NULL, &target.family.capacity, 1, sizeof *target.family.items);
+    target.family.items[target.family.count++] = (struct pt_relative){.pid = pid};
     return target;
 }
 
-static bool wants(struct pp_target *target, uint64_t pid, uint64_t ppid, const char *texts[4])
+static bool wants(struct pt_target *target, uint64_t pid, uint64_t ppid, const char *texts[4])
 {
-    const struct pp_log_process process = {.pid = pid,
+    const struct pt_log_process process = {.pid = pid,
                                            .ppid = ppid,
                                            .start_unix_ns = 200,
                                            .run = TEXT(texts[0]),
@@ -31,7 +31,7 @@ static bool wants(struct pp_target *target, uint64_t pid, uint64_t ppid, const c
                                            .parent_instance = TEXT(texts[2]),
                                            .host = TEXT(texts[3]),
                                            .boot_id = TEXT("boot")};
-    return pp_target_wants(target, &process);
+    return pt_target_wants(target, &process);
 }
 #define WANTS(target, pid, ppid, ...) wants(target, pid, ppid, (const char *[4]){__VA_ARGS__})
 
@@ -41,7 +41,7 @@ static void containers_with_one_directory_are_told_apart(void **state)
     (void)state;
     for (int same_host = 0; same_host < 2; same_host++) {
         const char *other = same_host ? "a" : "b";
-        struct pp_target target = new_target(1);
+        struct pt_target target = new_target(1);
         assert_true(WANTS(&target, 1, 0, "run-a", "a1", "", "a"));
         assert_false(WANTS(&target, 1, 0, "run-b", "b1", "", other));
         assert_false(WANTS(&target, 7, 1, "run-b", "b7", "b1", other));
@@ -50,22 +50,22 @@ static void containers_with_one_directory_are_told_apart(void **state)
         assert_true(WANTS(&target, 8, 7, "run-a", "a8", "", "a"));        /* that lost sight of its parent */
         assert_true(WANTS(&target, 7, 1, "run-a", "a7-exec", "", "a"));   /* another image */
         assert_true(WANTS(&target, 2, 1, "run-a", "deep", "a8", "else")); /* forked into namespaces of its own */
-        pp_target_free(&target);
+        pt_target_free(&target);
     }
 }
 
 static void of_another_boot_or_older_is_none(void **state)
 {
     (void)state;
-    struct pp_target target = new_target(1);
-    struct pp_log_process process = {.pid = 1, .start_unix_ns = 200, .boot_id = TEXT("other"), .instance = TEXT("x")};
-    assert_false(pp_target_wants(&target, &process));
+    struct pt_target target = new_target(1);
+    struct pt_log_process process = {.pid = 1, .start_unix_ns = 200, .boot_id = TEXT("other"), .instance = TEXT("x")};
+    assert_false(pt_target_wants(&target, &process));
     process.boot_id = TEXT("boot");
     process.start_unix_ns = 99;
-    assert_false(pp_target_wants(&target, &process));
+    assert_false(pt_target_wants(&target, &process));
     process.start_unix_ns = 200;
-    assert_true(pp_target_wants(&target, &process));
-    pp_target_free(&target);
+    assert_true(pt_target_wants(&target, &process));
+    pt_target_free(&target);
 }
 
 static void write_log(const char *directory, uint64_t pid, uint64_t ppid)
@@ -110,24 +110,24 @@ static void children_are_found_whose_logs_come_before_their_parents(void **state
     static const uint64_t pids[][2] = {{2, 30}, {3, 6}, {30, 40}, {5, 1}, {6, 1}, {40, 5}};
     char directory[] = "/tmp/pyprof-target.XXXXXX", *arguments[] = {directory, NULL}, name[128];
     assert_non_null(mkdtemp(directory));
-    struct pp_target target = new_target(5);
+    struct pt_target target = new_target(5);
     target.cli.arguments = arguments;
     target.cli.argument_count = 1;
     target.cli.all = true;
-    struct pp_follow *follow = pp_follow_new(&target.cli, 0, pp_target_wants, &target);
+    struct pt_follow *follow = pt_follow_new(&target.cli, 0, pt_target_wants, &target);
     for (size_t i = 0; i < 5; i++)
         write_log(directory, pids[i][0], pids[i][1]);
-    assert_true(pp_follow_read(follow, UINT64_MAX));
+    assert_true(pt_follow_read(follow, UINT64_MAX));
     assert_int_equal(follow->profile->processes.count, 1);
     write_log(directory, pids[5][0], pids[5][1]);
-    assert_true(pp_follow_read(follow, UINT64_MAX));
+    assert_true(pt_follow_read(follow, UINT64_MAX));
     assert_int_equal(follow->profile->processes.count, 4);
-    assert_int_equal(pp_profile_cpu_ns(follow->profile), 40);
-    assert_true(pp_follow_read(follow, UINT64_MAX));
-    assert_int_equal(pp_profile_cpu_ns(follow->profile), 40);
+    assert_int_equal(pt_profile_cpu_ns(follow->profile), 40);
+    assert_true(pt_follow_read(follow, UINT64_MAX));
+    assert_int_equal(pt_profile_cpu_ns(follow->profile), 40);
     assert_int_equal(follow->profile->losses.repeated_segments, 0);
-    pp_follow_free(follow);
-    pp_target_free(&target);
+    pt_follow_free(follow);
+    pt_target_free(&target);
     for (size_t i = 0; i < 6; i++) {
         snprintf(name, sizeof name, "%s/%d-1.pyprof", directory, (int)pids[i][0]);
         unlink(name);

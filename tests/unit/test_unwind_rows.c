@@ -1,9 +1,9 @@
 /* The row compiler: hand-made CFI, the CFI of what is loaded here, and damaged CFI. */
+#include "../../preload/base/arena.h"
+#include "../../preload/base/safe_copy.h"
 #include "../../preload/capture/native_walk.h"
-#include "../../preload/flush/arena.h"
-#include "../../preload/flush/module_list.h"
-#include "../../preload/flush/safe_copy.h"
-#include "../../preload/log_format.h"
+#include "../../preload/common/log_format.h"
+#include "../../preload/modules/module_list.h"
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,9 +1,9 @@
 /* Timers that do not fire give way to ones that do; those of threads that end do not outlive them. */
+#include "preload/base/syscalls.h"
 #include "preload/capture/capture.h"
 #include "preload/config.h"
 #include "preload/flush/watchdog.h"
-#include "preload/syscalls.h"
-#include "preload/threads.h"
+#include "preload/threads/registry.h"
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void burn(unsigned ms)
 static void look(void)
 {
     slot->flush.clock_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    pp_watchdog_look(OVERDUE_NS, reasons);
+    pp_watchdog_check(OVERDUE_NS, reasons);
 }
 
 static int start(void **state)

@@ -5,7 +5,7 @@
 
 #define UNW_LOCAL_ONLY
 #include "../../preload/capture/native_walk.h"
-#include "../../preload/flush/modules.h"
+#include "../../preload/modules/modules.h"
 #include <libunwind.h>
 #include <setjmp.h>
 #include <signal.h>

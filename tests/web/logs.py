@@ -1,4 +1,4 @@
-"""Writes profiles for the page's tests, from preload/log_format.h: what a run of a program never gives twice the same."""
+"""Writes profiles for the page's tests, from preload/common/log_format.h: what a run of a program never gives twice the same."""
 
 import struct
 import zlib

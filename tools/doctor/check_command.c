@@ -10,8 +10,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "../library_path.h"
-#include "../memory.h"
+#include "../base/memory.h"
+#include "../run/library_path.h"
 #include "checks.h"
 
 #define TOPIC            "command"
@@ -24,17 +24,17 @@ static char *resolve(const char *command)
     const char *path = getenv("PATH");
     struct stat status;
     if (strchr(command, '/'))
-        return access(command, X_OK) == 0 ? pp_strdup(command) : NULL;
+        return access(command, X_OK) == 0 ? pt_strdup(command) : NULL;
     int error = ENOENT;
     for (const char *at = path ? path : "/bin:/usr/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
-        struct pp_buffer candidate = {0};
+        struct pt_buffer candidate = {0};
         int length = (int)strcspn(at, ":");
-        pp_buffer_format(&candidate, "%.*s%s%s", length, at, length ? "/" : "./", command);
+        pt_buffer_format(&candidate, "%.*s%s%s", length, at, length ? "/" : "./", command);
         if (stat(candidate.data, &status) == 0 && S_ISREG(status.st_mode) && access(candidate.data, X_OK) == 0)
             return candidate.data;
         if (errno == EACCES)
             error = EACCES;
-        pp_buffer_free(&candidate);
+        pt_buffer_free(&candidate);
     }
     errno = error;
     return NULL;
@@ -61,7 +61,7 @@ static char *interpreter_of(const char *path)
     return word ? resolve(word) : NULL;
 }
 
-static bool is_privileged(const char *path, struct pp_findings *findings)
+static bool is_privileged(const char *path, struct pt_findings *findings)
 {
     struct stat status;
     char capabilities[64];
@@ -70,56 +70,56 @@ static bool is_privileged(const char *path, struct pp_findings *findings)
                                                (status.st_mode & S_ISGID && status.st_gid != getegid()));
     if (!set_id && (geteuid() == 0 || getxattr(path, "security.capability", capabilities, sizeof capabilities) <= 0))
         return false;
-    pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s %s: its loader ignores LD_PRELOAD", path,
+    pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s %s: its loader ignores LD_PRELOAD", path,
             set_id ? "is set-user-ID or set-group-ID" : "has file capabilities");
-    pp_remedy(findings, "a copy of the file without these rights can be profiled");
+    pt_remedy(findings, "a copy of the file without these rights can be profiled");
     return true;
 }
 
 /* An interpreter in the program or in a library of its own name: libpython is looked at when the process runs. */
-static void say_python(const char *path, const struct pp_elf_facts *facts, struct pp_findings *findings)
+static void say_python(const char *path, const struct pt_elf_facts *facts, struct pt_findings *findings)
 {
     const char *base = strrchr(path, '/');
     base = base ? base + 1 : path;
     if (facts->python && facts->python_debug) {
-        pp_find(findings, PP_LEVEL_WARN, "python", "%s is a debug build of Python: native frames only", base);
-        pp_remedy(findings, "use a release build");
+        pt_find(findings, PT_LEVEL_WARN, "python", "%s is a debug build of Python: native frames only", base);
+        pt_remedy(findings, "use a release build");
     } else if (facts->python || strncmp(base, "python", 6) == 0) {
-        pp_find(findings, PP_LEVEL_OK, "python", "%s is Python", base);
+        pt_find(findings, PT_LEVEL_OK, "python", "%s is Python", base);
     } else {
-        pp_find(findings, PP_LEVEL_OK, "python",
+        pt_find(findings, PT_LEVEL_OK, "python",
                 "%s is not Python itself: profiling begins in those of its processes that start Python", base);
     }
 }
 
-static void check_preload(const struct pp_subject *subject, const struct pp_elf_facts *program,
-                          struct pp_findings *findings)
+static void check_preload(const struct pt_process_info *subject, const struct pt_elf_facts *program,
+                          struct pt_findings *findings)
 {
-    char *present = pp_preload_entry(getenv("LD_PRELOAD")), *found = present ? NULL : pp_find_library();
+    char *present = pt_preload_entry(getenv("LD_PRELOAD")), *found = present ? NULL : pt_find_library();
     if (!present && !found) {
-        pp_find(findings, PP_LEVEL_FAIL, "library", PP_LIBRARY " was not found");
-        pp_remedy(findings, "install it next to pyprof: make install");
-    } else if (pp_check_loadable(subject, present ? present : found, program, findings)) {
-        pp_find(findings, PP_LEVEL_OK, "library", "%s can be preloaded, %s", present ? present : found,
+        pt_find(findings, PT_LEVEL_FAIL, "library", PT_LIBRARY " was not found");
+        pt_remedy(findings, "install it next to pyprof: make install");
+    } else if (pt_check_loadable(subject, present ? present : found, program, findings)) {
+        pt_find(findings, PT_LEVEL_OK, "library", "%s can be preloaded, %s", present ? present : found,
                 present ? "LD_PRELOAD names it" : "'pyprof run' does it");
     }
     free(present);
     free(found);
 }
 
-void pp_check_command(const struct pp_subject *subject, const char *command, struct pp_findings *findings)
+void pt_check_command(const struct pt_process_info *subject, const char *command, struct pt_findings *findings)
 {
     char *path = resolve(command);
-    struct pp_elf_facts facts;
+    struct pt_elf_facts facts;
     if (!path) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s: %s", command,
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: %s", command,
                 errno == ENOENT ? "command not found" : strerror(errno));
-        pp_remedy(findings, errno == ENOENT ? "is it in PATH? else give its path" : "make it executable: chmod +x");
+        pt_remedy(findings, errno == ENOENT ? "is it in PATH? else give its path" : "make it executable: chmod +x");
         return;
     }
     for (unsigned depth = 0; depth < MOST_INTERPRETED && !is_privileged(path, findings); depth++) {
-        if (pp_elf_facts_read(path, &facts)) {
-            pp_find(findings, PP_LEVEL_OK, TOPIC, "%s is a %s program", path, pp_elf_kind(&facts));
+        if (pt_elf_facts_read(path, &facts)) {
+            pt_find(findings, PT_LEVEL_OK, TOPIC, "%s is a %s program", path, pt_elf_kind(&facts));
             say_python(path, &facts, findings);
             check_preload(subject, &facts, findings);
             break;
@@ -127,12 +127,12 @@ void pp_check_command(const struct pp_subject *subject, const char *command, str
         int error = errno;
         char *interpreter = error ? NULL : interpreter_of(path);
         if (!interpreter) {
-            pp_find(findings, error ? PP_LEVEL_WARN : PP_LEVEL_FAIL, TOPIC, "%s: %s", path,
+            pt_find(findings, error ? PT_LEVEL_WARN : PT_LEVEL_FAIL, TOPIC, "%s: %s", path,
                     error ? strerror(error) : "neither a program of Linux nor a script whose interpreter is here");
-            pp_remedy(findings, error ? "what it is cannot be seen by this user" : "look at its first line");
+            pt_remedy(findings, error ? "what it is cannot be seen by this user" : "look at its first line");
             break;
         }
-        pp_find(findings, PP_LEVEL_OK, TOPIC, "%s is a script, run by %s", path, interpreter);
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "%s is a script, run by %s", path, interpreter);
         free(path);
         path = interpreter;
     }

@@ -4,21 +4,21 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "../library_path.h"
-#include "../memory.h"
+#include "../base/memory.h"
+#include "../run/library_path.h"
 #include "checks.h"
 
 #define TOPIC   "library"
 #define DELETED " (deleted)"
 
-char *pp_preload_entry(const char *value)
+char *pt_preload_entry(const char *value)
 {
     for (const char *at = value; at && *at;) {
         size_t length = strcspn(at, " :"), base = length;
         while (base && at[base - 1] != '/')
             base--;
-        if (strncmp(at + base, PP_LIBRARY, strlen(PP_LIBRARY)) == 0) {
-            char *entry = pp_alloc(length + 1, 1);
+        if (strncmp(at + base, PT_LIBRARY, strlen(PT_LIBRARY)) == 0) {
+            char *entry = pt_alloc(length + 1, 1);
             memcpy(entry, at, length);
             return entry;
         }
@@ -28,19 +28,19 @@ char *pp_preload_entry(const char *value)
     return NULL;
 }
 
-static bool check_program(const struct pp_elf_facts *program, const char *preload, struct pp_findings *findings)
+static bool check_program(const struct pt_elf_facts *program, const char *preload, struct pt_findings *findings)
 {
     if (program->class && !*program->interpreter) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "the program is static: it has no loader that could preload anything");
-        pp_remedy(findings, "use a dynamically linked build of it");
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is static: it has no loader that could preload anything");
+        pt_remedy(findings, "use a dynamically linked build of it");
     } else if (strstr(program->interpreter, "musl")) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "the program is of musl libc (%s), not of glibc", program->interpreter);
-        pp_remedy(findings, "use an interpreter for glibc: Debian's images in place of Alpine's");
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is of musl libc (%s), not of glibc", program->interpreter);
+        pt_remedy(findings, "use an interpreter for glibc: Debian's images in place of Alpine's");
     } else if (*program->sanitizer && !strstr(preload ? preload : "", program->sanitizer)) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC,
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC,
                 "the program needs AddressSanitizer's library, which ends it when another one is loaded before");
-        pp_remedy(findings,
-                  "preload it too, before: LD_PRELOAD=%s:" PP_LIBRARY "; or ASAN_OPTIONS=verify_asan_link_order=0",
+        pt_remedy(findings,
+                  "preload it too, before: LD_PRELOAD=%s:" PT_LIBRARY "; or ASAN_OPTIONS=verify_asan_link_order=0",
                   program->sanitizer);
     } else {
         return true;
@@ -48,104 +48,105 @@ static bool check_program(const struct pp_elf_facts *program, const char *preloa
     return false;
 }
 
-bool pp_check_loadable(const struct pp_subject *subject, const char *library, const struct pp_elf_facts *program,
-                       struct pp_findings *findings)
+bool pt_check_loadable(const struct pt_process_info *subject, const char *library, const struct pt_elf_facts *program,
+                       struct pt_findings *findings)
 {
-    const char *preload = subject->pid == getpid() ? getenv("LD_PRELOAD") : pp_subject_variable(subject, "LD_PRELOAD");
+    const char *preload =
+        subject->pid == getpid() ? getenv("LD_PRELOAD") : pt_process_info_variable(subject, "LD_PRELOAD");
     if (!check_program(program, preload, findings))
         return false;
     if (!strchr(library, '/') || strchr(library, '$'))
         return true; /* the loader's own business */
-    char *path = pp_subject_path(subject, library);
-    struct pp_elf_facts facts;
+    char *path = pt_process_info_path(subject, library);
+    struct pt_elf_facts facts;
     struct statvfs mount;
     uint32_t before = findings->count;
     if (access(path, F_OK) != 0) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "LD_PRELOAD names %s, which cannot be reached: %s", library,
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "LD_PRELOAD names %s, which cannot be reached: %s", library,
                 strerror(errno));
-        pp_remedy(findings,
+        pt_remedy(findings,
                   subject->pid == getpid()
                       ? "say where it is: 'pyprof run -- COMMAND' does"
                       : "put the library there as the process sees it (in its container), and start it again");
-    } else if (!pp_elf_facts_read(path, &facts)) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s cannot be loaded: %s", library,
+    } else if (!pt_elf_facts_read(path, &facts)) {
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s cannot be loaded: %s", library,
                 errno ? strerror(errno) : "it is no ELF file");
-        pp_remedy(findings, errno ? "make it readable for the user of the process" : "install it again");
+        pt_remedy(findings, errno ? "make it readable for the user of the process" : "install it again");
     } else if (program->class && (facts.class != program->class || facts.machine != program->machine)) {
-        struct pp_buffer kind = {0};
-        pp_buffer_text(&kind, pp_elf_kind(program));
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "the program is %s, the library %s: its loader passes it by", kind.data,
-                pp_elf_kind(&facts));
-        pp_remedy(findings, "only programs of the library's own kind can be profiled");
-        pp_buffer_free(&kind);
+        struct pt_buffer kind = {0};
+        pt_buffer_text(&kind, pt_elf_kind(program));
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is %s, the library %s: its loader passes it by", kind.data,
+                pt_elf_kind(&facts));
+        pt_remedy(findings, "only programs of the library's own kind can be profiled");
+        pt_buffer_free(&kind);
     } else if (statvfs(path, &mount) == 0 && mount.f_flag & ST_NOEXEC) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s is on a file system that is mounted noexec", library);
-        pp_remedy(findings, "copy it to one that is not, and set LD_PRELOAD to that");
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s is on a file system that is mounted noexec", library);
+        pt_remedy(findings, "copy it to one that is not, and set LD_PRELOAD to that");
     }
     free(path);
     return findings->count == before;
 }
 
-static void why_not_loaded(const struct pp_subject *subject, const char *entry, struct pp_findings *findings)
+static void why_not_loaded(const struct pt_process_info *subject, const char *entry, struct pt_findings *findings)
 {
-    struct pp_elf_facts program;
-    struct pp_buffer path = {0};
-    pp_buffer_format(&path, "/proc/%d/exe", subject->pid);
-    pp_elf_facts_read(path.data, &program);
+    struct pt_elf_facts program;
+    struct pt_buffer path = {0};
+    pt_buffer_format(&path, "/proc/%d/exe", subject->pid);
+    pt_elf_facts_read(path.data, &program);
     if (subject->secure) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC,
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC,
                 "the process is privileged by its file (set-user-ID or file capabilities): its loader ignores "
                 "LD_PRELOAD");
-        pp_remedy(findings, "run it as its user without these, or name the library in /etc/ld.so.preload");
-    } else if (pp_check_loadable(subject, entry, &program, findings)) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "LD_PRELOAD names %s, but it is not loaded", entry);
-        pp_remedy(findings, strchr(entry, '/')
+        pt_remedy(findings, "run it as its user without these, or name the library in /etc/ld.so.preload");
+    } else if (pt_check_loadable(subject, entry, &program, findings)) {
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "LD_PRELOAD names %s, but it is not loaded", entry);
+        pt_remedy(findings, strchr(entry, '/')
                                 ? "was it put there after the start? start the process again, and look for a line of "
                                   "ld.so on its stderr"
                                 : "a bare name must be where the loader looks: 'make install' and ldconfig, or give "
                                   "the whole path");
     }
-    pp_buffer_free(&path);
+    pt_buffer_free(&path);
 }
 
-static void check_mapped(const char *mapped, struct pp_findings *findings)
+static void check_mapped(const char *mapped, struct pt_findings *findings)
 {
     size_t length = strlen(mapped), suffix = strlen(DELETED);
     if (length > suffix && strcmp(mapped + length - suffix, DELETED) == 0) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "%.*s is loaded, but its file was replaced or deleted since",
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "%.*s is loaded, but its file was replaced or deleted since",
                 (int)(length - suffix), mapped);
-        pp_remedy(findings, "the old one goes on working; a restart takes up the new one");
+        pt_remedy(findings, "the old one goes on working; a restart takes up the new one");
     } else {
-        pp_find(findings, PP_LEVEL_OK, TOPIC, "%s is loaded", mapped);
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "%s is loaded", mapped);
     }
 }
 
-enum pp_level pp_check_library(const struct pp_subject *subject, struct pp_findings *findings)
+enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     if (!subject->maps || (!*subject->maps && !subject->environment)) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC,
+        pt_find(findings, PT_LEVEL_WARN, TOPIC,
                 "what is loaded in a process of user %u cannot be seen: nor its environment and its files",
                 (unsigned)subject->uid);
-        pp_remedy(findings, "ask as that user or as root (the right is CAP_SYS_PTRACE): sudo pyprof doctor %d",
+        pt_remedy(findings, "ask as that user or as root (the right is CAP_SYS_PTRACE): sudo pyprof doctor %d",
                   subject->pid);
-        return PP_LEVEL_WARN;
+        return PT_LEVEL_WARN;
     }
     const char *at = subject->maps;
-    char *mapped = pp_next_mapped(&at, PP_LIBRARY);
-    char *entry = pp_preload_entry(pp_subject_variable(subject, "LD_PRELOAD"));
+    char *mapped = pt_next_mapped(&at, PT_LIBRARY);
+    char *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
     if (mapped) {
         check_mapped(mapped, findings);
     } else if (entry) {
         why_not_loaded(subject, entry, findings);
     } else {
-        const char *other = pp_subject_variable(subject, "LD_PRELOAD");
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "not preloaded: LD_PRELOAD of the process %s%s",
+        const char *other = pt_process_info_variable(subject, "LD_PRELOAD");
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "not preloaded: LD_PRELOAD of the process %s%s",
                 other ? "is only " : "is not set", other ? other : "");
-        pp_remedy(findings, "start it with 'pyprof run -- %s'; a running process cannot be joined",
+        pt_remedy(findings, "start it with 'pyprof run -- %s'; a running process cannot be joined",
                   subject->command && *subject->command ? subject->command : "COMMAND");
     }
     bool loaded = mapped;
     free(mapped);
     free(entry);
-    return loaded ? PP_LEVEL_OK : PP_LEVEL_FAIL;
+    return loaded ? PT_LEVEL_OK : PT_LEVEL_FAIL;
 }

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "../memory.h"
+#include "../base/memory.h"
 #include "../profile/files.h"
 #include "../profile/load.h"
 #include "../profile/model.h"
@@ -21,7 +21,7 @@
 #define OWN_SHARE     100                           /* of the wall time, that the library's own thread may take */
 
 struct search {
-    const struct pp_subject *subject;
+    const struct pt_process_info *subject;
     char prefix[32];
     char *latest; /* names begin with the pid and the time */
     uint64_t oldest_ns;
@@ -47,85 +47,85 @@ static void look_at_file(void *context, const char *path)
     if (search->latest && strcmp(strrchr(search->latest, '/') + 1, name) > 0)
         return;
     free(search->latest);
-    search->latest = pp_strdup(path);
+    search->latest = pt_strdup(path);
 }
 
 /* The newest file of this very process, NULL when there is none. The caller frees. */
-static char *find_log(const struct pp_subject *subject)
+static char *find_log(const struct pt_process_info *subject)
 {
     struct search search = {.subject = subject};
     snprintf(search.prefix, sizeof search.prefix, "%d-", subject->pid_inside);
     if (subject->age_ns)
         search.oldest_ns = now_ns() - subject->age_ns - CLOCKS_APART;
-    char *directories[] = {pp_output_directory(subject), pp_output_fallback(subject)};
+    char *directories[] = {pt_output_directory(subject), pt_output_fallback(subject)};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-        char *path = pp_subject_path(subject, directories[i]);
-        pp_each_log(path, look_at_file, &search);
+        char *path = pt_process_info_path(subject, directories[i]);
+        pt_each_log(path, look_at_file, &search);
         free(path);
         free(directories[i]);
     }
     return search.latest;
 }
 
-static void say_none(const struct pp_subject *subject, struct pp_findings *findings)
+static void say_none(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     if (subject->cpu_ns < WORTH_NS) {
-        pp_find(findings, PP_LEVEL_OK, TOPIC,
+        pt_find(findings, PT_LEVEL_OK, TOPIC,
                 "none yet: a file appears with the first sample, and the process has burned %.3f s CPU",
                 (double)subject->cpu_ns / NS_PER_SECOND);
         return;
     }
-    pp_find(findings, PP_LEVEL_WARN, TOPIC, "no file of process %d, which has burned %.3f s CPU", subject->pid_inside,
+    pt_find(findings, PT_LEVEL_WARN, TOPIC, "no file of process %d, which has burned %.3f s CPU", subject->pid_inside,
             (double)subject->cpu_ns / NS_PER_SECOND);
-    pp_remedy(findings, subject->environment && pp_subject_variable(subject, "PYPROF_OUT") &&
-                                *pp_subject_variable(subject, "PYPROF_OUT") == '/'
+    pt_remedy(findings, subject->environment && pt_process_info_variable(subject, "PYPROF_OUT") &&
+                                *pt_process_info_variable(subject, "PYPROF_OUT") == '/'
                             ? "if a part above fails, that is why; else ask again in a second"
                             : "has the program changed its directory? 'pyprof runs DIR' looks into another one; an "
                               "absolute PYPROF_OUT is always found");
 }
 
-static void check_progress(const struct pp_subject *subject, const struct pp_process *process, const char *path,
-                           struct pp_findings *findings)
+static void check_progress(const struct pt_process_info *subject, const struct pt_process *process, const char *path,
+                           struct pt_findings *findings)
 {
-    const struct pp_accounting *sum = &process->accounting;
+    const struct pt_accounting *sum = &process->accounting;
     uint64_t now = now_ns(), age = now > sum->end_unix_ns ? now - sum->end_unix_ns : 0;
     uint64_t known = sum->before_start_ns + sum->cpu_ns;
     uint64_t burned = subject->cpu_ns > known ? subject->cpu_ns - known : 0;
     double seconds = (double)age / NS_PER_SECOND;
     if (age > LATE_NS && burned > WORTH_NS + age / OWN_SHARE) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s: nothing written for %.0f s, in which %.3f s CPU were burned", path,
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: nothing written for %.0f s, in which %.3f s CPU were burned", path,
                 seconds, (double)burned / NS_PER_SECOND);
-        pp_remedy(findings, "is the process stopped or its disk full? if not, this is a bug of pyprof: report it");
+        pt_remedy(findings, "is the process stopped or its disk full? if not, this is a bug of pyprof: report it");
     } else if (!sum->samples && sum->cpu_ns > WORTH_NS) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "%s: %.3f s CPU, but no sample", path,
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: %.3f s CPU, but no sample", path,
                 (double)sum->cpu_ns / NS_PER_SECOND);
-        pp_remedy(findings, "see timers and signal above");
+        pt_remedy(findings, "see timers and signal above");
     } else if (age > LATE_NS) {
-        pp_find(findings, PP_LEVEL_OK, TOPIC,
+        pt_find(findings, PT_LEVEL_OK, TOPIC,
                 "%s: %" PRIu64 " samples, %.3f s CPU; idle for %.0f s: without CPU time there is nothing to sample",
                 path, sum->samples, (double)sum->cpu_ns / NS_PER_SECOND, seconds);
     } else {
-        pp_find(findings, PP_LEVEL_OK, TOPIC, "%s: %" PRIu64 " samples, %.3f s CPU, and being written", path,
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "%s: %" PRIu64 " samples, %.3f s CPU, and being written", path,
                 sum->samples, (double)sum->cpu_ns / NS_PER_SECOND);
     }
 }
 
-static void check_process_of(const struct pp_subject *subject, const struct pp_profile *profile, const char *path,
-                             struct pp_findings *findings)
+static void check_process_of(const struct pt_process_info *subject, const struct pt_profile *profile, const char *path,
+                             struct pt_findings *findings)
 {
-    const struct pp_process *process = &profile->processes.items[0];
+    const struct pt_process *process = &profile->processes.items[0];
     check_progress(subject, process, path, findings);
     for (uint32_t i = 0; i < process->notices.count; i++)
         if (process->notices.items[i].severity)
-            pp_find(findings, PP_LEVEL_WARN, TOPIC, "it says: %s", pp_string(profile, process->notices.items[i].text));
-    const char *version = pp_string(profile, process->library_version);
+            pt_find(findings, PT_LEVEL_WARN, TOPIC, "it says: %s", pt_string(profile, process->notices.items[i].text));
+    const char *version = pt_string(profile, process->library_version);
     if (*version && strcmp(version, PYPROF_VERSION) != 0) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "written by libpyprof %s, this is pyprof " PYPROF_VERSION, version);
-        pp_remedy(findings, "read it with the pyprof that came with the library if something looks wrong");
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "written by libpyprof %s, this is pyprof " PYPROF_VERSION, version);
+        pt_remedy(findings, "read it with the pyprof that came with the library if something looks wrong");
     }
 }
 
-void pp_check_log(const struct pp_subject *subject, struct pp_findings *findings)
+void pt_check_log(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     if (!subject->environment)
         return;
@@ -135,21 +135,21 @@ void pp_check_log(const struct pp_subject *subject, struct pp_findings *findings
         return;
     }
     size_t size;
-    char *data = pp_read_file(path, SIZE_MAX - 1, &size);
+    char *data = pt_read_file(path, SIZE_MAX - 1, &size);
     int error = errno;
-    struct pp_profile *profile = pp_profile_new();
+    struct pt_profile *profile = pt_profile_new();
     profile->sums_only = true;
     if (!data) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "%s: %s", pp_subject_inside(subject, path), strerror(error));
-        pp_remedy(findings, "files are private: read them as user %u or as root", (unsigned)subject->uid);
-    } else if (pp_profile_add_segment(profile, data, size, path) != PP_READ_OK || !profile->processes.count) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "%s cannot be read yet", pp_subject_inside(subject, path));
-        pp_remedy(findings, "ask again in a second");
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "%s: %s", pt_process_info_inside(subject, path), strerror(error));
+        pt_remedy(findings, "files are private: read them as user %u or as root", (unsigned)subject->uid);
+    } else if (pt_profile_add_segment(profile, data, size, path) != PT_READ_OK || !profile->processes.count) {
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "%s cannot be read yet", pt_process_info_inside(subject, path));
+        pt_remedy(findings, "ask again in a second");
     } else {
-        pp_profile_close_sums(profile);
-        check_process_of(subject, profile, pp_subject_inside(subject, path), findings);
+        pt_profile_close_sums(profile);
+        check_process_of(subject, profile, pt_process_info_inside(subject, path), findings);
     }
-    pp_profile_free(profile);
+    pt_profile_free(profile);
     free(data);
     free(path);
 }

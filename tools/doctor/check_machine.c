@@ -46,7 +46,7 @@ static int try_copy(void)
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
 }
 
-static void check_limit(const struct pp_subject *subject, struct pp_findings *findings)
+static void check_limit(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     const char *queued = strstr(subject->status, "\nSigQ:");
     unsigned long used, limit;
@@ -54,26 +54,26 @@ static void check_limit(const struct pp_subject *subject, struct pp_findings *fi
         return;
     if (used + FEW_TIMERS < limit)
         return;
-    pp_find(findings, PP_LEVEL_WARN, "limits",
+    pt_find(findings, PT_LEVEL_WARN, "limits",
             "%lu of %lu timers and pending signals are in use; each thread takes one", used, limit);
-    pp_remedy(findings, "raise the limit before the start: ulimit -i, LimitSIGPENDING= of systemd");
+    pt_remedy(findings, "raise the limit before the start: ulimit -i, LimitSIGPENDING= of systemd");
 }
 
-void pp_check_machine(const struct pp_subject *subject, struct pp_findings *findings)
+void pt_check_machine(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     int timer = try_in_child(try_timer), copy = try_in_child(try_copy);
     if (timer) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC, "a timer cannot be made here: %s", strerror(timer));
-        pp_remedy(findings, timer == EAGAIN ? "raise 'ulimit -i'"
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "a timer cannot be made here: %s", strerror(timer));
+        pt_remedy(findings, timer == EAGAIN ? "raise 'ulimit -i'"
                                             : "have the seccomp profile permit timer_create, timer_settime and "
                                               "timer_delete, as Docker's does");
     }
     if (copy) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "process_vm_readv is not permitted here (%s): native frames only",
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "process_vm_readv is not permitted here (%s): native frames only",
                 strerror(copy));
-        pp_remedy(findings, "have the seccomp profile permit it: it is used on the own process only");
+        pt_remedy(findings, "have the seccomp profile permit it: it is used on the own process only");
     }
     if (!timer && !copy)
-        pp_find(findings, PP_LEVEL_OK, TOPIC, "timer_create and process_vm_readv work");
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "timer_create and process_vm_readv work");
     check_limit(subject, findings);
 }

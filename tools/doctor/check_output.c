@@ -10,42 +10,42 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../preload/disk_room.h"
-#include "../memory.h"
+#include "../../preload/common/disk_quota.h"
+#include "../base/memory.h"
 #include "checks.h"
 
 #define TOPIC       "output"
 #define MOST_GROUPS 256
 #define CANNOT_TELL 255 /* exit status of the child that tries; others are errno */
 
-char *pp_output_directory(const struct pp_subject *subject)
+char *pt_output_directory(const struct pt_process_info *subject)
 {
-    const char *value = pp_subject_variable(subject, "PYPROF_OUT");
-    struct pp_buffer path = {0};
+    const char *value = pt_process_info_variable(subject, "PYPROF_OUT");
+    struct pt_buffer path = {0};
     if (!value)
-        value = PP_DEFAULT_DIRECTORY;
+        value = PT_DEFAULT_DIRECTORY;
     if (*value != '/' && subject->working)
-        pp_buffer_format(&path, "%s/", strcmp(subject->working, "/") ? subject->working : "");
-    pp_buffer_text(&path, value);
+        pt_buffer_format(&path, "%s/", strcmp(subject->working, "/") ? subject->working : "");
+    pt_buffer_text(&path, value);
     return path.data;
 }
 
-char *pp_output_fallback(const struct pp_subject *subject)
+char *pt_output_fallback(const struct pt_process_info *subject)
 {
-    const char *temporary = pp_subject_variable(subject, "TMPDIR");
-    struct pp_buffer path = {0};
-    pp_buffer_format(&path, "%s/pyprof-%u", temporary && *temporary == '/' ? temporary : "/tmp",
+    const char *temporary = pt_process_info_variable(subject, "TMPDIR");
+    struct pt_buffer path = {0};
+    pt_buffer_format(&path, "%s/pyprof-%u", temporary && *temporary == '/' ? temporary : "/tmp",
                      (unsigned)subject->real_uid);
     return path.data;
 }
 
 /* This child becomes the user of the subject, in its root. */
-static bool become(const struct pp_subject *subject)
+static bool become(const struct pt_process_info *subject)
 {
     gid_t groups[MOST_GROUPS];
     size_t count = 0;
     struct stat root, own;
-    char *path = pp_subject_path(subject, "/");
+    char *path = pt_process_info_path(subject, "/");
     bool same =
         stat(path, &root) == 0 && stat("/", &own) == 0 && root.st_dev == own.st_dev && root.st_ino == own.st_ino;
     bool done = same || (chroot(path) == 0 && chdir("/") == 0);
@@ -85,7 +85,7 @@ static int try_directory(const char *directory)
 }
 
 /* 0, why the process cannot write there (errno), or CANNOT_TELL. */
-static int try_as(const struct pp_subject *subject, const char *directory)
+static int try_as(const struct pt_process_info *subject, const char *directory)
 {
     int status;
     pid_t child = fork();
@@ -96,9 +96,9 @@ static int try_as(const struct pp_subject *subject, const char *directory)
     return WEXITSTATUS(status);
 }
 
-static bool is_full(const struct pp_subject *subject, const char *directory)
+static bool is_full(const struct pt_process_info *subject, const char *directory)
 {
-    char *path = pp_subject_path(subject, directory);
+    char *path = pt_process_info_path(subject, directory);
     struct statvfs space;
     bool full = statvfs(path, &space) == 0 &&
                 pp_disk_is_full((uint64_t)space.f_bavail * space.f_frsize, (uint64_t)space.f_blocks * space.f_frsize);
@@ -106,28 +106,28 @@ static bool is_full(const struct pp_subject *subject, const char *directory)
     return full;
 }
 
-void pp_check_output(const struct pp_subject *subject, struct pp_findings *findings)
+void pt_check_output(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     if (!subject->environment)
         return;
-    char *directory = pp_output_directory(subject), *fallback = pp_output_fallback(subject);
+    char *directory = pt_output_directory(subject), *fallback = pt_output_fallback(subject);
     int error = try_as(subject, directory);
     if (!error && is_full(subject, directory)) {
-        pp_find(findings, PP_LEVEL_FAIL, TOPIC,
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC,
                 "%s: the disk is full, or nearly: its last 64 MB (or 5 %%) are left to others", directory);
-        pp_remedy(findings, "make room: writing begins again by itself; or set PYPROF_OUT to another disk");
+        pt_remedy(findings, "make room: writing begins again by itself; or set PYPROF_OUT to another disk");
     } else if (!error) {
-        pp_find(findings, PP_LEVEL_OK, TOPIC, "%s can be written by user %u", directory, (unsigned)subject->uid);
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "%s can be written by user %u", directory, (unsigned)subject->uid);
     } else if (error == CANNOT_TELL) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "whether user %u can write %s cannot be seen", (unsigned)subject->uid,
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "whether user %u can write %s cannot be seen", (unsigned)subject->uid,
                 directory);
-        pp_remedy(findings, "ask as that user or as root");
+        pt_remedy(findings, "ask as that user or as root");
     } else {
         bool lost = try_as(subject, fallback) != 0;
-        pp_find(findings, lost ? PP_LEVEL_FAIL : PP_LEVEL_WARN, TOPIC, "user %u cannot write %s: %s; %s %s",
+        pt_find(findings, lost ? PT_LEVEL_FAIL : PT_LEVEL_WARN, TOPIC, "user %u cannot write %s: %s; %s %s",
                 (unsigned)subject->uid, directory, strerror(error), lost ? "neither can it write" : "files go to",
                 fallback);
-        pp_remedy(
+        pt_remedy(
             findings,
             "set PYPROF_OUT to a directory that user %u can write; of workers that change their user: 'install -d "
             "-m 1770 -g GROUP DIR' before the start",

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../memory.h"
+#include "../base/memory.h"
 #include "checks.h"
 
 #define FIRST_MINOR   8
@@ -15,7 +15,7 @@ struct python {
     char *path;
 };
 
-static void take_version(struct python *python, const struct pp_elf_facts *facts)
+static void take_version(struct python *python, const struct pt_elf_facts *facts)
 {
     const char *base = strrchr(python->path, '/'), *digits = base ? strpbrk(base, "0123456789") : NULL;
     python->debug = facts->python_debug;
@@ -33,34 +33,34 @@ static void take_version(struct python *python, const struct pp_elf_facts *facts
 
 static bool look_at(struct python *python, const char *here, const char *path)
 {
-    struct pp_elf_facts facts;
-    if (!pp_elf_facts_read(here, &facts) || !facts.python)
+    struct pt_elf_facts facts;
+    if (!pt_elf_facts_read(here, &facts) || !facts.python)
         return false;
     python->found = true;
-    python->path = pp_strdup(path);
+    python->path = pt_strdup(path);
     take_version(python, &facts);
     return true;
 }
 
 static bool take_name(struct python *python, const char *path)
 {
-    struct pp_elf_facts unknown = {0};
+    struct pt_elf_facts unknown = {0};
     python->found = true;
-    python->path = pp_strdup(path);
+    python->path = pt_strdup(path);
     take_version(python, &unknown);
     return true;
 }
 
 /* Where the library finds interpreters too: the executable, and libraries; of these only those called so. */
-static void find_python(const struct pp_subject *subject, struct python *python)
+static void find_python(const struct pt_process_info *subject, struct python *python)
 {
-    struct pp_buffer program = {0};
-    pp_buffer_format(&program, "/proc/%d/exe", subject->pid);
+    struct pt_buffer program = {0};
+    pt_buffer_format(&program, "/proc/%d/exe", subject->pid);
     bool found = look_at(python, program.data, subject->program ? subject->program : "");
-    pp_buffer_free(&program);
+    pt_buffer_free(&program);
     char *mapped;
-    for (const char *at = subject->maps; !found && (mapped = pp_next_mapped(&at, "libpython"));) {
-        char *here = pp_subject_path(subject, mapped);
+    for (const char *at = subject->maps; !found && (mapped = pt_next_mapped(&at, "libpython"));) {
+        char *here = pt_process_info_path(subject, mapped);
         /* replaced by an upgrade, it cannot be read any more: its name tells */
         found = look_at(python, here, mapped) || (access(here, R_OK) != 0 && take_name(python, mapped));
         free(here);
@@ -69,51 +69,51 @@ static void find_python(const struct pp_subject *subject, struct python *python)
 }
 
 /* False when there is none, as far as can be seen. */
-static bool check_python(const struct pp_subject *subject, struct pp_findings *findings)
+static bool check_python(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     struct python python = {0};
     find_python(subject, &python);
     if (!python.found) {
-        pp_find(findings, PP_LEVEL_FAIL, "python", "no Python in this process (%s): it is left alone", subject->name);
-        pp_remedy(findings, "ask about a process that runs Python; profiling begins when this one starts it");
+        pt_find(findings, PT_LEVEL_FAIL, "python", "no Python in this process (%s): it is left alone", subject->name);
+        pt_remedy(findings, "ask about a process that runs Python; profiling begins when this one starts it");
     } else if (python.debug || python.prerelease) {
-        pp_find(findings, PP_LEVEL_WARN, "python", "%s is a %s: native frames only", python.path,
+        pt_find(findings, PT_LEVEL_WARN, "python", "%s is a %s: native frames only", python.path,
                 python.debug ? "debug build" : "pre-release");
-        pp_remedy(findings, "use a release build");
+        pt_remedy(findings, "use a release build");
     } else if (python.major == 3 && python.minor < FIRST_MINOR) {
-        pp_find(findings, PP_LEVEL_FAIL, "python", "Python %u.%u in %s is older than 3.%u: it is not profiled",
+        pt_find(findings, PT_LEVEL_FAIL, "python", "Python %u.%u in %s is older than 3.%u: it is not profiled",
                 python.major, python.minor, python.path, FIRST_MINOR);
-        pp_remedy(findings, "3.%u to 3.%u are", FIRST_MINOR, LAST_MINOR);
+        pt_remedy(findings, "3.%u to 3.%u are", FIRST_MINOR, LAST_MINOR);
     } else if (python.major && (python.major != 3 || python.minor > LAST_MINOR)) {
-        pp_find(findings, PP_LEVEL_WARN, "python", "%s: Python %u.%u is not known to this pyprof: native frames only",
+        pt_find(findings, PT_LEVEL_WARN, "python", "%s: Python %u.%u is not known to this pyprof: native frames only",
                 python.path, python.major, python.minor);
-        pp_remedy(findings, "3.%u to 3.%u are read", FIRST_MINOR, LAST_MINOR);
+        pt_remedy(findings, "3.%u to 3.%u are read", FIRST_MINOR, LAST_MINOR);
     } else {
-        pp_find(findings, PP_LEVEL_OK, "python", "Python %u.%u in %s", python.major, python.minor, python.path);
+        pt_find(findings, PT_LEVEL_OK, "python", "Python %u.%u in %s", python.major, python.minor, python.path);
     }
     free(python.path);
     return python.found;
 }
 
-bool pp_check_process(const struct pp_subject *subject, struct pp_findings *findings)
+bool pt_check_process(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     if (subject->ended) {
-        pp_find(findings, PP_LEVEL_FAIL, "process", "%d (%s) has ended; its parent has not taken notice yet",
+        pt_find(findings, PT_LEVEL_FAIL, "process", "%d (%s) has ended; its parent has not taken notice yet",
                 subject->pid, subject->name);
-        pp_remedy(findings, "'pyprof report --pid %d' shows what it has left", subject->pid);
+        pt_remedy(findings, "'pyprof report --pid %d' shows what it has left", subject->pid);
         return true;
     }
     if (strstr(subject->status, "\nState:\tT")) {
-        pp_find(findings, PP_LEVEL_WARN, "process", "it is stopped: it burns no CPU time");
-        pp_remedy(findings, "kill -CONT %d", subject->pid);
+        pt_find(findings, PT_LEVEL_WARN, "process", "it is stopped: it burns no CPU time");
+        pt_remedy(findings, "kill -CONT %d", subject->pid);
     }
-    enum pp_level loaded = pp_check_library(subject, findings);
-    bool python = loaded == PP_LEVEL_WARN || check_python(subject, findings);
-    if (pp_findings_first(findings, PP_LEVEL_FAIL))
+    enum pt_level loaded = pt_check_library(subject, findings);
+    bool python = loaded == PT_LEVEL_WARN || check_python(subject, findings);
+    if (pt_findings_first(findings, PT_LEVEL_FAIL))
         return python;
-    pp_check_sampling(subject, findings);
-    pp_check_settings(subject, findings);
-    pp_check_output(subject, findings);
-    pp_check_log(subject, findings);
+    pt_check_sampling(subject, findings);
+    pt_check_settings(subject, findings);
+    pt_check_output(subject, findings);
+    pt_check_log(subject, findings);
     return true;
 }

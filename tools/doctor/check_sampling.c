@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../memory.h"
+#include "../base/memory.h"
 #include "checks.h"
 
 #define OUR_THREAD    "pyprof"
-#define OUR_SIGVAL    0x70797072u /* upper half of the timers' values: pp_slot_sigval */
+#define OUR_SIGVAL    0x70797072u /* upper half of the timers' values: pt_slot_sigval */
 #define LOOK_AGAIN_US 50000       /* signals are blocked for a moment at fork and at the end of threads */
 #define NEARLY_ALL    0.95
 
@@ -28,7 +28,7 @@ struct threads {
 static struct timers read_timers(int pid)
 {
     struct timers timers = {0};
-    char *text = pp_proc_text(pid, "timers", NULL);
+    char *text = pt_proc_text(pid, "timers", NULL);
     timers.seen = text;
     for (const char *line = text; line && (line = strstr(line, "signal: ")); line++) {
         unsigned long long value;
@@ -46,8 +46,8 @@ static bool is_blocked(int pid, int tid, int signal)
 {
     char name[64];
     snprintf(name, sizeof name, "task/%d/status", tid);
-    char *status = pp_proc_text(pid, name, NULL);
-    bool blocked = status && pp_status_number(status, "SigBlk", 16) >> (signal - 1) & 1;
+    char *status = pt_proc_text(pid, name, NULL);
+    bool blocked = status && pt_status_number(status, "SigBlk", 16) >> (signal - 1) & 1;
     free(status);
     return blocked;
 }
@@ -57,7 +57,7 @@ static void look_at_task(void *context, int tid)
     struct threads *threads = context;
     char name[64];
     snprintf(name, sizeof name, "task/%d/comm", tid);
-    char *comm = pp_proc_text(threads->pid, name, NULL);
+    char *comm = pt_proc_text(threads->pid, name, NULL);
     if (!comm)
         return;
     comm[strcspn(comm, "\n")] = '\0';
@@ -75,7 +75,7 @@ static void look_at_task(void *context, int tid)
     free(comm);
 }
 
-static void check_pending(const struct pp_subject *subject, enum pp_level level, struct pp_findings *findings)
+static void check_pending(const struct pt_process_info *subject, enum pt_level level, struct pt_findings *findings)
 {
     const char *queued = strstr(subject->status, "\nSigQ:");
     unsigned long used, limit;
@@ -83,84 +83,85 @@ static void check_pending(const struct pp_subject *subject, enum pp_level level,
         return;
     if (used < (unsigned long)(NEARLY_ALL * (double)limit))
         return;
-    pp_find(findings, level, "limits",
+    pt_find(findings, level, "limits",
             "%lu of %lu timers and pending signals are in use, by all processes of user %u together", used, limit,
             (unsigned)subject->real_uid);
-    pp_remedy(findings, "raise the limit before the start: ulimit -i, LimitSIGPENDING= of systemd");
+    pt_remedy(findings, "raise the limit before the start: ulimit -i, LimitSIGPENDING= of systemd");
 }
 
-static void check_timers(const struct pp_subject *subject, const struct timers *timers, const struct threads *threads,
-                         struct pp_findings *findings)
+static void check_timers(const struct pt_process_info *subject, const struct timers *timers,
+                         const struct threads *threads, struct pt_findings *findings)
 {
     if (!timers->seen) {
-        pp_find(findings, PP_LEVEL_WARN, "timers",
+        pt_find(findings, PT_LEVEL_WARN, "timers",
                 "this kernel does not list timers (CONFIG_CHECKPOINT_RESTORE), or not to you");
-        pp_remedy(findings, "look whether the profile grows, below");
+        pt_remedy(findings, "look whether the profile grows, below");
         return;
     }
     if (timers->count && timers->count >= threads->count) {
-        pp_find(findings, PP_LEVEL_OK, "timers", "armed: %d for %d thread%s", timers->count, threads->count,
+        pt_find(findings, PT_LEVEL_OK, "timers", "armed: %d for %d thread%s", timers->count, threads->count,
                 threads->count == 1 ? "" : "s");
     } else if (timers->count) {
-        pp_find(findings, PP_LEVEL_WARN, "timers", "%d for %d threads: some are not sampled", timers->count,
+        pt_find(findings, PT_LEVEL_WARN, "timers", "%d for %d threads: some are not sampled", timers->count,
                 threads->count);
-        pp_remedy(findings, "threads that have just begun get one within a second: ask again");
+        pt_remedy(findings, "threads that have just begun get one within a second: ask again");
     } else {
-        pp_find(findings, PP_LEVEL_FAIL, "timers", "none is armed: no thread is sampled");
-        if (pp_status_number(subject->status, "Seccomp", 10))
-            pp_remedy(findings, "a seccomp filter is active: have it permit timer_create, timer_settime and "
+        pt_find(findings, PT_LEVEL_FAIL, "timers", "none is armed: no thread is sampled");
+        if (pt_status_number(subject->status, "Seccomp", 10))
+            pt_remedy(findings, "a seccomp filter is active: have it permit timer_create, timer_settime and "
                                 "timer_delete");
         else
-            pp_remedy(findings, "see the limits below, and the first lines of the process on stderr");
+            pt_remedy(findings, "see the limits below, and the first lines of the process on stderr");
     }
-    check_pending(subject, timers->count ? PP_LEVEL_WARN : PP_LEVEL_FAIL, findings);
+    check_pending(subject, timers->count ? PT_LEVEL_WARN : PT_LEVEL_FAIL, findings);
 }
 
-static void check_signal(const struct pp_subject *subject, const struct threads *threads, struct pp_findings *findings)
+static void check_signal(const struct pt_process_info *subject, const struct threads *threads,
+                         struct pt_findings *findings)
 {
     const char *name = sigabbrev_np(threads->signal);
-    struct pp_buffer text = {0};
+    struct pt_buffer text = {0};
     if (name)
-        pp_buffer_format(&text, "SIG%s", name);
+        pt_buffer_format(&text, "SIG%s", name);
     else
-        pp_buffer_format(&text, "signal %d", threads->signal);
-    if (!(pp_status_number(subject->status, "SigCgt", 16) >> (threads->signal - 1) & 1)) {
-        pp_find(findings, PP_LEVEL_FAIL, "signal", "%s has no handler: something took the library's away", text.data);
-        pp_remedy(findings, "PYPROF_SIGNAL names another signal, 34 to 64 for instance");
+        pt_buffer_format(&text, "signal %d", threads->signal);
+    if (!(pt_status_number(subject->status, "SigCgt", 16) >> (threads->signal - 1) & 1)) {
+        pt_find(findings, PT_LEVEL_FAIL, "signal", "%s has no handler: something took the library's away", text.data);
+        pt_remedy(findings, "PYPROF_SIGNAL names another signal, 34 to 64 for instance");
     } else if (threads->blocked) {
         bool all = threads->blocked == threads->count;
-        pp_find(findings, all ? PP_LEVEL_FAIL : PP_LEVEL_WARN, "signal",
+        pt_find(findings, all ? PT_LEVEL_FAIL : PT_LEVEL_WARN, "signal",
                 "%s is blocked in %d of %d threads (%d) by a system call of their own: not sampled, in [unsampled]",
                 text.data, threads->blocked, threads->count, threads->a_blocked);
-        pp_remedy(findings, "PYPROF_SIGNAL names another signal, if they do not block them all");
+        pt_remedy(findings, "PYPROF_SIGNAL names another signal, if they do not block them all");
     } else {
-        pp_find(findings, PP_LEVEL_OK, "signal", "%s is handled, and blocked in no thread", text.data);
+        pt_find(findings, PT_LEVEL_OK, "signal", "%s is handled, and blocked in no thread", text.data);
     }
-    pp_buffer_free(&text);
+    pt_buffer_free(&text);
 }
 
-void pp_check_sampling(const struct pp_subject *subject, struct pp_findings *findings)
+void pt_check_sampling(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     struct timers timers = read_timers(subject->pid);
     struct threads threads = {.stopped = strstr(subject->status, "\nState:\tT"),
                               .pid = subject->pid,
-                              .signal = timers.count ? timers.signal : pp_setting_signal(subject)};
-    pp_each_task(subject->pid, look_at_task, &threads);
+                              .signal = timers.count ? timers.signal : pt_setting_signal(subject)};
+    pt_each_task(subject->pid, look_at_task, &threads);
     if (!threads.ours && !subject->maps) {
-        pp_find(findings, PP_LEVEL_FAIL, "thread", "no thread of the library is in it: it is not profiled");
-        pp_remedy(findings, "who may see more of it is told why");
+        pt_find(findings, PT_LEVEL_FAIL, "thread", "no thread of the library is in it: it is not profiled");
+        pt_remedy(findings, "who may see more of it is told why");
         return;
     }
     if (threads.ours) {
-        pp_find(findings, PP_LEVEL_OK, "thread", "the library's own thread is there");
-    } else if (pp_status_number(subject->status, "Seccomp", 10)) {
-        pp_find(findings, PP_LEVEL_FAIL, "thread", "the library's own thread is not there: a seccomp filter is active");
-        pp_remedy(findings, "profiling ends before a program installs a filter, and does not begin under a filter that "
+        pt_find(findings, PT_LEVEL_OK, "thread", "the library's own thread is there");
+    } else if (pt_status_number(subject->status, "Seccomp", 10)) {
+        pt_find(findings, PT_LEVEL_FAIL, "thread", "the library's own thread is not there: a seccomp filter is active");
+        pt_remedy(findings, "profiling ends before a program installs a filter, and does not begin under a filter that "
                             "kills for its system calls; the process's stderr says which");
         return;
     } else {
-        pp_find(findings, PP_LEVEL_FAIL, "thread", "the library's own thread is not there: nothing is written");
-        pp_remedy(findings, "it could not be made (limits on processes or memory?), or the program has just begun or "
+        pt_find(findings, PT_LEVEL_FAIL, "thread", "the library's own thread is not there: nothing is written");
+        pt_remedy(findings, "it could not be made (limits on processes or memory?), or the program has just begun or "
                             "is ending: ask again");
     }
     check_timers(subject, &timers, &threads, findings);

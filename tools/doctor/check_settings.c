@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../preload/disk_room.h"
-#include "../library_path.h"
+#include "../../preload/common/disk_quota.h"
+#include "../run/library_path.h"
 #include "checks.h"
 
 #define TOPIC           "settings"
@@ -39,9 +39,9 @@ static int signal_of(const char *text)
     return number >= FIRST_FREE_RT && number <= LAST_RT ? (int)number : 0;
 }
 
-int pp_setting_signal(const struct pp_subject *subject)
+int pt_setting_signal(const struct pt_process_info *subject)
 {
-    const char *value = pp_subject_variable(subject, "PYPROF_SIGNAL");
+    const char *value = pt_process_info_variable(subject, "PYPROF_SIGNAL");
     int number = value ? signal_of(value) : 0;
     return number ? number : SIGURG;
 }
@@ -54,14 +54,14 @@ static bool is_percentage(const char *text)
     return length && end == text + length && (!*end || strcmp(end, "%") == 0) && value > 0 && value <= HIGHEST_PERCENT;
 }
 
-static void check_rate(const char *value, struct pp_findings *findings)
+static void check_rate(const char *value, struct pt_findings *findings)
 {
     struct timespec tick;
     long hz = number_of(value);
     if (hz < 1 || hz > HIGHEST_HZ) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "PYPROF_HZ=%s is not a number from 1 to %d: 100 is used", value,
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "PYPROF_HZ=%s is not a number from 1 to %d: 100 is used", value,
                 HIGHEST_HZ);
-        pp_remedy(findings, "set it to a number of samples per second, or unset it");
+        pt_remedy(findings, "set it to a number of samples per second, or unset it");
         return;
     }
     if (clock_getres(CLOCK_REALTIME_COARSE, &tick) != 0 || tick.tv_sec || !tick.tv_nsec)
@@ -69,46 +69,46 @@ static void check_rate(const char *value, struct pp_findings *findings)
     long ticks = NS_PER_SECOND / tick.tv_nsec;
     if (hz <= ticks)
         return;
-    pp_find(findings, PP_LEVEL_WARN, TOPIC,
+    pt_find(findings, PT_LEVEL_WARN, TOPIC,
             "PYPROF_HZ=%ld is more than this kernel's %ld ticks per second: not more samples than that come", hz,
             ticks);
-    pp_remedy(findings, "nothing is wrong; PYPROF_HZ=%ld gives the same", ticks);
+    pt_remedy(findings, "nothing is wrong; PYPROF_HZ=%ld gives the same", ticks);
 }
 
-static void check_name(const char *name, size_t length, struct pp_findings *findings)
+static void check_name(const char *name, size_t length, struct pt_findings *findings)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i]) == length && strncmp(known[i], name, length) == 0)
             return;
-    pp_find(findings, PP_LEVEL_WARN, TOPIC, "%.*s is no setting", (int)length, name);
-    pp_remedy(findings, "see 'man libpyprof', ENVIRONMENT, for how they are spelt");
+    pt_find(findings, PT_LEVEL_WARN, TOPIC, "%.*s is no setting", (int)length, name);
+    pt_remedy(findings, "see 'man libpyprof', ENVIRONMENT, for how they are spelt");
 }
 
-static bool was_overwritten(const struct pp_subject *subject)
+static bool was_overwritten(const struct pt_process_info *subject)
 {
     const char *at = subject->maps;
-    char *mapped = pp_next_mapped(&at, PP_LIBRARY),
-         *entry = pp_preload_entry(pp_subject_variable(subject, "LD_PRELOAD"));
+    char *mapped = pt_next_mapped(&at, PT_LIBRARY),
+         *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
     bool overwritten = mapped && !entry;
     free(mapped);
     free(entry);
     return overwritten;
 }
 
-void pp_check_settings(const struct pp_subject *subject, struct pp_findings *findings)
+void pt_check_settings(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     uint32_t before = findings->count;
-    const char *hz = pp_subject_variable(subject, "PYPROF_HZ");
-    const char *signal = pp_subject_variable(subject, "PYPROF_SIGNAL");
-    const char *overhead = pp_subject_variable(subject, "PYPROF_MAX_OVERHEAD");
-    const char *disk = pp_subject_variable(subject, "PYPROF_MAX_DISK");
+    const char *hz = pt_process_info_variable(subject, "PYPROF_HZ");
+    const char *signal = pt_process_info_variable(subject, "PYPROF_SIGNAL");
+    const char *overhead = pt_process_info_variable(subject, "PYPROF_MAX_OVERHEAD");
+    const char *disk = pt_process_info_variable(subject, "PYPROF_MAX_DISK");
     if (!subject->environment)
         return;
     if (was_overwritten(subject)) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC,
+        pt_find(findings, PT_LEVEL_WARN, TOPIC,
                 "its environment does not name the library that is loaded: the program has written its title over it "
                 "(setproctitle), or /etc/ld.so.preload is in use; PYPROF_OUT is taken for unset below");
-        pp_remedy(findings, "'pyprof runs DIR' looks into the directory that you know");
+        pt_remedy(findings, "'pyprof runs DIR' looks into the directory that you know");
         return;
     }
     for (const char *at = subject->environment; *at; at += strlen(at) + 1)
@@ -117,18 +117,18 @@ void pp_check_settings(const struct pp_subject *subject, struct pp_findings *fin
     if (hz)
         check_rate(hz, findings);
     if (signal && !signal_of(signal)) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "PYPROF_SIGNAL=%s cannot be: SIGURG is used", signal);
-        pp_remedy(findings, "SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or the number of a real-time signal, 34 to 64");
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "PYPROF_SIGNAL=%s cannot be: SIGURG is used", signal);
+        pt_remedy(findings, "SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or the number of a real-time signal, 34 to 64");
     }
     if (overhead && !is_percentage(overhead)) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC,
+        pt_find(findings, PT_LEVEL_WARN, TOPIC,
                 "PYPROF_MAX_OVERHEAD=%s is not a percentage above 0 and up to 100: 1 is used", overhead);
-        pp_remedy(findings, "a number like 0.5 or 2%%");
+        pt_remedy(findings, "a number like 0.5 or 2%%");
     }
     if (disk && pp_disk_limit_of(disk) == UINT64_MAX) {
-        pp_find(findings, PP_LEVEL_WARN, TOPIC, "PYPROF_MAX_DISK=%s is not a size of 1M or more: 1G is used", disk);
-        pp_remedy(findings, "a size like 500M or 2G, or 0 for no limit");
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "PYPROF_MAX_DISK=%s is not a size of 1M or more: 1G is used", disk);
+        pt_remedy(findings, "a size like 500M or 2G, or 0 for no limit");
     }
     if (findings->count == before)
-        pp_find(findings, PP_LEVEL_OK, TOPIC, "every PYPROF_ variable is valid");
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "every PYPROF_ variable is valid");
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void read_interpreter(Elf *elf, int file, struct pp_elf_facts *facts)
+static void read_interpreter(Elf *elf, int file, struct pt_elf_facts *facts)
 {
     size_t count = 0;
     GElf_Phdr segment;
@@ -36,7 +36,7 @@ static uint32_t read_word(Elf *elf, const GElf_Sym *symbol)
 }
 
 /* As the library looks for it: what is exported. */
-static void read_symbols(Elf *elf, struct pp_elf_facts *facts)
+static void read_symbols(Elf *elf, struct pt_elf_facts *facts)
 {
     bool runtime = false, version = false;
     Elf_Scn *section = NULL;
@@ -60,7 +60,7 @@ static void read_symbols(Elf *elf, struct pp_elf_facts *facts)
     facts->python = runtime && version;
 }
 
-static void read_needed(Elf *elf, struct pp_elf_facts *facts)
+static void read_needed(Elf *elf, struct pt_elf_facts *facts)
 {
     Elf_Scn *section = NULL;
     GElf_Shdr header;
@@ -77,9 +77,9 @@ static void read_needed(Elf *elf, struct pp_elf_facts *facts)
     }
 }
 
-bool pp_elf_facts_read(const char *path, struct pp_elf_facts *facts)
+bool pt_elf_facts_read(const char *path, struct pt_elf_facts *facts)
 {
-    *facts = (struct pp_elf_facts){0};
+    *facts = (struct pt_elf_facts){0};
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return false;
@@ -100,7 +100,7 @@ bool pp_elf_facts_read(const char *path, struct pp_elf_facts *facts)
     return good;
 }
 
-const char *pp_elf_kind(const struct pp_elf_facts *facts)
+const char *pt_elf_kind(const struct pt_elf_facts *facts)
 {
     static char text[32];
     const char *bits = facts->class == ELFCLASS32 ? "32-bit" : "64-bit";

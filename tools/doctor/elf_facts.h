@@ -1,12 +1,12 @@
 /* What a program file says of itself that decides whether a library can be preloaded into it. */
-#ifndef PP_DOCTOR_ELF_FACTS_H
-#define PP_DOCTOR_ELF_FACTS_H
+#ifndef PT_DOCTOR_ELF_FACTS_H
+#define PT_DOCTOR_ELF_FACTS_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pp_elf_facts {
+struct pt_elf_facts {
     int class, machine;         /* ELFCLASS*, EM_* */
     char interpreter[PATH_MAX]; /* the loader; "" for static programs and libraries */
     bool python;                /* it holds an interpreter */
@@ -16,9 +16,9 @@ struct pp_elf_facts {
 };
 
 /* False when it cannot be read (errno) or is no ELF file (errno 0). */
-bool pp_elf_facts_read(const char *path, struct pp_elf_facts *facts);
+bool pt_elf_facts_read(const char *path, struct pt_elf_facts *facts);
 
 /* "64-bit x86-64"; a static string. */
-const char *pp_elf_kind(const struct pp_elf_facts *facts);
+const char *pt_elf_kind(const struct pt_elf_facts *facts);
 
 #endif

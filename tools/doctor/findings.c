@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
+#include "../base/memory.h"
 
 #define COLUMNS       80
 #define TOPIC_COLUMNS 9
@@ -17,34 +17,34 @@ static char *format_text(const char *format, va_list arguments)
 {
     char *text;
     if (vasprintf(&text, format, arguments) < 0)
-        return pp_strdup("");
+        return pt_strdup("");
     return text;
 }
 
-void pp_find(struct pp_findings *findings, enum pp_level level, const char *topic, const char *what, ...)
+void pt_find(struct pt_findings *findings, enum pt_level level, const char *topic, const char *what, ...)
 {
     va_list arguments;
     va_start(arguments, what);
     findings->items =
-        pp_grow(findings->items, &findings->capacity, (uint64_t)findings->count + 1, sizeof *findings->items);
+        pt_grow(findings->items, &findings->capacity, (uint64_t)findings->count + 1, sizeof *findings->items);
     findings->items[findings->count++] =
-        (struct pp_finding){.level = level, .topic = topic, .what = format_text(what, arguments)};
+        (struct pt_finding){.level = level, .topic = topic, .what = format_text(what, arguments)};
     va_end(arguments);
 }
 
-void pp_remedy(struct pp_findings *findings, const char *remedy, ...)
+void pt_remedy(struct pt_findings *findings, const char *remedy, ...)
 {
     va_list arguments;
     if (!findings->count)
         return;
-    struct pp_finding *last = &findings->items[findings->count - 1];
+    struct pt_finding *last = &findings->items[findings->count - 1];
     va_start(arguments, remedy);
     free(last->remedy);
     last->remedy = format_text(remedy, arguments);
     va_end(arguments);
 }
 
-const struct pp_finding *pp_findings_first(const struct pp_findings *findings, enum pp_level level)
+const struct pt_finding *pt_findings_first(const struct pt_findings *findings, enum pt_level level)
 {
     for (uint32_t i = 0; i < findings->count; i++)
         if (findings->items[i].level == level)
@@ -81,10 +81,10 @@ static void put_wrapped(const char *text, int column, int indent)
     putchar('\n');
 }
 
-void pp_findings_print(const struct pp_findings *findings)
+void pt_findings_print(const struct pt_findings *findings)
 {
     for (uint32_t i = 0; i < findings->count; i++) {
-        const struct pp_finding *one = &findings->items[i];
+        const struct pt_finding *one = &findings->items[i];
         printf("%-4s %-*s", levels[one->level], TOPIC_COLUMNS, one->topic);
         put_wrapped(one->what, INDENT, INDENT);
         if (!one->remedy)
@@ -100,7 +100,7 @@ static json_t *text_json(const char *text)
     json_t *string = json_string(text);
     if (string)
         return string;
-    char *ascii = pp_strdup(text);
+    char *ascii = pt_strdup(text);
     for (char *at = ascii; *at; at++)
         if ((unsigned char)*at >= 0x80)
             *at = '?';
@@ -109,13 +109,13 @@ static json_t *text_json(const char *text)
     return string;
 }
 
-json_t *pp_findings_json(const struct pp_findings *findings)
+json_t *pt_findings_json(const struct pt_findings *findings)
 {
     json_t *array = json_array();
     for (uint32_t i = 0; i < findings->count; i++) {
-        const struct pp_finding *one = &findings->items[i];
+        const struct pt_finding *one = &findings->items[i];
         json_t *object = json_object();
-        json_object_set_new(object, "level", json_string(one->level == PP_LEVEL_FAIL ? "fail" : levels[one->level]));
+        json_object_set_new(object, "level", json_string(one->level == PT_LEVEL_FAIL ? "fail" : levels[one->level]));
         json_object_set_new(object, "topic", json_string(one->topic));
         json_object_set_new(object, "what", text_json(one->what));
         json_object_set_new(object, "remedy", one->remedy ? text_json(one->remedy) : json_null());
@@ -124,12 +124,12 @@ json_t *pp_findings_json(const struct pp_findings *findings)
     return array;
 }
 
-void pp_findings_free(struct pp_findings *findings)
+void pt_findings_free(struct pt_findings *findings)
 {
     for (uint32_t i = 0; i < findings->count; i++) {
         free(findings->items[i].what);
         free(findings->items[i].remedy);
     }
     free(findings->items);
-    *findings = (struct pp_findings){0};
+    *findings = (struct pt_findings){0};
 }

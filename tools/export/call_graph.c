@@ -3,107 +3,107 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/frame_text.h"
+#include "../view/frame_text.h"
 
 struct builder {
-    struct pp_profile *profile;
-    struct pp_view *view;
-    struct pp_call_graph *graph;
+    struct pt_profile *profile;
+    struct pt_view *view;
+    struct pt_call_graph *graph;
     uint32_t *texts;                     /* of frames, without lines */
-    uint32_t *function_of, *edge_of;     /* by view node; edge_of PP_NONE at the root */
+    uint32_t *function_of, *edge_of;     /* by view node; edge_of PT_NONE at the root */
     uint32_t *function_open, *edge_open; /* how often each is on the path to here */
     bool lines;
 };
 
 static bool same_function(const void *table, uint32_t item, const void *key)
 {
-    return ((const struct pp_call_function *)table)[item].text == *(const uint32_t *)key;
+    return ((const struct pt_call_function *)table)[item].text == *(const uint32_t *)key;
 }
 
-static bool same_place(struct pp_call_place a, struct pp_call_place b)
+static bool same_place(struct pt_call_place a, struct pt_call_place b)
 {
     return a.source == b.source && a.line == b.line;
 }
 
 static bool same_line(const void *table, uint32_t item, const void *key)
 {
-    const struct pp_call_line *line = (const struct pp_call_line *)table + item, *wanted = key;
+    const struct pt_call_line *line = (const struct pt_call_line *)table + item, *wanted = key;
     return line->function == wanted->function && same_place(line->place, wanted->place);
 }
 
 static bool same_edge(const void *table, uint32_t item, const void *key)
 {
-    const struct pp_call_edge *edge = (const struct pp_call_edge *)table + item, *wanted = key;
+    const struct pt_call_edge *edge = (const struct pt_call_edge *)table + item, *wanted = key;
     return edge->caller == wanted->caller && edge->callee == wanted->callee && same_place(edge->place, wanted->place);
 }
 
 /* Finds or appends; evaluates to the item's number. */
 #define FIND_OR_APPEND(table, hash, same, key, item)                                                                   \
     ({                                                                                                                 \
-        uint32_t number_ = pp_index_find(&(table)->index, hash, same, (table)->items, key);                            \
-        if (number_ == PP_NONE) {                                                                                      \
+        uint32_t number_ = pt_index_find(&(table)->index, hash, same, (table)->items, key);                            \
+        if (number_ == PT_NONE) {                                                                                      \
             number_ = (table)->count;                                                                                  \
             (table)->items =                                                                                           \
-                pp_grow((table)->items, &(table)->capacity, (uint64_t)number_ + 1, sizeof *(table)->items);            \
+                pt_grow((table)->items, &(table)->capacity, (uint64_t)number_ + 1, sizeof *(table)->items);            \
             (table)->items[(table)->count++] = item;                                                                   \
-            pp_index_add(&(table)->index, hash, number_);                                                              \
+            pt_index_add(&(table)->index, hash, number_);                                                              \
         }                                                                                                              \
         number_;                                                                                                       \
     })
 
-static uint32_t function_number(struct pp_call_graph *graph, uint32_t text, uint32_t frame)
+static uint32_t function_number(struct pt_call_graph *graph, uint32_t text, uint32_t frame)
 {
     const uint64_t words[] = {text};
-    const struct pp_call_function function = {.text = text, .frame = frame};
-    return FIND_OR_APPEND(&graph->functions, pp_hash_words(words, 1), same_function, &text, function);
+    const struct pt_call_function function = {.text = text, .frame = frame};
+    return FIND_OR_APPEND(&graph->functions, pt_hash_words(words, 1), same_function, &text, function);
 }
 
-static uint32_t line_number(struct pp_call_graph *graph, uint32_t function, struct pp_call_place place)
+static uint32_t line_number(struct pt_call_graph *graph, uint32_t function, struct pt_call_place place)
 {
     const uint64_t words[] = {function, place.source, place.line};
-    const struct pp_call_line line = {.function = function, .place = place};
-    return FIND_OR_APPEND(&graph->lines, pp_hash_words(words, 3), same_line, &line, line);
+    const struct pt_call_line line = {.function = function, .place = place};
+    return FIND_OR_APPEND(&graph->lines, pt_hash_words(words, 3), same_line, &line, line);
 }
 
-static uint32_t edge_number(struct pp_call_graph *graph, uint32_t caller, struct pp_call_place place, uint32_t callee)
+static uint32_t edge_number(struct pt_call_graph *graph, uint32_t caller, struct pt_call_place place, uint32_t callee)
 {
     const uint64_t words[] = {caller, place.source, place.line, callee};
-    const struct pp_call_edge edge = {.caller = caller, .callee = callee, .place = place};
-    return FIND_OR_APPEND(&graph->edges, pp_hash_words(words, 4), same_edge, &edge, edge);
+    const struct pt_call_edge edge = {.caller = caller, .callee = callee, .place = place};
+    return FIND_OR_APPEND(&graph->edges, pt_hash_words(words, 4), same_edge, &edge, edge);
 }
 
-static struct pp_call_place place_of(const struct builder *builder, uint32_t at)
+static struct pt_call_place place_of(const struct builder *builder, uint32_t at)
 {
     uint32_t number = builder->view->nodes.items[at].frame;
-    if (!builder->lines || number == PP_NONE)
-        return (struct pp_call_place){0};
-    const struct pp_frame *frame = &builder->profile->frames.items[number];
-    return (struct pp_call_place){frame->source, frame->line};
+    if (!builder->lines || number == PT_NONE)
+        return (struct pt_call_place){0};
+    const struct pt_frame *frame = &builder->profile->frames.items[number];
+    return (struct pt_call_place){frame->source, frame->line};
 }
 
 static void number_nodes(struct builder *builder)
 {
-    const struct pp_view *view = builder->view;
-    struct pp_call_graph *graph = builder->graph;
-    builder->edge_of[0] = PP_NONE;
-    for (uint32_t at = pp_view_next(view, 0, 0); at != PP_NONE; at = pp_view_next(view, at, 0)) {
-        const struct pp_view_node *node = &view->nodes.items[at];
+    const struct pt_view *view = builder->view;
+    struct pt_call_graph *graph = builder->graph;
+    builder->edge_of[0] = PT_NONE;
+    for (uint32_t at = pt_view_next(view, 0, 0); at != PT_NONE; at = pt_view_next(view, at, 0)) {
+        const struct pt_view_node *node = &view->nodes.items[at];
         uint32_t function = function_number(graph, builder->texts[node->frame], node->frame);
         builder->function_of[at] = function;
-        builder->edge_of[at] = PP_NONE;
+        builder->edge_of[at] = PT_NONE;
         if (node->parent)
             builder->edge_of[at] =
                 edge_number(graph, builder->function_of[node->parent], place_of(builder, node->parent), function);
         if (node->count || node->ns) {
             uint32_t number = line_number(graph, function, place_of(builder, at));
-            struct pp_call_line *line = &graph->lines.items[number];
+            struct pt_call_line *line = &graph->lines.items[number];
             line->self_count += node->count;
             line->self_ns += node->ns;
         }
     }
 }
 
-static void add(struct pp_call_weight *weight, const struct pp_view_node *node, bool first)
+static void add(struct pt_call_weight *weight, const struct pt_view_node *node, bool first)
 {
     weight->self_count += node->count;
     weight->self_ns += node->ns;
@@ -115,25 +115,25 @@ static void add(struct pp_call_weight *weight, const struct pp_view_node *node, 
 
 static void enter(struct builder *builder, uint32_t at)
 {
-    const struct pp_view_node *node = &builder->view->nodes.items[at];
+    const struct pt_view_node *node = &builder->view->nodes.items[at];
     uint32_t function = builder->function_of[at], edge = builder->edge_of[at];
     add(&builder->graph->functions.items[function].weight, node, !builder->function_open[function]++);
-    if (edge != PP_NONE)
+    if (edge != PT_NONE)
         add(&builder->graph->edges.items[edge].weight, node, !builder->edge_open[edge]++);
 }
 
 static void leave(struct builder *builder, uint32_t at)
 {
     builder->function_open[builder->function_of[at]]--;
-    if (builder->edge_of[at] != PP_NONE)
+    if (builder->edge_of[at] != PT_NONE)
         builder->edge_open[builder->edge_of[at]]--;
 }
 
 static void weigh(struct builder *builder)
 {
-    const struct pp_view *view = builder->view;
+    const struct pt_view *view = builder->view;
     uint32_t last = 0;
-    for (uint32_t at = pp_view_next(view, 0, 0); at != PP_NONE; at = pp_view_next(view, at, 0)) {
+    for (uint32_t at = pt_view_next(view, 0, 0); at != PT_NONE; at = pt_view_next(view, at, 0)) {
         for (; last != view->nodes.items[at].parent; last = view->nodes.items[last].parent)
             leave(builder, last);
         enter(builder, at);
@@ -141,43 +141,43 @@ static void weigh(struct builder *builder)
     }
 }
 
-struct pp_call_graph *pp_call_graph_new(struct pp_profile *profile, bool lines)
+struct pt_call_graph *pt_call_graph_new(struct pt_profile *profile, bool lines)
 {
-    const struct pp_view_options options = {.lines = lines, .only_process = PP_NONE, .only_thread = PP_NONE};
-    struct builder builder = {.profile = profile, .lines = lines, .graph = pp_alloc(1, sizeof *builder.graph)};
-    builder.view = pp_view_new(profile, &options);
-    builder.texts = pp_frame_texts(profile, false);
-    builder.function_of = pp_alloc(builder.view->nodes.count, sizeof *builder.function_of);
-    builder.edge_of = pp_alloc(builder.view->nodes.count, sizeof *builder.edge_of);
+    const struct pt_view_options options = {.lines = lines, .only_process = PT_NONE, .only_thread = PT_NONE};
+    struct builder builder = {.profile = profile, .lines = lines, .graph = pt_alloc(1, sizeof *builder.graph)};
+    builder.view = pt_view_new(profile, &options);
+    builder.texts = pt_frame_texts(profile, false);
+    builder.function_of = pt_alloc(builder.view->nodes.count, sizeof *builder.function_of);
+    builder.edge_of = pt_alloc(builder.view->nodes.count, sizeof *builder.edge_of);
     number_nodes(&builder);
-    builder.function_open = pp_alloc(builder.graph->functions.count, sizeof *builder.function_open);
-    builder.edge_open = pp_alloc(builder.graph->edges.count, sizeof *builder.edge_open);
+    builder.function_open = pt_alloc(builder.graph->functions.count, sizeof *builder.function_open);
+    builder.edge_open = pt_alloc(builder.graph->edges.count, sizeof *builder.edge_open);
     weigh(&builder);
     free(builder.function_open);
     free(builder.edge_open);
     free(builder.function_of);
     free(builder.edge_of);
     free(builder.texts);
-    pp_view_free(builder.view);
+    pt_view_free(builder.view);
     return builder.graph;
 }
 
-void pp_call_graph_free(struct pp_call_graph *graph)
+void pt_call_graph_free(struct pt_call_graph *graph)
 {
     free(graph->functions.items);
     free(graph->lines.items);
     free(graph->edges.items);
-    pp_index_free(&graph->functions.index);
-    pp_index_free(&graph->lines.index);
-    pp_index_free(&graph->edges.index);
+    pt_index_free(&graph->functions.index);
+    pt_index_free(&graph->lines.index);
+    pt_index_free(&graph->edges.index);
     free(graph);
 }
 
-uint32_t *pp_call_graph_edges_by(const struct pp_call_graph *graph, bool callee)
+uint32_t *pt_call_graph_edges_by(const struct pt_call_graph *graph, bool callee)
 {
     /* Counting sort: stable, and linear. */
-    uint32_t *start = pp_alloc((size_t)graph->functions.count + 1, sizeof *start);
-    uint32_t *order = pp_alloc(graph->edges.count, sizeof *order);
+    uint32_t *start = pt_alloc((size_t)graph->functions.count + 1, sizeof *start);
+    uint32_t *order = pt_alloc(graph->edges.count, sizeof *order);
     for (uint32_t i = 0; i < graph->edges.count; i++)
         start[1 + (callee ? graph->edges.items[i].callee : graph->edges.items[i].caller)]++;
     for (uint32_t i = 0; i < graph->functions.count; i++)

@@ -1,50 +1,50 @@
 /* Functions and who calls whom: for formats that know no stacks. */
-#ifndef PP_EXPORT_CALL_GRAPH_H
-#define PP_EXPORT_CALL_GRAPH_H
+#ifndef PT_EXPORT_CALL_GRAPH_H
+#define PT_EXPORT_CALL_GRAPH_H
 
-#include "../profile/view.h"
+#include "../view/call_tree.h"
 
 /* In all of them `self` is of samples with the function at the leaf, `total` of samples with it (or with the call) on
  * the stack, recursion counted once. */
-struct pp_call_weight {
+struct pt_call_weight {
     uint64_t self_count, self_ns, total_count, total_ns;
 };
 
-struct pp_call_function {
+struct pt_call_function {
     uint32_t text, frame; /* string, and a frame that reads so */
-    struct pp_call_weight weight;
+    struct pt_call_weight weight;
 };
 
 /* A line of a function. Native ones may have lines in several files. */
-struct pp_call_place {
-    uint32_t source, line; /* source: native, as pp_frame has it; line 0: not known */
+struct pt_call_place {
+    uint32_t source, line; /* source: native, as pt_frame has it; line 0: not known */
 };
 
 /* Self time by place. */
-struct pp_call_line {
+struct pt_call_line {
     uint32_t function;
-    struct pp_call_place place;
+    struct pt_call_place place;
     uint64_t self_count, self_ns;
 };
 
-struct pp_call_edge {
+struct pt_call_edge {
     uint32_t caller, callee;    /* functions */
-    struct pp_call_place place; /* of the call, in the caller */
-    struct pp_call_weight weight;
+    struct pt_call_place place; /* of the call, in the caller */
+    struct pt_call_weight weight;
 };
 
-struct pp_call_graph {
-    PP_TABLE_OF(struct pp_call_function) functions;
-    PP_TABLE_OF(struct pp_call_line) lines;
-    PP_TABLE_OF(struct pp_call_edge) edges; /* tables are in the order of first sight in a walk of the sorted tree */
+struct pt_call_graph {
+    PT_TABLE_OF(struct pt_call_function) functions;
+    PT_TABLE_OF(struct pt_call_line) lines;
+    PT_TABLE_OF(struct pt_call_edge) edges; /* tables are in the order of first sight in a walk of the sorted tree */
 };
 
 /* With lines, edges are told apart by the place of the call, else the places of edges and lines are 0.
- * pp_call_graph_free ends it. */
-struct pp_call_graph *pp_call_graph_new(struct pp_profile *profile, bool lines);
-void pp_call_graph_free(struct pp_call_graph *graph);
+ * pt_call_graph_free ends it. */
+struct pt_call_graph *pt_call_graph_new(struct pt_profile *profile, bool lines);
+void pt_call_graph_free(struct pt_call_graph *graph);
 
 /* Edges in the order of their callers (or callees), with equal ones next to each other. The caller frees. */
-uint32_t *pp_call_graph_edges_by(const struct pp_call_graph *graph, bool callee);
+uint32_t *pt_call_graph_edges_by(const struct pt_call_graph *graph, bool callee);
 
 #endif

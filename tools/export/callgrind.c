@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../profile/summary.h"
+#include "../view/summary.h"
 #include "call_graph.h"
 #include "export.h"
 #include "frames.h"
@@ -14,22 +14,22 @@
 #define UNKNOWN "???" /* valgrind's own word for a file that is not known */
 
 struct writer {
-    struct pp_profile *profile;
-    const struct pp_call_graph *graph;
+    struct pt_profile *profile;
+    const struct pt_call_graph *graph;
     FILE *out;
-    struct pp_numbering files, objects, functions; /* what has been named: a name is written once */
+    struct pt_numbering files, objects, functions; /* what has been named: a name is written once */
     uint32_t source;                               /* the file that the reader is in */
-    struct pp_buffer text;
+    struct pt_buffer text;
 };
 
-static void put_name(struct writer *writer, const char *key, struct pp_numbering *names, uint32_t number,
+static void put_name(struct writer *writer, const char *key, struct pt_numbering *names, uint32_t number,
                      const char *text)
 {
     uint32_t before = names->count;
-    fprintf(writer->out, "%s=(%" PRIu32 ")", key, pp_number(names, number));
+    fprintf(writer->out, "%s=(%" PRIu32 ")", key, pt_number(names, number));
     if (names->count != before) {
-        pp_buffer_clear(&writer->text);
-        pp_append_plain(&writer->text, text, "");
+        pt_buffer_clear(&writer->text);
+        pt_append_plain(&writer->text, text, "");
         fprintf(writer->out, " %s", writer->text.data);
     }
     putc('\n', writer->out);
@@ -39,18 +39,18 @@ static void put_name(struct writer *writer, const char *key, struct pp_numbering
 static uint32_t put_function(struct writer *writer, uint32_t function, bool called, uint32_t *source)
 {
     uint32_t frame = writer->graph->functions.items[function].frame;
-    struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, frame, false);
+    struct pt_frame_parts parts = pt_frame_parts_of(writer->profile, frame, false);
     bool python = parts.kind == PP_FRAME_PYTHON;
-    uint32_t object = python ? pp_intern_text(writer->profile, "python") : parts.file;
+    uint32_t object = python ? pt_intern_text(writer->profile, "python") : parts.file;
     uint32_t file = python ? parts.file : writer->profile->frames.items[frame].source;
     if (!file)
-        file = pp_intern_text(writer->profile, UNKNOWN);
+        file = pt_intern_text(writer->profile, UNKNOWN);
     *source = file;
     if (!object)
-        object = pp_intern_text(writer->profile, UNKNOWN);
-    put_name(writer, called ? "cob" : "ob", &writer->objects, object, pp_string(writer->profile, object));
-    put_name(writer, called ? "cfi" : "fl", &writer->files, file, pp_string(writer->profile, file));
-    put_name(writer, called ? "cfn" : "fn", &writer->functions, function, pp_string(writer->profile, parts.name));
+        object = pt_intern_text(writer->profile, UNKNOWN);
+    put_name(writer, called ? "cob" : "ob", &writer->objects, object, pt_string(writer->profile, object));
+    put_name(writer, called ? "cfi" : "fl", &writer->files, file, pt_string(writer->profile, file));
+    put_name(writer, called ? "cfn" : "fn", &writer->functions, function, pt_string(writer->profile, parts.name));
     return parts.line;
 }
 
@@ -58,11 +58,11 @@ static uint32_t put_function(struct writer *writer, uint32_t function, bool call
 static void put_source(struct writer *writer, uint32_t source)
 {
     if (source && source != writer->source)
-        put_name(writer, "fi", &writer->files, source, pp_string(writer->profile, source));
+        put_name(writer, "fi", &writer->files, source, pt_string(writer->profile, source));
     writer->source = source ? source : writer->source;
 }
 
-static void put_calls(struct writer *writer, const struct pp_call_edge *edge)
+static void put_calls(struct writer *writer, const struct pt_call_edge *edge)
 {
     uint32_t source;
     put_source(writer, edge->place.source);
@@ -73,12 +73,12 @@ static void put_calls(struct writer *writer, const struct pp_call_edge *edge)
 
 static void put_header(struct writer *writer)
 {
-    const struct pp_process *process = &writer->profile->processes.items[0];
-    pp_append_plain(&writer->text, pp_string(writer->profile, process->command_line), "");
+    const struct pt_process *process = &writer->profile->processes.items[0];
+    pt_append_plain(&writer->text, pt_string(writer->profile, process->command_line), "");
     fprintf(writer->out, "# callgrind format\nversion: 1\ncreator: pyprof\npid: %" PRIu64 "\ncmd: %s\npart: 1\n",
             process->pid, writer->text.data);
-    pp_buffer_clear(&writer->text);
-    pp_summary_append_accounting(writer->profile, &writer->text);
+    pt_buffer_clear(&writer->text);
+    pt_summary_append_accounting(writer->profile, &writer->text);
     fprintf(writer->out, "desc: Accounting: %s\n", writer->text.data);
     fputs("positions: line\nevent: CPU_ns : CPU time in nanoseconds\nevent: Samples : samples taken\n"
           "events: CPU_ns Samples\n",
@@ -86,10 +86,10 @@ static void put_header(struct writer *writer)
 }
 
 /* By function: where its lines begin in an order of lines by function. */
-static uint32_t *lines_by_function(const struct pp_call_graph *graph)
+static uint32_t *lines_by_function(const struct pt_call_graph *graph)
 {
-    uint32_t *start = pp_alloc((size_t)graph->functions.count + 1, sizeof *start);
-    uint32_t *order = pp_alloc(graph->lines.count, sizeof *order);
+    uint32_t *start = pt_alloc((size_t)graph->functions.count + 1, sizeof *start);
+    uint32_t *order = pt_alloc(graph->lines.count, sizeof *order);
     for (uint32_t i = 0; i < graph->lines.count; i++)
         start[graph->lines.items[i].function + 1]++;
     for (uint32_t i = 0; i < graph->functions.count; i++)
@@ -100,12 +100,12 @@ static uint32_t *lines_by_function(const struct pp_call_graph *graph)
     return order;
 }
 
-void pp_export_callgrind(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+void pt_export_callgrind(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     (void)options;
-    struct pp_call_graph *graph = pp_call_graph_new(profile, true);
+    struct pt_call_graph *graph = pt_call_graph_new(profile, true);
     struct writer writer = {.profile = profile, .graph = graph, .out = out};
-    uint32_t *edges = pp_call_graph_edges_by(graph, false), *lines = lines_by_function(graph), edge = 0, line = 0;
+    uint32_t *edges = pt_call_graph_edges_by(graph, false), *lines = lines_by_function(graph), edge = 0, line = 0;
     uint64_t count = 0, ns = 0;
     put_header(&writer);
     for (uint32_t i = 0; i < graph->lines.count; i++) {
@@ -117,7 +117,7 @@ void pp_export_callgrind(struct pp_profile *profile, const struct pp_export_opti
         putc('\n', out);
         put_function(&writer, i, false, &writer.source);
         for (; line < graph->lines.count && graph->lines.items[lines[line]].function == i; line++) {
-            const struct pp_call_line *self = &graph->lines.items[lines[line]];
+            const struct pt_call_line *self = &graph->lines.items[lines[line]];
             put_source(&writer, self->place.source);
             fprintf(out, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", self->place.line, self->self_ns, self->self_count);
         }
@@ -125,11 +125,11 @@ void pp_export_callgrind(struct pp_profile *profile, const struct pp_export_opti
             put_calls(&writer, &graph->edges.items[edges[edge]]);
     }
     fprintf(out, "\ntotals: %" PRIu64 " %" PRIu64 "\n", ns, count);
-    pp_numbering_free(&writer.files);
-    pp_numbering_free(&writer.objects);
-    pp_numbering_free(&writer.functions);
-    pp_buffer_free(&writer.text);
+    pt_numbering_free(&writer.files);
+    pt_numbering_free(&writer.objects);
+    pt_numbering_free(&writer.functions);
+    pt_buffer_free(&writer.text);
     free(edges);
     free(lines);
-    pp_call_graph_free(graph);
+    pt_call_graph_free(graph);
 }

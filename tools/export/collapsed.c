@@ -1,14 +1,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../profile/view.h"
+#include "../view/call_tree.h"
 #include "export.h"
 
 /* Frames are separated by ';' and end at the line's end. */
-static void append_name(struct pp_buffer *line, const char *name)
+static void append_name(struct pt_buffer *line, const char *name)
 {
     size_t start = line->length;
-    pp_buffer_text(line, name);
+    pt_buffer_text(line, name);
     for (size_t i = start; i < line->length; i++) {
         if (line->data[i] == ';')
             line->data[i] = ':';
@@ -17,31 +17,31 @@ static void append_name(struct pp_buffer *line, const char *name)
     }
 }
 
-void pp_export_collapsed(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    const struct pp_view_options view_options = {options->lines, options->threads, options->processes,
-                                                 options->gil,   PP_NONE,          PP_NONE};
-    struct pp_view *view = pp_view_new(profile, &view_options);
-    struct pp_buffer line = {0};
-    size_t *ends = pp_alloc(view->nodes.count, sizeof *ends); /* length of the line up to and with the node */
-    for (uint32_t at = view->first_child[0]; at != PP_NONE;) {
-        const struct pp_view_node *node = &view->nodes.items[at];
+    const struct pt_view_options view_options = {options->lines, options->threads, options->processes,
+                                                 options->gil,   PT_NONE,          PT_NONE};
+    struct pt_view *view = pt_view_new(profile, &view_options);
+    struct pt_buffer line = {0};
+    size_t *ends = pt_alloc(view->nodes.count, sizeof *ends); /* length of the line up to and with the node */
+    for (uint32_t at = view->first_child[0]; at != PT_NONE;) {
+        const struct pt_view_node *node = &view->nodes.items[at];
         line.length = ends[node->parent];
         if (line.length)
-            pp_buffer_text(&line, ";");
-        append_name(&line, pp_string(profile, node->text));
+            pt_buffer_text(&line, ";");
+        append_name(&line, pt_string(profile, node->text));
         ends[at] = line.length;
         uint64_t weight = options->samples ? node->count : node->ns;
         if (weight)
             fprintf(out, "%s %" PRIu64 "\n", line.data, weight);
         uint32_t next = view->first_child[at];
-        while (next == PP_NONE && at) {
+        while (next == PT_NONE && at) {
             next = view->next_sibling[at];
             at = view->nodes.items[at].parent;
         }
         at = next;
     }
     free(ends);
-    pp_buffer_free(&line);
-    pp_view_free(view);
+    pt_buffer_free(&line);
+    pt_view_free(view);
 }

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cli.h"
-#include "../profile/frame_text.h"
-#include "../profile/slots.h"
-#include "../profile/summary.h"
+#include "../base/json.h"
+#include "../cli/options.h"
+#include "../profile/time_bins.h"
+#include "../view/frame_text.h"
+#include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
-#include "json.h"
 #include "numbering.h"
 
 #define FORMAT_VERSION    60
@@ -29,12 +29,12 @@ struct column {
 };
 
 struct writer {
-    struct pp_profile *profile;
-    const struct pp_export_options *options;
+    struct pt_profile *profile;
+    const struct pt_export_options *options;
     FILE *out;
     uint64_t start_unix_ns, end_unix_ns;
-    struct pp_numbering strings, files, modules, frames;
-    struct pp_numbering functions;   /* by the text of a frame without its line */
+    struct pt_numbering strings, files, modules, frames;
+    struct pt_numbering functions;   /* by the text of a frame without its line */
     uint32_t *texts, *stack_of_node; /* the latter + 1 */
     struct column prefixes, stack_frames;
     bool first_column;
@@ -42,27 +42,27 @@ struct writer {
 
 static void append(struct column *column, uint32_t value)
 {
-    column->items = pp_grow(column->items, &column->capacity, (uint64_t)column->count + 1, sizeof *column->items);
+    column->items = pt_grow(column->items, &column->capacity, (uint64_t)column->count + 1, sizeof *column->items);
     column->items[column->count++] = value;
 }
 
 /* Numbers from 0 on in the file. */
 static uint32_t string(struct writer *writer, uint32_t text)
 {
-    return pp_number(&writer->strings, text) - 1;
+    return pt_number(&writer->strings, text) - 1;
 }
 
 static void number_nodes(struct writer *writer)
 {
-    struct pp_profile *profile = writer->profile;
-    bool *used = pp_nodes_used(profile);
-    writer->stack_of_node = pp_alloc(profile->nodes.count, sizeof *writer->stack_of_node);
+    struct pt_profile *profile = writer->profile;
+    bool *used = pt_nodes_used(profile);
+    writer->stack_of_node = pt_alloc(profile->nodes.count, sizeof *writer->stack_of_node);
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         if (!used[i])
             continue;
-        const struct pp_node *node = &profile->nodes.items[i];
-        append(&writer->prefixes, node->parent ? writer->stack_of_node[node->parent] - 1 : PP_NONE);
-        append(&writer->stack_frames, pp_number(&writer->frames, node->frame) - 1);
+        const struct pt_node *node = &profile->nodes.items[i];
+        append(&writer->prefixes, node->parent ? writer->stack_of_node[node->parent] - 1 : PT_NONE);
+        append(&writer->stack_frames, pt_number(&writer->frames, node->frame) - 1);
         writer->stack_of_node[i] = writer->prefixes.count;
     }
     free(used);
@@ -77,7 +77,7 @@ static void begin_table(struct writer *writer, const char *name)
 static void put_column(struct writer *writer, const char *name, const struct column *column)
 {
     fprintf(writer->out, "%s\"%s\":", writer->first_column ? "" : ",\n", name);
-    pp_json_numbers(writer->out, column->items, column->count);
+    pt_json_numbers(writer->out, column->items, column->count);
     writer->first_column = false;
 }
 
@@ -96,26 +96,26 @@ static void end_table(struct writer *writer, uint32_t count, const char *after)
     fprintf(writer->out, ",\"length\":%" PRIu32 "}%s\n", count, after);
 }
 
-static uint32_t category_of(const struct pp_profile *profile, const struct pp_frame *frame)
+static uint32_t category_of(const struct pt_profile *profile, const struct pt_frame *frame)
 {
     if (frame->kind == PP_FRAME_PYTHON)
         return PYTHON;
     if (frame->kind == PP_FRAME_PSEUDO)
-        return strcmp(pp_string(profile, frame->subject), "[gc]") == 0 ? COLLECTOR : OTHER;
-    bool interpreter = frame->subject != PP_NONE && profile->modules.items[frame->subject].flags & PP_MODULE_PYTHON;
+        return strcmp(pt_string(profile, frame->subject), "[gc]") == 0 ? COLLECTOR : OTHER;
+    bool interpreter = frame->subject != PT_NONE && profile->modules.items[frame->subject].flags & PP_MODULE_PYTHON;
     return interpreter ? INTERPRETER : NATIVE;
 }
 
 /* Any frame that reads so, by the number of its function. */
 static uint32_t *frames_of_functions(struct writer *writer)
 {
-    uint32_t *frames = pp_alloc(writer->functions.count, sizeof *frames);
+    uint32_t *frames = pt_alloc(writer->functions.count, sizeof *frames);
     for (uint32_t i = writer->frames.count; i--;)
-        frames[pp_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1] = writer->frames.order[i];
+        frames[pt_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1] = writer->frames.order[i];
     return frames;
 }
 
-static uint32_t inline_depth(const struct pp_profile *profile, const struct pp_frame *frame)
+static uint32_t inline_depth(const struct pt_profile *profile, const struct pt_frame *frame)
 {
     uint32_t depth = 0;
     for (; frame->inlined_into; frame = &profile->frames.items[frame->inlined_into - 1])
@@ -125,18 +125,18 @@ static uint32_t inline_depth(const struct pp_profile *profile, const struct pp_f
 
 static void put_frames(struct writer *writer)
 {
-    struct pp_profile *profile = writer->profile;
+    struct pt_profile *profile = writer->profile;
     struct column categories = {0}, functions = {0}, lines = {0}, columns = {0}, depths = {0};
     for (uint32_t i = 0; i < writer->frames.count; i++)
-        append(&functions, pp_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1);
+        append(&functions, pt_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1);
     uint32_t *like = frames_of_functions(writer);
     for (uint32_t i = 0; i < writer->frames.count; i++) {
-        const struct pp_frame *frame = &profile->frames.items[writer->frames.order[i]];
+        const struct pt_frame *frame = &profile->frames.items[writer->frames.order[i]];
         /* The file of a line is that of the function, which may hold code from others. */
         bool there = frame->source == profile->frames.items[like[functions.items[i]]].source;
         append(&categories, category_of(profile, frame));
-        append(&lines, there && frame->line ? frame->line : PP_NONE);
-        append(&columns, frame->column ? frame->column : PP_NONE);
+        append(&lines, there && frame->line ? frame->line : PT_NONE);
+        append(&columns, frame->column ? frame->column : PT_NONE);
         append(&depths, inline_depth(profile, frame));
     }
     free(like);
@@ -172,14 +172,14 @@ static void put_functions(struct writer *writer)
     struct column names = {0}, resources = {0}, sources = {0}, lines = {0};
     uint32_t *frames = frames_of_functions(writer), count = writer->functions.count;
     for (uint32_t i = 0; i < count; i++) {
-        struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, frames[i], false);
-        const struct pp_frame *frame = &writer->profile->frames.items[frames[i]];
+        struct pt_frame_parts parts = pt_frame_parts_of(writer->profile, frames[i], false);
+        const struct pt_frame *frame = &writer->profile->frames.items[frames[i]];
         bool native = parts.kind == PP_FRAME_NATIVE;
         uint32_t source = native ? frame->source : parts.file;
-        append(&names, string(writer, native ? pp_plain_symbol(writer->profile, frame) : parts.name));
-        append(&sources, source ? pp_number(&writer->files, source) - 1 : PP_NONE);
-        append(&lines, parts.line ? parts.line : PP_NONE);
-        append(&resources, parts.module == PP_NONE ? PP_NONE : pp_number(&writer->modules, parts.module) - 1);
+        append(&names, string(writer, native ? pt_plain_symbol(writer->profile, frame) : parts.name));
+        append(&sources, source ? pt_number(&writer->files, source) - 1 : PT_NONE);
+        append(&lines, parts.line ? parts.line : PT_NONE);
+        append(&resources, parts.module == PT_NONE ? PT_NONE : pt_number(&writer->modules, parts.module) - 1);
     }
     begin_table(writer, "funcTable");
     put_column(writer, "name", &names);
@@ -205,9 +205,9 @@ static void put_resources(struct writer *writer)
 {
     struct column libs = {0}, names = {0}, files = {0};
     for (uint32_t i = 0; i < writer->modules.count; i++) {
-        const char *path = pp_string(writer->profile, writer->profile->modules.items[writer->modules.order[i]].path);
+        const char *path = pt_string(writer->profile, writer->profile->modules.items[writer->modules.order[i]].path);
         append(&libs, i);
-        append(&names, string(writer, pp_intern_text(writer->profile, pp_base_name(path))));
+        append(&names, string(writer, pt_intern_text(writer->profile, pt_base_name(path))));
     }
     for (uint32_t i = 0; i < writer->files.count; i++)
         append(&files, string(writer, writer->files.order[i]));
@@ -233,16 +233,16 @@ static void put_libs(struct writer *writer)
 {
     fputs("\"libs\":[", writer->out);
     for (uint32_t i = 0; i < writer->modules.count; i++) {
-        const struct pp_module *module = &writer->profile->modules.items[writer->modules.order[i]];
-        const char *path = pp_string(writer->profile, module->path),
+        const struct pt_module *module = &writer->profile->modules.items[writer->modules.order[i]];
+        const char *path = pt_string(writer->profile, module->path),
                    *keys[] = {"name", "debugName", "path", "debugPath"};
         putc(i ? ',' : ' ', writer->out);
         for (int key = 0; key < 4; key++) {
             fprintf(writer->out, "%s\"%s\":", key ? "," : "{", keys[key]);
-            pp_json_text(writer->out, key < 2 ? pp_base_name(path) : path);
+            pt_json_text(writer->out, key < 2 ? pt_base_name(path) : path);
         }
         fputs(",\"arch\":\"x86_64\",\"breakpadId\":\"\",\"codeId\":", writer->out);
-        pp_json_text(writer->out, pp_string(writer->profile, module->build_id));
+        pt_json_text(writer->out, pt_string(writer->profile, module->build_id));
         fputs("}\n", writer->out);
     }
     fputs("],\n", writer->out);
@@ -253,10 +253,10 @@ static double ms_since_start(const struct writer *writer, uint64_t unix_ns)
     return unix_ns > writer->start_unix_ns ? (double)(unix_ns - writer->start_unix_ns) / NS_PER_MS : 0;
 }
 
-static double sample_time(const struct writer *writer, const struct pp_sample *sample)
+static double sample_time(const struct writer *writer, const struct pt_sample *sample)
 {
-    const struct pp_interval *interval = &writer->profile->intervals.items[sample->interval];
-    return ms_since_start(writer, interval->start_unix_ns + pp_wall_of_run(interval, writer->end_unix_ns) / 2);
+    const struct pt_interval *interval = &writer->profile->intervals.items[sample->interval];
+    return ms_since_start(writer, interval->start_unix_ns + pt_wall_of_run(interval, writer->end_unix_ns) / 2);
 }
 
 /* Milliseconds as text, exact to the nanosecond. */
@@ -265,7 +265,7 @@ static void put_ms(FILE *out, uint64_t ns)
     fprintf(out, "%" PRIu64 ".%06u", ns / NS_PER_MS_INTEGER, (unsigned)(ns % NS_PER_MS_INTEGER));
 }
 
-static void put_samples(struct writer *writer, const struct pp_sample *samples, uint32_t count)
+static void put_samples(struct writer *writer, const struct pt_sample *samples, uint32_t count)
 {
     bool by_count = writer->options->samples;
     fputs("\"samples\":{\"stack\":[", writer->out);
@@ -288,17 +288,17 @@ static void put_samples(struct writer *writer, const struct pp_sample *samples, 
     fprintf(writer->out, "],\"length\":%" PRIu32 "},\n", count);
 }
 
-static void put_thread(struct writer *writer, const struct pp_sample *samples, uint32_t count)
+static void put_thread(struct writer *writer, const struct pt_sample *samples, uint32_t count)
 {
-    const struct pp_thread *thread = &writer->profile->threads.items[samples[0].thread];
-    const struct pp_process *process = &writer->profile->processes.items[thread->process];
+    const struct pt_thread *thread = &writer->profile->threads.items[samples[0].thread];
+    const struct pt_process *process = &writer->profile->processes.items[thread->process];
     fputs("{\"processType\":\"default\",\"processName\":", writer->out);
-    pp_json_text(writer->out, pp_string(writer->profile, process->command_line));
+    pt_json_text(writer->out, pt_string(writer->profile, process->command_line));
     fprintf(writer->out,
             ",\"processStartupTime\":%.3f,\"processShutdownTime\":null,\"registerTime\":%.3f,\"unregisterTime\":null,"
             "\"pausedRanges\":[],\"name\":",
             ms_since_start(writer, process->start_unix_ns), ms_since_start(writer, thread->start_unix_ns));
-    pp_json_text(writer->out, pp_string(writer->profile, thread->name));
+    pt_json_text(writer->out, pt_string(writer->profile, thread->name));
     fprintf(writer->out, ",\"isMainThread\":%s,\"pid\":\"%" PRIu64 "\",\"tid\":%" PRIu64 ",\n",
             thread->flags & PP_THREAD_MAIN ? "true" : "false", process->pid,
             thread->tid == UINT64_MAX ? 0 : thread->tid);
@@ -308,12 +308,12 @@ static void put_thread(struct writer *writer, const struct pp_sample *samples, u
           writer->out);
 }
 
-static const struct pp_profile *sorted_profile;
+static const struct pt_profile *sorted_profile;
 
 static int by_thread_and_time(const void *a, const void *b)
 {
-    const struct pp_sample *x = a, *y = b;
-    const struct pp_interval *intervals = sorted_profile->intervals.items;
+    const struct pt_sample *x = a, *y = b;
+    const struct pt_interval *intervals = sorted_profile->intervals.items;
     if (x->thread != y->thread)
         return x->thread < y->thread ? -1 : 1;
     uint64_t u = intervals[x->interval].start_unix_ns + intervals[x->interval].wall_ns / 2;
@@ -326,7 +326,7 @@ static int by_thread_and_time(const void *a, const void *b)
 static void put_threads(struct writer *writer)
 {
     uint32_t count;
-    struct pp_sample *samples = pp_merged_samples(writer->profile, &count);
+    struct pt_sample *samples = pt_merged_samples(writer->profile, &count);
     sorted_profile = writer->profile;
     qsort(samples, count, sizeof *samples, by_thread_and_time);
     fputs("\"threads\":[", writer->out);
@@ -342,14 +342,14 @@ static void put_threads(struct writer *writer)
 
 static void put_meta(struct writer *writer)
 {
-    const struct pp_process *process = &writer->profile->processes.items[0];
+    const struct pt_process *process = &writer->profile->processes.items[0];
     uint64_t start, end;
-    pp_summary_span(writer->profile, &start, &end);
+    pt_summary_span(writer->profile, &start, &end);
     fprintf(writer->out,
             "{\"meta\":{\"interval\":%.3f,\"startTime\":%.3f,\"profilingStartTime\":0,\"profilingEndTime\":%.3f,"
             "\"processType\":0,\"product\":",
             (double)process->period_ns / NS_PER_MS, (double)start / NS_PER_MS, ms_since_start(writer, end));
-    pp_json_text(writer->out, pp_string(writer->profile, process->command_line));
+    pt_json_text(writer->out, pt_string(writer->profile, process->command_line));
     fprintf(writer->out,
             ",\"stackwalk\":1,\"version\":%d,\"preprocessedProfileVersion\":%d,\"symbolicated\":true,\n"
             "\"categories\":[",
@@ -362,23 +362,23 @@ static void put_meta(struct writer *writer)
     for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
         fprintf(writer->out, "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}", i ? "," : "",
                 categories[i][0], categories[i][1]);
-    struct pp_buffer line = {0};
-    pp_summary_append_accounting(writer->profile, &line);
+    struct pt_buffer line = {0};
+    pt_summary_append_accounting(writer->profile, &line);
     fprintf(writer->out,
             "],\"extra\":[{\"label\":\"CPU time\",\"entries\":[{\"label\":\"Accounting\",\"format\":\"string\","
             "\"value\":\"%s\"}]}",
             line.data);
-    pp_buffer_free(&line);
+    pt_buffer_free(&line);
     fputs("],\"markerSchema\":[],\"importedFrom\":\"pyprof " PYPROF_VERSION "\",\n"
           "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}},\n\"pages\":[],\n",
           writer->out);
 }
 
-void pp_export_firefox(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+void pt_export_firefox(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     struct writer writer = {.profile = profile, .options = options, .out = out};
-    pp_summary_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
-    writer.texts = pp_frame_texts(profile, false);
+    pt_summary_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
+    writer.texts = pt_frame_texts(profile, false);
     number_nodes(&writer);
     put_meta(&writer);
     fputs("\"shared\":{", out);
@@ -389,17 +389,17 @@ void pp_export_firefox(struct pp_profile *profile, const struct pp_export_option
     fputs("\"stringArray\":[", out);
     for (uint32_t i = 0; i < writer.strings.count; i++) {
         fputs(i ? ",\n" : "", out);
-        pp_json_text(out, pp_string(profile, writer.strings.order[i]));
+        pt_json_text(out, pt_string(profile, writer.strings.order[i]));
     }
     fputs("]},\n", out);
     put_libs(&writer);
     put_threads(&writer);
     fputs("}\n", out);
-    pp_numbering_free(&writer.strings);
-    pp_numbering_free(&writer.files);
-    pp_numbering_free(&writer.modules);
-    pp_numbering_free(&writer.frames);
-    pp_numbering_free(&writer.functions);
+    pt_numbering_free(&writer.strings);
+    pt_numbering_free(&writer.files);
+    pt_numbering_free(&writer.modules);
+    pt_numbering_free(&writer.frames);
+    pt_numbering_free(&writer.functions);
     free(writer.texts);
     free(writer.stack_of_node);
     free(writer.prefixes.items);

@@ -4,46 +4,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/frame_text.h"
+#include "../view/frame_text.h"
 
-static uint32_t native_name(struct pp_profile *profile, const struct pp_frame *frame)
+static uint32_t native_name(struct pt_profile *profile, const struct pt_frame *frame)
 {
-    struct pp_buffer name = {0};
-    pp_native_name(&name, profile, frame, false);
-    uint32_t string = pp_intern_text(profile, name.data);
-    pp_buffer_free(&name);
+    struct pt_buffer name = {0};
+    pt_native_name(&name, profile, frame, false);
+    uint32_t string = pt_intern_text(profile, name.data);
+    pt_buffer_free(&name);
     return string;
 }
 
-uint32_t pp_plain_symbol(struct pp_profile *profile, const struct pp_frame *frame)
+uint32_t pt_plain_symbol(struct pt_profile *profile, const struct pt_frame *frame)
 {
-    struct pp_frame plain = *frame;
+    struct pt_frame plain = *frame;
     plain.inlined_into = 0;
     return native_name(profile, &plain);
 }
 
-uint32_t pp_below_inlined(const struct pp_profile *profile, uint32_t node)
+uint32_t pt_below_inlined(const struct pt_profile *profile, uint32_t node)
 {
     while (profile->frames.items[profile->nodes.items[node].frame].inlined_into)
         node = profile->nodes.items[node].parent;
     return profile->nodes.items[node].parent;
 }
 
-struct pp_frame_parts pp_frame_parts_of(struct pp_profile *profile, uint32_t number, bool lines)
+struct pt_frame_parts pt_frame_parts_of(struct pt_profile *profile, uint32_t number, bool lines)
 {
-    const struct pp_frame frame = profile->frames.items[number];
-    struct pp_frame_parts parts = {.kind = frame.kind, .module = PP_NONE};
+    const struct pt_frame frame = profile->frames.items[number];
+    struct pt_frame_parts parts = {.kind = frame.kind, .module = PT_NONE};
     if (frame.kind == PP_FRAME_PYTHON) {
-        const struct pp_function *function = &profile->functions.items[frame.subject];
+        const struct pt_function *function = &profile->functions.items[frame.subject];
         parts.file = function->file;
         parts.line = lines && frame.line ? frame.line : function->first_line;
-        parts.name = function->name ? function->name : pp_intern_text(profile, "<unknown>");
+        parts.name = function->name ? function->name : pt_intern_text(profile, "<unknown>");
     } else if (frame.kind == PP_FRAME_NATIVE) {
         parts.module = frame.subject;
-        if (frame.subject != PP_NONE)
+        if (frame.subject != PT_NONE)
             parts.file = profile->modules.items[frame.subject].path;
         else if (frame.symbol)
-            parts.file = pp_intern_text(profile, PP_JIT_MODULE);
+            parts.file = pt_intern_text(profile, PT_JIT_MODULE);
         if (lines && frame.line) {
             parts.file = frame.source;
             parts.line = frame.line;
@@ -55,10 +55,10 @@ struct pp_frame_parts pp_frame_parts_of(struct pp_profile *profile, uint32_t num
     return parts;
 }
 
-void pp_append_plain(struct pp_buffer *out, const char *text, const char *special)
+void pt_append_plain(struct pt_buffer *out, const char *text, const char *special)
 {
     size_t start = out->length;
-    pp_buffer_text(out, text);
+    pt_buffer_text(out, text);
     for (size_t i = start; i < out->length; i++)
         if ((unsigned char)out->data[i] < ' ' || out->data[i] == 0x7f || strchr(special, out->data[i]))
             out->data[i] = '_';
@@ -66,7 +66,7 @@ void pp_append_plain(struct pp_buffer *out, const char *text, const char *specia
 
 static int by_identity(const void *a, const void *b)
 {
-    const struct pp_sample *x = a, *y = b;
+    const struct pt_sample *x = a, *y = b;
     if (x->interval != y->interval)
         return x->interval < y->interval ? -1 : 1;
     if (x->thread != y->thread)
@@ -74,9 +74,9 @@ static int by_identity(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-struct pp_sample *pp_merged_samples(const struct pp_profile *profile, uint32_t *count)
+struct pt_sample *pt_merged_samples(const struct pt_profile *profile, uint32_t *count)
 {
-    struct pp_sample *samples = pp_copy(profile->samples.items, profile->samples.count, sizeof *samples);
+    struct pt_sample *samples = pt_copy(profile->samples.items, profile->samples.count, sizeof *samples);
     qsort(samples, profile->samples.count, sizeof *samples, by_identity);
     *count = 0;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
@@ -90,9 +90,9 @@ struct pp_sample *pp_merged_samples(const struct pp_profile *profile, uint32_t *
     return samples;
 }
 
-bool *pp_nodes_used(const struct pp_profile *profile)
+bool *pt_nodes_used(const struct pt_profile *profile)
 {
-    bool *used = pp_alloc(profile->nodes.count, sizeof *used);
+    bool *used = pt_alloc(profile->nodes.count, sizeof *used);
     for (uint32_t i = 0; i < profile->samples.count; i++)
         used[profile->samples.items[i].node] = true;
     for (uint32_t i = profile->nodes.count; i-- > 1;)

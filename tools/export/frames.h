@@ -1,36 +1,36 @@
 /* A frame's parts, for formats that have a field for each. */
-#ifndef PP_EXPORT_FRAMES_H
-#define PP_EXPORT_FRAMES_H
+#ifndef PT_EXPORT_FRAMES_H
+#define PT_EXPORT_FRAMES_H
 
 #include "../profile/model.h"
 
-struct pp_frame_parts {
+struct pt_frame_parts {
     uint32_t name; /* string: qualified name, symbol as people read it, or "[gc]" */
     uint32_t
         file; /* string: whole path of the source (native: with lines only) or of the module; 0 for pseudo-frames */
     uint32_t line;   /* with lines the one being executed, else of Python functions the first; 0 when unknown */
     uint32_t kind;   /* enum pp_frame_kind */
-    uint32_t module; /* native: module, or PP_NONE */
+    uint32_t module; /* native: module, or PT_NONE */
 };
 
 /* Names of inlined functions say so, as in all texts. */
-struct pp_frame_parts pp_frame_parts_of(struct pp_profile *profile, uint32_t frame, bool lines);
+struct pt_frame_parts pt_frame_parts_of(struct pt_profile *profile, uint32_t frame, bool lines);
 
 /* For formats that have a place for several functions at one address: what stands below the native frame of a node and
  * all that it is inlined into. */
-uint32_t pp_below_inlined(const struct pp_profile *profile, uint32_t node);
+uint32_t pt_below_inlined(const struct pt_profile *profile, uint32_t node);
 
 /* For formats with other marks: the name of a native function without the one for inlined ones, as a string. */
-uint32_t pp_plain_symbol(struct pp_profile *profile, const struct pp_frame *frame);
+uint32_t pt_plain_symbol(struct pt_profile *profile, const struct pt_frame *frame);
 
 /* The writers' wait for text: what has a meaning in the format (any of `special`) and control characters become '_'. */
-void pp_append_plain(struct pp_buffer *out, const char *text, const char *special);
+void pt_append_plain(struct pt_buffer *out, const char *text, const char *special);
 
 /* The profile's samples, what differs in neither thread nor stack nor interval being one, sorted by interval, thread
  * and stack. The caller frees. */
-struct pp_sample *pp_merged_samples(const struct pp_profile *profile, uint32_t *count);
+struct pt_sample *pt_merged_samples(const struct pt_profile *profile, uint32_t *count);
 
 /* By node: whether a sample's stack goes through it. The caller frees. */
-bool *pp_nodes_used(const struct pp_profile *profile);
+bool *pt_nodes_used(const struct pt_profile *profile);
 
 #endif

@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "../memory.h"
-#include "../profile/crc.h"
+#include "../base/memory.h"
+#include "../log/crc.h"
 
 #define RAW_WINDOW_BITS (-15) /* the header and the end are ours */
 #define MEMORY_LEVEL    8
@@ -18,17 +18,17 @@
 #define FLUSH_BYTES     64u /* deflateBound() does not count those of Z_SYNC_FLUSH */
 
 struct piece {
-    struct pp_buffer text;
+    struct pt_buffer text;
     unsigned char *compressed;
     size_t length; /* of compressed */
     uint32_t crc;  /* of the text */
     bool last, done;
 };
 
-struct pp_gzip {
+struct pt_gzip {
     FILE *out;
     bool fast;
-    struct pp_buffer waiting;
+    struct pt_buffer waiting;
     uint32_t crc; /* of what has been written, as is the next one */
     uint64_t length;
     struct piece pieces[PIECES];    /* number i is in place i % PIECES */
@@ -50,7 +50,7 @@ static void compress_well(struct piece *piece)
         exit(1);
     }
     size_t room = deflateBound(&stream, piece->text.length) + FLUSH_BYTES;
-    piece->compressed = pp_alloc(room, 1);
+    piece->compressed = pt_alloc(room, 1);
     stream.next_in = (unsigned char *)piece->text.data;
     stream.avail_in = (uInt)piece->text.length;
     stream.next_out = piece->compressed;
@@ -63,14 +63,14 @@ static void compress_well(struct piece *piece)
 /* The same by ISA-L, four times as fast as zlib's fastest. False when the result would be larger than the text. */
 static bool compress_fast(struct piece *piece)
 {
-    struct isal_zstream *stream = pp_alloc(1, sizeof *stream);
+    struct isal_zstream *stream = pt_alloc(1, sizeof *stream);
     isal_deflate_init(stream);
     stream->level = FAST_LEVEL;
     stream->level_buf_size = ISAL_DEF_LVL1_LARGE;
-    stream->level_buf = pp_alloc(stream->level_buf_size, 1);
+    stream->level_buf = pt_alloc(stream->level_buf_size, 1);
     stream->flush = SYNC_FLUSH;
     stream->end_of_stream = piece->last;
-    piece->compressed = pp_alloc(piece->text.length + FLUSH_BYTES, 1);
+    piece->compressed = pt_alloc(piece->text.length + FLUSH_BYTES, 1);
     stream->next_in = (unsigned char *)piece->text.data;
     stream->avail_in = (uint32_t)piece->text.length;
     stream->next_out = piece->compressed;
@@ -88,11 +88,11 @@ static void compress_piece(bool fast, struct piece *piece)
 {
     if (!fast || !compress_fast(piece))
         compress_well(piece);
-    piece->crc = pp_crc32(0, piece->text.data, piece->text.length);
+    piece->crc = pt_crc32(0, piece->text.data, piece->text.length);
 }
 
 /* The mutex is held, before and after. */
-static void compress_next(struct pp_gzip *gzip)
+static void compress_next(struct pt_gzip *gzip)
 {
     struct piece *piece = &gzip->pieces[gzip->taken++ % PIECES];
     pthread_mutex_unlock(&gzip->mutex);
@@ -104,7 +104,7 @@ static void compress_next(struct pp_gzip *gzip)
 
 static void *compress_pieces(void *context)
 {
-    struct pp_gzip *gzip = context;
+    struct pt_gzip *gzip = context;
     pthread_mutex_lock(&gzip->mutex);
     while (!gzip->ending || gzip->taken < gzip->given) {
         if (gzip->taken < gzip->given)
@@ -116,7 +116,7 @@ static void *compress_pieces(void *context)
     return NULL;
 }
 
-static void write_oldest(struct pp_gzip *gzip)
+static void write_oldest(struct pt_gzip *gzip)
 {
     struct piece *piece = &gzip->pieces[gzip->written++ % PIECES];
     pthread_mutex_lock(&gzip->mutex);
@@ -132,15 +132,15 @@ static void write_oldest(struct pp_gzip *gzip)
     gzip->crc = (uint32_t)crc32_combine(gzip->crc, piece->crc, (z_off_t)piece->text.length);
     gzip->length += piece->text.length;
     free(piece->compressed);
-    pp_buffer_clear(&piece->text);
+    pt_buffer_clear(&piece->text);
 }
 
-static void give_waiting(struct pp_gzip *gzip, bool last)
+static void give_waiting(struct pt_gzip *gzip, bool last)
 {
     if (gzip->given - gzip->written == PIECES)
         write_oldest(gzip);
     struct piece *piece = &gzip->pieces[gzip->given % PIECES];
-    struct pp_buffer empty = piece->text;
+    struct pt_buffer empty = piece->text;
     piece->text = gzip->waiting;
     piece->last = last;
     gzip->waiting = empty;
@@ -156,10 +156,10 @@ static void give_waiting(struct pp_gzip *gzip, bool last)
         gzip->most_threads = gzip->thread_count;
 }
 
-struct pp_gzip *pp_gzip_new(FILE *out, bool large)
+struct pt_gzip *pt_gzip_new(FILE *out, bool large)
 {
     static const unsigned char header[8] = {0x1f, 0x8b, Z_DEFLATED};
-    struct pp_gzip *gzip = pp_alloc(1, sizeof *gzip);
+    struct pt_gzip *gzip = pt_alloc(1, sizeof *gzip);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     gzip->out = out;
     gzip->fast = large;
@@ -172,19 +172,19 @@ struct pp_gzip *pp_gzip_new(FILE *out, bool large)
     return gzip;
 }
 
-void pp_gzip_append(struct pp_gzip *gzip, const void *data, size_t length)
+void pt_gzip_append(struct pt_gzip *gzip, const void *data, size_t length)
 {
-    pp_buffer_append(&gzip->waiting, data, length);
+    pt_buffer_append(&gzip->waiting, data, length);
     if (gzip->waiting.length >= PIECE)
         give_waiting(gzip, false);
 }
 
-void *pp_gzip_room(struct pp_gzip *gzip, size_t most)
+void *pt_gzip_room(struct pt_gzip *gzip, size_t most)
 {
-    return pp_buffer_room(&gzip->waiting, most);
+    return pt_buffer_room(&gzip->waiting, most);
 }
 
-void pp_gzip_filled(struct pp_gzip *gzip, size_t length)
+void pt_gzip_filled(struct pt_gzip *gzip, size_t length)
 {
     gzip->waiting.length += length;
     if (gzip->waiting.length >= PIECE)
@@ -197,7 +197,7 @@ static void put_fixed32(FILE *out, uint64_t value)
         putc((int)(value & 0xff), out);
 }
 
-void pp_gzip_end(struct pp_gzip *gzip)
+void pt_gzip_end(struct pt_gzip *gzip)
 {
     give_waiting(gzip, true);
     pthread_mutex_lock(&gzip->mutex);
@@ -211,8 +211,8 @@ void pp_gzip_end(struct pp_gzip *gzip)
     for (unsigned i = 0; i < gzip->thread_count; i++)
         pthread_join(gzip->threads[i], NULL);
     for (unsigned i = 0; i < PIECES; i++)
-        pp_buffer_free(&gzip->pieces[i].text);
-    pp_buffer_free(&gzip->waiting);
+        pt_buffer_free(&gzip->pieces[i].text);
+    pt_buffer_free(&gzip->waiting);
     pthread_mutex_destroy(&gzip->mutex);
     pthread_cond_destroy(&gzip->change);
     free(gzip);

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t pp_number(struct pp_numbering *numbering, uint32_t item)
+uint32_t pt_number(struct pt_numbering *numbering, uint32_t item)
 {
-    numbering->given = pp_grow(numbering->given, &numbering->capacity, (uint64_t)item + 1, sizeof *numbering->given);
+    numbering->given = pt_grow(numbering->given, &numbering->capacity, (uint64_t)item + 1, sizeof *numbering->given);
     if (!numbering->given[item]) {
-        numbering->order = pp_grow(numbering->order, &numbering->order_capacity, (uint64_t)numbering->count + 1,
+        numbering->order = pt_grow(numbering->order, &numbering->order_capacity, (uint64_t)numbering->count + 1,
                                    sizeof *numbering->order);
         numbering->order[numbering->count++] = item;
         numbering->given[item] = numbering->count;
@@ -15,34 +15,34 @@ uint32_t pp_number(struct pp_numbering *numbering, uint32_t item)
     return numbering->given[item];
 }
 
-void pp_numbering_free(struct pp_numbering *numbering)
+void pt_numbering_free(struct pt_numbering *numbering)
 {
     free(numbering->given);
     free(numbering->order);
-    *numbering = (struct pp_numbering){0};
+    *numbering = (struct pt_numbering){0};
 }
 
 static bool same_function(const void *table, uint32_t item, const void *key)
 {
-    return memcmp((const struct pp_table_function *)table + item, key, sizeof(struct pp_table_function)) == 0;
+    return memcmp((const struct pt_table_function *)table + item, key, sizeof(struct pt_table_function)) == 0;
 }
 
-uint32_t pp_number_function(struct pp_function_table *table, struct pp_table_function function)
+uint32_t pt_number_function(struct pt_function_table *table, struct pt_table_function function)
 {
-    uint32_t hash = pp_hash_bytes(&function, sizeof function), count = table->functions.count;
-    uint32_t found = pp_index_find(&table->functions.index, hash, same_function, table->functions.items, &function);
-    if (found != PP_NONE)
+    uint32_t hash = pt_hash_bytes(&function, sizeof function), count = table->functions.count;
+    uint32_t found = pt_index_find(&table->functions.index, hash, same_function, table->functions.items, &function);
+    if (found != PT_NONE)
         return found + 1;
     table->functions.items =
-        pp_grow(table->functions.items, &table->functions.capacity, (uint64_t)count + 1, sizeof function);
+        pt_grow(table->functions.items, &table->functions.capacity, (uint64_t)count + 1, sizeof function);
     table->functions.items[count] = function;
-    pp_index_add(&table->functions.index, hash, count);
+    pt_index_add(&table->functions.index, hash, count);
     return ++table->functions.count;
 }
 
-void pp_function_table_free(struct pp_function_table *table)
+void pt_function_table_free(struct pt_function_table *table)
 {
     free(table->functions.items);
-    pp_index_free(&table->functions.index);
-    *table = (struct pp_function_table){0};
+    pt_index_free(&table->functions.index);
+    *table = (struct pt_function_table){0};
 }

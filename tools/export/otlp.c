@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cli.h"
-#include "../profile/summary.h"
+#include "../cli/options.h"
+#include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
 #include "numbering.h"
@@ -41,17 +41,17 @@ enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE };
 enum { LINK_TRACE = 1, LINK_SPAN };
 
 struct attribute {
-    uint32_t key, text; /* strings of the profile; text PP_NONE: the number counts */
+    uint32_t key, text; /* strings of the profile; text PT_NONE: the number counts */
     uint64_t number;
 };
 
 struct writer {
-    struct pp_profile *profile;
-    struct pp_numbering strings, modules, frames, stacks; /* element 0 of each table is empty: numbers are from 1 on */
-    PP_TABLE_OF(struct attribute) attributes;
-    struct pp_function_table functions;
-    struct pp_buffer dictionary;
-    uint32_t thread; /* of which the attributes are at hand; PP_NONE: of none */
+    struct pt_profile *profile;
+    struct pt_numbering strings, modules, frames, stacks; /* element 0 of each table is empty: numbers are from 1 on */
+    PT_TABLE_OF(struct attribute) attributes;
+    struct pt_function_table functions;
+    struct pt_buffer dictionary;
+    uint32_t thread; /* of which the attributes are at hand; PT_NONE: of none */
     uint32_t thread_name, thread_id;
     uint64_t *numbers; /* scratch */
     uint32_t numbers_capacity;
@@ -59,7 +59,7 @@ struct writer {
 
 static uint32_t text(struct writer *writer, const char *text)
 {
-    return pp_number_string(&writer->strings, pp_intern_text(writer->profile, text));
+    return pt_number_string(&writer->strings, pt_intern_text(writer->profile, text));
 }
 
 static bool same_attribute(const void *table, uint32_t item, const void *key)
@@ -71,54 +71,54 @@ static bool same_attribute(const void *table, uint32_t item, const void *key)
 static uint32_t attribute_index(struct writer *writer, struct attribute attribute)
 {
     const uint64_t words[] = {attribute.key, attribute.text, attribute.number};
-    uint32_t hash = pp_hash_words(words, 3);
+    uint32_t hash = pt_hash_words(words, 3);
     uint32_t found =
-        pp_index_find(&writer->attributes.index, hash, same_attribute, writer->attributes.items, &attribute);
-    if (found != PP_NONE)
+        pt_index_find(&writer->attributes.index, hash, same_attribute, writer->attributes.items, &attribute);
+    if (found != PT_NONE)
         return found + 1;
-    writer->attributes.items = pp_grow(writer->attributes.items, &writer->attributes.capacity,
+    writer->attributes.items = pt_grow(writer->attributes.items, &writer->attributes.capacity,
                                        (uint64_t)writer->attributes.count + 1, sizeof attribute);
     writer->attributes.items[writer->attributes.count] = attribute;
-    pp_index_add(&writer->attributes.index, hash, writer->attributes.count);
+    pt_index_add(&writer->attributes.index, hash, writer->attributes.count);
     return ++writer->attributes.count;
 }
 
 static uint32_t text_attribute(struct writer *writer, const char *key, uint32_t value)
 {
-    return attribute_index(writer, (struct attribute){pp_intern_text(writer->profile, key), value, 0});
+    return attribute_index(writer, (struct attribute){pt_intern_text(writer->profile, key), value, 0});
 }
 
 static uint32_t number_attribute(struct writer *writer, const char *key, uint64_t value)
 {
-    return attribute_index(writer, (struct attribute){pp_intern_text(writer->profile, key), PP_NONE, value});
+    return attribute_index(writer, (struct attribute){pt_intern_text(writer->profile, key), PT_NONE, value});
 }
 
-static void append_message(struct pp_buffer *to, unsigned field, struct pp_buffer *message)
+static void append_message(struct pt_buffer *to, unsigned field, struct pt_buffer *message)
 {
-    pp_proto_bytes(to, field, message->data, message->length);
-    pp_buffer_clear(message);
+    pt_proto_bytes(to, field, message->data, message->length);
+    pt_buffer_clear(message);
 }
 
-static void append_value_type(struct writer *writer, struct pp_buffer *to, unsigned field, const char *type,
+static void append_value_type(struct writer *writer, struct pt_buffer *to, unsigned field, const char *type,
                               const char *unit)
 {
-    struct pp_buffer message = {0};
-    pp_proto_number(&message, TYPE_TYPE, text(writer, type));
-    pp_proto_number(&message, TYPE_UNIT, text(writer, unit));
+    struct pt_buffer message = {0};
+    pt_proto_number(&message, TYPE_TYPE, text(writer, type));
+    pt_proto_number(&message, TYPE_UNIT, text(writer, unit));
     append_message(to, field, &message);
-    pp_buffer_free(&message);
+    pt_buffer_free(&message);
 }
 
 static void put_number(struct writer *writer, uint32_t at, uint64_t value)
 {
-    writer->numbers = pp_grow(writer->numbers, &writer->numbers_capacity, (uint64_t)at + 1, sizeof *writer->numbers);
+    writer->numbers = pt_grow(writer->numbers, &writer->numbers_capacity, (uint64_t)at + 1, sizeof *writer->numbers);
     writer->numbers[at] = value;
 }
 
 /* Samples come thread by thread. */
 static uint32_t put_thread_attributes(struct writer *writer, uint32_t number)
 {
-    const struct pp_thread thread = writer->profile->threads.items[number];
+    const struct pt_thread thread = writer->profile->threads.items[number];
     uint32_t count = 0;
     if (writer->thread != number) {
         writer->thread = number;
@@ -131,33 +131,33 @@ static uint32_t put_thread_attributes(struct writer *writer, uint32_t number)
     return count;
 }
 
-static void append_sample(struct writer *writer, struct pp_buffer *to, const struct pp_sample *sample, uint64_t value)
+static void append_sample(struct writer *writer, struct pt_buffer *to, const struct pt_sample *sample, uint64_t value)
 {
-    struct pp_profile *profile = writer->profile;
-    const struct pp_label_set set = profile->label_sets.items[sample->labels];
-    struct pp_buffer message = {0}, key = {0};
+    struct pt_profile *profile = writer->profile;
+    const struct pt_label_set set = profile->label_sets.items[sample->labels];
+    struct pt_buffer message = {0}, key = {0};
     uint32_t count = put_thread_attributes(writer, sample->thread);
     for (uint32_t i = set.first; i < set.first + set.count; i++) {
-        pp_buffer_clear(&key);
-        pp_buffer_format(&key, "process.context.label.%s", pp_string(profile, profile->labels.items[i].key));
+        pt_buffer_clear(&key);
+        pt_buffer_format(&key, "process.context.label.%s", pt_string(profile, profile->labels.items[i].key));
         put_number(writer, count++, text_attribute(writer, key.data, profile->labels.items[i].value));
     }
-    pp_proto_number(&message, SAMPLE_STACK, pp_number(&writer->stacks, sample->node));
-    pp_proto_numbers(&message, SAMPLE_ATTRIBUTES, writer->numbers, count);
-    pp_proto_numbers(&message, SAMPLE_VALUES, &value, 1);
+    pt_proto_number(&message, SAMPLE_STACK, pt_number(&writer->stacks, sample->node));
+    pt_proto_numbers(&message, SAMPLE_ATTRIBUTES, writer->numbers, count);
+    pt_proto_numbers(&message, SAMPLE_VALUES, &value, 1);
     append_message(to, PROFILE_SAMPLES, &message);
-    pp_buffer_free(&message);
-    pp_buffer_free(&key);
+    pt_buffer_free(&message);
+    pt_buffer_free(&key);
 }
 
-static bool same_identity(const struct pp_sample *a, const struct pp_sample *b)
+static bool same_identity(const struct pt_sample *a, const struct pt_sample *b)
 {
     return a->thread == b->thread && a->node == b->node && a->labels == b->labels;
 }
 
 static int by_identity(const void *a, const void *b)
 {
-    const struct pp_sample *x = a, *y = b;
+    const struct pt_sample *x = a, *y = b;
     if (x->thread != y->thread)
         return x->thread < y->thread ? -1 : 1;
     if (x->node != y->node)
@@ -166,12 +166,12 @@ static int by_identity(const void *a, const void *b)
 }
 
 /* The samples are those of one process. */
-static void append_profile(struct writer *writer, struct pp_buffer *to, const struct pp_sample *samples, uint32_t count,
+static void append_profile(struct writer *writer, struct pt_buffer *to, const struct pt_sample *samples, uint32_t count,
                            bool by_count)
 {
-    const struct pp_thread *thread = &writer->profile->threads.items[samples[0].thread];
-    const struct pp_process process = writer->profile->processes.items[thread->process];
-    struct pp_buffer message = {0};
+    const struct pt_thread *thread = &writer->profile->threads.items[samples[0].thread];
+    const struct pt_process process = writer->profile->processes.items[thread->process];
+    struct pt_buffer message = {0};
     if (by_count)
         append_value_type(writer, &message, PROFILE_TYPE, "samples", "count");
     else
@@ -184,44 +184,44 @@ static void append_profile(struct writer *writer, struct pp_buffer *to, const st
         if (value)
             append_sample(writer, &message, &samples[first], value);
     }
-    pp_proto_fixed64(&message, PROFILE_TIME, process.start_unix_ns);
-    pp_proto_number(&message, PROFILE_DURATION,
+    pt_proto_fixed64(&message, PROFILE_TIME, process.start_unix_ns);
+    pt_proto_number(&message, PROFILE_DURATION,
                     process.end_unix_ns > process.start_unix_ns ? process.end_unix_ns - process.start_unix_ns : 0);
     append_value_type(writer, &message, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
-    pp_proto_number(&message, PROFILE_PERIOD, process.period_ns);
+    pt_proto_number(&message, PROFILE_PERIOD, process.period_ns);
     append_message(to, SCOPE_PROFILES_PROFILES, &message);
-    pp_buffer_free(&message);
+    pt_buffer_free(&message);
 }
 
 /* As plain text: some receivers look nothing up here. */
-static void append_resource_attribute(struct pp_buffer *resource, const char *key, const char *value, uint64_t number)
+static void append_resource_attribute(struct pt_buffer *resource, const char *key, const char *value, uint64_t number)
 {
-    struct pp_buffer message = {0}, any = {0};
+    struct pt_buffer message = {0}, any = {0};
     if (value)
-        pp_proto_bytes(&any, VALUE_STRING, value, strlen(value));
+        pt_proto_bytes(&any, VALUE_STRING, value, strlen(value));
     else
-        pp_proto_choice(&any, VALUE_INT, number);
-    pp_proto_bytes(&message, KEY_VALUE_KEY, key, strlen(key));
+        pt_proto_choice(&any, VALUE_INT, number);
+    pt_proto_bytes(&message, KEY_VALUE_KEY, key, strlen(key));
     append_message(&message, KEY_VALUE_VALUE, &any);
     if (!value || *value)
         append_message(resource, RESOURCE_ATTRIBUTE, &message);
-    pp_buffer_free(&message);
-    pp_buffer_free(&any);
+    pt_buffer_free(&message);
+    pt_buffer_free(&any);
 }
 
-static void append_resource(struct writer *writer, struct pp_buffer *to, uint32_t number)
+static void append_resource(struct writer *writer, struct pt_buffer *to, uint32_t number)
 {
-    const struct pp_profile *profile = writer->profile;
-    const struct pp_process *process = &profile->processes.items[number];
-    struct pp_buffer resource = {0};
+    const struct pt_profile *profile = writer->profile;
+    const struct pt_process *process = &profile->processes.items[number];
+    struct pt_buffer resource = {0};
     append_resource_attribute(&resource, "process.pid", NULL, process->pid);
-    append_resource_attribute(&resource, "process.executable.path", pp_string(profile, process->executable), 0);
-    append_resource_attribute(&resource, "process.command_line", pp_string(profile, process->command_line), 0);
+    append_resource_attribute(&resource, "process.executable.path", pt_string(profile, process->executable), 0);
+    append_resource_attribute(&resource, "process.command_line", pt_string(profile, process->command_line), 0);
     append_resource_attribute(&resource, "process.runtime.name", process->python_version ? "cpython" : "", 0);
-    append_resource_attribute(&resource, "process.runtime.version", pp_string(profile, process->python_version), 0);
-    append_resource_attribute(&resource, "host.name", pp_string(profile, process->host), 0);
-    append_resource_attribute(&resource, "service.instance.id", pp_string(profile, process->instance), 0);
-    struct pp_accounting sum = pp_summary_accounting(profile, number);
+    append_resource_attribute(&resource, "process.runtime.version", pt_string(profile, process->python_version), 0);
+    append_resource_attribute(&resource, "host.name", pt_string(profile, process->host), 0);
+    append_resource_attribute(&resource, "service.instance.id", pt_string(profile, process->instance), 0);
+    struct pt_accounting sum = pt_summary_accounting(profile, number);
     append_resource_attribute(&resource, "pyprof.cpu_ns", NULL, sum.cpu_ns);
     append_resource_attribute(&resource, "pyprof.sampled_ns", NULL, sum.sampled_ns);
     append_resource_attribute(&resource, "pyprof.unsampled_ns", NULL, sum.unsampled_ns);
@@ -231,16 +231,16 @@ static void append_resource(struct writer *writer, struct pp_buffer *to, uint32_
     append_resource_attribute(&resource, "pyprof.difference_ns", NULL, (uint64_t)sum.difference_ns);
     append_resource_attribute(&resource, "pyprof.estimated_ns", NULL, sum.estimated_ns);
     append_message(to, RESOURCE_PROFILES_RESOURCE, &resource);
-    pp_buffer_free(&resource);
+    pt_buffer_free(&resource);
 }
 
-static void put_process(struct writer *writer, const struct pp_sample *samples, uint32_t count,
-                        const struct pp_export_options *options, FILE *out)
+static void put_process(struct writer *writer, const struct pt_sample *samples, uint32_t count,
+                        const struct pt_export_options *options, FILE *out)
 {
-    struct pp_buffer resource = {0}, scope = {0}, name = {0}, whole = {0};
+    struct pt_buffer resource = {0}, scope = {0}, name = {0}, whole = {0};
     append_resource(writer, &resource, writer->profile->threads.items[samples[0].thread].process);
-    pp_proto_bytes(&name, SCOPE_NAME, "pyprof", strlen("pyprof"));
-    pp_proto_bytes(&name, SCOPE_VERSION, PYPROF_VERSION, strlen(PYPROF_VERSION));
+    pt_proto_bytes(&name, SCOPE_NAME, "pyprof", strlen("pyprof"));
+    pt_proto_bytes(&name, SCOPE_VERSION, PYPROF_VERSION, strlen(PYPROF_VERSION));
     append_message(&scope, SCOPE_PROFILES_SCOPE, &name);
     append_profile(writer, &scope, samples, count, true);
     if (!options->samples)
@@ -248,18 +248,18 @@ static void put_process(struct writer *writer, const struct pp_sample *samples, 
     append_message(&resource, RESOURCE_PROFILES_SCOPES, &scope);
     append_message(&whole, DATA_RESOURCE_PROFILES, &resource);
     fwrite(whole.data, 1, whole.length, out);
-    pp_buffer_free(&resource);
-    pp_buffer_free(&scope);
-    pp_buffer_free(&name);
-    pp_buffer_free(&whole);
+    pt_buffer_free(&resource);
+    pt_buffer_free(&scope);
+    pt_buffer_free(&name);
+    pt_buffer_free(&whole);
 }
 
 /* Numbers of all samples, those of process p from ends[p - 1] (or 0) to ends[p]. The caller frees both. */
-static uint32_t *samples_by_process(const struct pp_profile *profile, uint32_t **ends)
+static uint32_t *samples_by_process(const struct pt_profile *profile, uint32_t **ends)
 {
-    const struct pp_sample *samples = profile->samples.items;
-    uint32_t count = profile->samples.count, sum = 0, *numbers = pp_alloc(count, sizeof *numbers);
-    *ends = pp_alloc(profile->processes.count, sizeof **ends);
+    const struct pt_sample *samples = profile->samples.items;
+    uint32_t count = profile->samples.count, sum = 0, *numbers = pt_alloc(count, sizeof *numbers);
+    *ends = pt_alloc(profile->processes.count, sizeof **ends);
     for (uint32_t i = 0; i < count; i++)
         (*ends)[profile->threads.items[samples[i].thread].process]++;
     for (uint32_t i = 0; i < profile->processes.count; i++) {
@@ -273,16 +273,16 @@ static uint32_t *samples_by_process(const struct pp_profile *profile, uint32_t *
 }
 
 /* One process after the other: a copy of all samples would take as much as the profile. */
-static void put_processes(struct writer *writer, const struct pp_export_options *options, FILE *out)
+static void put_processes(struct writer *writer, const struct pt_export_options *options, FILE *out)
 {
-    const struct pp_profile *profile = writer->profile;
+    const struct pt_profile *profile = writer->profile;
     uint32_t *ends, *numbers = samples_by_process(profile, &ends), capacity = 0;
-    struct pp_sample *samples = NULL;
+    struct pt_sample *samples = NULL;
     for (uint32_t process = 0, first = 0; process < profile->processes.count; first = ends[process++]) {
         uint32_t count = ends[process] - first;
         if (!count)
             continue;
-        samples = pp_grow_raw(samples, &capacity, count, sizeof *samples);
+        samples = pt_grow_raw(samples, &capacity, count, sizeof *samples);
         for (uint32_t i = 0; i < count; i++)
             samples[i] = profile->samples.items[numbers[first + i]];
         qsort(samples, count, sizeof *samples, by_identity);
@@ -293,42 +293,42 @@ static void put_processes(struct writer *writer, const struct pp_export_options 
     free(ends);
 }
 
-static void append_stack(struct writer *writer, struct pp_buffer *message, uint32_t number)
+static void append_stack(struct writer *writer, struct pt_buffer *message, uint32_t number)
 {
     uint32_t depth = 0;
-    for (uint32_t node = number; node; node = pp_below_inlined(writer->profile, node))
-        put_number(writer, depth++, pp_number(&writer->frames, writer->profile->nodes.items[node].frame));
+    for (uint32_t node = number; node; node = pt_below_inlined(writer->profile, node))
+        put_number(writer, depth++, pt_number(&writer->frames, writer->profile->nodes.items[node].frame));
     if (depth)
-        pp_proto_numbers(message, STACK_LOCATIONS, writer->numbers, depth);
+        pt_proto_numbers(message, STACK_LOCATIONS, writer->numbers, depth);
 }
 
-static void append_line(struct writer *writer, struct pp_buffer *message, uint32_t number)
+static void append_line(struct writer *writer, struct pt_buffer *message, uint32_t number)
 {
-    struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, number, true);
-    const struct pp_frame frame = writer->profile->frames.items[number];
+    struct pt_frame_parts parts = pt_frame_parts_of(writer->profile, number, true);
+    const struct pt_frame frame = writer->profile->frames.items[number];
     bool python = frame.kind == PP_FRAME_PYTHON, native = frame.kind == PP_FRAME_NATIVE;
-    struct pp_table_function function = {
-        .name = native ? pp_plain_symbol(writer->profile, &frame) : parts.name,
+    struct pt_table_function function = {
+        .name = native ? pt_plain_symbol(writer->profile, &frame) : parts.name,
         .system_name = native ? frame.symbol : 0,
         .file = parts.file,
         .first_line = python ? writer->profile->functions.items[frame.subject].first_line : 0,
     };
-    struct pp_buffer line = {0};
-    pp_proto_number(&line, LINE_FUNCTION, pp_number_function(&writer->functions, function));
-    pp_proto_number(&line, LINE_LINE, parts.line);
-    pp_proto_number(&line, LINE_COLUMN, frame.column);
+    struct pt_buffer line = {0};
+    pt_proto_number(&line, LINE_FUNCTION, pt_number_function(&writer->functions, function));
+    pt_proto_number(&line, LINE_LINE, parts.line);
+    pt_proto_number(&line, LINE_COLUMN, frame.column);
     append_message(message, LOCATION_LINE, &line);
-    pp_buffer_free(&line);
+    pt_buffer_free(&line);
 }
 
 /* Functions that are inlined at the address come first, the innermost at the beginning. */
-static void append_location(struct writer *writer, struct pp_buffer *message, uint32_t number)
+static void append_location(struct writer *writer, struct pt_buffer *message, uint32_t number)
 {
-    struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, number, true);
-    struct pp_frame frame = writer->profile->frames.items[number];
-    if (parts.module != PP_NONE)
-        pp_proto_number(message, LOCATION_MAPPING, pp_number(&writer->modules, parts.module));
-    pp_proto_number(message, LOCATION_ADDRESS, frame.kind == PP_FRAME_NATIVE ? frame.address : 0);
+    struct pt_frame_parts parts = pt_frame_parts_of(writer->profile, number, true);
+    struct pt_frame frame = writer->profile->frames.items[number];
+    if (parts.module != PT_NONE)
+        pt_proto_number(message, LOCATION_MAPPING, pt_number(&writer->modules, parts.module));
+    pt_proto_number(message, LOCATION_ADDRESS, frame.kind == PP_FRAME_NATIVE ? frame.address : 0);
     for (; frame.inlined_into; frame = writer->profile->frames.items[number]) {
         append_line(writer, message, number);
         number = frame.inlined_into - 1;
@@ -338,79 +338,79 @@ static void append_location(struct writer *writer, struct pp_buffer *message, ui
     if (frame.kind != PP_FRAME_PSEUDO) {
         uint64_t type =
             text_attribute(writer, "profile.frame.type",
-                           pp_intern_text(writer->profile, frame.kind == PP_FRAME_PYTHON ? "cpython" : "native"));
-        pp_proto_numbers(message, LOCATION_ATTRIBUTES, &type, 1);
+                           pt_intern_text(writer->profile, frame.kind == PP_FRAME_PYTHON ? "cpython" : "native"));
+        pt_proto_numbers(message, LOCATION_ATTRIBUTES, &type, 1);
     }
 }
 
-static void append_mapping(struct writer *writer, struct pp_buffer *message, uint32_t number)
+static void append_mapping(struct writer *writer, struct pt_buffer *message, uint32_t number)
 {
-    const struct pp_module module = writer->profile->modules.items[number];
-    pp_proto_number(message, MAPPING_START, module.start);
-    pp_proto_number(message, MAPPING_LIMIT, module.limit);
-    pp_proto_number(message, MAPPING_OFFSET, module.file_offset);
-    pp_proto_number(message, MAPPING_FILE, pp_number_string(&writer->strings, module.path));
+    const struct pt_module module = writer->profile->modules.items[number];
+    pt_proto_number(message, MAPPING_START, module.start);
+    pt_proto_number(message, MAPPING_LIMIT, module.limit);
+    pt_proto_number(message, MAPPING_OFFSET, module.file_offset);
+    pt_proto_number(message, MAPPING_FILE, pt_number_string(&writer->strings, module.path));
     if (module.build_id) {
         uint64_t id = text_attribute(writer, "process.executable.build_id.gnu", module.build_id);
-        pp_proto_numbers(message, MAPPING_ATTRIBUTES, &id, 1);
+        pt_proto_numbers(message, MAPPING_ATTRIBUTES, &id, 1);
     }
 }
 
-static void append_function(struct writer *writer, struct pp_buffer *message, uint32_t number)
+static void append_function(struct writer *writer, struct pt_buffer *message, uint32_t number)
 {
-    const struct pp_table_function *function = &writer->functions.functions.items[number];
-    pp_proto_number(message, FUNCTION_NAME, pp_number_string(&writer->strings, function->name));
-    pp_proto_number(message, FUNCTION_SYSTEM_NAME, pp_number_string(&writer->strings, function->system_name));
-    pp_proto_number(message, FUNCTION_FILE, pp_number_string(&writer->strings, function->file));
-    pp_proto_number(message, FUNCTION_START_LINE, function->first_line);
+    const struct pt_table_function *function = &writer->functions.functions.items[number];
+    pt_proto_number(message, FUNCTION_NAME, pt_number_string(&writer->strings, function->name));
+    pt_proto_number(message, FUNCTION_SYSTEM_NAME, pt_number_string(&writer->strings, function->system_name));
+    pt_proto_number(message, FUNCTION_FILE, pt_number_string(&writer->strings, function->file));
+    pt_proto_number(message, FUNCTION_START_LINE, function->first_line);
 }
 
-static void append_attribute(struct writer *writer, struct pp_buffer *message, uint32_t number)
+static void append_attribute(struct writer *writer, struct pt_buffer *message, uint32_t number)
 {
     const struct attribute *attribute = &writer->attributes.items[number];
-    const char *value = attribute->text == PP_NONE ? NULL : pp_string(writer->profile, attribute->text);
-    struct pp_buffer any = {0};
-    pp_proto_number(message, ATTRIBUTE_KEY, pp_number_string(&writer->strings, attribute->key));
+    const char *value = attribute->text == PT_NONE ? NULL : pt_string(writer->profile, attribute->text);
+    struct pt_buffer any = {0};
+    pt_proto_number(message, ATTRIBUTE_KEY, pt_number_string(&writer->strings, attribute->key));
     if (value)
-        pp_proto_bytes(&any, VALUE_STRING, value, strlen(value));
+        pt_proto_bytes(&any, VALUE_STRING, value, strlen(value));
     else
-        pp_proto_choice(&any, VALUE_INT, attribute->number);
+        pt_proto_choice(&any, VALUE_INT, attribute->number);
     append_message(message, ATTRIBUTE_VALUE, &any);
-    pp_buffer_free(&any);
+    pt_buffer_free(&any);
 }
 
 /* A table of the dictionary: an empty element, then `count` of them; order says which, NULL: as they are. */
 static void append_table(struct writer *writer, unsigned field, const uint32_t *order, uint32_t count,
-                         void (*append)(struct writer *writer, struct pp_buffer *message, uint32_t number))
+                         void (*append)(struct writer *writer, struct pt_buffer *message, uint32_t number))
 {
-    struct pp_buffer message = {0};
+    struct pt_buffer message = {0};
     append_message(&writer->dictionary, field, &message);
     for (uint32_t i = 0; i < count; i++) {
         append(writer, &message, order ? order[i] : i);
         append_message(&writer->dictionary, field, &message);
     }
-    pp_buffer_free(&message);
+    pt_buffer_free(&message);
 }
 
 static void append_links_and_strings(struct writer *writer)
 {
     static const char zeroes[16];
-    struct pp_buffer link = {0};
-    pp_proto_bytes(&link, LINK_TRACE, zeroes, 16);
-    pp_proto_bytes(&link, LINK_SPAN, zeroes, 8);
+    struct pt_buffer link = {0};
+    pt_proto_bytes(&link, LINK_TRACE, zeroes, 16);
+    pt_proto_bytes(&link, LINK_SPAN, zeroes, 8);
     append_message(&writer->dictionary, DICTIONARY_LINK, &link);
-    pp_buffer_free(&link);
-    pp_proto_bytes(&writer->dictionary, DICTIONARY_STRING, "", 0);
+    pt_buffer_free(&link);
+    pt_proto_bytes(&writer->dictionary, DICTIONARY_STRING, "", 0);
     for (uint32_t i = 0; i < writer->strings.count; i++) {
-        const char *string = pp_string(writer->profile, writer->strings.order[i]);
-        pp_proto_bytes(&writer->dictionary, DICTIONARY_STRING, string, strlen(string));
+        const char *string = pt_string(writer->profile, writer->strings.order[i]);
+        pt_proto_bytes(&writer->dictionary, DICTIONARY_STRING, string, strlen(string));
     }
 }
 
-void pp_export_otlp(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+void pt_export_otlp(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    struct writer writer = {.profile = profile, .thread = PP_NONE};
-    struct pp_buffer whole = {0};
+    struct writer writer = {.profile = profile, .thread = PT_NONE};
+    struct pt_buffer whole = {0};
     put_processes(&writer, options, out);
     /* Each table numbers what the next ones hold. */
     append_table(&writer, DICTIONARY_STACK, writer.stacks.order, writer.stacks.count, append_stack);
@@ -421,14 +421,14 @@ void pp_export_otlp(struct pp_profile *profile, const struct pp_export_options *
     append_links_and_strings(&writer);
     append_message(&whole, DATA_DICTIONARY, &writer.dictionary);
     fwrite(whole.data, 1, whole.length, out);
-    pp_buffer_free(&whole);
-    pp_buffer_free(&writer.dictionary);
-    pp_numbering_free(&writer.strings);
-    pp_numbering_free(&writer.modules);
-    pp_numbering_free(&writer.frames);
-    pp_numbering_free(&writer.stacks);
+    pt_buffer_free(&whole);
+    pt_buffer_free(&writer.dictionary);
+    pt_numbering_free(&writer.strings);
+    pt_numbering_free(&writer.modules);
+    pt_numbering_free(&writer.frames);
+    pt_numbering_free(&writer.stacks);
     free(writer.attributes.items);
-    pp_index_free(&writer.attributes.index);
-    pp_function_table_free(&writer.functions);
+    pt_index_free(&writer.attributes.index);
+    pt_function_table_free(&writer.functions);
     free(writer.numbers);
 }

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../profile/slots.h"
-#include "../profile/summary.h"
+#include "../profile/time_bins.h"
+#include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
 
@@ -15,8 +15,8 @@
 #define US_PER_SECOND 1000000u
 
 struct writer {
-    struct pp_profile *profile;
-    const struct pp_export_options *options;
+    struct pt_profile *profile;
+    const struct pt_export_options *options;
     FILE *out;
     uint64_t start_unix_ns, end_unix_ns;
     char **frames; /* by frame: its line; NULL: not yet made */
@@ -27,50 +27,50 @@ static const char *frame_line(struct writer *writer, uint32_t number)
 {
     if (writer->frames[number])
         return writer->frames[number];
-    struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, number, writer->options->lines);
-    struct pp_buffer line = {0};
-    const struct pp_frame frame = writer->profile->frames.items[number];
-    pp_buffer_format(&line, "\t%16" PRIx64 " ", parts.kind == PP_FRAME_NATIVE ? frame.address : 0);
-    pp_append_plain(&line, pp_string(writer->profile, parts.name), "");
+    struct pt_frame_parts parts = pt_frame_parts_of(writer->profile, number, writer->options->lines);
+    struct pt_buffer line = {0};
+    const struct pt_frame frame = writer->profile->frames.items[number];
+    pt_buffer_format(&line, "\t%16" PRIx64 " ", parts.kind == PP_FRAME_NATIVE ? frame.address : 0);
+    pt_append_plain(&line, pt_string(writer->profile, parts.name), "");
     if (frame.inlined_into) { /* as perf has it: this instead of a module */
-        pp_buffer_text(&line, "\n");
+        pt_buffer_text(&line, "\n");
         return writer->frames[number] = line.data;
     }
-    pp_buffer_text(&line, " (");
-    pp_append_plain(&line, parts.file ? pp_string(writer->profile, parts.file) : "pyprof", " ()");
+    pt_buffer_text(&line, " (");
+    pt_append_plain(&line, parts.file ? pt_string(writer->profile, parts.file) : "pyprof", " ()");
     if (parts.line)
-        pp_buffer_format(&line, ":%" PRIu32, parts.line);
-    pp_buffer_text(&line, ")\n");
+        pt_buffer_format(&line, ":%" PRIu32, parts.line);
+    pt_buffer_text(&line, ")\n");
     return writer->frames[number] = line.data;
 }
 
-static void append_stack(struct writer *writer, struct pp_buffer *stack, uint32_t node)
+static void append_stack(struct writer *writer, struct pt_buffer *stack, uint32_t node)
 {
     for (; node; node = writer->profile->nodes.items[node].parent)
-        pp_buffer_text(stack, frame_line(writer, writer->profile->nodes.items[node].frame));
-    pp_buffer_text(stack, "\n");
+        pt_buffer_text(stack, frame_line(writer, writer->profile->nodes.items[node].frame));
+    pt_buffer_text(stack, "\n");
 }
 
-static uint64_t records_of(const struct pp_sample *sample)
+static uint64_t records_of(const struct pt_sample *sample)
 {
     return sample->count ? sample->count : 1;
 }
 
 /* The first of the sample's records is number `place` of `places` in its interval and thread. */
-static void put_sample(struct writer *writer, const struct pp_sample *sample, uint64_t place, uint64_t places,
-                       struct pp_buffer *text)
+static void put_sample(struct writer *writer, const struct pt_sample *sample, uint64_t place, uint64_t places,
+                       struct pt_buffer *text)
 {
-    const struct pp_thread *thread = &writer->profile->threads.items[sample->thread];
-    const struct pp_process *process = &writer->profile->processes.items[thread->process];
-    const struct pp_interval *interval = &writer->profile->intervals.items[sample->interval];
-    uint64_t records = records_of(sample), left = sample->cpu_ns, wall = pp_wall_of_run(interval, writer->end_unix_ns);
+    const struct pt_thread *thread = &writer->profile->threads.items[sample->thread];
+    const struct pt_process *process = &writer->profile->processes.items[thread->process];
+    const struct pt_interval *interval = &writer->profile->intervals.items[sample->interval];
+    uint64_t records = records_of(sample), left = sample->cpu_ns, wall = pt_wall_of_run(interval, writer->end_unix_ns);
     uint64_t since =
         interval->start_unix_ns > writer->start_unix_ns ? interval->start_unix_ns - writer->start_unix_ns : 0;
-    pp_buffer_clear(text);
+    pt_buffer_clear(text);
     append_stack(writer, text, sample->node);
-    struct pp_buffer name = {0};
-    pp_append_plain(
-        &name, *pp_string(writer->profile, thread->name) ? pp_string(writer->profile, thread->name) : "python", "()");
+    struct pt_buffer name = {0};
+    pt_append_plain(
+        &name, *pt_string(writer->profile, thread->name) ? pt_string(writer->profile, thread->name) : "python", "()");
     for (uint64_t i = 0; i < records; i++) {
         uint64_t period = left / (records - i), us = (since + wall / places * (place + i)) / NS_PER_US;
         left -= period;
@@ -83,20 +83,20 @@ static void put_sample(struct writer *writer, const struct pp_sample *sample, ui
                 name.data, process->pid, thread->tid == UINT64_MAX ? 0 : thread->tid, us / US_PER_SECOND,
                 us % US_PER_SECOND, period, text->data);
     }
-    pp_buffer_free(&name);
+    pt_buffer_free(&name);
 }
 
-void pp_export_perf_script(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+void pt_export_perf_script(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     struct writer writer = {.profile = profile, .options = options, .out = out};
-    struct pp_buffer text = {0};
+    struct pt_buffer text = {0};
     uint32_t count;
-    pp_summary_append_accounting(profile, &text);
+    pt_summary_append_accounting(profile, &text);
     fprintf(out, "# accounting: %s\n#\n", text.data);
-    pp_buffer_clear(&text);
-    pp_summary_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
-    writer.frames = pp_alloc(profile->frames.count, sizeof *writer.frames);
-    struct pp_sample *samples = pp_merged_samples(profile, &count);
+    pt_buffer_clear(&text);
+    pt_summary_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
+    writer.frames = pt_alloc(profile->frames.count, sizeof *writer.frames);
+    struct pt_sample *samples = pt_merged_samples(profile, &count);
     for (uint32_t i = 0, first; i < count;) {
         uint64_t places = 0, place = 0;
         for (first = i;
@@ -112,5 +112,5 @@ void pp_export_perf_script(struct pp_profile *profile, const struct pp_export_op
         free(writer.frames[i]);
     free(writer.frames);
     free(samples);
-    pp_buffer_free(&text);
+    pt_buffer_free(&text);
 }

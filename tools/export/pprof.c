@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/frame_text.h"
-#include "../profile/states.h"
-#include "../profile/summary.h"
+#include "../view/frame_text.h"
+#include "../view/gil_gc.h"
+#include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
 #include "numbering.h"
@@ -50,44 +50,44 @@ enum { LINE_FUNCTION = 1, LINE_NUMBER, LINE_COLUMN };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
 
 struct writer {
-    struct pp_profile *profile;
-    struct pp_gzip *gzip;
-    struct pp_numbering strings, frames, modules;
-    struct pp_function_table functions;
-    uint32_t python_module; /* PP_NONE: none known */
+    struct pt_profile *profile;
+    struct pt_gzip *gzip;
+    struct pt_numbering strings, frames, modules;
+    struct pt_function_table functions;
+    uint32_t python_module; /* PT_NONE: none known */
     bool *named, *lined;    /* by module: all its frames have names, lines */
     /* Labels as they stand in samples, by what they come from; made at the first use. */
-    struct pp_snippets threads, label_sets, states;
+    struct pt_snippets threads, label_sets, states;
 };
 
 static uint64_t string(struct writer *writer, uint32_t item)
 {
-    return pp_number_string(&writer->strings, item);
+    return pt_number_string(&writer->strings, item);
 }
 
 static uint64_t text(struct writer *writer, const char *text)
 {
-    return string(writer, pp_intern_text(writer->profile, text));
+    return string(writer, pt_intern_text(writer->profile, text));
 }
 
 static void put_value_type(struct writer *writer, unsigned field, const char *type, const char *unit)
 {
-    struct pp_buffer message = {0};
-    pp_proto_number(&message, VALUE_TYPE, text(writer, type));
-    pp_proto_number(&message, VALUE_UNIT, text(writer, unit));
-    pp_gzip_message(writer->gzip, field, &message);
-    pp_buffer_free(&message);
+    struct pt_buffer message = {0};
+    pt_proto_number(&message, VALUE_TYPE, text(writer, type));
+    pt_proto_number(&message, VALUE_UNIT, text(writer, unit));
+    pt_gzip_message(writer->gzip, field, &message);
+    pt_buffer_free(&message);
 }
 
-static void append_label(struct pp_buffer *sample, uint64_t key, uint64_t string_value, uint64_t number_value)
+static void append_label(struct pt_buffer *sample, uint64_t key, uint64_t string_value, uint64_t number_value)
 {
-    struct pp_buffer label = {0};
-    pp_proto_number(&label, LABEL_KEY, key);
-    pp_proto_number(&label, LABEL_STRING, string_value);
-    pp_proto_number(&label, LABEL_NUMBER, number_value);
+    struct pt_buffer label = {0};
+    pt_proto_number(&label, LABEL_KEY, key);
+    pt_proto_number(&label, LABEL_STRING, string_value);
+    pt_proto_number(&label, LABEL_NUMBER, number_value);
     if (key && (string_value || number_value))
-        pp_proto_bytes(sample, SAMPLE_LABEL, label.data, label.length);
-    pp_buffer_free(&label);
+        pt_proto_bytes(sample, SAMPLE_LABEL, label.data, label.length);
+    pt_buffer_free(&label);
 }
 
 static bool is_own_key(const char *key)
@@ -96,59 +96,59 @@ static bool is_own_key(const char *key)
            strcmp(key, "gil") == 0 || strcmp(key, "gc") == 0;
 }
 
-static void append_thread_labels(void *context, struct pp_buffer *bytes, uint32_t number)
+static void append_thread_labels(void *context, struct pt_buffer *bytes, uint32_t number)
 {
     struct writer *writer = context;
-    const struct pp_thread *thread = &writer->profile->threads.items[number];
+    const struct pt_thread *thread = &writer->profile->threads.items[number];
     append_label(bytes, text(writer, "thread"), string(writer, thread->name), 0);
     if (thread->tid != UINT64_MAX)
         append_label(bytes, text(writer, "thread_id"), 0, thread->tid);
     append_label(bytes, text(writer, "pid"), 0, writer->profile->processes.items[thread->process].pid);
 }
 
-static void append_state_labels(void *context, struct pp_buffer *bytes, uint32_t state)
+static void append_state_labels(void *context, struct pt_buffer *bytes, uint32_t state)
 {
     struct writer *writer = context;
     if (state & PP_STATE_GIL_KNOWN)
         append_label(bytes, text(writer, "gil"), text(writer, state & PP_STATE_HOLDS_GIL ? "held" : "not held"), 0);
-    if (pp_in_gc(state))
+    if (pt_in_gc(state))
         append_label(bytes, text(writer, "gc"), text(writer, "yes"), 0);
 }
 
-static void append_own_labels(void *context, struct pp_buffer *bytes, uint32_t number)
+static void append_own_labels(void *context, struct pt_buffer *bytes, uint32_t number)
 {
     struct writer *writer = context;
-    const struct pp_profile *profile = writer->profile;
-    const struct pp_label_set *set = &profile->label_sets.items[number];
+    const struct pt_profile *profile = writer->profile;
+    const struct pt_label_set *set = &profile->label_sets.items[number];
     for (uint32_t i = set->first; i < set->first + set->count; i++) {
-        struct pp_label label = profile->labels.items[i];
-        if (!is_own_key(pp_string(profile, label.key)))
+        struct pt_label label = profile->labels.items[i];
+        if (!is_own_key(pt_string(profile, label.key)))
             append_label(bytes, string(writer, label.key), string(writer, label.value), 0);
     }
 }
 
-static void append_path(struct writer *writer, struct pp_buffer *path, uint32_t node)
+static void append_path(struct writer *writer, struct pt_buffer *path, uint32_t node)
 {
-    struct pp_buffer packed = {0};
-    for (uint32_t at = node; at; at = pp_below_inlined(writer->profile, at))
-        pp_proto_append_packed(&packed, pp_number(&writer->frames, writer->profile->nodes.items[at].frame));
-    pp_proto_bytes(path, SAMPLE_LOCATION, packed.data, packed.length);
-    pp_buffer_free(&packed);
+    struct pt_buffer packed = {0};
+    for (uint32_t at = node; at; at = pt_below_inlined(writer->profile, at))
+        pt_proto_append_packed(&packed, pt_number(&writer->frames, writer->profile->nodes.items[at].frame));
+    pt_proto_bytes(path, SAMPLE_LOCATION, packed.data, packed.length);
+    pt_buffer_free(&packed);
 }
 
-static void put_sample(struct writer *writer, const struct pp_buffer *path, const struct pp_sample *sample)
+static void put_sample(struct writer *writer, const struct pt_buffer *path, const struct pt_sample *sample)
 {
-    const struct pp_snippet labels[] = {
-        pp_snippet(&writer->threads, sample->thread, append_thread_labels, writer),
-        pp_snippet(&writer->states, sample->state, append_state_labels, writer),
-        pp_snippet(&writer->label_sets, sample->labels, append_own_labels, writer),
+    const struct pt_snippet labels[] = {
+        pt_snippet(&writer->threads, sample->thread, append_thread_labels, writer),
+        pt_snippet(&writer->states, sample->state, append_state_labels, writer),
+        pt_snippet(&writer->label_sets, sample->labels, append_own_labels, writer),
     };
-    unsigned char values[PP_PROTO_NUMBERS_BYTES(2)];
+    unsigned char values[PT_PROTO_NUMBERS_BYTES(2)];
     size_t values_length =
-        pp_proto_put_numbers(values, SAMPLE_VALUE, (const uint64_t[]){sample->count, sample->cpu_ns}, 2);
+        pt_proto_put_numbers(values, SAMPLE_VALUE, (const uint64_t[]){sample->count, sample->cpu_ns}, 2);
     size_t length = path->length + values_length + labels[0].length + labels[1].length + labels[2].length;
-    unsigned char *at = pp_gzip_room(writer->gzip, PP_PROTO_HEADER_BYTES + length), *start = at;
-    at += pp_proto_put_header(at, PROFILE_SAMPLE, length);
+    unsigned char *at = pt_gzip_room(writer->gzip, PT_PROTO_HEADER_BYTES + length), *start = at;
+    at += pt_proto_put_header(at, PROFILE_SAMPLE, length);
     memcpy(at, path->data, path->length);
     at += path->length;
     memcpy(at, values, values_length);
@@ -157,54 +157,54 @@ static void put_sample(struct writer *writer, const struct pp_buffer *path, cons
         memcpy(at, labels[i].data, labels[i].length);
         at += labels[i].length;
     }
-    pp_gzip_filled(writer->gzip, (size_t)(at - start));
+    pt_gzip_filled(writer->gzip, (size_t)(at - start));
 }
 
 /* What differs only in its interval, or in being an estimate, is one sample here. */
 static void put_samples(struct writer *writer)
 {
-    struct pp_sample_order *order = pp_sample_order_new(writer->profile, TOLD_APART);
-    struct pp_buffer path = {0};
+    struct pt_sample_order *order = pt_sample_order_new(writer->profile, TOLD_APART);
+    struct pt_buffer path = {0};
     for (uint32_t node = 0; node < writer->profile->nodes.count; node++) {
-        const struct pp_sample *samples;
-        uint32_t count = pp_samples_of_node(order, node, &samples);
+        const struct pt_sample *samples;
+        uint32_t count = pt_samples_of_node(order, node, &samples);
         if (!count)
             continue;
-        pp_buffer_clear(&path);
+        pt_buffer_clear(&path);
         append_path(writer, &path, node);
         for (uint32_t i = 0; i < count; i++)
             if (samples[i].count || samples[i].cpu_ns)
                 put_sample(writer, &path, &samples[i]);
     }
-    pp_buffer_free(&path);
-    pp_sample_order_free(order);
+    pt_buffer_free(&path);
+    pt_sample_order_free(order);
 }
 
-static uint32_t native_function(struct writer *writer, const struct pp_frame *frame)
+static uint32_t native_function(struct writer *writer, const struct pt_frame *frame)
 {
-    struct pp_table_function function = {
-        .name = pp_plain_symbol(writer->profile, frame), .system_name = frame->symbol, .file = frame->source};
-    if (!frame->line && frame->subject != PP_NONE)
+    struct pt_table_function function = {
+        .name = pt_plain_symbol(writer->profile, frame), .system_name = frame->symbol, .file = frame->source};
+    if (!frame->line && frame->subject != PT_NONE)
         function.file = writer->profile->modules.items[frame->subject].path;
     else if (!frame->line)
-        function.file = pp_intern_text(writer->profile, PP_JIT_MODULE);
-    return pp_number_function(&writer->functions, function);
+        function.file = pt_intern_text(writer->profile, PT_JIT_MODULE);
+    return pt_number_function(&writer->functions, function);
 }
 
-static void append_line(struct pp_buffer *message, uint32_t function, const struct pp_frame *frame)
+static void append_line(struct pt_buffer *message, uint32_t function, const struct pt_frame *frame)
 {
-    struct pp_buffer line = {0};
-    pp_proto_number(&line, LINE_FUNCTION, function);
-    pp_proto_number(&line, LINE_NUMBER, frame->line);
-    pp_proto_number(&line, LINE_COLUMN, frame->column);
-    pp_proto_bytes(message, LOCATION_LINE, line.data, line.length);
-    pp_buffer_free(&line);
+    struct pt_buffer line = {0};
+    pt_proto_number(&line, LINE_FUNCTION, function);
+    pt_proto_number(&line, LINE_NUMBER, frame->line);
+    pt_proto_number(&line, LINE_COLUMN, frame->column);
+    pt_proto_bytes(message, LOCATION_LINE, line.data, line.length);
+    pt_buffer_free(&line);
 }
 
 /* A line for each function that is inlined at the address, the innermost first. Returns the frame of the one that is
  * not. */
-static const struct pp_frame *append_inlined(struct writer *writer, struct pp_buffer *message,
-                                             const struct pp_frame *frame)
+static const struct pt_frame *append_inlined(struct writer *writer, struct pt_buffer *message,
+                                             const struct pt_frame *frame)
 {
     for (; frame->inlined_into; frame = &writer->profile->frames.items[frame->inlined_into - 1])
         append_line(message, native_function(writer, frame), frame);
@@ -213,162 +213,162 @@ static const struct pp_frame *append_inlined(struct writer *writer, struct pp_bu
 
 static void put_location(struct writer *writer, uint32_t id, uint32_t number)
 {
-    struct pp_profile *profile = writer->profile;
-    const struct pp_frame *frame = &profile->frames.items[number];
-    struct pp_buffer message = {0}, inlined = {0};
-    uint32_t function = 0, module = PP_NONE;
+    struct pt_profile *profile = writer->profile;
+    const struct pt_frame *frame = &profile->frames.items[number];
+    struct pt_buffer message = {0}, inlined = {0};
+    uint32_t function = 0, module = PT_NONE;
     if (frame->kind == PP_FRAME_NATIVE) {
         frame = append_inlined(writer, &inlined, frame);
         module = frame->subject;
         function = frame->symbol ? native_function(writer, frame) : 0;
-        if (module != PP_NONE) {
+        if (module != PT_NONE) {
             writer->named[module] &= function != 0;
             writer->lined[module] &= frame->line != 0;
         }
     } else if (frame->kind == PP_FRAME_PYTHON) {
-        const struct pp_function *from = &profile->functions.items[frame->subject];
+        const struct pt_function *from = &profile->functions.items[frame->subject];
         module = writer->python_module;
-        function = pp_number_function(&writer->functions,
-                                      (struct pp_table_function){from->name, from->name, from->file, from->first_line});
+        function = pt_number_function(&writer->functions,
+                                      (struct pt_table_function){from->name, from->name, from->file, from->first_line});
     } else {
         function =
-            pp_number_function(&writer->functions, (struct pp_table_function){frame->subject, frame->subject, 0, 0});
+            pt_number_function(&writer->functions, (struct pt_table_function){frame->subject, frame->subject, 0, 0});
     }
-    pp_proto_number(&message, LOCATION_ID, id);
-    if (module != PP_NONE)
-        pp_proto_number(&message, LOCATION_MAPPING, pp_number(&writer->modules, module));
-    pp_proto_number(&message, LOCATION_ADDRESS, frame->kind == PP_FRAME_NATIVE ? frame->address : 0);
-    pp_buffer_append(&message, inlined.data, inlined.length);
+    pt_proto_number(&message, LOCATION_ID, id);
+    if (module != PT_NONE)
+        pt_proto_number(&message, LOCATION_MAPPING, pt_number(&writer->modules, module));
+    pt_proto_number(&message, LOCATION_ADDRESS, frame->kind == PP_FRAME_NATIVE ? frame->address : 0);
+    pt_buffer_append(&message, inlined.data, inlined.length);
     if (function)
         append_line(&message, function, frame);
-    pp_gzip_message(writer->gzip, PROFILE_LOCATION, &message);
-    pp_buffer_free(&message);
-    pp_buffer_free(&inlined);
+    pt_gzip_message(writer->gzip, PROFILE_LOCATION, &message);
+    pt_buffer_free(&message);
+    pt_buffer_free(&inlined);
 }
 
 static void put_functions(struct writer *writer)
 {
-    struct pp_buffer message = {0};
+    struct pt_buffer message = {0};
     for (uint32_t i = 0; i < writer->functions.functions.count; i++) {
-        const struct pp_table_function *function = &writer->functions.functions.items[i];
-        pp_proto_number(&message, FUNCTION_ID, i + 1);
-        pp_proto_number(&message, FUNCTION_NAME, string(writer, function->name));
-        pp_proto_number(&message, FUNCTION_SYSTEM_NAME, string(writer, function->system_name));
-        pp_proto_number(&message, FUNCTION_FILE, string(writer, function->file));
-        pp_proto_number(&message, FUNCTION_START_LINE, function->first_line);
-        pp_gzip_message(writer->gzip, PROFILE_FUNCTION, &message);
+        const struct pt_table_function *function = &writer->functions.functions.items[i];
+        pt_proto_number(&message, FUNCTION_ID, i + 1);
+        pt_proto_number(&message, FUNCTION_NAME, string(writer, function->name));
+        pt_proto_number(&message, FUNCTION_SYSTEM_NAME, string(writer, function->system_name));
+        pt_proto_number(&message, FUNCTION_FILE, string(writer, function->file));
+        pt_proto_number(&message, FUNCTION_START_LINE, function->first_line);
+        pt_gzip_message(writer->gzip, PROFILE_FUNCTION, &message);
     }
-    pp_buffer_free(&message);
+    pt_buffer_free(&message);
 }
 
 static void put_mappings(struct writer *writer)
 {
-    struct pp_buffer message = {0};
+    struct pt_buffer message = {0};
     for (uint32_t i = 0; i < writer->modules.count; i++) {
         uint32_t item = writer->modules.order[i];
-        const struct pp_module *module = &writer->profile->modules.items[item];
+        const struct pt_module *module = &writer->profile->modules.items[item];
         bool python = item == writer->python_module;
-        pp_proto_number(&message, MAPPING_ID, i + 1);
-        pp_proto_number(&message, MAPPING_START, module->start);
-        pp_proto_number(&message, MAPPING_LIMIT, module->limit);
-        pp_proto_number(&message, MAPPING_OFFSET, module->file_offset);
-        pp_proto_number(&message, MAPPING_FILE, string(writer, module->path));
-        pp_proto_number(&message, MAPPING_BUILD_ID, string(writer, module->build_id));
+        pt_proto_number(&message, MAPPING_ID, i + 1);
+        pt_proto_number(&message, MAPPING_START, module->start);
+        pt_proto_number(&message, MAPPING_LIMIT, module->limit);
+        pt_proto_number(&message, MAPPING_OFFSET, module->file_offset);
+        pt_proto_number(&message, MAPPING_FILE, string(writer, module->path));
+        pt_proto_number(&message, MAPPING_BUILD_ID, string(writer, module->build_id));
         /* Python frames belong to the interpreter's mapping: nobody may look for symbols of theirs. */
-        pp_proto_number(&message, MAPPING_HAS_FUNCTIONS, python || writer->named[item]);
-        pp_proto_number(&message, MAPPING_HAS_FILES, python || writer->lined[item]);
-        pp_proto_number(&message, MAPPING_HAS_LINES, python || writer->lined[item]);
-        pp_proto_number(&message, MAPPING_HAS_INLINED, python || writer->lined[item]);
-        pp_gzip_message(writer->gzip, PROFILE_MAPPING, &message);
+        pt_proto_number(&message, MAPPING_HAS_FUNCTIONS, python || writer->named[item]);
+        pt_proto_number(&message, MAPPING_HAS_FILES, python || writer->lined[item]);
+        pt_proto_number(&message, MAPPING_HAS_LINES, python || writer->lined[item]);
+        pt_proto_number(&message, MAPPING_HAS_INLINED, python || writer->lined[item]);
+        pt_gzip_message(writer->gzip, PROFILE_MAPPING, &message);
     }
-    pp_buffer_free(&message);
+    pt_buffer_free(&message);
 }
 
-static void append_comment(struct writer *writer, uint64_t *comments, uint32_t *count, struct pp_buffer *line)
+static void append_comment(struct writer *writer, uint64_t *comments, uint32_t *count, struct pt_buffer *line)
 {
     comments[(*count)++] = text(writer, line->data);
-    pp_buffer_clear(line);
+    pt_buffer_clear(line);
 }
 
 static void put_comments(struct writer *writer)
 {
-    const struct pp_profile *profile = writer->profile;
-    struct pp_buffer line = {0}, fields = {0};
+    const struct pt_profile *profile = writer->profile;
+    struct pt_buffer line = {0}, fields = {0};
     uint64_t comments[4];
     uint32_t count = 0;
-    const struct pp_process *first = &profile->processes.items[0];
-    pp_buffer_format(&line, "libpyprof %s, Python %s, %u process%s", pp_string(profile, first->library_version),
-                     first->python_version ? pp_string(profile, first->python_version) : "not found",
+    const struct pt_process *first = &profile->processes.items[0];
+    pt_buffer_format(&line, "libpyprof %s, Python %s, %u process%s", pt_string(profile, first->library_version),
+                     first->python_version ? pt_string(profile, first->python_version) : "not found",
                      profile->processes.count, profile->processes.count == 1 ? "" : "es");
     append_comment(writer, comments, &count, &line);
-    pp_buffer_text(&line, "command: ");
-    pp_buffer_text(&line, pp_string(profile, first->command_line));
+    pt_buffer_text(&line, "command: ");
+    pt_buffer_text(&line, pt_string(profile, first->command_line));
     append_comment(writer, comments, &count, &line);
-    pp_summary_append_accounting(profile, &line);
+    pt_summary_append_accounting(profile, &line);
     append_comment(writer, comments, &count, &line);
-    pp_proto_numbers(&fields, PROFILE_COMMENT, comments, count);
-    pp_gzip_fields(writer->gzip, &fields);
-    pp_buffer_free(&line);
-    pp_buffer_free(&fields);
+    pt_proto_numbers(&fields, PROFILE_COMMENT, comments, count);
+    pt_gzip_fields(writer->gzip, &fields);
+    pt_buffer_free(&line);
+    pt_buffer_free(&fields);
 }
 
 static void put_times(struct writer *writer, bool samples)
 {
-    struct pp_buffer fields = {0};
+    struct pt_buffer fields = {0};
     uint64_t start, end, period = 0;
-    pp_summary_span(writer->profile, &start, &end);
+    pt_summary_span(writer->profile, &start, &end);
     for (uint32_t i = 0; i < writer->profile->processes.count && !period; i++)
         period = writer->profile->processes.items[i].period_ns;
-    pp_proto_number(&fields, PROFILE_TIME, start);
-    pp_proto_number(&fields, PROFILE_DURATION, end > start ? end - start : 0);
-    pp_proto_number(&fields, PROFILE_PERIOD, period);
-    pp_proto_number(&fields, PROFILE_DEFAULT_SAMPLE_TYPE, text(writer, samples ? "samples" : "cpu"));
-    pp_gzip_fields(writer->gzip, &fields);
-    pp_buffer_free(&fields);
+    pt_proto_number(&fields, PROFILE_TIME, start);
+    pt_proto_number(&fields, PROFILE_DURATION, end > start ? end - start : 0);
+    pt_proto_number(&fields, PROFILE_PERIOD, period);
+    pt_proto_number(&fields, PROFILE_DEFAULT_SAMPLE_TYPE, text(writer, samples ? "samples" : "cpu"));
+    pt_gzip_fields(writer->gzip, &fields);
+    pt_buffer_free(&fields);
 }
 
 static void put_strings(struct writer *writer)
 {
-    struct pp_buffer entry = {0};
-    pp_gzip_message(writer->gzip, PROFILE_STRING, &entry);
+    struct pt_buffer entry = {0};
+    pt_gzip_message(writer->gzip, PROFILE_STRING, &entry);
     for (uint32_t i = 0; i < writer->strings.count; i++) {
-        pp_buffer_text(&entry, pp_string(writer->profile, writer->strings.order[i]));
-        pp_gzip_message(writer->gzip, PROFILE_STRING, &entry);
+        pt_buffer_text(&entry, pt_string(writer->profile, writer->strings.order[i]));
+        pt_gzip_message(writer->gzip, PROFILE_STRING, &entry);
     }
-    pp_buffer_free(&entry);
+    pt_buffer_free(&entry);
 }
 
 /* What readers take for the program: the executable of the process that burned most. A log holds only the modules that
  * were seen on stacks, and it may not be among them. */
-static uint32_t main_module(struct pp_profile *profile)
+static uint32_t main_module(struct pt_profile *profile)
 {
-    const struct pp_process *most = &profile->processes.items[0];
+    const struct pt_process *most = &profile->processes.items[0];
     for (uint32_t i = 1; i < profile->processes.count; i++)
         if (profile->processes.items[i].found_ns > most->found_ns)
             most = &profile->processes.items[i];
     for (uint32_t i = 0; i < profile->modules.count; i++)
         if (profile->modules.items[i].path == most->executable)
             return i;
-    return pp_add_module(profile, &(struct pp_module){.path = most->executable, .flags = PP_MODULE_MAIN});
+    return pt_add_module(profile, &(struct pt_module){.path = most->executable, .flags = PP_MODULE_MAIN});
 }
 
 static void number_modules(struct writer *writer)
 {
     uint32_t first = main_module(writer->profile);
-    writer->named = pp_alloc(writer->profile->modules.count, sizeof *writer->named);
-    writer->lined = pp_alloc(writer->profile->modules.count, sizeof *writer->lined);
+    writer->named = pt_alloc(writer->profile->modules.count, sizeof *writer->named);
+    writer->lined = pt_alloc(writer->profile->modules.count, sizeof *writer->lined);
     for (uint32_t i = 0; i < writer->profile->modules.count; i++) {
         writer->named[i] = writer->lined[i] = true;
-        if (writer->profile->modules.items[i].flags & PP_MODULE_PYTHON && writer->python_module == PP_NONE)
+        if (writer->profile->modules.items[i].flags & PP_MODULE_PYTHON && writer->python_module == PT_NONE)
             writer->python_module = i;
     }
-    pp_number(&writer->modules, first);
+    pt_number(&writer->modules, first);
 }
 
-void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+void pt_export_pprof(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     struct writer writer = {
-        .profile = profile, .gzip = pp_gzip_new(out, profile->samples.count > LARGE), .python_module = PP_NONE};
+        .profile = profile, .gzip = pt_gzip_new(out, profile->samples.count > LARGE), .python_module = PT_NONE};
     number_modules(&writer);
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
@@ -381,14 +381,14 @@ void pp_export_pprof(struct pp_profile *profile, const struct pp_export_options 
     put_mappings(&writer);
     put_functions(&writer);
     put_strings(&writer);
-    pp_gzip_end(writer.gzip);
-    pp_numbering_free(&writer.strings);
-    pp_numbering_free(&writer.frames);
-    pp_numbering_free(&writer.modules);
-    pp_function_table_free(&writer.functions);
+    pt_gzip_end(writer.gzip);
+    pt_numbering_free(&writer.strings);
+    pt_numbering_free(&writer.frames);
+    pt_numbering_free(&writer.modules);
+    pt_function_table_free(&writer.functions);
     free(writer.named);
     free(writer.lined);
-    pp_snippets_free(&writer.threads);
-    pp_snippets_free(&writer.label_sets);
-    pp_snippets_free(&writer.states);
+    pt_snippets_free(&writer.threads);
+    pt_snippets_free(&writer.label_sets);
+    pt_snippets_free(&writer.states);
 }

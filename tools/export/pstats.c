@@ -17,8 +17,8 @@
 #define NS_PER_SECOND 1e9
 
 struct writer {
-    struct pp_profile *profile;
-    const struct pp_call_graph *graph;
+    struct pt_profile *profile;
+    const struct pt_call_graph *graph;
     FILE *out;
     bool samples;
 };
@@ -71,24 +71,24 @@ static void put_tuple(struct writer *writer, uint32_t items)
 /* What is not Python goes as built-in functions do: ("~", 0, "<name>") prints as {name}. */
 static void put_key(struct writer *writer, uint32_t function)
 {
-    const struct pp_call_function *from = &writer->graph->functions.items[function];
-    struct pp_frame_parts parts = pp_frame_parts_of(writer->profile, from->frame, false);
+    const struct pt_call_function *from = &writer->graph->functions.items[function];
+    struct pt_frame_parts parts = pt_frame_parts_of(writer->profile, from->frame, false);
     put_tuple(writer, 3);
     if (parts.kind == PP_FRAME_PYTHON) {
-        put_text(writer, pp_string(writer->profile, parts.file));
+        put_text(writer, pt_string(writer->profile, parts.file));
         put_int(writer, parts.line);
-        put_text(writer, pp_string(writer->profile, parts.name));
+        put_text(writer, pt_string(writer->profile, parts.name));
         return;
     }
-    struct pp_buffer name = {0};
-    pp_buffer_format(&name, "<%s>", pp_string(writer->profile, from->text));
+    struct pt_buffer name = {0};
+    pt_buffer_format(&name, "<%s>", pt_string(writer->profile, from->text));
     put_text(writer, "~");
     put_int(writer, 0);
     put_text(writer, name.data);
-    pp_buffer_free(&name);
+    pt_buffer_free(&name);
 }
 
-static void put_weight(struct writer *writer, const struct pp_call_weight *weight)
+static void put_weight(struct writer *writer, const struct pt_call_weight *weight)
 {
     put_int(writer, weight->self_count);
     put_int(writer, weight->total_count);
@@ -96,11 +96,11 @@ static void put_weight(struct writer *writer, const struct pp_call_weight *weigh
     put_time(writer, weight->total_count, weight->total_ns);
 }
 
-void pp_export_pstats(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+void pt_export_pstats(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    struct pp_call_graph *graph = pp_call_graph_new(profile, false);
+    struct pt_call_graph *graph = pt_call_graph_new(profile, false);
     struct writer writer = {.profile = profile, .graph = graph, .out = out, .samples = options->samples};
-    uint32_t *edges = pp_call_graph_edges_by(graph, true), at = 0;
+    uint32_t *edges = pt_call_graph_edges_by(graph, true), at = 0;
     putc('{', out);
     for (uint32_t i = 0; i < graph->functions.count; i++) {
         put_key(&writer, i);
@@ -116,5 +116,5 @@ void pp_export_pstats(struct pp_profile *profile, const struct pp_export_options
     }
     putc('0', out);
     free(edges);
-    pp_call_graph_free(graph);
+    pt_call_graph_free(graph);
 }

@@ -15,13 +15,13 @@ struct entry {
     uint64_t count, cpu_ns;
 };
 
-struct pp_sample_order {
-    const struct pp_profile *profile;
+struct pt_sample_order {
+    const struct pt_profile *profile;
     uint32_t states;
     uint32_t *numbers, *ends; /* of samples, by node; where those of each node end */
     /* of one node */
     struct entry *entries, *scratch;
-    struct pp_sample *samples;
+    struct pt_sample *samples;
 };
 
 static void sort_few(struct entry *entries, uint32_t count)
@@ -70,15 +70,15 @@ static struct entry *sort_entries(struct entry *entries, struct entry *scratch, 
     return entries;
 }
 
-struct pp_sample_order *pp_sample_order_new(const struct pp_profile *profile, uint32_t states)
+struct pt_sample_order *pt_sample_order_new(const struct pt_profile *profile, uint32_t states)
 {
-    struct pp_sample_order *order = pp_alloc(1, sizeof *order);
-    const struct pp_sample *samples = profile->samples.items;
+    struct pt_sample_order *order = pt_alloc(1, sizeof *order);
+    const struct pt_sample *samples = profile->samples.items;
     uint32_t count = profile->samples.count, nodes = profile->nodes.count, sum = 0, most = 0;
     order->profile = profile;
     order->states = states;
-    order->numbers = pp_alloc(count, sizeof *order->numbers);
-    order->ends = pp_alloc(nodes, sizeof *order->ends);
+    order->numbers = pt_alloc(count, sizeof *order->numbers);
+    order->ends = pt_alloc(nodes, sizeof *order->ends);
     for (uint32_t i = 0; i < count; i++)
         order->ends[samples[i].node]++;
     for (uint32_t i = 0; i < nodes; i++) {
@@ -89,13 +89,13 @@ struct pp_sample_order *pp_sample_order_new(const struct pp_profile *profile, ui
     }
     for (uint32_t i = 0; i < count; i++)
         order->numbers[order->ends[samples[i].node]++] = i;
-    order->entries = pp_alloc(most, sizeof *order->entries);
-    order->scratch = pp_alloc(most, sizeof *order->scratch);
-    order->samples = pp_alloc(most, sizeof *order->samples);
+    order->entries = pt_alloc(most, sizeof *order->entries);
+    order->scratch = pt_alloc(most, sizeof *order->scratch);
+    order->samples = pt_alloc(most, sizeof *order->samples);
     return order;
 }
 
-void pp_sample_order_free(struct pp_sample_order *order)
+void pt_sample_order_free(struct pt_sample_order *order)
 {
     free(order->numbers);
     free(order->ends);
@@ -105,14 +105,14 @@ void pp_sample_order_free(struct pp_sample_order *order)
     free(order);
 }
 
-uint32_t pp_samples_of_node(struct pp_sample_order *order, uint32_t node, const struct pp_sample **samples)
+uint32_t pt_samples_of_node(struct pt_sample_order *order, uint32_t node, const struct pt_sample **samples)
 {
-    const struct pp_sample *all = order->profile->samples.items;
+    const struct pt_sample *all = order->profile->samples.items;
     uint32_t start = node ? order->ends[node - 1] : 0, count = order->ends[node] - start, kept = 0;
     const uint32_t *numbers = order->numbers + start;
     uint32_t last = order->profile->samples.count - start;
     for (uint32_t i = 0; i < count; i++) {
-        const struct pp_sample *sample = &all[numbers[i]];
+        const struct pt_sample *sample = &all[numbers[i]];
         if (i + AHEAD < last) /* the next node's too */
             __builtin_prefetch(&all[numbers[i + AHEAD]]);
         order->entries[i].key = (uint64_t)sample->thread << (LABEL_BITS + STATE_BITS) |
@@ -123,11 +123,11 @@ uint32_t pp_samples_of_node(struct pp_sample_order *order, uint32_t node, const 
     const struct entry *sorted = sort_entries(order->entries, order->scratch, count);
     for (uint32_t i = 0; i < count; i++) {
         if (!kept || sorted[i].key != sorted[i - 1].key)
-            order->samples[kept++] = (struct pp_sample){
+            order->samples[kept++] = (struct pt_sample){
                 .thread = (uint32_t)(sorted[i].key >> (LABEL_BITS + STATE_BITS)),
                 .node = node,
-                .labels = sorted[i].key >> STATE_BITS & PP_MOST_LABEL_SETS,
-                .state = sorted[i].key & PP_MOST_STATES,
+                .labels = sorted[i].key >> STATE_BITS & PT_MOST_LABEL_SETS,
+                .state = sorted[i].key & PT_MOST_STATES,
             };
         order->samples[kept - 1].count += sorted[i].count;
         order->samples[kept - 1].cpu_ns += sorted[i].cpu_ns;

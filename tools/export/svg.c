@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "../flame/flame.h"
-#include "../profile/summary.h"
-#include "../profile/view.h"
+#include "../view/call_tree.h"
+#include "../view/summary.h"
 #include "export.h"
 
 #define WIDTH        1200
@@ -25,16 +25,16 @@
 static const struct {
     const char *name, *colour;
 } kinds[] = {
-    [PP_FLAME_APPLICATION] = {"application", "#5fa8dc"},   [PP_FLAME_PACKAGE] = {"installed packages", "#a3cdec"},
-    [PP_FLAME_STANDARD] = {"standard library", "#d5e7f5"}, [PP_FLAME_INTERPRETER] = {"interpreter", "#fbe3bd"},
-    [PP_FLAME_NATIVE] = {"native libraries", "#f0b05a"},   [PP_FLAME_PSEUDO] = {"not a function", "#dcdcdf"},
+    [PT_FLAME_APPLICATION] = {"application", "#5fa8dc"},   [PT_FLAME_PACKAGE] = {"installed packages", "#a3cdec"},
+    [PT_FLAME_STANDARD] = {"standard library", "#d5e7f5"}, [PT_FLAME_INTERPRETER] = {"interpreter", "#fbe3bd"},
+    [PT_FLAME_NATIVE] = {"native libraries", "#f0b05a"},   [PT_FLAME_PSEUDO] = {"not a function", "#dcdcdf"},
 };
 #define KINDS       (sizeof kinds / sizeof kinds[0])
 #define ROOT_COLOUR "#e3e6ea" /* of processes and threads, too */
 
 struct picture {
-    struct pp_profile *profile;
-    const struct pp_view *view;
+    struct pt_profile *profile;
+    const struct pt_view *view;
     bool samples; /* widths are counts */
     FILE *out;
     uint64_t *starts; /* by node: weight of what is left of it */
@@ -84,7 +84,7 @@ static void put_text(FILE *out, const char *text, uint32_t places)
 
 static uint64_t total_of(const struct picture *picture, uint32_t node)
 {
-    const struct pp_view_node *of = &picture->view->nodes.items[node];
+    const struct pt_view_node *of = &picture->view->nodes.items[node];
     return picture->samples ? of->total_count : of->total_ns;
 }
 
@@ -94,15 +94,15 @@ static double pixels(const struct picture *picture, uint64_t weight)
     return whole ? (double)weight / (double)whole * (WIDTH - 2 * MARGIN) : 0;
 }
 
-/* The next node that is drawn; PP_NONE at the end. */
+/* The next node that is drawn; PT_NONE at the end. */
 static uint32_t next_node(const struct picture *picture, uint32_t at)
 {
-    const struct pp_view *view = picture->view;
+    const struct pt_view *view = picture->view;
     uint32_t next = view->first_child[at];
     for (;;) {
-        while (next != PP_NONE && pixels(picture, total_of(picture, next)) < NARROWEST)
+        while (next != PT_NONE && pixels(picture, total_of(picture, next)) < NARROWEST)
             next = view->next_sibling[next];
-        if (next != PP_NONE || !at)
+        if (next != PT_NONE || !at)
             return next;
         next = view->next_sibling[at];
         at = view->nodes.items[at].parent;
@@ -111,10 +111,10 @@ static uint32_t next_node(const struct picture *picture, uint32_t at)
 
 static void place_nodes(struct picture *picture)
 {
-    const struct pp_view *view = picture->view;
-    for (uint32_t at = 0; at != PP_NONE; at = next_node(picture, at)) {
+    const struct pt_view *view = picture->view;
+    for (uint32_t at = 0; at != PT_NONE; at = next_node(picture, at)) {
         uint64_t start = picture->starts[at];
-        for (uint32_t child = view->first_child[at]; child != PP_NONE; child = view->next_sibling[child]) {
+        for (uint32_t child = view->first_child[at]; child != PT_NONE; child = view->next_sibling[child]) {
             picture->starts[child] = start;
             picture->depths[child] = picture->depths[at] + 1;
             start += total_of(picture, child);
@@ -126,12 +126,12 @@ static void place_nodes(struct picture *picture)
 
 static void put_node(const struct picture *picture, uint32_t number)
 {
-    const struct pp_view_node *node = &picture->view->nodes.items[number];
+    const struct pt_view_node *node = &picture->view->nodes.items[number];
     FILE *out = picture->out;
-    bool framed = node->frame != PP_NONE;
-    enum pp_flame_kind kind =
-        framed ? pp_flame_kind_of(picture->profile, &picture->profile->frames.items[node->frame]) : PP_FLAME_PSEUDO;
-    const char *text = number ? pp_string(picture->profile, node->text) : "all";
+    bool framed = node->frame != PT_NONE;
+    enum pt_flame_kind kind =
+        framed ? pt_flame_kind_of(picture->profile, &picture->profile->frames.items[node->frame]) : PT_FLAME_PSEUDO;
+    const char *text = number ? pt_string(picture->profile, node->text) : "all";
     double x = MARGIN + pixels(picture, picture->starts[number]), width = pixels(picture, total_of(picture, number));
     unsigned y = HEAD + ROW * picture->depths[number];
     uint64_t whole = total_of(picture, 0);
@@ -146,12 +146,12 @@ static void put_node(const struct picture *picture, uint32_t number)
             "</title><rect x=\"%.3f\" y=\"%u\" width=\"%.3f\" height=\"%d\" fill=\"%s\" stroke=\"#ffffff\" "
             "stroke-width=\"0.5\"/>",
             x, y, width, ROW - 1, framed ? kinds[kind].colour : ROOT_COLOUR);
-    if (framed && kind == PP_FLAME_PSEUDO)
+    if (framed && kind == PT_FLAME_PSEUDO)
         fprintf(out, "<rect x=\"%.3f\" y=\"%u\" width=\"%.3f\" height=\"%d\" fill=\"url(#hatch)\"/>", x, y, width,
                 ROW - 1);
     double places = (width - 2 * PADDING) / CHARACTER;
     if (places >= SHORTEST) {
-        bool native = kind == PP_FLAME_INTERPRETER || kind == PP_FLAME_NATIVE;
+        bool native = kind == PT_FLAME_INTERPRETER || kind == PT_FLAME_NATIVE;
         fprintf(out, "<text x=\"%.3f\" y=\"%u\"%s>", x + PADDING, y + 13, native ? " font-style=\"italic\"" : "");
         put_text(out, text, (uint32_t)places);
         fputs("</text>", out);
@@ -161,10 +161,10 @@ static void put_node(const struct picture *picture, uint32_t number)
 
 static void put_head(const struct picture *picture)
 {
-    const struct pp_profile *profile = picture->profile;
+    const struct pt_profile *profile = picture->profile;
     FILE *out = picture->out;
-    struct pp_buffer accounting = {0};
-    pp_summary_append_accounting(profile, &accounting);
+    struct pt_buffer accounting = {0};
+    pt_summary_append_accounting(profile, &accounting);
     unsigned height = HEAD + ROW * (picture->deepest + 1) + MARGIN;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -174,8 +174,8 @@ static void put_head(const struct picture *picture)
             "<path d=\"M-6 6L0 0M0 6L6 0M6 6L12 0\" stroke=\"#a9a9b0\"/></pattern></defs>\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"%d\" y=\"20\">",
             WIDTH, height, WIDTH, height, FONT_SIZE, accounting.data, MARGIN);
-    pp_buffer_free(&accounting);
-    put_text(out, pp_string(profile, profile->processes.items[0].command_line), LONGEST_LINE);
+    pt_buffer_free(&accounting);
+    put_text(out, pt_string(profile, profile->processes.items[0].command_line), LONGEST_LINE);
     fprintf(out,
             "</text>\n<text x=\"%d\" y=\"40\" fill=\"#66707a\">%u process%s, %.2f s CPU, %" PRIu64 " samples</text>\n",
             MARGIN, profile->processes.count, profile->processes.count == 1 ? "" : "es",
@@ -190,21 +190,21 @@ static void put_head(const struct picture *picture)
     }
 }
 
-void pp_export_svg(struct pp_profile *profile, const struct pp_export_options *options, FILE *out)
+void pt_export_svg(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    const struct pp_view_options view_options = {options->lines, options->threads, options->processes,
-                                                 options->gil,   PP_NONE,          PP_NONE};
-    struct pp_view *view = pp_view_new(profile, &view_options);
+    const struct pt_view_options view_options = {options->lines, options->threads, options->processes,
+                                                 options->gil,   PT_NONE,          PT_NONE};
+    struct pt_view *view = pt_view_new(profile, &view_options);
     struct picture picture = {.profile = profile, .view = view, .samples = options->samples, .out = out};
-    picture.starts = pp_alloc(view->nodes.count, sizeof *picture.starts);
-    picture.depths = pp_alloc(view->nodes.count, sizeof *picture.depths);
+    picture.starts = pt_alloc(view->nodes.count, sizeof *picture.starts);
+    picture.depths = pt_alloc(view->nodes.count, sizeof *picture.depths);
     place_nodes(&picture);
     put_head(&picture);
     fputs("<g id=\"graph\">\n", out);
-    for (uint32_t at = 0; at != PP_NONE; at = next_node(&picture, at))
+    for (uint32_t at = 0; at != PT_NONE; at = next_node(&picture, at))
         put_node(&picture, at);
     fputs("</g>\n</svg>\n", out);
     free(picture.starts);
     free(picture.depths);
-    pp_view_free(view);
+    pt_view_free(view);
 }

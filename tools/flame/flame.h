@@ -4,28 +4,28 @@
  * The tree keeps what the page filters by: each cell is CPU time of one node in one thread, with or without the GIL, in
  * one bucket of the run. The page sums up the cells that are chosen.
  */
-#ifndef PP_FLAME_H
-#define PP_FLAME_H
+#ifndef PT_FLAME_H
+#define PT_FLAME_H
 
 #include <stdio.h>
 
 #include "../profile/model.h"
 
 /* What colours tell apart; the page has the same list (tools/web/colour.js). */
-enum pp_flame_kind {
-    PP_FLAME_APPLICATION, /* Python outside of installed packages and the standard library */
-    PP_FLAME_PACKAGE,
-    PP_FLAME_STANDARD,
-    PP_FLAME_INTERPRETER, /* native code of CPython itself */
-    PP_FLAME_NATIVE,
-    PP_FLAME_PSEUDO,
+enum pt_flame_kind {
+    PT_FLAME_APPLICATION, /* Python outside of installed packages and the standard library */
+    PT_FLAME_PACKAGE,
+    PT_FLAME_STANDARD,
+    PT_FLAME_INTERPRETER, /* native code of CPython itself */
+    PT_FLAME_NATIVE,
+    PT_FLAME_PSEUDO,
 };
 
-enum pp_flame_kind pp_flame_kind_of(const struct pp_profile *profile, const struct pp_frame *frame);
+enum pt_flame_kind pt_flame_kind_of(const struct pt_profile *profile, const struct pt_frame *frame);
 
 /* Frames that read the same are one. */
-struct pp_flame_frame {
-    uint32_t kind;       /* enum pp_flame_kind */
+struct pt_flame_frame {
+    uint32_t kind;       /* enum pt_flame_kind */
     uint32_t text;       /* string: as everywhere (frame_text.h); makes the frame what it is, together with its kind */
     uint32_t name;       /* string: the part of the text before the place in parentheses */
     uint32_t file, path; /* strings: short and whole; "" for pseudo-frames */
@@ -33,56 +33,56 @@ struct pp_flame_frame {
 };
 
 /* More cells than this make a page that is slow to open. */
-#define PP_FLAME_MOST_CELLS (3u << 19)
+#define PT_FLAME_MOST_CELLS (3u << 19)
 
 /* Who is told apart, when all would be too many cells. The page has the same list (tools/web/filters.js). */
-enum pp_flame_detail {
-    PP_FLAME_ALL, /* threads, and whether they had the GIL */
-    PP_FLAME_THREADS,
-    PP_FLAME_NAMES, /* threads of a process that have the same name are one */
-    PP_FLAME_PROCESSES,
-    PP_FLAME_NOBODY,
-    PP_FLAME_DETAILS,
+enum pt_flame_detail {
+    PT_FLAME_ALL, /* threads, and whether they had the GIL */
+    PT_FLAME_THREADS,
+    PT_FLAME_NAMES, /* threads of a process that have the same name are one */
+    PT_FLAME_PROCESSES,
+    PT_FLAME_NOBODY,
+    PT_FLAME_DETAILS,
 };
 
-struct pp_flame {
-    struct pp_profile *const *sides; /* the profiles, one or two; the second one is compared with the first */
+struct pt_flame {
+    struct pt_profile *const *sides; /* the profiles, one or two; the second one is compared with the first */
     unsigned side_count;
     bool lines;
     bool by_time; /* the page compares CPU per second of the run at first, not shares of the CPU */
     /* Of all sides: strings, nodes (their frame is one of `frames`) and samples (thread: counted on over the sides;
      * state: the GIL's bits; interval: bucket). */
-    struct pp_profile *merged;
-    PP_TABLE_OF(struct pp_flame_frame) frames;
+    struct pt_profile *merged;
+    PT_TABLE_OF(struct pt_flame_frame) frames;
     /* Bucket b is the time from start + b * width on; the last one + 1 holds what has no time. */
     uint64_t start_unix_ns, bucket_ns;
     uint32_t buckets;
-    enum pp_flame_detail detail;
+    enum pt_flame_detail detail;
     /* Cells that say who burned have bucket `buckets` + 1 and all CPU time; beside them there is all of it again by
-     * bucket, of thread pp_flame_threads(), and, if it is known, by thread and bucket, of node 0. */
+     * bucket, of thread pt_flame_threads(), and, if it is known, by thread and bucket, of node 0. */
     bool apart;
 };
 
 /* Profiles that were loaded with keep_intervals, or without, and then there is no time in the page; they must live as
- * long. What has more samples than PP_FLAME_MOST_CELLS, without intervals, loses them. The caller ends it with
- * pp_flame_free. */
-struct pp_flame *pp_flame_new(struct pp_profile *const *sides, unsigned side_count, bool lines);
-void pp_flame_free(struct pp_flame *flame);
+ * long. What has more samples than PT_FLAME_MOST_CELLS, without intervals, loses them. The caller ends it with
+ * pt_flame_free. */
+struct pt_flame *pt_flame_new(struct pt_profile *const *sides, unsigned side_count, bool lines);
+void pt_flame_free(struct pt_flame *flame);
 
 /* Adds when it was: of a flame of one profile without intervals; from the same logs, of stacks only or not, with
  * intervals. */
-void pp_flame_add_times(struct pp_flame *flame, const struct pp_profile *times);
+void pt_flame_add_times(struct pt_flame *flame, const struct pt_profile *times);
 
 /* Of all sides. */
-uint32_t pp_flame_threads(const struct pp_flame *flame);
+uint32_t pt_flame_threads(const struct pt_flame *flame);
 
 /* Appends what the page is given: see encode.c for its form. */
-void pp_flame_encode(struct pp_buffer *data, const struct pp_flame *flame);
+void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame);
 
 /* Appends a JSON string, quotes included. Everything that HTML or JavaScript could take for its own is escaped. */
-void pp_flame_json_string(struct pp_buffer *json, const char *text);
+void pt_flame_json_string(struct pt_buffer *json, const char *text);
 
 /* The whole page. */
-void pp_flame_write(const struct pp_flame *flame, FILE *out);
+void pt_flame_write(const struct pt_flame *flame, FILE *out);
 
 #endif

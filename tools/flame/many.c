@@ -2,28 +2,28 @@
 #include <stdlib.h>
 
 #include "../export/sample_order.h"
-#include "cells.h"
+#include "buckets.h"
 
 #define GIL_STATES ((uint32_t)(PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL))
 
 /* By thread: the one that stands for it. The caller frees. */
-static uint32_t *threads_like(const struct pp_flame *flame, enum pp_flame_detail detail)
+static uint32_t *threads_like(const struct pt_flame *flame, enum pt_flame_detail detail)
 {
-    uint32_t count = pp_flame_threads(flame), base = 0, *like = pp_alloc(count, sizeof *like);
-    struct pp_profile *seen = pp_profile_new(); /* nodes there are what makes threads alike */
+    uint32_t count = pt_flame_threads(flame), base = 0, *like = pt_alloc(count, sizeof *like);
+    struct pt_profile *seen = pt_profile_new(); /* nodes there are what makes threads alike */
     uint32_t *first = NULL, capacity = 0;
     for (unsigned side = 0; side < flame->side_count; side++) {
-        const struct pp_profile *from = flame->sides[side];
+        const struct pt_profile *from = flame->sides[side];
         for (uint32_t i = 0; i < from->threads.count; i++) {
-            const struct pp_thread *thread = &from->threads.items[i];
-            uint32_t key = pp_add_node(seen, 0, side);
-            if (detail <= PP_FLAME_PROCESSES)
-                key = pp_add_node(seen, key, thread->process);
-            if (detail <= PP_FLAME_NAMES)
-                key = pp_add_node(seen, key, thread->name);
-            if (detail <= PP_FLAME_THREADS)
-                key = pp_add_node(seen, key, i);
-            first = pp_grow(first, &capacity, (uint64_t)key + 1, sizeof *first);
+            const struct pt_thread *thread = &from->threads.items[i];
+            uint32_t key = pt_add_node(seen, 0, side);
+            if (detail <= PT_FLAME_PROCESSES)
+                key = pt_add_node(seen, key, thread->process);
+            if (detail <= PT_FLAME_NAMES)
+                key = pt_add_node(seen, key, thread->name);
+            if (detail <= PT_FLAME_THREADS)
+                key = pt_add_node(seen, key, i);
+            first = pt_grow(first, &capacity, (uint64_t)key + 1, sizeof *first);
             if (!first[key])
                 first[key] = base + i + 1;
             like[base + i] = first[key] - 1;
@@ -31,21 +31,21 @@ static uint32_t *threads_like(const struct pp_flame *flame, enum pp_flame_detail
         base += from->threads.count;
     }
     free(first);
-    pp_profile_free(seen);
+    pt_profile_free(seen);
     return like;
 }
 
 /* All samples of the sides, with the numbers of the tree. */
-static void move_samples(struct pp_flame *flame)
+static void move_samples(struct pt_flame *flame)
 {
-    struct pp_profile *merged = flame->merged;
+    struct pt_profile *merged = flame->merged;
     uint32_t base = 0;
     for (unsigned side = 0; side < flame->side_count; side++) {
-        uint32_t count, *nodes = pp_flame_add_nodes(flame, flame->sides[side]);
-        struct pp_sample *samples = pp_take_samples(flame->sides[side], &count);
+        uint32_t count, *nodes = pt_flame_add_nodes(flame, flame->sides[side]);
+        struct pt_sample *samples = pt_take_samples(flame->sides[side], &count);
         for (uint32_t i = 0; i < count; i++) {
-            struct pp_sample *sample = &samples[i];
-            *sample = (struct pp_sample){.thread = base + sample->thread,
+            struct pt_sample *sample = &samples[i];
+            *sample = (struct pt_sample){.thread = base + sample->thread,
                                          .node = nodes[sample->node],
                                          .state = sample->state & GIL_STATES,
                                          .count = sample->count,
@@ -56,7 +56,7 @@ static void move_samples(struct pp_flame *flame)
             merged->samples.count = merged->samples.capacity = count;
         } else {
             for (uint32_t i = 0; i < count; i++)
-                pp_append_sample(merged, &samples[i]);
+                pt_append_sample(merged, &samples[i]);
             free(samples);
         }
         base += flame->sides[side]->threads.count;
@@ -64,48 +64,48 @@ static void move_samples(struct pp_flame *flame)
     }
 }
 
-static uint32_t state_in(enum pp_flame_detail detail, uint32_t state)
+static uint32_t state_in(enum pt_flame_detail detail, uint32_t state)
 {
-    return detail == PP_FLAME_ALL ? state : 0;
+    return detail == PT_FLAME_ALL ? state : 0;
 }
 
 /* How many cells there would be with each detail. */
-static void count_cells(const struct pp_flame *flame, uint32_t *const like[], struct pp_sample_order *order,
+static void count_cells(const struct pt_flame *flame, uint32_t *const like[], struct pt_sample_order *order,
                         uint64_t counts[])
 {
-    uint32_t *seen_at[PP_FLAME_DETAILS]; /* by thread and state: the last node */
-    for (unsigned detail = 0; detail < PP_FLAME_DETAILS; detail++)
-        seen_at[detail] = pp_alloc((size_t)pp_flame_threads(flame) * (GIL_STATES + 1), sizeof *seen_at[0]);
+    uint32_t *seen_at[PT_FLAME_DETAILS]; /* by thread and state: the last node */
+    for (unsigned detail = 0; detail < PT_FLAME_DETAILS; detail++)
+        seen_at[detail] = pt_alloc((size_t)pt_flame_threads(flame) * (GIL_STATES + 1), sizeof *seen_at[0]);
     for (uint32_t node = 1; node < flame->merged->nodes.count; node++) {
-        const struct pp_sample *samples;
-        uint32_t count = pp_samples_of_node(order, node, &samples);
+        const struct pt_sample *samples;
+        uint32_t count = pt_samples_of_node(order, node, &samples);
         for (uint32_t i = 0; i < count; i++)
-            for (unsigned detail = 0; detail < PP_FLAME_DETAILS; detail++) {
+            for (unsigned detail = 0; detail < PT_FLAME_DETAILS; detail++) {
                 uint32_t *seen = &seen_at[detail][(size_t)like[detail][samples[i].thread] * (GIL_STATES + 1) +
                                                   state_in(detail, samples[i].state)];
                 counts[detail] += *seen != node;
                 *seen = node;
             }
     }
-    for (unsigned detail = 0; detail < PP_FLAME_DETAILS; detail++)
+    for (unsigned detail = 0; detail < PT_FLAME_DETAILS; detail++)
         free(seen_at[detail]);
 }
 
 /* Samples become cells: the same thread, or what stands for it, in the same node and state is one. */
-static void merge_alike(struct pp_flame *flame, struct pp_sample_order *order, const uint32_t *like)
+static void merge_alike(struct pt_flame *flame, struct pt_sample_order *order, const uint32_t *like)
 {
-    struct pp_profile *merged = flame->merged;
-    struct pp_sample *cells = NULL;
+    struct pt_profile *merged = flame->merged;
+    struct pt_sample *cells = NULL;
     uint32_t cell_count = 0, capacity = 0;
     for (uint32_t i = 0; i < merged->samples.count; i++) {
-        struct pp_sample *sample = &merged->samples.items[i];
+        struct pt_sample *sample = &merged->samples.items[i];
         sample->thread = like[sample->thread];
-        sample->state = state_in(flame->detail, sample->state) & PP_MOST_STATES;
+        sample->state = state_in(flame->detail, sample->state) & PT_MOST_STATES;
     }
     for (uint32_t node = 1; node < merged->nodes.count; node++) {
-        const struct pp_sample *samples;
-        uint32_t count = pp_samples_of_node(order, node, &samples);
-        cells = pp_grow_raw(cells, &capacity, (uint64_t)cell_count + count, sizeof *cells);
+        const struct pt_sample *samples;
+        uint32_t count = pt_samples_of_node(order, node, &samples);
+        cells = pt_grow_raw(cells, &capacity, (uint64_t)cell_count + count, sizeof *cells);
         for (uint32_t i = 0; i < count; i++)
             cells[cell_count++] = samples[i];
     }
@@ -115,34 +115,34 @@ static void merge_alike(struct pp_flame *flame, struct pp_sample_order *order, c
     merged->samples.capacity = capacity;
 }
 
-void pp_flame_add_many(struct pp_flame *flame)
+void pt_flame_add_many(struct pt_flame *flame)
 {
-    uint32_t *like[PP_FLAME_DETAILS];
-    uint64_t counts[PP_FLAME_DETAILS] = {0};
-    for (unsigned detail = 0; detail < PP_FLAME_DETAILS; detail++)
+    uint32_t *like[PT_FLAME_DETAILS];
+    uint64_t counts[PT_FLAME_DETAILS] = {0};
+    for (unsigned detail = 0; detail < PT_FLAME_DETAILS; detail++)
         like[detail] = threads_like(flame, detail);
     move_samples(flame);
-    struct pp_sample_order *order = pp_sample_order_new(flame->merged, GIL_STATES);
+    struct pt_sample_order *order = pt_sample_order_new(flame->merged, GIL_STATES);
     count_cells(flame, like, order, counts);
-    while (flame->detail + 1 < PP_FLAME_DETAILS && counts[flame->detail] > PP_FLAME_MOST_CELLS)
+    while (flame->detail + 1 < PT_FLAME_DETAILS && counts[flame->detail] > PT_FLAME_MOST_CELLS)
         flame->detail++;
     merge_alike(flame, order, like[flame->detail]);
-    pp_sample_order_free(order);
-    for (unsigned detail = 0; detail < PP_FLAME_DETAILS; detail++)
+    pt_sample_order_free(order);
+    for (unsigned detail = 0; detail < PT_FLAME_DETAILS; detail++)
         free(like[detail]);
 }
 
 /* By thread of `times`: the thread that stands for it in the page. The caller frees. */
-static uint32_t *threads_of_page(struct pp_flame *flame, const struct pp_profile *times)
+static uint32_t *threads_of_page(struct pt_flame *flame, const struct pt_profile *times)
 {
-    struct pp_profile *side = flame->sides[0];
-    uint32_t *threads = pp_alloc(times->threads.count, sizeof *threads);
+    struct pt_profile *side = flame->sides[0];
+    uint32_t *threads = pt_alloc(times->threads.count, sizeof *threads);
     for (uint32_t i = 0; i < times->threads.count; i++) {
-        struct pp_thread thread = times->threads.items[i];
-        const struct pp_process *process = &times->processes.items[thread.process];
-        thread.process = pp_add_process(side, pp_intern_text(side, pp_string(times, process->instance)));
-        thread.name = pp_intern_text(side, pp_string(times, thread.name));
-        threads[i] = pp_add_thread(side, &thread);
+        struct pt_thread thread = times->threads.items[i];
+        const struct pt_process *process = &times->processes.items[thread.process];
+        thread.process = pt_add_process(side, pt_intern_text(side, pt_string(times, process->instance)));
+        thread.name = pt_intern_text(side, pt_string(times, thread.name));
+        threads[i] = pt_add_thread(side, &thread);
     }
     uint32_t *like = threads_like(flame, flame->detail);
     for (uint32_t i = 0; i < times->threads.count; i++)
@@ -151,29 +151,29 @@ static uint32_t *threads_of_page(struct pp_flame *flame, const struct pp_profile
     return threads;
 }
 
-void pp_flame_add_times(struct pp_flame *flame, const struct pp_profile *times)
+void pt_flame_add_times(struct pt_flame *flame, const struct pt_profile *times)
 {
-    struct pp_profile *merged = flame->merged;
-    uint32_t *threads = threads_of_page(flame, times), *nodes = pp_flame_add_nodes(flame, times);
-    pp_flame_choose_buckets(flame, times);
+    struct pt_profile *merged = flame->merged;
+    uint32_t *threads = threads_of_page(flame, times), *nodes = pt_flame_add_nodes(flame, times);
+    pt_flame_choose_buckets(flame, times);
     flame->apart = true;
     for (uint32_t i = 0; i < merged->samples.count; i++)
         merged->samples.items[i].interval = flame->buckets + 1;
     for (uint32_t i = 0; i < times->samples.count; i++) {
-        const struct pp_sample *sample = &times->samples.items[i];
-        const struct pp_interval *interval = &times->intervals.items[sample->interval];
-        struct pp_sample when = {.thread = pp_flame_threads(flame), .node = nodes[sample->node]};
-        if (sample->thread == PP_NONE || sample->node) {
+        const struct pt_sample *sample = &times->samples.items[i];
+        const struct pt_interval *interval = &times->intervals.items[sample->interval];
+        struct pt_sample when = {.thread = pt_flame_threads(flame), .node = nodes[sample->node]};
+        if (sample->thread == PT_NONE || sample->node) {
             when.count = sample->count;
             when.cpu_ns = sample->cpu_ns;
-            pp_flame_add_timed(flame, &when, interval);
+            pt_flame_add_timed(flame, &when, interval);
         }
-        if (sample->thread == PP_NONE)
+        if (sample->thread == PT_NONE)
             continue;
-        struct pp_sample busy = {.thread = threads[sample->thread],
-                                 .state = state_in(flame->detail, sample->state & GIL_STATES) & PP_MOST_STATES,
+        struct pt_sample busy = {.thread = threads[sample->thread],
+                                 .state = state_in(flame->detail, sample->state & GIL_STATES) & PT_MOST_STATES,
                                  .cpu_ns = sample->cpu_ns};
-        pp_flame_add_timed(flame, &busy, interval);
+        pt_flame_add_timed(flame, &busy, interval);
     }
     free(threads);
     free(nodes);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "../cli.h"
+#include "../cli/options.h"
 #include "flame.h"
 #include "page.h"
 
@@ -23,19 +23,19 @@ static void write_base64(const unsigned char *bytes, size_t size, FILE *out)
     }
 }
 
-void pp_flame_write(const struct pp_flame *flame, FILE *out)
+void pt_flame_write(const struct pt_flame *flame, FILE *out)
 {
-    struct pp_buffer data = {0};
-    pp_flame_encode(&data, flame);
+    struct pt_buffer data = {0};
+    pt_flame_encode(&data, flame);
     uLongf size = compressBound(data.length);
-    unsigned char *small = pp_alloc(size, 1);
+    unsigned char *small = pt_alloc(size, 1);
     if (compress2(small, &size, (const Bytef *)data.data, data.length, Z_DEFAULT_COMPRESSION) != Z_OK) {
-        pp_error("cannot compress the profile");
-        exit(PP_EXIT_DATA);
+        pt_error("cannot compress the profile");
+        exit(PT_EXIT_DATA);
     }
-    fwrite(pp_page_head, 1, pp_page_head_size, out);
+    fwrite(pt_page_head, 1, pt_page_head_size, out);
     write_base64(small, size, out);
-    fwrite(pp_page_tail, 1, pp_page_tail_size, out);
+    fwrite(pt_page_tail, 1, pt_page_tail_size, out);
     free(small);
-    pp_buffer_free(&data);
+    pt_buffer_free(&data);
 }

@@ -7,32 +7,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../memory.h"
-#include "frame_text.h"
+#include "../base/memory.h"
+#include "../view/frame_text.h"
 
 #define NAME "pyprof-"
 
 struct search {
-    struct pp_files *files;
+    struct pt_files *files;
     const char *run;  /* wanted, whether it has files in a directory or not; NULL: none */
     uint64_t from_ns; /* when the first of the runs started */
 };
 
-char *pp_fallback_directory(void)
+char *pt_fallback_directory(void)
 {
     const char *temporary = getenv("TMPDIR");
-    struct pp_buffer path = {0};
-    pp_buffer_format(&path, "%s/" NAME "%u", temporary && *temporary ? temporary : "/tmp", (unsigned)getuid());
+    struct pt_buffer path = {0};
+    pt_buffer_format(&path, "%s/" NAME "%u", temporary && *temporary ? temporary : "/tmp", (unsigned)getuid());
     return path.data;
 }
 
 /* Whether a run in the directory has the file, which is not in there. */
-static bool is_wanted(const struct pp_files *files, const char *run, const struct pp_file *found)
+static bool is_wanted(const struct pt_files *files, const char *run, const struct pt_file *found)
 {
     bool wanted = run && strcmp(run, found->run) == 0;
     for (uint32_t i = 0; i < files->count; i++) {
-        const struct pp_file *file = &files->items[i];
-        if (strcmp(pp_base_name(file->path), pp_base_name(found->path)) == 0)
+        const struct pt_file *file = &files->items[i];
+        if (strcmp(pt_base_name(file->path), pt_base_name(found->path)) == 0)
             return false;
         wanted |= !file->named && strcmp(file->run, found->run) == 0;
     }
@@ -43,20 +43,20 @@ static bool is_wanted(const struct pp_files *files, const char *run, const struc
 static void look_at(void *context, const char *path)
 {
     struct search *search = context;
-    struct pp_files *files = search->files, one = {0};
-    const char *dash = strchr(pp_base_name(path), '-');
+    struct pt_files *files = search->files, one = {0};
+    const char *dash = strchr(pt_base_name(path), '-');
     if (!dash || strtoull(dash + 1, NULL, 10) < search->from_ns)
         return;
-    pp_files_add(&one, path, false);
+    pt_files_add(&one, path, false);
     if (one.count && is_wanted(files, search->run, one.items)) {
-        files->items = pp_grow(files->items, &files->capacity, (uint64_t)files->count + 1, sizeof *files->items);
-        struct pp_file *file = &files->items[files->count++];
+        files->items = pt_grow(files->items, &files->capacity, (uint64_t)files->count + 1, sizeof *files->items);
+        struct pt_file *file = &files->items[files->count++];
         *file = *one.items;
         file->foreign = file->owner && file->owner != geteuid();
         file->fallback = true;
         one.count = 0;
     }
-    pp_files_free(&one);
+    pt_files_free(&one);
 }
 
 static int is_fallback(const struct dirent *entry)
@@ -71,20 +71,20 @@ static void look_below(struct search *search, const char *temporary)
     struct dirent **entries;
     int count = scandir(temporary, &entries, is_fallback, alphasort);
     for (int i = 0; i < count; i++) {
-        struct pp_buffer path = {0};
+        struct pt_buffer path = {0};
         struct stat status;
-        pp_buffer_format(&path, "%s/%s", temporary, entries[i]->d_name);
-        if (pp_each_log(path.data, look_at, search) < 0 && errno == EACCES && !search->files->closed &&
+        pt_buffer_format(&path, "%s/%s", temporary, entries[i]->d_name);
+        if (pt_each_log(path.data, look_at, search) < 0 && errno == EACCES && !search->files->closed &&
             stat(path.data, &status) == 0 && (uint64_t)status.st_mtime >= search->from_ns / 1000000000u)
-            search->files->closed = pp_strdup(path.data);
-        pp_buffer_free(&path);
+            search->files->closed = pt_strdup(path.data);
+        pt_buffer_free(&path);
         free(entries[i]);
     }
     if (count >= 0)
         free(entries);
 }
 
-void pp_files_add_fallbacks(struct pp_files *files, const char *run, uint64_t since_ns)
+void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t since_ns)
 {
     const char *temporary = getenv("TMPDIR");
     struct search search = {files, run, run ? since_ns : UINT64_MAX};

@@ -1,14 +1,14 @@
 /* Where the library writes when it cannot write its directory: $TMPDIR/pyprof-UID. */
-#ifndef PP_PROFILE_FALLBACK_H
-#define PP_PROFILE_FALLBACK_H
+#ifndef PT_PROFILE_FALLBACK_H
+#define PT_PROFILE_FALLBACK_H
 
 #include "files.h"
 
 /* Of this user. The caller frees. */
-char *pp_fallback_directory(void);
+char *pt_fallback_directory(void);
 
 /* Adds the rest of the runs that were found in directories: what their processes have written there, as this user or
  * another. And what a run has written there since a moment, whether it was found or not; run NULL: of no other. */
-void pp_files_add_fallbacks(struct pp_files *files, const char *run, uint64_t since_ns);
+void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t since_ns);
 
 #endif

@@ -9,16 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../log/reader.h"
 #include "fallback.h"
 #include "load.h"
-#include "reader.h"
 
 /* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
 #define PROCESS_BYTES (256u << 10)
 
-static char *text_copy(struct pp_text text)
+static char *text_copy(struct pt_text text)
 {
-    char *copy = pp_alloc(text.length + 1, 1);
+    char *copy = pt_alloc(text.length + 1, 1);
     if (text.length)
         memcpy(copy, text.data, text.length);
     return copy;
@@ -38,20 +38,20 @@ static bool is_foreign(const char *path, uint32_t *owner)
     return directory.st_mode & S_IWOTH && *owner && *owner != geteuid() && *owner != directory.st_uid;
 }
 
-bool pp_files_add(struct pp_files *files, const char *path, bool named)
+bool pt_files_add(struct pt_files *files, const char *path, bool named)
 {
     struct stat status;
     size_t size = 0;
     errno = 0;
-    char *data = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? pp_read_file(path, PROCESS_BYTES, &size) : NULL;
+    char *data = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? pt_read_file(path, PROCESS_BYTES, &size) : NULL;
     int error = errno;
-    struct pp_segment segment = {0};
-    enum pp_read_result result = data ? pp_segment_read_process(data, size, &segment) : PP_READ_NOT_A_PROFILE;
-    bool usable = data && result == PP_READ_OK;
+    struct pt_segment segment = {0};
+    enum pt_read_result result = data ? pt_segment_read_process(data, size, &segment) : PT_READ_NOT_A_PROFILE;
+    bool usable = data && result == PT_READ_OK;
     if (usable) {
-        files->items = pp_grow(files->items, &files->capacity, (uint64_t)files->count + 1, sizeof *files->items);
-        files->items[files->count++] = (struct pp_file){
-            .path = pp_strdup(path),
+        files->items = pt_grow(files->items, &files->capacity, (uint64_t)files->count + 1, sizeof *files->items);
+        files->items[files->count++] = (struct pt_file){
+            .path = pt_strdup(path),
             .run = text_copy(segment.process.run),
             .instance = text_copy(segment.process.instance),
             .segment = segment.process.segment,
@@ -59,23 +59,23 @@ bool pp_files_add(struct pp_files *files, const char *path, bool named)
             .size = (uint64_t)status.st_size,
             .named = named,
         };
-        struct pp_file *file = &files->items[files->count - 1];
+        struct pt_file *file = &files->items[files->count - 1];
         file->foreign = is_foreign(path, &file->owner) && !named;
     } else if (named) {
-        pp_error("%s: %s", path, data || !error ? pp_read_result_text(result) : strerror(error));
+        pt_error("%s: %s", path, data || !error ? pt_read_result_text(result) : strerror(error));
     } else {
-        unsigned reason = data || !error ? result : PP_READ_OK;
+        unsigned reason = data || !error ? result : PT_READ_OK;
         files->unusable++;
         files->reasons[reason].count++;
         if (!files->reasons[reason].path)
-            files->reasons[reason].path = pp_strdup(path);
+            files->reasons[reason].path = pt_strdup(path);
     }
-    pp_segment_free(&segment);
+    pt_segment_free(&segment);
     free(data);
     return usable || !named;
 }
 
-void pp_files_append_unusable(struct pp_buffer *text, const struct pp_files *files)
+void pt_files_append_unusable(struct pt_buffer *text, const struct pt_files *files)
 {
     static const char *const one[] = {"cannot be opened", "is no profile", "was damaged by a transfer in text mode",
                                       "is of a machine of another byte order", "is of another version"};
@@ -87,7 +87,7 @@ void pp_files_append_unusable(struct pp_buffer *text, const struct pp_files *fil
         uint32_t count = files->reasons[i].count;
         if (!count)
             continue;
-        pp_buffer_format(text, "%s%" PRIu32 " file%s that %s (%s%s)", first ? "" : ", ", count, count == 1 ? "" : "s",
+        pt_buffer_format(text, "%s%" PRIu32 " file%s that %s (%s%s)", first ? "" : ", ", count, count == 1 ? "" : "s",
                          count == 1 ? one[i] : several[i], files->reasons[i].path, count == 1 ? "" : " …");
         first = false;
     }
@@ -99,15 +99,15 @@ static int is_log(const struct dirent *entry)
     return length > suffix && strcmp(entry->d_name + length - suffix, PP_LOG_SUFFIX) == 0;
 }
 
-int pp_each_log(const char *directory, void (*each)(void *argument, const char *path), void *argument)
+int pt_each_log(const char *directory, void (*each)(void *argument, const char *path), void *argument)
 {
     struct dirent **entries;
     int count = scandir(directory, &entries, is_log, alphasort);
     for (int i = 0; i < count; i++) {
-        struct pp_buffer path = {0};
-        pp_buffer_format(&path, "%s/%s", directory, entries[i]->d_name);
+        struct pt_buffer path = {0};
+        pt_buffer_format(&path, "%s/%s", directory, entries[i]->d_name);
         each(argument, path.data);
-        pp_buffer_free(&path);
+        pt_buffer_free(&path);
         free(entries[i]);
     }
     if (count >= 0)
@@ -117,59 +117,59 @@ int pp_each_log(const char *directory, void (*each)(void *argument, const char *
 
 static void add_log(void *files, const char *path)
 {
-    pp_files_add(files, path, false);
+    pt_files_add(files, path, false);
 }
 
-static bool add_path(struct pp_files *files, const char *path)
+static bool add_path(struct pt_files *files, const char *path)
 {
     struct stat status;
     if (stat(path, &status) != 0) {
-        pp_error("%s: %s", path, strerror(errno));
+        pt_error("%s: %s", path, strerror(errno));
         return false;
     }
     if (!S_ISDIR(status.st_mode))
-        return pp_files_add(files, path, true);
-    int count = pp_each_log(path, add_log, files);
+        return pt_files_add(files, path, true);
+    int count = pt_each_log(path, add_log, files);
     if (count < 0)
-        pp_error("%s: %s", path, strerror(errno));
+        pt_error("%s: %s", path, strerror(errno));
     if (count == 0)
-        pp_error("%s: no profile in this directory: record one with 'pyprof run -o %s -- python app.py'", path, path);
+        pt_error("%s: no profile in this directory: record one with 'pyprof run -o %s -- python app.py'", path, path);
     return count > 0;
 }
 
-char *pp_default_directory(void)
+char *pt_default_directory(void)
 {
     const char *directory = getenv("PYPROF_OUT");
-    return pp_strdup(directory && *directory ? directory : PP_DEFAULT_DIRECTORY);
+    return pt_strdup(directory && *directory ? directory : PT_DEFAULT_DIRECTORY);
 }
 
-static void free_file(struct pp_file *file)
+static void free_file(struct pt_file *file)
 {
     free(file->path);
     free(file->run);
     free(file->instance);
 }
 
-static void append_user(struct pp_buffer *text, uint32_t user)
+static void append_user(struct pt_buffer *text, uint32_t user)
 {
     const struct passwd *entry = getpwuid(user);
-    pp_buffer_format(text, "user %" PRIu32, user);
+    pt_buffer_format(text, "user %" PRIu32, user);
     if (entry)
-        pp_buffer_format(text, " (%s)", entry->pw_name);
+        pt_buffer_format(text, " (%s)", entry->pw_name);
 }
 
 /* Leaves out runs that another user may have made up: all files of them are foreign. */
-static uint32_t drop_foreign(struct pp_files *files)
+static uint32_t drop_foreign(struct pt_files *files)
 {
-    struct pp_buffer text = {0};
+    struct pt_buffer text = {0};
     uint32_t kept = 0, dropped = 0;
     for (uint32_t i = 0; i < files->count; i++) {
-        struct pp_file file = files->items[i];
+        struct pt_file file = files->items[i];
         bool own = !file.foreign;
         for (uint32_t j = 0; j < files->count && !own; j++)
             own = !files->items[j].foreign && strcmp(files->items[j].run, file.run) == 0;
         if (!own && !dropped++) {
-            pp_buffer_format(&text, "run %.8s of ", file.run);
+            pt_buffer_format(&text, "run %.8s of ", file.run);
             append_user(&text, file.owner);
         }
         files->items[i] = files->items[kept];
@@ -179,22 +179,22 @@ static uint32_t drop_foreign(struct pp_files *files)
         free_file(&files->items[i]);
     files->count = kept;
     if (dropped)
-        pp_error("left out: %s%s, in a directory that all may write (--all reads all, --run ID one run)", text.data,
+        pt_error("left out: %s%s, in a directory that all may write (--all reads all, --run ID one run)", text.data,
                  dropped == 1 ? "" : " …");
-    pp_buffer_free(&text);
+    pt_buffer_free(&text);
     return dropped;
 }
 
-static bool add_default(struct pp_files *files)
+static bool add_default(struct pt_files *files)
 {
-    char *directory = pp_default_directory(), *fallback = pp_fallback_directory();
-    bool found = pp_each_log(directory, add_log, files) > 0;
+    char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
+    bool found = pt_each_log(directory, add_log, files) > 0;
     if (!found) {
-        found = pp_each_log(fallback, add_log, files) > 0;
+        found = pt_each_log(fallback, add_log, files) > 0;
         if (found)
-            pp_error("no profile in %s; reading %s", directory, fallback);
+            pt_error("no profile in %s; reading %s", directory, fallback);
         else
-            pp_error("no profile in %s: record one with 'pyprof run -- python app.py', or say where it is", directory);
+            pt_error("no profile in %s: record one with 'pyprof run -- python app.py', or say where it is", directory);
     }
     free(directory);
     free(fallback);
@@ -202,29 +202,29 @@ static bool add_default(struct pp_files *files)
 }
 
 /* A file may hold segments of several runs (`merge`); in a directory its first one stands for it. */
-static bool in_run(const struct pp_file *file, const char *run)
+static bool in_run(const struct pt_file *file, const char *run)
 {
     bool found = strncmp(file->run, run, strlen(run)) == 0;
     size_t size = 0, at = 0, budget;
-    char *data = !found && file->named ? pp_read_file(file->path, SIZE_MAX - 1, &size) : NULL;
-    budget = pp_read_budget(size);
+    char *data = !found && file->named ? pt_read_file(file->path, SIZE_MAX - 1, &size) : NULL;
+    budget = pt_read_budget(size);
     for (size_t end = 1; data && !found && at < size && end; at += end) {
-        struct pp_segment segment;
-        bool read = pp_segment_read_part(data + at, size - at, &budget, &segment, NULL) == PP_READ_OK;
-        struct pp_text of = segment.process.run;
+        struct pt_segment segment;
+        bool read = pt_segment_read_part(data + at, size - at, &budget, &segment, NULL) == PT_READ_OK;
+        struct pt_text of = segment.process.run;
         found = read && of.length >= strlen(run) && memcmp(of.data, run, strlen(run)) == 0;
         end = read ? segment.end : 0;
-        pp_segment_free(&segment);
+        pt_segment_free(&segment);
     }
     free(data);
     return found;
 }
 
-static void drop_unless_run(struct pp_files *files, const char *run, bool also_named)
+static void drop_unless_run(struct pt_files *files, const char *run, bool also_named)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < files->count; i++) {
-        struct pp_file *file = &files->items[i];
+        struct pt_file *file = &files->items[i];
         if (in_run(file, run) || (file->named && !also_named)) {
             files->items[kept++] = *file;
             continue;
@@ -235,42 +235,42 @@ static void drop_unless_run(struct pp_files *files, const char *run, bool also_n
 }
 
 /* Keeps the files of the runs that were asked for. */
-bool pp_files_choose(struct pp_files *files, const struct pp_cli *cli)
+bool pt_files_choose(struct pt_files *files, const struct pt_cli *cli)
 {
     if (cli->run) {
         drop_unless_run(files, cli->run, true);
         if (!files->count)
-            pp_error("no run '%s' here: 'pyprof runs' lists what there is", cli->run);
+            pt_error("no run '%s' here: 'pyprof runs' lists what there is", cli->run);
         return files->count > 0;
     }
-    const struct pp_file *latest = NULL;
+    const struct pt_file *latest = NULL;
     for (uint32_t i = 0; i < files->count; i++)
         if (!files->items[i].named && (!latest || files->items[i].start_unix_ns > latest->start_unix_ns))
             latest = &files->items[i];
     if (!latest || cli->all)
         return true;
-    char *run = pp_strdup(latest->run);
+    char *run = pt_strdup(latest->run);
     uint32_t owner = latest->owner, before = files->count;
-    struct pp_buffer text = {0};
-    pp_buffer_format(&text, "showing the latest run, %.8s", run);
+    struct pt_buffer text = {0};
+    pt_buffer_format(&text, "showing the latest run, %.8s", run);
     if (owner != geteuid()) {
-        pp_buffer_text(&text, ", of ");
+        pt_buffer_text(&text, ", of ");
         append_user(&text, owner);
     }
     drop_unless_run(files, run, false);
     if (files->count < before)
-        pp_buffer_format(&text, "; %u file%s of other runs left out (--all merges, --run ID chooses)",
+        pt_buffer_format(&text, "; %u file%s of other runs left out (--all merges, --run ID chooses)",
                          before - files->count, before - files->count == 1 ? "" : "s");
     if (files->count < before || owner != geteuid())
-        pp_error("%s", text.data);
-    pp_buffer_free(&text);
+        pt_error("%s", text.data);
+    pt_buffer_free(&text);
     free(run);
     return true;
 }
 
 static int by_part(const void *a, const void *b)
 {
-    const struct pp_file *x = *(const struct pp_file *const *)a, *y = *(const struct pp_file *const *)b;
+    const struct pt_file *x = *(const struct pt_file *const *)a, *y = *(const struct pt_file *const *)b;
     int order = strcmp(x->instance, y->instance);
     if (order)
         return order;
@@ -281,9 +281,9 @@ static int by_part(const void *a, const void *b)
 
 /* What is there twice is read once, from the file that comes first: a copy that was taken while it grew, or was cut,
  * has less of it. */
-static void longest_first(struct pp_files *files)
+static void longest_first(struct pt_files *files)
 {
-    struct pp_file **order = pp_alloc(files->count, sizeof *order);
+    struct pt_file **order = pt_alloc(files->count, sizeof *order);
     for (uint32_t i = 0; i < files->count; i++)
         order[i] = &files->items[i];
     qsort(order, files->count, sizeof *order, by_part);
@@ -291,35 +291,35 @@ static void longest_first(struct pp_files *files)
         for (uint32_t j = i; j && *order[j]->instance && strcmp(order[j]->instance, order[j - 1]->instance) == 0 &&
                              order[j]->segment == order[j - 1]->segment && order[j]->size > order[j - 1]->size;
              j--) {
-            struct pp_file shorter = *order[j - 1];
+            struct pt_file shorter = *order[j - 1];
             *order[j - 1] = *order[j];
             *order[j] = shorter;
         }
     free(order);
 }
 
-static void say_nothing_usable(const struct pp_files *files)
+static void say_nothing_usable(const struct pt_files *files)
 {
-    struct pp_buffer text = {0};
-    for (unsigned i = PP_READ_OK + 1; i < sizeof files->reasons / sizeof files->reasons[0]; i++)
+    struct pt_buffer text = {0};
+    for (unsigned i = PT_READ_OK + 1; i < sizeof files->reasons / sizeof files->reasons[0]; i++)
         if (files->reasons[i].count && files->reasons[i].count == files->unusable)
-            pp_buffer_format(&text, "%s%s: %s", files->reasons[i].path, files->unusable > 1 ? " …" : "",
-                             pp_read_result_text(i));
+            pt_buffer_format(&text, "%s%s: %s", files->reasons[i].path, files->unusable > 1 ? " …" : "",
+                             pt_read_result_text(i));
     if (!text.length) {
-        pp_buffer_text(&text, "nothing that can be read: ");
-        pp_files_append_unusable(&text, files);
+        pt_buffer_text(&text, "nothing that can be read: ");
+        pt_files_append_unusable(&text, files);
     }
-    pp_error("%s", text.data);
-    pp_buffer_free(&text);
+    pt_error("%s", text.data);
+    pt_buffer_free(&text);
 }
 
-bool pp_files_find(struct pp_files *files, const struct pp_cli *cli)
+bool pt_files_find(struct pt_files *files, const struct pt_cli *cli)
 {
     bool found = cli->argument_count ? true : add_default(files);
     for (int i = 0; found && i < cli->argument_count; i++)
         found = add_path(files, cli->arguments[i]);
     if (found)
-        pp_files_add_fallbacks(files, NULL, 0);
+        pt_files_add_fallbacks(files, NULL, 0);
     uint32_t foreign = found && !cli->all && !cli->run ? drop_foreign(files) : 0;
     if (found && !files->count && !foreign)
         say_nothing_usable(files);
@@ -327,7 +327,7 @@ bool pp_files_find(struct pp_files *files, const struct pp_cli *cli)
     return found && files->count;
 }
 
-void pp_files_free(struct pp_files *files)
+void pt_files_free(struct pt_files *files)
 {
     for (uint32_t i = 0; i < files->count; i++)
         free_file(&files->items[i]);
@@ -335,5 +335,5 @@ void pp_files_free(struct pp_files *files)
         free(files->reasons[i].path);
     free(files->items);
     free(files->closed);
-    *files = (struct pp_files){0};
+    *files = (struct pt_files){0};
 }

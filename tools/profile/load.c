@@ -12,15 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "absorb.h"
-#include "debuginfod.h"
+#include "../symbols/debuginfod.h"
+#include "../symbols/inlines.h"
+#include "../symbols/symbols.h"
+#include "../view/frame_text.h"
+#include "../view/gil_gc.h"
+#include "../view/summary.h"
 #include "files.h"
-#include "frame_text.h"
-#include "native_lines.h"
+#include "merge.h"
 #include "select.h"
-#include "states.h"
-#include "summary.h"
-#include "symbols.h"
 
 /* Less than this is read before anyone wonders. */
 #define PROGRESS_FROM (64u << 20)
@@ -30,7 +30,7 @@
 
 static bool progress_shown;
 
-void pp_progress(const char *format, ...)
+void pt_progress(const char *format, ...)
 {
     if (!isatty(STDERR_FILENO))
         return;
@@ -42,14 +42,14 @@ void pp_progress(const char *format, ...)
     progress_shown = true;
 }
 
-void pp_progress_end(void)
+void pt_progress_end(void)
 {
     if (progress_shown)
         fputs("\r\033[K", stderr);
     progress_shown = false;
 }
 
-void *pp_read_file(const char *path, size_t most, size_t *size)
+void *pt_read_file(const char *path, size_t most, size_t *size)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
@@ -87,7 +87,7 @@ static const char *plural(uint64_t count)
 }
 
 /* What processes have written elsewhere, having become a user that cannot write the directory. */
-static void say_places(const struct pp_files *files, const struct pp_profile *profile)
+static void say_places(const struct pt_files *files, const struct pt_profile *profile)
 {
     const char *path = NULL;
     uint32_t count = 0;
@@ -99,49 +99,49 @@ static void say_places(const struct pp_files *files, const struct pp_profile *pr
     for (uint32_t i = 0; i < profile->processes.count; i++)
         all_ended &= profile->processes.items[i].ended;
     if (count)
-        pp_error("with %" PRIu32 " file%s that could not be written there: %s%s", count, plural(count), path,
+        pt_error("with %" PRIu32 " file%s that could not be written there: %s%s", count, plural(count), path,
                  count > 1 ? " …" : "");
     if (files->closed && !all_ended)
-        pp_error("there may be more of it in %s, which only its user and root can read", files->closed);
+        pt_error("there may be more of it in %s, which only its user and root can read", files->closed);
 }
 
-static void say_losses(const struct pp_files *files, const struct pp_profile *profile)
+static void say_losses(const struct pt_files *files, const struct pt_profile *profile)
 {
-    const struct pp_read_losses *losses = &profile->losses;
-    struct pp_buffer text = {0};
+    const struct pt_read_losses *losses = &profile->losses;
+    struct pt_buffer text = {0};
     if (losses->truncated_bytes)
-        pp_buffer_format(&text, ", %" PRIu64 " bytes cut short at the end", losses->truncated_bytes);
+        pt_buffer_format(&text, ", %" PRIu64 " bytes cut short at the end", losses->truncated_bytes);
     if (losses->damaged_blocks)
-        pp_buffer_format(&text, ", %" PRIu64 " damaged block%s (%" PRIu64 " bytes)", losses->damaged_blocks,
+        pt_buffer_format(&text, ", %" PRIu64 " damaged block%s (%" PRIu64 " bytes)", losses->damaged_blocks,
                          plural(losses->damaged_blocks), losses->damaged_bytes);
     if (losses->missing_blocks)
-        pp_buffer_format(&text, ", %" PRIu64 " missing block%s", losses->missing_blocks,
+        pt_buffer_format(&text, ", %" PRIu64 " missing block%s", losses->missing_blocks,
                          plural(losses->missing_blocks));
     if (losses->damaged_records)
-        pp_buffer_format(&text, ", %" PRIu64 " malformed record%s", losses->damaged_records,
+        pt_buffer_format(&text, ", %" PRIu64 " malformed record%s", losses->damaged_records,
                          plural(losses->damaged_records));
     if (losses->repeated_blocks)
-        pp_buffer_format(&text, ", %" PRIu64 " block%s there twice", losses->repeated_blocks,
+        pt_buffer_format(&text, ", %" PRIu64 " block%s there twice", losses->repeated_blocks,
                          losses->repeated_blocks == 1 ? " that is" : "s that are");
     if (losses->repeated_segments)
-        pp_buffer_format(&text, ", %" PRIu64 " part%s there twice", losses->repeated_segments,
+        pt_buffer_format(&text, ", %" PRIu64 " part%s there twice", losses->repeated_segments,
                          losses->repeated_segments == 1 ? " that is" : "s that are");
     if (files->unusable) {
-        pp_buffer_text(&text, ", ");
-        pp_files_append_unusable(&text, files);
+        pt_buffer_text(&text, ", ");
+        pt_files_append_unusable(&text, files);
     }
     if (text.length)
-        pp_error("not read: %s", text.data + 2);
-    pp_buffer_free(&text);
+        pt_error("not read: %s", text.data + 2);
+    pt_buffer_free(&text);
     say_places(files, profile);
 }
 
 /* Some of the files, read by a thread of its own. */
 struct part {
-    const struct pp_files *files;
+    const struct pt_files *files;
     uint32_t begin, end;
-    const struct pp_profile *like; /* what to keep */
-    struct pp_profile *profile;
+    const struct pt_profile *like; /* what to keep */
+    struct pt_profile *profile;
     uint64_t bytes; /* of all files */
     uint32_t read;
     atomic_uint *done;
@@ -152,7 +152,7 @@ struct part {
 static void *read_part(void *context)
 {
     struct part *part = context;
-    struct pp_profile *profile = part->profile = pp_profile_new();
+    struct pt_profile *profile = part->profile = pt_profile_new();
     profile->keep_intervals = part->like->keep_intervals;
     profile->sums_only = part->like->sums_only;
     profile->stacks_only = part->like->stacks_only;
@@ -167,15 +167,15 @@ static void *read_part(void *context)
         const char *path = part->files->items[i].path;
         unsigned done = atomic_fetch_add(part->done, 1) + 1;
         if (part->speaks && part->bytes >= PROGRESS_FROM)
-            pp_progress("reading %u of %u files, %" PRIu64 " MB in all", done, part->files->count, part->bytes >> 20);
+            pt_progress("reading %u of %u files, %" PRIu64 " MB in all", done, part->files->count, part->bytes >> 20);
         size_t size;
-        void *data = pp_read_file(path, part->files->items[i].size, &size);
-        enum pp_read_result result = PP_READ_OK;
+        void *data = pt_read_file(path, part->files->items[i].size, &size);
+        enum pt_read_result result = PT_READ_OK;
         if (data)
-            result = pp_profile_add_segment(profile, data, size, path);
-        if (!data || result != PP_READ_OK)
-            pp_error("%s: %s", path, data ? pp_read_result_text(result) : strerror(errno));
-        part->read += data && result == PP_READ_OK;
+            result = pt_profile_add_segment(profile, data, size, path);
+        if (!data || result != PT_READ_OK)
+            pt_error("%s: %s", path, data ? pt_read_result_text(result) : strerror(errno));
+        part->read += data && result == PT_READ_OK;
         free(data);
     }
     return NULL;
@@ -184,12 +184,12 @@ static void *read_part(void *context)
 /* Files of one process have names that begin with the same pid: they should not be in two parts. */
 static bool begin_alike(const char *a, const char *b)
 {
-    size_t length = strspn(pp_base_name(a), "0123456789");
-    return length && strncmp(pp_base_name(a), pp_base_name(b), length + 1) == 0;
+    size_t length = strspn(pt_base_name(a), "0123456789");
+    return length && strncmp(pt_base_name(a), pt_base_name(b), length + 1) == 0;
 }
 
 /* Parts of about the same size, in the order of the files, so that the result is that of one after the other. */
-static uint32_t divide(const struct pp_files *files, uint64_t bytes, struct part *parts)
+static uint32_t divide(const struct pt_files *files, uint64_t bytes, struct part *parts)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t most = bytes < PARTS_FROM || processors < 1 ? 1 : processors > PARTS ? PARTS : (uint32_t)processors;
@@ -207,7 +207,7 @@ static uint32_t divide(const struct pp_files *files, uint64_t bytes, struct part
     return count;
 }
 
-static struct pp_profile *read_parts(const struct pp_files *files, const struct pp_profile *like, uint32_t *read)
+static struct pt_profile *read_parts(const struct pt_files *files, const struct pt_profile *like, uint32_t *read)
 {
     struct part parts[PARTS + 1] = {{0}};
     atomic_uint done = 0;
@@ -232,12 +232,12 @@ static struct pp_profile *read_parts(const struct pp_files *files, const struct 
     *read = parts[0].read;
     for (uint32_t i = 1; i < count; i++) {
         *read += parts[i].read;
-        if (pp_profile_absorb(parts[0].profile, parts[i].profile))
+        if (pt_profile_merge(parts[0].profile, parts[i].profile))
             continue;
         /* A process in two parts: all again, one after the other. */
         for (uint32_t j = i; j < count; j++)
-            pp_profile_free(parts[j].profile);
-        pp_profile_free(parts[0].profile);
+            pt_profile_free(parts[j].profile);
+        pt_profile_free(parts[0].profile);
         atomic_store(&done, 0);
         parts[0].begin = parts[0].read = 0;
         parts[0].end = files->count;
@@ -250,31 +250,31 @@ static struct pp_profile *read_parts(const struct pp_files *files, const struct 
 
 /* The start of the run, which times of the command line count from. Not all segments are the first in their file: where
  * it matters, all are read. */
-static uint64_t run_start(const struct pp_files *files, const struct pp_cli *cli)
+static uint64_t run_start(const struct pt_files *files, const struct pt_cli *cli)
 {
-    const struct pp_profile like = {.sums_only = true, .only_run = cli->run};
+    const struct pt_profile like = {.sums_only = true, .only_run = cli->run};
     uint64_t start = UINT64_MAX, end;
     uint32_t read;
-    if (!pp_selects_time(cli)) {
+    if (!pt_selects_time(cli)) {
         for (uint32_t i = 0; i < files->count; i++)
             if (files->items[i].start_unix_ns && files->items[i].start_unix_ns < start)
                 start = files->items[i].start_unix_ns;
         return start == UINT64_MAX ? 0 : start;
     }
-    struct pp_profile *sums = read_parts(files, &like, &read);
-    pp_summary_span(sums, &start, &end);
-    pp_profile_free(sums);
+    struct pt_profile *sums = read_parts(files, &like, &read);
+    pt_summary_span(sums, &start, &end);
+    pt_profile_free(sums);
     return start;
 }
 
-static struct pp_profile *read_files(const struct pp_files *files, const struct pp_cli *cli, bool sums_only,
+static struct pt_profile *read_files(const struct pt_files *files, const struct pt_cli *cli, bool sums_only,
                                      bool *too_many)
 {
     uint64_t start = sums_only ? 0 : run_start(files, cli);
-    struct pp_choice *choice = sums_only ? NULL : pp_choice_new(cli, start);
+    struct pt_choice *choice = sums_only ? NULL : pt_choice_new(cli, start);
     /* Sums of threads are of all their stacks. */
-    bool apart = !pp_selects_names(cli) && (cli->keep_intervals || !pp_selects_stacks(cli));
-    const struct pp_profile like = {.sums_only = sums_only,
+    bool apart = !pt_selects_names(cli) && (cli->keep_intervals || !pt_selects_stacks(cli));
+    const struct pt_profile like = {.sums_only = sums_only,
                                     .stacks_only = cli->stacks_only && apart,
                                     .keep_intervals = cli->keep_intervals,
                                     .plain = cli->plain,
@@ -285,94 +285,94 @@ static struct pp_profile *read_files(const struct pp_files *files, const struct 
                                     .keep_usage = cli->intervals,
                                     .only_run = cli->run};
     uint32_t read;
-    struct pp_profile *profile = read_parts(files, &like, &read);
+    struct pt_profile *profile = read_parts(files, &like, &read);
     *too_many = profile->too_many;
     if (*too_many) {
         free(choice);
-        pp_profile_free(profile);
+        pt_profile_free(profile);
         return NULL;
     }
     if (sums_only)
-        pp_profile_close_sums(profile);
+        pt_profile_close_sums(profile);
     else if (read)
-        pp_profile_finish(profile);
+        pt_profile_finish(profile);
     profile->choice = NULL;
     free(choice);
     if (read && !sums_only && !cli->no_names) {
-        pp_debuginfod_fetch(profile);
-        pp_symbols_resolve(profile);
-        pp_states_add_gc_frames(profile);
-        pp_native_lines_resolve(profile);
+        pt_debuginfod_fetch(profile);
+        pt_symbols_resolve(profile);
+        pt_states_add_gc_frames(profile);
+        pt_native_lines_resolve(profile);
     }
-    pp_progress_end();
+    pt_progress_end();
     if (read && profile->processes.count)
         return profile;
     if (read)
-        pp_error("%s: nothing recorded yet: the log ends before its first block", files->items[0].path);
-    pp_profile_free(profile);
+        pt_error("%s: nothing recorded yet: the log ends before its first block", files->items[0].path);
+    pt_profile_free(profile);
     return NULL;
 }
 
-struct pp_inputs {
-    struct pp_files files;
+struct pt_inputs {
+    struct pt_files files;
     bool said; /* what is not read */
 };
 
-struct pp_inputs *pp_inputs_open(const struct pp_cli *cli)
+struct pt_inputs *pt_inputs_open(const struct pt_cli *cli)
 {
-    struct pp_inputs *inputs = pp_alloc(1, sizeof *inputs);
-    if (pp_files_find(&inputs->files, cli) && pp_files_choose(&inputs->files, cli))
+    struct pt_inputs *inputs = pt_alloc(1, sizeof *inputs);
+    if (pt_files_find(&inputs->files, cli) && pt_files_choose(&inputs->files, cli))
         return inputs;
-    pp_inputs_free(inputs);
+    pt_inputs_free(inputs);
     return NULL;
 }
 
-struct pp_profile *pp_inputs_load(struct pp_inputs *inputs, const struct pp_cli *cli, bool *too_many)
+struct pt_profile *pt_inputs_load(struct pt_inputs *inputs, const struct pt_cli *cli, bool *too_many)
 {
-    struct pp_profile *profile = read_files(&inputs->files, cli, false, too_many);
+    struct pt_profile *profile = read_files(&inputs->files, cli, false, too_many);
     if (profile && !inputs->said)
         say_losses(&inputs->files, profile);
     inputs->said |= profile != NULL;
-    if (profile && !pp_select(profile, cli)) {
-        pp_profile_free(profile);
+    if (profile && !pt_select(profile, cli)) {
+        pt_profile_free(profile);
         profile = NULL;
     }
     return profile;
 }
 
-void pp_inputs_free(struct pp_inputs *inputs)
+void pt_inputs_free(struct pt_inputs *inputs)
 {
     if (inputs)
-        pp_files_free(&inputs->files);
+        pt_files_free(&inputs->files);
     free(inputs);
 }
 
-struct pp_profile *pp_load(const struct pp_cli *cli)
+struct pt_profile *pt_load(const struct pt_cli *cli)
 {
     bool too_many;
-    struct pp_inputs *inputs = pp_inputs_open(cli);
-    struct pp_profile *profile = inputs ? pp_inputs_load(inputs, cli, &too_many) : NULL;
-    pp_inputs_free(inputs);
+    struct pt_inputs *inputs = pt_inputs_open(cli);
+    struct pt_profile *profile = inputs ? pt_inputs_load(inputs, cli, &too_many) : NULL;
+    pt_inputs_free(inputs);
     return profile;
 }
 
-struct pp_profile *pp_load_sums(const struct pp_cli *cli)
+struct pt_profile *pt_load_sums(const struct pt_cli *cli)
 {
-    struct pp_files files = {0};
-    struct pp_profile *profile = NULL;
+    struct pt_files files = {0};
+    struct pt_profile *profile = NULL;
     bool too_many;
-    if (pp_files_find(&files, cli))
+    if (pt_files_find(&files, cli))
         profile = read_files(&files, cli, true, &too_many);
     if (profile)
         say_losses(&files, profile);
-    pp_files_free(&files);
+    pt_files_free(&files);
     return profile;
 }
 
-struct pp_profile *pp_load_named(const struct pp_cli *cli, const char *name)
+struct pt_profile *pt_load_named(const struct pt_cli *cli, const char *name)
 {
-    char *arguments[] = {pp_strdup(name), NULL};
-    struct pp_cli one = *cli;
+    char *arguments[] = {pt_strdup(name), NULL};
+    struct pt_cli one = *cli;
     struct stat status;
     one.arguments = arguments;
     one.argument_count = 1;
@@ -380,7 +380,7 @@ struct pp_profile *pp_load_named(const struct pp_cli *cli, const char *name)
         one.run = name;
         one.argument_count = 0;
     }
-    struct pp_profile *profile = pp_load(&one);
+    struct pt_profile *profile = pt_load(&one);
     free(arguments[0]);
     return profile;
 }

@@ -3,41 +3,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends a zeroed item to a PP_TABLE_OF and returns a pointer to it. */
+/* Appends a zeroed item to a PT_TABLE_OF and returns a pointer to it. */
 #define APPEND(table)                                                                                                  \
     ((table)->items =                                                                                                  \
-         pp_grow((table)->items, &(table)->capacity, (uint64_t)(table)->count + 1, sizeof *(table)->items),            \
+         pt_grow((table)->items, &(table)->capacity, (uint64_t)(table)->count + 1, sizeof *(table)->items),            \
      &(table)->items[(table)->count++])
 
 /* Of a profile of stacks. Without intervals there are as many as it takes. */
 #define MOST_PLACES (1u << 24)
 
-static void add_root(struct pp_profile *profile)
+static void add_root(struct pt_profile *profile)
 {
-    APPEND(&profile->nodes)->frame = PP_NONE;
+    APPEND(&profile->nodes)->frame = PT_NONE;
 }
 
-struct pp_profile *pp_profile_new(void)
+struct pt_profile *pt_profile_new(void)
 {
-    struct pp_profile *profile = pp_alloc(1, sizeof *profile);
-    pp_intern(profile, "", 0);
+    struct pt_profile *profile = pt_alloc(1, sizeof *profile);
+    pt_intern(profile, "", 0);
     add_root(profile);
     APPEND(&profile->label_sets);
     APPEND(&profile->intervals);
     return profile;
 }
 
-#define FREE_TABLE(table) (free((table)->items), pp_index_free(&(table)->index))
+#define FREE_TABLE(table) (free((table)->items), pt_index_free(&(table)->index))
 
-static void forget_places(struct pp_places *places)
+static void forget_places(struct pt_places *places)
 {
     for (uint32_t i = 0; i < places->capacity; i++)
         free(places->rows[i].items);
     free(places->rows);
-    *places = (struct pp_places){0};
+    *places = (struct pt_places){0};
 }
 
-void pp_profile_free(struct pp_profile *profile)
+void pt_profile_free(struct pt_profile *profile)
 {
     if (!profile)
         return;
@@ -64,7 +64,7 @@ void pp_profile_free(struct pp_profile *profile)
     free(profile);
 }
 
-const char *pp_string(const struct pp_profile *profile, uint32_t string)
+const char *pt_string(const struct pt_profile *profile, uint32_t string)
 {
     return string < profile->strings.count ? profile->strings.items[string] : "";
 }
@@ -93,7 +93,7 @@ static size_t utf8_length(const unsigned char *text, size_t left)
 
 static char *clean_text(const char *text, size_t length)
 {
-    struct pp_buffer clean = {0};
+    struct pt_buffer clean = {0};
     size_t sound = 0; /* length of the well-formed beginning that is not yet copied */
     size_t at = 0;
     while (at < length) {
@@ -101,36 +101,36 @@ static char *clean_text(const char *text, size_t length)
         at += step ? step : 1;
         sound += step;
         if (!step) {
-            pp_buffer_append(&clean, text + at - 1 - sound, sound);
-            pp_buffer_text(&clean, "\xef\xbf\xbd");
+            pt_buffer_append(&clean, text + at - 1 - sound, sound);
+            pt_buffer_text(&clean, "\xef\xbf\xbd");
             sound = 0;
         }
     }
-    pp_buffer_append(&clean, text + at - sound, sound);
+    pt_buffer_append(&clean, text + at - sound, sound);
     return clean.data;
 }
 
 static bool same_string(const void *table, uint32_t item, const void *key)
 {
-    const struct pp_profile *profile = table;
+    const struct pt_profile *profile = table;
     return strcmp(profile->strings.items[item], key) == 0;
 }
 
-uint32_t pp_intern_text(struct pp_profile *profile, const char *text)
+uint32_t pt_intern_text(struct pt_profile *profile, const char *text)
 {
-    uint32_t hash = pp_hash_bytes(text, strlen(text));
-    uint32_t found = pp_index_find(&profile->strings.index, hash, same_string, profile, text);
-    if (found != PP_NONE)
+    uint32_t hash = pt_hash_bytes(text, strlen(text));
+    uint32_t found = pt_index_find(&profile->strings.index, hash, same_string, profile, text);
+    if (found != PT_NONE)
         return found;
-    *APPEND(&profile->strings) = pp_strdup(text);
-    pp_index_add(&profile->strings.index, hash, profile->strings.count - 1);
+    *APPEND(&profile->strings) = pt_strdup(text);
+    pt_index_add(&profile->strings.index, hash, profile->strings.count - 1);
     return profile->strings.count - 1;
 }
 
-uint32_t pp_intern(struct pp_profile *profile, const char *text, size_t length)
+uint32_t pt_intern(struct pt_profile *profile, const char *text, size_t length)
 {
     char *clean = clean_text(text, length);
-    uint32_t string = pp_intern_text(profile, clean);
+    uint32_t string = pt_intern_text(profile, clean);
     free(clean);
     return string;
 }
@@ -141,7 +141,7 @@ uint32_t pp_intern(struct pp_profile *profile, const char *text, size_t length)
     static uint32_t table##_hash(const type *item)                                                                     \
     {                                                                                                                  \
         const uint64_t words[] = {__VA_ARGS__};                                                                        \
-        return pp_hash_words(words, sizeof words / sizeof words[0]);                                                   \
+        return pt_hash_words(words, sizeof words / sizeof words[0]);                                                   \
     }                                                                                                                  \
     static bool table##_same(const void *items, uint32_t number, const void *key)                                      \
     {                                                                                                                  \
@@ -153,119 +153,119 @@ uint32_t pp_intern(struct pp_profile *profile, const char *text, size_t length)
     }
 #define FIND_OR_ADD(function, table, type, ...)                                                                        \
     HASH_AND_SAME(table, type, __VA_ARGS__)                                                                            \
-    function(struct pp_profile *profile, const type *item)                                                             \
+    function(struct pt_profile *profile, const type *item)                                                             \
     {                                                                                                                  \
         uint32_t hash = table##_hash(item);                                                                            \
-        uint32_t found = pp_index_find(&profile->table.index, hash, table##_same, profile->table.items, item);         \
-        if (found != PP_NONE)                                                                                          \
+        uint32_t found = pt_index_find(&profile->table.index, hash, table##_same, profile->table.items, item);         \
+        if (found != PT_NONE)                                                                                          \
             return found;                                                                                              \
         *APPEND(&profile->table) = *item;                                                                              \
-        pp_index_add(&profile->table.index, hash, profile->table.count - 1);                                           \
+        pt_index_add(&profile->table.index, hash, profile->table.count - 1);                                           \
         return profile->table.count - 1;                                                                               \
     }
 
-FIND_OR_ADD(uint32_t pp_add_module, modules, struct pp_module, item->path, item->build_id, item->start, item->limit,
+FIND_OR_ADD(uint32_t pt_add_module, modules, struct pt_module, item->path, item->build_id, item->start, item->limit,
             item->file_offset, item->flags)
-FIND_OR_ADD(uint32_t pp_add_function, functions, struct pp_function, item->name, item->file, item->first_line)
-FIND_OR_ADD(uint32_t pp_add_frame, frames, struct pp_frame, item->kind, item->subject, item->address, item->symbol,
+FIND_OR_ADD(uint32_t pt_add_function, functions, struct pt_function, item->name, item->file, item->first_line)
+FIND_OR_ADD(uint32_t pt_add_frame, frames, struct pt_frame, item->kind, item->subject, item->address, item->symbol,
             item->line, item->end_line, item->column, item->end_column, item->source, item->inlined_into)
-FIND_OR_ADD(static uint32_t add_node, nodes, struct pp_node, item->parent, item->frame)
-FIND_OR_ADD(static uint32_t add_thread, threads, struct pp_thread, item->process, item->tid, item->start_unix_ns)
-FIND_OR_ADD(static uint32_t add_interval, intervals, struct pp_interval, item->start_unix_ns, item->wall_ns)
-HASH_AND_SAME(samples, struct pp_sample, item->thread, item->node, item->labels, item->state, item->interval)
-FIND_OR_ADD(static uint32_t add_process, processes, struct pp_process, item->instance)
+FIND_OR_ADD(static uint32_t add_node, nodes, struct pt_node, item->parent, item->frame)
+FIND_OR_ADD(static uint32_t add_thread, threads, struct pt_thread, item->process, item->tid, item->start_unix_ns)
+FIND_OR_ADD(static uint32_t add_interval, intervals, struct pt_interval, item->start_unix_ns, item->wall_ns)
+HASH_AND_SAME(samples, struct pt_sample, item->thread, item->node, item->labels, item->state, item->interval)
+FIND_OR_ADD(static uint32_t add_process, processes, struct pt_process, item->instance)
 
-uint32_t pp_add_node(struct pp_profile *profile, uint32_t parent, uint32_t frame)
+uint32_t pt_add_node(struct pt_profile *profile, uint32_t parent, uint32_t frame)
 {
-    return add_node(profile, &(struct pp_node){parent, frame});
+    return add_node(profile, &(struct pt_node){parent, frame});
 }
 
-struct pp_node *pp_take_nodes(struct pp_profile *profile, uint32_t *count)
+struct pt_node *pt_take_nodes(struct pt_profile *profile, uint32_t *count)
 {
-    struct pp_node *nodes = profile->nodes.items;
+    struct pt_node *nodes = profile->nodes.items;
     *count = profile->nodes.count;
-    pp_index_free(&profile->nodes.index);
+    pt_index_free(&profile->nodes.index);
     profile->nodes.items = NULL;
     profile->nodes.count = profile->nodes.capacity = 0;
     add_root(profile);
     return nodes;
 }
 
-uint32_t pp_add_thread(struct pp_profile *profile, const struct pp_thread *thread)
+uint32_t pt_add_thread(struct pt_profile *profile, const struct pt_thread *thread)
 {
     uint32_t number = add_thread(profile, thread);
-    struct pp_thread *known = &profile->threads.items[number];
+    struct pt_thread *known = &profile->threads.items[number];
     if (thread->name)
         known->name = thread->name;
     known->flags |= thread->flags;
     return number;
 }
 
-uint32_t pp_add_interval(struct pp_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns)
+uint32_t pt_add_interval(struct pt_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns)
 {
-    return add_interval(profile, &(struct pp_interval){start_unix_ns, wall_ns});
+    return add_interval(profile, &(struct pt_interval){start_unix_ns, wall_ns});
 }
 
-void pp_append_sample(struct pp_profile *profile, const struct pp_sample *sample)
+void pt_append_sample(struct pt_profile *profile, const struct pt_sample *sample)
 {
-    profile->samples.items = pp_grow_raw(profile->samples.items, &profile->samples.capacity,
+    profile->samples.items = pt_grow_raw(profile->samples.items, &profile->samples.capacity,
                                          (uint64_t)profile->samples.count + 1, sizeof *sample);
     profile->samples.items[profile->samples.count++] = *sample;
 }
 
-void pp_add_sample(struct pp_profile *profile, const struct pp_sample *sample)
+void pt_add_sample(struct pt_profile *profile, const struct pt_sample *sample)
 {
     for (uint32_t i = profile->samples.index.count; i < profile->samples.count; i++)
-        pp_index_add(&profile->samples.index, samples_hash(&profile->samples.items[i]), i);
+        pt_index_add(&profile->samples.index, samples_hash(&profile->samples.items[i]), i);
     uint32_t hash = samples_hash(sample);
-    uint32_t number = pp_index_find(&profile->samples.index, hash, samples_same, profile->samples.items, sample);
-    if (number != PP_NONE) {
+    uint32_t number = pt_index_find(&profile->samples.index, hash, samples_same, profile->samples.items, sample);
+    if (number != PT_NONE) {
         profile->samples.items[number].count += sample->count;
         profile->samples.items[number].cpu_ns += sample->cpu_ns;
         return;
     }
-    pp_append_sample(profile, sample);
-    pp_index_add(&profile->samples.index, hash, profile->samples.count - 1);
+    pt_append_sample(profile, sample);
+    pt_index_add(&profile->samples.index, hash, profile->samples.count - 1);
 }
 
 /* Adds a sample of which the number stands at this place of the row, if there is one; without a hash, unless there
  * would be too many places. */
-static void add_at_place(struct pp_profile *profile, struct pp_places *places, uint32_t number, uint64_t place,
-                         uint64_t count, const struct pp_sample *sample)
+static void add_at_place(struct pt_profile *profile, struct pt_places *places, uint32_t number, uint64_t place,
+                         uint64_t count, const struct pt_sample *sample)
 {
     if (number && (number + 1) * count > MOST_PLACES) {
-        pp_add_sample(profile, sample);
+        pt_add_sample(profile, sample);
         return;
     }
-    places->rows = pp_grow(places->rows, &places->capacity, (uint64_t)number + 1, sizeof *places->rows);
-    struct pp_place_row *row = &places->rows[number];
-    row->items = pp_grow(row->items, &row->capacity, count, sizeof *row->items);
+    places->rows = pt_grow(places->rows, &places->capacity, (uint64_t)number + 1, sizeof *places->rows);
+    struct pt_place_row *row = &places->rows[number];
+    row->items = pt_grow(row->items, &row->capacity, count, sizeof *row->items);
     if (!row->items[place]) {
-        pp_append_sample(profile, sample);
+        pt_append_sample(profile, sample);
         row->items[place] = profile->samples.count;
         return;
     }
-    struct pp_sample *known = &profile->samples.items[row->items[place] - 1];
+    struct pt_sample *known = &profile->samples.items[row->items[place] - 1];
     known->count += sample->count;
     known->cpu_ns += sample->cpu_ns;
 }
 
-void pp_add_stack(struct pp_profile *profile, uint32_t node, bool in_gc, uint32_t interval, uint64_t count,
+void pt_add_stack(struct pt_profile *profile, uint32_t node, bool in_gc, uint32_t interval, uint64_t count,
                   uint64_t cpu_ns)
 {
     const uint32_t state = in_gc ? PP_STATE_GC_KNOWN | PP_STATE_GC : 0;
-    const struct pp_sample stack = {.thread = PP_NONE,
+    const struct pt_sample stack = {.thread = PT_NONE,
                                     .node = node,
-                                    .state = state & PP_MOST_STATES,
+                                    .state = state & PT_MOST_STATES,
                                     .interval = interval,
                                     .count = count,
                                     .cpu_ns = cpu_ns};
     add_at_place(profile, &profile->stack_places, interval * 2 + in_gc, node, profile->nodes.count, &stack);
 }
 
-void pp_add_busy(struct pp_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns)
+void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns)
 {
-    const struct pp_sample busy = {.thread = thread,
+    const struct pt_sample busy = {.thread = thread,
                                    .state = state & (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL),
                                    .interval = interval,
                                    .cpu_ns = cpu_ns};
@@ -275,11 +275,11 @@ void pp_add_busy(struct pp_profile *profile, uint32_t thread, uint32_t state, ui
                      &busy);
 }
 
-struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count)
+struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count)
 {
-    struct pp_sample *samples = profile->samples.items;
+    struct pt_sample *samples = profile->samples.items;
     *count = profile->samples.count;
-    pp_index_free(&profile->samples.index);
+    pt_index_free(&profile->samples.index);
     forget_places(&profile->stack_places);
     forget_places(&profile->busy_places);
     profile->samples.items = NULL;
@@ -287,64 +287,64 @@ struct pp_sample *pp_take_samples(struct pp_profile *profile, uint32_t *count)
     return samples;
 }
 
-const struct pp_sample *pp_retake_samples(struct pp_profile *profile, uint32_t *count)
+const struct pt_sample *pt_retake_samples(struct pt_profile *profile, uint32_t *count)
 {
     uint32_t capacity = profile->samples.capacity;
-    profile->samples.items = pp_take_samples(profile, count);
+    profile->samples.items = pt_take_samples(profile, count);
     profile->samples.capacity = capacity;
     return profile->samples.items;
 }
 
-uint32_t pp_add_process(struct pp_profile *profile, uint32_t instance)
+uint32_t pt_add_process(struct pt_profile *profile, uint32_t instance)
 {
-    return add_process(profile, &(struct pp_process){.instance = instance});
+    return add_process(profile, &(struct pt_process){.instance = instance});
 }
 
-uint32_t pp_add_pseudo(struct pp_profile *profile, const char *text)
+uint32_t pt_add_pseudo(struct pt_profile *profile, const char *text)
 {
-    return pp_add_frame(profile, &(struct pp_frame){.kind = PP_FRAME_PSEUDO, .subject = pp_intern_text(profile, text)});
+    return pt_add_frame(profile, &(struct pt_frame){.kind = PP_FRAME_PSEUDO, .subject = pt_intern_text(profile, text)});
 }
 
 struct label_key {
-    const struct pp_profile *profile;
-    const struct pp_label *labels;
+    const struct pt_profile *profile;
+    const struct pt_label *labels;
     uint32_t count;
 };
 
 static bool same_labels(const void *table, uint32_t item, const void *key)
 {
-    const struct pp_profile *profile = table;
+    const struct pt_profile *profile = table;
     const struct label_key *wanted = key;
-    const struct pp_label_set *set = &profile->label_sets.items[item];
+    const struct pt_label_set *set = &profile->label_sets.items[item];
     return set->count == wanted->count &&
            memcmp(&profile->labels.items[set->first], wanted->labels, set->count * sizeof *wanted->labels) == 0;
 }
 
-uint32_t pp_add_label_set(struct pp_profile *profile, const struct pp_label *labels, uint32_t count)
+uint32_t pt_add_label_set(struct pt_profile *profile, const struct pt_label *labels, uint32_t count)
 {
     if (!count)
         return 0;
     struct label_key key = {profile, labels, count};
-    uint32_t hash = pp_hash_bytes(labels, count * sizeof *labels);
-    uint32_t found = pp_index_find(&profile->label_sets.index, hash, same_labels, profile, &key);
-    if (found != PP_NONE)
+    uint32_t hash = pt_hash_bytes(labels, count * sizeof *labels);
+    uint32_t found = pt_index_find(&profile->label_sets.index, hash, same_labels, profile, &key);
+    if (found != PT_NONE)
         return found;
-    *APPEND(&profile->label_sets) = (struct pp_label_set){profile->labels.count, count};
+    *APPEND(&profile->label_sets) = (struct pt_label_set){profile->labels.count, count};
     for (uint32_t i = 0; i < count; i++)
         *APPEND(&profile->labels) = labels[i];
-    pp_index_add(&profile->label_sets.index, hash, profile->label_sets.count - 1);
+    pt_index_add(&profile->label_sets.index, hash, profile->label_sets.count - 1);
     return profile->label_sets.count - 1;
 }
 
-struct pp_accounting pp_profile_accounting(const struct pp_profile *profile)
+struct pt_accounting pt_profile_accounting(const struct pt_profile *profile)
 {
-    struct pp_accounting sum = {0};
+    struct pt_accounting sum = {0};
     for (uint32_t i = 0; i < profile->processes.count; i++)
-        pp_accounting_add(&sum, &profile->processes.items[i].accounting);
+        pt_accounting_add(&sum, &profile->processes.items[i].accounting);
     return sum;
 }
 
-uint64_t pp_profile_cpu_ns(const struct pp_profile *profile)
+uint64_t pt_profile_cpu_ns(const struct pt_profile *profile)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < profile->samples.count; i++)

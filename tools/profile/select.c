@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame_text.h"
+#include "../view/frame_text.h"
 
 #define ONLY_NATIVE "[native]" /* what stands for a stack without a Python frame */
 
-struct pp_choice {
+struct pt_choice {
     uint64_t from_unix_ns, to_unix_ns; /* 0, UINT64_MAX: not given */
     const char *pids, *tids;           /* NULL: not given */
 };
@@ -19,37 +19,37 @@ static bool names_ids(const char *thread)
     return *thread && !thread[strspn(thread, "0123456789")];
 }
 
-bool pp_selects_names(const struct pp_cli *cli)
+bool pt_selects_names(const struct pt_cli *cli)
 {
     return cli->thread && !names_ids(cli->thread);
 }
 
-bool pp_selects_stacks(const struct pp_cli *cli)
+bool pt_selects_stacks(const struct pt_cli *cli)
 {
     return cli->focus || cli->ignore;
 }
 
-static bool chooses(const struct pp_cli *cli)
+static bool chooses(const struct pt_cli *cli)
 {
-    return pp_selects_time(cli) || cli->pid || (cli->thread && !pp_selects_names(cli));
+    return pt_selects_time(cli) || cli->pid || (cli->thread && !pt_selects_names(cli));
 }
 
-static bool leaves_samples_out(const struct pp_cli *cli)
+static bool leaves_samples_out(const struct pt_cli *cli)
 {
-    return chooses(cli) || pp_selects_names(cli) || pp_selects_stacks(cli);
+    return chooses(cli) || pt_selects_names(cli) || pt_selects_stacks(cli);
 }
 
-bool pp_selects(const struct pp_cli *cli)
+bool pt_selects(const struct pt_cli *cli)
 {
     return leaves_samples_out(cli) || cli->no_native;
 }
 
-bool pp_selects_time(const struct pp_cli *cli)
+bool pt_selects_time(const struct pt_cli *cli)
 {
     return cli->from_ns || cli->to_ns != UINT64_MAX;
 }
 
-bool pp_pid_is_listed(const char *list, uint64_t number)
+bool pt_pid_is_listed(const char *list, uint64_t number)
 {
     while (*list) {
         char *end;
@@ -65,11 +65,11 @@ static uint64_t time_since(uint64_t start, uint64_t since)
     return since < UINT64_MAX - start ? start + since : UINT64_MAX;
 }
 
-struct pp_choice *pp_choice_new(const struct pp_cli *cli, uint64_t run_start_unix_ns)
+struct pt_choice *pt_choice_new(const struct pt_cli *cli, uint64_t run_start_unix_ns)
 {
     if (!chooses(cli))
         return NULL;
-    struct pp_choice *choice = pp_alloc(1, sizeof *choice);
+    struct pt_choice *choice = pt_alloc(1, sizeof *choice);
     choice->from_unix_ns = cli->from_ns ? time_since(run_start_unix_ns, cli->from_ns) : 0;
     choice->to_unix_ns = time_since(run_start_unix_ns, cli->to_ns);
     choice->pids = cli->pid;
@@ -77,68 +77,68 @@ struct pp_choice *pp_choice_new(const struct pp_cli *cli, uint64_t run_start_uni
     return choice;
 }
 
-bool pp_choice_takes_time(const struct pp_choice *choice, uint64_t start_unix_ns, uint64_t wall_ns)
+bool pt_choice_takes_time(const struct pt_choice *choice, uint64_t start_unix_ns, uint64_t wall_ns)
 {
     uint64_t middle = start_unix_ns + wall_ns / 2;
     return middle >= choice->from_unix_ns && (middle < choice->to_unix_ns || choice->to_unix_ns == UINT64_MAX);
 }
 
-bool pp_choice_takes_thread(const struct pp_choice *choice, const struct pp_profile *profile, uint32_t number)
+bool pt_choice_takes_thread(const struct pt_choice *choice, const struct pt_profile *profile, uint32_t number)
 {
-    const struct pp_thread *thread = &profile->threads.items[number];
+    const struct pt_thread *thread = &profile->threads.items[number];
     uint64_t pid = profile->processes.items[thread->process].pid;
-    return (!choice->pids || pp_pid_is_listed(choice->pids, pid)) &&
-           (!choice->tids || pp_pid_is_listed(choice->tids, thread->tid));
+    return (!choice->pids || pt_pid_is_listed(choice->pids, pid)) &&
+           (!choice->tids || pt_pid_is_listed(choice->tids, thread->tid));
 }
 
 /* By thread: whether its name matches. A thread may get another name while it runs: the last one counts, which is not
  * known while the log is read. NULL without a pattern. */
-static bool *threads_with(const struct pp_profile *profile, const struct pp_cli *cli)
+static bool *threads_with(const struct pt_profile *profile, const struct pt_cli *cli)
 {
     regex_t names;
-    if (!pp_selects_names(cli) || regcomp(&names, cli->thread, REG_EXTENDED | REG_NOSUB) != 0)
+    if (!pt_selects_names(cli) || regcomp(&names, cli->thread, REG_EXTENDED | REG_NOSUB) != 0)
         return NULL;
-    bool *matching = pp_alloc(profile->threads.count, sizeof *matching);
+    bool *matching = pt_alloc(profile->threads.count, sizeof *matching);
     for (uint32_t i = 0; i < profile->threads.count; i++)
-        matching[i] = regexec(&names, pp_string(profile, profile->threads.items[i].name), 0, NULL, 0) == 0;
+        matching[i] = regexec(&names, pt_string(profile, profile->threads.items[i].name), 0, NULL, 0) == 0;
     regfree(&names);
     return matching;
 }
 
 /* By node: whether a frame of the stack that ends there matches. NULL without a pattern. */
-static bool *nodes_with(struct pp_profile *profile, const char *pattern)
+static bool *nodes_with(struct pt_profile *profile, const char *pattern)
 {
     regex_t regex;
     if (!pattern || regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
         return NULL;
-    bool *frames = pp_alloc(profile->frames.count, sizeof *frames);
-    bool *nodes = pp_alloc(profile->nodes.count, sizeof *nodes);
-    struct pp_buffer text = {0};
+    bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
+    bool *nodes = pt_alloc(profile->nodes.count, sizeof *nodes);
+    struct pt_buffer text = {0};
     for (uint32_t i = 0; i < profile->frames.count; i++) {
-        pp_buffer_clear(&text);
-        pp_frame_text(&text, profile, i, false);
+        pt_buffer_clear(&text);
+        pt_frame_text(&text, profile, i, false);
         frames[i] = regexec(&regex, text.data, 0, NULL, 0) == 0;
     }
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
-        const struct pp_node *node = &profile->nodes.items[i];
+        const struct pt_node *node = &profile->nodes.items[i];
         nodes[i] = nodes[node->parent] || frames[node->frame];
     }
-    pp_buffer_free(&text);
+    pt_buffer_free(&text);
     free(frames);
     regfree(&regex);
     return nodes;
 }
 
 /* By node: the node of the same stack without native frames. */
-static uint32_t *without_native(struct pp_profile *profile)
+static uint32_t *without_native(struct pt_profile *profile)
 {
     uint32_t count = profile->nodes.count;
-    uint32_t *moved = pp_alloc(count, sizeof *moved);
-    uint32_t nothing = pp_add_node(profile, 0, pp_add_pseudo(profile, ONLY_NATIVE));
+    uint32_t *moved = pt_alloc(count, sizeof *moved);
+    uint32_t nothing = pt_add_node(profile, 0, pt_add_pseudo(profile, ONLY_NATIVE));
     for (uint32_t i = 1; i < count; i++) {
-        const struct pp_node node = profile->nodes.items[i];
+        const struct pt_node node = profile->nodes.items[i];
         bool native = profile->frames.items[node.frame].kind == PP_FRAME_NATIVE;
-        moved[i] = native ? moved[node.parent] : pp_add_node(profile, moved[node.parent], node.frame);
+        moved[i] = native ? moved[node.parent] : pt_add_node(profile, moved[node.parent], node.frame);
     }
     for (uint32_t i = 1; i < count; i++)
         if (!moved[i])
@@ -146,21 +146,21 @@ static uint32_t *without_native(struct pp_profile *profile)
     return moved;
 }
 
-static void select_samples(struct pp_profile *profile, const struct pp_cli *cli)
+static void select_samples(struct pt_profile *profile, const struct pt_cli *cli)
 {
     bool *focus = nodes_with(profile, cli->focus), *ignore = nodes_with(profile, cli->ignore);
     bool *threads = threads_with(profile, cli);
     uint32_t count, *moved = cli->no_native ? without_native(profile) : NULL;
-    const struct pp_sample *samples = pp_retake_samples(profile, &count);
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
-        struct pp_sample sample = samples[i];
-        if (pp_selects_stacks(cli) && !sample.node)
+        struct pt_sample sample = samples[i];
+        if (pt_selects_stacks(cli) && !sample.node)
             continue;
         if ((threads && !threads[sample.thread]) || (focus && !focus[sample.node]) || (ignore && ignore[sample.node]))
             continue;
         if (moved)
             sample.node = moved[sample.node];
-        pp_add_sample(profile, &sample);
+        pt_add_sample(profile, &sample);
     }
     free(moved);
     free(ignore);
@@ -168,19 +168,19 @@ static void select_samples(struct pp_profile *profile, const struct pp_cli *cli)
     free(threads);
 }
 
-bool pp_select(struct pp_profile *profile, const struct pp_cli *cli)
+bool pt_select(struct pt_profile *profile, const struct pt_cli *cli)
 {
-    if (!pp_selects(cli))
+    if (!pt_selects(cli))
         return true;
     profile->whole_ns = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)
         profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
     profile->selected = leaves_samples_out(cli);
-    if (pp_selects_names(cli) || pp_selects_stacks(cli) || cli->no_native)
+    if (pt_selects_names(cli) || pt_selects_stacks(cli) || cli->no_native)
         select_samples(profile, cli);
     if (profile->samples.count || !profile->selected)
         return true;
-    pp_error("nothing is left of %.3f s CPU: no sample fits --from, --to, --pid, --thread, --focus and --ignore",
+    pt_error("nothing is left of %.3f s CPU: no sample fits --from, --to, --pid, --thread, --focus and --ignore",
              (double)profile->whole_ns / 1e9);
     return false;
 }

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "../profile/frame_text.h"
-#include "../profile/states.h"
-#include "../profile/summary.h"
-#include "../profile/symbols.h"
+#include "../symbols/symbols.h"
+#include "../view/frame_text.h"
+#include "../view/gil_gc.h"
+#include "../view/summary.h"
 
 /* Flushes come each second: what wrote within this time is not behind. */
 #define LAG_NS UINT64_C(2500000000)
@@ -18,23 +18,23 @@
 /* Stands for a stack without a Python frame (select.c has it too). */
 #define ONLY_NATIVE "[native]"
 
-void pp_live_begin(struct pp_live *live, struct pp_target *target)
+void pt_live_begin(struct pt_live *live, struct pt_target *target)
 {
     live->target = target;
     live->native = !target->cli.no_native;
-    live->follow = pp_follow_new(&target->cli, PP_LIVE_WINDOW_NS + SLACK_NS, pp_target_wants, target);
+    live->follow = pt_follow_new(&target->cli, PT_LIVE_WINDOW_NS + SLACK_NS, pt_target_wants, target);
     live->generation = live->follow->generation;
 }
 
-static void tally_free(struct pp_tally *tally)
+static void tally_free(struct pt_tally *tally)
 {
     free(tally->self_ns);
     free(tally->total_ns);
     free(tally->seen);
-    *tally = (struct pp_tally){0};
+    *tally = (struct pt_tally){0};
 }
 
-static void forget(struct pp_live *live)
+static void forget(struct pt_live *live)
 {
     tally_free(&live->since);
     tally_free(&live->window);
@@ -42,18 +42,18 @@ static void forget(struct pp_live *live)
     free(live->node_ns);
     free(live->thread_ns);
     free(live->texts);
-    *live = (struct pp_live){.follow = live->follow, .target = live->target, .native = live->native};
+    *live = (struct pt_live){.follow = live->follow, .target = live->target, .native = live->native};
 }
 
-void pp_live_free(struct pp_live *live)
+void pt_live_free(struct pt_live *live)
 {
     forget(live);
     if (live->follow)
-        pp_follow_free(live->follow);
+        pt_follow_free(live->follow);
     live->follow = NULL;
 }
 
-static void tally_clear(struct pp_tally *tally)
+static void tally_clear(struct pt_tally *tally)
 {
     if (tally->self_capacity)
         memset(tally->self_ns, 0, tally->self_capacity * sizeof *tally->self_ns);
@@ -63,31 +63,31 @@ static void tally_clear(struct pp_tally *tally)
 }
 
 /* Texts of frames, and room for all of them. */
-static void name_frames(struct pp_live *live)
+static void name_frames(struct pt_live *live)
 {
-    struct pp_profile *profile = live->follow->profile;
-    struct pp_buffer text = {0};
-    live->texts = pp_grow(live->texts, &live->text_capacity, (uint64_t)profile->frames.count + 1, sizeof *live->texts);
+    struct pt_profile *profile = live->follow->profile;
+    struct pt_buffer text = {0};
+    live->texts = pt_grow(live->texts, &live->text_capacity, (uint64_t)profile->frames.count + 1, sizeof *live->texts);
     for (; live->text_count < profile->frames.count; live->text_count++) {
-        pp_buffer_clear(&text);
-        pp_frame_text(&text, profile, live->text_count, false);
-        live->texts[live->text_count] = pp_intern_text(profile, text.data);
+        pt_buffer_clear(&text);
+        pt_frame_text(&text, profile, live->text_count, false);
+        live->texts[live->text_count] = pt_intern_text(profile, text.data);
     }
-    pp_buffer_free(&text);
-    struct pp_tally *const tallies[] = {&live->since, &live->window};
+    pt_buffer_free(&text);
+    struct pt_tally *const tallies[] = {&live->since, &live->window};
     uint64_t strings = (uint64_t)profile->strings.count + 1;
     for (size_t i = 0; i < 2; i++) {
-        struct pp_tally *tally = tallies[i];
-        tally->self_ns = pp_grow(tally->self_ns, &tally->self_capacity, strings, sizeof *tally->self_ns);
-        tally->total_ns = pp_grow(tally->total_ns, &tally->total_capacity, strings, sizeof *tally->total_ns);
-        tally->seen = pp_grow(tally->seen, &tally->seen_capacity, strings, sizeof *tally->seen);
+        struct pt_tally *tally = tallies[i];
+        tally->self_ns = pt_grow(tally->self_ns, &tally->self_capacity, strings, sizeof *tally->self_ns);
+        tally->total_ns = pt_grow(tally->total_ns, &tally->total_capacity, strings, sizeof *tally->total_ns);
+        tally->seen = pt_grow(tally->seen, &tally->seen_capacity, strings, sizeof *tally->seen);
     }
 }
 
-static void tally_add(const struct pp_live *live, struct pp_tally *tally, uint32_t node, uint64_t ns,
+static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32_t node, uint64_t ns,
                       uint32_t only_native)
 {
-    const struct pp_profile *profile = live->follow->profile;
+    const struct pt_profile *profile = live->follow->profile;
     bool leaf = true;
     if (!++tally->stack) {
         memset(tally->seen, 0, tally->seen_capacity * sizeof *tally->seen);
@@ -111,9 +111,9 @@ static void tally_add(const struct pp_live *live, struct pp_tally *tally, uint32
     tally->whole_ns += ns;
 }
 
-static void tally_since_start(struct pp_live *live)
+static void tally_since_start(struct pt_live *live)
 {
-    uint32_t only_native = pp_intern_text(live->follow->profile, ONLY_NATIVE);
+    uint32_t only_native = pt_intern_text(live->follow->profile, ONLY_NATIVE);
     uint32_t count = live->follow->profile->nodes.count;
     name_frames(live);
     tally_clear(&live->since);
@@ -122,87 +122,87 @@ static void tally_since_start(struct pp_live *live)
             tally_add(live, &live->since, i, live->node_ns[i], only_native);
 }
 
-void pp_live_set_native(struct pp_live *live, bool native)
+void pt_live_set_native(struct pt_live *live, bool native)
 {
     live->native = native;
     tally_since_start(live);
 }
 
 /* True when it was tried: then texts of frames may be others than before. */
-static bool resolve(struct pp_live *live)
+static bool resolve(struct pt_live *live)
 {
-    struct pp_profile *profile = live->follow->profile;
-    uint64_t begin = pp_clock_ns(CLOCK_MONOTONIC);
+    struct pt_profile *profile = live->follow->profile;
+    uint64_t begin = pt_clock_ns(CLOCK_MONOTONIC);
     if (begin < live->resolve_at_ns || !live->complete || profile->frames.count == live->resolved)
         return false;
-    pp_symbols_resolve(profile);
-    uint64_t end = pp_clock_ns(CLOCK_MONOTONIC);
+    pt_symbols_resolve(profile);
+    uint64_t end = pt_clock_ns(CLOCK_MONOTONIC);
     live->resolve_at_ns = end + RESOLVE_SHARE * (end - begin);
     live->resolved = profile->frames.count;
     live->text_count = 0;
     return true;
 }
 
-static void take_samples(struct pp_live *live)
+static void take_samples(struct pt_live *live)
 {
-    struct pp_profile *profile = live->follow->profile;
-    uint32_t count, only_native = pp_intern_text(profile, ONLY_NATIVE);
-    pp_states_add_gc_frames(profile);
-    struct pp_sample *samples = pp_take_samples(profile, &count);
+    struct pt_profile *profile = live->follow->profile;
+    uint32_t count, only_native = pt_intern_text(profile, ONLY_NATIVE);
+    pt_states_add_gc_frames(profile);
+    struct pt_sample *samples = pt_take_samples(profile, &count);
     bool renamed = resolve(live);
     name_frames(live);
     live->node_ns =
-        pp_grow(live->node_ns, &live->node_capacity, (uint64_t)profile->nodes.count + 1, sizeof *live->node_ns);
+        pt_grow(live->node_ns, &live->node_capacity, (uint64_t)profile->nodes.count + 1, sizeof *live->node_ns);
     live->thread_ns =
-        pp_grow(live->thread_ns, &live->thread_capacity, (uint64_t)profile->threads.count + 1, sizeof *live->thread_ns);
+        pt_grow(live->thread_ns, &live->thread_capacity, (uint64_t)profile->threads.count + 1, sizeof *live->thread_ns);
     for (uint32_t i = 0; i < count; i++) {
-        const struct pp_sample *sample = &samples[i];
+        const struct pt_sample *sample = &samples[i];
         live->node_ns[sample->node] += sample->cpu_ns;
         live->thread_ns[sample->thread] += sample->cpu_ns;
         if (!renamed)
             tally_add(live, &live->since, sample->node, sample->cpu_ns, only_native);
         if (!sample->interval)
             continue;
-        const struct pp_interval *interval = &profile->intervals.items[sample->interval];
-        live->recent.items = pp_grow(live->recent.items, &live->recent.capacity, (uint64_t)live->recent.count + 1,
+        const struct pt_interval *interval = &profile->intervals.items[sample->interval];
+        live->recent.items = pt_grow(live->recent.items, &live->recent.capacity, (uint64_t)live->recent.count + 1,
                                      sizeof *live->recent.items);
-        live->recent.items[live->recent.count++] = (struct pp_recent){
+        live->recent.items[live->recent.count++] = (struct pt_recent){
             sample->thread, sample->node, interval->start_unix_ns + interval->wall_ns / 2, sample->cpu_ns};
     }
     free(samples);
     profile->intervals.count = 1; /* of item 0 nobody reads the time */
-    pp_index_free(&profile->intervals.index);
+    pt_index_free(&profile->intervals.index);
     if (renamed)
         tally_since_start(live);
 }
 
-static void look_at_clock(struct pp_live *live)
+static void look_at_clock(struct pt_live *live)
 {
-    const struct pp_profile *profile = live->follow->profile;
+    const struct pt_profile *profile = live->follow->profile;
     uint64_t start, end;
-    pp_summary_span(profile, &start, &end);
-    live->now_unix_ns = pp_clock_ns(CLOCK_REALTIME);
+    pt_summary_span(profile, &start, &end);
+    live->now_unix_ns = pt_clock_ns(CLOCK_REALTIME);
     live->alive = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)
-        live->alive += pp_live_is_alive(live, i);
+        live->alive += pt_live_is_alive(live, i);
     if (!live->alive && end)
         live->now_unix_ns = end;
     live->since_ns = end > start ? end - start : 0;
-    live->wall_ns = live->since_ns < PP_LIVE_WINDOW_NS ? live->since_ns : PP_LIVE_WINDOW_NS;
+    live->wall_ns = live->since_ns < PT_LIVE_WINDOW_NS ? live->since_ns : PT_LIVE_WINDOW_NS;
 }
 
-static void drop_old(struct pp_live *live)
+static void drop_old(struct pt_live *live)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < live->recent.count; i++)
-        if (live->recent.items[i].middle_unix_ns + PP_LIVE_WINDOW_NS + SLACK_NS > live->now_unix_ns)
+        if (live->recent.items[i].middle_unix_ns + PT_LIVE_WINDOW_NS + SLACK_NS > live->now_unix_ns)
             live->recent.items[kept++] = live->recent.items[i];
     live->recent.count = kept;
 }
 
-void pp_live_read(struct pp_live *live, uint64_t at_most_ns)
+void pt_live_read(struct pt_live *live, uint64_t at_most_ns)
 {
-    bool complete = pp_follow_read(live->follow, at_most_ns);
+    bool complete = pt_follow_read(live->follow, at_most_ns);
     if (live->generation != live->follow->generation)
         forget(live);
     live->generation = live->follow->generation;
@@ -214,28 +214,28 @@ void pp_live_read(struct pp_live *live, uint64_t at_most_ns)
 }
 
 /* Logs are up to a second behind, each in its own way: the last seconds of a process end with what it has written. */
-bool pp_live_is_in_window(const struct pp_live *live, const struct pp_recent *recent)
+bool pt_live_is_in_window(const struct pt_live *live, const struct pt_recent *recent)
 {
-    const struct pp_profile *profile = live->follow->profile;
+    const struct pt_profile *profile = live->follow->profile;
     uint64_t end = profile->processes.items[profile->threads.items[recent->thread].process].end_unix_ns;
     if (end + LAG_NS < live->now_unix_ns)
         end = live->now_unix_ns;
-    return recent->middle_unix_ns + PP_LIVE_WINDOW_NS > end;
+    return recent->middle_unix_ns + PT_LIVE_WINDOW_NS > end;
 }
 
-bool pp_live_is_alive(const struct pp_live *live, uint32_t process)
+bool pt_live_is_alive(const struct pt_live *live, uint32_t process)
 {
-    return pp_follow_is_alive(live->follow, process, pp_clock_ns(CLOCK_REALTIME));
+    return pt_follow_is_alive(live->follow, process, pt_clock_ns(CLOCK_REALTIME));
 }
 
-void pp_live_tally_window(struct pp_live *live)
+void pt_live_tally_window(struct pt_live *live)
 {
-    uint32_t only_native = pp_intern_text(live->follow->profile, ONLY_NATIVE);
+    uint32_t only_native = pt_intern_text(live->follow->profile, ONLY_NATIVE);
     name_frames(live);
     tally_clear(&live->window);
     for (uint32_t i = 0; i < live->recent.count; i++) {
-        const struct pp_recent *recent = &live->recent.items[i];
-        if (pp_live_is_in_window(live, recent))
+        const struct pt_recent *recent = &live->recent.items[i];
+        if (pt_live_is_in_window(live, recent))
             tally_add(live, &live->window, recent->node, recent->cpu_ns, only_native);
     }
 }

@@ -1,28 +1,28 @@
 /* What `pyprof top` knows of a run: CPU time in the last seconds and since the start. */
-#ifndef PP_TOP_LIVE_H
-#define PP_TOP_LIVE_H
+#ifndef PT_TOP_LIVE_H
+#define PT_TOP_LIVE_H
 
-#include "../profile/follow.h"
+#include "follow.h"
 #include "target.h"
 
-#define PP_LIVE_WINDOW_NS UINT64_C(10000000000)
+#define PT_LIVE_WINDOW_NS UINT64_C(10000000000)
 
 /* CPU time by the text of functions. */
-struct pp_tally {
+struct pt_tally {
     uint64_t *self_ns, *total_ns; /* by string */
     uint32_t *seen;               /* by string: in which stack last; recursion counts once in totals */
     uint32_t self_capacity, total_capacity, seen_capacity, stack;
     uint64_t whole_ns;
 };
 
-struct pp_recent {
+struct pt_recent {
     uint32_t thread, node;
     uint64_t middle_unix_ns, cpu_ns;
 };
 
-struct pp_live {
-    struct pp_follow *follow;
-    const struct pp_target *target;
+struct pt_live {
+    struct pt_follow *follow;
+    const struct pt_target *target;
     uint32_t generation;  /* of the profile that all this is about */
     bool complete;        /* all that was there has been read */
     bool native;          /* native functions count by themselves */
@@ -30,32 +30,32 @@ struct pp_live {
     uint64_t wall_ns;     /* of the window: shorter when the run is */
     uint64_t since_ns;    /* from the start of the run to its last flush */
     uint32_t alive;       /* processes */
-    PP_TABLE_OF(struct pp_recent) recent;
+    PT_TABLE_OF(struct pt_recent) recent;
     uint64_t *node_ns, *thread_ns; /* since the start */
     uint32_t node_capacity, thread_capacity;
     uint32_t *texts; /* by frame: string */
     uint32_t text_count, text_capacity;
-    struct pp_tally since, window;
+    struct pt_tally since, window;
     uint64_t resolve_at_ns; /* names of native functions are looked for at this time */
     uint32_t resolved;      /* frames there were when that was done last */
 };
 
-/* Begins as {0}; pp_live_free ends it. target must outlive it. */
-void pp_live_begin(struct pp_live *live, struct pp_target *target);
+/* Begins as {0}; pt_live_free ends it. target must outlive it. */
+void pt_live_begin(struct pt_live *live, struct pt_target *target);
 
 /* Takes in what the logs have got; for about so many ns. */
-void pp_live_read(struct pp_live *live, uint64_t at_most_ns);
+void pt_live_read(struct pt_live *live, uint64_t at_most_ns);
 
-void pp_live_set_native(struct pp_live *live, bool native);
+void pt_live_set_native(struct pt_live *live, bool native);
 
 /* Adds up the window anew. */
-void pp_live_tally_window(struct pp_live *live);
+void pt_live_tally_window(struct pt_live *live);
 
 /* Whether the sample is in the last seconds of its process. */
-bool pp_live_is_in_window(const struct pp_live *live, const struct pp_recent *recent);
+bool pt_live_is_in_window(const struct pt_live *live, const struct pt_recent *recent);
 
-bool pp_live_is_alive(const struct pp_live *live, uint32_t process);
+bool pt_live_is_alive(const struct pt_live *live, uint32_t process);
 
-void pp_live_free(struct pp_live *live);
+void pt_live_free(struct pt_live *live);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/view.h"
+#include "../view/call_tree.h"
 
-const char *pp_short_command(const char *command_line)
+const char *pt_short_command(const char *command_line)
 {
     const char *program = command_line;
     for (const char *at = command_line; *at && *at != ' '; at++)
@@ -16,19 +16,19 @@ const char *pp_short_command(const char *command_line)
     return program;
 }
 
-void pp_row_text(struct pp_buffer *text, const struct pp_live *live, enum pp_rows_of of, const struct pp_row *row)
+void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_rows_of of, const struct pt_row *row)
 {
-    const struct pp_profile *profile = live->follow->profile;
-    if (of == PP_ROWS_FUNCTIONS) {
-        pp_buffer_text(text, pp_string(profile, row->number));
-    } else if (of == PP_ROWS_PROCESSES) {
-        const struct pp_process *process = &profile->processes.items[row->number];
-        pp_buffer_format(text, "%" PRIu64 " %s", process->pid,
-                         pp_short_command(pp_string(profile, process->command_line)));
+    const struct pt_profile *profile = live->follow->profile;
+    if (of == PT_ROWS_FUNCTIONS) {
+        pt_buffer_text(text, pt_string(profile, row->number));
+    } else if (of == PT_ROWS_PROCESSES) {
+        const struct pt_process *process = &profile->processes.items[row->number];
+        pt_buffer_format(text, "%" PRIu64 " %s", process->pid,
+                         pt_short_command(pt_string(profile, process->command_line)));
     } else {
-        pp_thread_text(text, profile, row->number);
+        pt_thread_text(text, profile, row->number);
         if (profile->processes.count > 1)
-            pp_buffer_format(text, " of process %" PRIu64,
+            pt_buffer_format(text, " of process %" PRIu64,
                              profile->processes.items[profile->threads.items[row->number].process].pid);
     }
 }
@@ -37,7 +37,7 @@ static bool sort_by_total;
 
 static int by_time(const void *a, const void *b)
 {
-    const struct pp_row *x = a, *y = b;
+    const struct pt_row *x = a, *y = b;
     const uint64_t keys[][2] = {
         {sort_by_total ? x->total_ns : x->self_ns, sort_by_total ? y->total_ns : y->self_ns},
         {sort_by_total ? x->self_ns : x->total_ns, sort_by_total ? y->self_ns : y->total_ns},
@@ -50,17 +50,17 @@ static int by_time(const void *a, const void *b)
     return 0;
 }
 
-static struct pp_row *functions(const struct pp_live *live, bool since_start, uint32_t *count, uint64_t *whole_ns)
+static struct pt_row *functions(const struct pt_live *live, bool since_start, uint32_t *count, uint64_t *whole_ns)
 {
-    const struct pp_tally *shown = since_start ? &live->since : &live->window;
+    const struct pt_tally *shown = since_start ? &live->since : &live->window;
     uint32_t strings = live->follow->profile->strings.count, capacity = 0;
-    struct pp_row *rows = pp_grow(NULL, &capacity, 1, sizeof *rows);
+    struct pt_row *rows = pt_grow(NULL, &capacity, 1, sizeof *rows);
     *whole_ns = shown->whole_ns;
     for (uint32_t i = 0; i < strings && i < shown->total_capacity; i++) {
         if (!shown->total_ns[i])
             continue;
-        rows = pp_grow(rows, &capacity, (uint64_t)*count + 1, sizeof *rows);
-        rows[(*count)++] = (struct pp_row){.number = i,
+        rows = pt_grow(rows, &capacity, (uint64_t)*count + 1, sizeof *rows);
+        rows[(*count)++] = (struct pt_row){.number = i,
                                            .self_ns = shown->self_ns[i],
                                            .total_ns = shown->total_ns[i],
                                            .since_self_ns = live->since.self_ns[i],
@@ -70,31 +70,31 @@ static struct pp_row *functions(const struct pp_live *live, bool since_start, ui
 }
 
 /* How much of the window it could use: workers may be younger. */
-static uint64_t wall_of(const struct pp_live *live, uint32_t number, bool since_start)
+static uint64_t wall_of(const struct pt_live *live, uint32_t number, bool since_start)
 {
-    const struct pp_process *process = &live->follow->profile->processes.items[number];
+    const struct pt_process *process = &live->follow->profile->processes.items[number];
     uint64_t age = process->end_unix_ns > process->start_unix_ns ? process->end_unix_ns - process->start_unix_ns : 0;
     if (since_start)
         return age;
-    return pp_live_is_alive(live, number) && age < live->wall_ns ? age : live->wall_ns;
+    return pt_live_is_alive(live, number) && age < live->wall_ns ? age : live->wall_ns;
 }
 
-static struct pp_row *tasks(const struct pp_live *live, bool threads, bool since_start, uint32_t *count,
+static struct pt_row *tasks(const struct pt_live *live, bool threads, bool since_start, uint32_t *count,
                             uint64_t *whole_ns)
 {
-    const struct pp_profile *profile = live->follow->profile;
+    const struct pt_profile *profile = live->follow->profile;
     uint32_t room = threads ? profile->threads.count : profile->processes.count;
-    struct pp_row *rows = pp_alloc((size_t)room + 1, sizeof *rows);
+    struct pt_row *rows = pt_alloc((size_t)room + 1, sizeof *rows);
     for (uint32_t i = 0; i < live->recent.count; i++) {
-        const struct pp_recent *recent = &live->recent.items[i];
+        const struct pt_recent *recent = &live->recent.items[i];
         uint32_t thread = recent->thread;
-        if (pp_live_is_in_window(live, recent))
+        if (pt_live_is_in_window(live, recent))
             rows[threads ? thread : profile->threads.items[thread].process].self_ns += recent->cpu_ns;
     }
     for (uint32_t i = 0; i < profile->threads.count && i < live->thread_capacity; i++)
         rows[threads ? i : profile->threads.items[i].process].since_self_ns += live->thread_ns[i];
     for (uint32_t i = 0; i < room; i++) {
-        struct pp_row row = rows[i];
+        struct pt_row row = rows[i];
         uint32_t process = threads ? profile->threads.items[i].process : i;
         row.number = i;
         if (since_start)
@@ -103,41 +103,41 @@ static struct pp_row *tasks(const struct pp_live *live, bool threads, bool since
         row.since_total_ns = row.since_self_ns;
         row.wall_ns = wall_of(live, process, since_start);
         *whole_ns += row.self_ns;
-        if (row.self_ns || (!threads && (since_start || pp_live_is_alive(live, i))))
+        if (row.self_ns || (!threads && (since_start || pt_live_is_alive(live, i))))
             rows[(*count)++] = row;
     }
     return rows;
 }
 
-static void keep_matching(const struct pp_live *live, const struct pp_rows_options *options, struct pp_row *rows,
+static void keep_matching(const struct pt_live *live, const struct pt_rows_options *options, struct pt_row *rows,
                           uint32_t *count)
 {
     regex_t regex;
     if (!*options->filter || regcomp(&regex, options->filter, REG_EXTENDED | REG_NOSUB | REG_ICASE) != 0)
         return;
-    struct pp_buffer text = {0};
+    struct pt_buffer text = {0};
     uint32_t kept = 0;
     for (uint32_t i = 0; i < *count; i++) {
-        pp_buffer_clear(&text);
-        pp_row_text(&text, live, options->of, &rows[i]);
+        pt_buffer_clear(&text);
+        pt_row_text(&text, live, options->of, &rows[i]);
         if (regexec(&regex, text.data, 0, NULL, 0) == 0)
             rows[kept++] = rows[i];
     }
     *count = kept;
-    pp_buffer_free(&text);
+    pt_buffer_free(&text);
     regfree(&regex);
 }
 
-struct pp_row *pp_rows_new(struct pp_live *live, const struct pp_rows_options *options, uint32_t *count,
+struct pt_row *pt_rows_new(struct pt_live *live, const struct pt_rows_options *options, uint32_t *count,
                            uint64_t *whole_ns)
 {
-    struct pp_row *rows;
+    struct pt_row *rows;
     *count = 0;
     *whole_ns = 0;
-    if (options->of == PP_ROWS_FUNCTIONS)
+    if (options->of == PT_ROWS_FUNCTIONS)
         rows = functions(live, options->since_start, count, whole_ns);
     else
-        rows = tasks(live, options->of == PP_ROWS_THREADS, options->since_start, count, whole_ns);
+        rows = tasks(live, options->of == PT_ROWS_THREADS, options->since_start, count, whole_ns);
     keep_matching(live, options, rows, count);
     sort_by_total = options->by_total;
     qsort(rows, *count, sizeof *rows, by_time);

@@ -1,14 +1,14 @@
 /* What `pyprof top` shows. */
-#ifndef PP_TOP_SCREEN_H
-#define PP_TOP_SCREEN_H
+#ifndef PT_TOP_SCREEN_H
+#define PT_TOP_SCREEN_H
 
 #include "rows.h"
 
-struct pp_screen {
+struct pt_screen {
     uint32_t columns, lines; /* of the terminal; plain text: 0, all of each line and `rows` rows */
     uint32_t rows;
     bool colour;
-    enum pp_rows_of of;
+    enum pt_rows_of of;
     bool by_total, since_start, paused, help, editing;
     char filter[128];
     bool filter_is_bad;
@@ -16,6 +16,6 @@ struct pp_screen {
 };
 
 /* Appends a whole screen: with control sequences for a terminal, else lines of text. */
-void pp_screen_draw(struct pp_buffer *out, struct pp_screen *screen, struct pp_live *live);
+void pt_screen_draw(struct pt_buffer *out, struct pt_screen *screen, struct pt_live *live);
 
 #endif

@@ -10,42 +10,42 @@
 #include <unistd.h>
 
 #include "../doctor/checks.h"
-#include "../profile/follow.h"
 #include "../profile/select.h"
+#include "follow.h"
 
 #define CLOCKS_APART UINT64_C(2000000000) /* a log is not older than its process, give or take this */
 #define LATELY_NS    UINT64_C(1000000000)
 #define MOST_DIGITS  9
 
-static bool is_pid(const struct pp_cli *cli)
+static bool is_pid(const struct pt_cli *cli)
 {
     const char *text = cli->argument_count == 1 ? cli->arguments[0] : "";
     return *text && strlen(text) <= MOST_DIGITS && !text[strspn(text, "0123456789")] && access(text, F_OK) != 0;
 }
 
-static char *copy_text(struct pp_text text)
+static char *copy_text(struct pt_text text)
 {
-    char *copy = pp_alloc(text.length + 1, 1);
+    char *copy = pt_alloc(text.length + 1, 1);
     memcpy(copy, text.data ? text.data : "", text.length);
     return copy;
 }
 
-static bool is_text(struct pp_text text, const char *known)
+static bool is_text(struct pt_text text, const char *known)
 {
     return known && text.length && strlen(known) == text.length && memcmp(text.data, known, text.length) == 0;
 }
 
-static void adopt(struct pp_target *target, const struct pp_relative *relative)
+static void adopt(struct pt_target *target, const struct pt_relative *relative)
 {
-    target->family.items = pp_grow(target->family.items, &target->family.capacity, (uint64_t)target->family.count + 1,
+    target->family.items = pt_grow(target->family.items, &target->family.capacity, (uint64_t)target->family.count + 1,
                                    sizeof *target->family.items);
     target->family.items[target->family.count++] = *relative;
 }
 
-static bool has_library(const struct pp_subject *subject)
+static bool has_library(const struct pt_process_info *subject)
 {
     const char *at = subject->maps;
-    char *path = pp_next_mapped(&at, "libpyprof");
+    char *path = pt_next_mapped(&at, "libpyprof");
     bool found = path != NULL;
     free(path);
     return found;
@@ -64,15 +64,15 @@ static bool shares(int pid, const char *kind)
 }
 
 /* A path of its root that stays good here when it ends, and when its PID becomes another's. */
-static char *lasting_path(const struct pp_subject *subject, const char *inside, int *descriptor)
+static char *lasting_path(const struct pt_process_info *subject, const char *inside, int *descriptor)
 {
-    char *path = pp_subject_path(subject, inside), *top = pp_subject_path(subject, "/");
-    struct pp_buffer lasting = {0};
+    char *path = pt_process_info_path(subject, inside), *top = pt_process_info_path(subject, "/");
+    struct pt_buffer lasting = {0};
     struct stat theirs, ours;
     bool same_root = shares(subject->pid, "mnt") && stat(top, &theirs) == 0 && stat("/", &ours) == 0 &&
                      theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
     if (same_root && *inside == '/') {
-        pp_buffer_text(&lasting, inside);
+        pt_buffer_text(&lasting, inside);
     } else {
         /* The directory itself if it is there: in what is left of a container its volumes are no more. */
         int held = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -81,9 +81,9 @@ static char *lasting_path(const struct pp_subject *subject, const char *inside, 
             held = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
         *descriptor = held + 1;
         if (held < 0)
-            pp_buffer_text(&lasting, path);
+            pt_buffer_text(&lasting, path);
         else
-            pp_buffer_format(&lasting, "/proc/self/fd/%d%s", held, whole ? "" : inside);
+            pt_buffer_format(&lasting, "/proc/self/fd/%d%s", held, whole ? "" : inside);
     }
     free(path);
     free(top);
@@ -100,19 +100,19 @@ static char *own_boot_id(void)
     if (file)
         fclose(file);
     text[strcspn(text, "\n")] = '\0';
-    return *text ? pp_strdup(text) : NULL;
+    return *text ? pt_strdup(text) : NULL;
 }
 
-static bool begin_with(struct pp_target *target, const struct pp_subject *subject)
+static bool begin_with(struct pt_target *target, const struct pt_process_info *subject)
 {
-    char *(*const places[])(const struct pp_subject *) = {pp_output_directory, pp_output_fallback};
+    char *(*const places[])(const struct pt_process_info *) = {pt_output_directory, pt_output_fallback};
     if (!subject->maps || !subject->environment) {
-        pp_error("process %d belongs to user %u: look at it as that user or as root", subject->pid,
+        pt_error("process %d belongs to user %u: look at it as that user or as root", subject->pid,
                  (unsigned)subject->uid);
         return false;
     }
     if (!has_library(subject)) {
-        pp_error("process %d is not profiled: 'pyprof doctor %d' says why", subject->pid, subject->pid);
+        pt_error("process %d is not profiled: 'pyprof doctor %d' says why", subject->pid, subject->pid);
         return false;
     }
     for (size_t i = 0; i < 2; i++) {
@@ -122,11 +122,11 @@ static bool begin_with(struct pp_target *target, const struct pp_subject *subjec
     }
     target->pids_agree = subject->pid == subject->pid_inside;
     if (subject->age_ns)
-        target->since_unix_ns = pp_clock_ns(CLOCK_REALTIME) - subject->age_ns - CLOCKS_APART;
+        target->since_unix_ns = pt_clock_ns(CLOCK_REALTIME) - subject->age_ns - CLOCKS_APART;
     target->boot_id = own_boot_id();
     struct utsname name;
-    const struct pp_relative own = {.pid = (uint64_t)subject->pid_inside,
-                                    .host = shares(subject->pid, "uts") && uname(&name) == 0 ? pp_strdup(name.nodename)
+    const struct pt_relative own = {.pid = (uint64_t)subject->pid_inside,
+                                    .host = shares(subject->pid, "uts") && uname(&name) == 0 ? pt_strdup(name.nodename)
                                                                                              : NULL};
     adopt(target, &own);
     snprintf(target->name, sizeof target->name, "process %d", subject->pid);
@@ -138,50 +138,50 @@ static bool begin_with(struct pp_target *target, const struct pp_subject *subjec
 }
 
 /* `pyprof run` and shells are not profiled themselves: the nearest process below that is stands for them. */
-static void look_below(struct pp_subject *subject)
+static void look_below(struct pt_process_info *subject)
 {
     uint32_t count = 0;
-    int *below = subject->maps && !has_library(subject) ? pp_descendants(subject->pid, &count) : NULL;
+    int *below = subject->maps && !has_library(subject) ? pt_descendants(subject->pid, &count) : NULL;
     for (uint32_t i = 0; i < count; i++) {
-        struct pp_subject one;
-        if (!pp_subject_read(below[i], &one))
+        struct pt_process_info one;
+        if (!pt_process_info_read(below[i], &one))
             continue;
         if (has_library(&one)) {
-            pp_subject_free(subject);
+            pt_process_info_free(subject);
             *subject = one;
             break;
         }
-        pp_subject_free(&one);
+        pt_process_info_free(&one);
     }
     free(below);
 }
 
-bool pp_target_begin(struct pp_target *target, const struct pp_cli *cli)
+bool pt_target_begin(struct pt_target *target, const struct pt_cli *cli)
 {
-    *target = (struct pp_target){.pids = cli->pid, .cli = *cli};
+    *target = (struct pt_target){.pids = cli->pid, .cli = *cli};
     if (!is_pid(cli))
         return true;
-    struct pp_subject subject;
+    struct pt_process_info subject;
     target->pid = atoi(cli->arguments[0]);
-    if (!pp_subject_read(target->pid, &subject)) {
-        pp_error("%s: no such process, and no such file or directory", cli->arguments[0]);
+    if (!pt_process_info_read(target->pid, &subject)) {
+        pt_error("%s: no such process, and no such file or directory", cli->arguments[0]);
         return false;
     }
     look_below(&subject);
     bool good = begin_with(target, &subject);
-    pp_subject_free(&subject);
+    pt_process_info_free(&subject);
     return good;
 }
 
 /* Parents that write no log themselves are known to the kernel, as long as they live. */
-static bool is_descendant(struct pp_target *target, uint64_t pid)
+static bool is_descendant(struct pt_target *target, uint64_t pid)
 {
-    uint64_t now = pp_clock_ns(CLOCK_MONOTONIC);
+    uint64_t now = pt_clock_ns(CLOCK_MONOTONIC);
     if (!target->pids_agree)
         return false;
     if (!target->descendants_at_ns || now - target->descendants_at_ns > LATELY_NS) {
         free(target->descendants);
-        target->descendants = pp_descendants(target->pid, &target->descendant_count);
+        target->descendants = pt_descendants(target->pid, &target->descendant_count);
         target->descendants_at_ns = now;
     }
     for (uint32_t i = 0; i < target->descendant_count; i++)
@@ -191,11 +191,11 @@ static bool is_descendant(struct pp_target *target, uint64_t pid)
 }
 
 /* By what is the same nowhere else, else by pid: containers that write into one directory have the same pids. */
-static bool is_relative(struct pp_target *target, const struct pp_log_process *process)
+static bool is_relative(struct pt_target *target, const struct pt_log_process *process)
 {
     bool near = false, taken = false;
     for (uint32_t i = 0; i < target->family.count; i++) {
-        const struct pp_relative *relative = &target->family.items[i];
+        const struct pt_relative *relative = &target->family.items[i];
         if (is_text(process->instance, relative->instance) || is_text(process->parent_instance, relative->instance))
             return true;
         bool same = (!relative->run || is_text(process->run, relative->run) || !process->run.length) &&
@@ -206,9 +206,9 @@ static bool is_relative(struct pp_target *target, const struct pp_log_process *p
     return near || (!taken && is_descendant(target, process->pid));
 }
 
-static void learn(struct pp_target *target, const struct pp_log_process *process)
+static void learn(struct pt_target *target, const struct pt_log_process *process)
 {
-    struct pp_relative *own = &target->family.items[0];
+    struct pt_relative *own = &target->family.items[0];
     for (uint32_t i = 0; i < target->family.count; i++)
         if (target->family.items[i].pid == process->pid && is_text(process->instance, target->family.items[i].instance))
             return;
@@ -219,15 +219,15 @@ static void learn(struct pp_target *target, const struct pp_log_process *process
         own->host = copy_text(process->host);
         return;
     }
-    const struct pp_relative relative = {process->pid, copy_text(process->run), copy_text(process->instance),
+    const struct pt_relative relative = {process->pid, copy_text(process->run), copy_text(process->instance),
                                          copy_text(process->host)};
     adopt(target, &relative);
 }
 
-bool pp_target_wants(void *context, const struct pp_log_process *process)
+bool pt_target_wants(void *context, const struct pt_log_process *process)
 {
-    struct pp_target *target = context;
-    if (target->pids && !pp_pid_is_listed(target->pids, process->pid))
+    struct pt_target *target = context;
+    if (target->pids && !pt_pid_is_listed(target->pids, process->pid))
         return false;
     if (!target->pid)
         return true;
@@ -241,7 +241,7 @@ bool pp_target_wants(void *context, const struct pp_log_process *process)
     return true;
 }
 
-void pp_target_free(struct pp_target *target)
+void pt_target_free(struct pt_target *target)
 {
     for (size_t i = 0; i < sizeof target->arguments / sizeof target->arguments[0]; i++)
         free(target->arguments[i]);
@@ -256,5 +256,5 @@ void pp_target_free(struct pp_target *target)
     free(target->family.items);
     free(target->descendants);
     free(target->boot_id);
-    *target = (struct pp_target){0};
+    *target = (struct pt_target){0};
 }

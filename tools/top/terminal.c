@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../cli.h"
+#include "../cli/options.h"
 
 /* Alternate screen, no cursor, no wrapping; and back. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[H\033[2J"
@@ -65,13 +65,13 @@ static void leave(void)
     tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
 }
 
-bool pp_terminal_begin(void)
+bool pt_terminal_begin(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
     const char *term = getenv("TERM");
     bool able = term && *term && strcmp(term, "dumb") != 0;
     if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || !able || tcgetattr(STDIN_FILENO, &before) != 0) {
-        pp_error("%s: 'pyprof top --count 1' prints text",
+        pt_error("%s: 'pyprof top --count 1' prints text",
                  able ? "top needs a terminal, on stdin and stdout" : "top needs a terminal that TERM names");
         return false;
     }
@@ -82,12 +82,12 @@ bool pp_terminal_begin(void)
     signals = signalfd(-1, &noted, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals >= 0 && atexit(leave) == 0 && enter())
         return true;
-    pp_error("cannot set the terminal up: %s", strerror(errno));
-    pp_terminal_end();
+    pt_error("cannot set the terminal up: %s", strerror(errno));
+    pt_terminal_end();
     return false;
 }
 
-void pp_terminal_end(void)
+void pt_terminal_end(void)
 {
     leave();
     if (signals >= 0)
@@ -96,7 +96,7 @@ void pp_terminal_end(void)
     sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }
 
-void pp_terminal_pass_signal_on(void)
+void pt_terminal_pass_signal_on(void)
 {
     if (!last_signal || last_signal == SIGINT)
         return;
@@ -104,7 +104,7 @@ void pp_terminal_pass_signal_on(void)
     raise(last_signal);
 }
 
-void pp_terminal_size(uint32_t *columns, uint32_t *lines)
+void pt_terminal_size(uint32_t *columns, uint32_t *lines)
 {
     struct winsize window;
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col && window.ws_row;
@@ -114,13 +114,13 @@ void pp_terminal_size(uint32_t *columns, uint32_t *lines)
         *columns = MOST_COLUMNS;
 }
 
-bool pp_terminal_has_colour(void)
+bool pt_terminal_has_colour(void)
 {
     const char *no_colour = getenv("NO_COLOR");
     return !no_colour || !*no_colour;
 }
 
-void pp_terminal_write(const struct pp_buffer *text)
+void pt_terminal_write(const struct pt_buffer *text)
 {
     write_all(text->data, text->length);
 }
@@ -129,17 +129,17 @@ static int take_signal(void)
 {
     struct signalfd_siginfo info;
     if (read(signals, &info, sizeof info) != sizeof info)
-        return PP_KEY_NONE;
+        return PT_KEY_NONE;
     if (info.ssi_signo == SIGWINCH)
-        return PP_KEY_REDRAW;
+        return PT_KEY_REDRAW;
     if (info.ssi_signo != SIGTSTP) {
         last_signal = (int)info.ssi_signo;
-        return PP_KEY_QUIT;
+        return PT_KEY_QUIT;
     }
     leave();
     raise(SIGSTOP);
     enter();
-    return PP_KEY_REDRAW;
+    return PT_KEY_REDRAW;
 }
 
 /* The first key of those that were read. An escape sequence comes in one piece; an ESC alone is the key. */
@@ -149,17 +149,17 @@ static int take_key(void)
         const char *text;
         int key;
     } sequences[] = {
-        {"\033[A", PP_KEY_UP},         {"\033OA", PP_KEY_UP},   {"\033[B", PP_KEY_DOWN},  {"\033OB", PP_KEY_DOWN},
-        {"\033[5~", PP_KEY_PAGE_UP},   {"\033[H", PP_KEY_HOME}, {"\033[1~", PP_KEY_HOME}, {"\033OH", PP_KEY_HOME},
-        {"\033[6~", PP_KEY_PAGE_DOWN}, {"\033[F", PP_KEY_END},  {"\033[4~", PP_KEY_END},  {"\033OF", PP_KEY_END},
+        {"\033[A", PT_KEY_UP},         {"\033OA", PT_KEY_UP},   {"\033[B", PT_KEY_DOWN},  {"\033OB", PT_KEY_DOWN},
+        {"\033[5~", PT_KEY_PAGE_UP},   {"\033[H", PT_KEY_HOME}, {"\033[1~", PT_KEY_HOME}, {"\033OH", PT_KEY_HOME},
+        {"\033[6~", PT_KEY_PAGE_DOWN}, {"\033[F", PT_KEY_END},  {"\033[4~", PT_KEY_END},  {"\033OF", PT_KEY_END},
     };
     size_t used = 1;
     int key = (unsigned char)keys[0];
     if (key == '\033') {
-        key = PP_KEY_ESCAPE;
+        key = PT_KEY_ESCAPE;
         /* Of a sequence that is not known all is skipped: its letters are no keys. */
         if (key_count > 1 && (keys[1] == '[' || keys[1] == 'O')) {
-            key = PP_KEY_NONE;
+            key = PT_KEY_NONE;
             for (used = 2; used < key_count && (keys[used] < '@' || keys[used] > '~'); used++)
                 ;
             used = used < key_count ? used + 1 : used;
@@ -172,19 +172,19 @@ static int take_key(void)
     return key;
 }
 
-int pp_terminal_wait(uint64_t ns)
+int pt_terminal_wait(uint64_t ns)
 {
     if (key_count)
         return take_key();
     struct pollfd waited[] = {{STDIN_FILENO, POLLIN, 0}, {signals, POLLIN, 0}};
     struct timespec timeout = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     if (ppoll(waited, 2, &timeout, NULL) <= 0)
-        return PP_KEY_NONE;
+        return PT_KEY_NONE;
     if (waited[1].revents)
         return take_signal();
     ssize_t got = read(STDIN_FILENO, keys, sizeof keys);
     if (got <= 0)
-        return PP_KEY_QUIT;
+        return PT_KEY_QUIT;
     key_count = (size_t)got;
     return take_key();
 }

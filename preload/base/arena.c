@@ -1,0 +1,95 @@
+#include "arena.h"
+#include "sanitizer.h"
+#include "syscalls.h"
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define CHUNK_SIZE ((size_t)256 << 10)
+#define PAGE       ((size_t)4096)
+
+struct pp_arena_chunk {
+    struct pp_arena_chunk *older;
+    size_t size, used;
+};
+
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) & ~(to - 1);
+}
+
+static _Atomic size_t mapped, most_mapped;
+
+static void count_mapped(size_t more, size_t less)
+{
+    size_t now = atomic_fetch_add(&mapped, more - less) + more - less, most = atomic_load(&most_mapped);
+    while (now > most && !atomic_compare_exchange_weak(&most_mapped, &most, now))
+        ;
+}
+
+size_t pp_mapped_bytes(size_t *most)
+{
+    *most = atomic_load(&most_mapped);
+    return atomic_load(&mapped);
+}
+
+void *pp_map(size_t size)
+{
+    void *start = pp_sys_mmap_anonymous(round_up(size, PAGE));
+    if (start)
+        count_mapped(round_up(size, PAGE), 0);
+    return start;
+}
+
+void pp_unmap(void *start, size_t size)
+{
+    if (!start)
+        return;
+    pp_sys_munmap(start, round_up(size, PAGE));
+    count_mapped(0, round_up(size, PAGE));
+}
+
+void *pp_remap(void *start, size_t size, size_t new_size)
+{
+    if (!start)
+        return pp_map(new_size);
+    void *moved = pp_sys_mremap(start, round_up(size, PAGE), round_up(new_size, PAGE));
+    if (moved)
+        count_mapped(round_up(new_size, PAGE), round_up(size, PAGE));
+    return moved;
+}
+
+void *pp_arena_alloc(struct pp_arena *arena, size_t size)
+{
+    size_t wanted = size;
+    size = round_up(size, 16) + PP_ARENA_GAP;
+    struct pp_arena_chunk *chunk = arena->newest;
+    if (!chunk || chunk->size - chunk->used < size) {
+        size_t header = round_up(sizeof *chunk, 16);
+        size_t want = round_up(size + header > CHUNK_SIZE ? size + header : CHUNK_SIZE, PAGE);
+        struct pp_arena_chunk *fresh = pp_map(want);
+        if (!fresh)
+            return NULL;
+        fresh->size = want;
+        fresh->used = header;
+        fresh->older = chunk;
+        ASAN_POISON_MEMORY_REGION((char *)fresh + header, want - header);
+        arena->newest = chunk = fresh;
+        arena->mapped += want;
+    }
+    void *p = (char *)chunk + chunk->used;
+    chunk->used += size;
+    ASAN_UNPOISON_MEMORY_REGION(p, wanted);
+    return p;
+}
+
+void pp_arena_reset(struct pp_arena *arena)
+{
+    while (arena->newest) {
+        struct pp_arena_chunk *chunk = arena->newest;
+        /* unlinked before it goes: the child of a fork in the middle of this walks the same list */
+        *(struct pp_arena_chunk *volatile *)&arena->newest = chunk->older;
+        ASAN_UNPOISON_MEMORY_REGION(chunk, chunk->size); /* whoever maps these pages next */
+        pp_unmap(chunk, chunk->size);
+    }
+    arena->mapped = 0;
+}

@@ -1,0 +1,47 @@
+#include "environment.h"
+#include "../threads/scan.h"
+#include "syscalls.h"
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+/* NAME=value, NULL without memory. */
+static char *make_entry(const char *name, const char *value)
+{
+    size_t name_length = strlen(name), value_length = strlen(value);
+    char *entry = pp_sys_mmap_anonymous(name_length + value_length + 2);
+    if (!entry)
+        return NULL;
+    memcpy(entry, name, name_length);
+    entry[name_length] = '=';
+    memcpy(entry + name_length + 1, value, value_length + 1);
+    return entry;
+}
+
+/* setenv frees the array that it makes longer; a thread that is looking through that one for a variable falls over.
+ * (Two interpreters that begin at the same moment did.) Here the old one stays as it is. */
+static void replace_array(char *entry, size_t name_length)
+{
+    char **before = environ;
+    size_t count = 0, kept = 0;
+    while (before && before[count])
+        count++;
+    char **now = pp_sys_mmap_anonymous((count + 2) * sizeof *now);
+    if (!now)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(before[i], entry, name_length + 1) != 0)
+            now[kept++] = before[i];
+    now[kept] = entry;
+    __atomic_store_n(&environ, now, __ATOMIC_RELEASE);
+}
+
+void pp_environment_set(const char *name, const char *value)
+{
+    char *entry;
+    if (pp_kernel_thread_count() == 1)
+        setenv(name, value, 1);
+    else if ((entry = make_entry(name, value)))
+        replace_array(entry, strlen(name));
+}

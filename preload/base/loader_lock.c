@@ -1,0 +1,81 @@
+#include "loader_lock.h"
+#include "syscalls.h"
+#include <link.h>
+#include <string.h>
+
+#define MAX_WORDS        4096
+#define OWNER_AFTER_LOCK 2 /* ints, in pthread_mutex_t: lock, count, owner */
+
+extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
+
+/* glibc keeps the lock in _rtld_global and says nowhere where. Its owner is a word that is our tid while the list is
+ * walked, and 0 before and after; two words before it is the lock itself. That is what counts: a thread that was
+ * interrupted between taking it and writing its tid down waited for itself. */
+struct search {
+    const int *words;
+    size_t count;
+    const int *found;
+    unsigned matches;
+};
+
+static const int *lock;
+static bool lost;
+
+static int find_end(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    struct search *search = argument;
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, end = start + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && (uintptr_t)search->words >= start && (uintptr_t)search->words < end)
+            search->count = (end - (uintptr_t)search->words) / sizeof *search->words;
+    }
+    return 0;
+}
+
+static int compare(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    static int before[MAX_WORDS];
+    struct search *search = argument;
+    int tid = pp_sys_gettid();
+    (void)size;
+    if (!info) {
+        memcpy(before, search->words, search->count * sizeof *before);
+        return 0;
+    }
+    volatile const int *now = search->words;
+    for (size_t i = OWNER_AFTER_LOCK; i < search->count; i++)
+        if (before[i] == 0 && now[i] == tid && before[i - OWNER_AFTER_LOCK] == 0 && now[i - OWNER_AFTER_LOCK] != 0) {
+            search->found = &search->words[i - OWNER_AFTER_LOCK];
+            search->matches++;
+        }
+    return 1;
+}
+
+void pp_loader_lock_find(const void *rtld_global)
+{
+    struct search search = {.words = rtld_global};
+    if (!dl_iterate_phdr || !search.words)
+        return;
+    dl_iterate_phdr(find_end, &search);
+    search.count = search.count < MAX_WORDS ? search.count : MAX_WORDS;
+    compare(NULL, 0, &search);
+    dl_iterate_phdr(compare, &search);
+    if (search.matches == 1)
+        lock = search.found;
+}
+
+const int *pp_loader_lock(void)
+{
+    return lock;
+}
+
+bool pp_loader_lock_is_lost(void)
+{
+    return lost;
+}
+
+void pp_loader_lock_after_fork(void)
+{
+    lost = lock && *(volatile const int *)lock != 0;
+}

@@ -1,0 +1,129 @@
+#include "message.h"
+#include "fd_table.h"
+#include "syscalls.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LINE_MAX_BYTES 4096
+#define NOTICE_MAX     512 /* of a text in the log */
+
+void pp_text_init(struct pp_text *text, char *buffer, size_t size)
+{
+    *text = (struct pp_text){buffer, size, 0};
+    buffer[0] = 0;
+}
+
+void pp_text_add(struct pp_text *text, const char *string)
+{
+    size_t n = strlen(string);
+    if (n > text->size - 1 - text->length)
+        n = text->size - 1 - text->length;
+    memcpy(text->buffer + text->length, string, n);
+    text->length += n;
+    text->buffer[text->length] = 0;
+}
+
+void pp_text_add_number(struct pp_text *text, unsigned long long number)
+{
+    char digits[24], *p = digits + sizeof digits - 1;
+    *p = 0;
+    do
+        *--p = (char)('0' + number % 10);
+    while (number /= 10);
+    pp_text_add(text, p);
+}
+
+void pp_text_add_hex(struct pp_text *text, unsigned long long number, unsigned digits)
+{
+    char out[17];
+    if (digits > 16)
+        digits = 16;
+    for (unsigned i = 0; i < digits; i++)
+        out[i] = "0123456789abcdef"[number >> 4 * (digits - 1 - i) & 15];
+    out[digits] = 0;
+    pp_text_add(text, out);
+}
+
+/* A daemon may have closed descriptor 2 and opened a file of its own in its place. */
+static struct stat remembered;
+static bool is_remembered;
+
+static bool stat_descriptor(int descriptor, struct stat *status)
+{
+    return pp_syscall4(SYS_fstat, descriptor, (long)status, 0, 0) == 0;
+}
+
+void pp_warn_remember_stderr(void)
+{
+    is_remembered = stat_descriptor(2, &remembered);
+}
+
+static bool is_the_same(int descriptor)
+{
+    struct stat now;
+    return is_remembered && stat_descriptor(descriptor, &now) && now.st_dev == remembered.st_dev &&
+           now.st_ino == remembered.st_ino;
+}
+
+/* False if the calling thread does not reach stderr. */
+static bool write_line(const char *text)
+{
+    char line[LINE_MAX_BYTES];
+    struct pp_text out;
+    int descriptor = pp_fd_table_stderr();
+    if (descriptor < 0)
+        return descriptor == -EBADF;
+    pp_text_init(&out, line, sizeof line - 1);
+    pp_text_add(&out, "pyprof: ");
+    pp_text_add(&out, text);
+    line[out.length++] = '\n';
+    if (is_the_same(descriptor))
+        pp_sys_write(descriptor, line, out.length);
+    pp_fd_table_stderr_end(descriptor);
+    return true;
+}
+
+static char notices[PP_CAUSE_COUNT][NOTICE_MAX];
+static _Atomic bool noticed[PP_CAUSE_COUNT];
+static _Atomic unsigned unsaid; /* causes */
+static _Atomic int unsaid_by;   /* the process: its children have these lines too */
+
+const char *pp_warned(enum pp_cause cause)
+{
+    return atomic_load_explicit(&noticed[cause], memory_order_acquire) ? notices[cause] : NULL;
+}
+
+void pp_warn_once(enum pp_cause cause, const char *text)
+{
+    static _Atomic unsigned said;
+    if (atomic_fetch_or(&said, 1u << cause) >> cause & 1)
+        return;
+    struct pp_text notice;
+    pp_text_init(&notice, notices[cause], NOTICE_MAX);
+    pp_text_add(&notice, text);
+    atomic_store_explicit(&noticed[cause], true, memory_order_release);
+    if (write_line(text))
+        return;
+    atomic_store(&unsaid_by, pp_sys_getpid());
+    atomic_fetch_or(&unsaid, 1u << cause);
+}
+
+/* The end of a process is not to wait for somebody to read what is in a pipe. */
+static bool takes_lines(int descriptor)
+{
+    struct pollfd poll = {descriptor, POLLOUT, 0};
+    return pp_syscall4(SYS_poll, (long)&poll, 1, 0, 0) == 1 && poll.revents & POLLOUT;
+}
+
+void pp_warn_rest(void)
+{
+    unsigned rest = atomic_load(&unsaid_by) == pp_sys_getpid() ? atomic_exchange(&unsaid, 0) : 0;
+    if (!rest || !takes_lines(2))
+        return;
+    for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++)
+        if (rest >> cause & 1)
+            write_line(notices[cause]);
+}

@@ -1,0 +1,54 @@
+/* What we tell people, on stderr: one line, at most once per cause in a process and its children. */
+#ifndef PP_SAY_H
+#define PP_SAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Text put together in a fixed buffer, always NUL-terminated, cut when it is full. No locale, no allocation. */
+struct pp_text {
+    char *buffer;
+    size_t size, length;
+};
+
+void pp_text_init(struct pp_text *text, char *buffer, size_t size);
+void pp_text_add(struct pp_text *text, const char *string);
+void pp_text_add_number(struct pp_text *text, unsigned long long number);
+void pp_text_add_hex(struct pp_text *text, unsigned long long number, unsigned digits);
+
+enum pp_cause {
+    PP_CAUSE_CONFIG_OUT,
+    PP_CAUSE_CONFIG_HZ,
+    PP_CAUSE_CONFIG_SIGNAL,
+    PP_CAUSE_CONFIG_OVERHEAD,
+    PP_CAUSE_PYTHON_LAYOUT,
+    PP_CAUSE_FURTHER_PYTHON,
+    PP_CAUSE_SAFE_COPY,
+    PP_CAUSE_TIMER,
+    PP_CAUSE_UNREACHABLE,
+    PP_CAUSE_SMALL_STACK,
+    PP_CAUSE_THREAD,
+    PP_CAUSE_OUTPUT,
+    PP_CAUSE_JIT_NAMES,
+    PP_CAUSE_CONFIG_UNWIND,
+    PP_CAUSE_CONFIG_DISK,
+    PP_CAUSE_LIBUNWIND,
+    PP_CAUSE_SANDBOX,
+    PP_CAUSE_START, /* PYPROF_VERBOSE */
+    PP_CAUSE_COUNT,
+};
+
+/* Notes what descriptor 2 is: nothing is ever written to another file. When Python appears. */
+void pp_warn_remember_stderr(void);
+
+/* What was said of a cause in this process or its parents, NULL if nothing: it goes into the log as well. Any thread.
+ */
+const char *pp_warned(enum pp_cause cause);
+
+/* Writes "pyprof: text\n" to descriptor 2. Normal context only. */
+void pp_warn_once(enum pp_cause cause, const char *text);
+/* Writes what the flush thread could not, having descriptors of its own. A thread of the program, at its end.
+ * async-signal-safe. */
+void pp_warn_rest(void);
+
+#endif

@@ -1,0 +1,31 @@
+#include "proc_file.h"
+#include "message.h"
+#include "syscalls.h"
+#include <fcntl.h>
+
+#define PATH_BYTES 64
+
+size_t pp_read_file(const char *path, char *buffer, size_t size)
+{
+    int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    size_t length = 0;
+    long n;
+    while (length < size && (n = pp_sys_read(fd, buffer + length, size - length)) > 0)
+        length += (size_t)n;
+    pp_sys_close(fd);
+    return length;
+}
+
+size_t pp_read_task_file(int tid, const char *leaf, char *buffer, size_t size)
+{
+    char path[PATH_BYTES];
+    struct pp_text text;
+    pp_text_init(&text, path, sizeof path);
+    pp_text_add(&text, "/proc/self/task/");
+    pp_text_add_number(&text, (unsigned)tid);
+    pp_text_add(&text, "/");
+    pp_text_add(&text, leaf);
+    return pp_read_file(path, buffer, size);
+}

@@ -1,0 +1,178 @@
+#include "code_objects.h"
+#include "../capture/capture.h"
+#include <string.h>
+
+/* Bytes; two generations at most. */
+#define GENERATION_MAX ((size_t)32 << 20)
+#define GENERATION_MIN ((size_t)2 << 20)
+/* Of what lasts. Each change of generation costs a definition of all that is in use. */
+#define GENERATION_SHARE 4
+#define NAME_MAX_BYTES   4096
+
+static struct generation {
+    struct pp_arena arena;
+    struct pp_intern by_content;
+    struct pp_code **codes; /* [number] */
+    uint32_t capacity;
+    size_t lasting_bytes;
+    bool ready;
+} generations[2];
+
+static uint32_t interval = 1; /* counts flushes */
+
+static struct generation *generation_of(uint32_t epoch)
+{
+    struct generation *generation = &generations[epoch & 1];
+    if (!generation->ready) {
+        pp_intern_init(&generation->by_content, &generation->arena);
+        generation->ready = true;
+    }
+    return generation;
+}
+
+static void forget(struct generation *generation)
+{
+    pp_arena_reset(&generation->arena);
+    memset(generation, 0, sizeof *generation);
+}
+
+static size_t encode_utf8(char *out, uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xC0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 63));
+        return 2;
+    }
+    if ((c >= 0xD800 && c < 0xE000) || c > 0x10FFFF)
+        c = 0xFFFD; /* lone surrogates: file names that are not UTF-8 */
+    if (c < 0x10000) {
+        out[0] = (char)(0xE0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 63));
+        out[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    out[0] = (char)(0xF0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 63));
+    out[2] = (char)(0x80 | (c >> 6 & 63));
+    out[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+/* Copies a str's characters as UTF-8 into the arena. */
+static const char *text_to_utf8(struct pp_arena *arena, const struct pp_record_text *text, const uint8_t *characters,
+                                uint32_t *length)
+{
+    char utf8[NAME_MAX_BYTES];
+    size_t n = 0;
+    for (uint32_t at = 0; text->width && at + text->width <= text->bytes && n + 8 < sizeof utf8; at += text->width) {
+        uint32_t c = 0;
+        memcpy(&c, characters + at, text->width);
+        n += encode_utf8(utf8 + n, c);
+    }
+    if (text->cut)
+        n += encode_utf8(utf8 + n, 0x2026);
+    if (!text->width)
+        utf8[n++] = '?';
+    char *copy = pp_arena_alloc(arena, n + 1);
+    if (copy)
+        memcpy(copy, utf8, n);
+    *length = (uint32_t)n;
+    return copy;
+}
+
+static struct pp_code *new_code(struct generation *generation, const struct pp_record_code *record)
+{
+    struct pp_arena *arena = &generation->arena;
+    struct pp_code *code = pp_arena_alloc(arena, sizeof *code);
+    if (!code)
+        return NULL;
+    const uint8_t *in = (const uint8_t *)(record + 1);
+    code->qualname = text_to_utf8(arena, &record->qualname, in, &code->qualname_length);
+    in += record->qualname.bytes;
+    code->filename = text_to_utf8(arena, &record->filename, in, &code->filename_length);
+    in += record->filename.bytes;
+    code->minor = record->minor;
+    code->first_line = record->first_line;
+    code->first_traceable = record->first_traceable;
+    code->line_table_bytes = record->line_table_bytes;
+    uint8_t *table = pp_arena_alloc(arena, code->line_table_bytes + 1);
+    if (!code->qualname || !code->filename || !table)
+        return NULL;
+    memcpy(table, in, code->line_table_bytes);
+    code->line_table = table;
+    code->bytes = (uint32_t)sizeof *code + 2 * record->header.size;
+    code->is_init_cleanup = strcmp(code->qualname, "__init__") == 0 && strcmp(code->filename, "__init__") == 0;
+    return code;
+}
+
+void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
+{
+    slot->flush.code[record->entry] = 0;
+    struct generation *generation = generation_of(record->epoch);
+    /* what the definition says, without the cache entry it is for */
+    size_t skip = offsetof(struct pp_record_code, minor);
+    bool fresh;
+    uint32_t number =
+        pp_intern(&generation->by_content, (const char *)record + skip, record->header.size - (uint32_t)skip, &fresh);
+    if (!number)
+        return;
+    if (number >= generation->capacity) {
+        uint32_t capacity = generation->capacity ? generation->capacity * 2 : 256;
+        struct pp_code **codes = pp_arena_alloc(&generation->arena, capacity * sizeof *codes);
+        if (!codes)
+            return;
+        if (generation->codes)
+            memcpy(codes, generation->codes, generation->capacity * sizeof *codes);
+        generation->codes = codes;
+        generation->capacity = capacity;
+    }
+    if (fresh)
+        generation->codes[number] = new_code(generation, record);
+    slot->flush.code[record->entry] = number;
+}
+
+struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t entry, uint32_t *number)
+{
+    uint32_t current = atomic_load(&pp_capture.code_epoch);
+    if (current - epoch > 1 || entry >= pp_slot_code_numbers(slot))
+        return NULL;
+    struct generation *generation = generation_of(epoch);
+    *number = slot->flush.code[entry];
+    struct pp_code *code = *number && *number < generation->capacity ? generation->codes[*number] : NULL;
+    if (code && code->last_seen != interval) {
+        if (code->last_seen && !code->lasting) {
+            code->lasting = true;
+            generation->lasting_bytes += code->bytes;
+        }
+        code->last_seen = interval;
+    }
+    return code;
+}
+
+static size_t limit_of(const struct generation *generation)
+{
+    size_t limit = GENERATION_SHARE * generation->lasting_bytes;
+    return limit < GENERATION_MIN ? GENERATION_MIN : limit > GENERATION_MAX ? GENERATION_MAX : limit;
+}
+
+void pp_codes_limit(void)
+{
+    uint32_t epoch = atomic_load(&pp_capture.code_epoch);
+    interval++;
+    if (generations[epoch & 1].arena.mapped < limit_of(&generations[epoch & 1]))
+        return;
+    forget(&generations[(epoch + 1) & 1]);
+    atomic_store(&pp_capture.code_epoch, epoch + 1);
+}
+
+void pp_codes_reset(void)
+{
+    forget(&generations[0]);
+    forget(&generations[1]);
+    /* handlers clear their caches: what they defined is not known here any more */
+    atomic_fetch_add(&pp_capture.code_epoch, 2);
+}

@@ -1,0 +1,135 @@
+#include "loop.h"
+#include "../base/fd_table.h"
+#include "../base/lock.h"
+#include "../base/sanitizer.h"
+#include "../base/syscalls.h"
+#include "../capture/capture.h"
+#include "../config.h"
+#include "../libunwind/load.h"
+#include "../start.h"
+#include "../threads/registry.h"
+#include "../threads/scan.h"
+#include "interval.h"
+#include <stdlib.h>
+
+#define INTERVAL_NS   1000000000u
+#define SAVE_LEAST_NS 125000000u
+#define SAVE_SHARE    16
+#define LOOK_NS       50000000u /* between scans for threads that are not registered */
+#define LONG_NS       3600000000000u
+
+/* Does what libc does when the last thread ends; where the main thread left past libc, which then counts one too many,
+ * what the kernel does. */
+static void end_process(int own_tid)
+{
+    atomic_store(&pp_flush.life, PP_FLUSH_STOPS);
+    pp_interval_flush(own_tid, PP_END_EXIT);
+    atomic_store(&pp_flush.life, PP_FLUSH_DONE);
+    if (!atomic_load(&pp_main_watched))
+        exit(0);
+    for (;;)
+        pp_syscall4(SYS_exit, 0, 0, 0, 0);
+}
+
+/* A process that is killed loses what has not been written: of a young one, as the workers of a multiprocessing.Pool, a
+ * second would be all. UINT64_MAX: it is old enough. */
+static uint64_t next_save(uint64_t now)
+{
+    uint64_t part = (now - pp_process_start.monotonic_ns) / SAVE_SHARE;
+    if (part >= INTERVAL_NS)
+        return UINT64_MAX;
+    return now + (part > SAVE_LEAST_NS ? part : SAVE_LEAST_NS);
+}
+
+/* Not within the first second of a process that may be about to give up root (what it makes before is root's), nor
+ * where what is open for a write is the program's to meet. */
+static uint64_t first_save(uint64_t now)
+{
+    bool forked = pp_process_start.process_cpu_ns == 0;
+    bool root = pp_syscall4(SYS_geteuid, 0, 0, 0, 0) == 0;
+    return pp_fd_table_here() && (forked || !root) ? next_save(now) : now + INTERVAL_NS;
+}
+
+/* After the main thread has ended, the flush thread ends the process, which writes what is in the buffers of stdio. And
+ * libunwind's pipe is looked at by its numbers. */
+static bool may_have_own_descriptors(void)
+{
+    return atomic_load(&pp_main_watched) && !atomic_load(&pp_flush.shares_descriptors) && !pp_config.libunwind;
+}
+
+/* The last flush of the process, or of the thread. */
+static void finish(int own_tid)
+{
+    pp_interval_flush(own_tid, PP_END_EXIT);
+    bool leaves = pp_flush_change(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
+    if (!leaves)
+        atomic_store(&pp_flush.life, PP_FLUSH_DONE);
+    pp_wake_all(&pp_flush.life);
+    /* a thread that ends on the way out of the process would run its destructors beside the application's */
+    while (!leaves)
+        pp_wait_on(&pp_flush.life, PP_FLUSH_DONE, LONG_NS);
+}
+
+void *pp_flush_loop(void *argument)
+{
+    (void)argument;
+    pp_sanitizer_clean_stack(PP_FLUSH_STACK_SIZE);
+    int own_tid = pp_sys_gettid();
+    atomic_store(&pp_flush.tid, own_tid);
+    pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
+    if (may_have_own_descriptors())
+        pp_fd_table_begin();
+    pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, look = next, save = first_save(now);
+    for (;;) {
+        now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+        uint64_t until = look < next ? look : next;
+        until = save < until ? save : until;
+        if (now < until && !atomic_load(&pp_capture.wake))
+            pp_wait_on(&pp_capture.wake, 0, until - now);
+        uint32_t why = atomic_exchange(&pp_capture.wake, 0);
+        now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+        if (atomic_load(&pp_flush.life) >= PP_FLUSH_LEAVES)
+            break;
+        if (pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED)) {
+            pp_wake_all(&pp_flush.life);
+            pp_interval_stop();
+            return NULL;
+        }
+        if (pp_threads_all_ended())
+            end_process(own_tid);
+        if (why & PP_WAKE_MODULES)
+            pp_interval_modules();
+        if (why & PP_WAKE_STACK)
+            pp_interval_stacks();
+        if (why & PP_WAKE_COST)
+            pp_interval_judge_cost();
+        bool again = false;
+        if (why & PP_WAKE_EXEC) {
+            again = pp_interval_flush(own_tid, PP_END_EXEC);
+            atomic_fetch_add(&pp_flush.answers, 1);
+            pp_wake_all(&pp_flush.answers);
+            /* on a full machine the caller has not ended yet: another one now would say that it goes on */
+            next = save = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
+        }
+        if (now >= next) {
+            pp_libunwind_poll();
+            again = pp_interval_flush(own_tid, PP_END_NOT);
+            next = now + INTERVAL_NS;
+        } else if (now >= save) {
+            pp_interval_save();
+            if (now >= look)
+                again = pp_threads_scan(own_tid);
+        } else if (why & PP_WAKE_DRAIN) {
+            pp_interval_drain(false);
+        } else if (now >= look) {
+            again = pp_threads_scan(own_tid);
+        }
+        if (now >= save)
+            save = next_save(now);
+        if (now >= look || again)
+            look = again ? now + LOOK_NS : next;
+    }
+    finish(own_tid);
+    return NULL;
+}

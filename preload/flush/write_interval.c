@@ -1,0 +1,199 @@
+#include "write_interval.h"
+#include "../base/message.h"
+#include "../base/syscalls.h"
+#include "../config.h"
+#include "../log/disk.h"
+#include "../log/segment.h"
+#include "samples.h"
+#include "short_threads.h"
+#include <string.h>
+
+#define A_FILE 4096u /* what it takes on the disk beyond its bytes, about */
+
+static struct pp_segment segment;
+static struct pp_account written_account; /* as of the last write */
+/* And what was unwritten then: when that write failed, its [lost] sample went with it. */
+static uint64_t written_unwritten_ns;
+static struct note {
+    uint64_t unix_ns;
+    unsigned severity;
+    char text[160];
+} notes[PP_LOG_NOTES]; /* not yet written */
+static unsigned note_count;
+/* Payload of the last ACCOUNTING block that was written. */
+static struct pp_buffer written_sums;
+static uint32_t written_notices; /* bits by enum pp_cause, of the current segment */
+
+static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
+{
+    static struct pp_buffer payload;
+    pp_buffer_clear(&payload);
+    pp_put_varint(&payload, pp_interval.start_ns);
+    pp_put_varint(&payload, now_monotonic_ns - pp_interval.start_monotonic_ns);
+    for (uint32_t id = 1; id <= pp_interval.samples.count; id++) {
+        const struct pp_intern_entry *entry = pp_intern_entry(&pp_interval.samples, id);
+        struct pp_sample_key key;
+        memcpy(&key, entry->key, sizeof key);
+        size_t record = pp_record_begin(&payload);
+        pp_put_varint(&payload, key.thread);
+        pp_put_varint(&payload, key.node);
+        pp_put_varint(&payload, 0);
+        pp_put_varint(&payload, key.state);
+        pp_put_varint(&payload, entry->value[0]);
+        pp_put_varint(&payload, entry->value[1]);
+        pp_record_end(&payload, record);
+    }
+    if (pp_interval.samples.count)
+        pp_put_block(out, PP_BLOCK_SAMPLES, &payload, &segment.sequence);
+}
+
+static void write_end(struct pp_buffer *out, enum pp_end_reason reason)
+{
+    static struct pp_buffer payload;
+    pp_buffer_clear(&payload);
+    pp_put_varint(&payload, pp_sys_clock_ns(CLOCK_REALTIME));
+    pp_put_varint(&payload, reason);
+    pp_put_block(out, PP_BLOCK_END, &payload, &segment.sequence);
+}
+
+/* What this flush would have written is lost, and says so; the definitions with it, so a new segment must begin. */
+static void count_as_lost(const struct pp_account *before)
+{
+    struct pp_account *now = &pp_interval.account;
+    uint64_t sampled = now->sampled_ns - before->sampled_ns, unsampled = now->unsampled_ns - before->unsampled_ns;
+    uint64_t exits = now->thread_exit_ns - before->thread_exit_ns;
+    now->sampled_ns = before->sampled_ns;
+    now->unsampled_ns = before->unsampled_ns;
+    now->estimated_ns = before->estimated_ns;
+    now->lost_samples += now->samples - before->samples;
+    now->samples = before->samples;
+    now->lost_ns += sampled + unsampled + exits;
+    now->thread_exit_ns = before->thread_exit_ns;
+    pp_interval.unwritten_ns = written_unwritten_ns + now->lost_ns - before->lost_ns;
+    now->reasons[PP_REASON_WRITE_FAILED]++;
+}
+
+void pp_log_note(unsigned severity, const char *text)
+{
+    if (note_count == PP_LOG_NOTES)
+        return;
+    struct note *note = &notes[note_count++];
+    note->unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    note->severity = severity;
+    struct pp_text out;
+    pp_text_init(&out, note->text, sizeof note->text);
+    pp_text_add(&out, text);
+}
+
+static void write_notice(struct pp_buffer *out, uint64_t unix_ns, unsigned severity, const char *text)
+{
+    static struct pp_buffer payload;
+    pp_buffer_clear(&payload);
+    pp_put_varint(&payload, unix_ns);
+    pp_put_varint(&payload, severity);
+    pp_put_bytes(&payload, text, strlen(text));
+    pp_put_block(out, PP_BLOCK_NOTICE, &payload, &segment.sequence);
+}
+
+/* What was said on stderr belongs into the log as well: files outlive terminals. */
+static void write_notices(struct pp_buffer *out)
+{
+    for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++) {
+        const char *text = pp_warned((enum pp_cause)cause);
+        if (!text || cause == PP_CAUSE_START || written_notices >> cause & 1)
+            continue;
+        write_notice(out, pp_sys_clock_ns(CLOCK_REALTIME), 1, text);
+        written_notices |= 1u << cause;
+    }
+    for (unsigned i = 0; i < note_count; i++)
+        write_notice(out, notes[i].unix_ns, notes[i].severity, notes[i].text);
+}
+
+/* Its ids mean nothing any more. Short threads wait with such; none does when the segment was full. */
+static void forget_segment(void)
+{
+    segment.open = false;
+    pp_tables_reset(&pp_interval.tables);
+    pp_interval.unwritten_ns += pp_short_threads_waiting_ns();
+    pp_interval.account.lost_ns += pp_short_threads_waiting_ns();
+    pp_short_threads_reset();
+}
+
+void pp_log_refresh(void)
+{
+    if (!segment.open || pp_segment_stands(&segment))
+        return;
+    if (pp_interval.samples.count) {
+        count_as_lost(&written_account);
+        pp_samples_clear();
+    }
+    forget_segment();
+    written_account = pp_interval.account;
+    written_unwritten_ns = pp_interval.unwritten_ns;
+}
+
+static void keep_below_limit(uint64_t written)
+{
+    bool first = segment.whole_bytes == written;
+    if (!pp_disk_is_due(written + (first ? A_FILE : 0), pp_config.max_disk))
+        return;
+    const char *name = segment.path + strlen(segment.directory) + 1;
+    struct pp_disk_removed removed = pp_disk_trim(segment.directory, name, pp_config.max_disk);
+    pp_interval.account.removed_files += removed.files;
+    pp_interval.account.removed_bytes += removed.bytes;
+}
+
+void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
+{
+    static struct pp_buffer out, fields;
+    pp_buffer_clear(&out);
+    pp_buffer_clear(&fields);
+    if (!segment.open) {
+        pp_segment_begin(&segment, &out);
+        written_notices = 0;
+        if (written_sums.length && !written_sums.failed)
+            pp_put_block(&out, PP_BLOCK_EARLIER, &written_sums, &segment.sequence);
+    }
+    pp_segment_renew(&segment, &out);
+    pp_tables_write(&pp_interval.tables, &out, &segment.sequence);
+    write_samples(&out, now_monotonic_ns);
+    write_notices(&out);
+    pp_account_write(&pp_interval.account, own_ns, segment.bytes + out.length, &fields);
+    pp_put_block(&out, PP_BLOCK_ACCOUNTING, &fields, &segment.sequence);
+    bool full = pp_log_full();
+    if (end != PP_END_NOT || full)
+        write_end(&out, end != PP_END_NOT ? end : PP_END_SEGMENT);
+    bool written = !out.failed && pp_segment_append(&segment, &out);
+    if (written) {
+        note_count = 0;
+        pp_buffer_clear(&written_sums);
+        pp_put_bytes(&written_sums, fields.data, fields.length);
+        keep_below_limit(out.length);
+    } else {
+        count_as_lost(&written_account);
+    }
+    if (!written || full)
+        forget_segment();
+    written_account = pp_interval.account;
+    written_unwritten_ns = pp_interval.unwritten_ns;
+}
+
+bool pp_log_begun(void)
+{
+    return segment.number > 0;
+}
+
+bool pp_log_full(void)
+{
+    bool large = segment.open && pp_config.max_disk && segment.whole_bytes > pp_config.max_disk / PP_DISK_FILE_SHARE;
+    return large || pp_tables_full(&pp_interval.tables);
+}
+
+void pp_log_after_fork(void)
+{
+    memset(&written_account, 0, sizeof written_account);
+    written_unwritten_ns = 0;
+    note_count = 0;
+    pp_buffer_clear(&written_sums);
+    pp_segment_after_fork(&segment);
+}

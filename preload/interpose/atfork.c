@@ -1,0 +1,130 @@
+#include "atfork.h"
+#include "../base/loader_lock.h"
+#include "../base/process.h"
+#include "../base/syscalls.h"
+#include "../capture/capture.h"
+#include "../flush/drain.h"
+#include "../flush/interval.h"
+#include "../flush/lifecycle.h"
+#include "../flush/rate.h"
+#include "../flush/write_interval.h"
+#include "../libunwind/load.h"
+#include "../modules/jit_code.h"
+#include "../modules/loaded_objects.h"
+#include "../modules/modules.h"
+#include "../start.h"
+#include "../threads/registry.h"
+#include "../threads/scan.h"
+#include "sandbox.h"
+#include "threads.h"
+#include <stddef.h>
+
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+
+/* The forks that this thread has under way: atfork handlers of the program take their time, and a signal handler may
+ * fork meanwhile, whose child may come back to the fork that was interrupted. Other threads have theirs. A thread made
+ * by a bare clone() shares its creator's, hence the tid. */
+static __thread struct {
+    int tid;
+    unsigned depth, inherited; /* of these, the outer ones that began in the parent */
+    uint64_t added;            /* to the mask */
+} own;
+
+static void before_fork(void)
+{
+    int tid = pp_sys_gettid();
+    if (pp_sandbox_silent() || (own.depth && own.tid != tid))
+        return;
+    own.tid = tid;
+    if (own.depth++ == 0)
+        own.added = 0;
+    /* our thread is not inside the loader when the child is copied */
+    pp_fork_gate_fork_begins();
+    if (own.depth > 1)
+        return;
+    pp_libunwind_before_fork();
+    /* a fork that is interrupted on some kernels starts again, for ever if it takes longer than a tick */
+    own.added = pp_own_signal_bit();
+    own.added &= ~pp_sys_signal_mask(SIG_BLOCK, own.added);
+}
+
+/* What else is blocked may be other signals than before: those of a handler that has forked. */
+static void unblock(void)
+{
+    pp_sys_signal_mask(SIG_UNBLOCK, own.added);
+}
+
+static void after_fork_in_parent(void)
+{
+    if (!own.depth || own.tid != pp_sys_gettid())
+        return;
+    bool inherited = own.depth == own.inherited;
+    if (own.depth == 1 && !inherited)
+        pp_libunwind_after_fork(false);
+    if (own.depth == 1)
+        unblock();
+    own.depth--;
+    if (inherited)
+        own.inherited--;
+    else
+        pp_fork_gate_fork_ends();
+}
+
+/* What only the parent's other threads could have gone on with, and what is only the parent's to write. */
+static void forget_parent(void)
+{
+    pp_process_begins();
+    pp_sandbox_after_fork();
+    pp_libunwind_after_fork(true);
+    pp_interpose_action_after_fork();
+    pp_thread_scan_after_fork();
+    pp_flush_after_fork();
+    pp_fork_gate_after_fork();
+    pp_loader_lock_after_fork();
+    pp_loaded_objects_after_fork();
+    pp_drain_after_fork();
+    pp_rate_after_fork();
+    pp_log_after_fork();
+    pp_interval_after_fork();
+    pp_jit_code_after_fork();
+    pp_modules_after_fork();
+}
+
+static void after_fork_in_child(void)
+{
+    if (pp_sandbox_silent()) {
+        if (own.depth)
+            unblock();
+        return;
+    }
+    const struct pp_slot *caller = pp_slot_of(own.tid);
+    bool blocks = caller && caller->believes_blocked;
+    /* 0, unknown, is looked up when the first signal comes */
+    uintptr_t stack_low = caller ? atomic_load(&caller->stack_low) : 0;
+    uintptr_t stack_top = caller ? atomic_load(&caller->stack_top) : 0;
+    pp_process_start.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    pp_process_start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    pp_process_start.process_cpu_ns = pp_process_start.thread_cpu_ns = 0;
+    pp_process_start.voluntary_switches = pp_process_start.involuntary_switches = pp_process_start.minor_faults =
+        pp_process_start.major_faults = 0;
+    forget_parent();
+    if (own.depth) {
+        unblock(); /* before the new slot looks at it; the return from a signal handler may block it again */
+        own.inherited = --own.depth;
+    }
+    own.tid = pp_sys_gettid();
+    struct pp_slot *slot = pp_threads_after_fork(stack_low, stack_top, blocks);
+    if (slot)
+        pp_interpose_thread(slot);
+    atomic_store(&pp_main_watched, slot != NULL);
+}
+
+bool pp_fork_can_watch(void)
+{
+    return __register_atfork;
+}
+
+bool pp_fork_watch(void)
+{
+    return __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) == 0;
+}

@@ -1,0 +1,76 @@
+/*
+ * A program that ends by a signal to itself loses nothing: CPython does so after Ctrl-C and a fatal error, uvicorn at
+ * the end of each worker.
+ */
+#include "../base/syscalls.h"
+#include "../capture/capture.h"
+#include "../flush/lifecycle.h"
+#include "threads.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* One that the caller blocks waits for it: programs that take signals by sigwait or signalfd send themselves such. */
+static bool is_blocked(int number)
+{
+    return number > 0 && number <= 64 && pp_sys_signal_mask(SIG_BLOCK, 0) >> (number - 1) & 1;
+}
+
+/* No sigaction of ours, which would answer for our own signal; async-signal-safe, as kill is. */
+static bool may_end_us(int number)
+{
+    struct sigaction action;
+    switch (number) {
+    case 0:
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+        return false;
+    default:
+        return atomic_load(&pp_capture.enabled) && pp_real()->sigaction &&
+               pp_real()->sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_DFL && !is_blocked(number);
+    }
+}
+
+PP_EXPORT int kill(pid_t pid, int number)
+{
+    if (!pp_real()->kill) {
+        errno = ENOSYS;
+        return -1;
+    }
+    int before = errno;
+    if ((pid == 0 || pid == pp_sys_getpid()) && may_end_us(number))
+        pp_flush_before_signal();
+    errno = before;
+    return pp_real()->kill(pid, number);
+}
+
+PP_EXPORT int raise(int number)
+{
+    if (!pp_real()->raise) {
+        errno = ENOSYS;
+        return -1;
+    }
+    int before = errno;
+    if (may_end_us(number))
+        pp_flush_before_signal();
+    errno = before;
+    return pp_real()->raise(number);
+}
+
+/* Not that of libc itself, as for a broken heap, which calls its own. */
+PP_EXPORT _Noreturn void abort(void)
+{
+    if (atomic_load(&pp_capture.enabled))
+        pp_flush_before_signal();
+    if (pp_real()->abort)
+        pp_real()->abort();
+    for (;;) {
+        pp_syscall4(SYS_tgkill, pp_sys_getpid(), pp_sys_gettid(), SIGABRT, 0);
+        pp_syscall4(SYS_exit_group, 127, 0, 0, 0);
+    }
+}

@@ -1,0 +1,57 @@
+/*
+ * Named ranges of code that belongs to no module: what JITs make. Ranges never overlap: a new one takes what it covers
+ * from those that were there before, as a JIT that uses its memory again does. Flush thread only; memory is our own
+ * mappings.
+ */
+#ifndef PP_FLUSH_CODE_RANGES_H
+#define PP_FLUSH_CODE_RANGES_H
+
+#include "../base/intern.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PP_CODE_RANGES_MAX     (1u << 18)
+#define PP_CODE_NAMES_MAX      ((size_t)32 << 20) /* bytes of memory for names */
+#define PP_CODE_NAME_MAX       1024u              /* bytes of one; longer ones are cut */
+#define PP_CODE_RANGE_SIZE_MAX ((uint64_t)1 << 30)
+
+struct pp_code_range {
+    uintptr_t start;
+    uint32_t size;
+    uint32_t name;   /* id in the table's names */
+    uint32_t source; /* the user's: who said so */
+    uint32_t look;   /* at which an address of the range last changed its name; 0: never */
+};
+
+/* All zero: empty. */
+struct pp_code_ranges {
+    struct pp_code_block **blocks;
+    uint32_t block_count, block_capacity;
+    uint32_t count;
+    uint64_t dropped; /* ranges that found no room or no memory */
+    uint64_t refused; /* names, since they were last put together anew */
+    bool crowded;     /* names have been put together anew, and still take nearly all their room */
+    struct pp_arena arena;
+    struct pp_intern names;
+};
+
+/* The code at [start, start + size) has this name from now on. Control characters and what is not UTF-8 become '?'.
+ * `look` (not 0) is noted where a range of another name was there before. False: not taken, for want of room, of
+ * memory, or of sense. */
+bool pp_code_ranges_put(struct pp_code_ranges *ranges, uintptr_t start, uint64_t size, const char *name, size_t length,
+                        uint32_t source, uint32_t look);
+
+/* The range that holds the address, NULL if none; valid until the next change. */
+const struct pp_code_range *pp_code_ranges_find(const struct pp_code_ranges *ranges, uintptr_t address);
+
+/* *length bytes, not NUL-terminated; they live until the next change. */
+const char *pp_code_ranges_name(const struct pp_code_ranges *ranges, const struct pp_code_range *range, size_t *length);
+
+/* Forgets the ranges of which gone(source, arg) is true. */
+void pp_code_ranges_remove(struct pp_code_ranges *ranges, bool (*gone)(uint32_t source, void *arg), void *arg);
+
+/* Gives all memory back. */
+void pp_code_ranges_clear(struct pp_code_ranges *ranges);
+
+#endif

@@ -1,0 +1,205 @@
+#include "gdb_jit.h"
+#include "../base/arena.h"
+#include "../base/safe_copy.h"
+#include "elf_symbols.h"
+#include "modules.h"
+#include <elf.h>
+#include <string.h>
+
+#define DESCRIPTOR_VERSION 1
+#define MAX_OBJECT         ((uint64_t)16 << 20)
+#define MAX_FRESH          512 /* objects read in one look */
+#define MAX_SECTION_BYTES  4096
+
+/* value[1] of an object */
+#define LAST_SEEN(look) ((uint64_t)(look) << 1)
+#define WAS_READ        1u
+
+/* The interface of gdb's manual, "JIT Compilation Interface". */
+struct descriptor {
+    uint32_t version, action;
+    uintptr_t relevant, first;
+};
+
+struct entry {
+    uintptr_t next, previous, image;
+    uint64_t size;
+};
+
+/* Tells an object from another one that came to the same place: where its sections are is part of it. */
+struct object_key {
+    uintptr_t entry, image;
+    uint64_t size, digest;
+};
+
+static uint64_t digest_of(const uint8_t *bytes, size_t size)
+{
+    uint64_t digest = size;
+    for (size_t i = 0; i + 8 <= size; i += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + i, 8);
+        digest = (digest ^ word) * 0x9FB21C651E98DF25u;
+        digest ^= digest >> 32;
+    }
+    return digest;
+}
+
+static bool identify(uintptr_t at, const struct entry *entry, struct object_key *key)
+{
+    Elf64_Ehdr header;
+    uint8_t sections[MAX_SECTION_BYTES];
+    if (entry->size < sizeof header || entry->size > MAX_OBJECT ||
+        !pp_safe_copy(&header, entry->image, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    size_t size = (size_t)header.e_shnum * sizeof(Elf64_Shdr);
+    if (size > sizeof sections)
+        size = sizeof sections;
+    if (header.e_shoff > entry->size || size > entry->size - header.e_shoff ||
+        !pp_safe_copy(sections, entry->image + header.e_shoff, size))
+        return false;
+    *key = (struct object_key){at, entry->image, entry->size, digest_of(sections, size)};
+    return true;
+}
+
+static void put_functions(struct pp_code_ranges *ranges, const struct object_key *key, uint32_t source, uint32_t look)
+{
+    struct pp_elf_symbols symbols;
+    uint8_t *copy = pp_safe_copy_mapped(key->image, key->size);
+    if (!copy)
+        return;
+    struct pp_elf_source elf = {.fd = -1, .memory = copy, .size = key->size};
+    if (pp_elf_symbols_read(&elf, &symbols)) {
+        for (size_t i = 0; i < symbols.count; i++) {
+            const struct pp_elf_symbol *symbol = &symbols.symbols[i];
+            const char *name = symbols.names + symbol->name;
+            pp_code_ranges_put(ranges, symbol->value, symbol->size, name, strlen(name), source, look);
+        }
+        pp_elf_symbols_free(&symbols);
+    }
+    pp_unmap(copy, key->size);
+}
+
+/* False when it is left for the next look. */
+static bool take_object(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, const struct object_key *key)
+{
+    bool fresh;
+    if (!jit->objects.arena)
+        pp_intern_init(&jit->objects, &jit->arena);
+    uint32_t id = pp_intern(&jit->objects, key, sizeof *key, &fresh);
+    if (!id)
+        return false;
+    struct pp_intern_entry *object = pp_intern_entry(&jit->objects, id);
+    if (fresh)
+        object->value[0] = PP_GDB_JIT_FIRST_SOURCE + jit->next_source++;
+    bool was_read = object->value[1] & WAS_READ;
+    object->value[1] = LAST_SEEN(jit->look) | WAS_READ;
+    if (was_read)
+        return true;
+    if (jit->fresh++ >= MAX_FRESH) {
+        object->value[1] = LAST_SEEN(jit->look);
+        return false;
+    }
+    put_functions(ranges, key, (uint32_t)object->value[0], jit->look);
+    return true;
+}
+
+void pp_gdb_jit_begin(struct pp_gdb_jit *jit, uint32_t look)
+{
+    jit->look = look;
+    jit->walked = jit->fresh = 0;
+    jit->complete = true;
+}
+
+void pp_gdb_jit_walk(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uintptr_t descriptor)
+{
+    struct descriptor list;
+    if (!pp_safe_copy(&list, descriptor, sizeof list) || list.version != DESCRIPTOR_VERSION)
+        return;
+    uintptr_t previous = 0;
+    for (uintptr_t at = list.first; at;) {
+        struct entry entry;
+        struct object_key key;
+        /* it is being changed, or endless */
+        if (jit->walked++ >= PP_GDB_JIT_OBJECTS_MAX || !pp_safe_copy(&entry, at, sizeof entry) ||
+            entry.previous != previous) {
+            jit->complete = false;
+            return;
+        }
+        if (identify(at, &entry, &key) && !take_object(jit, ranges, &key))
+            jit->complete = false;
+        previous = at;
+        at = entry.next;
+    }
+}
+
+static bool is_gone(const struct pp_gdb_jit *jit, const struct pp_intern_entry *object)
+{
+    return object->value[1] < LAST_SEEN(jit->look - 1);
+}
+
+/* Ascending, since sources are given out in the order of the table. */
+static bool source_is_gone(uint32_t source, void *arg)
+{
+    struct pp_gdb_jit *jit = arg;
+    uint32_t low = 0, high = jit->objects.count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (jit->objects.entries[middle].value[0] < source)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < jit->objects.count && jit->objects.entries[low].value[0] == source &&
+           is_gone(jit, &jit->objects.entries[low]);
+}
+
+static void forget_gone(struct pp_gdb_jit *jit)
+{
+    struct pp_arena arena = {0};
+    struct pp_intern objects;
+    bool fresh;
+    pp_intern_init(&objects, &arena);
+    for (uint32_t i = 0; i < jit->objects.count; i++) {
+        const struct pp_intern_entry *object = &jit->objects.entries[i];
+        uint32_t id = is_gone(jit, object) ? 0 : pp_intern(&objects, object->key, object->length, &fresh);
+        if (id)
+            memcpy(pp_intern_entry(&objects, id)->value, object->value, sizeof object->value);
+    }
+    pp_arena_reset(&jit->arena);
+    jit->arena = arena;
+    jit->objects = objects;
+    jit->objects.arena = &jit->arena;
+}
+
+bool pp_gdb_jit_end(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges)
+{
+    bool gone = false;
+    for (uint32_t i = 0; jit->complete && i < jit->objects.count; i++)
+        gone |= is_gone(jit, &jit->objects.entries[i]);
+    if (gone) {
+        pp_code_ranges_remove(ranges, source_is_gone, jit);
+        forget_gone(jit);
+    }
+    return jit->complete;
+}
+
+struct look {
+    struct pp_gdb_jit *jit;
+    struct pp_code_ranges *ranges;
+};
+
+static void walk_module(struct pp_module *module, void *arg)
+{
+    struct look *look = arg;
+    uintptr_t descriptor = pp_module_jit_descriptor(module);
+    if (descriptor)
+        pp_gdb_jit_walk(look->jit, look->ranges, descriptor);
+}
+
+bool pp_gdb_jit_refresh(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint32_t look)
+{
+    struct look all = {jit, ranges};
+    pp_gdb_jit_begin(jit, look);
+    pp_modules_each(walk_module, &all);
+    return pp_gdb_jit_end(jit, ranges);
+}

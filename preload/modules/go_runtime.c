@@ -1,0 +1,91 @@
+#include "go_runtime.h"
+#include "../base/elf_names.h"
+#include "../capture/safe_read.h"
+#include <string.h>
+
+extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
+
+#define NOTE_OF_GO_BUILD 4
+#define PAGE             ((uintptr_t)4096)
+#define PAGES_AT_ONCE    64
+#define MAX_PAGES        32768 /* of an object, below its code */
+
+static bool has_note(const struct dl_phdr_info *object)
+{
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t at = object->dlpi_addr + segment->p_vaddr, end = at + segment->p_memsz;
+        if (segment->p_type != PT_NOTE || !pp_elf_holds(object, at, segment->p_memsz, PF_R))
+            continue;
+        while (end - at >= sizeof(ElfW(Nhdr)) + 4) {
+            const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+            if (note->n_type == NOTE_OF_GO_BUILD && note->n_namesz == 4 && memcmp(note + 1, "Go", 3) == 0)
+                return true;
+            uint64_t size =
+                sizeof *note + (((uint64_t)note->n_namesz + 3) & ~3u) + (((uint64_t)note->n_descsz + 3) & ~3u);
+            if (size > end - at)
+                break;
+            at += size;
+        }
+    }
+    return false;
+}
+
+/* A build without its id has no note; who calls C, or is called, has the symbol. */
+static bool is_go(const struct dl_phdr_info *object)
+{
+    return has_note(object) || pp_elf_symbol(object, "crosscall2");
+}
+
+static int look_at(struct dl_phdr_info *object, size_t size, void *found)
+{
+    (void)size;
+    *(bool *)found = is_go(object);
+    return *(bool *)found;
+}
+
+bool pp_go_is_loaded(void)
+{
+    bool found = false;
+    if (dl_iterate_phdr)
+        dl_iterate_phdr(look_at, &found);
+    return found;
+}
+
+/* The ELF header below an address: the first page that begins with one. 0: none, or too far. */
+static uintptr_t header_below(uintptr_t address)
+{
+    int pid = pp_sys_getpid();
+    uintptr_t page = address & ~(PAGE - 1);
+    char magics[PAGES_AT_ONCE][SELFMAG];
+    struct iovec local = {magics, sizeof magics}, remote[PAGES_AT_ONCE];
+    for (unsigned done = 0; done < MAX_PAGES && page >= PAGES_AT_ONCE * PAGE;) {
+        for (unsigned i = 0; i < PAGES_AT_ONCE; i++)
+            remote[i] = (struct iovec){(void *)(page - i * PAGE), SELFMAG};
+        long copied = pp_sys_safe_copy(pid, &local, 1, remote, PAGES_AT_ONCE);
+        unsigned pages = copied > 0 ? (unsigned)copied / SELFMAG : 0;
+        for (unsigned i = 0; i < pages; i++)
+            if (memcmp(magics[i], ELFMAG, SELFMAG) == 0)
+                return page - i * PAGE;
+        /* the one after those is in a gap between segments */
+        pages += pages < PAGES_AT_ONCE;
+        done += pages;
+        page -= pages * PAGE;
+    }
+    return 0;
+}
+
+bool pp_go_holds(uintptr_t code)
+{
+    uintptr_t start = header_below(code);
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)start;
+    if (!start || header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff > PAGE ||
+        header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > PAGE)
+        return false;
+    struct dl_phdr_info object = {
+        .dlpi_addr = start, .dlpi_phdr = (const ElfW(Phdr) *)(start + header->e_phoff), .dlpi_phnum = header->e_phnum};
+    for (int i = 0; i < object.dlpi_phnum; i++)
+        if (object.dlpi_phdr[i].p_type == PT_LOAD && object.dlpi_phdr[i].p_offset == 0)
+            object.dlpi_addr = start - object.dlpi_phdr[i].p_vaddr;
+    return pp_elf_holds(&object, code, 1, PF_X) && is_go(&object);
+}

@@ -1,0 +1,121 @@
+#include "jit_code.h"
+#include "../base/message.h"
+#include "../base/syscalls.h"
+#include "code_ranges.h"
+#include "gdb_jit.h"
+#include "perf_map.h"
+#include <stdatomic.h>
+#include <string.h>
+
+#define SOURCE_PERF_MAP 1u
+#define PATH_SIZE       64
+
+static struct pp_code_ranges ranges;
+static struct pp_perf_map perf_map;
+static struct pp_gdb_jit gdb_jit;
+static uint32_t look;     /* counts up */
+static bool looked;       /* since the last begin */
+static bool behind;       /* there is more in the perf map than was read */
+static bool outdated;     /* so it was in the parent, whose map says no more here */
+static uint64_t looks_ns; /* CPU time of all looks */
+/* A fork in the middle of a change leaves the child with half of it. */
+static _Atomic bool changing;
+
+static bool is_of_perf_map(uint32_t source, void *arg)
+{
+    (void)arg;
+    return source == SOURCE_PERF_MAP;
+}
+
+static void perf_map_path(char *path, size_t size)
+{
+    struct pp_text text;
+    pp_text_init(&text, path, size);
+    pp_text_add(&text, "/tmp/perf-");
+    pp_text_add_number(&text, (unsigned)pp_sys_getpid());
+    pp_text_add(&text, ".map");
+}
+
+void pp_jit_code_skip_older(void)
+{
+    char path[PATH_SIZE];
+    perf_map_path(path, sizeof path);
+    pp_perf_map_skip(&perf_map, path);
+}
+
+static void read_perf_map(void)
+{
+    char path[PATH_SIZE];
+    perf_map_path(path, sizeof path);
+    enum pp_perf_map_result result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, look);
+    if (result == PP_PERF_MAP_ANOTHER) {
+        pp_code_ranges_remove(&ranges, is_of_perf_map, NULL);
+        result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, look);
+    }
+    behind = result == PP_PERF_MAP_PARTLY;
+}
+
+static void say_dropped(void)
+{
+    char line[128];
+    struct pp_text text;
+    pp_text_init(&text, line, sizeof line);
+    pp_text_add(&text, "more than ");
+    pp_text_add_number(&text, ranges.count);
+    pp_text_add(&text, " functions made by a JIT: those beyond have no name, they are shown as [jit]");
+    pp_warn_once(PP_CAUSE_JIT_NAMES, line);
+}
+
+static void look_again(void)
+{
+    uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    atomic_store(&changing, true);
+    look++;
+    if (outdated)
+        pp_code_ranges_remove(&ranges, is_of_perf_map, NULL);
+    outdated = false;
+    read_perf_map();
+    pp_gdb_jit_refresh(&gdb_jit, &ranges, look);
+    atomic_store(&changing, false);
+    looked = true;
+    looks_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+    if (ranges.dropped)
+        say_dropped();
+}
+
+void pp_jit_code_begin(void)
+{
+    looked = false;
+}
+
+enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
+{
+    if (!looked)
+        look_again();
+    const struct pp_code_range *range = pp_code_ranges_find(&ranges, address);
+    if (!range)
+        return PP_JIT_UNKNOWN;
+    if (range->look == look || (behind && range->source == SOURCE_PERF_MAP))
+        return PP_JIT_CHANGED;
+    name->text = pp_code_ranges_name(&ranges, range, &name->length);
+    name->start = range->start;
+    return PP_JIT_NAMED;
+}
+
+uint64_t pp_jit_code_refresh_ns(void)
+{
+    return looks_ns;
+}
+
+void pp_jit_code_after_fork(void)
+{
+    outdated |= behind;
+    looked = behind = false;
+    /* the child's map is a file of its own; what stands in the parent's holds for the code that it inherits */
+    pp_jit_code_skip_older();
+    if (!atomic_load(&changing))
+        return;
+    memset(&ranges, 0, sizeof ranges);
+    memset(&gdb_jit, 0, sizeof gdb_jit);
+    atomic_store(&changing, false);
+}

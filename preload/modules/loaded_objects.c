@@ -1,0 +1,262 @@
+#include "loaded_objects.h"
+#include "../base/arena.h"
+#include "../base/loader_lock.h"
+#include "../base/safe_copy.h"
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define FIRST_OBJECTS 64
+#define FIRST_NAMES   ((size_t)16 << 10)
+#define MAX_OBJECTS   ((size_t)1 << 16)
+#define MAX_NAME      4096
+#define COMPARE_CHUNK ((size_t)16 << 10)
+#define COMPARE_PIECE ((size_t)1 << 20) /* under the loader's lock at a time: 0.3 ms */
+
+/* musl and static programs may lack it. */
+extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
+
+struct collector {
+    struct pp_loaded_objects *out;
+    bool too_small;
+};
+
+static void widen(struct pp_address_range *range, uintptr_t start, uintptr_t end)
+{
+    if (range->start == range->end) {
+        *range = (struct pp_address_range){start, end};
+        return;
+    }
+    if (start < range->start)
+        range->start = start;
+    if (end > range->end)
+        range->end = end;
+}
+
+static void note_segment(struct pp_loaded_object *object, const ElfW(Phdr) * phdr)
+{
+    uintptr_t start = object->bias + phdr->p_vaddr, end = start + phdr->p_memsz;
+    if (end < start)
+        return;
+    switch (phdr->p_type) {
+    case PT_LOAD:
+        widen(&object->image, start, end);
+        if (phdr->p_flags & PF_X) {
+            if (object->text.start == object->text.end || start < object->text.start)
+                object->text_file_offset = phdr->p_offset;
+            widen(&object->text, start, end);
+        }
+        break;
+    case PT_GNU_EH_FRAME:
+        object->eh_frame_hdr = (struct pp_address_range){start, end};
+        object->eh_frame_hdr_file_offset = phdr->p_offset;
+        break;
+    case PT_DYNAMIC:
+        object->dynamic = (struct pp_address_range){start, end};
+        break;
+    case PT_NOTE:
+        if (object->note_count < PP_OBJECT_NOTES)
+            object->notes[object->note_count++] = (struct pp_address_range){start, end};
+        break;
+    }
+}
+
+static void find_eh_segment(struct pp_loaded_object *object, const struct dl_phdr_info *info)
+{
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+        uintptr_t start = object->bias + phdr->p_vaddr;
+        if (phdr->p_type == PT_LOAD && object->eh_frame_hdr.start >= start &&
+            object->eh_frame_hdr.end <= start + phdr->p_memsz)
+            object->eh_segment = (struct pp_address_range){start, start + phdr->p_memsz};
+    }
+}
+
+static void copy_object(struct collector *collector, const struct dl_phdr_info *info)
+{
+    struct pp_loaded_objects *out = collector->out;
+    const char *name = info->dlpi_name ? info->dlpi_name : "";
+    size_t length = strnlen(name, MAX_NAME);
+    if (out->count == out->capacity || out->names_capacity - out->names_used < length + 1) {
+        collector->too_small = true;
+        return;
+    }
+    struct pp_loaded_object *object = &out->objects[out->count];
+    *object = (struct pp_loaded_object){.bias = info->dlpi_addr, .first = out->count == 0};
+    object->name = (uint32_t)out->names_used;
+    memcpy(out->names + out->names_used, name, length);
+    out->names[out->names_used + length] = '\0';
+    out->names_used += length + 1;
+    out->count++;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++)
+        note_segment(object, &info->dlpi_phdr[i]);
+    find_eh_segment(object, info);
+}
+
+/* Runs under the loader's lock: copies, and nothing else. */
+static int collect(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct collector *collector = arg;
+    if (size < offsetof(struct dl_phdr_info, dlpi_tls_modid))
+        return 1;
+    collector->out->adds = info->dlpi_adds;
+    collector->out->subs = info->dlpi_subs;
+    copy_object(collector, info);
+    return collector->too_small;
+}
+
+static bool allocate(struct pp_loaded_objects *out, size_t capacity, size_t names)
+{
+    *out = (struct pp_loaded_objects){.capacity = capacity, .names_capacity = names};
+    out->objects = pp_map(capacity * sizeof *out->objects);
+    out->names = pp_map(names);
+    if (out->objects && out->names)
+        return true;
+    pp_loaded_objects_free(out);
+    return false;
+}
+
+void pp_loaded_objects_free(struct pp_loaded_objects *objects)
+{
+    pp_unmap(objects->objects, objects->capacity * sizeof *objects->objects);
+    pp_unmap(objects->names, objects->names_capacity);
+    *objects = (struct pp_loaded_objects){0};
+}
+
+/* Its callback has been called and the loader's lock is still ours: whoever waits for us does not hold it. */
+static _Atomic bool inside;
+
+struct visit {
+    int (*callback)(struct dl_phdr_info *, size_t, void *);
+    void *argument;
+};
+
+static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const struct visit *visit = arg;
+    atomic_store(&inside, true);
+    return visit->callback(info, size, visit->argument);
+}
+
+static void visit_objects(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument, void (*enter)(void),
+                          void (*leave)(void))
+{
+    struct visit visit = {callback, argument};
+    enter();
+    dl_iterate_phdr(visit_one, &visit);
+    atomic_store(&inside, false);
+    leave();
+}
+
+bool pp_loaded_objects_inside(void)
+{
+    return atomic_load(&inside);
+}
+
+void pp_loaded_objects_after_fork(void)
+{
+    atomic_store(&inside, false);
+}
+
+struct counts {
+    unsigned long long adds, subs;
+    bool known;
+};
+
+static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct counts *counts = arg;
+    counts->known = size >= offsetof(struct dl_phdr_info, dlpi_tls_modid);
+    if (counts->known) {
+        counts->adds = info->dlpi_adds;
+        counts->subs = info->dlpi_subs;
+    }
+    return 1;
+}
+
+/* How much was ever loaded and unloaded: the first object tells. */
+static struct counts count_changes(void (*enter)(void), void (*leave)(void))
+{
+    struct counts counts = {.known = false};
+    if (dl_iterate_phdr)
+        visit_objects(read_counts, &counts, enter, leave);
+    return counts;
+}
+
+bool pp_loaded_objects_unloaded_since(unsigned long long subs, void (*enter)(void), void (*leave)(void))
+{
+    if (pp_loader_lock_is_lost())
+        return false;
+    struct counts now = count_changes(enter, leave);
+    return now.known && now.subs != subs;
+}
+
+struct held {
+    const struct pp_loaded_object *object;
+    const char *name;
+    const struct pp_section_copy *copy;
+    size_t from, to; /* of the copy */
+    bool found;
+};
+
+/* Through safe copies: a file that was cut short on disk has pages that cannot be read. */
+static bool is_copy(const struct pp_section_copy *copy, size_t from, size_t to)
+{
+    static uint8_t now[COMPARE_CHUNK];
+    for (size_t at = from; at < to; at += sizeof now) {
+        size_t size = to - at < sizeof now ? to - at : sizeof now;
+        if (!pp_safe_copy(now, copy->address + at, size) || memcmp(now, copy->bytes + at, size) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Runs under the loader's lock, while nothing can be unloaded. */
+static int compare_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct held *held = arg;
+    (void)size;
+    if (info->dlpi_addr != held->object->bias || strcmp(info->dlpi_name ? info->dlpi_name : "", held->name) != 0)
+        return 0;
+    held->found = is_copy(held->copy, held->from, held->to);
+    return 1;
+}
+
+bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
+                            const struct pp_section_copy *copies, unsigned count, void (*enter)(void),
+                            void (*leave)(void))
+{
+    for (unsigned i = 0; i < count; i++)
+        for (size_t from = 0; from < copies[i].size; from += COMPARE_PIECE) {
+            size_t to = copies[i].size - from < COMPARE_PIECE ? copies[i].size : from + COMPARE_PIECE;
+            struct held held = {object, name, &copies[i], from, to, false};
+            visit_objects(compare_object, &held, enter, leave);
+            if (!held.found)
+                return false;
+        }
+    return true;
+}
+
+enum pp_loaded_result pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, void (*enter)(void),
+                                             void (*leave)(void), struct pp_loaded_objects *out)
+{
+    *out = (struct pp_loaded_objects){0};
+    if (pp_loader_lock_is_lost())
+        return PP_LOADED_UNCHANGED;
+    struct counts now = count_changes(enter, leave);
+    if (!now.known)
+        return PP_LOADED_UNKNOWN;
+    if (now.adds == adds && now.subs == subs)
+        return PP_LOADED_UNCHANGED;
+    size_t capacity = FIRST_OBJECTS, names = FIRST_NAMES;
+    for (; capacity <= MAX_OBJECTS; capacity *= 4, names *= 4) {
+        if (!allocate(out, capacity, names))
+            return PP_LOADED_UNKNOWN;
+        struct collector collector = {.out = out};
+        visit_objects(collect, &collector, enter, leave);
+        if (!collector.too_small)
+            return PP_LOADED_CHANGED;
+        pp_loaded_objects_free(out);
+    }
+    return PP_LOADED_UNKNOWN;
+}

@@ -1,0 +1,95 @@
+#include "eval_ranges.h"
+#include "../base/arena.h"
+#include "../base/safe_copy.h"
+#include "../capture/capture.h"
+#include "../capture/python_walk.h"
+#include "../modules/modules.h"
+#include <string.h>
+
+/* Jumps from the eval function into the same other one, from which on that is its .cold part. The bytes are not decoded
+ * from the start, so a few matches may be chance. */
+#define COLD_JUMPS_MIN 4
+#define COLD_PARTS     4
+#define JUMP_SIZE      6 /* 0f 8x rel32; e9 rel32 is one less */
+
+static void add_range(const struct pp_module *module, uintptr_t address)
+{
+    uint32_t count = atomic_load(&pp_capture.eval_range_count);
+    uintptr_t start, end;
+    if (pp_in_eval(address) || count == PP_EVAL_RANGES || !module ||
+        !pp_module_function_range(module, address, &start, &end))
+        return;
+    pp_capture.eval_ranges[count].start = start;
+    pp_capture.eval_ranges[count].end = end;
+    atomic_store_explicit(&pp_capture.eval_range_count, count + 1, memory_order_release);
+}
+
+/* The interpreter's module only: greenlet keeps a _PyCFrame of its own in one of its frames. */
+void pp_eval_learn(uintptr_t address)
+{
+    if (pp_in_eval(address))
+        return;
+    const struct pp_python *python = pp_python_of_code(address);
+    if (!python)
+        return;
+    pp_eval_find();
+    add_range(pp_module_find(address), address);
+}
+
+/* Where a jump at `at` with these bytes goes, if they are one with a 32-bit distance; else 0. */
+static uintptr_t jump_target(const uint8_t *code, uintptr_t at)
+{
+    unsigned opcode = code[0] == 0xE9 ? 1 : code[0] == 0x0F && (code[1] & 0xF0) == 0x80 ? 2 : 0;
+    int32_t distance;
+    if (!opcode)
+        return 0;
+    memcpy(&distance, code + opcode, sizeof distance);
+    return at + opcode + sizeof distance + (uintptr_t)(intptr_t)distance;
+}
+
+/* gcc moves the unlikely parts of a function out of it, and they have an FDE of their own but no dynamic symbol. No
+ * other code jumps into the middle of a function. */
+static void find_cold_parts(const struct pp_module *module, uintptr_t start, uintptr_t end)
+{
+    struct {
+        uintptr_t start;
+        unsigned jumps;
+    } parts[COLD_PARTS];
+    unsigned count = 0;
+    const uint8_t *code = pp_safe_copy_mapped(start, end - start);
+    for (uintptr_t at = start; code && at + JUMP_SIZE <= end; at++) {
+        uintptr_t target = jump_target(code + (at - start), at), part, part_end;
+        if (target < module->start || target >= module->end || (target >= start && target < end) ||
+            !pp_module_function_range(module, target, &part, &part_end) || target == part)
+            continue;
+        unsigned i = 0;
+        while (i < count && parts[i].start != part)
+            i++;
+        if (i == COLD_PARTS)
+            continue;
+        if (i == count) {
+            parts[count].start = part;
+            parts[count++].jumps = 0;
+        }
+        if (++parts[i].jumps == COLD_JUMPS_MIN)
+            add_range(module, target);
+    }
+    pp_unmap((void *)(uintptr_t)code, code ? end - start : 0);
+}
+
+void pp_eval_find(void)
+{
+    static bool found[PP_MAX_PYTHONS];
+    const struct pp_python *python;
+    for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++) {
+        uintptr_t start, end;
+        const struct pp_module *module;
+        if (found[i] || !(module = pp_module_find(python->eval_function)) ||
+            !pp_module_function_range(module, python->eval_function, &start, &end))
+            continue;
+        find_cold_parts(module, start, end);
+        /* last: handlers take the ranges for complete as soon as they know the function's entry */
+        add_range(module, python->eval_function);
+        found[i] = true;
+    }
+}

@@ -1,0 +1,312 @@
+/*
+ * An interpreter is an object, executable or library, that defines _PyRuntime and Py_GetVersion. There can be several,
+ * and they can hide behind RTLD_LOCAL: each object's own tables are read. All that has to do with one object happens
+ * while the loader holds it, in dl_iterate_phdr's callback; what calls its functions happens when it is pinned.
+ */
+#include "find.h"
+#include "../base/elf_names.h"
+#include "../base/message.h"
+#include "../interpose/threads.h"
+#include "offsets.h"
+#include "tls.h"
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* PY_VERSION_HEX: major, minor, micro, then release level (0xa alpha … 0xf final) and serial. */
+#define HEX_MAJOR(hex)  ((hex) >> 24)
+#define HEX_MINOR(hex)  ((hex) >> 16 & 0xff)
+#define HEX_MICRO(hex)  ((hex) >> 8 & 0xff)
+#define HEX_LEVEL(hex)  ((hex) >> 4 & 0xf)
+#define LEVEL_CANDIDATE 0xc
+
+#define MINOR_WITH_ATTACHED 12 /* _Py_tss_tstate */
+#define MINOR_WITH_BOUND    15 /* _Py_tss_gilstate */
+#define SEEN_MAX            16
+#define STARTING_MAX        8
+#define PASSED_OVER_MAX     8
+
+typedef void *state_getter(void);
+
+struct search {
+    struct pp_python *python;
+    bool begun, again, found;
+    const char *why;
+    uint32_t version;
+    uintptr_t get_version; /* 3.8–3.10, which do not export Py_Version */
+    state_getter *get_attached;
+    uintptr_t type_type;
+    char name[PATH_MAX]; /* of the object; "" for the executable */
+};
+
+/* What the last search that came to its end has met. As long as nothing is loaded or unloaded only the objects that it
+ * has passed over may have become interpreters. */
+static struct {
+    bool whole;
+    unsigned long long loads, unloads;
+    unsigned count;
+    struct {
+        uintptr_t base;
+        int (*is_initialized)(void);
+    } passed_over[PASSED_OVER_MAX];
+} last;
+
+static uintptr_t seen[SEEN_MAX]; /* _PyRuntime of each that was found */
+static unsigned seen_count;
+
+/* Code addresses of those that are starting; an old one is overwritten long after it was looked at. */
+static _Atomic uintptr_t starting[STARTING_MAX];
+static _Atomic uint32_t starting_count;
+
+void pp_python_starts(uintptr_t code)
+{
+    atomic_store(&starting[atomic_fetch_add(&starting_count, 1) % STARTING_MAX], code);
+}
+
+static bool was_seen(uintptr_t runtime)
+{
+    for (unsigned i = 0; i < seen_count; i++)
+        if (seen[i] == runtime)
+            return true;
+    return seen_count == SEEN_MAX;
+}
+
+static void find_extent(const struct dl_phdr_info *object, struct pp_python *python)
+{
+    python->module_start = UINTPTR_MAX;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        if (start < python->module_start)
+            python->module_start = start;
+        if (start + segment->p_memsz > python->module_end)
+            python->module_end = start + segment->p_memsz;
+    }
+}
+
+/* The first that can be read of those that return the attached thread state, and it as a function to compare with. */
+static void find_attached(const struct dl_phdr_info *object, struct search *search)
+{
+    static const char *const getters[] = {"_PyThreadState_GetCurrent", "PyThreadState_GetUnchecked",
+                                          "_PyThreadState_UncheckedGet"};
+    for (unsigned i = 0; i < sizeof getters / sizeof *getters && !search->python->attached.kind; i++) {
+        uintptr_t getter = pp_elf_symbol(object, getters[i]);
+        if (!getter)
+            continue;
+        search->python->attached = pp_python_tls_find(object, getter);
+        search->get_attached = (state_getter *)getter;
+    }
+}
+
+/* Whether it runs, or a thread is in its code to start it. Nothing else of it may be called: another thread may be
+ * loading it, and the loader lists an object before it relocates it. */
+static bool is_in_use(const struct dl_phdr_info *object, int (*is_initialized)(void))
+{
+    for (unsigned i = 0; i < STARTING_MAX; i++)
+        if (pp_elf_holds(object, atomic_load(&starting[i]), 1, PF_X))
+            return true;
+    /* all that it needs is the address of _PyRuntime, which is there */
+    return is_initialized && is_initialized();
+}
+
+static void pass_over(const struct dl_phdr_info *object, int (*is_initialized)(void))
+{
+    if (last.count == PASSED_OVER_MAX) {
+        last.whole = false;
+        return;
+    }
+    last.passed_over[last.count].base = object->dlpi_addr;
+    last.passed_over[last.count++].is_initialized = is_initialized;
+}
+
+/* Whether the last search has shown that this object is none, and it cannot have become one since. */
+static bool is_still_none(const struct dl_phdr_info *object)
+{
+    for (unsigned i = 0; i < last.count; i++)
+        if (last.passed_over[i].base == object->dlpi_addr)
+            return !is_in_use(object, last.passed_over[i].is_initialized);
+    return true;
+}
+
+static int search_object(struct dl_phdr_info *object, size_t size, void *argument)
+{
+    struct search *search = argument;
+    struct pp_python *python = search->python;
+    (void)size;
+    if (!search->begun) {
+        search->begun = true;
+        search->again = last.whole && last.loads == object->dlpi_adds && last.unloads == object->dlpi_subs;
+        if (search->again && !last.count)
+            return 1;
+        if (!search->again) {
+            last.count = 0;
+            last.whole = true;
+            last.loads = object->dlpi_adds;
+            last.unloads = object->dlpi_subs;
+        }
+    }
+    if (search->again && is_still_none(object))
+        return 0;
+    uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion");
+    if (!get_version || !pp_elf_symbol(object, "_PyRuntime"))
+        return 0;
+    /* where the object itself looks for it: a library that another copy of it goes before is no interpreter */
+    uintptr_t runtime = pp_elf_variable(object, "_PyRuntime");
+    if (runtime && was_seen(runtime))
+        return 0;
+    int (*is_initialized)(void) = (int (*)(void))pp_elf_symbol(object, "Py_IsInitialized");
+    if (!runtime) {
+        last.whole = false;
+        return 0;
+    }
+    if (!is_in_use(object, is_initialized)) {
+        pass_over(object, is_initialized);
+        return 0;
+    }
+    last.whole = false;
+    search->found = true;
+    python->runtime = runtime;
+    find_extent(object, python);
+    struct pp_text name;
+    pp_text_init(&name, search->name, sizeof search->name);
+    pp_text_add(&name, object->dlpi_name ? object->dlpi_name : "");
+    const unsigned long *version = (const unsigned long *)pp_elf_symbol(object, "Py_Version");
+    search->version = version ? (uint32_t)*version : 0;
+    search->get_version = get_version;
+    search->type_type = pp_elf_variable(object, "PyType_Type");
+    python->frame_type = pp_elf_variable(object, "PyFrame_Type");
+    python->code_type = pp_elf_variable(object, "PyCode_Type");
+    python->generator_type = pp_elf_variable(object, "PyGen_Type");
+    python->coroutine_type = pp_elf_variable(object, "PyCoro_Type");
+    python->async_generator_type = pp_elf_variable(object, "PyAsyncGen_Type");
+    python->this_thread_state = (state_getter *)pp_elf_symbol(object, "PyGILState_GetThisThreadState");
+    python->eval_function = pp_elf_symbol(object, "_PyEval_EvalFrameDefault");
+    if (HEX_MINOR(search->version) >= MINOR_WITH_ATTACHED)
+        find_attached(object, search);
+    if (HEX_MINOR(search->version) >= MINOR_WITH_BOUND)
+        python->bound = pp_python_tls_find(object, (uintptr_t)python->this_thread_state);
+    if (pp_elf_symbol(object, "_Py_NegativeRefcount")) /* Py_REF_DEBUG, a part of Py_DEBUG */
+        search->why = "it is a debug build";
+    else if (pp_elf_symbol(object, "_Py_stackref_get_object")) /* Py_STACKREF_DEBUG */
+        search->why = "it is a debug build (of its stack references)";
+    return 1;
+}
+
+/* Handlers read the interpreter's memory: it must not be unloaded under them. */
+static bool pin(const char *name)
+{
+    void *(*libc_dlopen)(const char *, int) = pp_real()->dlopen;
+    return !*name || (libc_dlopen && libc_dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
+}
+
+/* Builds with Py_TRACE_REFS put two words in front of every object (until 3.12). Statically initialised types have
+ * their type from the start. */
+static bool objects_as_expected(const struct search *search)
+{
+    uintptr_t type;
+    memcpy(&type, (const char *)search->python->code_type + search->python->layout.object_type, sizeof type);
+    return type == search->type_type;
+}
+
+/* "3.8.18 (default, …", "3.10.0rc1+ (…" */
+static uint32_t version_from_text(const char *text)
+{
+    uint32_t part[3] = {0, 0, 0};
+    for (int i = 0; i < 3; i++) {
+        while (*text >= '0' && *text <= '9')
+            part[i] = part[i] * 10 + (uint32_t)(*text++ - '0');
+        if (*text != '.')
+            break;
+        text++;
+    }
+    uint32_t level = *text == 'a' || *text == 'b' ? (uint32_t)(*text - 'a' + 0xa)
+                     : *text == 'r'               ? LEVEL_CANDIDATE
+                                                  : 0xf;
+    return part[0] << 24 | part[1] << 16 | part[2] << 8 | level << 4;
+}
+
+static void write_version(struct pp_python *python, uint32_t version)
+{
+    struct pp_text text;
+    pp_text_init(&text, python->version, sizeof python->version);
+    pp_text_add_number(&text, HEX_MAJOR(version));
+    pp_text_add(&text, ".");
+    pp_text_add_number(&text, HEX_MINOR(version));
+    pp_text_add(&text, ".");
+    pp_text_add_number(&text, HEX_MICRO(version));
+}
+
+/* The row for this version, made to fit this build. NULL when it does, else why not. */
+static const char *fit_layout(struct pp_python *python, uint32_t version)
+{
+    unsigned minor = HEX_MINOR(version);
+    const void *published = (const void *)python->runtime;
+    size_t size = pp_python_offsets_size(minor);
+    const char *unknown = "its version is not known to this pyprof";
+    if (HEX_MAJOR(version) != 3 || size > python->module_end - python->runtime)
+        return unknown;
+    bool free_threaded = size && pp_python_offsets_free_threaded(published, version);
+    const struct pp_python_layout *layout = pp_python_layout_of(minor, free_threaded);
+    if (!layout)
+        return free_threaded ? "the free-threaded build of its version is not known to this pyprof" : unknown;
+    python->layout = *layout;
+    /* its patch releases were not all looked at; without this field a sample does not say whether a collection runs */
+    if (minor == 12 && !pp_python_offsets_fit_3_12(&python->layout, published, python->module_end - python->runtime))
+        python->layout.interpreter.collecting = 0;
+    return size ? pp_python_offsets_apply(&python->layout, published, version) : NULL;
+}
+
+/* In this thread at least the word is where the interpreter finds it. */
+static bool reads_the_same(const struct pp_tls_word *word, state_getter *getter)
+{
+    return pp_tls_read(word, (uintptr_t)pthread_self()) == (uintptr_t)getter();
+}
+
+static const char *check(struct search *search)
+{
+    struct pp_python *python = search->python;
+    if (search->why)
+        return search->why;
+    if (HEX_LEVEL(search->version) < LEVEL_CANDIDATE)
+        return "it is a pre-release";
+    const char *why = fit_layout(python, search->version);
+    if (why)
+        return why;
+    if (!python->this_thread_state || !python->frame_type || !python->eval_function || !python->code_type ||
+        !python->generator_type || !python->coroutine_type || !python->async_generator_type || !search->type_type)
+        return "it does not export what is needed";
+    if (!objects_as_expected(search))
+        return "its objects are laid out differently (a debug build?)";
+    if (!pin(search->name))
+        return "it cannot be kept loaded";
+    if (python->attached.kind && !reads_the_same(&python->attached, search->get_attached))
+        python->attached.kind = PP_TLS_NONE;
+    if (HEX_MINOR(search->version) < MINOR_WITH_BOUND) {
+        python->bound = pp_python_key_find(python->runtime + python->layout.runtime.key);
+        return python->bound.kind ? NULL : "its thread states cannot be found";
+    }
+    if (!python->bound.kind || !reads_the_same(&python->bound, python->this_thread_state))
+        return "its thread states cannot be found";
+    python->this_thread_state = NULL;
+    return NULL;
+}
+
+enum pp_python_found pp_python_find(struct pp_python *python, const char **why)
+{
+    struct search search = {.python = python};
+    memset(python, 0, sizeof *python);
+    dl_iterate_phdr(search_object, &search);
+    *why = NULL;
+    if (!search.found)
+        return PP_PYTHON_NONE;
+    seen[seen_count++] = python->runtime;
+    if (!search.version)
+        search.version = version_from_text(((const char *(*)(void))search.get_version)());
+    write_version(python, search.version);
+    *why = check(&search);
+    return *why ? PP_PYTHON_UNREADABLE : PP_PYTHON_READY;
+}

@@ -1,0 +1,111 @@
+/*
+ * A switch: the C function that does it (slp_switch) saves the slice of the stack that the next greenlet needs, adds a
+ * distance to rsp and rbp, copies the next greenlet's slice in and returns on its stack; its caller (g_switchstack)
+ * then gives the interpreter's thread state the next greenlet's values. From the addition on until then the two do not
+ * belong together. The addition is assembler in greenlet's source, the same in every build, so its bytes tell where it
+ * is without any symbol; what lies behind it in the same function, and behind the call in its callers, comes after it.
+ *
+ * From 3.12 on the frames of a greenlet are relinked around their shims while it is suspended; a chain met in the
+ * middle of that is torn, and whose the C stack is cannot be told either.
+ */
+#include "greenlet.h"
+#include "../base/arena.h"
+#include "../base/safe_copy.h"
+#include "../capture/capture.h"
+#include "../capture/python_walk.h"
+#include "../modules/modules.h"
+#include <string.h>
+
+#define CALLERS_MAX   8
+#define ADDITION_SIZE 6
+#define CALL_SIZE     5 /* e8 rel32 */
+
+static struct {
+    uintptr_t start, end; /* the extension's code */
+    uintptr_t function_start, function_end, addition;
+    struct {
+        uintptr_t end, call;
+    } callers[CALLERS_MAX];
+    unsigned caller_count;
+} greenlet;
+
+/* addq %reg, %rsp; addq %reg, %rbp */
+static bool is_addition(const uint8_t *code)
+{
+    return (code[0] == 0x48 || code[0] == 0x4C) && code[1] == 0x01 && (code[2] & 0xC7) == 0xC4 && code[3] == code[0] &&
+           code[4] == 0x01 && code[5] == code[2] + 1;
+}
+
+static bool calls(const uint8_t *code, uintptr_t at, uintptr_t function)
+{
+    int32_t distance;
+    if (code[0] != 0xE8)
+        return false;
+    memcpy(&distance, code + 1, sizeof distance);
+    return at + CALL_SIZE + (uintptr_t)(intptr_t)distance == function;
+}
+
+static void find_callers(const struct pp_module *module, const uint8_t *code)
+{
+    uintptr_t start;
+    for (uintptr_t at = module->start; at + CALL_SIZE <= module->end && greenlet.caller_count < CALLERS_MAX; at++)
+        if (calls(code + (at - module->start), at, greenlet.function_start) &&
+            pp_module_function_range(module, at, &start, &greenlet.callers[greenlet.caller_count].end))
+            greenlet.callers[greenlet.caller_count++].call = at;
+}
+
+static void look_at(struct pp_module *module, void *argument)
+{
+    (void)argument;
+    const char *name = strrchr(module->path, '/');
+    if (!name || strncmp(name, "/_greenlet.", 11) != 0)
+        return;
+    greenlet.start = module->start;
+    greenlet.end = module->end;
+    const uint8_t *code = pp_safe_copy_mapped(module->start, module->end - module->start);
+    for (uintptr_t at = module->start; code && !greenlet.addition && at + ADDITION_SIZE <= module->end; at++)
+        if (is_addition(code + (at - module->start)) &&
+            pp_module_function_range(module, at, &greenlet.function_start, &greenlet.function_end)) {
+            greenlet.addition = at;
+            find_callers(module, code);
+        }
+    pp_unmap((void *)(uintptr_t)code, code ? module->end - module->start : 0);
+}
+
+void pp_greenlet_refresh(void)
+{
+    memset(&greenlet, 0, sizeof greenlet);
+    pp_modules_each(look_at, NULL);
+    atomic_store(&pp_capture.greenlet_start, greenlet.start);
+    atomic_store(&pp_capture.greenlet_end, greenlet.end);
+}
+
+bool pp_greenlet_holds(uintptr_t address)
+{
+    return address >= greenlet.start && address < greenlet.end;
+}
+
+static bool is_behind(uintptr_t address)
+{
+    if (!greenlet.addition)
+        return false;
+    if (address >= greenlet.function_start && address < greenlet.function_end)
+        return address >= greenlet.addition;
+    for (unsigned i = 0; i < greenlet.caller_count; i++)
+        if (address >= greenlet.callers[i].call + CALL_SIZE && address < greenlet.callers[i].end)
+            return true;
+    return false;
+}
+
+unsigned pp_greenlet_switch(const uint64_t *native, unsigned count, bool torn)
+{
+    bool switching = torn;
+    unsigned end = 0;
+    for (unsigned i = 0; i < count && !pp_in_eval(native[i]); i++) {
+        if (!pp_greenlet_holds(native[i]))
+            continue;
+        switching |= is_behind(native[i]);
+        end = i + 1;
+    }
+    return switching ? end : 0;
+}

@@ -1,0 +1,244 @@
+/*
+ * The order of the fields is that of struct _Py_DebugOffsets in Include/internal/pycore_debug_offsets.h (3.14, 3.15)
+ * and pycore_runtime.h (3.13): 64-bit numbers after eight bytes of cookie. It depends on the minor version only, from
+ * its release candidates on.
+ */
+#include "offsets.h"
+#include <string.h>
+
+#define COOKIE "xdebugpy" /* _Py_Debug_Cookie */
+
+/* clang-format off */
+#define HEAD(X) \
+    X(cookie) X(version) X(free_threaded) X(runtime_size) X(runtime_finalizing) X(runtime_interpreters)
+#define INTERPRETER_ID(X) \
+    X(interpreter_size) X(interpreter_id) X(interpreter_next) X(interpreter_threads)
+#define INTERPRETER(X) \
+    X(interpreter_gc) X(interpreter_modules) X(interpreter_sysdict) X(interpreter_builtins) X(ceval_gil) X(gil) \
+    X(gil_enabled) X(gil_locked) X(gil_holder)
+#define THREAD(X) \
+    X(thread_size) X(thread_previous) X(thread_next) X(thread_interp) X(thread_frame)
+#define THREAD_ID(X) \
+    X(thread_id) X(thread_native_id) X(thread_chunk) X(thread_status)
+#define FRAME(X) \
+    X(frame_size) X(frame_previous) X(frame_code) X(frame_instr) X(frame_locals) X(frame_owner)
+#define CODE(X) \
+    X(code_size) X(code_filename) X(code_name) X(code_qualname) X(code_line_table) X(code_first_line) \
+    X(code_arguments) X(code_local_names) X(code_local_kinds) X(code_instructions)
+#define TYPE(X) \
+    X(object_size) X(object_type) X(type_size) X(type_name) X(type_repr) X(type_flags)
+#define TUPLE_LIST(X) \
+    X(tuple_size) X(tuple_items) X(tuple_length) X(list_size) X(list_items) X(list_length)
+#define SET(X) \
+    X(set_size) X(set_used) X(set_table) X(set_mask)
+#define DICT_NUMBER(X) \
+    X(dict_size) X(dict_keys) X(dict_values) X(float_size) X(float_value) X(long_size) X(long_tag) X(long_digits)
+#define TEXT(X) \
+    X(bytes_size) X(bytes_length) X(bytes_data) X(text_size) X(text_state) X(text_length) X(text_ascii_data)
+#define GC(X) \
+    X(gc_size) X(gc_collecting)
+#define GENERATOR(X) \
+    X(generator_size) X(generator_name) X(generator_frame) X(generator_state)
+#define DEBUGGER(X) \
+    X(list_next) X(list_previous) X(eval_breaker) X(remote_support) X(remote_enabled) X(remote_pending) \
+    X(remote_path) X(remote_path_size)
+
+#define FIELDS_13(X) \
+    HEAD(X) INTERPRETER_ID(X) INTERPRETER(X) THREAD(X) THREAD_ID(X) FRAME(X) CODE(X) TYPE(X) TUPLE_LIST(X) \
+    DICT_NUMBER(X) TEXT(X) GC(X)
+#define FIELDS_14(X) \
+    HEAD(X) INTERPRETER_ID(X) X(interpreter_main_thread) INTERPRETER(X) X(code_generation) X(tlbc_generation) \
+    THREAD(X) THREAD_ID(X) FRAME(X) X(frame_stack_pointer) X(frame_tlbc_index) CODE(X) X(code_tlbc) TYPE(X) \
+    TUPLE_LIST(X) SET(X) DICT_NUMBER(X) TEXT(X) GC(X) GENERATOR(X) DEBUGGER(X)
+#define FIELDS_15(X) \
+    HEAD(X) INTERPRETER_ID(X) X(interpreter_main_thread) INTERPRETER(X) X(code_generation) X(tlbc_generation) \
+    THREAD(X) X(thread_base_frame) X(thread_profiled) X(thread_profiled_count) THREAD_ID(X) X(thread_holds_gil) \
+    X(thread_wants_gil) X(thread_exception) X(thread_exc_state) X(exc_item_value) \
+    FRAME(X) X(frame_stack_pointer) X(frame_tlbc_index) CODE(X) X(code_tlbc) \
+    TYPE(X) X(type_basic_size) X(type_dict) X(heap_type_size) X(heap_type_keys) \
+    TUPLE_LIST(X) SET(X) DICT_NUMBER(X) TEXT(X) X(text_compact_data) \
+    GC(X) X(gc_frame) X(gc_statistics_size) X(gc_statistics) GENERATOR(X) DEBUGGER(X)
+
+#define SINCE_13(name) {in_13_##name, in_14_##name, in_15_##name}
+#define SINCE_14(name) {0, in_14_##name, in_15_##name} /* 0, the cookie: not published */
+#define SINCE_15(name) {0, 0, in_15_##name}
+/* clang-format on */
+
+#define IN_13(name) in_13_##name,
+#define IN_14(name) in_14_##name,
+#define IN_15(name) in_15_##name,
+enum { FIELDS_13(IN_13) count_13 };
+enum { FIELDS_14(IN_14) count_14 };
+enum { FIELDS_15(IN_15) count_15 };
+/* sizeof(_Py_DebugOffsets) as compiled from each version's headers */
+_Static_assert(count_13 * 8 == 584 && count_14 * 8 == 760 && count_15 * 8 == 888, "a field too many or too few");
+
+#define GENERATOR_STATE 5 /* bytes before the frame that is embedded in a generator (capture/python_walk.c) */
+
+#define MINORS 3
+
+static const uint16_t counts[MINORS] = {count_13, count_14, count_15};
+
+/* A place in the row; what is wrong when it is another one, NULL if it may be. */
+struct field {
+    uint16_t at[MINORS], member;
+    bool free_threaded_only;
+    const char *wrong;
+};
+
+#define ROW(member) offsetof(struct pp_python_layout, member)
+#define FRAMES      "its frames are laid out in a way that this pyprof does not know"
+#define CODES       "its code objects are laid out in a way that this pyprof does not know"
+#define TEXTS       "its strings are laid out in a way that this pyprof does not know"
+#define OBJECTS     "its objects are laid out in a way that this pyprof does not know"
+#define STATES      "its thread states are laid out in a way that this pyprof does not know"
+
+static const struct field fields[] = {
+    {SINCE_13(runtime_finalizing), ROW(runtime.finalizing), false, NULL},
+    {SINCE_13(thread_interp), ROW(thread_state.interp), false, NULL},
+    {SINCE_13(thread_frame), ROW(thread_state.top), false, NULL},
+    {SINCE_13(thread_id), ROW(thread_state.thread_id), false, NULL},
+    {SINCE_13(thread_native_id), ROW(thread_state.native_thread_id), false, NULL},
+    {SINCE_15(thread_base_frame), ROW(thread_state.base_frame), false, NULL},
+    {SINCE_13(frame_previous), ROW(frame.previous), false, FRAMES},
+    {SINCE_13(frame_code), ROW(frame.code), false, FRAMES},
+    {SINCE_13(frame_instr), ROW(frame.instr), false, FRAMES},
+    {SINCE_13(frame_owner), ROW(frame.owner), false, FRAMES},
+    {SINCE_13(frame_locals), ROW(frame.copy_size), false, FRAMES},
+    {SINCE_14(frame_tlbc_index), ROW(frame.tlbc_index), true, FRAMES},
+    {SINCE_13(code_filename), ROW(code.filename), false, CODES},
+    {SINCE_13(code_qualname), ROW(code.qualname), false, CODES},
+    {SINCE_13(code_line_table), ROW(code.line_table), false, CODES},
+    {SINCE_13(code_first_line), ROW(code.first_line), false, CODES},
+    {SINCE_13(code_instructions), ROW(code.instructions), false, CODES},
+    {SINCE_14(code_tlbc), ROW(code.tlbc), true, CODES},
+    {SINCE_13(text_length), ROW(text.length), false, TEXTS},
+    {SINCE_13(text_state), ROW(text.state), false, TEXTS},
+    {SINCE_13(text_ascii_data), ROW(text.ascii_data), false, TEXTS},
+    {SINCE_15(text_compact_data), ROW(text.compact_data), false, TEXTS},
+    {SINCE_13(bytes_length), ROW(bytes.length), false, TEXTS},
+    {SINCE_13(bytes_data), ROW(bytes.data), false, TEXTS},
+    {SINCE_14(generator_frame), ROW(generator.frame), false, OBJECTS},
+};
+
+#define PUBLISHED(since)  words[((const uint16_t[MINORS])since)[minor - PP_FIRST_MINOR_WITH_OFFSETS]]
+#define MINOR_OF(version) ((version) >> 16 & 0xff)
+
+#define STATE_MAX (PP_THREAD_STATE_MAX - sizeof(uint64_t)) /* where the last field that we read may begin */
+
+static bool is_known(unsigned minor)
+{
+    return minor >= PP_FIRST_MINOR_WITH_OFFSETS && minor < PP_FIRST_MINOR_WITH_OFFSETS + MINORS;
+}
+
+size_t pp_python_offsets_size(unsigned minor)
+{
+    return is_known(minor) ? counts[minor - PP_FIRST_MINOR_WITH_OFFSETS] * sizeof(uint64_t) : 0;
+}
+
+bool pp_python_offsets_free_threaded(const void *published, uint32_t version)
+{
+    const uint64_t *words = published;
+    return memcmp(words, COOKIE, sizeof *words) == 0 && words[in_13_version] == version &&
+           words[in_13_free_threaded] == 1;
+}
+
+static uint16_t *member(struct pp_python_layout *layout, size_t at)
+{
+    return (uint16_t *)((char *)layout + at);
+}
+
+/* The thread state: a prefix of it is copied, up to the last field that we read. */
+static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *words)
+{
+    unsigned minor = layout->minor;
+    uint64_t chunk = PUBLISHED(SINCE_13(thread_chunk)), last = 0;
+    if (chunk > STATE_MAX)
+        return false;
+    /* its top follows the chunk's address (struct _ts, "datastack_chunk; datastack_top; datastack_limit") */
+    layout->thread_state.datastack_top = (uint16_t)(chunk + sizeof(uint64_t));
+    layout->thread_state.datastack_chunk = (uint16_t)chunk;
+    const uint16_t used[] = {layout->thread_state.interp,          layout->thread_state.top,
+                             layout->thread_state.thread_id,       layout->thread_state.native_thread_id,
+                             layout->thread_state.datastack_chunk, layout->thread_state.datastack_top,
+                             layout->thread_state.base_frame};
+    for (unsigned i = 0; i < sizeof used / sizeof *used; i++) {
+        if (used[i] % sizeof(uint64_t) != 0 || used[i] > STATE_MAX)
+            return false;
+        last = used[i] > last ? used[i] : last;
+    }
+    layout->thread_state.copy_size = (uint16_t)(last + sizeof(uint64_t));
+    return PUBLISHED(SINCE_13(thread_size)) >= layout->thread_state.copy_size;
+}
+
+/* Where the collector of an interpreter says that it works. */
+static bool fit_collector(struct pp_python_layout *layout, const uint64_t *words)
+{
+    unsigned minor = layout->minor;
+    uint64_t gc = PUBLISHED(SINCE_13(interpreter_gc)), size = PUBLISHED(SINCE_13(gc_size));
+    uint64_t collecting = PUBLISHED(SINCE_13(gc_collecting)), frame = PUBLISHED(SINCE_15(gc_frame));
+    if (gc > UINT16_MAX || size > UINT16_MAX || gc + size > UINT16_MAX ||
+        gc + size > PUBLISHED(SINCE_13(interpreter_size)) || collecting > size - sizeof(int32_t))
+        return false;
+    if (layout->interpreter.collecting)
+        layout->interpreter.collecting = (uint16_t)(gc + collecting);
+    if (minor < 15)
+        return true;
+    layout->interpreter.collecting_frame = (uint16_t)(gc + frame);
+    return frame <= size - sizeof(uint64_t);
+}
+
+const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void *published, uint32_t version)
+{
+    const uint64_t *words = published;
+    unsigned minor = layout->minor;
+    if (!is_known(minor) || MINOR_OF(version) != minor || memcmp(words, COOKIE, sizeof *words) != 0 ||
+        words[in_13_version] != version || words[in_13_free_threaded] != layout->free_threaded)
+        return "what it says about its own layout is not for its version";
+    for (const struct field *field = fields; field < fields + sizeof fields / sizeof *fields; field++) {
+        uint16_t at = field->at[minor - PP_FIRST_MINOR_WITH_OFFSETS];
+        if (!at || (field->free_threaded_only && !layout->free_threaded))
+            continue;
+        uint16_t *ours = member(layout, field->member);
+        if (field->wrong ? words[at] != *ours : words[at] > UINT16_MAX)
+            return field->wrong ? field->wrong : STATES;
+        *ours = (uint16_t)words[at];
+    }
+    if (PUBLISHED(SINCE_13(object_type)) != layout->object_type)
+        return OBJECTS;
+    if (minor >= 14 && PUBLISHED(SINCE_14(generator_state)) + GENERATOR_STATE != layout->generator.frame)
+        return OBJECTS;
+    if (PUBLISHED(SINCE_13(frame_size)) < layout->frame.copy_size)
+        return FRAMES;
+    if (PUBLISHED(SINCE_13(code_size)) < layout->code.copy_size)
+        return CODES;
+    if (!fit_thread_state(layout, words) || !fit_collector(layout, words) ||
+        layout->runtime.finalizing % sizeof(uint64_t) != 0 ||
+        PUBLISHED(SINCE_13(runtime_size)) < layout->runtime.finalizing + sizeof(uint64_t) ||
+        layout->runtime.finalizing < pp_python_offsets_size(minor))
+        return STATES;
+    return NULL;
+}
+
+bool pp_python_offsets_fit_3_12(const struct pp_python_layout *layout, const void *runtime, size_t size)
+{
+    /* struct _gc_runtime_state has three generations {head: 2 words, threshold, count}, a pointer, a fourth and three
+     * times 3 words of statistics, then `collecting`; thresholds are 700, 10, 10 from the start. The third word of
+     * struct _is, id_refcount, starts as -1 (_PyRuntimeState_INIT and _PyInterpreterState_INIT). */
+    enum { GENERATION = 24, GENERATIONS = 3 * GENERATION, TO_COLLECTING = GENERATIONS + 8 + GENERATION + GENERATIONS };
+    const char *bytes = runtime;
+    if (layout->interpreter.collecting < TO_COLLECTING)
+        return false;
+    size_t to_generations = layout->interpreter.collecting - TO_COLLECTING;
+    for (size_t at = 0; at + to_generations + GENERATIONS <= size; at += sizeof(uint64_t)) {
+        static const uint32_t thresholds[] = {700, 10, 10};
+        int64_t references;
+        unsigned same = 0;
+        memcpy(&references, bytes + at + 16, sizeof references);
+        for (unsigned i = 0; references == -1 && i < 3; i++)
+            same += memcmp(bytes + at + to_generations + i * GENERATION + 16, &thresholds[i], 4) == 0;
+        if (same == 3)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,63 @@
+/*
+ * The registry: one slot per thread of the host. Slots are claimed and given back under a lock that no handler takes.
+ * See capture/slot.h for a slot's life.
+ */
+#ifndef PP_THREADS_H
+#define PP_THREADS_H
+
+#include "../capture/capture.h"
+#include "timers.h"
+
+/* A slot for a thread that is about to be made, or NULL (counted). Normal context. */
+struct pp_slot *pp_slot_claim(void);
+/* Says once that threads go without a slot or without memory. Normal context. */
+void pp_threads_warn_too_many(void);
+/* The slot of a live thread, NULL if it has none. async-signal-safe; O(slots). */
+struct pp_slot *pp_slot_of(int tid);
+/* Gives a claimed slot, or an ended one that has been drained, back. */
+void pp_slot_release(struct pp_slot *slot);
+
+/* Before a claimed slot's thread begins, where that is known: bytes of stack that are left to the thread. With too
+ * little for signals it never gets one. */
+void pp_thread_has_stack(struct pp_slot *slot, size_t room);
+/* The calling thread takes a claimed slot: bounds of its stack, signal unblocked, timer armed.
+ * stack_top: first address above its stack, 0 if unknown. stack_low: its lowest one; 0: any below the top may be it. */
+void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top);
+/* The same for a thread that libc does not know: its stack's bounds are set, its TLS, if it has any, is looked up by
+ * its first signal. */
+void pp_thread_begin_bare(struct pp_slot *slot);
+/* Takes our signal out of the calling thread's mask; if it was there, the thread believes to block it. */
+void pp_thread_unblock(struct pp_slot *slot);
+/* Makes a claimed slot whose tid is set LIVE, with a timer if one can be made. */
+void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);
+/* No signal of ours reaches the slot's thread: it blocks them past our functions in front of libc's, or was never
+ * armed, for its small stack or its mask. Counted and said, once. Flush thread only: it takes more stack than some
+ * threads have. */
+void pp_thread_unreachable(struct pp_slot *slot);
+/* From here on a signal of ours would end the calling thread: its timer goes for good. */
+void pp_thread_never_arm(void);
+/* The calling thread ends: its timer goes, its clock is noted. The slot belongs to the flush thread from here on. */
+void pp_thread_end(struct pp_slot *slot);
+
+/* What the thread of a claimed slot has burned until its CPU clock read this is outside the sums. */
+void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns);
+
+/* In the child of fork: forgets every thread but the caller, which gets a slot of its own (NULL: none to be had). */
+struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool believes_blocked);
+
+/* Every slot that exists, whatever its state. */
+void pp_each_slot(void (*visit)(struct pp_slot *slot));
+
+/* Whether the program has a thread besides the caller, as far as known; python: that has run Python. */
+bool pp_other_threads(bool python);
+
+/* Whether no handler is at work: what one that begins now does not find, none holds. */
+bool pp_handlers_quiet(void);
+
+/* How often something of enum pp_reason happened outside handlers (timers refused, no slot). */
+extern _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
+extern _Atomic bool pp_main_ended;     /* the main thread is a zombie until the process ends */
+extern _Atomic bool pp_main_watched;   /* it will tell its end: still set when it has ended, it left past libc */
+extern _Atomic uint32_t pp_slot_count; /* slots [0, count) may be non-NULL */
+
+#endif

@@ -1,0 +1,308 @@
+/*
+ * Threads that nobody registered. The kernel's count of threads says whether there are any; then /proc/self/task names
+ * them.
+ *
+ * A thread without a slot is a suspect at first: one that is just being made through us exists before it has written
+ * its tid into its slot, and may wait for its first turn on a CPU for seconds. It burns next to nothing before it has
+ * one, so a suspect is adopted when it has burned SUSPECT_CPU_NS and is still without a slot at the next look. One that
+ * has told its end keeps its slot for as long as the kernel has it.
+ */
+#include "scan.h"
+#include "../base/syscalls.h"
+#include "../start.h"
+#include "registry.h"
+#include "timers.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+
+#define MAX_SUSPECTS   256
+#define FRESH_NS       900000000u /* so long a suspect is looked at more often */
+#define SUSPECT_CPU_NS 2000000u
+#define DIRENT_BUFFER  4096
+
+static struct suspect {
+    int tid;
+    uint64_t since_ns;
+} suspects[MAX_SUSPECTS];
+static unsigned suspect_count;
+/* The program makes threads past pthread_create and clone: where one ends and another begins, the count says nothing.
+ */
+static bool foreigners;
+
+struct scan {
+    int own_tid;
+    unsigned known, next_count;
+    struct suspect next[MAX_SUSPECTS];
+};
+
+/* By the link count of /proc/self/task: no descriptor needed. */
+unsigned pp_kernel_thread_count(void)
+{
+    struct {
+        unsigned long dev, ino, nlink, rest[18];
+    } status;
+    if (pp_syscall4(SYS_stat, (long)"/proc/self/task", (long)&status, 0, 0) != 0 || status.nlink < 3)
+        return 0;
+    return (unsigned)(status.nlink - 2);
+}
+
+/* Tids that have a live slot, in order. Only the flush thread scans. */
+static int known_tids[PP_MAX_THREADS];
+
+static void sift_down(int *heap, unsigned root, unsigned count)
+{
+    for (unsigned child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && heap[child + 1] > heap[child])
+            child++;
+        if (heap[root] >= heap[child])
+            return;
+        int other = heap[root];
+        heap[root] = heap[child];
+        heap[child] = other;
+    }
+}
+
+static void sort(int *values, unsigned count)
+{
+    for (unsigned i = count / 2; i-- > 0;)
+        sift_down(values, i, count);
+    while (count > 1) {
+        int largest = values[0];
+        values[0] = values[--count];
+        values[count] = largest;
+        sift_down(values, 0, count);
+    }
+}
+
+static bool is_known(int tid, unsigned known)
+{
+    unsigned low = 0, high = known;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (known_tids[middle] == tid)
+            return true;
+        if (known_tids[middle] < tid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+/* struct pthread.tid, at the same place in every x86-64 glibc from 2.4 on; a look makes sure of it. */
+#define DESCRIPTOR_TID 720
+
+void pp_threads_learn_descriptor(void)
+{
+    if (*(const int *)((uintptr_t)pthread_self() + DESCRIPTOR_TID) == pp_sys_gettid())
+        atomic_store(&pp_capture.descriptor_tid_offset, DESCRIPTOR_TID);
+}
+
+/* A thread that was not made through us. Its thread pointer is read by its own first signal (capture/sample.c). */
+static void adopt(int tid, uint64_t before_ns)
+{
+    struct pp_slot *slot = pp_slot_claim();
+    if (!slot)
+        return;
+    pp_slot_begin_at(slot, before_ns);
+    slot->flush.clock_ns = pp_sys_clock_ns(pp_thread_cpu_clock(tid));
+    slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    atomic_store(&slot->tid, tid);
+    slot->is_main = tid == pp_sys_getpid();
+    if (slot->is_main) {
+        atomic_store(&slot->stack_low, pp_process_start.main_stack_low);
+        atomic_store(&slot->stack_top, pp_process_start.main_stack_top);
+    }
+    slot->scanned = true;
+    pp_thread_arm(slot, PP_FIRST_RANDOM);
+}
+
+void pp_thread_vanished(struct pp_slot *slot)
+{
+    if (atomic_load(&slot->state) != PP_SLOT_LIVE)
+        return; /* ended by itself meanwhile */
+    pp_timer_disarm(slot);
+    /* its clock is gone with it: the later of what its last handler and the last flush saw is what we know */
+    uint64_t seen = atomic_load(&slot->cpu_end_ns);
+    atomic_store(&slot->final_cpu_ns, slot->flush.clock_ns > seen ? slot->flush.clock_ns : seen);
+    slot->vanished = true;
+    atomic_store(&slot->state, PP_SLOT_ENDED);
+}
+
+static bool task_exists(int tid)
+{
+    return pp_syscall4(SYS_tgkill, pp_sys_getpid(), tid, 0, 0) == 0;
+}
+
+bool pp_threads_all_ended(void)
+{
+    /* the zombie of the main thread, and ours */
+    return atomic_load(&pp_main_ended) && pp_kernel_thread_count() == 2;
+}
+
+static bool has_slot(int tid, bool or_ended)
+{
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        uint32_t state = slot && atomic_load(&slot->tid) == tid ? atomic_load(&slot->state) : PP_SLOT_FREE;
+        if (state == PP_SLOT_LIVE || (or_ended && state == PP_SLOT_ENDED))
+            return true;
+    }
+    return false;
+}
+
+bool pp_thread_lingers(const struct pp_slot *slot)
+{
+    int tid = atomic_load(&slot->tid);
+    /* the zombie of the main thread burns no more; a live slot says that the tid is another's by now */
+    return !slot->vanished && !slot->is_main && task_exists(tid) && !has_slot(tid, false);
+}
+
+static unsigned list_known(void)
+{
+    unsigned known = 0;
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        uint32_t state = slot ? atomic_load(&slot->state) : PP_SLOT_FREE;
+        if ((state == PP_SLOT_LIVE || (state == PP_SLOT_ENDED && slot->lingers)) && atomic_load(&slot->tid))
+            known_tids[known++] = atomic_load(&slot->tid);
+    }
+    return known;
+}
+
+/* foreign: only those that would not tell. */
+static void end_gone(bool foreign)
+{
+    uint32_t count = atomic_load(&pp_slot_count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && (!foreign || slot->scanned) &&
+            !task_exists(atomic_load(&slot->tid)))
+            pp_thread_vanished(slot);
+    }
+}
+
+/* Calls visit for every thread of /proc/self/task. */
+static void each_task(void (*visit)(int tid, void *argument), void *argument)
+{
+    int directory = pp_sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (directory < 0)
+        return;
+    _Alignas(8) char buffer[DIRENT_BUFFER];
+    long bytes;
+    while ((bytes = pp_syscall4(SYS_getdents64, directory, (long)buffer, sizeof buffer, 0)) > 0) {
+        for (long at = 0; at < bytes;) {
+            const char *entry = buffer + at;
+            uint16_t length;
+            memcpy(&length, entry + 16, sizeof length);
+            int tid = 0;
+            for (const char *p = entry + 19; *p >= '0' && *p <= '9'; p++)
+                tid = tid * 10 + (*p - '0');
+            if (tid)
+                visit(tid, argument);
+            at += length;
+        }
+    }
+    pp_sys_close(directory);
+}
+
+/* Returns whether it was one already. */
+static bool note_suspect(struct scan *scan, int tid)
+{
+    struct suspect noted = {tid, pp_sys_clock_ns(CLOCK_MONOTONIC)};
+    bool seen = false;
+    for (unsigned i = 0; i < suspect_count && !seen; i++)
+        if ((seen = suspects[i].tid == tid))
+            noted = suspects[i];
+    if (scan->next_count < MAX_SUSPECTS)
+        scan->next[scan->next_count++] = noted;
+    return seen;
+}
+
+static void inspect(int tid, void *argument)
+{
+    struct scan *scan = argument;
+    if (tid == scan->own_tid || is_known(tid, scan->known) || (atomic_load(&pp_main_ended) && tid == pp_sys_getpid()))
+        return;
+    if (!note_suspect(scan, tid) || pp_sys_clock_ns(pp_thread_cpu_clock(tid)) < SUSPECT_CPU_NS || has_slot(tid, true))
+        return;
+    adopt(tid, 0);
+    foreigners = true;
+}
+
+static void end_main(struct pp_slot *slot)
+{
+    if (slot->is_main && atomic_load(&slot->tid) == pp_sys_getpid())
+        pp_thread_vanished(slot);
+}
+
+/* A main thread that was there before us, or leaves past libc, does not tell its end. A zombie has no memory that could
+ * be copied, and for signal 0 it is still there. */
+static void look_at_main(void)
+{
+    int pid = pp_sys_getpid(), copy;
+    struct iovec local = {&copy, sizeof copy}, remote = {&pid, sizeof pid};
+    if (atomic_load(&pp_main_ended) ||
+        pp_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0) != -ESRCH)
+        return;
+    pp_each_slot(end_main);
+    atomic_store(&pp_main_ended, true);
+}
+
+bool pp_threads_scan(int own_tid)
+{
+    static struct scan scan;
+    look_at_main();
+    if (foreigners)
+        end_gone(true);
+    unsigned threads = pp_kernel_thread_count();
+    scan.own_tid = own_tid;
+    scan.known = list_known();
+    scan.next_count = 0;
+    if (!threads || threads == scan.known + 1 + atomic_load(&pp_main_ended)) {
+        suspect_count = 0;
+        return foreigners;
+    }
+    end_gone(false);
+    sort(known_tids, scan.known);
+    each_task(inspect, &scan);
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    bool fresh = false;
+    for (unsigned i = 0; i < scan.next_count; i++)
+        fresh |= now - scan.next[i].since_ns < FRESH_NS;
+    memcpy(suspects, scan.next, scan.next_count * sizeof *scan.next);
+    suspect_count = scan.next_count;
+    return fresh || foreigners;
+}
+
+uint64_t pp_threads_unregistered_ns(void)
+{
+    uint64_t sum_ns = 0;
+    for (unsigned i = 0; i < suspect_count; i++)
+        if (!has_slot(suspects[i].tid, true))
+            sum_ns += pp_sys_clock_ns(pp_thread_cpu_clock(suspects[i].tid));
+    return suspect_count < MAX_SUSPECTS ? sum_ns : UINT64_MAX;
+}
+
+void pp_thread_scan_after_fork(void)
+{
+    suspect_count = 0;
+    foreigners = false;
+}
+
+static void adopt_older(int tid, void *argument)
+{
+    if (tid != *(const int *)argument)
+        adopt(tid, pp_sys_clock_ns(pp_thread_cpu_clock(tid)));
+}
+
+void pp_threads_adopt_older(void)
+{
+    int own_tid = pp_sys_gettid();
+    if (pp_kernel_thread_count() > 1)
+        each_task(adopt_older, &own_tid);
+}

@@ -1,0 +1,105 @@
+#include "timers.h"
+#include "../base/syscalls.h"
+#include "../capture/capture.h"
+#include "../config.h"
+#include "../interpose/sandbox.h"
+#include <signal.h>
+#include <sys/resource.h>
+
+#define NS_PER_SECOND 1000000000u
+#define PERMILLE      1000u /* of the period */
+#define SPREAD        50u
+
+static _Atomic uint64_t throttled_period_ns; /* 0: pp_config's */
+static _Atomic uint64_t timer_count;
+
+uint64_t pp_timers_period_ns(void)
+{
+    uint64_t throttled = atomic_load(&throttled_period_ns);
+    return throttled ? throttled : pp_config.period_ns;
+}
+
+void pp_timers_set_period_ns(uint64_t period_ns)
+{
+    atomic_store(&throttled_period_ns, period_ns);
+}
+
+static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_expiry)
+{
+    uint64_t random = pp_random(), period = pp_timers_period_ns();
+    slot->timer_period_ns = period;
+    period = period * (PERMILLE - SPREAD + (random >> 32) % (2 * SPREAD + 1)) / PERMILLE;
+    uint64_t first = first_expiry == PP_FIRST_TICK ? 1 : (random & UINT32_MAX) % period + 1;
+    struct itimerspec times = {
+        .it_interval = {(time_t)(period / NS_PER_SECOND), (long)(period % NS_PER_SECOND)},
+        .it_value = {(time_t)(first / NS_PER_SECOND), (long)(first % NS_PER_SECOND)},
+    };
+    return (int)-pp_syscall4(SYS_timer_settime, id, 0, (long)&times, 0);
+}
+
+static void delete_timer(int id)
+{
+    pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
+    atomic_fetch_sub(&timer_count, 1);
+}
+
+/* Takes a place of those that RLIMIT_SIGPENDING allows, half of which are the program's. */
+static bool take_place(void)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    pp_syscall4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, 0, (long)&limit);
+    if (atomic_fetch_add(&timer_count, 1) < limit.rlim_cur / 2)
+        return true;
+    atomic_fetch_sub(&timer_count, 1);
+    return false;
+}
+
+int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
+{
+    if (!take_place())
+        return EAGAIN;
+    int tid = atomic_load(&slot->tid), id = -1;
+    struct sigevent event = {0};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = atomic_load(&pp_capture.signal);
+    event.sigev_value.sival_ptr = (void *)pp_slot_sigval(slot->index);
+    event._sigev_un._tid = tid;
+    int error = (int)-pp_syscall4(SYS_timer_create, pp_thread_cpu_clock(tid), (long)&event, (long)&id, 0);
+    if (error) {
+        atomic_fetch_sub(&timer_count, 1);
+        return error;
+    }
+    int none = -1;
+    error = set_time(slot, id, first);
+    if (!atomic_compare_exchange_strong(&slot->timer, &none, id))
+        delete_timer(id);
+    else if (error || atomic_load(&slot->ending) || event.sigev_signo != atomic_load(&pp_capture.signal) ||
+             pp_sandbox_silent() || atomic_load(&slot->never_armed))
+        pp_timer_disarm(slot);
+    return error;
+}
+
+void pp_timer_disarm(struct pp_slot *slot)
+{
+    int id = atomic_exchange(&slot->timer, -1);
+    if (id >= 0)
+        delete_timer(id);
+}
+
+void pp_timers_after_fork(void)
+{
+    atomic_store(&timer_count, 0);
+}
+
+void pp_timer_follow(struct pp_slot *slot)
+{
+    int id = atomic_load(&slot->timer);
+    if (id >= 0 && slot->timer_period_ns != pp_timers_period_ns())
+        set_time(slot, id, PP_FIRST_RANDOM);
+}
+
+int pp_timer_renew(struct pp_slot *slot)
+{
+    pp_timer_disarm(slot);
+    return atomic_load(&slot->ending) ? 0 : pp_timer_arm(slot, PP_FIRST_RANDOM);
+}

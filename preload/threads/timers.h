@@ -1,0 +1,49 @@
+/*
+ * Per-thread CPU-time timers. Any thread may arm any other by its tid (design D1). Normal context.
+ *
+ * slot->timer is the kernel's id, -1: none. Whoever deletes a timer takes the id out first, so that it is deleted once;
+ * whoever makes one puts it in only where there is none: a thread and the watchdog may both be about to arm it.
+ * A thread that ends raises slot->ending and then takes the id; the flush thread, which renews timers, stores the new
+ * id and then reads slot->ending: one of the two sees the other, and no timer outlives its thread. Whoever changes the
+ * signal (threads/signal.c) stores it and then renews every timer; whoever makes one reads the signal again
+ * afterwards.
+ */
+#ifndef PP_TIMERS_H
+#define PP_TIMERS_H
+
+#include "../capture/slot.h"
+#include <stdbool.h>
+
+enum pp_first_expiry {
+    /* A thread that begins now: at the first kernel tick that it runs into, which comes at a random moment of its life.
+     * Most short threads would end before a random moment of the period. */
+    PP_FIRST_TICK,
+    /* One that has been running: uniformly random in (0, period]. */
+    PP_FIRST_RANDOM,
+};
+
+/* Creates the slot's timer on its tid's CPU clock. The interval is the period give or take 5 %, another one for each
+ * thread, so that work in step with the period is not always met at the same point (a sample weighs what the thread
+ * has used, so the sums do not care). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING is taken.
+ * Stores slot->timer. */
+int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
+
+/* Deletes the slot's timer, if it has one. Not in the child of fork: ids are not inherited and may be new ones. */
+void pp_timer_disarm(struct pp_slot *slot);
+
+/* In the child of fork: timers are not inherited. */
+void pp_timers_after_fork(void);
+
+/* CPU time between two samples of a thread, in ns: pp_config's, or a longer one that the throttle has chosen. */
+uint64_t pp_timers_period_ns(void);
+/* For timers that are armed from now on; those that are there follow by pp_timer_follow. */
+void pp_timers_set_period_ns(uint64_t period_ns);
+
+/* Gives the slot's timer the period of now, if it has another one. Flush thread only. */
+void pp_timer_follow(struct pp_slot *slot);
+
+/* Puts a new timer in the place of one that does not fire, that could not be made, or that sends another signal.
+ * Returns 0 or an errno. */
+int pp_timer_renew(struct pp_slot *slot);
+
+#endif

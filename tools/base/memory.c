@@ -1,0 +1,210 @@
+#include "memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAPACITY 64
+#define FIRST_SLOTS    1024
+
+static void out_of_memory(void)
+{
+    fputs("pyprof: out of memory: give fewer files, or one run at a time (--run ID)\n", stderr);
+    exit(1);
+}
+
+void *pt_alloc(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+    if (!memory)
+        out_of_memory();
+    return memory;
+}
+
+char *pt_strdup(const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        out_of_memory();
+    return copy;
+}
+
+void *pt_copy(const void *array, size_t count, size_t size)
+{
+    void *copy = pt_alloc(count, size);
+    if (count)
+        memcpy(copy, array, count * size);
+    return copy;
+}
+
+void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
+{
+    uint64_t room = *capacity;
+    if (needed <= room && array)
+        return array;
+    if (needed >= PT_NONE)
+        out_of_memory();
+    room += room / 2;
+    if (room < FIRST_CAPACITY)
+        room = FIRST_CAPACITY;
+    if (room < needed)
+        room = needed;
+    if (room >= PT_NONE)
+        room = PT_NONE - 1;
+    array = reallocarray(array, room, size);
+    if (!array)
+        out_of_memory();
+    *capacity = (uint32_t)room;
+    return array;
+}
+
+void *pt_shrink(void *array, size_t count, size_t size)
+{
+    void *smaller = count ? reallocarray(array, count, size) : NULL;
+    return smaller ? smaller : array;
+}
+
+void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
+{
+    uint32_t before = array ? *capacity : 0;
+    if (needed <= before && array)
+        return array;
+    array = pt_grow_raw(array, capacity, needed, size);
+    memset((char *)array + before * size, 0, (*capacity - before) * size);
+    return array;
+}
+
+char *pt_buffer_room(struct pt_buffer *buffer, size_t extra)
+{
+    size_t needed = buffer->length + extra + 1;
+    if (needed <= buffer->capacity)
+        return buffer->data + buffer->length;
+    size_t room = buffer->capacity + buffer->capacity / 2;
+    if (room < needed)
+        room = needed + FIRST_CAPACITY;
+    char *data = realloc(buffer->data, room);
+    if (!data)
+        out_of_memory();
+    buffer->data = data;
+    buffer->capacity = room;
+    return data + buffer->length;
+}
+
+void pt_buffer_append(struct pt_buffer *buffer, const void *data, size_t length)
+{
+    pt_buffer_room(buffer, length);
+    if (length)
+        memcpy(buffer->data + buffer->length, data, length);
+    buffer->length += length;
+    buffer->data[buffer->length] = '\0';
+}
+
+void pt_buffer_text(struct pt_buffer *buffer, const char *text)
+{
+    pt_buffer_append(buffer, text, strlen(text));
+}
+
+void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = NULL;
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        out_of_memory();
+    pt_buffer_append(buffer, text, (size_t)length);
+    free(text);
+}
+
+void pt_buffer_clear(struct pt_buffer *buffer)
+{
+    buffer->length = 0;
+    if (buffer->data)
+        buffer->data[0] = '\0';
+}
+
+void pt_buffer_free(struct pt_buffer *buffer)
+{
+    free(buffer->data);
+    *buffer = (struct pt_buffer){0};
+}
+
+static void index_place(struct pt_index *index, uint64_t slot)
+{
+    uint32_t at = (uint32_t)(slot >> 32) & index->mask;
+    while (index->slots[at])
+        at = (at + 1) & index->mask;
+    index->slots[at] = slot;
+}
+
+static void index_grow(struct pt_index *index)
+{
+    struct pt_index old = *index;
+    uint32_t slots = old.slots ? (old.mask + 1) * 2 : FIRST_SLOTS;
+    index->slots = pt_alloc(slots, sizeof *index->slots);
+    index->mask = slots - 1;
+    for (uint32_t i = 0; old.slots && i <= old.mask; i++)
+        if (old.slots[i])
+            index_place(index, old.slots[i]);
+    free(old.slots);
+}
+
+uint32_t pt_index_find(const struct pt_index *index, uint32_t hash, pt_index_equal *equal, const void *table,
+                       const void *key)
+{
+    if (!index->slots)
+        return PT_NONE;
+    for (uint32_t at = hash & index->mask; index->slots[at]; at = (at + 1) & index->mask) {
+        uint32_t item = (uint32_t)index->slots[at] - 1;
+        if ((uint32_t)(index->slots[at] >> 32) == hash && equal(table, item, key))
+            return item;
+    }
+    return PT_NONE;
+}
+
+void pt_index_add(struct pt_index *index, uint32_t hash, uint32_t item)
+{
+    if (!index->slots || index->count >= (index->mask + 1) / 4 * 3)
+        index_grow(index);
+    index_place(index, (uint64_t)hash << 32 | (item + 1));
+    index->count++;
+}
+
+void pt_index_free(struct pt_index *index)
+{
+    free(index->slots);
+    *index = (struct pt_index){0};
+}
+
+static uint64_t mix(uint64_t value)
+{
+    value ^= value >> 32;
+    value *= 0xd6e8feb86659fd93u;
+    value ^= value >> 32;
+    value *= 0xd6e8feb86659fd93u;
+    return value ^ value >> 32;
+}
+
+uint32_t pt_hash_words(const uint64_t *words, size_t count)
+{
+    uint64_t hash = count;
+    for (size_t i = 0; i < count; i++)
+        hash = mix(hash ^ words[i]) + 0x9e3779b97f4a7c15u;
+    return (uint32_t)mix(hash);
+}
+
+uint32_t pt_hash_bytes(const void *data, size_t length)
+{
+    const unsigned char *bytes = data;
+    uint64_t hash = length, word = 0;
+    for (; length >= sizeof word; length -= sizeof word, bytes += sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        hash = mix(hash ^ word) + 0x9e3779b97f4a7c15u;
+    }
+    word = 0;
+    if (length)
+        memcpy(&word, bytes, length);
+    return (uint32_t)mix(hash ^ word);
+}

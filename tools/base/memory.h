@@ -1,0 +1,58 @@
+/*
+ * Memory of the tools. Nothing here returns NULL: a tool that cannot get memory says so in one line and exits with 1.
+ */
+#ifndef PT_TOOLS_MEMORY_H
+#define PT_TOOLS_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PT_NONE UINT32_MAX
+
+/* Zeroed; the caller frees. */
+void *pt_alloc(size_t count, size_t size);
+char *pt_strdup(const char *text);
+/* A copy of an array, which may be NULL when count is 0; the caller frees. */
+void *pt_copy(const void *array, size_t count, size_t size);
+
+/* Makes room for `needed` items of `size` bytes and returns the array, perhaps moved. New room is zeroed. Grows by
+ * half at least, so that appending one by one is linear. */
+void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size);
+
+/* The same for what is large: new room is not zeroed, and costs nothing until it is written. */
+void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size);
+
+/* Gives back what is behind the first `count` items, if there are any. */
+void *pt_shrink(void *array, size_t count, size_t size);
+
+/* Text that grows. Always NUL-terminated once something was appended. Starts as {0}; pt_buffer_free ends it. */
+struct pt_buffer {
+    char *data;
+    size_t length, capacity;
+};
+/* Where so many bytes more can be written; `length` is the caller's to raise. */
+char *pt_buffer_room(struct pt_buffer *buffer, size_t extra);
+void pt_buffer_append(struct pt_buffer *buffer, const void *data, size_t length);
+void pt_buffer_text(struct pt_buffer *buffer, const char *text);
+void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void pt_buffer_clear(struct pt_buffer *buffer);
+void pt_buffer_free(struct pt_buffer *buffer);
+
+/* Finds items of a table by hash; it holds item numbers, never the items. Starts as {0}. */
+struct pt_index {
+    uint64_t *slots; /* hash << 32 | item + 1; 0 is free */
+    uint32_t mask, count;
+};
+typedef bool pt_index_equal(const void *table, uint32_t item, const void *key);
+
+/* The item, or PT_NONE. equal() is asked only about items with this very hash. */
+uint32_t pt_index_find(const struct pt_index *index, uint32_t hash, pt_index_equal *equal, const void *table,
+                       const void *key);
+void pt_index_add(struct pt_index *index, uint32_t hash, uint32_t item);
+void pt_index_free(struct pt_index *index);
+
+uint32_t pt_hash_bytes(const void *data, size_t length);
+uint32_t pt_hash_words(const uint64_t *words, size_t count);
+
+#endif

@@ -1,0 +1,117 @@
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../cli/options.h"
+#include "memory.h"
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
+#define ENDING (sizeof ending / sizeof ending[0])
+
+static char *volatile unfinished;
+
+static void take_unfinished_away(void)
+{
+    if (unfinished)
+        unlink(unfinished);
+}
+
+static void take_away(int signal_number)
+{
+    take_unfinished_away();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* Signals that are ignored (nohup) stay so. */
+static void watch_signals(char *temporary)
+{
+    unfinished = temporary;
+    for (size_t i = 0; i < ENDING; i++) {
+        struct sigaction old;
+        if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            signal(ending[i], temporary ? take_away : SIG_DFL);
+    }
+}
+
+/* A new file beside the one that it will become; -1 with errno set. */
+static int open_beside(const char *path, char **temporary)
+{
+    static bool registered;
+    struct pt_buffer name = {0};
+    sigset_t signals, before;
+    pt_buffer_format(&name, "%s.XXXXXX", path);
+    *temporary = name.data;
+    /* What has no memory left ends as well. */
+    registered = registered || atexit(take_unfinished_away) == 0;
+    /* A limit of the size is an error like a full disk. */
+    signal(SIGXFSZ, SIG_IGN);
+    sigemptyset(&signals);
+    for (size_t i = 0; i < ENDING; i++)
+        sigaddset(&signals, ending[i]);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    int descriptor = mkstemp(name.data), error = errno;
+    if (descriptor >= 0)
+        watch_signals(name.data);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    if (descriptor < 0)
+        return -1;
+    /* mkstemp's 0600 is not what a new file has. */
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(descriptor, 0666 & ~mask);
+    return descriptor;
+}
+
+bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), void *context)
+{
+    struct stat status;
+    bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode), written = false;
+    /* Through a link to what it stands for: renaming would put a file in the link's place. */
+    char *real = realpath(path, NULL), *temporary = NULL;
+    const char *target = real ? real : path;
+    int descriptor = in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(target, &temporary);
+    FILE *out = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+    if (out) {
+        write(context, out);
+        written = fflush(out) == 0 && !ferror(out);
+        written = fclose(out) == 0 && written && (in_place || rename(temporary, target) == 0);
+    }
+    if (!written)
+        pt_error("cannot write %s: %s", path, strerror(errno));
+    if (!written && !in_place && descriptor >= 0)
+        unlink(temporary);
+    if (!in_place)
+        watch_signals(NULL);
+    free(temporary);
+    free(real);
+    return written;
+}
+
+bool pt_has_extension(const char *path, const char *extension)
+{
+    size_t length = strlen(path), suffix = strlen(extension);
+    return length > suffix && strcmp(path + length - suffix, extension) == 0;
+}
+
+void pt_append_argument(struct pt_buffer *line, const char *argument)
+{
+    if (*argument && argument[strcspn(argument, " \t\n'\"\\$&;|<>()*?[]#~`!")] == '\0') {
+        pt_buffer_text(line, argument);
+        return;
+    }
+    pt_buffer_text(line, "'");
+    for (; *argument; argument++)
+        if (*argument == '\'')
+            pt_buffer_text(line, "'\\''");
+        else
+            pt_buffer_append(line, argument, 1);
+    pt_buffer_text(line, "'");
+}

@@ -1,0 +1,21 @@
+/* Files that the tools write. */
+#ifndef PT_TOOLS_OUTPUT_H
+#define PT_TOOLS_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "memory.h"
+
+/* Calls write() with a file of another name, which takes the name of `path` at the end: nobody ever sees half a file,
+ * and a signal that ends the program takes it away. What is no file (a pipe, /dev/null) is written as it is. Its errors
+ * are the stream's. False after a line on stderr. */
+bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), void *context);
+
+/* Whether a path has this extension (".pb.gz") and a name before it. */
+bool pt_has_extension(const char *path, const char *extension);
+
+/* Appends an argument as a shell wants it. */
+void pt_append_argument(struct pt_buffer *line, const char *argument);
+
+#endif

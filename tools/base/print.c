@@ -1,0 +1,119 @@
+#include "print.h"
+
+#include <locale.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "terminal_text.h"
+
+#define NARROWEST 60 /* a terminal that says less is not believed */
+#define READABLE  80 /* columns of a paragraph */
+
+#define HOT_FROM  20.0 /* per cent */
+#define WARM_FROM 5.0
+
+uint32_t pt_print_columns(FILE *out)
+{
+    struct winsize window;
+    if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &window) != 0 || window.ws_col < NARROWEST)
+        return 0;
+    return window.ws_col;
+}
+
+static bool has_colour(FILE *out)
+{
+    const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
+    return isatty(fileno(out)) && term && *term && strcmp(term, "dumb") != 0 && (!no_colour || !*no_colour);
+}
+
+static void begin_style(FILE *out, enum pt_style style)
+{
+    static const char *const sequences[] = {
+        [PT_STYLE_PLAIN] = "\033[0m", [PT_STYLE_HEADING] = "\033[1m", [PT_STYLE_HOT] = "\033[1;31m",
+        [PT_STYLE_WARM] = "\033[33m", [PT_STYLE_FAINT] = "\033[2m",   [PT_STYLE_WARNING] = "\033[1;33m",
+    };
+    if (has_colour(out))
+        fputs(sequences[style], out);
+}
+
+void pt_print_styled(FILE *out, enum pt_style style, const char *format, ...)
+{
+    va_list arguments;
+    if (style != PT_STYLE_PLAIN)
+        begin_style(out, style);
+    va_start(arguments, format);
+    vfprintf(out, format, arguments);
+    va_end(arguments);
+    if (style != PT_STYLE_PLAIN)
+        begin_style(out, PT_STYLE_PLAIN);
+}
+
+enum pt_style pt_style_of_share(double percent)
+{
+    return percent >= HOT_FROM ? PT_STYLE_HOT : percent >= WARM_FROM ? PT_STYLE_WARM : PT_STYLE_PLAIN;
+}
+
+void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style style)
+{
+    struct pt_buffer shown = {0};
+    uint32_t columns = pt_print_columns(out);
+    setlocale(LC_CTYPE, "C.UTF-8"); /* how wide characters are: text of profiles is UTF-8 */
+    pt_shown_text(&shown, text, columns > used ? columns - used : 0);
+    pt_print_styled(out, style, "%s", shown.length ? shown.data : "");
+    putc('\n', out);
+    pt_buffer_free(&shown);
+}
+
+/* With what belongs to it: a unit stays with its number. */
+static size_t word_length(const char *text)
+{
+    size_t length = strcspn(text, " ");
+    while (text[length] && text[length + 1] && text[length + 1] != ' ' &&
+           (!text[length + 2] || text[length + 2] == ' '))
+        length += 2;
+    return length;
+}
+
+void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
+{
+    char *text = NULL;
+    uint32_t columns = pt_print_columns(stdout);
+    struct pt_buffer shown = {0};
+    if (!columns || columns > READABLE)
+        columns = READABLE;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    setlocale(LC_CTYPE, "C.UTF-8");
+    bool first = true;
+    for (char *at = text, *end; length > 0 && *(at += strspn(at, " ")); at = end) {
+        end = at + word_length(at);
+        char behind = *end;
+        *end = '\0';
+        pt_buffer_clear(&shown);
+        pt_shown_text(&shown, at, pt_print_columns(stdout) ? columns - indentation : 0);
+        *end = behind;
+        uint32_t width = pt_shown_width(shown.data);
+        if (first) {
+            used += width;
+        } else if (used + 1 + width <= columns) {
+            putchar(' ');
+            used += 1 + width;
+        } else {
+            printf("\n%*s", (int)indentation, "");
+            used = indentation + width;
+        }
+        fputs(shown.data, stdout);
+        first = false;
+    }
+    putchar('\n');
+    pt_buffer_free(&shown);
+    free(text);
+}

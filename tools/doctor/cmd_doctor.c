@@ -1,0 +1,158 @@
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../cli/commands.h"
+#include "../run/library_path.h"
+#include "../view/frame_text.h"
+#include "checks.h"
+#include "findings.h"
+#include "process_info.h"
+
+/* Of the JSON; raised when a field changes its meaning or goes away. */
+#define JSON_VERSION    1
+#define MOST_CHILDREN   64
+#define LONGEST_PID     7  /* digits; 2^22 is the kernel's most */
+#define NAME_BYTES      60 /* of command lines, of children and of the process itself */
+#define LONGEST_COMMAND 300
+
+static int finish(const struct pt_cli *cli, const struct pt_findings *findings, const char *of)
+{
+    bool works = !pt_findings_first(findings, PT_LEVEL_FAIL);
+    if (cli->json) {
+        json_t *root = json_object();
+        json_object_set_new(root, "version", json_integer(JSON_VERSION));
+        json_object_set_new(root, "works", json_boolean(works));
+        json_object_set_new(root, "checks", pt_findings_json(findings));
+        json_dumpf(root, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(root);
+    } else {
+        pt_findings_print(findings);
+        printf("%s %s\n", of, works ? "works." : "does not work: see FAIL.");
+    }
+    return works ? PT_EXIT_OK : PT_EXIT_DATA;
+}
+
+/* One line for each descendant. Returns how many of them are sampled. */
+static uint32_t check_children(int pid, struct pt_findings *findings)
+{
+    uint32_t count, sampled = 0, others = 0;
+    int *children = pt_descendants(pid, &count);
+    for (uint32_t i = 0; i < count && i < MOST_CHILDREN; i++) {
+        struct pt_process_info child;
+        struct pt_findings own = {0};
+        if (!pt_process_info_read(children[i], &child))
+            continue;
+        bool python = !child.ended && pt_check_process(&child, &own);
+        const struct pt_finding *bad = pt_findings_first(&own, PT_LEVEL_FAIL);
+        const char *command = child.command && *child.command ? child.command : child.name;
+        if (!python) {
+            others++;
+        } else if (bad) {
+            pt_find(findings, PT_LEVEL_WARN, "child", "%d (%.*s): %s", child.pid, NAME_BYTES, command, bad->what);
+            pt_remedy(findings, "pyprof doctor %d", child.pid);
+        } else {
+            pt_find(findings, PT_LEVEL_OK, "child", "%d (%.*s): sampled, %.3f s CPU", child.pid, NAME_BYTES, command,
+                    (double)child.cpu_ns / 1e9);
+            sampled++;
+        }
+        pt_findings_free(&own);
+        pt_process_info_free(&child);
+    }
+    if (others)
+        pt_find(findings, PT_LEVEL_OK, "child", "%u without Python: left alone", others);
+    if (count > MOST_CHILDREN)
+        pt_find(findings, PT_LEVEL_OK, "child", "and %u more", count - MOST_CHILDREN);
+    free(children);
+    return sampled;
+}
+
+/* A shell that runs a server is asked about for the server's sake. */
+static void excuse(struct pt_findings *findings)
+{
+    for (uint32_t i = 0; i < findings->count; i++)
+        if (findings->items[i].level == PT_LEVEL_FAIL)
+            findings->items[i].level = PT_LEVEL_WARN;
+}
+
+/* `pyprof run` is without the library itself: its command is what is asked about. */
+static bool is_run(const struct pt_process_info *subject)
+{
+    return subject->program && strcmp(pt_base_name(subject->program), "pyprof") == 0 && subject->command &&
+           strstr(subject->command, " run ");
+}
+
+static int examine_process(const struct pt_cli *cli, int pid)
+{
+    struct pt_process_info subject;
+    struct pt_findings findings = {0};
+    if (!pt_process_info_read(pid, &subject)) {
+        pt_find(&findings, PT_LEVEL_FAIL, "process", "there is no process %d", pid);
+        pt_remedy(&findings, "if it has ended, 'pyprof report --pid %d' shows what it has left", pid);
+    } else {
+        const char *command = subject.command && *subject.command ? subject.command : subject.name;
+        pt_find(&findings, PT_LEVEL_OK, "process", "%d of user %u: %.*s", pid, (unsigned)subject.uid, LONGEST_COMMAND,
+                command);
+        bool run = is_run(&subject), python = !run && pt_check_process(&subject, &findings);
+        if (check_children(pid, &findings) && !python)
+            excuse(&findings);
+        else if (run)
+            pt_find(&findings, PT_LEVEL_FAIL, "child", "nothing that it has started is sampled");
+        pt_process_info_free(&subject);
+    }
+    int status = finish(cli, &findings, "Sampling");
+    pt_findings_free(&findings);
+    return status;
+}
+
+/* What holds for all that is started from here. */
+static int examine_here(const struct pt_cli *cli, const char *command)
+{
+    struct pt_process_info own;
+    struct pt_findings findings = {0};
+    if (!pt_process_info_read(getpid(), &own)) {
+        pt_error("/proc cannot be read: mount it");
+        return PT_EXIT_DATA;
+    }
+    if (command) {
+        pt_check_command(&own, command, &findings);
+    } else {
+        char *library = pt_find_library();
+        if (library)
+            pt_find(&findings, PT_LEVEL_OK, "library", "%s, pyprof " PYPROF_VERSION, library);
+        else
+            pt_find(&findings, PT_LEVEL_FAIL, "library", "it was not found");
+        free(library);
+    }
+    pt_check_machine(&own, &findings);
+    pt_check_settings(&own, &findings);
+    pt_check_output(&own, &findings);
+    if (!command)
+        pt_check_latest(cli, &findings);
+    int status = finish(cli, &findings, command ? "Profiling it" : "Profiling here");
+    pt_findings_free(&findings);
+    pt_process_info_free(&own);
+    return status;
+}
+
+int pt_cmd_doctor(const struct pt_cli *cli)
+{
+    if (cli->after_dashes && cli->argument_count)
+        return examine_here(cli, cli->arguments[0]);
+    if (!cli->argument_count && !cli->after_dashes)
+        return examine_here(cli, NULL);
+    if (cli->argument_count != 1) {
+        pt_error("say one process id, or a command behind '--': pyprof doctor -- python app.py");
+        return PT_EXIT_USAGE;
+    }
+    const char *text = cli->arguments[0];
+    size_t digits = strspn(text, "0123456789");
+    if (!digits || digits > LONGEST_PID || text[digits] || !atoi(text)) {
+        pt_error("'%s' is no process id; a command stands behind '--': pyprof doctor -- %s", text, text);
+        return PT_EXIT_USAGE;
+    }
+    return examine_process(cli, atoi(text));
+}

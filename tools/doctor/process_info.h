@@ -1,0 +1,49 @@
+/* A process, as /proc shows it. */
+#ifndef PT_DOCTOR_SUBJECT_H
+#define PT_DOCTOR_SUBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct pt_process_info {
+    int pid, pid_inside; /* here, and in its own pid namespace */
+    uid_t real_uid, uid; /* uid, gid: effective */
+    gid_t gid;
+    char *name, *command;     /* command: arguments with blanks between; "" when there are none */
+    char *status;             /* text of /proc/PID/status */
+    char *maps, *environment; /* NULL when they cannot be seen; environment: NUL-separated, two NULs at the end */
+    char *program, *working;  /* paths in its own root; NULL when they cannot be seen */
+    bool ended, secure;       /* secure: the loader ignores LD_PRELOAD */
+    uint64_t cpu_ns, age_ns;  /* of the pid, exec or not; 0: not known */
+};
+
+/* False when there is no such process. pt_process_info_free ends it. */
+bool pt_process_info_read(int pid, struct pt_process_info *subject);
+void pt_process_info_free(struct pt_process_info *subject);
+
+/* Value of a variable in its environment at start, NULL when unset, empty or unseen. */
+const char *pt_process_info_variable(const struct pt_process_info *subject, const char *name);
+/* Number behind "name:\t" in a text of lines like /proc/PID/status; 0 when absent. */
+uint64_t pt_status_number(const char *status, const char *name, int base);
+
+/* A path of its root as one that is good here. The caller frees. */
+char *pt_process_info_path(const struct pt_process_info *subject, const char *path);
+/* The way back, for people: what such a path is in its root. Points into path. */
+const char *pt_process_info_inside(const struct pt_process_info *subject, const char *path);
+
+/* /proc/PID/NAME, a NUL behind it; NULL with errno when it cannot be read. size may be NULL. The caller frees. */
+char *pt_proc_text(int pid, const char *name, size_t *size);
+
+/* Path of the first mapped file whose name begins so, as the kernel writes it (" (deleted)" at its end included); from
+ * *at on, which moves on behind it. NULL when there is none. The caller frees. */
+char *pt_next_mapped(const char **at, const char *beginning);
+
+/* Calls each with every thread's tid. */
+void pt_each_task(int pid, void (*each)(void *context, int tid), void *context);
+
+/* Descendants, the nearest first; *count of them. The caller frees. */
+int *pt_descendants(int pid, uint32_t *count);
+
+#endif

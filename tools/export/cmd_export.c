@@ -1,0 +1,89 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/output.h"
+#include "../cli/commands.h"
+#include "../profile/load.h"
+#include "formats.h"
+
+static const struct pt_format *format_of(const struct pt_cli *cli)
+{
+    if (cli->format)
+        return pt_format_named(cli->format);
+    return cli->output ? pt_format_of_path(cli->output) : NULL;
+}
+
+static void say_formats(const struct pt_cli *cli)
+{
+    struct pt_buffer known = {0};
+    pt_formats_line(&known);
+    if (cli->format)
+        pt_error("no such format '%s': there are %s", cli->format, known.data);
+    else if (cli->output && strcmp(cli->output, "-") != 0)
+        pt_error("%s: no format has this extension: there are %s; or say --format", cli->output, known.data);
+    else
+        pt_error("say the format: -o FILE by its extension, or --format NAME: there are %s", known.data);
+    pt_buffer_free(&known);
+}
+
+/* Of a format that shows when: more samples are merged over time. */
+#define MOST_TIMED_SAMPLES (1u << 21)
+
+static void say_merged(const struct pt_profile *profile, const struct pt_format *format)
+{
+    if (profile->slot_ns)
+        pt_error(
+            "%s: so many samples that those of a thread with the same stack are one for each %.0f s of the run (the "
+            "sums are exact); a part, as by --pid or --from and --to, has shorter times",
+            format->name, (double)profile->slot_ns / 1e9);
+}
+
+struct job {
+    struct pt_profile *profile;
+    const struct pt_format *format;
+    const struct pt_export_options *options;
+};
+
+static void write_profile(void *context, FILE *out)
+{
+    const struct job *job = context;
+    job->format->write(job->profile, job->options, out);
+}
+
+int pt_cmd_export(const struct pt_cli *cli)
+{
+    const struct pt_format *format = format_of(cli);
+    if (!format) {
+        say_formats(cli);
+        return PT_EXIT_USAGE;
+    }
+    bool to_stdout = !cli->output || strcmp(cli->output, "-") == 0;
+    if (to_stdout && format->flags & PT_FORMAT_BINARY && isatty(STDOUT_FILENO)) {
+        pt_error("%s is binary and stdout is a terminal: use -o FILE", format->name);
+        return PT_EXIT_USAGE;
+    }
+    struct pt_cli loading = *cli;
+    loading.keep_intervals = loading.merge_intervals = loading.plain = format->flags & PT_FORMAT_TIMED;
+    loading.most_samples = format->flags & PT_FORMAT_TIMED ? MOST_TIMED_SAMPLES : 0;
+    loading.stacks_only = format->flags & PT_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil;
+    struct pt_profile *profile = pt_load(&loading);
+    if (!profile)
+        return PT_EXIT_DATA;
+    say_merged(profile, format);
+    const struct pt_export_options options = {
+        .samples = cli->unit && strcmp(cli->unit, "samples") == 0,
+        .lines = cli->lines,
+        .threads = cli->threads,
+        .processes = cli->processes,
+        .gil = cli->gil,
+    };
+    struct job job = {profile, format, &options};
+    bool written = true;
+    if (to_stdout)
+        write_profile(&job, stdout);
+    else
+        written = pt_write_file(cli->output, write_profile, &job);
+    pt_profile_free(profile);
+    return written ? PT_EXIT_OK : PT_EXIT_DATA;
+}

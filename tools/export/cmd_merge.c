@@ -1,0 +1,105 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/output.h"
+#include "../cli/commands.h"
+#include "../log/reader.h"
+#include "../profile/files.h"
+#include "../profile/load.h"
+
+struct merge {
+    const struct pt_files *files;
+    const char *run;
+    uint64_t segments, bytes, cut;
+    bool failed;
+};
+
+/* Whole blocks only: what a killed writer left half written would be in the way of what follows. */
+static void copy_segments(struct merge *merge, const char *data, size_t size, FILE *out)
+{
+    size_t budget = pt_read_budget(size), length = merge->run ? strlen(merge->run) : 0;
+    for (size_t at = 0, end = 1; at < size && end; at += end) {
+        struct pt_segment segment;
+        bool read = pt_segment_read_part(data + at, size - at, &budget, &segment, NULL) == PT_READ_OK;
+        const struct pt_text run = segment.process.run;
+        size_t whole = segment.end - segment.losses.truncated_bytes;
+        end = read ? segment.end : 0;
+        if (read && segment.has_process && run.length >= length &&
+            (!length || memcmp(run.data, merge->run, length) == 0)) {
+            fwrite(data + at, 1, whole, out);
+            merge->segments++;
+            merge->bytes += whole;
+            merge->cut += segment.losses.truncated_bytes;
+        }
+        pt_segment_free(&segment);
+    }
+}
+
+static void write_merged(void *context, FILE *out)
+{
+    struct merge *merge = context;
+    for (uint32_t i = 0; i < merge->files->count; i++) {
+        const struct pt_file *file = &merge->files->items[i];
+        size_t size;
+        pt_progress("merging %u of %u files", i + 1, merge->files->count);
+        char *data = pt_read_file(file->path, SIZE_MAX - 1, &size);
+        if (data) {
+            copy_segments(merge, data, size, out);
+        } else {
+            pt_error("%s: %s", file->path, strerror(errno));
+            merge->failed = true;
+        }
+        free(data);
+    }
+    pt_progress_end();
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct pt_file *x = a, *y = b;
+    if (x->start_unix_ns != y->start_unix_ns)
+        return x->start_unix_ns < y->start_unix_ns ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+int pt_cmd_merge(const struct pt_cli *cli)
+{
+    struct pt_files files = {0};
+    struct merge merge = {.files = &files, .run = cli->run};
+    bool to_stdout = cli->output && strcmp(cli->output, "-") == 0, written = false;
+    if (!cli->output) {
+        pt_error("say which file to write: pyprof merge -o FILE.pyprof [PATH...]");
+        return PT_EXIT_USAGE;
+    }
+    if (to_stdout && isatty(STDOUT_FILENO)) {
+        pt_error("a profile is binary and stdout is a terminal: use -o FILE");
+        return PT_EXIT_USAGE;
+    }
+    if (pt_files_find(&files, cli) && pt_files_choose(&files, cli)) {
+        qsort(files.items, files.count, sizeof *files.items, by_start);
+        written = true;
+        if (to_stdout)
+            write_merged(&merge, stdout);
+        else
+            written = pt_write_file(cli->output, write_merged, &merge);
+    }
+    if (written) {
+        struct pt_buffer left_out = {0};
+        pt_buffer_text(&left_out, merge.cut ? "; left out: what was half written at an end" : "");
+        if (files.unusable) {
+            pt_buffer_text(&left_out, merge.cut ? ", " : "; left out: ");
+            pt_files_append_unusable(&left_out, &files);
+        }
+        bool small = merge.bytes < 1 << 20;
+        pt_error("merged %" PRIu64 " part%s, %.1f %s%s", merge.segments, merge.segments == 1 ? "" : "s",
+                 (double)merge.bytes / (small ? 1 << 10 : 1 << 20), small ? "kB" : "MB",
+                 left_out.length ? left_out.data : "");
+        pt_buffer_free(&left_out);
+    }
+    pt_files_free(&files);
+    return written && !merge.failed ? PT_EXIT_OK : PT_EXIT_DATA;
+}

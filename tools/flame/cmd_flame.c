@@ -1,0 +1,109 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/output.h"
+#include "../cli/commands.h"
+#include "../profile/load.h"
+#include "flame.h"
+
+#define DEFAULT_OUTPUT "pyprof.html"
+
+static void write_page(void *context, FILE *out)
+{
+    pt_flame_write(context, out);
+}
+
+/* Samples with their intervals, at most: then they are shown as the logs have them. */
+#define MOST_SAMPLES (1u << 20)
+/* Stacks by time, at most, where that is kept apart from threads. */
+#define MOST_TIMES (1u << 20)
+
+struct page {
+    struct pt_profile *sides[2];
+    struct pt_flame *flame; /* NULL after a line on stderr */
+};
+
+/* Of a comparison each side is a path of its own. Two runs have no time in common. */
+static void load_comparison(const struct pt_cli *cli, struct page *page)
+{
+    for (int i = 0; i < 2; i++) {
+        struct pt_cli one = *cli;
+        one.arguments = cli->arguments + i;
+        one.argument_count = 1;
+        page->sides[i] = pt_load(&one);
+        if (!page->sides[i])
+            return;
+    }
+    page->flame = pt_flame_new(page->sides, 2, cli->lines);
+}
+
+/* In memory that is bounded by distinct stacks: first who burned, then when. */
+static void load_many(struct pt_inputs *inputs, const struct pt_cli *cli, struct page *page)
+{
+    struct pt_cli when = *cli;
+    bool too_many;
+    page->sides[0] = pt_inputs_load(inputs, cli, &too_many);
+    if (!page->sides[0])
+        return;
+    page->flame = pt_flame_new(page->sides, 1, cli->lines);
+    when.keep_intervals = when.merge_intervals = when.stacks_only = true;
+    when.most_samples = MOST_TIMES;
+    struct pt_profile *times = pt_inputs_load(inputs, &when, &too_many);
+    if (times)
+        pt_flame_add_times(page->flame, times);
+    pt_profile_free(times);
+}
+
+static void load_page(const struct pt_cli *cli, struct page *page)
+{
+    struct pt_inputs *inputs = pt_inputs_open(cli);
+    struct pt_cli exact = *cli;
+    bool too_many = false;
+    exact.keep_intervals = true;
+    exact.most_samples = MOST_SAMPLES;
+    page->sides[0] = inputs ? pt_inputs_load(inputs, &exact, &too_many) : NULL;
+    if (too_many)
+        load_many(inputs, cli, page);
+    else if (page->sides[0])
+        page->flame = pt_flame_new(page->sides, 1, cli->lines);
+    pt_inputs_free(inputs);
+}
+
+int pt_cmd_flame(const struct pt_cli *cli)
+{
+    const char *path = cli->output ? cli->output : DEFAULT_OUTPUT;
+    bool to_stdout = strcmp(path, "-") == 0;
+    if (cli->diff && cli->argument_count != 2) {
+        pt_error("--diff takes two profiles: pyprof flame --diff BASE NEW");
+        return PT_EXIT_USAGE;
+    }
+    if (cli->by && (!cli->diff || strcmp(cli->by, "none") == 0)) {
+        pt_error(cli->diff ? "the page compares shares of the CPU or CPU per second: --by cpu or --by time"
+                           : "--by is for --diff: pyprof flame --diff --by time BASE NEW");
+        return PT_EXIT_USAGE;
+    }
+    if (to_stdout && isatty(STDOUT_FILENO)) {
+        pt_error("stdout is a terminal: use -o FILE.html");
+        return PT_EXIT_USAGE;
+    }
+    struct page page = {0};
+    if (cli->diff)
+        load_comparison(cli, &page);
+    else
+        load_page(cli, &page);
+    int status = page.flame ? PT_EXIT_OK : PT_EXIT_DATA;
+    if (page.flame) {
+        page.flame->by_time = cli->by && strcmp(cli->by, "time") == 0;
+        if (to_stdout)
+            pt_flame_write(page.flame, stdout);
+        else if (!pt_write_file(path, write_page, page.flame))
+            status = PT_EXIT_DATA;
+        else if (isatty(STDERR_FILENO))
+            pt_error("wrote %s; open it in a browser", path);
+    }
+    pt_flame_free(page.flame);
+    pt_profile_free(page.sides[0]);
+    pt_profile_free(page.sides[1]);
+    return status;
+}

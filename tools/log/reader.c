@@ -1,0 +1,343 @@
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/memory.h"
+#include "crc.h"
+#include "segment_tables.h"
+
+/* Types above this are taken for damage when a block's own CRC cannot be asked. */
+#define PLAUSIBLE_TYPES 1024u
+/* Wrong CRCs may be computed over so many times the file's size; then blocks are taken for damaged unseen: damage must
+ * not make reading quadratic. */
+#define SEARCH_BUDGET 4u
+/* Blocks that can be missing between two sound ones before a candidate is not believed; as many back where blocks stand
+ * in another order. */
+#define PLAUSIBLE_GAP 4096u
+
+/* From so many bytes on none of which can be read there is no hope that the rest of a block makes them readable. */
+#define HOPELESS (2 * (size_t)PP_LOG_MAX_BLOCK)
+
+struct scan {
+    const uint8_t *data;
+    size_t size;
+    size_t crc_budget;
+};
+
+#define PAGE_BLOCKS 256u
+
+/* A bit for each of so many sequence numbers: whether its block was read. */
+struct pt_seen {
+    uint32_t page;
+    uint64_t blocks[PAGE_BLOCKS / 64];
+};
+
+/* Payloads that a segment refers to and whose file is not in memory. */
+struct pt_kept {
+    struct pt_kept *before;
+    uint8_t payload[];
+};
+
+/* Reads the header at a place; false when it does not fit or cannot be one. */
+static bool header_at(const struct scan *scan, size_t at, struct pp_log_block_header *header)
+{
+    if (at > scan->size || scan->size - at < sizeof *header)
+        return false;
+    memcpy(header, scan->data + at, sizeof *header);
+    return header->type && header->type <= PLAUSIBLE_TYPES && header->length <= PP_LOG_MAX_BLOCK;
+}
+
+/* Where the next segment of the same file begins. */
+static bool is_file_header(const struct scan *scan, size_t at)
+{
+    return pt_segment_begins(scan->data + at, scan->size - at);
+}
+
+static bool payload_fits(const struct scan *scan, size_t at, const struct pp_log_block_header *header)
+{
+    return header->length <= scan->size - at - sizeof *header;
+}
+
+/* Only a wrong CRC costs budget: a right one is followed by reading on after the block. */
+static bool crc_right(struct scan *scan, size_t at, const struct pp_log_block_header *header)
+{
+    size_t cost = sizeof *header + header->length;
+    if (cost > scan->crc_budget)
+        return false;
+    const uint32_t words[] = {header->type, header->length, header->sequence};
+    uint32_t crc = pt_crc32(0, words, sizeof words);
+    if (pt_crc32(crc, scan->data + at + sizeof *header, header->length) == header->crc32)
+        return true;
+    scan->crc_budget -= cost;
+    return false;
+}
+
+/* The next place after a damaged block where a sound one or another segment starts; the end of the file when there is
+ * none. `next` is
+ * the sequence number that the damaged block should have had. */
+static size_t find_sound_block(struct scan *scan, size_t damaged, uint32_t next)
+{
+    struct pp_log_block_header header;
+    if (header_at(scan, damaged, &header) && payload_fits(scan, damaged, &header)) {
+        size_t after = damaged + sizeof header + header.length;
+        struct pp_log_block_header following;
+        if (after == scan->size || is_file_header(scan, after) ||
+            (header_at(scan, after, &following) && following.sequence == next + 1))
+            return after;
+    }
+    for (size_t at = damaged + 1; at < scan->size; at++) {
+        if (is_file_header(scan, at))
+            return at;
+        if (header_at(scan, at, &header) && payload_fits(scan, at, &header) &&
+            header.sequence - next + PLAUSIBLE_GAP <= 2 * PLAUSIBLE_GAP && crc_right(scan, at, &header))
+            return at;
+    }
+    return scan->size;
+}
+
+static bool is_page(const void *pages, uint32_t number, const void *page)
+{
+    return ((const struct pt_seen *)pages)[number].page == *(const uint32_t *)page;
+}
+
+static bool is_first(struct pt_segment *segment, uint32_t sequence)
+{
+    uint32_t page = sequence / PAGE_BLOCKS, hash = pt_hash_words(&(uint64_t){page}, 1);
+    uint32_t number = pt_index_find(&segment->seen_index, hash, is_page, segment->seen, &page);
+    if (number == PT_NONE) {
+        number = segment->seen_index.count;
+        segment->seen = pt_grow(segment->seen, &segment->seen_capacity, (uint64_t)number + 1, sizeof *segment->seen);
+        segment->seen[number].page = page;
+        pt_index_add(&segment->seen_index, hash, number);
+    }
+    uint64_t *blocks = &segment->seen[number].blocks[sequence % PAGE_BLOCKS / 64], block = (uint64_t)1 << sequence % 64;
+    bool first = !(*blocks & block);
+    *blocks |= block;
+    return first;
+}
+
+/* Blocks may be in another order than they were written in; a block that was read before would count twice. */
+static void take_block(struct pt_segment *segment, const struct pp_log_block_header *header, const uint8_t *payload,
+                       const struct pt_segment_sink *sink)
+{
+    if (!is_first(segment, header->sequence)) {
+        segment->losses.repeated_blocks++;
+        return;
+    }
+    if (header->sequence > segment->next)
+        segment->losses.missing_blocks += header->sequence - segment->next;
+    segment->next = header->sequence + 1;
+    if (!pt_segment_take_block(segment, header->type, pt_cursor(payload, header->length), sink))
+        segment->losses.unknown_blocks++;
+}
+
+static void read_blocks(struct scan *scan, size_t at, struct pt_segment *segment, const struct pt_segment_sink *sink,
+                        bool process_only)
+{
+    struct pt_read_losses *losses = &segment->losses;
+    while (at < scan->size && !is_file_header(scan, at) && !(process_only && segment->has_process)) {
+        struct pp_log_block_header header;
+        if (!header_at(scan, at, &header) || !payload_fits(scan, at, &header) || !crc_right(scan, at, &header)) {
+            bool whole = header_at(scan, at, &header) && payload_fits(scan, at, &header);
+            size_t sound = find_sound_block(scan, at, segment->next);
+            whole = whole && header.length <= sound - at - sizeof header;
+            if ((sound == scan->size || is_file_header(scan, sound)) && !whole) {
+                losses->truncated_bytes = sound - at;
+                segment->end = sound;
+                return;
+            }
+            losses->damaged_blocks++;
+            losses->damaged_bytes += sound - at;
+            at = sound;
+            segment->next++;
+            continue;
+        }
+        take_block(segment, &header, scan->data + at + sizeof header, sink);
+        at += sizeof header + header.length;
+    }
+    segment->end = at;
+}
+
+/* Blocks whose strings the segment's tables point into; the others are decoded into numbers. */
+static bool is_referred_to(uint32_t type)
+{
+    return type == PP_BLOCK_PROCESS || type == PP_BLOCK_STRINGS || type == PP_BLOCK_MODULES || type == PP_BLOCK_LABELS;
+}
+
+static const uint8_t *keep(struct pt_segment *segment, const uint8_t *payload, size_t length)
+{
+    struct pt_kept *kept = pt_alloc(1, sizeof *kept + length);
+    memcpy(kept->payload, payload, length);
+    kept->before = segment->kept;
+    segment->kept = kept;
+    return kept->payload;
+}
+
+/* Where to go on after something that cannot be read: `at` itself when more of the file may make it readable. */
+static size_t behind_damage(struct scan *scan, size_t at, struct pt_segment *segment)
+{
+    size_t sound = find_sound_block(scan, at, segment->next);
+    if (sound == scan->size && scan->size - at < HOPELESS)
+        return at;
+    if (sound == scan->size)
+        sound -= PP_LOG_MAX_BLOCK;
+    segment->losses.damaged_blocks++;
+    segment->losses.damaged_bytes += sound - at;
+    segment->next++;
+    return sound;
+}
+
+/* Where another segment begins behind a block that its writer has not finished, as in files that `cat` made; `at` when
+ * there is none. Names may hold any bytes: only a whole first block is believed. */
+static size_t behind_cut(const struct scan *scan, size_t at, struct pt_segment *segment)
+{
+    for (size_t next = at + 1; next < scan->size; next++) {
+        struct pt_segment other;
+        if (!is_file_header(scan, next))
+            continue;
+        bool begins = pt_segment_read_process(scan->data + next, scan->size - next, &other) == PT_READ_OK;
+        begins = begins && other.has_process;
+        pt_segment_free(&other);
+        if (!begins)
+            continue;
+        segment->losses.truncated_bytes += next - at;
+        return next;
+    }
+    return at;
+}
+
+static size_t read_whole_blocks(struct scan *scan, size_t at, struct pt_segment *segment,
+                                const struct pt_segment_sink *sink)
+{
+    struct pp_log_block_header header;
+    while (scan->size - at >= sizeof header && !is_file_header(scan, at)) {
+        bool possible = header_at(scan, at, &header);
+        if (possible && !payload_fits(scan, at, &header))
+            return behind_cut(scan, at, segment);
+        if (!possible || !crc_right(scan, at, &header)) {
+            size_t behind = behind_damage(scan, at, segment);
+            if (behind == at)
+                break;
+            at = behind;
+            continue;
+        }
+        const uint8_t *payload = scan->data + at + sizeof header;
+        if (is_referred_to(header.type))
+            payload = keep(segment, payload, header.length);
+        take_block(segment, &header, payload, sink);
+        at += sizeof header + header.length;
+    }
+    return at;
+}
+
+static enum pt_read_result read_file_header(const void *data, size_t size)
+{
+    struct pp_log_file_header header;
+    if (size < sizeof header.magic)
+        return PT_READ_NOT_A_PROFILE;
+    memcpy(&header, data, size < sizeof header ? size : sizeof header);
+    if (memcmp(header.magic, PP_LOG_MAGIC, sizeof header.magic) != 0)
+        return memcmp(header.magic, PP_LOG_MAGIC, 6) == 0 ? PT_READ_TEXT_MODE : PT_READ_NOT_A_PROFILE;
+    if (size < sizeof header)
+        return PT_READ_OK;
+    if (header.byte_order != PP_LOG_BYTE_ORDER)
+        return PT_READ_BYTE_ORDER;
+    return header.version == PP_LOG_VERSION ? PT_READ_OK : PT_READ_VERSION;
+}
+
+static enum pt_read_result read_segment(const void *data, size_t size, struct pt_segment *segment,
+                                        const struct pt_segment_sink *sink, size_t *budget, bool process_only)
+{
+    *segment = (struct pt_segment){.size = size, .end = size};
+    enum pt_read_result result = read_file_header(data, size);
+    if (result != PT_READ_OK)
+        return result;
+    if (size < sizeof(struct pp_log_file_header)) {
+        segment->losses.truncated_bytes = size;
+        return PT_READ_OK;
+    }
+    struct scan scan = {data, size, *budget};
+    read_blocks(&scan, sizeof(struct pp_log_file_header), segment, sink, process_only);
+    *budget = scan.crc_budget;
+    return PT_READ_OK;
+}
+
+enum pt_read_result pt_segment_read(const void *data, size_t size, struct pt_segment *segment,
+                                    const struct pt_segment_sink *sink)
+{
+    size_t budget = pt_read_budget(size);
+    return read_segment(data, size, segment, sink, &budget, false);
+}
+
+enum pt_read_result pt_segment_read_part(const void *data, size_t size, size_t *budget, struct pt_segment *segment,
+                                         const struct pt_segment_sink *sink)
+{
+    return read_segment(data, size, segment, sink, budget, false);
+}
+
+enum pt_read_result pt_segment_read_on(const void *data, size_t size, struct pt_segment *segment,
+                                       const struct pt_segment_sink *sink)
+{
+    struct scan scan = {data, size, pt_read_budget(size)};
+    size_t at = 0;
+    if (!segment->end) {
+        if (size < sizeof(struct pp_log_file_header))
+            return PT_READ_OK;
+        enum pt_read_result result = read_file_header(data, size);
+        if (result != PT_READ_OK)
+            return result;
+        at = sizeof(struct pp_log_file_header);
+    }
+    segment->size = segment->end + size;
+    size_t end = read_whole_blocks(&scan, at, segment, sink);
+    segment->end += end > at ? end : 0; /* a header alone says nothing yet */
+    return PT_READ_OK;
+}
+
+bool pt_segment_begins(const void *data, size_t size)
+{
+    static const char magic[] = PP_LOG_MAGIC;
+    return size >= sizeof(struct pp_log_file_header) && memcmp(data, magic, sizeof magic - 1) == 0;
+}
+
+size_t pt_read_budget(size_t size)
+{
+    return size * SEARCH_BUDGET;
+}
+
+enum pt_read_result pt_segment_read_process(const void *data, size_t size, struct pt_segment *segment)
+{
+    size_t budget = pt_read_budget(size);
+    return read_segment(data, size, segment, NULL, &budget, true);
+}
+
+void pt_segment_free(struct pt_segment *segment)
+{
+    for (int kind = 0; kind < PT_TABLE_COUNT; kind++)
+        free(segment->tables[kind].items);
+    for (struct pt_kept *kept = segment->kept, *before; kept; kept = before) {
+        before = kept->before;
+        free(kept);
+    }
+    free(segment->seen);
+    pt_index_free(&segment->seen_index);
+    *segment = (struct pt_segment){0};
+}
+
+const char *pt_read_result_text(enum pt_read_result result)
+{
+    switch (result) {
+    case PT_READ_OK:
+        return "read";
+    case PT_READ_NOT_A_PROFILE:
+        return "not a pyprof profile (those end in " PP_LOG_SUFFIX " and are made by libpyprof.so)";
+    case PT_READ_TEXT_MODE:
+        return "damaged by a transfer in text mode: copy it again in binary mode";
+    case PT_READ_BYTE_ORDER:
+        return "written on a machine of another byte order: read it on such a machine";
+    case PT_READ_VERSION:
+        return "written by another version of libpyprof.so: use the pyprof that came with it";
+    }
+    return "unknown";
+}

@@ -1,0 +1,191 @@
+/*
+ * One log segment, read from bytes that nobody vouches for (../../preload/log_format.h is the format).
+ *
+ * Every definition is kept in a table by its id; samples and notices are handed to a sink as they come, when all that
+ * they refer to has been defined. What is damaged is skipped and counted, never guessed. Time is linear in the size;
+ * memory is bounded by a small multiple of it, because an id is only believed when as many definitions fit into the
+ * file.
+ */
+#ifndef PT_PROFILE_READER_H
+#define PT_PROFILE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../preload/common/log_format.h"
+#include "../base/memory.h"
+#include "accounting.h"
+
+/* Bytes within the data given to pt_segment_read, or kept by pt_segment_read_on: not NUL-terminated, UTF-8 not checked.
+ */
+struct pt_text {
+    const char *data;
+    size_t length;
+};
+
+/* All fields are as in the log; strings by id. `defined` is false in the holes that lost blocks leave. */
+struct pt_log_string {
+    struct pt_text text;
+    bool defined;
+};
+
+struct pt_log_module {
+    uint64_t bias, text_start, text_end, text_file_offset;
+    struct pt_text build_id; /* raw bytes */
+    uint32_t path, flags;
+    bool defined;
+};
+
+struct pt_log_code {
+    uint32_t qualname, file, first_line;
+    bool defined;
+};
+
+struct pt_log_frame {
+    uint64_t address;
+    uint64_t symbol_offset;
+    uint32_t kind;
+    uint32_t subject; /* native: module id; Python: code id; pseudo: string id */
+    uint32_t symbol;  /* native: string id */
+    uint32_t line;    /* Python, and the three below */
+    uint32_t end_line, column, end_column;
+    bool defined;
+};
+
+struct pt_log_node {
+    uint32_t parent, frame; /* parent 0: the root */
+    bool defined;
+};
+
+struct pt_log_thread {
+    uint64_t tid, start_unix_ns;
+    uint32_t name, flags;
+    bool defined;
+};
+
+struct pt_log_labels {
+    struct pt_text pairs; /* varints: key, value, key, value … */
+    bool defined;
+};
+
+struct pt_log_process {
+    struct pt_text run, instance, host, boot_id, command_line, executable, cwd, python_version, library_version,
+        parent_instance, unwinder;
+    uint64_t segment, pid, ppid, uid, exec_count, start_unix_ns, period_ns, tick_ns, cpus;
+};
+
+struct pt_log_sample {
+    uint32_t thread, node, labels, state;
+    uint64_t count, cpu_ns;
+};
+
+/* Some of an interval. */
+struct pt_log_samples {
+    uint64_t start_unix_ns, wall_ns;
+    const struct pt_log_sample *items;
+    uint32_t count; /* never 0 */
+};
+
+enum pt_table_kind {
+    PT_TABLE_STRINGS,
+    PT_TABLE_MODULES,
+    PT_TABLE_CODES,
+    PT_TABLE_FRAMES,
+    PT_TABLE_NODES,
+    PT_TABLE_THREADS,
+    PT_TABLE_LABELS,
+    PT_TABLE_COUNT
+};
+
+struct pt_log_table {
+    void *items; /* of the struct above that goes with the kind, item 0 unused */
+    uint32_t capacity, end;
+};
+
+/* What was not read. All zero: the segment is whole. */
+struct pt_read_losses {
+    uint64_t damaged_blocks; /* wrong CRC, or a length that cannot be */
+    uint64_t damaged_bytes;
+    uint64_t damaged_records;   /* in blocks with a right CRC: a writer's mistake */
+    uint64_t missing_blocks;    /* gaps in the sequence that are not damaged blocks */
+    uint64_t unknown_blocks;    /* of a newer writer: no harm */
+    uint64_t truncated_bytes;   /* after the last whole block */
+    uint64_t repeated_blocks;   /* left out: they had been read already */
+    uint64_t repeated_segments; /* left out: they had been read already */
+};
+
+struct pt_segment {
+    struct pt_log_process process;
+    struct pt_accounting accounting; /* the last one in the segment */
+    struct pt_accounting earlier;    /* what the segments before it ended with; all 0: nothing */
+    uint64_t end_unix_ns;
+    uint32_t end_reason; /* enum pp_end_reason, 0 when there is no such block */
+    bool has_process, has_accounting;
+    struct pt_read_losses losses;
+    struct pt_log_table tables[PT_TABLE_COUNT];
+    uint64_t size;        /* of the data */
+    uint64_t end;         /* where the segment ends in it: at the size, or where the header of another one stands */
+    uint32_t next;        /* sequence number of the block that should come there */
+    struct pt_seen *seen; /* which blocks were read */
+    uint32_t seen_capacity;
+    struct pt_index seen_index;
+    struct pt_kept *kept;
+};
+
+/* Any function may be NULL. The segment's tables are as they were at that place of the log. */
+struct pt_segment_sink {
+    void *context;
+    void (*samples)(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples);
+    void (*notice)(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
+                   struct pt_text text);
+    /* segment->accounting is as of now. */
+    void (*accounting)(void *context, const struct pt_segment *segment);
+    /* An id gets another meaning from here on; the segment has the old one still. */
+    void (*redefined)(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id);
+};
+
+enum pt_read_result {
+    PT_READ_OK,
+    PT_READ_NOT_A_PROFILE,
+    PT_READ_TEXT_MODE, /* line ends were changed on the way */
+    PT_READ_BYTE_ORDER,
+    PT_READ_VERSION,
+};
+
+/* Reads a whole segment. sink may be NULL. The segment refers to data, which must stay until pt_segment_free, which
+ * must be called whatever the result. Losses are no errors: see segment->losses. */
+enum pt_read_result pt_segment_read(const void *data, size_t size, struct pt_segment *segment,
+                                    const struct pt_segment_sink *sink);
+
+/* The same for one of several segments that stand one after the other, as `cat` puts them. *budget limits what damage
+ * may cost in all of them together: give pt_read_budget(size of all) to the first, and pass it on. */
+enum pt_read_result pt_segment_read_part(const void *data, size_t size, size_t *budget, struct pt_segment *segment,
+                                         const struct pt_segment_sink *sink);
+size_t pt_read_budget(size_t size);
+
+/*
+ * Takes in what a segment that still grows has got since the last call; it begins as {0}. `data` is what stands behind
+ * segment->end, and is no longer needed afterwards. What is not whole yet waits: segment->end tells from where on it is
+ * wanted again. It stays before the header of another segment.
+ */
+enum pt_read_result pt_segment_read_on(const void *data, size_t size, struct pt_segment *segment,
+                                       const struct pt_segment_sink *sink);
+
+/* Whether the header of a segment stands here. */
+bool pt_segment_begins(const void *data, size_t size);
+
+/* Only the PROCESS block, from the beginning of a file (which may be cut after it). */
+enum pt_read_result pt_segment_read_process(const void *data, size_t size, struct pt_segment *segment);
+
+void pt_segment_free(struct pt_segment *segment);
+
+/* What the result means and what to do, without a full stop. */
+const char *pt_read_result_text(enum pt_read_result result);
+
+/* The definition, or NULL when the id is 0 or was never defined. Valid until more is read. */
+const void *pt_segment_find(const struct pt_segment *segment, enum pt_table_kind kind, uint64_t id);
+/* Empty when unknown. */
+struct pt_text pt_segment_string(const struct pt_segment *segment, uint64_t id);
+
+#endif

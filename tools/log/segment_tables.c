@@ -1,0 +1,300 @@
+#include "segment_tables.h"
+
+#include "../base/memory.h"
+#include "segment_samples.h"
+
+static const size_t item_size[PT_TABLE_COUNT] = {
+    [PT_TABLE_STRINGS] = sizeof(struct pt_log_string), [PT_TABLE_MODULES] = sizeof(struct pt_log_module),
+    [PT_TABLE_CODES] = sizeof(struct pt_log_code),     [PT_TABLE_FRAMES] = sizeof(struct pt_log_frame),
+    [PT_TABLE_NODES] = sizeof(struct pt_log_node),     [PT_TABLE_THREADS] = sizeof(struct pt_log_thread),
+    [PT_TABLE_LABELS] = sizeof(struct pt_log_labels),
+};
+
+static const size_t defined_at[PT_TABLE_COUNT] = {
+    [PT_TABLE_STRINGS] = offsetof(struct pt_log_string, defined),
+    [PT_TABLE_MODULES] = offsetof(struct pt_log_module, defined),
+    [PT_TABLE_CODES] = offsetof(struct pt_log_code, defined),
+    [PT_TABLE_FRAMES] = offsetof(struct pt_log_frame, defined),
+    [PT_TABLE_NODES] = offsetof(struct pt_log_node, defined),
+    [PT_TABLE_THREADS] = offsetof(struct pt_log_thread, defined),
+    [PT_TABLE_LABELS] = offsetof(struct pt_log_labels, defined),
+};
+
+/* Bytes that a definition takes in a log at the very least: no id can be higher than the file's size over this, unless
+ * blocks were never written (FEW_IDS leaves room for that). Keeps forged ids from claiming memory. */
+static const uint32_t least_bytes[PT_TABLE_COUNT] = {
+    [PT_TABLE_STRINGS] = 1, [PT_TABLE_MODULES] = 8, [PT_TABLE_CODES] = 4,  [PT_TABLE_FRAMES] = 3,
+    [PT_TABLE_NODES] = 2,   [PT_TABLE_THREADS] = 5, [PT_TABLE_LABELS] = 1,
+};
+#define FEW_IDS (1u << 16)
+
+static uint32_t highest_id(const struct pt_segment *segment, enum pt_table_kind kind)
+{
+    uint64_t highest = segment->size / least_bytes[kind];
+    if (highest < FEW_IDS)
+        return FEW_IDS;
+    return highest < PT_NONE - 2 ? (uint32_t)highest : PT_NONE - 2;
+}
+
+/* Whether an item has been defined. */
+static bool is_defined(const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
+{
+    const struct pt_log_table *table = &segment->tables[kind];
+    return id && id < table->end && ((const bool *)table->items)[id * item_size[kind] + defined_at[kind]];
+}
+
+const void *pt_segment_find(const struct pt_segment *segment, enum pt_table_kind kind, uint64_t id)
+{
+    if (id > highest_id(segment, kind) || !is_defined(segment, kind, (uint32_t)id))
+        return NULL;
+    return (const char *)segment->tables[kind].items + id * item_size[kind];
+}
+
+struct pt_text pt_segment_string(const struct pt_segment *segment, uint64_t id)
+{
+    const struct pt_log_string *string = pt_segment_find(segment, PT_TABLE_STRINGS, id);
+    return string ? string->text : (struct pt_text){"", 0};
+}
+
+/* The place for a definition; NULL when the id cannot be. */
+static void *define(struct pt_segment *segment, enum pt_table_kind kind, uint64_t id,
+                    const struct pt_segment_sink *sink)
+{
+    if (!id || id > highest_id(segment, kind))
+        return NULL;
+    struct pt_log_table *table = &segment->tables[kind];
+    table->items = pt_grow(table->items, &table->capacity, id + 1, item_size[kind]);
+    if (is_defined(segment, kind, (uint32_t)id) && sink && sink->redefined)
+        sink->redefined(sink->context, segment, kind, (uint32_t)id);
+    if (id >= table->end)
+        table->end = (uint32_t)id + 1;
+    return (char *)table->items + id * item_size[kind];
+}
+
+static struct pt_text rest(const struct pt_cursor *cursor)
+{
+    return (struct pt_text){(const char *)cursor->at, pt_left(cursor)};
+}
+
+static uint64_t take(struct pt_cursor *cursor)
+{
+    return pt_take_varint(cursor);
+}
+
+static bool take_module(struct pt_cursor *record, struct pt_log_module *module)
+{
+    module->path = pt_take_id(record);
+    module->bias = take(record);
+    module->text_start = take(record);
+    module->text_end = take(record);
+    module->text_file_offset = take(record);
+    module->flags = pt_take_small(record);
+    uint64_t length = take(record);
+    struct pt_cursor build_id = pt_take(record, length);
+    module->build_id = rest(&build_id);
+    return true;
+}
+
+static bool take_frame(struct pt_cursor *record, struct pt_log_frame *frame)
+{
+    frame->kind = pt_take_small(record);
+    switch (frame->kind) {
+    case PP_FRAME_NATIVE:
+        frame->subject = pt_take_id(record);
+        frame->address = take(record);
+        frame->symbol = pt_take_id(record);
+        frame->symbol_offset = take(record);
+        return true;
+    case PP_FRAME_PYTHON:
+        frame->subject = pt_take_id(record);
+        frame->line = pt_take_small(record);
+        if (pt_left(record)) { /* columns: not known to every version of CPython, nor to older logs */
+            frame->end_line = pt_take_small(record);
+            frame->column = pt_take_small(record);
+            frame->end_column = pt_take_small(record);
+        }
+        return true;
+    case PP_FRAME_PSEUDO:
+        frame->subject = pt_take_id(record);
+        return true;
+    default:
+        return true; /* of a newer writer: shown as unknown */
+    }
+}
+
+/* Decodes one record of the kind and, when it is well-formed, puts it into the table. */
+static bool take_definition(struct pt_segment *segment, enum pt_table_kind kind, uint64_t id, struct pt_cursor record,
+                            const struct pt_segment_sink *sink)
+{
+    union {
+        struct pt_log_string string;
+        struct pt_log_module module;
+        struct pt_log_code code;
+        struct pt_log_frame frame;
+        struct pt_log_thread thread;
+        struct pt_log_labels labels;
+    } item = {0};
+    switch (kind) {
+    case PT_TABLE_STRINGS:
+        item.string = (struct pt_log_string){rest(&record), true};
+        break;
+    case PT_TABLE_MODULES:
+        item.module.defined = take_module(&record, &item.module);
+        break;
+    case PT_TABLE_CODES:
+        item.code.qualname = pt_take_id(&record);
+        item.code.file = pt_take_id(&record);
+        item.code.first_line = pt_take_small(&record);
+        item.code.defined = true;
+        break;
+    case PT_TABLE_FRAMES:
+        item.frame.defined = take_frame(&record, &item.frame);
+        break;
+    case PT_TABLE_THREADS:
+        item.thread.tid = take(&record);
+        item.thread.name = pt_take_id(&record);
+        item.thread.start_unix_ns = take(&record);
+        item.thread.flags = pt_take_small(&record);
+        item.thread.defined = true;
+        break;
+    case PT_TABLE_LABELS:
+        item.labels = (struct pt_log_labels){rest(&record), true};
+        break;
+    case PT_TABLE_NODES:
+    case PT_TABLE_COUNT:
+        return false;
+    }
+    if (record.bad)
+        return false;
+    void *place = define(segment, kind, id, sink);
+    if (!place)
+        return false;
+    __builtin_memcpy(place, &item, item_size[kind]);
+    return true;
+}
+
+static void take_definitions(struct pt_segment *segment, enum pt_table_kind kind, struct pt_cursor *payload,
+                             const struct pt_segment_sink *sink)
+{
+    for (uint64_t id = take(payload); pt_left(payload); id++) {
+        uint64_t length = take(payload);
+        struct pt_cursor record = pt_take(payload, length);
+        if (payload->bad || !take_definition(segment, kind, id, record, sink))
+            segment->losses.damaged_records++;
+    }
+}
+
+static void take_nodes(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
+{
+    for (uint64_t id = take(payload); pt_left(payload); id++) {
+        uint64_t back = take(payload);
+        uint32_t frame = pt_take_id(payload);
+        bool sound = !payload->bad && back && back <= id;
+        struct pt_log_node *node = sound ? define(segment, PT_TABLE_NODES, id, sink) : NULL;
+        if (node)
+            *node = (struct pt_log_node){(uint32_t)(id - back), frame, true};
+        else
+            segment->losses.damaged_records++;
+    }
+}
+
+static void take_process(struct pt_segment *segment, struct pt_cursor *payload)
+{
+    struct pt_log_process *process = &segment->process;
+    struct pt_text *const texts[] = {
+        [PP_PROCESS_RUN] = &process->run,
+        [PP_PROCESS_INSTANCE] = &process->instance,
+        [PP_PROCESS_HOST] = &process->host,
+        [PP_PROCESS_BOOT_ID] = &process->boot_id,
+        [PP_PROCESS_COMMAND_LINE] = &process->command_line,
+        [PP_PROCESS_EXECUTABLE] = &process->executable,
+        [PP_PROCESS_CWD] = &process->cwd,
+        [PP_PROCESS_PYTHON_VERSION] = &process->python_version,
+        [PP_PROCESS_LIBRARY_VERSION] = &process->library_version,
+        [PP_PROCESS_PARENT_INSTANCE] = &process->parent_instance,
+        [PP_PROCESS_UNWINDER] = &process->unwinder,
+    };
+    uint64_t *const numbers[] = {
+        [PP_PROCESS_SEGMENT] = &process->segment,
+        [PP_PROCESS_PID] = &process->pid,
+        [PP_PROCESS_PPID] = &process->ppid,
+        [PP_PROCESS_UID] = &process->uid,
+        [PP_PROCESS_EXEC_COUNT] = &process->exec_count,
+        [PP_PROCESS_START_UNIX_NS] = &process->start_unix_ns,
+        [PP_PROCESS_PERIOD_NS] = &process->period_ns,
+        [PP_PROCESS_TICK_NS] = &process->tick_ns,
+        [PP_PROCESS_CPUS] = &process->cpus,
+    };
+    while (pt_left(payload)) {
+        uint64_t key = take(payload);
+        uint64_t length = take(payload);
+        struct pt_cursor bytes = pt_take(payload, length);
+        if (payload->bad)
+            break;
+        if (key < sizeof texts / sizeof texts[0] && texts[key])
+            *texts[key] = rest(&bytes);
+        else if (key < sizeof numbers / sizeof numbers[0] && numbers[key])
+            *numbers[key] = take(&bytes);
+    }
+    segment->has_process = true;
+}
+
+bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_cursor payload,
+                           const struct pt_segment_sink *sink)
+{
+    static const enum pt_table_kind kinds[] = {
+        [PP_BLOCK_STRINGS] = PT_TABLE_STRINGS, [PP_BLOCK_MODULES] = PT_TABLE_MODULES,
+        [PP_BLOCK_CODES] = PT_TABLE_CODES,     [PP_BLOCK_FRAMES] = PT_TABLE_FRAMES,
+        [PP_BLOCK_THREADS] = PT_TABLE_THREADS, [PP_BLOCK_LABELS] = PT_TABLE_LABELS,
+    };
+    switch (type) {
+    case PP_BLOCK_PROCESS:
+        take_process(segment, &payload);
+        break;
+    case PP_BLOCK_STRINGS:
+    case PP_BLOCK_MODULES:
+    case PP_BLOCK_CODES:
+    case PP_BLOCK_FRAMES:
+    case PP_BLOCK_THREADS:
+    case PP_BLOCK_LABELS:
+        take_definitions(segment, kinds[type], &payload, sink);
+        return true; /* its damaged records are already counted */
+    case PP_BLOCK_NODES:
+        take_nodes(segment, &payload, sink);
+        return true;
+    case PP_BLOCK_SAMPLES:
+        pt_segment_take_samples(segment, &payload, sink);
+        return true;
+    case PP_BLOCK_ACCOUNTING:
+        if (!pt_accounting_read(&segment->accounting, payload))
+            segment->losses.damaged_records++;
+        segment->has_accounting = true;
+        if (segment->end_reason == PP_END_EXEC)
+            segment->end_reason = PP_END_NOT;
+        if (sink && sink->accounting)
+            sink->accounting(sink->context, segment);
+        break;
+    case PP_BLOCK_EARLIER:
+        if (!pt_accounting_read(&segment->earlier, payload)) {
+            segment->earlier = (struct pt_accounting){0};
+            segment->losses.damaged_records++;
+        }
+        break;
+    case PP_BLOCK_NOTICE: {
+        uint64_t unix_ns = take(&payload);
+        uint64_t severity = take(&payload);
+        if (!payload.bad && sink && sink->notice)
+            sink->notice(sink->context, segment, unix_ns, severity, rest(&payload));
+        break;
+    }
+    case PP_BLOCK_END:
+        segment->end_unix_ns = take(&payload);
+        segment->end_reason = pt_take_small(&payload);
+        break;
+    default:
+        return false;
+    }
+    if (payload.bad)
+        segment->losses.damaged_records++;
+    return true;
+}

@@ -1,0 +1,219 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/print.h"
+#include "../cli/commands.h"
+#include "../profile/load.h"
+#include "../view/summary.h"
+#include "source_text.h"
+
+#define CONTEXT       4 /* lines around those that burned CPU */
+#define MOST_LINES    (2u << 20)
+#define FIGURES_WIDTH 45 /* of a row, before its text */
+
+/* CPU nanoseconds of a line: as the innermost Python line (native code that it calls counts for it), and on the stack.
+ */
+struct line {
+    uint64_t self_ns, total_ns;
+    uint32_t last; /* sample + 1 that was last counted in total: recursion counts once */
+};
+
+struct file {
+    uint32_t path; /* string */
+    struct line *lines;
+    uint32_t count, capacity;
+    uint64_t self_ns;
+};
+
+struct files {
+    struct file *items;
+    uint32_t count, capacity;
+    uint32_t *of_string; /* file + 1 by path */
+};
+
+/* Whole components: "app.py" is the end of "/srv/app.py", not of "/srv/myapp.py". */
+static bool is_end_of(const char *path, const char *end)
+{
+    size_t length = strlen(path), suffix = strlen(end);
+    if (length < suffix || strcmp(path + length - suffix, end) != 0)
+        return false;
+    return length == suffix || *end == '/' || path[length - suffix - 1] == '/';
+}
+
+static struct files find_files(const struct pt_profile *profile, const char *name)
+{
+    struct files files = {.of_string = pt_alloc(profile->strings.count, sizeof *files.of_string)};
+    char *real = realpath(name, NULL);
+    while (strncmp(name, "./", 2) == 0)
+        name += 2;
+    for (uint32_t i = 0; i < profile->functions.count; i++) {
+        uint32_t path = profile->functions.items[i].file;
+        const char *text = pt_string(profile, path);
+        if (files.of_string[path] || !(is_end_of(text, name) || (real && strcmp(text, real) == 0)))
+            continue;
+        files.items = pt_grow(files.items, &files.capacity, (uint64_t)files.count + 1, sizeof *files.items);
+        files.items[files.count++].path = path;
+        files.of_string[path] = files.count;
+    }
+    free(real);
+    return files;
+}
+
+static struct line *line_of(struct file *file, uint32_t number)
+{
+    file->lines = pt_grow(file->lines, &file->capacity, (uint64_t)number + 1, sizeof *file->lines);
+    if (number >= file->count)
+        file->count = number + 1;
+    return &file->lines[number];
+}
+
+static void add_sample(const struct pt_profile *profile, struct files *files, uint32_t number)
+{
+    const struct pt_sample *sample = &profile->samples.items[number];
+    bool innermost = true;
+    for (uint32_t at = sample->node; at; at = profile->nodes.items[at].parent) {
+        const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[at].frame];
+        if (frame->kind != PP_FRAME_PYTHON)
+            continue;
+        uint32_t file = files->of_string[profile->functions.items[frame->subject].file];
+        /* line numbers are not trusted: they must not claim memory */
+        if (file && frame->line < MOST_LINES) {
+            struct line *line = line_of(&files->items[file - 1], frame->line);
+            line->self_ns += innermost ? sample->cpu_ns : 0;
+            line->total_ns += line->last == number + 1 ? 0 : sample->cpu_ns;
+            line->last = number + 1;
+            files->items[file - 1].self_ns += innermost ? sample->cpu_ns : 0;
+        }
+        innermost = false;
+    }
+}
+
+/* The source, when all functions of the file that ran are where the profile has them; else says why there is none. */
+static struct pt_source source_of(const struct pt_profile *profile, const struct file *file)
+{
+    struct pt_source source = {.state = PT_SOURCE_MISSING};
+    bool first = true;
+    for (uint32_t i = 0; i < profile->functions.count; i++) {
+        if (profile->functions.items[i].file != file->path)
+            continue;
+        struct pt_source one = pt_source_read(profile, &profile->functions.items[i]);
+        if (!first)
+            pt_source_free(&source);
+        source = one;
+        first = false;
+        if (source.state != PT_SOURCE_READ)
+            break;
+    }
+    if (source.state == PT_SOURCE_MISSING)
+        printf("  the source is not here: lines without their text\n");
+    else if (source.state == PT_SOURCE_NEWER)
+        printf("  the source was changed after the profile began: lines without their text\n");
+    else if (source.state == PT_SOURCE_OTHER)
+        printf("  the source is not what ran (functions are elsewhere in it): lines without their text\n");
+    return source;
+}
+
+static bool is_near(const struct file *file, uint32_t number)
+{
+    uint32_t from = number > CONTEXT ? number - CONTEXT : 1;
+    for (uint32_t i = from; i <= number + CONTEXT && i < file->count; i++)
+        if (file->lines[i].total_ns)
+            return true;
+    return false;
+}
+
+static void print_source(const char *text, size_t length)
+{
+    struct pt_buffer line = {0};
+    for (size_t i = 0; i < length; i++)
+        pt_buffer_append(&line, text[i] == '\t' ? "    " : &text[i], text[i] == '\t' ? 4 : 1);
+    pt_print_text(stdout, length ? line.data : "", FIGURES_WIDTH, PT_STYLE_PLAIN);
+    pt_buffer_free(&line);
+}
+
+static void print_file(const struct pt_profile *profile, const struct file *file, uint64_t whole_ns)
+{
+    pt_print_paragraph(0, 2, "%s: %.2f s CPU in its lines, %.1f %% of %.2f s", pt_string(profile, file->path),
+                       (double)file->self_ns / 1e9, pt_percent(file->self_ns, whole_ns), (double)whole_ns / 1e9);
+    struct pt_source source = source_of(profile, file);
+    size_t length;
+    bool gap = false;
+    pt_print_styled(stdout, PT_STYLE_HEADING, "\n%12s%19s%12s\n", "SELF", "TOTAL", "LINE");
+    for (uint32_t i = 0;; i++) {
+        const char *text = i ? pt_source_line(&source, i, &length) : NULL;
+        const struct line none = {0}, *line = i < file->count ? &file->lines[i] : &none;
+        if (i >= file->count && !text)
+            break;
+        if (!line->total_ns && (!text || !is_near(file, i))) {
+            gap = gap || i;
+            continue;
+        }
+        if (gap)
+            puts("        …");
+        gap = false;
+        double self = pt_percent(line->self_ns, whole_ns);
+        if (line->total_ns) {
+            pt_print_styled(stdout, pt_style_of_share(self), "%7.2f s %5.1f %%", (double)line->self_ns / 1e9, self);
+            printf("  %7.2f s %5.1f %%  %5" PRIu32 "  ", (double)line->total_ns / 1e9,
+                   pt_percent(line->total_ns, whole_ns), i);
+        } else {
+            printf("%*" PRIu32 "  ", FIGURES_WIDTH - 2, i);
+        }
+        if (text)
+            print_source(text, length);
+        else
+            puts(i ? "" : "(line unknown)");
+    }
+    pt_source_free(&source);
+}
+
+static int by_self(const void *a, const void *b)
+{
+    const struct file *x = a, *y = b;
+    if (x->self_ns != y->self_ns)
+        return x->self_ns > y->self_ns ? -1 : 1;
+    return x->path < y->path ? -1 : x->path > y->path;
+}
+
+static int annotate(const struct pt_profile *profile, const char *name)
+{
+    struct files files = find_files(profile, name);
+    for (uint32_t i = 0; files.count && i < profile->samples.count; i++)
+        add_sample(profile, &files, i);
+    if (!files.count)
+        pt_error("%s: no function of this file was seen: 'pyprof report' says which were", name);
+    if (files.count > 1)
+        printf("%" PRIu32 " files end in %s.\n\n", files.count, name);
+    if (files.count)
+        qsort(files.items, files.count, sizeof *files.items, by_self);
+    for (uint32_t i = 0; i < files.count; i++) {
+        if (i)
+            putchar('\n');
+        print_file(profile, &files.items[i], pt_profile_cpu_ns(profile));
+        free(files.items[i].lines);
+    }
+    int status = files.count ? PT_EXIT_OK : PT_EXIT_DATA;
+    free(files.items);
+    free(files.of_string);
+    return status;
+}
+
+int pt_cmd_annotate(const struct pt_cli *cli)
+{
+    if (!cli->argument_count) {
+        pt_error("say which file: pyprof annotate FILE.py");
+        return PT_EXIT_USAGE;
+    }
+    struct pt_cli paths = *cli;
+    paths.arguments++;
+    paths.argument_count--;
+    paths.stacks_only = true;
+    struct pt_profile *profile = pt_load(&paths);
+    if (!profile)
+        return PT_EXIT_DATA;
+    int status = annotate(profile, cli->arguments[0]);
+    pt_profile_free(profile);
+    return status;
+}

@@ -1,0 +1,270 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/json.h"
+#include "../base/output.h"
+#include "../base/print.h"
+#include "../cli/commands.h"
+#include "../flame/flame.h"
+#include "../profile/load.h"
+#include "../view/runs.h"
+#include "../view/summary.h"
+#include "compare.h"
+
+#define TOP              20
+#define SIDE_INDENTATION 3
+#define NS_PER_SECOND    1000000000u
+
+enum form { AS_TEXT, AS_JSON, AS_COLLAPSED, AS_PAGE };
+
+static const struct {
+    const char *name;
+    const char *extensions[2];
+} forms[] = {
+    [AS_TEXT] = {"text", {".txt"}},
+    [AS_JSON] = {"json", {".json"}},
+    [AS_COLLAPSED] = {"collapsed", {".collapsed", ".folded"}},
+    [AS_PAGE] = {"html", {".html", ".htm"}},
+};
+#define FORMS (sizeof forms / sizeof forms[0])
+
+struct job {
+    const struct pt_cli *cli;
+    enum form form;
+    struct pt_profile *profiles[2]; /* A, B */
+    struct pt_side sides[2];        /* unless it is a page, which shows first lines: sides have none */
+    enum pt_compare_by by;
+};
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / NS_PER_SECOND;
+}
+
+static enum pt_compare_by by_of(const struct pt_cli *cli)
+{
+    if (!cli->by || strcmp(cli->by, "cpu") == 0)
+        return PT_COMPARE_CPU;
+    return strcmp(cli->by, "time") == 0 ? PT_COMPARE_TIME : PT_COMPARE_NONE;
+}
+
+static void put_side(FILE *out, char letter, const struct pt_side *side)
+{
+    char start[32] = "";
+    time_t when = (time_t)(side->start_unix_ns / NS_PER_SECOND);
+    struct tm local;
+    if (localtime_r(&when, &local))
+        strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
+    fprintf(out, "%c  %s  %.2f s CPU in %.2f s, %" PRIu64 " samples\n   ", letter, start, seconds(side->cpu_ns),
+            seconds(side->wall_ns), side->sum.samples);
+    pt_print_text(out, pt_string(side->profile, pt_summary_first_process(side->profile)->command_line),
+                  SIDE_INDENTATION, PT_STYLE_FAINT);
+}
+
+static void put_accounting(FILE *out, const struct pt_side sides[2])
+{
+    const struct {
+        const char *name;
+        double values[2];
+    } rows[] = {
+#define ROW(name, field)                                                                                               \
+    {                                                                                                                  \
+        name,                                                                                                          \
+        {                                                                                                              \
+            (double)sides[0].sum.field / 1e9, (double)sides[1].sum.field / 1e9                                         \
+        }                                                                                                              \
+    }
+        ROW("sampled", sampled_ns),         ROW("unsampled", unsampled_ns),   ROW("lost", lost_ns), ROW("own", own_ns),
+        ROW("thread exit", thread_exit_ns), ROW("difference", difference_ns), ROW("CPU", cpu_ns),
+#undef ROW
+    };
+    fprintf(out, "\nAccounting, s               A             B        change\n");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double before = rows[i].values[0], after = rows[i].values[1];
+        fprintf(out, "  %-14s %12.3f  %12.3f  %+12.3f", rows[i].name, before, after, after - before);
+        if (before > 0 && i + 1 == sizeof rows / sizeof rows[0])
+            fprintf(out, "  (%+.1f %%)", 100 * (after - before) / before);
+        putc('\n', out);
+    }
+}
+
+static void put_text(struct job *job, FILE *out)
+{
+    static const char *const explained[] = {"per cent of each profile's CPU time",
+                                            "milliseconds of CPU per second of run", "seconds of CPU"};
+    uint32_t count, top = job->cli->top ? job->cli->top : TOP, shown = 0;
+    struct pt_compared *all = pt_compare_functions(job->sides, job->by, job->cli->lines, &count);
+    put_side(out, 'A', &job->sides[0]);
+    put_side(out, 'B', &job->sides[1]);
+    fprintf(out, "\nIn %s, the largest changes first:\n", explained[job->by]);
+    pt_print_styled(out, PT_STYLE_HEADING, "\n SELF A SELF B  CHANGE   TOTAL A TOTAL B  CHANGE   %s\n",
+                    job->cli->lines ? "LINE" : "FUNCTION");
+    int digits = job->by == PT_COMPARE_NONE ? 2 : 1;
+    double least = job->by == PT_COMPARE_NONE ? 0.005 : 0.05; /* is shown as none */
+    for (uint32_t i = 0; i < count && shown < top; i++) {
+        double self[2], total[2];
+        for (int side = 0; side < 2; side++) {
+            self[side] = pt_compare_value(&job->sides[side], job->by, all[i].self_ns[side]);
+            total[side] = pt_compare_value(&job->sides[side], job->by, all[i].total_ns[side]);
+        }
+        if (fabs(self[1] - self[0]) < least && fabs(total[1] - total[0]) < least)
+            continue;
+        shown++;
+        int used = fprintf(out, " %6.*f %6.*f %+7.*f   %7.*f %7.*f %+7.*f   ", digits, self[0], digits, self[1], digits,
+                           self[1] - self[0], digits, total[0], digits, total[1], digits, total[1] - total[0]);
+        pt_print_text(out, all[i].text, (uint32_t)used, PT_STYLE_PLAIN);
+    }
+    if (shown == top && count > shown)
+        fprintf(out, "  and %" PRIu32 " more (--top %" PRIu32 ")\n", count - shown, count);
+    else if (count > shown)
+        fprintf(out, "  %" PRIu32 " others did not change\n", count - shown);
+    put_accounting(out, job->sides);
+    free(all);
+}
+
+static void put_json_side(FILE *out, const struct pt_side *side)
+{
+    fprintf(
+        out,
+        "{\"start_unix_ns\": %" PRIu64 ", \"wall_ns\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"shown_ns\": %" PRIu64
+        ", \"cpu_ns\": %" PRIu64 ", \"sampled_ns\": %" PRIu64 ", \"unsampled_ns\": %" PRIu64 ", \"lost_ns\": %" PRIu64
+        ", \"own_ns\": %" PRIu64 ", \"thread_exit_ns\": %" PRIu64 ", \"difference_ns\": %" PRId64 "}",
+        side->start_unix_ns, side->wall_ns, side->sum.samples, side->cpu_ns, side->sum.cpu_ns, side->sum.sampled_ns,
+        side->sum.unsampled_ns, side->sum.lost_ns, side->sum.own_ns, side->sum.thread_exit_ns, side->sum.difference_ns);
+}
+
+static void put_json(struct job *job, FILE *out)
+{
+    uint32_t count;
+    struct pt_compared *all = pt_compare_functions(job->sides, job->by, job->cli->lines, &count);
+    fprintf(out, "{\"version\": 1, \"by\": \"%s\",\n\"a\": ", job->cli->by ? job->cli->by : "cpu");
+    put_json_side(out, &job->sides[0]);
+    fputs(",\n\"b\": ", out);
+    put_json_side(out, &job->sides[1]);
+    fputs(",\n\"functions\": [", out);
+    for (uint32_t i = 0; i < count && (!job->cli->top || i < job->cli->top); i++) {
+        fputs(i ? ",\n  {\"text\": " : "\n  {\"text\": ", out);
+        pt_json_text(out, all[i].text);
+        fprintf(out, ", \"self_ns\": [%" PRIu64 ", %" PRIu64 "], \"total_ns\": [%" PRIu64 ", %" PRIu64 "]}",
+                all[i].self_ns[0], all[i].self_ns[1], all[i].total_ns[0], all[i].total_ns[1]);
+    }
+    fputs("\n]}\n", out);
+    free(all);
+}
+
+/* "stack A B": A's weights are brought to B's CPU or time, as `difffolded.pl -n` does. */
+static void put_collapsed(struct job *job, FILE *out)
+{
+    const struct pt_side *a = &job->sides[0], *b = &job->sides[1];
+    double factor = 1;
+    if (job->by == PT_COMPARE_CPU && a->cpu_ns)
+        factor = (double)b->cpu_ns / (double)a->cpu_ns;
+    if (job->by == PT_COMPARE_TIME && a->wall_ns)
+        factor = (double)b->wall_ns / (double)a->wall_ns;
+    uint32_t count;
+    struct pt_compared *all = pt_compare_stacks(job->sides, job->cli->lines, &count);
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(out, "%s %.0f %" PRIu64 "\n", all[i].text, (double)all[i].self_ns[0] * factor, all[i].self_ns[1]);
+    pt_compared_stacks_free(all, count);
+}
+
+static void put_page(struct job *job, FILE *out)
+{
+    struct pt_flame *flame = pt_flame_new(job->profiles, 2, job->cli->lines);
+    flame->by_time = job->by == PT_COMPARE_TIME;
+    pt_flame_write(flame, out);
+    pt_flame_free(flame);
+}
+
+static void write_diff(void *context, FILE *out)
+{
+    static void (*const put[])(struct job * job, FILE * out) = {
+        [AS_TEXT] = put_text, [AS_JSON] = put_json, [AS_COLLAPSED] = put_collapsed, [AS_PAGE] = put_page};
+    struct job *job = context;
+    put[job->form](job, out);
+}
+
+/* What is asked for by name counts more than the file's extension; text when neither says. */
+static enum form form_of(const struct pt_cli *cli)
+{
+    if (cli->json)
+        return AS_JSON;
+    for (unsigned i = 0; i < FORMS; i++) {
+        if (cli->format && strcmp(cli->format, forms[i].name) == 0)
+            return (enum form)i;
+        for (unsigned j = 0; !cli->format && cli->output && j < 2; j++)
+            if (forms[i].extensions[j] && pt_has_extension(cli->output, forms[i].extensions[j]))
+                return (enum form)i;
+    }
+    return AS_TEXT;
+}
+
+/* False after a line on stderr. */
+static bool can_be_written(const struct job *job, bool to_stdout)
+{
+    if (job->form != AS_PAGE)
+        return true;
+    if (to_stdout && isatty(STDOUT_FILENO))
+        pt_error("stdout is a terminal: use -o FILE.html");
+    else if (job->by == PT_COMPARE_NONE)
+        pt_error("the page compares shares of the CPU or CPU per second: --by cpu or --by time");
+    else
+        return true;
+    return false;
+}
+
+/* The run at a place in the list, newest first; NULL after a line on stderr. */
+static char *run_at(uint32_t place)
+{
+    struct pt_cli any = {.to_ns = UINT64_MAX};
+    struct pt_profile *profile = pt_load_sums(&any);
+    uint32_t count = 0;
+    struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
+    char *run = place < count ? pt_strdup(pt_string(profile, runs[place].run)) : NULL;
+    if (profile && !run)
+        pt_error("there is only one run here: give two profiles, 'pyprof diff A B'");
+    free(runs);
+    pt_profile_free(profile);
+    return run;
+}
+
+int pt_cmd_diff(const struct pt_cli *cli)
+{
+    struct job job = {.cli = cli, .form = form_of(cli), .by = by_of(cli)};
+    struct pt_cli loading = *cli;
+    bool to_stdout = !cli->output || strcmp(cli->output, "-") == 0;
+    char *names[2] = {NULL, NULL};
+    if (cli->argument_count > 2) {
+        pt_error("diff takes two profiles: pyprof diff A B");
+        return PT_EXIT_USAGE;
+    }
+    if (!can_be_written(&job, to_stdout))
+        return PT_EXIT_USAGE;
+    loading.stacks_only = job.form != AS_PAGE;
+    names[0] = cli->argument_count ? pt_strdup(cli->arguments[0]) : run_at(1);
+    if (names[0])
+        names[1] = cli->argument_count == 2 ? pt_strdup(cli->arguments[1]) : run_at(0);
+    struct pt_profile *a = names[1] ? pt_load_named(&loading, names[0]) : NULL;
+    struct pt_profile *b = a ? pt_load_named(&loading, names[1]) : NULL;
+    bool written = b != NULL;
+    if (b) {
+        job.profiles[0] = a;
+        job.profiles[1] = b;
+        for (int i = 0; i < 2 && job.form != AS_PAGE; i++)
+            job.sides[i] = pt_side_of(job.profiles[i]);
+        if (to_stdout)
+            write_diff(&job, stdout);
+        else
+            written = pt_write_file(cli->output, write_diff, &job);
+    }
+    pt_profile_free(a);
+    pt_profile_free(b);
+    free(names[0]);
+    free(names[1]);
+    return written ? PT_EXIT_OK : PT_EXIT_DATA;
+}

@@ -1,0 +1,101 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../base/json.h"
+#include "../base/print.h"
+#include "../cli/commands.h"
+#include "../profile/load.h"
+#include "../view/runs.h"
+
+#define NS_PER_SECOND 1000000000u
+#define SHORTEST_ID   8
+#define LONGEST_ID    64
+#define SECONDS_SHOWN 600 /* longer durations are in minutes and hours */
+
+/* As many characters of the ids as tell them apart. */
+static size_t id_length(const struct pt_profile *profile, const struct pt_run *runs, uint32_t count)
+{
+    size_t length = SHORTEST_ID;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            while (length < LONGEST_ID &&
+                   strncmp(pt_string(profile, runs[i].run), pt_string(profile, runs[j].run), length) == 0)
+                length++;
+    return length;
+}
+
+static void append_duration(struct pt_buffer *text, uint64_t ns)
+{
+    uint64_t seconds = ns / NS_PER_SECOND;
+    if (seconds < SECONDS_SHOWN)
+        pt_buffer_format(text, "%.2f s", (double)ns / NS_PER_SECOND);
+    else if (seconds < 3600)
+        pt_buffer_format(text, "%" PRIu64 " m %02" PRIu64 " s", seconds / 60, seconds % 60);
+    else
+        pt_buffer_format(text, "%" PRIu64 " h %02" PRIu64 " m", seconds / 3600, seconds / 60 % 60);
+}
+
+static uint64_t duration_of(const struct pt_run *run)
+{
+    return run->end_unix_ns > run->start_unix_ns ? run->end_unix_ns - run->start_unix_ns : 0;
+}
+
+static void print_text(const struct pt_profile *profile, const struct pt_run *runs, uint32_t count)
+{
+    int width = (int)id_length(profile, runs, count);
+    pt_print_styled(stdout, PT_STYLE_HEADING, "%-*s  %-19s  %9s  %9s  %5s  COMMAND\n", width, "RUN", "START",
+                    "DURATION", "CPU", "PROCS");
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_buffer duration = {0}, cpu = {0};
+        char start[32] = "";
+        time_t seconds = (time_t)(runs[i].start_unix_ns / NS_PER_SECOND);
+        struct tm local;
+        if (localtime_r(&seconds, &local))
+            strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
+        append_duration(&duration, duration_of(&runs[i]));
+        append_duration(&cpu, runs[i].cpu_ns);
+        int used = printf("%-*.*s  %-19s  %9s  %9s  %5" PRIu32 "  ", width, width, pt_string(profile, runs[i].run),
+                          start, duration.data, cpu.data, runs[i].processes);
+        pt_print_text(stdout, pt_string(profile, profile->processes.items[runs[i].first].command_line), (uint32_t)used,
+                      PT_STYLE_PLAIN);
+        pt_buffer_free(&duration);
+        pt_buffer_free(&cpu);
+    }
+}
+
+static void print_json(const struct pt_profile *profile, const struct pt_run *runs, uint32_t count)
+{
+    printf("{\"version\": 1, \"runs\": [");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pt_run *run = &runs[i];
+        printf("%s\n  {\"run\": ", i ? "," : "");
+        pt_json_text(stdout, pt_string(profile, run->run));
+        printf(", \"start_unix_ns\": %" PRIu64 ", \"end_unix_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64
+               ", \"cpu_ns\": %" PRIu64 ", \"processes\": %" PRIu32 ", \"not_ended\": %" PRIu32
+               ", \"segments\": %" PRIu32 ", \"cmdline\": ",
+               run->start_unix_ns, run->end_unix_ns, duration_of(run), run->cpu_ns, run->processes, run->not_ended,
+               run->segments);
+        pt_json_text(stdout, pt_string(profile, profile->processes.items[run->first].command_line));
+        putchar('}');
+    }
+    puts("\n]}");
+}
+
+int pt_cmd_runs(const struct pt_cli *cli)
+{
+    struct pt_profile *profile = pt_load_sums(cli);
+    if (!profile)
+        return PT_EXIT_DATA;
+    uint32_t count;
+    struct pt_run *runs = pt_runs_of(profile, &count);
+    if (cli->json)
+        print_json(profile, runs, count);
+    else
+        print_text(profile, runs, count);
+    free(runs);
+    pt_profile_free(profile);
+    return PT_EXIT_OK;
+}

@@ -1,0 +1,268 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base/print.h"
+#include "../base/terminal_text.h"
+#include "../view/summary.h"
+#include "report.h"
+#include "source_text.h"
+#include "sums_json.h"
+
+#define LINE_ROWS       8
+#define LONGEST_LINE    90   /* bytes of source text */
+#define EXPRESSION_ROWS 3    /* of a line */
+#define EXPRESSION_FROM 10.0 /* per cent of the line's time */
+#define ALL_OF_IT       95.0
+#define FIGURES_WIDTH   19
+#define TEXT_COLUMN     29 /* where the source begins */
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+/* By node: the innermost Python frame at or above it, PT_NONE when there is none. The caller frees. */
+static uint32_t *innermost_python(const struct pt_profile *profile)
+{
+    uint32_t *frames = pt_alloc(profile->nodes.count, sizeof *frames);
+    frames[0] = PT_NONE;
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        bool python = profile->frames.items[node->frame].kind == PP_FRAME_PYTHON;
+        frames[i] = python ? node->frame : frames[node->parent];
+    }
+    return frames;
+}
+
+/* An expression of a line, or all of a line's time when it has no columns. */
+struct place {
+    uint32_t line, end_line, column, end_column;
+    uint64_t ns;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    const uint32_t left[] = {x->line, x->column, x->end_line, x->end_column},
+                   right[] = {y->line, y->column, y->end_line, y->end_column};
+    for (unsigned i = 0; i < 4; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    return by_place(a, b);
+}
+
+/* The places of a function that took time, in their order in the source. The caller frees. */
+static struct place *places_of(const struct pt_profile *profile, const uint64_t *ns_of_frame, uint32_t function,
+                               uint32_t *count)
+{
+    struct place *places = pt_alloc(profile->frames.count, sizeof *places);
+    *count = 0;
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pt_frame *frame = &profile->frames.items[i];
+        if (frame->kind == PP_FRAME_PYTHON && frame->subject == function && ns_of_frame[i])
+            places[(*count)++] =
+                (struct place){frame->line, frame->end_line, frame->column, frame->end_column, ns_of_frame[i]};
+    }
+    qsort(places, *count, sizeof *places, by_place);
+    return places;
+}
+
+/* One place for each line, with all of its time; the columns are not used. */
+static struct place *lines_of(const struct place *places, uint32_t count, uint32_t *lines_count)
+{
+    struct place *lines = pt_alloc(count, sizeof *lines);
+    *lines_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!*lines_count || lines[*lines_count - 1].line != places[i].line)
+            lines[(*lines_count)++] = (struct place){.line = places[i].line};
+        lines[*lines_count - 1].ns += places[i].ns;
+    }
+    qsort(lines, *lines_count, sizeof *lines, by_time);
+    return lines;
+}
+
+/* A line's text without its indentation, as much of it as is printed. */
+struct shown {
+    const char *text;
+    size_t indentation, length;
+};
+
+static struct shown shown_line(const struct pt_source *source, uint32_t line)
+{
+    struct shown shown = {0};
+    size_t size, most = pt_print_columns(stdout) ? pt_print_columns(stdout) - TEXT_COLUMN : LONGEST_LINE;
+    shown.text = pt_source_line(source, line, &size);
+    if (!shown.text)
+        return shown;
+    while (size && (*shown.text == ' ' || *shown.text == '\t')) {
+        shown.text++;
+        shown.indentation++;
+        size--;
+    }
+    while (shown.length < size && shown.length < most && (unsigned char)shown.text[shown.length] >= ' ')
+        shown.length++;
+    while (shown.length < size && shown.length && ((unsigned char)shown.text[shown.length] & 0xc0) == 0x80)
+        shown.length--; /* not in the middle of a character */
+    return shown;
+}
+
+/* Carets below the place's part of the line; false when they would say nothing: there are no columns, they are beyond
+ * what is shown, they are all of it. One that goes on in other lines is marked up to the end of its first. */
+static bool mark(struct pt_buffer *out, const struct shown *shown, const struct place *place)
+{
+    size_t start = place->column - 1, end = place->end_column - 1;
+    if (!place->column || start < shown->indentation)
+        return false;
+    start -= shown->indentation;
+    end -= end < shown->indentation ? end : shown->indentation;
+    if (place->end_line != place->line || end > shown->length)
+        for (end = shown->length; end && shown->text[end - 1] == ' ';)
+            end--;
+    if (start == 0 && end >= shown->length)
+        return false;
+    return pt_source_carets(out, shown->text, shown->length, start, end);
+}
+
+/* The expressions of a line that took most of its time; with figures, unless one took all of it. */
+static void print_expressions(const struct pt_report *report, const struct shown *shown, const struct place *line,
+                              const struct place *places, uint32_t count)
+{
+    struct place *own = pt_alloc(count, sizeof *own);
+    struct pt_buffer carets = {0};
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (places[i].line == line->line)
+            own[found++] = places[i];
+    qsort(own, found, sizeof *own, by_time);
+    for (uint32_t i = 0; i < found && i < EXPRESSION_ROWS && pt_percent(own[i].ns, line->ns) >= EXPRESSION_FROM; i++) {
+        pt_buffer_clear(&carets);
+        if (!mark(&carets, shown, &own[i]))
+            continue;
+        if (pt_percent(own[i].ns, line->ns) >= ALL_OF_IT)
+            printf("%*s%s\n", TEXT_COLUMN, "", carets.data);
+        else
+            printf("%9.2f s %5.1f %%%*s%s\n", seconds(own[i].ns), pt_percent(own[i].ns, report->whole_ns),
+                   TEXT_COLUMN - FIGURES_WIDTH, "", carets.data);
+    }
+    pt_buffer_free(&carets);
+    free(own);
+}
+
+static void print_state(enum pt_source_state state)
+{
+    if (state == PT_SOURCE_NEWER)
+        puts("  (the file is newer than this profile: its text is not shown)");
+    else if (state == PT_SOURCE_OTHER)
+        puts("  (the file is not the one that ran: its text is not shown)");
+}
+
+static void print_shown(const struct shown *shown)
+{
+    struct pt_buffer text = {0}, harmless = {0};
+    pt_buffer_append(&text, shown->text, shown->length);
+    pt_shown_text(&harmless, text.data, 0);
+    printf("  %s", harmless.length ? harmless.data : "");
+    pt_buffer_free(&text);
+    pt_buffer_free(&harmless);
+}
+
+static void print_lines(const struct pt_report *report, const uint64_t *ns_of_frame, uint32_t number)
+{
+    const struct pt_profile *profile = report->profile;
+    const struct pt_function *function = &profile->functions.items[number];
+    uint32_t place_count, count;
+    struct place *places = places_of(profile, ns_of_frame, number, &place_count);
+    struct place *lines = lines_of(places, place_count, &count);
+    struct pt_source source = pt_source_read(profile, function);
+    putchar('\n');
+    pt_print_paragraph(0, 2, "Lines of %s (%s), native callees included:", pt_string(profile, function->name),
+                       pt_string(profile, function->short_file));
+    print_state(source.state);
+    for (uint32_t i = 0; i < count && i < LINE_ROWS; i++) {
+        double share = pt_percent(lines[i].ns, report->whole_ns);
+        pt_print_styled(stdout, pt_style_of_share(share), "%9.2f s %5.1f %%", seconds(lines[i].ns), share);
+        fputs("  ", stdout);
+        if (lines[i].line)
+            printf("%6" PRIu32, lines[i].line);
+        else
+            printf("     ?");
+        struct shown shown = shown_line(&source, lines[i].line);
+        if (shown.text)
+            print_shown(&shown);
+        putchar('\n');
+        if (shown.text)
+            print_expressions(report, &shown, &lines[i], places, place_count);
+    }
+    if (count > LINE_ROWS)
+        printf("  and %u more lines\n", count - LINE_ROWS);
+    pt_source_free(&source);
+    free(lines);
+    free(places);
+}
+
+/* The Python function that took most, with the native code that it calls; PT_NONE when there is none. *ns_of_frame: CPU
+ * time by frame; the caller frees. */
+static uint32_t hottest(const struct pt_profile *profile, uint64_t **ns_of_frame)
+{
+    uint32_t *innermost = innermost_python(profile);
+    uint64_t *ns_of_function = pt_alloc(profile->functions.count, sizeof *ns_of_function);
+    uint32_t top = PT_NONE;
+    *ns_of_frame = pt_alloc(profile->frames.count, sizeof **ns_of_frame);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t frame = innermost[profile->samples.items[i].node];
+        if (frame == PT_NONE)
+            continue;
+        (*ns_of_frame)[frame] += profile->samples.items[i].cpu_ns;
+        ns_of_function[profile->frames.items[frame].subject] += profile->samples.items[i].cpu_ns;
+    }
+    for (uint32_t i = 0; i < profile->functions.count; i++)
+        if (ns_of_function[i] && (top == PT_NONE || ns_of_function[i] > ns_of_function[top]))
+            top = i;
+    free(innermost);
+    free(ns_of_function);
+    return top;
+}
+
+void pt_report_lines(const struct pt_report *report)
+{
+    uint64_t *ns_of_frame;
+    uint32_t top = hottest(report->profile, &ns_of_frame);
+    if (top != PT_NONE)
+        print_lines(report, ns_of_frame, top);
+    free(ns_of_frame);
+}
+
+json_t *pt_report_lines_json(const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    uint64_t *ns_of_frame;
+    uint32_t top = hottest(profile, &ns_of_frame), place_count = 0, count = 0;
+    json_t *object = top == PT_NONE ? json_null() : json_object();
+    if (top != PT_NONE) {
+        struct place *places = places_of(profile, ns_of_frame, top, &place_count);
+        struct place *lines = lines_of(places, place_count, &count);
+        json_t *array = json_array();
+        for (uint32_t i = 0; i < count; i++) {
+            json_t *line = json_object();
+            pt_set_known(line, "line", lines[i].line, lines[i].line);
+            pt_set_number(line, "self_ns", lines[i].ns);
+            json_array_append_new(array, line);
+        }
+        json_object_set_new(object, "function", pt_string_json(profile, profile->functions.items[top].name));
+        json_object_set_new(object, "file", pt_string_json(profile, profile->functions.items[top].file));
+        json_object_set_new(object, "lines", array);
+        free(lines);
+        free(places);
+    }
+    free(ns_of_frame);
+    return object;
+}

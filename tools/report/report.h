@@ -1,0 +1,50 @@
+/* The sections of `pyprof report`. Each prints to stdout, an empty line before it; those that are data are also there
+ * as JSON. */
+#ifndef PT_TOOLS_REPORT_H
+#define PT_TOOLS_REPORT_H
+
+#include <jansson.h>
+
+#include "../cli/options.h"
+#include "../profile/model.h"
+
+struct pt_report {
+    struct pt_profile *profile;
+    const struct pt_cli *cli;
+    struct pt_accounting sum; /* of all processes */
+    uint64_t whole_ns;        /* what percentages are of */
+    uint32_t top;             /* rows of a table */
+};
+
+/* CPU time at whose leaf is native code: of the interpreter itself, and of all else. */
+struct pt_report_native {
+    uint64_t interpreter_ns, library_ns;
+};
+struct pt_report_native pt_report_native(const struct pt_profile *profile);
+
+/* Functions by self time, and Python functions with the native code that they call; of one process or thread only,
+ * unless PT_NONE. */
+void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread);
+void pt_report_functions_json(const struct pt_report *report, uint32_t process, uint32_t thread, json_t *object);
+
+/* Which debug symbols would help, if much of the time went to functions that have no name. */
+void pt_report_nameless(const struct pt_report *report);
+
+/* Where in the Python function that took most (its own code and the native code that it calls) the time went. */
+void pt_report_lines(const struct pt_report *report);
+json_t *pt_report_lines_json(const struct pt_report *report);
+
+/* CPU time of processes and threads. As JSON with the functions of each, where the options ask for that. */
+void pt_report_threads(const struct pt_report *report);
+json_t *pt_report_threads_json(const struct pt_report *report, bool threads);
+
+/* Accounting, what is not complete and why, warnings. */
+void pt_report_accounting(const struct pt_report *report);
+
+/* A table of functions for each process or thread, the ones that burned most first. */
+void pt_report_split(const struct pt_report *report, bool threads);
+
+/* All of the report for programs. Not 0 when it could not be written. */
+int pt_report_json(const struct pt_report *report);
+
+#endif

@@ -1,0 +1,35 @@
+/* The source of a Python function as it is on this machine, when it may be taken for what ran. */
+#ifndef PT_TOOLS_SOURCE_TEXT_H
+#define PT_TOOLS_SOURCE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../profile/model.h"
+
+enum pt_source_state {
+    PT_SOURCE_READ,
+    PT_SOURCE_MISSING, /* not readable here, or never a file ("<string>") */
+    PT_SOURCE_NEWER,   /* the file was written after the profile began */
+    PT_SOURCE_OTHER,   /* the function is not where the profile has it */
+};
+
+struct pt_source {
+    enum pt_source_state state;
+    char *text; /* NULL unless PT_SOURCE_READ */
+    size_t size;
+};
+
+/* The caller ends it with pt_source_free. */
+struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function);
+void pt_source_free(struct pt_source *source);
+
+/* The text of a line, from 1 on, without its end; NULL when there is no such line. */
+const char *pt_source_line(const struct pt_source *source, uint32_t line, size_t *length);
+
+/* Appends what stands below a line's text to mark the bytes from `start` up to `end`: white space, then a '^' for each
+ * column that they take on a terminal. False, and nothing appended, when they do not look like an expression. */
+bool pt_source_carets(struct pt_buffer *out, const char *line, size_t length, size_t start, size_t end);
+
+#endif

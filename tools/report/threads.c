@@ -1,0 +1,163 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base/print.h"
+#include "../view/call_tree.h"
+#include "../view/gil_gc.h"
+#include "../view/summary.h"
+#include "report.h"
+#include "sums_json.h"
+
+#define CPU_WIDTH    22 /* of a row, before shares and text */
+#define SHARE_WIDTH  11
+#define SPLIT_GROUPS 16  /* tables of functions; more would not be read */
+#define ALWAYS_SHOWN 8   /* rows, however little they have */
+#define HIDDEN_BELOW 0.5 /* per cent, of the others */
+
+struct row {
+    uint32_t number; /* of a thread or a process */
+    uint64_t ns;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* CPU time by thread or process, most first, without those that have none. The caller frees. */
+static struct row *rows_of(const struct pt_profile *profile, bool threads, uint32_t *count)
+{
+    uint32_t room = threads ? profile->threads.count : profile->processes.count;
+    struct row *rows = pt_alloc(room, sizeof *rows);
+    struct pt_states *states = pt_states_by(profile, threads);
+    for (uint32_t i = 0; i < room; i++)
+        rows[i] = (struct row){i, states[i].cpu_ns};
+    free(states);
+    qsort(rows, room, sizeof *rows, by_time);
+    for (*count = 0; *count < room && rows[*count].ns; ++*count)
+        ;
+    return rows;
+}
+
+static void append_name(struct pt_buffer *text, const struct pt_profile *profile, bool threads, uint32_t number)
+{
+    if (!threads) {
+        pt_process_text(text, profile, number);
+        return;
+    }
+    pt_thread_text(text, profile, number);
+    if (profile->processes.count > 1)
+        pt_buffer_format(text, " of process %" PRIu64,
+                         profile->processes.items[profile->threads.items[number].process].pid);
+}
+
+/* In SHARE_WIDTH columns; of the part that is known, which may be nothing. */
+static void print_share(uint64_t ns, uint64_t known_ns)
+{
+    if (known_ns)
+        printf("%6.1f %%   ", pt_percent(ns, known_ns));
+    else
+        printf("     -     ");
+}
+
+static void print_table(const struct pt_report *report, bool threads)
+{
+    const struct pt_profile *profile = report->profile;
+    uint32_t count;
+    struct row *rows = rows_of(profile, threads, &count);
+    struct pt_buffer text = {0};
+    uint64_t rest_ns = 0;
+    uint32_t rest = 0;
+    struct pt_states *states = pt_states_by(profile, threads);
+    struct pt_states all = pt_states_of(profile, PT_NONE);
+    bool gil = all.gil_known_ns, gc = all.gc_known_ns;
+    pt_print_styled(stdout, PT_STYLE_HEADING, "\n        CPU           %s%s%s\n", gil ? "GIL HELD   " : "",
+                    gc ? "      GC   " : "", threads ? "THREAD" : "PROCESS");
+    for (uint32_t i = 0; i < count; i++) {
+        if (i >= report->top || (i >= ALWAYS_SHOWN && pt_percent(rows[i].ns, report->whole_ns) < HIDDEN_BELOW)) {
+            rest_ns += rows[i].ns;
+            rest++;
+            continue;
+        }
+        pt_buffer_clear(&text);
+        append_name(&text, profile, threads, rows[i].number);
+        printf("%9.2f s %5.1f %%   ", (double)rows[i].ns / 1e9, pt_percent(rows[i].ns, report->whole_ns));
+        const struct pt_states *own = &states[rows[i].number];
+        if (gil)
+            print_share(own->gil_ns, own->gil_known_ns);
+        if (gc)
+            print_share(own->gc_ns, own->gc_known_ns);
+        pt_print_text(stdout, text.data, CPU_WIDTH + (uint32_t)(SHARE_WIDTH * (gil + gc)), PT_STYLE_PLAIN);
+    }
+    if (rest)
+        printf("%9.2f s %5.1f %%   %*s%u more\n", (double)rest_ns / 1e9, pt_percent(rest_ns, report->whole_ns),
+               SHARE_WIDTH * (gil + gc), "", rest);
+    pt_buffer_free(&text);
+    free(states);
+    free(rows);
+}
+
+void pt_report_threads(const struct pt_report *report)
+{
+    if (report->profile->processes.count > 1)
+        print_table(report, false);
+    print_table(report, true);
+}
+
+json_t *pt_report_threads_json(const struct pt_report *report, bool threads)
+{
+    const struct pt_profile *profile = report->profile;
+    bool split = threads ? report->cli->threads : report->cli->processes;
+    uint32_t count;
+    struct row *rows = rows_of(profile, threads, &count);
+    struct pt_states *states = pt_states_by(profile, threads);
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = rows[i].number;
+        const struct pt_thread *thread = threads ? &profile->threads.items[number] : NULL;
+        const struct pt_process *process = &profile->processes.items[thread ? thread->process : number];
+        json_t *object = json_object();
+        pt_set_number(object, "pid", process->pid);
+        if (thread) {
+            pt_set_known(object, "tid", thread->tid, thread->tid != UINT64_MAX);
+            json_object_set_new(object, "name", pt_string_json(profile, thread->name));
+        } else {
+            json_object_set_new(object, "cmdline", pt_string_json(profile, process->command_line));
+        }
+        pt_set_number(object, "shown_ns", rows[i].ns);
+        pt_set_known(object, "gil_ns", states[number].gil_ns, states[number].gil_known_ns);
+        pt_set_number(object, "gil_known_ns", states[number].gil_known_ns);
+        pt_set_known(object, "gc_ns", states[number].gc_ns, states[number].gc_known_ns);
+        pt_set_number(object, "gc_known_ns", states[number].gc_known_ns);
+        if (split)
+            pt_report_functions_json(report, threads ? PT_NONE : number, threads ? number : PT_NONE, object);
+        json_array_append_new(array, object);
+    }
+    free(states);
+    free(rows);
+    return array;
+}
+
+void pt_report_split(const struct pt_report *report, bool threads)
+{
+    uint32_t count;
+    struct row *rows = rows_of(report->profile, threads, &count);
+    struct pt_buffer text = {0};
+    for (uint32_t i = 0; i < count && i < SPLIT_GROUPS; i++) {
+        pt_buffer_clear(&text);
+        append_name(&text, report->profile, threads, rows[i].number);
+        pt_buffer_format(&text, ": %.2f s CPU, %.1f %% of all", (double)rows[i].ns / 1e9,
+                         pt_percent(rows[i].ns, report->whole_ns));
+        pt_print_styled(stdout, PT_STYLE_HEADING, "\n%s ", threads ? "Thread" : "Process");
+        pt_print_text(stdout, text.data, 0, PT_STYLE_HEADING);
+        pt_report_functions(report, threads ? PT_NONE : rows[i].number, threads ? rows[i].number : PT_NONE);
+    }
+    if (count > SPLIT_GROUPS)
+        printf("\n%u more %s with less CPU are not listed.\n", count - SPLIT_GROUPS, threads ? "threads" : "processes");
+    pt_buffer_free(&text);
+    free(rows);
+}

@@ -1,0 +1,112 @@
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Left as they are: those that stop and go on, which the terminal sends to both, and those that a program causes in
+ * itself. */
+static const int kept[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGPIPE, SIGSEGV,
+                           SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP, SIGSYS};
+
+static sigset_t waited_for(void)
+{
+    sigset_t set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        sigdelset(&set, kept[i]);
+    return set;
+}
+
+/* Who reads what the command writes sees the end of it when the command has closed it. */
+static void leave_streams(void)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing < 0)
+        return;
+    dup2(nothing, STDIN_FILENO);
+    dup2(nothing, STDOUT_FILENO);
+    if (nothing > STDERR_FILENO)
+        close(nothing);
+}
+
+pid_t pt_command_start(char **arguments)
+{
+    sigset_t ours = waited_for(), before;
+    struct sigaction reaped = {.sa_handler = SIG_DFL}, reaped_before;
+    int report[2], error = 0;
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return -1;
+    /* Ignored, it would take the exit status away. */
+    sigaction(SIGCHLD, &reaped, &reaped_before);
+    sigprocmask(SIG_BLOCK, &ours, &before);
+    pid_t command = fork();
+    if (command == 0) {
+        /* Who kills this program means the command. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        sigaction(SIGCHLD, &reaped_before, NULL);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        execvp(arguments[0], arguments);
+        error = errno;
+        _exit(write(report[1], &error, sizeof error) == sizeof error ? EXIT_FAILURE : EXIT_SUCCESS);
+    }
+    if (command < 0)
+        error = errno;
+    close(report[1]);
+    if (command > 0 && read(report[0], &error, sizeof error) == sizeof error)
+        waitpid(command, NULL, 0);
+    close(report[0]);
+    errno = error;
+    if (error)
+        return -1;
+    leave_streams();
+    return command;
+}
+
+/* What the kernel sends comes from the terminal, and the command has it too; what the command sends to its group is not
+ * meant for it twice. */
+static void pass_on(pid_t command, const siginfo_t *info)
+{
+    if (info->si_signo == SIGCHLD || info->si_code == SI_KERNEL || (info->si_code <= 0 && info->si_pid == command))
+        return;
+    if (info->si_code == SI_QUEUE)
+        sigqueue(command, info->si_signo, info->si_value);
+    else
+        kill(command, info->si_signo);
+}
+
+int pt_command_wait(pid_t command)
+{
+    sigset_t ours = waited_for();
+    for (;;) {
+        siginfo_t info;
+        int status;
+        /* As the first process of a container it gets those of others as well. */
+        for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
+            if (ended == command)
+                return status;
+        if (sigwaitinfo(&ours, &info) > 0)
+            pass_on(command, &info);
+    }
+}
+
+int pt_command_status(int wait_status)
+{
+    if (!WIFSIGNALED(wait_status))
+        return WEXITSTATUS(wait_status);
+    int number = WTERMSIG(wait_status);
+    const struct rlimit no_core = {0, 0};
+    sigset_t set;
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(number, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    kill(getpid(), number);
+    return 128 + number;
+}

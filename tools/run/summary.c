@@ -1,0 +1,102 @@
+#include "summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../base/output.h"
+#include "../cli/options.h"
+#include "../profile/fallback.h"
+#include "../profile/load.h"
+#include "../view/summary.h"
+
+/* Files that were written since the run began. */
+struct recent {
+    struct pt_files files;
+    time_t since;
+};
+
+static void add_log(void *context, const char *path)
+{
+    struct recent *recent = context;
+    struct stat status;
+    if (stat(path, &status) == 0 && status.st_mtime >= recent->since)
+        pt_files_add(&recent->files, path, false);
+}
+
+/* The paths of this run's files in a directory, and where else the library has put some, which the caller frees.
+ * elsewhere: the directory if all are there, else NULL. */
+static char **paths_of(const char *run, time_t since, const char *directory, uint32_t *count, char **elsewhere)
+{
+    bool here = false;
+    struct recent recent = {.since = since};
+    pt_each_log(directory, add_log, &recent);
+    pt_files_add_fallbacks(&recent.files, run, (uint64_t)since * 1000000000u);
+    char **paths = pt_alloc((size_t)recent.files.count + 1, sizeof *paths);
+    *count = 0;
+    for (uint32_t i = 0; i < recent.files.count; i++)
+        if (strcmp(recent.files.items[i].run, run) == 0) {
+            paths[(*count)++] = pt_strdup(recent.files.items[i].path);
+            here |= !recent.files.items[i].fallback;
+        }
+    *elsewhere = *count && !here ? pt_strdup(paths[0]) : NULL;
+    if (*elsewhere)
+        *strrchr(*elsewhere, '/') = 0;
+    pt_files_free(&recent.files);
+    return paths;
+}
+
+static struct pt_profile *load_run(const char *run, time_t since, const char *directory, char **elsewhere)
+{
+    uint32_t count;
+    char **paths = paths_of(run, since, directory, &count, elsewhere);
+    const struct pt_cli cli = {.to_ns = UINT64_MAX, .run = run, .arguments = paths, .argument_count = (int)count};
+    struct pt_profile *profile = count ? pt_load_sums(&cli) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+    return profile;
+}
+
+static void say_sums(const struct pt_profile *profile, const char *place)
+{
+    struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
+    struct pt_buffer text = {0}, path = {0};
+    uint64_t start, end;
+    uint32_t not_ended = 0, processes = profile->processes.count;
+    pt_summary_span(profile, &start, &end);
+    for (uint32_t i = 0; i < processes; i++)
+        not_ended += !profile->processes.items[i].ended;
+    pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, sum.samples == 1 ? "" : "s",
+                     (double)sum.cpu_ns / 1e9);
+    if (end > start)
+        pt_buffer_format(&text, " in %.2f s", (double)(end - start) / 1e9);
+    pt_buffer_format(&text, ", %" PRIu32 " process%s", processes, processes == 1 ? "" : "es");
+    if (not_ended)
+        pt_buffer_format(&text, " (%" PRIu32 " still running or killed)", not_ended);
+    if (place) {
+        pt_buffer_text(&path, " ");
+        pt_append_argument(&path, place);
+    }
+    pt_error("%s; next: pyprof report%s", text.data, path.length ? path.data : "");
+    pt_buffer_free(&text);
+    pt_buffer_free(&path);
+}
+
+void pt_run_summary(const char *run, time_t since, const char *directory, const char *chosen, const char *reason,
+                    const char *command)
+{
+    char *elsewhere;
+    struct pt_profile *profile = load_run(run, since, directory, &elsewhere);
+    if (profile)
+        say_sums(profile, elsewhere ? elsewhere : chosen);
+    else if (reason)
+        pt_error("nothing was profiled: %s", reason);
+    else
+        pt_error("nothing was profiled: no Python in it burned CPU time for a sample, 10 ms; 'pyprof doctor -- %s' "
+                 "looks for other reasons",
+                 command);
+    pt_profile_free(profile);
+    free(elsewhere);
+}

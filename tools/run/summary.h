@@ -1,0 +1,14 @@
+/* What `pyprof run` says at its end. */
+#ifndef PT_TOOLS_RUN_SUMMARY_H
+#define PT_TOOLS_RUN_SUMMARY_H
+
+#include <time.h>
+
+/* One line on stderr: what was recorded by a run that began then, and what to type next; or that nothing was, and why.
+ * Looks into the directory, and where the library writes when it cannot write there. `chosen`: the directory as the
+ * user named it, NULL when a verb without a path looks there; `reason`: why the library cannot be preloaded, NULL when
+ * it can. */
+void pt_run_summary(const char *run, time_t since, const char *directory, const char *chosen, const char *reason,
+                    const char *command);
+
+#endif

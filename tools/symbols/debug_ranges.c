@@ -1,0 +1,62 @@
+#include "debug_ranges.h"
+
+#include <stdlib.h>
+
+#include "../base/memory.h"
+
+/* Addresses below are no code's: linkers put there what they threw away. */
+#define LOWEST 2u
+/* Ranges that begin before the address and may reach over others up to it. */
+#define OVERLAPPING 16u
+
+void pt_ranges_keep(struct pt_ranges_left *left, size_t bytes)
+{
+    if (bytes > left->bytes)
+        left->work = left->bytes = 0;
+    else
+        left->bytes -= bytes;
+}
+
+void pt_ranges_add(struct pt_ranges *ranges, Dwarf_Die *die, uint32_t owner, struct pt_ranges_left *left)
+{
+    Dwarf_Addr base, begin, end;
+    for (ptrdiff_t at = 0; left->work && (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
+        left->work--;
+        if (begin < LOWEST || begin >= end)
+            continue;
+        pt_ranges_keep(left, sizeof *ranges->items);
+        ranges->items =
+            pt_grow_raw(ranges->items, &ranges->capacity, (uint64_t)ranges->count + 1, sizeof *ranges->items);
+        ranges->items[ranges->count++] = (struct pt_range){begin, end, owner};
+    }
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct pt_range *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return x->owner < y->owner ? -1 : x->owner > y->owner;
+}
+
+void pt_ranges_sort(struct pt_ranges *ranges)
+{
+    if (ranges->count)
+        qsort(ranges->items, ranges->count, sizeof *ranges->items, by_begin);
+}
+
+uint32_t pt_ranges_find(const struct pt_ranges *ranges, uint64_t address)
+{
+    uint32_t low = 0, high = ranges->count; /* the first that begins behind the address is in [low, high] */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ranges->items[middle].begin <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (uint32_t i = low; i > 0 && low - i < OVERLAPPING; i--)
+        if (address < ranges->items[i - 1].end)
+            return ranges->items[i - 1].owner;
+    return PT_NONE;
+}

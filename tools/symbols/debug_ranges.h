@@ -1,0 +1,38 @@
+/* Address ranges and what they belong to, found by address. */
+#ifndef PT_PROFILE_DEBUG_RANGES_H
+#define PT_PROFILE_DEBUG_RANGES_H
+
+#include <elfutils/libdw.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pt_range {
+    uint64_t begin, end;
+    uint32_t owner;
+};
+
+/* Starts as {0}; free(items) ends it. */
+struct pt_ranges {
+    struct pt_range *items;
+    uint32_t count, capacity;
+};
+
+/* What may still be read of a file and kept of it: damaged files may say that there is no end. No work, no more. */
+struct pt_ranges_left {
+    uint64_t work, bytes;
+};
+
+/* Subtracts bytes that are to be kept; when there are not so many left, no work is. */
+void pt_ranges_keep(struct pt_ranges_left *left, size_t bytes);
+
+/* Adds those of an entry of the debug information, as many as are left. What the linker threw away is left out: it lies
+ * at the file's first bytes, or at the end of all addresses. */
+void pt_ranges_add(struct pt_ranges *ranges, Dwarf_Die *die, uint32_t owner, struct pt_ranges_left *left);
+
+/* Before the first pt_ranges_find. */
+void pt_ranges_sort(struct pt_ranges *ranges);
+
+/* The owner of the address, PT_NONE when there is none; where ranges overlap, of the one that begins last. */
+uint32_t pt_ranges_find(const struct pt_ranges *ranges, uint64_t address);
+
+#endif

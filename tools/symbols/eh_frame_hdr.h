@@ -1,0 +1,12 @@
+/* Where functions begin, for files that have no names for them: the search table of .eh_frame_hdr. */
+#ifndef PT_PROFILE_EH_FRAME_HDR_H
+#define PT_PROFILE_EH_FRAME_HDR_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The start of the function that holds the address, both in the file's own terms. False when the file does not say. */
+bool pt_eh_frame_function_start(Elf *elf, uint64_t address, uint64_t *start);
+
+#endif

@@ -1,0 +1,211 @@
+#include <ctype.h>
+#include <locale.h>
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../cli/commands.h"
+#include "screen.h"
+#include "terminal.h"
+
+#define DELAY_NS UINT64_C(1000000000)
+/* Reading much for the first time: keys are looked at, and the screen is drawn, in between. */
+#define READ_NS   UINT64_C(200000000)
+#define TEXT_ROWS 20
+
+static bool is_regex(const char *text)
+{
+    regex_t regex;
+    if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB) != 0)
+        return false;
+    regfree(&regex);
+    return true;
+}
+
+static void edit_filter(struct pt_screen *screen, int key)
+{
+    size_t length = strlen(screen->filter);
+    if (key == '\r' || key == '\n') {
+        screen->editing = false;
+        if (screen->filter_is_bad)
+            *screen->filter = '\0';
+    } else if (key == PT_KEY_ESCAPE) {
+        screen->editing = false;
+        *screen->filter = '\0';
+    } else if ((key == 0x7f || key == '\b') && length) {
+        while (length > 1 && ((unsigned char)screen->filter[length - 1] & 0xc0) == 0x80)
+            length--;
+        screen->filter[length - 1] = '\0';
+    } else if (key < 256 && !iscntrl(key) && length + 1 < sizeof screen->filter) {
+        screen->filter[length] = (char)key;
+        screen->filter[length + 1] = '\0';
+    }
+    screen->filter_is_bad = *screen->filter && !is_regex(screen->filter);
+    screen->first = 0;
+}
+
+static void scroll(struct pt_screen *screen, int64_t by)
+{
+    int64_t first = (int64_t)screen->first + by;
+    screen->first = first < 0 ? 0 : first > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)first;
+}
+
+static void show(struct pt_screen *screen, enum pt_rows_of of)
+{
+    screen->of = screen->of == of ? PT_ROWS_FUNCTIONS : of;
+    screen->first = 0;
+}
+
+/* False when the key ends the program. */
+static bool take_key(struct pt_screen *screen, struct pt_live *live, int key)
+{
+    if (key == PT_KEY_QUIT)
+        return false;
+    if (key == PT_KEY_REDRAW || key == PT_KEY_NONE)
+        return true;
+    if (screen->editing) {
+        edit_filter(screen, key);
+        return true;
+    }
+    if (key == 'q')
+        return false;
+    if (screen->help) {
+        screen->help = false;
+        return true;
+    }
+    switch (key) {
+    case 's':
+    case 't':
+        screen->by_total = key == 't';
+        break;
+    case 'w':
+        screen->since_start = !screen->since_start;
+        break;
+    case 'f':
+        show(screen, PT_ROWS_FUNCTIONS);
+        break;
+    case 'p':
+        show(screen, PT_ROWS_PROCESSES);
+        break;
+    case 'r':
+        show(screen, PT_ROWS_THREADS);
+        break;
+    case 'n':
+        pt_live_set_native(live, !live->native);
+        break;
+    case '/':
+        screen->editing = true;
+        break;
+    case ' ':
+        screen->paused = !screen->paused;
+        break;
+    case 'h':
+    case '?':
+        screen->help = true;
+        break;
+    case PT_KEY_ESCAPE:
+        *screen->filter = '\0';
+        break;
+    case PT_KEY_UP:
+    case PT_KEY_DOWN:
+        scroll(screen, key == PT_KEY_UP ? -1 : 1);
+        break;
+    case PT_KEY_PAGE_UP:
+    case PT_KEY_PAGE_DOWN:
+        scroll(screen, key == PT_KEY_PAGE_UP ? -(int64_t)screen->lines / 2 : (int64_t)screen->lines / 2);
+        break;
+    case PT_KEY_HOME:
+    case PT_KEY_END:
+        screen->first = key == PT_KEY_HOME ? 0 : UINT32_MAX / 2;
+        break;
+    }
+    return true;
+}
+
+static void draw(struct pt_screen *screen, struct pt_live *live)
+{
+    struct pt_buffer page = {0};
+    pt_terminal_size(&screen->columns, &screen->lines);
+    pt_screen_draw(&page, screen, live);
+    pt_terminal_write(&page);
+    pt_buffer_free(&page);
+}
+
+/* A run that is over when it is first seen is shown as a whole. */
+static void read_first(struct pt_screen *screen, const struct pt_live *live, bool *complete)
+{
+    if (!*complete && live->complete && live->follow->profile->processes.count) {
+        *complete = true;
+        screen->since_start = !live->alive;
+    }
+}
+
+static void interact(struct pt_screen *screen, struct pt_live *live, uint64_t delay_ns)
+{
+    uint64_t next = 0;
+    bool complete = false;
+    for (int key = PT_KEY_NONE; take_key(screen, live, key);) {
+        uint64_t now = pt_clock_ns(CLOCK_MONOTONIC);
+        if (now >= next && !screen->paused) {
+            pt_live_read(live, READ_NS);
+            read_first(screen, live, &complete);
+            next = live->complete ? now + delay_ns : now;
+        }
+        draw(screen, live);
+        now = pt_clock_ns(CLOCK_MONOTONIC);
+        key = pt_terminal_wait(screen->paused ? delay_ns : next > now ? next - now : 0);
+    }
+}
+
+static int print_screens(struct pt_screen *screen, struct pt_live *live, uint32_t count, uint64_t delay_ns)
+{
+    struct pt_buffer page = {0};
+    bool complete = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct timespec delay = {(time_t)(delay_ns / 1000000000u), (long)(delay_ns % 1000000000u)};
+        if (i)
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &delay, NULL);
+        do /* in portions: their samples are added up in between */
+            pt_live_read(live, READ_NS);
+        while (!live->complete);
+        read_first(screen, live, &complete);
+        pt_buffer_clear(&page);
+        pt_screen_draw(&page, screen, live);
+        if (printf("%s%s", i ? "\n" : "", page.data) < 0 || fflush(stdout) != 0)
+            break;
+    }
+    pt_buffer_free(&page);
+    return live->follow->profile->processes.count ? PT_EXIT_OK : PT_EXIT_DATA;
+}
+
+int pt_cmd_top(const struct pt_cli *cli)
+{
+    struct pt_live live = {0};
+    struct pt_screen screen = {.rows = cli->top ? cli->top : TEXT_ROWS};
+    uint64_t delay_ns = cli->delay_ns ? cli->delay_ns : DELAY_NS;
+    struct pt_target target;
+    int status = PT_EXIT_OK;
+    setlocale(LC_CTYPE, "C.UTF-8"); /* how wide characters are: text of profiles is UTF-8 */
+    if (!pt_target_begin(&target, cli)) {
+        pt_target_free(&target);
+        return PT_EXIT_DATA;
+    }
+    if (!cli->count && !pt_terminal_begin()) {
+        pt_target_free(&target);
+        return PT_EXIT_USAGE;
+    }
+    pt_live_begin(&live, &target);
+    if (cli->count) {
+        status = print_screens(&screen, &live, cli->count, delay_ns);
+    } else {
+        screen.colour = pt_terminal_has_colour();
+        interact(&screen, &live, delay_ns);
+        pt_terminal_end();
+    }
+    pt_live_free(&live);
+    pt_target_free(&target);
+    if (!cli->count)
+        pt_terminal_pass_signal_on();
+    return status;
+}

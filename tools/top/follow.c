@@ -1,0 +1,307 @@
+#include "follow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../profile/fallback.h"
+
+/* Read in one go; more when a block is longer. */
+#define PORTION ((size_t)1 << 20)
+/* What the reader may want to see at once: it gives up on bytes that stay unreadable for twice the longest block. */
+#define ROOM (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
+/* A process that is not in /proc is believed to be dead when it has written nothing for so long: it may be in another
+ * pid namespace. */
+#define SILENT_NS 5000000000u
+#define NS        1000000000u
+
+struct pt_source {
+    char *path, *run;
+    uint64_t start_unix_ns;
+    bool named, foreign, usable; /* not usable: no log, or not yet */
+    bool given_up;
+    uint64_t seen_size; /* when there was nothing more to take in */
+    struct pt_growing *segment;
+    uint64_t before; /* bytes of earlier segments in the same file */
+    uint64_t end;    /* bytes of this one that were read */
+};
+
+uint64_t pt_clock_ns(int clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_nsec;
+}
+
+static void begin(struct pt_follow *follow)
+{
+    follow->profile = pt_profile_new();
+    follow->profile->keep_intervals = true;
+    follow->profile->only_run = follow->cli->run;
+    follow->profile->wants = follow->wants;
+    follow->profile->wants_context = follow->wants_context;
+    follow->generation++;
+}
+
+struct pt_follow *pt_follow_new(const struct pt_cli *cli, uint64_t keep_ns, pt_wants_process *wants, void *context)
+{
+    struct pt_follow *follow = pt_alloc(1, sizeof *follow);
+    follow->cli = cli;
+    follow->keep_ns = keep_ns;
+    follow->wants = wants;
+    follow->wants_context = context;
+    follow->data = malloc(ROOM); /* costs nothing until it is written */
+    if (!follow->data)
+        follow->data = pt_alloc(ROOM, 1);
+    begin(follow);
+    return follow;
+}
+
+static bool same_path(const void *sources, uint32_t number, const void *path)
+{
+    return strcmp(((const struct pt_source *)sources)[number].path, path) == 0;
+}
+
+/* Files without a whole first block yet are looked at again when they have grown. */
+static void look_at(struct pt_follow *follow, const char *path, bool named)
+{
+    uint32_t hash = pt_hash_bytes(path, strlen(path));
+    uint32_t number = pt_index_find(&follow->index, hash, same_path, follow->sources, path);
+    struct stat status;
+    if (number != PT_NONE && follow->sources[number].usable)
+        return;
+    if (stat(path, &status) != 0)
+        return;
+    if (number == PT_NONE) {
+        follow->sources = pt_grow(follow->sources, &follow->source_capacity, (uint64_t)follow->source_count + 1,
+                                  sizeof *follow->sources);
+        number = follow->source_count++;
+        follow->sources[number] = (struct pt_source){.path = pt_strdup(path), .named = named};
+        pt_index_add(&follow->index, hash, number);
+    }
+    struct pt_source *source = &follow->sources[number];
+    if (source->seen_size == (uint64_t)status.st_size)
+        return;
+    source->seen_size = (uint64_t)status.st_size;
+    struct pt_files one = {0};
+    pt_files_add(&one, path, false);
+    if (one.count && one.items[0].start_unix_ns) {
+        source->usable = true;
+        source->seen_size = 0;
+        source->run = pt_strdup(one.items[0].run);
+        source->start_unix_ns = one.items[0].start_unix_ns;
+        source->foreign = one.items[0].foreign;
+    }
+    pt_files_free(&one);
+}
+
+static void look_at_log(void *follow, const char *path)
+{
+    look_at(follow, path, false);
+}
+
+static void look_around(struct pt_follow *follow)
+{
+    struct stat status;
+    for (int i = 0; i < follow->cli->argument_count; i++) {
+        const char *path = follow->cli->arguments[i];
+        if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+            pt_each_log(path, look_at_log, follow);
+        else
+            look_at(follow, path, true);
+    }
+    if (follow->cli->argument_count)
+        return;
+    char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
+    follow->fell_back =
+        pt_each_log(directory, look_at_log, follow) <= 0 && pt_each_log(fallback, look_at_log, follow) > 0;
+    free(directory);
+    free(fallback);
+}
+
+static bool is_here(const struct pt_process *process, const struct pt_profile *profile)
+{
+    struct utsname name;
+    return uname(&name) == 0 && strcmp(pt_string(profile, process->host), name.nodename) == 0;
+}
+
+bool pt_follow_is_alive(const struct pt_follow *follow, uint32_t number, uint64_t now)
+{
+    const struct pt_process *process = &follow->profile->processes.items[number];
+    char path[32];
+    if (process->ended)
+        return false;
+    if (process->end_unix_ns + SILENT_NS > now || !is_here(process, follow->profile))
+        return true;
+    snprintf(path, sizeof path, "/proc/%" PRIu64, process->pid);
+    return access(path, F_OK) == 0;
+}
+
+static void rewind_source(struct pt_source *source)
+{
+    pt_growing_free(source->segment);
+    source->segment = NULL;
+    source->before = source->end = 0;
+    source->seen_size = 0;
+    source->given_up = false;
+}
+
+/* The run that began last, of those in directories. It gives way to a later one only when nothing of it runs: other
+ * programs may write into the same directory. */
+static void choose_run(struct pt_follow *follow)
+{
+    const struct pt_source *latest = NULL;
+    uint64_t now = pt_clock_ns(CLOCK_REALTIME);
+    if (follow->cli->run || follow->cli->all)
+        return;
+    for (uint32_t i = 0; i < follow->source_count; i++) {
+        const struct pt_source *source = &follow->sources[i];
+        if (source->usable && !source->named && !source->foreign &&
+            (!latest || source->start_unix_ns > latest->start_unix_ns))
+            latest = source;
+    }
+    if (!latest || (follow->run && strcmp(follow->run, latest->run) == 0))
+        return;
+    for (uint32_t i = 0; follow->run && i < follow->profile->processes.count; i++)
+        if (pt_follow_is_alive(follow, i, now))
+            return;
+    for (uint32_t i = 0; follow->run && i < follow->source_count; i++)
+        rewind_source(&follow->sources[i]);
+    if (follow->run) {
+        pt_profile_free(follow->profile);
+        begin(follow);
+    }
+    free(follow->run);
+    follow->run = pt_strdup(latest->run);
+}
+
+static bool is_wanted(const struct pt_follow *follow, const struct pt_source *source)
+{
+    if (!source->usable || source->given_up)
+        return false;
+    if (source->named || follow->cli->all)
+        return true;
+    const char *run = follow->cli->run ? follow->cli->run : follow->run;
+    return run && strncmp(source->run, run, strlen(run)) == 0;
+}
+
+static size_t read_at(int descriptor, char *data, size_t room, uint64_t at)
+{
+    size_t length = 0;
+    while (length < room) {
+        ssize_t got = pread(descriptor, data + length, room - length, (off_t)(at + length));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    return length;
+}
+
+/* Takes in the next portion. False when there is nothing more that is whole. */
+static bool read_portion(struct pt_follow *follow, struct pt_source *source, int descriptor)
+{
+    uint64_t end = source->end;
+    size_t got = 0;
+    for (size_t room = PORTION;; room = 2 * room < ROOM ? 2 * room : ROOM) {
+        got += read_at(descriptor, follow->data + got, room - got, source->before + source->end + got);
+        if (!source->segment)
+            source->segment = pt_growing_new(follow->profile, source->path);
+        if (pt_growing_read(source->segment, follow->data, got, &end) != PT_READ_OK)
+            source->given_up = true;
+        if (end > source->end || got < room || room == ROOM || source->given_up)
+            break;
+    }
+    size_t used = (size_t)(end - source->end);
+    source->end = end;
+    if (!source->end || !pt_segment_begins(follow->data + used, got - used))
+        return used && !source->given_up;
+    pt_growing_free(source->segment);
+    source->segment = NULL;
+    source->before += source->end;
+    source->end = 0;
+    return true;
+}
+
+/* False when the time was over before the file was. */
+static bool read_source(struct pt_follow *follow, struct pt_source *source, uint64_t deadline)
+{
+    struct stat status;
+    if (stat(source->path, &status) != 0 || !S_ISREG(status.st_mode))
+        return true;
+    uint64_t size = (uint64_t)status.st_size, written = (uint64_t)status.st_mtim.tv_sec * NS;
+    /* A writer takes back what a full disk has cut short: sizes may become smaller. */
+    bool more = size != source->seen_size && size > source->before + source->end;
+    bool in_time = pt_clock_ns(CLOCK_MONOTONIC) < deadline;
+    int descriptor = more && in_time ? open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    /* What runs no more, or was copied, shows how it ended. */
+    follow->profile->apart_from_ns = written > follow->keep_ns ? written - follow->keep_ns : 1;
+    while (descriptor >= 0 && in_time && (more = read_portion(follow, source, descriptor)))
+        in_time = pt_clock_ns(CLOCK_MONOTONIC) < deadline;
+    if (descriptor >= 0) {
+        close(descriptor);
+        source->seen_size = more ? 0 : size;
+    }
+    follow->size += size;
+    follow->read += !more || source->before + source->end > size ? size : source->before + source->end;
+    return !more || in_time;
+}
+
+/* Whose child a process is may be seen only when its parent's log has been read: those that were refused are asked for
+ * again. Only whole files: what stands behind a part that was taken in is not read twice. */
+static bool ask_again(struct pt_follow *follow)
+{
+    bool any = false;
+    for (uint32_t i = 0; follow->wants && i < follow->source_count; i++) {
+        struct pt_source *source = &follow->sources[i];
+        if (!source->segment || source->before || !pt_growing_is_wanted_after_all(source->segment))
+            continue;
+        rewind_source(source);
+        any = true;
+    }
+    return any;
+}
+
+bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
+{
+    uint64_t now = pt_clock_ns(CLOCK_MONOTONIC),
+             deadline = at_most_ns < UINT64_MAX - now ? now + at_most_ns : UINT64_MAX;
+    bool all;
+    look_around(follow);
+    choose_run(follow);
+    do {
+        all = true;
+        follow->size = follow->read = follow->unusable = 0;
+        for (uint32_t i = 0; i < follow->source_count; i++) {
+            struct pt_source *source = &follow->sources[i];
+            if (is_wanted(follow, source))
+                all = read_source(follow, source, deadline) && all;
+            follow->unusable += !source->usable || source->given_up;
+        }
+    } while (ask_again(follow));
+    pt_profile_close_sums(follow->profile);
+    return all;
+}
+
+void pt_follow_free(struct pt_follow *follow)
+{
+    for (uint32_t i = 0; i < follow->source_count; i++) {
+        pt_growing_free(follow->sources[i].segment);
+        free(follow->sources[i].path);
+        free(follow->sources[i].run);
+    }
+    free(follow->sources);
+    pt_index_free(&follow->index);
+    pt_profile_free(follow->profile);
+    free(follow->run);
+    free(follow->data);
+    free(follow);
+}

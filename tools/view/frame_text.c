@@ -1,0 +1,173 @@
+#include "frame_text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../symbols/demangle.h"
+
+const char *pt_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* After the last /lib/pythonX.Y/, NULL when there is none. */
+static const char *after_library(const char *path)
+{
+    static const char mark[] = "/lib/python";
+    const char *found = NULL;
+    for (const char *at = path; (at = strstr(at, mark)); at++) {
+        const char *end = at + sizeof mark - 1;
+        end += strspn(end, "0123456789.t");
+        if (*end == '/' && end[1])
+            found = end + 1;
+    }
+    return found;
+}
+
+static const char *after_last(const char *path, const char *mark)
+{
+    const char *found = NULL;
+    for (const char *at = path; (at = strstr(at, mark)); at++)
+        if (at[strlen(mark)])
+            found = at + strlen(mark);
+    return found;
+}
+
+const char *pt_short_path(const char *path, const char *cwd)
+{
+    const char *cut = after_last(path, "/site-packages/");
+    if (!cut)
+        cut = after_last(path, "/dist-packages/");
+    if (!cut)
+        cut = after_library(path);
+    size_t length = strlen(cwd);
+    if (!cut && length > 1 && strncmp(path, cwd, length) == 0 && path[length] == '/' && path[length + 1])
+        cut = path + length + 1;
+    return cut ? cut : path;
+}
+
+static size_t without_suffixes(const char *symbol)
+{
+    static const char *const suffixes[] = {".cold", ".part.", ".constprop.", ".isra.", ".lto_priv.", ".llvm.", "@"};
+    size_t length = strlen(symbol);
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        const char *found = strstr(symbol, suffixes[i]);
+        if (found && found != symbol && (size_t)(found - symbol) < length)
+            length = (size_t)(found - symbol);
+    }
+    return length;
+}
+
+/* numba tells versions and flags of one function apart by tags of its own, "[abi:v1][abi:c8tJTIeFIjxB2IKSg…]". */
+static void append_without_tags(struct pt_buffer *text, const char *name, size_t length)
+{
+    static const char tag[] = "[abi:";
+    const char *first = memmem(name, length, "[abi:v", sizeof "[abi:v" - 1), *end = name + length, *at = first;
+    while (at && (size_t)(end - at) > sizeof tag && strncmp(at, tag, sizeof tag - 1) == 0) {
+        const char *close = memchr(at, ']', (size_t)(end - at));
+        if (!close)
+            break;
+        at = close + 1;
+    }
+    if (!first || !isdigit((unsigned char)first[sizeof "[abi:v" - 1]) || at == first) {
+        pt_buffer_append(text, name, length);
+        return;
+    }
+    pt_buffer_append(text, name, (size_t)(first - name));
+    pt_buffer_append(text, at, (size_t)(end - at));
+}
+
+static void append_symbol(struct pt_buffer *text, const char *symbol, size_t length)
+{
+    struct pt_buffer plain = {0}, demangled = {0};
+    size_t prefix = strncmp(symbol, "cfunc._Z", sizeof "cfunc._Z" - 1) == 0 ? sizeof "cfunc." - 1 : 0; /* numba's */
+    pt_buffer_append(&plain, symbol, length);
+    if (pt_demangle(&demangled, plain.data + prefix)) {
+        pt_buffer_append(text, symbol, prefix);
+        append_without_tags(text, demangled.data, demangled.length);
+    } else {
+        pt_buffer_text(text, plain.data);
+    }
+    pt_buffer_free(&plain);
+    pt_buffer_free(&demangled);
+}
+
+void pt_symbol_text(struct pt_buffer *text, const char *symbol)
+{
+    append_symbol(text, symbol, without_suffixes(symbol));
+}
+
+void pt_jit_name_text(struct pt_buffer *text, const char *name)
+{
+    append_symbol(text, name, strlen(name));
+}
+
+/* Functions without a name go by the address where they begin, as far as that is known. */
+void pt_native_name(struct pt_buffer *text, const struct pt_profile *profile, const struct pt_frame *frame, bool lines)
+{
+    if (frame->symbol && frame->subject != PT_NONE)
+        pt_symbol_text(text, pt_string(profile, frame->symbol));
+    else if (frame->symbol)
+        pt_jit_name_text(text, pt_string(profile, frame->symbol));
+    else
+        pt_buffer_format(text, "0x%" PRIx64, frame->address - (lines ? 0 : frame->symbol_offset));
+    if (frame->inlined_into)
+        pt_buffer_text(text, " (inlined)");
+}
+
+static void native_text(struct pt_buffer *text, const struct pt_profile *profile, const struct pt_frame *frame,
+                        bool lines)
+{
+    pt_native_name(text, profile, frame, lines);
+    if (lines && frame->line) {
+        pt_buffer_format(text, " (%s:%" PRIu32 ")", pt_base_name(pt_string(profile, frame->source)), frame->line);
+        return;
+    }
+    const char *path = frame->symbol ? PT_JIT_MODULE : "no module";
+    if (frame->subject != PT_NONE)
+        path = pt_base_name(pt_string(profile, profile->modules.items[frame->subject].path));
+    pt_buffer_format(text, " (%s)", *path ? path : "unknown module");
+}
+
+static void python_text(struct pt_buffer *text, const struct pt_profile *profile, const struct pt_frame *frame,
+                        bool lines)
+{
+    const struct pt_function *function = &profile->functions.items[frame->subject];
+    const char *name = pt_string(profile, function->name), *file = pt_string(profile, function->short_file);
+    uint32_t line = lines && frame->line ? frame->line : function->first_line;
+    pt_buffer_format(text, "%s (%s", *name ? name : "<unknown>", *file ? file : "<unknown>");
+    if (line)
+        pt_buffer_format(text, ":%" PRIu32, line);
+    pt_buffer_text(text, ")");
+}
+
+void pt_frame_text(struct pt_buffer *text, const struct pt_profile *profile, uint32_t number, bool lines)
+{
+    const struct pt_frame *frame = &profile->frames.items[number];
+    size_t start = text->length;
+    if (frame->kind == PP_FRAME_NATIVE)
+        native_text(text, profile, frame, lines);
+    else if (frame->kind == PP_FRAME_PYTHON)
+        python_text(text, profile, frame, lines);
+    else
+        pt_buffer_text(text, pt_string(profile, frame->subject));
+    for (size_t i = start; i < text->length; i++)
+        if (iscntrl((unsigned char)text->data[i]))
+            text->data[i] = ' ';
+}
+
+uint32_t *pt_frame_texts(struct pt_profile *profile, bool lines)
+{
+    uint32_t *texts = pt_alloc(profile->frames.count, sizeof *texts);
+    struct pt_buffer text = {0};
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        pt_buffer_clear(&text);
+        pt_frame_text(&text, profile, i, lines);
+        texts[i] = pt_intern_text(profile, text.data);
+    }
+    pt_buffer_free(&text);
+    return texts;
+}

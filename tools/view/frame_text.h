@@ -1,0 +1,40 @@
+/*
+ * How frames and paths are written wherever people read them:
+ * Python "qualname (path.py:N)", native "symbol (libfoo.so)", pseudo-frames "[gc]". A native function without a name is
+ * "0x1234 (libfoo.so)", by its start in the file's own terms; where that is unknown, or with lines, by the address.
+ * With lines a native frame is "symbol (foo.c:N)" if its source is known. A function that the compiler inlined reads
+ * "symbol (inlined) (libfoo.so)".
+ * What a JIT made is "name (jit)".
+ */
+#ifndef PT_PROFILE_FRAME_TEXT_H
+#define PT_PROFILE_FRAME_TEXT_H
+
+#include "../profile/model.h"
+
+/* Stands for the module of code that a JIT made and named. */
+#define PT_JIT_MODULE "jit"
+
+/* The part of the path after site-packages/, dist-packages/, lib/pythonX.Y/ or cwd/, else all of it. Points into
+ * path. */
+const char *pt_short_path(const char *path, const char *cwd);
+
+/* What comes after the last '/'. */
+const char *pt_base_name(const char *path);
+
+/* Appends a native symbol as people read it: demangled, without the suffixes that compilers add to parts and copies
+ * of a function (.cold, .constprop.0 …). */
+void pt_symbol_text(struct pt_buffer *text, const char *symbol);
+
+/* The same for the name that a JIT gave: it has no such suffixes, and "@" may be part of it. */
+void pt_jit_name_text(struct pt_buffer *text, const char *name);
+
+/* Appends the name of a native frame, or its address; and whether it is inlined. */
+void pt_native_name(struct pt_buffer *text, const struct pt_profile *profile, const struct pt_frame *frame, bool lines);
+
+/* Appends the frame's text; N is the function's first line or, with lines, the line being executed. */
+void pt_frame_text(struct pt_buffer *text, const struct pt_profile *profile, uint32_t frame, bool lines);
+
+/* The text of every frame as a string number; frames that read the same have the same one. The caller frees. */
+uint32_t *pt_frame_texts(struct pt_profile *profile, bool lines);
+
+#endif

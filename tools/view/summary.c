@@ -1,0 +1,268 @@
+#include "summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Above these shares (per cent) a reader should know before believing the figures. */
+#define UNSAMPLED_PERCENT  5.0
+#define LOST_PERCENT       1.0
+#define TRUNCATED_PERCENT  5.0
+#define OWN_PERCENT        3.0
+#define DIFFERENCE_PERCENT 0.1
+/* What profiling costs a process once, however long it runs: reading unwind tables and symbols. */
+#define START_NS 100000000u
+/* Each thread's exit costs some CPU that no thread clock shows. */
+#define EXIT_NS 10000u
+/* Fewer samples than this tell little: a share of 10 % is 10 ± 6 then. */
+#define FEW_SAMPLES 100u
+
+struct warnings {
+    void (*each)(void *context, const char *text);
+    void *context;
+    struct pt_buffer text;
+};
+
+double pt_percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+struct pt_accounting pt_summary_accounting(const struct pt_profile *profile, uint32_t process)
+{
+    struct pt_accounting sum =
+        process == PT_NONE ? pt_profile_accounting(profile) : profile->processes.items[process].accounting;
+    sum.unsampled_ns += sum.pending_ns;
+    return sum;
+}
+
+uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t process)
+{
+    uint64_t missing = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if (process == PT_NONE || i == process)
+            missing += profile->processes.items[i].missing_ns;
+    return missing;
+}
+
+const struct pt_process *pt_summary_first_process(const struct pt_profile *profile)
+{
+    const struct pt_process *first = &profile->processes.items[0];
+    for (uint32_t i = 1; i < profile->processes.count; i++)
+        if (profile->processes.items[i].start_unix_ns < first->start_unix_ns)
+            first = &profile->processes.items[i];
+    return first;
+}
+
+void pt_summary_span(const struct pt_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns)
+{
+    *start_unix_ns = *end_unix_ns = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        if (process->start_unix_ns && (!*start_unix_ns || process->start_unix_ns < *start_unix_ns))
+            *start_unix_ns = process->start_unix_ns;
+        if (process->end_unix_ns > *end_unix_ns)
+            *end_unix_ns = process->end_unix_ns;
+    }
+}
+
+/* A process may have several interpreters: "3.11.2, 3.13.0". */
+uint32_t *pt_summary_versions(struct pt_profile *profile, uint32_t only, uint32_t *count)
+{
+    uint32_t capacity = 0, *versions = pt_grow(NULL, &capacity, 1, sizeof *versions);
+    *count = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        if (only != PT_NONE && i != only)
+            continue;
+        char *list = pt_strdup(pt_string(profile, profile->processes.items[i].python_version)), *rest = list, *word;
+        while ((word = strtok_r(rest, ", ", &rest))) {
+            uint32_t version = pt_intern_text(profile, word), known = 0;
+            while (known < *count && versions[known] != version)
+                known++;
+            if (known < *count)
+                continue;
+            versions = pt_grow(versions, &capacity, (uint64_t)*count + 1, sizeof *versions);
+            versions[(*count)++] = version;
+        }
+        free(list);
+    }
+    return versions;
+}
+
+static void say(struct warnings *warnings)
+{
+    warnings->each(warnings->context, warnings->text.data);
+    pt_buffer_clear(&warnings->text);
+}
+
+static void warn_of_shares(struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes)
+{
+    double unsampled = pt_percent(sum->unsampled_ns, sum->cpu_ns), lost = pt_percent(sum->lost_ns, sum->cpu_ns),
+           own = pt_percent(sum->own_ns, sum->cpu_ns);
+    if (unsampled > UNSAMPLED_PERCENT) {
+        bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_UNREACHABLE] ||
+                     sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
+                     sum->reasons[PP_REASON_ACTION_GONE];
+        pt_buffer_format(&warnings->text,
+                         "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]",
+                         unsampled, seconds(sum->unsampled_ns),
+                         known ? "there was no signal for it, see below"
+                               : "short threads, or work that runs in step with the kernel's clock tick");
+        say(warnings);
+    }
+    if (lost > LOST_PERCENT) {
+        pt_buffer_format(&warnings->text,
+                         "%.1f %% of the CPU time (%.2f s, %" PRIu64
+                         " samples) was seen but could not be kept; it is counted as [lost]",
+                         lost, seconds(sum->lost_ns), sum->lost_samples);
+        say(warnings);
+    }
+    if (own > OWN_PERCENT && sum->own_ns > START_NS * processes) {
+        pt_buffer_format(&warnings->text,
+                         "profiling itself took %.1f %% of the CPU time (%.2f s): fewer samples per second (PYPROF_HZ) "
+                         "cost less",
+                         own, seconds(sum->own_ns));
+        say(warnings);
+    }
+    uint64_t difference = sum->difference_ns < 0 ? 0 - (uint64_t)sum->difference_ns : (uint64_t)sum->difference_ns;
+    if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT && difference > EXIT_NS * (sum->exited_threads + 1)) {
+        pt_buffer_format(&warnings->text, "the sums do not close: %.3f s of %.2f s CPU time are in none of them",
+                         seconds(difference) * (sum->difference_ns < 0 ? -1 : 1), seconds(sum->cpu_ns));
+        say(warnings);
+    }
+}
+
+static void warn_of_reasons(struct warnings *warnings, const struct pt_accounting *sum)
+{
+    uint64_t cut = 0;
+    for (uint32_t i = PP_REASON_NATIVE_NO_MODULE; i <= PP_REASON_PYTHON_UNPAIRED; i++)
+        cut += sum->reasons[i];
+    if (cut > sum->samples) /* a stack may be cut on both sides */
+        cut = sum->samples;
+    if (pt_percent(cut, sum->samples) > TRUNCATED_PERCENT) {
+        pt_buffer_format(&warnings->text,
+                         "%.1f %% of the stacks are not complete (%" PRIu64 " of %" PRIu64
+                         "): totals of outer functions are too low by up to that much",
+                         pt_percent(cut, sum->samples), cut, sum->samples);
+        say(warnings);
+    }
+    static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT,     PP_REASON_WRITE_FAILED,
+                                     PP_REASON_TIMER_GONE,   PP_REASON_UNREACHABLE, PP_REASON_ACTION_GONE,
+                                     PP_REASON_SMALL_STACK};
+    for (unsigned i = 0; i < sizeof named / sizeof named[0]; i++) {
+        if (!sum->reasons[named[i]])
+            continue;
+        pt_buffer_format(&warnings->text, "%s (%" PRIu64 " times)", pt_reason_text(named[i]), sum->reasons[named[i]]);
+        say(warnings);
+    }
+}
+
+/* What the log says was written, against what was found in it. */
+static void warn_of_missing(struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
+{
+    uint64_t written = raw->sampled_ns + raw->unsampled_ns + raw->lost_ns + raw->thread_exit_ns;
+    if (written > found && pt_percent(written - found, written) > DIFFERENCE_PERCENT) {
+        pt_buffer_format(&warnings->text, "%.3f s of CPU time were recorded in parts of the log that are missing",
+                         seconds(written - found));
+        say(warnings);
+    }
+}
+
+/* What the library has put down itself: warnings, or mere notes. */
+static void say_notices(struct warnings *warnings, const struct pt_profile *profile, uint32_t number, bool say_pid,
+                        bool serious)
+{
+    const struct pt_process *process = &profile->processes.items[number];
+    for (uint32_t i = 0; i < process->notices.count; i++) {
+        if ((process->notices.items[i].severity != 0) != serious)
+            continue;
+        if (say_pid)
+            pt_buffer_format(&warnings->text, "process %" PRIu64 ": ", process->pid);
+        pt_buffer_text(&warnings->text, pt_string(profile, process->notices.items[i].text));
+        say(warnings);
+    }
+}
+
+void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_buffer *line)
+{
+    struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
+    pt_buffer_format(line,
+                     "cpu_ns=%" PRIu64 " sampled=%" PRIu64 " unsampled=%" PRIu64 " lost=%" PRIu64 " own=%" PRIu64
+                     " thread_exit=%" PRIu64 " difference=%" PRId64 " estimated=%" PRIu64,
+                     sum.cpu_ns, sum.sampled_ns, sum.unsampled_ns, sum.lost_ns, sum.own_ns, sum.thread_exit_ns,
+                     sum.difference_ns, sum.estimated_ns);
+}
+
+void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
+                      void *context)
+{
+    struct warnings notes = {.each = each, .context = context};
+    say_notices(&notes, profile, process, false, false);
+    pt_buffer_free(&notes.text);
+}
+
+void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (*each)(void *context, const char *text),
+                         void *context)
+{
+    struct warnings warnings = {.each = each, .context = context};
+    uint64_t found = 0;
+    uint32_t without_sums = 0, without_python = 0, looked_at = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        if (only != PT_NONE && i != only)
+            continue;
+        looked_at++;
+        found += process->found_ns;
+        without_sums += !process->has_accounting;
+        without_python += !process->python_version;
+        say_notices(&warnings, profile, i, only == PT_NONE && profile->processes.count > 1, true);
+    }
+    struct pt_accounting raw =
+        only == PT_NONE ? pt_profile_accounting(profile) : profile->processes.items[only].accounting;
+    struct pt_accounting sum = pt_summary_accounting(profile, only);
+    if (without_sums) {
+        pt_buffer_format(&warnings.text, "%u of %u processes left no accounting: killed, or still in the first second",
+                         without_sums, looked_at);
+        say(&warnings);
+    }
+    if (without_python) {
+        pt_buffer_format(&warnings.text, "no Python was recognised in %u of %u processes: native functions only",
+                         without_python, looked_at);
+        say(&warnings);
+    }
+    if (!without_sums && sum.samples < FEW_SAMPLES) {
+        pt_buffer_format(&warnings.text,
+                         "only %" PRIu64 " samples: small shares mean little; run it for longer or raise --hz",
+                         sum.samples);
+        say(&warnings);
+    }
+    warn_of_shares(&warnings, &sum, looked_at);
+    warn_of_reasons(&warnings, &sum);
+    warn_of_missing(&warnings, found, &raw);
+    uint64_t missing = pt_summary_missing_ns(profile, only);
+    if (missing) {
+        pt_buffer_format(
+            &warnings.text,
+            "%.3f s of CPU time are not in here: they were in parts of the profile that have been removed%s",
+            seconds(missing), sum.removed_files ? " to stay below PYPROF_MAX_DISK" : "");
+        say(&warnings);
+    }
+    pt_buffer_free(&warnings.text);
+}
+
+uint64_t pt_summary_cpus(const struct pt_profile *profile)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        if (process->host != profile->processes.items[0].host)
+            return 0;
+        most = process->cpus > most ? process->cpus : most;
+    }
+    return most;
+}

@@ -1,0 +1,41 @@
+/* What the sums say, in words: derived figures and warnings for `report` and `info`. */
+#ifndef PT_PROFILE_SUMMARY_H
+#define PT_PROFILE_SUMMARY_H
+
+#include "../profile/model.h"
+
+/* The accounting of one process, or of all (process == PT_NONE), with what is pending added to unsampled: the sum that
+ * users see is sampled + unsampled + lost + own + thread exit + difference = cpu. */
+struct pt_accounting pt_summary_accounting(const struct pt_profile *profile, uint32_t process);
+
+/* CPU time of parts of the profile that have been removed: in no sum. As above for one process or all. */
+uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t process);
+
+/* Appends that sum in a line, for exports that have a place for one; the parts in ns. Behind it what of the sampled
+ * part is an estimate. */
+void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_buffer *line);
+
+/* Calls each with every warning, a sentence without a full stop, for one process or for all (PT_NONE). */
+void pt_summary_warnings(const struct pt_profile *profile, uint32_t process,
+                         void (*each)(void *context, const char *text), void *context);
+
+/* The same for what the library has noted of one process and is no reason to worry. */
+void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
+                      void *context);
+
+/* Processors that the processes may run on, the most of any; 0 when unknown, or when they are of several hosts. */
+uint64_t pt_summary_cpus(const struct pt_profile *profile);
+
+/* When all of it began and ended; 0 when unknown. */
+void pt_summary_span(const struct pt_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
+
+/* The process that started first stands for what ran; there must be one. */
+const struct pt_process *pt_summary_first_process(const struct pt_profile *profile);
+
+/* The Python versions of one process, or of all (PT_NONE), each once: strings. The caller frees. */
+uint32_t *pt_summary_versions(struct pt_profile *profile, uint32_t process, uint32_t *count);
+
+/* part as a percentage of whole, 0 when whole is 0. */
+double pt_percent(uint64_t part, uint64_t whole);
+
+#endif

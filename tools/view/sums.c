@@ -1,0 +1,100 @@
+#include "sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_number(const void *parts, uint32_t item, const void *number)
+{
+    return ((const struct pt_part *)parts)[item].number == *(const uint64_t *)number;
+}
+
+static struct pt_part *part_of(const struct pt_process *process, uint64_t number)
+{
+    uint32_t item =
+        pt_index_find(&process->parts.index, pt_hash_words(&number, 1), has_number, process->parts.items, &number);
+    return item == PT_NONE ? NULL : &process->parts.items[item];
+}
+
+bool pt_sums_note_part(struct pt_process *process, uint64_t number)
+{
+    if (part_of(process, number))
+        return false;
+    process->parts.items = pt_grow(process->parts.items, &process->parts.capacity, (uint64_t)process->parts.count + 1,
+                                   sizeof *process->parts.items);
+    process->parts.items[process->parts.count] = (struct pt_part){.number = number};
+    pt_index_add(&process->parts.index, pt_hash_words(&number, 1), process->parts.count++);
+    if (number > process->latest_part)
+        process->latest_part = number;
+    return true;
+}
+
+bool pt_sums_is_latest(const struct pt_process *process, const struct pt_segment *segment)
+{
+    return !process->parts.count || segment->process.segment >= process->latest_part;
+}
+
+void pt_sums_take(struct pt_process *process, const struct pt_segment *segment)
+{
+    struct pt_part *part = part_of(process, segment->process.segment);
+    if (part) {
+        part->earlier = segment->earlier;
+        part->last = segment->accounting;
+        part->has_last = true;
+        process->sums_open = true;
+    } else {
+        process->accounting = segment->accounting;
+    }
+    process->has_accounting = true;
+    if (segment->accounting.end_unix_ns > process->end_unix_ns)
+        process->end_unix_ns = segment->accounting.end_unix_ns;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct pt_part *first = *(const struct pt_part *const *)a, *second = *(const struct pt_part *const *)b;
+    return (first->number > second->number) - (first->number < second->number);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct pt_usage *first = a, *second = b;
+    return (first->wall_ns > second->wall_ns) - (first->wall_ns < second->wall_ns);
+}
+
+/* The sums of what is there: the last ones, less what the process did in parts that are missing. */
+static void close_sums(struct pt_process *process)
+{
+    uint32_t count = process->parts.count;
+    const struct pt_part **parts = pt_alloc(count, sizeof(struct pt_part *));
+    for (uint32_t i = 0; i < count; i++)
+        parts[i] = &process->parts.items[i];
+    qsort(parts, count, sizeof *parts, by_number);
+    struct pt_accounting before = {0}, sum = parts[count - 1]->last;
+    for (uint32_t i = count - 1; !parts[i]->has_last && i > 0; i--)
+        sum = parts[i - 1]->last;
+    process->missing_ns = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (parts[i]->earlier.cpu_ns > before.cpu_ns) {
+            struct pt_accounting missing = pt_accounting_between(&before, &parts[i]->earlier);
+            sum = pt_accounting_between(&missing, &sum);
+            if (missing.cpu_ns > missing.pending_ns)
+                process->missing_ns += missing.cpu_ns - missing.pending_ns;
+        }
+        if (parts[i]->has_last)
+            before = parts[i]->last;
+    }
+    process->accounting = sum;
+    free(parts);
+}
+
+void pt_profile_close_sums(struct pt_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        struct pt_process *process = &profile->processes.items[i];
+        if (process->sums_open)
+            close_sums(process);
+        process->sums_open = false;
+        if (process->usage.count)
+            qsort(process->usage.items, process->usage.count, sizeof *process->usage.items, by_time);
+    }
+}
