@@ -16,22 +16,6 @@
 
 struct pp_config pp_config;
 
-uint64_t pp_random(void)
-{
-    uint64_t value = 0;
-    if (pp_syscall4(SYS_getrandom, (long)&value, sizeof value, 1 /* GRND_NONBLOCK */, 0) != sizeof value)
-        value = pp_sys_clock_ns(CLOCK_MONOTONIC) * 0x9E3779B97F4A7C15u ^ (uint64_t)pp_sys_getpid() << 32;
-    return value;
-}
-
-uint64_t pp_tick_ns(void)
-{
-    /* the coarse clock moves at ticks, so its resolution is theirs */
-    struct timespec tick = {0, 0};
-    pp_syscall4(SYS_clock_getres, CLOCK_REALTIME_COARSE, (long)&tick, 0, 0);
-    return (uint64_t)tick.tv_nsec;
-}
-
 /* A decimal number of at most 9 digits, -1 for anything else. */
 static long parse_number(const char *text)
 {
@@ -194,8 +178,8 @@ static void read_run(void)
         pp_text_add(&run, value);
         return;
     }
-    pp_text_add_hex(&run, pp_random(), 16);
-    pp_text_add_hex(&run, pp_random(), 16);
+    pp_text_add_hex(&run, pp_sys_random(), 16);
+    pp_text_add_hex(&run, pp_sys_random(), 16);
     pp_environment_set("PYPROF_RUN", pp_config.run);
 }
 

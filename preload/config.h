@@ -25,10 +25,4 @@ extern struct pp_config pp_config;
  * line and the default taken. Normal context, before other threads of ours exist. */
 void pp_config_read(void);
 
-/* Time between two ticks of the kernel, to which CPU timers are rounded up; 0 if unknown. */
-uint64_t pp_tick_ns(void);
-
-/* 64 random bits; not for secrets. Normal context. */
-uint64_t pp_random(void);
-
 #endif

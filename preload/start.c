@@ -4,6 +4,8 @@
  * thread made; a fork child does the same again.
  */
 #include "start.h"
+#include "base/filter_trial.h"
+#include "base/libc.h"
 #include "base/loader_lock.h"
 #include "base/mappings.h"
 #include "base/message.h"
@@ -12,15 +14,15 @@
 #include "capture/capture.h"
 #include "config.h"
 #include "flush/lifecycle.h"
-#include "interpose/atfork.h"
-#include "interpose/sandbox.h"
-#include "interpose/threads.h"
+#include "fork.h"
 #include "libunwind/load.h"
 #include "log/directory.h"
 #include "modules/jit_code.h"
 #include "python/find.h"
 #include "threads/registry.h"
 #include "threads/scan.h"
+#include "threads/self.h"
+#include "threads/signal.h"
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -28,7 +30,6 @@
 
 #define MAX_MAIN_STACK ((uintptr_t)1 << 30) /* without a limit */
 
-struct pp_process_start pp_process_start;
 static struct pp_python pythons[PP_MAX_PYTHONS];
 static unsigned python_count;
 
@@ -60,7 +61,7 @@ static void say_start(void)
     pp_text_add(&text, "profiling process ");
     pp_text_add_number(&text, (unsigned)pp_sys_getpid());
     pp_text_add(&text, ", Python ");
-    pp_text_add(&text, pp_process_start.python_version);
+    pp_text_add(&text, pp_process.python_version);
     pp_text_add(&text, ", ");
     pp_text_add_number(&text, 1000000000u / pp_config.period_ns);
     pp_text_add(&text, " samples per CPU second, into ");
@@ -91,18 +92,25 @@ static uintptr_t main_stack_size(void)
 static void note_birth(void)
 {
     struct rusage usage;
-    pp_process_start.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
-    pp_process_start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    pp_process_start.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    pp_process_start.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    pp_process_start.main_stack_top = (uintptr_t)__libc_stack_end;
-    pp_process_start.main_stack_low = pp_process_start.main_stack_top - main_stack_size();
+    pp_process.start.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    pp_process.start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    pp_process.start.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    pp_process.start.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pp_process.main_stack_top = (uintptr_t)__libc_stack_end;
+    pp_process.main_stack_low = pp_process.main_stack_top - main_stack_size();
     if (pp_syscall4(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0) != 0)
         return;
-    pp_process_start.voluntary_switches = (uint64_t)usage.ru_nvcsw;
-    pp_process_start.involuntary_switches = (uint64_t)usage.ru_nivcsw;
-    pp_process_start.minor_faults = (uint64_t)usage.ru_minflt;
-    pp_process_start.major_faults = (uint64_t)usage.ru_majflt;
+    pp_process.start.voluntary_switches = (uint64_t)usage.ru_nvcsw;
+    pp_process.start.involuntary_switches = (uint64_t)usage.ru_nivcsw;
+    pp_process.start.minor_faults = (uint64_t)usage.ru_minflt;
+    pp_process.start.major_faults = (uint64_t)usage.ru_majflt;
+}
+
+static void on_thread_end(struct pp_slot *slot)
+{
+    if (slot->is_main)
+        pp_flush_thread_outlives_main();
+    pp_thread_end(slot);
 }
 
 /* The first Python, readable or not, is the reason to profile this process. */
@@ -115,7 +123,7 @@ static bool start_profiling(void)
     pp_warn_remember_stderr();
     pp_directory_remember_root();
     pp_config_read();
-    if (pp_sandbox_forbids())
+    if (pp_filter_forbids())
         return false;
     pp_jit_code_skip_older();
     pp_threads_learn_descriptor();
@@ -125,11 +133,12 @@ static bool start_profiling(void)
         pp_warn_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
     if (pp_config.libunwind)
         pp_libunwind_load();
-    if (!pp_interpose_install_handler())
+    if (!pp_signal_install())
         return false;
     note_birth();
     pp_threads_adopt_older();
-    return pp_interpose_start() && pp_fork_watch();
+    pp_flush_find_pythons = pp_start_if_initialized;
+    return pp_registering_start(on_thread_end) && pp_fork_watch();
 }
 
 static void begin_here(void)
@@ -141,10 +150,10 @@ static void begin_here(void)
     if (slot) {
         uintptr_t self = (uintptr_t)pthread_self(), here = (uintptr_t)__builtin_frame_address(0);
         bool is_main = pp_sys_gettid() == pp_sys_getpid();
-        pp_slot_begin_at(slot, pp_process_start.thread_cpu_ns);
-        pp_interpose_thread(slot);
-        atomic_store(&pp_main_watched, is_main);
-        uintptr_t low = pp_process_start.main_stack_low, top = pp_process_start.main_stack_top, end;
+        pp_slot_begin_at(slot, pp_process.start.thread_cpu_ns);
+        pp_thread_tie(slot);
+        atomic_store(&pp_process.main_watched, is_main);
+        uintptr_t low = pp_process.main_stack_low, top = pp_process.main_stack_top, end;
         if (!is_main) {
             top = self > here ? self & ~(uintptr_t)7 : 0;
             if (!pp_mapping_around(here, &low, &end))
@@ -167,8 +176,8 @@ static bool add_pythons(void)
             dormant = false;
             first = start_profiling();
         }
-        if (first && (!pp_process_start.python_version[0] || (found == PP_PYTHON_READY && !python_count)))
-            memcpy(pp_process_start.python_version, candidate.version, sizeof candidate.version);
+        if (first && (!pp_process.python_version[0] || (found == PP_PYTHON_READY && !python_count)))
+            memcpy(pp_process.python_version, candidate.version, sizeof candidate.version);
         if (found == PP_PYTHON_READY && python_count == PP_MAX_PYTHONS)
             why = "there are too many interpreters";
         if (why) {
@@ -187,7 +196,7 @@ static bool add_pythons(void)
  * {pid, requests}: in the child of fork the one that looked may not exist. */
 void pp_start_if_initialized(void)
 {
-    if (pp_sandbox_silent())
+    if (pp_process_is_silent())
         return;
     static _Atomic uint64_t requests;
     uint64_t own = (uint64_t)(unsigned)pp_sys_getpid() << 32, word = atomic_load(&requests), mine;

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 1
 BUILD=${1:-build}
 libc_allowed=(memcpy memset memmove memcmp)
 # Data of the rest of preload/ that the handler reads; no function belongs here.
-project_allowed=(pp_module_table)
+project_allowed=(pp_process)
 # Objects that may call through pointers: foreign.o the handler that the program has set for our signal, libunwind_walk.o
 # libunwind, which is not async-signal-safe and says so.
 indirect_allowed=(foreign.o libunwind_walk.o)

@@ -1,5 +1,5 @@
 #include "environment.h"
-#include "../threads/scan.h"
+#include "proc_file.h"
 #include "syscalls.h"
 #include <stdlib.h>
 #include <string.h>

@@ -29,3 +29,13 @@ size_t pp_read_task_file(int tid, const char *leaf, char *buffer, size_t size)
     pp_text_add(&text, leaf);
     return pp_read_file(path, buffer, size);
 }
+
+unsigned pp_kernel_thread_count(void)
+{
+    struct {
+        unsigned long dev, ino, nlink, rest[18];
+    } status;
+    if (pp_syscall4(SYS_stat, (long)"/proc/self/task", (long)&status, 0, 0) != 0 || status.nlink < 3)
+        return 0;
+    return (unsigned)(status.nlink - 2);
+}

@@ -1,5 +1,6 @@
-#ifndef PP_READ_FILE_H
-#define PP_READ_FILE_H
+/* Small files of /proc. */
+#ifndef PP_BASE_PROC_FILE_H
+#define PP_BASE_PROC_FILE_H
 
 #include <stddef.h>
 
@@ -9,5 +10,8 @@ size_t pp_read_file(const char *path, char *buffer, size_t size);
 
 /* The same for /proc/self/task/TID/leaf. */
 size_t pp_read_task_file(int tid, const char *leaf, char *buffer, size_t size);
+
+/* Threads of the process as the kernel counts them, 0 if unknown. async-signal-safe. */
+unsigned pp_kernel_thread_count(void);
 
 #endif

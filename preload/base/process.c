@@ -1,9 +1,11 @@
 #include "process.h"
-#include "../capture/capture.h"
 #include "syscalls.h"
+#include <string.h>
 
 #define PAGE         4096u
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK, Linux 4.14 */
+
+struct pp_process pp_process;
 
 /* 1; in a copy of this memory the kernel makes it 0. The number alone does not tell: in a pid namespace of its own a
  * child may have its parent's. NULL on an older kernel. */
@@ -20,11 +22,22 @@ void pp_process_begins(void)
     }
     if (mark)
         atomic_store(mark, 1);
-    atomic_store(&pp_capture.pid, pp_sys_getpid());
+    atomic_store(&pp_process.pid, pp_sys_getpid());
+}
+
+void pp_process_after_fork(void)
+{
+    memset(&pp_process.start, 0, sizeof pp_process.start);
+    pp_process.start.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    pp_process.start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    pp_lock_reset(&pp_process.ending);
+    atomic_store(&pp_process.main_ended, false);
+    atomic_store(&pp_process.main_watched, false);
+    pp_process_begins();
 }
 
 bool pp_process_is_profiled(void)
 {
     /* the child of vfork has its parent's memory, and its own number */
-    return (!mark || atomic_load(mark)) && pp_sys_getpid() == atomic_load(&pp_capture.pid);
+    return (!mark || atomic_load(mark)) && pp_sys_getpid() == atomic_load(&pp_process.pid);
 }

@@ -120,6 +120,24 @@ static inline uint64_t pp_sys_clock_ns(int clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Time between two ticks of the kernel, to which CPU timers are rounded up; 0 if unknown. */
+static inline uint64_t pp_sys_tick_ns(void)
+{
+    /* the coarse clock moves at ticks, so its resolution is theirs */
+    struct timespec tick = {0, 0};
+    pp_syscall4(SYS_clock_getres, CLOCK_REALTIME_COARSE, (long)&tick, 0, 0);
+    return (uint64_t)tick.tv_nsec;
+}
+
+/* 64 random bits; not for secrets. */
+static inline uint64_t pp_sys_random(void)
+{
+    uint64_t value = 0;
+    if (pp_syscall4(SYS_getrandom, (long)&value, sizeof value, 1 /* GRND_NONBLOCK */, 0) != sizeof value)
+        value = pp_sys_clock_ns(CLOCK_MONOTONIC) * 0x9E3779B97F4A7C15u ^ (uint64_t)pp_sys_getpid() << 32;
+    return value;
+}
+
 /* The CPU clock of a thread, valid from any thread of the process (kernel: include/linux/posix-timers.h). */
 static inline int pp_thread_cpu_clock(int tid)
 {

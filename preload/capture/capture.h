@@ -2,6 +2,7 @@
 #ifndef PP_CAPTURE_CAPTURE_H
 #define PP_CAPTURE_CAPTURE_H
 
+#include "../base/process.h"
 #include "libunwind_walk.h"
 #include "python_layout.h"
 #include "slot.h"
@@ -12,8 +13,6 @@
 #define PP_MAX_PYTHONS 4
 
 struct pp_capture {
-    /* Set at start-up and in the child of fork. */
-    _Atomic int pid;
     _Atomic uint32_t enabled; /* 0: the handler returns at once */
     /* Where glibc's thread descriptor holds the tid (a raw-clone thread has its creator's descriptor); 0: unknown. */
     _Atomic uint32_t descriptor_tid_offset;

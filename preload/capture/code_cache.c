@@ -131,7 +131,7 @@ static struct text find_text(const struct pp_python_layout *layout, uintptr_t ob
 static bool define(const struct pp_python *python, struct pp_slot *slot, const struct code *code, uint32_t entry)
 {
     const struct pp_python_layout *layout = &python->layout;
-    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     struct text qualname = find_text(layout, code->qualname, pid);
     struct text filename = find_text(layout, code->filename, pid);
     uintptr_t table_bytes = 0;
@@ -243,7 +243,7 @@ static enum pp_code_result resolve_one(const struct pp_python *python, struct pp
 
 static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
 {
-    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     return pp_sys_safe_copy(pid, scratch->copies_to, count, scratch->copies_from, count) == (long)bytes;
 }
 

@@ -31,6 +31,8 @@ struct walk {
     uintptr_t copy[COPY_BYTES / WORD];
 };
 
+struct pp_module_table *_Atomic pp_module_table;
+
 static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
 static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
 

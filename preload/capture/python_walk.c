@@ -388,7 +388,7 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
                    .layout = layout,
                    .attached = state->attached,
                    .window = slot->scratch->frames_window,
-                   .pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed),
+                   .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),
                    .sp = interrupted->sp,
                    .other_stack = interrupted->other_stack,
                    .stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed)},

@@ -90,7 +90,7 @@ static void learn_eval_frame(const struct pp_python *python, const struct pp_nat
 static bool has_frame_pointer(const struct pp_python *python, struct pp_native_stack *native, uintptr_t marker,
                               uintptr_t stack_top)
 {
-    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     uintptr_t at = native->frame_pointer, from = native->frames[native->count - 1].cfa;
     for (unsigned hops = 0; hops < FRAME_POINTER_HOPS; hops++) {
         uintptr_t words[2]; /* the caller's rbp, the return address; a copy, since rbp may be anything */

@@ -10,7 +10,7 @@ uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
 {
     uintptr_t fs = 0, self = 0;
     uint32_t tid = 0;
-    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     uint32_t tid_offset = atomic_load_explicit(&pp_capture.descriptor_tid_offset, memory_order_relaxed);
     if (pp_syscall4(SYS_arch_prctl, ARCH_GET_FS, (long)&fs, 0, 0) != 0 || !pp_plausible(fs) ||
         !pp_safe_read(pid, &self, fs + DESCRIPTOR_SELF, sizeof self) || self != fs)
@@ -25,7 +25,7 @@ uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
 static uintptr_t eval_loop(const struct pp_python_layout *layout, uintptr_t state)
 {
     uintptr_t cframe = 0;
-    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     if (!layout->thread_state.cframe || !pp_safe_read(pid, &cframe, state + layout->thread_state.cframe, sizeof cframe))
         return 0;
     return cframe - state < layout->thread_state.copy_size ? 0 : cframe;
@@ -46,7 +46,7 @@ static bool current_is_mine(const struct pp_python *python, const struct pp_slot
     const struct pp_python_layout *layout = &python->layout;
     const void *runtime = (const void *)python->runtime;
     uintptr_t thread = 0;
-    int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     if (pp_word(runtime, layout->runtime.head_interpreter) == pp_word(runtime, layout->runtime.main_interpreter) ||
         !pp_plausible(current))
         return false;
@@ -69,7 +69,7 @@ static const void *thread_state_memory(const struct pp_python *python, struct pp
     if (!pp_plausible(address))
         return NULL;
     if (!inside && !(attached && python->attached.kind != PP_TLS_NONE)) {
-        int pid = atomic_load_explicit(&pp_capture.pid, memory_order_relaxed);
+        int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
         memory = slot->scratch->thread_state;
         if (!pp_safe_read(pid, memory, address, python->layout.thread_state.copy_size))
             return NULL;

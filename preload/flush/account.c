@@ -1,9 +1,9 @@
 #include "account.h"
 #include "../base/arena.h"
+#include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../capture/slot_memory.h"
-#include "../start.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include <string.h>
@@ -220,7 +220,7 @@ static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread
         uint64_t threads_ns = *own_thread_ns + account->exited_cpu_ns + read_clocks(account, true);
         /* the threads went on while we read their clocks: half of it is the best guess */
         uint64_t passed = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
-        account->cpu_ns = before + passed / 2 - pp_process_start.process_cpu_ns;
+        account->cpu_ns = before + passed / 2 - pp_process.start.process_cpu_ns;
         /* no better than before: so much is burned while they are read, by many threads on many processors */
         if (passed <= TOGETHER_NS + account->threads * TOGETHER_THREAD_NS || tries == TOGETHER_TRIES ||
             (passed <= best_ns && passed > best_ns / 2))
@@ -244,7 +244,7 @@ static bool is_closed_by_few(struct pp_account *account, uint64_t *own_thread_ns
     account->pending_ns = waiting_ns;
     uint64_t own_ns = *own_thread_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t threads_ns = own_ns + account->exited_cpu_ns + read_clocks(account, false);
-    account->cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process_start.process_cpu_ns;
+    account->cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
     int64_t missing = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns -
                       (int64_t)account->thread_exit_ns - account->difference_ns;
     if (missing > (int64_t)UNREAD_MAX_NS)
@@ -296,7 +296,7 @@ bool pp_account_is_idle(const struct pp_account *account, uint64_t own_thread_ns
     if (!pp_account_has_many_threads(account) || account->busy)
         return false;
     own_thread_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process_start.process_cpu_ns;
+    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
     return (int64_t)(cpu_ns - own_thread_ns - account->others_ns) < (int64_t)IDLE_NS;
 }
 
@@ -353,7 +353,7 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
         uint64_t value;
     } numbers[] = {
         {PP_ACCOUNT_END_UNIX_NS, pp_sys_clock_ns(CLOCK_REALTIME)},
-        {PP_ACCOUNT_WALL_NS, pp_sys_clock_ns(CLOCK_MONOTONIC) - pp_process_start.monotonic_ns},
+        {PP_ACCOUNT_WALL_NS, pp_sys_clock_ns(CLOCK_MONOTONIC) - pp_process.start.monotonic_ns},
         {PP_ACCOUNT_CPU_NS, account->cpu_ns},
         {PP_ACCOUNT_SAMPLED_NS, account->sampled_ns},
         {PP_ACCOUNT_UNSAMPLED_NS, account->unsampled_ns},
@@ -362,15 +362,15 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
         {PP_ACCOUNT_LOST_NS, account->lost_ns},
         {PP_ACCOUNT_OWN_NS, (uint64_t)account->own_ns + own_thread_ns},
         {PP_ACCOUNT_THREAD_EXIT_NS, account->thread_exit_ns},
-        {PP_ACCOUNT_BEFORE_START_NS, pp_process_start.process_cpu_ns},
+        {PP_ACCOUNT_BEFORE_START_NS, pp_process.start.process_cpu_ns},
         {PP_ACCOUNT_SAMPLES, account->samples},
         {PP_ACCOUNT_THREADS, account->threads},
         {PP_ACCOUNT_EXITED_THREADS, account->exited_threads},
         {PP_ACCOUNT_STACK_BYTES, bytes},
-        {PP_ACCOUNT_VOLUNTARY_SWITCHES, (uint64_t)usage.ru_nvcsw - pp_process_start.voluntary_switches},
-        {PP_ACCOUNT_INVOLUNTARY_SWITCHES, (uint64_t)usage.ru_nivcsw - pp_process_start.involuntary_switches},
-        {PP_ACCOUNT_MINOR_FAULTS, (uint64_t)usage.ru_minflt - pp_process_start.minor_faults},
-        {PP_ACCOUNT_MAJOR_FAULTS, (uint64_t)usage.ru_majflt - pp_process_start.major_faults},
+        {PP_ACCOUNT_VOLUNTARY_SWITCHES, (uint64_t)usage.ru_nvcsw - pp_process.start.voluntary_switches},
+        {PP_ACCOUNT_INVOLUNTARY_SWITCHES, (uint64_t)usage.ru_nivcsw - pp_process.start.involuntary_switches},
+        {PP_ACCOUNT_MINOR_FAULTS, (uint64_t)usage.ru_minflt - pp_process.start.minor_faults},
+        {PP_ACCOUNT_MAJOR_FAULTS, (uint64_t)usage.ru_majflt - pp_process.start.major_faults},
         {PP_ACCOUNT_ESTIMATED_NS, account->estimated_ns},
         {PP_ACCOUNT_REMOVED_FILES, account->removed_files},
         {PP_ACCOUNT_REMOVED_BYTES, account->removed_bytes},

@@ -177,7 +177,7 @@ static void take_rest(struct pp_slot *slot)
 
 void pp_drain_set_period(uint64_t period_ns)
 {
-    ticks = (struct pp_ticks){period_ns, pp_tick_ns()};
+    ticks = (struct pp_ticks){period_ns, pp_sys_tick_ns()};
     atomic_store(&pp_capture.overdue_ns, pp_account_overdue_ns(&ticks));
 }
 

@@ -1,16 +1,16 @@
 #include "interval.h"
 #include "../base/loader_lock.h"
 #include "../base/mappings.h"
+#include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../capture/unwind_table.h"
-#include "../interpose/threads.h"
 #include "../libunwind/load.h"
 #include "../modules/jit_code.h"
 #include "../python/tls.h"
-#include "../start.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
+#include "../threads/signal.h"
 #include "code_objects.h"
 #include "drain.h"
 #include "lifecycle.h"
@@ -49,8 +49,8 @@ void pp_interval_start(void)
         pp_tables_reset(&pp_interval.tables);
     if (!pp_interval.start_ns) {
         pp_rate_note_ticks();
-        pp_interval.start_ns = pp_process_start.unix_ns;
-        pp_interval.start_monotonic_ns = pp_process_start.monotonic_ns;
+        pp_interval.start_ns = pp_process.start.unix_ns;
+        pp_interval.start_monotonic_ns = pp_process.start.monotonic_ns;
     }
 }
 
@@ -138,9 +138,9 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
         pp_interval_modules();
     atomic_store(&pp_capture.unknown_module, 0);
     /* the start of one that was loaded with RTLD_DEEPBIND went unseen */
-    if (!pp_loader_lock_is_lost()) {
+    if (pp_flush_find_pythons && !pp_loader_lock_is_lost()) {
         pp_fork_gate_enter();
-        pp_start_if_initialized();
+        pp_flush_find_pythons();
         pp_fork_gate_leave();
     }
     for (unsigned i = 0; pp_python_at(i); i++)
@@ -162,7 +162,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     pp_interval.anything_new |= end == PP_END_EXEC;
     if (!final) {
         pp_interval_judge_cost();
-        pp_interpose_check_action();
+        pp_signal_check_action();
         pp_watchdog_check(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
     return look_again;
@@ -171,7 +171,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 void pp_interval_judge_cost(void)
 {
     pp_interval_drain(false); /* what was taken at another rate is weighed by that one */
-    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process_start.process_cpu_ns;
+    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
     pp_rate_keep_cost_down(cpu_ns, pp_account_handler_ns(), pp_drain_samples_ns());
 }
 

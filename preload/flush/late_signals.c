@@ -3,8 +3,8 @@
  * us too.
  */
 #include "late_signals.h"
+#include "../base/libc.h"
 #include "../base/syscalls.h"
-#include "../interpose/threads.h"
 #include <signal.h>
 #include <stddef.h>
 

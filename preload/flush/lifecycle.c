@@ -1,13 +1,12 @@
 /* How the flush thread begins, and how the process and it end: nothing here waits for longer than END_NS, but for the
  * kernel to take a thread down. */
 #include "lifecycle.h"
+#include "../base/libc.h"
 #include "../base/lock.h"
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../capture/capture.h"
-#include "../interpose/threads.h"
 #include "../modules/modules.h"
-#include "../start.h"
 #include "interval.h"
 #include "late_signals.h"
 #include "loop.h"
@@ -20,6 +19,7 @@
 #define STACK_SIZE_MOST (64u << 20) /* glibc takes every library's static TLS out of it */
 
 struct pp_flush_thread pp_flush;
+void (*pp_flush_find_pythons)(void);
 static pthread_t thread;
 
 static bool process_ends(void)
@@ -157,7 +157,7 @@ void pp_flush_before_signal(void)
 
 void pp_flush_before_exec(void)
 {
-    if (pp_flush_thread_runs() && pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process_start.process_cpu_ns >=
+    if (pp_flush_thread_runs() && pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns >=
                                       pp_interval_flushed_cpu_ns() + WORTH_NS)
         pp_flush_before_signal();
 }

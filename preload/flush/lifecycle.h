@@ -4,6 +4,10 @@
 
 #include <stdbool.h>
 
+/* The flush thread calls it at each flush: interpreters may have been loaded past our functions. Set once, before the
+ * thread is made. */
+extern void (*pp_flush_find_pythons)(void);
+
 /* Makes the thread. Normal context, any thread of the host. */
 void pp_flush_thread_start(void);
 /* The same where one is needed: in the child of fork, if the parent had one, after all atfork handlers, since it may

@@ -1,12 +1,12 @@
 #include "loop.h"
 #include "../base/fd_table.h"
 #include "../base/lock.h"
+#include "../base/process.h"
 #include "../base/sanitizer.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../config.h"
 #include "../libunwind/load.h"
-#include "../start.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "interval.h"
@@ -25,7 +25,7 @@ static void end_process(int own_tid)
     atomic_store(&pp_flush.life, PP_FLUSH_STOPS);
     pp_interval_flush(own_tid, PP_END_EXIT);
     atomic_store(&pp_flush.life, PP_FLUSH_DONE);
-    if (!atomic_load(&pp_main_watched))
+    if (!atomic_load(&pp_process.main_watched))
         exit(0);
     for (;;)
         pp_syscall4(SYS_exit, 0, 0, 0, 0);
@@ -35,7 +35,7 @@ static void end_process(int own_tid)
  * second would be all. UINT64_MAX: it is old enough. */
 static uint64_t next_save(uint64_t now)
 {
-    uint64_t part = (now - pp_process_start.monotonic_ns) / SAVE_SHARE;
+    uint64_t part = (now - pp_process.start.monotonic_ns) / SAVE_SHARE;
     if (part >= INTERVAL_NS)
         return UINT64_MAX;
     return now + (part > SAVE_LEAST_NS ? part : SAVE_LEAST_NS);
@@ -45,7 +45,7 @@ static uint64_t next_save(uint64_t now)
  * where what is open for a write is the program's to meet. */
 static uint64_t first_save(uint64_t now)
 {
-    bool forked = pp_process_start.process_cpu_ns == 0;
+    bool forked = pp_process.start.process_cpu_ns == 0;
     bool root = pp_syscall4(SYS_geteuid, 0, 0, 0, 0) == 0;
     return pp_fd_table_here() && (forked || !root) ? next_save(now) : now + INTERVAL_NS;
 }
@@ -54,7 +54,7 @@ static uint64_t first_save(uint64_t now)
  * libunwind's pipe is looked at by its numbers. */
 static bool may_have_own_descriptors(void)
 {
-    return atomic_load(&pp_main_watched) && !atomic_load(&pp_flush.shares_descriptors) && !pp_config.libunwind;
+    return atomic_load(&pp_process.main_watched) && !atomic_load(&pp_flush.shares_descriptors) && !pp_config.libunwind;
 }
 
 /* The last flush of the process, or of the thread. */

@@ -26,7 +26,7 @@ void pp_rate_start(void)
 
 void pp_rate_note_ticks(void)
 {
-    uint64_t tick_ns = pp_tick_ns();
+    uint64_t tick_ns = pp_sys_tick_ns();
     if (pp_config.period_ns >= tick_ns)
         return;
     char line[LINE_BYTES];

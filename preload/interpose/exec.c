@@ -1,6 +1,6 @@
 /* What a program has used of the CPU is written before exec replaces it. */
+#include "../base/libc.h"
 #include "../flush/lifecycle.h"
-#include "threads.h"
 #include <alloca.h>
 #include <errno.h>
 #include <stdarg.h>

@@ -2,10 +2,10 @@
  * A program that ends by a signal to itself loses nothing: CPython does so after Ctrl-C and a fatal error, uvicorn at
  * the end of each worker.
  */
+#include "../base/libc.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../flush/lifecycle.h"
-#include "threads.h"
 #include <errno.h>
 #include <stdlib.h>
 

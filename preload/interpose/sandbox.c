@@ -1,21 +1,19 @@
 /*
  * What a program gives up for good, it gives up for our code too.
  * A seccomp filter may kill for whatever the program does not need, and it does not know what we need: profiling ends
- * before the program installs one. Whether a filter that is there before the program kills is tried in a child.
+ * before the program installs one.
  * Capabilities, privileges and namespaces are a thread's own: the flush thread of a program of one thread ends before
  * that changes its own, and is made again by it, with what is left.
  */
-#include "sandbox.h"
-#include "../base/fd_table.h"
+#include "../base/libc.h"
 #include "../base/lock.h"
 #include "../base/message.h"
-#include "../base/proc_file.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../flush/lifecycle.h"
 #include "../threads/registry.h"
-#include "threads.h"
+#include "../threads/self.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
@@ -27,96 +25,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#define STATUS_MAX               4096
 #define HANDLERS_NS              1000000000u /* at most, for handlers that are at work */
 #define POLL_NS                  1000000
 #define LANDLOCK_RESTRICT_SELF   446
 #define SYSCALL_USER_DISPATCH    59 /* of prctl */
 #define SYSCALL_USER_DISPATCH_ON 1
-
-/* All that our code and pthread_create call, but for what every program needs. */
-/* clang-format off */
-static const short calls[] = {
-    SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_delete, SYS_clock_gettime, SYS_clock_getres,
-    SYS_nanosleep, SYS_gettid, SYS_getpid, SYS_getppid, SYS_getuid, SYS_geteuid, SYS_getrusage, SYS_prctl,
-    SYS_process_vm_readv, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_rt_sigpending,
-    SYS_rt_tgsigqueueinfo, SYS_tgkill, SYS_futex, SYS_openat, SYS_read, SYS_write, SYS_poll,
-    SYS_pread64, SYS_lseek, SYS_close, SYS_fcntl, SYS_fstat, SYS_fstatfs, SYS_lstat, SYS_unlinkat, SYS_arch_prctl,
-    SYS_stat, SYS_newfstatat, SYS_readlink, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_mkdirat, SYS_unlink,
-    SYS_ftruncate, SYS_mmap, SYS_mremap, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_sched_yield,
-    SYS_sched_getaffinity, SYS_prlimit64, SYS_uname, SYS_getrandom, SYS_clone3, SYS_set_robust_list, SYS_rseq,
-};
-/* clang-format on */
-
-/* And those of which a filter may permit some uses only. */
-static const struct {
-    long number, arguments[4];
-} uses[] = {
-    {SYS_openat, {-1, 0, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0}},
-    {SYS_openat, {-1, 0, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600}},
-    {SYS_openat, {-1, 0, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0}},
-    {SYS_openat, {-1, 0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0}},
-    {SYS_mmap, {0, 0, PP_PROT_READ_WRITE, PP_MAP_PRIVATE_ANONYMOUS}},
-    {SYS_mprotect, {1, 0, PP_PROT_READ_WRITE, 0}},
-    {SYS_madvise, {1, 0, MADV_DONTNEED, 0}},
-    {SYS_prctl, {PR_SET_NAME, 0, 0, 0}},
-};
-
-static _Atomic bool silent;
-static struct pp_lock ending; /* profiling, by a thread that installs a filter */
-
-bool pp_sandbox_silent(void)
-{
-    return atomic_load_explicit(&silent, memory_order_relaxed);
-}
-
-/* In the child: system calls only, it has the caller's TLS. Killed, it dies without its handlers, as all signals are
- * blocked, and without a core, which would be the program's memory in a file. The arguments are no good, so nothing
- * comes of the calls; a filter sees them all the same. */
-static _Noreturn void try_calls(bool own_descriptors)
-{
-    pp_syscall4(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0);
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        pp_syscall6(calls[i], -1, 0, 0, 0, -1, 0);
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
-        const long *a = uses[i].arguments;
-        pp_syscall6(uses[i].number, a[0], a[1], a[2], a[3], -1, 0);
-    }
-    if (own_descriptors)
-        pp_fd_table_try();
-    for (;;) {
-        pp_syscall4(SYS_exit, 0, 0, 0, 0);
-        pp_syscall4(SYS_exit_group, 0, 0, 0, 0);
-    }
-}
-
-/* Whether the child lives, or there can be none. It has memory of its own: kernels before 5.16 kill whatever shares
- * that of a process which dies with a core. Its end sends no signal. */
-static bool lives(bool own_descriptors)
-{
-    uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
-    int status = 0, pid = (int)pp_syscall6(SYS_clone, CLONE_VFORK, 0, 0, 0, 0, 0);
-    if (pid == 0)
-        try_calls(own_descriptors);
-    bool waited = pid > 0 && pp_syscall4(SYS_wait4, pid, (long)&status, __WALL, 0) == pid;
-    pp_sys_signal_mask(SIG_SETMASK, mask);
-    return !waited || status == 0;
-}
-
-bool pp_sandbox_forbids(void)
-{
-    char text[STATUS_MAX];
-    text[pp_read_file("/proc/self/status", text, sizeof text - 1)] = 0;
-    const char *mode = strstr(text, "\nSeccomp:\t");
-    if (!mode || mode[10] != '2' || lives(true))
-        return false;
-    pp_fd_table_forbid();
-    if (lives(false))
-        return false;
-    atomic_store(&silent, true);
-    pp_warn_once(PP_CAUSE_SANDBOX, "a seccomp filter would kill this process for being profiled: it is not profiled");
-    return true;
-}
 
 /* Everything is written; no timer, no thread, no handler and no lock of ours is left, and what we stand in front of
  * passes through. A filter may be for all threads: each that installs one waits until this is so. */
@@ -125,7 +38,7 @@ static void end_profiling(void)
     static const struct timespec pause = {0, POLL_NS};
     if (!pp_process_is_profiled())
         return;
-    pp_lock_take(&ending);
+    pp_lock_take(&pp_process.ending);
     if (atomic_load(&pp_capture.enabled)) {
         pp_warn_once(PP_CAUSE_SANDBOX, "the program installs a seccomp filter: profiling ends here");
         pp_flush_to_the_end();
@@ -133,20 +46,15 @@ static void end_profiling(void)
         const struct pp_slot *slot = pp_slot_here();
         if (slot && slot->believes_blocked) /* no slot will tell from here on */
             pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
-        pp_interpose_stop();
-        atomic_store(&silent, true);
+        pp_registering_stop();
+        atomic_store(&pp_process.silent, true);
         pp_each_slot(pp_timer_disarm);
         uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC);
         do /* one that has just begun is not seen yet */
             pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
         while (!pp_handlers_quiet() && pp_sys_clock_ns(CLOCK_MONOTONIC) - start < HANDLERS_NS);
     }
-    pp_lock_drop(&ending);
-}
-
-void pp_sandbox_after_fork(void)
-{
-    pp_lock_reset(&ending);
+    pp_lock_drop(&pp_process.ending);
 }
 
 /* Without a filter they only ask. libseccomp asks with flags for strict mode, which always fails. */
@@ -240,19 +148,6 @@ PP_EXPORT int setns(int fd, int type)
 {
     CONFINE(setns, fd, fd, type);
 }
-
-/* Before pp_real() has been there: another library's constructor may come before ours. */
-static long plain_syscall(long number, long a, long b, long c, long d, long e, long f)
-{
-    long result = pp_syscall6(number, a, b, c, d, e, f);
-    if (result < 0 && result > -4096) {
-        errno = (int)-result;
-        return -1;
-    }
-    return result;
-}
-
-long (*pp_real_syscall)(long, long, long, long, long, long, long) = plain_syscall;
 
 #define BIT(number) ((uint64_t)1 << (number) % 64)
 

@@ -3,31 +3,16 @@
  * our signal is kept out of such masks; the program reads back what it set. A program that blocks our signal by name,
  * or waits for it by name, gets it whole (threads/signal.c).
  */
+#include "../base/libc.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../threads/registry.h"
-#include "threads.h"
+#include "../threads/self.h"
+#include "../threads/signal.h"
 #include <errno.h>
 #include <sys/signalfd.h>
 
 typedef int mask_function(int, const sigset_t *, sigset_t *);
-
-static void follow_signal(struct pp_slot *slot)
-{
-    if (slot->own_signal == atomic_load(&pp_capture.signal))
-        return;
-    if (slot->believes_blocked)
-        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
-    slot->believes_blocked = false;
-    pp_thread_unblock(slot);
-}
-
-void pp_interpose_follow_signal(void)
-{
-    struct pp_slot *slot = pp_slot_here();
-    if (slot)
-        follow_signal(slot);
-}
 
 static int change_mask(mask_function *libc_function, int how, const sigset_t *set, sigset_t *old)
 {
@@ -36,8 +21,8 @@ static int change_mask(mask_function *libc_function, int how, const sigset_t *se
     if (!slot || atomic_load_explicit(&slot->in_handler, memory_order_relaxed))
         return libc_function(how, set, old);
     if (set && how != SIG_UNBLOCK)
-        pp_interpose_give_away(set);
-    follow_signal(slot);
+        pp_signal_give_away(set);
+    pp_signal_follow(slot);
     bool blocked_before = slot->believes_blocked, blocked = blocked_before;
     int signal = slot->own_signal;
     uint64_t bit = (uint64_t)1 << (signal - 1);
@@ -123,7 +108,7 @@ PP_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
         errno = ENOSYS;
         return -1;
     }
-    pp_interpose_give_away(set);
+    pp_signal_give_away(set);
     return pp_real()->signalfd(fd, set, flags);
 }
 
@@ -134,7 +119,7 @@ PP_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
         errno = ENOSYS;
         return -1;
     }
-    pp_interpose_give_away(set);
+    pp_signal_give_away(set);
     return pp_real()->sigtimedwait(set, info, timeout);
 }
 

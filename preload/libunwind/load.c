@@ -1,9 +1,9 @@
 #include "load.h"
+#include "../base/libc.h"
 #include "../base/loader_lock.h"
 #include "../base/message.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../interpose/threads.h"
 #include "../threads/registry.h"
 #include "pipe.h"
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 #include "pipe.h"
+#include "../base/libc.h"
 #include "../base/syscalls.h"
-#include "../interpose/threads.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>

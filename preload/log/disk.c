@@ -61,7 +61,7 @@ bool pp_disk_has_room(int fd)
 
 bool pp_disk_is_due(uint64_t bytes, uint64_t limit)
 {
-    return limit && pp_random() % (limit / LOOKS + 1) < bytes;
+    return limit && pp_sys_random() % (limit / LOOKS + 1) < bytes;
 }
 
 static bool take_number(const char **at, uint64_t *number)

@@ -1,9 +1,9 @@
 #include "segment.h"
 #include "../base/message.h"
 #include "../base/proc_file.h"
+#include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../start.h"
 #include "../threads/registry.h"
 #include "../threads/timers.h"
 #include "directory.h"
@@ -34,8 +34,8 @@ static void new_instance(char instance[PP_INSTANCE_LENGTH + 1])
 {
     struct pp_text text;
     pp_text_init(&text, instance, PP_INSTANCE_LENGTH + 1);
-    pp_text_add_hex(&text, pp_random(), 16);
-    pp_text_add_hex(&text, pp_random(), 16);
+    pp_text_add_hex(&text, pp_sys_random(), 16);
+    pp_text_add_hex(&text, pp_sys_random(), 16);
 }
 
 static void put_text_field(struct pp_buffer *out, unsigned key, const char *text)
@@ -54,7 +54,7 @@ static uint32_t count_pythons(void)
 /* Of the interpreters that are read, each version once; where there is none, of one that cannot be read. */
 static void put_python_versions(struct pp_segment *segment, struct pp_buffer *fields)
 {
-    char versions[PP_MAX_PYTHONS * (sizeof pp_process_start.python_version + 2)];
+    char versions[PP_MAX_PYTHONS * (sizeof pp_process.python_version + 2)];
     struct pp_text text;
     pp_text_init(&text, versions, sizeof versions);
     segment->pythons = count_pythons();
@@ -68,7 +68,7 @@ static void put_python_versions(struct pp_segment *segment, struct pp_buffer *fi
         pp_text_add(&text, pp_python_at(i)->version);
     }
     if (!segment->pythons)
-        pp_text_add(&text, pp_process_start.python_version);
+        pp_text_add(&text, pp_process.python_version);
     if (versions[0])
         put_text_field(fields, PP_PROCESS_PYTHON_VERSION, versions);
 }
@@ -95,7 +95,7 @@ static const char *own_path(const char *leaf, char *buffer, size_t size)
 {
     struct pp_text path;
     pp_text_init(&path, buffer, size);
-    pp_text_add(&path, atomic_load(&pp_main_ended) ? "/proc/thread-self/" : "/proc/self/");
+    pp_text_add(&path, atomic_load(&pp_process.main_ended) ? "/proc/thread-self/" : "/proc/self/");
     pp_text_add(&path, leaf);
     return buffer;
 }
@@ -145,9 +145,9 @@ static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
     put_text_field(fields, PP_PROCESS_LIBRARY_VERSION, PP_VERSION);
     if (atomic_load(&pp_capture.libunwind))
         put_text_field(fields, PP_PROCESS_UNWINDER, "libunwind");
-    pp_put_number_field(fields, PP_PROCESS_START_UNIX_NS, pp_process_start.unix_ns);
+    pp_put_number_field(fields, PP_PROCESS_START_UNIX_NS, pp_process.start.unix_ns);
     put_period(segment, fields);
-    pp_put_number_field(fields, PP_PROCESS_TICK_NS, pp_tick_ns());
+    pp_put_number_field(fields, PP_PROCESS_TICK_NS, pp_sys_tick_ns());
     pp_put_number_field(fields, PP_PROCESS_CPUS, count_cpus());
 }
 
@@ -174,7 +174,7 @@ static void renew_title(struct pp_segment *segment, struct pp_buffer *fields)
 {
     static char buffer[COMMAND_LINE_MAX];
     size_t length;
-    if (pp_sys_clock_ns(CLOCK_MONOTONIC) - pp_process_start.monotonic_ns < TITLE_NS &&
+    if (pp_sys_clock_ns(CLOCK_MONOTONIC) - pp_process.start.monotonic_ns < TITLE_NS &&
         read_command_line(segment, buffer, &length) && length)
         pp_put_field(fields, PP_PROCESS_COMMAND_LINE, buffer, length);
 }
@@ -209,7 +209,7 @@ static int create_file(struct pp_segment *segment)
         pp_text_add(&path, "-");
         pp_text_add_number(&path, pp_sys_clock_ns(CLOCK_REALTIME));
         pp_text_add(&path, "-");
-        pp_text_add_hex(&path, pp_random(), 8);
+        pp_text_add_hex(&path, pp_sys_random(), 8);
         pp_text_add(&path, PP_LOG_SUFFIX);
         const char *name = segment->path + strlen(segment->directory) + 1;
         fd = pp_sys_openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);

@@ -10,8 +10,6 @@
 #define MAX_RESTARTS       4
 #define SMALL_SEARCH_TABLE 8192 /* bytes of .eh_frame_hdr: 1,000 functions */
 
-struct pp_module_table *_Atomic pp_module_table;
-
 /* At the start of everything that handlers read, so that giving it back needs no memory. */
 struct retirable {
     struct retirable *next;

@@ -5,8 +5,8 @@
  */
 #include "find.h"
 #include "../base/elf_names.h"
+#include "../base/libc.h"
 #include "../base/message.h"
-#include "../interpose/threads.h"
 #include "offsets.h"
 #include "tls.h"
 #include <dlfcn.h>

@@ -11,9 +11,9 @@
  */
 #include "tls.h"
 #include "../base/elf_names.h"
+#include "../base/libc.h"
 #include "../base/syscalls.h"
 #include "../capture/python_layout.h"
-#include "../interpose/threads.h"
 #include <pthread.h>
 #include <string.h>
 

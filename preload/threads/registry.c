@@ -2,9 +2,9 @@
 #include "../base/arena.h"
 #include "../base/lock.h"
 #include "../base/message.h"
+#include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/slot_memory.h"
-#include "../start.h"
 #include "scan.h"
 #include <errno.h>
 #include <pthread.h>
@@ -33,7 +33,6 @@ static struct pp_lock registry;
 static uint32_t free_slots[PP_MAX_THREADS];
 static uint32_t free_count;
 static _Atomic uint32_t ended_count;
-_Atomic bool pp_main_ended, pp_main_watched;
 
 static struct pp_slot *map_slot(uint32_t index)
 {
@@ -254,11 +253,11 @@ void pp_thread_end(struct pp_slot *slot)
     if (slot->believes_blocked) /* no slot will tell from here on */
         pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
     if (slot->is_main) {
-        atomic_store(&pp_main_watched, false);
-        atomic_store(&pp_main_ended, true);
+        atomic_store(&pp_process.main_watched, false);
+        atomic_store(&pp_process.main_ended, true);
     }
     atomic_store_explicit(&slot->state, PP_SLOT_ENDED, memory_order_release);
-    if (atomic_fetch_add(&ended_count, 1) % ENDED_WAKE == ENDED_WAKE - 1 || atomic_load(&pp_main_ended))
+    if (atomic_fetch_add(&ended_count, 1) % ENDED_WAKE == ENDED_WAKE - 1 || atomic_load(&pp_process.main_ended))
         pp_wake_flush(PP_WAKE_DRAIN);
 }
 
@@ -286,7 +285,6 @@ struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, 
     }
     for (unsigned i = 0; i < PP_REASON_COUNT; i++)
         atomic_store(&pp_thread_reasons[i], 0);
-    atomic_store(&pp_main_ended, false);
     struct pp_slot *slot = pp_slot_claim();
     if (slot) {
         slot->believes_blocked = believes_blocked;

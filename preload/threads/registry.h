@@ -56,8 +56,6 @@ bool pp_handlers_quiet(void);
 
 /* How often something of enum pp_reason happened outside handlers (timers refused, no slot). */
 extern _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
-extern _Atomic bool pp_main_ended;     /* the main thread is a zombie until the process ends */
-extern _Atomic bool pp_main_watched;   /* it will tell its end: still set when it has ended, it left past libc */
 extern _Atomic uint32_t pp_slot_count; /* slots [0, count) may be non-NULL */
 
 #endif

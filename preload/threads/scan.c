@@ -8,8 +8,9 @@
  * has told its end keeps its slot for as long as the kernel has it.
  */
 #include "scan.h"
+#include "../base/proc_file.h"
+#include "../base/process.h"
 #include "../base/syscalls.h"
-#include "../start.h"
 #include "registry.h"
 #include "timers.h"
 #include <errno.h>
@@ -38,16 +39,6 @@ struct scan {
 };
 
 /* By the link count of /proc/self/task: no descriptor needed. */
-unsigned pp_kernel_thread_count(void)
-{
-    struct {
-        unsigned long dev, ino, nlink, rest[18];
-    } status;
-    if (pp_syscall4(SYS_stat, (long)"/proc/self/task", (long)&status, 0, 0) != 0 || status.nlink < 3)
-        return 0;
-    return (unsigned)(status.nlink - 2);
-}
-
 /* Tids that have a live slot, in order. Only the flush thread scans. */
 static int known_tids[PP_MAX_THREADS];
 
@@ -112,8 +103,8 @@ static void adopt(int tid, uint64_t before_ns)
     atomic_store(&slot->tid, tid);
     slot->is_main = tid == pp_sys_getpid();
     if (slot->is_main) {
-        atomic_store(&slot->stack_low, pp_process_start.main_stack_low);
-        atomic_store(&slot->stack_top, pp_process_start.main_stack_top);
+        atomic_store(&slot->stack_low, pp_process.main_stack_low);
+        atomic_store(&slot->stack_top, pp_process.main_stack_top);
     }
     slot->scanned = true;
     pp_thread_arm(slot, PP_FIRST_RANDOM);
@@ -139,7 +130,7 @@ static bool task_exists(int tid)
 bool pp_threads_all_ended(void)
 {
     /* the zombie of the main thread, and ours */
-    return atomic_load(&pp_main_ended) && pp_kernel_thread_count() == 2;
+    return atomic_load(&pp_process.main_ended) && pp_kernel_thread_count() == 2;
 }
 
 static bool has_slot(int tid, bool or_ended)
@@ -226,7 +217,8 @@ static bool note_suspect(struct scan *scan, int tid)
 static void inspect(int tid, void *argument)
 {
     struct scan *scan = argument;
-    if (tid == scan->own_tid || is_known(tid, scan->known) || (atomic_load(&pp_main_ended) && tid == pp_sys_getpid()))
+    if (tid == scan->own_tid || is_known(tid, scan->known) ||
+        (atomic_load(&pp_process.main_ended) && tid == pp_sys_getpid()))
         return;
     if (!note_suspect(scan, tid) || pp_sys_clock_ns(pp_thread_cpu_clock(tid)) < SUSPECT_CPU_NS || has_slot(tid, true))
         return;
@@ -246,11 +238,11 @@ static void look_at_main(void)
 {
     int pid = pp_sys_getpid(), copy;
     struct iovec local = {&copy, sizeof copy}, remote = {&pid, sizeof pid};
-    if (atomic_load(&pp_main_ended) ||
+    if (atomic_load(&pp_process.main_ended) ||
         pp_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0) != -ESRCH)
         return;
     pp_each_slot(end_main);
-    atomic_store(&pp_main_ended, true);
+    atomic_store(&pp_process.main_ended, true);
 }
 
 bool pp_threads_scan(int own_tid)
@@ -263,7 +255,7 @@ bool pp_threads_scan(int own_tid)
     scan.own_tid = own_tid;
     scan.known = list_known();
     scan.next_count = 0;
-    if (!threads || threads == scan.known + 1 + atomic_load(&pp_main_ended)) {
+    if (!threads || threads == scan.known + 1 + atomic_load(&pp_process.main_ended)) {
         suspect_count = 0;
         return foreigners;
     }

@@ -33,9 +33,6 @@ void pp_threads_learn_descriptor(void);
  * if our thread were not there. Flush thread only. */
 bool pp_threads_all_ended(void);
 
-/* Threads of the process as the kernel counts them, 0 if unknown. async-signal-safe. */
-unsigned pp_kernel_thread_count(void);
-
 /* In the child of fork. */
 void pp_thread_scan_after_fork(void);
 

@@ -1,8 +1,8 @@
 #include "timers.h"
+#include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../config.h"
-#include "../interpose/sandbox.h"
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -26,7 +26,7 @@ void pp_timers_set_period_ns(uint64_t period_ns)
 
 static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_expiry)
 {
-    uint64_t random = pp_random(), period = pp_timers_period_ns();
+    uint64_t random = pp_sys_random(), period = pp_timers_period_ns();
     slot->timer_period_ns = period;
     period = period * (PERMILLE - SPREAD + (random >> 32) % (2 * SPREAD + 1)) / PERMILLE;
     uint64_t first = first_expiry == PP_FIRST_TICK ? 1 : (random & UINT32_MAX) % period + 1;
@@ -74,7 +74,7 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     if (!atomic_compare_exchange_strong(&slot->timer, &none, id))
         delete_timer(id);
     else if (error || atomic_load(&slot->ending) || event.sigev_signo != atomic_load(&pp_capture.signal) ||
-             pp_sandbox_silent() || atomic_load(&slot->never_armed))
+             pp_process_is_silent() || atomic_load(&slot->never_armed))
         pp_timer_disarm(slot);
     return error;
 }

@@ -437,7 +437,7 @@ const char *torture_start(unsigned python_minor)
     *(void **)&thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     if (!thread_state || !plain_start(minor, python.layout.free_threaded, python.code_type))
         return "the test does not know this version";
-    atomic_store(&pp_capture.pid, getpid());
+    atomic_store(&pp_process.pid, getpid());
     atomic_store(&pp_capture.pythons[0], &python);
     atomic_store(&pp_capture.enabled, 1);
     make_slot();

@@ -2,7 +2,7 @@
 #ifndef TESTS_LIBC_FUNCTIONS_H
 #define TESTS_LIBC_FUNCTIONS_H
 
-#include "preload/interpose/threads.h"
+#include "preload/base/libc.h"
 #include <dlfcn.h>
 #include <pthread.h>
 

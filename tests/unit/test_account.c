@@ -216,7 +216,7 @@ static void clocks_are_read_together(void **state)
     assert_return_code(timer_create(CLOCK_MONOTONIC, &event, &timer), errno);
     unsigned wrong = 0;
     int64_t others = (int64_t)(pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) -
-                               pp_process_start.process_cpu_ns);
+                               pp_process.start.process_cpu_ns);
     for (unsigned i = 0; i < 400; i++) {
         struct itimerspec soon = {.it_value.tv_nsec = 10000 + i * 100};
         came = 0;

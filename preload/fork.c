@@ -1,22 +1,21 @@
-#include "atfork.h"
-#include "../base/loader_lock.h"
-#include "../base/process.h"
-#include "../base/syscalls.h"
-#include "../capture/capture.h"
-#include "../flush/drain.h"
-#include "../flush/interval.h"
-#include "../flush/lifecycle.h"
-#include "../flush/rate.h"
-#include "../flush/write_interval.h"
-#include "../libunwind/load.h"
-#include "../modules/jit_code.h"
-#include "../modules/loaded_objects.h"
-#include "../modules/modules.h"
-#include "../start.h"
-#include "../threads/registry.h"
-#include "../threads/scan.h"
-#include "sandbox.h"
-#include "threads.h"
+#include "fork.h"
+#include "base/loader_lock.h"
+#include "base/process.h"
+#include "base/syscalls.h"
+#include "capture/capture.h"
+#include "flush/drain.h"
+#include "flush/interval.h"
+#include "flush/lifecycle.h"
+#include "flush/rate.h"
+#include "flush/write_interval.h"
+#include "libunwind/load.h"
+#include "modules/jit_code.h"
+#include "modules/loaded_objects.h"
+#include "modules/modules.h"
+#include "threads/registry.h"
+#include "threads/scan.h"
+#include "threads/self.h"
+#include "threads/signal.h"
 #include <stddef.h>
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
@@ -33,7 +32,7 @@ static __thread struct {
 static void before_fork(void)
 {
     int tid = pp_sys_gettid();
-    if (pp_sandbox_silent() || (own.depth && own.tid != tid))
+    if (pp_process_is_silent() || (own.depth && own.tid != tid))
         return;
     own.tid = tid;
     if (own.depth++ == 0)
@@ -73,10 +72,9 @@ static void after_fork_in_parent(void)
 /* What only the parent's other threads could have gone on with, and what is only the parent's to write. */
 static void forget_parent(void)
 {
-    pp_process_begins();
-    pp_sandbox_after_fork();
+    pp_process_after_fork();
     pp_libunwind_after_fork(true);
-    pp_interpose_action_after_fork();
+    pp_signal_after_fork();
     pp_thread_scan_after_fork();
     pp_flush_after_fork();
     pp_fork_gate_after_fork();
@@ -92,7 +90,7 @@ static void forget_parent(void)
 
 static void after_fork_in_child(void)
 {
-    if (pp_sandbox_silent()) {
+    if (pp_process_is_silent()) {
         if (own.depth)
             unblock();
         return;
@@ -102,11 +100,6 @@ static void after_fork_in_child(void)
     /* 0, unknown, is looked up when the first signal comes */
     uintptr_t stack_low = caller ? atomic_load(&caller->stack_low) : 0;
     uintptr_t stack_top = caller ? atomic_load(&caller->stack_top) : 0;
-    pp_process_start.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
-    pp_process_start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    pp_process_start.process_cpu_ns = pp_process_start.thread_cpu_ns = 0;
-    pp_process_start.voluntary_switches = pp_process_start.involuntary_switches = pp_process_start.minor_faults =
-        pp_process_start.major_faults = 0;
     forget_parent();
     if (own.depth) {
         unblock(); /* before the new slot looks at it; the return from a signal handler may block it again */
@@ -115,8 +108,8 @@ static void after_fork_in_child(void)
     own.tid = pp_sys_gettid();
     struct pp_slot *slot = pp_threads_after_fork(stack_low, stack_top, blocks);
     if (slot)
-        pp_interpose_thread(slot);
-    atomic_store(&pp_main_watched, slot != NULL);
+        pp_thread_tie(slot);
+    atomic_store(&pp_process.main_watched, slot != NULL);
 }
 
 bool pp_fork_can_watch(void)

@@ -1,6 +1,6 @@
-/* The libc functions that we stand in front of, and the real ones behind them. */
-#ifndef PP_INTERPOSE_H
-#define PP_INTERPOSE_H
+/* libc's own functions, as ours that are in front of them call them. */
+#ifndef PP_BASE_LIBC_H
+#define PP_BASE_LIBC_H
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -45,27 +45,7 @@ const struct pp_real *pp_real(void);
 /* A symbol of a library that dlopen gave, NULL if it has none. Normal context. */
 void *pp_real_symbol(void *library, const char *name);
 
-/* Makes pthread_create register the threads that it makes. */
-bool pp_interpose_start(void);
-
-/* From here on all functions pass through. */
-void pp_interpose_stop(void);
-
-/* Chooses the signal and puts our handler in place of its default action. */
-bool pp_interpose_install_handler(void);
-/* Puts our handler in place again if something has set another action past our functions. Flush thread. */
-void pp_interpose_check_action(void);
-/* The program wants the signals of this set for itself: if ours is named, our timers move to another. Normal context.
- */
-void pp_interpose_give_away(const sigset_t *wanted);
-/* After our signal has changed: the calling thread blocks the old one if it believes so, and not the new one. */
-void pp_interpose_follow_signal(void);
-void pp_interpose_action_after_fork(void);
-
-struct pp_slot;
-/* Ties the calling thread to its slot: its end is noticed, and pp_slot_here finds it. */
-void pp_interpose_thread(struct pp_slot *slot);
-/* The calling thread's slot if it was tied to one, else NULL. async-signal-safe. */
-struct pp_slot *pp_slot_here(void);
+/* libc's syscall(), as the function in front of it jumps there; until the first pp_real() a system call of our own. */
+extern long (*pp_real_syscall)(long, long, long, long, long, long, long);
 
 #endif

@@ -1,5 +1,5 @@
 /* What POSIX calls prepare, parent and child: our thread is outside the loader when a child is copied, and the child
- * begins a profile of its own, whose thread is made by the functions that fork (interpose.c). */
+ * begins a profile of its own, whose thread is made by the functions that fork (interpose/process.c). */
 #ifndef PP_FORK_H
 #define PP_FORK_H
 

@@ -1,0 +1,73 @@
+/* The functions by which a process multiplies and ends. */
+#include "../base/libc.h"
+#include "../base/syscalls.h"
+#include "../flush/lifecycle.h"
+#include <errno.h>
+
+/* The functions that fork come back in the child after every atfork handler has run, so that the child's allocator is
+ * usable again: only there may its flush thread be made. */
+PP_EXPORT pid_t fork(void)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->fork) {
+        errno = ENOSYS;
+        return -1;
+    }
+    pid_t pid = libc->fork();
+    if (pid == 0)
+        pp_flush_thread_in_child();
+    return pid;
+}
+
+PP_EXPORT int forkpty(int *master, char *name, const struct termios *terminal, const struct winsize *window)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->forkpty) {
+        errno = ENOSYS;
+        return -1;
+    }
+    int pid = libc->forkpty(master, name, terminal, window);
+    if (pid == 0)
+        pp_flush_thread_in_child();
+    return pid;
+}
+
+PP_EXPORT int daemon(int keep_directory, int keep_descriptors)
+{
+    const struct pp_real *libc = pp_real();
+    if (!libc->daemon) {
+        errno = ENOSYS;
+        return -1;
+    }
+    pp_flush_before_exec(); /* the parent ends by libc's own _exit */
+    int result = libc->daemon(keep_directory, keep_descriptors);
+    pp_flush_thread_in_child(); /* it may have failed after its fork */
+    return result;
+}
+
+static _Noreturn void leave(int status)
+{
+    pp_flush_at_exit();
+    if (pp_real()->_exit)
+        pp_real()->_exit(status);
+    for (;;)
+        pp_syscall4(SYS_exit_group, status, 0, 0, 0);
+}
+
+PP_EXPORT _Noreturn void _exit(int status)
+{
+    leave(status);
+}
+
+PP_EXPORT _Noreturn void _Exit(int status)
+{
+    leave(status);
+}
+
+PP_EXPORT _Noreturn void quick_exit(int status)
+{
+    pp_flush_at_exit();
+    if (pp_real()->quick_exit)
+        pp_real()->quick_exit(status);
+    leave(status);
+}

@@ -1,0 +1,97 @@
+/* The calls of libc by which an interpreter shows that it begins, forks and ends. */
+#include "../base/libc.h"
+#include "../base/proc_file.h"
+#include "../base/syscalls.h"
+#include "../capture/capture.h"
+#include "../capture/safe_read.h"
+#include "../flush/lifecycle.h"
+#include "../start.h"
+#include "../threads/registry.h"
+#include <errno.h>
+#include <string.h>
+
+#define STAT_MAX             2048
+#define FIELDS_TO_THREADS    18 /* num_threads is the 20th field of proc(5), the 18th after the name's ')' */
+#define LAST_DANGEROUS_MINOR 13
+#define FINALIZED_PAUSE_NS   1000000
+#define FINALIZED_PAUSES     11 /* two of their checks */
+
+/* CPython calls this once at its start, and hardly anything else does: the sign that Python is here (design D12). */
+PP_EXPORT int pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
+{
+    pp_start((uintptr_t)__builtin_return_address(0));
+    const struct pp_real *libc = pp_real();
+    return libc->pthread_condattr_setclock ? libc->pthread_condattr_setclock(attributes, clock) : ENOSYS;
+}
+
+/* /proc/self/stat with one thread where it has two, NULL where it has not. */
+static FILE *open_stat_of_one_thread(const char *mode)
+{
+    static char text[STAT_MAX];
+    FILE *(*open_memory)(void *, size_t, const char *);
+    *(void **)&open_memory = pp_real_symbol(RTLD_DEFAULT, "fmemopen");
+    size_t length = pp_read_file("/proc/self/stat", text, sizeof text - 1);
+    text[length] = 0;
+    char *field = strrchr(text, ')');
+    for (int i = 0; field && i < FIELDS_TO_THREADS; i++)
+        field = strchr(field + 1, ' ');
+    if (!open_memory || !field || strncmp(field, " 2 ", 3) != 0)
+        return NULL;
+    field[1] = '1';
+    return open_memory(text, length, mode);
+}
+
+/* CPython 3.12 and later warn when os.fork() finds more than one thread in /proc/self/stat, which they read through
+ * fopen. A program of one thread is to get no warning because of ours: that one file is answered without it, to the
+ * interpreter only (others may keep the stream open and read it again). */
+static FILE *open_file(FILE *(*libc_fopen)(const char *, const char *), const char *path, const char *mode,
+                       uintptr_t caller)
+{
+    if (!libc_fopen) {
+        errno = ENOSYS;
+        return NULL;
+    }
+    FILE *file = NULL;
+    if (pp_python_of_code(caller) && path && mode && strcmp(mode, "r") == 0 && strcmp(path, "/proc/self/stat") == 0 &&
+        pp_flush_thread_runs())
+        file = open_stat_of_one_thread(mode);
+    return file ? file : libc_fopen(path, mode);
+}
+
+PP_EXPORT FILE *fopen(const char *path, const char *mode)
+{
+    return open_file(pp_real()->fopen, path, mode, (uintptr_t)__builtin_return_address(0));
+}
+
+PP_EXPORT FILE *fopen64(const char *path, const char *mode)
+{
+    return open_file(pp_real()->fopen64, path, mode, (uintptr_t)__builtin_return_address(0));
+}
+
+/* Up to 3.13 a thread that waits for the GIL checks every 5 ms whether its interpreter is finalizing, and leaves. If it
+ * does so when the interpreter's memory is gone already it crashes: that takes luck where the process ends 0.1 ms
+ * later, and none with the some ms of our last flush in between. So these threads get the time to leave before. */
+static void let_python_threads_leave(const struct pp_python *python)
+{
+    static const struct timespec pause = {0, FINALIZED_PAUSE_NS};
+    uintptr_t finalizing = 0;
+    if (python->layout.minor > LAST_DANGEROUS_MINOR ||
+        !pp_safe_read(pp_sys_getpid(), &finalizing, python->runtime + python->layout.runtime.finalizing,
+                      sizeof finalizing) ||
+        !finalizing)
+        return;
+    for (int i = 0; i < FINALIZED_PAUSES && pp_other_threads(true); i++)
+        pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+}
+
+/* The first sign of an interpreter that has finished: it gives up the key of its thread states. */
+PP_EXPORT int pthread_key_delete(pthread_key_t key)
+{
+    const struct pp_python *python =
+        pp_flush_thread_runs() ? pp_python_of_code((uintptr_t)__builtin_return_address(0)) : NULL;
+    if (python) {
+        atomic_fetch_add(&pp_capture.ended_pythons, 1);
+        let_python_threads_leave(python);
+    }
+    return pp_real()->pthread_key_delete ? pp_real()->pthread_key_delete(key) : EINVAL;
+}

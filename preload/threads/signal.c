@@ -1,0 +1,267 @@
+#include "signal.h"
+#include "../base/libc.h"
+#include "../base/lock.h"
+#include "../base/process.h"
+#include "../base/syscalls.h"
+#include "../capture/capture.h"
+#include "../config.h"
+#include "../modules/go_runtime.h"
+#include "registry.h"
+#include "self.h"
+#include <errno.h>
+#include <string.h>
+
+#define HIGHEST_FREE    63         /* valgrind keeps 64 for itself */
+#define LOWEST_FREE     40         /* the first real-time signals are those that programs and runtimes take */
+#define KERNEL_RESTORER 0x04000000 /* SA_RESTORER: libc's sigaction shows that libc has set it */
+#define FOLLOW_NS       50000000u  /* at most, for threads that are told of another signal */
+#define PAUSE_NS        100000
+
+static struct pp_lock changing;
+static struct sigaction believed; /* what the program has set our signal to last: SIG_DFL or SIG_IGN */
+/* The handler runs on the alternate stack of a thread that has one: goroutines, on stacks of some KiB, have no room for
+ * a signal. Elsewhere it does not: an alternate stack may be too small for ours, or gone. */
+static _Atomic bool on_alternate_stack;
+/* The signals that the program has blocked or waited for by name, as a mask: it uses them. */
+static _Atomic uint64_t named;
+
+/* sigaction is allowed in handlers: none may run on top of the lock. Returns the mask for end_change. */
+static uint64_t begin_change(void)
+{
+    uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
+    pp_lock_take(&changing);
+    return mask;
+}
+
+static void end_change(uint64_t mask)
+{
+    pp_lock_drop(&changing);
+    pp_sys_signal_mask(SIG_SETMASK, mask);
+}
+
+static bool put_ours(int signal)
+{
+    struct sigaction ours = {.sa_sigaction = pp_handle_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    if (atomic_load(&on_alternate_stack))
+        ours.sa_flags |= SA_ONSTACK;
+    /* all signals: a handler of the program's on top of ours could siglongjmp away and leave a sample half done */
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
+    return pp_real()->sigaction(signal, &ours, NULL) == 0;
+}
+
+static void believe(const struct sigaction *action)
+{
+    believed = *action;
+    believed.sa_flags |= KERNEL_RESTORER;
+    believed.sa_mask.__val[0] &= ~((uint64_t)1 << (SIGKILL - 1) | (uint64_t)1 << (SIGSTOP - 1));
+    atomic_store(&pp_capture.application_reacts, action->sa_handler != SIG_DFL);
+}
+
+static bool is_function(__sighandler_t handler)
+{
+    return handler != SIG_DFL && handler != SIG_IGN;
+}
+
+/* The sets by which programs block every signal there is, or wait for it, do not mean ours. */
+static bool names_all(const sigset_t *set)
+{
+    uint64_t all = ((uint64_t)2 << (HIGHEST_FREE - 1)) - ((uint64_t)1 << (LOWEST_FREE - 1));
+    return (set->__val[0] & all) == all;
+}
+
+/* A real-time signal that the program does not use, as far as can be seen; 0: there is none. mask: the calling
+ * thread's. */
+static int free_signal(uint64_t mask)
+{
+    struct sigaction now;
+    sigset_t blocked = {{mask}};
+    uint64_t used = atomic_load(&named) | (names_all(&blocked) ? 0 : mask);
+    for (int signal = HIGHEST_FREE; signal >= LOWEST_FREE; signal--)
+        if (signal != atomic_load(&pp_capture.signal) && !(used >> (signal - 1) & 1) &&
+            pp_real()->sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            return signal;
+    return 0;
+}
+
+/* True if our handler has the signal now, which had that action. */
+static bool take(int signal, const struct sigaction *action)
+{
+    if (!signal || !put_ours(signal))
+        return false;
+    believe(action);
+    atomic_store(&pp_capture.signal, signal);
+    return true;
+}
+
+bool pp_signal_install(void)
+{
+    static const struct sigaction none = {.sa_handler = SIG_DFL};
+    struct sigaction before;
+    if (!pp_real()->sigaction || pp_real()->sigaction(pp_config.signal, NULL, &before) != 0)
+        return false;
+    if (pp_go_is_loaded())
+        atomic_store(&on_alternate_stack, true);
+    /* PostgreSQL, which loads Python late, reads the signal from a descriptor by then */
+    sigset_t blocked = {{pp_sys_signal_mask(SIG_BLOCK, 0)}};
+    bool waits = blocked.__val[0] >> (pp_config.signal - 1) & 1 && !names_all(&blocked);
+    return waits || is_function(before.sa_handler) ? take(free_signal(blocked.__val[0]), &none)
+                                                   : take(pp_config.signal, &before);
+}
+
+void pp_signal_follow(struct pp_slot *slot)
+{
+    if (slot->own_signal == atomic_load(&pp_capture.signal))
+        return;
+    if (slot->believes_blocked)
+        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
+    slot->believes_blocked = false;
+    pp_thread_unblock(slot);
+}
+
+static void follow_here(void)
+{
+    struct pp_slot *slot = pp_slot_here();
+    if (slot)
+        pp_signal_follow(slot);
+}
+
+static void move_timer(struct pp_slot *slot)
+{
+    if (atomic_load(&slot->state) == PP_SLOT_LIVE && !slot->never_armed)
+        pp_timer_renew(slot);
+}
+
+/* Threads that block every signal there is, as they believe, in truth do not block the one that was ours. */
+static bool has_to_follow(const struct pp_slot *slot)
+{
+    return atomic_load(&slot->state) == PP_SLOT_LIVE && slot->believes_blocked &&
+           slot->own_signal != atomic_load(&pp_capture.signal);
+}
+
+/* The signal is handled on the way back to the program, and may end a call with EINTR that the kernel never restarts.
+ */
+static void tell(struct pp_slot *slot)
+{
+    siginfo_t info = {.si_signo = slot->own_signal, .si_code = SI_TIMER};
+    info.si_value.sival_ptr = (void *)((uint64_t)PP_SIGVAL_FOLLOW << 32);
+    if (has_to_follow(slot) && atomic_load(&slot->tid) != pp_sys_gettid())
+        pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), slot->own_signal, (long)&info);
+}
+
+static _Atomic uint32_t waited_for;
+
+static void count_follower(struct pp_slot *slot)
+{
+    if (has_to_follow(slot) && atomic_load(&slot->tid) != pp_sys_gettid())
+        atomic_fetch_add(&waited_for, 1);
+}
+
+static void let_threads_follow(void)
+{
+    static const struct timespec pause = {0, PAUSE_NS};
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + FOLLOW_NS;
+    pp_each_slot(tell);
+    for (;;) {
+        atomic_store(&waited_for, 0);
+        pp_each_slot(count_follower);
+        if (!atomic_load(&waited_for) || pp_sys_clock_ns(CLOCK_MONOTONIC) >= end)
+            return;
+        pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+    }
+}
+
+/* Moves our timers to another signal; ours gets the action that the program has set last, and is the program's from
+ * then on. False if there is no other. Under the lock; mask: what the calling thread blocks. */
+static bool give_away(uint64_t mask)
+{
+    static const struct sigaction none = {.sa_handler = SIG_DFL};
+    int signal = atomic_load(&pp_capture.signal);
+    struct sigaction last = believed;
+    if (!take(free_signal(mask), &none))
+        return false;
+    pp_each_slot(move_timer);
+    let_threads_follow();
+    pp_real()->sigaction(signal, &last, NULL);
+    return true;
+}
+
+bool pp_signal_is_ours(int signal)
+{
+    return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && signal == atomic_load(&pp_capture.signal);
+}
+
+void pp_signal_give_away(const sigset_t *wanted)
+{
+    if (!wanted || !atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) || !pp_process_is_profiled() ||
+        names_all(wanted))
+        return;
+    if (wanted->__val[0] & ~atomic_load_explicit(&named, memory_order_relaxed))
+        atomic_fetch_or(&named, wanted->__val[0]);
+    if (!(wanted->__val[0] & pp_own_signal_bit()))
+        return;
+    uint64_t mask = begin_change();
+    if (wanted->__val[0] & pp_own_signal_bit())
+        give_away(mask);
+    end_change(mask);
+    follow_here();
+}
+
+void pp_signal_check_action(void)
+{
+    struct sigaction now;
+    uint64_t mask = begin_change();
+    int signal = atomic_load(&pp_capture.signal);
+    if (pp_real()->sigaction(signal, NULL, &now) == 0 && now.sa_sigaction != pp_handle_signal) {
+        bool function = is_function(now.sa_handler);
+        atomic_fetch_add(&pp_thread_reasons[PP_REASON_ACTION_GONE], 1);
+        if (!function)
+            believe(&now);
+        if (!function || !give_away(mask))
+            put_ours(signal);
+        else
+            pp_real()->sigaction(signal, &now, NULL);
+    } else if (!(now.sa_flags & SA_RESTART)) { /* siginterrupt */
+        put_ours(signal);
+    }
+    end_change(mask);
+}
+
+void pp_signal_after_fork(void)
+{
+    pp_lock_reset(&changing);
+}
+
+/* Go's runtime asks for the action of every signal when it is loaded, before its first goroutine runs, and its own
+ * handlers have SA_ONSTACK, as few others have. */
+void pp_signal_check_go(uintptr_t caller, bool ours, const struct sigaction *action)
+{
+    bool alternate = action && (action->sa_flags & SA_ONSTACK);
+    if (atomic_load_explicit(&on_alternate_stack, memory_order_relaxed) || !(alternate || (ours && !action)))
+        return;
+    if (!pp_go_holds(caller))
+        return;
+    uint64_t mask = begin_change();
+    atomic_store(&on_alternate_stack, true);
+    put_ours(atomic_load(&pp_capture.signal));
+    end_change(mask);
+}
+
+bool pp_signal_answer(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    if (!pp_signal_is_ours(signal) || !pp_process_is_profiled())
+        return false;
+    uint64_t mask = begin_change();
+    *old = believed;
+    bool ours = pp_signal_is_ours(signal) && !(action && is_function(action->sa_handler) && give_away(mask));
+    if (ours && action)
+        believe(action);
+    end_change(mask);
+    if (!ours)
+        follow_here();
+    return ours;
+}
+
+struct sigaction pp_signal_believed(void)
+{
+    return believed;
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Checks that the wings of preload/ use only what is below them: tests/wings.py BUILD. Speaks TAP.
+
+Reads the #include lines of the sources and the symbol tables of the objects."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# From bottom to top. "" is preload/ itself: start, settings, fork. What the program calls is on top: nothing of ours
+# calls the functions that are in front of libc's.
+WINGS = ["common", "base", "arch", "capture", "unwind", "modules", "python", "threads", "libunwind", "log", "flush", "", "interpose"]
+
+
+def wing_of(path):
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else ""
+
+
+def height(path):
+    return WINGS.index(wing_of(path))
+
+
+def sources():
+    for directory, _, names in sorted(os.walk("preload")):
+        for name in sorted(names):
+            if name.endswith((".c", ".h")):
+                yield os.path.join(directory, name)
+
+
+def upward_includes():
+    for path in sources():
+        for name in re.findall(r'^#include "([^"]+)"', open(path).read(), re.M):
+            target = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            if height(target) > height(path):
+                yield f"{path} includes {target}, which is above it"
+
+
+def symbols(build):
+    """{source: (names that it defines, names that it uses)}"""
+    found = {}
+    for path in sources():
+        if path.endswith(".c"):
+            table = subprocess.run(["nm", "-P", f"{build}/obj/{path[:-2]}.o"], check=True, capture_output=True, text=True).stdout
+            rows = [line.split()[:2] for line in table.splitlines()]
+            found[path] = ({name for name, kind in rows if kind in "TDBRVWC"}, {name for name, kind in rows if kind in "Uw"})
+    return found
+
+
+def upward_uses(build):
+    tables = symbols(build)
+    home = {name: path for path, (defined, _) in tables.items() for name in defined}
+    for path, (_, used) in tables.items():
+        for name in sorted(used):
+            if name in home and height(home[name]) > height(path):
+                yield f"{path} uses {name} of {home[name]}, which is above it"
+
+
+def faults(build):
+    unknown = sorted({wing_of(path) for path in sources()} - {*WINGS})
+    return [f"preload/{wing} is not in the list of tests/wings.py" for wing in unknown] or [*upward_includes(), *upward_uses(build)]
+
+
+def self_test():
+    """Whether an upward #include and an upward call are found."""
+    files = {"flush/high.h": "int high(void);\n",
+             "flush/high.c": '#include "high.h"\nint high(void) { return 1; }\n',
+             "base/low.c": '#include "../flush/high.h"\nint low(void) { return high(); }\n'}
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        for path, text in files.items():
+            os.makedirs(os.path.dirname(f"obj/preload/{path}"), exist_ok=True)
+            os.makedirs(os.path.dirname(f"preload/{path}"), exist_ok=True)
+            open(f"preload/{path}", "w").write(text)
+            if path.endswith(".c"):
+                subprocess.run([os.environ.get("CC", "gcc"), "-c", f"preload/{path}", "-o", f"obj/preload/{path[:-2]}.o"], check=True)
+        found = faults(".")
+        os.chdir(here)
+    return found == ["preload/base/low.c includes preload/flush/high.h, which is above it",
+                     "preload/base/low.c uses high of preload/flush/high.c, which is above it"]
+
+
+def main():
+    found = faults(sys.argv[1])
+    for fault in found:
+        print(f"not ok - {fault}")
+    if not found:
+        print(f"ok - the {len(WINGS)} wings of preload/ use only what is below them")
+    tested = self_test()
+    print(f"{'ok' if tested else 'not ok'} - self-test: finds an upward #include and an upward call")
+    return bool(found) or not tested
+
+
+if __name__ == "__main__":
+    sys.exit(main())
