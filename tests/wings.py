@@ -10,7 +10,7 @@ import tempfile
 
 # From bottom to top. "" is preload/ itself: start, settings, fork. What the program calls is on top: nothing of ours
 # calls the functions that are in front of libc's.
-WINGS = ["common", "base", "arch", "capture", "unwind", "modules", "python", "threads", "libunwind", "log", "flush", "", "interpose"]
+WINGS = ["common", "arch", "base", "capture", "unwind", "modules", "python", "threads", "libunwind", "log", "flush", "", "interpose"]
 
 
 def wing_of(path):

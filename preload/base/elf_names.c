@@ -1,4 +1,5 @@
 #include "elf_names.h"
+#include "../arch/arch.h"
 #include <string.h>
 
 struct tables {
@@ -146,10 +147,10 @@ uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name)
     const ElfW(Rela) *end = tables.relocations + tables.relocation_bytes / sizeof *end, *pointer = NULL;
     for (const ElfW(Rela) *relocation = tables.relocations; tables.relocations && relocation < end; relocation++) {
         unsigned long type = ELF64_R_TYPE(relocation->r_info);
-        if ((type != R_X86_64_GLOB_DAT && type != R_X86_64_64) ||
+        if ((type != PP_RELOCATION_SLOT && type != PP_RELOCATION_POINTER) ||
             tables.symbols + ELF64_R_SYM(relocation->r_info) != symbol)
             continue;
-        if (type == R_X86_64_GLOB_DAT)
+        if (type == PP_RELOCATION_SLOT)
             return stored_at(object, relocation);
         pointer = relocation;
     }

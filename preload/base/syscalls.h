@@ -6,37 +6,13 @@
 #ifndef PP_SYSCALLS_H
 #define PP_SYSCALLS_H
 
-#if !defined(__x86_64__) || !defined(__linux__)
-#error "libpyprof supports x86-64 Linux"
-#endif
-
+#include "../arch/arch.h"
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
-
-static inline long pp_syscall6(long number, long a, long b, long c, long d, long e, long f)
-{
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
-static inline long pp_syscall4(long number, long a, long b, long c, long d)
-{
-    register long r10 __asm__("r10") = d;
-    long result;
-    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
-    return result;
-}
 
 #define PP_MAP_PRIVATE_ANONYMOUS 0x22
 #define PP_PROT_READ_WRITE       3

@@ -1,5 +1,5 @@
 #include "libunwind_walk.h"
-#include "../arch/x86_64/registers.h"
+#include "../arch/arch.h"
 #include "../base/syscalls.h"
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -53,7 +53,7 @@ static enum pp_reason leave(const struct pp_libunwind *library, uint64_t *cursor
         return result == NO_INFORMATION ? PP_REASON_NATIVE_NO_RULE : PP_REASON_NATIVE_BAD_STACK;
     if (*outermost)
         return PP_REASON_NONE;
-    if (library->get_register(cursor, PP_REG_RA, &pc) != 0 || library->get_register(cursor, PP_REG_RSP, &sp) != 0 ||
+    if (library->get_register(cursor, PP_REG_RA, &pc) != 0 || library->get_register(cursor, PP_REG_SP, &sp) != 0 ||
         sp % sizeof sp || sp < step->sp || (sp == step->sp && !step->exact) || sp > stack_top ||
         sp - step->sp > PP_MAX_FRAME_SIZE)
         return PP_REASON_NATIVE_BAD_STACK;
@@ -66,8 +66,7 @@ void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *con
 {
     bool outermost = false;
     uintptr_t frame_pointer = 0;
-    struct step step = {(uintptr_t)context->uc_mcontext.gregs[REG_RIP], (uintptr_t)context->uc_mcontext.gregs[REG_RSP],
-                        true};
+    struct step step = {pp_context_pc(context), pp_context_sp(context), true};
     int *error = library->error_location(), error_before = *error;
     stack->count = 0;
     bool begun = library->init(cursor, (void *)(uintptr_t)context, PP_LIBUNWIND_SIGNAL_FRAME) == 0;
@@ -90,6 +89,6 @@ void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *con
     } while (stack->reason == PP_REASON_NONE && !outermost && step.pc);
     if (stack->reason == PP_REASON_NONE && !outermost && stack_top - step.sp > PP_STACK_TOP_MAX)
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
-    stack->frame_pointer = begun && library->get_register(cursor, PP_REG_RBP, &frame_pointer) == 0 ? frame_pointer : 0;
+    stack->frame_pointer = begun && library->get_register(cursor, PP_REG_FP, &frame_pointer) == 0 ? frame_pointer : 0;
     *error = error_before;
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #define WORD         sizeof(uintptr_t)
-#define EPILOGUE_MAX 16   /* bytes of code that are looked at */
+#define EPILOGUE_MAX 16   /* bytes of code that are read */
 #define NEAR         8192 /* bytes of a frame that are loaded plainly: list.sort's is larger than a page */
 #define MAX_FETCHED  64   /* frames of the last walk */
 #define MAX_COPIES   64   /* of one walk: 0.5 µs each */
@@ -44,7 +44,7 @@ static inline bool load(struct walk *walk, uintptr_t address, uintptr_t *value)
 {
     if (address % WORD || address < walk->low || address > walk->top - WORD)
         return false;
-    if (!walk->copies && address <= walk->registers[PP_REG_RSP] + NEAR) {
+    if (!walk->copies && address <= walk->registers[PP_REG_SP] + NEAR) {
         *value = *(const uintptr_t *)address;
         return true;
     }
@@ -144,7 +144,7 @@ static inline enum pp_reason restore(struct walk *walk, const struct pp_unwind_r
         /* gcc says "rbp is at [rbp]" of a realigned frame up to the end, though the last pop has brought the caller's
          * rbp back, and the others before it: then it points out of this frame, and nothing is left to restore. */
         if (walk->exact && slot != PP_TRACKED_RA &&
-            (from + where >= cfa || from + where < walk->registers[PP_REG_RSP] - PP_RED_ZONE)) {
+            (from + where >= cfa || from + where < walk->registers[PP_REG_SP] - PP_RED_ZONE)) {
             *value = walk->registers[tracked_register[slot]];
             return PP_REASON_NONE;
         }
@@ -157,16 +157,16 @@ static enum pp_reason leave_signal_frame(struct walk *walk, const struct pp_unwi
 {
     if (!known(walk, rule->cfa_register))
         return PP_REASON_NATIVE_NO_RULE;
-    uintptr_t sp = walk->registers[PP_REG_RSP];
+    uintptr_t sp = walk->registers[PP_REG_SP];
     uintptr_t gregs = walk->registers[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
-    if (!load(walk, gregs + REG_RIP * WORD, &walk->pc))
+    if (!load(walk, gregs + PP_GREG_PC * WORD, &walk->pc))
         return PP_REASON_NATIVE_BAD_STACK;
     for (unsigned i = 0; i < PP_REG_COUNT; i++)
         if (!load(walk, gregs + greg_of_dwarf[i] * WORD, &walk->registers[i]))
             return PP_REASON_NATIVE_BAD_STACK;
     walk->valid = PP_ALL_REGISTERS_MASK;
     walk->exact = walk->interrupted = true;
-    uintptr_t outer = walk->registers[PP_REG_RSP];
+    uintptr_t outer = walk->registers[PP_REG_SP];
     /* a handler on a stack for signals interrupted code on any other, each in its place */
     if (walk->copies ? !enter_stack(walk, outer) : outer <= sp || outer >= walk->top)
         return PP_REASON_NATIVE_BAD_STACK;
@@ -193,7 +193,7 @@ static enum pp_reason leave_frame(struct walk *walk, const struct pp_unwind_rule
     }
     for (unsigned left = rule->lost; left; left &= left - 1)
         walk->valid &= ~(1u << tracked_register[__builtin_ctz(left)]);
-    walk->registers[PP_REG_RSP] = cfa;
+    walk->registers[PP_REG_SP] = cfa;
     walk->pc = caller[PP_TRACKED_RA];
     walk->exact = false;
     return PP_REASON_NONE;
@@ -202,7 +202,7 @@ static enum pp_reason leave_frame(struct walk *walk, const struct pp_unwind_rule
 /* async-signal-safe; to the caller. *outermost: there is none. *end: where this frame ends, if known. */
 static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *end, bool *outermost)
 {
-    uintptr_t cfa, sp = walk->registers[PP_REG_RSP];
+    uintptr_t cfa, sp = walk->registers[PP_REG_SP];
     *outermost = rule->lost >> PP_TRACKED_RA & 1;
     enum pp_reason reason = find_cfa(walk, rule, &cfa);
     if (reason != PP_REASON_NONE)
@@ -277,31 +277,32 @@ static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t addre
 static bool leave_by_epilogue(struct walk *walk)
 {
     uint8_t code[EPILOGUE_MAX];
-    uintptr_t sp = walk->registers[PP_REG_RSP], value;
+    uintptr_t sp = walk->registers[PP_REG_SP], value;
     if (walk->exact || !pp_safe_read(pp_sys_getpid(), code, walk->pc, sizeof code))
         return false;
-    for (unsigned at = 0; at + 4 < sizeof code;) {
-        if (code[at] == 0xC3) {
-            if (!load(walk, sp, &value) || sp + WORD <= walk->registers[PP_REG_RSP])
-                return false;
-            walk->valid &= PP_CALLEE_SAVED_MASK;
-            walk->registers[PP_REG_RSP] = sp + WORD;
-            walk->pc = value;
-            return true;
-        }
-        if (code[at] == 0x48 && code[at + 1] == 0x83 && code[at + 2] == 0xC4 && code[at + 3] < 0x80) {
-            sp += code[at + 3];
-            at += 4;
-        } else if (code[at] == 0x5D || code[at] == 0x5B) { /* pop %rbp, %rbx */
-            if (!load(walk, sp, &value))
-                return false;
-            walk->registers[code[at] == 0x5D ? PP_REG_RBP : PP_REG_RBX] = value;
-            walk->valid |= 1u << (code[at] == 0x5D ? PP_REG_RBP : PP_REG_RBX);
-            sp += WORD;
-            at += 1;
-        } else {
+    for (unsigned at = 0; at + PP_EPILOGUE_STEP_MAX < sizeof code;) {
+        struct pp_epilogue_step step = pp_epilogue_step(code + at);
+        at += step.size;
+        if (step.kind == PP_EPILOGUE_NONE)
             return false;
+        if (step.kind == PP_EPILOGUE_ADD) {
+            sp += step.value;
+            continue;
         }
+        if (!load(walk, sp, &value))
+            return false;
+        sp += WORD;
+        if (step.kind == PP_EPILOGUE_POP) {
+            walk->registers[step.value] = value;
+            walk->valid |= 1u << step.value;
+            continue;
+        }
+        if (sp <= walk->registers[PP_REG_SP])
+            return false;
+        walk->valid &= PP_CALLEE_SAVED_MASK;
+        walk->registers[PP_REG_SP] = sp;
+        walk->pc = value;
+        return true;
     }
     return false;
 }
@@ -317,10 +318,10 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
         struct pp_native_frame *frame = &stack->frames[stack->count++];
         uintptr_t lookup = walk->exact ? walk->pc : walk->pc - 1;
         frame->ip = lookup;
-        frame->cfa = walk->registers[PP_REG_RSP]; /* unless a rule tells where it ends */
+        frame->cfa = walk->registers[PP_REG_SP]; /* unless a rule tells where it ends */
         const struct pp_unwind_rule *rule = find_rule(walk, lookup, &stack->reason);
         if (!rule && stack->reason == PP_REASON_NATIVE_NO_MODULE && readable && leave_by_epilogue(walk)) {
-            frame->cfa = walk->registers[PP_REG_RSP];
+            frame->cfa = walk->registers[PP_REG_SP];
             stack->reason = PP_REASON_NONE;
             continue;
         }
@@ -336,9 +337,9 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
         }
     } while (stack->reason == PP_REASON_NONE && !outermost && walk->pc != 0);
     /* no return address: the first frame of a stack that somebody made, or a frame that is none */
-    if (stack->reason == PP_REASON_NONE && !outermost && walk->top - walk->registers[PP_REG_RSP] > PP_STACK_TOP_MAX)
+    if (stack->reason == PP_REASON_NONE && !outermost && walk->top - walk->registers[PP_REG_SP] > PP_STACK_TOP_MAX)
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
-    stack->frame_pointer = known(walk, PP_REG_RBP) ? walk->registers[PP_REG_RBP] : 0;
+    stack->frame_pointer = known(walk, PP_REG_FP) ? walk->registers[PP_REG_FP] : 0;
 }
 
 /* Each frame of a walk waits for two cache misses, its rule's and its stack's, and cannot know the next frame before.
@@ -380,13 +381,13 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     for (unsigned i = 0; i < PP_REG_COUNT; i++)
         walk.registers[i] = (uintptr_t)context->uc_mcontext.gregs[greg_of_dwarf[i]];
     walk.valid = PP_ALL_REGISTERS_MASK;
-    walk.pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    walk.pc = pp_context_pc(context);
     walk.exact = walk.interrupted = true;
     walk.copied = 0;
     walk.copied_at = 0;
     walk.own_low = stack->stack_low;
     walk.own_top = stack_top;
-    bool readable = enter_stack(&walk, walk.registers[PP_REG_RSP]);
+    bool readable = enter_stack(&walk, walk.registers[PP_REG_SP]);
     stack->count = 0;
     walk_outward(&walk, readable, stack);
     note_walk(&walk, stack);
@@ -399,8 +400,8 @@ static struct walk walk_behind(const struct pp_native_stack *stack, uintptr_t st
                         .cache = stack->cache,
                         .low = stack->count ? stack->frames[stack->count - 1].cfa : 0,
                         .top = stack_top,
-                        .valid = 1u << PP_REG_RSP};
-    walk.registers[PP_REG_RSP] = walk.low;
+                        .valid = 1u << PP_REG_SP};
+    walk.registers[PP_REG_SP] = walk.low;
     return walk;
 }
 
@@ -434,11 +435,11 @@ void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct
     uintptr_t at = stack->frame_pointer;
     if (!append(stack, &walk, ip, at + 2 * WORD))
         return;
-    if (!load(&walk, at, &walk.registers[PP_REG_RBP]) || !load(&walk, at + WORD, &walk.pc)) {
+    if (!load(&walk, at, &walk.registers[PP_REG_FP]) || !load(&walk, at + WORD, &walk.pc)) {
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
         return;
     }
-    walk.valid |= 1u << PP_REG_RBP;
-    walk.registers[PP_REG_RSP] = at + 2 * WORD;
+    walk.valid |= 1u << PP_REG_FP;
+    walk.registers[PP_REG_SP] = at + 2 * WORD;
     walk_outward(&walk, true, stack);
 }

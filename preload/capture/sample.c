@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
-#define GENERAL_REGISTERS  16   /* of gregset_t, r8 to rsp; flags and the like follow */
 #define EVAL_FRAME_MAX     4096 /* bytes of a native eval frame */
 #define FRAME_POINTER_HOPS 8
 #define OUTER_RUNS         4 /* whose native frames are found beyond those of too deep a stack */
@@ -195,7 +194,7 @@ static bool on_other_stack(const struct pp_slot *slot, uintptr_t sp)
 static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct pp_native_stack *native)
 {
     uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_acquire);
-    uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    uintptr_t sp = pp_context_sp(context);
     native->stack_low = atomic_load_explicit(&slot->stack_low, memory_order_relaxed);
     if (stack_top) {
         /* both sequentially consistent, after in_handler: a fork sees this handler, or this handler its pause */
@@ -215,7 +214,7 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
     if (!atomic_exchange_explicit(&slot->unknown_stack_sp, sp, memory_order_release))
         pp_wake_flush(PP_WAKE_STACK);
     native->reason = PP_REASON_NATIVE_STACK_UNKNOWN;
-    native->frames[0] = (struct pp_native_frame){(uintptr_t)context->uc_mcontext.gregs[REG_RIP], sp};
+    native->frames[0] = (struct pp_native_frame){pp_context_pc(context), sp};
     native->count = 1;
 }
 
@@ -224,13 +223,13 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
                                   struct pp_native_stack *native, struct pp_python_stack *stack)
 {
     struct pp_interrupted interrupted = {
-        .pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP],
-        .sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP],
+        .pc = pp_context_pc(context),
+        .sp = pp_context_sp(context),
         .native_frames = native->count,
         .native_complete = native->reason == PP_REASON_NONE,
-        .other_stack = on_other_stack(slot, (uintptr_t)context->uc_mcontext.gregs[REG_RSP]),
+        .other_stack = on_other_stack(slot, pp_context_sp(context)),
         .registers = context->uc_mcontext.gregs,
-        .register_count = GENERAL_REGISTERS,
+        .register_count = PP_GENERAL_GREGS,
     };
     enum pp_reason reason = pp_python_walk(state, slot, &interrupted, stack);
     if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
@@ -266,7 +265,7 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
     if (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns)
         count_switches(slot, &head);
-    uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    uintptr_t sp = pp_context_sp(context);
     struct pp_native_stack native = {
         .frames = slot->scratch->native, .cache = &slot->scratch->rules, .max = PP_MAX_NATIVE_FRAMES - PP_OUTER_NATIVE};
     struct pp_python_stack stack = {0};

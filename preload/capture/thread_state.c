@@ -2,9 +2,6 @@
 #include "python_walk.h"
 #include "safe_read.h"
 
-#define ARCH_GET_FS     0x1003
-#define DESCRIPTOR_SELF 16 /* tcbhead_t.self: pthread_self() points to itself */
-
 /* async-signal-safe. */
 uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
 {
@@ -12,8 +9,8 @@ uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
     uint32_t tid = 0;
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     uint32_t tid_offset = atomic_load_explicit(&pp_capture.descriptor_tid_offset, memory_order_relaxed);
-    if (pp_syscall4(SYS_arch_prctl, ARCH_GET_FS, (long)&fs, 0, 0) != 0 || !pp_plausible(fs) ||
-        !pp_safe_read(pid, &self, fs + DESCRIPTOR_SELF, sizeof self) || self != fs)
+    if (!pp_thread_pointer(&fs) || !pp_plausible(fs) ||
+        !pp_safe_read(pid, &self, fs + PP_DESCRIPTOR_SELF, sizeof self) || self != fs)
         return 0;
     if (!tid_offset || !pp_safe_read(pid, &tid, fs + tid_offset, sizeof tid) ||
         (int)tid != atomic_load_explicit(&slot->tid, memory_order_relaxed))

@@ -1,11 +1,8 @@
 #include "tls_word.h"
 #include "safe_read.h"
 
-#define DTV_IN_TCB       8 /* tcbhead_t.dtv */
-#define DTV_UNALLOCATED  UINTPTR_MAX
-#define DTV_LENGTH_ENTRY (-1) /* dtv[-1].counter: how many entries follow entry 0 */
-#define KEYS_IN_BLOCK    32
-#define KEYS_MAX         1024
+#define KEYS_IN_BLOCK 32
+#define KEYS_MAX      1024
 
 /* glibc's dtv_t; entry 0 holds the generation. */
 struct dtv_entry {
@@ -20,12 +17,12 @@ struct key_data {
 /* The block that the thread has of a module, 0 if none. async-signal-safe. */
 static uintptr_t dynamic_block(uint64_t module, uintptr_t thread_pointer)
 {
-    const struct dtv_entry *dtv = *(const struct dtv_entry *const *)(thread_pointer + DTV_IN_TCB);
-    if (!dtv || module > dtv[DTV_LENGTH_ENTRY].block)
+    const struct dtv_entry *dtv = *(const struct dtv_entry *const *)(thread_pointer + PP_DTV_IN_TCB);
+    if (!dtv || module > dtv[PP_DTV_LENGTH_ENTRY].block)
         return 0;
     /* also while this thread is replacing its DTV, when fs:8 may point to memory that malloc has again */
     uintptr_t block = dtv[module].block;
-    return block != DTV_UNALLOCATED && pp_plausible(block) ? block : 0;
+    return block != PP_DTV_UNALLOCATED && pp_plausible(block) ? block : 0;
 }
 
 /* glibc's pthread_getspecific, but that a value which outlived its key is none there. async-signal-safe. */

@@ -7,25 +7,7 @@
 #ifndef PP_CAPTURE_TLS_WORD_H
 #define PP_CAPTURE_TLS_WORD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-enum pp_tls_kind {
-    PP_TLS_NONE,
-    PP_TLS_FIXED,   /* at thread pointer + offset in every thread: the module was there at start */
-    PP_TLS_DYNAMIC, /* at offset in block `module` of the thread's DTV (glibc's dtv_t: {block, to_free}) */
-    PP_TLS_KEY,     /* under the key that {int is_created; unsigned key} at address `offset` (a Py_tss_t) names */
-};
-
-/* struct pthread.specific_1stblock, at the same place in every x86-64 glibc from 2.4 on; pp_python_key_find makes sure
- * of it. */
-#define PP_DESCRIPTOR_SPECIFIC 784
-
-struct pp_tls_word {
-    uint8_t kind; /* enum pp_tls_kind */
-    uint64_t module;
-    int64_t offset;
-};
+#include "../arch/arch.h"
 
 /* The word of the calling thread, whose thread pointer is given; 0 if the thread has no such block yet.
  * async-signal-safe: plain loads of the thread's own descriptor, DTV and block; a copy of values beyond the first

@@ -12,7 +12,7 @@
 #ifndef PP_CAPTURE_UNWIND_TABLE_H
 #define PP_CAPTURE_UNWIND_TABLE_H
 
-#include "../arch/x86_64/registers.h"
+#include "../arch/arch.h"
 #include <stdint.h>
 
 struct pp_unwind_row {

@@ -171,16 +171,4 @@ long pp_confining_call(long number, long a, long b, long c, long d, long e, long
     return result;
 }
 
-/* Jumps, not calls: what comes back may have another stack. */
-__asm__(".globl syscall\n"
-        ".type syscall, @function\n"
-        "syscall:\n"
-        ".cfi_startproc\n"
-        "  cmp $512, %rdi\n" /* 8 * 64 */
-        "  jae 1f\n"
-        "  bt %rdi, pp_confining_calls(%rip)\n"
-        "  jc pp_confining_call\n"
-        "1:\n"
-        "  jmp *pp_real_syscall(%rip)\n"
-        ".cfi_endproc\n"
-        ".size syscall, . - syscall\n");
+PP_SYSCALL_STUB("pp_confining_calls", "pp_confining_call", "pp_real_syscall")

@@ -12,7 +12,7 @@
 #include <ucontext.h>
 
 #define LIBRARY   "libunwind.so.8"
-#define PREFIX    "_ULx86_64_"
+#define PREFIX    "_UL" PP_LIBUNWIND_NAME "_"
 #define GUARD     0x5AA5C33C96690FF0u
 #define WAIT_NS   10000000u /* for handlers of other threads; one takes some 0.1 ms */
 #define MAX_TRIAL 4         /* frames */
@@ -41,8 +41,8 @@ static void try_memory(int (*get_context)(void *))
     static uintptr_t stack[8];
     if (get_context(&context) != 0)
         return;
-    context.uc_mcontext.gregs[REG_RIP] = 1;
-    context.uc_mcontext.gregs[REG_RSP] = context.uc_mcontext.gregs[REG_RBP] = (long long)(uintptr_t)stack;
+    context.uc_mcontext.gregs[PP_GREG_PC] = 1;
+    context.uc_mcontext.gregs[PP_GREG_SP] = context.uc_mcontext.gregs[PP_GREG_FP] = (long long)(uintptr_t)stack;
     if (library.init(cursor, &context, 0) == 0)
         library.step(cursor);
 }
@@ -62,7 +62,7 @@ static __attribute__((noinline)) bool works(int (*get_context)(void *))
     for (unsigned i = 0; i < MAX_TRIAL; i++)
         if (library.step(cursor) <= 0 || library.is_signal_frame(cursor) < 0)
             break;
-    if (library.get_register(cursor, PP_REG_RSP, &pc) != 0 || pc <= sp)
+    if (library.get_register(cursor, PP_REG_SP, &pc) != 0 || pc <= sp)
         return false;
     for (unsigned i = PP_LIBUNWIND_CURSOR_WORDS; i < 2 * PP_LIBUNWIND_CURSOR_WORDS; i++)
         if (cursor[i] != GUARD)
@@ -86,8 +86,8 @@ static const char *load(void)
     *(void **)&library.step = symbol(handle, PREFIX, "step");
     *(void **)&library.get_register = symbol(handle, PREFIX, "get_reg");
     *(void **)&library.is_signal_frame = symbol(handle, PREFIX, "is_signal_frame");
-    *(void **)&get_context = symbol(handle, "_Ux86_64_", "getcontext");
-    *(void **)&flush_cache = symbol(handle, "_Ux86_64_", "flush_cache");
+    *(void **)&get_context = symbol(handle, "_U" PP_LIBUNWIND_NAME "_", "getcontext");
+    *(void **)&flush_cache = symbol(handle, "_U" PP_LIBUNWIND_NAME "_", "flush_cache");
     local_space = symbol(handle, PREFIX, "local_addr_space");
     if (!library.init || !library.step || !library.get_register || !library.is_signal_frame || !get_context ||
         !flush_cache || !local_space)

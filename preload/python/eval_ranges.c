@@ -1,4 +1,5 @@
 #include "eval_ranges.h"
+#include "../arch/arch.h"
 #include "../base/arena.h"
 #include "../base/safe_copy.h"
 #include "../capture/capture.h"
@@ -10,7 +11,6 @@
  * from the start, so a few matches may be chance. */
 #define COLD_JUMPS_MIN 4
 #define COLD_PARTS     4
-#define JUMP_SIZE      6 /* 0f 8x rel32; e9 rel32 is one less */
 
 static void add_range(const struct pp_module *module, uintptr_t address)
 {
@@ -36,17 +36,6 @@ void pp_eval_learn(uintptr_t address)
     add_range(pp_module_find(address), address);
 }
 
-/* Where a jump at `at` with these bytes goes, if they are one with a 32-bit distance; else 0. */
-static uintptr_t jump_target(const uint8_t *code, uintptr_t at)
-{
-    unsigned opcode = code[0] == 0xE9 ? 1 : code[0] == 0x0F && (code[1] & 0xF0) == 0x80 ? 2 : 0;
-    int32_t distance;
-    if (!opcode)
-        return 0;
-    memcpy(&distance, code + opcode, sizeof distance);
-    return at + opcode + sizeof distance + (uintptr_t)(intptr_t)distance;
-}
-
 /* gcc moves the unlikely parts of a function out of it, and they have an FDE of their own but no dynamic symbol. No
  * other code jumps into the middle of a function. */
 static void find_cold_parts(const struct pp_module *module, uintptr_t start, uintptr_t end)
@@ -57,8 +46,8 @@ static void find_cold_parts(const struct pp_module *module, uintptr_t start, uin
     } parts[COLD_PARTS];
     unsigned count = 0;
     const uint8_t *code = pp_safe_copy_mapped(start, end - start);
-    for (uintptr_t at = start; code && at + JUMP_SIZE <= end; at++) {
-        uintptr_t target = jump_target(code + (at - start), at), part, part_end;
+    for (uintptr_t at = start; code && at + PP_JUMP_SIZE <= end; at++) {
+        uintptr_t target = pp_jump_target(code + (at - start), at), part, part_end;
         if (target < module->start || target >= module->end || (target >= start && target < end) ||
             !pp_module_function_range(module, target, &part, &part_end) || target == part)
             continue;

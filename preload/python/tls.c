@@ -1,14 +1,3 @@
-/*
- * CPython 3.12 and later keep the attached thread state in a thread-local variable that no symbol names, 3.15 the bound
- * one too; functions that return them are exported. Their code is a handful of instructions, which are followed here
- * for the one register that matters. The forms are those of U. Drepper, "ELF Handling For Thread-Local Storage", and of
- * the x86-64 psABI, chapter "TLS" (with what linkers relax them to).
- *
- * A word at a constant distance from the thread pointer is there in every thread, whenever the object was loaded: such
- * code needs static TLS, and the loader refuses an object for which it has no room. Code that calls __tls_get_addr
- * promises nothing of the kind, so the word is then looked up in the DTV, where that function notes the blocks that it
- * hands out.
- */
 #include "tls.h"
 #include "../base/elf_names.h"
 #include "../base/libc.h"
@@ -17,199 +6,20 @@
 #include <pthread.h>
 #include <string.h>
 
-#define CODE_MAX        64
-#define WORD            ((int64_t)sizeof(uintptr_t))
-#define KEY_PLACE_MAX   256       /* bytes that patch releases may have moved a key by */
-#define STATIC_AREA_MAX 0x1000000 /* bytes below the thread pointer: addresses of a heap are larger numbers */
+#define CODE_MAX      64
+#define WORD          ((int64_t)sizeof(uintptr_t))
+#define KEY_PLACE_MAX 256 /* bytes that patch releases may have moved a key by */
 
-/* What rax holds. */
-enum holding {
-    UNKNOWN,
-    THREAD_OFFSET,  /* number: distance from the thread pointer */
-    THREAD_ADDRESS, /* thread pointer + number */
-    BLOCK_OFFSET,   /* distance from the thread pointer of the object's block + number */
-    BLOCK_ADDRESS,  /* the object's block + number */
-    DESCRIPTOR,     /* number: address of a TLS descriptor {function, argument} */
-    THE_WORD,       /* decoder.found */
-};
-
-struct decoder {
-    const struct dl_phdr_info *object;
-    const uint8_t *at, *end;
-    enum holding holding;
-    int64_t number;
-    uintptr_t index; /* rdi: address of a tls_index {module, offset}, 0 if unknown */
-    struct pp_tls_word found;
-};
-
-static bool skip(struct decoder *decoder, const char *bytes, size_t size)
+static bool read_memory(const void *context, uintptr_t address, void *to, size_t size, bool in_object)
 {
-    if ((size_t)(decoder->end - decoder->at) < size || memcmp(decoder->at, bytes, size) != 0)
-        return false;
-    decoder->at += size;
-    return true;
-}
-
-#define SKIP(bytes) skip(decoder, bytes, sizeof(bytes) - 1)
-
-static bool take_byte(struct decoder *decoder, int64_t *number)
-{
-    if (decoder->at == decoder->end)
-        return false;
-    *number = (int8_t)*decoder->at++;
-    return true;
-}
-
-static bool take_number(struct decoder *decoder, int64_t *number)
-{
-    int32_t value;
-    if (decoder->end - decoder->at < (ptrdiff_t)sizeof value)
-        return false;
-    memcpy(&value, decoder->at, sizeof value);
-    decoder->at += sizeof value;
-    *number = value;
-    return true;
-}
-
-/* A rip-relative operand: it counts from the end of the instruction, of which it is the last part. */
-static bool take_address(struct decoder *decoder, uintptr_t *address)
-{
-    int64_t distance;
-    if (!take_number(decoder, &distance))
-        return false;
-    *address = (uintptr_t)decoder->at + (uintptr_t)distance;
-    return true;
-}
-
-static bool take_slot(struct decoder *decoder, int64_t *value)
-{
-    uintptr_t slot;
-    if (!take_address(decoder, &slot) || !pp_elf_holds(decoder->object, slot, sizeof *value, PF_R))
-        return false;
-    memcpy(value, (const void *)slot, sizeof *value);
-    return true;
-}
-
-static bool hold(struct decoder *decoder, enum holding holding, int64_t number)
-{
-    decoder->holding = holding;
-    decoder->number = number;
-    return true;
-}
-
-static bool is_own_module(const struct decoder *decoder, uint64_t module)
-{
-    return module && module == decoder->object->dlpi_tls_modid;
-}
-
-/* __tls_get_addr(rdi) */
-static bool call_get_addr(struct decoder *decoder)
-{
-    struct {
-        uint64_t module;
-        int64_t offset;
-    } index;
-    if (!decoder->index || !pp_elf_holds(decoder->object, decoder->index, sizeof index, PF_R))
-        return false;
-    memcpy(&index, (const void *)decoder->index, sizeof index);
-    decoder->index = 0;
-    return is_own_module(decoder, index.module) && hold(decoder, BLOCK_ADDRESS, index.offset);
-}
-
-/* The descriptor's function gets one argument: the distance itself when the TLS is static, else the address of glibc's
- * struct tlsdesc_dynamic_arg, which begins with a tls_index. */
-static bool call_descriptor(struct decoder *decoder)
-{
-    uintptr_t descriptor = (uintptr_t)decoder->number;
-    if (decoder->holding != DESCRIPTOR || !pp_elf_holds(decoder->object, descriptor, 16, PF_R))
-        return false;
-    int64_t argument;
-    memcpy(&argument, (const void *)(descriptor + 8), sizeof argument);
-    if (argument < 0 && argument > -STATIC_AREA_MAX)
-        return hold(decoder, THREAD_OFFSET, argument);
-    struct {
-        uint64_t module;
-        int64_t offset;
-    } index;
-    struct iovec to = {&index, sizeof index}, from = {(void *)argument, sizeof index};
-    return pp_sys_safe_copy(pp_sys_getpid(), &to, 1, &from, 1) == sizeof index &&
-           is_own_module(decoder, index.module) && hold(decoder, BLOCK_OFFSET, index.offset);
-}
-
-/* rax = word at rax + displacement, with fs in front or not. */
-static bool load(struct decoder *decoder, bool from_fs, int64_t displacement)
-{
-    enum pp_tls_kind kind;
-    if (decoder->holding == (from_fs ? THREAD_OFFSET : THREAD_ADDRESS))
-        kind = PP_TLS_FIXED;
-    else if (decoder->holding == (from_fs ? BLOCK_OFFSET : BLOCK_ADDRESS))
-        kind = PP_TLS_DYNAMIC;
-    else
-        return false;
-    decoder->found = (struct pp_tls_word){.kind = (uint8_t)kind,
-                                          .module = kind == PP_TLS_DYNAMIC ? decoder->object->dlpi_tls_modid : 0,
-                                          .offset = decoder->number + displacement};
-    return hold(decoder, THE_WORD, 0);
-}
-
-static bool add(struct decoder *decoder, int64_t number)
-{
-    return decoder->holding >= THREAD_OFFSET && decoder->holding <= BLOCK_ADDRESS &&
-           hold(decoder, decoder->holding, decoder->number + number);
-}
-
-/* One instruction; false when it is none that such a function has. */
-static bool step(struct decoder *decoder)
-{
-    int64_t number = 0;
-    uintptr_t address;
-    /* endbr64; push rbp, rbx, rax; mov %rsp,%rbp; pop rbp, rbx, rcx; leave; nop */
-    if (SKIP("\xf3\x0f\x1e\xfa") || SKIP("\x55") || SKIP("\x53") || SKIP("\x50") || SKIP("\x48\x89\xe5") ||
-        SKIP("\x5d") || SKIP("\x5b") || SKIP("\x59") || SKIP("\xc9") || SKIP("\x90") || SKIP("\x66"))
-        return true;                                  /* 66: padding of the forms that linkers may have to rewrite */
-    if (SKIP("\x48\x83\xec") || SKIP("\x48\x83\xc4")) /* sub, add $n,%rsp */
-        return take_byte(decoder, &number);
-
-    if (SKIP("\x64\x48\x8b\x04\x25")) { /* mov %fs:n,%rax; the word at 0 is the thread pointer */
-        if (!take_number(decoder, &number))
+    if (in_object) {
+        if (!pp_elf_holds(context, address, size, PF_R))
             return false;
-        if (number == 0)
-            return hold(decoder, THREAD_ADDRESS, 0);
-        return hold(decoder, THREAD_OFFSET, number) && load(decoder, true, 0);
+        memcpy(to, (const void *)address, size);
+        return true;
     }
-    if (SKIP("\x64\x48\x8b\x00")) /* mov %fs:(%rax),%rax */
-        return load(decoder, true, 0);
-    if (SKIP("\x64\x48\x8b\x40"))
-        return take_byte(decoder, &number) && load(decoder, true, number);
-    if (SKIP("\x64\x48\x8b\x80"))
-        return take_number(decoder, &number) && load(decoder, true, number);
-    if (SKIP("\x48\x8b\x00")) /* mov (%rax),%rax */
-        return load(decoder, false, 0);
-    if (SKIP("\x48\x8b\x40"))
-        return take_byte(decoder, &number) && load(decoder, false, number);
-    if (SKIP("\x48\x8b\x80"))
-        return take_number(decoder, &number) && load(decoder, false, number);
-
-    if (SKIP("\x48\x8b\x05")) /* mov slot(%rip),%rax */
-        return take_slot(decoder, &number) && hold(decoder, THREAD_OFFSET, number);
-    if (SKIP("\x48\xc7\xc0")) /* mov $n,%rax */
-        return take_number(decoder, &number) && hold(decoder, THREAD_OFFSET, number);
-    if (SKIP("\x48\x03\x05")) /* add slot(%rip),%rax */
-        return take_slot(decoder, &number) && add(decoder, number);
-    if (SKIP("\x48\x8d\x40")) /* lea n(%rax),%rax */
-        return take_byte(decoder, &number) && add(decoder, number);
-    if (SKIP("\x48\x8d\x80") || SKIP("\x48\x05") || SKIP("\x48\x81\xc0")) /* the same; add $n,%rax */
-        return take_number(decoder, &number) && add(decoder, number);
-
-    if (SKIP("\x48\x8d\x3d")) /* lea index(%rip),%rdi */
-        return take_address(decoder, &decoder->index);
-    if (SKIP("\xe8") || SKIP("\x48\xe8") || SKIP("\x67\xe8") || SKIP("\xff\x15") || SKIP("\x48\xff\x15")) /* call */
-        return take_address(decoder, &address) && call_get_addr(decoder);
-    if (SKIP("\x48\x8d\x05")) /* lea descriptor(%rip),%rax */
-        return take_address(decoder, &address) && hold(decoder, DESCRIPTOR, (int64_t)address);
-    if (SKIP("\xff\x10")) /* call *(%rax) */
-        return call_descriptor(decoder);
-    return false;
+    struct iovec local = {to, size}, remote = {(void *)address, size};
+    return pp_sys_safe_copy(pp_sys_getpid(), &local, 1, &remote, 1) == (long)size;
 }
 
 static bool in_block(const struct dl_phdr_info *object, const struct pp_tls_word *word)
@@ -222,7 +32,7 @@ static bool in_block(const struct dl_phdr_info *object, const struct pp_tls_word
         return false;
     if (word->kind == PP_TLS_FIXED) {
         if (!object->dlpi_tls_data) /* this thread has not asked for it yet */
-            return offset < 0 && offset > -STATIC_AREA_MAX;
+            return offset < 0 && offset > -PP_STATIC_TLS_MAX;
         offset += (int64_t)((uintptr_t)pthread_self() - (uintptr_t)object->dlpi_tls_data);
     }
     return offset >= 0 && offset <= size - WORD;
@@ -233,14 +43,9 @@ struct pp_tls_word pp_python_tls_find(const struct dl_phdr_info *object, uintptr
     size_t size = CODE_MAX;
     while (size && !pp_elf_holds(object, getter, size, PF_R | PF_X))
         size--;
-    struct decoder state = {.object = object, .at = (const uint8_t *)getter, .end = (const uint8_t *)getter + size};
-    struct decoder *decoder = &state;
-    while (!SKIP("\xc3") && !SKIP("\xf3\xc3")) /* ret */
-        if (!step(decoder))
-            return (struct pp_tls_word){0};
-    if (decoder->holding != THE_WORD || !in_block(object, &decoder->found))
-        return (struct pp_tls_word){0};
-    return decoder->found;
+    struct pp_tls_object code = {object->dlpi_tls_modid, read_memory, object};
+    struct pp_tls_word word = pp_tls_of_code(&code, getter, size);
+    return word.kind != PP_TLS_NONE && in_block(object, &word) ? word : (struct pp_tls_word){0};
 }
 
 /* As Py_tss_t. */

@@ -113,7 +113,7 @@ static void save_at_offset(struct run *run, uint64_t reg, int64_t n, uint8_t kin
     if (!factored(n, run->cie->data_align, &offset))
         kind = PP_CFI_UNKNOWN;
     /* A value of exactly the CFA is what the stack pointer has anyway. */
-    if (kind == PP_CFI_UNKNOWN && reg == PP_REG_RSP && n == 0)
+    if (kind == PP_CFI_UNKNOWN && reg == PP_REG_SP && n == 0)
         kind = PP_CFI_SAME;
     set_register(run, reg, kind, 0, kind == PP_CFI_AT_CFA ? offset : 0);
 }

@@ -2,7 +2,7 @@
 #ifndef PP_FLUSH_CFI_H
 #define PP_FLUSH_CFI_H
 
-#include "../arch/x86_64/registers.h"
+#include "../arch/arch.h"
 #include "eh_frame.h"
 
 enum pp_cfi_rule_kind {

@@ -182,7 +182,7 @@ static bool evaluate(struct pp_bytes b, struct value *result)
 /* Linkers describe a whole PLT by: breg7 (rsp) 8; breg16 (rip) 0; lit15; and; lit N; ge; lit3; shl; plus. */
 static bool plt_entry(struct pp_bytes b, struct pp_cfi_address *out)
 {
-    static const uint8_t before[] = {OP_BREG0 + PP_REG_RSP, 8, OP_BREG0 + PP_REG_RA, 0, OP_LIT0 + 15, OP_AND};
+    static const uint8_t before[] = {OP_BREG0 + PP_REG_SP, 8, OP_BREG0 + PP_REG_RA, 0, OP_LIT0 + 15, OP_AND};
     static const uint8_t after[] = {OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS};
     const size_t length = sizeof before + 1 + sizeof after;
     if (pp_bytes_left(&b) != length || memcmp(b.at, before, sizeof before) != 0 ||
@@ -192,7 +192,7 @@ static bool plt_entry(struct pp_bytes b, struct pp_cfi_address *out)
     if (from <= OP_LIT0 || from > OP_LIT0 + 15)
         return false;
     *out = (struct pp_cfi_address){
-        .valid = true, .base = PP_REG_RSP, .index = PP_CFI_NO_INDEX, .offset = 8, .plt = from - OP_LIT0};
+        .valid = true, .base = PP_REG_SP, .index = PP_CFI_NO_INDEX, .offset = 8, .plt = from - OP_LIT0};
     return true;
 }
 

@@ -135,15 +135,15 @@ static bool is_kernel_signal_frame(const struct pp_cfi_state *state, int32_t *gr
 {
     const struct pp_cfi_address *cfa = &state->cfa;
     const struct pp_cfi_register *ra = &state->registers[PP_REG_RA];
-    if (!cfa->deref || cfa->base != PP_REG_RSP || cfa->index != PP_CFI_NO_INDEX || cfa->addend != 0)
+    if (!cfa->deref || cfa->base != PP_REG_SP || cfa->index != PP_CFI_NO_INDEX || cfa->addend != 0)
         return false;
-    *gregs = cfa->offset - 8 * REG_RSP;
-    if (ra->kind != PP_CFI_AT_ADDRESS || ra->base != PP_REG_RSP || ra->offset != *gregs + 8 * REG_RIP)
+    *gregs = cfa->offset - 8 * PP_GREG_SP;
+    if (ra->kind != PP_CFI_AT_ADDRESS || ra->base != PP_REG_SP || ra->offset != *gregs + 8 * PP_GREG_PC)
         return false;
     for (unsigned i = 0; i < PP_REG_COUNT; i++) {
         const struct pp_cfi_register *reg = &state->registers[i];
-        if (i != PP_REG_RSP &&
-            (reg->kind != PP_CFI_AT_ADDRESS || reg->base != PP_REG_RSP || reg->offset != *gregs + 8 * greg_of_dwarf[i]))
+        if (i != PP_REG_SP &&
+            (reg->kind != PP_CFI_AT_ADDRESS || reg->base != PP_REG_SP || reg->offset != *gregs + 8 * greg_of_dwarf[i]))
             return false;
     }
     return true;
@@ -191,25 +191,25 @@ static bool follow_registers(struct pp_unwind_rule *rule, const struct pp_cfi_st
             return false;
     }
     /* The caller's stack pointer is the CFA, unless something like longjmp says otherwise. */
-    return state->registers[PP_REG_RSP].kind == PP_CFI_SAME;
+    return state->registers[PP_REG_SP].kind == PP_CFI_SAME;
 }
 
 /* longjmp's last instructions are described as a frame whose caller is setjmp's: its stack pointer is in a register,
  * and what the CFI calls CFA is the jmp_buf. That may be anywhere, so what is kept there only is lost. */
 static bool is_jump(const struct pp_cfi_state *state)
 {
-    return state->registers[PP_REG_RSP].kind == PP_CFI_REGISTER && state->registers[PP_REG_RA].kind == PP_CFI_REGISTER;
+    return state->registers[PP_REG_SP].kind == PP_CFI_REGISTER && state->registers[PP_REG_RA].kind == PP_CFI_REGISTER;
 }
 
 static struct pp_cfi_state jump_as_frame(const struct pp_cfi_state *state)
 {
     struct pp_cfi_state frame = *state;
     frame.cfa =
-        (struct pp_cfi_address){.valid = true, .base = state->registers[PP_REG_RSP].base, .index = PP_CFI_NO_INDEX};
+        (struct pp_cfi_address){.valid = true, .base = state->registers[PP_REG_SP].base, .index = PP_CFI_NO_INDEX};
     for (unsigned i = 0; i < PP_REG_RA; i++)
         if (frame.registers[i].kind == PP_CFI_AT_CFA)
             frame.registers[i].kind = PP_CFI_UNDEFINED;
-    frame.registers[PP_REG_RSP].kind = PP_CFI_SAME;
+    frame.registers[PP_REG_SP].kind = PP_CFI_SAME;
     return frame;
 }
 

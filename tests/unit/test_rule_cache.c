@@ -15,17 +15,17 @@ enum { RULE_16 = PP_RULE_FIRST, RULE_32, RULE_OUTERMOST, RULES };
 
 static const struct pp_unwind_rule rules[RULES] = {
     [RULE_16] = {.cfa_kind = PP_CFA_REGISTER,
-                 .cfa_register = PP_REG_RSP,
+                 .cfa_register = PP_REG_SP,
                  .cfa_offset = 16,
                  .saved = 1 << PP_TRACKED_RA,
                  .where[PP_TRACKED_RA] = -8},
     [RULE_32] = {.cfa_kind = PP_CFA_REGISTER,
-                 .cfa_register = PP_REG_RSP,
+                 .cfa_register = PP_REG_SP,
                  .cfa_offset = 32,
                  .saved = 1 << PP_TRACKED_RA,
                  .where[PP_TRACKED_RA] = -8},
     [RULE_OUTERMOST] = {.cfa_kind = PP_CFA_REGISTER,
-                        .cfa_register = PP_REG_RSP,
+                        .cfa_register = PP_REG_SP,
                         .cfa_offset = 8,
                         .lost = 1 << PP_TRACKED_RA},
 };

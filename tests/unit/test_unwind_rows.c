@@ -106,13 +106,13 @@ static void test_prologue(void **state)
     /* push rbp; mov rsp, rbp; …; remember; leave; restore */
     COMPILE(0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x50, 0x0a, 0x0c, 7, 8, 0xc6, 0x41, 0x0b);
     const struct pp_unwind_rule *rule = rule_at(0x101);
-    assert_int_equal(rule->cfa_register, PP_REG_RSP);
+    assert_int_equal(rule->cfa_register, PP_REG_SP);
     assert_int_equal(rule->cfa_offset, 16);
-    assert_int_equal(rule->where[PP_TRACKED_RBP], -16);
+    assert_int_equal(rule->where[PP_TRACKED_FP], -16);
     assert_int_equal(rule->where[PP_TRACKED_RA], -8);
-    assert_int_equal(rule_at(0x104)->cfa_register, PP_REG_RBP);
-    assert_int_equal(rule_at(0x114)->cfa_register, PP_REG_RSP);
-    assert_false(rule_at(0x114)->saved >> PP_TRACKED_RBP & 1);
+    assert_int_equal(rule_at(0x104)->cfa_register, PP_REG_FP);
+    assert_int_equal(rule_at(0x114)->cfa_register, PP_REG_SP);
+    assert_false(rule_at(0x114)->saved >> PP_TRACKED_FP & 1);
     assert_ptr_equal(rule_at(0x115), rule_at(0x104));
 }
 
@@ -122,12 +122,12 @@ static void test_realigned(void **state)
     /* CFA = r10; rbp at [rbp]; CFA = *(rbp - 24) */
     COMPILE(0x45, 0x0c, 10, 0, 0x4c, 0x10, 6, 2, 0x76, 0, 0x48, 0x0f, 3, 0x76, 0x68, 0x06);
     assert_int_equal(rule_at(0x105)->cfa_register, 10);
-    assert_true(rule_at(0x111)->from_base >> PP_TRACKED_RBP & 1);
+    assert_true(rule_at(0x111)->from_base >> PP_TRACKED_FP & 1);
     const struct pp_unwind_rule *rule = rule_at(0x119);
     assert_int_equal(rule->cfa_kind, PP_CFA_DEREF);
-    assert_int_equal(rule->cfa_register, PP_REG_RBP);
+    assert_int_equal(rule->cfa_register, PP_REG_FP);
     assert_int_equal(rule->cfa_offset, -24);
-    assert_int_equal(rule->base, PP_REG_RBP);
+    assert_int_equal(rule->base, PP_REG_FP);
 }
 
 static void test_expressions(void **state)
@@ -173,9 +173,9 @@ static void test_longjmp(void **state)
     assert_int_equal(rule->cfa_kind, PP_CFA_REGISTER);
     assert_int_equal(rule->cfa_register, 8);
     assert_int_equal(rule->cfa_offset, 0);
-    assert_int_equal(rule->in_register, 1u << PP_TRACKED_RA | 1u << PP_TRACKED_RBP);
+    assert_int_equal(rule->in_register, 1u << PP_TRACKED_RA | 1u << PP_TRACKED_FP);
     assert_int_equal(rule->where[PP_TRACKED_RA], 1);
-    assert_int_equal(rule->where[PP_TRACKED_RBP], 9);
+    assert_int_equal(rule->where[PP_TRACKED_FP], 9);
     assert_int_equal(rule->lost, 1u << PP_TRACKED_RBX);
 }
 

@@ -1,0 +1,16 @@
+/* What differs between processors: each has a folder of files with these names and functions. Its instructions, its
+ * registers, where glibc keeps thread-local storage on it. Included by all wings above. */
+#ifndef PP_ARCH_ARCH_H
+#define PP_ARCH_ARCH_H
+
+#if defined(__x86_64__) && defined(__linux__)
+#include "x86_64/opcodes.h"
+#include "x86_64/registers.h"
+#include "x86_64/relocations.h"
+#include "x86_64/syscall.h"
+#include "x86_64/tls.h"
+#else
+#error "libpyprof supports x86-64 Linux"
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+/* The few instructions that are read: jumps, and what a function does before it returns. */
+#ifndef PP_ARCH_OPCODES_H
+#define PP_ARCH_OPCODES_H
+
+#include "registers.h"
+#include <string.h>
+
+#define PP_JUMP_SIZE 6 /* 0f 8x rel32; e9 rel32 is one less */
+
+/* Where a jump at address `at` with these PP_JUMP_SIZE bytes goes, if they are one with a 32-bit distance; else 0. */
+static inline uintptr_t pp_jump_target(const uint8_t *code, uintptr_t at)
+{
+    unsigned opcode = code[0] == 0xE9 ? 1 : code[0] == 0x0F && (code[1] & 0xF0) == 0x80 ? 2 : 0;
+    int32_t distance;
+    if (!opcode)
+        return 0;
+    memcpy(&distance, code + opcode, sizeof distance);
+    return at + opcode + sizeof distance + (uintptr_t)(intptr_t)distance;
+}
+
+struct pp_epilogue_step {
+    enum pp_epilogue_kind {
+        PP_EPILOGUE_NONE, /* another instruction */
+        PP_EPILOGUE_RETURN,
+        PP_EPILOGUE_ADD, /* value, to the stack pointer */
+        PP_EPILOGUE_POP, /* register `value` */
+    } kind;
+    uint8_t value, size;
+};
+
+#define PP_EPILOGUE_STEP_MAX 4 /* bytes */
+
+/* The instruction that these bytes begin with. async-signal-safe. */
+static inline struct pp_epilogue_step pp_epilogue_step(const uint8_t *code)
+{
+    if (code[0] == 0xC3)
+        return (struct pp_epilogue_step){PP_EPILOGUE_RETURN, 0, 1};
+    if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xC4 && code[3] < 0x80)
+        return (struct pp_epilogue_step){PP_EPILOGUE_ADD, code[3], 4};
+    if (code[0] == 0x5D || code[0] == 0x5B)
+        return (struct pp_epilogue_step){PP_EPILOGUE_POP, code[0] == 0x5D ? PP_REG_FP : PP_REG_RBX, 1};
+    return (struct pp_epilogue_step){PP_EPILOGUE_NONE, 0, 0};
+}
+
+#endif
