@@ -43,6 +43,9 @@
     X(list_next) X(list_previous) X(eval_breaker) X(remote_support) X(remote_enabled) X(remote_pending) \
     X(remote_path) X(remote_path_size)
 
+#define WORD(name) uint64_t name;
+#define NAME(name) FIELD_##name,
+
 #define FIELDS_13(X) \
     HEAD(X) INTERPRETER_ID(X) INTERPRETER(X) THREAD(X) THREAD_ID(X) FRAME(X) CODE(X) TYPE(X) TUPLE_LIST(X) \
     DICT_NUMBER(X) TEXT(X) GC(X)
@@ -59,29 +62,36 @@
     TUPLE_LIST(X) SET(X) DICT_NUMBER(X) TEXT(X) X(text_compact_data) \
     GC(X) X(gc_frame) X(gc_statistics_size) X(gc_statistics) GENERATOR(X) DEBUGGER(X)
 
-#define SINCE_13(name) {in_13_##name, in_14_##name, in_15_##name}
-#define SINCE_14(name) {0, in_14_##name, in_15_##name} /* 0, the cookie: not published */
-#define SINCE_15(name) {0, 0, in_15_##name}
-/* clang-format on */
+/* A new minor version: its list of fields above, and here a line, a macro and a row of `versions`. */
+struct offsets_13 { FIELDS_13(WORD) };
+struct offsets_14 { FIELDS_14(WORD) };
+struct offsets_15 { FIELDS_15(WORD) };
+#define IN_13(name) [FIELD_##name] = offsetof(struct offsets_13, name) / sizeof(uint64_t),
+#define IN_14(name) [FIELD_##name] = offsetof(struct offsets_14, name) / sizeof(uint64_t),
+#define IN_15(name) [FIELD_##name] = offsetof(struct offsets_15, name) / sizeof(uint64_t),
+/* The newest version has all names; one that it has lost is to be added here. */
+enum field_name { FIELDS_15(NAME) FIELD_COUNT };
 
-#define IN_13(name) in_13_##name,
-#define IN_14(name) in_14_##name,
-#define IN_15(name) in_15_##name,
-enum { FIELDS_13(IN_13) count_13 };
-enum { FIELDS_14(IN_14) count_14 };
-enum { FIELDS_15(IN_15) count_15 };
-/* sizeof(_Py_DebugOffsets) as compiled from each version's headers */
-_Static_assert(count_13 * 8 == 584 && count_14 * 8 == 760 && count_15 * 8 == 888, "a field too many or too few");
+static const struct version {
+    size_t size;
+    uint16_t at[FIELD_COUNT]; /* which word each field is; 0, the cookie: not published */
+} versions[] = {
+    {sizeof(struct offsets_13), {FIELDS_13(IN_13)}},
+    {sizeof(struct offsets_14), {FIELDS_14(IN_14)}},
+    {sizeof(struct offsets_15), {FIELDS_15(IN_15)}},
+};
+/* clang-format on */
+/* As compiled from the headers of each version. */
+_Static_assert(sizeof(struct offsets_13) == 584 && sizeof(struct offsets_14) == 760 && sizeof(struct offsets_15) == 888,
+               "a field too many or too few");
+
+#define MINORS (sizeof versions / sizeof *versions)
 
 #define GENERATOR_STATE 5 /* bytes before the frame that is embedded in a generator (capture/python_walk.c) */
 
-#define MINORS 3
-
-static const uint16_t counts[MINORS] = {count_13, count_14, count_15};
-
 /* A place in the row; what is wrong when it is another one, NULL if it may be. */
 struct field {
-    uint16_t at[MINORS], member;
+    uint16_t name, member; /* enum field_name; offset in struct pp_python_layout */
     bool free_threaded_only;
     const char *wrong;
 };
@@ -94,34 +104,35 @@ struct field {
 #define STATES      "its thread states are laid out in a way that this pyprof does not know"
 
 static const struct field fields[] = {
-    {SINCE_13(runtime_finalizing), ROW(runtime.finalizing), false, NULL},
-    {SINCE_13(thread_interp), ROW(thread_state.interp), false, NULL},
-    {SINCE_13(thread_frame), ROW(thread_state.top), false, NULL},
-    {SINCE_13(thread_id), ROW(thread_state.thread_id), false, NULL},
-    {SINCE_13(thread_native_id), ROW(thread_state.native_thread_id), false, NULL},
-    {SINCE_15(thread_base_frame), ROW(thread_state.base_frame), false, NULL},
-    {SINCE_13(frame_previous), ROW(frame.previous), false, FRAMES},
-    {SINCE_13(frame_code), ROW(frame.code), false, FRAMES},
-    {SINCE_13(frame_instr), ROW(frame.instr), false, FRAMES},
-    {SINCE_13(frame_owner), ROW(frame.owner), false, FRAMES},
-    {SINCE_13(frame_locals), ROW(frame.copy_size), false, FRAMES},
-    {SINCE_14(frame_tlbc_index), ROW(frame.tlbc_index), true, FRAMES},
-    {SINCE_13(code_filename), ROW(code.filename), false, CODES},
-    {SINCE_13(code_qualname), ROW(code.qualname), false, CODES},
-    {SINCE_13(code_line_table), ROW(code.line_table), false, CODES},
-    {SINCE_13(code_first_line), ROW(code.first_line), false, CODES},
-    {SINCE_13(code_instructions), ROW(code.instructions), false, CODES},
-    {SINCE_14(code_tlbc), ROW(code.tlbc), true, CODES},
-    {SINCE_13(text_length), ROW(text.length), false, TEXTS},
-    {SINCE_13(text_state), ROW(text.state), false, TEXTS},
-    {SINCE_13(text_ascii_data), ROW(text.ascii_data), false, TEXTS},
-    {SINCE_15(text_compact_data), ROW(text.compact_data), false, TEXTS},
-    {SINCE_13(bytes_length), ROW(bytes.length), false, TEXTS},
-    {SINCE_13(bytes_data), ROW(bytes.data), false, TEXTS},
-    {SINCE_14(generator_frame), ROW(generator.frame), false, OBJECTS},
+    {FIELD_runtime_finalizing, ROW(runtime.finalizing), false, NULL},
+    {FIELD_thread_interp, ROW(thread_state.interp), false, NULL},
+    {FIELD_thread_frame, ROW(thread_state.top), false, NULL},
+    {FIELD_thread_id, ROW(thread_state.thread_id), false, NULL},
+    {FIELD_thread_native_id, ROW(thread_state.native_thread_id), false, NULL},
+    {FIELD_thread_base_frame, ROW(thread_state.base_frame), false, NULL},
+    {FIELD_frame_previous, ROW(frame.previous), false, FRAMES},
+    {FIELD_frame_code, ROW(frame.code), false, FRAMES},
+    {FIELD_frame_instr, ROW(frame.instr), false, FRAMES},
+    {FIELD_frame_owner, ROW(frame.owner), false, FRAMES},
+    {FIELD_frame_locals, ROW(frame.copy_size), false, FRAMES},
+    {FIELD_frame_tlbc_index, ROW(frame.tlbc_index), true, FRAMES},
+    {FIELD_code_filename, ROW(code.filename), false, CODES},
+    {FIELD_code_qualname, ROW(code.qualname), false, CODES},
+    {FIELD_code_line_table, ROW(code.line_table), false, CODES},
+    {FIELD_code_first_line, ROW(code.first_line), false, CODES},
+    {FIELD_code_instructions, ROW(code.instructions), false, CODES},
+    {FIELD_code_tlbc, ROW(code.tlbc), true, CODES},
+    {FIELD_text_length, ROW(text.length), false, TEXTS},
+    {FIELD_text_state, ROW(text.state), false, TEXTS},
+    {FIELD_text_ascii_data, ROW(text.ascii_data), false, TEXTS},
+    {FIELD_text_compact_data, ROW(text.compact_data), false, TEXTS},
+    {FIELD_bytes_length, ROW(bytes.length), false, TEXTS},
+    {FIELD_bytes_data, ROW(bytes.data), false, TEXTS},
+    {FIELD_generator_frame, ROW(generator.frame), false, OBJECTS},
 };
 
-#define PUBLISHED(since)  words[((const uint16_t[MINORS])since)[minor - PP_FIRST_MINOR_WITH_OFFSETS]]
+#define PUBLISHED(field)  words[versions[minor - PP_FIRST_MINOR_WITH_OFFSETS].at[FIELD_##field]]
+#define FIRST(field)      versions[0].at[FIELD_##field] /* at the same place in all */
 #define MINOR_OF(version) ((version) >> 16 & 0xff)
 
 #define STATE_MAX (PP_THREAD_STATE_MAX - sizeof(uint64_t)) /* where the last field that we read may begin */
@@ -133,14 +144,14 @@ static bool is_known(unsigned minor)
 
 size_t pp_python_offsets_size(unsigned minor)
 {
-    return is_known(minor) ? counts[minor - PP_FIRST_MINOR_WITH_OFFSETS] * sizeof(uint64_t) : 0;
+    return is_known(minor) ? versions[minor - PP_FIRST_MINOR_WITH_OFFSETS].size : 0;
 }
 
 bool pp_python_offsets_free_threaded(const void *published, uint32_t version)
 {
     const uint64_t *words = published;
-    return memcmp(words, COOKIE, sizeof *words) == 0 && words[in_13_version] == version &&
-           words[in_13_free_threaded] == 1;
+    return memcmp(words, COOKIE, sizeof *words) == 0 && words[FIRST(version)] == version &&
+           words[FIRST(free_threaded)] == 1;
 }
 
 static uint16_t *member(struct pp_python_layout *layout, size_t at)
@@ -152,7 +163,7 @@ static uint16_t *member(struct pp_python_layout *layout, size_t at)
 static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *words)
 {
     unsigned minor = layout->minor;
-    uint64_t chunk = PUBLISHED(SINCE_13(thread_chunk)), last = 0;
+    uint64_t chunk = PUBLISHED(thread_chunk), last = 0;
     if (chunk > STATE_MAX)
         return false;
     /* its top follows the chunk's address (struct _ts, "datastack_chunk; datastack_top; datastack_limit") */
@@ -168,17 +179,17 @@ static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *wo
         last = used[i] > last ? used[i] : last;
     }
     layout->thread_state.copy_size = (uint16_t)(last + sizeof(uint64_t));
-    return PUBLISHED(SINCE_13(thread_size)) >= layout->thread_state.copy_size;
+    return PUBLISHED(thread_size) >= layout->thread_state.copy_size;
 }
 
 /* Where the collector of an interpreter says that it works. */
 static bool fit_collector(struct pp_python_layout *layout, const uint64_t *words)
 {
     unsigned minor = layout->minor;
-    uint64_t gc = PUBLISHED(SINCE_13(interpreter_gc)), size = PUBLISHED(SINCE_13(gc_size));
-    uint64_t collecting = PUBLISHED(SINCE_13(gc_collecting)), frame = PUBLISHED(SINCE_15(gc_frame));
-    if (gc > UINT16_MAX || size > UINT16_MAX || gc + size > UINT16_MAX ||
-        gc + size > PUBLISHED(SINCE_13(interpreter_size)) || collecting > size - sizeof(int32_t))
+    uint64_t gc = PUBLISHED(interpreter_gc), size = PUBLISHED(gc_size);
+    uint64_t collecting = PUBLISHED(gc_collecting), frame = PUBLISHED(gc_frame);
+    if (gc > UINT16_MAX || size > UINT16_MAX || gc + size > UINT16_MAX || gc + size > PUBLISHED(interpreter_size) ||
+        collecting > size - sizeof(int32_t))
         return false;
     if (layout->interpreter.collecting)
         layout->interpreter.collecting = (uint16_t)(gc + collecting);
@@ -193,10 +204,10 @@ const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void 
     const uint64_t *words = published;
     unsigned minor = layout->minor;
     if (!is_known(minor) || MINOR_OF(version) != minor || memcmp(words, COOKIE, sizeof *words) != 0 ||
-        words[in_13_version] != version || words[in_13_free_threaded] != layout->free_threaded)
+        words[FIRST(version)] != version || words[FIRST(free_threaded)] != layout->free_threaded)
         return "what it says about its own layout is not for its version";
     for (const struct field *field = fields; field < fields + sizeof fields / sizeof *fields; field++) {
-        uint16_t at = field->at[minor - PP_FIRST_MINOR_WITH_OFFSETS];
+        uint16_t at = versions[minor - PP_FIRST_MINOR_WITH_OFFSETS].at[field->name];
         if (!at || (field->free_threaded_only && !layout->free_threaded))
             continue;
         uint16_t *ours = member(layout, field->member);
@@ -204,17 +215,17 @@ const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void 
             return field->wrong ? field->wrong : STATES;
         *ours = (uint16_t)words[at];
     }
-    if (PUBLISHED(SINCE_13(object_type)) != layout->object_type)
+    if (PUBLISHED(object_type) != layout->object_type)
         return OBJECTS;
-    if (minor >= 14 && PUBLISHED(SINCE_14(generator_state)) + GENERATOR_STATE != layout->generator.frame)
+    if (minor >= 14 && PUBLISHED(generator_state) + GENERATOR_STATE != layout->generator.frame)
         return OBJECTS;
-    if (PUBLISHED(SINCE_13(frame_size)) < layout->frame.copy_size)
+    if (PUBLISHED(frame_size) < layout->frame.copy_size)
         return FRAMES;
-    if (PUBLISHED(SINCE_13(code_size)) < layout->code.copy_size)
+    if (PUBLISHED(code_size) < layout->code.copy_size)
         return CODES;
     if (!fit_thread_state(layout, words) || !fit_collector(layout, words) ||
         layout->runtime.finalizing % sizeof(uint64_t) != 0 ||
-        PUBLISHED(SINCE_13(runtime_size)) < layout->runtime.finalizing + sizeof(uint64_t) ||
+        PUBLISHED(runtime_size) < layout->runtime.finalizing + sizeof(uint64_t) ||
         layout->runtime.finalizing < pp_python_offsets_size(minor))
         return STATES;
     return NULL;
