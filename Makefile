@@ -34,7 +34,7 @@ BUILD    ?= build
 VARIANT  :=
 endif
 
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPP_VERSION='"$(VERSION)"' -I. -Wall -Wextra -Werror -Wstrict-prototypes \
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPYPROF_VERSION='"$(VERSION)"' -I. -Wall -Wextra -Werror -Wstrict-prototypes \
               -Wmissing-prototypes -Wvla -fvisibility=hidden -MMD -MP $(CPPFLAGS) $(CFLAGS) $(VARIANT)
 HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
 
@@ -54,7 +54,7 @@ ifeq ($(VARIANT),)
 TOOLS_CFLAGS  += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 TOOLS_LDFLAGS := -pie $(HARDEN)
-TOOLS_LIBS    := -lz -lisal -lelf -ldw -ljansson -liberty -ldl -lpthread
+TOOLS_LIBS    := -lz -lisal -lelf -ldw -liberty -ldl -lpthread
 ifdef TCMALLOC
 # --as-needed would drop it: nothing refers to it by name.
 TOOLS_LIBS    += -Wl,--no-as-needed -ltcmalloc_minimal

@@ -45,7 +45,6 @@ need libc6-dev has_file /usr/include/stdio.h
 need libelf-dev has_file /usr/include/libelf.h
 need libdw-dev has_file /usr/include/elfutils/libdwfl.h
 need libiberty-dev has_file /usr/include/libiberty/demangle.h
-need libjansson-dev has_file /usr/include/jansson.h
 need zlib1g-dev has_file /usr/include/zlib.h
 need libisal-dev has_file /usr/include/isa-l/igzip_lib.h
 

@@ -26,10 +26,6 @@
 #define RETRY_FIRST_NS   1000000000u
 #define RETRY_MAX_NS     60000000000u
 
-#ifndef PP_VERSION
-#define PP_VERSION "0.1.0"
-#endif
-
 static void new_instance(char instance[PP_INSTANCE_LENGTH + 1])
 {
     struct pp_text text;
@@ -142,7 +138,7 @@ static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
     n = pp_syscall4(SYS_getcwd, (long)buffer, sizeof buffer, 0, 0);
     pp_put_field(fields, PP_PROCESS_CWD, buffer, n > 0 ? (size_t)n - 1 : 0);
     put_python_versions(segment, fields);
-    put_text_field(fields, PP_PROCESS_LIBRARY_VERSION, PP_VERSION);
+    put_text_field(fields, PP_PROCESS_LIBRARY_VERSION, PYPROF_VERSION);
     if (atomic_load(&pp_capture.libunwind))
         put_text_field(fields, PP_PROCESS_UNWINDER, "libunwind");
     pp_put_number_field(fields, PP_PROCESS_START_UNIX_NS, pp_process.start.unix_ns);

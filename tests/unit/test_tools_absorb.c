@@ -72,11 +72,10 @@ static void parts_make_the_same_whole(void **state)
         assert_int_equal(first->strings.count, whole->strings.count);
         assert_int_equal(first->samples.count, whole->samples.count);
         assert_int_equal(first->processes.items[1].notices.count, 2);
-        pt_exporter *const all[] = {pt_export_collapsed, pt_export_pprof, pt_export_speedscope, pt_export_pstats,
-                                    pt_export_callgrind, pt_export_otlp,  pt_export_firefox,    pt_export_perf_script};
-        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        for (size_t i = 0; i < pt_format_count; i++) {
             size_t size, wanted_size;
-            char *text = exported(first, all[i], &size), *wanted = exported(whole, all[i], &wanted_size);
+            char *text = exported(first, pt_formats[i].write, &size),
+                 *wanted = exported(whole, pt_formats[i].write, &wanted_size);
             assert_int_equal(size, wanted_size);
             assert_memory_equal(text, wanted, size);
             free(text);

@@ -14,10 +14,13 @@ static char *compressed(const char *text, size_t length, size_t step, size_t *si
 {
     char *data = NULL;
     FILE *out = open_memstream(&data, size);
-    struct pt_gzip *gzip = pt_gzip_new(out, length > 1000);
-    for (size_t at = 0; at < length; at += step)
-        pt_gzip_append(gzip, text + at, length - at < step ? length - at : step);
-    pt_gzip_end(gzip);
+    struct pt_gzip gzip;
+    pt_gzip_begin(&gzip, out);
+    for (size_t at = 0; at < length; at += step) {
+        pt_buffer_append(&gzip.text, text + at, length - at < step ? length - at : step);
+        pt_gzip_flush(&gzip);
+    }
+    pt_gzip_end(&gzip);
     fclose(out);
     return data;
 }

@@ -3,6 +3,7 @@
 #include "tools/export/export.h"
 #include "tools/profile/model.h"
 #include "tools/report/source_text.h"
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -155,6 +156,7 @@ static void source_is_shown_when_it_is_what_ran(void **state)
 
 int main(void)
 {
+    setlocale(LC_CTYPE, "C.UTF-8"); /* as tools/main.c does */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_kept_where_they_can_be),
         cmocka_unit_test(views_do_not_split_by_columns),

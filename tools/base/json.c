@@ -1,33 +1,106 @@
 #include "json.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 
-#include "memory.h"
+#include "terminal_text.h"
 
-void pt_json_text(FILE *out, const char *text)
+#define INDENTATION 2
+
+static void begin_line(const struct pt_json *json)
+{
+    if (json->indented)
+        fprintf(json->out, "\n%*s", (int)(INDENTATION * json->depth), "");
+}
+
+static void put_string(FILE *out, const char *text)
 {
     putc('"', out);
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        if (*at == '"' || *at == '\\')
-            fprintf(out, "\\%c", *at);
-        else if (*at < ' ' || *at == 0x7f)
-            fprintf(out, "\\u%04x", *at);
+    for (size_t length; *text; text += length) {
+        uint32_t code;
+        length = pt_next_character(text, &code);
+        if (code == '"' || code == '\\')
+            fprintf(out, "\\%c", *text);
+        else if (code < ' ' || code == 0x7f)
+            fprintf(out, "\\u%04x", code);
+        else if (code == PT_NO_CHARACTER)
+            putc('?', out);
         else
-            putc(*at, out);
+            fwrite(text, 1, length, out);
     }
     putc('"', out);
 }
 
-void pt_json_numbers(FILE *out, const uint32_t *numbers, uint32_t count)
+static void begin_value(struct pt_json *json, const char *key)
 {
-    putc('[', out);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i)
-            putc(',', out);
-        if (numbers[i] == PT_NONE)
-            fputs("null", out);
-        else
-            fprintf(out, "%" PRIu32, numbers[i]);
+    if (json->comma)
+        putc(',', json->out);
+    if (json->depth)
+        begin_line(json);
+    if (key) {
+        put_string(json->out, key);
+        fputs(json->indented ? ": " : ":", json->out);
     }
-    putc(']', out);
+    json->comma = true;
+}
+
+void pt_json_begin(struct pt_json *json, const char *key, char bracket)
+{
+    begin_value(json, key);
+    putc(bracket, json->out);
+    json->depth++;
+    json->comma = false;
+}
+
+void pt_json_end(struct pt_json *json, char bracket)
+{
+    json->depth--;
+    if (json->comma)
+        begin_line(json);
+    putc(bracket, json->out);
+    json->comma = true;
+}
+
+void pt_json_text(struct pt_json *json, const char *key, const char *text)
+{
+    begin_value(json, key);
+    if (text)
+        put_string(json->out, text);
+    else
+        fputs("null", json->out);
+}
+
+void pt_json_number(struct pt_json *json, const char *key, uint64_t value)
+{
+    begin_value(json, key);
+    fprintf(json->out, "%" PRIu64, value);
+}
+
+void pt_json_known(struct pt_json *json, const char *key, uint64_t value, bool known)
+{
+    if (known)
+        pt_json_number(json, key, value);
+    else
+        pt_json_text(json, key, NULL);
+}
+
+void pt_json_bool(struct pt_json *json, const char *key, bool value)
+{
+    begin_value(json, key);
+    fputs(value ? "true" : "false", json->out);
+}
+
+void pt_json_format(struct pt_json *json, const char *key, const char *format, ...)
+{
+    va_list arguments;
+    begin_value(json, key);
+    va_start(arguments, format);
+    vfprintf(json->out, format, arguments);
+    va_end(arguments);
+}
+
+bool pt_json_finish(struct pt_json *json)
+{
+    putc('\n', json->out);
+    return !ferror(json->out);
 }

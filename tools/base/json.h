@@ -1,14 +1,34 @@
-/* JSON as a stream. */
-#ifndef PT_EXPORT_JSON_H
-#define PT_EXPORT_JSON_H
+/* JSON, written as a stream: the writer puts the commas. */
+#ifndef PT_BASE_JSON_H
+#define PT_BASE_JSON_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* A string in quotes; the text must be UTF-8, as all strings of a profile are. */
-void pt_json_text(FILE *out, const char *text);
+struct pt_json {
+    FILE *out;
+    bool indented;  /* one value a line, for people */
+    unsigned depth; /* of open objects and arrays */
+    bool comma;     /* a value precedes the next one */
+};
 
-/* An array of numbers in brackets; PT_NONE is null. */
-void pt_json_numbers(FILE *out, const uint32_t *numbers, uint32_t count);
+/* The key of a value is NULL in an array. An object begins with '{' and ends with '}', an array with '[' and ']'; all
+ * that is open when pt_json_finish is called must have been closed. */
+void pt_json_begin(struct pt_json *json, const char *key, char bracket);
+void pt_json_end(struct pt_json *json, char bracket);
+
+/* A string; NULL becomes null. Bytes that are not UTF-8 become '?'. */
+void pt_json_text(struct pt_json *json, const char *key, const char *text);
+void pt_json_number(struct pt_json *json, const char *key, uint64_t value);
+/* null unless `known`, which is not 0. */
+void pt_json_known(struct pt_json *json, const char *key, uint64_t value, bool known);
+void pt_json_bool(struct pt_json *json, const char *key, bool value);
+/* Any other value, as JSON has it: signed numbers and fractions. */
+void pt_json_format(struct pt_json *json, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Ends the document with a line end. False when it could not be written. */
+bool pt_json_finish(struct pt_json *json);
 
 #endif

@@ -1,6 +1,5 @@
 #include "print.h"
 
-#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,32 +25,29 @@ uint32_t pt_print_columns(FILE *out)
     return window.ws_col;
 }
 
-static bool has_colour(FILE *out)
+bool pt_has_colour(FILE *out)
 {
     const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
     return isatty(fileno(out)) && term && *term && strcmp(term, "dumb") != 0 && (!no_colour || !*no_colour);
 }
 
-static void begin_style(FILE *out, enum pt_style style)
-{
-    static const char *const sequences[] = {
-        [PT_STYLE_PLAIN] = "\033[0m", [PT_STYLE_HEADING] = "\033[1m", [PT_STYLE_HOT] = "\033[1;31m",
-        [PT_STYLE_WARM] = "\033[33m", [PT_STYLE_FAINT] = "\033[2m",   [PT_STYLE_WARNING] = "\033[1;33m",
-    };
-    if (has_colour(out))
-        fputs(sequences[style], out);
-}
+const char *const pt_style_sequences[] = {
+    [PT_STYLE_PLAIN] = "\033[0m", [PT_STYLE_HEADING] = "\033[1m", [PT_STYLE_HOT] = "\033[1;31m",
+    [PT_STYLE_WARM] = "\033[33m", [PT_STYLE_FAINT] = "\033[2m",   [PT_STYLE_WARNING] = "\033[1;33m",
+    [PT_STYLE_BAR] = "\033[7m",
+};
 
 void pt_print_styled(FILE *out, enum pt_style style, const char *format, ...)
 {
     va_list arguments;
-    if (style != PT_STYLE_PLAIN)
-        begin_style(out, style);
+    bool styled = style != PT_STYLE_PLAIN && pt_has_colour(out);
+    if (styled)
+        fputs(pt_style_sequences[style], out);
     va_start(arguments, format);
     vfprintf(out, format, arguments);
     va_end(arguments);
-    if (style != PT_STYLE_PLAIN)
-        begin_style(out, PT_STYLE_PLAIN);
+    if (styled)
+        fputs(pt_style_sequences[PT_STYLE_PLAIN], out);
 }
 
 enum pt_style pt_style_of_share(double percent)
@@ -63,7 +59,6 @@ void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style sty
 {
     struct pt_buffer shown = {0};
     uint32_t columns = pt_print_columns(out);
-    setlocale(LC_CTYPE, "C.UTF-8"); /* how wide characters are: text of profiles is UTF-8 */
     pt_shown_text(&shown, text, columns > used ? columns - used : 0);
     pt_print_styled(out, style, "%s", shown.length ? shown.data : "");
     putc('\n', out);
@@ -91,14 +86,13 @@ void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format,
     va_start(arguments, format);
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
-    setlocale(LC_CTYPE, "C.UTF-8");
     bool first = true;
     for (char *at = text, *end; length > 0 && *(at += strspn(at, " ")); at = end) {
         end = at + word_length(at);
         char behind = *end;
         *end = '\0';
         pt_buffer_clear(&shown);
-        pt_shown_text(&shown, at, pt_print_columns(stdout) ? columns - indentation : 0);
+        pt_shown_text(&shown, at, 0);
         *end = behind;
         uint32_t width = pt_shown_width(shown.data);
         if (first) {

@@ -1,25 +1,50 @@
 /* Text for people: as wide as their terminal, with colours on one that has them. */
-#ifndef PT_TOOLS_PRINT_H
-#define PT_TOOLS_PRINT_H
+#ifndef PT_BASE_PRINT_H
+#define PT_BASE_PRINT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 /* Columns of the terminal; 0 when it is none. */
 uint32_t pt_print_columns(FILE *out);
 
-enum pt_style { PT_STYLE_PLAIN, PT_STYLE_HEADING, PT_STYLE_HOT, PT_STYLE_WARM, PT_STYLE_FAINT, PT_STYLE_WARNING };
+enum pt_style {
+    PT_STYLE_PLAIN,
+    PT_STYLE_HEADING,
+    PT_STYLE_HOT,
+    PT_STYLE_WARM,
+    PT_STYLE_FAINT,
+    PT_STYLE_WARNING,
+    PT_STYLE_BAR
+};
+/* The control sequences of styles. */
+extern const char *const pt_style_sequences[];
 
-/* Plain where it is no terminal, or NO_COLOR is set. */
+/* A terminal that can show styles, and NO_COLOR is not set. */
+bool pt_has_colour(FILE *out);
+
+static inline double pt_seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+/* "1 sample", "2 samples": the ending of a regular plural. */
+static inline const char *pt_s(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* Plain without pt_has_colour(). */
 void pt_print_styled(FILE *out, enum pt_style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* How a share of the CPU time is shown, in per cent. */
+/* The style of a row with this share of the CPU time, in per cent. */
 enum pt_style pt_style_of_share(double percent);
 
-/* The end of a line behind so many columns: on a terminal what fits into it, elsewhere all. Nothing of it is obeyed. */
+/* The rest of a line after `used` columns, as pt_shown_text() shows it; only what fits, on a terminal. */
 void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style style);
 
-/* A text of several lines on stdout, behind so many columns; `indentation` before all but the first. */
+/* A text of several lines on stdout, after `used` columns; `indentation` before all but the first line. */
 void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,14 +1,21 @@
 /* Text of a profile on a terminal. Names come from the profiled program and may hold anything. */
-#ifndef PT_TOOLS_SHOWN_TEXT_H
-#define PT_TOOLS_SHOWN_TEXT_H
+#ifndef PT_BASE_TERMINAL_TEXT_H
+#define PT_BASE_TERMINAL_TEXT_H
 
 #include "memory.h"
 
-/* Appends so much of the text as fits into so many columns (an ellipsis shows that there was more), and of that nothing
- * that a terminal could obey or that changes the direction of what is around it. 0 columns: all of it. */
+#define PT_NO_CHARACTER UINT32_MAX
+
+/* Bytes of the UTF-8 character at `text`, which must not be empty, and its code. A byte that begins none is one byte
+ * of PT_NO_CHARACTER. */
+size_t pt_next_character(const char *text, uint32_t *code);
+
+/* Appends what of the text fits into so many columns (an ellipsis shows that there was more), with '?' for everything
+ * that a terminal could obey or that changes the direction of the text around it. 0 columns: all of it. */
 void pt_shown_text(struct pt_buffer *out, const char *text, uint32_t columns);
 
-/* The columns that all of it takes. Characters are as wide as LC_CTYPE says. */
+/* The columns that a character, or all of a text takes. Characters are as wide as LC_CTYPE says, which main() sets. */
+uint32_t pt_character_width(uint32_t code);
 uint32_t pt_shown_width(const char *text);
 
 #endif

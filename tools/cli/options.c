@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../base/print.h"
-#include "../export/formats.h"
+#include "../export/export.h"
 
 #define HIGHEST_HZ      1000
 #define HIGHEST_TOP     1000000
@@ -23,7 +23,7 @@ const struct pt_option_row pt_options[] = {
     {PT_OPTION_DIRECTORY, 'o', "output", "DIR", "directory for the profile (default: " PT_DEFAULT_DIRECTORY ")", NULL},
     {PT_OPTION_PAGE, 'o', "output", "FILE", "page to write, '-' for stdout (default: pyprof.html)", NULL},
     {PT_OPTION_FORMAT, 'f', "format", "NAME", "the format, below; to stdout unless -o is given",
-#define NAME(name, ...) #name " "
+#define NAME(name, ...) name " "
      PT_FORMATS(NAME)},
 #undef NAME
     {PT_OPTION_MERGED, 'o', "output", "FILE", "file to write", NULL},

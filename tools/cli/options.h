@@ -5,14 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifndef PYPROF_VERSION
-#ifdef PP_VERSION
-#define PYPROF_VERSION PP_VERSION
-#else
-#define PYPROF_VERSION "0.1.0"
-#endif
-#endif
-
 #define PT_DEFAULT_DIRECTORY "pyprof.out"
 
 enum pt_exit {

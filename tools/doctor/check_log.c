@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "../base/clock.h"
 #include "../base/memory.h"
 #include "../profile/files.h"
 #include "../profile/load.h"
@@ -26,13 +26,6 @@ struct search {
     char *latest; /* names begin with the pid and the time */
     uint64_t oldest_ns;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 static void look_at_file(void *context, const char *path)
 {
@@ -56,7 +49,7 @@ static char *find_log(const struct pt_process_info *subject)
     struct search search = {.subject = subject};
     snprintf(search.prefix, sizeof search.prefix, "%d-", subject->pid_inside);
     if (subject->age_ns)
-        search.oldest_ns = now_ns() - subject->age_ns - CLOCKS_APART;
+        search.oldest_ns = pt_clock_ns(CLOCK_REALTIME) - subject->age_ns - CLOCKS_APART;
     char *directories[] = {pt_output_directory(subject), pt_output_fallback(subject)};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         char *path = pt_process_info_path(subject, directories[i]);
@@ -88,7 +81,7 @@ static void check_progress(const struct pt_process_info *subject, const struct p
                            struct pt_findings *findings)
 {
     const struct pt_accounting *sum = &process->accounting;
-    uint64_t now = now_ns(), age = now > sum->end_unix_ns ? now - sum->end_unix_ns : 0;
+    uint64_t now = pt_clock_ns(CLOCK_REALTIME), age = now > sum->end_unix_ns ? now - sum->end_unix_ns : 0;
     uint64_t known = sum->before_start_ns + sum->cpu_ns;
     uint64_t burned = subject->cpu_ns > known ? subject->cpu_ns - known : 0;
     double seconds = (double)age / NS_PER_SECOND;

@@ -11,8 +11,6 @@
 #include "findings.h"
 #include "process_info.h"
 
-/* Of the JSON; raised when a field changes its meaning or goes away. */
-#define JSON_VERSION    1
 #define MOST_CHILDREN   64
 #define LONGEST_PID     7  /* digits; 2^22 is the kernel's most */
 #define NAME_BYTES      60 /* of command lines, of children and of the process itself */
@@ -21,15 +19,9 @@
 static int finish(const struct pt_cli *cli, const struct pt_findings *findings, const char *of)
 {
     bool works = !pt_findings_first(findings, PT_LEVEL_FAIL);
-    if (cli->json) {
-        json_t *root = json_object();
-        json_object_set_new(root, "version", json_integer(JSON_VERSION));
-        json_object_set_new(root, "works", json_boolean(works));
-        json_object_set_new(root, "checks", pt_findings_json(findings));
-        json_dumpf(root, stdout, JSON_INDENT(2));
-        putchar('\n');
-        json_decref(root);
-    } else {
+    if (cli->json && !pt_findings_json(findings, works))
+        return PT_EXIT_DATA;
+    if (!cli->json) {
         pt_findings_print(findings);
         printf("%s %s\n", of, works ? "works." : "does not work: see FAIL.");
     }

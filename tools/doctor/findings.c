@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/json.h"
 #include "../base/memory.h"
+#include "../base/print.h"
 
-#define COLUMNS       80
+/* Of the JSON; raised when a field changes its meaning or goes away. */
+#define JSON_VERSION  1
 #define TOPIC_COLUMNS 9
 #define INDENT        (5 + TOPIC_COLUMNS) /* "FAIL topic    " */
 
@@ -52,76 +55,38 @@ const struct pt_finding *pt_findings_first(const struct pt_findings *findings, e
     return NULL;
 }
 
-/* Control characters of command lines and paths must not reach a terminal. */
-static void put_plain(const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        putchar((unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i]);
-}
-
-/* Words from `column` on, never broken, further lines indented. */
-static void put_wrapped(const char *text, int column, int indent)
-{
-    bool first = true;
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (!first && column + 1 + length > COLUMNS) {
-            printf("\n%*s", indent, "");
-            column = indent;
-        } else if (!first) {
-            putchar(' ');
-            column++;
-        }
-        put_plain(text, (size_t)length);
-        column += length;
-        first = false;
-        text += length;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
-}
-
 void pt_findings_print(const struct pt_findings *findings)
 {
     for (uint32_t i = 0; i < findings->count; i++) {
         const struct pt_finding *one = &findings->items[i];
         printf("%-4s %-*s", levels[one->level], TOPIC_COLUMNS, one->topic);
-        put_wrapped(one->what, INDENT, INDENT);
+        pt_print_paragraph(INDENT, INDENT, "%s", one->what);
         if (!one->remedy)
             continue;
         printf("%*s-> ", INDENT, "");
-        put_wrapped(one->remedy, INDENT + 3, INDENT + 3);
+        pt_print_paragraph(INDENT + 3, INDENT + 3, "%s", one->remedy);
     }
 }
 
-/* Paths and command lines need not be UTF-8, which JSON is. */
-static json_t *text_json(const char *text)
+bool pt_findings_json(const struct pt_findings *findings, bool works)
 {
-    json_t *string = json_string(text);
-    if (string)
-        return string;
-    char *ascii = pt_strdup(text);
-    for (char *at = ascii; *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    string = json_string(ascii);
-    free(ascii);
-    return string;
-}
-
-json_t *pt_findings_json(const struct pt_findings *findings)
-{
-    json_t *array = json_array();
+    struct pt_json json = {.out = stdout, .indented = true};
+    pt_json_begin(&json, NULL, '{');
+    pt_json_number(&json, "version", JSON_VERSION);
+    pt_json_bool(&json, "works", works);
+    pt_json_begin(&json, "checks", '[');
     for (uint32_t i = 0; i < findings->count; i++) {
         const struct pt_finding *one = &findings->items[i];
-        json_t *object = json_object();
-        json_object_set_new(object, "level", json_string(one->level == PT_LEVEL_FAIL ? "fail" : levels[one->level]));
-        json_object_set_new(object, "topic", json_string(one->topic));
-        json_object_set_new(object, "what", text_json(one->what));
-        json_object_set_new(object, "remedy", one->remedy ? text_json(one->remedy) : json_null());
-        json_array_append_new(array, object);
+        pt_json_begin(&json, NULL, '{');
+        pt_json_text(&json, "level", one->level == PT_LEVEL_FAIL ? "fail" : levels[one->level]);
+        pt_json_text(&json, "topic", one->topic);
+        pt_json_text(&json, "what", one->what);
+        pt_json_text(&json, "remedy", one->remedy);
+        pt_json_end(&json, '}');
     }
-    return array;
+    pt_json_end(&json, ']');
+    pt_json_end(&json, '}');
+    return pt_json_finish(&json);
 }
 
 void pt_findings_free(struct pt_findings *findings)

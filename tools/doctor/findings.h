@@ -2,7 +2,6 @@
 #ifndef PT_DOCTOR_FINDINGS_H
 #define PT_DOCTOR_FINDINGS_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,7 +29,8 @@ void pt_remedy(struct pt_findings *findings, const char *remedy, ...) __attribut
 const struct pt_finding *pt_findings_first(const struct pt_findings *findings, enum pt_level level);
 
 void pt_findings_print(const struct pt_findings *findings);
-json_t *pt_findings_json(const struct pt_findings *findings);
+/* As JSON, with the verdict. False when it could not be written. */
+bool pt_findings_json(const struct pt_findings *findings, bool works);
 void pt_findings_free(struct pt_findings *findings);
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "../base/memory.h"
 
 #define CHUNK            65536
@@ -76,11 +76,8 @@ static uint64_t stat_field(int pid, int field)
 
 static uint64_t age_ns(int pid)
 {
-    struct timespec now;
-    if (clock_gettime(CLOCK_BOOTTIME, &now) != 0)
-        return 0;
-    uint64_t start = stat_field(pid, STAT_START) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
-    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec - start;
+    uint64_t now = pt_clock_ns(CLOCK_BOOTTIME), start = stat_field(pid, STAT_START) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+    return now ? now - start : 0;
 }
 
 static bool is_secure(int pid)
@@ -138,9 +135,7 @@ bool pt_process_info_read(int pid, struct pt_process_info *subject)
     subject->working = read_link(pid, "cwd");
     subject->secure = is_secure(pid);
     subject->age_ns = age_ns(pid);
-    struct timespec cpu;
-    if (clock_gettime(CPU_CLOCK_OF(pid), &cpu) == 0)
-        subject->cpu_ns = (uint64_t)cpu.tv_sec * NS_PER_SECOND + (uint64_t)cpu.tv_nsec;
+    subject->cpu_ns = pt_clock_ns(CPU_CLOCK_OF(pid));
     return true;
 }
 

@@ -5,7 +5,7 @@
 #include "../base/output.h"
 #include "../cli/commands.h"
 #include "../profile/load.h"
-#include "formats.h"
+#include "export.h"
 
 static const struct pt_format *format_of(const struct pt_cli *cli)
 {

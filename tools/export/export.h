@@ -1,4 +1,5 @@
-/* Writers of profiles for other tools: one file per format. */
+/* Writers of profiles for other tools, and the list of them: the command line, its help and the completions come from
+ * it. Each format has a file of its own. */
 #ifndef PT_EXPORT_H
 #define PT_EXPORT_H
 
@@ -7,38 +8,54 @@
 #include "../profile/model.h"
 
 struct pt_export_options {
-    bool samples; /* weight is the number of samples, not CPU nanoseconds */
+    bool samples; /* the weight is the number of samples, not CPU nanoseconds */
     bool lines, threads, processes, gil;
 };
 
-/* Writes the profile; the same profile gives the same bytes. Errors of the stream are left for the caller to see. */
+/* Writes the profile; equal profiles give equal bytes. Errors of the stream are left for the caller to see. */
 typedef void pt_exporter(struct pt_profile *profile, const struct pt_export_options *options, FILE *out);
 
-/* Stacks as text, "root;…;leaf weight", sorted. */
-pt_exporter pt_export_collapsed;
+enum pt_format_flag {
+    PT_FORMAT_BINARY = 1,
+    PT_FORMAT_TIMED = 2,  /* shows when CPU time was used: the profile should keep intervals */
+    PT_FORMAT_STACKS = 4, /* shows threads, processes and the GIL only when asked to */
+};
 
-/* profile.proto of google/pprof, gzipped. */
-pt_exporter pt_export_pprof;
+/* name, extensions, exporter, flags, what reads it (in lines) */
+#define PT_FORMATS(X)                                                                                                  \
+    X("collapsed", ".collapsed .folded .txt", pt_export_collapsed, PT_FORMAT_STACKS,                                   \
+      "flamegraph.pl, speedscope,\ninferno")                                                                           \
+    X("pprof", ".pb.gz .pprof", pt_export_pprof, PT_FORMAT_BINARY,                                                     \
+      "go tool pprof, Pyroscope,\nParca; lines, threads,\nprocesses and GIL are always in")                            \
+    X("svg", ".svg", pt_export_svg, PT_FORMAT_STACKS, "a flame graph as a picture")                                    \
+    X("speedscope", ".speedscope.json .speedscope", pt_export_speedscope, 0, "speedscope.app")                         \
+    X("firefox", ".firefox.json .firefox", pt_export_firefox, PT_FORMAT_TIMED,                                         \
+      "profiler.firefox.com;\nwhen it ran is in it")                                                                   \
+    X("pstats", ".pstats .prof", pt_export_pstats, PT_FORMAT_BINARY | PT_FORMAT_STACKS,                                \
+      "Python's pstats, snakeviz,\ngprof2dot; \"ncalls\": samples")                                                    \
+    X("callgrind", ".callgrind", pt_export_callgrind, PT_FORMAT_STACKS, "kcachegrind, callgrind_annotate")             \
+    X("perf", ".perf", pt_export_perf_script, PT_FORMAT_TIMED, "what reads perf script")                               \
+    X("otlp", ".otlp .otlp.pb", pt_export_otlp, PT_FORMAT_BINARY,                                                      \
+      "OpenTelemetry: ProfilesData,\nprofiles/v1development")
 
-/* speedscope's own JSON: a profile for each thread. */
-pt_exporter pt_export_speedscope;
+#define PT_DECLARE_EXPORTER(name, extensions, write, ...) pt_exporter write;
+PT_FORMATS(PT_DECLARE_EXPORTER)
 
-/* A flame graph as a picture. */
-pt_exporter pt_export_svg;
+struct pt_format {
+    const char *name, *extensions; /* extensions: words */
+    pt_exporter *write;
+    unsigned flags; /* enum pt_format_flag */
+    const char *readers;
+};
+extern const struct pt_format pt_formats[];
+extern const size_t pt_format_count;
 
-/* What pstats.Stats() of every Python loads. */
-pt_exporter pt_export_pstats;
+/* NULL when there is none. */
+const struct pt_format *pt_format_named(const char *name);
+const struct pt_format *pt_format_of_path(const char *path);
 
-/* For kcachegrind and callgrind_annotate. */
-pt_exporter pt_export_callgrind;
-
-/* What `perf script` prints. The profile should keep intervals. */
-pt_exporter pt_export_perf_script;
-
-/* The Firefox Profiler's processed format. The profile should keep intervals. */
-pt_exporter pt_export_firefox;
-
-/* ProfilesData of OpenTelemetry. */
-pt_exporter pt_export_otlp;
+/* Appends all of them in a line, with their extensions, or as a table for people. */
+void pt_formats_line(struct pt_buffer *text);
+void pt_formats_table(struct pt_buffer *text);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "../base/json.h"
-#include "../cli/options.h"
 #include "../profile/time_bins.h"
 #include "../view/frame_text.h"
 #include "../view/summary.h"
@@ -23,77 +22,70 @@
 
 enum category { OTHER, PYTHON, NATIVE, INTERPRETER, COLLECTOR };
 
-struct column {
-    uint32_t *items;
-    uint32_t count, capacity;
-};
-
 struct writer {
     struct pt_profile *profile;
     const struct pt_export_options *options;
-    FILE *out;
+    struct pt_json json;
     uint64_t start_unix_ns, end_unix_ns;
-    struct pt_numbering strings, files, modules, frames;
-    struct pt_numbering functions;   /* by the text of a frame without its line */
-    uint32_t *texts, *stack_of_node; /* the latter + 1 */
-    struct column prefixes, stack_frames;
-    bool first_column;
+    struct pt_numbering strings, files, modules, frames, stacks; /* the latter: nodes */
+    struct pt_numbering functions;                               /* by the text of a frame without its line */
+    uint32_t *texts;                                             /* of frames, without lines */
 };
 
-static void append(struct column *column, uint32_t value)
+/* Tables are objects of columns of equal length. In each row's value `i` is the row. */
+#define COLUMN(json, name, count, put)                                                                                 \
+    do {                                                                                                               \
+        pt_json_begin(json, name, '[');                                                                                \
+        for (uint32_t i = 0; i < (count); i++)                                                                         \
+            put;                                                                                                       \
+        pt_json_end(json, ']');                                                                                        \
+    } while (0)
+#define NUMBERS(json, name, count, value)   COLUMN(json, name, count, pt_json_number(json, NULL, value))
+#define CONSTANTS(json, name, count, value) COLUMN(json, name, count, pt_json_format(json, NULL, value))
+/* Values of which PT_NONE is null. */
+#define OPTIONALS(json, name, count, value) COLUMN(json, name, count, put_optional(json, value))
+
+static void put_optional(struct pt_json *json, uint32_t value)
 {
-    column->items = pt_grow(column->items, &column->capacity, (uint64_t)column->count + 1, sizeof *column->items);
-    column->items[column->count++] = value;
+    pt_json_known(json, NULL, value, value != PT_NONE);
 }
 
-/* Numbers from 0 on in the file. */
+static void end_table(struct pt_json *json, uint32_t count)
+{
+    pt_json_number(json, "length", count);
+    pt_json_end(json, '}');
+}
+
+/* The numbers of a numbering are from 0 on in the file. */
 static uint32_t string(struct writer *writer, uint32_t text)
 {
     return pt_number(&writer->strings, text) - 1;
 }
 
+/* Parents come before their children. */
 static void number_nodes(struct writer *writer)
 {
-    struct pt_profile *profile = writer->profile;
-    bool *used = pt_nodes_used(profile);
-    writer->stack_of_node = pt_alloc(profile->nodes.count, sizeof *writer->stack_of_node);
-    for (uint32_t i = 1; i < profile->nodes.count; i++) {
-        if (!used[i])
-            continue;
-        const struct pt_node *node = &profile->nodes.items[i];
-        append(&writer->prefixes, node->parent ? writer->stack_of_node[node->parent] - 1 : PT_NONE);
-        append(&writer->stack_frames, pt_number(&writer->frames, node->frame) - 1);
-        writer->stack_of_node[i] = writer->prefixes.count;
-    }
+    bool *used = pt_nodes_used(writer->profile);
+    for (uint32_t i = 1; i < writer->profile->nodes.count; i++)
+        if (used[i])
+            pt_number(&writer->stacks, i);
     free(used);
 }
 
-static void begin_table(struct writer *writer, const char *name)
+static const struct pt_node *node_of(const struct writer *writer, uint32_t stack)
 {
-    fprintf(writer->out, "\"%s\":{", name);
-    writer->first_column = true;
+    return &writer->profile->nodes.items[writer->stacks.order[stack]];
 }
 
-static void put_column(struct writer *writer, const char *name, const struct column *column)
+static void put_stacks(struct writer *writer)
 {
-    fprintf(writer->out, "%s\"%s\":", writer->first_column ? "" : ",\n", name);
-    pt_json_numbers(writer->out, column->items, column->count);
-    writer->first_column = false;
-}
-
-/* A column with the same text in every row. */
-static void put_constant(struct writer *writer, const char *name, const char *value, uint32_t count)
-{
-    fprintf(writer->out, "%s\"%s\":[", writer->first_column ? "" : ",\n", name);
-    for (uint32_t i = 0; i < count; i++)
-        fprintf(writer->out, "%s%s", i ? "," : "", value);
-    putc(']', writer->out);
-    writer->first_column = false;
-}
-
-static void end_table(struct writer *writer, uint32_t count, const char *after)
-{
-    fprintf(writer->out, ",\"length\":%" PRIu32 "}%s\n", count, after);
+    struct pt_json *json = &writer->json;
+    uint32_t count = writer->stacks.count;
+    pt_json_begin(json, "stackTable", '{');
+    NUMBERS(json, "frame", count, pt_number(&writer->frames, node_of(writer, i)->frame) - 1);
+    OPTIONALS(json, "prefix", count,
+              node_of(writer, i)->parent ? pt_number(&writer->stacks, node_of(writer, i)->parent) - 1 : PT_NONE);
+    end_table(json, count);
 }
 
 static uint32_t category_of(const struct pt_profile *profile, const struct pt_frame *frame)
@@ -106,12 +98,24 @@ static uint32_t category_of(const struct pt_profile *profile, const struct pt_fr
     return interpreter ? INTERPRETER : NATIVE;
 }
 
-/* Any frame that reads so, by the number of its function. */
+static const struct pt_frame *frame_of(const struct writer *writer, uint32_t number)
+{
+    return &writer->profile->frames.items[writer->frames.order[number]];
+}
+
+static uint32_t function_of(struct writer *writer, uint32_t number)
+{
+    return pt_number(&writer->functions, writer->texts[writer->frames.order[number]]) - 1;
+}
+
+/* By function: any frame that reads so. The caller frees. */
 static uint32_t *frames_of_functions(struct writer *writer)
 {
+    for (uint32_t i = 0; i < writer->frames.count; i++)
+        function_of(writer, i);
     uint32_t *frames = pt_alloc(writer->functions.count, sizeof *frames);
     for (uint32_t i = writer->frames.count; i--;)
-        frames[pt_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1] = writer->frames.order[i];
+        frames[function_of(writer, i)] = writer->frames.order[i];
     return frames;
 }
 
@@ -123,129 +127,120 @@ static uint32_t inline_depth(const struct pt_profile *profile, const struct pt_f
     return depth;
 }
 
-static void put_frames(struct writer *writer)
+/* The file of a line is that of the function, which may hold code from other files: their lines are left out. */
+static uint32_t line_of(struct writer *writer, const uint32_t *like, uint32_t number)
 {
-    struct pt_profile *profile = writer->profile;
-    struct column categories = {0}, functions = {0}, lines = {0}, columns = {0}, depths = {0};
-    for (uint32_t i = 0; i < writer->frames.count; i++)
-        append(&functions, pt_number(&writer->functions, writer->texts[writer->frames.order[i]]) - 1);
-    uint32_t *like = frames_of_functions(writer);
-    for (uint32_t i = 0; i < writer->frames.count; i++) {
-        const struct pt_frame *frame = &profile->frames.items[writer->frames.order[i]];
-        /* The file of a line is that of the function, which may hold code from others. */
-        bool there = frame->source == profile->frames.items[like[functions.items[i]]].source;
-        append(&categories, category_of(profile, frame));
-        append(&lines, there && frame->line ? frame->line : PT_NONE);
-        append(&columns, frame->column ? frame->column : PT_NONE);
-        append(&depths, inline_depth(profile, frame));
-    }
-    free(like);
+    const struct pt_frame *frame = frame_of(writer, number);
+    bool there = frame->source == writer->profile->frames.items[like[function_of(writer, number)]].source;
+    return there && frame->line ? frame->line : PT_NONE;
+}
+
+static void put_frames(struct writer *writer, const uint32_t *like)
+{
+    struct pt_json *json = &writer->json;
     uint32_t count = writer->frames.count;
-    begin_table(writer, "frameTable");
-    put_constant(writer, "address", "-1", count);
-    put_column(writer, "inlineDepth", &depths);
-    put_column(writer, "category", &categories);
-    put_constant(writer, "subcategory", "0", count);
-    put_column(writer, "func", &functions);
-    put_constant(writer, "nativeSymbol", "null", count);
-    put_constant(writer, "innerWindowID", "0", count);
-    put_column(writer, "line", &lines);
-    put_column(writer, "column", &columns);
-    end_table(writer, count, ",");
-    free(categories.items);
-    free(functions.items);
-    free(lines.items);
-    free(columns.items);
-    free(depths.items);
+    pt_json_begin(json, "frameTable", '{');
+    CONSTANTS(json, "address", count, "-1");
+    NUMBERS(json, "inlineDepth", count, inline_depth(writer->profile, frame_of(writer, i)));
+    NUMBERS(json, "category", count, category_of(writer->profile, frame_of(writer, i)));
+    CONSTANTS(json, "subcategory", count, "0");
+    NUMBERS(json, "func", count, function_of(writer, i));
+    CONSTANTS(json, "nativeSymbol", count, "null");
+    CONSTANTS(json, "innerWindowID", count, "0");
+    OPTIONALS(json, "line", count, line_of(writer, like, i));
+    OPTIONALS(json, "column", count, frame_of(writer, i)->column ? frame_of(writer, i)->column : PT_NONE);
+    end_table(json, count);
 }
 
-static void put_stacks(struct writer *writer)
+static void put_functions(struct writer *writer, const uint32_t *frames)
 {
-    begin_table(writer, "stackTable");
-    put_column(writer, "frame", &writer->stack_frames);
-    put_column(writer, "prefix", &writer->prefixes);
-    end_table(writer, writer->prefixes.count, ",");
-}
-
-static void put_functions(struct writer *writer)
-{
-    struct column names = {0}, resources = {0}, sources = {0}, lines = {0};
-    uint32_t *frames = frames_of_functions(writer), count = writer->functions.count;
+    struct pt_json *json = &writer->json;
+    uint32_t count = writer->functions.count;
+    struct {
+        uint32_t name, source, line;
+        int32_t resource; /* -1: none; it must not be null */
+    } *rows = pt_alloc(count, sizeof *rows);
     for (uint32_t i = 0; i < count; i++) {
         struct pt_frame_parts parts = pt_frame_parts_of(writer->profile, frames[i], false);
         const struct pt_frame *frame = &writer->profile->frames.items[frames[i]];
         bool native = parts.kind == PP_FRAME_NATIVE;
         uint32_t source = native ? frame->source : parts.file;
-        append(&names, string(writer, native ? pt_plain_symbol(writer->profile, frame) : parts.name));
-        append(&sources, source ? pt_number(&writer->files, source) - 1 : PT_NONE);
-        append(&lines, parts.line ? parts.line : PT_NONE);
-        append(&resources, parts.module == PT_NONE ? PT_NONE : pt_number(&writer->modules, parts.module) - 1);
+        rows[i].name = string(writer, native ? pt_plain_symbol(writer->profile, frame) : parts.name);
+        rows[i].source = source ? pt_number(&writer->files, source) - 1 : PT_NONE;
+        rows[i].line = parts.line ? parts.line : PT_NONE;
+        rows[i].resource = parts.module == PT_NONE ? -1 : (int32_t)pt_number(&writer->modules, parts.module) - 1;
     }
-    begin_table(writer, "funcTable");
-    put_column(writer, "name", &names);
-    put_constant(writer, "isJS", "false", count);
-    put_constant(writer, "relevantForJS", "false", count);
-    fputs(",\n\"resource\":[", writer->out); /* where there is none it is -1, not null */
-    for (uint32_t i = 0; i < count; i++)
-        fprintf(writer->out, "%s%" PRId32, i ? "," : "", (int32_t)resources.items[i]);
-    putc(']', writer->out);
-    put_column(writer, "source", &sources);
-    put_column(writer, "lineNumber", &lines);
-    put_constant(writer, "columnNumber", "null", count);
-    end_table(writer, count, ",");
-    free(frames);
-    free(names.items);
-    free(resources.items);
-    free(sources.items);
-    free(lines.items);
+    pt_json_begin(json, "funcTable", '{');
+    NUMBERS(json, "name", count, rows[i].name);
+    CONSTANTS(json, "isJS", count, "false");
+    CONSTANTS(json, "relevantForJS", count, "false");
+    COLUMN(json, "resource", count, pt_json_format(json, NULL, "%" PRId32, rows[i].resource));
+    OPTIONALS(json, "source", count, rows[i].source);
+    OPTIONALS(json, "lineNumber", count, rows[i].line);
+    CONSTANTS(json, "columnNumber", count, "null");
+    end_table(json, count);
+    free(rows);
+}
+
+static const char *path_of(const struct writer *writer, uint32_t module)
+{
+    return pt_string(writer->profile, writer->profile->modules.items[writer->modules.order[module]].path);
 }
 
 /* A resource of type 1 is a library. */
 static void put_resources(struct writer *writer)
 {
-    struct column libs = {0}, names = {0}, files = {0};
-    for (uint32_t i = 0; i < writer->modules.count; i++) {
-        const char *path = pt_string(writer->profile, writer->profile->modules.items[writer->modules.order[i]].path);
-        append(&libs, i);
-        append(&names, string(writer, pt_intern_text(writer->profile, pt_base_name(path))));
-    }
-    for (uint32_t i = 0; i < writer->files.count; i++)
-        append(&files, string(writer, writer->files.order[i]));
-    begin_table(writer, "resourceTable");
-    put_column(writer, "lib", &libs);
-    put_column(writer, "name", &names);
-    put_constant(writer, "host", "null", libs.count);
-    put_constant(writer, "type", "1", libs.count);
-    end_table(writer, libs.count, ",");
-    begin_table(writer, "nativeSymbols");
-    fputs("\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[]", writer->out);
-    end_table(writer, 0, ",");
-    begin_table(writer, "sources");
-    put_constant(writer, "uuid", "null", files.count);
-    put_column(writer, "filename", &files);
-    end_table(writer, files.count, ",");
-    free(libs.items);
-    free(names.items);
-    free(files.items);
+    struct pt_json *json = &writer->json;
+    uint32_t count = writer->modules.count, files = writer->files.count;
+    pt_json_begin(json, "resourceTable", '{');
+    NUMBERS(json, "lib", count, i);
+    NUMBERS(json, "name", count, string(writer, pt_intern_text(writer->profile, pt_base_name(path_of(writer, i)))));
+    CONSTANTS(json, "host", count, "null");
+    CONSTANTS(json, "type", count, "1");
+    end_table(json, count);
+    pt_json_begin(json, "nativeSymbols", '{');
+    pt_json_format(json, "libIndex", "[]");
+    pt_json_format(json, "address", "[]");
+    pt_json_format(json, "name", "[]");
+    pt_json_format(json, "functionSize", "[]");
+    end_table(json, 0);
+    pt_json_begin(json, "sources", '{');
+    CONSTANTS(json, "uuid", files, "null");
+    NUMBERS(json, "filename", files, string(writer, writer->files.order[i]));
+    end_table(json, files);
+}
+
+static void put_shared(struct writer *writer)
+{
+    struct pt_json *json = &writer->json;
+    pt_json_begin(json, "shared", '{');
+    put_stacks(writer);
+    uint32_t *frames = frames_of_functions(writer);
+    put_frames(writer, frames);
+    put_functions(writer, frames);
+    free(frames);
+    put_resources(writer);
+    COLUMN(json, "stringArray", writer->strings.count,
+           pt_json_text(json, NULL, pt_string(writer->profile, writer->strings.order[i])));
+    pt_json_end(json, '}');
 }
 
 static void put_libs(struct writer *writer)
 {
-    fputs("\"libs\":[", writer->out);
+    struct pt_json *json = &writer->json;
+    pt_json_begin(json, "libs", '[');
     for (uint32_t i = 0; i < writer->modules.count; i++) {
         const struct pt_module *module = &writer->profile->modules.items[writer->modules.order[i]];
-        const char *path = pt_string(writer->profile, module->path),
-                   *keys[] = {"name", "debugName", "path", "debugPath"};
-        putc(i ? ',' : ' ', writer->out);
-        for (int key = 0; key < 4; key++) {
-            fprintf(writer->out, "%s\"%s\":", key ? "," : "{", keys[key]);
-            pt_json_text(writer->out, key < 2 ? pt_base_name(path) : path);
-        }
-        fputs(",\"arch\":\"x86_64\",\"breakpadId\":\"\",\"codeId\":", writer->out);
-        pt_json_text(writer->out, pt_string(writer->profile, module->build_id));
-        fputs("}\n", writer->out);
+        const char *path = path_of(writer, i), *keys[] = {"name", "debugName", "path", "debugPath"};
+        pt_json_begin(json, NULL, '{');
+        for (int key = 0; key < 4; key++)
+            pt_json_text(json, keys[key], key < 2 ? pt_base_name(path) : path);
+        pt_json_text(json, "arch", "x86_64");
+        pt_json_text(json, "breakpadId", "");
+        pt_json_text(json, "codeId", pt_string(writer->profile, module->build_id));
+        pt_json_end(json, '}');
     }
-    fputs("],\n", writer->out);
+    pt_json_end(json, ']');
 }
 
 static double ms_since_start(const struct writer *writer, uint64_t unix_ns)
@@ -259,53 +254,51 @@ static double sample_time(const struct writer *writer, const struct pt_sample *s
     return ms_since_start(writer, interval->start_unix_ns + pt_wall_of_run(interval, writer->end_unix_ns) / 2);
 }
 
-/* Milliseconds as text, exact to the nanosecond. */
-static void put_ms(FILE *out, uint64_t ns)
+static void put_weight(struct writer *writer, const struct pt_sample *sample)
 {
-    fprintf(out, "%" PRIu64 ".%06u", ns / NS_PER_MS_INTEGER, (unsigned)(ns % NS_PER_MS_INTEGER));
+    if (writer->options->samples)
+        pt_json_number(&writer->json, NULL, sample->count);
+    else /* milliseconds, exact to the nanosecond */
+        pt_json_format(&writer->json, NULL, "%" PRIu64 ".%06u", sample->cpu_ns / NS_PER_MS_INTEGER,
+                       (unsigned)(sample->cpu_ns % NS_PER_MS_INTEGER));
 }
 
 static void put_samples(struct writer *writer, const struct pt_sample *samples, uint32_t count)
 {
-    bool by_count = writer->options->samples;
-    fputs("\"samples\":{\"stack\":[", writer->out);
-    for (uint32_t i = 0; i < count; i++)
-        fprintf(writer->out, "%s%" PRIu32, i ? "," : "", writer->stack_of_node[samples[i].node] - 1);
-    fputs("],\n\"time\":[", writer->out);
-    for (uint32_t i = 0; i < count; i++)
-        fprintf(writer->out, "%s%.3f", i ? "," : "", sample_time(writer, &samples[i]));
-    fputs("],\n\"weight\":[", writer->out);
-    for (uint32_t i = 0; i < count; i++) {
-        fputs(i ? "," : "", writer->out);
-        if (by_count)
-            fprintf(writer->out, "%" PRIu64, samples[i].count);
-        else
-            put_ms(writer->out, samples[i].cpu_ns);
-    }
-    fprintf(writer->out, "],\n\"weightType\":\"%s\",\"threadCPUDelta\":[", by_count ? "samples" : "tracing-ms");
-    for (uint32_t i = 0; i < count; i++)
-        fprintf(writer->out, "%s%" PRIu64, i ? "," : "", samples[i].cpu_ns);
-    fprintf(writer->out, "],\"length\":%" PRIu32 "},\n", count);
+    struct pt_json *json = &writer->json;
+    pt_json_begin(json, "samples", '{');
+    NUMBERS(json, "stack", count, pt_number(&writer->stacks, samples[i].node) - 1);
+    COLUMN(json, "time", count, pt_json_format(json, NULL, "%.3f", sample_time(writer, &samples[i])));
+    COLUMN(json, "weight", count, put_weight(writer, &samples[i]));
+    pt_json_text(json, "weightType", writer->options->samples ? "samples" : "tracing-ms");
+    NUMBERS(json, "threadCPUDelta", count, samples[i].cpu_ns);
+    end_table(json, count);
 }
 
 static void put_thread(struct writer *writer, const struct pt_sample *samples, uint32_t count)
 {
+    static const char *const markers[] = {"data", "name", "startTime", "endTime", "phase", "category"};
     const struct pt_thread *thread = &writer->profile->threads.items[samples[0].thread];
     const struct pt_process *process = &writer->profile->processes.items[thread->process];
-    fputs("{\"processType\":\"default\",\"processName\":", writer->out);
-    pt_json_text(writer->out, pt_string(writer->profile, process->command_line));
-    fprintf(writer->out,
-            ",\"processStartupTime\":%.3f,\"processShutdownTime\":null,\"registerTime\":%.3f,\"unregisterTime\":null,"
-            "\"pausedRanges\":[],\"name\":",
-            ms_since_start(writer, process->start_unix_ns), ms_since_start(writer, thread->start_unix_ns));
-    pt_json_text(writer->out, pt_string(writer->profile, thread->name));
-    fprintf(writer->out, ",\"isMainThread\":%s,\"pid\":\"%" PRIu64 "\",\"tid\":%" PRIu64 ",\n",
-            thread->flags & PP_THREAD_MAIN ? "true" : "false", process->pid,
-            thread->tid == UINT64_MAX ? 0 : thread->tid);
+    struct pt_json *json = &writer->json;
+    pt_json_begin(json, NULL, '{');
+    pt_json_text(json, "processType", "default");
+    pt_json_text(json, "processName", pt_string(writer->profile, process->command_line));
+    pt_json_format(json, "processStartupTime", "%.3f", ms_since_start(writer, process->start_unix_ns));
+    pt_json_text(json, "processShutdownTime", NULL);
+    pt_json_format(json, "registerTime", "%.3f", ms_since_start(writer, thread->start_unix_ns));
+    pt_json_text(json, "unregisterTime", NULL);
+    pt_json_format(json, "pausedRanges", "[]");
+    pt_json_text(json, "name", pt_string(writer->profile, thread->name));
+    pt_json_bool(json, "isMainThread", thread->flags & PP_THREAD_MAIN);
+    pt_json_format(json, "pid", "\"%" PRIu64 "\"", process->pid);
+    pt_json_number(json, "tid", thread->tid == UINT64_MAX ? 0 : thread->tid);
     put_samples(writer, samples, count);
-    fputs("\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],\"category\":[],"
-          "\"length\":0}}",
-          writer->out);
+    pt_json_begin(json, "markers", '{');
+    for (size_t i = 0; i < sizeof markers / sizeof markers[0]; i++)
+        pt_json_format(json, markers[i], "[]");
+    end_table(json, 0);
+    pt_json_end(json, '}');
 }
 
 static const struct pt_profile *sorted_profile;
@@ -329,79 +322,75 @@ static void put_threads(struct writer *writer)
     struct pt_sample *samples = pt_merged_samples(writer->profile, &count);
     sorted_profile = writer->profile;
     qsort(samples, count, sizeof *samples, by_thread_and_time);
-    fputs("\"threads\":[", writer->out);
+    pt_json_begin(&writer->json, "threads", '[');
     for (uint32_t i = 0, first; i < count;) {
         for (first = i; i < count && samples[i].thread == samples[first].thread;)
             i++;
-        fputs(first ? ",\n" : "\n", writer->out);
         put_thread(writer, &samples[first], i - first);
     }
-    fputs("]", writer->out);
+    pt_json_end(&writer->json, ']');
     free(samples);
 }
 
 static void put_meta(struct writer *writer)
 {
-    const struct pt_process *process = &writer->profile->processes.items[0];
-    uint64_t start, end;
-    pt_summary_span(writer->profile, &start, &end);
-    fprintf(writer->out,
-            "{\"meta\":{\"interval\":%.3f,\"startTime\":%.3f,\"profilingStartTime\":0,\"profilingEndTime\":%.3f,"
-            "\"processType\":0,\"product\":",
-            (double)process->period_ns / NS_PER_MS, (double)start / NS_PER_MS, ms_since_start(writer, end));
-    pt_json_text(writer->out, pt_string(writer->profile, process->command_line));
-    fprintf(writer->out,
-            ",\"stackwalk\":1,\"version\":%d,\"preprocessedProfileVersion\":%d,\"symbolicated\":true,\n"
-            "\"categories\":[",
-            GECKO_VERSION, FORMAT_VERSION);
     static const char *const categories[][2] = {{"Other", "grey"},
                                                 {"Python", "yellow"},
                                                 {"Native", "blue"},
                                                 {"CPython", "lightblue"},
                                                 {"Garbage collection", "orange"}};
-    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
-        fprintf(writer->out, "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}", i ? "," : "",
-                categories[i][0], categories[i][1]);
-    struct pt_buffer line = {0};
-    pt_summary_append_accounting(writer->profile, &line);
-    fprintf(writer->out,
-            "],\"extra\":[{\"label\":\"CPU time\",\"entries\":[{\"label\":\"Accounting\",\"format\":\"string\","
-            "\"value\":\"%s\"}]}",
-            line.data);
-    pt_buffer_free(&line);
-    fputs("],\"markerSchema\":[],\"importedFrom\":\"pyprof " PYPROF_VERSION "\",\n"
-          "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}},\n\"pages\":[],\n",
-          writer->out);
+    const struct pt_process *process = &writer->profile->processes.items[0];
+    struct pt_json *json = &writer->json;
+    struct pt_buffer accounting = {0};
+    pt_summary_append_accounting(writer->profile, &accounting);
+    pt_json_begin(json, "meta", '{');
+    pt_json_format(json, "interval", "%.3f", (double)process->period_ns / NS_PER_MS);
+    pt_json_format(json, "startTime", "%.3f", (double)writer->start_unix_ns / NS_PER_MS);
+    pt_json_number(json, "profilingStartTime", 0);
+    pt_json_format(json, "profilingEndTime", "%.3f", ms_since_start(writer, writer->end_unix_ns));
+    pt_json_number(json, "processType", 0);
+    pt_json_text(json, "product", pt_string(writer->profile, process->command_line));
+    pt_json_number(json, "stackwalk", 1);
+    pt_json_number(json, "version", GECKO_VERSION);
+    pt_json_number(json, "preprocessedProfileVersion", FORMAT_VERSION);
+    pt_json_bool(json, "symbolicated", true);
+    pt_json_begin(json, "categories", '[');
+    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++) {
+        pt_json_begin(json, NULL, '{');
+        pt_json_text(json, "name", categories[i][0]);
+        pt_json_text(json, "color", categories[i][1]);
+        CONSTANTS(json, "subcategories", 1, "\"Other\"");
+        pt_json_end(json, '}');
+    }
+    pt_json_end(json, ']');
+    pt_json_format(json, "extra",
+                   "[{\"label\":\"CPU time\",\"entries\":[{\"label\":\"Accounting\",\"format\":\"string\","
+                   "\"value\":\"%s\"}]}]",
+                   accounting.data);
+    pt_json_format(json, "markerSchema", "[]");
+    pt_json_text(json, "importedFrom", "pyprof " PYPROF_VERSION);
+    pt_json_format(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
+    pt_json_end(json, '}');
+    pt_json_format(json, "pages", "[]");
+    pt_buffer_free(&accounting);
 }
 
 void pt_export_firefox(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    struct writer writer = {.profile = profile, .options = options, .out = out};
+    struct writer writer = {.profile = profile, .options = options, .json = {.out = out}};
     pt_summary_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
     writer.texts = pt_frame_texts(profile, false);
     number_nodes(&writer);
+    pt_json_begin(&writer.json, NULL, '{');
     put_meta(&writer);
-    fputs("\"shared\":{", out);
-    put_stacks(&writer);
-    put_frames(&writer);
-    put_functions(&writer);
-    put_resources(&writer);
-    fputs("\"stringArray\":[", out);
-    for (uint32_t i = 0; i < writer.strings.count; i++) {
-        fputs(i ? ",\n" : "", out);
-        pt_json_text(out, pt_string(profile, writer.strings.order[i]));
-    }
-    fputs("]},\n", out);
+    put_shared(&writer);
     put_libs(&writer);
     put_threads(&writer);
-    fputs("}\n", out);
-    pt_numbering_free(&writer.strings);
-    pt_numbering_free(&writer.files);
-    pt_numbering_free(&writer.modules);
-    pt_numbering_free(&writer.frames);
-    pt_numbering_free(&writer.functions);
+    pt_json_end(&writer.json, '}');
+    pt_json_finish(&writer.json);
+    struct pt_numbering *const numberings[] = {&writer.strings, &writer.files,  &writer.modules,
+                                               &writer.frames,  &writer.stacks, &writer.functions};
+    for (size_t i = 0; i < sizeof numberings / sizeof numberings[0]; i++)
+        pt_numbering_free(numberings[i]);
     free(writer.texts);
-    free(writer.stack_of_node);
-    free(writer.prefixes.items);
-    free(writer.stack_frames.items);
 }

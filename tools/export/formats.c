@@ -1,22 +1,21 @@
-#include "formats.h"
-
 #include <string.h>
 
 #include "../base/output.h"
 #include "../view/frame_text.h"
+#include "export.h"
 
-static const struct pt_format formats[] = {
-#define X(name, extensions, write, flags, readers) {#name, extensions, write, flags, readers},
+const struct pt_format pt_formats[] = {
+#define X(...) {__VA_ARGS__},
     PT_FORMATS(X)
 #undef X
 };
-#define FORMATS (sizeof formats / sizeof formats[0])
+const size_t pt_format_count = sizeof pt_formats / sizeof pt_formats[0];
 
 const struct pt_format *pt_format_named(const char *name)
 {
-    for (size_t i = 0; i < FORMATS; i++)
-        if (strcmp(name, formats[i].name) == 0)
-            return &formats[i];
+    for (size_t i = 0; i < pt_format_count; i++)
+        if (strcmp(name, pt_formats[i].name) == 0)
+            return &pt_formats[i];
     return NULL;
 }
 
@@ -33,35 +32,37 @@ static bool has_extension_of(const char *path, const struct pt_format *format)
     return false;
 }
 
-/* callgrind.out.PID is what kcachegrind looks for. */
-static bool is_callgrind_out(const char *path)
-{
-    return strncmp(pt_base_name(path), "callgrind.out", strlen("callgrind.out")) == 0;
-}
-
 const struct pt_format *pt_format_of_path(const char *path)
 {
-    for (size_t i = 0; i < FORMATS; i++)
-        if (has_extension_of(path, &formats[i]))
-            return &formats[i];
-    return is_callgrind_out(path) ? pt_format_named("callgrind") : NULL;
+    for (size_t i = 0; i < pt_format_count; i++)
+        if (has_extension_of(path, &pt_formats[i]))
+            return &pt_formats[i];
+    /* callgrind.out.PID is what kcachegrind opens */
+    bool callgrind = strncmp(pt_base_name(path), "callgrind.out", strlen("callgrind.out")) == 0;
+    return callgrind ? pt_format_named("callgrind") : NULL;
 }
 
 void pt_formats_line(struct pt_buffer *text)
 {
-    for (size_t i = 0; i < FORMATS; i++)
-        pt_buffer_format(text, "%s%s (%s)", i ? ", " : "", formats[i].name, formats[i].extensions);
+    for (size_t i = 0; i < pt_format_count; i++)
+        pt_buffer_format(text, "%s%s (%s)", i ? ", " : "", pt_formats[i].name, pt_formats[i].extensions);
 }
 
 void pt_formats_table(struct pt_buffer *text)
 {
-    for (size_t i = 0; i < FORMATS; i++) {
-        const char *line = formats[i].readers;
-        size_t length = strcspn(line, "\n");
-        pt_buffer_format(text, "  %-10s %-28s %.*s\n", formats[i].name, formats[i].extensions, (int)length, line);
-        for (line += length; *line; line += length) {
-            length = strcspn(++line, "\n");
-            pt_buffer_format(text, "  %-10s %-28s %.*s\n", "", "", (int)length, line);
+    int names = 0, extensions = 0;
+    for (size_t i = 0; i < pt_format_count; i++) {
+        int name = (int)strlen(pt_formats[i].name), extension = (int)strlen(pt_formats[i].extensions);
+        names = name > names ? name : names;
+        extensions = extension > extensions ? extension : extensions;
+    }
+    for (size_t i = 0; i < pt_format_count; i++) {
+        const char *name = pt_formats[i].name, *extension = pt_formats[i].extensions;
+        for (const char *line = pt_formats[i].readers; line;
+             line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+            pt_buffer_format(text, "  %-*s %-*s %.*s\n", names, name, extensions, extension, (int)strcspn(line, "\n"),
+                             line);
+            name = extension = "";
         }
     }
 }

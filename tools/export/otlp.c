@@ -93,19 +93,13 @@ static uint32_t number_attribute(struct writer *writer, const char *key, uint64_
     return attribute_index(writer, (struct attribute){pt_intern_text(writer->profile, key), PT_NONE, value});
 }
 
-static void append_message(struct pt_buffer *to, unsigned field, struct pt_buffer *message)
-{
-    pt_proto_bytes(to, field, message->data, message->length);
-    pt_buffer_clear(message);
-}
-
 static void append_value_type(struct writer *writer, struct pt_buffer *to, unsigned field, const char *type,
                               const char *unit)
 {
     struct pt_buffer message = {0};
     pt_proto_number(&message, TYPE_TYPE, text(writer, type));
     pt_proto_number(&message, TYPE_UNIT, text(writer, unit));
-    append_message(to, field, &message);
+    pt_proto_message(to, field, &message);
     pt_buffer_free(&message);
 }
 
@@ -145,7 +139,7 @@ static void append_sample(struct writer *writer, struct pt_buffer *to, const str
     pt_proto_number(&message, SAMPLE_STACK, pt_number(&writer->stacks, sample->node));
     pt_proto_numbers(&message, SAMPLE_ATTRIBUTES, writer->numbers, count);
     pt_proto_numbers(&message, SAMPLE_VALUES, &value, 1);
-    append_message(to, PROFILE_SAMPLES, &message);
+    pt_proto_message(to, PROFILE_SAMPLES, &message);
     pt_buffer_free(&message);
     pt_buffer_free(&key);
 }
@@ -189,7 +183,7 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
                     process.end_unix_ns > process.start_unix_ns ? process.end_unix_ns - process.start_unix_ns : 0);
     append_value_type(writer, &message, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
     pt_proto_number(&message, PROFILE_PERIOD, process.period_ns);
-    append_message(to, SCOPE_PROFILES_PROFILES, &message);
+    pt_proto_message(to, SCOPE_PROFILES_PROFILES, &message);
     pt_buffer_free(&message);
 }
 
@@ -198,13 +192,13 @@ static void append_resource_attribute(struct pt_buffer *resource, const char *ke
 {
     struct pt_buffer message = {0}, any = {0};
     if (value)
-        pt_proto_bytes(&any, VALUE_STRING, value, strlen(value));
+        pt_proto_text(&any, VALUE_STRING, value);
     else
         pt_proto_choice(&any, VALUE_INT, number);
-    pt_proto_bytes(&message, KEY_VALUE_KEY, key, strlen(key));
-    append_message(&message, KEY_VALUE_VALUE, &any);
+    pt_proto_text(&message, KEY_VALUE_KEY, key);
+    pt_proto_message(&message, KEY_VALUE_VALUE, &any);
     if (!value || *value)
-        append_message(resource, RESOURCE_ATTRIBUTE, &message);
+        pt_proto_message(resource, RESOURCE_ATTRIBUTE, &message);
     pt_buffer_free(&message);
     pt_buffer_free(&any);
 }
@@ -230,7 +224,7 @@ static void append_resource(struct writer *writer, struct pt_buffer *to, uint32_
     append_resource_attribute(&resource, "pyprof.thread_exit_ns", NULL, sum.thread_exit_ns);
     append_resource_attribute(&resource, "pyprof.difference_ns", NULL, (uint64_t)sum.difference_ns);
     append_resource_attribute(&resource, "pyprof.estimated_ns", NULL, sum.estimated_ns);
-    append_message(to, RESOURCE_PROFILES_RESOURCE, &resource);
+    pt_proto_message(to, RESOURCE_PROFILES_RESOURCE, &resource);
     pt_buffer_free(&resource);
 }
 
@@ -239,14 +233,14 @@ static void put_process(struct writer *writer, const struct pt_sample *samples, 
 {
     struct pt_buffer resource = {0}, scope = {0}, name = {0}, whole = {0};
     append_resource(writer, &resource, writer->profile->threads.items[samples[0].thread].process);
-    pt_proto_bytes(&name, SCOPE_NAME, "pyprof", strlen("pyprof"));
-    pt_proto_bytes(&name, SCOPE_VERSION, PYPROF_VERSION, strlen(PYPROF_VERSION));
-    append_message(&scope, SCOPE_PROFILES_SCOPE, &name);
+    pt_proto_text(&name, SCOPE_NAME, "pyprof");
+    pt_proto_text(&name, SCOPE_VERSION, PYPROF_VERSION);
+    pt_proto_message(&scope, SCOPE_PROFILES_SCOPE, &name);
     append_profile(writer, &scope, samples, count, true);
     if (!options->samples)
         append_profile(writer, &scope, samples, count, false);
-    append_message(&resource, RESOURCE_PROFILES_SCOPES, &scope);
-    append_message(&whole, DATA_RESOURCE_PROFILES, &resource);
+    pt_proto_message(&resource, RESOURCE_PROFILES_SCOPES, &scope);
+    pt_proto_message(&whole, DATA_RESOURCE_PROFILES, &resource);
     fwrite(whole.data, 1, whole.length, out);
     pt_buffer_free(&resource);
     pt_buffer_free(&scope);
@@ -317,7 +311,7 @@ static void append_line(struct writer *writer, struct pt_buffer *message, uint32
     pt_proto_number(&line, LINE_FUNCTION, pt_number_function(&writer->functions, function));
     pt_proto_number(&line, LINE_LINE, parts.line);
     pt_proto_number(&line, LINE_COLUMN, frame.column);
-    append_message(message, LOCATION_LINE, &line);
+    pt_proto_message(message, LOCATION_LINE, &line);
     pt_buffer_free(&line);
 }
 
@@ -372,10 +366,10 @@ static void append_attribute(struct writer *writer, struct pt_buffer *message, u
     struct pt_buffer any = {0};
     pt_proto_number(message, ATTRIBUTE_KEY, pt_number_string(&writer->strings, attribute->key));
     if (value)
-        pt_proto_bytes(&any, VALUE_STRING, value, strlen(value));
+        pt_proto_text(&any, VALUE_STRING, value);
     else
         pt_proto_choice(&any, VALUE_INT, attribute->number);
-    append_message(message, ATTRIBUTE_VALUE, &any);
+    pt_proto_message(message, ATTRIBUTE_VALUE, &any);
     pt_buffer_free(&any);
 }
 
@@ -384,10 +378,10 @@ static void append_table(struct writer *writer, unsigned field, const uint32_t *
                          void (*append)(struct writer *writer, struct pt_buffer *message, uint32_t number))
 {
     struct pt_buffer message = {0};
-    append_message(&writer->dictionary, field, &message);
+    pt_proto_message(&writer->dictionary, field, &message);
     for (uint32_t i = 0; i < count; i++) {
         append(writer, &message, order ? order[i] : i);
-        append_message(&writer->dictionary, field, &message);
+        pt_proto_message(&writer->dictionary, field, &message);
     }
     pt_buffer_free(&message);
 }
@@ -398,12 +392,12 @@ static void append_links_and_strings(struct writer *writer)
     struct pt_buffer link = {0};
     pt_proto_bytes(&link, LINK_TRACE, zeroes, 16);
     pt_proto_bytes(&link, LINK_SPAN, zeroes, 8);
-    append_message(&writer->dictionary, DICTIONARY_LINK, &link);
+    pt_proto_message(&writer->dictionary, DICTIONARY_LINK, &link);
     pt_buffer_free(&link);
     pt_proto_bytes(&writer->dictionary, DICTIONARY_STRING, "", 0);
     for (uint32_t i = 0; i < writer->strings.count; i++) {
         const char *string = pt_string(writer->profile, writer->strings.order[i]);
-        pt_proto_bytes(&writer->dictionary, DICTIONARY_STRING, string, strlen(string));
+        pt_proto_text(&writer->dictionary, DICTIONARY_STRING, string);
     }
 }
 
@@ -419,7 +413,7 @@ void pt_export_otlp(struct pt_profile *profile, const struct pt_export_options *
     append_table(&writer, DICTIONARY_FUNCTION, NULL, writer.functions.functions.count, append_function);
     append_table(&writer, DICTIONARY_ATTRIBUTE, NULL, writer.attributes.count, append_attribute);
     append_links_and_strings(&writer);
-    append_message(&whole, DATA_DICTIONARY, &writer.dictionary);
+    pt_proto_message(&whole, DATA_DICTIONARY, &writer.dictionary);
     fwrite(whole.data, 1, whole.length, out);
     pt_buffer_free(&whole);
     pt_buffer_free(&writer.dictionary);

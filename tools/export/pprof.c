@@ -11,12 +11,12 @@
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
+#include "gzip.h"
 #include "numbering.h"
 #include "proto.h"
 #include "sample_order.h"
 #include "snippets.h"
 
-#define LARGE 100000u /* samples */
 /* What makes samples different; being an estimate does not. */
 #define TOLD_APART (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL | PP_STATE_GC_KNOWN | PP_STATE_GC)
 
@@ -51,14 +51,21 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNC
 
 struct writer {
     struct pt_profile *profile;
-    struct pt_gzip *gzip;
+    struct pt_gzip gzip;
     struct pt_numbering strings, frames, modules;
     struct pt_function_table functions;
     uint32_t python_module; /* PT_NONE: none known */
     bool *named, *lined;    /* by module: all its frames have names, lines */
     /* Labels as they stand in samples, by what they come from; made at the first use. */
     struct pt_snippets threads, label_sets, states;
+    struct pt_buffer values; /* scratch */
 };
+
+static void put_message(struct writer *writer, unsigned field, struct pt_buffer *message)
+{
+    pt_proto_message(&writer->gzip.text, field, message);
+    pt_gzip_flush(&writer->gzip);
+}
 
 static uint64_t string(struct writer *writer, uint32_t item)
 {
@@ -75,7 +82,7 @@ static void put_value_type(struct writer *writer, unsigned field, const char *ty
     struct pt_buffer message = {0};
     pt_proto_number(&message, VALUE_TYPE, text(writer, type));
     pt_proto_number(&message, VALUE_UNIT, text(writer, unit));
-    pt_gzip_message(writer->gzip, field, &message);
+    put_message(writer, field, &message);
     pt_buffer_free(&message);
 }
 
@@ -131,7 +138,7 @@ static void append_path(struct writer *writer, struct pt_buffer *path, uint32_t 
 {
     struct pt_buffer packed = {0};
     for (uint32_t at = node; at; at = pt_below_inlined(writer->profile, at))
-        pt_proto_append_packed(&packed, pt_number(&writer->frames, writer->profile->nodes.items[at].frame));
+        pt_append_varint(&packed, pt_number(&writer->frames, writer->profile->nodes.items[at].frame));
     pt_proto_bytes(path, SAMPLE_LOCATION, packed.data, packed.length);
     pt_buffer_free(&packed);
 }
@@ -143,21 +150,16 @@ static void put_sample(struct writer *writer, const struct pt_buffer *path, cons
         pt_snippet(&writer->states, sample->state, append_state_labels, writer),
         pt_snippet(&writer->label_sets, sample->labels, append_own_labels, writer),
     };
-    unsigned char values[PT_PROTO_NUMBERS_BYTES(2)];
-    size_t values_length =
-        pt_proto_put_numbers(values, SAMPLE_VALUE, (const uint64_t[]){sample->count, sample->cpu_ns}, 2);
-    size_t length = path->length + values_length + labels[0].length + labels[1].length + labels[2].length;
-    unsigned char *at = pt_gzip_room(writer->gzip, PT_PROTO_HEADER_BYTES + length), *start = at;
-    at += pt_proto_put_header(at, PROFILE_SAMPLE, length);
-    memcpy(at, path->data, path->length);
-    at += path->length;
-    memcpy(at, values, values_length);
-    at += values_length;
-    for (int i = 0; i < 3; i++) {
-        memcpy(at, labels[i].data, labels[i].length);
-        at += labels[i].length;
-    }
-    pt_gzip_filled(writer->gzip, (size_t)(at - start));
+    struct pt_buffer *out = &writer->gzip.text;
+    writer->values.length = 0;
+    pt_proto_numbers(&writer->values, SAMPLE_VALUE, (const uint64_t[]){sample->count, sample->cpu_ns}, 2);
+    pt_proto_header(out, PROFILE_SAMPLE,
+                    path->length + writer->values.length + labels[0].length + labels[1].length + labels[2].length);
+    pt_buffer_append(out, path->data, path->length);
+    pt_buffer_append(out, writer->values.data, writer->values.length);
+    for (int i = 0; i < 3; i++)
+        pt_buffer_append(out, labels[i].data, labels[i].length);
+    pt_gzip_flush(&writer->gzip);
 }
 
 /* What differs only in its interval, or in being an estimate, is one sample here. */
@@ -241,7 +243,7 @@ static void put_location(struct writer *writer, uint32_t id, uint32_t number)
     pt_buffer_append(&message, inlined.data, inlined.length);
     if (function)
         append_line(&message, function, frame);
-    pt_gzip_message(writer->gzip, PROFILE_LOCATION, &message);
+    put_message(writer, PROFILE_LOCATION, &message);
     pt_buffer_free(&message);
     pt_buffer_free(&inlined);
 }
@@ -256,7 +258,7 @@ static void put_functions(struct writer *writer)
         pt_proto_number(&message, FUNCTION_SYSTEM_NAME, string(writer, function->system_name));
         pt_proto_number(&message, FUNCTION_FILE, string(writer, function->file));
         pt_proto_number(&message, FUNCTION_START_LINE, function->first_line);
-        pt_gzip_message(writer->gzip, PROFILE_FUNCTION, &message);
+        put_message(writer, PROFILE_FUNCTION, &message);
     }
     pt_buffer_free(&message);
 }
@@ -279,7 +281,7 @@ static void put_mappings(struct writer *writer)
         pt_proto_number(&message, MAPPING_HAS_FILES, python || writer->lined[item]);
         pt_proto_number(&message, MAPPING_HAS_LINES, python || writer->lined[item]);
         pt_proto_number(&message, MAPPING_HAS_INLINED, python || writer->lined[item]);
-        pt_gzip_message(writer->gzip, PROFILE_MAPPING, &message);
+        put_message(writer, PROFILE_MAPPING, &message);
     }
     pt_buffer_free(&message);
 }
@@ -293,7 +295,7 @@ static void append_comment(struct writer *writer, uint64_t *comments, uint32_t *
 static void put_comments(struct writer *writer)
 {
     const struct pt_profile *profile = writer->profile;
-    struct pt_buffer line = {0}, fields = {0};
+    struct pt_buffer line = {0};
     uint64_t comments[4];
     uint32_t count = 0;
     const struct pt_process *first = &profile->processes.items[0];
@@ -306,34 +308,30 @@ static void put_comments(struct writer *writer)
     append_comment(writer, comments, &count, &line);
     pt_summary_append_accounting(profile, &line);
     append_comment(writer, comments, &count, &line);
-    pt_proto_numbers(&fields, PROFILE_COMMENT, comments, count);
-    pt_gzip_fields(writer->gzip, &fields);
+    pt_proto_numbers(&writer->gzip.text, PROFILE_COMMENT, comments, count);
     pt_buffer_free(&line);
-    pt_buffer_free(&fields);
 }
 
 static void put_times(struct writer *writer, bool samples)
 {
-    struct pt_buffer fields = {0};
+    struct pt_buffer *out = &writer->gzip.text;
     uint64_t start, end, period = 0;
     pt_summary_span(writer->profile, &start, &end);
     for (uint32_t i = 0; i < writer->profile->processes.count && !period; i++)
         period = writer->profile->processes.items[i].period_ns;
-    pt_proto_number(&fields, PROFILE_TIME, start);
-    pt_proto_number(&fields, PROFILE_DURATION, end > start ? end - start : 0);
-    pt_proto_number(&fields, PROFILE_PERIOD, period);
-    pt_proto_number(&fields, PROFILE_DEFAULT_SAMPLE_TYPE, text(writer, samples ? "samples" : "cpu"));
-    pt_gzip_fields(writer->gzip, &fields);
-    pt_buffer_free(&fields);
+    pt_proto_number(out, PROFILE_TIME, start);
+    pt_proto_number(out, PROFILE_DURATION, end > start ? end - start : 0);
+    pt_proto_number(out, PROFILE_PERIOD, period);
+    pt_proto_number(out, PROFILE_DEFAULT_SAMPLE_TYPE, text(writer, samples ? "samples" : "cpu"));
 }
 
 static void put_strings(struct writer *writer)
 {
     struct pt_buffer entry = {0};
-    pt_gzip_message(writer->gzip, PROFILE_STRING, &entry);
+    put_message(writer, PROFILE_STRING, &entry);
     for (uint32_t i = 0; i < writer->strings.count; i++) {
         pt_buffer_text(&entry, pt_string(writer->profile, writer->strings.order[i]));
-        pt_gzip_message(writer->gzip, PROFILE_STRING, &entry);
+        put_message(writer, PROFILE_STRING, &entry);
     }
     pt_buffer_free(&entry);
 }
@@ -367,8 +365,8 @@ static void number_modules(struct writer *writer)
 
 void pt_export_pprof(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    struct writer writer = {
-        .profile = profile, .gzip = pt_gzip_new(out, profile->samples.count > LARGE), .python_module = PT_NONE};
+    struct writer writer = {.profile = profile, .python_module = PT_NONE};
+    pt_gzip_begin(&writer.gzip, out);
     number_modules(&writer);
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
@@ -381,7 +379,8 @@ void pt_export_pprof(struct pt_profile *profile, const struct pt_export_options 
     put_mappings(&writer);
     put_functions(&writer);
     put_strings(&writer);
-    pt_gzip_end(writer.gzip);
+    pt_gzip_end(&writer.gzip);
+    pt_buffer_free(&writer.values);
     pt_numbering_free(&writer.strings);
     pt_numbering_free(&writer.frames);
     pt_numbering_free(&writer.modules);

@@ -11,10 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cli/options.h"
+#include "../base/json.h"
+#include "../export/proto.h"
 #include "../view/gil_gc.h"
 #include "../view/summary.h"
 #include "flame.h"
+
+#define NS_PER_MS 1000000u
 
 #define SUM(name) #name, offsetof(struct pt_accounting, name)
 
@@ -27,27 +30,7 @@ static const struct {
     {SUM(samples)}, {SUM(threads)},      {SUM(exited_threads)},
 };
 
-void pt_flame_json_string(struct pt_buffer *json, const char *text)
-{
-    pt_buffer_text(json, "\"");
-    while (*text) {
-        size_t plain = strcspn(text, "\"\\<>&'\x7f\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f\x10\x11\x12"
-                                     "\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f");
-        pt_buffer_append(json, text, plain);
-        text += plain;
-        if (*text)
-            pt_buffer_format(json, "\\u%04x", (unsigned char)*text++);
-    }
-    pt_buffer_text(json, "\"");
-}
-
-static void put_text(struct pt_buffer *json, const char *key, const char *text)
-{
-    pt_buffer_format(json, ",\"%s\":", key);
-    pt_flame_json_string(json, text);
-}
-
-static void put_frames(struct pt_buffer *json, const struct pt_flame *flame)
+static void put_frames(struct pt_json *json, const struct pt_flame *flame)
 {
     static const struct {
         const char *name;
@@ -63,114 +46,109 @@ static void put_frames(struct pt_buffer *json, const struct pt_flame *flame)
         const struct pt_flame_frame *frame = &flame->frames.items[i];
         used[frame->name] = used[frame->file] = used[frame->path] = used[frame->module] = true;
     }
-    pt_buffer_text(json, ",\"strings\":[");
-    for (uint32_t i = 0; i < flame->merged->strings.count; i++) {
-        pt_buffer_text(json, i ? "," : "");
-        pt_flame_json_string(json, used[i] ? pt_string(flame->merged, i) : "");
-    }
+    pt_json_begin(json, "strings", '[');
+    for (uint32_t i = 0; i < flame->merged->strings.count; i++)
+        pt_json_text(json, NULL, used[i] ? pt_string(flame->merged, i) : "");
+    pt_json_end(json, ']');
     free(used);
-    pt_buffer_text(json, "],\"frames\":{");
+    pt_json_begin(json, "frames", '{');
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-        pt_buffer_format(json, "%s\"%s\":[", i ? "," : "", columns[i].name);
+        pt_json_begin(json, columns[i].name, '[');
         for (uint32_t j = 0; j < flame->frames.count; j++) {
             uint32_t value;
             memcpy(&value, (const char *)&flame->frames.items[j] + columns[i].offset, sizeof value);
-            pt_buffer_format(json, "%s%" PRIu32, j ? "," : "", value);
+            pt_json_number(json, NULL, value);
         }
-        pt_buffer_text(json, "]");
+        pt_json_end(json, ']');
     }
-    pt_buffer_text(json, "}");
+    pt_json_end(json, '}');
 }
 
-static void put_warning(void *context, const char *text)
+static void put_text(void *json, const char *text)
 {
-    struct pt_buffer *json = context;
-    pt_buffer_text(json, json->data[json->length - 1] == '[' ? "" : ",");
-    pt_flame_json_string(json, text);
+    pt_json_text(json, NULL, text);
 }
 
-static void put_sums(struct pt_buffer *json, const struct pt_profile *profile, uint32_t process)
+static void put_side(struct pt_json *json, struct pt_profile *profile)
 {
-    struct pt_accounting sum = pt_summary_accounting(profile, process);
-    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
-        uint64_t value;
-        memcpy(&value, (const char *)&sum + sums[i].offset, sizeof value);
-        pt_buffer_format(json, ",\"%s\":%" PRIu64, sums[i].name, value);
-    }
-    pt_buffer_format(json, ",\"difference_ns\":%" PRId64, sum.difference_ns);
-}
-
-static void put_side(struct pt_buffer *json, struct pt_profile *profile)
-{
+    struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     uint64_t start, end;
     uint32_t count, *versions = pt_summary_versions(profile, PT_NONE, &count);
     pt_summary_span(profile, &start, &end);
-    pt_buffer_format(json, "{\"start_ms\":%" PRIu64 ",\"end_ms\":%" PRIu64, start / 1000000, end / 1000000);
-    put_sums(json, profile, PT_NONE);
-    pt_buffer_format(json, ",\"selected\":%s", profile->selected ? "true" : "false");
-    pt_buffer_text(json, ",\"pythons\":[");
-    for (uint32_t i = 0; i < count; i++) {
-        pt_buffer_text(json, i ? "," : "");
-        pt_flame_json_string(json, pt_string(profile, versions[i]));
+    pt_json_begin(json, NULL, '{');
+    pt_json_number(json, "start_ms", start / NS_PER_MS);
+    pt_json_number(json, "end_ms", end / NS_PER_MS);
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+        uint64_t value;
+        memcpy(&value, (const char *)&sum + sums[i].offset, sizeof value);
+        pt_json_number(json, sums[i].name, value);
     }
+    pt_json_format(json, "difference_ns", "%" PRId64, sum.difference_ns);
+    pt_json_bool(json, "selected", profile->selected);
+    pt_json_begin(json, "pythons", '[');
+    for (uint32_t i = 0; i < count; i++)
+        pt_json_text(json, NULL, pt_string(profile, versions[i]));
+    pt_json_end(json, ']');
+    pt_json_begin(json, "warnings", '[');
+    pt_summary_warnings(profile, PT_NONE, put_text, json);
+    pt_json_end(json, ']');
+    pt_json_end(json, '}');
     free(versions);
-    pt_buffer_text(json, "],\"warnings\":[");
-    pt_summary_warnings(profile, PT_NONE, put_warning, json);
-    pt_buffer_text(json, "]}");
 }
 
-static void put_process(struct pt_buffer *json, const struct pt_profile *profile, uint32_t number, unsigned side)
+static void put_process(struct pt_json *json, const struct pt_profile *profile, uint32_t number, unsigned side)
 {
     const struct pt_process *process = &profile->processes.items[number];
-    pt_buffer_format(json, "{\"side\":%u,\"pid\":%" PRIu64 ",\"start_ms\":%" PRIu64, side, process->pid,
-                     process->start_unix_ns / 1000000);
-    put_text(json, "command", pt_string(profile, process->command_line));
-    pt_buffer_format(json, ",\"ended\":%s}", process->ended ? "true" : "false");
+    pt_json_begin(json, NULL, '{');
+    pt_json_number(json, "side", side);
+    pt_json_number(json, "pid", process->pid);
+    pt_json_number(json, "start_ms", process->start_unix_ns / NS_PER_MS);
+    pt_json_text(json, "command", pt_string(profile, process->command_line));
+    pt_json_bool(json, "ended", process->ended);
+    pt_json_end(json, '}');
 }
 
-static void put_thread(struct pt_buffer *json, const struct pt_flame *flame, const struct pt_profile *profile,
+static void put_thread(struct pt_json *json, const struct pt_flame *flame, const struct pt_profile *profile,
                        uint32_t number, uint32_t process_base)
 {
     const struct pt_thread *thread = &profile->threads.items[number];
     bool known = thread->tid != UINT64_MAX && flame->detail <= PT_FLAME_THREADS;
-    pt_buffer_format(json, "{\"process\":%" PRIu32 ",\"tid\":%" PRIu64, process_base + thread->process,
-                     known ? thread->tid : 0);
-    put_text(json, "name", pt_string(profile, thread->name));
-    pt_buffer_text(json, "}");
+    pt_json_begin(json, NULL, '{');
+    pt_json_number(json, "process", process_base + thread->process);
+    pt_json_number(json, "tid", known ? thread->tid : 0);
+    pt_json_text(json, "name", pt_string(profile, thread->name));
+    pt_json_end(json, '}');
 }
 
-static void put_json(struct pt_buffer *json, const struct pt_flame *flame)
+static void put_json(struct pt_json *json, const struct pt_flame *flame)
 {
     uint32_t base = 0;
-    pt_buffer_format(json,
-                     "{\"version\":\"%s\",\"start_ms\":%" PRIu64 ",\"bucket_ns\":%" PRIu64 ",\"buckets\":%" PRIu32,
-                     PYPROF_VERSION, flame->start_unix_ns / 1000000, flame->bucket_ns, flame->buckets);
-    pt_buffer_format(json, ",\"by\":\"%s\",\"detail\":%d,\"apart\":%s", flame->by_time ? "time" : "cpu", flame->detail,
-                     flame->apart ? "true" : "false");
-    pt_buffer_format(json, ",\"nodes\":%" PRIu32 ",\"cells\":%" PRIu32, flame->merged->nodes.count,
-                     flame->merged->samples.count);
-    pt_buffer_text(json, ",\"sides\":[");
-    for (unsigned i = 0; i < flame->side_count; i++) {
-        pt_buffer_text(json, i ? "," : "");
-        put_side(json, flame->sides[i]);
-    }
-    pt_buffer_text(json, "],\"processes\":[");
+    pt_json_begin(json, NULL, '{');
+    pt_json_text(json, "version", PYPROF_VERSION);
+    pt_json_number(json, "start_ms", flame->start_unix_ns / NS_PER_MS);
+    pt_json_number(json, "bucket_ns", flame->bucket_ns);
+    pt_json_number(json, "buckets", flame->buckets);
+    pt_json_text(json, "by", flame->by_time ? "time" : "cpu");
+    pt_json_number(json, "detail", flame->detail);
+    pt_json_bool(json, "apart", flame->apart);
+    pt_json_number(json, "nodes", flame->merged->nodes.count);
+    pt_json_number(json, "cells", flame->merged->samples.count);
+    pt_json_begin(json, "sides", '[');
     for (unsigned i = 0; i < flame->side_count; i++)
-        for (uint32_t j = 0; j < flame->sides[i]->processes.count; j++) {
-            pt_buffer_text(json, i || j ? "," : "");
+        put_side(json, flame->sides[i]);
+    pt_json_end(json, ']');
+    pt_json_begin(json, "processes", '[');
+    for (unsigned i = 0; i < flame->side_count; i++)
+        for (uint32_t j = 0; j < flame->sides[i]->processes.count; j++)
             put_process(json, flame->sides[i], j, i);
-        }
-    pt_buffer_text(json, "],\"threads\":[");
-    for (unsigned i = 0; i < flame->side_count; i++) {
-        for (uint32_t j = 0; j < flame->sides[i]->threads.count; j++) {
-            pt_buffer_text(json, i || j ? "," : "");
+    pt_json_end(json, ']');
+    pt_json_begin(json, "threads", '[');
+    for (unsigned i = 0; i < flame->side_count; base += flame->sides[i++]->processes.count)
+        for (uint32_t j = 0; j < flame->sides[i]->threads.count; j++)
             put_thread(json, flame, flame->sides[i], j, base);
-        }
-        base += flame->sides[i]->processes.count;
-    }
-    pt_buffer_text(json, "]");
+    pt_json_end(json, ']');
     put_frames(json, flame);
-    pt_buffer_text(json, "}");
+    pt_json_end(json, '}');
 }
 
 static void put_word(struct pt_buffer *data, size_t value)
@@ -178,16 +156,6 @@ static void put_word(struct pt_buffer *data, size_t value)
     const unsigned char bytes[] = {(unsigned char)value, (unsigned char)(value >> 8), (unsigned char)(value >> 16),
                                    (unsigned char)(value >> 24)};
     pt_buffer_append(data, bytes, sizeof bytes);
-}
-
-static void put_varint(struct pt_buffer *data, uint64_t value)
-{
-    unsigned char bytes[10];
-    size_t length = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[length++] = (unsigned char)(value | 0x80);
-    bytes[length++] = (unsigned char)value;
-    pt_buffer_append(data, bytes, length);
 }
 
 static void end_column(struct pt_buffer *data, struct pt_buffer *column)
@@ -204,8 +172,8 @@ static void put_nodes(struct pt_buffer *data, const struct pt_flame *flame)
     struct pt_buffer parents = {0}, frames = {0};
     for (uint32_t i = 1; i < flame->merged->nodes.count; i++) {
         const struct pt_node *node = &flame->merged->nodes.items[i];
-        put_varint(&parents, i - node->parent);
-        put_varint(&frames, node->frame);
+        pt_append_varint(&parents, i - node->parent);
+        pt_append_varint(&frames, node->frame);
     }
     end_column(data, &parents);
     end_column(data, &frames);
@@ -238,11 +206,11 @@ static void put_cells(struct pt_buffer *data, const struct pt_flame *flame)
     qsort(cells, count, sizeof *cells, by_node);
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_sample *cell = &cells[i];
-        put_varint(&columns[0], cell->node - node);
-        put_varint(&columns[1], (uint64_t)cell->thread * 3 + gil(cell));
-        put_varint(&columns[2], cell->interval);
-        put_varint(&columns[3], cell->count);
-        put_varint(&columns[4], cell->cpu_ns);
+        pt_append_varint(&columns[0], cell->node - node);
+        pt_append_varint(&columns[1], (uint64_t)cell->thread * 3 + gil(cell));
+        pt_append_varint(&columns[2], cell->interval);
+        pt_append_varint(&columns[3], cell->count);
+        pt_append_varint(&columns[4], cell->cpu_ns);
         node = cell->node;
     }
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
@@ -252,12 +220,15 @@ static void put_cells(struct pt_buffer *data, const struct pt_flame *flame)
 
 void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame)
 {
-    struct pt_buffer json = {0};
+    char *text;
+    size_t length;
+    struct pt_json json = {.out = open_memstream(&text, &length)};
     put_json(&json, flame);
+    fclose(json.out);
     pt_buffer_append(data, "PYF1", 4);
-    put_word(data, json.length);
-    pt_buffer_append(data, json.data, json.length);
-    pt_buffer_free(&json);
+    put_word(data, length);
+    pt_buffer_append(data, text, length);
+    free(text);
     put_nodes(data, flame);
     put_cells(data, flame);
 }

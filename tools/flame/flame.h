@@ -79,9 +79,6 @@ uint32_t pt_flame_threads(const struct pt_flame *flame);
 /* Appends what the page is given: see encode.c for its form. */
 void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame);
 
-/* Appends a JSON string, quotes included. Everything that HTML or JavaScript could take for its own is escaped. */
-void pt_flame_json_string(struct pt_buffer *json, const char *text);
-
 /* The whole page. */
 void pt_flame_write(const struct pt_flame *flame, FILE *out);
 

@@ -16,6 +16,8 @@
 #include "../view/summary.h"
 #include "compare.h"
 
+/* Of the JSON; raised when a field changes its meaning or goes away. */
+#define JSON_VERSION     1
 #define TOP              20
 #define SIDE_INDENTATION 3
 #define NS_PER_SECOND    1000000000u
@@ -41,11 +43,6 @@ struct job {
     enum pt_compare_by by;
 };
 
-static double seconds(uint64_t ns)
-{
-    return (double)ns / NS_PER_SECOND;
-}
-
 static enum pt_compare_by by_of(const struct pt_cli *cli)
 {
     if (!cli->by || strcmp(cli->by, "cpu") == 0)
@@ -60,8 +57,8 @@ static void put_side(FILE *out, char letter, const struct pt_side *side)
     struct tm local;
     if (localtime_r(&when, &local))
         strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
-    fprintf(out, "%c  %s  %.2f s CPU in %.2f s, %" PRIu64 " samples\n   ", letter, start, seconds(side->cpu_ns),
-            seconds(side->wall_ns), side->sum.samples);
+    fprintf(out, "%c  %s  %.2f s CPU in %.2f s, %" PRIu64 " samples\n   ", letter, start, pt_seconds(side->cpu_ns),
+            pt_seconds(side->wall_ns), side->sum.samples);
     pt_print_text(out, pt_string(side->profile, pt_summary_first_process(side->profile)->command_line),
                   SIDE_INDENTATION, PT_STYLE_FAINT);
 }
@@ -127,33 +124,53 @@ static void put_text(struct job *job, FILE *out)
     free(all);
 }
 
-static void put_json_side(FILE *out, const struct pt_side *side)
+static void put_json_side(struct pt_json *json, const char *key, const struct pt_side *side)
 {
-    fprintf(
-        out,
-        "{\"start_unix_ns\": %" PRIu64 ", \"wall_ns\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"shown_ns\": %" PRIu64
-        ", \"cpu_ns\": %" PRIu64 ", \"sampled_ns\": %" PRIu64 ", \"unsampled_ns\": %" PRIu64 ", \"lost_ns\": %" PRIu64
-        ", \"own_ns\": %" PRIu64 ", \"thread_exit_ns\": %" PRIu64 ", \"difference_ns\": %" PRId64 "}",
-        side->start_unix_ns, side->wall_ns, side->sum.samples, side->cpu_ns, side->sum.cpu_ns, side->sum.sampled_ns,
-        side->sum.unsampled_ns, side->sum.lost_ns, side->sum.own_ns, side->sum.thread_exit_ns, side->sum.difference_ns);
+    const struct pt_accounting *sum = &side->sum;
+    pt_json_begin(json, key, '{');
+    pt_json_number(json, "start_unix_ns", side->start_unix_ns);
+    pt_json_number(json, "wall_ns", side->wall_ns);
+    pt_json_number(json, "samples", sum->samples);
+    pt_json_number(json, "shown_ns", side->cpu_ns);
+    pt_json_number(json, "cpu_ns", sum->cpu_ns);
+    pt_json_number(json, "sampled_ns", sum->sampled_ns);
+    pt_json_number(json, "unsampled_ns", sum->unsampled_ns);
+    pt_json_number(json, "lost_ns", sum->lost_ns);
+    pt_json_number(json, "own_ns", sum->own_ns);
+    pt_json_number(json, "thread_exit_ns", sum->thread_exit_ns);
+    pt_json_format(json, "difference_ns", "%" PRId64, sum->difference_ns);
+    pt_json_end(json, '}');
+}
+
+static void put_both(struct pt_json *json, const char *key, const uint64_t ns[2])
+{
+    pt_json_begin(json, key, '[');
+    pt_json_number(json, NULL, ns[0]);
+    pt_json_number(json, NULL, ns[1]);
+    pt_json_end(json, ']');
 }
 
 static void put_json(struct job *job, FILE *out)
 {
+    struct pt_json json = {.out = out, .indented = true};
     uint32_t count;
     struct pt_compared *all = pt_compare_functions(job->sides, job->by, job->cli->lines, &count);
-    fprintf(out, "{\"version\": 1, \"by\": \"%s\",\n\"a\": ", job->cli->by ? job->cli->by : "cpu");
-    put_json_side(out, &job->sides[0]);
-    fputs(",\n\"b\": ", out);
-    put_json_side(out, &job->sides[1]);
-    fputs(",\n\"functions\": [", out);
+    pt_json_begin(&json, NULL, '{');
+    pt_json_number(&json, "version", JSON_VERSION);
+    pt_json_text(&json, "by", job->cli->by ? job->cli->by : "cpu");
+    put_json_side(&json, "a", &job->sides[0]);
+    put_json_side(&json, "b", &job->sides[1]);
+    pt_json_begin(&json, "functions", '[');
     for (uint32_t i = 0; i < count && (!job->cli->top || i < job->cli->top); i++) {
-        fputs(i ? ",\n  {\"text\": " : "\n  {\"text\": ", out);
-        pt_json_text(out, all[i].text);
-        fprintf(out, ", \"self_ns\": [%" PRIu64 ", %" PRIu64 "], \"total_ns\": [%" PRIu64 ", %" PRIu64 "]}",
-                all[i].self_ns[0], all[i].self_ns[1], all[i].total_ns[0], all[i].total_ns[1]);
+        pt_json_begin(&json, NULL, '{');
+        pt_json_text(&json, "text", all[i].text);
+        put_both(&json, "self_ns", all[i].self_ns);
+        put_both(&json, "total_ns", all[i].total_ns);
+        pt_json_end(&json, '}');
     }
-    fputs("\n]}\n", out);
+    pt_json_end(&json, ']');
+    pt_json_end(&json, '}');
+    pt_json_finish(&json);
     free(all);
 }
 

@@ -17,11 +17,6 @@
 #define STATES_KNOWN_PERCENT 90.0   /* of the CPU time, below which it is mentioned */
 #define ESTIMATED_PERCENT    0.5    /* of the CPU time, from which on it is mentioned */
 
-static double seconds(uint64_t ns)
-{
-    return (double)ns / NS_PER_SECOND;
-}
-
 /* The Python versions in it, each once: "3.8.18, 3.11.2 and 3.13.0". */
 static void append_versions(struct pt_buffer *text, struct pt_profile *profile)
 {
@@ -40,7 +35,7 @@ static void print_header(const struct pt_report *report)
     uint64_t start, end;
     pt_summary_span(profile, &start, &end);
     append_versions(&versions, profile);
-    double wall = end > start ? seconds(end - start) : 0, cpu = seconds(report->whole_ns);
+    double wall = end > start ? pt_seconds(end - start) : 0, cpu = pt_seconds(report->whole_ns);
     uint64_t threads = report->sum.threads + report->sum.exited_threads, cpus = pt_summary_cpus(profile);
     pt_print_text(stdout, pt_string(profile, pt_summary_first_process(profile)->command_line), 0, PT_STYLE_HEADING);
     pt_print_paragraph(0, 2, "%u process%s, %" PRIu64 " thread%s, %s: %" PRIu64 " samples", profile->processes.count,
@@ -98,13 +93,14 @@ void pt_report_accounting(const struct pt_report *report)
         difference = 0; /* never "-0.000" */
     printf("\nAccounting%s: sampled %.3f + unsampled %.3f + lost %.3f + own %.3f\n"
            "  + thread exit %.3f + difference %.3f = %.3f s CPU\n",
-           report->profile->selected ? " of all" : "", seconds(sum->sampled_ns), seconds(sum->unsampled_ns),
-           seconds(sum->lost_ns), seconds(sum->own_ns), seconds(sum->thread_exit_ns), difference, seconds(sum->cpu_ns));
+           report->profile->selected ? " of all" : "", pt_seconds(sum->sampled_ns), pt_seconds(sum->unsampled_ns),
+           pt_seconds(sum->lost_ns), pt_seconds(sum->own_ns), pt_seconds(sum->thread_exit_ns), difference,
+           pt_seconds(sum->cpu_ns));
     if (pt_percent(sum->estimated_ns, sum->cpu_ns) > ESTIMATED_PERCENT)
         printf("  of what was sampled, %.3f s are an estimate: short threads mostly end\n"
                "  between two ticks of the kernel, so their time goes to stacks that were\n"
                "  seen in threads like them\n",
-               seconds(sum->estimated_ns));
+               pt_seconds(sum->estimated_ns));
     for (uint32_t i = PP_REASON_NONE + 1; i < PP_REASON_COUNT; i++) {
         if (!sum->reasons[i])
             continue;
@@ -174,14 +170,14 @@ int pt_cmd_report(const struct pt_cli *cli)
     report.whole_ns = report.sum.cpu_ns > found_ns ? report.sum.cpu_ns : found_ns;
     if (cli->json) {
         report.whole_ns = profile->selected ? found_ns : report.whole_ns;
-        int failed = pt_report_json(&report);
+        bool written = pt_report_json(&report);
         pt_profile_free(profile);
-        return failed ? PT_EXIT_DATA : PT_EXIT_OK;
+        return written ? PT_EXIT_OK : PT_EXIT_DATA;
     }
     print_header(&report);
     if (profile->selected) {
-        printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", seconds(found_ns),
-               seconds(profile->whole_ns));
+        printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", pt_seconds(found_ns),
+               pt_seconds(profile->whole_ns));
         report.whole_ns = found_ns;
     }
     print_native(&report);

@@ -10,6 +10,8 @@
 #include "../profile/load.h"
 #include "../view/runs.h"
 
+/* Of the JSON; raised when a field changes its meaning or goes away. */
+#define JSON_VERSION  1
 #define NS_PER_SECOND 1000000000u
 #define SHORTEST_ID   8
 #define LONGEST_ID    64
@@ -68,20 +70,27 @@ static void print_text(const struct pt_profile *profile, const struct pt_run *ru
 
 static void print_json(const struct pt_profile *profile, const struct pt_run *runs, uint32_t count)
 {
-    printf("{\"version\": 1, \"runs\": [");
+    struct pt_json json = {.out = stdout, .indented = true};
+    pt_json_begin(&json, NULL, '{');
+    pt_json_number(&json, "version", JSON_VERSION);
+    pt_json_begin(&json, "runs", '[');
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_run *run = &runs[i];
-        printf("%s\n  {\"run\": ", i ? "," : "");
-        pt_json_text(stdout, pt_string(profile, run->run));
-        printf(", \"start_unix_ns\": %" PRIu64 ", \"end_unix_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64
-               ", \"cpu_ns\": %" PRIu64 ", \"processes\": %" PRIu32 ", \"not_ended\": %" PRIu32
-               ", \"segments\": %" PRIu32 ", \"cmdline\": ",
-               run->start_unix_ns, run->end_unix_ns, duration_of(run), run->cpu_ns, run->processes, run->not_ended,
-               run->segments);
-        pt_json_text(stdout, pt_string(profile, profile->processes.items[run->first].command_line));
-        putchar('}');
+        pt_json_begin(&json, NULL, '{');
+        pt_json_text(&json, "run", pt_string(profile, run->run));
+        pt_json_number(&json, "start_unix_ns", run->start_unix_ns);
+        pt_json_number(&json, "end_unix_ns", run->end_unix_ns);
+        pt_json_number(&json, "duration_ns", duration_of(run));
+        pt_json_number(&json, "cpu_ns", run->cpu_ns);
+        pt_json_number(&json, "processes", run->processes);
+        pt_json_number(&json, "not_ended", run->not_ended);
+        pt_json_number(&json, "segments", run->segments);
+        pt_json_text(&json, "cmdline", pt_string(profile, profile->processes.items[run->first].command_line));
+        pt_json_end(&json, '}');
     }
-    puts("\n]}");
+    pt_json_end(&json, ']');
+    pt_json_end(&json, '}');
+    pt_json_finish(&json);
 }
 
 int pt_cmd_runs(const struct pt_cli *cli)

@@ -9,7 +9,6 @@
 #include "../view/frame_text.h"
 #include "../view/summary.h"
 #include "report.h"
-#include "sums_json.h"
 
 #define PSEUDO_ROWS    8
 #define PYTHON_ROWS    10
@@ -18,11 +17,6 @@
 #define NAMELESS_FROM  10.0 /* per cent of self time: from here on names are worth some trouble */
 #define NAMELESS_NAMED 4    /* modules to name */
 #define FIGURES_WIDTH  42   /* of a row, before its text */
-
-static double seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
-}
 
 static bool is_kind(const struct pt_profile *profile, const struct pt_total *total, uint32_t kind)
 {
@@ -34,8 +28,8 @@ static void print_row(const struct pt_report *report, const struct pt_total *tot
     double self = pt_percent(total->self_ns, whole_ns);
     bool pseudo = is_kind(report->profile, total, PP_FRAME_PSEUDO);
     pt_print_styled(stdout, pseudo ? PT_STYLE_FAINT : pt_style_of_share(self), "%9.2f s %5.1f %%",
-                    seconds(total->self_ns), self);
-    printf("  %9.2f s %5.1f %%  ", seconds(total->total_ns), pt_percent(total->total_ns, whole_ns));
+                    pt_seconds(total->self_ns), self);
+    printf("  %9.2f s %5.1f %%  ", pt_seconds(total->total_ns), pt_percent(total->total_ns, whole_ns));
     pt_print_text(stdout, pt_string(report->profile, total->text), FIGURES_WIDTH,
                   pseudo ? PT_STYLE_FAINT : PT_STYLE_PLAIN);
 }
@@ -149,35 +143,38 @@ void pt_report_functions(const struct pt_report *report, uint32_t process, uint3
     pt_view_free(view);
 }
 
-static json_t *total_object(const struct pt_report *report, const struct pt_total *total)
+static void put_total(struct pt_json *json, const struct pt_report *report, const struct pt_total *total)
 {
     static const char *const kinds[] = {
         [PP_FRAME_NATIVE] = "native", [PP_FRAME_PYTHON] = "python", [PP_FRAME_PSEUDO] = "pseudo"};
-    json_t *object = json_object();
-    json_object_set_new(object, "text", pt_string_json(report->profile, total->text));
-    json_object_set_new(object, "kind", json_string(kinds[report->profile->frames.items[total->frame].kind]));
-    pt_set_number(object, "self_ns", total->self_ns);
-    pt_set_number(object, "total_ns", total->total_ns);
-    return object;
+    pt_json_begin(json, NULL, '{');
+    pt_json_text(json, "text", pt_string(report->profile, total->text));
+    pt_json_text(json, "kind", kinds[report->profile->frames.items[total->frame].kind]);
+    pt_json_number(json, "self_ns", total->self_ns);
+    pt_json_number(json, "total_ns", total->total_ns);
+    pt_json_end(json, '}');
 }
 
-void pt_report_functions_json(const struct pt_report *report, uint32_t process, uint32_t thread, json_t *object)
+void pt_report_functions_json(const struct pt_report *report, uint32_t process, uint32_t thread, struct pt_json *json)
 {
     const struct pt_view_options options = {
         .lines = report->cli->lines, .only_process = process, .only_thread = thread};
     struct pt_view *view = pt_view_new(report->profile, &options);
-    json_t *all = json_array(), *python = json_array();
-    uint32_t count, most = report->cli->top ? report->cli->top : UINT32_MAX;
+    uint32_t count, most = report->cli->top ? report->cli->top : UINT32_MAX, shown = 0;
     struct pt_total *totals = pt_view_totals(report->profile, view, &count);
+    pt_json_begin(json, "functions", '[');
     for (uint32_t i = 0; i < count && i < most; i++)
-        json_array_append_new(all, total_object(report, &totals[i]));
+        put_total(json, report, &totals[i]);
+    pt_json_end(json, ']');
     add_native_callees(report->profile, view, totals, count);
     qsort(totals, count, sizeof *totals, by_self);
-    for (uint32_t i = 0; i < count && json_array_size(python) < most; i++)
-        if (is_kind(report->profile, &totals[i], PP_FRAME_PYTHON))
-            json_array_append_new(python, total_object(report, &totals[i]));
-    json_object_set_new(object, "functions", all);
-    json_object_set_new(object, "python", python);
+    pt_json_begin(json, "python", '[');
+    for (uint32_t i = 0; i < count && shown < most; i++)
+        if (is_kind(report->profile, &totals[i], PP_FRAME_PYTHON)) {
+            put_total(json, report, &totals[i]);
+            shown++;
+        }
+    pt_json_end(json, ']');
     free(totals);
     pt_view_free(view);
 }

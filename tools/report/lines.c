@@ -17,11 +17,6 @@
 #define FIGURES_WIDTH   19
 #define TEXT_COLUMN     29 /* where the source begins */
 
-static double seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
 /* By node: the innermost Python frame at or above it, PT_NONE when there is none. The caller frees. */
 static uint32_t *innermost_python(const struct pt_profile *profile)
 {
@@ -150,7 +145,7 @@ static void print_expressions(const struct pt_report *report, const struct shown
         if (pt_percent(own[i].ns, line->ns) >= ALL_OF_IT)
             printf("%*s%s\n", TEXT_COLUMN, "", carets.data);
         else
-            printf("%9.2f s %5.1f %%%*s%s\n", seconds(own[i].ns), pt_percent(own[i].ns, report->whole_ns),
+            printf("%9.2f s %5.1f %%%*s%s\n", pt_seconds(own[i].ns), pt_percent(own[i].ns, report->whole_ns),
                    TEXT_COLUMN - FIGURES_WIDTH, "", carets.data);
     }
     pt_buffer_free(&carets);
@@ -189,7 +184,7 @@ static void print_lines(const struct pt_report *report, const uint64_t *ns_of_fr
     print_state(source.state);
     for (uint32_t i = 0; i < count && i < LINE_ROWS; i++) {
         double share = pt_percent(lines[i].ns, report->whole_ns);
-        pt_print_styled(stdout, pt_style_of_share(share), "%9.2f s %5.1f %%", seconds(lines[i].ns), share);
+        pt_print_styled(stdout, pt_style_of_share(share), "%9.2f s %5.1f %%", pt_seconds(lines[i].ns), share);
         fputs("  ", stdout);
         if (lines[i].line)
             printf("%6" PRIu32, lines[i].line);
@@ -241,28 +236,31 @@ void pt_report_lines(const struct pt_report *report)
     free(ns_of_frame);
 }
 
-json_t *pt_report_lines_json(const struct pt_report *report)
+void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
 {
     const struct pt_profile *profile = report->profile;
     uint64_t *ns_of_frame;
-    uint32_t top = hottest(profile, &ns_of_frame), place_count = 0, count = 0;
-    json_t *object = top == PT_NONE ? json_null() : json_object();
-    if (top != PT_NONE) {
-        struct place *places = places_of(profile, ns_of_frame, top, &place_count);
-        struct place *lines = lines_of(places, place_count, &count);
-        json_t *array = json_array();
-        for (uint32_t i = 0; i < count; i++) {
-            json_t *line = json_object();
-            pt_set_known(line, "line", lines[i].line, lines[i].line);
-            pt_set_number(line, "self_ns", lines[i].ns);
-            json_array_append_new(array, line);
-        }
-        json_object_set_new(object, "function", pt_string_json(profile, profile->functions.items[top].name));
-        json_object_set_new(object, "file", pt_string_json(profile, profile->functions.items[top].file));
-        json_object_set_new(object, "lines", array);
-        free(lines);
-        free(places);
+    uint32_t top = hottest(profile, &ns_of_frame), place_count, count;
+    if (top == PT_NONE) {
+        pt_json_text(json, "hottest", NULL);
+        free(ns_of_frame);
+        return;
     }
+    struct place *places = places_of(profile, ns_of_frame, top, &place_count);
+    struct place *lines = lines_of(places, place_count, &count);
+    pt_json_begin(json, "hottest", '{');
+    pt_json_string(json, "function", profile, profile->functions.items[top].name);
+    pt_json_string(json, "file", profile, profile->functions.items[top].file);
+    pt_json_begin(json, "lines", '[');
+    for (uint32_t i = 0; i < count; i++) {
+        pt_json_begin(json, NULL, '{');
+        pt_json_known(json, "line", lines[i].line, lines[i].line);
+        pt_json_number(json, "self_ns", lines[i].ns);
+        pt_json_end(json, '}');
+    }
+    pt_json_end(json, ']');
+    pt_json_end(json, '}');
+    free(lines);
+    free(places);
     free(ns_of_frame);
-    return object;
 }

@@ -3,8 +3,7 @@
 #ifndef PT_TOOLS_REPORT_H
 #define PT_TOOLS_REPORT_H
 
-#include <jansson.h>
-
+#include "../base/json.h"
 #include "../cli/options.h"
 #include "../profile/model.h"
 
@@ -25,18 +24,18 @@ struct pt_report_native pt_report_native(const struct pt_profile *profile);
 /* Functions by self time, and Python functions with the native code that they call; of one process or thread only,
  * unless PT_NONE. */
 void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread);
-void pt_report_functions_json(const struct pt_report *report, uint32_t process, uint32_t thread, json_t *object);
+void pt_report_functions_json(const struct pt_report *report, uint32_t process, uint32_t thread, struct pt_json *json);
 
 /* Which debug symbols would help, if much of the time went to functions that have no name. */
 void pt_report_nameless(const struct pt_report *report);
 
 /* Where in the Python function that took most (its own code and the native code that it calls) the time went. */
 void pt_report_lines(const struct pt_report *report);
-json_t *pt_report_lines_json(const struct pt_report *report);
+void pt_report_lines_json(const struct pt_report *report, struct pt_json *json);
 
 /* CPU time of processes and threads. As JSON with the functions of each, where the options ask for that. */
 void pt_report_threads(const struct pt_report *report);
-json_t *pt_report_threads_json(const struct pt_report *report, bool threads);
+void pt_report_threads_json(const struct pt_report *report, bool threads, struct pt_json *json);
 
 /* Accounting, what is not complete and why, warnings. */
 void pt_report_accounting(const struct pt_report *report);
@@ -44,7 +43,7 @@ void pt_report_accounting(const struct pt_report *report);
 /* A table of functions for each process or thread, the ones that burned most first. */
 void pt_report_split(const struct pt_report *report, bool threads);
 
-/* All of the report for programs. Not 0 when it could not be written. */
-int pt_report_json(const struct pt_report *report);
+/* All of the report for programs. False when it could not be written. */
+bool pt_report_json(const struct pt_report *report);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../base/terminal_text.h"
 #include "../profile/load.h"
 #include "../view/summary.h"
 
@@ -106,37 +107,19 @@ static bool continues(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Columns that a terminal takes for the character that begins here: 2 for what East Asian fonts draw in a square. */
-static unsigned width_of(const char *at, size_t left)
-{
-    static const uint32_t wide[][2] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},  {0xac00, 0xd7a3},
-                                       {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6},
-                                       {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
-    unsigned char first = (unsigned char)*at;
-    uint32_t c = first < 0xe0 ? first & 0x1f : first < 0xf0 ? first & 0x0f : first & 0x07;
-    if (first < 0xc0)
-        return 1;
-    for (size_t i = 1; i < left && continues(at[i]); i++)
-        c = c << 6 | ((unsigned char)at[i] & 0x3f);
-    if (c >= 0x300 && c <= 0x36f)
-        return 0; /* combining */
-    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
-        if (c >= wide[i][0] && c <= wide[i][1])
-            return 2;
-    return 1;
-}
-
 bool pt_source_carets(struct pt_buffer *out, const char *line, size_t length, size_t start, size_t end)
 {
     if (start >= end || end > length || isspace((unsigned char)line[start]) || isspace((unsigned char)line[end - 1]) ||
         continues(line[start]) || (end < length && continues(line[end])))
         return false;
-    for (size_t i = 0; i < end; i++) {
-        if (continues(line[i]))
-            continue;
-        unsigned columns = line[i] == '\t' ? 1 : width_of(line + i, length - i);
-        while (columns--)
-            pt_buffer_text(out, i >= start ? "^" : line[i] == '\t' ? "\t" : " ");
+    struct pt_buffer text = {0}; /* ends with a NUL, unlike the line */
+    pt_buffer_append(&text, line, length);
+    for (size_t i = 0, bytes; i < end; i += bytes) {
+        uint32_t code;
+        bytes = pt_next_character(text.data + i, &code);
+        for (uint32_t column = pt_character_width(code); column; column--)
+            pt_buffer_text(out, i >= start ? "^" : code == '\t' ? "\t" : " ");
     }
+    pt_buffer_free(&text);
     return true;
 }

@@ -1,6 +1,8 @@
 #include "sums_json.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../view/gil_gc.h"
 #include "../view/summary.h"
@@ -8,84 +10,90 @@
 #define MEDIAN 0.50
 #define TAIL   0.99
 
-void pt_set_number(json_t *object, const char *key, uint64_t value)
+#define SUM(name)                                                                                                      \
+    {                                                                                                                  \
+#name, offsetof(struct pt_accounting, name)                                                                    \
+    }
+
+static const struct {
+    const char *key;
+    size_t offset; /* of a uint64_t */
+} sums[] = {
+    SUM(threads),
+    SUM(exited_threads),
+    SUM(samples),
+    SUM(wall_ns),
+    SUM(cpu_ns),
+    SUM(sampled_ns),
+    SUM(estimated_ns),
+    SUM(unsampled_ns),
+    SUM(lost_samples),
+    SUM(lost_ns),
+    SUM(own_ns),
+    SUM(thread_exit_ns),
+    SUM(before_start_ns),
+    SUM(removed_files),
+    SUM(removed_bytes),
+    SUM(mapped_bytes),
+    SUM(most_mapped_bytes),
+    SUM(voluntary_switches),
+    SUM(involuntary_switches),
+    SUM(minor_faults),
+    SUM(major_faults),
+};
+
+void pt_json_element(void *json, const char *text)
 {
-    json_object_set_new(object, key, json_integer((json_int_t)value));
+    pt_json_text(json, NULL, text);
 }
 
-void pt_set_known(json_t *object, const char *key, uint64_t value, uint64_t known)
+void pt_json_states(struct pt_json *json, const struct pt_states *states)
 {
-    json_object_set_new(object, key, known ? json_integer((json_int_t)value) : json_null());
+    pt_json_known(json, "gil_ns", states->gil_ns, states->gil_known_ns);
+    pt_json_number(json, "gil_known_ns", states->gil_known_ns);
+    pt_json_known(json, "gc_ns", states->gc_ns, states->gc_known_ns);
+    pt_json_number(json, "gc_known_ns", states->gc_known_ns);
 }
 
-static void add_text(void *array, const char *text)
-{
-    json_array_append_new(array, json_string(text));
-}
-
-void pt_set_sums(json_t *object, const struct pt_profile *profile, uint32_t process)
+void pt_json_sums(struct pt_json *json, const struct pt_profile *profile, uint32_t process)
 {
     struct pt_accounting sum = pt_summary_accounting(profile, process);
-    pt_set_number(object, "threads", sum.threads);
-    pt_set_number(object, "exited_threads", sum.exited_threads);
-    pt_set_number(object, "samples", sum.samples);
-    pt_set_number(object, "wall_ns", sum.wall_ns);
-    pt_set_number(object, "cpu_ns", sum.cpu_ns);
-    pt_set_number(object, "sampled_ns", sum.sampled_ns);
-    pt_set_number(object, "estimated_ns", sum.estimated_ns);
-    pt_set_number(object, "unsampled_ns", sum.unsampled_ns);
-    pt_set_number(object, "lost_samples", sum.lost_samples);
-    pt_set_number(object, "lost_ns", sum.lost_ns);
-    pt_set_number(object, "own_ns", sum.own_ns);
-    pt_set_number(object, "thread_exit_ns", sum.thread_exit_ns);
-    json_object_set_new(object, "difference_ns", json_integer(sum.difference_ns));
-    pt_set_number(object, "before_start_ns", sum.before_start_ns);
-    pt_set_number(object, "missing_ns", pt_summary_missing_ns(profile, process));
-    pt_set_number(object, "removed_files", sum.removed_files);
-    pt_set_number(object, "removed_bytes", sum.removed_bytes);
-    pt_set_number(object, "mapped_bytes", sum.mapped_bytes);
-    pt_set_number(object, "most_mapped_bytes", sum.most_mapped_bytes);
-    pt_set_number(object, "voluntary_switches", sum.voluntary_switches);
-    pt_set_number(object, "involuntary_switches", sum.involuntary_switches);
-    pt_set_number(object, "minor_faults", sum.minor_faults);
-    pt_set_number(object, "major_faults", sum.major_faults);
-
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+        uint64_t value;
+        memcpy(&value, (const char *)&sum + sums[i].offset, sizeof value);
+        pt_json_number(json, sums[i].key, value);
+    }
+    pt_json_format(json, "difference_ns", "%" PRId64, sum.difference_ns);
+    pt_json_number(json, "missing_ns", pt_summary_missing_ns(profile, process));
     struct pt_states states = pt_states_of(profile, process);
-    pt_set_known(object, "gil_ns", states.gil_ns, states.gil_known_ns);
-    pt_set_number(object, "gil_known_ns", states.gil_known_ns);
-    pt_set_known(object, "gc_ns", states.gc_ns, states.gc_known_ns);
-    pt_set_number(object, "gc_known_ns", states.gc_known_ns);
-
-    json_t *handler = json_object();
-    pt_set_number(handler, "mean", pt_accounting_handler_mean(&sum));
-    pt_set_number(handler, "p50", pt_accounting_handler_quantile(&sum, MEDIAN));
-    pt_set_number(handler, "p99", pt_accounting_handler_quantile(&sum, TAIL));
-    pt_set_number(handler, "max", sum.handler_max_ns);
-    json_object_set_new(object, "handler_ns", handler);
-
-    json_t *truncated = json_object();
+    pt_json_states(json, &states);
+    pt_json_begin(json, "handler_ns", '{');
+    pt_json_number(json, "mean", pt_accounting_handler_mean(&sum));
+    pt_json_number(json, "p50", pt_accounting_handler_quantile(&sum, MEDIAN));
+    pt_json_number(json, "p99", pt_accounting_handler_quantile(&sum, TAIL));
+    pt_json_number(json, "max", sum.handler_max_ns);
+    pt_json_end(json, '}');
+    pt_json_begin(json, "truncated", '{');
     for (uint32_t i = PP_REASON_NONE + 1; i < PP_REASON_COUNT; i++)
         if (sum.reasons[i])
-            pt_set_number(truncated, pt_reason_text(i), sum.reasons[i]);
-    json_object_set_new(object, "truncated", truncated);
-
-    json_t *warnings = json_array();
-    pt_summary_warnings(profile, process, add_text, warnings);
-    json_object_set_new(object, "warnings", warnings);
+            pt_json_number(json, pt_reason_text(i), sum.reasons[i]);
+    pt_json_end(json, '}');
+    pt_json_begin(json, "warnings", '[');
+    pt_summary_warnings(profile, process, pt_json_element, json);
+    pt_json_end(json, ']');
 }
 
-json_t *pt_string_json(const struct pt_profile *profile, uint32_t string)
+void pt_json_string(struct pt_json *json, const char *key, const struct pt_profile *profile, uint32_t string)
 {
-    return string ? json_string(pt_string(profile, string)) : json_null();
+    pt_json_text(json, key, string ? pt_string(profile, string) : NULL);
 }
 
-json_t *pt_versions_json(struct pt_profile *profile, uint32_t process)
+void pt_json_versions(struct pt_json *json, struct pt_profile *profile, uint32_t process)
 {
-    uint32_t count;
-    uint32_t *versions = pt_summary_versions(profile, process, &count);
-    json_t *array = json_array();
+    uint32_t count, *versions = pt_summary_versions(profile, process, &count);
+    pt_json_begin(json, "python_versions", '[');
     for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(array, pt_string_json(profile, versions[i]));
+        pt_json_string(json, NULL, profile, versions[i]);
+    pt_json_end(json, ']');
     free(versions);
-    return array;
 }

@@ -1,22 +1,24 @@
-/* What a profile says of itself and its processes, as JSON (jansson): the same wherever it stands. */
-#ifndef PT_TOOLS_SUMS_JSON_H
-#define PT_TOOLS_SUMS_JSON_H
+/* What a profile says of itself and its processes, as JSON: alike in all commands. */
+#ifndef PT_REPORT_SUMS_JSON_H
+#define PT_REPORT_SUMS_JSON_H
 
-#include <jansson.h>
-
+#include "../base/json.h"
 #include "../profile/model.h"
 
-void pt_set_number(json_t *object, const char *key, uint64_t value);
-/* null when nothing is known: that is not 0. */
-void pt_set_known(json_t *object, const char *key, uint64_t value, uint64_t known);
+/* The keys of accounting, states, cost and warnings of one process, or of all (PT_NONE). */
+void pt_json_sums(struct pt_json *json, const struct pt_profile *profile, uint32_t process);
 
-/* Accounting, states, cost and warnings of one process, or of all (PT_NONE). */
-void pt_set_sums(json_t *object, const struct pt_profile *profile, uint32_t process);
+/* GIL and collector: null where nothing is known, which is not 0. */
+struct pt_states;
+void pt_json_states(struct pt_json *json, const struct pt_states *states);
 
-/* A string of the profile, null for none. */
-json_t *pt_string_json(const struct pt_profile *profile, uint32_t string);
+/* A string of the profile; null for none. */
+void pt_json_string(struct pt_json *json, const char *key, const struct pt_profile *profile, uint32_t string);
 
 /* The Python versions of one process, or of all (PT_NONE). */
-json_t *pt_versions_json(struct pt_profile *profile, uint32_t process);
+void pt_json_versions(struct pt_json *json, struct pt_profile *profile, uint32_t process);
+
+/* An element of an array, for pt_summary_warnings() and _notes(). */
+void pt_json_element(void *json, const char *text);
 
 #endif

@@ -108,38 +108,35 @@ void pt_report_threads(const struct pt_report *report)
     print_table(report, true);
 }
 
-json_t *pt_report_threads_json(const struct pt_report *report, bool threads)
+void pt_report_threads_json(const struct pt_report *report, bool threads, struct pt_json *json)
 {
     const struct pt_profile *profile = report->profile;
     bool split = threads ? report->cli->threads : report->cli->processes;
     uint32_t count;
     struct row *rows = rows_of(profile, threads, &count);
     struct pt_states *states = pt_states_by(profile, threads);
-    json_t *array = json_array();
+    pt_json_begin(json, threads ? "threads" : "processes", '[');
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = rows[i].number;
         const struct pt_thread *thread = threads ? &profile->threads.items[number] : NULL;
         const struct pt_process *process = &profile->processes.items[thread ? thread->process : number];
-        json_t *object = json_object();
-        pt_set_number(object, "pid", process->pid);
+        pt_json_begin(json, NULL, '{');
+        pt_json_number(json, "pid", process->pid);
         if (thread) {
-            pt_set_known(object, "tid", thread->tid, thread->tid != UINT64_MAX);
-            json_object_set_new(object, "name", pt_string_json(profile, thread->name));
+            pt_json_known(json, "tid", thread->tid, thread->tid != UINT64_MAX);
+            pt_json_string(json, "name", profile, thread->name);
         } else {
-            json_object_set_new(object, "cmdline", pt_string_json(profile, process->command_line));
+            pt_json_string(json, "cmdline", profile, process->command_line);
         }
-        pt_set_number(object, "shown_ns", rows[i].ns);
-        pt_set_known(object, "gil_ns", states[number].gil_ns, states[number].gil_known_ns);
-        pt_set_number(object, "gil_known_ns", states[number].gil_known_ns);
-        pt_set_known(object, "gc_ns", states[number].gc_ns, states[number].gc_known_ns);
-        pt_set_number(object, "gc_known_ns", states[number].gc_known_ns);
+        pt_json_number(json, "shown_ns", rows[i].ns);
+        pt_json_states(json, &states[number]);
         if (split)
-            pt_report_functions_json(report, threads ? PT_NONE : number, threads ? number : PT_NONE, object);
-        json_array_append_new(array, object);
+            pt_report_functions_json(report, threads ? PT_NONE : number, threads ? number : PT_NONE, json);
+        pt_json_end(json, '}');
     }
+    pt_json_end(json, ']');
     free(states);
     free(rows);
-    return array;
 }
 
 void pt_report_split(const struct pt_report *report, bool threads)

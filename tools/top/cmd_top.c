@@ -1,10 +1,10 @@
 #include <ctype.h>
-#include <locale.h>
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "../base/print.h"
 #include "../cli/commands.h"
 #include "screen.h"
 #include "terminal.h"
@@ -186,7 +186,6 @@ int pt_cmd_top(const struct pt_cli *cli)
     uint64_t delay_ns = cli->delay_ns ? cli->delay_ns : DELAY_NS;
     struct pt_target target;
     int status = PT_EXIT_OK;
-    setlocale(LC_CTYPE, "C.UTF-8"); /* how wide characters are: text of profiles is UTF-8 */
     if (!pt_target_begin(&target, cli)) {
         pt_target_free(&target);
         return PT_EXIT_DATA;
@@ -199,7 +198,7 @@ int pt_cmd_top(const struct pt_cli *cli)
     if (cli->count) {
         status = print_screens(&screen, &live, cli->count, delay_ns);
     } else {
-        screen.colour = pt_terminal_has_colour();
+        screen.colour = pt_has_colour(stdout);
         interact(&screen, &live, delay_ns);
         pt_terminal_end();
     }

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../profile/fallback.h"
@@ -32,13 +31,6 @@ struct pt_source {
     uint64_t before; /* bytes of earlier segments in the same file */
     uint64_t end;    /* bytes of this one that were read */
 };
-
-uint64_t pt_clock_ns(int clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_nsec;
-}
 
 static void begin(struct pt_follow *follow)
 {

@@ -2,6 +2,7 @@
 #ifndef PT_PROFILE_FOLLOW_H
 #define PT_PROFILE_FOLLOW_H
 
+#include "../base/clock.h"
 #include "../profile/files.h"
 #include "../profile/model.h"
 
@@ -35,7 +36,5 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns);
 bool pt_follow_is_alive(const struct pt_follow *follow, uint32_t process, uint64_t now_unix_ns);
 
 void pt_follow_free(struct pt_follow *follow);
-
-uint64_t pt_clock_ns(int clock);
 
 #endif

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../profile/fallback.h"
 #include "../view/summary.h"
 
 #define SMALL 10 /* lines, below which only the most important of the header is shown */
-
-enum style { PLAIN, BOLD, HEADING };
 
 /* Lines go out one by one, so that a narrow or low terminal cuts each of them and the last ones. */
 struct page {
@@ -24,30 +23,24 @@ static bool is_full(const struct page *page)
     return page->screen->lines && page->count >= page->screen->lines;
 }
 
-static void end_line(struct page *page, enum style style)
+static void end_line(struct page *page, enum pt_style style)
 {
-    static const char *const begin[] = {[PLAIN] = "", [BOLD] = "\033[1m", [HEADING] = "\033[7m"};
     const struct pt_screen *screen = page->screen;
     const char *text = page->line.length ? page->line.data : "";
     if (!screen->lines) {
         pt_shown_text(page->out, text, 0);
         pt_buffer_text(page->out, "\n");
     } else if (!is_full(page)) {
-        bool styled = style != PLAIN && screen->colour;
+        bool styled = style != PT_STYLE_PLAIN && screen->colour;
         pt_buffer_text(page->out, page->count ? "\r\n\033[K" : "\033[H\033[K");
         if (styled)
-            pt_buffer_text(page->out, begin[style]);
+            pt_buffer_text(page->out, pt_style_sequences[style]);
         pt_shown_text(page->out, text, screen->columns);
         if (styled)
-            pt_buffer_text(page->out, "\033[0m");
+            pt_buffer_text(page->out, pt_style_sequences[PT_STYLE_PLAIN]);
     }
     page->count++;
     pt_buffer_clear(&page->line);
-}
-
-static double seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
 }
 
 static void append_duration(struct pt_buffer *text, uint64_t ns)
@@ -60,7 +53,7 @@ static void append_duration(struct pt_buffer *text, uint64_t ns)
     else if (s >= 60)
         pt_buffer_format(text, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
     else
-        pt_buffer_format(text, "%.0f s", seconds(ns));
+        pt_buffer_format(text, "%.0f s", pt_seconds(ns));
 }
 
 static void draw_header(struct page *page, const struct pt_live *live)
@@ -74,16 +67,16 @@ static void draw_header(struct page *page, const struct pt_live *live)
         char *directory = live->follow->fell_back ? pt_fallback_directory() : pt_strdup("");
         pt_buffer_format(&page->line, "run %.8s%s%s: %s", pt_string(profile, first->run), *directory ? " in " : "",
                          directory, pt_short_command(pt_string(profile, first->command_line)));
-        end_line(page, BOLD);
+        end_line(page, PT_STYLE_HEADING);
         free(directory);
     }
     pt_buffer_format(&page->line, "%u process%s running", live->alive, live->alive == 1 ? "" : "es");
     if (ended)
         pt_buffer_format(&page->line, ", %u ended", ended);
     pt_buffer_format(&page->line, " | %.2f cores busy | %.2f s CPU in ",
-                     live->wall_ns ? (double)live->window.whole_ns / (double)live->wall_ns : 0, seconds(sum.cpu_ns));
+                     live->wall_ns ? (double)live->window.whole_ns / (double)live->wall_ns : 0, pt_seconds(sum.cpu_ns));
     append_duration(&page->line, live->since_ns);
-    end_line(page, PLAIN);
+    end_line(page, PT_STYLE_PLAIN);
     if (small)
         return;
     double difference = sum.cpu_ns ? 100.0 * (double)sum.difference_ns / (double)sum.cpu_ns : 0;
@@ -95,7 +88,7 @@ static void draw_header(struct page *page, const struct pt_live *live)
     const struct pt_read_losses *losses = &profile->losses;
     if (losses->damaged_blocks || losses->missing_blocks || losses->damaged_records || live->follow->unusable)
         pt_buffer_text(&page->line, "; parts of the logs cannot be read");
-    end_line(page, PLAIN);
+    end_line(page, PT_STYLE_PLAIN);
 }
 
 static void draw_status(struct page *page, const struct pt_live *live)
@@ -108,7 +101,8 @@ static void draw_status(struct page *page, const struct pt_live *live)
     if (screen->since_start)
         pt_buffer_text(&page->line, " since the start");
     else
-        pt_buffer_format(&page->line, ", %s %.0f s", live->alive ? "last" : "over; its last", seconds(live->wall_ns));
+        pt_buffer_format(&page->line, ", %s %.0f s", live->alive ? "last" : "over; its last",
+                         pt_seconds(live->wall_ns));
     if (screen->of == PT_ROWS_FUNCTIONS && !live->native)
         pt_buffer_text(&page->line, ", Python only");
     if (screen->paused)
@@ -117,7 +111,7 @@ static void draw_status(struct page *page, const struct pt_live *live)
         pt_buffer_format(&page->line, ", reading: %.0f %%", pt_percent(live->follow->read, live->follow->size));
     if (*screen->filter && !screen->editing)
         pt_buffer_format(&page->line, ", /%s", screen->filter);
-    end_line(page, PLAIN);
+    end_line(page, PT_STYLE_PLAIN);
 }
 
 static void draw_row(struct page *page, const struct pt_live *live, const struct pt_row *row, uint64_t whole_ns)
@@ -127,11 +121,11 @@ static void draw_row(struct page *page, const struct pt_live *live, const struct
     enum pt_rows_of of = page->screen->of;
     if (of == PT_ROWS_FUNCTIONS) {
         pt_buffer_format(line, "%5.1f %% %5.1f %% %9.2f s %9.2f s  ", pt_percent(row->self_ns, whole_ns),
-                         pt_percent(row->total_ns, whole_ns), seconds(row->since_self_ns),
-                         seconds(row->since_total_ns));
+                         pt_percent(row->total_ns, whole_ns), pt_seconds(row->since_self_ns),
+                         pt_seconds(row->since_total_ns));
     } else {
         pt_buffer_format(line, "%6.1f %% %9.2f s  ", pt_percent(row->self_ns, row->wall_ns),
-                         seconds(row->since_self_ns));
+                         pt_seconds(row->since_self_ns));
     }
     if (of == PT_ROWS_PROCESSES)
         pt_buffer_format(line, "%7" PRIu64 "  %-7s  ", profile->processes.items[row->number].accounting.threads,
@@ -139,7 +133,7 @@ static void draw_row(struct page *page, const struct pt_live *live, const struct
                          : profile->processes.items[row->number].ended ? "ended"
                                                                        : "killed");
     pt_row_text(line, live, of, row);
-    end_line(page, PLAIN);
+    end_line(page, PT_STYLE_PLAIN);
 }
 
 static void draw_table(struct page *page, struct pt_screen *screen, struct pt_live *live)
@@ -159,7 +153,7 @@ static void draw_table(struct page *page, struct pt_screen *screen, struct pt_li
         pt_buffer_format(&page->line, "%*s", (int)screen->columns, ""); /* the bar goes to the edge */
     if (screen->lines && page->line.length > screen->columns)
         page->line.data[page->line.length = screen->columns] = '\0';
-    end_line(page, HEADING);
+    end_line(page, PT_STYLE_BAR);
     if (screen->lines)
         room = screen->lines > used + 1 ? screen->lines - used - 1 : 1;
     if (screen->first + room > count)
@@ -171,7 +165,7 @@ static void draw_table(struct page *page, struct pt_screen *screen, struct pt_li
                                     : screen->since_start                     ? "  no CPU time was sampled"
                                     : live->follow->read < live->follow->size ? "  reading"
                                                                               : "  no CPU time was used");
-        end_line(page, PLAIN);
+        end_line(page, PT_STYLE_PLAIN);
     }
     free(rows);
 }
@@ -192,7 +186,7 @@ static void draw_help(struct page *page)
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         pt_buffer_text(&page->line, lines[i]);
-        end_line(page, PLAIN);
+        end_line(page, PT_STYLE_PLAIN);
     }
 }
 
@@ -205,11 +199,11 @@ static void draw_waiting(struct page *page, const struct pt_live *live)
     bool reading = live->follow->read < live->follow->size;
     if (target->pid) {
         pt_buffer_format(&page->line, reading ? "reading %s" : "waiting: %s has no profile yet", target->name);
-        end_line(page, BOLD);
+        end_line(page, PT_STYLE_HEADING);
         if (!reading)
             pt_buffer_format(&page->line, "A file appears with the first sample; 'pyprof doctor %d' says more.",
                              target->pid);
-        end_line(page, PLAIN);
+        end_line(page, PT_STYLE_PLAIN);
         free(directory);
         return;
     }
@@ -223,12 +217,12 @@ static void draw_waiting(struct page *page, const struct pt_live *live)
         pt_buffer_format(&page->line, "waiting: no run '%s' in %s", cli->run, place);
     else
         pt_buffer_format(&page->line, "waiting: no profile in %s yet", place);
-    end_line(page, BOLD);
+    end_line(page, PT_STYLE_HEADING);
     if (!cli->argument_count || live->follow->unusable || cli->run || target->pids)
         pt_buffer_text(&page->line, "Record one with 'pyprof run -- python app.py', or say where it is.");
     else
         pt_buffer_format(&page->line, "Record one with 'pyprof run -o %s -- python app.py'.", place);
-    end_line(page, PLAIN);
+    end_line(page, PT_STYLE_PLAIN);
     free(directory);
 }
 

@@ -114,12 +114,6 @@ void pt_terminal_size(uint32_t *columns, uint32_t *lines)
         *columns = MOST_COLUMNS;
 }
 
-bool pt_terminal_has_colour(void)
-{
-    const char *no_colour = getenv("NO_COLOR");
-    return !no_colour || !*no_colour;
-}
-
 void pt_terminal_write(const struct pt_buffer *text)
 {
     write_all(text->data, text->length);

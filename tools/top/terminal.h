@@ -14,7 +14,6 @@ bool pt_terminal_begin(void);
 void pt_terminal_end(void);
 
 void pt_terminal_size(uint32_t *columns, uint32_t *lines);
-bool pt_terminal_has_colour(void);
 void pt_terminal_write(const struct pt_buffer *text);
 
 enum pt_key {
