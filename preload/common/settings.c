@@ -1,0 +1,137 @@
+#include "settings.h"
+#include <signal.h>
+#include <string.h>
+
+#define HIGHEST_HZ      1000
+#define FIRST_RT_SIGNAL 34 /* 32 and 33 are glibc's own */
+#define LAST_RT_SIGNAL  64
+#define MOST_DIGITS     9
+#define DECIMALS        4 /* of a percentage */
+#define DISK_DIGITS     19
+#define DISK_LEAST      ((uint64_t)1 << 20)
+#define DISK_LEFT       ((uint64_t)64 << 20)
+#define DISK_LEFT_SHARE 20
+
+/* The number that the text begins with; returns how many digits it has. */
+static size_t digits_of(const char *text, uint64_t *number)
+{
+    size_t digits = strspn(text, "0123456789");
+    *number = 0;
+    for (size_t i = 0; i < digits && i < DISK_DIGITS; i++)
+        *number = *number * 10 + (uint64_t)(text[i] - '0');
+    return digits;
+}
+
+static bool parse_number(const char *text, uint64_t *number)
+{
+    size_t digits = digits_of(text, number);
+    return digits && digits <= MOST_DIGITS && !text[digits];
+}
+
+static bool parse_hz(const char *text, uint64_t *hz)
+{
+    return parse_number(text, hz) && *hz >= 1 && *hz <= HIGHEST_HZ;
+}
+
+/* With or without a % sign. */
+static bool parse_percent(const char *text, uint64_t *ppm)
+{
+    uint64_t whole, part = 0;
+    size_t digits = digits_of(text, &whole), decimals = 0;
+    text += digits;
+    if (*text == '.') {
+        decimals = digits_of(++text, &part);
+        text += decimals;
+    }
+    if (digits + decimals == 0 || digits > MOST_DIGITS || decimals > DECIMALS)
+        return false;
+    for (; decimals < DECIMALS; decimals++)
+        part *= 10;
+    *ppm = whole * PP_PPM_PER_PERCENT + part;
+    text += *text == '%';
+    return !*text && *ppm > 0 && *ppm <= 100 * PP_PPM_PER_PERCENT;
+}
+
+/* Bytes, or with a K, M, G or T after the number, each 1024 of the one before. */
+static bool parse_size(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KkMmGgTt";
+    size_t digits = digits_of(text, bytes);
+    const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
+    if (!digits || digits > DISK_DIGITS || (text[digits] && (!unit || text[digits + 1] || *bytes > UINT64_MAX >> 40)))
+        return false;
+    if (unit)
+        *bytes <<= 10 * ((unit - units) / 2 + 1);
+    return !*bytes || *bytes >= DISK_LEAST;
+}
+
+static bool parse_signal(const char *text, uint64_t *number)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } signals[] = {{"URG", SIGURG}, {"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"STKFLT", SIGSTKFLT}};
+    const char *bare = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    bool is_number = parse_number(text, number);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        if (strcmp(bare, signals[i].name) == 0 || (is_number && *number == (uint64_t)signals[i].number)) {
+            *number = (uint64_t)signals[i].number;
+            return true;
+        }
+    }
+    return is_number && *number >= FIRST_RT_SIGNAL && *number <= LAST_RT_SIGNAL;
+}
+
+static bool parse_unwinder(const char *text, uint64_t *libunwind)
+{
+    *libunwind = strcmp(text, "libunwind") == 0;
+    return *libunwind || strcmp(text, "rows") == 0;
+}
+
+static bool parse_switch(const char *text, uint64_t *on)
+{
+    *on = strcmp(text, "0") != 0;
+    return true;
+}
+
+const char *const pp_setting_names[PP_SETTING_COUNT] = {
+    [PP_SETTING_HZ] = "PYPROF_HZ",
+    [PP_SETTING_MAX_OVERHEAD] = "PYPROF_MAX_OVERHEAD",
+    [PP_SETTING_MAX_DISK] = "PYPROF_MAX_DISK",
+    [PP_SETTING_SIGNAL] = "PYPROF_SIGNAL",
+    [PP_SETTING_UNWIND] = "PYPROF_UNWIND",
+    [PP_SETTING_VERBOSE] = "PYPROF_VERBOSE",
+    [PP_SETTING_OUT] = "PYPROF_OUT",
+    [PP_SETTING_RUN] = "PYPROF_RUN",
+};
+
+static const struct {
+    bool (*parse)(const char *text, uint64_t *value);
+    uint64_t otherwise;
+    const char *wrong;
+} rules[] = {
+    [PP_SETTING_HZ] = {parse_hz, 100, "is not a number from 1 to 1000 (samples per CPU second): using 100"},
+    [PP_SETTING_MAX_OVERHEAD] = {parse_percent, PP_PPM_PER_PERCENT,
+                                 "is not a percentage above 0 and up to 100 (0.5, 2%): using 1"},
+    [PP_SETTING_MAX_DISK] = {parse_size, (uint64_t)1 << 30,
+                             "is not a size of 1M or more (500M, 2G; 0: no limit): using 1G"},
+    [PP_SETTING_SIGNAL] = {parse_signal, SIGURG,
+                           "is not SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or the number of a real-time signal (34 to "
+                           "64): using SIGURG"},
+    [PP_SETTING_UNWIND] = {parse_unwinder, false, "is not rows or libunwind: using rows"},
+    [PP_SETTING_VERBOSE] = {parse_switch, false, ""},
+};
+
+const char *pp_setting_read(enum pp_setting setting, const char *text, uint64_t *value)
+{
+    if (text && *text && rules[setting].parse(text, value))
+        return NULL;
+    *value = rules[setting].otherwise;
+    return text && *text ? rules[setting].wrong : NULL;
+}
+
+bool pp_disk_is_full(uint64_t free_bytes, uint64_t all_bytes)
+{
+    uint64_t least = all_bytes / DISK_LEFT_SHARE;
+    return free_bytes < (least < DISK_LEFT ? least : DISK_LEFT);
+}
