@@ -64,7 +64,7 @@ comma := ,
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c'))
-TOOLS_OBJ   := $(call objects,$(shell find tools -name '*.c')) $(BUILD)/obj/page.o
+TOOLS_OBJ   := $(call objects,$(shell find tools -name '*.c') preload/common/settings.c) $(BUILD)/obj/page.o
 TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))
 FIXTURE_OBJ := $(call objects,$(wildcard tests/unit/log_fixture.c))
 UNIT_TOOLS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_tools_*.c))

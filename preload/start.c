@@ -12,7 +12,7 @@
 #include "base/process.h"
 #include "base/syscalls.h"
 #include "capture/capture.h"
-#include "config.h"
+#include "base/config.h"
 #include "flush/lifecycle.h"
 #include "fork.h"
 #include "libunwind/load.h"

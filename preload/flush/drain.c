@@ -2,7 +2,7 @@
 #include "../base/proc_file.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../config.h"
+#include "../base/config.h"
 #include "../modules/jit_code.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"

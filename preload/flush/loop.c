@@ -5,7 +5,7 @@
 #include "../base/sanitizer.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../config.h"
+#include "../base/config.h"
 #include "../libunwind/load.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"

@@ -1,7 +1,7 @@
 #include "rate.h"
 #include "../base/message.h"
 #include "../capture/capture.h"
-#include "../config.h"
+#include "../base/config.h"
 #include "../threads/registry.h"
 #include "../threads/timers.h"
 #include "drain.h"

@@ -1,7 +1,7 @@
 #include "write_interval.h"
 #include "../base/message.h"
 #include "../base/syscalls.h"
-#include "../config.h"
+#include "../base/config.h"
 #include "../log/disk.h"
 #include "../log/segment.h"
 #include "samples.h"

@@ -1,6 +1,6 @@
 #include "directory.h"
 #include "../base/syscalls.h"
-#include "../config.h"
+#include "../base/config.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

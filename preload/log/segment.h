@@ -4,7 +4,7 @@
 #ifndef PP_FLUSH_SEGMENT_H
 #define PP_FLUSH_SEGMENT_H
 
-#include "../config.h"
+#include "../base/config.h"
 #include "blocks.h"
 
 #define PP_INSTANCE_LENGTH 32

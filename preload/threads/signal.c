@@ -4,7 +4,7 @@
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../config.h"
+#include "../base/config.h"
 #include "../modules/go_runtime.h"
 #include "registry.h"
 #include "self.h"

@@ -2,7 +2,7 @@
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../config.h"
+#include "../base/config.h"
 #include <signal.h>
 #include <sys/resource.h>
 

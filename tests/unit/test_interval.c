@@ -2,7 +2,7 @@
  * was said on stderr stands in the log. */
 #include "preload/capture/capture.h"
 #include "preload/capture/slot_memory.h"
-#include "preload/config.h"
+#include "preload/base/config.h"
 #include "preload/flush/interval.h"
 #include "preload/log/tables.h"
 #include "preload/threads/registry.h"

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../preload/common/disk_quota.h"
+#include "../../preload/common/settings.h"
 #include "../base/memory.h"
 #include "checks.h"
 

@@ -76,7 +76,8 @@ static uint64_t stat_field(int pid, int field)
 
 static uint64_t age_ns(int pid)
 {
-    uint64_t now = pt_clock_ns(CLOCK_BOOTTIME), start = stat_field(pid, STAT_START) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+    uint64_t now = pt_clock_ns(CLOCK_BOOTTIME),
+             start = stat_field(pid, STAT_START) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
     return now ? now - start : 0;
 }
 

@@ -1,6 +1,6 @@
-/* PYPROF_* from the environment, read once when profiling starts; constant afterwards. */
-#ifndef PP_CONFIG_H
-#define PP_CONFIG_H
+/* The settings of this process: read once when profiling starts (preload/config.c), constant afterwards. */
+#ifndef PP_BASE_CONFIG_H
+#define PP_BASE_CONFIG_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,9 +20,5 @@ struct pp_config {
 };
 
 extern struct pp_config pp_config;
-
-/* Reads the environment and hands PYPROF_OUT (absolute) and PYPROF_RUN on to descendants. A bad value is named in one
- * line and the default taken. Normal context, before other threads of ours exist. */
-void pp_config_read(void);
 
 #endif

@@ -1,0 +1,3 @@
+#include "config.h"
+
+struct pp_config pp_config;
