@@ -10,14 +10,14 @@
 
 static void print_help(void)
 {
-    puts("Usage: pyprof VERB [OPTIONS] [ARGUMENTS]\n"
-         "Where the CPU time of a Python program goes: Python and native code, every\n"
+    puts("Usage: pyprof COMMAND [OPTIONS] [ARGUMENTS]\n"
+         "Shows where the CPU time of a Python program goes: Python and native code, every\n"
          "thread, every process.\n");
     for (size_t i = 0; i < pt_command_count; i++)
         if (!pt_commands[i].hidden)
             pt_print_paragraph((uint32_t)printf("  %-10s ", pt_commands[i].name), SUMMARY_COLUMN, "%s",
                                pt_commands[i].summary);
-    puts("\n'pyprof VERB --help' says more about one. To begin:\n"
+    puts("\n'pyprof COMMAND --help' describes a command. To begin:\n"
          "  pyprof run -- python app.py\n"
          "  pyprof report");
 }
@@ -35,9 +35,11 @@ static int finish(int status)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
+    struct pt_cli cli;
+    int status = PT_EXIT_OK;
     setlocale(LC_CTYPE, "C.UTF-8"); /* how wide characters are: text of profiles is UTF-8 */
     if (!name) {
-        pt_error("say what to do: 'pyprof --help' lists the verbs");
+        pt_error("missing command; see 'pyprof --help'");
         return PT_EXIT_USAGE;
     }
     bool help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
@@ -49,21 +51,14 @@ int main(int argc, char **argv)
         puts("pyprof " PYPROF_VERSION);
         return finish(PT_EXIT_OK);
     }
-    if (help)
-        name = argv[2];
-    for (size_t i = 0; i < pt_command_count; i++) {
-        struct pt_cli cli;
-        int status;
-        if (strcmp(name, pt_commands[i].name) != 0)
-            continue;
-        if (help) {
-            pt_cli_help(&pt_commands[i]);
-            return finish(PT_EXIT_OK);
-        }
-        if (!pt_cli_parse(&pt_commands[i], argc - 1, argv + 1, &cli, &status))
-            return finish(status);
-        return finish(pt_commands[i].main(&cli));
+    const struct pt_command *command = pt_command_named(help ? argv[2] : name);
+    if (!command) {
+        pt_error("no such command '%s'; see 'pyprof --help'", help ? argv[2] : name);
+        return PT_EXIT_USAGE;
     }
-    pt_error("no such verb '%s': 'pyprof --help' lists them", name);
-    return PT_EXIT_USAGE;
+    if (help)
+        pt_cli_help(command);
+    else if (pt_cli_parse(command, argc - 1, argv + 1, &cli, &status))
+        status = command->main(&cli);
+    return finish(status);
 }

@@ -5,19 +5,19 @@ setup_file() {
     make -C "$BATS_TEST_DIRNAME/../.." -s BUILD="${BUILD:-build}" docs
 }
 
-@test "every verb has help with examples, and a manual page without a warning of roff" {
-    for verb in $("$PYPROF" manpage list); do
-        "$PYPROF" help "$verb" >help.txt
-        grep -q '^Examples:$' help.txt || fail "$verb: $(cat help.txt)"
-        # Each example is a command line of this verb or a part of one.
-        grep -A9 '^Examples:$' help.txt | grep -q "pyprof $verb" || fail "$verb: $(cat help.txt)"
-        grep -q "pyprof-$verb" "$BUILD/share/man/man1/pyprof.1" || grep -q "pyprof.-$verb" "$BUILD/share/man/man1/pyprof.1" ||
-            fail "pyprof.1 does not name $verb"
+@test "every command has help with examples, and a manual page without a warning of roff" {
+    for command in $("$PYPROF" manpage list); do
+        "$PYPROF" help "$command" >help.txt
+        grep -q '^Examples:$' help.txt || fail "$command: $(cat help.txt)"
+        # Each example is a command line of this command or a part of one.
+        grep -A9 '^Examples:$' help.txt | grep -q "pyprof $command" || fail "$command: $(cat help.txt)"
+        grep -q "pyprof-$command" "$BUILD/share/man/man1/pyprof.1" || grep -q "pyprof.-$command" "$BUILD/share/man/man1/pyprof.1" ||
+            fail "pyprof.1 does not name $command"
         # Each option of the help stands in the page.
         grep -oE '^ .*--[a-z-]+' help.txt | grep -oE -- '--[a-z-]+' >options.txt
         while read -r option; do
-            sed 's/\\-/-/g; s/\\f[BRI]//g' "$BUILD/share/man/man1/pyprof-$verb.1" | grep -qe "$option" ||
-                fail "pyprof-$verb.1 does not name $option"
+            sed 's/\\-/-/g; s/\\f[BRI]//g' "$BUILD/share/man/man1/pyprof-$command.1" | grep -qe "$option" ||
+                fail "pyprof-$command.1 does not name $option"
         done <options.txt
     done
     command -v groff >/dev/null || skip "groff is missing"
@@ -39,21 +39,21 @@ completed() {
     printf '%s\n' "${COMPREPLY[@]}"
 }
 
-@test "bash completes verbs, options, their values and files" {
-    completed pyprof re >out.txt
+@test "bash completes commands, options, their values and files" {
+    completed "$PYPROF" re >out.txt
     lines_of out.txt 1 '^report$'
-    completed pyprof report --pro >out.txt
+    completed "$PYPROF" report --pro >out.txt
     lines_of out.txt 1 '^--processes$'
-    completed pyprof export --format spe >out.txt
+    completed "$PYPROF" export --format spe >out.txt
     lines_of out.txt 1 '^speedscope$'
-    completed pyprof diff --by t >out.txt
+    completed "$PYPROF" diff --by t >out.txt
     lines_of out.txt 1 '^time$'
     : >some_file.pyprof
-    completed pyprof info some >out.txt
+    completed "$PYPROF" info some >out.txt
     lines_of out.txt 1 '^some_file.pyprof$'
-    completed pyprof run -- bas >out.txt
+    completed "$PYPROF" run -- bas >out.txt
     grep -qx bash out.txt || fail "$(cat out.txt)"
-    completed pyprof help diff >out.txt
+    completed "$PYPROF" help diff >out.txt
     lines_of out.txt 1 '^diff$'
     shellcheck -s bash "$BUILD/share/bash-completion/completions/pyprof"
 }
@@ -78,7 +78,7 @@ prepare_tabs() {
     PATH=$PWD/bin:$(dirname "$PYPROF"):$PATH
 }
 
-@test "zsh completes verbs, options, their values, commands and files" {
+@test "zsh completes commands, options, their values, commands and files" {
     command -v zsh >/dev/null || skip "zsh is missing"
     zsh -n "$BUILD/share/zsh/site-functions/_pyprof"
     prepare_tabs
@@ -87,7 +87,7 @@ prepare_tabs() {
         sed 's/ *\r*$//' | diff - <(cut -d'|' -f2 <<<"$tabs")
 }
 
-@test "fish completes verbs, options, their values, commands and files" {
+@test "fish completes commands, options, their values, commands and files" {
     command -v fish >/dev/null || skip "fish is missing"
     fish -n "$BUILD/share/fish/vendor_completions.d/pyprof.fish"
     prepare_tabs

@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* One line on stderr, "pyprof: " before it: an error, or what else is not output. */
+void pt_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void pt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Columns of the terminal; 0 when it is none. */
 uint32_t pt_print_columns(FILE *out);
 
@@ -29,10 +33,10 @@ static inline double pt_seconds(uint64_t ns)
     return (double)ns / 1e9;
 }
 
-/* "1 sample", "2 samples": the ending of a regular plural. */
-static inline const char *pt_s(uint64_t count)
+/* The ending of a plural: "s" or "es", unless the count is 1. */
+static inline const char *pt_plural(uint64_t count, const char *ending)
 {
-    return count == 1 ? "" : "s";
+    return count == 1 ? "" : ending;
 }
 
 /* Plain without pt_has_colour(). */

@@ -1,129 +1,170 @@
-#include <stddef.h>
-
 #include "commands.h"
 
+#include <string.h>
+
+#include "../export/export.h"
+
+#define OPTION(letter, name, argument, value, field, choices, help)                                                    \
+    {                                                                                                                  \
+        letter, name, argument, value, offsetof(struct pt_cli, field), choices, help                                   \
+    }
+#define FLAG(letter, name, field, help) OPTION(letter, name, NULL, PT_FLAG, field, NULL, help)
+#define WORD(name, ...)                 name " "
+
+static const struct pt_option
+    all = FLAG('a', "all", all, "all runs of a directory, merged"),
+    by = OPTION(0, "by", "WHAT", PT_TEXT, by, "cpu time none",
+                "compare shares of the CPU (cpu, default), CPU per second of run (time), or CPU (none)"),
+    count = OPTION('c', "count", "N", PT_NUMBER, count, NULL, "print N screens as plain text, and end"),
+    delay = OPTION('d', "delay", "TIME", PT_DURATION, delay_ns, NULL, "time between two screens (default: 1s)"),
+    diff = FLAG('d', "diff", diff, "compare two profiles, BASE and NEW"),
+    diff_format = OPTION('f', "format", "NAME", PT_TEXT, format, "text json html collapsed",
+                         "text (default), json, html (a flame graph), or collapsed (stacks with both weights)"),
+    directory = OPTION('o', "output", "DIR", PT_TEXT, output, NULL,
+                       "directory for the profile (default: " PT_DEFAULT_DIRECTORY ")"),
+    focus = OPTION(0, "focus", "REGEX", PT_REGEX, focus, NULL, "only stacks with a frame that matches"),
+    format = OPTION('f', "format", "NAME", PT_TEXT, format, PT_FORMATS(WORD),
+                    "the format, below; to stdout unless -o is given"),
+    from = OPTION(0, "from", "TIME", PT_TIME, from_ns, NULL,
+                  "only what ran from this time of the run on: 90, 1m30s, 250ms"),
+    gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
+    hz = OPTION(0, "hz", "N", PT_HZ, hz, NULL, "samples per second of CPU time (default: 100)"),
+    ignore = OPTION(0, "ignore", "REGEX", PT_REGEX, ignore, NULL, "only stacks without a frame that matches"),
+    intervals = FLAG('i', "intervals", intervals, "second by second: CPU, cores busy, switches, page faults"),
+    json = FLAG('j', "json", json, "JSON, for programs"),
+    lines = FLAG('l', "lines", lines, "tell lines apart, not only functions"),
+    merged = OPTION('o', "output", "FILE", PT_TEXT, output, NULL, "file to write"),
+    no_native = FLAG(0, "no-native", no_native, "Python frames only: native code counts for its Python caller"),
+    output = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
+                    "file to write, '-' for stdout; its extension chooses the format"),
+    page = OPTION('o', "output", "FILE", PT_TEXT, output, NULL, "page to write, '-' for stdout (default: pyprof.html)"),
+    pid = OPTION(0, "pid", "PID", PT_PIDS, pid, NULL, "only these processes; commas between several"),
+    processes = FLAG('p', "processes", processes, "tell processes apart"),
+    run =
+        OPTION('r', "run", "ID", PT_RUN_ID, run, NULL, "the run with this id (or its beginning) instead of the latest"),
+    thread = OPTION(0, "thread", "NAME", PT_REGEX, thread, NULL,
+                    "only threads with this id, or with a name that matches this pattern"),
+    threads = FLAG('t', "threads", threads, "tell threads apart"),
+    to = OPTION(0, "to", "TIME", PT_TIME, to_ns, NULL, "only what ran before this time of the run"),
+    top = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "functions to list (default: 20)"),
+    unit = OPTION('u', "unit", "UNIT", PT_TEXT, unit, "ns samples",
+                  "weight of a stack: ns (CPU time, default) or samples");
+
+#define OPTIONS(...) ((const struct pt_option *const[]){__VA_ARGS__, NULL})
+#define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
+/* Which files are read, and which of their samples (profile/select.h): of each command that loads and shows samples. */
+#define RUNS   &run, &all
+#define SELECT &from, &to, &pid, &thread, &focus, &ignore, &no_native
+
 #define PATHS_HELP                                                                                                     \
-    "PATH is a profile (*.pyprof) or a directory with some; without one it is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY   \
-    ".\nOf a directory the latest run is taken: one launch and all its descendants. Where all may write, --run or "    \
-    "--all asks for runs of other users: of which no file is yours, root's or of the directory's owner."
+    "PATH is a profile (*.pyprof) or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY    \
+    ".\nOf a directory the latest run is taken: one launch and all its descendants. In a directory that all may "      \
+    "write to, runs of other users (no file of theirs is yours, root's or the directory owner's) are taken only with " \
+    "--run or --all."
+
+#define COMMAND(command) .name = #command, .main = pt_cmd_##command
 
 const struct pt_command pt_commands[] = {
-    {"run", "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles every Python process of it",
-     PT_OPTION_DIRECTORY | PT_OPTION_HZ,
-     "It ends with one line: what was recorded, and what to type next. Signals go on to the command, and the exit "
-     "status is the command's; 127 means that it was not found. Where the command has to keep the pid, set LD_PRELOAD "
-     "instead: libpyprof(7).",
-     true, pt_cmd_run,
+    {COMMAND(run), "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles all its Python processes",
+     OPTIONS(&directory, &hz),
+     "At the end one line says what was recorded and what to type next. Signals are passed on to the command, and the "
+     "exit status is the command's; 127 means that it was not found. Where the command has to keep the pid, set "
+     "LD_PRELOAD instead: libpyprof(7).",
      "pyprof run -- python app.py\n"
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app",
-     false},
-    {"report", "[OPTIONS] [PATH...]", "Says in text where the CPU time went",
-     PT_OPTION_TOP | PT_OPTION_LINES | PT_OPTION_THREADS | PT_OPTION_PROCESSES | PT_OPTION_JSON | PT_OPTIONS_RUNS |
-         PT_OPTIONS_SELECT,
+     .runs_command = true},
+    {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
+     OPTIONS(&json, &top, &lines, &threads, &processes, RUNS, SELECT),
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n" PATHS_HELP,
-     false, pt_cmd_report,
      "pyprof report\n"
      "pyprof report --json | jq '.python[:5]'\n"
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
-     "pyprof report --from 10s --to 1m30s --focus 'json|orjson'",
-     false},
-    {"top", "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes, while the program runs",
-     PT_OPTION_DELAY | PT_OPTION_COUNT | PT_OPTION_TOP | PT_OPTION_PID | PT_OPTION_NO_NATIVE | PT_OPTIONS_RUNS,
-     "The screen is about the last 10 seconds, all processes together; key h lists the keys: sort, filter by regular "
+     "pyprof report --from 10s --to 1m30s --focus 'json|orjson'"},
+    {COMMAND(top), "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes",
+     OPTIONS(&delay, &count, &top, RUNS, &pid, &no_native),
+     "The screen shows the last 10 seconds of all processes together; key h lists the keys: sort, filter by regular "
      "expression, processes, threads, since the start. It reads what the processes write each second, and does not "
-     "touch them. With --count it prints text instead, for pipes and scripts; --top rows of it.\n\n"
-     "PID is a process that runs under libpyprof: it and all that descends from it, wherever they write. A file "
+     "touch them. With --count it prints text instead, for pipes and scripts; --top limits its rows.\n\n"
+     "PID is a process that runs under libpyprof: it and all its descendants are shown, wherever they write. A file "
      "whose name is a number is ./NUMBER.\n"
-     "PATH is a profile (*.pyprof) or a directory with some; without one it is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
-     ".\nOf a directory the latest run is shown, and the next one when it has ended; what is not there yet is waited "
-     "for.",
-     false, pt_cmd_top,
+     "PATH is a profile (*.pyprof) or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
+     ".\nOf a directory the latest run is shown, and the next one when it has ended. A PATH that does not exist yet is "
+     "waited for.",
      "pyprof top\n"
      "pyprof top 4711\n"
      "pyprof top /var/tmp/app.pyprof\n"
-     "pyprof top --count 1 --no-native | head",
-     false},
-    {"info", "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
-     PT_OPTION_JSON | PT_OPTION_INTERVALS | PT_OPTIONS_RUNS, PATHS_HELP, false, pt_cmd_info,
+     "pyprof top --count 1 --no-native | head"},
+    {COMMAND(info), "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
+     OPTIONS(&json, &intervals, RUNS), PATHS_HELP,
      "pyprof info\n"
      "pyprof info --intervals\n"
-     "pyprof info --json | jq .total",
-     false},
-    {"flame", "[OPTIONS] [PATH...] | --diff BASE NEW", "Draws a flame graph: a page for the browser",
-     PT_OPTION_PAGE | PT_OPTION_LINES | PT_OPTION_DIFF | PT_OPTION_BY | PT_OPTIONS_RUNS | PT_OPTIONS_SELECT,
+     "pyprof info --json | jq .total"},
+    {COMMAND(flame), "[OPTIONS] [PATH...] | --diff BASE NEW", "Draws a flame graph: a page for the browser",
+     OPTIONS(&page, &lines, &diff, RUNS, &by, SELECT),
      "The page is one file that needs no network: search, filters by process, thread and time, a table of functions. "
-     "Of a very large profile it tells time and threads apart from each other, and says so: a small part of it, as by "
-     "--pid "
-     "or --from and --to, has both.\n"
-     "With --diff its colours say what NEW spends more and less on than BASE, as shares of the CPU "
+     "For a very large profile it shows times and threads apart from each other, and says so; a part of the profile, "
+     "as by --pid or --from and --to, has both.\n"
+     "With --diff its colours show what NEW spends more and less on than BASE, as shares of the CPU "
      "time or, with --by time, as CPU per second of run.\n\n" PATHS_HELP,
-     false, pt_cmd_flame,
      "pyprof flame -o app.html\n"
-     "pyprof flame --diff yesterday.pyprof pyprof.out",
-     false},
-    {"export", "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
-     PT_OPTION_OUTPUT | PT_OPTION_FORMAT | PT_OPTION_UNIT | PT_OPTION_LINES | PT_OPTION_THREADS | PT_OPTION_PROCESSES |
-         PT_OPTION_GIL | PT_OPTIONS_RUNS | PT_OPTIONS_SELECT,
-     PATHS_HELP, false, pt_cmd_export,
+     "pyprof flame --diff yesterday.pyprof pyprof.out"},
+    {COMMAND(export), "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
+     OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, RUNS, SELECT), PATHS_HELP,
      "pyprof export -o app.pb.gz && go tool pprof -top app.pb.gz\n"
      "pyprof export -o app.speedscope.json --no-native\n"
-     "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg",
-     false},
-    {"runs", "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", PT_OPTION_JSON | PT_OPTION_ALL,
-     "PATH is a profile or a directory with some; without one it is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
-     ".\nOther verbs take an id, or its beginning, with --run. Where all may write, --all lists runs of other users, "
-     "too: "
-     "of which no file is yours, root's or of the directory's owner.",
-     false, pt_cmd_runs,
+     "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg"},
+    {COMMAND(runs), "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", OPTIONS(&json, &all),
+     "PATH is a profile or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
+     ".\nOther commands take an id, or its beginning, with --run. In a directory that all may write to, --all lists "
+     "runs of other users, too: no file of theirs is yours, root's or the directory owner's.",
      "pyprof runs\n"
-     "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\"",
-     false},
-    {"diff", "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
-     PT_OPTION_OUTPUT | PT_OPTION_DIFF_FORMAT | PT_OPTION_JSON | PT_OPTION_BY | PT_OPTION_TOP | PT_OPTION_LINES |
-         PT_OPTION_ALL | PT_OPTIONS_SELECT,
+     "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\""},
+    {COMMAND(diff), "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
+     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &by, SELECT),
      "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
-     ".\nWithout B the latest run there is compared with A; without both, with the one before it.\n"
+     ".\nWithout B the latest run there is compared with A; without both, with the run before it.\n"
      "Extensions of FILE: .html, .json, .collapsed and .folded; all others are text.",
-     false, pt_cmd_diff,
      "pyprof diff\n"
      "pyprof diff -o diff.html yesterday.pyprof pyprof.out\n"
      "pyprof diff --by time yesterday.pyprof pyprof.out\n"
-     "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg",
-     false},
-    {"annotate", "[OPTIONS] FILE.py [PATH...]", "Prints a source file with the CPU time of its lines beside them",
-     PT_OPTIONS_RUNS | PT_OPTIONS_SELECT,
+     "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg"},
+    {COMMAND(annotate), "[OPTIONS] FILE.py [PATH...]", "Prints a source file with the CPU time of its lines",
+     OPTIONS(RUNS, SELECT),
      "FILE.py is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py.\n" PATHS_HELP,
-     false, pt_cmd_annotate,
      "pyprof annotate app.py\n"
-     "pyprof annotate json/decoder.py --thread MainThread /var/tmp/app.pyprof",
-     false},
-    {"merge", "-o FILE [OPTIONS] [PATH...]", "Makes one file of the profiles of many processes",
-     PT_OPTION_MERGED | PT_OPTIONS_RUNS,
+     "pyprof annotate json/decoder.py --thread MainThread /var/tmp/app.pyprof"},
+    {COMMAND(merge), "-o FILE [OPTIONS] [PATH...]", "Makes one file of the profiles of many processes",
+     OPTIONS(&merged, RUNS),
      "Nothing is lost: FILE is read like the files that went into it, which `cat` could have put together as "
      "well.\n\n" PATHS_HELP,
-     false, pt_cmd_merge,
      "pyprof merge -o today.pyprof /var/tmp/app.pyprof\n"
-     "pyprof merge -o - --all | zstd > everything.pyprof.zst",
-     false},
-    {"doctor", "[OPTIONS] [PID | -- COMMAND [ARGUMENT...]]",
-     "Says whether profiling works, and if not, why and what to do", PT_OPTION_JSON,
+     "pyprof merge -o - --all | zstd > everything.pyprof.zst"},
+    {COMMAND(doctor), "[OPTIONS] [PID | -- COMMAND [ARGUMENT...]]",
+     "Checks whether profiling works, and if not, says why and what to do", OPTIONS(&json),
      "Of a running process: whether the library is loaded, its timers armed, its profile growing, also in its "
      "children.\n"
      "Of a command: whether it could be profiled; it is not run. Without both: of what is started from here, and the "
      "latest run in PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
      ".\nThe exit status is 0 if sampling works or would, 1 if not.",
-     false, pt_cmd_doctor,
      "pyprof doctor\n"
      "pyprof doctor 4711\n"
-     "pyprof doctor -- gunicorn -w 4 app:app",
-     false},
-    {"completion", "bash | zsh | fish", "Prints a script that completes pyprof's command line in a shell", 0,
-     "`make install` puts the scripts where the shells look for them.", false, pt_cmd_completion,
+     "pyprof doctor -- gunicorn -w 4 app:app"},
+    {COMMAND(completion), "bash | zsh | fish", "Prints a script that completes pyprof's command line in a shell",
+     NO_OPTIONS, "`make install` puts the scripts where the shells find them.",
      "source <(pyprof completion bash)\n"
-     "pyprof completion fish > ~/.config/fish/completions/pyprof.fish",
-     false},
-    {"manpage", "[VERB]", "Prints the manual page of a verb, or of pyprof, in roff", 0, NULL, false, pt_cmd_manpage,
-     NULL, true},
+     "pyprof completion fish > ~/.config/fish/completions/pyprof.fish"},
+    {COMMAND(complete), "-- WORD...", "Prints what the last word of a command line may become", NO_OPTIONS, NULL, NULL,
+     .hidden = true},
+    {COMMAND(manpage), "[COMMAND]", "Prints the manual page of a command, or of pyprof, in roff", NO_OPTIONS, NULL,
+     NULL, .hidden = true},
 };
 const unsigned pt_command_count = sizeof pt_commands / sizeof pt_commands[0];
+
+const struct pt_command *pt_command_named(const char *name)
+{
+    for (unsigned i = 0; i < pt_command_count; i++)
+        if (strcmp(name, pt_commands[i].name) == 0)
+            return &pt_commands[i];
+    return NULL;
+}

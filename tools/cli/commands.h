@@ -1,24 +1,28 @@
-/* The verbs' entry points; each returns the exit status (enum pt_exit). */
-#ifndef PT_TOOLS_CMD_H
-#define PT_TOOLS_CMD_H
+/* The commands. Each entry point returns the exit status (enum pt_exit). */
+#ifndef PT_CLI_COMMANDS_H
+#define PT_CLI_COMMANDS_H
 
 #include "options.h"
+
+extern const struct pt_command pt_commands[];
+extern const unsigned pt_command_count;
+
+/* NULL when there is none. */
+const struct pt_command *pt_command_named(const char *name);
 
 int pt_cmd_run(const struct pt_cli *cli);
 int pt_cmd_report(const struct pt_cli *cli);
 int pt_cmd_top(const struct pt_cli *cli);
 int pt_cmd_info(const struct pt_cli *cli);
 int pt_cmd_flame(const struct pt_cli *cli);
+int pt_cmd_export(const struct pt_cli *cli);
 int pt_cmd_runs(const struct pt_cli *cli);
 int pt_cmd_diff(const struct pt_cli *cli);
 int pt_cmd_annotate(const struct pt_cli *cli);
 int pt_cmd_merge(const struct pt_cli *cli);
 int pt_cmd_doctor(const struct pt_cli *cli);
-int pt_cmd_export(const struct pt_cli *cli);
 int pt_cmd_completion(const struct pt_cli *cli);
+int pt_cmd_complete(const struct pt_cli *cli);
 int pt_cmd_manpage(const struct pt_cli *cli);
-
-extern const struct pt_command pt_commands[];
-extern const unsigned pt_command_count;
 
 #endif

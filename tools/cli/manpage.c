@@ -1,26 +1,26 @@
-/* Manual pages, from the tables of verbs and options. */
+/* Manual pages, from the tables of commands and options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 
-/* Text for roff: nothing in it is a request or an escape. Lines that begin with a space stay as they are. */
+/* Text for roff: nothing in it is a request or an escape. */
 static void put_text(const char *text, size_t length)
 {
-    bool begins = true;
+    static const struct {
+        char character;
+        const char *escape;
+    } escapes[] = {{'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'`', "\\(ga"}};
     for (size_t i = 0; i < length; i++) {
-        if (begins && (text[i] == '.' || text[i] == '\''))
+        const char *escape = NULL;
+        if (text[i] == '.' && (!i || text[i - 1] == '\n'))
             fputs("\\&", stdout);
-        begins = text[i] == '\n';
-        if (text[i] == '\\')
-            fputs("\\e", stdout);
-        else if (text[i] == '-')
-            fputs("\\-", stdout);
-        else if (text[i] == '\'')
-            fputs("\\(aq", stdout);
-        else if (text[i] == '`')
-            fputs("\\(ga", stdout);
+        for (size_t j = 0; j < sizeof escapes / sizeof escapes[0]; j++)
+            if (text[i] == escapes[j].character)
+                escape = escapes[j].escape;
+        if (escape)
+            fputs(escape, stdout);
         else
             putchar(text[i]);
     }
@@ -53,69 +53,66 @@ static void put_paragraphs(const char *text)
         puts(".fi");
 }
 
-static void put_name(const char *verb, const char *summary)
+static void put_title(const char *dash, const char *command, const char *summary)
 {
-    printf(".TH PYPROF%s%s 1 \"\" \"libpyprof " PYPROF_VERSION "\"\n.SH NAME\npyprof", verb ? "-" : "",
-           verb ? verb : "");
-    if (verb)
-        printf("\\-%s", verb);
-    fputs(" \\- ", stdout);
+    printf(".TH PYPROF%s%s 1 \"\" \"libpyprof " PYPROF_VERSION "\"\n.SH NAME\npyprof", dash, command);
+    put_string(dash);
+    printf("%s \\- ", command);
     put_string(summary);
     putchar('\n');
 }
 
-static void put_verb(const struct pt_command *verb)
+static void put_option(const struct pt_option *option)
 {
-    put_name(verb->name, verb->summary);
-    printf(".SH SYNOPSIS\n.B pyprof %s\n", verb->name);
-    put_string(verb->arguments);
+    puts(".TP");
+    if (option->letter)
+        printf("\\fB\\-%c\\fR, ", option->letter);
+    fputs("\\fB\\-\\-", stdout);
+    put_string(option->name);
+    printf("\\fR%s%s%s\n", option->argument ? " \\fI" : "", option->argument ? option->argument : "",
+           option->argument ? "\\fR" : "");
+    put_string(option->help);
+    putchar('\n');
+}
+
+static void put_command(const struct pt_command *command)
+{
+    char *text = pt_command_text(command);
+    put_title("-", command->name, command->summary);
+    printf(".SH SYNOPSIS\n.B pyprof %s\n", command->name);
+    put_string(command->arguments);
     puts("\n.SH DESCRIPTION");
-    put_string(verb->summary);
+    put_string(command->summary);
     puts(".");
-    char *text = pt_command_text(verb);
     if (text) {
         puts(".PP");
         put_paragraphs(text);
     }
     free(text);
     puts(".SH OPTIONS");
-    for (unsigned i = 0; i < pt_option_count; i++) {
-        const struct pt_option_row *row = &pt_options[i];
-        if (!(verb->options & row->option))
-            continue;
-        puts(".TP");
-        if (row->letter)
-            printf("\\fB\\-%c\\fR, ", row->letter);
-        fputs("\\fB\\-\\-", stdout);
-        put_string(row->name);
-        fputs("\\fR", stdout);
-        if (row->argument)
-            printf(" \\fI%s\\fR", row->argument);
-        putchar('\n');
-        put_string(row->help);
-        putchar('\n');
-    }
+    for (const struct pt_option *const *at = command->options; *at; at++)
+        put_option(*at);
     puts(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\na summary of this page");
-    if (verb->examples) {
+    if (command->examples) {
         puts(".SH EXAMPLES\n.nf");
-        put_string(verb->examples);
+        put_string(command->examples);
         puts("\n.fi");
     }
-    bool judges = verb->main == pt_cmd_doctor;
+    bool judges = command->main == pt_cmd_doctor;
     printf(".SH EXIT STATUS\n0: %s. 1: %s. 2: the command line is wrong.\n",
            judges ? "sampling works or would" : "done",
            judges ? "it does not" : "the data could not be read or written");
-    if (verb->command)
+    if (command->runs_command)
         puts("Otherwise that of the command; 127 when it was not found, 126 when it could not be run.");
     puts(".SH SEE ALSO\n.BR pyprof (1),\n.BR libpyprof (7)");
 }
 
 static void put_main(void)
 {
-    put_name(NULL, "Where the CPU time of a Python program goes");
-    puts(".SH SYNOPSIS\n.B pyprof\nVERB [OPTIONS] [ARGUMENTS]\n.SH DESCRIPTION\n"
+    put_title("", "", "Shows where the CPU time of a Python program goes");
+    puts(".SH SYNOPSIS\n.B pyprof\nCOMMAND [OPTIONS] [ARGUMENTS]\n.SH DESCRIPTION\n"
          "Records, with the library libpyprof.so, and shows how the CPU time of Python programs is spent: Python and\n"
-         "native code, every thread, every process. The library is described in\n.BR libpyprof (7).\n.SH VERBS");
+         "native code, every thread, every process. The library is described in\n.BR libpyprof (7).\n.SH COMMANDS");
     for (unsigned i = 0; i < pt_command_count; i++) {
         if (pt_commands[i].hidden)
             continue;
@@ -125,30 +122,27 @@ static void put_main(void)
     }
     puts(".SH EXAMPLES\n.nf\npyprof run \\-\\- python app.py\npyprof report\npyprof flame \\-o app.html\n.fi\n"
          ".SH ENVIRONMENT\n.TP\n.B PYPROF_OUT\nthe directory to read when no PATH is given (default: ./pyprof.out)\n"
-         ".TP\n.B DEBUGINFOD_URLS\nservers to fetch missing debug information of native code from, by libdebuginfod;\n"
-         "unset, nothing goes to the network\n"
+         ".TP\n.B DEBUGINFOD_URLS\nservers from which libdebuginfod fetches missing debug information of native code;\n"
+         "if unset, nothing goes to the network\n"
          ".TP\n.BR DEBUGINFOD_CACHE_PATH \", \" XDG_CACHE_HOME\nwhere libdebuginfod keeps what it has fetched\n"
          ".SH SEE ALSO\n.BR libpyprof (7),\n.BR pyprof\\-log (5)");
 }
 
 int pt_cmd_manpage(const struct pt_cli *cli)
 {
-    if (!cli->argument_count) {
+    const char *name = cli->argument_count ? cli->arguments[0] : NULL;
+    const struct pt_command *command = name ? pt_command_named(name) : NULL;
+    if (command) {
+        put_command(command);
+    } else if (!name) {
         put_main();
-        return PT_EXIT_OK;
+    } else if (strcmp(name, "list") == 0) { /* for the script that makes all pages */
+        for (unsigned i = 0; i < pt_command_count; i++)
+            if (!pt_commands[i].hidden)
+                puts(pt_commands[i].name);
+    } else {
+        pt_error("no such command '%s'", name);
+        return PT_EXIT_USAGE;
     }
-    bool list = strcmp(cli->arguments[0], "list") == 0; /* the names, for what makes all pages */
-    for (unsigned i = 0; list && i < pt_command_count; i++)
-        if (!pt_commands[i].hidden)
-            puts(pt_commands[i].name);
-    if (list)
-        return PT_EXIT_OK;
-    for (unsigned i = 0; i < pt_command_count; i++) {
-        if (strcmp(cli->arguments[0], pt_commands[i].name) == 0) {
-            put_verb(&pt_commands[i]);
-            return PT_EXIT_OK;
-        }
-    }
-    pt_error("no such verb '%s'", cli->arguments[0]);
-    return PT_EXIT_USAGE;
+    return PT_EXIT_OK;
 }

@@ -1,11 +1,15 @@
-/* The command line, as all verbs see it. */
-#ifndef PT_TOOLS_CLI_H
-#define PT_TOOLS_CLI_H
+/* The command line, as all commands see it. */
+#ifndef PT_CLI_OPTIONS_H
+#define PT_CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define PT_DEFAULT_DIRECTORY "pyprof.out"
+#include "../../preload/common/settings.h"
+#include "../base/print.h"
+
+#define PT_DEFAULT_DIRECTORY PP_DEFAULT_OUT
 
 enum pt_exit {
     PT_EXIT_OK = 0,
@@ -17,10 +21,10 @@ enum pt_exit {
 
 struct pt_cli {
     bool all, intervals, lines, threads, processes, gil, json, no_native, diff;
-    bool keep_intervals;                       /* no option: set by verbs that ask the profile for time */
-    bool no_names;                             /* no option: set by verbs that show no functions */
-    bool stacks_only;                          /* no option: set by verbs that do not ask which thread had a stack */
-    bool plain;                                /* no option: set by verbs that show neither labels nor the GIL */
+    bool keep_intervals;                       /* no option: set by commands that ask the profile for time */
+    bool no_names;                             /* no option: set by commands that show no functions */
+    bool stacks_only;                          /* no option: set by commands that do not ask which thread had a stack */
+    bool plain;                                /* no option: set by commands that show neither labels nor the GIL */
     bool merge_intervals;                      /* no option: as the next one, which is of profiles with intervals: */
     uint32_t most_samples;                     /* see profile/model.h */
     const char *run, *output, *format, *unit;  /* NULL: not given */
@@ -33,78 +37,51 @@ struct pt_cli {
     uint32_t hz;                               /* 0: not given */
     char **arguments;                          /* what is no option, NULL at the end */
     int argument_count;
-    bool after_dashes; /* they stand behind "--" */
+    bool after_dashes; /* they follow "--" */
 };
 
-/* Options that a verb can take: the bits of pt_command.options. */
-enum pt_option {
-    PT_OPTION_OUTPUT = 1 << 0,
-    PT_OPTION_FORMAT = 1 << 1,
-    PT_OPTION_UNIT = 1 << 2,
-    PT_OPTION_JSON = 1 << 3,
-    PT_OPTION_TOP = 1 << 4,
-    PT_OPTION_LINES = 1 << 5,
-    PT_OPTION_THREADS = 1 << 6,
-    PT_OPTION_PROCESSES = 1 << 7,
-    PT_OPTION_RUN = 1 << 8,
-    PT_OPTION_ALL = 1 << 9,
-    PT_OPTION_HZ = 1 << 10,
-    PT_OPTION_DIRECTORY = 1 << 11, /* -o of `run` */
-    PT_OPTION_GIL = 1 << 12,
-    PT_OPTION_FROM = 1 << 13,
-    PT_OPTION_TO = 1 << 14,
-    PT_OPTION_PID = 1 << 15,
-    PT_OPTION_THREAD = 1 << 16,
-    PT_OPTION_FOCUS = 1 << 17,
-    PT_OPTION_IGNORE = 1 << 18,
-    PT_OPTION_NO_NATIVE = 1 << 19,
-    PT_OPTION_PAGE = 1 << 20, /* -o of `flame` */
-    PT_OPTION_DIFF = 1 << 21,
-    PT_OPTION_BY = 1 << 22,
-    PT_OPTION_MERGED = 1 << 23,      /* -o of `merge` */
-    PT_OPTION_DIFF_FORMAT = 1 << 24, /* -f of `diff` */
-    PT_OPTION_DELAY = 1 << 25,
-    PT_OPTION_COUNT = 1 << 26,
-    PT_OPTION_INTERVALS = 1 << 27,
+/* What an option's argument must be, and the type of its field. */
+enum pt_value {
+    PT_FLAG,   /* there is none: bool */
+    PT_TEXT,   /* const char *, as are the next three */
+    PT_RUN_ID, /* or its beginning */
+    PT_PIDS,   /* commas between several */
+    PT_REGEX,
+    PT_HZ,       /* uint32_t */
+    PT_NUMBER,   /* uint32_t */
+    PT_TIME,     /* nanoseconds: uint64_t */
+    PT_DURATION, /* not 0: uint64_t */
 };
 
-/* Which files are read, and which samples of them are looked at (profile/select.h): for every verb that calls pt_load
- * and shows samples. */
-#define PT_OPTIONS_RUNS (PT_OPTION_RUN | PT_OPTION_ALL)
-#define PT_OPTIONS_SELECT                                                                                              \
-    (PT_OPTION_FROM | PT_OPTION_TO | PT_OPTION_PID | PT_OPTION_THREAD | PT_OPTION_FOCUS | PT_OPTION_IGNORE |           \
-     PT_OPTION_NO_NATIVE)
+struct pt_option {
+    char letter;                 /* 0: none */
+    const char *name, *argument; /* argument: its name in the help; NULL: none */
+    enum pt_value value;
+    size_t field;        /* of struct pt_cli */
+    const char *choices; /* words that the argument is one of; NULL: any */
+    const char *help;
+};
 
+/* Help, manual pages and completions are made of this. */
 struct pt_command {
-    const char *name, *arguments, *summary;
-    unsigned options; /* enum pt_option */
-    const char *more; /* paragraphs of its help */
-    bool command;     /* what follows the options is a command of its own */
+    const char *name;
     int (*main)(const struct pt_cli *cli);
-    const char *examples; /* lines of shell */
-    bool hidden;          /* not for people */
+    const char *arguments, *summary;
+    const struct pt_option *const *options; /* NULL at the end */
+    const char *more;                       /* paragraphs of its help; NULL: none */
+    const char *examples;                   /* lines of shell; NULL: none */
+    bool runs_command;                      /* what follows the options is a command line */
+    bool hidden;                            /* not for people */
 };
 
-/* The one table that help, manual pages and completions come from. */
-struct pt_option_row {
-    enum pt_option option;
-    char letter;
-    const char *name, *argument, *help, *choices; /* choices: words with spaces between; NULL: anything */
-};
-extern const struct pt_option_row pt_options[];
-extern const unsigned pt_option_count;
-
-/* Reads the options of a verb, argv[0] being its name. False when the verb must not run: *status is the exit status
- * (help was asked for, or an error was printed). */
-bool pt_cli_parse(const struct pt_command *verb, int argc, char **argv, struct pt_cli *cli, int *status);
+/* Reads the options of a command, argv[0] being its name. False when the command must not run: *status is the exit
+ * status (help was asked for, or an error was printed). */
+bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status);
 
 /* The paragraphs of its help; NULL when there are none. The caller frees. */
-char *pt_command_text(const struct pt_command *verb);
+char *pt_command_text(const struct pt_command *command);
 
-/* Help of one verb, to stdout. */
-void pt_cli_help(const struct pt_command *verb);
-
-/* One line on stderr, "pyprof: " before it. */
-void pt_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Help of one command, to stdout. */
+void pt_cli_help(const struct pt_command *command);
 
 #endif

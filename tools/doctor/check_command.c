@@ -97,7 +97,7 @@ static void check_preload(const struct pt_process_info *subject, const struct pt
 {
     char *present = pt_preload_entry(getenv("LD_PRELOAD")), *found = present ? NULL : pt_find_library();
     if (!present && !found) {
-        pt_find(findings, PT_LEVEL_FAIL, "library", PT_LIBRARY " was not found");
+        pt_find(findings, PT_LEVEL_FAIL, "library", PT_LIBRARY " not found");
         pt_remedy(findings, "install it next to pyprof: make install");
     } else if (pt_check_loadable(subject, present ? present : found, program, findings)) {
         pt_find(findings, PT_LEVEL_OK, "library", "%s can be preloaded, %s", present ? present : found,

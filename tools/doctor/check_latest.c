@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../base/print.h"
 #include "../profile/fallback.h"
 #include "../profile/load.h"
 #include "../view/runs.h"
@@ -34,9 +35,9 @@ static void check_run(const struct pt_profile *profile, const struct pt_run *run
             samples += profile->processes.items[i].accounting.samples;
     bool empty = !samples && run->cpu_ns > WORTH_NS;
     pt_find(findings, empty ? PT_LEVEL_FAIL : PT_LEVEL_OK, TOPIC,
-            "the latest run, %.8s: %" PRIu32 " process%s, %.3f s CPU, %" PRIu64 " samples (%s)",
-            pt_string(profile, run->run), run->processes, run->processes == 1 ? "" : "es", (double)run->cpu_ns / 1e9,
-            samples, pt_string(profile, profile->processes.items[run->first].command_line));
+            "the latest run, %.8s: %" PRIu32 " process%s, %.3f s CPU, %" PRIu64 " sample%s (%s)",
+            pt_string(profile, run->run), run->processes, pt_plural(run->processes, "es"), (double)run->cpu_ns / 1e9,
+            samples, pt_plural(samples, "s"), pt_string(profile, profile->processes.items[run->first].command_line));
     if (empty)
         pt_remedy(findings, "while it runs, 'pyprof doctor PID' says why");
     for (uint32_t i = 0; i < profile->processes.count; i++)

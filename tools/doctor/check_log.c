@@ -8,6 +8,7 @@
 
 #include "../base/clock.h"
 #include "../base/memory.h"
+#include "../base/print.h"
 #include "../profile/files.h"
 #include "../profile/load.h"
 #include "../profile/model.h"
@@ -95,11 +96,11 @@ static void check_progress(const struct pt_process_info *subject, const struct p
         pt_remedy(findings, "see timers and signal above");
     } else if (age > LATE_NS) {
         pt_find(findings, PT_LEVEL_OK, TOPIC,
-                "%s: %" PRIu64 " samples, %.3f s CPU; idle for %.0f s: without CPU time there is nothing to sample",
-                path, sum->samples, (double)sum->cpu_ns / NS_PER_SECOND, seconds);
+                "%s: %" PRIu64 " sample%s, %.3f s CPU; idle for %.0f s: without CPU time there is nothing to sample",
+                path, sum->samples, pt_plural(sum->samples, "s"), (double)sum->cpu_ns / NS_PER_SECOND, seconds);
     } else {
-        pt_find(findings, PT_LEVEL_OK, TOPIC, "%s: %" PRIu64 " samples, %.3f s CPU, and being written", path,
-                sum->samples, (double)sum->cpu_ns / NS_PER_SECOND);
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "%s: %" PRIu64 " sample%s, %.3f s CPU, and being written", path,
+                sum->samples, pt_plural(sum->samples, "s"), (double)sum->cpu_ns / NS_PER_SECOND);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../base/memory.h"
+#include "../base/print.h"
 #include "checks.h"
 
 #define OUR_THREAD    "pyprof"
@@ -100,7 +101,7 @@ static void check_timers(const struct pt_process_info *subject, const struct tim
     }
     if (timers->count && timers->count >= threads->count) {
         pt_find(findings, PT_LEVEL_OK, "timers", "armed: %d for %d thread%s", timers->count, threads->count,
-                threads->count == 1 ? "" : "s");
+                pt_plural((uint64_t)threads->count, "s"));
     } else if (timers->count) {
         pt_find(findings, PT_LEVEL_WARN, "timers", "%d for %d threads: some are not sampled", timers->count,
                 threads->count);
@@ -131,8 +132,9 @@ static void check_signal(const struct pt_process_info *subject, const struct thr
     } else if (threads->blocked) {
         bool all = threads->blocked == threads->count;
         pt_find(findings, all ? PT_LEVEL_FAIL : PT_LEVEL_WARN, "signal",
-                "%s is blocked in %d of %d threads (%d) by a system call of their own: not sampled, in [unsampled]",
-                text.data, threads->blocked, threads->count, threads->a_blocked);
+                "%s is blocked in %d of %d thread%s (%d) by a system call of their own: not sampled, in [unsampled]",
+                text.data, threads->blocked, threads->count, pt_plural((uint64_t)threads->count, "s"),
+                threads->a_blocked);
         pt_remedy(findings, "PYPROF_SIGNAL names another signal, if they do not block them all");
     } else {
         pt_find(findings, PT_LEVEL_OK, "signal", "%s is handled, and blocked in no thread", text.data);

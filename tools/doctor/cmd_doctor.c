@@ -116,7 +116,7 @@ static int examine_here(const struct pt_cli *cli, const char *command)
         if (library)
             pt_find(&findings, PT_LEVEL_OK, "library", "%s, pyprof " PYPROF_VERSION, library);
         else
-            pt_find(&findings, PT_LEVEL_FAIL, "library", "it was not found");
+            pt_find(&findings, PT_LEVEL_FAIL, "library", PT_LIBRARY " not found");
         free(library);
     }
     pt_check_machine(&own, &findings);
@@ -137,13 +137,13 @@ int pt_cmd_doctor(const struct pt_cli *cli)
     if (!cli->argument_count && !cli->after_dashes)
         return examine_here(cli, NULL);
     if (cli->argument_count != 1) {
-        pt_error("say one process id, or a command behind '--': pyprof doctor -- python app.py");
+        pt_error("give one process id, or a command after '--': pyprof doctor -- python app.py");
         return PT_EXIT_USAGE;
     }
     const char *text = cli->arguments[0];
     size_t digits = strspn(text, "0123456789");
     if (!digits || digits > LONGEST_PID || text[digits] || !atoi(text)) {
-        pt_error("'%s' is no process id; a command stands behind '--': pyprof doctor -- %s", text, text);
+        pt_error("'%s' is no process id; a command follows '--': pyprof doctor -- %s", text, text);
         return PT_EXIT_USAGE;
     }
     return examine_process(cli, atoi(text));

@@ -14,16 +14,14 @@ static const struct pt_format *format_of(const struct pt_cli *cli)
     return cli->output ? pt_format_of_path(cli->output) : NULL;
 }
 
-static void say_formats(const struct pt_cli *cli)
+static void complain_of_format(const struct pt_cli *cli)
 {
     struct pt_buffer known = {0};
     pt_formats_line(&known);
-    if (cli->format)
-        pt_error("no such format '%s': there are %s", cli->format, known.data);
-    else if (cli->output && strcmp(cli->output, "-") != 0)
-        pt_error("%s: no format has this extension: there are %s; or say --format", cli->output, known.data);
+    if (cli->output && strcmp(cli->output, "-") != 0)
+        pt_error("%s: no format has this extension: use --format, or one of %s", cli->output, known.data);
     else
-        pt_error("say the format: -o FILE by its extension, or --format NAME: there are %s", known.data);
+        pt_error("missing format: use -o FILE with its extension, or --format NAME: %s", known.data);
     pt_buffer_free(&known);
 }
 
@@ -33,7 +31,7 @@ static void say_formats(const struct pt_cli *cli)
 static void say_merged(const struct pt_profile *profile, const struct pt_format *format)
 {
     if (profile->slot_ns)
-        pt_error(
+        pt_message(
             "%s: so many samples that those of a thread with the same stack are one for each %.0f s of the run (the "
             "sums are exact); a part, as by --pid or --from and --to, has shorter times",
             format->name, (double)profile->slot_ns / 1e9);
@@ -55,7 +53,7 @@ int pt_cmd_export(const struct pt_cli *cli)
 {
     const struct pt_format *format = format_of(cli);
     if (!format) {
-        say_formats(cli);
+        complain_of_format(cli);
         return PT_EXIT_USAGE;
     }
     bool to_stdout = !cli->output || strcmp(cli->output, "-") == 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../base/output.h"
+#include "../base/print.h"
 #include "../cli/commands.h"
 #include "../log/reader.h"
 #include "../profile/files.h"
@@ -72,7 +73,7 @@ int pt_cmd_merge(const struct pt_cli *cli)
     struct merge merge = {.files = &files, .run = cli->run};
     bool to_stdout = cli->output && strcmp(cli->output, "-") == 0, written = false;
     if (!cli->output) {
-        pt_error("say which file to write: pyprof merge -o FILE.pyprof [PATH...]");
+        pt_error("missing file: pyprof merge -o FILE.pyprof [PATH...]");
         return PT_EXIT_USAGE;
     }
     if (to_stdout && isatty(STDOUT_FILENO)) {
@@ -95,7 +96,7 @@ int pt_cmd_merge(const struct pt_cli *cli)
             pt_files_append_unusable(&left_out, &files);
         }
         bool small = merge.bytes < 1 << 20;
-        pt_error("merged %" PRIu64 " part%s, %.1f %s%s", merge.segments, merge.segments == 1 ? "" : "s",
+        pt_message("merged %" PRIu64 " part%s, %.1f %s%s", merge.segments, pt_plural(merge.segments, "s"),
                  (double)merge.bytes / (small ? 1 << 10 : 1 << 20), small ? "kB" : "MB",
                  left_out.length ? left_out.data : "");
         pt_buffer_free(&left_out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/print.h"
 #include "../view/frame_text.h"
 #include "../view/gil_gc.h"
 #include "../view/summary.h"
@@ -301,7 +302,7 @@ static void put_comments(struct writer *writer)
     const struct pt_process *first = &profile->processes.items[0];
     pt_buffer_format(&line, "libpyprof %s, Python %s, %u process%s", pt_string(profile, first->library_version),
                      first->python_version ? pt_string(profile, first->python_version) : "not found",
-                     profile->processes.count, profile->processes.count == 1 ? "" : "es");
+                     profile->processes.count, pt_plural(profile->processes.count, "es"));
     append_comment(writer, comments, &count, &line);
     pt_buffer_text(&line, "command: ");
     pt_buffer_text(&line, pt_string(profile, first->command_line));

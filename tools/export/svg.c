@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/print.h"
 #include "../flame/flame.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
@@ -139,7 +140,7 @@ static void put_node(const struct picture *picture, uint32_t number)
     put_text(out, text, LONGEST_NAME);
     fprintf(out, "\n%.2f %%, ", whole ? 100 * (double)total_of(picture, number) / (double)whole : 0);
     if (picture->samples)
-        fprintf(out, "%" PRIu64 " samples", node->total_count);
+        fprintf(out, "%" PRIu64 " sample%s", node->total_count, pt_plural(node->total_count, "s"));
     else
         fprintf(out, "%.3f s", (double)node->total_ns / 1e9);
     fprintf(out,
@@ -177,9 +178,10 @@ static void put_head(const struct picture *picture)
     pt_buffer_free(&accounting);
     put_text(out, pt_string(profile, profile->processes.items[0].command_line), LONGEST_LINE);
     fprintf(out,
-            "</text>\n<text x=\"%d\" y=\"40\" fill=\"#66707a\">%u process%s, %.2f s CPU, %" PRIu64 " samples</text>\n",
-            MARGIN, profile->processes.count, profile->processes.count == 1 ? "" : "es",
-            (double)picture->view->nodes.items[0].total_ns / 1e9, picture->view->nodes.items[0].total_count);
+            "</text>\n<text x=\"%d\" y=\"40\" fill=\"#66707a\">%u process%s, %.2f s CPU, %" PRIu64 " sample%s</text>\n",
+            MARGIN, profile->processes.count, pt_plural(profile->processes.count, "es"),
+            (double)picture->view->nodes.items[0].total_ns / 1e9, picture->view->nodes.items[0].total_count,
+            pt_plural(picture->view->nodes.items[0].total_count, "s"));
     unsigned x = MARGIN;
     for (unsigned i = 0; i < KINDS; i++) {
         fprintf(out,

@@ -100,7 +100,7 @@ int pt_cmd_flame(const struct pt_cli *cli)
         else if (!pt_write_file(path, write_page, page.flame))
             status = PT_EXIT_DATA;
         else if (isatty(STDERR_FILENO))
-            pt_error("wrote %s; open it in a browser", path);
+            pt_message("wrote %s; open it in a browser", path);
     }
     pt_flame_free(page.flame);
     pt_profile_free(page.sides[0]);

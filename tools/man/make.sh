@@ -10,8 +10,8 @@ rm -rf "$share"
 mkdir -p "$share/man/man1" "$share/man/man5" "$share/man/man7" "$share/bash-completion/completions" \
     "$share/zsh/site-functions" "$share/fish/vendor_completions.d"
 "$pyprof" manpage >"$share/man/man1/pyprof.1"
-for verb in $("$pyprof" manpage list); do
-    "$pyprof" manpage "$verb" >"$share/man/man1/pyprof-$verb.1"
+for command in $("$pyprof" manpage list); do
+    "$pyprof" manpage "$command" >"$share/man/man1/pyprof-$command.1"
 done
 cp "$here/libpyprof.7" "$share/man/man7/"
 cp "$here/pyprof-log.5" "$share/man/man5/"

@@ -203,7 +203,7 @@ static int annotate(const struct pt_profile *profile, const char *name)
 int pt_cmd_annotate(const struct pt_cli *cli)
 {
     if (!cli->argument_count) {
-        pt_error("say which file: pyprof annotate FILE.py");
+        pt_error("missing file: pyprof annotate FILE.py");
         return PT_EXIT_USAGE;
     }
     struct pt_cli paths = *cli;

@@ -57,8 +57,8 @@ static void put_side(FILE *out, char letter, const struct pt_side *side)
     struct tm local;
     if (localtime_r(&when, &local))
         strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
-    fprintf(out, "%c  %s  %.2f s CPU in %.2f s, %" PRIu64 " samples\n   ", letter, start, pt_seconds(side->cpu_ns),
-            pt_seconds(side->wall_ns), side->sum.samples);
+    fprintf(out, "%c  %s  %.2f s CPU in %.2f s, %" PRIu64 " sample%s\n   ", letter, start, pt_seconds(side->cpu_ns),
+            pt_seconds(side->wall_ns), side->sum.samples, pt_plural(side->sum.samples, "s"));
     pt_print_text(out, pt_string(side->profile, pt_summary_first_process(side->profile)->command_line),
                   SIDE_INDENTATION, PT_STYLE_FAINT);
 }
@@ -119,7 +119,7 @@ static void put_text(struct job *job, FILE *out)
     if (shown == top && count > shown)
         fprintf(out, "  and %" PRIu32 " more (--top %" PRIu32 ")\n", count - shown, count);
     else if (count > shown)
-        fprintf(out, "  %" PRIu32 " others did not change\n", count - shown);
+        fprintf(out, "  %" PRIu32 " other%s did not change\n", count - shown, pt_plural(count - shown, "s"));
     put_accounting(out, job->sides);
     free(all);
 }

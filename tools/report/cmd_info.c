@@ -120,8 +120,8 @@ static void print_sums(const struct pt_profile *profile, uint32_t process)
         print_line("the library's own data: %.1f MB mapped, %.1f MB at most", (double)sum.mapped_bytes / 1e6,
                    (double)sum.most_mapped_bytes / 1e6);
     if (sum.removed_files)
-        print_line("removed %" PRIu64 " old profiles of %.1f MB to stay below PYPROF_MAX_DISK", sum.removed_files,
-                   (double)sum.removed_bytes / 1e6);
+        print_line("removed %" PRIu64 " old profile%s of %.1f MB to stay below PYPROF_MAX_DISK", sum.removed_files,
+                   pt_plural(sum.removed_files, "s"), (double)sum.removed_bytes / 1e6);
     struct pt_states states = pt_states_of(profile, process);
     if (states.gil_known_ns)
         print_line("GIL held %.3f s of %.3f s where that is known", pt_seconds(states.gil_ns),

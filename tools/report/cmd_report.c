@@ -38,9 +38,9 @@ static void print_header(const struct pt_report *report)
     double wall = end > start ? pt_seconds(end - start) : 0, cpu = pt_seconds(report->whole_ns);
     uint64_t threads = report->sum.threads + report->sum.exited_threads, cpus = pt_summary_cpus(profile);
     pt_print_text(stdout, pt_string(profile, pt_summary_first_process(profile)->command_line), 0, PT_STYLE_HEADING);
-    pt_print_paragraph(0, 2, "%u process%s, %" PRIu64 " thread%s, %s: %" PRIu64 " samples", profile->processes.count,
-                       profile->processes.count == 1 ? "" : "es", threads, threads == 1 ? "" : "s", versions.data,
-                       report->sum.samples);
+    pt_print_paragraph(0, 2, "%u process%s, %" PRIu64 " thread%s, %s: %" PRIu64 " sample%s", profile->processes.count,
+                       pt_plural(profile->processes.count, "es"), threads, pt_plural(threads, "s"), versions.data,
+                       report->sum.samples, pt_plural(report->sum.samples, "s"));
     printf("%.2f s CPU in %.2f s", cpu, wall);
     if (wall > 0 && cpus)
         printf(", %.2f of %" PRIu64 " cores busy", cpu / wall, cpus);
@@ -113,9 +113,9 @@ void pt_report_accounting(const struct pt_report *report)
     for (uint32_t i = 0; i < report->profile->processes.count; i++)
         not_ended += !report->profile->processes.items[i].ended;
     if (not_ended)
-        printf("  still running or killed: %u of %u processes (what they did after their\n"
+        printf("  still running or killed: %u of %u process%s (what they did after their\n"
                "  last flush is not here)\n",
-               not_ended, report->profile->processes.count);
+               not_ended, report->profile->processes.count, pt_plural(report->profile->processes.count, "es"));
     pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);
 }
 

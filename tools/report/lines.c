@@ -198,7 +198,7 @@ static void print_lines(const struct pt_report *report, const uint64_t *ns_of_fr
             print_expressions(report, &shown, &lines[i], places, place_count);
     }
     if (count > LINE_ROWS)
-        printf("  and %u more lines\n", count - LINE_ROWS);
+        printf("  and %u more line%s\n", count - LINE_ROWS, pt_plural(count - LINE_ROWS, "s"));
     pt_source_free(&source);
     free(lines);
     free(places);

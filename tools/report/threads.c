@@ -154,7 +154,8 @@ void pt_report_split(const struct pt_report *report, bool threads)
         pt_report_functions(report, threads ? PT_NONE : rows[i].number, threads ? rows[i].number : PT_NONE);
     }
     if (count > SPLIT_GROUPS)
-        printf("\n%u more %s with less CPU are not listed.\n", count - SPLIT_GROUPS, threads ? "threads" : "processes");
+        printf("\nNot listed, having less CPU: %u %s%s.\n", count - SPLIT_GROUPS, threads ? "thread" : "process",
+               pt_plural(count - SPLIT_GROUPS, threads ? "s" : "es"));
     pt_buffer_free(&text);
     free(rows);
 }

@@ -93,7 +93,7 @@ static void say_beginning(const struct pt_cli *cli, const char *directory, const
     if (obstacle)
         pt_error("%s is not profiled: %s", cli->arguments[0], obstacle);
     else
-        pt_error("profile goes to %s; to watch it run: %s", directory, watch.data);
+        pt_message("profile goes to %s; to watch it run: %s", directory, watch.data);
     pt_buffer_free(&watch);
 }
 
@@ -111,7 +111,7 @@ int pt_cmd_run(const struct pt_cli *cli)
 {
     char run[2 * RUN_BYTES + 1];
     if (!cli->argument_count) {
-        pt_error("say what to run: pyprof run -- python app.py");
+        pt_error("missing command: pyprof run -- python app.py");
         return PT_EXIT_USAGE;
     }
     char *library = pt_find_library();

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "../base/output.h"
+#include "../base/print.h"
 #include "../cli/options.h"
 #include "../profile/fallback.h"
 #include "../profile/load.h"
@@ -68,18 +69,18 @@ static void say_sums(const struct pt_profile *profile, const char *place)
     pt_summary_span(profile, &start, &end);
     for (uint32_t i = 0; i < processes; i++)
         not_ended += !profile->processes.items[i].ended;
-    pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, sum.samples == 1 ? "" : "s",
+    pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, pt_plural(sum.samples, "s"),
                      (double)sum.cpu_ns / 1e9);
     if (end > start)
         pt_buffer_format(&text, " in %.2f s", (double)(end - start) / 1e9);
-    pt_buffer_format(&text, ", %" PRIu32 " process%s", processes, processes == 1 ? "" : "es");
+    pt_buffer_format(&text, ", %" PRIu32 " process%s", processes, pt_plural(processes, "es"));
     if (not_ended)
         pt_buffer_format(&text, " (%" PRIu32 " still running or killed)", not_ended);
     if (place) {
         pt_buffer_text(&path, " ");
         pt_append_argument(&path, place);
     }
-    pt_error("%s; next: pyprof report%s", text.data, path.length ? path.data : "");
+    pt_message("%s; next: pyprof report%s", text.data, path.length ? path.data : "");
     pt_buffer_free(&text);
     pt_buffer_free(&path);
 }
@@ -94,8 +95,8 @@ void pt_run_summary(const char *run, time_t since, const char *directory, const 
     else if (reason)
         pt_error("nothing was profiled: %s", reason);
     else
-        pt_error("nothing was profiled: no Python in it burned CPU time for a sample, 10 ms; 'pyprof doctor -- %s' "
-                 "looks for other reasons",
+        pt_error("nothing was profiled: no Python in it used the CPU time of a sample, 10 ms; 'pyprof doctor -- %s' "
+                 "checks for other reasons",
                  command);
     pt_profile_free(profile);
     free(elsewhere);

@@ -70,7 +70,7 @@ static void draw_header(struct page *page, const struct pt_live *live)
         end_line(page, PT_STYLE_HEADING);
         free(directory);
     }
-    pt_buffer_format(&page->line, "%u process%s running", live->alive, live->alive == 1 ? "" : "es");
+    pt_buffer_format(&page->line, "%u process%s running", live->alive, pt_plural(live->alive, "es"));
     if (ended)
         pt_buffer_format(&page->line, ", %u ended", ended);
     pt_buffer_format(&page->line, " | %.2f cores busy | %.2f s CPU in ",
