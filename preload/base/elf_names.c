@@ -1,36 +1,45 @@
 #include "elf_names.h"
 #include "../arch/arch.h"
+#include "safe_copy.h"
 #include <string.h>
 
+/* Reads memory of this process: false when it is not there. */
+typedef bool copy_function(void *to, uintptr_t from, size_t size);
+
 struct tables {
-    const char *strings;
-    const ElfW(Sym) * symbols;
-    const uint32_t *gnu_hash, *hash;
-    const ElfW(Half) * versions;
-    const ElfW(Rela) * relocations;
+    copy_function *copy;
+    uintptr_t strings, symbols, gnu_hash, hash, versions, relocations;
     size_t relocation_bytes;
 };
 
 #define HIDDEN_VERSION 0x8000 /* not the symbol's default one */
+#define MAX_CHAIN      4096u  /* symbols of one hash bucket */
+#define NO_SYMBOL      UINT32_MAX
 
-static bool read_tables(uintptr_t base, const ElfW(Dyn) * dynamic, struct tables *tables)
+static bool copy_loaded(void *to, uintptr_t from, size_t size)
 {
-    memset(tables, 0, sizeof *tables);
+    memcpy(to, (const void *)from, size);
+    return true;
+}
+
+static bool read_tables(copy_function *copy, uintptr_t base, const ElfW(Dyn) * dynamic, struct tables *tables)
+{
+    *tables = (struct tables){.copy = copy};
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         /* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO */
         uintptr_t at = dynamic->d_un.d_ptr < base ? dynamic->d_un.d_ptr + base : dynamic->d_un.d_ptr;
         if (dynamic->d_tag == DT_STRTAB)
-            tables->strings = (const char *)at;
+            tables->strings = at;
         else if (dynamic->d_tag == DT_SYMTAB)
-            tables->symbols = (const ElfW(Sym) *)at;
+            tables->symbols = at;
         else if (dynamic->d_tag == DT_GNU_HASH)
-            tables->gnu_hash = (const uint32_t *)at;
+            tables->gnu_hash = at;
         else if (dynamic->d_tag == DT_HASH)
-            tables->hash = (const uint32_t *)at;
+            tables->hash = at;
         else if (dynamic->d_tag == DT_VERSYM)
-            tables->versions = (const ElfW(Half) *)at;
+            tables->versions = at;
         else if (dynamic->d_tag == DT_RELA)
-            tables->relocations = (const ElfW(Rela) *)at;
+            tables->relocations = at;
         else if (dynamic->d_tag == DT_RELASZ)
             tables->relocation_bytes = dynamic->d_un.d_val;
     }
@@ -43,63 +52,90 @@ static bool find_tables(const struct dl_phdr_info *object, struct tables *tables
     for (int i = 0; i < object->dlpi_phnum; i++)
         if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
             dynamic = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-    return read_tables(object->dlpi_addr, dynamic, tables);
+    return read_tables(copy_loaded, object->dlpi_addr, dynamic, tables);
 }
 
-static bool is_named(const struct tables *tables, uint32_t symbol, const char *name)
+static bool is_definition(const struct tables *tables, uint32_t index, const char *name, ElfW(Sym) * symbol)
 {
-    return strcmp(tables->strings + tables->symbols[symbol].st_name, name) == 0 &&
-           !(tables->versions && tables->versions[symbol] & HIDDEN_VERSION);
+    ElfW(Half) version;
+    char c;
+    if (!tables->copy(symbol, tables->symbols + index * sizeof *symbol, sizeof *symbol) ||
+        symbol->st_shndx == SHN_UNDEF)
+        return false;
+    uintptr_t at = tables->strings + symbol->st_name;
+    do
+        if (!tables->copy(&c, at++, 1) || c != *name)
+            return false;
+    while (*name++);
+    return !tables->versions || (tables->copy(&version, tables->versions + index * sizeof version, sizeof version) &&
+                                 !(version & HIDDEN_VERSION));
 }
 
-static const ElfW(Sym) * by_gnu_hash(const struct tables *tables, const char *name)
+static uint32_t find_by_gnu_hash(const struct tables *tables, const char *name, ElfW(Sym) * symbol)
 {
-    const uint32_t *table = tables->gnu_hash;
-    uint32_t buckets = table[0], first = table[1], bloom_words = table[2], shift = table[3], h = 5381;
-    const uint64_t *bloom = (const uint64_t *)(table + 4);
-    const uint32_t *bucket = (const uint32_t *)(bloom + bloom_words), *chain = bucket + buckets;
+    uint32_t header[4], hash = 5381, index, chained;
+    uint64_t word;
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)
-        h = h * 33 + *p;
-    if (!buckets || !bloom_words)
-        return NULL;
-    uint64_t word = bloom[h / 64 % bloom_words];
-    if (!(word >> h % 64 & word >> (h >> shift) % 64 & 1))
-        return NULL;
-    for (uint32_t i = bucket[h % buckets]; i >= first && i; i++) {
-        if ((chain[i - first] | 1) == (h | 1) && is_named(tables, i, name))
-            return &tables->symbols[i];
-        if (chain[i - first] & 1)
+        hash = hash * 33 + *p;
+    if (!tables->copy(header, tables->gnu_hash, sizeof header) || !header[0] || !header[2])
+        return NO_SYMBOL;
+    uint32_t buckets = header[0], first = header[1], bloom_words = header[2], shift = header[3];
+    uintptr_t bloom = tables->gnu_hash + sizeof header, bucket = bloom + bloom_words * sizeof word;
+    uintptr_t chain = bucket + buckets * sizeof index;
+    if (!tables->copy(&word, bloom + hash / 64 % bloom_words * sizeof word, sizeof word) ||
+        !(word >> hash % 64 & word >> (hash >> shift) % 64 & 1) ||
+        !tables->copy(&index, bucket + hash % buckets * sizeof index, sizeof index) || !index || index < first)
+        return NO_SYMBOL;
+    for (uint32_t n = 0; n < MAX_CHAIN; n++, index++) {
+        if (!tables->copy(&chained, chain + (uintptr_t)(index - first) * sizeof chained, sizeof chained))
+            return NO_SYMBOL;
+        if ((chained | 1) == (hash | 1) && is_definition(tables, index, name, symbol))
+            return index;
+        if (chained & 1)
             break;
     }
-    return NULL;
+    return NO_SYMBOL;
 }
 
-static const ElfW(Sym) * by_hash(const struct tables *tables, const char *name)
+static uint32_t find_by_hash(const struct tables *tables, const char *name, ElfW(Sym) * symbol)
 {
-    uint32_t buckets = tables->hash[0], h = 0;
+    uint32_t buckets, hash = 0, index;
     for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
-        h = (h << 4) + *p;
-        h = (h ^ (h & 0xf0000000u) >> 24) & 0x0fffffffu;
+        hash = (hash << 4) + *p;
+        hash = (hash ^ (hash & 0xf0000000u) >> 24) & 0x0fffffffu;
     }
-    if (!buckets)
-        return NULL;
-    for (uint32_t i = tables->hash[2 + h % buckets]; i; i = tables->hash[2 + buckets + i])
-        if (is_named(tables, i, name))
-            return &tables->symbols[i];
-    return NULL;
+    if (!tables->copy(&buckets, tables->hash, sizeof buckets) || !buckets)
+        return NO_SYMBOL;
+    uintptr_t bucket = tables->hash + 2 * sizeof index, chain = bucket + buckets * sizeof index;
+    bool there = tables->copy(&index, bucket + hash % buckets * sizeof index, sizeof index);
+    for (uint32_t n = 0; there && index && n < MAX_CHAIN; n++) {
+        if (is_definition(tables, index, name, symbol))
+            return index;
+        there = tables->copy(&index, chain + (uintptr_t)index * sizeof index, sizeof index);
+    }
+    return NO_SYMBOL;
 }
 
-static const ElfW(Sym) * defined(const struct tables *tables, const char *name)
+/* Number of the symbol in its table. */
+static uint32_t find_defined(const struct tables *tables, const char *name, ElfW(Sym) * symbol)
 {
-    const ElfW(Sym) *symbol = tables->gnu_hash ? by_gnu_hash(tables, name) : by_hash(tables, name);
-    return symbol && symbol->st_shndx != SHN_UNDEF ? symbol : NULL;
+    return tables->gnu_hash ? find_by_gnu_hash(tables, name, symbol) : find_by_hash(tables, name, symbol);
 }
 
 uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name)
 {
     struct tables tables;
-    const ElfW(Sym) *symbol = find_tables(object, &tables) ? defined(&tables, name) : NULL;
-    return symbol ? object->dlpi_addr + symbol->st_value : 0;
+    ElfW(Sym) symbol;
+    return find_tables(object, &tables) && find_defined(&tables, name, &symbol) != NO_SYMBOL
+               ? object->dlpi_addr + symbol.st_value
+               : 0;
+}
+
+bool pp_elf_defines(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
+{
+    struct tables tables;
+    ElfW(Sym) symbol;
+    return read_tables(pp_safe_copy, base, dynamic, &tables) && find_defined(&tables, name, &symbol) != NO_SYMBOL;
 }
 
 extern struct r_debug _r_debug __attribute__((weak)); /* musl has none */
@@ -114,14 +150,14 @@ bool pp_elf_find_next(const char *names, void **found)
     bool missing = true;
     while (missing && (object = object->l_next) != NULL) {
         struct tables tables;
-        if (!read_tables(object->l_addr, object->l_ld, &tables))
+        ElfW(Sym) symbol;
+        if (!read_tables(copy_loaded, object->l_addr, object->l_ld, &tables))
             continue;
         missing = false;
         void **at = found;
         for (const char *name = names; *name; name += strlen(name) + 1, at++) {
-            const ElfW(Sym) *symbol = *at ? NULL : defined(&tables, name);
-            if (symbol)
-                *at = (void *)(object->l_addr + symbol->st_value);
+            if (!*at && find_defined(&tables, name, &symbol) != NO_SYMBOL)
+                *at = (void *)(object->l_addr + symbol.st_value);
             missing |= !*at;
         }
     }
@@ -139,16 +175,17 @@ static uintptr_t stored_at(const struct dl_phdr_info *object, const ElfW(Rela) *
 uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name)
 {
     struct tables tables;
-    const ElfW(Sym) *symbol = find_tables(object, &tables) ? defined(&tables, name) : NULL;
-    if (!symbol)
+    ElfW(Sym) symbol;
+    uint32_t index = find_tables(object, &tables) ? find_defined(&tables, name, &symbol) : NO_SYMBOL;
+    if (index == NO_SYMBOL)
         return 0;
     /* The loader stores there what it finds; lazy binding is for functions only. The slot that code goes by tells, if
      * there is one: another pointer to the variable may be bound before it. */
-    const ElfW(Rela) *end = tables.relocations + tables.relocation_bytes / sizeof *end, *pointer = NULL;
-    for (const ElfW(Rela) *relocation = tables.relocations; tables.relocations && relocation < end; relocation++) {
+    const ElfW(Rela) *relocation = (const ElfW(Rela) *)tables.relocations, *pointer = NULL;
+    const ElfW(Rela) *end = relocation ? relocation + tables.relocation_bytes / sizeof *end : NULL;
+    for (; relocation < end; relocation++) {
         unsigned long type = ELF64_R_TYPE(relocation->r_info);
-        if ((type != PP_RELOCATION_SLOT && type != PP_RELOCATION_POINTER) ||
-            tables.symbols + ELF64_R_SYM(relocation->r_info) != symbol)
+        if ((type != PP_RELOCATION_SLOT && type != PP_RELOCATION_POINTER) || ELF64_R_SYM(relocation->r_info) != index)
             continue;
         if (type == PP_RELOCATION_SLOT)
             return stored_at(object, relocation);
@@ -158,7 +195,29 @@ uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name)
         uintptr_t stored = stored_at(object, pointer);
         return stored ? stored - (uintptr_t)pointer->r_addend : 0;
     }
-    return object->dlpi_addr + symbol->st_value;
+    return object->dlpi_addr + symbol.st_value;
+}
+
+static size_t align4(size_t n)
+{
+    return (n + 3) & ~(size_t)3;
+}
+
+const uint8_t *pp_elf_note(const uint8_t *notes, size_t size, const char *owner, uint32_t type, size_t *length)
+{
+    ElfW(Nhdr) header;
+    for (size_t at = 0; at <= size && size - at >= sizeof header;) {
+        memcpy(&header, notes + at, sizeof header);
+        size_t name = at + sizeof header, data = name + align4(header.n_namesz);
+        if (data > size || header.n_descsz > size - data)
+            return NULL;
+        if (header.n_type == type && header.n_namesz == 4 && strncmp((const char *)notes + name, owner, 4) == 0) {
+            *length = header.n_descsz;
+            return notes + data;
+        }
+        at = data + align4(header.n_descsz);
+    }
+    return NULL;
 }
 
 bool pp_elf_holds(const struct dl_phdr_info *object, uintptr_t address, size_t size, uint32_t flags)

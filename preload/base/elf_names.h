@@ -20,6 +20,13 @@ uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name);
  * of objects cannot be had. Takes no lock; async-signal-safe. */
 bool pp_elf_find_next(const char *names, void **found);
 
+/* Whether an object that may be unloaded meanwhile defines the name; a copy of its dynamic section, which ends with
+ * DT_NULL, is given, the rest is read through safe copies. */
+bool pp_elf_defines(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name);
+
+/* Contents of the first note of this type whose owner's name has three letters or less; NULL: there is none. */
+const uint8_t *pp_elf_note(const uint8_t *notes, size_t size, const char *owner, uint32_t type, size_t *length);
+
 /* Whether all these bytes lie in one of its loaded segments that has the given PF_* bits. */
 bool pp_elf_holds(const struct dl_phdr_info *object, uintptr_t address, size_t size, uint32_t flags);
 

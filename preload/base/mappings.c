@@ -1,41 +1,62 @@
 #include "mappings.h"
 #include "syscalls.h"
 #include <fcntl.h>
+#include <stddef.h>
 
 #define CHUNK 4096
 
-/* Lines are "start-end perms …": a state machine over the bytes, since a line may straddle two reads. */
-bool pp_mapping_around(uintptr_t address, uintptr_t *found_start, uintptr_t *found_end)
+/* Reads "start-end perms offset dev inode   path" byte by byte, since a line may straddle two reads. `size` of path: 0
+ * when it is not wanted. */
+static bool search(uintptr_t address, uintptr_t range[2], char *path, size_t size)
 {
+    char buffer[CHUNK];
+    enum { IN_START, IN_END, IN_REST } where = IN_START;
+    size_t length = 0;
+    bool found = false, done = false;
+    long n;
+    range[0] = range[1] = 0;
     int fd = pp_sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
-    char buffer[CHUNK];
-    uintptr_t start = 0, end = 0;
-    bool found = false;
-    enum { IN_START, IN_END, IN_REST } where = IN_START;
-    long n;
-    while (!found && (n = pp_sys_read(fd, buffer, sizeof buffer)) > 0) {
-        for (long i = 0; i < n && !found; i++) {
+    while (!done && (n = pp_sys_read(fd, buffer, sizeof buffer)) > 0)
+        for (long i = 0; i < n && !done; i++) {
             char c = buffer[i];
-            unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : (unsigned)(c - 'a' + 10);
             if (c == '\n') {
+                done = found;
                 where = IN_START;
-                start = end = 0;
-            } else if (where == IN_START && c == '-') {
+                if (!done)
+                    range[0] = range[1] = 0;
+            } else if (where == IN_REST) {
+                if (found && (length || c == '/') && length + 1 < size)
+                    path[length++] = c;
+            } else if (c == '-') {
                 where = IN_END;
-            } else if (where == IN_END && c == ' ') {
+            } else if (c == ' ') {
                 where = IN_REST;
-                found = address >= start && address < end;
-            } else if (where == IN_START) {
-                start = start << 4 | digit;
-            } else if (where == IN_END) {
-                end = end << 4 | digit;
+                found = address >= range[0] && address < range[1];
+                done = found && !size;
+            } else {
+                range[where] = range[where] << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
             }
         }
-    }
     pp_sys_close(fd);
-    *found_start = start;
-    *found_end = end;
+    if (size)
+        path[length] = 0;
     return found;
+}
+
+bool pp_mapping_around(uintptr_t address, uintptr_t *start, uintptr_t *end)
+{
+    uintptr_t range[2];
+    bool found = search(address, range, NULL, 0);
+    *start = range[0];
+    *end = range[1];
+    return found;
+}
+
+void pp_mapped_path(uintptr_t address, char *path, size_t size)
+{
+    uintptr_t range[2];
+    path[0] = 0;
+    search(address, range, path, size);
 }

@@ -1,11 +1,15 @@
-#ifndef PP_FLUSH_STACK_BOUNDS_H
-#define PP_FLUSH_STACK_BOUNDS_H
+/* What is mapped where, by /proc/self/maps. No allocation; normal context. */
+#ifndef PP_BASE_MAPPINGS_H
+#define PP_BASE_MAPPINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* The mapping that holds `address`, by /proc/self/maps: [*start, *end). False if there is none. Normal context, no
- * allocation. */
+/* The mapping that holds the address: [*start, *end). False if there is none. */
 bool pp_mapping_around(uintptr_t address, uintptr_t *start, uintptr_t *end);
+
+/* Path of the file that is mapped at the address, cut to `size` with its NUL; "" when there is none. */
+void pp_mapped_path(uintptr_t address, char *path, size_t size);
 
 #endif

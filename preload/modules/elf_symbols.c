@@ -1,7 +1,8 @@
 #include "elf_symbols.h"
 #include "../base/arena.h"
+#include "../base/elf_names.h"
+#include "../base/sort.h"
 #include "../base/syscalls.h"
-#include "elf_image.h"
 #include <elf.h>
 #include <string.h>
 
@@ -34,6 +35,16 @@ static bool read_header(const struct pp_elf_source *source, Elf64_Ehdr *header)
     return pp_elf_source_read(source, header, sizeof *header, 0) && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
            header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
            header->e_machine == EM_X86_64;
+}
+
+uint8_t pp_elf_build_id(const uint8_t *notes, size_t size, uint8_t *id, size_t max)
+{
+    size_t length;
+    const uint8_t *found = pp_elf_note(notes, size, "GNU", NT_GNU_BUILD_ID, &length);
+    if (!found || length > max)
+        return 0;
+    memcpy(id, found, length);
+    return (uint8_t)length;
 }
 
 uint8_t pp_elf_source_build_id(const struct pp_elf_source *source, uint8_t *id, size_t max)
@@ -198,35 +209,10 @@ static bool is_better(const struct tables *t, const Elf64_Sym *a, const Elf64_Sy
     return strcmp(name_a, name_b) < 0;
 }
 
-static bool comes_first(const struct tables *t, const Elf64_Sym *a, const Elf64_Sym *b)
+static bool comes_first(const void *first, const void *second, const void *tables)
 {
-    return a->st_value != b->st_value ? a->st_value < b->st_value : is_better(t, a, b);
-}
-
-static void sift_down(const struct tables *t, size_t at, size_t count)
-{
-    Elf64_Sym *s = t->symbols;
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && comes_first(t, &s[child], &s[child + 1]))
-            child++;
-        if (!comes_first(t, &s[at], &s[child]))
-            return;
-        Elf64_Sym swap = s[at];
-        s[at] = s[child];
-        s[child] = swap;
-    }
-}
-
-static void sort(const struct tables *t, size_t count)
-{
-    for (size_t i = count / 2; i-- > 0;)
-        sift_down(t, i, count);
-    for (size_t n = count; n-- > 1;) {
-        Elf64_Sym swap = t->symbols[0];
-        t->symbols[0] = t->symbols[n];
-        t->symbols[n] = swap;
-        sift_down(t, 0, n);
-    }
+    const Elf64_Sym *a = first, *b = second;
+    return a->st_value != b->st_value ? a->st_value < b->st_value : is_better(tables, a, b);
 }
 
 /* Leaves code only, ascending, the best name of each address; labels inside a sized function are not kept. */
@@ -236,7 +222,7 @@ static size_t select_symbols(struct tables *t)
     for (size_t i = 0; i < t->symbol_count; i++)
         if (is_code(t, &t->symbols[i]))
             t->symbols[count++] = t->symbols[i];
-    sort(t, count);
+    pp_sort(t->symbols, count, sizeof *t->symbols, comes_first, t);
     uint64_t covered = 0;
     for (size_t i = 0; i < count; i++) {
         const Elf64_Sym *symbol = &t->symbols[i];

@@ -33,6 +33,9 @@ struct pp_elf_source {
 /* All of the range or false. */
 bool pp_elf_source_read(const struct pp_elf_source *source, void *to, size_t size, uint64_t offset);
 
+/* The GNU build-id among notes; returns its length, 0 when there is none or it is longer than max. */
+uint8_t pp_elf_build_id(const uint8_t *notes, size_t size, uint8_t *id, size_t max);
+
 /* The build-id by the file's own notes; 0 when it has none or is no ELF file of this architecture. */
 uint8_t pp_elf_source_build_id(const struct pp_elf_source *source, uint8_t *id, size_t max);
 

@@ -14,19 +14,12 @@ static bool has_note(const struct dl_phdr_info *object)
 {
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-        uintptr_t at = object->dlpi_addr + segment->p_vaddr, end = at + segment->p_memsz;
+        uintptr_t at = object->dlpi_addr + segment->p_vaddr;
+        size_t length;
         if (segment->p_type != PT_NOTE || !pp_elf_holds(object, at, segment->p_memsz, PF_R))
             continue;
-        while (end - at >= sizeof(ElfW(Nhdr)) + 4) {
-            const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-            if (note->n_type == NOTE_OF_GO_BUILD && note->n_namesz == 4 && memcmp(note + 1, "Go", 3) == 0)
-                return true;
-            uint64_t size =
-                sizeof *note + (((uint64_t)note->n_namesz + 3) & ~3u) + (((uint64_t)note->n_descsz + 3) & ~3u);
-            if (size > end - at)
-                break;
-            at += size;
-        }
+        if (pp_elf_note((const uint8_t *)at, segment->p_memsz, "Go", NOTE_OF_GO_BUILD, &length))
+            return true;
     }
     return false;
 }

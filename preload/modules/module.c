@@ -1,14 +1,17 @@
 /* One module: made from what the loader said, its rows compiled, its names looked up. */
 #include "../base/arena.h"
+#include "../base/elf_names.h"
+#include "../base/mappings.h"
 #include "../base/safe_copy.h"
 #include "../base/syscalls.h"
 #include "../common/log_format.h"
-#include "elf_image.h"
 #include "module_list.h"
 #include <fcntl.h>
 #include <string.h>
 
 #define MAX_PATH         4096
+#define MAX_NOTES        4096
+#define MAX_DYNAMIC      256 /* entries */
 #define MAX_EH_FRAME_HDR ((size_t)256 << 20)
 #define MAX_EH_FRAME     ((size_t)1 << 30)
 
@@ -38,6 +41,28 @@ static void find_path(const struct pp_loaded_object *object, const char *name, c
     path[length > 0 ? length : 0] = '\0';
 }
 
+static uint8_t read_build_id(const struct pp_loaded_object *object, uint8_t id[PP_BUILD_ID_MAX])
+{
+    uint8_t notes[MAX_NOTES], length = 0;
+    for (unsigned i = 0; i < object->note_count && !length; i++) {
+        size_t size = object->notes[i].end - object->notes[i].start;
+        if (size > sizeof notes)
+            size = sizeof notes;
+        if (pp_safe_copy(notes, object->notes[i].start, size))
+            length = pp_elf_build_id(notes, size, id, PP_BUILD_ID_MAX);
+    }
+    return length;
+}
+
+static bool defines(const struct pp_loaded_object *object, const char *name)
+{
+    ElfW(Dyn) dynamic[MAX_DYNAMIC + 1] = {{0}};
+    size_t size = object->dynamic.end - object->dynamic.start;
+    if (size > MAX_DYNAMIC * sizeof *dynamic)
+        size = MAX_DYNAMIC * sizeof *dynamic;
+    return pp_safe_copy(dynamic, object->dynamic.start, size) && pp_elf_defines(object->bias, dynamic, name);
+}
+
 struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name, uint32_t number)
 {
     char found[MAX_PATH];
@@ -59,12 +84,12 @@ struct pp_module *pp_module_create(const struct pp_loaded_object *object, const 
     module->bias = object->bias;
     module->text_file_offset = object->text_file_offset;
     module->path = path;
-    module->build_id_length = pp_elf_image_build_id(object, module->build_id, PP_BUILD_ID_MAX);
+    module->build_id_length = read_build_id(object, module->build_id);
     if (object->first)
         module->flags |= PP_MODULE_MAIN;
     if (is_vdso(name))
         module->flags |= PP_MODULE_VDSO;
-    if (pp_elf_image_defines(object, "_PyRuntime"))
+    if (defines(object, "_PyRuntime"))
         module->flags |= PP_MODULE_PYTHON;
     return module;
 }
@@ -87,7 +112,7 @@ bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_ob
         return true;
     /* Another file may have come to the same place under the same name. */
     uint8_t id[PP_BUILD_ID_MAX];
-    uint8_t length = pp_elf_image_build_id(object, id, sizeof id);
+    uint8_t length = read_build_id(object, id);
     return length && length == module->build_id_length && memcmp(id, module->build_id, length) == 0;
 }
 

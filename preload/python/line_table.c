@@ -1,4 +1,5 @@
 #include "line_table.h"
+#include "../base/bytes.h"
 
 #define NO_LINE_DELTA (-128) /* 3.10 */
 
@@ -42,30 +43,20 @@ enum {
     FORM_NONE = 15,
 };
 
-struct reader {
-    const uint8_t *at, *end;
-};
-
-static uint32_t read_byte(struct reader *reader)
+/* Six bits a byte, the lowest first. */
+static uint64_t read_varint(struct pp_bytes *table)
 {
-    return reader->at < reader->end ? *reader->at++ : 0;
-}
-
-static uint64_t read_varint(struct reader *reader)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; reader->at < reader->end && shift < 60; shift += 6) {
-        uint8_t byte = *reader->at++;
-        value |= (uint64_t)(byte & 63) << shift;
-        if (!(byte & 64))
-            break;
+    uint64_t value = 0, byte = 64;
+    for (unsigned shift = 0; byte & 64 && shift < 60; shift += 6) {
+        byte = pp_bytes_unsigned(table, 1);
+        value |= (byte & 63) << shift;
     }
     return value;
 }
 
-static int64_t read_signed_varint(struct reader *reader)
+static int64_t read_signed_varint(struct pp_bytes *table)
 {
-    uint64_t value = read_varint(reader);
+    uint64_t value = read_varint(table);
     return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
@@ -78,18 +69,18 @@ static void take_columns(struct pp_position *position, uint64_t column, uint64_t
 }
 
 /* What an entry says, behind its first byte. Its line goes before: it counts on from entry to entry. */
-static struct pp_position read_entry(struct reader *reader, unsigned form, uint32_t line)
+static struct pp_position read_entry(struct pp_bytes *table, unsigned form, uint32_t line)
 {
     struct pp_position position = {.line = line, .end_line = line};
     if (form <= FORM_SHORT_LAST) {
-        uint32_t byte = read_byte(reader), column = form << 3 | byte >> 4;
+        uint32_t byte = (uint32_t)pp_bytes_unsigned(table, 1), column = form << 3 | byte >> 4;
         take_columns(&position, column + 1, column + (byte & 15) + 1);
     } else if (form <= FORM_ONE_LINE_2) {
-        uint32_t column = read_byte(reader), end_column = read_byte(reader);
+        uint32_t column = (uint32_t)pp_bytes_unsigned(table, 1), end_column = (uint32_t)pp_bytes_unsigned(table, 1);
         take_columns(&position, column + 1, end_column + 1);
     } else if (form == FORM_LONG) {
-        position.end_line = line + (uint32_t)read_varint(reader);
-        uint64_t column = read_varint(reader), end_column = read_varint(reader); /* + 1 in the table: 0 is unknown */
+        position.end_line = line + (uint32_t)read_varint(table);
+        uint64_t column = read_varint(table), end_column = read_varint(table); /* + 1 in the table: 0 is unknown */
         take_columns(&position, column, end_column);
     } else if (form == FORM_NONE) {
         position = (struct pp_position){0};
@@ -99,21 +90,20 @@ static struct pp_position read_entry(struct reader *reader, unsigned form, uint3
 
 static struct pp_position from_locations(const uint8_t *table, size_t size, uint32_t first_line, uint32_t unit)
 {
-    struct reader reader = {table, table + size};
+    struct pp_bytes bytes = {table, table + size, false};
     uint32_t line = first_line; /* damaged tables wrap around */
     uint32_t end = 0;
-    while (reader.at < reader.end) {
-        uint8_t head = *reader.at++;
-        unsigned form = head >> 3 & 15;
-        end += (head & 7u) + 1;
+    while (pp_bytes_left(&bytes)) {
+        unsigned head = (unsigned)pp_bytes_unsigned(&bytes, 1), form = head >> 3 & 15;
+        end += (head & 7) + 1;
         if (form >= FORM_ONE_LINE_0 && form <= FORM_ONE_LINE_2)
             line += form - FORM_ONE_LINE_0;
         else if (form == FORM_NO_COLUMNS || form == FORM_LONG)
-            line += (uint32_t)read_signed_varint(&reader);
+            line += (uint32_t)read_signed_varint(&bytes);
         if (unit < end)
-            return read_entry(&reader, form, line);
-        while (reader.at < reader.end && !(*reader.at & 128))
-            reader.at++;
+            return read_entry(&bytes, form, line);
+        while (pp_bytes_left(&bytes) && !(*bytes.at & 128))
+            bytes.at++;
     }
     return (struct pp_position){0};
 }

@@ -10,6 +10,7 @@
 #include "scan.h"
 #include "../base/proc_file.h"
 #include "../base/process.h"
+#include "../base/sort.h"
 #include "../base/syscalls.h"
 #include "registry.h"
 #include "timers.h"
@@ -42,29 +43,10 @@ struct scan {
 /* Tids that have a live slot, in order. Only the flush thread scans. */
 static int known_tids[PP_MAX_THREADS];
 
-static void sift_down(int *heap, unsigned root, unsigned count)
+static bool is_less(const void *first, const void *second, const void *unused)
 {
-    for (unsigned child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && heap[child + 1] > heap[child])
-            child++;
-        if (heap[root] >= heap[child])
-            return;
-        int other = heap[root];
-        heap[root] = heap[child];
-        heap[child] = other;
-    }
-}
-
-static void sort(int *values, unsigned count)
-{
-    for (unsigned i = count / 2; i-- > 0;)
-        sift_down(values, i, count);
-    while (count > 1) {
-        int largest = values[0];
-        values[0] = values[--count];
-        values[count] = largest;
-        sift_down(values, 0, count);
-    }
+    (void)unused;
+    return *(const int *)first < *(const int *)second;
 }
 
 static bool is_known(int tid, unsigned known)
@@ -260,7 +242,7 @@ bool pp_threads_scan(int own_tid)
         return foreigners;
     }
     end_gone(false);
-    sort(known_tids, scan.known);
+    pp_sort(known_tids, scan.known, sizeof *known_tids, is_less, NULL);
     each_task(inspect, &scan);
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
     bool fresh = false;

@@ -1,5 +1,6 @@
 #include "unwind_rows.h"
 #include "../base/arena.h"
+#include "../base/sort.h"
 #include "cfi.h"
 #include "row_builder.h"
 
@@ -131,35 +132,20 @@ static bool list_functions(struct compilation *c, const struct pp_section_copy *
     return true;
 }
 
-static void sift_down(struct function *f, size_t at, size_t count)
+static bool starts_before(const void *first, const void *second, const void *unused)
 {
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && f[child + 1].start > f[child].start)
-            child++;
-        if (f[at].start >= f[child].start)
-            return;
-        struct function swap = f[at];
-        f[at] = f[child];
-        f[child] = swap;
-    }
+    (void)unused;
+    return ((const struct function *)first)->start < ((const struct function *)second)->start;
 }
 
-/* Linkers sort the table; a heap sort has no bad case when they did not. */
+/* Linkers sort the table; damage makes tables that are not sorted. */
 static void sort_functions(struct function *f, size_t count)
 {
-    bool sorted = true;
-    for (size_t i = 1; i < count && sorted; i++)
-        sorted = f[i - 1].start <= f[i].start;
-    if (sorted)
-        return;
-    for (size_t i = count / 2; i-- > 0;)
-        sift_down(f, i, count);
-    for (size_t n = count; n-- > 1;) {
-        struct function swap = f[0];
-        f[0] = f[n];
-        f[n] = swap;
-        sift_down(f, 0, n);
-    }
+    for (size_t i = 1; i < count; i++)
+        if (f[i].start < f[i - 1].start) {
+            pp_sort(f, count, sizeof *f, starts_before, NULL);
+            return;
+        }
 }
 
 static void fill_blocks(uint32_t *blocks, size_t count, unsigned shift, const struct pp_unwind_row *rows,
