@@ -9,15 +9,7 @@
 
 static void complain(enum pp_cause cause, enum pp_setting setting, const char *value, const char *why)
 {
-    char line[512];
-    struct pp_text text;
-    pp_text_init(&text, line, sizeof line);
-    pp_text_add(&text, pp_setting_names[setting]);
-    pp_text_add(&text, "=");
-    pp_text_add(&text, value);
-    pp_text_add(&text, " ");
-    pp_text_add(&text, why);
-    pp_warn_once(cause, line);
+    pp_warn_once(cause, "%s=%s %s", pp_setting_names[setting], value, why);
 }
 
 static uint64_t read_setting(enum pp_setting setting, enum pp_cause cause)
@@ -61,14 +53,11 @@ static bool is_run_id(const char *value)
 static void read_run(void)
 {
     const char *value = getenv(pp_setting_names[PP_SETTING_RUN]);
-    struct pp_text run;
-    pp_text_init(&run, pp_config.run, sizeof pp_config.run);
     if (value && is_run_id(value)) {
-        pp_text_add(&run, value);
+        pp_format(pp_config.run, sizeof pp_config.run, "%s", value);
         return;
     }
-    pp_text_add_hex(&run, pp_sys_random(), 16);
-    pp_text_add_hex(&run, pp_sys_random(), 16);
+    pp_format(pp_config.run, sizeof pp_config.run, "%016lx%016lx", pp_sys_random(), pp_sys_random());
     pp_environment_set(pp_setting_names[PP_SETTING_RUN], pp_config.run);
 }
 

@@ -8,7 +8,7 @@
 #include "flush/lifecycle.h"
 #include "flush/rate.h"
 #include "flush/write_interval.h"
-#include "libunwind/load.h"
+#include "libunwind/libunwind.h"
 #include "modules/jit_code.h"
 #include "modules/loaded_objects.h"
 #include "modules/modules.h"

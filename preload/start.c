@@ -15,7 +15,7 @@
 #include "base/config.h"
 #include "flush/lifecycle.h"
 #include "fork.h"
-#include "libunwind/load.h"
+#include "libunwind/libunwind.h"
 #include "log/directory.h"
 #include "modules/jit_code.h"
 #include "python/find.h"
@@ -66,7 +66,7 @@ static void say_start(void)
     pp_text_add_number(&text, 1000000000u / pp_config.period_ns);
     pp_text_add(&text, " samples per CPU second, into ");
     pp_text_add(&text, pp_config.out);
-    pp_warn_once(PP_CAUSE_START, line);
+    pp_warn_once(PP_CAUSE_START, "%s", line);
 }
 
 static void say_unreadable(const char *version, const char *why)
@@ -78,7 +78,7 @@ static void say_unreadable(const char *version, const char *why)
     pp_text_add(&text, version);
     pp_text_add(&text, ": native frames only, ");
     pp_text_add(&text, why);
-    pp_warn_once(pp_warned(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT, line);
+    pp_warn_once(pp_warned(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT, "%s", line);
 }
 
 static uintptr_t main_stack_size(void)

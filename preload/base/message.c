@@ -3,6 +3,7 @@
 #include "syscalls.h"
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,25 +27,49 @@ void pp_text_add(struct pp_text *text, const char *string)
     text->buffer[text->length] = 0;
 }
 
-void pp_text_add_number(struct pp_text *text, unsigned long long number)
+static void add_number(struct pp_text *text, unsigned long number, unsigned base, unsigned width)
 {
-    char digits[24], *p = digits + sizeof digits - 1;
+    char digits[24], *end = digits + sizeof digits - 1, *p = end;
     *p = 0;
     do
-        *--p = (char)('0' + number % 10);
-    while (number /= 10);
+        *--p = "0123456789abcdef"[number % base];
+    while ((number /= base) || end - p < width);
     pp_text_add(text, p);
 }
 
-void pp_text_add_hex(struct pp_text *text, unsigned long long number, unsigned digits)
+void pp_text_add_number(struct pp_text *text, unsigned long number)
 {
-    char out[17];
-    if (digits > 16)
-        digits = 16;
-    for (unsigned i = 0; i < digits; i++)
-        out[i] = "0123456789abcdef"[number >> 4 * (digits - 1 - i) & 15];
-    out[digits] = 0;
-    pp_text_add(text, out);
+    add_number(text, number, 10, 0);
+}
+
+static void add_formatted(struct pp_text *text, const char *format, va_list list)
+{
+    for (; *format; format++) {
+        if (*format != '%') {
+            pp_text_add(text, (char[]){*format, 0});
+            continue;
+        }
+        unsigned width = 0;
+        while (*++format >= '0' && *format <= '9')
+            width = 10 * width + (unsigned)(*format - '0');
+        if (*format == 's')
+            pp_text_add(text, va_arg(list, const char *));
+        else if (*format == 'l')
+            add_number(text, va_arg(list, unsigned long), *++format == 'x' ? 16 : 10, width);
+        else
+            add_number(text, va_arg(list, unsigned), *format == 'x' ? 16 : 10, width);
+    }
+}
+
+const char *pp_format(char *buffer, size_t size, const char *format, ...)
+{
+    struct pp_text text;
+    va_list list;
+    pp_text_init(&text, buffer, size);
+    va_start(list, format);
+    add_formatted(&text, format, list);
+    va_end(list);
+    return buffer;
 }
 
 /* A daemon may have closed descriptor 2 and opened a file of its own in its place. */
@@ -72,16 +97,11 @@ static bool is_the_same(int descriptor)
 static bool write_line(const char *text)
 {
     char line[LINE_MAX_BYTES];
-    struct pp_text out;
     int descriptor = pp_fd_table_stderr();
     if (descriptor < 0)
         return descriptor == -EBADF;
-    pp_text_init(&out, line, sizeof line - 1);
-    pp_text_add(&out, "pyprof: ");
-    pp_text_add(&out, text);
-    line[out.length++] = '\n';
     if (is_the_same(descriptor))
-        pp_sys_write(descriptor, line, out.length);
+        pp_sys_write(descriptor, line, strlen(pp_format(line, sizeof line, "pyprof: %s\n", text)));
     pp_fd_table_stderr_end(descriptor);
     return true;
 }
@@ -96,16 +116,21 @@ const char *pp_warned(enum pp_cause cause)
     return atomic_load_explicit(&noticed[cause], memory_order_acquire) ? notices[cause] : NULL;
 }
 
-void pp_warn_once(enum pp_cause cause, const char *text)
+void pp_warn_once(enum pp_cause cause, const char *format, ...)
 {
     static _Atomic unsigned said;
     if (atomic_fetch_or(&said, 1u << cause) >> cause & 1)
         return;
-    struct pp_text notice;
-    pp_text_init(&notice, notices[cause], NOTICE_MAX);
-    pp_text_add(&notice, text);
+    char line[LINE_MAX_BYTES - 16]; /* room for "pyprof: " and the newline */
+    struct pp_text text;
+    va_list list;
+    pp_text_init(&text, line, sizeof line);
+    va_start(list, format);
+    add_formatted(&text, format, list);
+    va_end(list);
+    pp_format(notices[cause], NOTICE_MAX, "%s", line);
     atomic_store_explicit(&noticed[cause], true, memory_order_release);
-    if (write_line(text))
+    if (write_line(line))
         return;
     atomic_store(&unsaid_by, pp_sys_getpid());
     atomic_fetch_or(&unsaid, 1u << cause);

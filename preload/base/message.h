@@ -1,4 +1,5 @@
-/* What we tell people, on stderr: one line, at most once per cause in a process and its children. */
+/* Text in fixed buffers, and messages to the user on stderr: a line each, once per cause in a process and its children.
+ */
 #ifndef PP_SAY_H
 #define PP_SAY_H
 
@@ -13,8 +14,11 @@ struct pp_text {
 
 void pp_text_init(struct pp_text *text, char *buffer, size_t size);
 void pp_text_add(struct pp_text *text, const char *string);
-void pp_text_add_number(struct pp_text *text, unsigned long long number);
-void pp_text_add_hex(struct pp_text *text, unsigned long long number, unsigned digits);
+void pp_text_add_number(struct pp_text *text, unsigned long number);
+
+/* Writes what snprintf would for these conversions: %s %u %lu %x %lx, with a width that fills with zeros (%08x).
+ * Returns its buffer. */
+const char *pp_format(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 enum pp_cause {
     PP_CAUSE_CONFIG_OUT,
@@ -41,12 +45,12 @@ enum pp_cause {
 /* Notes what descriptor 2 is: nothing is ever written to another file. When Python appears. */
 void pp_warn_remember_stderr(void);
 
-/* What was said of a cause in this process or its parents, NULL if nothing: it goes into the log as well. Any thread.
+/* The message of a cause in this process or its parents, NULL if there was none: it goes into the log too. Any thread.
  */
 const char *pp_warned(enum pp_cause cause);
 
-/* Writes "pyprof: text\n" to descriptor 2. Normal context only. */
-void pp_warn_once(enum pp_cause cause, const char *text);
+/* Writes "pyprof: ", the text as pp_format does, and a newline to descriptor 2. Normal context only. */
+void pp_warn_once(enum pp_cause cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Writes what the flush thread could not, having descriptors of its own. A thread of the program, at its end.
  * async-signal-safe. */
 void pp_warn_rest(void);

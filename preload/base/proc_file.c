@@ -21,13 +21,7 @@ size_t pp_read_file(const char *path, char *buffer, size_t size)
 size_t pp_read_task_file(int tid, const char *leaf, char *buffer, size_t size)
 {
     char path[PATH_BYTES];
-    struct pp_text text;
-    pp_text_init(&text, path, sizeof path);
-    pp_text_add(&text, "/proc/self/task/");
-    pp_text_add_number(&text, (unsigned)tid);
-    pp_text_add(&text, "/");
-    pp_text_add(&text, leaf);
-    return pp_read_file(path, buffer, size);
+    return pp_read_file(pp_format(path, sizeof path, "/proc/self/task/%u/%s", (unsigned)tid, leaf), buffer, size);
 }
 
 unsigned pp_kernel_thread_count(void)

@@ -5,7 +5,7 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../capture/unwind_table.h"
-#include "../libunwind/load.h"
+#include "../libunwind/libunwind.h"
 #include "../modules/jit_code.h"
 #include "../python/tls.h"
 #include "../threads/registry.h"

@@ -6,7 +6,7 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../base/config.h"
-#include "../libunwind/load.h"
+#include "../libunwind/libunwind.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "interval.h"

@@ -91,17 +91,13 @@ static struct process *find_process(struct look *look, uint64_t pid)
 static void look_for_process(struct look *look, const char *name)
 {
     char path[32];
-    struct pp_text text;
     struct stat status;
     uint64_t pid, made_ns;
     if (!is_log_name(name, &pid, &made_ns))
         return;
     struct process *process = find_process(look, pid);
     if (!process && look->processes < MOST_PROCESSES) {
-        pp_text_init(&text, path, sizeof path);
-        pp_text_add(&text, "/proc/");
-        pp_text_add_number(&text, pid);
-        if (pp_syscall4(SYS_lstat, (long)path, (long)&status, 0, 0) != 0)
+        if (pp_syscall4(SYS_lstat, (long)pp_format(path, sizeof path, "/proc/%lu", pid), (long)&status, 0, 0) != 0)
             return;
         process = &look->alive[look->processes++];
         *process = (struct process){pid, made_ns};

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#define CANNOT_WRITE     "cannot write profile to %s: %s"
 #define COMMAND_LINE_MAX 16384
 #define OWN_PATH_MAX     64
 #define PADDING_LEAST    3 /* NULs behind a title in the place of the arguments, and not arguments that are empty */
@@ -28,10 +29,7 @@
 
 static void new_instance(char instance[PP_INSTANCE_LENGTH + 1])
 {
-    struct pp_text text;
-    pp_text_init(&text, instance, PP_INSTANCE_LENGTH + 1);
-    pp_text_add_hex(&text, pp_sys_random(), 16);
-    pp_text_add_hex(&text, pp_sys_random(), 16);
+    pp_format(instance, PP_INSTANCE_LENGTH + 1, "%016lx%016lx", pp_sys_random(), pp_sys_random());
 }
 
 static void put_text_field(struct pp_buffer *out, unsigned key, const char *text)
@@ -89,11 +87,7 @@ static void put_period(struct pp_segment *segment, struct pp_buffer *fields)
 /* Of a process whose main thread has ended, the files of another thread tell what its own no longer do. */
 static const char *own_path(const char *leaf, char *buffer, size_t size)
 {
-    struct pp_text path;
-    pp_text_init(&path, buffer, size);
-    pp_text_add(&path, atomic_load(&pp_process.main_ended) ? "/proc/thread-self/" : "/proc/self/");
-    pp_text_add(&path, leaf);
-    return buffer;
+    return pp_format(buffer, size, "/proc/%s/%s", atomic_load(&pp_process.main_ended) ? "thread-self" : "self", leaf);
 }
 
 /* Returns whether it is another one than the segment names. */
@@ -197,16 +191,8 @@ static int create_file(struct pp_segment *segment)
 {
     int directory = pp_directory_open(segment->directory, true), fd = directory < 0 ? directory : -EEXIST;
     for (int attempt = 0; fd == -EEXIST && attempt < NAME_ATTEMPTS; attempt++) {
-        struct pp_text path;
-        pp_text_init(&path, segment->path, sizeof segment->path);
-        pp_text_add(&path, segment->directory);
-        pp_text_add(&path, "/");
-        pp_text_add_number(&path, (unsigned)pp_sys_getpid());
-        pp_text_add(&path, "-");
-        pp_text_add_number(&path, pp_sys_clock_ns(CLOCK_REALTIME));
-        pp_text_add(&path, "-");
-        pp_text_add_hex(&path, pp_sys_random(), 8);
-        pp_text_add(&path, PP_LOG_SUFFIX);
+        pp_format(segment->path, sizeof segment->path, "%s/%u-%lu-%08x" PP_LOG_SUFFIX, segment->directory,
+                  (unsigned)pp_sys_getpid(), pp_sys_clock_ns(CLOCK_REALTIME), (uint32_t)pp_sys_random());
         const char *name = segment->path + strlen(segment->directory) + 1;
         fd = pp_sys_openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     }
@@ -263,25 +249,7 @@ static void fallback_directory(char *out, size_t size)
     for (char **variable = environ; variable && *variable; variable++)
         if (strncmp(*variable, "TMPDIR=/", 8) == 0 && strlen(*variable) < PP_PATH_MAX - 64)
             temporary = *variable + 7;
-    struct pp_text text;
-    pp_text_init(&text, out, size);
-    pp_text_add(&text, temporary);
-    pp_text_add(&text, "/pyprof-");
-    pp_text_add_number(&text, (unsigned long long)pp_syscall4(SYS_getuid, 0, 0, 0, 0));
-}
-
-static void say_trouble(const char *directory, long error, const char *rest, const char *elsewhere)
-{
-    char line[900];
-    struct pp_text text;
-    pp_text_init(&text, line, sizeof line);
-    pp_text_add(&text, "cannot write profile to ");
-    pp_text_add(&text, directory);
-    pp_text_add(&text, ": ");
-    pp_text_add(&text, error_text(error));
-    pp_text_add(&text, rest);
-    pp_text_add(&text, elsewhere);
-    pp_warn_once(PP_CAUSE_OUTPUT, line);
+    pp_format(out, size, "%s/pyprof-%u", temporary, (unsigned)pp_syscall4(SYS_getuid, 0, 0, 0, 0));
 }
 
 static int open_file(struct pp_segment *segment)
@@ -300,7 +268,7 @@ static int open_file(struct pp_segment *segment)
     strcpy(segment->directory, fallback);
     int other = create_file(segment);
     if (other >= 0) {
-        say_trouble(wanted, fd, "; writing to ", fallback);
+        pp_warn_once(PP_CAUSE_OUTPUT, CANNOT_WRITE "; writing to %s", wanted, error_text(fd), fallback);
         return other;
     }
     strcpy(segment->directory, wanted);
@@ -388,10 +356,9 @@ bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes
         return true;
     }
     put_off(segment, now);
-    say_trouble(segment->directory, result,
-                result == -PP_DIRECTORY_OTHER_ROOT ? "; what comes after this is in no profile"
-                                                   : "; what is not written counts as lost",
-                "");
+    pp_warn_once(PP_CAUSE_OUTPUT, CANNOT_WRITE "; %s", segment->directory, error_text(result),
+                 result == -PP_DIRECTORY_OTHER_ROOT ? "what comes after this is in no profile"
+                                                    : "what is not written counts as lost");
     return false;
 }
 

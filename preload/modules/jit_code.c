@@ -27,43 +27,27 @@ static bool is_of_perf_map(uint32_t source, void *arg)
     return source == SOURCE_PERF_MAP;
 }
 
-static void perf_map_path(char *path, size_t size)
+static const char *perf_map_path(char path[PATH_SIZE])
 {
-    struct pp_text text;
-    pp_text_init(&text, path, size);
-    pp_text_add(&text, "/tmp/perf-");
-    pp_text_add_number(&text, (unsigned)pp_sys_getpid());
-    pp_text_add(&text, ".map");
+    return pp_format(path, PATH_SIZE, "/tmp/perf-%u.map", (unsigned)pp_sys_getpid());
 }
 
 void pp_jit_code_skip_older(void)
 {
     char path[PATH_SIZE];
-    perf_map_path(path, sizeof path);
-    pp_perf_map_skip(&perf_map, path);
+    pp_perf_map_skip(&perf_map, perf_map_path(path));
 }
 
 static void read_perf_map(void)
 {
     char path[PATH_SIZE];
-    perf_map_path(path, sizeof path);
+    perf_map_path(path);
     enum pp_perf_map_result result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, look);
     if (result == PP_PERF_MAP_ANOTHER) {
         pp_code_ranges_remove(&ranges, is_of_perf_map, NULL);
         result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, look);
     }
     behind = result == PP_PERF_MAP_PARTLY;
-}
-
-static void say_dropped(void)
-{
-    char line[128];
-    struct pp_text text;
-    pp_text_init(&text, line, sizeof line);
-    pp_text_add(&text, "more than ");
-    pp_text_add_number(&text, ranges.count);
-    pp_text_add(&text, " functions made by a JIT: those beyond have no name, they are shown as [jit]");
-    pp_warn_once(PP_CAUSE_JIT_NAMES, line);
 }
 
 static void look_again(void)
@@ -80,7 +64,9 @@ static void look_again(void)
     looked = true;
     looks_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
     if (ranges.dropped)
-        say_dropped();
+        pp_warn_once(PP_CAUSE_JIT_NAMES,
+                     "more than %u functions made by a JIT: those beyond have no name, they are shown as [jit]",
+                     ranges.count);
 }
 
 void pp_jit_code_begin(void)

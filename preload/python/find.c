@@ -171,9 +171,7 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     search->found = true;
     python->runtime = runtime;
     find_extent(object, python);
-    struct pp_text name;
-    pp_text_init(&name, search->name, sizeof search->name);
-    pp_text_add(&name, object->dlpi_name ? object->dlpi_name : "");
+    pp_format(search->name, sizeof search->name, "%s", object->dlpi_name ? object->dlpi_name : "");
     const unsigned long *version = (const unsigned long *)pp_elf_symbol(object, "Py_Version");
     search->version = version ? (uint32_t)*version : 0;
     search->get_version = get_version;
@@ -231,13 +229,8 @@ static uint32_t version_from_text(const char *text)
 
 static void write_version(struct pp_python *python, uint32_t version)
 {
-    struct pp_text text;
-    pp_text_init(&text, python->version, sizeof python->version);
-    pp_text_add_number(&text, HEX_MAJOR(version));
-    pp_text_add(&text, ".");
-    pp_text_add_number(&text, HEX_MINOR(version));
-    pp_text_add(&text, ".");
-    pp_text_add_number(&text, HEX_MICRO(version));
+    pp_format(python->version, sizeof python->version, "%u.%u.%u", HEX_MAJOR(version), HEX_MINOR(version),
+              HEX_MICRO(version));
 }
 
 /* The row for this version, made to fit this build. NULL when it does, else why not. */

@@ -237,7 +237,7 @@ void pp_thread_unreachable(struct pp_slot *slot)
                                          : " cannot be interrupted (it blocks our signal past libc, or its "
                                            "system calls are dispatched to it)");
     pp_text_add(&text, ": such threads show as [unsampled]");
-    pp_warn_once(slot->small_stack ? PP_CAUSE_SMALL_STACK : PP_CAUSE_UNREACHABLE, line);
+    pp_warn_once(slot->small_stack ? PP_CAUSE_SMALL_STACK : PP_CAUSE_UNREACHABLE, "%s", line);
 }
 
 void pp_thread_end(struct pp_slot *slot)

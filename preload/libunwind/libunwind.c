@@ -1,21 +1,25 @@
-#include "load.h"
+#include "libunwind.h"
+#include "../base/elf_names.h"
 #include "../base/libc.h"
 #include "../base/loader_lock.h"
 #include "../base/message.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../capture/libunwind_walk.h"
 #include "../threads/registry.h"
-#include "pipe.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <ucontext.h>
 
-#define LIBRARY   "libunwind.so.8"
-#define PREFIX    "_UL" PP_LIBUNWIND_NAME "_"
-#define GUARD     0x5AA5C33C96690FF0u
-#define WAIT_NS   10000000u /* for handlers of other threads; one takes some 0.1 ms */
-#define MAX_TRIAL 4         /* frames */
+#define LIBRARY         "libunwind.so.8"
+#define PREFIX          "_UL" PP_LIBUNWIND_NAME "_"
+#define GUARD           0x5AA5C33C96690FF0u
+#define WAIT_NS         10000000u /* for handlers of other threads; one takes some 0.1 ms */
+#define MAX_TRIAL       4         /* frames */
+#define MAX_DESCRIPTORS 4096u     /* a new one has the lowest number that is free */
 
 static struct pp_libunwind library;
 static void (*flush_cache)(void *space, uintptr_t low, uintptr_t high);
@@ -26,11 +30,7 @@ static bool quiet; /* no handler was in it when the fork began */
 static void *symbol(void *handle, const char *prefix, const char *name)
 {
     char whole[64];
-    struct pp_text text;
-    pp_text_init(&text, whole, sizeof whole);
-    pp_text_add(&text, prefix);
-    pp_text_add(&text, name);
-    return pp_real_symbol(handle, whole);
+    return pp_real_symbol(handle, pp_format(whole, sizeof whole, "%s%s", prefix, name));
 }
 
 /* Where it knows no way it guesses, and tries memory first: for that it makes its pipe. */
@@ -70,6 +70,80 @@ static __attribute__((noinline)) bool works(int (*get_context)(void *))
     return true;
 }
 
+static uint8_t open_before[MAX_DESCRIPTORS];
+
+/* Before anything of libunwind is called: which descriptors there are. */
+static void note_descriptors(void)
+{
+    for (int fd = 0; fd < (int)MAX_DESCRIPTORS; fd++)
+        open_before[fd] = pp_syscall4(SYS_fcntl, fd, F_GETFD, 0, 0) >= 0;
+}
+
+static bool is_pipe(int fd, long mode, struct stat *status)
+{
+    return pp_syscall4(SYS_fstat, fd, (long)status, 0, 0) == 0 && S_ISFIFO(status->st_mode) &&
+           (pp_syscall4(SYS_fcntl, fd, F_GETFL, 0, 0) & (O_ACCMODE | O_NONBLOCK)) == (mode | O_NONBLOCK);
+}
+
+/* Both ends of the only pipe that is new. */
+static bool find_ends(int ends[2], struct stat *status)
+{
+    static const long modes[] = {O_RDONLY, O_WRONLY};
+    struct stat other;
+    unsigned found[2] = {0, 0};
+    for (int fd = 0; fd < (int)MAX_DESCRIPTORS; fd++)
+        for (unsigned end = 0; end < 2; end++)
+            if (!open_before[fd] && is_pipe(fd, modes[end], end ? &other : status)) {
+                ends[end] = fd;
+                found[end]++;
+            }
+    return found[0] == 1 && found[1] == 1 && is_pipe(ends[0], O_RDONLY, status) && status->st_dev == other.st_dev &&
+           status->st_ino == other.st_ino;
+}
+
+struct search {
+    uintptr_t function;
+    const int *ends, *found;
+};
+
+/* In libunwind's own data: a pipe of one thread's (thread-local) is not there. */
+static int find_numbers(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    struct search *search = argument;
+    (void)size;
+    if (!pp_elf_holds(info, search->function, 1, PF_X))
+        return 0;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type != PT_LOAD || !(header->p_flags & PF_W))
+            continue;
+        const int *words = (const int *)((info->dlpi_addr + header->p_vaddr + 3) & ~(uintptr_t)3);
+        const int *end = (const int *)((info->dlpi_addr + header->p_vaddr + header->p_memsz) & ~(uintptr_t)3);
+        for (; words + 1 < end && !search->found; words++)
+            if (words[0] == search->ends[0] && words[1] == search->ends[1])
+                search->found = words;
+    }
+    return 1;
+}
+
+/* After it has tried memory. False: it has no pipe, or keeps it where we do not see it, or another thread has opened
+ * pipes meanwhile. */
+static bool find_pipe(void)
+{
+    int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+    int ends[2];
+    struct stat status;
+    struct search search = {.function = (uintptr_t)library.step, .ends = ends};
+    *(void **)&iterate = pp_real_symbol(RTLD_DEFAULT, "dl_iterate_phdr");
+    if (!iterate || !find_ends(ends, &status))
+        return false;
+    iterate(find_numbers, &search);
+    library.pipe = search.found;
+    library.pipe_device = status.st_dev;
+    library.pipe_inode = status.st_ino;
+    return library.pipe;
+}
+
 static const char *load(void)
 {
     const struct pp_real *libc = pp_real();
@@ -77,7 +151,7 @@ static const char *load(void)
     /* our signal is not blocked by what it does outside handlers to block all: a thread would wait for itself */
     if (libc->dlopen && libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
         return "the program uses " LIBRARY " itself";
-    pp_libunwind_pipe_before();
+    note_descriptors();
     /* RTLD_LOCAL: its _Unwind_* are not to stand in front of libgcc's. RTLD_NOW: handlers must not bind symbols. */
     void *handle = libc->dlopen ? libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
     if (!handle)
@@ -100,18 +174,12 @@ static const char *load(void)
         return LIBRARY " does not find the way out of its own caller";
     try_memory(get_context);
     /* another way to try memory may be without harm, or not: unknown */
-    return pp_libunwind_pipe_find(&library, (uintptr_t)library.step) ? NULL : "the pipe of " LIBRARY " is not found";
+    return find_pipe() ? NULL : "the pipe of " LIBRARY " is not found";
 }
 
 static void say_not_used(const char *why)
 {
-    char line[256];
-    struct pp_text text;
-    pp_text_init(&text, line, sizeof line);
-    pp_text_add(&text, "PYPROF_UNWIND=libunwind: ");
-    pp_text_add(&text, why);
-    pp_text_add(&text, ": using the own unwind rows");
-    pp_warn_once(PP_CAUSE_LIBUNWIND, line);
+    pp_warn_once(PP_CAUSE_LIBUNWIND, "PYPROF_UNWIND=libunwind: %s: using the own unwind rows", why);
 }
 
 void pp_libunwind_load(void)
