@@ -3,6 +3,7 @@
 #define PP_BASE_LIBC_H
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <pty.h>
 #include <sched.h>
@@ -41,6 +42,15 @@ struct pp_real {
  * looks them up at the first call. NULL where there is none. async-signal-safe on glibc: the first call may come in a
  * signal handler or in the child of vfork, where dlsym's lock may be held. */
 const struct pp_real *pp_real(void);
+
+/* Ends a function of ours as the missing one would end: with -1 and ENOSYS. */
+#define PP_REQUIRE(name)                                                                                               \
+    do {                                                                                                               \
+        if (!pp_real()->name) {                                                                                        \
+            errno = ENOSYS;                                                                                            \
+            return -1;                                                                                                 \
+        }                                                                                                              \
+    } while (0)
 
 /* A symbol of a library that dlopen gave, NULL if it has none. Normal context. */
 void *pp_real_symbol(void *library, const char *name);

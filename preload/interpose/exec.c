@@ -10,10 +10,7 @@
 /* Calls one of libc's functions that replace the program. */
 #define EXEC(name, ...)                                                                                                \
     do {                                                                                                               \
-        if (!pp_real()->name) {                                                                                        \
-            errno = ENOSYS;                                                                                            \
-            return -1;                                                                                                 \
-        }                                                                                                              \
+        PP_REQUIRE(name);                                                                                              \
         pp_flush_before_exec();                                                                                        \
         return pp_real()->name(__VA_ARGS__);                                                                           \
     } while (0)
@@ -48,49 +45,34 @@ PP_EXPORT int execveat(int directory, const char *path, char *const arguments[],
     EXEC(execveat, directory, path, arguments, environment, flags);
 }
 
-/* The arguments of a call like execl as an array; `list` is after the first one, and in the end after the NULL.
- */
-#define COLLECT(arguments, first, list)                                                                                \
-    do {                                                                                                               \
-        va_list counted;                                                                                               \
-        va_copy(counted, list);                                                                                        \
-        size_t count = 1;                                                                                              \
-        while (va_arg(counted, char *))                                                                                \
-            count++;                                                                                                   \
-        va_end(counted);                                                                                               \
-        (arguments) = alloca((count + 1) * sizeof *(arguments));                                                       \
-        (arguments)[0] = (char *)(uintptr_t)(first);                                                                   \
-        for (size_t i = 1; i <= count; i++)                                                                            \
-            (arguments)[i] = va_arg(list, char *);                                                                     \
-    } while (0)
+/* Calls one of them with the arguments that follow `first` as an array; `list` is then after their NULL. */
+#define EXEC_LIST(first, call)                                                                                         \
+    va_list list, counted;                                                                                             \
+    size_t count = 1;                                                                                                  \
+    va_start(list, first);                                                                                             \
+    va_copy(counted, list);                                                                                            \
+    while (va_arg(counted, char *))                                                                                    \
+        count++;                                                                                                       \
+    va_end(counted);                                                                                                   \
+    char **arguments = alloca((count + 1) * sizeof *arguments);                                                        \
+    arguments[0] = (char *)(uintptr_t)(first);                                                                         \
+    for (size_t i = 1; i <= count; i++)                                                                                \
+        arguments[i] = va_arg(list, char *);                                                                           \
+    int result = call;                                                                                                 \
+    va_end(list);                                                                                                      \
+    return result
 
 PP_EXPORT int execl(const char *path, const char *first, ...)
 {
-    char **arguments;
-    va_list list;
-    va_start(list, first);
-    COLLECT(arguments, first, list);
-    va_end(list);
-    return execv(path, arguments);
+    EXEC_LIST(first, execv(path, arguments));
 }
 
 PP_EXPORT int execlp(const char *file, const char *first, ...)
 {
-    char **arguments;
-    va_list list;
-    va_start(list, first);
-    COLLECT(arguments, first, list);
-    va_end(list);
-    return execvp(file, arguments);
+    EXEC_LIST(first, execvp(file, arguments));
 }
 
 PP_EXPORT int execle(const char *path, const char *first, ...)
 {
-    char **arguments;
-    va_list list;
-    va_start(list, first);
-    COLLECT(arguments, first, list);
-    char *const *environment = va_arg(list, char *const *);
-    va_end(list);
-    return execve(path, arguments, environment);
+    EXEC_LIST(first, execve(path, arguments, va_arg(list, char *const *)));
 }

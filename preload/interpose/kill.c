@@ -38,10 +38,7 @@ static bool may_end_us(int number)
 
 PP_EXPORT int kill(pid_t pid, int number)
 {
-    if (!pp_real()->kill) {
-        errno = ENOSYS;
-        return -1;
-    }
+    PP_REQUIRE(kill);
     int before = errno;
     if ((pid == 0 || pid == pp_sys_getpid()) && may_end_us(number))
         pp_flush_before_signal();
@@ -51,10 +48,7 @@ PP_EXPORT int kill(pid_t pid, int number)
 
 PP_EXPORT int raise(int number)
 {
-    if (!pp_real()->raise) {
-        errno = ENOSYS;
-        return -1;
-    }
+    PP_REQUIRE(raise);
     int before = errno;
     if (may_end_us(number))
         pp_flush_before_signal();

@@ -8,12 +8,8 @@
  * usable again: only there may its flush thread be made. */
 PP_EXPORT pid_t fork(void)
 {
-    const struct pp_real *libc = pp_real();
-    if (!libc->fork) {
-        errno = ENOSYS;
-        return -1;
-    }
-    pid_t pid = libc->fork();
+    PP_REQUIRE(fork);
+    pid_t pid = pp_real()->fork();
     if (pid == 0)
         pp_flush_thread_in_child();
     return pid;
@@ -21,12 +17,8 @@ PP_EXPORT pid_t fork(void)
 
 PP_EXPORT int forkpty(int *master, char *name, const struct termios *terminal, const struct winsize *window)
 {
-    const struct pp_real *libc = pp_real();
-    if (!libc->forkpty) {
-        errno = ENOSYS;
-        return -1;
-    }
-    int pid = libc->forkpty(master, name, terminal, window);
+    PP_REQUIRE(forkpty);
+    int pid = pp_real()->forkpty(master, name, terminal, window);
     if (pid == 0)
         pp_flush_thread_in_child();
     return pid;
@@ -34,13 +26,9 @@ PP_EXPORT int forkpty(int *master, char *name, const struct termios *terminal, c
 
 PP_EXPORT int daemon(int keep_directory, int keep_descriptors)
 {
-    const struct pp_real *libc = pp_real();
-    if (!libc->daemon) {
-        errno = ENOSYS;
-        return -1;
-    }
+    PP_REQUIRE(daemon);
     pp_flush_before_exec(); /* the parent ends by libc's own _exit */
-    int result = libc->daemon(keep_directory, keep_descriptors);
+    int result = pp_real()->daemon(keep_directory, keep_descriptors);
     pp_flush_thread_in_child(); /* it may have failed after its fork */
     return result;
 }

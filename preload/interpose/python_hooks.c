@@ -20,8 +20,7 @@
 PP_EXPORT int pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
 {
     pp_start((uintptr_t)__builtin_return_address(0));
-    const struct pp_real *libc = pp_real();
-    return libc->pthread_condattr_setclock ? libc->pthread_condattr_setclock(attributes, clock) : ENOSYS;
+    return pp_real()->pthread_condattr_setclock ? pp_real()->pthread_condattr_setclock(attributes, clock) : ENOSYS;
 }
 
 /* /proc/self/stat with one thread where it has two, NULL where it has not. */

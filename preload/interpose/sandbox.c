@@ -105,17 +105,13 @@ static void resume(bool stopped)
 
 PP_EXPORT int prctl(int option, ...)
 {
-    const struct pp_real *libc = pp_real();
     va_list list;
     va_start(list, option);
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long);
     va_end(list);
-    if (!libc->prctl) {
-        errno = ENOSYS;
-        return -1;
-    }
+    PP_REQUIRE(prctl);
     bool stopped = prepare(SYS_prctl, option, a, b);
-    int result = libc->prctl(option, a, b, c, d);
+    int result = pp_real()->prctl(option, a, b, c, d);
     resume(stopped);
     return result;
 }
@@ -123,10 +119,7 @@ PP_EXPORT int prctl(int option, ...)
 /* Calls one of libc's functions of two arguments or less. */
 #define CONFINE(name, first, ...)                                                                                      \
     do {                                                                                                               \
-        if (!pp_real()->name) {                                                                                        \
-            errno = ENOSYS;                                                                                            \
-            return -1;                                                                                                 \
-        }                                                                                                              \
+        PP_REQUIRE(name);                                                                                              \
         bool stopped = prepare(SYS_##name, (long)(first), 0, 0);                                                       \
         int result = pp_real()->name(__VA_ARGS__);                                                                     \
         resume(stopped);                                                                                               \

@@ -8,10 +8,7 @@
 PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
     struct sigaction previous;
-    if (!pp_real()->sigaction) {
-        errno = ENOSYS;
-        return -1;
-    }
+    PP_REQUIRE(sigaction);
     if (atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && pp_process_is_profiled())
         pp_signal_check_go((uintptr_t)__builtin_return_address(0), pp_signal_is_ours(signal), action);
     if (pp_signal_answer(signal, action, &previous)) {

@@ -58,11 +58,8 @@ PP_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 
 PP_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
-    mask_function *libc_function = pp_real()->sigprocmask;
-    if (libc_function)
-        return change_mask(libc_function, how, set, old);
-    errno = ENOSYS;
-    return -1;
+    PP_REQUIRE(sigprocmask);
+    return change_mask(pp_real()->sigprocmask, how, set, old);
 }
 
 /* Changes the mask by one signal, or by the first 32. Returns what was blocked before; -1: it cannot be. */
@@ -104,10 +101,7 @@ PP_EXPORT int sigsetmask(int mask)
 
 PP_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 {
-    if (!pp_real()->signalfd) {
-        errno = ENOSYS;
-        return -1;
-    }
+    PP_REQUIRE(signalfd);
     pp_signal_give_away(set);
     return pp_real()->signalfd(fd, set, flags);
 }
@@ -115,10 +109,7 @@ PP_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 PP_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
                            const struct timespec *restrict timeout)
 {
-    if (!pp_real()->sigtimedwait) {
-        errno = ENOSYS;
-        return -1;
-    }
+    PP_REQUIRE(sigtimedwait);
     pp_signal_give_away(set);
     return pp_real()->sigtimedwait(set, info, timeout);
 }

@@ -82,19 +82,15 @@ static int run_bare_thread(void *argument)
 /* Else a scan would find the thread, a second late, and nobody would see its end. */
 PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument, ...)
 {
-    const struct pp_real *libc = pp_real();
     va_list more;
     va_start(more, argument);
     void *parent_tid = va_arg(more, void *), *tls = va_arg(more, void *), *child_tid = va_arg(more, void *);
     va_end(more);
-    if (!libc->clone) {
-        errno = ENOSYS;
-        return -1;
-    }
+    PP_REQUIRE(clone);
     bool registered = (flags & CLONE_THREAD) && start && stack && pp_registering() && pp_process_is_profiled();
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
     if (!slot)
-        return libc->clone(start, stack, flags, argument, parent_tid, tls, child_tid);
+        return pp_real()->clone(start, stack, flags, argument, parent_tid, tls, child_tid);
     slot->start_routine = (void *(*)(void *))(uintptr_t)start;
     slot->start_argument = argument;
     uintptr_t stack_low = 0, end;
@@ -102,7 +98,7 @@ PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument
     pp_thread_has_stack(slot, known ? (uintptr_t)stack - stack_low : 0);
     atomic_store(&slot->stack_low, stack_low);
     atomic_store(&slot->stack_top, (uintptr_t)stack);
-    int tid = libc->clone(run_bare_thread, stack, flags, slot, parent_tid, tls, child_tid), error = errno;
+    int tid = pp_real()->clone(run_bare_thread, stack, flags, slot, parent_tid, tls, child_tid), error = errno;
     if (tid == -1)
         pp_slot_release(slot);
     errno = error;
