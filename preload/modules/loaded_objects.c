@@ -123,6 +123,14 @@ void pp_loaded_objects_free(struct pp_loaded_objects *objects)
     *objects = (struct pp_loaded_objects){0};
 }
 
+static void (*enter)(void), (*leave)(void);
+
+void pp_loaded_objects_set_gate(void (*new_enter)(void), void (*new_leave)(void))
+{
+    enter = new_enter;
+    leave = new_leave;
+}
+
 /* Its callback has been called and the loader's lock is still ours: whoever waits for us does not hold it. */
 static _Atomic bool inside;
 
@@ -138,14 +146,15 @@ static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
     return visit->callback(info, size, visit->argument);
 }
 
-static void visit_objects(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument, void (*enter)(void),
-                          void (*leave)(void))
+static void visit_objects(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument)
 {
     struct visit visit = {callback, argument};
-    enter();
+    if (enter)
+        enter();
     dl_iterate_phdr(visit_one, &visit);
     atomic_store(&inside, false);
-    leave();
+    if (leave)
+        leave();
 }
 
 bool pp_loaded_objects_inside(void)
@@ -175,19 +184,19 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* How much was ever loaded and unloaded: the first object tells. */
-static struct counts count_changes(void (*enter)(void), void (*leave)(void))
+static struct counts count_changes(void)
 {
     struct counts counts = {.known = false};
     if (dl_iterate_phdr)
-        visit_objects(read_counts, &counts, enter, leave);
+        visit_objects(read_counts, &counts);
     return counts;
 }
 
-bool pp_loaded_objects_unloaded_since(unsigned long long subs, void (*enter)(void), void (*leave)(void))
+bool pp_loaded_objects_unloaded_since(unsigned long long subs)
 {
     if (pp_loader_lock_is_lost())
         return false;
-    struct counts now = count_changes(enter, leave);
+    struct counts now = count_changes();
     return now.known && now.subs != subs;
 }
 
@@ -223,40 +232,36 @@ static int compare_object(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
-                            const struct pp_section_copy *copies, unsigned count, void (*enter)(void),
-                            void (*leave)(void))
+                            const struct pp_section_copy *copies, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         for (size_t from = 0; from < copies[i].size; from += COMPARE_PIECE) {
             size_t to = copies[i].size - from < COMPARE_PIECE ? copies[i].size : from + COMPARE_PIECE;
             struct held held = {object, name, &copies[i], from, to, false};
-            visit_objects(compare_object, &held, enter, leave);
+            visit_objects(compare_object, &held);
             if (!held.found)
                 return false;
         }
     return true;
 }
 
-enum pp_loaded_result pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, void (*enter)(void),
-                                             void (*leave)(void), struct pp_loaded_objects *out)
+bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out)
 {
     *out = (struct pp_loaded_objects){0};
     if (pp_loader_lock_is_lost())
-        return PP_LOADED_UNCHANGED;
-    struct counts now = count_changes(enter, leave);
-    if (!now.known)
-        return PP_LOADED_UNKNOWN;
-    if (now.adds == adds && now.subs == subs)
-        return PP_LOADED_UNCHANGED;
+        return false;
+    struct counts now = count_changes();
+    if (!now.known || (now.adds == adds && now.subs == subs))
+        return false;
     size_t capacity = FIRST_OBJECTS, names = FIRST_NAMES;
     for (; capacity <= MAX_OBJECTS; capacity *= 4, names *= 4) {
         if (!allocate(out, capacity, names))
-            return PP_LOADED_UNKNOWN;
+            return false;
         struct collector collector = {.out = out};
-        visit_objects(collect, &collector, enter, leave);
+        visit_objects(collect, &collector);
         if (!collector.too_small)
-            return PP_LOADED_CHANGED;
+            return true;
         pp_loaded_objects_free(out);
     }
-    return PP_LOADED_UNKNOWN;
+    return false;
 }

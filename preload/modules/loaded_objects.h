@@ -36,25 +36,21 @@ struct pp_loaded_objects {
     unsigned long long adds, subs;
 };
 
-enum pp_loaded_result {
-    PP_LOADED_UNKNOWN, /* no dl_iterate_phdr here, or no memory */
-    PP_LOADED_UNCHANGED,
-    PP_LOADED_CHANGED,
-};
+/* Called around every step inside the loader: see struct pp_gate. Without them nothing is called. */
+void pp_loaded_objects_set_gate(void (*enter)(void), void (*leave)(void));
 
-/* Enters the loader through the gate. Compares with adds and subs; copies all objects only when they differ. */
-enum pp_loaded_result pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, void (*enter)(void),
-                                             void (*leave)(void), struct pp_loaded_objects *out);
+/* Copies all objects if adds and subs have changed. False: they have not, or they are unknown (no dl_iterate_phdr here,
+ * no memory). */
+bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out);
 void pp_loaded_objects_free(struct pp_loaded_objects *objects);
 
-/* Only whether something was unloaded since. */
-bool pp_loaded_objects_unloaded_since(unsigned long long subs, void (*enter)(void), void (*leave)(void));
+/* Whether something was unloaded since. */
+bool pp_loaded_objects_unloaded_since(unsigned long long subs);
 
 /* Whether these copies, `count` of them, are of the object's memory: each byte is still there at a moment at which the
  * object is loaded. Goes through the gate piece by piece: a fork does not wait for long. */
 bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
-                            const struct pp_section_copy *copies, unsigned count, void (*enter)(void),
-                            void (*leave)(void));
+                            const struct pp_section_copy *copies, unsigned count);
 
 /* Whether the flush thread is in one of these with the loader's lock, for certain. Any thread. */
 bool pp_loaded_objects_inside(void);

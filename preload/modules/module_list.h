@@ -1,4 +1,4 @@
-/* Inside of modules.{h,c}: what a module has besides what its users see. Flush thread only. */
+/* The inside of modules.h: what a module has besides what its users see. Flush thread only. */
 #ifndef PP_FLUSH_MODULE_LIST_H
 #define PP_FLUSH_MODULE_LIST_H
 
@@ -23,7 +23,24 @@ struct pp_module_private {
     uintptr_t jit_descriptor;
 };
 
-/* What an object looks like when it is met: path, build-id, kind. NULL when there is no memory. */
+/* The modules, ascending by address. Replaced as a whole: a fork in the middle of a refresh finds the old or the new.
+ */
+struct pp_module_list {
+    size_t mapped;
+    size_t count;
+    struct pp_module *modules[];
+};
+
+/* Publishes the list as pp_module_table. False: no memory, the old table stays. */
+bool pp_module_table_publish(const struct pp_module_list *modules);
+/* Whether a handler has come to the module since the last table was published. */
+bool pp_module_table_wants(const struct pp_module *module);
+
+/* Memory that pp_modules_reclaim gives back; its first PP_RETIRABLE_SIZE bytes are free for that. NULL: nothing. */
+#define PP_RETIRABLE_SIZE 16
+void pp_retire(void *block, size_t mapped);
+
+/* Makes a module of an object: its path, build-id and kind. NULL when there is no memory. */
 struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name, uint32_t number);
 /* Its symbols and itself; rows are the caller's affair: handlers may still read them. */
 void pp_module_destroy(struct pp_module *module);
