@@ -3,19 +3,13 @@
 #include "base/process.h"
 #include "base/syscalls.h"
 #include "capture/capture.h"
-#include "flush/drain.h"
-#include "flush/interval.h"
 #include "flush/lifecycle.h"
-#include "flush/rate.h"
-#include "flush/write_interval.h"
 #include "libunwind/libunwind.h"
 #include "modules/jit_code.h"
 #include "modules/loaded_objects.h"
 #include "modules/modules.h"
 #include "threads/registry.h"
-#include "threads/scan.h"
 #include "threads/self.h"
-#include "threads/signal.h"
 #include <stddef.h>
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
@@ -69,23 +63,18 @@ static void after_fork_in_parent(void)
         pp_fork_gate_fork_ends();
 }
 
-/* What only the parent's other threads could have gone on with, and what is only the parent's to write. */
+/* Forgets what only the parent's other threads could have gone on with, and what is only the parent's to write. */
 static void forget_parent(void)
 {
-    pp_process_after_fork();
-    pp_libunwind_after_fork(true);
-    pp_signal_after_fork();
-    pp_thread_scan_after_fork();
-    pp_flush_after_fork();
-    pp_fork_gate_after_fork();
-    pp_loader_lock_after_fork();
-    pp_loaded_objects_after_fork();
-    pp_drain_after_fork();
-    pp_rate_after_fork();
-    pp_log_after_fork();
-    pp_interval_after_fork();
-    pp_jit_code_after_fork();
-    pp_modules_after_fork();
+    pp_process_after_fork(); /* its number, how it began, who was ending it */
+    pp_threads_after_fork(); /* its threads: slots, timers, handlers at work, suspects of the scan */
+    pp_flush_after_fork();   /* its flush thread, the forks under way, what was not written, its file */
+    pp_libunwind_after_fork(
+        true);                   /* the pause of libunwind for this fork; libunwind, if a handler may have been in it */
+    pp_loader_lock_after_fork(); /* whether the loader's lock is held by a thread that is not here */
+    pp_loaded_objects_after_fork(); /* that the flush thread was inside the loader */
+    pp_modules_after_fork();        /* the list of modules, which may have been half read */
+    pp_jit_code_after_fork();       /* its perf map; the registered code, if that was being changed */
 }
 
 static void after_fork_in_child(void)
@@ -96,19 +85,22 @@ static void after_fork_in_child(void)
         return;
     }
     const struct pp_slot *caller = pp_slot_of(own.tid);
-    bool blocks = caller && caller->believes_blocked;
-    /* 0, unknown, is looked up when the first signal comes */
-    uintptr_t stack_low = caller ? atomic_load(&caller->stack_low) : 0;
-    uintptr_t stack_top = caller ? atomic_load(&caller->stack_top) : 0;
+    bool blocks = caller && caller->thread.believes_blocked;
+    /* 0, unknown: the flush thread finds it when the first signal comes */
+    uintptr_t stack_low = caller ? atomic_load(&caller->thread.stack_low) : 0;
+    uintptr_t stack_top = caller ? atomic_load(&caller->thread.stack_top) : 0;
     forget_parent();
     if (own.depth) {
-        unblock(); /* before the new slot looks at it; the return from a signal handler may block it again */
+        unblock(); /* before the new slot reads the mask; the return from a signal handler may block it again */
         own.inherited = --own.depth;
     }
     own.tid = pp_sys_gettid();
-    struct pp_slot *slot = pp_threads_after_fork(stack_low, stack_top, blocks);
-    if (slot)
+    struct pp_slot *slot = pp_slot_claim();
+    if (slot) {
+        slot->thread.believes_blocked = blocks;
+        pp_thread_begin(slot, stack_low, stack_top);
         pp_thread_tie(slot);
+    }
     atomic_store(&pp_process.main_watched, slot != NULL);
 }
 

@@ -4,6 +4,7 @@
  * thread made; a fork child does the same again.
  */
 #include "start.h"
+#include "base/config.h"
 #include "base/filter_trial.h"
 #include "base/libc.h"
 #include "base/loader_lock.h"
@@ -12,7 +13,6 @@
 #include "base/process.h"
 #include "base/syscalls.h"
 #include "capture/capture.h"
-#include "base/config.h"
 #include "flush/lifecycle.h"
 #include "fork.h"
 #include "libunwind/libunwind.h"
@@ -108,7 +108,7 @@ static void note_birth(void)
 
 static void on_thread_end(struct pp_slot *slot)
 {
-    if (slot->is_main)
+    if (slot->thread.is_main)
         pp_flush_thread_outlives_main();
     pp_thread_end(slot);
 }

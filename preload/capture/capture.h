@@ -33,7 +33,7 @@ struct pp_capture {
     const struct pp_libunwind *_Atomic libunwind;
     _Atomic uint32_t libunwind_pauses;
 
-    struct pp_slot *_Atomic slots[PP_MAX_THREADS];
+    struct pp_slot *_Atomic slots[PP_MAX_THREADS]; /* NULL from the first unused entry on */
 
     /* Code ranges of the native eval function (its .cold part is one of its own), found by the flush thread: by the
      * function's symbol and its jumps, and by frames that hold an entry marker. Append-only: count is stored (release)
@@ -58,10 +58,10 @@ struct pp_capture {
     /* Interpreters that have ended: the next one's code objects may have the addresses and the numbers of theirs. */
     _Atomic uint32_t ended_pythons;
 
-    /* Futex on which the flush thread sleeps: enum pp_wake bits, why it should look now. */
+    /* Futex on which the flush thread sleeps: enum pp_wake bits, why it should wake up. */
     _Atomic uint32_t wake;
-    /* Handlers met code outside every known module. They wake the flush thread once; it clears this when it has looked,
-     * at most once an interval (code that a JIT made stays unknown). */
+    /* Handlers met code outside every known module. They wake the flush thread once; it clears this when it has read
+     * the list of modules, at most once an interval (code that a JIT made stays unknown). */
     _Atomic uint32_t unknown_module;
 };
 
@@ -71,6 +71,12 @@ extern struct pp_capture pp_capture;
 static inline uint64_t pp_own_signal_bit(void)
 {
     return (uint64_t)1 << (atomic_load_explicit(&pp_capture.signal, memory_order_relaxed) - 1);
+}
+
+/* NULL beyond the last one: for every slot that exists, whatever its state. async-signal-safe. */
+static inline struct pp_slot *pp_slot_at(uint32_t index)
+{
+    return index < PP_MAX_THREADS ? atomic_load_explicit(&pp_capture.slots[index], memory_order_acquire) : NULL;
 }
 
 /* NULL beyond the last one. async-signal-safe. */
@@ -100,6 +106,14 @@ enum pp_wake {
     PP_WAKE_EXEC = 32,   /* the program may be replaced in a moment */
     PP_WAKE_COST = 64,   /* handlers cost much */
 };
+
+/* The slot of a live thread, NULL if it has none. async-signal-safe, bounded by the number of slots. */
+struct pp_slot *pp_slot_of(int tid);
+
+/* Our signal has changed: the slot's thread follows. Takes the thread's mask and returns the mask that it is to have:
+ * with the signal that was ours if the thread believes to block it, and without the new one, which it may block
+ * together with all others. In that thread, signals held back. async-signal-safe. */
+uint64_t pp_slot_follow_signal(struct pp_slot *slot, uint64_t mask);
 
 /* Ends the flush thread's sleep. async-signal-safe. */
 void pp_wake_flush(enum pp_wake why);

@@ -23,10 +23,7 @@ void pp_wake_flush(enum pp_wake why)
 /* The slot that a timer of ours names, NULL if the signal is late: for a thread that is gone. async-signal-safe. */
 static struct pp_slot *slot_of_signal(const siginfo_t *info)
 {
-    uint64_t value = (uint64_t)info->si_value.sival_ptr;
-    if ((uint32_t)value >= PP_MAX_THREADS)
-        return NULL;
-    struct pp_slot *slot = atomic_load_explicit(&pp_capture.slots[(uint32_t)value], memory_order_acquire);
+    struct pp_slot *slot = pp_slot_at((uint32_t)(uint64_t)info->si_value.sival_ptr);
     if (!slot || atomic_load_explicit(&slot->state, memory_order_acquire) != PP_SLOT_LIVE ||
         atomic_load_explicit(&slot->tid, memory_order_relaxed) != pp_sys_gettid())
         return NULL;
@@ -46,13 +43,13 @@ static void count_cost(struct pp_slot *slot, uint64_t ns)
     }
 #define ADD(field, n)                                                                                                  \
     atomic_store_explicit(&(field), atomic_load_explicit(&(field), memory_order_relaxed) + (n), memory_order_relaxed)
-    ADD(slot->handler_histogram[low], 1);
-    ADD(slot->handler_count, 1);
-    ADD(slot->handler_sum_ns, ns);
-    ADD(slot->own_ns, ns);
+    ADD(slot->cost.histogram[low], 1);
+    ADD(slot->cost.count, 1);
+    ADD(slot->cost.sum_ns, ns);
+    ADD(slot->thread.own_ns, ns);
 #undef ADD
-    if (ns > atomic_load_explicit(&slot->handler_max_ns, memory_order_relaxed))
-        atomic_store_explicit(&slot->handler_max_ns, ns, memory_order_relaxed);
+    if (ns > atomic_load_explicit(&slot->cost.max_ns, memory_order_relaxed))
+        atomic_store_explicit(&slot->cost.max_ns, ns, memory_order_relaxed);
 }
 
 /* Whether a timer of ours sent it. async-signal-safe. */
@@ -61,13 +58,11 @@ static bool is_own_signal(const siginfo_t *info)
     return info->si_code == SI_TIMER && (uint64_t)info->si_value.sival_ptr >> 32 == PP_SIGVAL_MAGIC;
 }
 
-/* The calling thread's, NULL if it has none. Bounded by the number of slots. async-signal-safe. */
-static struct pp_slot *slot_here(void)
+struct pp_slot *pp_slot_of(int tid)
 {
-    int tid = pp_sys_gettid();
     struct pp_slot *slot;
-    for (uint32_t i = 0; i < PP_MAX_THREADS && (slot = atomic_load(&pp_capture.slots[i])) != NULL; i++)
-        if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load_explicit(&slot->tid, memory_order_relaxed) == tid)
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == tid)
             return slot;
     return NULL;
 }
@@ -75,26 +70,32 @@ static struct pp_slot *slot_here(void)
 /* Whether the calling thread blocks the signal, as it believes. async-signal-safe. */
 static bool believes_blocked(int signal)
 {
-    const struct pp_slot *slot = slot_here();
-    return slot && slot->believes_blocked && slot->own_signal == signal;
+    const struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
+    return slot && slot->thread.believes_blocked && slot->thread.own_signal == signal;
 }
 
-/* Our signal is another now. The thread goes on with a mask in which the old one is as it believes, and the new one,
- * which it may block together with all others, is not. async-signal-safe. */
+uint64_t pp_slot_follow_signal(struct pp_slot *slot, uint64_t mask)
+{
+    uint64_t bit = pp_own_signal_bit(), former = (uint64_t)1 << (slot->thread.own_signal - 1);
+    if (bit == former)
+        return mask;
+    if (slot->thread.believes_blocked)
+        mask |= former;
+    slot->thread.believes_blocked = (mask & bit) != 0;
+    slot->thread.own_signal = __builtin_ctzll(bit) + 1;
+    return mask & ~bit;
+}
+
+/* The thread is asked to follow our signal: it gets its mask when we return. async-signal-safe. */
 static void follow_signal(ucontext_t *context)
 {
-    struct pp_slot *slot = slot_here();
-    uint64_t mask, bit = pp_own_signal_bit();
-    int signal = atomic_load_explicit(&pp_capture.signal, memory_order_relaxed);
-    if (!slot || slot->own_signal == signal)
+    struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
+    uint64_t mask;
+    if (!slot)
         return;
     memcpy(&mask, &context->uc_sigmask, sizeof mask);
-    if (slot->believes_blocked)
-        mask |= (uint64_t)1 << (slot->own_signal - 1);
-    slot->believes_blocked = (mask & bit) != 0;
-    mask &= ~bit;
+    mask = pp_slot_follow_signal(slot, mask);
     memcpy(&context->uc_sigmask, &mask, sizeof mask);
-    slot->own_signal = signal;
 }
 
 /* Does what a signal that no timer of ours sent does by default: the program has no handler for it, or our timers
@@ -112,8 +113,8 @@ static void act_by_default(int signal)
 static bool is_dear(const struct pp_slot *slot)
 {
     uint64_t limit_ns = atomic_load_explicit(&pp_capture.dear_ns, memory_order_relaxed);
-    return limit_ns && atomic_load_explicit(&slot->handler_sum_ns, memory_order_relaxed) -
-                               atomic_load_explicit(&slot->judged_ns, memory_order_relaxed) >
+    return limit_ns && atomic_load_explicit(&slot->cost.sum_ns, memory_order_relaxed) -
+                               atomic_load_explicit(&slot->cost.judged_ns, memory_order_relaxed) >
                            limit_ns;
 }
 
@@ -144,7 +145,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     atomic_store_explicit(&slot->in_handler, 0, memory_order_release);
     uint64_t end = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     count_cost(slot, end - start);
-    atomic_store_explicit(&slot->cpu_end_ns, end, memory_order_relaxed);
+    atomic_store_explicit(&slot->thread.cpu_end_ns, end, memory_order_relaxed);
     if (pp_ring_used(&slot->ring) > slot->ring.size / 2)
         pp_wake_flush(PP_WAKE_DRAIN);
     if (is_dear(slot))

@@ -391,7 +391,7 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
                    .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),
                    .sp = interrupted->sp,
                    .other_stack = interrupted->other_stack,
-                   .stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed)},
+                   .stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed)},
         .root_cframe = layout->thread_state.root_cframe ? state->address + layout->thread_state.root_cframe : 0,
     };
     if (layout->thread_state.base_frame)

@@ -27,11 +27,11 @@ struct pp_python_stack {
     bool collecting;
 };
 
-/* Walks the Python frames of the calling thread, whose C stack ends at slot->stack_top. Returns PP_REASON_NONE for a
- * chain that passed every guard (an empty one included: no Python frame), PYTHON_TOO_DEEP for one that did and of which
- * only the ends are there, at least the innermost frames, else why there is none. On another stack than
- * the thread's own, how eval calls lie among each other proves nothing.
- * async-signal-safe; reads stale pointers through safe copies only; bounded by PP_MAX_*. */
+/* Walks the Python frames of the calling thread, whose C stack ends at slot->thread.stack_top. Returns PP_REASON_NONE
+ * for a chain that passed every guard (an empty one included: no Python frame), PYTHON_TOO_DEEP for one that did and of
+ * which only the ends are there, at least the innermost frames, else why there is none. On another stack than the
+ * thread's own, how eval calls lie among each other proves nothing. async-signal-safe; reads stale pointers through
+ * safe copies only; bounded by PP_MAX_*. */
 enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slot *slot,
                               const struct pp_interrupted *interrupted, struct pp_python_stack *stack);
 

@@ -1,7 +1,7 @@
 /*
  * What a handler puts into its thread's ring, and the flush thread takes out: the contract between capture/ and flush/.
- * Records are contiguous, 8-byte aligned and in the order in which they happened. A code definition stands before the
- * first sample that uses its cache entry; the same entry may be defined again later, for another code object.
+ * Records are contiguous, 8-byte aligned and in the order in which they happened. A code definition precedes the first
+ * sample that uses its cache entry; an entry may be defined again later, for another code object.
  */
 #ifndef PP_CAPTURE_RECORD_H
 #define PP_CAPTURE_RECORD_H
@@ -75,7 +75,7 @@ struct pp_record_sample {
     uint8_t native_reason, python_reason; /* enum pp_reason */
     uint32_t state;                       /* PP_STATE_* */
     /* How often the thread went to sleep and was pushed off its CPU, counted only when this sample is overdue
-     * (pp_capture.overdue_ns), and the CPU time that it burned meanwhile: all since the last overdue one. */
+     * (pp_capture.overdue_ns), and the CPU time that it used meanwhile: all since the last overdue sample. */
     uint32_t voluntary, involuntary;
     uint64_t counted_ns;
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */

@@ -120,7 +120,7 @@ static void resume_native(const struct pp_python *python, struct pp_slot *slot, 
 {
     uint32_t distance = atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_acquire);
     uintptr_t body = atomic_load_explicit(&pp_capture.eval[python->index].body, memory_order_relaxed);
-    uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
+    uintptr_t stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed);
     native->max = PP_MAX_NATIVE_FRAMES;
     for (uint32_t run = 0; run < stack->runs && ended_in_gap(native); run++) {
         uintptr_t marker = slot->scratch->runs[run].marker;
@@ -174,28 +174,28 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
     struct rusage usage;
     if (pp_syscall4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
         return;
-    sample->voluntary = (uint32_t)((uint64_t)usage.ru_nvcsw - slot->voluntary_switches);
-    sample->involuntary = (uint32_t)((uint64_t)usage.ru_nivcsw - slot->involuntary_switches);
-    sample->counted_ns = sample->cpu_ns - slot->counted_cpu_ns;
-    slot->voluntary_switches = (uint64_t)usage.ru_nvcsw;
-    slot->involuntary_switches = (uint64_t)usage.ru_nivcsw;
-    slot->counted_cpu_ns = sample->cpu_ns;
+    sample->voluntary = (uint32_t)((uint64_t)usage.ru_nvcsw - slot->thread.voluntary_switches);
+    sample->involuntary = (uint32_t)((uint64_t)usage.ru_nivcsw - slot->thread.involuntary_switches);
+    sample->counted_ns = sample->cpu_ns - slot->thread.counted_cpu_ns;
+    slot->thread.voluntary_switches = (uint64_t)usage.ru_nvcsw;
+    slot->thread.involuntary_switches = (uint64_t)usage.ru_nivcsw;
+    slot->thread.counted_cpu_ns = sample->cpu_ns;
 }
 
 /* Whether sp lies on another stack than the thread's own: a coroutine's, Go's, one for signals. async-signal-safe. */
 static bool on_other_stack(const struct pp_slot *slot, uintptr_t sp)
 {
-    uintptr_t top = atomic_load_explicit(&slot->stack_top, memory_order_acquire);
-    uintptr_t low = atomic_load_explicit(&slot->stack_low, memory_order_relaxed);
+    uintptr_t top = atomic_load_explicit(&slot->thread.stack_top, memory_order_acquire);
+    uintptr_t low = atomic_load_explicit(&slot->thread.stack_low, memory_order_relaxed);
     return top && low && (sp < low || sp >= top);
 }
 
 /* async-signal-safe, except by libunwind (libunwind_walk.h). */
 static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct pp_native_stack *native)
 {
-    uintptr_t stack_top = atomic_load_explicit(&slot->stack_top, memory_order_acquire);
+    uintptr_t stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_acquire);
     uintptr_t sp = pp_context_sp(context);
-    native->stack_low = atomic_load_explicit(&slot->stack_low, memory_order_relaxed);
+    native->stack_low = atomic_load_explicit(&slot->thread.stack_low, memory_order_relaxed);
     if (stack_top) {
         /* both sequentially consistent, after in_handler: a fork sees this handler, or this handler its pause */
         const struct pp_libunwind *library = atomic_load(&pp_capture.libunwind);
@@ -211,7 +211,7 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
         return;
     }
     /* asked for once: what cannot be found will not be found a second time */
-    if (!atomic_exchange_explicit(&slot->unknown_stack_sp, sp, memory_order_release))
+    if (!atomic_exchange_explicit(&slot->thread.unknown_stack_sp, sp, memory_order_release))
         pp_wake_flush(PP_WAKE_STACK);
     native->reason = PP_REASON_NATIVE_STACK_UNKNOWN;
     native->frames[0] = (struct pp_native_frame){pp_context_pc(context), sp};
@@ -246,21 +246,21 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
 
 void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns)
 {
-    uint64_t previous_ns = atomic_load_explicit(&slot->cpu_end_ns, memory_order_relaxed);
-    uint64_t lost_ns = atomic_load_explicit(&slot->lost_ns, memory_order_relaxed);
-    uint32_t samples = atomic_load_explicit(&slot->lost_samples, memory_order_relaxed);
-    atomic_store_explicit(&slot->lost_ns, lost_ns + cpu_ns - previous_ns, memory_order_relaxed);
-    atomic_store_explicit(&slot->lost_samples, samples + 1, memory_order_relaxed);
+    uint64_t previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed);
+    uint64_t lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed);
+    uint32_t samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed);
+    atomic_store_explicit(&slot->thread.lost_ns, lost_ns + cpu_ns - previous_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->thread.lost_samples, samples + 1, memory_order_relaxed);
 }
 
 void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns)
 {
     struct pp_record_sample head = {
-        .cpu_previous_ns = atomic_load_explicit(&slot->cpu_end_ns, memory_order_relaxed),
+        .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
         .cpu_ns = cpu_ns,
-        .own_ns = atomic_load_explicit(&slot->own_ns, memory_order_relaxed),
-        .lost_ns = atomic_load_explicit(&slot->lost_ns, memory_order_relaxed),
-        .lost_samples = atomic_load_explicit(&slot->lost_samples, memory_order_relaxed),
+        .own_ns = atomic_load_explicit(&slot->thread.own_ns, memory_order_relaxed),
+        .lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed),
+        .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),
     };
     uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
     if (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns)
@@ -269,16 +269,16 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     struct pp_native_stack native = {
         .frames = slot->scratch->native, .cache = &slot->scratch->rules, .max = PP_MAX_NATIVE_FRAMES - PP_OUTER_NATIVE};
     struct pp_python_stack stack = {0};
-    if (slot->scanned && !slot->thread_pointer)
-        slot->thread_pointer = pp_foreign_thread_pointer(slot);
+    if (slot->thread.scanned && !slot->thread.thread_pointer)
+        slot->thread.thread_pointer = pp_foreign_thread_pointer(slot);
     walk_native(slot, context, &native);
     slot->scratch->native_frames = native.count;
     if ((native.reason == PP_REASON_NATIVE_NO_MODULE || native.reason == PP_REASON_NATIVE_NO_ROWS ||
          !atomic_load_explicit(&pp_module_table, memory_order_relaxed)) &&
         !atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))
         pp_wake_flush(PP_WAKE_MODULES);
-    if (slot->thread_pointer &&
-        (sp < atomic_load_explicit(&slot->stack_top, memory_order_relaxed) || on_other_stack(slot, sp))) {
+    if (slot->thread.thread_pointer &&
+        (sp < atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed) || on_other_stack(slot, sp))) {
         struct pp_thread_state state;
         enum pp_reason reason = pp_thread_state_find(slot, &state);
         if (state.python)

@@ -40,6 +40,23 @@ enum pp_slot_state {
     PP_SLOT_ENDED,
 };
 
+/* The life of a slot's timer (threads/timers.h). The kernel's id, 0 or more, while it is armed. */
+enum pp_timer_life {
+    PP_TIMER_NONE = -1, /* not made yet, or it could not be: the watchdog tries again */
+    /* No timer is made from here on: */
+    PP_TIMER_ENDED = -2,       /* the thread ends */
+    PP_TIMER_UNREACHABLE = -3, /* it blocks our signal past libc, or its system calls are dispatched to itself */
+    PP_TIMER_SMALL_STACK = -4, /* the thread has no room for a signal */
+};
+
+/* What is known of the end of a slot's thread, when the slot has ENDED. */
+enum pp_ended {
+    PP_ENDED_REPORTED, /* the thread has reported its end (pp_thread_end) */
+    PP_ENDED_LINGERS,  /* and runs its last destructors: it may use more CPU */
+    PP_ENDED_VANISHED, /* the thread is gone, and what it used since its clock was last read is not known */
+    PP_ENDED_WHOLE,    /* final_cpu_ns is all that it used */
+};
+
 struct pp_code_entry {
     uintptr_t code; /* 0: entry unused */
     /* Of all that tells it from another at the same address, and from the same one after a change. */
@@ -73,91 +90,97 @@ struct pp_scratch {
     } runs[PP_MAX_RUNS];
 };
 
-struct pp_slot {
-    /* Constant since the slot was mapped. */
-    uint32_t index;
-    /* Of the first thread of the slot that has a sample (slot_memory.h): no buffer before. */
-    struct pp_ring ring;
-    uint32_t code_sets;
-    struct pp_code_entry *codes; /* PP_CODE_WAYS for each set */
-    uint8_t *code_next_way;      /* one for each set */
-    /* The handler's while it runs, and which of them. */
-    struct pp_scratch *scratch;
-    uint32_t scratch_index;
-
-    /* Written while the slot is CLAIMED (before its timer exists), then constant for that thread. */
-    _Atomic int tid;
-    uintptr_t thread_pointer; /* pthread_self(), 0: no TLS of its own known, so no Python */
-    /* The thread's own stack; 0: unknown, the flush thread looks it up then. low is written first. What lies between
-     * the stack pointer and top is taken to be mapped within two pages of a frame that was found (native_walk.c, load).
-     */
-    _Atomic uintptr_t stack_low, stack_top;
-    bool is_main;
-    /* The thread's own (interpose/sigmask.c): the signal that is kept out of its mask, and whether it believes to block
-     * it.
-     */
-    _Atomic int own_signal;
-    _Atomic bool believes_blocked;
-    _Atomic bool never_armed; /* a signal would do harm in it, or never come; */
-    bool small_stack;         /* the former, for want of stack */
-    bool scanned; /* found by a scan, made by whoever: thread_pointer is looked up when its first signal comes */
+/* What a slot keeps of its thread alone: zeroed for the next thread. */
+struct pp_slot_thread {
+    /* Written while the slot is CLAIMED, constant from then on. */
     uint64_t start_unix_ns;
+    uintptr_t thread_pointer; /* pthread_self(), 0: no TLS of its own known, so no Python */
     void *(*start_routine)(void *);
     void *start_argument;
     size_t stack_size; /* that its attributes ask for, 0: unknown */
+    bool is_main;
+    bool scanned; /* found by a scan, or made by a bare clone: its first signal finds thread_pointer */
+
+    /* Bounds of the stack; 0: unknown, the flush thread finds them when the handler asks. low is written first. What
+     * lies between the stack pointer and top is taken to be mapped within two pages of a frame that was found
+     * (native_walk.c, load). */
+    _Atomic uintptr_t stack_low, stack_top;
+
+    /* The thread's own: the signal that is kept out of its mask, and whether it believes to block that signal
+     * (interpose/sigmask.c). */
+    _Atomic int own_signal;
+    _Atomic bool believes_blocked;
+
+    /* The thread's own at its end; valid when ENDED. */
+    _Atomic uint64_t final_cpu_ns; /* its CPU clock */
+    char final_name[16];
+    uint8_t end_rounds; /* how often its end handler has been put off */
+    bool pushed_off;    /* other threads have kept it from its CPU */
 
     /* The handler's; others only read. */
-    _Atomic uint32_t in_handler;
     _Atomic uint64_t cpu_end_ns; /* the thread's CPU clock when its last handler ended */
     _Atomic uint64_t own_ns, lost_ns;
     _Atomic uint32_t lost_samples;
     _Atomic uintptr_t unknown_stack_sp; /* asks the flush thread for stack_top */
     /* At its last overdue sample; and the thread's CPU clock then. */
     uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;
-    uintptr_t lent_thread_state, lent_by;    /* one that ran here and that another thread had made; which */
-    _Atomic uint32_t ran_python;             /* it has had a thread state */
+    uintptr_t lent_thread_state, lent_by; /* a thread state that ran here and that another thread had made; which */
+    _Atomic uint32_t ran_python;          /* it has had a thread state */
+};
+
+/* What the flush thread keeps of a slot's thread: zeroed for the next thread. */
+struct pp_slot_flush {
+    uint32_t log_thread; /* id in the current segment, 0: not yet written */
+    uint32_t log_segment;
+    uint64_t before_ns;    /* of the thread's CPU clock, used before profiling: outside the sums */
+    uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and own cost */
+    uint64_t clock_ns;     /* of the thread, at the last flush; */
+    uint64_t clock_at_ns;  /* CLOCK_MONOTONIC of that, of the thread's start before */
+    uint64_t watched_ns;   /* clock_ns when the watchdog checked the timer last */
+    uint32_t renewals;     /* of the timer, since the last sample */
+    bool unreachable;      /* no signal of ours reaches it: counted, and a warning given */
+    enum pp_ended ended;
+    uint64_t mean_late_ns; /* from its timer's expiry to its samples, the last ones counting most */
+    uint64_t seen_own_ns, seen_lost_ns;
+    uint32_t seen_lost_samples;
+    uint32_t name_age;
+    uint32_t nodes[PP_LAST_STACKS]; /* of its last samples, in the call tree of log_segment: a ring */
+    uint32_t node_count;            /* put into it so far */
+    char name[16];
+};
+
+struct pp_slot {
+    uint32_t index; /* constant */
+
+    /* Read by any thread at any time. */
+    _Atomic uint32_t state; /* enum pp_slot_state: changed as the life above says */
+    _Atomic int tid;        /* written while the slot is CLAIMED */
+    _Atomic int timer;      /* the kernel's id, or enum pp_timer_life: changed as threads/timers.h says */
+    _Atomic uint32_t in_handler;
+
+    struct pp_slot_thread thread;
+    struct pp_slot_flush flush;
+    uint64_t timer_period_ns; /* that the timer was set to: of the thread that sets it */
+
+    /* Mapped by the first handler of the slot (slot_memory.h), kept for every thread that the slot will have. */
+    struct pp_ring ring;
+    uint32_t code_sets;
+    struct pp_code_entry *codes; /* PP_CODE_WAYS for each set */
+    uint8_t *code_next_way;      /* one for each set */
+    uint32_t *code_numbers;      /* the flush thread's: its number of each entry, 0: none; pp_slot_code_numbers() */
+
+    /* The handler's. */
+    struct pp_scratch *scratch;              /* while it runs, */
+    uint32_t scratch_index;                  /* and which of them */
     uint32_t code_epoch, code_ended_pythons; /* pp_capture's, when the codes were cleared */
     uint32_t code_sample;                    /* counts samples: what an entry is in use by */
-    /* Summed over all threads that the slot had. */
-    _Atomic uint64_t handler_count, handler_sum_ns, handler_max_ns;
-    _Atomic uint64_t judged_ns; /* handler_sum_ns when the flush thread judged the cost last */
-    _Atomic uint32_t handler_histogram[PP_HANDLER_BUCKETS];
 
-    /* Shared as timers.h says. */
-    _Atomic int timer; /* kernel's id; -1: none */
-    _Atomic uint32_t ending;
-    uint64_t timer_period_ns;     /* that the timer was set to */
-    _Atomic uint32_t unreachable; /* by our signal: counted and said */
-
-    /* Changed as the life above says. */
-    _Atomic uint32_t state;        /* enum pp_slot_state */
-    _Atomic uint64_t final_cpu_ns; /* the thread's CPU clock at its end; valid when ENDED */
-    char final_name[16];
-    uint8_t end_rounds; /* how often the thread's end handler has been put off */
-    bool pushed_off;    /* its CPU was taken away while it worked: valid when ENDED */
-    bool out_of_reach;  /* of our signal, and worth a word: valid when ENDED */
-    bool lingers;       /* it has told its end, and is not gone */
-    bool vanished;      /* it did not tell its end: final_cpu_ns is what was last seen of its clock */
-
-    /* The flush thread's. */
-    struct {
-        uint32_t log_thread; /* id in the current segment, 0: not yet written */
-        uint32_t log_segment;
-        uint64_t before_ns;    /* of the thread's CPU clock, burned before profiling: outside the sums */
-        uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and own cost */
-        uint64_t clock_ns;     /* of the thread, at the last flush; */
-        uint64_t clock_at_ns;  /* CLOCK_MONOTONIC of that, of the thread's start before */
-        uint64_t watched_ns;   /* clock_ns when the watchdog saw to the timer last */
-        uint32_t renewals;     /* of the timer, since the last sample */
-        uint64_t mean_late_ns; /* of its samples behind their timer's expiry, the last ones counting most */
-        uint64_t seen_own_ns, seen_lost_ns;
-        uint32_t seen_lost_samples;
-        uint32_t name_age;
-        uint32_t nodes[PP_LAST_STACKS]; /* of its last samples, in the call tree of log_segment: a ring */
-        uint32_t node_count;            /* put into it so far */
-        char name[16];
-        uint32_t *code; /* flush code number of each cache entry, 0: none; pp_slot_code_numbers() */
-    } flush;
+    /* The cost of handlers, summed over all threads that the slot had. The handler's. */
+    struct pp_slot_cost {
+        _Atomic uint64_t count, sum_ns, max_ns;
+        _Atomic uint64_t judged_ns; /* the flush thread's: sum_ns when it judged the cost last */
+        _Atomic uint32_t histogram[PP_HANDLER_BUCKETS];
+    } cost;
 };
 
 static inline uint32_t pp_slot_code_entries(const struct pp_slot *slot)
@@ -174,7 +197,7 @@ static inline uint32_t pp_slot_code_numbers(const struct pp_slot *slot)
 
 /* In a timer's sigval: tells our timers from the application's on the same signal. */
 #define PP_SIGVAL_MAGIC 0x70797072u
-/* In that of a signal by which a thread is told that our signal is another now (threads/signal.c). */
+/* In the sigval of a signal that asks a thread to follow our signal, which has changed (threads/signal.c). */
 #define PP_SIGVAL_FOLLOW 0x70797073u
 static inline uint64_t pp_slot_sigval(uint32_t index)
 {

@@ -31,14 +31,14 @@ static bool map_own_part(struct pp_slot *slot)
     uint32_t ring_bytes = large ? LARGE_RING_BYTES : RING_BYTES, sets = large ? LARGE_CODE_SETS : CODE_SETS;
     uint32_t entries = sets * PP_CODE_WAYS;
     size_t codes_bytes = entries * sizeof *slot->codes;
-    size_t numbers_bytes = (entries + PP_MAX_PYTHON_FRAMES) * sizeof *slot->flush.code;
+    size_t numbers_bytes = (entries + PP_MAX_PYTHON_FRAMES) * sizeof *slot->code_numbers;
     uint8_t *memory = map((ring_bytes + codes_bytes + numbers_bytes + sets + 4095) & ~(size_t)4095);
     if (!memory)
         return false;
     slot->ring.buffer = memory;
     slot->ring.size = ring_bytes;
     slot->codes = (struct pp_code_entry *)(memory + ring_bytes);
-    slot->flush.code = (uint32_t *)(memory + ring_bytes + codes_bytes);
+    slot->code_numbers = (uint32_t *)(memory + ring_bytes + codes_bytes);
     slot->code_next_way = memory + ring_bytes + codes_bytes + numbers_bytes;
     slot->code_sets = sets;
     return true;
@@ -48,7 +48,7 @@ bool pp_slot_memory_begin(struct pp_slot *slot)
 {
     if (!slot->ring.buffer && !map_own_part(slot))
         return false;
-    /* that of its last sample first: what it has learnt of the thread's code is still there */
+    /* the scratch memory of the slot's last sample first: it holds the rules of the thread's code */
     for (uint32_t tries = 0, i = slot->scratch_index; tries < SCRATCHES_MAX; tries++, i = (i + 1) % SCRATCHES_MAX) {
         if (atomic_load_explicit(&scratches[i].busy, memory_order_relaxed) ||
             atomic_exchange_explicit(&scratches[i].busy, 1, memory_order_acquire))

@@ -31,8 +31,8 @@ static uintptr_t eval_loop(const struct pp_python_layout *layout, uintptr_t stat
 /* async-signal-safe. */
 static bool on_own_stack(const struct pp_slot *slot, uintptr_t address)
 {
-    return address && address >= atomic_load_explicit(&slot->stack_low, memory_order_relaxed) &&
-           address < atomic_load_explicit(&slot->stack_top, memory_order_relaxed);
+    return address && address >= atomic_load_explicit(&slot->thread.stack_low, memory_order_relaxed) &&
+           address < atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed);
 }
 
 /* 3.8–3.11: the holder of the one GIL is known to all; whether it is this thread by another thread state than the bound
@@ -51,7 +51,7 @@ static bool current_is_mine(const struct pp_python *python, const struct pp_slot
     if (loop)
         return on_own_stack(slot, loop);
     return pp_safe_read(pid, &thread, current + layout->thread_state.thread_id, sizeof thread) &&
-           thread == slot->thread_pointer;
+           thread == slot->thread.thread_pointer;
 }
 
 /* The memory to read a thread state's fields from, NULL if there is none at the address. Another thread may delete one
@@ -71,7 +71,7 @@ static const void *thread_state_memory(const struct pp_python *python, struct pp
         if (!pp_safe_read(pid, memory, address, python->layout.thread_state.copy_size))
             return NULL;
     }
-    atomic_store_explicit(&slot->ran_python, 1, memory_order_relaxed);
+    atomic_store_explicit(&slot->thread.ran_python, 1, memory_order_relaxed);
     return memory;
 }
 
@@ -80,7 +80,7 @@ static const void *thread_state_memory(const struct pp_python *python, struct pp
 static uintptr_t running_state(const struct pp_python *python, const struct pp_slot *slot, bool *attached, bool *mine)
 {
     const struct pp_python_layout *layout = &python->layout;
-    uintptr_t bound = pp_tls_read(&python->bound, slot->thread_pointer);
+    uintptr_t bound = pp_tls_read(&python->bound, slot->thread.thread_pointer);
     if (layout->runtime.current) {
         uintptr_t current = pp_word((const void *)python->runtime, python->layout.runtime.current);
         *mine = current != 0 && current != bound && current_is_mine(python, slot, current);
@@ -88,10 +88,10 @@ static uintptr_t running_state(const struct pp_python *python, const struct pp_s
         if (*attached)
             return current;
         /* without the GIL for a while, as zlib */
-        *mine = slot->lent_thread_state && on_own_stack(slot, eval_loop(layout, slot->lent_thread_state));
-        return *mine ? slot->lent_thread_state : bound;
+        *mine = slot->thread.lent_thread_state && on_own_stack(slot, eval_loop(layout, slot->thread.lent_thread_state));
+        return *mine ? slot->thread.lent_thread_state : bound;
     }
-    uintptr_t current = pp_tls_read(&python->attached, slot->thread_pointer);
+    uintptr_t current = pp_tls_read(&python->attached, slot->thread.thread_pointer);
     *attached = *mine = current != 0;
     if (current)
         return current;
@@ -148,12 +148,12 @@ static enum pp_reason check_state(struct pp_slot *slot, struct pp_thread_state *
         return found->attached ? PP_REASON_PYTHON_TORN : PP_REASON_NONE;
     }
     uintptr_t maker = pp_word(found->memory, layout->thread_state.thread_id);
-    if (*mine && maker != slot->thread_pointer) {
-        slot->lent_thread_state = found->address;
-        slot->lent_by = maker;
+    if (*mine && maker != slot->thread.thread_pointer) {
+        slot->thread.lent_thread_state = found->address;
+        slot->thread.lent_by = maker;
     }
-    *mine =
-        *mine || maker == slot->thread_pointer || (found->address == slot->lent_thread_state && maker == slot->lent_by);
+    *mine = *mine || maker == slot->thread.thread_pointer ||
+            (found->address == slot->thread.lent_thread_state && maker == slot->thread.lent_by);
     /* not its own: deleted, and the memory is something else's now */
     return !*mine || pp_plausible(pp_word(found->memory, layout->thread_state.interp)) ? PP_REASON_NONE
                                                                                        : PP_REASON_PYTHON_TORN;

@@ -101,8 +101,8 @@ struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *s
 
 static struct pp_charge take_rest(struct pp_account *account, struct pp_slot *slot, uint64_t clock_ns)
 {
-    struct pp_charge charge = take_sums(account, slot, atomic_load(&slot->own_ns), atomic_load(&slot->lost_ns),
-                                        atomic_load(&slot->lost_samples));
+    struct pp_charge charge = take_sums(account, slot, atomic_load(&slot->thread.own_ns),
+                                        atomic_load(&slot->thread.lost_ns), atomic_load(&slot->thread.lost_samples));
     if (clock_ns > slot->flush.accounted_ns)
         charge.unsampled_ns = clock_ns - slot->flush.accounted_ns;
     slot->flush.accounted_ns += charge.unsampled_ns;
@@ -110,9 +110,16 @@ static struct pp_charge take_rest(struct pp_account *account, struct pp_slot *sl
     return charge;
 }
 
+/* Of a slot that has ENDED: the CPU clock of its thread, as far as known. */
+static uint64_t last_clock(const struct pp_slot *slot)
+{
+    uint64_t final_ns = atomic_load(&slot->thread.final_cpu_ns);
+    return final_ns > slot->flush.clock_ns ? final_ns : slot->flush.clock_ns;
+}
+
 struct pp_charge pp_account_end(struct pp_account *account, struct pp_slot *slot)
 {
-    uint64_t told = atomic_load(&slot->final_cpu_ns), clock = told > slot->flush.clock_ns ? told : slot->flush.clock_ns;
+    uint64_t clock = last_clock(slot);
     account->exited_threads++;
     account->exited_cpu_ns += clock - slot->flush.before_ns;
     return take_rest(account, slot, clock);
@@ -143,29 +150,28 @@ static int64_t take_own_exits(struct pp_account *account, int64_t residue)
 /* The CPU clock of a slot's thread, or what is known of it. all: also of one that has had no sample since. */
 static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns, bool all)
 {
-    if (!all && slot->flush.clock_ns >= atomic_load(&slot->cpu_end_ns) && atomic_load(&slot->state) == PP_SLOT_LIVE)
-        return slot->flush.clock_ns;
     bool live = atomic_load(&slot->state) == PP_SLOT_LIVE;
-    uint64_t clock_ns = live || slot->lingers ? pp_sys_clock_ns(pp_thread_cpu_clock(atomic_load(&slot->tid))) : 0;
+    if (!all && live && slot->flush.clock_ns >= atomic_load(&slot->thread.cpu_end_ns))
+        return slot->flush.clock_ns;
+    bool there = live || slot->flush.ended == PP_ENDED_LINGERS;
+    uint64_t clock_ns = there ? pp_sys_clock_ns(pp_thread_cpu_clock(atomic_load(&slot->tid))) : 0;
     if (clock_ns) {
         slot->flush.clock_at_ns = now_ns;
         return clock_ns;
     }
     if (live)
         pp_thread_vanished(slot);
-    uint64_t final_ns = atomic_load(&slot->final_cpu_ns);
-    return final_ns > slot->flush.clock_ns ? final_ns : slot->flush.clock_ns;
+    return last_clock(slot);
 }
 
-/* What the threads of the slots have burned, dead ones not yet accounted for included. */
+/* What the threads of the slots have used, dead ones not yet accounted for included. */
 static uint64_t read_clocks(struct pp_account *account, bool all)
 {
     uint64_t sum_ns = 0, now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    uint32_t count = atomic_load(&pp_slot_count);
+    struct pp_slot *slot;
     account->threads = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        uint32_t state = slot ? atomic_load(&slot->state) : PP_SLOT_FREE;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+        uint32_t state = atomic_load(&slot->state);
         if ((state != PP_SLOT_LIVE && state != PP_SLOT_ENDED) || !atomic_load(&slot->tid))
             continue;
         uint64_t clock_ns = clock_of(slot, now_ns, all);
@@ -181,29 +187,25 @@ static uint64_t read_clocks(struct pp_account *account, bool all)
 
 static bool awaits_last_part(const struct pp_slot *slot)
 {
-    return slot && slot->vanished && atomic_load(&slot->state) == PP_SLOT_ENDED;
+    return atomic_load(&slot->state) == PP_SLOT_ENDED && slot->flush.ended == PP_ENDED_VANISHED;
 }
 
-/* Threads that did not tell their end: what they burned since their clock was last read is in the process's clock only.
- * It cannot be more than the time that has passed. Returns how much of missing_ns they have been given. */
+/* Threads that have vanished: what they used since their clock was last read is in the process's clock only. It cannot
+ * be more than the time that has passed. Returns how much of missing_ns they have been given. */
 static uint64_t give_last_parts(uint64_t missing_ns)
 {
-    uint32_t count = atomic_load(&pp_slot_count);
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), given_ns = 0, most_ns = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+    struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
         most_ns += awaits_last_part(slot) ? now - slot->flush.clock_at_ns : 0;
-    }
     missing_ns = missing_ns < most_ns ? missing_ns : most_ns;
-    for (uint32_t i = 0; i < count && most_ns; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
+    for (uint32_t i = 0; most_ns && (slot = pp_slot_at(i)) != NULL; i++) {
         if (!awaits_last_part(slot))
             continue;
         double share = (double)(now - slot->flush.clock_at_ns) / (double)most_ns;
-        uint64_t part_ns = (uint64_t)(share * (double)missing_ns), known_ns = atomic_load(&slot->final_cpu_ns);
-        known_ns = known_ns > slot->flush.clock_ns ? known_ns : slot->flush.clock_ns;
-        atomic_store(&slot->final_cpu_ns, known_ns + part_ns);
-        slot->vanished = false;
+        uint64_t part_ns = (uint64_t)(share * (double)missing_ns);
+        atomic_store(&slot->thread.final_cpu_ns, last_clock(slot) + part_ns);
+        slot->flush.ended = PP_ENDED_WHOLE;
         given_ns += part_ns;
     }
     return given_ns;
@@ -303,13 +305,10 @@ bool pp_account_is_idle(const struct pp_account *account, uint64_t own_thread_ns
 uint64_t pp_account_handler_ns(void)
 {
     uint64_t sum = 0;
-    uint32_t slots = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < slots; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (!slot)
-            continue;
-        uint64_t slot_ns = atomic_load(&slot->handler_sum_ns);
-        atomic_store(&slot->judged_ns, slot_ns);
+    struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+        uint64_t slot_ns = atomic_load(&slot->cost.sum_ns);
+        atomic_store(&slot->cost.judged_ns, slot_ns);
         sum += slot_ns;
     }
     return sum;
@@ -318,17 +317,14 @@ uint64_t pp_account_handler_ns(void)
 static void put_handler_cost(struct pp_buffer *fields)
 {
     uint64_t count = 0, sum = 0, max = 0, histogram[PP_HANDLER_BUCKETS] = {0};
-    uint32_t slots = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < slots; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (!slot)
-            continue;
-        count += atomic_load(&slot->handler_count);
-        sum += atomic_load(&slot->handler_sum_ns);
-        uint64_t slowest = atomic_load(&slot->handler_max_ns);
+    const struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+        count += atomic_load(&slot->cost.count);
+        sum += atomic_load(&slot->cost.sum_ns);
+        uint64_t slowest = atomic_load(&slot->cost.max_ns);
         max = slowest > max ? slowest : max;
         for (unsigned k = 0; k < PP_HANDLER_BUCKETS; k++)
-            histogram[k] += atomic_load(&slot->handler_histogram[k]);
+            histogram[k] += atomic_load(&slot->cost.histogram[k]);
     }
     pp_put_number_field(fields, PP_ACCOUNT_HANDLER_COUNT, count);
     pp_put_number_field(fields, PP_ACCOUNT_HANDLER_SUM_NS, sum);

@@ -111,7 +111,7 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
 
 void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
 {
-    slot->flush.code[record->entry] = 0;
+    slot->code_numbers[record->entry] = 0;
     struct generation *generation = generation_of(record->epoch);
     /* what the definition says, without the cache entry it is for */
     size_t skip = offsetof(struct pp_record_code, minor);
@@ -132,7 +132,7 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
     }
     if (fresh)
         generation->codes[number] = new_code(generation, record);
-    slot->flush.code[record->entry] = number;
+    slot->code_numbers[record->entry] = number;
 }
 
 struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t entry, uint32_t *number)
@@ -141,7 +141,7 @@ struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t ent
     if (current - epoch > 1 || entry >= pp_slot_code_numbers(slot))
         return NULL;
     struct generation *generation = generation_of(epoch);
-    *number = slot->flush.code[entry];
+    *number = slot->code_numbers[entry];
     struct pp_code *code = *number && *number < generation->capacity ? generation->codes[*number] : NULL;
     if (code && code->last_seen != interval) {
         if (code->last_seen && !code->lasting) {

@@ -1,22 +1,21 @@
 #include "drain.h"
+#include "../base/config.h"
 #include "../base/proc_file.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../base/config.h"
 #include "../modules/jit_code.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "code_objects.h"
-#include "samples.h"
+#include "interval_data.h"
 #include "short_threads.h"
 #include "stacks.h"
 #include <string.h>
 
-#define NAME_REFRESH 10 /* flushes between two looks at a thread's name */
+#define NAME_REFRESH   10        /* flushes after which a thread's name is read again */
+#define UNREACHABLE_NS 50000000u /* used by a thread before it is worth a warning that no signal reaches it */
 
 static struct pp_ticks ticks;
-static bool process_ends;
-static uint64_t samples_ns; /* burned for them */
 
 static void add_charge(uint32_t thread, const struct pp_charge *charge)
 {
@@ -24,12 +23,12 @@ static void add_charge(uint32_t thread, const struct pp_charge *charge)
     pp_add_pseudo(&pp_interval.account.lost_ns, thread, "[lost]", charge->lost_samples, charge->lost_ns);
 }
 
-/* The kernel's name of a thread (/proc/self/task/TID/comm), or the one that it had at its end. */
+/* The kernel's name of a thread (/proc/self/task/TID/comm), or the name that it had at its end. */
 static void read_name(struct pp_slot *slot, bool ended, char name[16])
 {
     memset(name, 0, 16);
-    if (ended && slot->final_name[0]) {
-        memcpy(name, slot->final_name, 15);
+    if (ended && slot->thread.final_name[0]) {
+        memcpy(name, slot->thread.final_name, 15);
         return;
     }
     size_t n = pp_read_task_file(atomic_load(&slot->tid), "comm", name, 15);
@@ -37,7 +36,7 @@ static void read_name(struct pp_slot *slot, bool ended, char name[16])
         name[n - 1] = 0;
 }
 
-/* The log's id of the slot's thread, defined at need, again when its name has changed. */
+/* The log's id of the slot's thread, defined at first use and again when the thread has got another name. */
 static uint32_t thread_id(struct pp_slot *slot, bool ended)
 {
     bool known = slot->flush.log_thread && slot->flush.log_segment == pp_interval.tables.segment;
@@ -48,8 +47,9 @@ static uint32_t thread_id(struct pp_slot *slot, bool ended)
     slot->flush.name_age = 0;
     if (!known || (name[0] && strcmp(name, slot->flush.name) != 0)) {
         memcpy(slot->flush.name, name, sizeof name);
-        slot->flush.log_thread = pp_thread_id(&pp_interval.tables, known ? slot->flush.log_thread : 0,
-                                              atomic_load(&slot->tid), name, slot->start_unix_ns, slot->is_main);
+        slot->flush.log_thread =
+            pp_thread_id(&pp_interval.tables, known ? slot->flush.log_thread : 0, atomic_load(&slot->tid), name,
+                         slot->thread.start_unix_ns, slot->thread.is_main);
         if (!known)
             slot->flush.node_count = 0;
         slot->flush.log_segment = pp_interval.tables.segment;
@@ -85,17 +85,17 @@ static void give_up_estimate(uint32_t thread, uint64_t cpu_ns)
     pp_add_pseudo(&pp_interval.account.unsampled_ns, thread, "[unsampled]", 0, cpu_ns);
 }
 
-/* What a thread burned after its last sample goes to its own last stacks, or to those of its like if it was short.
+/* What a thread used after its last sample goes to its own last stacks, or to those of threads like it if it was short.
  * Returns whether it has found its place. */
 static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t tail_ns)
 {
     uint32_t stacks = slot->flush.node_count < PP_LAST_STACKS ? slot->flush.node_count : PP_LAST_STACKS;
     struct pp_ended_thread ended = {
-        .kind = (uintptr_t)slot->start_routine,
-        .cpu_ns = atomic_load(&slot->final_cpu_ns),
+        .kind = (uintptr_t)slot->thread.start_routine,
+        .cpu_ns = atomic_load(&slot->thread.final_cpu_ns),
         .tail_ns = tail_ns,
         .thread = thread,
-        .pushed_off = slot->pushed_off,
+        .pushed_off = slot->thread.pushed_off,
         .samples = stacks,
         .nodes = slot->flush.nodes,
     };
@@ -114,7 +114,7 @@ static void take_end(struct pp_slot *slot)
 {
     struct pp_charge charge = pp_account_end(&pp_interval.account, slot);
     pp_interval.anything_new = true;
-    if (slot->out_of_reach)
+    if (atomic_load(&slot->timer) < PP_TIMER_ENDED && atomic_load(&slot->thread.final_cpu_ns) >= UNREACHABLE_NS)
         pp_thread_unreachable(slot);
     if (!charge.unsampled_ns && !charge.lost_ns)
         return;
@@ -124,14 +124,15 @@ static void take_end(struct pp_slot *slot)
     add_charge(thread, &charge);
 }
 
-/* One that lingers may burn more; one that is gone since the last look gets its last part when the account is closed.
- */
+/* A thread that lingers may use more CPU; a thread that has vanished gets its last part when the account is closed. */
 static bool is_to_wait(struct pp_slot *slot)
 {
-    bool lingers = pp_thread_lingers(slot);
-    slot->vanished |= slot->lingers && !lingers;
-    slot->lingers = lingers;
-    return lingers || slot->vanished;
+    enum pp_ended *ended = &slot->flush.ended;
+    if (*ended == PP_ENDED_REPORTED)
+        *ended = pp_thread_lingers(slot) ? PP_ENDED_LINGERS : PP_ENDED_WHOLE;
+    else if (*ended == PP_ENDED_LINGERS && !pp_thread_lingers(slot))
+        *ended = PP_ENDED_VANISHED;
+    return *ended != PP_ENDED_WHOLE;
 }
 
 static void empty_ring(struct pp_slot *slot, bool ended)
@@ -146,33 +147,24 @@ static void empty_ring(struct pp_slot *slot, bool ended)
             take_sample(slot, thread, (const struct pp_record_sample *)record);
         pp_ring_release(&slot->ring, record);
     }
-    samples_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_refresh_ns() - start_ns;
+    pp_interval.samples_cost_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_refresh_ns() - start_ns;
 }
 
-static void drain(struct pp_slot *slot)
+static void drain(struct pp_slot *slot, bool final)
 {
-    /* looked at before the ring: what has ended writes no more */
+    /* read before the ring: what has ended writes no more */
     uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
     if (state != PP_SLOT_LIVE && state != PP_SLOT_ENDED)
         return;
     bool ended = state == PP_SLOT_ENDED;
     if (pp_ring_peek(&slot->ring))
         empty_ring(slot, ended);
-    else if (!slot->ring.buffer && atomic_load(&slot->lost_samples))
+    else if (!slot->ring.buffer && atomic_load(&slot->thread.lost_samples))
         pp_threads_warn_too_many();
-    if (!ended || (!process_ends && is_to_wait(slot)))
+    if (!ended || (!final && is_to_wait(slot)))
         return;
     take_end(slot);
     pp_slot_release(slot);
-}
-
-static void take_rest(struct pp_slot *slot)
-{
-    if (atomic_load(&slot->state) != PP_SLOT_LIVE || !atomic_load(&slot->tid))
-        return;
-    struct pp_charge charge = pp_account_rest(&pp_interval.account, slot);
-    if (charge.unsampled_ns || charge.lost_ns)
-        add_charge(thread_id(slot, false), &charge);
 }
 
 void pp_drain_set_period(uint64_t period_ns)
@@ -183,8 +175,9 @@ void pp_drain_set_period(uint64_t period_ns)
 
 void pp_drain(bool final)
 {
-    process_ends = final;
-    pp_each_slot(drain);
+    struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        drain(slot, final);
 }
 
 void pp_drain_settle(bool forgetting)
@@ -194,20 +187,17 @@ void pp_drain_settle(bool forgetting)
 
 void pp_drain_rest(void)
 {
-    pp_each_slot(take_rest);
+    struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+        if (atomic_load(&slot->state) != PP_SLOT_LIVE || !atomic_load(&slot->tid))
+            continue;
+        struct pp_charge charge = pp_account_rest(&pp_interval.account, slot);
+        if (charge.unsampled_ns || charge.lost_ns)
+            add_charge(thread_id(slot, false), &charge);
+    }
 }
 
 uint64_t pp_drain_bound_ns(void)
 {
     return pp_account_bound_ns(&ticks);
-}
-
-uint64_t pp_drain_samples_ns(void)
-{
-    return samples_ns;
-}
-
-void pp_drain_after_fork(void)
-{
-    samples_ns = 0;
 }

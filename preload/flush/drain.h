@@ -13,13 +13,9 @@ uint64_t pp_drain_bound_ns(void);
 /* Empties every ring; the slots of threads that have ended are free again, once the kernel has taken them down. final:
  * the process ends and nothing waits. */
 void pp_drain(bool final);
-/* CPU time of our thread that samples have cost so far. */
-uint64_t pp_drain_samples_ns(void);
-/* In the child of fork. */
-void pp_drain_after_fork(void);
-/* Gives what short threads burned to stacks of their like; forgetting: ids of the segment are about to end. */
+/* Gives what short threads used to stacks of threads like them; forgetting: ids of the segment are about to end. */
 void pp_drain_settle(bool forgetting);
-/* What live threads have burned since their last samples, when the process ends. */
+/* What live threads have used since their last samples, when the process ends. */
 void pp_drain_rest(void);
 
 #endif

@@ -13,9 +13,10 @@
 #include "../threads/signal.h"
 #include "code_objects.h"
 #include "drain.h"
+#include "interval_data.h"
 #include "lifecycle.h"
+#include "loop.h"
 #include "rate.h"
-#include "samples.h"
 #include "short_threads.h"
 #include "stacks.h"
 #include "watchdog.h"
@@ -24,31 +25,27 @@
 
 #define WORTH_A_FILE_NS 5000000u /* of a process that ends without a sample; a fork and an _exit take less */
 
-static uint64_t earlier_own_ns; /* burned by flush threads that have ended */
-static _Atomic uint64_t flushed_cpu_ns;
-static bool said_exec; /* the last that was written says that the process may end by exec */
-
 static void find_stack(struct pp_slot *slot)
 {
-    uintptr_t sp = atomic_load_explicit(&slot->unknown_stack_sp, memory_order_acquire);
-    if (!sp || atomic_load(&slot->stack_top))
+    uintptr_t sp = atomic_load_explicit(&slot->thread.unknown_stack_sp, memory_order_acquire);
+    if (!sp || atomic_load(&slot->thread.stack_top))
         return;
-    /* The kernel merges neighbours: above the stack there may be what is unmapped one day. glibc puts a thread's
+    /* The kernel merges neighbours: above the stack may be memory that is unmapped one day. glibc puts a thread's
      * descriptor above every frame. */
-    uintptr_t start, end, self = slot->thread_pointer & ~(uintptr_t)7;
+    uintptr_t start, end, self = slot->thread.thread_pointer & ~(uintptr_t)7;
     if (!pp_mapping_around(sp, &start, &end))
         return;
-    atomic_store(&slot->stack_low, start);
-    atomic_store(&slot->stack_top, self > sp && self < end ? self : end);
+    atomic_store(&slot->thread.stack_low, start);
+    atomic_store(&slot->thread.stack_top, self > sp && self < end ? self : end);
 }
 
 void pp_interval_start(void)
 {
-    pp_rate_start();
+    bool first = !pp_interval.start_ns;
+    pp_rate_start(first);
     if (!pp_interval.tables.segment)
         pp_tables_reset(&pp_interval.tables);
-    if (!pp_interval.start_ns) {
-        pp_rate_note_ticks();
+    if (first) {
         pp_interval.start_ns = pp_process.start.unix_ns;
         pp_interval.start_monotonic_ns = pp_process.start.monotonic_ns;
     }
@@ -67,7 +64,9 @@ void pp_interval_modules(void)
 
 void pp_interval_stacks(void)
 {
-    pp_each_slot(find_stack);
+    struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        find_stack(slot);
 }
 
 void pp_interval_drain(bool final)
@@ -81,19 +80,19 @@ void pp_interval_drain(bool final)
 static bool worth_writing(uint64_t own_ns, enum pp_end_reason end)
 {
     bool final = end != PP_END_NOT;
-    if (end == PP_END_EXEC && pp_log_begun() && !said_exec)
+    if (end == PP_END_EXEC && pp_write_has_begun() && !pp_interval.said_exec)
         return true;
     if (!pp_interval.anything_new)
         return false;
-    if (pp_log_begun() || pp_interval.account.samples || pp_interval.account.lost_samples)
+    if (pp_write_has_begun() || pp_interval.account.samples || pp_interval.account.lost_samples)
         return true;
     return final && pp_interval.account.cpu_ns >= own_ns + WORTH_A_FILE_NS;
 }
 
-/* Returns what our threads have burned. */
+/* Returns what our threads have used. */
 static uint64_t close_account(void)
 {
-    uint64_t own_ns = earlier_own_ns;
+    uint64_t own_ns = pp_interval.earlier_own_ns;
     uint64_t exit_ns = pp_account_close(&pp_interval.account, &own_ns, pp_short_threads_waiting_ns());
     pp_add_pseudo(&pp_interval.account.thread_exit_ns, 0, "[thread exit]", 0, exit_ns);
     return own_ns;
@@ -107,22 +106,23 @@ static void append(enum pp_end_reason end)
     pp_interval.unwritten_ns = 0;
     pp_add_pseudo(&pp_interval.account.lost_ns, 0, "[lost]", 0, unwritten);
     if (worth_writing(own_ns, end)) {
-        pp_log_write(own_ns, now_monotonic_ns, end);
-        said_exec = end == PP_END_EXEC;
+        pp_write_interval(own_ns, now_monotonic_ns, end);
+        pp_interval.said_exec = end == PP_END_EXEC;
         pp_interval.start_ns = now_ns;
         pp_interval.start_monotonic_ns = now_monotonic_ns;
         pp_samples_clear();
     }
-    atomic_store(&flushed_cpu_ns, pp_log_begun() && !said_exec ? 0 : pp_interval.account.cpu_ns);
+    atomic_store(&pp_flush.flushed_cpu_ns,
+                 pp_write_has_begun() && !pp_interval.said_exec ? 0 : pp_interval.account.cpu_ns);
 }
 
 void pp_interval_save(void)
 {
     if (pp_account_has_many_threads(&pp_interval.account))
         return; /* the process's clock alone takes the kernel 0.2 us for each */
-    pp_log_refresh();
+    pp_write_check_file();
     pp_interval_drain(false);
-    if (pp_log_full())
+    if (pp_write_is_full())
         pp_drain_settle(true);
     append(PP_END_NOT);
 }
@@ -130,14 +130,15 @@ void pp_interval_save(void)
 bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 {
     bool final = end == PP_END_EXIT;
-    if (end == PP_END_NOT && !pp_interval.anything_new && pp_account_is_idle(&pp_interval.account, earlier_own_ns))
+    if (end == PP_END_NOT && !pp_interval.anything_new &&
+        pp_account_is_idle(&pp_interval.account, pp_interval.earlier_own_ns))
         return false;
-    pp_log_refresh();
+    pp_write_check_file();
     /* a process of which no sample was taken yet costs nothing */
     if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.unknown_module))
         pp_interval_modules();
     atomic_store(&pp_capture.unknown_module, 0);
-    /* the start of one that was loaded with RTLD_DEEPBIND went unseen */
+    /* the start of an interpreter that was loaded with RTLD_DEEPBIND went unseen */
     if (pp_flush_find_pythons && !pp_loader_lock_is_lost()) {
         pp_fork_gate_enter();
         pp_flush_find_pythons();
@@ -146,14 +147,14 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     for (unsigned i = 0; pp_python_at(i); i++)
         pp_python_key_settle(atomic_load(&pp_capture.pythons[i]));
     pp_interval_drain(false);
-    bool look_again = pp_threads_scan(own_tid);
+    bool again = pp_threads_scan(own_tid);
     if (final) {
-        /* those that did not tell their end get what is theirs, and are taken as ended ones */
+        /* threads that have vanished get their last part and are taken as ended */
         close_account();
         pp_interval_drain(true);
     }
     /* ids of a full segment end with it */
-    pp_drain_settle(final || pp_log_full());
+    pp_drain_settle(final || pp_write_is_full());
     if (final)
         pp_drain_rest();
     append(end);
@@ -165,36 +166,26 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
         pp_signal_check_action();
         pp_watchdog_check(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
-    return look_again;
+    return again;
 }
 
 void pp_interval_judge_cost(void)
 {
-    pp_interval_drain(false); /* what was taken at another rate is weighed by that one */
+    pp_interval_drain(false); /* what was taken at another rate is weighed by that rate */
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
-    pp_rate_keep_cost_down(cpu_ns, pp_account_handler_ns(), pp_drain_samples_ns());
-}
-
-uint64_t pp_interval_flushed_cpu_ns(void)
-{
-    return atomic_load(&flushed_cpu_ns);
+    pp_rate_keep_cost_down(cpu_ns, pp_account_handler_ns(), pp_interval.samples_cost_ns);
 }
 
 void pp_interval_stop(void)
 {
     pp_account_own_exit(&pp_interval.account);
-    earlier_own_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pp_interval.earlier_own_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void pp_interval_after_fork(void)
 {
-    earlier_own_ns = 0;
-    atomic_store(&flushed_cpu_ns, 0);
-    said_exec = false;
-    memset(&pp_interval.account, 0, sizeof pp_interval.account);
-    pp_interval.unwritten_ns = pp_interval.start_ns = 0;
-    pp_samples_clear();
+    pp_interval_reset();
+    pp_write_after_fork();
     pp_short_threads_reset();
-    pp_tables_reset(&pp_interval.tables);
     pp_codes_reset();
 }

@@ -1,4 +1,5 @@
-/* One flush: takes what the handlers have left, aggregates it and appends it to the log. Flush thread only. */
+/* What is done at a flush, step by step: takes what the handlers have left, aggregates it and appends it to the log.
+ * Flush thread only. */
 #ifndef PP_FLUSH_INTERVAL_H
 #define PP_FLUSH_INTERVAL_H
 
@@ -8,25 +9,22 @@
 
 /* When a flush thread begins. */
 void pp_interval_start(void);
-/* Looks for new modules; cheap when there are none. */
+/* Finds new modules; cheap when there are none. */
 void pp_interval_modules(void);
-/* Looks up the stacks of threads that asked for it. */
+/* Finds the stacks of threads whose handlers asked for it. */
 void pp_interval_stacks(void);
 /* Empties the rings into the interval, without writing. final: as for pp_drain. */
 void pp_interval_drain(bool final);
 /* Writes what there is between two flushes, in case the process is killed. */
 void pp_interval_save(void);
-/* end: PP_END_EXIT when the process ends: what live threads have burned since their last samples is written as
- * [unsampled]. PP_END_EXEC when it may end. Returns whether pp_threads_scan wants to look again soon. */
+/* end: PP_END_EXIT when the process ends: what live threads have used since their last samples is written as
+ * [unsampled]. PP_END_EXEC when it may end. Returns whether pp_threads_scan is to be called again soon. */
 bool pp_interval_flush(int own_tid, enum pp_end_reason end);
 /* Fewer samples from now on where they cost too much. */
 void pp_interval_judge_cost(void);
-/* The process's clock at the last flush, as cpu_ns of the account; 0 while a file says that the process goes on, which
- * exec has to change. Any thread; async-signal-safe. */
-uint64_t pp_interval_flushed_cpu_ns(void);
-/* When a flush thread ends and the process goes on: what the thread burned stays in the account. */
+/* When a flush thread ends and the process goes on: what the thread used stays in the account. */
 void pp_interval_stop(void);
-/* In the child of fork. */
+/* In the child of fork: what the parent's threads left and had not written, and its file, are the parent's. */
 void pp_interval_after_fork(void);
 
 #endif

@@ -14,7 +14,7 @@
 #include <pthread.h>
 
 #define END_NS          2000000000u
-#define STANDS_STILL_NS 500000000u  /* where the process may go on: the caller may hold what the flush needs */
+#define STUCK_NS        500000000u  /* where the process may go on: the caller may hold what the flush needs */
 #define WORTH_NS        1000000u    /* of CPU time that exec is not to lose */
 #define STACK_SIZE_MOST (64u << 20) /* glibc takes every library's static TLS out of it */
 
@@ -152,13 +152,13 @@ void pp_flush_before_signal(void)
         return;
     uint32_t before = atomic_load(&pp_flush.answers);
     pp_wake_flush(PP_WAKE_EXEC);
-    wait_for_change(&pp_flush.answers, before, STANDS_STILL_NS);
+    wait_for_change(&pp_flush.answers, before, STUCK_NS);
 }
 
 void pp_flush_before_exec(void)
 {
     if (pp_flush_thread_runs() && pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns >=
-                                      pp_interval_flushed_cpu_ns() + WORTH_NS)
+                                      atomic_load(&pp_flush.flushed_cpu_ns) + WORTH_NS)
         pp_flush_before_signal();
 }
 
@@ -168,4 +168,5 @@ void pp_flush_after_fork(void)
     pp_flush = (struct pp_flush_thread){.life = life >= PP_FLUSH_NEEDED ? PP_FLUSH_NEEDED : PP_FLUSH_NONE};
     atomic_store(&pp_capture.wake, 0);
     atomic_store(&pp_capture.unknown_module, 0);
+    pp_interval_after_fork();
 }

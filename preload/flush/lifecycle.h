@@ -1,6 +1,6 @@
-/* The flush thread: drains the rings, aggregates, writes the log. One per process. */
-#ifndef PP_FLUSH_FLUSH_H
-#define PP_FLUSH_FLUSH_H
+/* How the flush thread is made, waited for and ended, by the other threads of the process. What it does is loop.h's. */
+#ifndef PP_FLUSH_LIFECYCLE_H
+#define PP_FLUSH_LIFECYCLE_H
 
 #include <stdbool.h>
 
@@ -44,9 +44,9 @@ void pp_fork_gate_enter(void);
 void pp_fork_gate_leave(void);
 void pp_fork_gate_fork_begins(void);
 void pp_fork_gate_fork_ends(void);
-void pp_fork_gate_after_fork(void);
 
-/* In the child's atfork handler: forgets what the parent had not written. No allocation. */
+/* In the child's atfork handler, for all of flush/: forgets the thread, the forks under way, what the parent had not
+ * written, and its file. No allocation. */
 void pp_flush_after_fork(void);
 
 #endif

@@ -1,6 +1,7 @@
-/* The flush thread as its loop and the functions that make it, wait for it and end it share it. */
-#ifndef PP_FLUSH_FLUSH_THREAD_H
-#define PP_FLUSH_FLUSH_THREAD_H
+/* The loop of the flush thread: what is due, and when. And the words by which the loop and the functions that make the
+ * thread, wait for it and end it (lifecycle.h) know of each other: all that other threads may read of it. */
+#ifndef PP_FLUSH_LOOP_H
+#define PP_FLUSH_LOOP_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -8,6 +9,7 @@
 
 #define PP_FLUSH_STACK_SIZE (256u << 10)
 
+/* Who changes it: lifecycle.c to NONE, RUNS, PAUSES, LEAVES and STOPS, loop.c to what follows these. */
 enum pp_flush_life {
     PP_FLUSH_NONE,
     PP_FLUSH_LEFT,   /* it has ended for good, the process goes on */
@@ -27,6 +29,12 @@ extern struct pp_flush_thread {
     _Atomic uint64_t stuck_since_ns, stuck_at_ns;
     /* It stays in the program's table of descriptors: the main thread ends. */
     _Atomic bool shares_descriptors;
+    /* The process's clock at the last flush, as cpu_ns of the account; 0 while a file says that the process goes on,
+     * which exec has to change. */
+    _Atomic uint64_t flushed_cpu_ns;
+    /* fork_gate.c's. Futexes: the forks that are under way, of all threads; our thread is inside the gate, or is about
+     * to be. */
+    _Atomic uint32_t forks, inside;
 } pp_flush;
 
 /* The thread's start routine. */

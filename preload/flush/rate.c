@@ -1,7 +1,7 @@
 #include "rate.h"
+#include "../base/config.h"
 #include "../base/message.h"
 #include "../capture/capture.h"
-#include "../base/config.h"
 #include "../threads/registry.h"
 #include "../threads/timers.h"
 #include "drain.h"
@@ -13,18 +13,13 @@
 #define PPM_PER_PERCENT 10000u
 #define LINE_BYTES      160
 
-static struct pp_throttle throttle;
-static uint64_t seen_cpu_ns, seen_cost_ns, seen_handler_ns;
+static struct {
+    struct pp_throttle throttle;
+    uint64_t seen_cpu_ns, seen_cost_ns, seen_handler_ns;
+} rate;
 
-void pp_rate_start(void)
-{
-    if (!throttle.configured_ns)
-        pp_throttle_reset(&throttle, pp_config.period_ns, pp_config.max_overhead_ppm);
-    pp_drain_set_period(throttle.period_ns);
-    atomic_store(&pp_capture.dear_ns, PP_THROTTLE_SOON_NS / 1000000 * throttle.limit_ppm);
-}
-
-void pp_rate_note_ticks(void)
+/* Puts into the log what becomes of a rate above the kernel's ticks. */
+static void note_ticks(void)
 {
     uint64_t tick_ns = pp_sys_tick_ns();
     if (pp_config.period_ns >= tick_ns)
@@ -35,18 +30,29 @@ void pp_rate_note_ticks(void)
     pp_text_add(&text, "at most ");
     pp_text_add_number(&text, NS_PER_SECOND / tick_ns);
     pp_text_add(&text,
-                " samples per CPU second here, for that is how often the kernel ticks: each weighs what was burned "
+                " samples per CPU second here, for that is how often the kernel ticks: each weighs what was used "
                 "since the one before");
-    pp_log_note(0, line);
+    pp_write_note(0, line);
+}
+
+void pp_rate_start(bool first)
+{
+    if (first) {
+        memset(&rate, 0, sizeof rate);
+        pp_throttle_reset(&rate.throttle, pp_config.period_ns, pp_config.max_overhead_ppm);
+        note_ticks();
+    }
+    pp_drain_set_period(rate.throttle.period_ns);
+    atomic_store(&pp_capture.dear_ns, PP_THROTTLE_SOON_NS / 1000000 * rate.throttle.limit_ppm);
 }
 
 static void note_change(uint64_t before_ns)
 {
     char line[LINE_BYTES];
     struct pp_text text;
-    if (NS_PER_SECOND / before_ns == NS_PER_SECOND / throttle.period_ns)
+    if (NS_PER_SECOND / before_ns == NS_PER_SECOND / rate.throttle.period_ns)
         return;
-    unsigned hundredths = throttle.share_ppm * 100 / PPM_PER_PERCENT;
+    unsigned hundredths = rate.throttle.share_ppm * 100 / PPM_PER_PERCENT;
     pp_text_init(&text, line, sizeof line);
     pp_text_add(&text, "samples cost ");
     pp_text_add_number(&text, hundredths / 100);
@@ -55,31 +61,27 @@ static void note_change(uint64_t before_ns)
     pp_text_add(&text, " % of the CPU time: ");
     pp_text_add_number(&text, NS_PER_SECOND / before_ns);
     pp_text_add(&text, " -> ");
-    pp_text_add_number(&text, NS_PER_SECOND / throttle.period_ns);
+    pp_text_add_number(&text, NS_PER_SECOND / rate.throttle.period_ns);
     pp_text_add(&text, " samples per CPU second (PYPROF_MAX_OVERHEAD)");
-    pp_log_note(throttle.period_ns > before_ns, line);
+    pp_write_note(rate.throttle.period_ns > before_ns, line);
 }
 
 void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t others_ns)
 {
-    uint64_t before_ns = throttle.period_ns, burned_ns = cpu_ns > seen_cpu_ns ? cpu_ns - seen_cpu_ns : 0;
+    uint64_t before_ns = rate.throttle.period_ns, used_ns = cpu_ns > rate.seen_cpu_ns ? cpu_ns - rate.seen_cpu_ns : 0;
     uint64_t cost_ns = handler_ns + others_ns;
-    bool changed = pp_throttle_add(&throttle, burned_ns, cost_ns - seen_cost_ns, handler_ns - seen_handler_ns);
-    seen_cpu_ns = cpu_ns;
-    seen_cost_ns = cost_ns;
-    seen_handler_ns = handler_ns;
+    bool changed =
+        pp_throttle_add(&rate.throttle, used_ns, cost_ns - rate.seen_cost_ns, handler_ns - rate.seen_handler_ns);
+    rate.seen_cpu_ns = cpu_ns;
+    rate.seen_cost_ns = cost_ns;
+    rate.seen_handler_ns = handler_ns;
     /* what is in the rings may still be of the longer one */
-    pp_drain_set_period(throttle.period_ns > before_ns ? throttle.period_ns : before_ns);
+    pp_drain_set_period(rate.throttle.period_ns > before_ns ? rate.throttle.period_ns : before_ns);
     if (!changed)
         return;
-    pp_timers_set_period_ns(throttle.period_ns);
-    pp_each_slot(pp_timer_follow);
+    pp_timers_set_period_ns(rate.throttle.period_ns);
+    struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        pp_timer_follow(slot);
     note_change(before_ns);
-}
-
-void pp_rate_after_fork(void)
-{
-    memset(&throttle, 0, sizeof throttle);
-    seen_cpu_ns = seen_cost_ns = seen_handler_ns = 0;
-    pp_timers_set_period_ns(0);
 }

@@ -7,11 +7,8 @@
 #include <time.h>
 
 #define OVERDUE_TIMES 2 /* of overdue_ns: work between the ticks is overdue often enough */
-#define HOPELESS      2 /* renewals after which another reason is looked for */
+#define HOPELESS      2 /* renewals after which the thread's mask is read */
 #define STATUS_MAX    4096
-
-static uint64_t deadline_ns;
-static uint64_t *counts; /* by enum pp_reason */
 
 static bool timer_exists(const struct pp_slot *slot)
 {
@@ -19,7 +16,7 @@ static bool timer_exists(const struct pp_slot *slot)
     return pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0) == 0;
 }
 
-/* As the kernel knows it: our own functions in front of libc's never let it be blocked. */
+/* The kernel knows the mask: our own functions in front of libc's never let it be blocked. */
 static bool blocks_signal(int tid)
 {
     static const char key[] = "\nSigBlk:\t";
@@ -35,42 +32,40 @@ static bool blocks_signal(int tid)
     return blocked & pp_own_signal_bit();
 }
 
-static void renew(struct pp_slot *slot, uint64_t clock_ns)
+static void renew(struct pp_slot *slot, uint64_t *reasons)
 {
-    slot->flush.watched_ns = clock_ns;
+    slot->flush.watched_ns = slot->flush.clock_ns;
     if (atomic_load(&slot->timer) >= 0 && !timer_exists(slot))
-        counts[PP_REASON_TIMER_GONE]++;
+        reasons[PP_REASON_TIMER_GONE]++;
     pp_timer_renew(slot);
     if (++slot->flush.renewals == HOPELESS && blocks_signal(atomic_load(&slot->tid)))
         pp_thread_unreachable(slot);
 }
 
-static void look(struct pp_slot *slot)
+static void check(struct pp_slot *slot, uint64_t deadline_ns, uint64_t *reasons)
 {
-    if (atomic_load(&slot->state) != PP_SLOT_LIVE || !atomic_load(&slot->tid))
-        return;
-    uint64_t clock_ns = slot->flush.clock_ns, sampled_ns = atomic_load(&slot->cpu_end_ns);
+    uint64_t clock_ns = slot->flush.clock_ns, sampled_ns = atomic_load(&slot->thread.cpu_end_ns);
+    int timer = atomic_load(&slot->timer);
     if (sampled_ns > slot->flush.watched_ns) {
         slot->flush.watched_ns = sampled_ns;
         slot->flush.renewals = 0;
     }
-    if (slot->never_armed) {
-        if (clock_ns > deadline_ns)
+    if (timer < PP_TIMER_NONE) {
+        if (timer != PP_TIMER_ENDED && clock_ns > deadline_ns)
             pp_thread_unreachable(slot);
-        return;
-    }
-    bool none = atomic_load(&slot->timer) < 0;
-    if (clock_ns > slot->flush.watched_ns + (none ? 0 : deadline_ns))
-        renew(slot, clock_ns);
-    else
+    } else if (clock_ns > slot->flush.watched_ns + (timer == PP_TIMER_NONE ? 0 : deadline_ns)) {
+        renew(slot, reasons);
+    } else {
         pp_timer_follow(slot);
+    }
 }
 
 void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons)
 {
     if (!atomic_load(&pp_capture.enabled))
         return;
-    deadline_ns = OVERDUE_TIMES * overdue_ns;
-    counts = reasons;
-    pp_each_slot(look);
+    struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid))
+            check(slot, OVERDUE_TIMES * overdue_ns, reasons);
 }

@@ -1,28 +1,31 @@
 #include "write_interval.h"
+#include "../base/config.h"
 #include "../base/message.h"
 #include "../base/syscalls.h"
-#include "../base/config.h"
 #include "../log/disk.h"
 #include "../log/segment.h"
-#include "samples.h"
+#include "interval_data.h"
 #include "short_threads.h"
 #include <string.h>
 
 #define A_FILE 4096u /* what it takes on the disk beyond its bytes, about */
 
 static struct pp_segment segment;
-static struct pp_account written_account; /* as of the last write */
-/* And what was unwritten then: when that write failed, its [lost] sample went with it. */
-static uint64_t written_unwritten_ns;
+
+/* As of the last write. When that failed, its [lost] sample was lost with it, hence unwritten_ns. */
+static struct {
+    struct pp_account account;
+    uint64_t unwritten_ns;
+    uint32_t notices; /* bits by enum pp_cause, of the current segment */
+} last_write;
+static struct pp_buffer written_sums; /* payload of the last ACCOUNTING block that was written */
+
 static struct note {
     uint64_t unix_ns;
     unsigned severity;
     char text[160];
-} notes[PP_LOG_NOTES]; /* not yet written */
+} notes[PP_WRITE_NOTES]; /* not yet written */
 static unsigned note_count;
-/* Payload of the last ACCOUNTING block that was written. */
-static struct pp_buffer written_sums;
-static uint32_t written_notices; /* bits by enum pp_cause, of the current segment */
 
 static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
 {
@@ -69,13 +72,13 @@ static void count_as_lost(const struct pp_account *before)
     now->samples = before->samples;
     now->lost_ns += sampled + unsampled + exits;
     now->thread_exit_ns = before->thread_exit_ns;
-    pp_interval.unwritten_ns = written_unwritten_ns + now->lost_ns - before->lost_ns;
+    pp_interval.unwritten_ns = last_write.unwritten_ns + now->lost_ns - before->lost_ns;
     now->reasons[PP_REASON_WRITE_FAILED]++;
 }
 
-void pp_log_note(unsigned severity, const char *text)
+void pp_write_note(unsigned severity, const char *text)
 {
-    if (note_count == PP_LOG_NOTES)
+    if (note_count == PP_WRITE_NOTES)
         return;
     struct note *note = &notes[note_count++];
     note->unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
@@ -100,16 +103,16 @@ static void write_notices(struct pp_buffer *out)
 {
     for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++) {
         const char *text = pp_warned((enum pp_cause)cause);
-        if (!text || cause == PP_CAUSE_START || written_notices >> cause & 1)
+        if (!text || cause == PP_CAUSE_START || last_write.notices >> cause & 1)
             continue;
         write_notice(out, pp_sys_clock_ns(CLOCK_REALTIME), 1, text);
-        written_notices |= 1u << cause;
+        last_write.notices |= 1u << cause;
     }
     for (unsigned i = 0; i < note_count; i++)
         write_notice(out, notes[i].unix_ns, notes[i].severity, notes[i].text);
 }
 
-/* Its ids mean nothing any more. Short threads wait with such; none does when the segment was full. */
+/* Invalidates all ids of the segment. Short threads wait with such ids; none waits when the segment was full. */
 static void forget_segment(void)
 {
     segment.open = false;
@@ -119,17 +122,22 @@ static void forget_segment(void)
     pp_short_threads_reset();
 }
 
-void pp_log_refresh(void)
+static void note_written(void)
+{
+    last_write.account = pp_interval.account;
+    last_write.unwritten_ns = pp_interval.unwritten_ns;
+}
+
+void pp_write_check_file(void)
 {
     if (!segment.open || pp_segment_stands(&segment))
         return;
     if (pp_interval.samples.count) {
-        count_as_lost(&written_account);
+        count_as_lost(&last_write.account);
         pp_samples_clear();
     }
     forget_segment();
-    written_account = pp_interval.account;
-    written_unwritten_ns = pp_interval.unwritten_ns;
+    note_written();
 }
 
 static void keep_below_limit(uint64_t written)
@@ -143,14 +151,14 @@ static void keep_below_limit(uint64_t written)
     pp_interval.account.removed_bytes += removed.bytes;
 }
 
-void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
+void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
 {
     static struct pp_buffer out, fields;
     pp_buffer_clear(&out);
     pp_buffer_clear(&fields);
     if (!segment.open) {
         pp_segment_begin(&segment, &out);
-        written_notices = 0;
+        last_write.notices = 0;
         if (written_sums.length && !written_sums.failed)
             pp_put_block(&out, PP_BLOCK_EARLIER, &written_sums, &segment.sequence);
     }
@@ -160,7 +168,7 @@ void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason
     write_notices(&out);
     pp_account_write(&pp_interval.account, own_ns, segment.bytes + out.length, &fields);
     pp_put_block(&out, PP_BLOCK_ACCOUNTING, &fields, &segment.sequence);
-    bool full = pp_log_full();
+    bool full = pp_write_is_full();
     if (end != PP_END_NOT || full)
         write_end(&out, end != PP_END_NOT ? end : PP_END_SEGMENT);
     bool written = !out.failed && pp_segment_append(&segment, &out);
@@ -170,29 +178,27 @@ void pp_log_write(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason
         pp_put_bytes(&written_sums, fields.data, fields.length);
         keep_below_limit(out.length);
     } else {
-        count_as_lost(&written_account);
+        count_as_lost(&last_write.account);
     }
     if (!written || full)
         forget_segment();
-    written_account = pp_interval.account;
-    written_unwritten_ns = pp_interval.unwritten_ns;
+    note_written();
 }
 
-bool pp_log_begun(void)
+bool pp_write_has_begun(void)
 {
     return segment.number > 0;
 }
 
-bool pp_log_full(void)
+bool pp_write_is_full(void)
 {
     bool large = segment.open && pp_config.max_disk && segment.whole_bytes > pp_config.max_disk / PP_DISK_FILE_SHARE;
     return large || pp_tables_full(&pp_interval.tables);
 }
 
-void pp_log_after_fork(void)
+void pp_write_after_fork(void)
 {
-    memset(&written_account, 0, sizeof written_account);
-    written_unwritten_ns = 0;
+    memset(&last_write, 0, sizeof last_write);
     note_count = 0;
     pp_buffer_clear(&written_sums);
     pp_segment_after_fork(&segment);

@@ -44,11 +44,13 @@ static void end_profiling(void)
         pp_flush_to_the_end();
         atomic_store(&pp_capture.enabled, 0);
         const struct pp_slot *slot = pp_slot_here();
-        if (slot && slot->believes_blocked) /* no slot will tell from here on */
-            pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
+        if (slot && slot->thread.believes_blocked) /* no slot will tell from here on */
+            pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->thread.own_signal - 1));
         pp_registering_stop();
         atomic_store(&pp_process.silent, true);
-        pp_each_slot(pp_timer_disarm);
+        struct pp_slot *other;
+        for (uint32_t i = 0; (other = pp_slot_at(i)) != NULL; i++)
+            pp_timer_disarm(other);
         uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC);
         do /* one that has just begun is not seen yet */
             pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);

@@ -23,8 +23,8 @@ static int change_mask(mask_function *libc_function, int how, const sigset_t *se
     if (set && how != SIG_UNBLOCK)
         pp_signal_give_away(set);
     pp_signal_follow(slot);
-    bool blocked_before = slot->believes_blocked, blocked = blocked_before;
-    int signal = slot->own_signal;
+    bool blocked_before = slot->thread.believes_blocked, blocked = blocked_before;
+    int signal = slot->thread.own_signal;
     uint64_t bit = (uint64_t)1 << (signal - 1);
     sigset_t wanted;
     if (set) {
@@ -38,8 +38,8 @@ static int change_mask(mask_function *libc_function, int how, const sigset_t *se
     int result = libc_function(how, set ? &wanted : NULL, old);
     if (result != 0)
         return result;
-    if (slot->own_signal == signal) {
-        slot->believes_blocked = blocked;
+    if (slot->thread.own_signal == signal) {
+        slot->thread.believes_blocked = blocked;
     } else { /* our signal became another in the middle */
         if (blocked)
             pp_sys_signal_mask(SIG_BLOCK, bit);

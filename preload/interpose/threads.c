@@ -15,13 +15,14 @@
 static void *run_thread(void *argument)
 {
     struct pp_slot *slot = argument;
-    void *(*start)(void *) = slot->start_routine;
-    void *start_argument = slot->start_argument;
+    void *(*start)(void *) = slot->thread.start_routine;
+    void *start_argument = slot->thread.start_argument;
     /* glibc puts a thread's descriptor at the top of its stack, above every frame */
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)pthread_self();
     pp_thread_tie(slot);
     uintptr_t top = self > here ? self & ~(uintptr_t)7 : 0;
-    pp_thread_begin(slot, top > slot->stack_size && slot->stack_size ? top - slot->stack_size : 0, top);
+    pp_thread_begin(slot, top > slot->thread.stack_size && slot->thread.stack_size ? top - slot->thread.stack_size : 0,
+                    top);
     return start(start_argument);
 }
 
@@ -55,12 +56,12 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
     if (!slot)
         return libc->pthread_create ? libc->pthread_create(thread, attributes, start, argument) : ENOSYS;
-    slot->start_routine = start;
-    slot->start_argument = argument;
-    slot->stack_size = stack_size_of(attributes);
+    slot->thread.start_routine = start;
+    slot->thread.start_argument = argument;
+    slot->thread.stack_size = stack_size_of(attributes);
     /* a thread inherits its creator's mask: what that believes it to be */
     const struct pp_slot *creator = pp_slot_here();
-    slot->believes_blocked = creator && creator->believes_blocked;
+    slot->thread.believes_blocked = creator && creator->thread.believes_blocked;
     int error = libc->pthread_create(thread, attributes, run_thread, slot);
     if (error)
         pp_slot_release(slot);
@@ -71,8 +72,8 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
 static int run_bare_thread(void *argument)
 {
     struct pp_slot *slot = argument;
-    int (*start)(void *) = (int (*)(void *))(uintptr_t)slot->start_routine;
-    void *start_argument = slot->start_argument;
+    int (*start)(void *) = (int (*)(void *))(uintptr_t)slot->thread.start_routine;
+    void *start_argument = slot->thread.start_argument;
     pp_thread_begin_bare(slot);
     int result = start(start_argument);
     pp_thread_end(slot);
@@ -91,13 +92,13 @@ PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
     if (!slot)
         return pp_real()->clone(start, stack, flags, argument, parent_tid, tls, child_tid);
-    slot->start_routine = (void *(*)(void *))(uintptr_t)start;
-    slot->start_argument = argument;
+    slot->thread.start_routine = (void *(*)(void *))(uintptr_t)start;
+    slot->thread.start_argument = argument;
     uintptr_t stack_low = 0, end;
     bool known = pp_mapping_around((uintptr_t)stack - 1, &stack_low, &end);
     pp_thread_has_stack(slot, known ? (uintptr_t)stack - stack_low : 0);
-    atomic_store(&slot->stack_low, stack_low);
-    atomic_store(&slot->stack_top, (uintptr_t)stack);
+    atomic_store(&slot->thread.stack_low, stack_low);
+    atomic_store(&slot->thread.stack_top, (uintptr_t)stack);
     int tid = pp_real()->clone(run_bare_thread, stack, flags, slot, parent_tid, tls, child_tid), error = errno;
     if (tid == -1)
         pp_slot_release(slot);

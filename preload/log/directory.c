@@ -1,6 +1,6 @@
 #include "directory.h"
-#include "../base/syscalls.h"
 #include "../base/config.h"
+#include "../base/syscalls.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,9 +1,9 @@
 #include "disk.h"
+#include "../base/config.h"
 #include "../base/message.h"
 #include "../base/syscalls.h"
-#include "../common/settings.h"
 #include "../common/log_format.h"
-#include "../base/config.h"
+#include "../common/settings.h"
 #include "directory.h"
 #include <errno.h>
 #include <fcntl.h>

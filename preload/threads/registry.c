@@ -6,6 +6,7 @@
 #include "../base/syscalls.h"
 #include "../capture/slot_memory.h"
 #include "scan.h"
+#include "signal.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +17,6 @@
 #define ENDED_WAKE 64 /* ended threads after which the flush thread does not wait for its interval */
 /* Voluntary switches for one involuntary one up to which it was others that kept a thread from its CPU. */
 #define PUSHED_OFF_SHARE 4
-#define UNREACHABLE_NS   50000000u   /* burned by a thread before it is worth a word that no signal reaches it */
 #define RING_KEPT        (16u << 10) /* bytes of a ring that a free slot keeps */
 #define SLOTS_AT_ONCE    64
 
@@ -27,11 +27,10 @@
 #define SIGNAL_SHARE      4    /* a signal may take this part of a stack, the program may need the rest */
 
 _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
-_Atomic uint32_t pp_slot_count;
 
 static struct pp_lock registry;
 static uint32_t free_slots[PP_MAX_THREADS];
-static uint32_t free_count;
+static uint32_t free_count, slot_count;
 static _Atomic uint32_t ended_count;
 
 static struct pp_slot *map_slot(uint32_t index)
@@ -46,47 +45,14 @@ static struct pp_slot *map_slot(uint32_t index)
     return slot;
 }
 
-/* Everything of a slot that belongs to the thread that had it. The code cache stays: its entries are compared at each
- * use, and the flush thread still has what they stand for. */
+/* The code cache stays: its entries are compared at each use, and the flush thread still has what they stand for. */
 static void clear_thread(struct pp_slot *slot)
 {
     atomic_store(&slot->tid, 0);
-    slot->thread_pointer = 0;
-    atomic_store(&slot->stack_top, 0);
-    atomic_store(&slot->stack_low, 0);
-    slot->lent_thread_state = slot->lent_by = 0;
-    atomic_store(&slot->ran_python, 0);
-    slot->voluntary_switches = slot->involuntary_switches = slot->counted_cpu_ns = 0;
-    slot->pushed_off = false;
-    slot->is_main = slot->scanned = slot->small_stack = false;
-    atomic_store(&slot->believes_blocked, false);
-    atomic_store(&slot->own_signal, 0);
-    atomic_store(&slot->never_armed, false);
-    slot->start_routine = NULL;
-    slot->stack_size = 0;
-    atomic_store(&slot->timer, -1);
-    atomic_store(&slot->ending, 0);
-    atomic_store(&slot->unreachable, 0);
-    slot->vanished = slot->lingers = slot->out_of_reach = false;
-    slot->start_unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    atomic_store(&slot->timer, PP_TIMER_NONE);
     atomic_store(&slot->in_handler, 0);
-    atomic_store(&slot->cpu_end_ns, 0);
-    atomic_store(&slot->own_ns, 0);
-    atomic_store(&slot->lost_ns, 0);
-    atomic_store(&slot->lost_samples, 0);
-    atomic_store(&slot->unknown_stack_sp, 0);
-    atomic_store(&slot->final_cpu_ns, 0);
-    memset(slot->final_name, 0, sizeof slot->final_name);
-    slot->end_rounds = 0;
-    slot->flush.log_thread = 0;
-    slot->flush.before_ns = slot->flush.accounted_ns = 0;
-    slot->flush.clock_ns = slot->flush.clock_at_ns = slot->flush.watched_ns = 0;
-    slot->flush.renewals = 0;
-    slot->flush.mean_late_ns = 0;
-    slot->flush.seen_own_ns = slot->flush.seen_lost_ns = 0;
-    slot->flush.seen_lost_samples = 0;
-    slot->flush.name_age = slot->flush.node_count = 0;
-    memset(slot->flush.name, 0, sizeof slot->flush.name);
+    slot->thread = (struct pp_slot_thread){.start_unix_ns = pp_sys_clock_ns(CLOCK_REALTIME)};
+    slot->flush = (struct pp_slot_flush){0};
     pp_ring_reset(&slot->ring);
 }
 
@@ -99,13 +65,10 @@ struct pp_slot *pp_slot_claim(void)
 {
     struct pp_slot *slot = NULL;
     pp_lock_take(&registry);
-    uint32_t count = atomic_load(&pp_slot_count);
-    if (free_count) {
-        slot = atomic_load(&pp_capture.slots[free_slots[--free_count]]);
-    } else if (count < PP_MAX_THREADS && (slot = map_slot(count))) {
-        atomic_store(&pp_capture.slots[count], slot);
-        atomic_store(&pp_slot_count, count + 1);
-    }
+    if (free_count)
+        slot = pp_slot_at(free_slots[--free_count]);
+    else if (slot_count < PP_MAX_THREADS && (slot = map_slot(slot_count)))
+        atomic_store(&pp_capture.slots[slot_count++], slot);
     if (slot) {
         clear_thread(slot);
         atomic_store(&slot->state, PP_SLOT_CLAIMED);
@@ -147,74 +110,53 @@ void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
 
 void pp_thread_unblock(struct pp_slot *slot)
 {
-    slot->own_signal = atomic_load(&pp_capture.signal);
-    uint64_t bit = (uint64_t)1 << (slot->own_signal - 1);
+    slot->thread.own_signal = atomic_load(&pp_capture.signal);
+    uint64_t bit = (uint64_t)1 << (slot->thread.own_signal - 1);
     if (!(pp_sys_signal_mask(SIG_BLOCK, 0) & bit))
         return;
-    slot->believes_blocked = true; /* before a signal of the program's can come that waits */
+    slot->thread.believes_blocked = true; /* first: a signal of the program's may be pending */
     pp_sys_signal_mask(SIG_UNBLOCK, bit);
 }
 
 void pp_thread_has_stack(struct pp_slot *slot, size_t room)
 {
     unsigned long kernels = getauxval(AT_MINSIGSTKSZ);
-    slot->small_stack = room < SIGNAL_SHARE * ((kernels ? kernels : USUAL_MINSIGSTKSZ) + PP_HANDLER_STACK);
-    slot->never_armed |= slot->small_stack;
-}
-
-static void arm_unless_never(struct pp_slot *slot, enum pp_first_expiry first)
-{
-    if (slot->never_armed)
-        atomic_store(&slot->state, PP_SLOT_LIVE);
-    else
-        pp_thread_arm(slot, first);
+    if (room < SIGNAL_SHARE * ((kernels ? kernels : USUAL_MINSIGSTKSZ) + PP_HANDLER_STACK))
+        pp_timer_end(slot, PP_TIMER_SMALL_STACK);
 }
 
 void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top)
 {
     int tid = pp_sys_gettid();
-    slot->thread_pointer = (uintptr_t)pthread_self();
-    slot->is_main = tid == pp_sys_getpid();
-    atomic_store(&slot->stack_low, stack_low);
-    atomic_store(&slot->stack_top, stack_top);
+    slot->thread.thread_pointer = (uintptr_t)pthread_self();
+    slot->thread.is_main = tid == pp_sys_getpid();
+    atomic_store(&slot->thread.stack_low, stack_low);
+    atomic_store(&slot->thread.stack_top, stack_top);
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, tid);
     pp_thread_unblock(slot);
     if (stack_low)
         pp_thread_has_stack(slot, (uintptr_t)__builtin_frame_address(0) - stack_low);
-    arm_unless_never(slot, slot->start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
+    pp_thread_arm(slot, slot->thread.start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
 }
 
 void pp_thread_begin_bare(struct pp_slot *slot)
 {
-    slot->scanned = true;
+    slot->thread.scanned = true;
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, pp_sys_gettid());
-    arm_unless_never(slot, PP_FIRST_TICK);
-}
-
-struct pp_slot *pp_slot_of(int tid)
-{
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == tid)
-            return slot;
-    }
-    return NULL;
+    pp_thread_arm(slot, PP_FIRST_TICK);
 }
 
 void pp_thread_never_arm(void)
 {
     struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
-    if (!slot)
-        return;
-    atomic_store(&slot->never_armed, true);
-    pp_timer_disarm(slot);
+    if (slot)
+        pp_timer_end(slot, PP_TIMER_UNREACHABLE);
 }
 
-/* One that others push off meets fewer ticks, at moments that have nothing to do with its own work (three busy programs
- * on two CPUs: a quarter of the ticks). */
+/* A thread that others push off its CPU meets fewer ticks, at moments that have nothing to do with its own work (three
+ * busy programs on two CPUs: a quarter of the ticks). */
 static bool was_pushed_off(void)
 {
     struct rusage usage;
@@ -225,34 +167,29 @@ static bool was_pushed_off(void)
 
 void pp_thread_unreachable(struct pp_slot *slot)
 {
-    if (atomic_exchange(&slot->unreachable, 1))
+    if (slot->flush.unreachable)
         return;
-    atomic_fetch_add(&pp_thread_reasons[slot->small_stack ? PP_REASON_SMALL_STACK : PP_REASON_UNREACHABLE], 1);
-    char line[200];
-    struct pp_text text;
-    pp_text_init(&text, line, sizeof line);
-    pp_text_add(&text, "thread ");
-    pp_text_add_number(&text, (unsigned)atomic_load(&slot->tid));
-    pp_text_add(&text, slot->small_stack ? " has too small a stack for a signal"
-                                         : " cannot be interrupted (it blocks our signal past libc, or its "
-                                           "system calls are dispatched to it)");
-    pp_text_add(&text, ": such threads show as [unsampled]");
-    pp_warn_once(slot->small_stack ? PP_CAUSE_SMALL_STACK : PP_CAUSE_UNREACHABLE, "%s", line);
+    slot->flush.unreachable = true;
+    bool small_stack = atomic_load(&slot->timer) == PP_TIMER_SMALL_STACK;
+    atomic_fetch_add(&pp_thread_reasons[small_stack ? PP_REASON_SMALL_STACK : PP_REASON_UNREACHABLE], 1);
+    pp_warn_once(small_stack ? PP_CAUSE_SMALL_STACK : PP_CAUSE_UNREACHABLE,
+                 "thread %d %s: such threads show as [unsampled]", atomic_load(&slot->tid),
+                 small_stack ? "has too small a stack for a signal"
+                             : "cannot be interrupted (it blocks our signal past libc, or its system calls are "
+                               "dispatched to it)");
 }
 
 void pp_thread_end(struct pp_slot *slot)
 {
-    atomic_store(&slot->ending, 1);
-    pp_timer_disarm(slot);
-    slot->pushed_off = was_pushed_off();
-    pp_syscall4(SYS_prctl, 16 /* PR_GET_NAME */, (long)slot->final_name, 0, 0);
-    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    atomic_store(&slot->final_cpu_ns, cpu_ns);
-    slot->out_of_reach =
-        cpu_ns >= UNREACHABLE_NS && (slot->never_armed || (pp_sys_signal_mask(SIG_BLOCK, 0) & pp_own_signal_bit()));
-    if (slot->believes_blocked) /* no slot will tell from here on */
-        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
-    if (slot->is_main) {
+    struct pp_slot_thread *thread = &slot->thread;
+    bool blocked = pp_sys_signal_mask(SIG_BLOCK, 0) & pp_own_signal_bit();
+    pp_timer_end(slot, blocked ? PP_TIMER_UNREACHABLE : PP_TIMER_ENDED);
+    thread->pushed_off = was_pushed_off();
+    pp_syscall4(SYS_prctl, 16 /* PR_GET_NAME */, (long)thread->final_name, 0, 0);
+    atomic_store(&thread->final_cpu_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    if (thread->believes_blocked) /* nothing corrects what the thread reads from here on */
+        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (thread->own_signal - 1));
+    if (thread->is_main) {
         atomic_store(&pp_process.main_watched, false);
         atomic_store(&pp_process.main_ended, true);
     }
@@ -261,74 +198,48 @@ void pp_thread_end(struct pp_slot *slot)
         pp_wake_flush(PP_WAKE_DRAIN);
 }
 
-struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool believes_blocked)
+void pp_threads_after_fork(void)
 {
     pp_lock_reset(&registry);
-    pp_slot_memory_after_fork();
-    pp_timers_after_fork();
-    uint32_t count = atomic_load(&pp_slot_count);
     free_count = 0;
-    for (uint32_t i = count; i-- > 0;) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (!slot)
-            continue;
+    for (uint32_t i = slot_count; i-- > 0;) {
+        struct pp_slot *slot = pp_slot_at(i);
         clear_thread(slot);
+        slot->cost = (struct pp_slot_cost){0};
         atomic_store(&slot->state, PP_SLOT_FREE);
-        /* the sums over threads were the parent's */
-        atomic_store(&slot->handler_count, 0);
-        atomic_store(&slot->handler_sum_ns, 0);
-        atomic_store(&slot->judged_ns, 0);
-        atomic_store(&slot->handler_max_ns, 0);
-        for (unsigned k = 0; k < PP_HANDLER_BUCKETS; k++)
-            atomic_store(&slot->handler_histogram[k], 0);
         free_slots[free_count++] = i;
     }
     for (unsigned i = 0; i < PP_REASON_COUNT; i++)
         atomic_store(&pp_thread_reasons[i], 0);
-    struct pp_slot *slot = pp_slot_claim();
-    if (slot) {
-        slot->believes_blocked = believes_blocked;
-        pp_thread_begin(slot, stack_low, stack_top);
-    }
-    return slot;
+    pp_slot_memory_after_fork();
+    pp_timers_after_fork();
+    pp_thread_scan_after_fork();
+    pp_signal_after_fork();
 }
 
 void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns)
 {
     slot->flush.before_ns = slot->flush.accounted_ns = cpu_ns;
-    atomic_store(&slot->cpu_end_ns, cpu_ns);
-}
-
-void pp_each_slot(void (*visit)(struct pp_slot *slot))
-{
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot)
-            visit(slot);
-    }
+    atomic_store(&slot->thread.cpu_end_ns, cpu_ns);
 }
 
 bool pp_handlers_quiet(void)
 {
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->in_handler))
+    const struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        if (atomic_load(&slot->in_handler))
             return false;
-    }
     return true;
 }
 
 bool pp_other_threads(bool python)
 {
     int self = pp_sys_gettid();
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) != self &&
-            (!python || atomic_load(&slot->ran_python) || pp_python_of_code((uintptr_t)slot->start_routine)))
+    const struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) != self &&
+            (!python || atomic_load(&slot->thread.ran_python) ||
+             pp_python_of_code((uintptr_t)slot->thread.start_routine)))
             return true;
-    }
     return false;
 }

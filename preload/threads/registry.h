@@ -12,13 +12,11 @@
 struct pp_slot *pp_slot_claim(void);
 /* Says once that threads go without a slot or without memory. Normal context. */
 void pp_threads_warn_too_many(void);
-/* The slot of a live thread, NULL if it has none. async-signal-safe; O(slots). */
-struct pp_slot *pp_slot_of(int tid);
 /* Gives a claimed slot, or an ended one that has been drained, back. */
 void pp_slot_release(struct pp_slot *slot);
 
-/* Before a claimed slot's thread begins, where that is known: bytes of stack that are left to the thread. With too
- * little for signals it never gets one. */
+/* Before a claimed slot's thread begins, where that is known: bytes of stack that are left to the thread. A thread with
+ * too few for a signal never gets a timer. */
 void pp_thread_has_stack(struct pp_slot *slot, size_t room);
 /* The calling thread takes a claimed slot: bounds of its stack, signal unblocked, timer armed.
  * stack_top: first address above its stack, 0 if unknown. stack_low: its lowest one; 0: any below the top may be it. */
@@ -28,25 +26,21 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_
 void pp_thread_begin_bare(struct pp_slot *slot);
 /* Takes our signal out of the calling thread's mask; if it was there, the thread believes to block it. */
 void pp_thread_unblock(struct pp_slot *slot);
-/* Makes a claimed slot whose tid is set LIVE, with a timer if one can be made. */
+/* Makes a claimed slot whose tid is set LIVE, with a timer if the thread may have one and it can be made. */
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);
-/* No signal of ours reaches the slot's thread: it blocks them past our functions in front of libc's, or was never
- * armed, for its small stack or its mask. Counted and said, once. Flush thread only: it takes more stack than some
- * threads have. */
+/* No signal of ours reaches the slot's thread: enum pp_timer_life says why, or the thread blocks our signal past libc.
+ * Counts and warns, once for each thread. Flush thread only: it takes more stack than some threads have. */
 void pp_thread_unreachable(struct pp_slot *slot);
-/* From here on a signal of ours would end the calling thread: its timer goes for good. */
+/* From here on a signal of ours would harm the calling thread: its timer goes for good. */
 void pp_thread_never_arm(void);
 /* The calling thread ends: its timer goes, its clock is noted. The slot belongs to the flush thread from here on. */
 void pp_thread_end(struct pp_slot *slot);
 
-/* What the thread of a claimed slot has burned until its CPU clock read this is outside the sums. */
+/* What the thread of a claimed slot had used when its CPU clock read this is outside the sums. */
 void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns);
 
-/* In the child of fork: forgets every thread but the caller, which gets a slot of its own (NULL: none to be had). */
-struct pp_slot *pp_threads_after_fork(uintptr_t stack_low, uintptr_t stack_top, bool believes_blocked);
-
-/* Every slot that exists, whatever its state. */
-void pp_each_slot(void (*visit)(struct pp_slot *slot));
+/* In the child of fork, for all of threads/: no slot has a thread, nor a timer; no lock is held. */
+void pp_threads_after_fork(void);
 
 /* Whether the program has a thread besides the caller, as far as known; python: that has run Python. */
 bool pp_other_threads(bool python);
@@ -56,6 +50,5 @@ bool pp_handlers_quiet(void);
 
 /* How often something of enum pp_reason happened outside handlers (timers refused, no slot). */
 extern _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
-extern _Atomic uint32_t pp_slot_count; /* slots [0, count) may be non-NULL */
 
 #endif

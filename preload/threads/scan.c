@@ -35,36 +35,24 @@ static bool foreigners;
 
 struct scan {
     int own_tid;
-    unsigned known, next_count;
+    unsigned next_count;
     struct suspect next[MAX_SUSPECTS];
 };
 
-/* By the link count of /proc/self/task: no descriptor needed. */
-/* Tids that have a live slot, in order. Only the flush thread scans. */
-static int known_tids[PP_MAX_THREADS];
+/* The tids of threads that have a slot, by hash: 0 is a free place. Only as many places are used as these need. */
+static int known_tids[2 * PP_MAX_THREADS];
+static unsigned known_mask;
 
-static bool is_less(const void *first, const void *second, const void *unused)
+/* Where the tid is, else the place for it. */
+static int *known_place(int tid)
 {
-    (void)unused;
-    return *(const int *)first < *(const int *)second;
+    unsigned at = (unsigned)tid & known_mask;
+    while (known_tids[at] && known_tids[at] != tid)
+        at = (at + 1) & known_mask;
+    return &known_tids[at];
 }
 
-static bool is_known(int tid, unsigned known)
-{
-    unsigned low = 0, high = known;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (known_tids[middle] == tid)
-            return true;
-        if (known_tids[middle] < tid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
-/* struct pthread.tid, at the same place in every x86-64 glibc from 2.4 on; a look makes sure of it. */
+/* struct pthread.tid, at the same place in every x86-64 glibc from 2.4 on, which is checked. */
 #define DESCRIPTOR_TID 720
 
 void pp_threads_learn_descriptor(void)
@@ -83,12 +71,12 @@ static void adopt(int tid, uint64_t before_ns)
     slot->flush.clock_ns = pp_sys_clock_ns(pp_thread_cpu_clock(tid));
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, tid);
-    slot->is_main = tid == pp_sys_getpid();
-    if (slot->is_main) {
-        atomic_store(&slot->stack_low, pp_process.main_stack_low);
-        atomic_store(&slot->stack_top, pp_process.main_stack_top);
+    slot->thread.is_main = tid == pp_sys_getpid();
+    if (slot->thread.is_main) {
+        atomic_store(&slot->thread.stack_low, pp_process.main_stack_low);
+        atomic_store(&slot->thread.stack_top, pp_process.main_stack_top);
     }
-    slot->scanned = true;
+    slot->thread.scanned = true;
     pp_thread_arm(slot, PP_FIRST_RANDOM);
 }
 
@@ -96,11 +84,11 @@ void pp_thread_vanished(struct pp_slot *slot)
 {
     if (atomic_load(&slot->state) != PP_SLOT_LIVE)
         return; /* ended by itself meanwhile */
-    pp_timer_disarm(slot);
+    pp_timer_end(slot, PP_TIMER_ENDED);
     /* its clock is gone with it: the later of what its last handler and the last flush saw is what we know */
-    uint64_t seen = atomic_load(&slot->cpu_end_ns);
-    atomic_store(&slot->final_cpu_ns, slot->flush.clock_ns > seen ? slot->flush.clock_ns : seen);
-    slot->vanished = true;
+    uint64_t seen = atomic_load(&slot->thread.cpu_end_ns);
+    atomic_store(&slot->thread.final_cpu_ns, slot->flush.clock_ns > seen ? slot->flush.clock_ns : seen);
+    slot->flush.ended = PP_ENDED_VANISHED;
     atomic_store(&slot->state, PP_SLOT_ENDED);
 }
 
@@ -117,10 +105,9 @@ bool pp_threads_all_ended(void)
 
 static bool has_slot(int tid, bool or_ended)
 {
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        uint32_t state = slot && atomic_load(&slot->tid) == tid ? atomic_load(&slot->state) : PP_SLOT_FREE;
+    const struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+        uint32_t state = atomic_load(&slot->tid) == tid ? atomic_load(&slot->state) : PP_SLOT_FREE;
         if (state == PP_SLOT_LIVE || (or_ended && state == PP_SLOT_ENDED))
             return true;
     }
@@ -130,33 +117,51 @@ static bool has_slot(int tid, bool or_ended)
 bool pp_thread_lingers(const struct pp_slot *slot)
 {
     int tid = atomic_load(&slot->tid);
-    /* the zombie of the main thread burns no more; a live slot says that the tid is another's by now */
-    return !slot->vanished && !slot->is_main && task_exists(tid) && !has_slot(tid, false);
+    /* the zombie of the main thread uses no more CPU; a live slot says that the tid is another thread's by now */
+    return !slot->thread.is_main && task_exists(tid) && !has_slot(tid, false);
 }
 
-static unsigned list_known(void)
+/* Whether the slot's thread is among the kernel's. */
+static bool is_counted(const struct pp_slot *slot)
 {
-    unsigned known = 0;
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        uint32_t state = slot ? atomic_load(&slot->state) : PP_SLOT_FREE;
-        if ((state == PP_SLOT_LIVE || (state == PP_SLOT_ENDED && slot->lingers)) && atomic_load(&slot->tid))
-            known_tids[known++] = atomic_load(&slot->tid);
-    }
-    return known;
+    uint32_t state = atomic_load(&slot->state);
+    return (state == PP_SLOT_LIVE || (state == PP_SLOT_ENDED && slot->flush.ended == PP_ENDED_LINGERS)) &&
+           atomic_load(&slot->tid);
 }
 
-/* foreign: only those that would not tell. */
-static void end_gone(bool foreign)
+static unsigned count_known(void)
 {
-    uint32_t count = atomic_load(&pp_slot_count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct pp_slot *slot = atomic_load(&pp_capture.slots[i]);
-        if (slot && atomic_load(&slot->state) == PP_SLOT_LIVE && (!foreign || slot->scanned) &&
+    unsigned count = 0;
+    const struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        count += is_counted(slot);
+    return count;
+}
+
+static void note_known(void)
+{
+    const struct pp_slot *slot;
+    uint32_t slots = 0;
+    while (pp_slot_at(slots))
+        slots++;
+    unsigned places = 2;
+    while (places < 2 * slots)
+        places *= 2;
+    memset(known_tids, 0, places * sizeof *known_tids);
+    known_mask = places - 1;
+    for (uint32_t i = 0; i < slots; i++)
+        if (is_counted(slot = pp_slot_at(i)))
+            *known_place(atomic_load(&slot->tid)) = atomic_load(&slot->tid);
+}
+
+/* unreported: only threads that would not report their end. */
+static void end_gone(bool unreported)
+{
+    struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        if (atomic_load(&slot->state) == PP_SLOT_LIVE && (!unreported || slot->thread.scanned) &&
             !task_exists(atomic_load(&slot->tid)))
             pp_thread_vanished(slot);
-    }
 }
 
 /* Calls visit for every thread of /proc/self/task. */
@@ -199,8 +204,7 @@ static bool note_suspect(struct scan *scan, int tid)
 static void inspect(int tid, void *argument)
 {
     struct scan *scan = argument;
-    if (tid == scan->own_tid || is_known(tid, scan->known) ||
-        (atomic_load(&pp_process.main_ended) && tid == pp_sys_getpid()))
+    if (tid == scan->own_tid || *known_place(tid) || (atomic_load(&pp_process.main_ended) && tid == pp_sys_getpid()))
         return;
     if (!note_suspect(scan, tid) || pp_sys_clock_ns(pp_thread_cpu_clock(tid)) < SUSPECT_CPU_NS || has_slot(tid, true))
         return;
@@ -208,41 +212,36 @@ static void inspect(int tid, void *argument)
     foreigners = true;
 }
 
-static void end_main(struct pp_slot *slot)
-{
-    if (slot->is_main && atomic_load(&slot->tid) == pp_sys_getpid())
-        pp_thread_vanished(slot);
-}
-
-/* A main thread that was there before us, or leaves past libc, does not tell its end. A zombie has no memory that could
- * be copied, and for signal 0 it is still there. */
-static void look_at_main(void)
+/* A main thread that was there before us, or leaves past libc, does not report its end. A zombie has no memory that
+ * could be copied, and for signal 0 it is still there. */
+static void check_main(void)
 {
     int pid = pp_sys_getpid(), copy;
     struct iovec local = {&copy, sizeof copy}, remote = {&pid, sizeof pid};
     if (atomic_load(&pp_process.main_ended) ||
         pp_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0) != -ESRCH)
         return;
-    pp_each_slot(end_main);
+    struct pp_slot *slot = pp_slot_of(pid);
+    if (slot)
+        pp_thread_vanished(slot);
     atomic_store(&pp_process.main_ended, true);
 }
 
 bool pp_threads_scan(int own_tid)
 {
     static struct scan scan;
-    look_at_main();
+    check_main();
     if (foreigners)
         end_gone(true);
     unsigned threads = pp_kernel_thread_count();
     scan.own_tid = own_tid;
-    scan.known = list_known();
     scan.next_count = 0;
-    if (!threads || threads == scan.known + 1 + atomic_load(&pp_process.main_ended)) {
+    if (!threads || threads == count_known() + 1 + atomic_load(&pp_process.main_ended)) {
         suspect_count = 0;
         return foreigners;
     }
+    note_known(); /* first: what is about to end as gone is not taken up again */
     end_gone(false);
-    pp_sort(known_tids, scan.known, sizeof *known_tids, is_less, NULL);
     each_task(inspect, &scan);
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
     bool fresh = false;

@@ -13,7 +13,7 @@ static void on_thread_end(void *argument)
     struct pp_slot *slot = argument;
     if (!pp_registering() || atomic_load(&slot->state) != PP_SLOT_LIVE || atomic_load(&slot->tid) != pp_sys_gettid())
         return; /* a fork gave the slot away */
-    if (++slot->end_rounds < END_ROUNDS && pp_real()->pthread_setspecific(end_key, slot) == 0)
+    if (++slot->thread.end_rounds < END_ROUNDS && pp_real()->pthread_setspecific(end_key, slot) == 0)
         return;
     at_end(slot);
 }

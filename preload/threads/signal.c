@@ -1,10 +1,10 @@
 #include "signal.h"
+#include "../base/config.h"
 #include "../base/libc.h"
 #include "../base/lock.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../base/config.h"
 #include "../modules/go_runtime.h"
 #include "registry.h"
 #include "self.h"
@@ -14,7 +14,7 @@
 #define HIGHEST_FREE    63         /* valgrind keeps 64 for itself */
 #define LOWEST_FREE     40         /* the first real-time signals are those that programs and runtimes take */
 #define KERNEL_RESTORER 0x04000000 /* SA_RESTORER: libc's sigaction shows that libc has set it */
-#define FOLLOW_NS       50000000u  /* at most, for threads that are told of another signal */
+#define FOLLOW_NS       50000000u  /* at most, for threads to follow our signal */
 #define PAUSE_NS        100000
 
 static struct pp_lock changing;
@@ -110,12 +110,10 @@ bool pp_signal_install(void)
 
 void pp_signal_follow(struct pp_slot *slot)
 {
-    if (slot->own_signal == atomic_load(&pp_capture.signal))
+    if (slot->thread.own_signal == atomic_load(&pp_capture.signal))
         return;
-    if (slot->believes_blocked)
-        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->own_signal - 1));
-    slot->believes_blocked = false;
-    pp_thread_unblock(slot);
+    uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX); /* no signal asks for the same meanwhile */
+    pp_sys_signal_mask(SIG_SETMASK, pp_slot_follow_signal(slot, mask));
 }
 
 static void follow_here(void)
@@ -125,49 +123,43 @@ static void follow_here(void)
         pp_signal_follow(slot);
 }
 
-static void move_timer(struct pp_slot *slot)
-{
-    if (atomic_load(&slot->state) == PP_SLOT_LIVE && !slot->never_armed)
-        pp_timer_renew(slot);
-}
-
 /* Threads that block every signal there is, as they believe, in truth do not block the one that was ours. */
 static bool has_to_follow(const struct pp_slot *slot)
 {
-    return atomic_load(&slot->state) == PP_SLOT_LIVE && slot->believes_blocked &&
-           slot->own_signal != atomic_load(&pp_capture.signal);
+    return atomic_load(&slot->state) == PP_SLOT_LIVE && slot->thread.believes_blocked &&
+           slot->thread.own_signal != atomic_load(&pp_capture.signal) && atomic_load(&slot->tid) != pp_sys_gettid();
 }
 
 /* The signal is handled on the way back to the program, and may end a call with EINTR that the kernel never restarts.
  */
-static void tell(struct pp_slot *slot)
+static void ask_to_follow(const struct pp_slot *slot)
 {
-    siginfo_t info = {.si_signo = slot->own_signal, .si_code = SI_TIMER};
+    siginfo_t info = {.si_signo = slot->thread.own_signal, .si_code = SI_TIMER};
     info.si_value.sival_ptr = (void *)((uint64_t)PP_SIGVAL_FOLLOW << 32);
-    if (has_to_follow(slot) && atomic_load(&slot->tid) != pp_sys_gettid())
-        pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), slot->own_signal, (long)&info);
+    pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), slot->thread.own_signal, (long)&info);
 }
 
-static _Atomic uint32_t waited_for;
-
-static void count_follower(struct pp_slot *slot)
+/* Returns how many threads have still to follow. */
+static unsigned count_followers(bool ask)
 {
-    if (has_to_follow(slot) && atomic_load(&slot->tid) != pp_sys_gettid())
-        atomic_fetch_add(&waited_for, 1);
+    unsigned count = 0;
+    const struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        if (has_to_follow(slot)) {
+            count++;
+            if (ask)
+                ask_to_follow(slot);
+        }
+    return count;
 }
 
 static void let_threads_follow(void)
 {
     static const struct timespec pause = {0, PAUSE_NS};
     uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + FOLLOW_NS;
-    pp_each_slot(tell);
-    for (;;) {
-        atomic_store(&waited_for, 0);
-        pp_each_slot(count_follower);
-        if (!atomic_load(&waited_for) || pp_sys_clock_ns(CLOCK_MONOTONIC) >= end)
-            return;
+    for (unsigned left = count_followers(true); left && pp_sys_clock_ns(CLOCK_MONOTONIC) < end;
+         left = count_followers(false))
         pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
-    }
 }
 
 /* Moves our timers to another signal; ours gets the action that the program has set last, and is the program's from
@@ -179,7 +171,10 @@ static bool give_away(uint64_t mask)
     struct sigaction last = believed;
     if (!take(free_signal(mask), &none))
         return false;
-    pp_each_slot(move_timer);
+    struct pp_slot *slot;
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+        if (atomic_load(&slot->state) == PP_SLOT_LIVE)
+            pp_timer_renew(slot);
     let_threads_follow();
     pp_real()->sigaction(signal, &last, NULL);
     return true;

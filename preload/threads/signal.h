@@ -31,8 +31,8 @@ struct sigaction pp_signal_believed(void);
  */
 void pp_signal_give_away(const sigset_t *wanted);
 
-/* After our signal has changed: the slot's thread, which calls this, blocks the old one if it believes so, and not the
- * new one. */
+/* The slot's thread, which calls this, follows our signal if it has changed (pp_slot_follow_signal): its handler does
+ * so only when it is asked, and only where the thread believes to block the signal that was ours. */
 void pp_signal_follow(struct pp_slot *slot);
 
 /* Code at `caller` sets or asks for a signal's action; ours: that of our signal. From Go's runtime on, which does so
@@ -42,7 +42,7 @@ void pp_signal_check_go(uintptr_t caller, bool ours, const struct sigaction *act
 /* Puts our handler in place again if something has set another action past our functions. Flush thread. */
 void pp_signal_check_action(void);
 
-/* In the child of fork. */
+/* In the child of fork: no thread is changing our signal. */
 void pp_signal_after_fork(void);
 
 #endif

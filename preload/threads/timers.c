@@ -1,8 +1,8 @@
 #include "timers.h"
+#include "../base/config.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../base/config.h"
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -10,18 +10,20 @@
 #define PERMILLE      1000u /* of the period */
 #define SPREAD        50u
 
-static _Atomic uint64_t throttled_period_ns; /* 0: pp_config's */
-static _Atomic uint64_t timer_count;
+static struct {
+    _Atomic uint64_t period_ns; /* that the throttle has chosen; 0: pp_config's */
+    _Atomic uint64_t count;     /* of timers */
+} timers;
 
 uint64_t pp_timers_period_ns(void)
 {
-    uint64_t throttled = atomic_load(&throttled_period_ns);
-    return throttled ? throttled : pp_config.period_ns;
+    uint64_t chosen = atomic_load(&timers.period_ns);
+    return chosen ? chosen : pp_config.period_ns;
 }
 
 void pp_timers_set_period_ns(uint64_t period_ns)
 {
-    atomic_store(&throttled_period_ns, period_ns);
+    atomic_store(&timers.period_ns, period_ns);
 }
 
 static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_expiry)
@@ -40,7 +42,7 @@ static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_exp
 static void delete_timer(int id)
 {
     pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
-    atomic_fetch_sub(&timer_count, 1);
+    atomic_fetch_sub(&timers.count, 1);
 }
 
 /* Takes a place of those that RLIMIT_SIGPENDING allows, half of which are the program's. */
@@ -48,17 +50,19 @@ static bool take_place(void)
 {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
     pp_syscall4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, 0, (long)&limit);
-    if (atomic_fetch_add(&timer_count, 1) < limit.rlim_cur / 2)
+    if (atomic_fetch_add(&timers.count, 1) < limit.rlim_cur / 2)
         return true;
-    atomic_fetch_sub(&timer_count, 1);
+    atomic_fetch_sub(&timers.count, 1);
     return false;
 }
 
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
 {
+    if (atomic_load(&slot->timer) < PP_TIMER_NONE)
+        return 0;
     if (!take_place())
         return EAGAIN;
-    int tid = atomic_load(&slot->tid), id = -1;
+    int tid = atomic_load(&slot->tid), id = PP_TIMER_NONE, none = PP_TIMER_NONE;
     struct sigevent event = {0};
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = atomic_load(&pp_capture.signal);
@@ -66,29 +70,40 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     event._sigev_un._tid = tid;
     int error = (int)-pp_syscall4(SYS_timer_create, pp_thread_cpu_clock(tid), (long)&event, (long)&id, 0);
     if (error) {
-        atomic_fetch_sub(&timer_count, 1);
+        atomic_fetch_sub(&timers.count, 1);
         return error;
     }
-    int none = -1;
     error = set_time(slot, id, first);
-    if (!atomic_compare_exchange_strong(&slot->timer, &none, id))
+    if (error || !atomic_compare_exchange_strong(&slot->timer, &none, id))
         delete_timer(id);
-    else if (error || atomic_load(&slot->ending) || event.sigev_signo != atomic_load(&pp_capture.signal) ||
-             pp_process_is_silent() || atomic_load(&slot->never_armed))
+    else if (event.sigev_signo != atomic_load(&pp_capture.signal) || pp_process_is_silent())
         pp_timer_disarm(slot);
     return error;
 }
 
+static void take_out(struct pp_slot *slot, enum pp_timer_life life)
+{
+    int was = atomic_load(&slot->timer);
+    while (was >= PP_TIMER_NONE && !atomic_compare_exchange_weak(&slot->timer, &was, life))
+        ;
+    if (was >= 0)
+        delete_timer(was);
+}
+
 void pp_timer_disarm(struct pp_slot *slot)
 {
-    int id = atomic_exchange(&slot->timer, -1);
-    if (id >= 0)
-        delete_timer(id);
+    take_out(slot, PP_TIMER_NONE);
+}
+
+void pp_timer_end(struct pp_slot *slot, enum pp_timer_life why)
+{
+    take_out(slot, why);
 }
 
 void pp_timers_after_fork(void)
 {
-    atomic_store(&timer_count, 0);
+    atomic_store(&timers.period_ns, 0);
+    atomic_store(&timers.count, 0);
 }
 
 void pp_timer_follow(struct pp_slot *slot)
@@ -101,5 +116,5 @@ void pp_timer_follow(struct pp_slot *slot)
 int pp_timer_renew(struct pp_slot *slot)
 {
     pp_timer_disarm(slot);
-    return atomic_load(&slot->ending) ? 0 : pp_timer_arm(slot, PP_FIRST_RANDOM);
+    return pp_timer_arm(slot, PP_FIRST_RANDOM);
 }

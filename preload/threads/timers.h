@@ -1,12 +1,18 @@
 /*
  * Per-thread CPU-time timers. Any thread may arm any other by its tid (design D1). Normal context.
  *
- * slot->timer is the kernel's id, -1: none. Whoever deletes a timer takes the id out first, so that it is deleted once;
- * whoever makes one puts it in only where there is none: a thread and the watchdog may both be about to arm it.
- * A thread that ends raises slot->ending and then takes the id; the flush thread, which renews timers, stores the new
- * id and then reads slot->ending: one of the two sees the other, and no timer outlives its thread. Whoever changes the
- * signal (threads/signal.c) stores it and then renews every timer; whoever makes one reads the signal again
- * afterwards.
+ * slot->timer is one word that says all of a timer's life: the kernel's id while the timer is armed, else enum
+ * pp_timer_life. The word changes by compare-and-exchange only:
+ *
+ *   NONE -> id             Whoever has made a timer puts its id in. The thread and the watchdog may both be about to:
+ * the loser deletes its own. id -> NONE             Whoever takes the id out deletes the timer, so each is deleted
+ * once. id or NONE -> ENDED,   The thread ends, or must never get a signal. These are final: no id is put in any more,
+ * and a UNREACHABLE,           timer that the flush thread was making meanwhile meets one of them instead of NONE and
+ * is SMALL_STACK            deleted. So no timer outlives its thread.
+ *
+ * Whoever changes our signal (threads/signal.c) stores it and then renews every timer; whoever makes a timer puts the
+ * id in and then reads the signal again: one of the two sees the other. The end of profiling (pp_process.silent, then
+ * disarm) goes the same way.
  */
 #ifndef PP_TIMERS_H
 #define PP_TIMERS_H
@@ -25,11 +31,13 @@ enum pp_first_expiry {
 /* Creates the slot's timer on its tid's CPU clock. The interval is the period give or take 5 %, another one for each
  * thread, so that work in step with the period is not always met at the same point (a sample weighs what the thread
  * has used, so the sums do not care). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING is taken.
- * Stores slot->timer. */
+ * 0 without a timer where the thread is to have none. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
 /* Deletes the slot's timer, if it has one. Not in the child of fork: ids are not inherited and may be new ones. */
 void pp_timer_disarm(struct pp_slot *slot);
+/* The same for good: why is ENDED, UNREACHABLE or SMALL_STACK. The first reason stays. */
+void pp_timer_end(struct pp_slot *slot, enum pp_timer_life why);
 
 /* In the child of fork: timers are not inherited. */
 void pp_timers_after_fork(void);

@@ -416,10 +416,10 @@ static void make_slot(void)
 {
     static struct pp_slot only;
     slot = &only;
-    slot->is_main = true;
-    slot->timer = -1;
-    slot->thread_pointer = (uintptr_t)pthread_self();
-    atomic_store(&slot->stack_top, stack_top());
+    slot->thread.is_main = true;
+    slot->timer = PP_TIMER_NONE;
+    slot->thread.thread_pointer = (uintptr_t)pthread_self();
+    atomic_store(&slot->thread.stack_top, stack_top());
     atomic_store(&slot->tid, gettid());
     atomic_store(&slot->state, PP_SLOT_LIVE);
     atomic_store(&pp_capture.slots[0], slot);

@@ -120,10 +120,10 @@ static void an_end_closes_the_thread(void **state)
     assert_int_equal(charge.lost_ns, 7 * MS);
     assert_int_equal(charge.lost_samples, 2);
     /* the handler's own time after that sample, a loss, and what was burned up to the end */
-    atomic_store(&slot->own_ns, 2 * MS);
-    atomic_store(&slot->lost_ns, 10 * MS);
-    atomic_store(&slot->lost_samples, 3);
-    atomic_store(&slot->final_cpu_ns, 30 * MS);
+    atomic_store(&slot->thread.own_ns, 2 * MS);
+    atomic_store(&slot->thread.lost_ns, 10 * MS);
+    atomic_store(&slot->thread.lost_samples, 3);
+    atomic_store(&slot->thread.final_cpu_ns, 30 * MS);
     charge = pp_account_end(&account, slot);
     assert_int_equal(charge.lost_ns, 3 * MS);
     assert_int_equal(charge.lost_samples, 1);
@@ -158,7 +158,7 @@ static void exits_are_billed_up_to_a_bound(void **state)
     assert_int_equal(account.pending_ns, 5 * MS);
 }
 
-/* Two threads that are gone without a word, one last looked at just now, one a while ago. */
+/* Two threads that have vanished: the clock of the first was read just now, that of the second a while ago. */
 static void last_parts_are_taken_from_what_is_missing(void **state)
 {
     (void)state;
@@ -170,24 +170,23 @@ static void last_parts_are_taken_from_what_is_missing(void **state)
         atomic_store(&pp_capture.slots[i], &gone[i]);
         atomic_store(&gone[i].state, PP_SLOT_ENDED);
         atomic_store(&gone[i].tid, 1);
-        gone[i].vanished = true;
+        gone[i].flush.ended = PP_ENDED_VANISHED;
         gone[i].flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC) - (i ? MS : 0);
     }
-    atomic_store(&pp_slot_count, 2);
-    /* burns at least what the second one may have burned since */
+    /* uses at least what the second thread may have used since */
     uint64_t start = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     while (pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start < 20 * MS)
         ;
     int64_t before = account.difference_ns;
     own = 0;
     account_close(&own, 0);
-    atomic_store(&pp_slot_count, 0);
-    uint64_t first = atomic_load(&gone[0].final_cpu_ns), second = atomic_load(&gone[1].final_cpu_ns);
+    memset(pp_capture.slots, 0, sizeof pp_capture.slots);
+    uint64_t first = atomic_load(&gone[0].thread.final_cpu_ns), second = atomic_load(&gone[1].thread.final_cpu_ns);
     assert_true(second >= MS && second >= first);
     assert_int_equal(account.pending_ns, first + second);
     assert_int_equal((int64_t)account.cpu_ns, (int64_t)(own + first + second) + account.difference_ns);
     assert_true(account.difference_ns >= before);
-    assert_false(gone[0].vanished || gone[1].vanished);
+    assert_true(gone[0].flush.ended == PP_ENDED_WHOLE && gone[1].flush.ended == PP_ENDED_WHOLE);
 }
 
 static void burn(uint64_t ns)
@@ -245,7 +244,6 @@ static void a_crowd_is_not_read_each_time(void **state)
         crowd[i].flush.before_ns = i ? UINT64_MAX / 2 : 0; /* no clock of theirs counts but the first one's */
         crowd[i].flush.accounted_ns = crowd[i].flush.before_ns;
     }
-    atomic_store(&pp_slot_count, CROWD);
     uint64_t own = 0;
     account_close(&own, 0);
     crowd[0].flush.accounted_ns = crowd[0].flush.clock_ns;
@@ -255,7 +253,7 @@ static void a_crowd_is_not_read_each_time(void **state)
     account_close(&own, 0);
     assert_int_equal(crowd[0].flush.clock_ns, first_ns);
     assert_in_range(account.pending_ns, 2 * MS, 9 * MS);
-    atomic_store(&crowd[0].cpu_end_ns, first_ns + MS);
+    atomic_store(&crowd[0].thread.cpu_end_ns, first_ns + MS);
     own = 0;
     account_close(&own, 0);
     assert_true(crowd[0].flush.clock_ns >= first_ns + 2 * MS);
@@ -264,7 +262,7 @@ static void a_crowd_is_not_read_each_time(void **state)
     own = 0;
     account_close(&own, 0);
     assert_true(crowd[0].flush.clock_ns >= second_ns + 12 * MS);
-    atomic_store(&pp_slot_count, 0);
+    memset(pp_capture.slots, 0, sizeof pp_capture.slots);
 }
 
 int main(void)

@@ -45,7 +45,6 @@ static int make_root(void **state)
     snprintf(pp_config.out, sizeof pp_config.out, "%s/out", root);
     strcpy(pp_config.run, "0123456789abcdef0123456789abcdef");
     pp_config.period_ns = 10 * MS;
-    pp_log_after_fork();
     pp_interval_after_fork(); /* nothing of the test before */
     pp_interval_start();
     slot = pp_slot_claim();

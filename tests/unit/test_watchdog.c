@@ -34,8 +34,8 @@ static void burn(unsigned ms)
         ;
 }
 
-/* What pp_account_close notes of each thread, then the look. */
-static void look(void)
+/* What pp_account_close notes of each thread, then the check. */
+static void check(void)
 {
     slot->flush.clock_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pp_watchdog_check(OVERDUE_NS, reasons);
@@ -80,34 +80,34 @@ static void a_timer_that_fires_is_left_alone(void **state)
     int id = atomic_load(&slot->timer);
     for (unsigned i = 0; i < 3; i++) {
         assert_true(fires());
-        atomic_store(&slot->cpu_end_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
-        look();
+        atomic_store(&slot->thread.cpu_end_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+        check();
     }
     assert_int_equal(atomic_load(&slot->timer), id);
 }
 
-static void one_that_somebody_deleted_is_made_anew(void **state)
+static void a_timer_that_was_deleted_is_made_again(void **state)
 {
     (void)state;
     pp_syscall4(SYS_timer_delete, atomic_load(&slot->timer), 0, 0, 0);
     assert_false(fires());
-    look();
+    check();
     assert_int_equal(reasons[PP_REASON_TIMER_GONE], 1);
     assert_true(fires());
 }
 
-static void one_that_was_stopped_is_made_anew(void **state)
+static void a_timer_that_was_stopped_is_made_again(void **state)
 {
     (void)state;
     struct itimerspec never = {0};
     pp_syscall4(SYS_timer_settime, atomic_load(&slot->timer), 0, (long)&never, 0);
     assert_false(fires());
-    look();
+    check();
     assert_int_equal(reasons[PP_REASON_TIMER_GONE], 0);
     assert_true(fires());
 }
 
-static void one_that_could_not_be_made_is_tried_again(void **state)
+static void a_timer_that_could_not_be_made_is_tried_again(void **state)
 {
     (void)state;
     pp_timer_disarm(slot);
@@ -116,11 +116,11 @@ static void one_that_could_not_be_made_is_tried_again(void **state)
     none = (struct rlimit){0, before.rlim_max};
     setrlimit(RLIMIT_SIGPENDING, &none);
     burn(1);
-    look();
+    check();
     setrlimit(RLIMIT_SIGPENDING, &before);
-    assert_int_equal(atomic_load(&slot->timer), -1);
+    assert_int_equal(atomic_load(&slot->timer), PP_TIMER_NONE);
     burn(1);
-    look();
+    check();
     assert_true(atomic_load(&slot->timer) >= 0);
     assert_true(fires());
 }
@@ -131,7 +131,7 @@ static void a_thread_that_blocks_the_signal_is_named_once(void **state)
     uint64_t mask = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (SIGPROF - 1));
     for (unsigned i = 0; i < 4; i++) {
         assert_false(fires());
-        look();
+        check();
     }
     assert_int_equal(atomic_load(&pp_thread_reasons[PP_REASON_UNREACHABLE]), 1);
     pp_sys_signal_mask(SIG_SETMASK, mask);
@@ -142,30 +142,27 @@ static void another_period_is_followed(void **state)
     (void)state;
     struct itimerspec times;
     pp_timers_set_period_ns(500 * MS);
-    atomic_store(&slot->cpu_end_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
-    look();
+    atomic_store(&slot->thread.cpu_end_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    check();
     pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0);
     pp_timers_set_period_ns(0);
     assert_true(times.it_interval.tv_nsec > (long)(400 * MS));
-    look();
+    check();
     pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0);
     assert_true(times.it_interval.tv_nsec < (long)(6 * MS));
 }
 
-/* As when the flush thread renews while the thread tells its end. */
+/* As when the flush thread renews while the thread reports its end. */
 static void a_thread_that_ends_keeps_no_timer(void **state)
 {
     (void)state;
-    pp_timer_disarm(slot);
-    atomic_store(&slot->ending, 1);
+    pp_timer_end(slot, PP_TIMER_ENDED);
     assert_int_equal(pp_timer_arm(slot, PP_FIRST_RANDOM), 0);
-    assert_int_equal(atomic_load(&slot->timer), -1);
     assert_int_equal(pp_timer_renew(slot), 0);
-    assert_int_equal(atomic_load(&slot->timer), -1);
+    assert_int_equal(atomic_load(&slot->timer), PP_TIMER_ENDED);
+    assert_false(fires());
 }
 
-/* As when a thread is LIVE, and pushed off before it has made its timer: the watchdog makes one, then the thread does.
- */
 static uint64_t queued_by_user(void)
 {
     char line[256];
@@ -191,7 +188,7 @@ static void half_of_the_limit_is_the_programs(void **state)
     unsigned armed = 0;
     for (; armed < 4096; armed++) {
         atomic_store(&slots[armed].tid, pp_sys_gettid());
-        atomic_store(&slots[armed].timer, -1);
+        atomic_store(&slots[armed].timer, PP_TIMER_NONE);
         if (pp_timer_arm(&slots[armed], PP_FIRST_RANDOM) != 0)
             break;
     }
@@ -201,6 +198,8 @@ static void half_of_the_limit_is_the_programs(void **state)
     assert_in_range(armed, 1, limit.rlim_cur / 2 - 1); /* there is the timer of this thread */
 }
 
+/* As when a thread is LIVE, and pushed off before it has made its timer: the watchdog makes one, then the thread does.
+ */
 static void of_two_timers_one_stays(void **state)
 {
     (void)state;
@@ -217,9 +216,9 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
     const struct CMUnitTest tests[] = {
         TEST(a_timer_that_fires_is_left_alone),
-        TEST(one_that_somebody_deleted_is_made_anew),
-        TEST(one_that_was_stopped_is_made_anew),
-        TEST(one_that_could_not_be_made_is_tried_again),
+        TEST(a_timer_that_was_deleted_is_made_again),
+        TEST(a_timer_that_was_stopped_is_made_again),
+        TEST(a_timer_that_could_not_be_made_is_tried_again),
         TEST(a_thread_that_blocks_the_signal_is_named_once),
         TEST(another_period_is_followed),
         TEST(a_thread_that_ends_keeps_no_timer),
