@@ -1,6 +1,8 @@
 #!/bin/bash
 # All tests: tests/check.sh [--long]. Every part speaks TAP; its output goes to $BUILD/check/PART.log, its results are
 # counted, and the last line is the sum. A part that dies without a result counts as one failure.
+#   SUITE='greenlet units'  only these suites of tests/bats and parts of this file
+#   PYTHON='3.12 /path'     only these interpreters: versions, or paths
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -11,18 +13,21 @@ logs=$BUILD/check
 fuzz_seconds=${FUZZ_SECONDS:-20}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
 jobs=$(nproc)
+wanted_suites=${SUITE:-}
+wanted_pythons=${PYTHON:-}
+# These fill all CPUs together, and disturb each other in nothing that they measure.
+beside=(units-sanitized torture tools-sanitized fuzz lint pages units capture-symbols library-symbols)
 export CHECK_LONG=$long
-# shellcheck source=tests/bats/pythons.sh
-. tests/bats/pythons.sh
-
-mkdir -p "$logs"
-rm -f "$logs"/*.log "$logs"/matrix.* "$logs/summary" "$logs/tried_again.txt"
-passed=0
-failed=0
-skipped=0
+# shellcheck source=tests/bats/lib/pythons.sh
+. tests/bats/lib/pythons.sh
 
 # The test programs must not profile themselves, and make's own flags are not for the builds below.
-unset LD_PRELOAD MAKEFLAGS MFLAGS MAKELEVEL "${!PYPROF_@}"
+unset LD_PRELOAD MAKEFLAGS MFLAGS MAKELEVEL SUITE PYTHON "${!PYPROF_@}"
+
+# wanted SUITE
+wanted() {
+    [ -z "$wanted_suites" ] || [[ " $wanted_suites " == *" $1 "* ]]
+}
 
 # part NAME COMMAND...
 part() {
@@ -37,15 +42,16 @@ part() {
         bad=1
         echo "not ok - $name ended with status $status" >>"$log"
     fi
-    passed=$((passed + ok))
-    failed=$((failed + bad))
-    skipped=$((skipped + skip))
-    printf '%-18s %4d passed %4d failed %4d skipped %5d s\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - started))
-    if [ "$bad" -gt 0 ]; then
-        explain "$log" | sed 's/^/    /'
-        echo "    whole output: $log"
-    fi
-    grep -iE '^ok\b.*# skip' "$log" | sed 's/^/    skipped: /'
+    echo "$ok $bad $skip" >>"$logs/counts"
+    {
+        printf '%-18s %4d passed %4d failed %4d skipped %5d s\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - started))
+        if [ "$bad" -gt 0 ]; then
+            explain "$log" | sed 's/^/    /'
+            echo "    whole output: $log"
+        fi
+        grep -iE '^ok\b.*# skip' "$log" | sed 's/^/    skipped: /'
+    } >"$logs/$name.told"
+    cat "$logs/$name.told"
 }
 
 # explain LOG: each failure with what belongs to it. bats says why in lines with "#" below the result, the others above it.
@@ -77,34 +83,31 @@ one() {
 
 build() {
     one "builds with ${CC:-gcc}, no warning" make -j"$jobs" BUILD="$BUILD" all units helpers
+    if wanted units-sanitized || wanted tools-sanitized; then
+        one "builds with sanitizers" make -j"$jobs" SAN=1 BUILD="$BUILD/san" all units
+    fi
+    if wanted fuzz; then
+        one "builds with libFuzzer" make -j"$jobs" FUZZ=1 BUILD="$BUILD/fuzz" fuzzers
+    fi
 }
 
 # run_units DIRECTORY TEXT
 run_units() {
-    local source program status log
+    local source program status output
     for source in tests/unit/test_*.c; do
         program=$1/$(basename "$source" .c)
-        log=$logs/unit.out
-        CMOCKA_MESSAGE_OUTPUT=TAP timeout 900 "$program" >"$log" 2>&1
+        output=$(CMOCKA_MESSAGE_OUTPUT=TAP timeout 900 "$program" 2>&1)
         status=$?
-        sed "s|^\(not \)\?ok [0-9]* - |&$(basename "$program")$2: |" "$log"
-        if [ "$status" -ne 0 ] && ! grep -q '^not ok' "$log"; then
+        sed "s|^\(not \)\?ok [0-9]* - |&$(basename "$program")$2: |" <<<"$output"
+        if [ "$status" -ne 0 ] && ! grep -q '^not ok' <<<"$output"; then
             echo "not ok - $(basename "$program")$2 ended with status $status"
         fi
     done
 }
 
-units() {
-    run_units "$BUILD/unit" ""
-}
-
-units_sanitized() {
-    one "builds with sanitizers" make -j"$jobs" SAN=1 BUILD="$BUILD/san" all units
-    ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 run_units "$BUILD/san/unit" " (sanitized)"
-}
-
 run_fuzzer() {
-    local log=$logs/$1.log
+    local log=$logs/$1.out
+    mkdir -p "$BUILD/fuzz/corpus/$1" "$BUILD/fuzz/found"
     if ! "$BUILD/fuzz/$1" -max_total_time="$fuzz_seconds" -timeout=60 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
         -artifact_prefix="$BUILD/fuzz/found/$1-" "$BUILD/fuzz/corpus/$1" >"$log" 2>&1; then
         grep -vE '^###|# Uses' "$log" | head -n 30
@@ -114,35 +117,38 @@ run_fuzzer() {
 }
 
 fuzz() {
-    local harness name
-    one "harnesses build" make -j"$jobs" FUZZ=1 BUILD="$BUILD/fuzz" fuzzers
-    rm -f "$logs"/fuzz_*.tap
+    local harness
     for harness in tests/fuzz/fuzz_*.c; do
-        [ -e "$harness" ] || continue
-        name=$(basename "$harness" .c)
-        mkdir -p "$BUILD/fuzz/corpus/$name" "$BUILD/fuzz/found"
-        cp -n "tests/fuzz/corpus/$name"/* "$BUILD/fuzz/corpus/$name/" 2>/dev/null
-        [ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
-        one "$name for $fuzz_seconds s" run_fuzzer "$name" >"$logs/$name.tap" &
-    done
-    wait
-    for harness in tests/fuzz/fuzz_*.c; do
-        name=$(basename "$harness" .c)
-        cat "$logs/$name.tap"
-        grep -qE '^(not )?ok\b' "$logs/$name.tap" || echo "not ok - $name ended without a result"
+        one "$(basename "$harness" .c) for $fuzz_seconds s" run_fuzzer "$(basename "$harness" .c)"
     done
 }
 
-behaviour() {
-    local filter=(--filter-tags '!long')
+# run_bats REPORT OPTION... FILE...
+run_bats() {
+    local filter=(--filter-tags '!long') report=$logs/$1
     [ -n "$long" ] && filter=()
-    BUILD=$BUILD bats --timing --formatter tap --jobs "$jobs" --no-parallelize-within-files "${filter[@]}" tests/bats/
+    shift
+    mkdir -p "$report"
+    BUILD=$BUILD bats --timing --formatter tap --report-formatter junit --output "$report" --no-parallelize-within-files "${filter[@]}" "$@"
+}
+
+# Those of tests/bats that are wanted, the longest first: tests/README.md has their seconds.
+suites() {
+    local suite
+    {
+        awk -F ' *[|] *' '$4 ~ /^[0-9]+$/ { print $4, $2 }' tests/README.md | sort -rn | cut -d' ' -f2
+        basename -s .bats tests/bats/*.bats
+    } | awk '!seen[$0]++' | while read -r suite; do
+        if [ -e "tests/bats/$suite.bats" ] && wanted "$suite"; then
+            echo "tests/bats/$suite.bats"
+        fi
+    done
 }
 
 # The suites that feed pyprof with what is bad or large, on its sanitized build.
-behaviour_sanitized() {
-    MATRIX=/dev/null PYPROF=$(realpath "$BUILD/san/pyprof") BUILD=$BUILD PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) \
-        bats --timing --formatter tap --jobs "$jobs" --no-parallelize-within-files tests/bats/bad_input.bats tests/bats/durability.bats tests/bats/flame.bats tests/bats/pprof.bats tests/bats/runs.bats
+tools_sanitized() {
+    PYPROF=$(realpath "$BUILD/san/pyprof") RESULTS=/dev/null PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) \
+        run_bats sanitized tests/bats/{bad_input,durability,flame,pprof,runs}.bats
 }
 
 # absent NAME WHY: what the machine lacks is a skipped test, but in a CI job a failed one.
@@ -168,10 +174,6 @@ roots() {
     done
 }
 
-torture() {
-    BUILD=$BUILD tests/torture/run.sh ${long:+--long}
-}
-
 # Which interpreters the tests run on is a result too: a machine with one of them has proven little.
 interpreters() {
     local path name
@@ -186,45 +188,57 @@ interpreters() {
     done
 }
 
-# in_matrix PART: a part that goes over the interpreters by itself names each in its results as "VERSION (PATH)".
-in_matrix() {
-    awk -v suite="$1" '
-        NR == FNR { build[$1] = $2 " " $3; next }
-        /# [Ss][Kk][Ii][Pp]/ || !/^(not )?ok/ || !match($0, /\([^()]*\)/) { next }
-        {
-            path = substr($0, RSTART + 1, RLENGTH - 2)
-            text = substr($0, RSTART + RLENGTH)
-            sub(/^[:, ]*/, "", text)
-            if (path in build) print suite "\t" build[path] "\t" (/^ok/ ? "ok" : "FAIL " text)
-        }' <(echo "$PYTHON_LINES") "$logs/$1.log" >>"$logs/matrix.tsv"
+# run_beside NAME: one of $beside.
+run_beside() {
+    case $1 in
+    lint) part lint tests/lint.sh ;;
+    units) part units run_units "$BUILD/unit" "" ;;
+    units-sanitized) ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 part units-sanitized run_units "$BUILD/san/unit" " (sanitized)" ;;
+    capture-symbols) part capture-symbols tests/capture_symbols.sh "$BUILD" ;;
+    library-symbols) part library-symbols tests/libpyprof_symbols.sh "$BUILD" ;;
+    torture) BUILD=$BUILD part torture tests/torture/run.sh ${long:+--long} ;;
+    fuzz) part fuzz fuzz ;;
+    tools-sanitized) part tools-sanitized tools_sanitized ;;
+    pages) part pages python3 tests/web/pages.py "$BUILD/pyprof" ;;
+    esac
 }
 
-# As many at once as there are CPUs: what the tests ask for is CPU time, which a busy machine makes noisier and not longer.
-part lint tests/lint.sh
+for name in $wanted_suites; do
+    if [[ " ${beside[*]} " != *" $name "* ]] && [ ! -e "tests/bats/$name.bats" ]; then
+        echo "no suite $name; there are: ${beside[*]} $(basename -s .bats tests/bats/*.bats | xargs)" >&2
+        exit 2
+    fi
+done
+if [ -n "$wanted_pythons" ]; then
+    PYTHONS=$(matching_pythons "$wanted_pythons") || exit 2
+    export PYTHONS
+fi
+mkdir -p "$logs"
+rm -rf "${logs:?}"/*
 part build build
 [ -n "${PYTHONS:-}" ] || part roots roots
 part interpreters interpreters
 PYTHON_LINES=$(list_pythons)
 export PYTHON_LINES
-part units units
-part units-sanitized units_sanitized
-part capture-symbols tests/capture_symbols.sh "$BUILD"
-part library-symbols tests/libpyprof_symbols.sh "$BUILD"
-part torture torture
-in_matrix torture
-part fuzz fuzz
-part behaviour behaviour
-part tools-sanitized behaviour_sanitized
-part pages python3 tests/web/pages.py "$BUILD/pyprof"
+for name in "${beside[@]}"; do
+    wanted "$name" || continue
+    [ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
+    run_beside "$name" &
+done
+wait
+# As many at once as there are CPUs: what the tests ask for is CPU time, which a busy machine makes noisier and not longer.
+mapfile -t files < <(suites)
+[ "${#files[@]}" -eq 0 ] || part behaviour run_bats suites --jobs "$jobs" "${files[@]}"
 
-if [ -e "$logs/tried_again.txt" ]; then
-    echo "tried again, for what they measured:"
-    sort "$logs/tried_again.txt" | uniq -c
+if [ -e "$logs/results.tsv" ]; then
+    awk -F '\t' '{ all[$1]++; bad[$1] += $2 != 0 } END { for (python in all) print python ": " all[python] " tests, " bad[python] " failed" }' \
+        "$logs/results.tsv" | sort -V
 fi
-if [ -e "$logs/matrix.tsv" ]; then
-    tests/matrix.sh "$logs/matrix.tsv" | tee "$logs/matrix.txt"
-fi
-summary="$passed passed, $failed failed"
-[ "$skipped" -gt 0 ] && summary="$summary, $skipped skipped"
-echo "$summary" | tee "$logs/summary"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+# For tests/README.md.
+[ ! -e "$logs/suites/report.xml" ] ||
+    sed -nE 's/.*<testsuite name="([^"]*)\.bats".* time="([0-9]*).*/\1 \2/p' "$logs/suites/report.xml" >"$logs/seconds.txt"
+awk '{ ok += $1; bad += $2; skip += $3 }
+    END { printf "%d passed, %d failed%s\n", ok, bad, skip ? ", " skip " skipped" : ""; exit bad || !ok }' "$logs/counts" >"$logs/summary"
+status=$?
+cat "$logs/summary"
+exit $status

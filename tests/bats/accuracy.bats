@@ -1,5 +1,5 @@
 # How right the figures are: every function of a program that knows what it burned.
-load helper
+load lib/helper
 
 mixed_program() {
     profiled "$PYTHON" "$WORKLOADS/mixed.py" truth.json
@@ -21,7 +21,7 @@ counts_as_samples() {
 }
 
 @test "--unit samples counts samples" {
-    with_some_pythons counts_as_samples
+    with_a_python counts_as_samples
 }
 
 another_rate() {
@@ -39,7 +39,7 @@ another_rate() {
 }
 
 @test "PYPROF_HZ changes the rate and not the seconds" {
-    with_some_pythons another_rate
+    with_a_python another_rate
 }
 
 native_threads() {
@@ -57,7 +57,7 @@ print(library.run_native_threads())' >truth.txt
 }
 
 @test "native threads, however they end and whatever they block, are sampled" {
-    with_some_pythons native_threads
+    with_a_python native_threads
 }
 
 # fooled PROGRAM ARGUMENTS...: runs fool_PROGRAM.py, whose processes tell what they burned. Their sums must close, and hold
@@ -103,7 +103,7 @@ sums_close() {
 }
 
 @test "the sum closes: many threads, short ones, tids used again, daemons at the end, a tree of forks, a mostly idle program" {
-    with_some_pythons sums_close
+    with_a_python sums_close
 }
 
 # without_timers COMMAND...: prepends COMMAND to a program that runs on as it would, with one line, and a profile that
@@ -127,7 +127,7 @@ timers_denied() {
 }
 
 @test "no timers, for seccomp or for RLIMIT_SIGPENDING: the program runs on, one line, info tells" {
-    with_some_pythons timers_denied
+    with_a_python timers_denied
 }
 
 raw_threads() {
@@ -148,7 +148,7 @@ native_seen() {
 }
 
 @test "threads made by a bare clone, and such as block all signals: their CPU is in their functions" {
-    with_some_pythons raw_threads
+    with_a_python raw_threads
 }
 
 in_step() {
@@ -159,7 +159,7 @@ in_step() {
 }
 
 @test "bursts in step with the tick: what no tick meets is [unsampled], and nobody else's" {
-    with_some_pythons in_step
+    with_a_python in_step
 }
 
 shares() {
@@ -170,7 +170,7 @@ shares() {
 }
 
 @test "a split of 512:256:...:1, also in bursts that are shorter than a tick" {
-    with_some_pythons shares
+    with_a_python shares
 }
 
 many_shares() {
@@ -200,7 +200,7 @@ assert odd.generations(4, 1, 2, 1500) == 0"
 }
 
 @test "threads that begin by a system call and end without a word are billed once" {
-    with_some_pythons no_words
+    with_a_python no_words
 }
 
 slow_ends() {
@@ -212,7 +212,7 @@ assert odd.lingering(700) == 0"
 }
 
 @test "a thread that lingers after its end is billed once" {
-    with_some_pythons slow_ends
+    with_a_python slow_ends
 }
 
 small_stacks() {
@@ -227,7 +227,7 @@ assert odd.on_small_stacks(2, 300, 1) == 0" 2>err.txt
 }
 
 @test "threads on a page of stack get no signal, and are named" {
-    with_some_pythons small_stacks
+    with_a_python small_stacks
 }
 
 crowd() {
@@ -241,5 +241,21 @@ assert odd.crowd(1500, 3000) == 0"
 
 # bats test_tags=long
 @test "1500 busy threads, some of which wait for their first turn for seconds: each is one" {
-    with_some_pythons crowd
+    with_a_python crowd
+}
+
+closes() {
+    profiled "$PYTHON" "$WORKLOADS/churn.py" 2000
+    info >info.json
+    reader accounting info.json
+    # A thread that has been joined may not have left the process when it ends: it is alive then.
+    exited=$(reader field info.json exited_threads)
+    alive=$(reader field info.json threads)
+    [ $((exited + alive)) -eq 2001 ] || fail "not 2,000 threads and the main one: $exited ended, $alive alive"
+    between 1900 "$exited" 2000 "ended threads"
+    reader estimate info.json
+}
+
+@test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {
+    with_a_python closes
 }

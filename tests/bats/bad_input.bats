@@ -1,5 +1,5 @@
 # Bad settings and bad files: one clear line, and the program is never disturbed.
-load helper
+load lib/helper
 
 # program: prints "undisturbed" after enough CPU for some samples, leaves with status 3.
 program='import sys
@@ -30,7 +30,7 @@ bad_rate() {
 }
 
 @test "PYPROF_HZ of abc, 0, 100000, -5, 99x: one line that names it and what is used instead" {
-    with_some_pythons bad_rate
+    with_a_python bad_rate
 }
 
 bad_signal() {
@@ -40,7 +40,7 @@ bad_signal() {
 }
 
 @test "PYPROF_SIGNAL of KILL, 999: one line, profiled all the same" {
-    with_some_pythons bad_signal
+    with_a_python bad_signal
 }
 
 bad_directory() {
@@ -55,7 +55,7 @@ bad_directory() {
 }
 
 @test "PYPROF_OUT that cannot be made: one line that says where the profile is instead" {
-    with_some_pythons bad_directory
+    with_a_python bad_directory
 }
 
 nowhere_at_all() {
@@ -63,7 +63,7 @@ nowhere_at_all() {
 }
 
 @test "no writable place at all: one line, the program goes on" {
-    with_some_pythons nowhere_at_all
+    with_a_python nowhere_at_all
 }
 
 full_disk() {
@@ -72,7 +72,7 @@ full_disk() {
 }
 
 @test "PYPROF_OUT below a device" {
-    with_some_pythons full_disk
+    with_a_python full_disk
 }
 
 # refuses STATUS PATTERN ARGUMENTS...: pyprof ends so, with one line on stderr and nothing on stdout.
@@ -111,7 +111,7 @@ refuses() {
 }
 
 @test "pyprof: a directory with what is whole, cut short, damaged, empty, foreign and of another version: each is named" {
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
     info >whole.json
     mkdir mixed future
@@ -154,7 +154,7 @@ refuses() {
 }
 
 @test "pyprof: an output that cannot be written is status 1" {
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
     refuses 1 'no/such' export pyprof.out -o no/such/place.pb.gz
     status=0

@@ -1,10 +1,5 @@
 # What containers take away from a process: rights, system calls, file systems, and time.
-load helper
-
-# What has little to do with the interpreter.
-one_python() {
-    with_pythons "$(list_some_pythons | tail -n 1)" "$@"
-}
+load lib/helper
 
 setup() {
     prepare
@@ -60,12 +55,12 @@ rootless() {
 
 @test "pid 1, rootless: profiled, and not a word" {
     needs_namespaces -m -U -r -p -f --mount-proc
-    one_python rootless
+    with_a_python rootless
 }
 
 @test "no capability; no /proc, or a hidden one; no /dev: profiled, and not a word" {
     needs_namespaces -m -p -f --mount-proc
-    one_python restricted
+    with_a_python restricted
 }
 
 # All that is mounted read-only, but a volume; then not even that.
@@ -86,7 +81,7 @@ read_only_root() {
 
 @test "a read-only root with a volume; without one: one line, the program runs on" {
     needs_namespaces -m
-    one_python read_only_root
+    with_a_python read_only_root
 }
 
 # What docker's default profile denies, and what older ones do: the calls end with EPERM.
@@ -101,7 +96,7 @@ denied_calls() {
 }
 
 @test "the system calls that docker's default filter denies, and process_vm_readv besides" {
-    one_python denied_calls
+    with_a_python denied_calls
 }
 
 # The program burns until it is told that it was held up, and says what the kernel billed it.
@@ -195,17 +190,17 @@ throttled() {
 }
 
 @test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
-    one_python by_signal
+    with_a_python by_signal
 }
 
 @test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
     needs_cgroup freezer.state cgroup.freeze
-    one_python frozen
+    with_a_python frozen
 }
 
 @test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
     needs_cgroup cpu.cfs_quota_us cpu.max
-    one_python throttled
+    with_a_python throttled
 }
 
 # In a time namespace the clocks that are not of the wall differ.
@@ -222,5 +217,5 @@ assert 0 < process["end_unix_ns"] - process["start_unix_ns"] < 600e9, process'
 
 @test "in a time namespace" {
     needs_namespaces -m -T --monotonic 100000 --boottime 100000 -f
-    one_python other_clocks
+    with_a_python other_clocks
 }

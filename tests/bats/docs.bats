@@ -1,5 +1,5 @@
 # Help, manual pages and completions: all from one table.
-load helper
+load lib/helper
 
 setup_file() {
     make -C "$BATS_TEST_DIRNAME/../.." -s BUILD="${BUILD:-build}" docs
@@ -83,7 +83,7 @@ prepare_tabs() {
     zsh -n "$BUILD/share/zsh/site-functions/_pyprof"
     prepare_tabs
     mapfile -t begun < <(cut -d'|' -f1 <<<"$tabs")
-    timeout 300 zsh -f "$BATS_TEST_DIRNAME/zsh_completed.zsh" "$BUILD/share/zsh/site-functions" "${begun[@]}" 3>&- |
+    timeout 300 zsh -f "$BATS_TEST_DIRNAME/lib/zsh_completed.zsh" "$BUILD/share/zsh/site-functions" "${begun[@]}" 3>&- |
         sed 's/ *\r*$//' | diff - <(cut -d'|' -f2 <<<"$tabs")
 }
 

@@ -1,5 +1,5 @@
 # pyprof doctor: what is wrong with a process, a command or this environment, and what to do.
-load helper
+load lib/helper
 
 # since PID: when the process began, in ticks; nothing when there is none.
 since() {
@@ -86,7 +86,7 @@ not_profiled() {
 }
 
 @test "not preloaded, library missing, no Python, static program" {
-    with_some_pythons not_profiled
+    with_a_python not_profiled
 }
 
 replaced() {
@@ -100,7 +100,7 @@ replaced() {
 }
 
 @test "a library that was replaced since" {
-    with_some_pythons replaced
+    with_a_python replaced
 }
 
 no_directory() {
@@ -114,7 +114,7 @@ no_directory() {
 }
 
 @test "PYPROF_OUT cannot be written: where the files are instead" {
-    with_some_pythons no_directory
+    with_a_python no_directory
 }
 
 blocks() {
@@ -128,7 +128,7 @@ $spin"
 }
 
 @test "a thread that blocks the signal by a system call of its own" {
-    with_some_pythons blocks
+    with_a_python blocks
 }
 
 idle() {
@@ -145,7 +145,7 @@ time.sleep(300)'
 }
 
 @test "an idle process: no samples is right" {
-    with_some_pythons idle
+    with_a_python idle
 }
 
 refused() {
@@ -160,7 +160,7 @@ refused() {
 }
 
 @test "timer_create is refused by a sandbox: of a process, and here" {
-    with_some_pythons refused
+    with_a_python refused
 }
 
 @test "a set-user-ID process, whose loader ignores LD_PRELOAD" {
@@ -197,7 +197,7 @@ $spin"
 }
 
 @test "a stopped process; one that wrote over its environment" {
-    with_some_pythons stopped
+    with_a_python stopped
 }
 
 with_children() {
@@ -210,7 +210,7 @@ with_children() {
 }
 
 @test "a process without Python is asked about for its children's sake" {
-    with_some_pythons with_children
+    with_a_python with_children
 }
 
 dropped() {
@@ -237,7 +237,7 @@ $spin"
 }
 
 @test "a process that gave up root; a process of another user" {
-    with_some_pythons dropped
+    with_a_python dropped
 }
 
 @test "a process that is not there, that has ended, no process id: what to do instead" {
@@ -267,10 +267,10 @@ time.sleep(300)'
 }
 
 @test "of a command: what its file is, without running it" {
-    python=$(list_pythons | head -n 1 | cut -d' ' -f1)
-    doctor 0 -- "$python" -c 'open("it_ran", "w")'
+    take_python
+    doctor 0 -- "$PYTHON" -c 'open("it_ran", "w")'
     [ ! -e it_ran ] || fail "it was run"
-    says "ok command $python is a 64-bit x86-64 program ok python python.* is Python ok library .* can be preloaded"
+    says "ok command $PYTHON is a 64-bit x86-64 program ok python python.* is Python ok library .* can be preloaded"
     printf '#!/usr/bin/env sh\n' >script
     doctor 1 -- ./script
     says 'FAIL command ./script: Permission denied -> make it executable'
@@ -308,9 +308,9 @@ time.sleep(300)'
     doctor 1 -- ./text
     says 'FAIL command ./text: neither a program of Linux nor a script'
     : >file
-    PYPROF_OUT=$PWD/file/out TMPDIR=$PWD/file doctor 1 -- "$python"
+    PYPROF_OUT=$PWD/file/out TMPDIR=$PWD/file doctor 1 -- "$PYTHON"
     says 'FAIL output'
-    LD_PRELOAD=/no/such/libpyprof.so doctor 1 -- "$python"
+    LD_PRELOAD=/no/such/libpyprof.so doctor 1 -- "$PYTHON"
     says 'FAIL library LD_PRELOAD names /no/such/libpyprof.so'
 }
 
@@ -324,7 +324,7 @@ here() {
 }
 
 @test "without an argument: this environment and the latest profile" {
-    with_some_pythons here
+    with_a_python here
 }
 
 # The settings are those of the library, and what it complains about.
@@ -368,7 +368,7 @@ END
 }
 
 @test "settings: doctor complains where the library does" {
-    with_some_pythons complains
+    with_a_python complains
     PYPROF_HERTZ=100 doctor 0
     says 'warn settings PYPROF_HERTZ is no setting'
 }

@@ -1,5 +1,5 @@
 # What is on disk when a process is killed, still runs, or lost the end of its file.
-load helper
+load lib/helper
 
 has_spin() {
     collapsed >"$1" 2>"$1.err" && [ "$(reader inclusive "$1" spin)" -gt "$2" ]
@@ -27,11 +27,11 @@ killed() {
 }
 
 @test "a running process is readable, and all but the last second after kill -9" {
-    with_some_pythons killed
+    with_a_python killed
 }
 
 @test "a truncated file: what is left is readable, what is missing is said" {
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     profiled "$PYTHON" "$WORKLOADS/spin.py" 4 3>&- &
     wait_until 120 has_spin live.txt 1000000000
     file=$(log_files)
@@ -58,7 +58,7 @@ killed() {
 }
 
 @test "a damaged block costs that block and is said" {
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     profiled "$PYTHON" "$WORKLOADS/spin.py" 4
     file=$(log_files)
     printf '\377\377\377\377' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") * 2 / 3)) conv=notrunc 2>/dev/null
@@ -87,7 +87,7 @@ END
 }
 
 @test "os._exit keeps the last half second" {
-    with_some_pythons tail_of_exit
+    with_a_python tail_of_exit
 }
 
 uncaught_signal() {
@@ -98,5 +98,5 @@ os.kill(os.getpid(), signal.SIGTERM)' || status=$?
 }
 
 @test "a signal that kills the program still kills it, with the same status" {
-    with_some_pythons uncaught_signal
+    with_a_python uncaught_signal
 }

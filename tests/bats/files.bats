@@ -1,5 +1,5 @@
 # Files that are in the way, in danger or gone: disks that fill up, directories that vanish, users that change, traps.
-load helper
+load lib/helper
 
 # sums_close: info.json, and the samples that are there are what it says.
 sums_close() {
@@ -49,7 +49,7 @@ below_the_limit() {
 }
 
 @test "PYPROF_MAX_DISK: the oldest profiles go, and nothing else; the sums of what is left close, the rest is named" {
-    with_some_pythons below_the_limit
+    with_a_python below_the_limit
 }
 
 moved_cut_removed() {
@@ -64,7 +64,7 @@ moved_cut_removed() {
 }
 
 @test "profiles that are moved, cut and removed while they are written: it goes on in new ones, without a word" {
-    with_some_pythons moved_cut_removed
+    with_a_python moved_cut_removed
 }
 
 full_for_a_while() {
@@ -87,7 +87,7 @@ full_for_a_while() {
 
 @test "a disk that fills up and is emptied: the last of it is the program's, one line, and the profile goes on" {
     needs_namespaces -m
-    with_some_pythons full_for_a_while
+    with_a_python full_for_a_while
 }
 
 size_limit() {
@@ -117,7 +117,7 @@ END
 }
 
 @test "RLIMIT_FSIZE: no SIGXFSZ because of us, the program gets its own, one line" {
-    with_some_pythons size_limit
+    with_a_python size_limit
 }
 
 # as USER COMMAND...
@@ -203,12 +203,12 @@ while time.monotonic() < end: pass' 2>err.txt
 
 @test "a program that gives up its privileges: a new file of the new user, elsewhere if it must be; nothing is lost" {
     open_to_others
-    with_some_pythons drops
+    with_a_python drops
 }
 
 @test "a link or directory of another user where all may write: one line, and nothing of ours goes there" {
     open_to_others
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     mkdir -m 1777 shared
     as 65534 mkdir -m 777 shared/app
     mkdir -m 777 trap
@@ -223,7 +223,7 @@ while time.monotonic() < end: pass' 2>err.txt
 
 @test "logs that another user has put where all may write: not taken for ours unless that is asked for" {
     open_to_others
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     mkdir -m 1777 shared
     PYPROF_OUT=shared profiled "$PYTHON" -c 'sum(range(3000000))'
     PYPROF_OUT=planted profiled "$PYTHON" -c 'sum(range(3000001))'
@@ -254,7 +254,7 @@ while time.monotonic() < end: pass' 2>err.txt
 
 @test "chroot: nothing of ours is made in the jail, and one line says so" {
     [ "$(id -u)" -eq 0 ] || skip "needs root"
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     cat >jailed.py <<'END'
 import os, sys, time
 
@@ -316,7 +316,7 @@ END
 
 @test "two containers with pid 1 on one volume, and exec that keeps the pid: each program has its own file" {
     needs_namespaces -m -p -f --mount-proc
-    with_some_pythons same_pid
+    with_a_python same_pid
 }
 
 # In a file system of the namespace's own: nobody else sees the privileged program, and it goes with the last process there.
@@ -421,19 +421,28 @@ END
 
 # bats test_tags=long
 @test "200 runs killed at any moment: each file is whole, up to a flush before the end, and zeros behind it do no harm" {
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     killed 200
 }
 
 @test "killed at any moment, a few times: the same" {
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     killed 4
 }
 
 # From its second second on the first saves are an eighth of a second apart; without them half of the files end half a
 # second before.
 @test "a young process that is killed loses little: it saves more often than an old one" {
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     LONGEST=3 killed 12
     between 0 "$(sort -n ages.txt | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }')" 300 "ms between the last save and the end, in the median"
+}
+
+@test "where nothing can be written whole, no files are left behind" {
+    take_python
+    (
+        ulimit -f 1
+        profiled "$PYTHON" "$WORKLOADS/spin.py" 3 >/dev/null 2>&1
+    )
+    [ -z "$(log_files)" ] || fail "left: $(ls -l pyprof.out)"
 }

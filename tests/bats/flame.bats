@@ -1,9 +1,10 @@
 # `pyprof flame` on the command line; what the page does in a browser is tests/web's.
-load helper
+load lib/helper
 
 # Which Python ran does not matter here.
 spin() {
-    profiled "$(list_pythons | head -n 1 | cut -d' ' -f1)" "$WORKLOADS/spin.py" 0.3
+    take_python
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
 }
 
 @test "flame writes pyprof.html, and the same to stdout" {

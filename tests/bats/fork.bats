@@ -1,9 +1,5 @@
 # fork, exec, multiprocessing: each process has its own file, nothing is counted twice, nobody hangs or dies.
-load helper
-
-first_python() {
-    list_pythons | awk 'NR == 1 { print $1 }'
-}
+load lib/helper
 
 parent_and_child() {
     mkdir truth
@@ -90,7 +86,7 @@ tasks_of_pool() {
 }
 
 @test "multiprocessing, maxtasksperchild=1: the CPU of each child is in the merged profile" {
-    with_some_pythons tasks_of_pool
+    with_a_python tasks_of_pool
 }
 
 tasks_of_executors() {
@@ -153,7 +149,7 @@ ended_by_itself() {
 }
 
 @test "a process that ends itself by a signal loses nothing, and its status is the signal's" {
-    with_some_pythons ended_by_itself
+    with_a_python ended_by_itself
 }
 
 killed_young() {
@@ -190,7 +186,7 @@ os.waitpid(pid, 0)'
 }
 
 @test "a child that somebody kills in its first second leaves a profile" {
-    with_some_pythons killed_young
+    with_a_python killed_young
 }
 
 same_pid() {
@@ -209,7 +205,7 @@ same_pid() {
 }
 
 @test "exec keeps the pid: two files, nothing twice, nothing lost" {
-    with_some_pythons same_pid
+    with_a_python same_pid
 }
 
 exec_family() {
@@ -223,7 +219,7 @@ exec_family() {
 }
 
 @test "every function that starts a program does what it does without us; one that fails ends nothing" {
-    with_some_pythons exec_family
+    with_a_python exec_family
 }
 
 raw_thread_forks() {
@@ -238,7 +234,7 @@ print(ctypes.CDLL("./raw_fork.so").fork_in_raw_thread())' >status.txt
 }
 
 @test "a thread that came by a bare clone forks: the child is profiled" {
-    with_some_pythons raw_thread_forks
+    with_a_python raw_thread_forks
 }
 
 # glibc's daemon() fails when /dev/null cannot be opened: in the child, which is told so and goes on.
@@ -276,7 +272,7 @@ child_ended() {
 }
 
 @test "daemon() that fails after its fork: its caller, the child, is profiled" {
-    with_some_pythons failed_daemon
+    with_a_python failed_daemon
 }
 
 daemon_ended() {
@@ -320,7 +316,7 @@ END
 }
 
 @test "a daemon, of two forks and with every descriptor closed: its files are its own, its CPU is in the profile" {
-    with_some_pythons daemonizes
+    with_a_python daemonizes
 }
 
 # The child of a fork in the middle of that would wait for the loader for ever.
@@ -341,7 +337,7 @@ while time.monotonic() < until:
 }
 
 @test "a fork while the flush thread is in the loader, for as long as it is: the child loads libraries" {
-    PYTHONS=$(first_python) with_each_python in_the_loader
+    with_a_python in_the_loader
 }
 
 # end_under_fire: signals that come while our last words are written are too late, as they are without us.
@@ -381,7 +377,7 @@ assert met, "no signal came in time"'
 }
 
 @test "signals that come while the last of a profile is written are too late to change how the process ends" {
-    PYTHONS=$(first_python) with_each_python end_under_fire
+    with_a_python end_under_fire
 }
 
 # Right behind a flush there is hardly anything to write but that.
@@ -409,7 +405,7 @@ END
 }
 
 @test "exec right behind a flush: the file says that its program has ended" {
-    with_some_pythons exec_behind_a_flush
+    with_a_python exec_behind_a_flush
 }
 
 # Once the last of the old image is written nothing may say that it goes on.
@@ -426,7 +422,7 @@ os.execv("/bin/true", ["true"])'
 }
 
 @test "exec that takes half a second to come about: what was written before it is the last word" {
-    with_some_pythons exec_takes_its_time
+    with_a_python exec_takes_its_time
 }
 
 user_changes_at_the_end() {
@@ -443,7 +439,7 @@ late.leave()' >out.txt
 }
 
 @test "a thread changes the user while the last of a profile is written: it need not wait for that" {
-    PYTHONS=$(first_python) with_each_python user_changes_at_the_end
+    with_a_python user_changes_at_the_end
 }
 
 # Forks that meet leave no signal blocked, hold up no later one, and the profile goes on.
@@ -483,11 +479,11 @@ fork_in_a_fork() {
 }
 
 @test "two threads fork at once, for longer than one waits for the other: no signal is blocked, the profile is whole" {
-    with_some_pythons two_forks_at_once
+    with_a_python two_forks_at_once
 }
 
 @test "a signal handler forks in the middle of a fork, and its child goes on with that: as with two threads" {
-    with_some_pythons fork_in_a_fork
+    with_a_python fork_in_a_fork
 }
 
 # The lock that this thread holds is never dropped in a child.
@@ -508,7 +504,7 @@ assert max(took, long) < 2, f"ends of children took {took:.2f} and {long:.2f} s"
 }
 
 @test "children of a process with a thread in the loader end at once, and their profile is whole" {
-    with_some_pythons beside_the_loader
+    with_a_python beside_the_loader
 }
 
 nothing_to_say() {
@@ -528,7 +524,7 @@ END
 }
 
 @test "a child that does nothing leaves no file" {
-    PYTHONS=$(first_python) with_each_python nothing_to_say
+    with_a_python nothing_to_say
 }
 
 # Its parent ends by libc's own _exit.
@@ -547,7 +543,7 @@ ctypes.CDLL(None).daemon(1, 1)'
 }
 
 @test "daemon(): the last of the parent is written" {
-    PYTHONS=$(first_python) with_each_python parent_of_daemon
+    with_a_python parent_of_daemon
 }
 
 # In a namespace of its own the child of process 1 is process 1 too.
@@ -570,7 +566,7 @@ assert took < 2, f"two children took {took:.2f} s"'
 
 @test "a child by a bare clone() that has the number of its parent, 1, is not taken for it" {
     needs_namespaces -p -f --mount-proc
-    PYTHONS=$(first_python) with_each_python first_in_its_namespace
+    with_a_python first_in_its_namespace
 }
 
 fork_and_exec() {
@@ -579,7 +575,7 @@ fork_and_exec() {
 
 @test "200 children by fork+exec, posix_spawn, subprocess, system under load at 250 Hz: none dies" {
     children=200
-    with_some_pythons fork_and_exec
+    with_a_python fork_and_exec
 }
 
 # bats test_tags=long
@@ -594,7 +590,7 @@ fork_and_import() {
 
 @test "100 forked children import C extensions at once: none hangs" {
     children=100
-    with_some_pythons fork_and_import
+    with_a_python fork_and_import
 }
 
 # bats test_tags=long

@@ -1,5 +1,5 @@
 # Exports as their own readers take them. What google/pprof reads is in pprof.bats.
-load helper
+load lib/helper
 
 EXTENSIONS="collapsed pb.gz svg speedscope.json firefox.json pstats callgrind perf otlp"
 
@@ -16,7 +16,7 @@ setup_file() {
 # once: leaves the exports of one run in the test's directory.
 once() {
     if [ ! -e "$FORMATS_DIRECTORY/info.json" ]; then
-        PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+        take_python
         (
             cd "$FORMATS_DIRECTORY" || exit 1
             profiled "$PYTHON" -c '
@@ -135,7 +135,7 @@ print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])')
     "$PYPROF" export pyprof.out --threads --lines -o threads.svg
     "$PYPROF" export pyprof.out --threads --lines -o threads.collapsed
     /usr/bin/python3 "$ROOT/tests/oracles/formats.py" svg threads.svg threads.collapsed
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    take_python
     mkdir hostile
     (
         cd hostile || exit 1

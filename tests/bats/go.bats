@@ -1,5 +1,5 @@
 # Go in the same process: its runtime takes signals over, and its stacks of a few KiB are not made for handlers.
-load helper
+load lib/helper
 
 setup_file() {
     # In a directory without a module of its own: GOPATH mode needs none, and nothing from the network.
@@ -43,7 +43,7 @@ loaded() {
 }
 
 @test "a library in Go that Python loads: its goroutines live on, are sampled, and Go's own profiler works beside us" {
-    SECONDS_EACH=0.4 with_some_pythons loaded
+    SECONDS_EACH=0.4 with_a_python loaded
 }
 
 # before and after us, and so in the process before Python is
@@ -55,7 +55,7 @@ preloaded() {
 }
 
 @test "a library in Go that is preloaded before us, and after us" {
-    SECONDS_EACH=0.4 with_pythons "$(list_some_pythons | tail -n 1)" preloaded
+    SECONDS_EACH=0.4 with_a_python preloaded
 }
 
 # What the program prints and how it ends, less addresses and numbers of goroutines.
@@ -72,7 +72,7 @@ ends_the_same() {
 }
 
 @test "a panic in Go ends the process as it does without us" {
-    with_pythons "$(list_some_pythons | tail -n 1)" ends_the_same
+    with_a_python ends_the_same
 }
 
 for_long() {

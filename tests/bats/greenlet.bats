@@ -1,5 +1,5 @@
 # Greenlets move C stacks about under the interpreter.
-load helper
+load lib/helper
 
 never_mixed() {
     if [[ $PYTHON_BUILD == *free-threaded* ]]; then

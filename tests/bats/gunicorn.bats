@@ -1,5 +1,5 @@
 # A gunicorn launch line with the library in front.
-load helper
+load lib/helper
 
 # begin_gunicorn LOG COMMAND...: waits until both workers have served; their pids in $pids.
 begin_gunicorn() {
@@ -30,7 +30,7 @@ by_script() {
 }
 
 @test "contrib/gunicorn/start.sh as it stands: both workers in the merged profile; doctor of the master" {
-    with_some_pythons by_script
+    with_a_python by_script
 }
 
 by_drop_in() {
@@ -46,7 +46,7 @@ by_drop_in() {
 }
 
 @test "contrib/systemd/pyprof.conf as it stands: its environment makes a profile of gunicorn" {
-    with_some_pythons by_drop_in
+    with_a_python by_drop_in
     command -v systemd-analyze >/dev/null || skip "systemd-analyze is missing"
     mkdir app.service.d
     printf '[Service]\nExecStart=/bin/true\n' >app.service

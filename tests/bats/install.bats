@@ -1,5 +1,5 @@
 # make install and uninstall.
-load helper
+load lib/helper
 
 @test "install into DESTDIR, use from there, uninstall leaves nothing" {
     make -C "$ROOT" -s BUILD="$BUILD" DESTDIR="$BATS_TEST_TMPDIR/stage" PREFIX=/opt/pyprof install
@@ -10,7 +10,7 @@ load helper
         [ -s "stage/opt/pyprof/share/$file" ] || fail "no $file: $(find stage)"
     done
     mv stage/opt/pyprof moved
-    PYTHON=$(list_pythons | tail -n 1 | cut -d' ' -f1)
+    take_python
     # The installed program finds the library beside it.
     moved/bin/pyprof run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3
     moved/bin/pyprof report >report.txt

@@ -1,5 +1,5 @@
 # Modules that come and go, exceptions in flight and allocators, from six threads at the highest rate.
-load helper
+load lib/helper
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
@@ -43,7 +43,7 @@ for_half_a_second() {
 }
 
 @test "modules come and go, exceptions fly, allocators work: nothing hangs, and the figures stay true" {
-    with_some_pythons for_half_a_second
+    with_a_python for_half_a_second
 }
 
 for_minutes() {
@@ -52,5 +52,5 @@ for_minutes() {
 
 # bats test_tags=long
 @test "the same for three minutes of CPU on each Python" {
-    with_some_pythons for_minutes
+    with_a_python for_minutes
 }

@@ -1,6 +1,6 @@
 # Native frames by debug information: functions that the compiler inlined, source files and lines. The oracle is binutils'
 # addr2line.
-load helper
+load lib/helper
 
 INNER='square \(inlined\)'
 

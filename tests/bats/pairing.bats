@@ -1,6 +1,6 @@
 # Python and native frames of one stack belong together: a workload in which C calls Python in every way at hand, and
 # what the profile itself counts as not paired, torn or cut.
-load helper
+load lib/helper
 
 # paired CPU_SECONDS SAMPLES: runs the workload until there are so many samples. Fewer than 0.1 % may be unpaired (of less
 # than 2,000 samples one may), 0.5 % incomplete in any way; each of these is counted with its reason.

@@ -1,5 +1,5 @@
 # The pprof export as google/pprof reads it.
-load helper
+load lib/helper
 
 need_go() {
     command -v go >/dev/null && return
@@ -27,7 +27,7 @@ top_and_traces() {
 
 @test "go tool pprof -top, -traces and -list read the export" {
     need_go
-    with_some_pythons top_and_traces
+    with_a_python top_and_traces
 }
 
 raw_parts() {
@@ -56,7 +56,7 @@ raw_parts() {
 
 @test "go tool pprof -raw and -tags: lines, mappings with build-ids, labels" {
     need_go
-    with_some_pythons raw_parts
+    with_a_python raw_parts
 }
 
 # in_pprof RAW: ns of CPU in the samples of `pprof -raw`; of a difference it may be negative.
@@ -88,7 +88,7 @@ print(total["sampled_ns"] + total["unsampled_ns"] + total["lost_ns"] + total["th
 
 @test "pprof and collapsed hold the CPU of info, to the nanosecond" {
     need_go
-    with_some_pythons same_total
+    with_a_python same_total
 }
 
 differs() {
@@ -109,5 +109,5 @@ differs() {
 
 @test "go tool pprof -diff_base: what changed between two profiles, by function" {
     need_go
-    with_some_pythons differs
+    with_a_python differs
 }

@@ -1,5 +1,5 @@
 # How often samples are taken: what the kernel can do, what they cost, and timers that stop.
-load helper
+load lib/helper
 
 dear_samples() {
     # A sample takes 10 µs at least.
@@ -20,7 +20,7 @@ dear_samples() {
 }
 
 @test "samples dearer than PYPROF_MAX_OVERHEAD: fewer are taken, the log says so, the seconds stay" {
-    with_some_pythons dear_samples
+    with_a_python dear_samples
 }
 
 cheap_samples() {
@@ -31,7 +31,7 @@ cheap_samples() {
 }
 
 @test "samples cheaper than PYPROF_MAX_OVERHEAD: the rate stays" {
-    with_some_pythons cheap_samples
+    with_a_python cheap_samples
 }
 
 above_the_ticks() {
@@ -49,7 +49,7 @@ above_the_ticks() {
 }
 
 @test "a rate above the kernel's ticks is explained in one line, not on stderr" {
-    with_some_pythons above_the_ticks
+    with_a_python above_the_ticks
 }
 
 deleted_timers() {
@@ -62,7 +62,7 @@ deleted_timers() {
 }
 
 @test "timers that the program deletes are made anew" {
-    with_some_pythons deleted_timers
+    with_a_python deleted_timers
 }
 
 room_again() {
@@ -76,7 +76,7 @@ room_again() {
 }
 
 @test "RLIMIT_SIGPENDING is used up when a thread begins: it is sampled from when there is room again" {
-    with_some_pythons room_again
+    with_a_python room_again
 }
 
 second_by_second() {
@@ -95,5 +95,5 @@ while time.process_time() < end: sum(range(1000))'
 }
 
 @test "second by second: the intervals add up to the whole, with context switches and page faults" {
-    with_some_pythons second_by_second
+    with_a_python second_by_second
 }

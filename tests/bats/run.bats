@@ -1,5 +1,5 @@
 # pyprof run, report and info as a user meets them.
-load helper
+load lib/helper
 
 runs() {
     status=0
@@ -14,16 +14,12 @@ runs() {
 }
 
 @test "pyprof run: the program's streams and status, where the profile goes, what was recorded and what to type next" {
-    with_some_pythons runs
-}
-
-python() {
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+    with_a_python runs
 }
 
 # Of a directory that the shell must have in quotes.
 @test "pyprof run -o: what it says to type next can be typed" {
-    python
+    take_python
     "$PYPROF" run -o "my profile" -- "$PYTHON" -c 'import os
 if not os.fork():
     sum(range(5000000))
@@ -37,7 +33,7 @@ os.wait()' 2>err.txt
 }
 
 @test "pyprof run finds its profile where the library has put it instead" {
-    python
+    take_python
     "$PYPROF" run -o /dev/null/nowhere -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 >out.txt 2>err.txt
     next=$(sed -n 's/.* samples, .*; next: pyprof //p' err.txt)
     eval "\"$PYPROF\" $next" >report.txt || fail "$(cat err.txt)"
@@ -63,7 +59,7 @@ while True:
     time.sleep(0.01)'
 
 @test "pyprof run passes signals on, and the status of a command that a signal ends" {
-    python
+    take_python
     "$PYPROF" run -- "$PYTHON" -c "$counts" SIGHUP SIGUSR1 SIGUSR2 SIGWINCH SIGQUIT SIGRTMIN >out.txt 2>err.txt &
     run=$!
     wait_until 60 grep -q ready out.txt
@@ -104,7 +100,7 @@ print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, signal.getsignal(signal
 }
 
 @test "pyprof run on a terminal: Ctrl-C reaches the command once; Ctrl-Z stops both, and both go on" {
-    python
+    take_python
     cat >steps.txt <<'END'
 expect ^ready
 key \x03
@@ -114,7 +110,7 @@ expect ^(\^C)?SIGINT$
 expect ^pyprof: .*(; next: pyprof report|nothing was profiled)
 ends 9
 END
-    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive.py" steps.txt "$PYPROF" run -- "$PYTHON" -c "$counts" SIGINT >typed.txt 2>&1 ||
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/drive.py" steps.txt "$PYPROF" run -- "$PYTHON" -c "$counts" SIGINT >typed.txt 2>&1 ||
         fail "$(cat typed.txt)"
     timeout 120 /usr/bin/python3 - "$PYPROF" run -- "$PYTHON" -c "$counts" <<'END'
 import os, signal, subprocess, sys, time
@@ -139,7 +135,7 @@ END
 }
 
 @test "pyprof run says when the library cannot be in the command, and when nothing was sampled" {
-    python
+    take_python
     echo 'int main(void) { return 3; }' >small.c
     gcc -static -o static small.c
     status=0
@@ -179,7 +175,7 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
 }
 
 @test "pyprof run appends to LD_PRELOAD" {
-    with_some_pythons kept
+    with_a_python kept
 }
 
 @test "pyprof run of a program that does not exist: status 127 and one line" {
@@ -212,7 +208,7 @@ report() {
 }
 
 @test "pyprof report: functions with self and total, accounting" {
-    with_some_pythons report
+    with_a_python report
 }
 
 fields() {
@@ -248,12 +244,12 @@ END
 }
 
 @test "pyprof info --json: all fields, right values" {
-    with_some_pythons fields
+    with_a_python fields
 }
 
 # on_terminal COMMAND...: what pyprof writes to a terminal of 80 columns.
 on_terminal() {
-    /usr/bin/python3 "$BATS_TEST_DIRNAME/on_terminal.py" 80 "$PYPROF" "$@" || fail "status $?: $*"
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 "$PYPROF" "$@" || fail "status $?: $*"
 }
 
 fits() {
@@ -263,7 +259,7 @@ fits() {
 }
 
 @test "report, info, runs, diff, annotate and help fit 80 columns; colours on a terminal only, and not with NO_COLOR" {
-    python
+    take_python
     export LC_ALL=C.UTF-8
     mkdir -p a/rather/long/name/of/a/directory
     {
@@ -298,7 +294,7 @@ fits() {
 }
 
 @test "names, command lines and sources cannot command a terminal" {
-    python
+    take_python
     printf 'x = "\302\2331;31m\342\200\256"; sum(i * i for i in range(3000000))\n' >evil.py
     touch -d '1 hour ago' evil.py
     profiled "$PYTHON" evil.py $'\e[2J\xc2\x9b31m\u202e'
@@ -310,7 +306,7 @@ fits() {
 }
 
 @test "report --json: what the text says, to the nanosecond" {
-    python
+    take_python
     profiled "$PYTHON" -c '
 import os, threading, time
 def burn():

@@ -1,5 +1,5 @@
 # Several runs: runs, merge, diff, annotate.
-load helper
+load lib/helper
 
 # Two runs of one program, the second one with more of fib and less of digest.
 program='import hashlib
@@ -32,7 +32,7 @@ setup_file() {
 
 once() {
     if [ ! -e "$RUNS_DIRECTORY/done" ]; then
-        PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
+        take_python
         (
             cd "$RUNS_DIRECTORY" || exit 1
             echo "$program" >app.py

@@ -1,5 +1,5 @@
 # Rust in the same process: polars, a data frame library whose threads, allocator and unwinder are Rust's.
-load helper
+load lib/helper
 
 works() {
     cat >frames.py <<'END'
@@ -38,5 +38,5 @@ END
 }
 
 @test "a library in Rust with threads of its own: same results, sums close, its threads' stacks are there" {
-    with_pythons "$(list_some_pythons | tail -n 1)" works
+    with_a_python works
 }

@@ -1,5 +1,5 @@
 # Whole lives of gunicorn and uWSGI, and of Celery's worker: what servers.py compares, row by row of servers_rows.py.
-load helper
+load lib/helper
 
 # lives PROGRAMS ROW...: PROGRAMS is the JSON of servers.py. The figures stay in the build directory.
 lives() {

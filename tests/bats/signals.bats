@@ -1,5 +1,5 @@
 # Programs that use our signal themselves, block it, or change its action. It is SIGURG unless PYPROF_SIGNAL says else.
-load helper
+load lib/helper
 
 blocked_signals() {
     profiled "$PYTHON" "$WORKLOADS/signals.py" masks
@@ -8,7 +8,7 @@ blocked_signals() {
 }
 
 @test "a thread that blocks every signal is sampled, and sees the mask that it set" {
-    with_some_pythons blocked_signals
+    with_a_python blocked_signals
 }
 
 ignored_signal() {
@@ -18,7 +18,7 @@ ignored_signal() {
 }
 
 @test "a program that sets SIGURG to SIG_IGN and SIG_DFL lives on, is sampled, and sees what it set" {
-    with_some_pythons ignored_signal
+    with_a_python ignored_signal
 }
 
 # 1.0 s at one signal each 50 ms. The kernel counts ticks here, not CPU time: beside other programs 26 came, or fewer. With
@@ -36,7 +36,7 @@ own_timer() {
 }
 
 @test "a program that uses ITIMER_PROF itself gets its signals, and is sampled" {
-    with_some_pythons own_timer
+    with_a_python own_timer
 }
 
 the_same_signal() {
@@ -47,7 +47,7 @@ the_same_signal() {
 }
 
 @test "PYPROF_SIGNAL=SIGPROF: a program that handles SIGPROF gets it whole, and is sampled by another" {
-    with_some_pythons the_same_signal
+    with_a_python the_same_signal
 }
 
 # resets FUNCTION [dlopen flag]: the program and a worker of it set every signal; prints what became of both.
@@ -83,7 +83,7 @@ every_signal_reset() {
 }
 
 @test "a program and its worker reset, ignore or block every signal by each function of libc: both live and are sampled" {
-    with_pythons "$(list_some_pythons | tail -n 1)" every_signal_reset
+    with_a_python every_signal_reset
 }
 
 reset_past_us() {
@@ -99,7 +99,7 @@ reset_past_us() {
 }
 
 @test "every signal is reset past our functions: the program lives, and the flush thread puts our handler back" {
-    with_pythons "$(list_some_pythons | tail -n 1)" reset_past_us
+    with_a_python reset_past_us
 }
 
 handled_past_us() {
@@ -124,7 +124,7 @@ print(library.handled() - before)" >out.txt
 }
 
 @test "a handler for our signal that was set past us has the signal to itself a second later" {
-    with_pythons "$(list_some_pythons | tail -n 1)" handled_past_us
+    with_a_python handled_past_us
 }
 
 debugged() {
@@ -138,7 +138,7 @@ while time.thread_time() < end: pass' >gdb.txt 2>&1
 }
 
 @test "gdb neither stops nor says a word at a tick" {
-    with_pythons "$(list_some_pythons | tail -n 1)" debugged
+    with_a_python debugged
 }
 
 odd='import ctypes; odd = ctypes.CDLL("./odd_threads.so")'
@@ -158,7 +158,7 @@ print('lives')" >out.txt
 }
 
 @test "a child of vfork that resets all its signals leaves its parent's alone" {
-    with_some_pythons children_reset
+    with_a_python children_reset
 }
 
 two_at_once() {
@@ -189,7 +189,7 @@ afterwards()"
 }
 
 @test "two threads that start programs at once while SIGURG is ignored: sampling goes on, in children of fork too" {
-    with_some_pythons two_at_once
+    with_a_python two_at_once
 }
 
 own_uses() {
@@ -201,7 +201,7 @@ own_uses() {
 }
 
 @test "sigwait, signalfd, sigpending, masks of calls, flags of the handler, jumps out of it: as without us" {
-    with_some_pythons own_uses
+    with_a_python own_uses
 }
 
 used_signals() {
@@ -217,7 +217,7 @@ print(ctypes.CDLL('./own_signals.so').taken(b'$how'))")" = 1 ] || fail "$how: th
 }
 
 @test "a thread that blocks the signal and takes it, by whatever call, is sampled all the time" {
-    with_some_pythons used_signals
+    with_a_python used_signals
 }
 
 waits_for_everything() {
@@ -250,7 +250,7 @@ assert not signal.sigpending(), signal.sigpending()'
 }
 
 @test "a thread that waits for every signal there is gets those of the program, and is sampled" {
-    with_some_pythons waits_for_everything
+    with_a_python waits_for_everything
 }
 
 blocked_before() {
@@ -268,7 +268,7 @@ print(signal.sigtimedwait(signal.valid_signals(), 5))"""])' >out.txt
 }
 
 @test "a program that blocks SIGURG by name before Python starts goes on taking it, and is sampled" {
-    with_pythons "$(list_some_pythons | tail -n 1)" blocked_before
+    with_a_python blocked_before
 }
 
 uses_real_time() {
@@ -278,7 +278,7 @@ uses_real_time() {
 }
 
 @test "a program that uses a real-time signal, or SIGURG beside threads that block all, loses none when our timers move" {
-    with_some_pythons uses_real_time
+    with_a_python uses_real_time
 }
 
 needs_quiet_timers() {
@@ -311,7 +311,7 @@ long_census() {
 
 @test "poll, select, epoll_wait, recv, accept, connect, sleeps, semaphores, futexes, msgrcv: none ends with EINTR for us" {
     needs_quiet_timers
-    with_pythons "$(list_pythons | tail -n 1)" short_census
+    with_a_python short_census
 }
 
 # bats test_tags=long
@@ -338,7 +338,7 @@ raise SystemExit(subprocess.call(["true"]))' 2>other.txt || fail "status $?"
 }
 
 @test "gperftools' profiler preloaded before ours and after it: both sample" {
-    with_pythons "$(list_pythons | tail -n 1)" beside_gperftools
+    with_a_python beside_gperftools
 }
 
 # library_threads PACKAGE WHAT

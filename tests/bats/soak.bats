@@ -1,5 +1,5 @@
 # What weeks of a program that makes always other functions, threads and loaded libraries do to the memory of the profiler.
-load helper
+load lib/helper
 
 # most_mapped STEPS: MB of the library's own data, at most.
 most_mapped() {
@@ -29,7 +29,7 @@ few_steps() {
 }
 
 @test "always other functions, threads and libraries: twice as many take no more memory" {
-    with_some_pythons few_steps
+    with_a_python few_steps
 }
 
 many_steps() {
@@ -38,5 +38,5 @@ many_steps() {
 
 # bats test_tags=long
 @test "the same for minutes" {
-    with_some_pythons many_steps
+    with_a_python many_steps
 }

@@ -2,7 +2,7 @@
 #
 # The native walk passes code of CPython's JIT only when a sample outside it has shown how the eval function lays out its
 # frame; until then such a stack has its Python frames, no C frames, and says so.
-load helper
+load lib/helper
 
 python_calls_c() {
     profiled "$PYTHON" "$WORKLOADS/stacks.py" hash
@@ -66,4 +66,17 @@ executing_lines() {
 
 @test "--lines names the line being executed" {
     with_each_python executing_lines
+}
+
+# Of threads that stand still: Python frames with their lines as faulthandler prints them, native frames with their addresses
+# as libunwind finds them from another process.
+frozen() {
+    PYPROF_SIGNAL=34 profiled "$PYTHON" "$WORKLOADS/frozen.py" python.txt "$BUILD/oracles/native_stack" native.txt
+    "$PYPROF" export --lines --threads --format perf -o p.perf
+    "$PYTHON" "$ROOT/tests/bats/lib/compare_stacks.py" p.perf python.txt native.txt
+}
+
+@test "17 ways from C to Python: each frame is that of libunwind and faulthandler" {
+    needs_ptrace
+    with_each_python frozen
 }

@@ -1,5 +1,5 @@
 # Everything at once at the highest rate (see stress.py), with AddressSanitizer and UBSan in the flush code.
-load helper
+load lib/helper
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
@@ -43,7 +43,7 @@ few_seconds() {
 }
 
 @test "forks, programs, threads, modules, exceptions, garbage and signals at once: nothing dies, hangs or writes where it may not" {
-    with_some_pythons few_seconds
+    with_a_python few_seconds
 }
 
 # Rounds of a minute, so that starting and ending are part of it too.

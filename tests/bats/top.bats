@@ -1,5 +1,5 @@
 # pyprof top: as text, and on a terminal.
-load helper
+load lib/helper
 
 # Burns in hot() in so many processes, about a tenth in other(), until the directory holds a file "stop".
 program='import os
@@ -39,13 +39,9 @@ try:
 except ChildProcessError:
     pass'
 
-python() {
-    PYTHON=$(list_pythons | head -n 1 | cut -d' ' -f1)
-}
-
 # start PROCESSES: in the background, all of them recorded.
 start() {
-    python
+    take_python
     echo "$program" >burn.py
     rm -f stop
     profiled "$PYTHON" burn.py "$1" 3>&- &
@@ -72,7 +68,7 @@ stop() {
 # drive [ARGUMENTS...]: steps on stdin.
 drive() {
     cat >steps.txt
-    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive.py" steps.txt "$PYPROF" top "$@" >drive.txt 2>&1 ||
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/drive.py" steps.txt "$PYPROF" top "$@" >drive.txt 2>&1 ||
         fail "$(cat drive.txt)"
 }
 
@@ -231,7 +227,7 @@ END
 }
 
 @test "what is not there yet is waited for; the next run follows when the last one has ended" {
-    python
+    take_python
     echo "$program" >burn.py
     cat >steps.txt <<'END'
 expect ^waiting: no profile in pyprof.out yet
@@ -246,7 +242,7 @@ expect hot \(burn\.py
 key q
 ends 0
 END
-    /usr/bin/python3 "$BATS_TEST_DIRNAME/drive.py" steps.txt "$PYPROF" top --no-native >drive.txt 2>&1 3>&- &
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/drive.py" steps.txt "$PYPROF" top --no-native >drive.txt 2>&1 3>&- &
     driver=$!
     wait_until 120 test -e waiting
     start 1
@@ -259,7 +255,7 @@ END
 }
 
 @test "names cannot command the terminal" {
-    python
+    take_python
     cat >evil.py <<'END'
 import time
 
@@ -310,7 +306,7 @@ END
 }
 
 @test "a log that comes in pieces, is cut and goes on: no time is counted twice" {
-    python
+    take_python
     profiled "$PYTHON" -c 'import time
 def hot():
     for i in range(100000): pass
@@ -343,7 +339,7 @@ with open("pieces/1.pyprof", "wb", buffering=0) as log:
 
 # bats test_tags=long
 @test "gunicorn with 4 workers: a screen each second for less than 1 % of a core" {
-    python
+    take_python
     venv=$(VERSION=any venv_with gunicorn) || fail "$venv"
     port=$(free_port "$PYTHON")
     LD_PRELOAD=$LIBPYPROF PYTHONPATH=$WORKLOADS "$venv/bin/gunicorn" -w 4 -b "127.0.0.1:$port" wsgi_app:app >gunicorn.log 2>&1 3>&- &

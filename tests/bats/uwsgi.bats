@@ -1,5 +1,5 @@
 # A uWSGI launch line with the library in front: two processes of two request threads, which block every signal.
-load helper
+load lib/helper
 
 # serve UWSGI [OPTION...]: what both workers burn is in the merged profile, as Python frames between those of uwsgi.
 serve() {

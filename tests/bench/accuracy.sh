@@ -7,8 +7,8 @@ set -eu
 cd "$(dirname "$0")/../.." || exit 1
 unset LD_PRELOAD "${!PYPROF_@}"
 
-# shellcheck source=tests/bats/pythons.sh
-. tests/bats/pythons.sh
+# shellcheck source=tests/bats/lib/pythons.sh
+. tests/bats/lib/pythons.sh
 BUILD=$(realpath "${BUILD:-build}")
 # Wheels of most profilers are there for 3.11.
 python=${ACCURACY_PYTHON:-$(list_pythons | awk '$2 ~ /^3\.11\./ && !found { print $1; found = 1 } { last = $1 } END { if (!found) print last }')}

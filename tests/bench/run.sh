@@ -5,8 +5,8 @@ set -eu
 cd "$(dirname "$0")/../.." || exit 1
 unset LD_PRELOAD "${!PYPROF_@}"
 
-# shellcheck source=tests/bats/pythons.sh
-. tests/bats/pythons.sh
+# shellcheck source=tests/bats/lib/pythons.sh
+. tests/bats/lib/pythons.sh
 BUILD=${BUILD:-build}
 tests/bench/load.sh "$BUILD"
 echo
@@ -17,7 +17,7 @@ while read -r path version kind; do
     echo "== walks, $python ($version, $kind)"
     "$python" tests/bench/walkers.py "$BUILD"
     echo
-done < <(list_some_pythons)
+done < <(list_pythons | sed -n '1p;\#^/usr/bin/python3.11 #p;$p' | uniq)
 
 # What numpy brings along is large; without it there is less to compile.
 if with_numpy=$(PIP_ONLY_BINARY=numpy tests/venv.sh "$BUILD/venv/bench-numpy" "$python" numpy); then

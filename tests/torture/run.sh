@@ -11,8 +11,8 @@ jobs=$(nproc)
 long=
 [ "${1:-}" = --long ] && long=1
 
-# shellcheck source=tests/bats/pythons.sh
-. tests/bats/pythons.sh
+# shellcheck source=tests/bats/lib/pythons.sh
+. tests/bats/lib/pythons.sh
 
 result() {
     local verdict=$1

@@ -1,7 +1,7 @@
 """What a profile of tests/workloads/code_churn.py may show, by its numbers.
 
-    read_churn.py stacks COLLAPSED LINES SAMPLES   both collapsed, the second with --lines; at least so many samples
-    read_churn.py memory PROFILED.json PLAIN.json  what the workload printed
+    check_churn.py stacks COLLAPSED LINES SAMPLES   both collapsed, the second with --lines; at least so many samples
+    check_churn.py memory PROFILED.json PLAIN.json  what the workload printed
 """
 
 import json

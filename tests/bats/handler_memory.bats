@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # What the handler reads, and where it runs: memory that goes away meanwhile, odd registers, little stack.
-load helper
+load lib/helper
 
 setup_file() {
-    for name in unmapping odd_memory stack_use; do
+    for name in unmapping odd_memory stack_use coroutine; do
         gcc -O1 -g -Wall -Wextra -Werror -D_GNU_SOURCE -fno-builtin -shared -fPIC -o "$BATS_FILE_TMPDIR/$name.so" \
             "$WORKLOADS/lib/$name.c" -ldl -lpthread
     done
@@ -57,7 +57,7 @@ for i in range(8):
 }
 
 @test "threads that end under an allocator that unmaps" {
-    with_some_pythons freed_states
+    with_a_python freed_states
 }
 
 odd_registers() {
@@ -70,7 +70,7 @@ odd_registers() {
 }
 
 @test "an FS register of the program's own, checks of alignment, a hole in the stack and unwind information that is wrong" {
-    with_some_pythons odd_registers
+    with_a_python odd_registers
 }
 
 # A thread's own part may be three quarters of its stack, less what libc puts there.
@@ -82,7 +82,7 @@ little_stack() {
 }
 
 @test "threads on 16 KiB of stack, of which they use half, live as without us and are named; on 64 KiB they are sampled" {
-    with_some_pythons little_stack
+    with_a_python little_stack
 }
 
 handler_stack() {
@@ -100,5 +100,42 @@ open("taken.txt", "w").write(str(taken[0]))'
 }
 
 @test "the handler takes less than 2 KiB of the stack that it interrupts" {
-    with_some_pythons handler_stack
+    with_a_python handler_stack
+}
+
+# Where a stack that is not the thread's own ends is not known.
+other_stacks() {
+    profiled "$PYTHON" -c '
+import ctypes, sys, threading
+library = ctypes.CDLL(sys.argv[1])
+Call = ctypes.CFUNCTYPE(ctypes.c_int)
+library.on_coroutine.argtypes = ctypes.c_int, Call
+def from_there(): return sum(range(1000)) & 1
+def coroutine(): assert library.on_coroutine(400, Call()) == 0
+def python_there(): assert library.on_coroutine(400, Call(from_there)) == 0
+def signal_stack(): assert library.on_signal_stack(400) == 0
+def all_of_them(): coroutine(); python_there(); signal_stack()
+all_of_them()
+thread = threading.Thread(target=all_of_them)
+thread.start()
+thread.join()' "$BATS_FILE_TMPDIR/coroutine.so"
+    info >info.json
+    reader accounting info.json
+    reader truncated info.json >truncated.txt
+    ! grep -iE 'torn|bad stack' truncated.txt || fail "$(cat truncated.txt)"
+    collapsed >stacks.txt
+    for function in coroutine python_there signal_stack; do
+        between $((95 - $(few 2))) $((100 * $(reader inclusive stacks.txt "$function") / 800000000)) $((105 + $(few 2))) \
+            "percent of its CPU in $function"
+    done
+    # The whole stack, below the handler too.
+    awk '
+        /signal_stack \(.*burn_elsewhere/ { all += $NF }
+        /^(_start|__clone3?|0x[0-9a-f]+) .*signal_stack \(.*on_signal_stack.*handler.*burn_elsewhere/ { whole += $NF }
+        END { if (whole < 0.9 * all || !all) { print whole " of " all " ns below a handler are whole"; exit 1 } }' stacks.txt ||
+        fail "$(grep signal_stack stacks.txt)"
+}
+
+@test "on a coroutine's stack and on one for signals: Python's frames are there, and those below a handler" {
+    with_a_python other_stacks
 }

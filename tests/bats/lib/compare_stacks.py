@@ -1,6 +1,6 @@
 """Compares the stacks in a profile with what faulthandler and libunwind saw of the same threads while they stood still:
 
-    read_frozen.py PROFILE.perf FAULTHANDLER NATIVE
+    compare_stacks.py PROFILE.perf FAULTHANDLER NATIVE
 
 PROFILE.perf is `pyprof export --lines --threads --format perf`. Prints a line per thread; status 1 if one is not the same.
 """

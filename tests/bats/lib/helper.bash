@@ -7,28 +7,15 @@ LIBPYPROF=$BUILD/libpyprof.so
 PYPROF=${PYPROF:-$BUILD/pyprof}
 WORKLOADS=$ROOT/tests/workloads
 # Reads what pyprof prints. Which Python runs it does not matter.
-READ="$(command -v /usr/bin/python3 || command -v python3) $ROOT/tests/bats/read.py"
+READ="$(command -v /usr/bin/python3 || command -v python3) $ROOT/tests/bats/lib/read.py"
 # What hangs is stopped; a machine that is ten times slower is not what hangs.
 TIMEOUT=${TIMEOUT:-600}
 export ROOT BUILD LIBPYPROF PYPROF WORKLOADS
 # PYPROF may name another build of the tool; the settings of the library are the tests' own.
 unset LD_PRELOAD "${!PYPROF_@}"
 
-# shellcheck source=tests/bats/pythons.sh
-. "$ROOT/tests/bats/pythons.sh"
-
-# What a test measures depends on the machine: when it, or the host below it, takes the CPU away over many ticks, the time
-# goes to [unsampled] as it should, and is missing from the function. So a test that fails is tried again, two times; which
-# ones were is told at the end. A crash is never tried again.
-TRIES=${TRIES:-3} # TRIES=1: see the first failure
-BATS_TEST_RETRIES=$((TRIES - 1))
-
-# tried_again WHAT: for check.sh.
-tried_again() {
-    local file=${TRIED_AGAIN:-$BUILD/check/tried_again.txt}
-    mkdir -p "$(dirname "$file")"
-    echo "$(basename "$BATS_TEST_FILENAME"): $BATS_TEST_DESCRIPTION ($1)" >>"$file"
-}
+# shellcheck source=tests/bats/lib/pythons.sh
+. "$ROOT/tests/bats/lib/pythons.sh"
 
 # Where the programs that left a core file in the test's directories died.
 where_they_died() {
@@ -45,11 +32,7 @@ teardown() {
     if [ -e "$BATS_TEST_TMPDIR/crashed" ]; then
         cat "$BATS_TEST_TMPDIR/crashed"
         where_they_died
-        BATS_TEST_RETRIES=0
         return 1
-    fi
-    if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ "$BATS_TEST_TRY_NUMBER" -le "$BATS_TEST_RETRIES" ]; then
-        tried_again "the whole"
     fi
 }
 
@@ -136,66 +119,58 @@ log_files() {
 }
 
 # with_each_python FUNCTION: calls it with PYTHON, VERSION and PYTHON_BUILD set (see pythons.sh), in a directory of its own;
-# all must succeed, each within TRIES.
+# all must succeed. For what depends on the interpreter: stacks, lines, thread states, start, fork and exit.
 with_each_python() {
     with_pythons "$(list_pythons)" "$@"
 }
 
-# The same on a few of them, for what hardly depends on the interpreter. Stacks, lines, CPU by function, start, fork and exit
-# do depend on it.
-with_some_pythons() {
-    with_pythons "$(list_some_pythons)" "$@"
+# with_a_python FUNCTION: the same on one of them, in `make check-long` on each.
+with_a_python() {
+    if [ -n "${CHECK_LONG:-}" ]; then
+        with_each_python "$@"
+    else
+        with_pythons "$(python_of_this_test)" "$@"
+    fi
 }
 
-# with_pythons LINES FUNCTION
+# Sets PYTHON, VERSION and PYTHON_BUILD to one of them: where the test is of pyprof, and Python only what it looks at.
+take_python() {
+    read -r PYTHON VERSION PYTHON_BUILD <<<"$(python_of_this_test)"
+    export PYTHON VERSION PYTHON_BUILD
+}
+
+# with_pythons LINES FUNCTION: LINES as list_pythons has them.
 with_pythons() {
-    local pythons=$1 python version build bad=0 count=0 try status
-    shift
-    BATS_TEST_RETRIES=0
-    [ -n "$pythons" ] || fail "no Python here"
+    local python version build bad=0 count=0 status
+    [ -n "$1" ] || fail "no Python here"
     while read -r python version build <&3; do
         echo "== $python ($version $build)"
-        for ((try = 1; try <= TRIES; try++)); do
-            mkdir "$BATS_TEST_TMPDIR/$((++count))"
-            # In a subshell with errexit of its own: `if` and `||` would switch it off inside.
-            set +e
-            (
-                set -eE
-                trap 'echo "line $LINENO: $BASH_COMMAND"' ERR
-                cd "$BATS_TEST_TMPDIR/$count"
-                PYTHON=$python
-                VERSION=$version
-                PYTHON_BUILD=$build
-                export PYTHON VERSION PYTHON_BUILD
-                "$1"
-            ) 3>&-
-            status=$?
-            set -e
-            [ ! -e "$BATS_TEST_TMPDIR/crashed" ] || status=1
-            if [ "$status" -eq 0 ]; then
-                break
-            fi
-            echo "^^ failed on $python, try $try"
-            [ ! -e "$BATS_TEST_TMPDIR/crashed" ] || break
-            [ "$try" -eq "$TRIES" ] || tried_again "$version $build"
-        done
-        if [ "$status" -eq 0 ]; then
-            matrix "$version $build" ok
-        else
-            matrix "$version $build" "FAIL $BATS_TEST_DESCRIPTION"
+        mkdir "$BATS_TEST_TMPDIR/$((++count))"
+        # In a subshell with errexit of its own: `if` and `||` would switch it off inside.
+        set +e
+        (
+            set -eE
+            trap 'echo "line $LINENO: $BASH_COMMAND"' ERR
+            cd "$BATS_TEST_TMPDIR/$count"
+            PYTHON=$python
+            VERSION=$version
+            PYTHON_BUILD=$build
+            export PYTHON VERSION PYTHON_BUILD
+            "$2"
+        ) 3>&-
+        status=$?
+        set -e
+        [ ! -e "$BATS_TEST_TMPDIR/crashed" ] || status=1
+        # For check.sh.
+        mkdir -p "$BUILD/check"
+        printf '%s\t%s\n' "$version $build" "$status" >>"${RESULTS:-$BUILD/check/results.tsv}"
+        if [ "$status" -ne 0 ]; then
+            echo "^^ failed on $python"
             bad=1
+            [ ! -e "$BATS_TEST_TMPDIR/crashed" ] || break
         fi
-    done 3<<<"$pythons"
+    done 3<<<"$1"
     return $bad
-}
-
-# matrix INTERPRETER RESULT: one line for the table that check.sh prints at its end (tests/matrix.sh), under this suite's
-# name. with_each_python does it; a test that goes over the interpreters by itself calls it with "$version $build" and "ok"
-# or "FAIL reason".
-matrix() {
-    local file=${MATRIX:-$BUILD/check/matrix.tsv}
-    mkdir -p "$(dirname "$file")"
-    printf '%s\t%s\t%s\n' "$(basename "$BATS_TEST_FILENAME" .bats)" "$1" "$2" >>"$file"
 }
 
 # between LOW VALUE HIGH WHAT

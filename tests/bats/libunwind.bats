@@ -1,5 +1,5 @@
 # PYPROF_UNWIND=libunwind: the same stacks by another walker.
-load helper
+load lib/helper
 
 # Its libunwind.so.8 is the system's, whatever the Python.
 setup_file() {
@@ -77,7 +77,7 @@ print(children)'
 }
 
 @test "by libunwind: forks of a program with busy threads" {
-    with_some_pythons forks
+    with_a_python forks
 }
 
 # What was unloaded is forgotten.
@@ -93,7 +93,7 @@ churn() {
 }
 
 @test "by libunwind: modules that come and go" {
-    with_some_pythons churn
+    with_a_python churn
 }
 
 # What daemons do: libunwind's descriptors are closed, and their numbers the program's own, which is to find in its pipe
@@ -134,7 +134,7 @@ assert [os.fstat(file).st_size for file in files] == [0] * 20' 2>err.txt || fail
 }
 
 @test "by libunwind: a program that closes its descriptors and uses the numbers again" {
-    with_some_pythons closed
+    with_a_python closed
 }
 
 without() {
@@ -150,7 +150,7 @@ without() {
 }
 
 @test "libunwind that cannot be loaded: one line, and unwind rows" {
-    with_some_pythons without
+    with_a_python without
 }
 
 bad_value() {
@@ -164,5 +164,5 @@ bad_value() {
 }
 
 @test "a value of PYPROF_UNWIND that is none: one line, and the default" {
-    with_pythons "$(list_some_pythons | head -n 1)" bad_value
+    with_a_python bad_value
 }

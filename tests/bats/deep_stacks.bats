@@ -1,5 +1,5 @@
 # Deep stacks: both ends are kept, and what is left out says so.
-load helper
+load lib/helper
 
 setup_file() {
     gcc -O1 -g -Wall -Werror -shared -fPIC -o "$BATS_FILE_TMPDIR/coroutine.so" "$WORKLOADS/lib/coroutine.c"
@@ -76,7 +76,7 @@ deep_costs() {
 }
 
 @test "a sample of a deep stack costs what one of 500 calls does" {
-    with_some_pythons deep_costs
+    with_a_python deep_costs
 }
 
 deep_native_costs() {
@@ -98,5 +98,21 @@ digging()'
 }
 
 @test "nor does one of deep native code cost more, on its own stack or a coroutine's" {
-    with_some_pythons deep_native_costs
+    with_a_python deep_native_costs
+}
+
+each_function_under_its_own_name() {
+    PYPROF_HZ=250 profiled "$PYTHON" "$WORKLOADS/many_functions.py" 600 1
+    collapsed >stacks.txt
+    # In every stack the functions are f0000, f0001, f0002 … as they call each other.
+    grep -oE '(f[0-9]{4} \(many\.py:[0-9]+\);?)+' stacks.txt >chains.txt
+    [ "$(wc -l <chains.txt)" -gt 3 ] || fail "no stacks of them: $(head -n 3 stacks.txt)"
+    awk -F';' '{
+        for (i = 1; i <= NF && $i != ""; i++)
+            if (substr($i, 2, 4) + 0 != substr($1, 2, 4) + i - 1) { print "wrong at " i ": " $i; exit 1 }
+    }' chains.txt
+}
+
+@test "600 functions on one stack keep their names" {
+    with_a_python each_function_under_its_own_name
 }

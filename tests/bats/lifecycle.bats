@@ -1,5 +1,5 @@
 # Processes and threads that begin, start others and end, at every moment of the profiler's work.
-load helper
+load lib/helper
 
 # storm WHAT COUNT
 storm() {
@@ -26,7 +26,7 @@ long_storms() {
 }
 
 @test "children of fork that exec, exit or are killed from any thread, spawns from two threads, forks while every lock is in use" {
-    with_some_pythons short_storms
+    with_a_python short_storms
 }
 
 # bats test_tags=long
@@ -59,7 +59,7 @@ forks_slowly() {
 }
 
 @test "a fork that takes many ticks is not interrupted by them" {
-    with_pythons "$(list_pythons | tail -n 1)" forks_slowly
+    with_a_python forks_slowly
 }
 
 forks_of_gigabytes() {
@@ -101,7 +101,7 @@ same_ends() {
 }
 
 @test "exit, _exit, quick_exit, abort, signals, from threads, handlers and exit handlers: as without us, whoever comes last" {
-    with_some_pythons same_ends
+    with_a_python same_ends
 }
 
 # An exec that fails and the end of a process whose flush thread is stuck share one wait.
@@ -122,7 +122,7 @@ for _ in range(8):
 }
 
 @test "a flush thread that stands still holds up all the ends of a process for two seconds together" {
-    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python ends_with_a_stuck_thread
+    with_a_python ends_with_a_stuck_thread
 }
 
 on_a_frozen_disk() {
@@ -178,8 +178,20 @@ END
         skip "no file system can be made and mounted here"
     fi
     status=0
-    TRIES=1 PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python on_a_frozen_disk || status=1
+    with_a_python on_a_frozen_disk || status=1
     fsfreeze -u disk 2>/dev/null || true
     umount disk
     return $status
+}
+
+main_exits() {
+    profiled "$PYTHON" "$WORKLOADS/main_exits.py"
+    info >info.json
+    reader accounting info.json
+    [ "$(reader field info.json exited_threads)" -eq 2 ] || fail "not two ended threads: $(cat info.json)"
+    reader near "$(reader field info.json cpu_ns)" 1320000000 5 "the process clock"
+}
+
+@test "the main thread leaves by pthread_exit: the process ends with its last thread, nothing counts twice" {
+    with_a_python main_exits
 }

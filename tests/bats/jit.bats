@@ -1,5 +1,5 @@
 # Code that no unwind rows describe: perf's trampolines between Python functions, and what CPython's JIT makes.
-load helper
+load lib/helper
 
 # whole_stacks NAME: hardly any native stack ends early, and the frames of both kinds are where they belong.
 whole_stacks() {
@@ -94,7 +94,7 @@ exec "$@"' sh "$PYTHON" "$WORKLOADS/made_jit.py" 1 >truth.txt
 }
 
 @test "names that a dead process of the same pid has left name nothing" {
-    with_some_pythons after_a_dead_process
+    with_a_python after_a_dead_process
 }
 
 # The child has the code, but its own map does not have the names.
@@ -118,7 +118,7 @@ os.waitpid(pid, 0)' >truth.txt
 }
 
 @test "names of a JIT's code are still known in the child of a fork" {
-    with_some_pythons in_a_child
+    with_a_python in_a_child
 }
 
 # The parent has read a part of its map only: what stands there may be outdated, and the child never reads the rest.
@@ -144,7 +144,7 @@ os.waitpid(pid, 0)' >truth.txt
 }
 
 @test "outdated names of a JIT's code name nothing in the child of a fork" {
-    with_some_pythons in_a_child_of_one_that_is_behind
+    with_a_python in_a_child_of_one_that_is_behind
 }
 
 # numba tells debuggers what it makes, whatever its settings.

@@ -1,10 +1,5 @@
 # Beside other libraries that are preloaded, under other tools, and in children that cannot be profiled.
-load helper
-
-# What has little to do with the interpreter.
-one_python() {
-    with_pythons "$(list_some_pythons | tail -n 1)" "$@"
-}
+load lib/helper
 
 setup_file() {
     cp "$WORKLOADS/two_threads.py" "$BATS_FILE_TMPDIR/two.py"
@@ -68,11 +63,11 @@ preloads() {
 }
 
 @test "preloaded beside tcmalloc, jemalloc, much thread-local storage: in front of us and behind" {
-    with_some_pythons preloads
+    with_a_python preloads
 }
 
 @test "LD_AUDIT, LD_BIND_NOW, LD_DEBUG" {
-    one_python settings_of_the_loader
+    with_a_python settings_of_the_loader
 }
 
 under_tools() {
@@ -87,7 +82,7 @@ under_tools() {
 }
 
 @test "under stdbuf and strace" {
-    one_python under_tools
+    with_a_python under_tools
 }
 
 under_valgrind() {
@@ -107,7 +102,7 @@ under_valgrind() {
 
 @test "under valgrind: not a word of its more than without us, and the program's functions are seen" {
     command -v valgrind >/dev/null || skip "valgrind is missing"
-    with_pythons "$(list_some_pythons | head -n 1)" under_valgrind
+    with_a_python under_valgrind
 }
 
 under_gdb() {
@@ -139,7 +134,7 @@ print(sum(burned), file=open("truth", "w"))' >out.txt 2>&1 3>&- &
 
 @test "with gdb attached and detached" {
     needs_ptrace
-    one_python under_gdb
+    with_a_python under_gdb
 }
 
 other_profilers() {
@@ -179,7 +174,7 @@ END
 }
 
 @test "beside sys.setprofile, sys.settrace, cProfile and perf" {
-    with_some_pythons other_profilers
+    with_a_python other_profilers
 }
 
 under_memray() {
@@ -226,7 +221,7 @@ END
 }
 
 @test "libraries in a namespace of the loader's of their own (dlmopen): sums close, the callers are there" {
-    with_some_pythons namespaces_of_the_loader
+    with_a_python namespaces_of_the_loader
 }
 
 # Each of them ends as without us; what its loader says of us is one line.
@@ -286,7 +281,7 @@ sum(i for i in range(3000000))'
 }
 
 @test "children that are static, 32-bit, of musl, privileged, or scripts with pipes: as without us" {
-    one_python children
+    with_a_python children
 }
 
 # AddressSanitizer's runtime, as a library, wants to be the first of all; that is said where one asks.
@@ -304,5 +299,5 @@ checked_addresses() {
 }
 
 @test "a program with AddressSanitizer: linked in, or preloaded before us; doctor says so" {
-    one_python checked_addresses
+    with_a_python checked_addresses
 }

@@ -1,6 +1,6 @@
 # shellcheck disable=SC2153 # helper.bash sets PYTHON and VERSION
 # Python that comes late, more than once, in several copies, and that goes: programs which embed it (workloads/embed.c).
-load helper
+load lib/helper
 
 # The shared library of $PYTHON and its prefix into LIBRARY and HOME_OF_LIBRARY; EMBED is what runs the program on the
 # system that the library is made for. Fails when there is no such library.
@@ -283,7 +283,7 @@ without_signals() {
 }
 
 @test "daemon threads without timers: RLIMIT_SIGPENDING is used up" {
-    with_some_pythons without_signals
+    with_a_python without_signals
 }
 
 timed_imports() {
@@ -477,4 +477,28 @@ unused() {
 
 @test "a program that has libpython and does not use it is left alone, and pays once" {
     on_libraries unused
+}
+
+plug_in() {
+    library=$("$PYTHON" -c 'import sysconfig
+print(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME"), sep="/")')
+    # Debian's interpreters are static, and where their libpython would be is another matter.
+    if [[ $library != *.so* ]] || [ ! -e "$library" ]; then
+        echo "linked into the program: nothing to unload"
+        return 0
+    fi
+    [ -x "$BUILD/workloads/embeds" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    home=$("$PYTHON" -c 'import sys; print(sys.base_prefix)')
+    [ "$(PYTHONHOME=$home "$BUILD/workloads/embeds" "$library")" = gone ] || fail "it stays mapped without us"
+    # The handler calls into the interpreter: it must not go away under it.
+    profiled PYTHONHOME="$home" "$BUILD/workloads/embeds" "$library" >out.txt
+    [ "$(cat out.txt)" = mapped ] || fail "it says: $(cat out.txt)"
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt burn_in_plugin)" 500000000 10 "in the interpreter"
+    seen=$(grep -F 'burn_after_python (embeds)' stacks.txt | awk '{ n += $NF } END { print n + 0 }')
+    cpu_near "$seen" 500000000 10 "after dlclose of the interpreter"
+}
+
+@test "a program that unloads its Python lives on, and is profiled" {
+    with_each_python plug_in
 }

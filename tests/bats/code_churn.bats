@@ -1,7 +1,7 @@
 # Code objects that are made and freed all the time: no sample may show the name, file or line of another function.
-load helper
+load lib/helper
 
-READ_CHURN="$(command -v /usr/bin/python3 || command -v python3) $ROOT/tests/bats/read_churn.py"
+READ_CHURN="$(command -v /usr/bin/python3 || command -v python3) $ROOT/tests/bats/lib/check_churn.py"
 
 # churned CPU_SECONDS STACKS: at least so many different stacks of generated code are there, and none that cannot be.
 churned() {

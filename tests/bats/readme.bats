@@ -1,5 +1,5 @@
 # What README promises to someone who has just come: every command as it stands there, in a Debian without anything.
-load helper
+load lib/helper
 
 # shellcheck disable=SC2153 # ROOT is helper.bash's
 # as_printed PATTERN: the line of README that shows this command, without the remark behind it.
@@ -51,7 +51,6 @@ take_network() {
 @test "README alone in a clean Debian 12: build, demo, install, run, report, hot line, flame graph, pprof" {
     [ "$(id -u)" -eq 0 ] || skip "only root can make a Debian of its own"
     needs_namespaces --mount --pid --fork --mount-proc
-    export BATS_TEST_RETRIES=0
     clean=$("$ROOT/tests/roots.sh" bookworm) || fail "$clean"
     root=$BATS_TEST_TMPDIR/debian
     cp -a "$clean" "$root"

@@ -1,5 +1,5 @@
 # The program does not notice, and programs without Python are left alone.
-load helper
+load lib/helper
 bats_require_minimum_version 1.5.0
 
 @test "sh, git and ls: no file, no thread, no output, same status" {
@@ -100,7 +100,7 @@ END
 }
 
 @test "a program that closes every descriptor keeps its files, and its profile" {
-    with_some_pythons descriptors
+    with_a_python descriptors
 }
 
 other_directory() {
@@ -118,7 +118,7 @@ os.waitpid(pid, 0)'
 }
 
 @test "PYPROF_OUT means the directory where the program started; files are private" {
-    with_some_pythons other_directory
+    with_a_python other_directory
 }
 
 two_runs() {
@@ -138,7 +138,7 @@ END
 }
 
 @test "two runs into one directory: the latest is shown, --all merges" {
-    with_some_pythons two_runs
+    with_a_python two_runs
 }
 
 memory_of_threads() {
@@ -185,5 +185,81 @@ END
 }
 
 @test "the address space that a thread takes, before its first sample and after it" {
-    with_pythons "$(list_some_pythons | tail -n 1)" memory_of_threads
+    with_a_python memory_of_threads
+}
+
+@test "a file that has taken the place of stderr gets not a byte from us" {
+    take_python
+    # The directory vanishes under the program, so that there is something to say.
+    PYPROF_OUT=$PWD/out profiled "$PYTHON" "$WORKLOADS/other_stderr.py" data 2.5 3>&- &
+    wait_until 120 test -d out
+    mv out gone
+    touch out
+    wait
+    [ -e data ] && [ ! -s data ] || fail "it reads: $(cat data)"
+}
+
+takes_a_namespace() {
+    plain=$("$PYTHON" "$WORKLOADS/unshare.py" | sort | uniq -c)
+    # Where a process may not have one at all, nothing is to be seen.
+    seen=$(profiled "$PYTHON" "$WORKLOADS/unshare.py" | sort | uniq -c)
+    [ "$seen" = "$plain" ] || fail "without us: $plain; with us: $seen"
+    info >info.json
+    reader accounting info.json
+}
+
+@test "a program of one thread may unshare a user namespace" {
+    with_a_python takes_a_namespace
+}
+
+# descriptors_of COMMAND_LINE_OF_OWN_DESCRIPTORS [FILTER...]
+descriptors_of() {
+    local what
+    read -ra what <<<"$1"
+    shift
+    rm -rf pyprof.out
+    # shellcheck disable=SC2086
+    profiled "$@" "$PYTHON" "$WORKLOADS/own_descriptors.py" "${what[@]}" >with.txt 2>with.err <&-
+    [ ! -s with.err ] || fail "$(cat with.err)"
+    grep -qxF '0 is closed' with.txt || fail "$(cat with.txt)"
+    # One file, none that was begun for nothing.
+    [ "$(log_files | wc -l)" -eq 1 ] || fail "$(log_files)"
+    info >info.json
+    reader accounting info.json
+}
+
+numbers_are_its_own() {
+    descriptors_of "numbers none_left"
+    grep -qxF '0 others' with.txt || fail "descriptors of ours: $(cat with.txt)"
+    collapsed >stacks.txt
+    [ "$(reader inclusive stacks.txt with_none_left)" -gt 2000000000 ] || fail "what burned with no descriptor left is not there"
+    # Docker's filter refuses a part of it, and kills for nothing.
+    rm -rf pyprof.out
+    profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$WORKLOADS/own_descriptors.py" young numbers >with.txt
+    [ "$(grep -cxF '0 others' with.txt)" -eq 2 ] || fail "descriptors of ours: $(cat with.txt)"
+    # Under one that kills ours are the program's for moments, but none stays; and none is there in the first second.
+    descriptors_of "" "$BUILD/workloads/sandbox" 434,436,438
+    profiled "$BUILD/workloads/sandbox" 434,436,438 "$PYTHON" "$WORKLOADS/own_descriptors.py" young >with.txt
+    grep -qxF '0 others' with.txt || fail "descriptors of ours in the first second: $(cat with.txt)"
+}
+
+@test "no descriptor number is taken by us, none is needed of those that a limit allows" {
+    read -r major minor _ <<<"$(uname -r | tr . ' ')"
+    [ "$major" -gt 5 ] || [ "$major$minor" -ge 59 ] || skip "close_range is of Linux 5.9, here is $(uname -r)"
+    [ -e "$BUILD/workloads/sandbox" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
+    with_a_python numbers_are_its_own
+}
+
+same_to_the_kernel() {
+    # Two of its children are meant to die.
+    ulimit -Sc 0
+    timeout 120 "$PYTHON" "$WORKLOADS/visible.py" >plain.txt
+    PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/visible.py" >with.txt 2>with.err
+    diff plain.txt with.txt
+    # Its descriptors were used up, its user has changed.
+    ! grep -v 'cannot write profile' with.err || fail "$(cat with.err)"
+}
+
+@test "fault handlers, descriptors, user and groups, namespaces, affinity, process flags, limits: as without us" {
+    with_a_python same_to_the_kernel
 }

@@ -1,5 +1,5 @@
 # Who held the GIL, and what was garbage collection: shares of the CPU time of programs that do one thing only.
-load helper
+load lib/helper
 
 # run_state NAME: profiles states.py NAME; info.json, report.txt, and stacks.txt with the GIL as the first frame.
 run_state() {

@@ -1,6 +1,5 @@
-# What a program can see of us, and what the kernel refuses to a process with threads.
-load helper
-bats_require_minimum_version 1.5.0
+# Seccomp filters, Landlock and rights that a program gives up: profiling ends or goes on, the program lives.
+load lib/helper
 
 # Numbers of timer_create and its kin, process_vm_readv, getrusage; of pidfd_open, close_range and pidfd_getfd, and of none,
 # which end nothing; and uses of openat and prctl.
@@ -38,7 +37,7 @@ filtered() {
 }
 
 @test "a seccomp filter that kills for what we do, in the program or before it: profiling ends, the program lives" {
-    with_some_pythons filtered
+    with_a_python filtered
 }
 
 confined() {
@@ -50,7 +49,7 @@ confined() {
 }
 
 @test "capabilities, privileges, users, namespaces and filters that the program gives up: our thread gives them up" {
-    with_pythons "$(list_some_pythons | head -n 1)" confined
+    with_a_python confined
 }
 
 behind_landlock() {
@@ -65,7 +64,7 @@ behind_landlock() {
 }
 
 @test "Landlock holds for our thread: what came before is written, no more" {
-    with_pythons "$(list_some_pythons | tail -n 1)" behind_landlock
+    with_a_python behind_landlock
 }
 
 own_system_calls() {
@@ -82,7 +81,7 @@ own_system_calls() {
 }
 
 @test "a thread that has its system calls sent to itself lives, and is counted" {
-    with_pythons "$(list_some_pythons | tail -n 1)" own_system_calls
+    with_a_python own_system_calls
 }
 
 burns='import time
@@ -101,7 +100,7 @@ said_at_the_end() {
 }
 
 @test "what the flush thread cannot say under a filter is said at the end" {
-    with_some_pythons said_at_the_end
+    with_a_python said_at_the_end
 }
 
 @test "each system call of ours is among those that are tried under a filter" {
@@ -111,56 +110,4 @@ said_at_the_end() {
     # Whoever ends may end.
     missing=$(grep -vxF SYS_exit_group used.txt | grep -vxF -f <(grep -oE 'SYS_[a-z0-9_]+' "$ROOT/preload/base/filter_trial.c") || true)
     [ -z "$missing" ] || fail "not in sandbox.c: $missing"
-}
-
-# descriptors_of COMMAND_LINE_OF_OWN_DESCRIPTORS [FILTER...]
-descriptors_of() {
-    local what
-    read -ra what <<<"$1"
-    shift
-    rm -rf pyprof.out
-    # shellcheck disable=SC2086
-    profiled "$@" "$PYTHON" "$WORKLOADS/own_descriptors.py" "${what[@]}" >with.txt 2>with.err <&-
-    [ ! -s with.err ] || fail "$(cat with.err)"
-    grep -qxF '0 is closed' with.txt || fail "$(cat with.txt)"
-    # One file, none that was begun for nothing.
-    [ "$(log_files | wc -l)" -eq 1 ] || fail "$(log_files)"
-    info >info.json
-    reader accounting info.json
-}
-
-numbers_are_its_own() {
-    descriptors_of "numbers none_left"
-    grep -qxF '0 others' with.txt || fail "descriptors of ours: $(cat with.txt)"
-    collapsed >stacks.txt
-    [ "$(reader inclusive stacks.txt with_none_left)" -gt 2000000000 ] || fail "what burned with no descriptor left is not there"
-    # Docker's filter refuses a part of it, and kills for nothing.
-    rm -rf pyprof.out
-    profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$WORKLOADS/own_descriptors.py" young numbers >with.txt
-    [ "$(grep -cxF '0 others' with.txt)" -eq 2 ] || fail "descriptors of ours: $(cat with.txt)"
-    # Under one that kills ours are the program's for moments, but none stays; and none is there in the first second.
-    descriptors_of "" "$BUILD/workloads/sandbox" 434,436,438
-    profiled "$BUILD/workloads/sandbox" 434,436,438 "$PYTHON" "$WORKLOADS/own_descriptors.py" young >with.txt
-    grep -qxF '0 others' with.txt || fail "descriptors of ours in the first second: $(cat with.txt)"
-}
-
-@test "no descriptor number is taken by us, none is needed of those that a limit allows" {
-    read -r major minor _ <<<"$(uname -r | tr . ' ')"
-    [ "$major" -gt 5 ] || [ "$major$minor" -ge 59 ] || skip "close_range is of Linux 5.9, here is $(uname -r)"
-    [ -e "$BUILD/workloads/sandbox" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
-    with_some_pythons numbers_are_its_own
-}
-
-same_to_the_kernel() {
-    # Two of its children are meant to die.
-    ulimit -Sc 0
-    timeout 120 "$PYTHON" "$WORKLOADS/visible.py" >plain.txt
-    PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/visible.py" >with.txt 2>with.err
-    diff plain.txt with.txt
-    # Its descriptors were used up, its user has changed.
-    ! grep -v 'cannot write profile' with.err || fail "$(cat with.err)"
-}
-
-@test "fault handlers, descriptors, user and groups, namespaces, affinity, process flags, limits: as without us" {
-    with_some_pythons same_to_the_kernel
 }

@@ -46,17 +46,28 @@ list_pythons() {
     done
 }
 
-# The oldest, the newest and Debian 12's, for what hardly depends on the interpreter. All of them in `make check-long`.
-list_some_pythons() {
-    if [ -n "${CHECK_LONG:-}" ] || [ -n "${PYTHONS:-}" ]; then
-        list_pythons
-    else
-        list_pythons | awk '
-            { line[NR] = $0 }
-            $1 == "/usr/bin/python3.11" { wanted[NR] = 1 }
-            END {
-                wanted[1] = wanted[NR] = 1
-                for (i = 1; i <= NR; i++) if (i in wanted) print line[i]
-            }'
-    fi
+# The one that this test takes when hardly anything in it depends on the interpreter: by the test's name, so that each
+# interpreter has its share of such tests.
+python_of_this_test() {
+    list_pythons | awk -v sum="$(cksum <<<"$BATS_TEST_DESCRIPTION" | cut -d' ' -f1)" '
+        { line[NR - 1] = $0 }
+        END { if (NR) print line[sum % NR] }'
+}
+
+# matching_pythons WORDS: of those that are here, the paths of these: "3.12", "3.11.2", a path. A path may be another's.
+matching_pythons() {
+    local word found paths=()
+    for word in $1; do
+        if [[ $word == */* ]] && [ -x "$word" ]; then
+            found=$word
+        else
+            found=$(list_pythons | awk -v word="$word" 'index($2 ".", word ".") == 1 || $1 == word { print $1 }')
+        fi
+        if [ -z "$found" ]; then
+            printf 'no interpreter %s; there are:\n%s\n' "$word" "$(list_pythons)" >&2
+            return 1
+        fi
+        paths+=("$found")
+    done
+    xargs <<<"${paths[*]}"
 }

@@ -1,6 +1,6 @@
 # Where instructions are in the source: tables decoded by the library against the interpreter's own answer for every
 # instruction, and what is made of the columns.
-load helper
+load lib/helper
 
 # places FILE...: compares, and prints the sums. The interpreter's options are in $OPTIONS.
 places() {

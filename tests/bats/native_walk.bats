@@ -1,5 +1,5 @@
 # Our walk of the native stack against libunwind's, in real interpreters and packages, sampled and at every instruction.
-load helper
+load lib/helper
 
 # packages: prints a PYTHONPATH with those packages of native code that have wheels for $PYTHON; says which have none.
 packages() {
@@ -74,7 +74,7 @@ basic() {
 }
 
 @test "our native stacks are libunwind's: Python, libc, compression, sqlite, C++ exceptions" {
-    PYTHONS=$(list_pythons | awk 'NR == 1 { print $1 }') with_each_python basic
+    with_a_python basic
 }
 
 all_kinds() {
@@ -104,8 +104,8 @@ all_kinds() {
 all_bytes() {
     local all=()
     case $PYTHON in *-jit) return ;; esac
-    # The libraries are nearly the same for each of them, and take minutes.
-    if CHECK_LONG='' list_some_pythons | grep -q "^$PYTHON "; then
+    # The libraries are nearly the same for each of them, and take minutes: with the oldest and the newest.
+    if [[ $(list_pythons | sed -n '1p;$p') == *"$PYTHON "* ]]; then
         PYTHONPATH=$(packages)
         export PYTHONPATH
         all=("$PWD/throwing.so")
@@ -155,6 +155,6 @@ as_perf_sees_it() {
 # bats test_tags=long
 @test "the shares of libc, the loader and extensions are those that perf finds" {
     perf record -q -e cpu-clock -o perf.data true >perf.err 2>&1 || skip "no perf events here: $(head -c 200 perf.err)"
-    with_some_pythons as_perf_sees_it
+    with_a_python as_perf_sees_it
     sed "s/^/# /" "$BATS_TEST_TMPDIR/shares" >&3
 }
