@@ -10,7 +10,7 @@ mixed_program() {
 }
 
 @test "mixed program: each function within 5 % of its thread clock, total within 1 %" {
-    with_each_python mixed_program
+    with_a_python mixed_program
 }
 
 counts_as_samples() {

@@ -35,7 +35,7 @@ a_part() {
 }
 
 @test "those that look at signals, fork, spawn, threads and tracebacks come out as without the library" {
-    pythons=$(pythons_with_tests 3.8 3.13)
+    pythons=$(pythons_with_tests 3.13)
     [ -n "$pythons" ] || skip "no interpreter that was installed with its tests"
     with_pythons "$pythons" a_part
 }

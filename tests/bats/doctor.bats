@@ -65,7 +65,7 @@ assert {check["level"] for check in told["checks"]} == {"ok"}, told'
 }
 
 @test "a process that is profiled: all is well" {
-    with_each_python of_a_process
+    with_a_python of_a_process
 }
 
 not_profiled() {

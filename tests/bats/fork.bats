@@ -66,7 +66,7 @@ pools() {
 }
 
 @test "multiprocessing: the pool's CPU is in the merged profile (fork, spawn, forkserver)" {
-    with_each_python pools
+    with_a_python pools
 }
 
 # one_task KIND TASKS: children that serve a task each, and end by os._exit.

@@ -71,7 +71,7 @@ perf_map() {
 }
 
 @test "functions that a JIT names in /tmp/perf-PID.map have their names" {
-    with_each_python perf_map
+    with_a_python perf_map
 }
 
 # A process with the same pid has left names for all addresses; the program's own come behind them.

@@ -141,11 +141,12 @@ take_python() {
 
 # with_pythons LINES FUNCTION: LINES as list_pythons has them.
 with_pythons() {
-    local python version build bad=0 count=0 status
+    local python version build bad=0 count=0 status began
     [ -n "$1" ] || fail "no Python here"
     while read -r python version build <&3; do
         echo "== $python ($version $build)"
         mkdir "$BATS_TEST_TMPDIR/$((++count))"
+        began=${EPOCHREALTIME/./}
         # In a subshell with errexit of its own: `if` and `||` would switch it off inside.
         set +e
         (
@@ -163,7 +164,8 @@ with_pythons() {
         [ ! -e "$BATS_TEST_TMPDIR/crashed" ] || status=1
         # For check.sh.
         mkdir -p "$BUILD/check"
-        printf '%s\t%s\n' "$version $build" "$status" >>"${RESULTS:-$BUILD/check/results.tsv}"
+        printf '%s\t%s\t%s\t%s\n' "$version $build" "$status" $(((${EPOCHREALTIME/./} - began) / 1000)) \
+            "$(basename "$BATS_TEST_FILENAME" .bats): $BATS_TEST_DESCRIPTION" >>"${RESULTS:-$BUILD/check/results.tsv}"
         if [ "$status" -ne 0 ]; then
             echo "^^ failed on $python"
             bad=1
