@@ -86,7 +86,6 @@ read_only_root() {
 
 # What docker's default profile denies, and what older ones do: the calls end with EPERM.
 denied_calls() {
-    [ -e "$BUILD/workloads/filtered" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
     WHERE="with docker's default filter"
     whole

@@ -149,7 +149,6 @@ time.sleep(300)'
 }
 
 refused() {
-    [ -e "$BUILD/workloads/denied" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     begin env LD_PRELOAD="$LIBPYPROF" "$BUILD/workloads/denied" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 1 "$pid" 'FAIL timers none is armed.*seccomp'
     kill "$pid"

@@ -36,22 +36,39 @@ burned() {
     done
 }
 
-# on_libraries FUNCTION: on each Python that has a shared library.
+# on_libraries LINES FUNCTION: on those of these Pythons that have a shared library.
 on_libraries() {
-    [ -e "$BUILD/workloads/embed" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
-    export LIBRARY_TEST=$1
-    found=0
+    [ -n "$1" ] || skip "no Python here has a shared library"
+    export LIBRARY_TEST=$2
     # shellcheck disable=SC2317
     one_library() {
         if find_library && [ -n "$LIBRARY" ]; then
             "$LIBRARY_TEST"
-            touch "$BATS_TEST_TMPDIR/found"
         else
             echo "no shared library of $PYTHON"
         fi
     }
-    with_each_python one_library
-    [ -e "$BATS_TEST_TMPDIR/found" ] || skip "no Python here has a shared library"
+    with_pythons "$1" one_library
+}
+
+on_each_library() {
+    on_libraries "$(list_pythons)" "$1"
+}
+
+# In `make check-long` on each.
+on_a_library() {
+    local lines
+    lines=$(list_pythons)
+    [ -n "${CHECK_LONG:-}" ] || lines=$(list_pythons | grep ' shared' | one_for_this_test)
+    on_libraries "$lines" "$1"
+}
+
+# On the oldest and another one.
+on_two_libraries() {
+    local lines
+    lines=$(list_pythons | grep ' shared')
+    [ -n "${CHECK_LONG:-}" ] || lines=$(head -n 1 <<<"$lines" && sed 1d <<<"$lines" | one_for_this_test)
+    on_libraries "$lines" "$1"
 }
 
 late() {
@@ -69,7 +86,7 @@ late() {
 }
 
 @test "libpython loaded late, RTLD_LOCAL and RTLD_GLOBAL: its frames, also in threads that are older" {
-    on_libraries late
+    on_each_library late
 }
 
 main_ends() {
@@ -94,7 +111,7 @@ main_ends() {
 }
 
 @test "Python in a thread that outlives the main one: its frames, its exit handlers, its end" {
-    on_libraries main_ends
+    on_a_library main_ends
 }
 
 closed() {
@@ -104,7 +121,7 @@ closed() {
 }
 
 @test "dlclose of libpython: it stays, and the program goes on" {
-    on_libraries closed
+    on_a_library closed
 }
 
 deep() {
@@ -113,7 +130,7 @@ deep() {
 }
 
 @test "libpython loaded with RTLD_DEEPBIND: profiled from the program's next thread on" {
-    on_libraries deep
+    on_a_library deep
 }
 
 lives() {
@@ -124,7 +141,7 @@ lives() {
 }
 
 @test "Py_Initialize and Py_Finalize three times" {
-    on_libraries lives
+    on_each_library lives
 }
 
 guests() {
@@ -137,7 +154,7 @@ guests() {
 }
 
 @test "two applications in two subinterpreters, in turns on one thread" {
-    on_libraries guests
+    on_each_library guests
 }
 
 own_gil() {
@@ -152,7 +169,7 @@ own_gil() {
 }
 
 @test "subinterpreters with a GIL of their own, at once" {
-    on_libraries own_gil
+    on_each_library own_gil
 }
 
 ended_elsewhere() {
@@ -161,7 +178,7 @@ ended_elsewhere() {
 }
 
 @test "Py_Finalize in a thread that is not the main one" {
-    on_libraries ended_elsewhere
+    on_a_library ended_elsewhere
 }
 
 orphaned() {
@@ -173,7 +190,7 @@ orphaned() {
 }
 
 @test "a thread whose thread state was freed by another's Py_Finalize" {
-    on_libraries orphaned
+    on_a_library orphaned
 }
 
 bare_thread() {
@@ -186,7 +203,7 @@ bare_thread() {
 }
 
 @test "a thread with its creator's TLS has native frames only" {
-    on_libraries bare_thread
+    on_a_library bare_thread
 }
 
 # both MODE FUNCTION...: beside the first library that was found.
@@ -217,7 +234,7 @@ apart() {
 }
 
 @test "two interpreters of different versions in one process, either way round" {
-    on_libraries apart
+    on_two_libraries apart
 }
 
 attached_at_once() {
@@ -225,7 +242,7 @@ attached_at_once() {
 }
 
 @test "two interpreters attached to one thread: the one that works shows its frames" {
-    on_libraries attached_at_once
+    on_two_libraries attached_at_once
 }
 
 at_once() {
@@ -233,7 +250,7 @@ at_once() {
 }
 
 @test "two interpreters that start in the same moment" {
-    on_libraries at_once
+    on_two_libraries at_once
 }
 
 collect() {
@@ -243,7 +260,7 @@ collect() {
 }
 
 @test "five interpreters in one process: four show their frames, one line names the fifth" {
-    on_libraries collect
+    on_each_library collect
     mapfile -t arguments < <(sort -u "$BATS_TEST_TMPDIR/libraries" | tail -n 5 | tr ' ' '\n')
     [ "${#arguments[@]}" -eq 10 ] || skip "no five shared libraries of Python here"
     profiled "$BUILD/workloads/embed" many "${arguments[@]}" 2>embed.err || fail "status $?: $(cat embed.err)"
@@ -334,7 +351,6 @@ words() {
 }
 
 @test "where a thread's state is: the same as the interpreter says, with and without the GIL, in every thread" {
-    [ -e "$BUILD/unit/python_words_preload.so" ] || make -C "$ROOT" -s BUILD="$BUILD" units
     with_each_python words
 }
 
@@ -374,7 +390,7 @@ beside_an_old_one() {
     OLD_HOME=${python%/bin/*}
     OLD=$(compgen -G "$OLD_HOME/lib/libpython3.[67]*.so.1.0") || skip "no shared library of $python"
     export OLD OLD_HOME
-    on_libraries beside_an_old_one
+    on_a_library beside_an_old_one
 }
 
 # fake REASON OPTION...: an interpreter that is built so is named and not read.
@@ -391,7 +407,6 @@ fake() {
 }
 
 @test "debug builds, pre-releases, unknown versions and layouts: native frames, and one line that says why" {
-    [ -e "$BUILD/workloads/run_fake" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     fake "it is a debug build" -DVERSION=0x030b07f0 -DDEBUG_BUILD
     fake "it is a debug build" -DVERSION=0x030e02f0 -DSTACKREF_DEBUG -DOFFSETS
     fake "it is a pre-release" -DVERSION=0x030f00a3 -DOFFSETS
@@ -406,7 +421,6 @@ fake() {
 
 # The loader lists a library before it relocates it: what another thread is loading must be left alone.
 @test "a library of Python that is being loaded while another one starts" {
-    [ -e "$BUILD/workloads/run_fake" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     gcc -shared -fPIC -O1 -o libfake.so -DVERSION=0x040000f0 "$WORKLOADS/lib/fake_python.c" -lpthread
     gcc -shared -fPIC -O1 -o libslow.so -DVERSION=0 -DSLOW "$WORKLOADS/lib/fake_python.c" -lpthread
     profiled "$BUILD/workloads/run_fake" ./libfake.so ./libslow.so >fake.out 2>&1 || fail "status $?: $(cat fake.out)"
@@ -430,8 +444,7 @@ not_relocated() {
 }
 
 @test "a libpython that is not relocated yet while another one starts" {
-    [ -e "$BUILD/workloads/run_fake" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
-    on_libraries not_relocated
+    on_a_library not_relocated
 }
 
 # An executable that is not position-independent has its own copies of the library's variables that it names.
@@ -466,7 +479,7 @@ END
 }
 
 @test "an executable that has its own copies of libpython's types" {
-    on_libraries copies
+    on_a_library copies
 }
 
 unused() {
@@ -476,7 +489,7 @@ unused() {
 }
 
 @test "a program that has libpython and does not use it is left alone, and pays once" {
-    on_libraries unused
+    on_a_library unused
 }
 
 plug_in() {
@@ -487,7 +500,6 @@ print(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")
         echo "linked into the program: nothing to unload"
         return 0
     fi
-    [ -x "$BUILD/workloads/embeds" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     home=$("$PYTHON" -c 'import sys; print(sys.base_prefix)')
     [ "$(PYTHONHOME=$home "$BUILD/workloads/embeds" "$library")" = gone ] || fail "it stays mapped without us"
     # The handler calls into the interpreter: it must not go away under it.

@@ -143,14 +143,15 @@ def burn(seconds):
     while time.process_time() < end:
         sum(i * i for i in range(5000))
 
-def until(condition):
-    end = time.monotonic() + 300
-    while not condition():
-        if time.monotonic() > end:
-            sys.exit("waited in vain")
-        burn(0.01)
+def written():
+    return sum(file.stat().st_size for file in os.scandir(sys.argv[1]))
 
-until(lambda: os.path.isdir(sys.argv[1]) and os.listdir(sys.argv[1]))
+# Right after a flush, for a flush in whose midst the user changes is lost, and said to be.
+before, end = written(), time.monotonic() + 300
+while written() == before:
+    if time.monotonic() > end:
+        sys.exit("waited in vain")
+    burn(0.002)
 os.setgid(65534)
 os.setuid(65534)
 burn(0.3)

@@ -28,7 +28,7 @@ gil() {
     run_state release
     # What is held is the start of the interpreter.
     between 0 "$(percent gil_ns gil_known_ns)" $((20 + $(few 3))) "GIL held by a program that hashes"
-    between 0 "$(reader share stacks.txt 'GIL held' 'digest \(.*' '.*libcrypto.*')" 1 "percent in libcrypto with the GIL"
+    between 0 "$(reader share stacks.txt 'GIL held' 'digest \(.*' '.*libcrypto.*')" $((1 + $(few 1))) "percent in libcrypto with the GIL"
     run_state both
     # One thread holds it, the other one does not: of the half of the CPU that each of them has.
     held=$(reader share stacks.txt 'GIL held' 'spin \(.*')

@@ -30,7 +30,7 @@ as_good() {
 }
 
 @test "by libunwind: hashlib and sorted(key=function)" {
-    with_each_python as_good
+    with_a_python as_good
 }
 
 pairs() {
@@ -49,7 +49,7 @@ pairs() {
 }
 
 @test "by libunwind: less than one sample in a hundred is unpaired" {
-    with_each_python pairs
+    with_a_python pairs
 }
 
 # Forks while other threads are in their handlers: libunwind has locks, which no child may inherit.

@@ -16,7 +16,6 @@ packages() {
 # under_the_oracle SCRIPT ARGUMENTS...: leaves its log in oracle.tsv; see tests/unit/unwind_oracle_preload.c.
 under_the_oracle() {
     local status=0
-    [ -e "$BUILD/unit/unwind_oracle_preload.so" ] || make -C "$ROOT" -s BUILD="$BUILD" units
     g++ -O2 -shared -fPIC -o throwing.so "$WORKLOADS/lib/throwing.cc"
     # One thread: it is the one that is compared.
     # shellcheck disable=SC2153 # with_each_python sets PYTHON

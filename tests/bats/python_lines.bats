@@ -4,7 +4,6 @@ load lib/helper
 
 # places FILE...: compares, and prints the sums. The interpreter's options are in $OPTIONS.
 places() {
-    [ -x "$BUILD/oracles/line_table" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     # shellcheck disable=SC2086
     "$PYTHON" ${OPTIONS:-} "$ROOT/tests/oracles/line_table.py" "$@" >lines.txt
     "$BUILD/oracles/line_table" <lines.txt | tee sums.txt

@@ -34,29 +34,12 @@ c_calls_python() {
     else
         reader stacks stacks.txt 'sort_them \(.*' '(list_sort|list\.sort|listsort|builtin_sorted|PyList_Sort).* \(.*\)' 'by_key \(.*'
     fi
-}
-
-@test "sorted(key=function): C frames between two Python frames" {
-    with_each_python c_calls_python
-}
-
-no_lies() {
-    profiled "$PYTHON" "$WORKLOADS/stacks.py" sort
-    collapsed >stacks.txt
     # Every stack of the main thread starts where the process does; a cut one says so.
     share=$(reader share stacks.txt '\[.*(torn|truncated|pair).*\]')
     most=2
     [[ $PYTHON_BUILD != *jit* ]] || most=50
     [ "$share" -le $((most + $(few 2))) ] || fail "$share % of the CPU has a stack that is torn, truncated or unpaired: $(grep -E 'torn|truncated|pair' stacks.txt | head)"
     reader stacks stacks.txt '<module> \(.*stacks\.py:1\)'
-}
-
-@test "hardly any stack is torn, truncated or unpaired" {
-    with_each_python no_lies
-}
-
-executing_lines() {
-    profiled "$PYTHON" "$WORKLOADS/stacks.py" sort
     collapsed --lines >stacks.txt
     reader stacks stacks.txt 'sort_them \(.*stacks\.py:24\)' 'by_key \(.*stacks\.py:(16|17|18|19)\)'
     share=$(reader share stacks.txt 'by_key \(.*stacks\.py:(15|16|17|18|19)\)')
@@ -64,8 +47,8 @@ executing_lines() {
     [ "$share" -eq "$any" ] || fail "by_key: $share % of the CPU on its own lines, $any % in all"
 }
 
-@test "--lines names the line being executed" {
-    with_each_python executing_lines
+@test "sorted(key=function): C frames between two Python frames, hardly a stack torn, truncated or unpaired; --lines" {
+    with_each_python c_calls_python
 }
 
 # Of threads that stand still: Python frames with their lines as faulthandler prints them, native frames with their addresses

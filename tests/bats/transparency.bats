@@ -69,7 +69,6 @@ nothing_to_do() {
 }
 
 @test "pthread_exit, pthread_cancel and detached threads of a C program" {
-    [ -e "$BUILD/workloads/pthread_exit" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     run -0 --separate-stderr profiled "$BUILD/workloads/pthread_exit"
     # shellcheck disable=SC2154
     [ "$output$stderr" = "last thread done" ] || fail "stdout: $output, stderr: $stderr"
@@ -246,7 +245,6 @@ numbers_are_its_own() {
 @test "no descriptor number is taken by us, none is needed of those that a limit allows" {
     read -r major minor _ <<<"$(uname -r | tr . ' ')"
     [ "$major" -gt 5 ] || [ "$major$minor" -ge 59 ] || skip "close_range is of Linux 5.9, here is $(uname -r)"
-    [ -e "$BUILD/workloads/sandbox" ] || make -C "$ROOT" -s BUILD="$BUILD" helpers
     with_a_python numbers_are_its_own
 }
 

@@ -50,6 +50,7 @@ prepare() {
     ulimit -Sc "$(ulimit -Hc)"
     [ -e "$LIBPYPROF" ] || fail "$LIBPYPROF is missing: run make"
     [ -e "$PYPROF" ] || fail "$PYPROF is missing: run make"
+    [ -e "$BUILD/workloads/embed" ] && [ -e "$BUILD/torture/torture.so" ] || fail "run make units helpers"
 }
 
 # needs_namespaces FLAGS...: of unshare. Root may not make them, or mount there, in most containers. In the test itself: in a
@@ -129,13 +130,13 @@ with_a_python() {
     if [ -n "${CHECK_LONG:-}" ]; then
         with_each_python "$@"
     else
-        with_pythons "$(python_of_this_test)" "$@"
+        with_pythons "$(list_pythons | one_for_this_test)" "$@"
     fi
 }
 
 # Sets PYTHON, VERSION and PYTHON_BUILD to one of them: where the test is of pyprof, and Python only what it looks at.
 take_python() {
-    read -r PYTHON VERSION PYTHON_BUILD <<<"$(python_of_this_test)"
+    read -r PYTHON VERSION PYTHON_BUILD <<<"$(list_pythons | one_for_this_test)"
     export PYTHON VERSION PYTHON_BUILD
 }
 

@@ -46,10 +46,10 @@ list_pythons() {
     done
 }
 
-# The one that this test takes when hardly anything in it depends on the interpreter: by the test's name, so that each
-# interpreter has its share of such tests.
-python_of_this_test() {
-    list_pythons | awk -v sum="$(cksum <<<"$BATS_TEST_DESCRIPTION" | cut -d' ' -f1)" '
+# Of these lines of list_pythons the one for a test in which hardly anything depends on the interpreter: by the test's name,
+# so that each interpreter has its share of such tests.
+one_for_this_test() {
+    awk -v sum="$(cksum <<<"$BATS_TEST_DESCRIPTION" | cut -d' ' -f1)" '
         { line[NR - 1] = $0 }
         END { if (NR) print line[sum % NR] }'
 }
