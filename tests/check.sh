@@ -93,16 +93,18 @@ build() {
 
 # run_units DIRECTORY TEXT
 run_units() {
-    local source program status output
+    local source name output status
+    output=$(mktemp)
     for source in tests/unit/test_*.c; do
-        program=$1/$(basename "$source" .c)
-        output=$(CMOCKA_MESSAGE_OUTPUT=TAP timeout 900 "$program" 2>&1)
+        name=$(basename "$source" .c)
+        CMOCKA_MESSAGE_OUTPUT=TAP timeout 900 "$1/$name" >"$output" 2>&1
         status=$?
-        sed "s|^\(not \)\?ok [0-9]* - |&$(basename "$program")$2: |" <<<"$output"
-        if [ "$status" -ne 0 ] && ! grep -q '^not ok' <<<"$output"; then
-            echo "not ok - $(basename "$program")$2 ended with status $status"
+        sed "s|^\(not \)\?ok [0-9]* - |&$name$2: |" "$output"
+        if [ "$status" -ne 0 ] && ! grep -q '^not ok' "$output"; then
+            echo "not ok - $name$2 ended with status $status"
         fi
     done
+    rm "$output"
 }
 
 run_fuzzer() {
@@ -125,11 +127,24 @@ fuzz() {
 
 # run_bats REPORT OPTION... FILE...
 run_bats() {
-    local filter=(--filter-tags '!long') report=$logs/$1
-    [ -n "$long" ] && filter=()
+    local report=$logs/$1
     shift
     mkdir -p "$report"
-    BUILD=$BUILD bats --timing --formatter tap --report-formatter junit --output "$report" --no-parallelize-within-files "${filter[@]}" "$@"
+    BUILD=$BUILD bats --timing --formatter tap --report-formatter junit --output "$report" --no-parallelize-within-files "$@"
+}
+
+# behaviour FILE...: in the long check once more on each interpreter, where a test by itself takes one.
+behaviour() {
+    local filter=(--filter-tags '!long') python status=0
+    if [ -n "$long" ]; then
+        run_bats suites --jobs "$jobs" "$@" || status=1
+        for python in $(list_pythons | cut -d' ' -f1); do
+            echo "== $python"
+            PYTHONS=$python run_bats each --jobs "$jobs" "${filter[@]}" "$@" || status=1
+        done
+        return "$status"
+    fi
+    run_bats suites --jobs "$jobs" "${filter[@]}" "$@"
 }
 
 # Those of tests/bats that are wanted, the longest first: tests/README.md has their seconds.
@@ -147,8 +162,8 @@ suites() {
 
 # The suites that feed pyprof with what is bad or large, on its sanitized build.
 tools_sanitized() {
-    PYPROF=$(realpath "$BUILD/san/pyprof") RESULTS=/dev/null PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) \
-        run_bats sanitized tests/bats/{bad_input,durability,flame,pprof,runs}.bats
+    PYPROF=$(realpath "$BUILD/san/pyprof") PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) \
+        run_bats sanitized --filter-tags '!long' tests/bats/{bad_input,durability,flame,pprof,runs}.bats
 }
 
 # absent NAME WHY: what the machine lacks is a skipped test, but in a CI job a failed one.
@@ -228,12 +243,7 @@ done
 wait
 # As many at once as there are CPUs: what the tests ask for is CPU time, which a busy machine makes noisier and not longer.
 mapfile -t files < <(suites)
-[ "${#files[@]}" -eq 0 ] || part behaviour run_bats suites --jobs "$jobs" "${files[@]}"
-
-if [ -e "$logs/results.tsv" ]; then
-    awk -F '\t' '{ all[$1]++; bad[$1] += $2 != 0 } END { for (python in all) print python ": " all[python] " tests, " bad[python] " failed" }' \
-        "$logs/results.tsv" | sort -V
-fi
+[ "${#files[@]}" -eq 0 ] || part behaviour behaviour "${files[@]}"
 # For tests/README.md.
 [ ! -e "$logs/suites/report.xml" ] ||
     sed -nE 's/.*<testsuite name="([^"]*)\.bats".* time="([0-9]*).*/\1 \2/p' "$logs/suites/report.xml" >"$logs/seconds.txt"

@@ -1,7 +1,12 @@
+# native_seen KIND: ns in burn_KIND.
+native_seen() {
+    grep -F "burn_$1 (fool_native.so)" stacks.txt | awk '{ n += $NF } END { print n + 0 }'
+}
+
 # How right the figures are: every function of a program that knows what it burned.
 load lib/helper
 
-mixed_program() {
+@test "mixed program: each function within 5 % of its thread clock, total within 1 %" {
     profiled "$PYTHON" "$WORKLOADS/mixed.py" truth.json
     collapsed >stacks.txt
     info >info.json
@@ -9,22 +14,14 @@ mixed_program() {
     reader accounting info.json
 }
 
-@test "mixed program: each function within 5 % of its thread clock, total within 1 %" {
-    with_a_python mixed_program
-}
-
-counts_as_samples() {
+@test "--unit samples counts samples" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
     "$PYPROF" export pyprof.out --format collapsed --unit samples >samples.txt
     info >info.json
     reader near "$(awk '{ n += $NF } END { print n }' samples.txt)" "$(reader field info.json samples)" 10 "samples"
 }
 
-@test "--unit samples counts samples" {
-    with_a_python counts_as_samples
-}
-
-another_rate() {
+@test "PYPROF_HZ changes the rate and not the seconds" {
     PYPROF_HZ=250 profiled "$PYTHON" "$WORKLOADS/timers.py" 2 >intervals.txt
     [ "$(wc -l <intervals.txt)" -eq 1 ] || fail "not one timer: $(cat intervals.txt)"
     # Spread by 5 %, so that threads do not go in step.
@@ -38,11 +35,7 @@ another_rate() {
     reader accounting info.json
 }
 
-@test "PYPROF_HZ changes the rate and not the seconds" {
-    with_a_python another_rate
-}
-
-native_threads() {
+@test "native threads, however they end and whatever they block, are sampled" {
     gcc -O1 -g -shared -fPIC -o native_threads.so "$WORKLOADS/lib/native_threads.c" -lpthread
     profiled "$PYTHON" -c 'import ctypes
 library = ctypes.CDLL("./native_threads.so")
@@ -54,10 +47,6 @@ print(library.run_native_threads())' >truth.txt
     cpu_near "$seen" "$(cat truth.txt)" 6 "native threads: returned, left, cancelled, detached, deaf to signals"
     info >info.json
     reader accounting info.json
-}
-
-@test "native threads, however they end and whatever they block, are sampled" {
-    with_a_python native_threads
 }
 
 # fooled PROGRAM ARGUMENTS...: runs fool_PROGRAM.py, whose processes tell what they burned. Their sums must close, and hold
@@ -83,7 +72,7 @@ native_library() {
     gcc -O1 -g -shared -fPIC -o fool_native.so "$WORKLOADS/lib/fool_native.c" -lpthread
 }
 
-sums_close() {
+@test "the sum closes: many threads, short ones, tids used again, daemons at the end, a tree of forks, a mostly idle program" {
     fooled threads busy 64 1
     all_threads_are 65
     fooled threads short 400
@@ -102,10 +91,6 @@ sums_close() {
     fooled native ./fool_native.so raw_masked 4 100
 }
 
-@test "the sum closes: many threads, short ones, tids used again, daemons at the end, a tree of forks, a mostly idle program" {
-    with_a_python sums_close
-}
-
 # without_timers COMMAND...: prepends COMMAND to a program that runs on as it would, with one line, and a profile that
 # says what is missing.
 without_timers() {
@@ -121,16 +106,12 @@ without_timers() {
     reader burned truth info.json
 }
 
-timers_denied() {
+@test "no timers, for seccomp or for RLIMIT_SIGPENDING: the program runs on, one line, info tells" {
     without_timers "$BUILD/workloads/denied"
     without_timers bash -c 'ulimit -i 0 && exec "$@"' bash
 }
 
-@test "no timers, for seccomp or for RLIMIT_SIGPENDING: the program runs on, one line, info tells" {
-    with_a_python timers_denied
-}
-
-raw_threads() {
+@test "threads made by a bare clone, and such as block all signals: their CPU is in their functions" {
     native_library
     fooled native ./fool_native.so raw_clone 4 500
     cpu_near "$(native_seen raw_clone)" 2000000000 4 "threads made by a bare clone"
@@ -142,47 +123,26 @@ raw_threads() {
     grep -q 'cannot be interrupted' info.txt || fail "info does not name the threads that no signal reaches: $(cat info.txt)"
 }
 
-# native_seen KIND: ns in burn_KIND.
-native_seen() {
-    grep -F "burn_$1 (fool_native.so)" stacks.txt | awk '{ n += $NF } END { print n + 0 }'
-}
-
-@test "threads made by a bare clone, and such as block all signals: their CPU is in their functions" {
-    with_a_python raw_threads
-}
-
-in_step() {
+@test "bursts in step with the tick: what no tick meets is [unsampled], and nobody else's" {
     fooled split locked 6
     reader locked truth stacks.txt info.json locked_burst
     fooled split eight 8
     reader locked truth stacks.txt info.json locked_burst
 }
 
-@test "bursts in step with the tick: what no tick meets is [unsampled], and nobody else's" {
-    with_a_python in_step
-}
-
-shares() {
+@test "a split of 512:256:...:1, also in bursts that are shorter than a tick" {
     fooled split steady 2
     reader split truth stacks.txt info.json
     fooled split bursts 1
     reader split truth stacks.txt info.json
 }
 
-@test "a split of 512:256:...:1, also in bursts that are shorter than a tick" {
-    with_a_python shares
-}
-
-many_shares() {
+# bats test_tags=long
+@test "a split of 512:256:...:1 over 60 s of CPU: each function within 2 % of all" {
     fooled split steady 60
     reader split truth stacks.txt info.json 2
     fooled split bursts 60
     reader split truth stacks.txt info.json 2
-}
-
-# bats test_tags=long
-@test "a split of 512:256:...:1 over 60 s of CPU: each function within 2 % of all" {
-    with_pythons "$(list_pythons | tail -n 1)" many_shares
 }
 
 odd() {
@@ -190,7 +150,7 @@ odd() {
     odd='import ctypes; odd = ctypes.CDLL("./odd_threads.so")'
 }
 
-no_words() {
+@test "threads that begin by a system call and end without a word are billed once" {
     odd
     profiled "$PYTHON" -c "$odd
 assert odd.generations(4, 1, 2, 1500) == 0"
@@ -199,11 +159,7 @@ assert odd.generations(4, 1, 2, 1500) == 0"
     between -20000000 "$(reader field info.json difference_ns)" 60000000 "ns that are left over"
 }
 
-@test "threads that begin by a system call and end without a word are billed once" {
-    with_a_python no_words
-}
-
-slow_ends() {
+@test "a thread that lingers after its end is billed once" {
     odd
     profiled "$PYTHON" -c "$odd
 assert odd.lingering(700) == 0"
@@ -211,11 +167,7 @@ assert odd.lingering(700) == 0"
     reader accounting info.json
 }
 
-@test "a thread that lingers after its end is billed once" {
-    with_a_python slow_ends
-}
-
-small_stacks() {
+@test "threads on a page of stack get no signal, and are named" {
     odd
     profiled "$PYTHON" -c "$odd
 assert odd.on_small_stacks(2, 300, 0) == 0
@@ -224,10 +176,6 @@ assert odd.on_small_stacks(2, 300, 1) == 0" 2>err.txt
     info >info.json
     reader accounting info.json
     [ "$(reader truncated info.json | sed -n 's/^thread that cannot be interrupted: its stack .*: //p')" -eq 4 ] || fail "not counted: $(cat info.json)"
-}
-
-@test "threads on a page of stack get no signal, and are named" {
-    with_a_python small_stacks
 }
 
 crowd() {
@@ -241,10 +189,10 @@ assert odd.crowd(1500, 3000) == 0"
 
 # bats test_tags=long
 @test "1500 busy threads, some of which wait for their first turn for seconds: each is one" {
-    with_a_python crowd
+    with_each_python crowd
 }
 
-closes() {
+@test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {
     profiled "$PYTHON" "$WORKLOADS/churn.py" 2000
     info >info.json
     reader accounting info.json
@@ -254,8 +202,4 @@ closes() {
     [ $((exited + alive)) -eq 2001 ] || fail "not 2,000 threads and the main one: $exited ended, $alive alive"
     between 1900 "$exited" 2000 "ended threads"
     reader estimate info.json
-}
-
-@test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {
-    with_a_python closes
 }

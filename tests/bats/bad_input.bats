@@ -17,7 +17,7 @@ runs_with() {
     lines_of err.txt 1 "$pattern" || fail "with $*"
 }
 
-bad_rate() {
+@test "PYPROF_HZ of abc, 0, 100000, -5, 99x: one line that names it and what is used instead" {
     runs_with 'PYPROF_HZ.*abc.*100' PYPROF_HZ=abc
     runs_with 'PYPROF_HZ.*\b0\b.*100' PYPROF_HZ=0
     runs_with 'PYPROF_HZ.*100000.*[0-9]+' PYPROF_HZ=100000
@@ -29,21 +29,13 @@ bad_rate() {
     grep -qaFf notice.txt "$(grep -laF 99x pyprof.out/*)" || fail "not in the log: $(cat notice.txt)"
 }
 
-@test "PYPROF_HZ of abc, 0, 100000, -5, 99x: one line that names it and what is used instead" {
-    with_a_python bad_rate
-}
-
-bad_signal() {
+@test "PYPROF_SIGNAL of KILL, 999: one line, profiled all the same" {
     runs_with 'PYPROF_SIGNAL.*KILL' PYPROF_SIGNAL=KILL
     runs_with 'PYPROF_SIGNAL.*999' PYPROF_SIGNAL=999
     [ "$(log_files | wc -l)" -eq 2 ] || fail "expected two profiles: $(log_files)"
 }
 
-@test "PYPROF_SIGNAL of KILL, 999: one line, profiled all the same" {
-    with_a_python bad_signal
-}
-
-bad_directory() {
+@test "PYPROF_OUT that cannot be made: one line that says where the profile is instead" {
     : >a_file
     mkdir -p tmp
     runs_with 'PYPROF_OUT|a_file' PYPROF_OUT=a_file/below TMPDIR="$PWD/tmp"
@@ -54,25 +46,13 @@ bad_directory() {
     [ -n "$(log_files "$place")" ] || fail "no profile in $place"
 }
 
-@test "PYPROF_OUT that cannot be made: one line that says where the profile is instead" {
-    with_a_python bad_directory
-}
-
-nowhere_at_all() {
+@test "no writable place at all: one line, the program goes on" {
     runs_with '.' PYPROF_OUT=/proc/nowhere TMPDIR=/proc/nowhere
 }
 
-@test "no writable place at all: one line, the program goes on" {
-    with_a_python nowhere_at_all
-}
-
-full_disk() {
+@test "PYPROF_OUT below a device" {
     PYPROF_OUT=/dev/full/pyprof TMPDIR="$PWD" profiled "$PYTHON" -c "$program" >out.txt 2>err.txt || true
     [ "$(cat out.txt)" = undisturbed ] || fail "stdout: $(cat out.txt)"
-}
-
-@test "PYPROF_OUT below a device" {
-    with_a_python full_disk
 }
 
 # refuses STATUS PATTERN ARGUMENTS...: pyprof ends so, with one line on stderr and nothing on stdout.
@@ -111,7 +91,6 @@ refuses() {
 }
 
 @test "pyprof: a directory with what is whole, cut short, damaged, empty, foreign and of another version: each is named" {
-    take_python
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
     info >whole.json
     mkdir mixed future
@@ -154,7 +133,6 @@ refuses() {
 }
 
 @test "pyprof: an output that cannot be written is status 1" {
-    take_python
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
     refuses 1 'no/such' export pyprof.out -o no/such/place.pb.gz
     status=0

@@ -1,3 +1,11 @@
+@test "pid 1, rootless: profiled, and not a word" {
+    needs_namespaces -m -U -r -p -f --mount-proc
+    WHERE="pid 1 in a user and pid namespace of its own"
+    NAMESPACES=(-U -r -p -f --mount-proc)
+    inside : "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    whole
+}
+
 # What containers take away from a process: rights, system calls, file systems, and time.
 load lib/helper
 
@@ -26,7 +34,8 @@ whole() {
     rm -rf "${OUT:-pyprof.out}"
 }
 
-restricted() {
+@test "no capability; no /proc, or a hidden one; no /dev: profiled, and not a word" {
+    needs_namespaces -m -p -f --mount-proc
     local burn=("$PYTHON" "$BATS_TEST_TMPDIR/burn.py")
     NAMESPACES=()
     WHERE="without any capability"
@@ -46,27 +55,11 @@ restricted() {
     whole
 }
 
-rootless() {
-    WHERE="pid 1 in a user and pid namespace of its own"
-    NAMESPACES=(-U -r -p -f --mount-proc)
-    inside : "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
-    whole
-}
-
-@test "pid 1, rootless: profiled, and not a word" {
-    needs_namespaces -m -U -r -p -f --mount-proc
-    with_a_python rootless
-}
-
-@test "no capability; no /proc, or a hidden one; no /dev: profiled, and not a word" {
-    needs_namespaces -m -p -f --mount-proc
-    with_a_python restricted
-}
-
 # All that is mounted read-only, but a volume; then not even that.
 read_only='mount --make-rprivate / && mount --rbind / /mnt && mount -o remount,ro,bind /mnt'
 
-read_only_root() {
+@test "a read-only root with a volume; without one: one line, the program runs on" {
+    needs_namespaces -m
     mkdir volume
     NAMESPACES=()
     WHERE="on a read-only file system with a volume"
@@ -79,23 +72,14 @@ read_only_root() {
     lines_of out.txt 1 '^pyprof: cannot write .*: (R|r)ead-only file system'
 }
 
-@test "a read-only root with a volume; without one: one line, the program runs on" {
-    needs_namespaces -m
-    with_a_python read_only_root
-}
-
 # What docker's default profile denies, and what older ones do: the calls end with EPERM.
-denied_calls() {
+@test "the system calls that docker's default filter denies, and process_vm_readv besides" {
     profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
     WHERE="with docker's default filter"
     whole
     profiled "$BUILD/workloads/filtered" old "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
     lines_of out.txt 1 '^pyprof: process_vm_readv is not permitted here .*: native frames only'
     reader accounting <(info)
-}
-
-@test "the system calls that docker's default filter denies, and process_vm_readv besides" {
-    with_a_python denied_calls
 }
 
 # The program burns until it is told that it was held up, and says what the kernel billed it.
@@ -157,14 +141,15 @@ needs_cgroup() {
 }
 
 # shellcheck disable=SC2016 # held evaluates them
-by_signal() {
+@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
     cgroup=
     WHERE="stopped by SIGSTOP"
     held 'kill -STOP $pid' 'kill -CONT $pid' 'grep -q "^State:.*T (stopped)" /proc/$pid/status'
 }
 
 # shellcheck disable=SC2016
-frozen() {
+@test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
+    needs_cgroup freezer.state cgroup.freeze
     cgroup=$(make_cgroup freezer.state cgroup.freeze)
     WHERE="frozen by its cgroup"
     if [ -e "$cgroup/freezer.state" ]; then
@@ -177,7 +162,8 @@ frozen() {
 }
 
 # shellcheck disable=SC2016
-throttled() {
+@test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
+    needs_cgroup cpu.cfs_quota_us cpu.max
     cgroup=$(make_cgroup cpu.cfs_quota_us cpu.max)
     local was='grep -q "nr_throttled [1-9]" $cgroup/cpu.stat'
     WHERE="throttled by its cgroup"
@@ -188,22 +174,9 @@ throttled() {
     fi
 }
 
-@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
-    with_a_python by_signal
-}
-
-@test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
-    needs_cgroup freezer.state cgroup.freeze
-    with_a_python frozen
-}
-
-@test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
-    needs_cgroup cpu.cfs_quota_us cpu.max
-    with_a_python throttled
-}
-
 # In a time namespace the clocks that are not of the wall differ.
-other_clocks() {
+@test "in a time namespace" {
+    needs_namespaces -m -T --monotonic 100000 --boottime 100000 -f
     NAMESPACES=(-T --monotonic 100000 --boottime 100000 -f)
     WHERE="in another time"
     inside : "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
@@ -212,9 +185,4 @@ other_clocks() {
 process = json.load(open("info.json"))["processes"][0]
 assert 0 < process["end_unix_ns"] - process["start_unix_ns"] < 600e9, process'
     whole
-}
-
-@test "in a time namespace" {
-    needs_namespaces -m -T --monotonic 100000 --boottime 100000 -f
-    with_a_python other_clocks
 }

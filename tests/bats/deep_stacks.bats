@@ -71,17 +71,13 @@ handler_ns() {
     "$PYPROF" info pyprof.out | sed -n 's/.*handler: .*p50 [^0-9]*\([0-9]*\) ns.*/\1/p' | head -n 1
 }
 
-deep_costs() {
+@test "a sample of a deep stack costs what one of 500 calls does" {
     shallow=$(handler_ns "$PYTHON" "$WORKLOADS/deep.py" python 100)
     deep=$(handler_ns "$PYTHON" "$WORKLOADS/deep.py" python 20000)
     between 1 "$deep" $((10 * shallow)) "ns of a sample at 20,000 calls"
 }
 
-@test "a sample of a deep stack costs what one of 500 calls does" {
-    with_a_python deep_costs
-}
-
-deep_native_costs() {
+@test "nor does one of deep native code cost more, on its own stack or a coroutine's" {
     dig='
 import ctypes, sys
 def digging(): getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])(500, int(sys.argv[3]))
@@ -99,11 +95,7 @@ digging()'
     done
 }
 
-@test "nor does one of deep native code cost more, on its own stack or a coroutine's" {
-    with_a_python deep_native_costs
-}
-
-each_function_under_its_own_name() {
+@test "600 functions on one stack keep their names" {
     PYPROF_HZ=250 profiled "$PYTHON" "$WORKLOADS/many_functions.py" 600 1
     collapsed >stacks.txt
     # In every stack the functions are f0000, f0001, f0002 … as they call each other.
@@ -113,8 +105,4 @@ each_function_under_its_own_name() {
         for (i = 1; i <= NF && $i != ""; i++)
             if (substr($i, 2, 4) + 0 != substr($1, 2, 4) + i - 1) { print "wrong at " i ": " $i; exit 1 }
     }' chains.txt
-}
-
-@test "600 functions on one stack keep their names" {
-    with_a_python each_function_under_its_own_name
 }

@@ -45,7 +45,7 @@ says() {
 }
 
 # shellcheck disable=SC2153 # PYTHON is with_pythons'
-of_a_process() {
+@test "a process that is profiled: all is well" {
     begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 0 "$pid" 'profile .*[1-9][0-9]* samples, .* being written'
     for topic in library python thread timers signal settings output profile; do
@@ -64,11 +64,7 @@ assert {check["level"] for check in told["checks"]} == {"ok"}, told'
     kill "$pid"
 }
 
-@test "a process that is profiled: all is well" {
-    with_a_python of_a_process
-}
-
-not_profiled() {
+@test "not preloaded, library missing, no Python, static program" {
     begin "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 1 "$pid" 'FAIL library not preloaded.*pyprof run -- '
     kill "$pid"
@@ -85,11 +81,7 @@ not_profiled() {
     kill "$pid"
 }
 
-@test "not preloaded, library missing, no Python, static program" {
-    with_a_python not_profiled
-}
-
-replaced() {
+@test "a library that was replaced since" {
     cp "$LIBPYPROF" libpyprof.so
     begin env LD_PRELOAD="$PWD/libpyprof.so" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 0 "$pid" 'ok timers'
@@ -99,11 +91,7 @@ replaced() {
     kill "$pid"
 }
 
-@test "a library that was replaced since" {
-    with_a_python replaced
-}
-
-no_directory() {
+@test "PYPROF_OUT cannot be written: where the files are instead" {
     : >file
     begin env LD_PRELOAD="$LIBPYPROF" PYPROF_OUT="$PWD/file/out" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 0 "$pid" "warn output user .* cannot write .*file/out: Not a directory; files go to $TMPDIR/pyprof-.* ok profile $TMPDIR/pyprof-"
@@ -113,11 +101,7 @@ no_directory() {
     kill "$pid"
 }
 
-@test "PYPROF_OUT cannot be written: where the files are instead" {
-    with_a_python no_directory
-}
-
-blocks() {
+@test "a thread that blocks the signal by a system call of its own" {
     # What pthread_sigmask does is the library's business; this is past it.
     begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "import ctypes
 mask = ctypes.c_uint64(2**64 - 1)
@@ -127,11 +111,7 @@ $spin"
     kill -KILL "$pid"
 }
 
-@test "a thread that blocks the signal by a system call of its own" {
-    with_a_python blocks
-}
-
-idle() {
+@test "an idle process: no samples is right" {
     begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c 'import time
 end = time.process_time() + 0.3
 while time.process_time() < end: pass
@@ -144,11 +124,7 @@ time.sleep(300)'
     kill "$pid"
 }
 
-@test "an idle process: no samples is right" {
-    with_a_python idle
-}
-
-refused() {
+@test "timer_create is refused by a sandbox: of a process, and here" {
     begin env LD_PRELOAD="$LIBPYPROF" "$BUILD/workloads/denied" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 1 "$pid" 'FAIL timers none is armed.*seccomp'
     kill "$pid"
@@ -156,10 +132,6 @@ refused() {
     "$BUILD/workloads/denied" "$PYPROF" doctor >doctor.txt || status=$?
     [ "$status" -eq 1 ] || fail "status $status: $(cat doctor.txt)"
     says 'FAIL machine a timer cannot be made here.*timer_create'
-}
-
-@test "timer_create is refused by a sandbox: of a process, and here" {
-    with_a_python refused
 }
 
 @test "a set-user-ID process, whose loader ignores LD_PRELOAD" {
@@ -180,7 +152,7 @@ refused() {
     kill "$pid"
 }
 
-stopped() {
+@test "a stopped process; one that wrote over its environment" {
     begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 0 "$pid" 'ok profile .* and being written'
     kill -STOP "$pid"
@@ -195,11 +167,7 @@ $spin"
     kill "$pid"
 }
 
-@test "a stopped process; one that wrote over its environment" {
-    with_a_python stopped
-}
-
-with_children() {
+@test "a process without Python is asked about for its children's sake" {
     begin env LD_PRELOAD="$LIBPYPROF" sh -c "'$PYTHON' -c '$spin'; exit 0"
     wait_until 60 doctor_says 0 "$pid" 'warn python no Python .*ok child .*: sampled'
     pkill -P "$pid"
@@ -208,11 +176,7 @@ with_children() {
     pkill -P "$pid"
 }
 
-@test "a process without Python is asked about for its children's sake" {
-    with_a_python with_children
-}
-
-dropped() {
+@test "a process that gave up root; a process of another user" {
     [ "$(id -u)" -eq 0 ] || return 0
     mkdir -m 700 private
     begin env LD_PRELOAD="$LIBPYPROF" PYPROF_OUT="$PWD/private" TMPDIR=/no/such "$PYTHON" -c "import os
@@ -233,10 +197,6 @@ $spin"
     says 'warn library .*cannot be seen.* -> ask as that user or as root \(the right is CAP_SYS_PTRACE\)'
     says "ok thread .* ok signal"
     kill "$pid"
-}
-
-@test "a process that gave up root; a process of another user" {
-    with_a_python dropped
 }
 
 @test "a process that is not there, that has ended, no process id: what to do instead" {
@@ -266,7 +226,6 @@ time.sleep(300)'
 }
 
 @test "of a command: what its file is, without running it" {
-    take_python
     doctor 0 -- "$PYTHON" -c 'open("it_ran", "w")'
     [ ! -e it_ran ] || fail "it was run"
     says "ok command $PYTHON is a 64-bit x86-64 program ok python python.* is Python ok library .* can be preloaded"
@@ -313,7 +272,7 @@ time.sleep(300)'
     says 'FAIL library LD_PRELOAD names /no/such/libpyprof.so'
 }
 
-here() {
+@test "without an argument: this environment and the latest profile" {
     doctor 0
     says 'ok library .*libpyprof.so, pyprof .* ok machine .* ok output .* ok profile none yet in pyprof.out -> pyprof run'
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
@@ -322,12 +281,8 @@ here() {
     [ ! -s doctor.err ] || fail "stderr: $(cat doctor.err)"
 }
 
-@test "without an argument: this environment and the latest profile" {
-    with_a_python here
-}
-
 # The settings are those of the library, and what it complains about.
-complains() {
+@test "settings: doctor complains where the library does" {
     while IFS='=' read -r name value; do
         rm -rf pyprof.out
         profiled "$name=$value" "$PYTHON" -c pass >library.txt 2>&1
@@ -364,10 +319,6 @@ PYPROF_MAX_DISK=10MB
 PYPROF_MAX_DISK=-1
 PYPROF_MAX_DISK=99999999999G
 END
-}
-
-@test "settings: doctor complains where the library does" {
-    with_a_python complains
     PYPROF_HERTZ=100 doctor 0
     says 'warn settings PYPROF_HERTZ is no setting'
 }

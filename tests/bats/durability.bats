@@ -31,7 +31,6 @@ killed() {
 }
 
 @test "a truncated file: what is left is readable, what is missing is said" {
-    take_python
     profiled "$PYTHON" "$WORKLOADS/spin.py" 4 3>&- &
     wait_until 120 has_spin live.txt 1000000000
     file=$(log_files)
@@ -58,7 +57,6 @@ killed() {
 }
 
 @test "a damaged block costs that block and is said" {
-    take_python
     profiled "$PYTHON" "$WORKLOADS/spin.py" 4
     file=$(log_files)
     printf '\377\377\377\377' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") * 2 / 3)) conv=notrunc 2>/dev/null
@@ -67,7 +65,7 @@ killed() {
     between 500000000 "$(reader inclusive stacks.txt spin)" 4200000000 "ns of spin with a damaged block"
 }
 
-tail_of_exit() {
+@test "os._exit keeps the last half second" {
     cat >leaves.py <<'END'
 import os, sys, time
 
@@ -86,17 +84,9 @@ END
     cpu_near "$(reader inclusive stacks.txt last_words)" 500000000 6 "half a second before os._exit"
 }
 
-@test "os._exit keeps the last half second" {
-    with_a_python tail_of_exit
-}
-
-uncaught_signal() {
+@test "a signal that kills the program still kills it, with the same status" {
     profiled "$PYTHON" -c 'import os, signal
 sum(i * i for i in range(3000000))
 os.kill(os.getpid(), signal.SIGTERM)' || status=$?
     [ "${status:-0}" -eq 143 ] || fail "status ${status:-0}, expected 143"
-}
-
-@test "a signal that kills the program still kills it, with the same status" {
-    with_a_python uncaught_signal
 }

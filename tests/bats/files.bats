@@ -1,5 +1,6 @@
 # Files that are in the way, in danger or gone: disks that fill up, directories that vanish, users that change, traps.
 load lib/helper
+# shellcheck disable=SC2153 # prepare sets PYTHON
 
 # sums_close: info.json, and the samples that are there are what it says.
 sums_close() {
@@ -17,7 +18,7 @@ if found != said:
 END_OF_CHECK
 }
 
-below_the_limit() {
+@test "PYPROF_MAX_DISK: the oldest profiles go, and nothing else; the sums of what is left close, the rest is named" {
     mkdir pyprof.out
     for i in {10..33}; do
         head -c 65536 /dev/zero >pyprof.out/5000077-1700000000000000000-000000"$i".pyprof
@@ -48,11 +49,7 @@ below_the_limit() {
     "$PYPROF" report 2>/dev/null | unwrapped | grep -q 'CPU time are not in here' || fail "report says nothing of it: $("$PYPROF" report)"
 }
 
-@test "PYPROF_MAX_DISK: the oldest profiles go, and nothing else; the sums of what is left close, the rest is named" {
-    with_a_python below_the_limit
-}
-
-moved_cut_removed() {
+@test "profiles that are moved, cut and removed while they are written: it goes on in new ones, without a word" {
     profiled "$PYTHON" "$WORKLOADS/moved_files.py" "$PWD/pyprof.out" "$PWD/moved.pyprof" >out.txt 2>err.txt
     [ "$(xargs <out.txt)" = "moved cut removed" ] || fail "it says $(cat out.txt)"
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
@@ -63,11 +60,8 @@ moved_cut_removed() {
     [ "$("$PYPROF" info | grep -c '^process')" -eq 1 ] || fail "$("$PYPROF" info)"
 }
 
-@test "profiles that are moved, cut and removed while they are written: it goes on in new ones, without a word" {
-    with_a_python moved_cut_removed
-}
-
-full_for_a_while() {
+@test "a disk that fills up and is emptied: the last of it is the program's, one line, and the profile goes on" {
+    needs_namespaces -m
     mkdir disk
     # The file system goes with the namespace.
     # shellcheck disable=SC2016
@@ -85,12 +79,7 @@ full_for_a_while() {
     [ "$(reader field info.json lost_ns)" -gt 50000000 ] || fail "nothing was lost: $(cat info.json)"
 }
 
-@test "a disk that fills up and is emptied: the last of it is the program's, one line, and the profile goes on" {
-    needs_namespaces -m
-    with_a_python full_for_a_while
-}
-
-size_limit() {
+@test "RLIMIT_FSIZE: no SIGXFSZ because of us, the program gets its own, one line" {
     cat >limited.py <<'END'
 import os, resource, signal, sys, time
 
@@ -116,10 +105,6 @@ END
     lines_of err.txt 1 'cannot write profile to .*file size limit'
 }
 
-@test "RLIMIT_FSIZE: no SIGXFSZ because of us, the program gets its own, one line" {
-    with_a_python size_limit
-}
-
 # as USER COMMAND...
 as() {
     local user=$1
@@ -134,7 +119,8 @@ open_to_others() {
     chmod 755 "$BATS_RUN_TMPDIR" "$(dirname "$(dirname "$BATS_TEST_TMPDIR")")" "$(dirname "$BATS_TEST_TMPDIR")" "$BATS_TEST_TMPDIR"
 }
 
-drops() {
+@test "a program that gives up its privileges: a new file of the new user, elsewhere if it must be; nothing is lost" {
+    open_to_others
     cat >drops.py <<'END'
 import os, sys, time
 
@@ -202,14 +188,8 @@ while time.monotonic() < end: pass' 2>err.txt
     [ "$(stat -c %u open/young open/young/*.pyprof | xargs)" = "65534 65534" ] || fail "$(ls -lnR open)"
 }
 
-@test "a program that gives up its privileges: a new file of the new user, elsewhere if it must be; nothing is lost" {
-    open_to_others
-    with_a_python drops
-}
-
 @test "a link or directory of another user where all may write: one line, and nothing of ours goes there" {
     open_to_others
-    take_python
     mkdir -m 1777 shared
     as 65534 mkdir -m 777 shared/app
     mkdir -m 777 trap
@@ -224,7 +204,6 @@ while time.monotonic() < end: pass' 2>err.txt
 
 @test "logs that another user has put where all may write: not taken for ours unless that is asked for" {
     open_to_others
-    take_python
     mkdir -m 1777 shared
     PYPROF_OUT=shared profiled "$PYTHON" -c 'sum(range(3000000))'
     PYPROF_OUT=planted profiled "$PYTHON" -c 'sum(range(3000001))'
@@ -255,7 +234,6 @@ while time.monotonic() < end: pass' 2>err.txt
 
 @test "chroot: nothing of ours is made in the jail, and one line says so" {
     [ "$(id -u)" -eq 0 ] || skip "needs root"
-    take_python
     cat >jailed.py <<'END'
 import os, sys, time
 
@@ -422,25 +400,21 @@ END
 
 # bats test_tags=long
 @test "200 runs killed at any moment: each file is whole, up to a flush before the end, and zeros behind it do no harm" {
-    take_python
     killed 200
 }
 
 @test "killed at any moment, a few times: the same" {
-    take_python
     killed 4
 }
 
 # From its second second on the first saves are an eighth of a second apart; without them half of the files end half a
 # second before.
 @test "a young process that is killed loses little: it saves more often than an old one" {
-    take_python
     LONGEST=3 killed 12
     between 0 "$(sort -n ages.txt | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }')" 300 "ms between the last save and the end, in the median"
 }
 
 @test "where nothing can be written whole, no files are left behind" {
-    take_python
     (
         # KiB. A first flush of one short stack may fit into that, without a long command line.
         ulimit -f 1

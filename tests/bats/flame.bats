@@ -3,7 +3,6 @@ load lib/helper
 
 # Which Python ran does not matter here.
 spin() {
-    take_python
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
 }
 

@@ -1,3 +1,7 @@
+child_ended() {
+    info >info.json && grep -q '"ended": true' info.json
+}
+
 # fork, exec, multiprocessing: each process has its own file, nothing is counted twice, nobody hangs or dies.
 load lib/helper
 
@@ -58,15 +62,11 @@ pool() {
     reader accounting info.json
 }
 
-pools() {
+@test "multiprocessing: the pool's CPU is in the merged profile (fork, spawn, forkserver)" {
     for method in fork spawn forkserver; do
         mkdir "$method"
         (cd "$method" && pool "$method")
     done
-}
-
-@test "multiprocessing: the pool's CPU is in the merged profile (fork, spawn, forkserver)" {
-    with_a_python pools
 }
 
 # one_task KIND TASKS: children that serve a task each, and end by os._exit.
@@ -81,12 +81,8 @@ one_task() {
     reader accounting info.json
 }
 
-tasks_of_pool() {
-    one_task pool 6
-}
-
 @test "multiprocessing, maxtasksperchild=1: the CPU of each child is in the merged profile" {
-    with_a_python tasks_of_pool
+    one_task pool 6
 }
 
 tasks_of_executors() {
@@ -138,7 +134,7 @@ goes_on()' "$1" 2>/dev/null || status=$?
     fi
 }
 
-ended_by_itself() {
+@test "a process that ends itself by a signal loses nothing, and its status is the signal's" {
     ended_by raise 143
     ended_by term 143
     ended_by kill 137
@@ -148,11 +144,7 @@ ended_by_itself() {
     ended_by abort 134
 }
 
-@test "a process that ends itself by a signal loses nothing, and its status is the signal's" {
-    with_a_python ended_by_itself
-}
-
-killed_young() {
+@test "a child that somebody kills in its first second leaves a profile" {
     profiled "$PYTHON" -c 'import os, signal, time
 def set_title(title):
     fields = open("/proc/self/stat").read().rsplit(")", 1)[1].split()
@@ -185,11 +177,7 @@ os.waitpid(pid, 0)'
     info | grep -qF worker-title || fail "no title: $(info | grep -F command)"
 }
 
-@test "a child that somebody kills in its first second leaves a profile" {
-    with_a_python killed_young
-}
-
-same_pid() {
+@test "exec keeps the pid: two files, nothing twice, nothing lost" {
     [ "$(profiled "$PYTHON" "$WORKLOADS/exec_self.py")" = True ]
     [ "$(log_files | wc -l)" -eq 2 ] || fail "expected two files of one pid: $(log_files)"
     collapsed >stacks.txt
@@ -204,11 +192,7 @@ same_pid() {
     between 2500000000 "$(reader field info.json before_start_ns)" 3000000000 "before_start_ns"
 }
 
-@test "exec keeps the pid: two files, nothing twice, nothing lost" {
-    with_a_python same_pid
-}
-
-exec_family() {
+@test "every function that starts a program does what it does without us; one that fails ends nothing" {
     profiled "$PYTHON" "$WORKLOADS/exec_family.py" >surprises.txt || fail "$(cat surprises.txt)"
     collapsed >stacks.txt
     # An exec that fails ends nothing.
@@ -218,11 +202,7 @@ exec_family() {
     ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
 }
 
-@test "every function that starts a program does what it does without us; one that fails ends nothing" {
-    with_a_python exec_family
-}
-
-raw_thread_forks() {
+@test "a thread that came by a bare clone forks: the child is profiled" {
     gcc -O1 -g -shared -fPIC -o raw_fork.so "$WORKLOADS/lib/raw_fork.c"
     profiled "$PYTHON" -c 'import ctypes
 print(ctypes.CDLL("./raw_fork.so").fork_in_raw_thread())' >status.txt
@@ -233,12 +213,8 @@ print(ctypes.CDLL("./raw_fork.so").fork_in_raw_thread())' >status.txt
     cpu_near "$seen" 500000000 10 "the child of a thread that nobody registered"
 }
 
-@test "a thread that came by a bare clone forks: the child is profiled" {
-    with_a_python raw_thread_forks
-}
-
 # glibc's daemon() fails when /dev/null cannot be opened: in the child, which is told so and goes on.
-failed_daemon() {
+@test "daemon() that fails after its fork: its caller, the child, is profiled" {
     cat >daemon.py <<'END'
 import ctypes, os, resource, sys, time
 
@@ -267,14 +243,6 @@ END
     cpu_near "$(reader inclusive stacks.txt burn_in_daemon)" 500000000 10 "after a daemon() that failed"
 }
 
-child_ended() {
-    info >info.json && grep -q '"ended": true' info.json
-}
-
-@test "daemon() that fails after its fork: its caller, the child, is profiled" {
-    with_a_python failed_daemon
-}
-
 daemon_ended() {
     info >info.json && "$PYTHON" -c 'import json
 pid = int(open("daemon.txt").read())
@@ -282,7 +250,7 @@ assert any(process["pid"] == pid and process["ended"] for process in json.load(o
 }
 
 # As daemons do it: two forks, a session of its own, no descriptor of before; the numbers are taken for its own files.
-daemonizes() {
+@test "a daemon, of two forks and with every descriptor closed: its files are its own, its CPU is in the profile" {
     cat >daemon.py <<'END'
 import os, time
 
@@ -315,12 +283,8 @@ END
     cpu_near "$(reader inclusive stacks.txt burn_in_daemon)" 1200000000 8 "in the daemon"
 }
 
-@test "a daemon, of two forks and with every descriptor closed: its files are its own, its CPU is in the profile" {
-    with_a_python daemonizes
-}
-
 # The child of a fork in the middle of that would wait for the loader for ever.
-in_the_loader() {
+@test "a fork while the flush thread is in the loader, for as long as it is: the child loads libraries" {
     gcc -O1 -Wall -Werror -shared -fPIC -o slow_loader.so "$WORKLOADS/lib/slow_loader.c" -ldl
     LIBPYPROF=$PWD/slow_loader.so:$LIBPYPROF profiled "$PYTHON" -c '
 import os, signal, time
@@ -336,12 +300,8 @@ while time.monotonic() < until:
     assert status == 0, status'
 }
 
-@test "a fork while the flush thread is in the loader, for as long as it is: the child loads libraries" {
-    with_a_python in_the_loader
-}
-
 # end_under_fire: signals that come while our last words are written are too late, as they are without us.
-end_under_fire() {
+@test "signals that come while the last of a profile is written are too late to change how the process ends" {
     gcc -O1 -Wall -Werror -shared -fPIC -o slow_loader.so "$WORKLOADS/lib/slow_loader.c" -ldl
     LIBPYPROF=$PWD/slow_loader.so:$LIBPYPROF profiled "$PYTHON" -c '
 import os, signal, sys, time
@@ -376,12 +336,8 @@ assert met, "no signal came in time"'
     reader accounting info.json
 }
 
-@test "signals that come while the last of a profile is written are too late to change how the process ends" {
-    with_a_python end_under_fire
-}
-
 # Right behind a flush there is hardly anything to write but that.
-exec_behind_a_flush() {
+@test "exec right behind a flush: the file says that its program has ended" {
     cat >execs.py <<'END'
 import glob, os, sys, time
 
@@ -404,12 +360,8 @@ END
     [ "$(grep -c '"ended": true' info.json)" -eq 4 ] || fail "not all four have ended: $(cat info.json)"
 }
 
-@test "exec right behind a flush: the file says that its program has ended" {
-    with_a_python exec_behind_a_flush
-}
-
 # Once the last of the old image is written nothing may say that it goes on.
-exec_takes_its_time() {
+@test "exec that takes half a second to come about: what was written before it is the last word" {
     gcc -O1 -Wall -Werror -shared -fPIC -o slow_exec.so "$WORKLOADS/lib/slow_exec.c"
     LIBPYPROF=$LIBPYPROF:$PWD/slow_exec.so profiled "$PYTHON" -c 'import os, time
 until = time.monotonic() + 2.2
@@ -421,11 +373,7 @@ os.execv("/bin/true", ["true"])'
     [ "$(grep -c '"ended": true' info.json)" -eq 1 ] || fail "not ended: $(cat info.json)"
 }
 
-@test "exec that takes half a second to come about: what was written before it is the last word" {
-    with_a_python exec_takes_its_time
-}
-
-user_changes_at_the_end() {
+@test "a thread changes the user while the last of a profile is written: it need not wait for that" {
     gcc -O1 -Wall -Werror -shared -fPIC -o slow_loader.so "$WORKLOADS/lib/slow_loader.c" -ldl
     gcc -O1 -Wall -Werror -shared -fPIC -o late_setuid.so "$WORKLOADS/lib/late_setuid.c" -lpthread
     LIBPYPROF=$PWD/slow_loader.so:$LIBPYPROF profiled "$PYTHON" -c 'import ctypes, time
@@ -436,10 +384,6 @@ while time.process_time() < until:
     sum(range(1000))
 late.leave()' >out.txt
     [ "$(cat out.txt)" = "changed 1, at its end 1" ] || fail "it says: $(cat out.txt)"
-}
-
-@test "a thread changes the user while the last of a profile is written: it need not wait for that" {
-    with_a_python user_changes_at_the_end
 }
 
 # Forks that meet leave no signal blocked, hold up no later one, and the profile goes on.
@@ -470,24 +414,16 @@ assert change == 0 and took < 2.5, f"signals {change:x} changed, {took:.2f} s fo
     ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
 }
 
-two_forks_at_once() {
+@test "two threads fork at once, for longer than one waits for the other: no signal is blocked, the profile is whole" {
     forks_meet two_at_once
 }
 
-fork_in_a_fork() {
+@test "a signal handler forks in the middle of a fork, and its child goes on with that: as with two threads" {
     forks_meet one_in_another
 }
 
-@test "two threads fork at once, for longer than one waits for the other: no signal is blocked, the profile is whole" {
-    with_a_python two_forks_at_once
-}
-
-@test "a signal handler forks in the middle of a fork, and its child goes on with that: as with two threads" {
-    with_a_python fork_in_a_fork
-}
-
 # The lock that this thread holds is never dropped in a child.
-beside_the_loader() {
+@test "children of a process with a thread in the loader end at once, and their profile is whole" {
     gcc -O1 -g -Wall -Werror -shared -fPIC -o forks_at_once.so "$WORKLOADS/lib/forks_at_once.c" -lpthread
     profiled "$PYTHON" -c 'import ctypes
 forks = ctypes.CDLL("./forks_at_once.so")
@@ -503,11 +439,7 @@ assert max(took, long) < 2, f"ends of children took {took:.2f} and {long:.2f} s"
     ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
 }
 
-@test "children of a process with a thread in the loader end at once, and their profile is whole" {
-    with_a_python beside_the_loader
-}
-
-nothing_to_say() {
+@test "a child that does nothing leaves no file" {
     profiled "$PYTHON" -c 'import os
 for _ in range(100):
     pid = os.fork()
@@ -523,12 +455,8 @@ assert samples and all(samples), samples
 END
 }
 
-@test "a child that does nothing leaves no file" {
-    with_a_python nothing_to_say
-}
-
 # Its parent ends by libc's own _exit.
-parent_of_daemon() {
+@test "daemon(): the last of the parent is written" {
     profiled "$PYTHON" -c 'import ctypes, time
 def burn_before_daemon():
     until = time.thread_time() + 1.6
@@ -542,12 +470,9 @@ ctypes.CDLL(None).daemon(1, 1)'
     cpu_near "$(reader inclusive stacks.txt burn_before_daemon)" 1600000000 3 "before daemon()"
 }
 
-@test "daemon(): the last of the parent is written" {
-    with_a_python parent_of_daemon
-}
-
 # In a namespace of its own the child of process 1 is process 1 too.
-first_in_its_namespace() {
+@test "a child by a bare clone() that has the number of its parent, 1, is not taken for it" {
+    needs_namespaces -p -f --mount-proc
     LD_PRELOAD=$LIBPYPROF timeout -k 5 60 unshare -p -f --mount-proc "$PYTHON" -c 'import ctypes, os, time
 until = time.thread_time() + 0.3
 while time.thread_time() < until:
@@ -562,11 +487,6 @@ for _ in range(2):
 took = time.monotonic() - began
 assert took < 2, f"two children took {took:.2f} s"'
     [ "$(log_files | wc -l)" -eq 1 ] || fail "expected one file: $(log_files)"
-}
-
-@test "a child by a bare clone() that has the number of its parent, 1, is not taken for it" {
-    needs_namespaces -p -f --mount-proc
-    with_a_python first_in_its_namespace
 }
 
 fork_and_exec() {

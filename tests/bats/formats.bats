@@ -16,9 +16,9 @@ setup_file() {
 # once: leaves the exports of one run in the test's directory.
 once() {
     if [ ! -e "$FORMATS_DIRECTORY/info.json" ]; then
-        take_python
         (
             cd "$FORMATS_DIRECTORY" || exit 1
+            # shellcheck disable=SC2153 # prepare sets PYTHON
             profiled "$PYTHON" -c '
 import hashlib, os, threading, time
 
@@ -135,7 +135,6 @@ print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])')
     "$PYPROF" export pyprof.out --threads --lines -o threads.svg
     "$PYPROF" export pyprof.out --threads --lines -o threads.collapsed
     /usr/bin/python3 "$ROOT/tests/oracles/formats.py" svg threads.svg threads.collapsed
-    take_python
     mkdir hostile
     (
         cd hostile || exit 1

@@ -59,7 +59,7 @@ preloaded() {
 }
 
 # What the program prints and how it ends, less addresses and numbers of goroutines.
-ends_the_same() {
+@test "a panic in Go ends the process as it does without us" {
     local function status plain
     for function in go_panics go_reads_nil; do
         plain=0
@@ -69,10 +69,6 @@ ends_the_same() {
         [ "$status" -eq "$plain" ] || fail "$function: status $status, without us $plain: $(head -n 20 with.txt)"
         diff <(grep -vE '0x|^$|goroutine' plain.txt) <(grep -vE '0x|^$|goroutine' with.txt) || fail "$function: another message"
     done
-}
-
-@test "a panic in Go ends the process as it does without us" {
-    with_a_python ends_the_same
 }
 
 for_long() {

@@ -44,7 +44,7 @@ lent_and_nested_states() {
 }
 
 # In 3.8 a thread state, of some 280 bytes, is freed while its thread still counts as attached by it.
-freed_states() {
+@test "threads that end under an allocator that unmaps" {
     in_c '
 ctypes.CDLL(directory + "unmapping.so").slow_free(ctypes.c_size_t(264), ctypes.c_size_t(320))
 def burn():
@@ -56,11 +56,7 @@ for i in range(8):
     for thread in threads: thread.join()'
 }
 
-@test "threads that end under an allocator that unmaps" {
-    with_a_python freed_states
-}
-
-odd_registers() {
+@test "an FS register of the program's own, checks of alignment, a hole in the stack and unwind information that is wrong" {
     in_c 'odd.other_fs(loops); odd.alignment_checks(loops); odd.hole_in_stack(ctypes.c_long(300000000))'
     collapsed >stacks.txt
     for function in other_fs alignment_checks; do
@@ -69,23 +65,15 @@ odd_registers() {
     grep -qF 'spin_with_rbp (odd_memory.so)' stacks.txt || fail "$(cat stacks.txt)"
 }
 
-@test "an FS register of the program's own, checks of alignment, a hole in the stack and unwind information that is wrong" {
-    with_a_python odd_registers
-}
-
 # A thread's own part may be three quarters of its stack, less what libc puts there.
-little_stack() {
+@test "threads on 16 KiB of stack, of which they use half, live as without us and are named; on 64 KiB they are sampled" {
     in_c 'assert use.on_stack(16 << 10, 8000, 100) == 1 and use.on_stack(64 << 10, 40000, 200) == 1'
     [ "$(reader truncated info.json | sed -n 's/^thread that cannot be interrupted: its stack .*: //p')" -eq 1 ] ||
         fail "not counted: $(cat info.json)"
     [ "$(grep -c 'too small a stack for a signal' err.txt)" -eq 1 ] || fail "stderr: $(cat err.txt)"
 }
 
-@test "threads on 16 KiB of stack, of which they use half, live as without us and are named; on 64 KiB they are sampled" {
-    with_a_python little_stack
-}
-
-handler_stack() {
+@test "the handler takes less than 2 KiB of the stack that it interrupts" {
     in_c '
 def generate(n):
     if n: yield from generate(n - 1)
@@ -99,12 +87,8 @@ open("taken.txt", "w").write(str(taken[0]))'
     between 200 "$(cat taken.txt)" 2048 "bytes of stack beside the kernel's part of a signal"
 }
 
-@test "the handler takes less than 2 KiB of the stack that it interrupts" {
-    with_a_python handler_stack
-}
-
 # Where a stack that is not the thread's own ends is not known.
-other_stacks() {
+@test "on a coroutine's stack and on one for signals: Python's frames are there, and those below a handler" {
     profiled "$PYTHON" -c '
 import ctypes, sys, threading
 library = ctypes.CDLL(sys.argv[1])
@@ -134,8 +118,4 @@ thread.join()' "$BATS_FILE_TMPDIR/coroutine.so"
         /^(_start|__clone3?|0x[0-9a-f]+) .*signal_stack \(.*on_signal_stack.*handler.*burn_elsewhere/ { whole += $NF }
         END { if (whole < 0.9 * all || !all) { print whole " of " all " ns below a handler are whole"; exit 1 } }' stacks.txt ||
         fail "$(grep signal_stack stacks.txt)"
-}
-
-@test "on a coroutine's stack and on one for signals: Python's frames are there, and those below a handler" {
-    with_a_python other_stacks
 }

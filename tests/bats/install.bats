@@ -10,7 +10,6 @@ load lib/helper
         [ -s "stage/opt/pyprof/share/$file" ] || fail "no $file: $(find stage)"
     done
     mv stage/opt/pyprof moved
-    take_python
     # The installed program finds the library beside it.
     moved/bin/pyprof run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3
     moved/bin/pyprof report >report.txt

@@ -49,7 +49,7 @@ share_of() {
     [ "$share" -ge $((least - $(few 2))) ] || fail "only $share % of the CPU is in $*: $(cut -c1-400 stacks.txt | head -n 20)"
 }
 
-perf_map() {
+@test "functions that a JIT names in /tmp/perf-PID.map have their names" {
     profiled "$PYTHON" "$WORKLOADS/made_jit.py" 1 >truth.txt
     rm -f "/tmp/perf-$(reader field <(info) pid).map"
     collapsed >stacks.txt
@@ -70,12 +70,8 @@ perf_map() {
     "$PYPROF" export pyprof.out --format speedscope | grep -q '"name":"second","file":"jit"'
 }
 
-@test "functions that a JIT names in /tmp/perf-PID.map have their names" {
-    with_a_python perf_map
-}
-
 # A process with the same pid has left names for all addresses; the program's own come behind them.
-after_a_dead_process() {
+@test "names that a dead process of the same pid has left name nothing" {
     # shellcheck disable=SC2016
     profiled sh -c '
 i=$((0x7e0000000000 >> 30))
@@ -93,12 +89,8 @@ exec "$@"' sh "$PYTHON" "$WORKLOADS/made_jit.py" 1 >truth.txt
     share_of 10 'before \(jit\)'
 }
 
-@test "names that a dead process of the same pid has left name nothing" {
-    with_a_python after_a_dead_process
-}
-
 # The child has the code, but its own map does not have the names.
-in_a_child() {
+@test "names of a JIT's code are still known in the child of a fork" {
     profiled "$PYTHON" -c '
 import os, sys
 sys.argv = ["", "0.01"]
@@ -117,12 +109,8 @@ os.waitpid(pid, 0)' >truth.txt
     done
 }
 
-@test "names of a JIT's code are still known in the child of a fork" {
-    with_a_python in_a_child
-}
-
 # The parent has read a part of its map only: what stands there may be outdated, and the child never reads the rest.
-in_a_child_of_one_that_is_behind() {
+@test "outdated names of a JIT's code name nothing in the child of a fork" {
     profiled "$PYTHON" -c '
 import os, sys
 sys.argv = ["", "0.01"]
@@ -141,10 +129,6 @@ os.waitpid(pid, 0)' >truth.txt
         fail "names that code no longer has"
     fi
     collapsed | grep -qF '[jit]' || fail "nothing of the JIT's"
-}
-
-@test "outdated names of a JIT's code name nothing in the child of a fork" {
-    with_a_python in_a_child_of_one_that_is_behind
 }
 
 # numba tells debuggers what it makes, whatever its settings.
@@ -171,7 +155,6 @@ while time.process_time() < end:
 
 @test "functions that numba makes have their names" {
     pythons=$(list_pythons | grep -E ' 3\.(8|12|13)\.[0-9]+ shared' || true)
-    [ -n "$pythons" ] || skip "none of the interpreters that numba has packages for"
     with_pythons "$pythons" in_numba
 }
 

@@ -10,7 +10,7 @@ used() {
     info | grep -q "\"unwind\": \"$1\"" || fail "not walked by $1: $(info | grep '"unwind"')"
 }
 
-as_good() {
+@test "by libunwind: hashlib and sorted(key=function)" {
     PYPROF_UNWIND=libunwind profiled "$PYTHON" "$WORKLOADS/stacks.py" hash 2>err.txt
     [ ! -s err.txt ] || fail "$(cat err.txt)"
     used libunwind
@@ -29,11 +29,7 @@ as_good() {
     [ "$share" -eq 0 ] || fail "$share % of the CPU has sort_them below by_key"
 }
 
-@test "by libunwind: hashlib and sorted(key=function)" {
-    with_a_python as_good
-}
-
-pairs() {
+@test "by libunwind: less than one sample in a hundred is unpaired" {
     PYPROF_UNWIND=libunwind PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/pairing.py" 3 >kinds.json
     info >info.json
     used libunwind
@@ -48,12 +44,8 @@ pairs() {
     [ "$nested" -ge 40 ] || fail "only $nested % of the CPU is in Python below C below main: $(head -n 5 stacks.txt)"
 }
 
-@test "by libunwind: less than one sample in a hundred is unpaired" {
-    with_a_python pairs
-}
-
 # Forks while other threads are in their handlers: libunwind has locks, which no child may inherit.
-forks() {
+@test "by libunwind: forks of a program with busy threads" {
     PYPROF_UNWIND=libunwind PYPROF_HZ=1000 TIMEOUT=120 profiled "$PYTHON" -W ignore -c '
 import os, threading, time
 stop = time.time() + 6
@@ -76,12 +68,8 @@ print(children)'
     reader accounting info.json
 }
 
-@test "by libunwind: forks of a program with busy threads" {
-    with_a_python forks
-}
-
 # What was unloaded is forgotten.
-churn() {
+@test "by libunwind: modules that come and go" {
     g++ -O1 -g -shared -fPIC -o libnative_churn.so "$WORKLOADS/lib/native_churn.cc"
     for i in 0 1 2 3; do
         gcc -O1 -g -shared -fPIC -DSIZE=$((1000 + i * 3001)) -o libplug$i.so "$WORKLOADS/lib/plug.c"
@@ -92,13 +80,9 @@ churn() {
     reader accounting info.json
 }
 
-@test "by libunwind: modules that come and go" {
-    with_a_python churn
-}
-
 # What daemons do: libunwind's descriptors are closed, and their numbers the program's own, which is to find in its pipe
 # what it wrote and in its files nothing else.
-closed() {
+@test "by libunwind: a program that closes its descriptors and uses the numbers again" {
     PYPROF_UNWIND=libunwind PYPROF_HZ=1000 TIMEOUT=60 profiled "$PYTHON" -c '
 import os, threading, time
 def burn(seconds):
@@ -133,11 +117,7 @@ assert [os.fstat(file).st_size for file in files] == [0] * 20' 2>err.txt || fail
     reader accounting info.json
 }
 
-@test "by libunwind: a program that closes its descriptors and uses the numbers again" {
-    with_a_python closed
-}
-
-without() {
+@test "libunwind that cannot be loaded: one line, and unwind rows" {
     mkdir empty
     : >empty/libunwind.so.8
     PYPROF_UNWIND=libunwind LD_LIBRARY_PATH=$PWD/empty${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
@@ -149,11 +129,7 @@ without() {
     [ "$share" -ge $((85 - $(few 2))) ] || fail "only $share % of the CPU is in libcrypto below c_hash"
 }
 
-@test "libunwind that cannot be loaded: one line, and unwind rows" {
-    with_a_python without
-}
-
-bad_value() {
+@test "a value of PYPROF_UNWIND that is none: one line, and the default" {
     PYPROF_UNWIND=frame-pointers profiled "$PYTHON" -c 'sum(range(10**7))' 2>err.txt
     lines_of err.txt 1 '^pyprof: PYPROF_UNWIND=frame-pointers is not rows or libunwind: using rows$'
     used rows
@@ -161,8 +137,4 @@ bad_value() {
         PYPROF_UNWIND=$value profiled "$PYTHON" -c 'sum(range(10**6))' 2>err.txt
         [ ! -s err.txt ] || fail "$(cat err.txt)"
     done
-}
-
-@test "a value of PYPROF_UNWIND that is none: one line, and the default" {
-    with_a_python bad_value
 }

@@ -17,21 +17,13 @@ storms() {
     storm forks "$2"
 }
 
-short_storms() {
-    storms 15 40
-}
-
-long_storms() {
-    storms 2500 100000
-}
-
 @test "children of fork that exec, exit or are killed from any thread, spawns from two threads, forks while every lock is in use" {
-    with_a_python short_storms
+    storms 15 40
 }
 
 # bats test_tags=long
 @test "thousands of children that exec, exit or are killed, spawns from two threads, 100,000 forks while every lock is in use" {
-    with_pythons "$(list_pythons | tail -n 1)" long_storms
+    storms 2500 100000
 }
 
 # forks_of MEGABYTES MAPPINGS COUNT: while the kernel copies the process SIGURG is blocked; so no tick starts it again.
@@ -54,24 +46,16 @@ END
     [ "$unblocked" -eq "$looks" ] || fail "it is blocked without us: $(cat plain.txt)"
 }
 
-forks_slowly() {
-    forks_of 128 20000 4
-}
-
 @test "a fork that takes many ticks is not interrupted by them" {
-    with_a_python forks_slowly
-}
-
-forks_of_gigabytes() {
-    local megabytes
-    megabytes=$(awk '/MemAvailable/ { m = $2 / 1024 / 2; print int(m > 20480 ? 20480 : m) }' /proc/meminfo)
-    forks_of "$megabytes" 60000 5
-    echo "$megabytes MB: without us: $(cat plain.txt); with us: $(cat with.txt)" | sed 's/^/# /' >&3
+    forks_of 128 20000 4
 }
 
 # bats test_tags=long
 @test "forks of a process of gigabytes and 60,000 mappings are not interrupted by ticks" {
-    with_pythons "$(list_pythons | tail -n 1)" forks_of_gigabytes
+    local megabytes
+    megabytes=$(awk '/MemAvailable/ { m = $2 / 1024 / 2; print int(m > 20480 ? 20480 : m) }' /proc/meminfo)
+    forks_of "$megabytes" 60000 5
+    echo "$megabytes MB: without us: $(cat plain.txt); with us: $(cat with.txt)" | sed 's/^/# /' >&3
 }
 
 ENDINGS="exit _exit quick_exit abort term exit_in_thread _exit_in_thread abort_in_thread exit_in_handler exit_in_sigprof
@@ -86,7 +70,7 @@ ctypes.CDLL('./endings.so').ending(b'$1')" 2>>stderr.txt || status=$?
     echo "$1: status $status"
 }
 
-same_ends() {
+@test "exit, _exit, quick_exit, abort, signals, from threads, handlers and exit handlers: as without us, whoever comes last" {
     gcc -O1 -g -w -shared -fPIC -D_GNU_SOURCE -o endings.so "$WORKLOADS/lib/endings.c" -lpthread -ldl
     # It dies as it is meant to.
     ulimit -Sc 0
@@ -100,12 +84,8 @@ same_ends() {
     diff plain.txt behind.txt || fail "in front of ours"
 }
 
-@test "exit, _exit, quick_exit, abort, signals, from threads, handlers and exit handlers: as without us, whoever comes last" {
-    with_a_python same_ends
-}
-
 # An exec that fails and the end of a process whose flush thread is stuck share one wait.
-ends_with_a_stuck_thread() {
+@test "a flush thread that stands still holds up all the ends of a process for two seconds together" {
     gcc -O1 -Wall -Werror -shared -fPIC -o stuck_loader.so "$WORKLOADS/lib/stuck_loader.c" -ldl
     LIBPYPROF=$PWD/stuck_loader.so:$LIBPYPROF profiled "$PYTHON" -c 'import ctypes, os, time
 ctypes.CDLL("./stuck_loader.so").get_stuck()
@@ -119,10 +99,6 @@ for _ in range(8):
     except OSError:
         pass' >began.txt
     awk -v now="$EPOCHREALTIME" '{ exit !(now - $1 < 4) }' began.txt || fail "from $(cat began.txt) to $EPOCHREALTIME"
-}
-
-@test "a flush thread that stands still holds up all the ends of a process for two seconds together" {
-    with_a_python ends_with_a_stuck_thread
 }
 
 on_a_frozen_disk() {
@@ -184,14 +160,10 @@ END
     return $status
 }
 
-main_exits() {
+@test "the main thread leaves by pthread_exit: the process ends with its last thread, nothing counts twice" {
     profiled "$PYTHON" "$WORKLOADS/main_exits.py"
     info >info.json
     reader accounting info.json
     [ "$(reader field info.json exited_threads)" -eq 2 ] || fail "not two ended threads: $(cat info.json)"
     reader near "$(reader field info.json cpu_ns)" 1320000000 5 "the process clock"
-}
-
-@test "the main thread leaves by pthread_exit: the process ends with its last thread, nothing counts twice" {
-    with_a_python main_exits
 }

@@ -38,19 +38,11 @@ whole_stacks() {
     awk '{ all += $NF } /;churn \(libnative_churn\.so\)/ { whole += $NF } END { printf "%d\n", 100 * whole / all }' busy.txt
 }
 
-for_half_a_second() {
-    with_allocators 0.5
-}
-
 @test "modules come and go, exceptions fly, allocators work: nothing hangs, and the figures stay true" {
-    with_a_python for_half_a_second
-}
-
-for_minutes() {
-    with_allocators 10
+    with_allocators 0.5
 }
 
 # bats test_tags=long
 @test "the same for three minutes of CPU on each Python" {
-    with_a_python for_minutes
+    with_allocators 10
 }

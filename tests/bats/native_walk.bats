@@ -67,13 +67,9 @@ sums() {
 }
 
 # Those that are always there; the other tests take their time.
-basic() {
+@test "our native stacks are libunwind's: Python, libc, compression, sqlite, C++ exceptions" {
     under_the_oracle native_kinds.py 1000 3000 "$PWD/throwing.so" python libc compress sqlite exceptions
     sums oracle.tsv || fail "disagreement: $(head -n 60 examples.txt)"
-}
-
-@test "our native stacks are libunwind's: Python, libc, compression, sqlite, C++ exceptions" {
-    with_a_python basic
 }
 
 all_kinds() {
@@ -154,6 +150,6 @@ as_perf_sees_it() {
 # bats test_tags=long
 @test "the shares of libc, the loader and extensions are those that perf finds" {
     perf record -q -e cpu-clock -o perf.data true >perf.err 2>&1 || skip "no perf events here: $(head -c 200 perf.err)"
-    with_a_python as_perf_sees_it
+    with_each_python as_perf_sees_it
     sed "s/^/# /" "$BATS_TEST_TMPDIR/shares" >&3
 }

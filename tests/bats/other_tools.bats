@@ -1,3 +1,17 @@
+@test "preloaded beside tcmalloc, jemalloc, much thread-local storage: in front of us and behind" {
+    # As much as some GPU libraries want: it lies on every stack, on that of our own thread too.
+    echo '__thread char much[600 * 1024] = {1};' | gcc -shared -fPIC -o much.so -x c -
+    for BESIDE in libtcmalloc.so.4 libtcmalloc_minimal.so.4 libjemalloc.so.2 ./much.so; do
+        LD_PRELOAD=$BESIDE true 2>beside.txt
+        [ ! -s beside.txt ] || fail "$(cat beside.txt)"
+        for together in "$BESIDE:$LIBPYPROF" "$LIBPYPROF:$BESIDE"; do
+            # shellcheck disable=SC2046
+            quiet_host profiled LD_PRELOAD="$together" $(burns)
+            whole
+        done
+    done
+}
+
 # Beside other libraries that are preloaded, under other tools, and in children that cannot be profiled.
 load lib/helper
 
@@ -31,7 +45,7 @@ burns() {
     echo "$PYTHON $BATS_FILE_TMPDIR/two.py 0.2"
 }
 
-settings_of_the_loader() {
+@test "LD_AUDIT, LD_BIND_NOW, LD_DEBUG" {
     gcc -O1 -shared -fPIC -o audit.so -x c - <<'END'
 #define _GNU_SOURCE
 #include <link.h>
@@ -48,29 +62,7 @@ END
     done
 }
 
-preloads() {
-    # As much as some GPU libraries want: it lies on every stack, on that of our own thread too.
-    echo '__thread char much[600 * 1024] = {1};' | gcc -shared -fPIC -o much.so -x c -
-    for BESIDE in libtcmalloc.so.4 libtcmalloc_minimal.so.4 libjemalloc.so.2 ./much.so; do
-        LD_PRELOAD=$BESIDE true 2>beside.txt
-        [ ! -s beside.txt ] || fail "$(cat beside.txt)"
-        for together in "$BESIDE:$LIBPYPROF" "$LIBPYPROF:$BESIDE"; do
-            # shellcheck disable=SC2046
-            quiet_host profiled LD_PRELOAD="$together" $(burns)
-            whole
-        done
-    done
-}
-
-@test "preloaded beside tcmalloc, jemalloc, much thread-local storage: in front of us and behind" {
-    with_a_python preloads
-}
-
-@test "LD_AUDIT, LD_BIND_NOW, LD_DEBUG" {
-    with_a_python settings_of_the_loader
-}
-
-under_tools() {
+@test "under stdbuf and strace" {
     BESIDE=stdbuf
     # shellcheck disable=SC2046
     quiet_host profiled stdbuf -o0 $(burns)
@@ -81,11 +73,8 @@ under_tools() {
     whole 25
 }
 
-@test "under stdbuf and strace" {
-    with_a_python under_tools
-}
-
-under_valgrind() {
+@test "under valgrind: not a word of its more than without us, and the program's functions are seen" {
+    command -v valgrind >/dev/null || skip "valgrind is missing"
     local options
     for options in --tool=none "--tool=memcheck --error-exitcode=9"; do
         BESIDE="valgrind $options"
@@ -98,11 +87,6 @@ under_valgrind() {
         reader stacks stacks.txt 'burn \(.*two\.py:\d+\)'
         rm -r pyprof.out
     done
-}
-
-@test "under valgrind: not a word of its more than without us, and the program's functions are seen" {
-    command -v valgrind >/dev/null || skip "valgrind is missing"
-    with_a_python under_valgrind
 }
 
 under_gdb() {
@@ -137,7 +121,7 @@ print(sum(burned), file=open("truth", "w"))' >out.txt 2>&1 3>&- &
     with_a_python under_gdb
 }
 
-other_profilers() {
+@test "beside sys.setprofile, sys.settrace, cProfile and perf" {
     cat >profilers.py <<'END'
 import cProfile, sys, threading, time
 calls = [0]
@@ -173,10 +157,6 @@ END
     fi
 }
 
-@test "beside sys.setprofile, sys.settrace, cProfile and perf" {
-    with_a_python other_profilers
-}
-
 under_memray() {
     venv=$(venv_with memray) || fail "$venv"
     for BESIDE in "" --native; do
@@ -192,7 +172,7 @@ under_memray() {
 }
 
 # A second set of libraries, as plugins of some programs and LD_AUDIT have it: the loader tells us nothing of those.
-namespaces_of_the_loader() {
+@test "libraries in a namespace of the loader's of their own (dlmopen): sums close, the callers are there" {
     echo 'int busy(int n) { volatile unsigned x = 1; while (n--) for (int i = 0; i < 1000; i++) x = x * 7 + i; return x; }' |
         gcc -O1 -shared -fPIC -o apart.so -x c -
     cat >apart.py <<'END'
@@ -220,12 +200,8 @@ END
     between 50 "${share%.*}" 100 "percent below burn"
 }
 
-@test "libraries in a namespace of the loader's of their own (dlmopen): sums close, the callers are there" {
-    with_a_python namespaces_of_the_loader
-}
-
 # Each of them ends as without us; what its loader says of us is one line.
-children() {
+@test "children that are static, 32-bit, of musl, privileged, or scripts with pipes: as without us" {
     local child placed
     cat >child.c <<'END'
 #include <stdio.h>
@@ -280,12 +256,8 @@ sum(i for i in range(3000000))'
     reader accounting <(info)
 }
 
-@test "children that are static, 32-bit, of musl, privileged, or scripts with pipes: as without us" {
-    with_a_python children
-}
-
 # AddressSanitizer's runtime, as a library, wants to be the first of all; that is said where one asks.
-checked_addresses() {
+@test "a program with AddressSanitizer: linked in, or preloaded before us; doctor says so" {
     echo 'int main(void) { return 0; }' >clean.c
     gcc -fsanitize=address -o needs_asan clean.c
     LD_PRELOAD="$(sanitizer asan):$LIBPYPROF" ./needs_asan
@@ -296,8 +268,4 @@ checked_addresses() {
     tr -s ' \n' ' ' <doctor.txt | grep -qE 'FAIL library .*AddressSanitizer.* LD_PRELOAD=.*libasan\.so[^ ]*:' || fail "$(cat doctor.txt)"
     clang-19 -fsanitize=address -o has_asan clean.c
     profiled ./has_asan
-}
-
-@test "a program with AddressSanitizer: linked in, or preloaded before us; doctor says so" {
-    with_a_python checked_addresses
 }

@@ -11,7 +11,8 @@ pprof() {
     PPROF_TMPDIR=$BATS_TEST_TMPDIR go tool pprof "$@" 2>pprof.err || fail "$(cat pprof.err)"
 }
 
-top_and_traces() {
+@test "go tool pprof -top, -traces and -list read the export" {
+    need_go
     profiled "$PYTHON" "$WORKLOADS/stacks.py" hash
     "$PYPROF" export pyprof.out -o out.pb.gz
     pprof -top -cum out.pb.gz >top.txt
@@ -25,12 +26,8 @@ top_and_traces() {
     grep -qE 'hashlib\.sha256' list.txt || fail "pprof -list does not find the source line: $(head -n 20 list.txt)"
 }
 
-@test "go tool pprof -top, -traces and -list read the export" {
+@test "go tool pprof -raw and -tags: lines, mappings with build-ids, labels" {
     need_go
-    with_a_python top_and_traces
-}
-
-raw_parts() {
     profiled "$PYTHON" "$WORKLOADS/stacks.py" hash
     "$PYPROF" export pyprof.out -o out.pb.gz
     info >info.json
@@ -54,11 +51,6 @@ raw_parts() {
     grep -qE "[^0-9]$pid([^0-9]|\$)" tags.txt || fail "pid $pid is no label's value: $(cat tags.txt)"
 }
 
-@test "go tool pprof -raw and -tags: lines, mappings with build-ids, labels" {
-    need_go
-    with_a_python raw_parts
-}
-
 # in_pprof RAW: ns of CPU in the samples of `pprof -raw`; of a difference it may be negative.
 in_pprof() {
     /usr/bin/python3 - "$1" <<'END'
@@ -71,7 +63,8 @@ print(sum(int(row.group(1).split()[at]) for row in rows if row))
 END
 }
 
-same_total() {
+@test "pprof and collapsed hold the CPU of info, to the nanosecond" {
+    need_go
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.5
     "$PYPROF" export pyprof.out -o out.pb.gz
     collapsed >stacks.txt
@@ -86,12 +79,8 @@ print(total["sampled_ns"] + total["unsampled_ns"] + total["lost_ns"] + total["th
     [ "$(in_pprof raw.txt)" -eq "$total" ] || fail "pprof: $(in_pprof raw.txt), info: $total"
 }
 
-@test "pprof and collapsed hold the CPU of info, to the nanosecond" {
+@test "go tool pprof -diff_base: what changed between two profiles, by function" {
     need_go
-    with_a_python same_total
-}
-
-differs() {
     PYPROF_OUT=first profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
     PYPROF_OUT=second profiled "$PYTHON" "$WORKLOADS/spin.py" 0.6
     for which in first second; do
@@ -105,9 +94,4 @@ differs() {
     awk '/ spin/ { found = $4 + 0 } END { exit !(found > 200 && found < 400) }' top.txt || fail "$(cat top.txt)"
     pprof -top -diff_base=second.pb.gz second.pb.gz >same.txt
     ! grep -qE ' spin( |$)' same.txt || fail "$(cat same.txt)"
-}
-
-@test "go tool pprof -diff_base: what changed between two profiles, by function" {
-    need_go
-    with_a_python differs
 }

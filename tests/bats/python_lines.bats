@@ -52,11 +52,9 @@ import time
 
 BLOCK = bytes(1 << 20)
 
-
 def digest(until):
     while time.process_time() < until:
         é = len("字"); é += len(hashlib.sha256(BLOCK).hexdigest())
-
 
 digest(time.process_time() + 0.5)
 END

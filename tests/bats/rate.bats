@@ -1,7 +1,7 @@
 # How often samples are taken: what the kernel can do, what they cost, and timers that stop.
 load lib/helper
 
-dear_samples() {
+@test "samples dearer than PYPROF_MAX_OVERHEAD: fewer are taken, the log says so, the seconds stay" {
     # A sample takes 10 µs at least.
     PYPROF_MAX_OVERHEAD=0.05 profiled "$PYTHON" "$WORKLOADS/spin.py" 6 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
@@ -19,22 +19,14 @@ dear_samples() {
     between 1 "$(reader field info.json samples)" 60 "samples of 0.9 s"
 }
 
-@test "samples dearer than PYPROF_MAX_OVERHEAD: fewer are taken, the log says so, the seconds stay" {
-    with_a_python dear_samples
-}
-
-cheap_samples() {
+@test "samples cheaper than PYPROF_MAX_OVERHEAD: the rate stays" {
     PYPROF_MAX_OVERHEAD=50% profiled "$PYTHON" "$WORKLOADS/spin.py" 7
     info >info.json
     ! grep 'samples cost' info.json || fail "throttled"
     [ "$(reader field info.json period_ns)" -eq 10000000 ] || fail "another period"
 }
 
-@test "samples cheaper than PYPROF_MAX_OVERHEAD: the rate stays" {
-    with_a_python cheap_samples
-}
-
-above_the_ticks() {
+@test "a rate above the kernel's ticks is explained in one line, not on stderr" {
     tick=$("$PYTHON" -c 'import time; print(round(time.clock_getres(6) * 1e9))')
     PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/spin.py" 1 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
@@ -48,11 +40,7 @@ above_the_ticks() {
     ! OUT=usual info | grep 'at most' || fail "explained where there is nothing to explain"
 }
 
-@test "a rate above the kernel's ticks is explained in one line, not on stderr" {
-    with_a_python above_the_ticks
-}
-
-deleted_timers() {
+@test "timers that the program deletes are made anew" {
     profiled "$PYTHON" "$WORKLOADS/delete_timers.py" >truth.txt
     info >info.json
     between 1 "$(reader truncated info.json | sed -n 's/timer of a thread was gone.*: //p')" 3 "timers made anew"
@@ -61,11 +49,7 @@ deleted_timers() {
     reader accounting info.json
 }
 
-@test "timers that the program deletes are made anew" {
-    with_a_python deleted_timers
-}
-
-room_again() {
+@test "RLIMIT_SIGPENDING is used up when a thread begins: it is sampled from when there is room again" {
     profiled "$PYTHON" "$WORKLOADS/no_room_for_timers.py" >truth.txt 2>err.txt
     [ "$(grep -c 'timer_create failed' err.txt)" -eq 1 ] || fail "stderr: $(cat err.txt)"
     info >info.json
@@ -75,11 +59,7 @@ room_again() {
     reader accounting info.json
 }
 
-@test "RLIMIT_SIGPENDING is used up when a thread begins: it is sampled from when there is room again" {
-    with_a_python room_again
-}
-
-second_by_second() {
+@test "second by second: the intervals add up to the whole, with context switches and page faults" {
     profiled "$PYTHON" -c '
 import time
 end = time.process_time() + 1.5
@@ -92,8 +72,4 @@ while time.process_time() < end: sum(range(1000))'
     "$PYPROF" info --intervals >info.txt
     [ "$(grep -cE '^ +[0-9.]+ s +[0-9.]+ s' info.txt)" -ge 3 ] || fail "not a line for each second: $(cat info.txt)"
     "$PYPROF" report | grep -q " of $(nproc) cores busy" || fail "report says nothing of the cores: $("$PYPROF" report | head -n 3)"
-}
-
-@test "second by second: the intervals add up to the whole, with context switches and page faults" {
-    with_a_python second_by_second
 }

@@ -1,7 +1,7 @@
 # pyprof run, report and info as a user meets them.
 load lib/helper
 
-runs() {
+@test "pyprof run: the program's streams and status, where the profile goes, what was recorded and what to type next" {
     status=0
     "$PYPROF" run -- "$PYTHON" "$WORKLOADS/output.py" >out.txt 2>err.txt <<<"input" || status=$?
     [ "$status" -eq 7 ] || fail "status $status, expected the program's 7: $(cat err.txt)"
@@ -13,13 +13,8 @@ runs() {
         fail "no sum of $samples samples: $(cat err.txt)"
 }
 
-@test "pyprof run: the program's streams and status, where the profile goes, what was recorded and what to type next" {
-    with_a_python runs
-}
-
 # Of a directory that the shell must have in quotes.
 @test "pyprof run -o: what it says to type next can be typed" {
-    take_python
     "$PYPROF" run -o "my profile" -- "$PYTHON" -c 'import os
 if not os.fork():
     sum(range(5000000))
@@ -33,7 +28,6 @@ os.wait()' 2>err.txt
 }
 
 @test "pyprof run finds its profile where the library has put it instead" {
-    take_python
     "$PYPROF" run -o /dev/null/nowhere -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 >out.txt 2>err.txt
     next=$(sed -n 's/.* samples, .*; next: pyprof //p' err.txt)
     eval "\"$PYPROF\" $next" >report.txt || fail "$(cat err.txt)"
@@ -59,7 +53,6 @@ while True:
     time.sleep(0.01)'
 
 @test "pyprof run passes signals on, and the status of a command that a signal ends" {
-    take_python
     "$PYPROF" run -- "$PYTHON" -c "$counts" SIGHUP SIGUSR1 SIGUSR2 SIGWINCH SIGQUIT SIGRTMIN >out.txt 2>err.txt &
     run=$!
     wait_until 60 grep -q ready out.txt
@@ -100,7 +93,6 @@ print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, signal.getsignal(signal
 }
 
 @test "pyprof run on a terminal: Ctrl-C reaches the command once; Ctrl-Z stops both, and both go on" {
-    take_python
     cat >steps.txt <<'END'
 expect ^ready
 key \x03
@@ -135,7 +127,6 @@ END
 }
 
 @test "pyprof run says when the library cannot be in the command, and when nothing was sampled" {
-    take_python
     echo 'int main(void) { return 3; }' >small.c
     gcc -static -o static small.c
     status=0
@@ -163,7 +154,7 @@ assert process.wait() == 0
 END
 }
 
-kept() {
+@test "pyprof run appends to LD_PRELOAD" {
     # What is preloaded already stays.
     cat >other.c <<'END'
 int pyprof_test_other(void) { return 42; }
@@ -172,10 +163,6 @@ END
     LD_PRELOAD=$PWD/other.so "$PYPROF" run -- "$PYTHON" -c 'import ctypes, os
 print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELOAD"])' >out.txt 2>err.txt
     [ "$(cat out.txt)" = "42 True" ] || fail "$(cat out.txt err.txt)"
-}
-
-@test "pyprof run appends to LD_PRELOAD" {
-    with_a_python kept
 }
 
 @test "pyprof run of a program that does not exist: status 127 and one line" {
@@ -192,7 +179,7 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
     done
 }
 
-report() {
+@test "pyprof report: functions with self and total, accounting" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
     "$PYPROF" report >report.txt 2>err.txt
     [ ! -s err.txt ] || fail "stderr: $(cat err.txt)"
@@ -207,11 +194,7 @@ report() {
     diff <(grep -c spin directory.txt) <(grep -c spin file.txt) || fail "file and directory differ"
 }
 
-@test "pyprof report: functions with self and total, accounting" {
-    with_a_python report
-}
-
-fields() {
+@test "pyprof info --json: all fields, right values" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
     info >info.json
     "$PYTHON" - info.json "$VERSION" <<'END'
@@ -243,10 +226,6 @@ END
     reader accounting info.json
 }
 
-@test "pyprof info --json: all fields, right values" {
-    with_a_python fields
-}
-
 # on_terminal COMMAND...: what pyprof writes to a terminal of 80 columns.
 on_terminal() {
     /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 "$PYPROF" "$@" || fail "status $?: $*"
@@ -259,7 +238,6 @@ fits() {
 }
 
 @test "report, info, runs, diff, annotate and help fit 80 columns; colours on a terminal only, and not with NO_COLOR" {
-    take_python
     export LC_ALL=C.UTF-8
     mkdir -p a/rather/long/name/of/a/directory
     {
@@ -294,7 +272,6 @@ fits() {
 }
 
 @test "names, command lines and sources cannot command a terminal" {
-    take_python
     printf 'x = "\302\2331;31m\342\200\256"; sum(i * i for i in range(3000000))\n' >evil.py
     touch -d '1 hour ago' evil.py
     profiled "$PYTHON" evil.py $'\e[2J\xc2\x9b31m\u202e'
@@ -306,7 +283,6 @@ fits() {
 }
 
 @test "report --json: what the text says, to the nanosecond" {
-    take_python
     profiled "$PYTHON" -c '
 import os, threading, time
 def burn():

@@ -6,22 +6,18 @@ program='import hashlib
 import sys
 import time
 
-
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
-
 
 def digest(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         hashlib.sha256(b"x" * 200000).digest()
 
-
 def burn(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         fib(15)
-
 
 digest(float(sys.argv[1]))
 burn(float(sys.argv[2]))'
@@ -32,7 +28,6 @@ setup_file() {
 
 once() {
     if [ ! -e "$RUNS_DIRECTORY/done" ]; then
-        take_python
         (
             cd "$RUNS_DIRECTORY" || exit 1
             echo "$program" >app.py

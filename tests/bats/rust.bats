@@ -1,7 +1,7 @@
 # Rust in the same process: polars, a data frame library whose threads, allocator and unwinder are Rust's.
 load lib/helper
 
-works() {
+@test "a library in Rust with threads of its own: same results, sums close, its threads' stacks are there" {
     cat >frames.py <<'END'
 import sys, time
 import polars
@@ -35,8 +35,4 @@ END
     reader stacks stacks.txt '.*thread_start \(.*polars.*\.so\)' '.*rayon_core.* \(.*polars.*\.so\)'
     share=$(reader share stacks.txt '.* \(.*polars.*\.so\)')
     between 50 "${share%.*}" 100 "percent of the CPU in Rust"
-}
-
-@test "a library in Rust with threads of its own: same results, sums close, its threads' stacks are there" {
-    with_a_python works
 }

@@ -5,7 +5,7 @@ load lib/helper
 # which end nothing; and uses of openat and prctl.
 FORBIDDEN="222,223,224,226 310 98 434,436,438 999 writing naming"
 
-filtered() {
+@test "a seccomp filter that kills for what we do, in the program or before it: profiling ends, the program lives" {
     gcc -O1 -shared -fPIC -o sandbox.so "$WORKLOADS/sandbox.c"
     ulimit -Sc 0
     for how in 0 1 2; do
@@ -35,11 +35,7 @@ filtered() {
     done
 }
 
-@test "a seccomp filter that kills for what we do, in the program or before it: profiling ends, the program lives" {
-    with_a_python filtered
-}
-
-confined() {
+@test "capabilities, privileges, users, namespaces and filters that the program gives up: our thread gives them up" {
     # The profile of children with no rights left goes elsewhere.
     "$PYTHON" "$WORKLOADS/confined.py" >plain.txt
     profiled "$PYTHON" "$WORKLOADS/confined.py" >with.txt 2>with.err
@@ -47,11 +43,7 @@ confined() {
     ! grep -v -e 'cannot write profile' -e 'installs a seccomp filter' with.err || fail "$(cat with.err)"
 }
 
-@test "capabilities, privileges, users, namespaces and filters that the program gives up: our thread gives them up" {
-    with_a_python confined
-}
-
-behind_landlock() {
+@test "Landlock holds for our thread: what came before is written, no more" {
     "$PYTHON" "$WORKLOADS/confined.py" landlock >plain.txt
     grep -qx 'True 0 0' plain.txt || skip "no Landlock here: $(cat plain.txt)"
     profiled "$PYTHON" "$WORKLOADS/confined.py" landlock >with.txt 2>with.err
@@ -62,11 +54,7 @@ behind_landlock() {
     [ "$(reader inclusive stacks.txt behind_landlock)" -eq 0 ] || fail "our thread writes behind Landlock"
 }
 
-@test "Landlock holds for our thread: what came before is written, no more" {
-    with_a_python behind_landlock
-}
-
-own_system_calls() {
+@test "a thread that has its system calls sent to itself lives, and is counted" {
     gcc -O1 -shared -fPIC -o dispatched.so "$WORKLOADS/lib/dispatched.c"
     PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/dispatched.py" ./dispatched.so >with.txt 2>with.err || fail "status $?: $(cat with.txt)"
     ! grep -qx 'no dispatch' with.txt || skip "no syscall user dispatch here"
@@ -79,27 +67,19 @@ own_system_calls() {
     [ "$(reader inclusive stacks.txt other)" -gt 0 ] || fail "another thread is not sampled"
 }
 
-@test "a thread that has its system calls sent to itself lives, and is counted" {
-    with_a_python own_system_calls
-}
-
 burns='import time
 end = time.thread_time() + 1.5
 while time.thread_time() < end: pass
 print("end", flush=True)'
 
 # Docker's filter lets it reach a pipe at once, a file in the program's own place only at the end.
-said_at_the_end() {
+@test "what the flush thread cannot say under a filter is said at the end" {
     PYPROF_OUT=/dev/null/out TMPDIR=/dev/null profiled "$BUILD/workloads/filtered" docker "$PYTHON" -c "$burns" 2>&1 | cat >with.txt
     [ "$(grep -n 'cannot write profile' with.txt | cut -d: -f1) $(wc -l <with.txt)" = "1 2" ] || fail "a pipe: $(cat with.txt)"
     PYPROF_OUT=/dev/null/out TMPDIR=/dev/null profiled "$BUILD/workloads/filtered" docker "$PYTHON" -c "$burns" >with.txt 2>&1
     [ "$(grep -n 'cannot write profile' with.txt | cut -d: -f1) $(wc -l <with.txt)" = "2 2" ] || fail "a file: $(cat with.txt)"
     # It does not wait for somebody to read it.
     TIMEOUT=60 PYPROF_OUT=/dev/null/out TMPDIR=/dev/null profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$WORKLOADS/full_stderr.py"
-}
-
-@test "what the flush thread cannot say under a filter is said at the end" {
-    with_a_python said_at_the_end
 }
 
 @test "each system call of ours is among those that are tried under a filter" {

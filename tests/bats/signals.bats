@@ -1,24 +1,16 @@
 # Programs that use our signal themselves, block it, or change its action. It is SIGURG unless PYPROF_SIGNAL says else.
 load lib/helper
 
-blocked_signals() {
+@test "a thread that blocks every signal is sampled, and sees the mask that it set" {
     profiled "$PYTHON" "$WORKLOADS/signals.py" masks
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt blocks_everything)" 600000000 8 "a thread that blocks every signal"
 }
 
-@test "a thread that blocks every signal is sampled, and sees the mask that it set" {
-    with_a_python blocked_signals
-}
-
-ignored_signal() {
+@test "a program that sets SIGURG to SIG_IGN and SIG_DFL lives on, is sampled, and sees what it set" {
     profiled "$PYTHON" "$WORKLOADS/signals.py" dispositions
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt burn)" 600000000 8 "a program that ignores SIGURG and takes that back"
-}
-
-@test "a program that sets SIGURG to SIG_IGN and SIG_DFL lives on, is sampled, and sees what it set" {
-    with_a_python ignored_signal
 }
 
 # 1.0 s at one signal each 50 ms. The kernel counts ticks here, not CPU time: beside other programs 26 came, or fewer. With
@@ -28,26 +20,18 @@ only_own_signals() {
     between 3 "$(cat own.txt)" $((28 + samples / 2)) "the program's own signals, beside $samples samples"
 }
 
-own_timer() {
+@test "a program that uses ITIMER_PROF itself gets its signals, and is sampled" {
     profiled "$PYTHON" "$WORKLOADS/own_itimer.py" >own.txt
     only_own_signals
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt spin)" 1000000000 10 "spin beside the program's own ITIMER_PROF"
 }
 
-@test "a program that uses ITIMER_PROF itself gets its signals, and is sampled" {
-    with_a_python own_timer
-}
-
-the_same_signal() {
+@test "PYPROF_SIGNAL=SIGPROF: a program that handles SIGPROF gets it whole, and is sampled by another" {
     PYPROF_SIGNAL=SIGPROF profiled "$PYTHON" "$WORKLOADS/own_itimer.py" >own.txt
     only_own_signals
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt spin)" 1000000000 10 "spin beside the program's own ITIMER_PROF"
-}
-
-@test "PYPROF_SIGNAL=SIGPROF: a program that handles SIGPROF gets it whole, and is sampled by another" {
-    with_a_python the_same_signal
 }
 
 # resets FUNCTION [dlopen flag]: the program and a worker of it set every signal; prints what became of both.
@@ -69,7 +53,7 @@ spin(${3:-0.5})
 print('lives', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if sys.version_info >= (3, 9) else 7)"
 }
 
-every_signal_reset() {
+@test "a program and its worker reset, ignore or block every signal by each function of libc: both live and are sampled" {
     gcc -O1 -shared -fPIC -D_GNU_SOURCE -Wno-deprecated-declarations -o resets.so "$WORKLOADS/lib/resets.c"
     for own in SIGURG SIGPROF; do
         for how in sigaction signal __sysv_signal ssignal sigset sigignore sighold siginterrupt; do
@@ -82,11 +66,7 @@ every_signal_reset() {
     done
 }
 
-@test "a program and its worker reset, ignore or block every signal by each function of libc: both live and are sampled" {
-    with_a_python every_signal_reset
-}
-
-reset_past_us() {
+@test "every signal is reset past our functions: the program lives, and the flush thread puts our handler back" {
     gcc -O1 -shared -fPIC -D_GNU_SOURCE -Wno-deprecated-declarations -o resets.so "$WORKLOADS/lib/resets.c"
     for how in "system call" "signal"; do
         rm -rf pyprof.out
@@ -98,11 +78,7 @@ reset_past_us() {
     done
 }
 
-@test "every signal is reset past our functions: the program lives, and the flush thread puts our handler back" {
-    with_a_python reset_past_us
-}
-
-handled_past_us() {
+@test "a handler for our signal that was set past us has the signal to itself a second later" {
     gcc -O1 -shared -fPIC -D_GNU_SOURCE -Wno-deprecated-declarations -o resets.so "$WORKLOADS/lib/resets.c"
     profiled "$PYTHON" -c "
 import ctypes, os, signal, time
@@ -123,11 +99,7 @@ print(library.handled() - before)" >out.txt
     between 1000000000 "$(reader field info.json sampled_ns)" 100000000000 sampled
 }
 
-@test "a handler for our signal that was set past us has the signal to itself a second later" {
-    with_a_python handled_past_us
-}
-
-debugged() {
+@test "gdb neither stops nor says a word at a tick" {
     timeout 120 gdb -nx -batch -ex "set env LD_PRELOAD=$LIBPYPROF" -ex run --args "$PYTHON" -c 'import time
 end = time.thread_time() + 0.5
 while time.thread_time() < end: pass' >gdb.txt 2>&1
@@ -137,13 +109,9 @@ while time.thread_time() < end: pass' >gdb.txt 2>&1
     between 10 "$(reader field info.json samples)" 100000 samples
 }
 
-@test "gdb neither stops nor says a word at a tick" {
-    with_a_python debugged
-}
-
 odd='import ctypes; odd = ctypes.CDLL("./odd_threads.so")'
 
-children_reset() {
+@test "a child of vfork that resets all its signals leaves its parent's alone" {
     gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o odd_threads.so "$WORKLOADS/lib/odd_threads.c" -lpthread
     profiled "$PYTHON" -c "$odd
 import os, signal
@@ -157,11 +125,7 @@ print('lives')" >out.txt
     [ "$(cat out.txt)" = lives ] || fail "$(cat out.txt)"
 }
 
-@test "a child of vfork that resets all its signals leaves its parent's alone" {
-    with_a_python children_reset
-}
-
-two_at_once() {
+@test "two threads that start programs at once while SIGURG is ignored: sampling goes on, in children of fork too" {
     gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o odd_threads.so "$WORKLOADS/lib/odd_threads.c" -lpthread
     profiled "$PYTHON" -c "$odd
 import os, signal, threading, time, warnings
@@ -188,11 +152,7 @@ afterwards()"
     cpu_near "$(reader inclusive stacks.txt afterwards)" 500000000 20 "afterwards"
 }
 
-@test "two threads that start programs at once while SIGURG is ignored: sampling goes on, in children of fork too" {
-    with_a_python two_at_once
-}
-
-own_uses() {
+@test "sigwait, signalfd, sigpending, masks of calls, flags of the handler, jumps out of it: as without us" {
     gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o own_signals.so "$WORKLOADS/lib/own_signals.c" -lpthread
     timeout 120 "$PYTHON" "$WORKLOADS/own_signals.py" ./own_signals.so >plain.txt
     PYPROF_HZ=1000 TIMEOUT=300 profiled "$PYTHON" "$WORKLOADS/own_signals.py" ./own_signals.so >with.txt 2>with.err
@@ -200,11 +160,7 @@ own_uses() {
     [ ! -s with.err ] || fail "stderr: $(cat with.err)"
 }
 
-@test "sigwait, signalfd, sigpending, masks of calls, flags of the handler, jumps out of it: as without us" {
-    with_a_python own_uses
-}
-
-used_signals() {
+@test "a thread that blocks the signal and takes it, by whatever call, is sampled all the time" {
     gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o own_signals.so "$WORKLOADS/lib/own_signals.c" -lpthread
     for how in sigsuspend ppoll pselect epoll_pwait sigwait SIG_SETMASK signalfd; do
         rm -rf pyprof.out
@@ -216,11 +172,7 @@ print(ctypes.CDLL('./own_signals.so').taken(b'$how'))")" = 1 ] || fail "$how: th
     done
 }
 
-@test "a thread that blocks the signal and takes it, by whatever call, is sampled all the time" {
-    with_a_python used_signals
-}
-
-waits_for_everything() {
+@test "a thread that waits for every signal there is gets those of the program, and is sampled" {
     PYPROF_HZ=1000 profiled "$PYTHON" -c 'import os, signal, threading, time
 every = signal.valid_signals()
 taken = []
@@ -249,11 +201,7 @@ assert not signal.sigpending(), signal.sigpending()'
     reader accounting info.json
 }
 
-@test "a thread that waits for every signal there is gets those of the program, and is sampled" {
-    with_a_python waits_for_everything
-}
-
-blocked_before() {
+@test "a program that blocks SIGURG by name before Python starts goes on taking it, and is sampled" {
     profiled "$PYTHON" -c 'import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
 os.execv(sys.executable, [sys.executable, "-c", """
@@ -267,18 +215,10 @@ print(signal.sigtimedwait(signal.valid_signals(), 5))"""])' >out.txt
     between 200000000 "$(reader inclusive stacks.txt '<module>')" 1000000000 "sampled by another signal"
 }
 
-@test "a program that blocks SIGURG by name before Python starts goes on taking it, and is sampled" {
-    with_a_python blocked_before
-}
-
-uses_real_time() {
+@test "a program that uses a real-time signal, or SIGURG beside threads that block all, loses none when our timers move" {
     for how in pending descriptor waits masks; do
         [ "$(profiled "$PYTHON" "$WORKLOADS/real_time.py" $how)" = 20 ] || fail "$how: signals of the program's are lost"
     done
-}
-
-@test "a program that uses a real-time signal, or SIGURG beside threads that block all, loses none when our timers move" {
-    with_a_python uses_real_time
 }
 
 needs_quiet_timers() {
@@ -301,27 +241,19 @@ print(ctypes.CDLL('./interrupted.so').interrupted($1, 0))" >census.txt
     between 20 "$(reader field info.json samples)" 10000000 "samples, between the calls"
 }
 
-short_census() {
-    census 300
-}
-
-long_census() {
-    census 5000
-}
-
 @test "poll, select, epoll_wait, recv, accept, connect, sleeps, semaphores, futexes, msgrcv: none ends with EINTR for us" {
     needs_quiet_timers
-    with_a_python short_census
+    census 300
 }
 
 # bats test_tags=long
 @test "60,000 calls of poll, select, epoll_wait, recv, accept and others: none ends with EINTR for us" {
     needs_quiet_timers
-    with_pythons "$(list_pythons | tail -n 1)" long_census
+    census 5000
 }
 
 # It profiles by SIGPROF and ITIMER_PROF.
-beside_gperftools() {
+@test "gperftools' profiler preloaded before ours and after it: both sample" {
     other=$(compgen -G '/usr/lib/*/libprofiler.so.0')
     for preload in "$other $LIBPYPROF" "$LIBPYPROF $other"; do
         rm -rf pyprof.out other.prof*
@@ -335,10 +267,6 @@ raise SystemExit(subprocess.call(["true"]))' 2>other.txt || fail "status $?"
         reader accounting info.json
         between 3 "$(reader field info.json samples)" 1000 "samples"
     done
-}
-
-@test "gperftools' profiler preloaded before ours and after it: both sample" {
-    with_a_python beside_gperftools
 }
 
 # library_threads PACKAGE WHAT

@@ -24,19 +24,11 @@ soak() {
     ! grep -q '"lost: no memory' info.json || fail "$(grep '"lost: ' info.json)"
 }
 
-few_steps() {
-    soak 15
-}
-
 @test "always other functions, threads and libraries: twice as many take no more memory" {
-    with_a_python few_steps
-}
-
-many_steps() {
-    soak 1500
+    soak 15
 }
 
 # bats test_tags=long
 @test "the same for minutes" {
-    with_a_python many_steps
+    soak 1500
 }

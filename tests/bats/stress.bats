@@ -38,12 +38,8 @@ stressed() {
         fail "the difference is more than 0.5 %: $(reader field info.json difference_ns) of $(reader field info.json cpu_ns) ns"
 }
 
-few_seconds() {
-    stressed 6
-}
-
 @test "forks, programs, threads, modules, exceptions, garbage and signals at once: nothing dies, hangs or writes where it may not" {
-    with_a_python few_seconds
+    stressed 6
 }
 
 # Rounds of a minute, so that starting and ending are part of it too.

@@ -6,13 +6,11 @@ program='import os
 import sys
 import time
 
-
 def hot():
     total = 0
     for i in range(100000):
         total += i * i % 7
     return total
-
 
 def other():
     total = 0
@@ -20,13 +18,11 @@ def other():
         total += i * i % 5
     return total
 
-
 def main():
     end = time.time() + 600
     while not os.path.exists("stop") and time.time() < end:
         hot()
         other()
-
 
 for _ in range(int(sys.argv[1]) - 1):
     if os.fork() == 0:
@@ -41,7 +37,6 @@ except ChildProcessError:
 
 # start PROCESSES: in the background, all of them recorded.
 start() {
-    take_python
     echo "$program" >burn.py
     rm -f stop
     profiled "$PYTHON" burn.py "$1" 3>&- &
@@ -227,7 +222,6 @@ END
 }
 
 @test "what is not there yet is waited for; the next run follows when the last one has ended" {
-    take_python
     echo "$program" >burn.py
     cat >steps.txt <<'END'
 expect ^waiting: no profile in pyprof.out yet
@@ -255,7 +249,6 @@ END
 }
 
 @test "names cannot command the terminal" {
-    take_python
     cat >evil.py <<'END'
 import time
 
@@ -306,7 +299,6 @@ END
 }
 
 @test "a log that comes in pieces, is cut and goes on: no time is counted twice" {
-    take_python
     profiled "$PYTHON" -c 'import time
 def hot():
     for i in range(100000): pass
@@ -339,7 +331,6 @@ with open("pieces/1.pyprof", "wb", buffering=0) as log:
 
 # bats test_tags=long
 @test "gunicorn with 4 workers: a screen each second for less than 1 % of a core" {
-    take_python
     venv=$(VERSION=any venv_with gunicorn) || fail "$venv"
     port=$(free_port "$PYTHON")
     LD_PRELOAD=$LIBPYPROF PYTHONPATH=$WORKLOADS "$venv/bin/gunicorn" -w 4 -b "127.0.0.1:$port" wsgi_app:app >gunicorn.log 2>&1 3>&- &

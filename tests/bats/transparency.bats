@@ -74,7 +74,7 @@ nothing_to_do() {
     [ "$output$stderr" = "last thread done" ] || fail "stdout: $output, stderr: $stderr"
 }
 
-descriptors() {
+@test "a program that closes every descriptor keeps its files, and its profile" {
     # Closes everything that it did not open, as daemons do, and takes the numbers for its own files.
     cat >closes.py <<'END'
 import os, sys, time
@@ -98,11 +98,7 @@ END
     cpu_near "$(reader inclusive stacks.txt burn)" 1800000000 6 "burn, before and after all descriptors were closed"
 }
 
-@test "a program that closes every descriptor keeps its files, and its profile" {
-    with_a_python descriptors
-}
-
-other_directory() {
+@test "PYPROF_OUT means the directory where the program started; files are private" {
     mkdir elsewhere
     PYPROF_OUT=here profiled "$PYTHON" -c 'import os
 os.chdir("elsewhere")
@@ -116,11 +112,7 @@ os.waitpid(pid, 0)'
     [ "$(stat -c %a "$(log_files here | head -n 1)")" = 600 ] || fail "mode: $(stat -c %a "$(log_files here | head -n 1)")"
 }
 
-@test "PYPROF_OUT means the directory where the program started; files are private" {
-    with_a_python other_directory
-}
-
-two_runs() {
+@test "two runs into one directory: the latest is shown, --all merges" {
     for run in first second; do
         cat >$run.py <<END
 def work_of_$run():
@@ -136,11 +128,7 @@ END
     [ "$(reader inclusive all.txt work_of_first)" -gt 0 ] || fail "--all does not hold the first run"
 }
 
-@test "two runs into one directory: the latest is shown, --all merges" {
-    with_a_python two_runs
-}
-
-memory_of_threads() {
+@test "the address space that a thread takes, before its first sample and after it" {
     cat >threads.py <<'END'
 import sys, threading, time
 
@@ -183,12 +171,7 @@ END
     between 20 "$sampled" 90 "KB for a thread that has some"
 }
 
-@test "the address space that a thread takes, before its first sample and after it" {
-    with_a_python memory_of_threads
-}
-
 @test "a file that has taken the place of stderr gets not a byte from us" {
-    take_python
     # The directory vanishes under the program, so that there is something to say.
     PYPROF_OUT=$PWD/out profiled "$PYTHON" "$WORKLOADS/other_stderr.py" data 2.5 3>&- &
     wait_until 120 test -d out
@@ -198,17 +181,13 @@ END
     [ -e data ] && [ ! -s data ] || fail "it reads: $(cat data)"
 }
 
-takes_a_namespace() {
+@test "a program of one thread may unshare a user namespace" {
     plain=$("$PYTHON" "$WORKLOADS/unshare.py" | sort | uniq -c)
     # Where a process may not have one at all, nothing is to be seen.
     seen=$(profiled "$PYTHON" "$WORKLOADS/unshare.py" | sort | uniq -c)
     [ "$seen" = "$plain" ] || fail "without us: $plain; with us: $seen"
     info >info.json
     reader accounting info.json
-}
-
-@test "a program of one thread may unshare a user namespace" {
-    with_a_python takes_a_namespace
 }
 
 # descriptors_of COMMAND_LINE_OF_OWN_DESCRIPTORS [FILTER...]
@@ -227,7 +206,9 @@ descriptors_of() {
     reader accounting info.json
 }
 
-numbers_are_its_own() {
+@test "no descriptor number is taken by us, none is needed of those that a limit allows" {
+    read -r major minor _ <<<"$(uname -r | tr . ' ')"
+    [ "$major" -gt 5 ] || [ "$major$minor" -ge 59 ] || skip "close_range is of Linux 5.9, here is $(uname -r)"
     descriptors_of "numbers none_left"
     grep -qxF '0 others' with.txt || fail "descriptors of ours: $(cat with.txt)"
     collapsed >stacks.txt
@@ -242,13 +223,7 @@ numbers_are_its_own() {
     grep -qxF '0 others' with.txt || fail "descriptors of ours in the first second: $(cat with.txt)"
 }
 
-@test "no descriptor number is taken by us, none is needed of those that a limit allows" {
-    read -r major minor _ <<<"$(uname -r | tr . ' ')"
-    [ "$major" -gt 5 ] || [ "$major$minor" -ge 59 ] || skip "close_range is of Linux 5.9, here is $(uname -r)"
-    with_a_python numbers_are_its_own
-}
-
-same_to_the_kernel() {
+@test "fault handlers, descriptors, user and groups, namespaces, affinity, process flags, limits: as without us" {
     # Two of its children are meant to die.
     ulimit -Sc 0
     timeout 120 "$PYTHON" "$WORKLOADS/visible.py" >plain.txt
@@ -256,8 +231,4 @@ same_to_the_kernel() {
     diff plain.txt with.txt
     # Its descriptors were used up, its user has changed.
     ! grep -v 'cannot write profile' with.err || fail "$(cat with.err)"
-}
-
-@test "fault handlers, descriptors, user and groups, namespaces, affinity, process flags, limits: as without us" {
-    with_a_python same_to_the_kernel
 }

@@ -50,7 +50,10 @@ prepare() {
     ulimit -Sc "$(ulimit -Hc)"
     [ -e "$LIBPYPROF" ] || fail "$LIBPYPROF is missing: run make"
     [ -e "$PYPROF" ] || fail "$PYPROF is missing: run make"
-    [ -e "$BUILD/workloads/embed" ] && [ -e "$BUILD/torture/torture.so" ] || fail "run make units helpers"
+    PYTHON_LINES=$(list_pythons)
+    read -r PYTHON VERSION PYTHON_BUILD <<<"$(one_for_this_test <<<"$PYTHON_LINES")"
+    export PYTHON VERSION PYTHON_BUILD PYTHON_LINES
+    [ -e "$BUILD/workloads/embed" ] || fail "$BUILD/workloads/embed is missing: run make units helpers"
 }
 
 # needs_namespaces FLAGS...: of unshare. Root may not make them, or mount there, in most containers. In the test itself: in a
@@ -125,29 +128,18 @@ with_each_python() {
     with_pythons "$(list_pythons)" "$@"
 }
 
-# with_a_python FUNCTION: the same on one of them, in `make check-long` on each.
+# with_a_python FUNCTION: with the test's own, for what leaves processes or a trap.
 with_a_python() {
-    if [ -n "${CHECK_LONG:-}" ]; then
-        with_each_python "$@"
-    else
-        with_pythons "$(list_pythons | one_for_this_test)" "$@"
-    fi
-}
-
-# Sets PYTHON, VERSION and PYTHON_BUILD to one of them: where the test is of pyprof, and Python only what it looks at.
-take_python() {
-    read -r PYTHON VERSION PYTHON_BUILD <<<"$(list_pythons | one_for_this_test)"
-    export PYTHON VERSION PYTHON_BUILD
+    with_pythons "$PYTHON $VERSION $PYTHON_BUILD" "$@"
 }
 
 # with_pythons LINES FUNCTION: LINES as list_pythons has them.
 with_pythons() {
-    local python version build bad=0 count=0 status began
-    [ -n "$1" ] || fail "no Python here"
+    local python version build bad=0 count=0 status
+    [ -n "$1" ] || skip "no Python here that this test is for"
     while read -r python version build <&3; do
         echo "== $python ($version $build)"
         mkdir "$BATS_TEST_TMPDIR/$((++count))"
-        began=${EPOCHREALTIME/./}
         # In a subshell with errexit of its own: `if` and `||` would switch it off inside.
         set +e
         (
@@ -163,10 +155,6 @@ with_pythons() {
         status=$?
         set -e
         [ ! -e "$BATS_TEST_TMPDIR/crashed" ] || status=1
-        # For check.sh.
-        mkdir -p "$BUILD/check"
-        printf '%s\t%s\t%s\t%s\n' "$version $build" "$status" $(((${EPOCHREALTIME/./} - began) / 1000)) \
-            "$(basename "$BATS_TEST_FILENAME" .bats): $BATS_TEST_DESCRIPTION" >>"${RESULTS:-$BUILD/check/results.tsv}"
         if [ "$status" -ne 0 ]; then
             echo "^^ failed on $python"
             bad=1

@@ -47,7 +47,7 @@ list_pythons() {
 }
 
 # Of these lines of list_pythons the one for a test in which hardly anything depends on the interpreter: by the test's name,
-# so that each interpreter has its share of such tests.
+# so that each interpreter has its share of such tests. `make check-long` runs every test on each of them.
 one_for_this_test() {
     awk -v sum="$(cksum <<<"$BATS_TEST_DESCRIPTION" | cut -d' ' -f1)" '
         { line[NR - 1] = $0 }
