@@ -1,8 +1,3 @@
-# native_seen KIND: ns in burn_KIND.
-native_seen() {
-    grep -F "burn_$1 (fool_native.so)" stacks.txt | awk '{ n += $NF } END { print n + 0 }'
-}
-
 # How right the figures are: every function of a program that knows what it burned.
 load lib/helper
 
@@ -111,6 +106,11 @@ without_timers() {
     without_timers bash -c 'ulimit -i 0 && exec "$@"' bash
 }
 
+# native_seen KIND: ns in burn_KIND.
+native_seen() {
+    grep -F "burn_$1 (fool_native.so)" stacks.txt | awk '{ n += $NF } END { print n + 0 }'
+}
+
 @test "threads made by a bare clone, and such as block all signals: their CPU is in their functions" {
     native_library
     fooled native ./fool_native.so raw_clone 4 500
@@ -192,7 +192,7 @@ assert odd.crowd(1500, 3000) == 0"
     with_each_python crowd
 }
 
-@test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {
+closes() {
     profiled "$PYTHON" "$WORKLOADS/churn.py" 2000
     info >info.json
     reader accounting info.json
@@ -202,4 +202,8 @@ assert odd.crowd(1500, 3000) == 0"
     [ $((exited + alive)) -eq 2001 ] || fail "not 2,000 threads and the main one: $exited ended, $alive alive"
     between 1900 "$exited" 2000 "ended threads"
     reader estimate info.json
+}
+
+@test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {
+    with_a_python closes
 }

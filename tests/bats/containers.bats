@@ -1,11 +1,3 @@
-@test "pid 1, rootless: profiled, and not a word" {
-    needs_namespaces -m -U -r -p -f --mount-proc
-    WHERE="pid 1 in a user and pid namespace of its own"
-    NAMESPACES=(-U -r -p -f --mount-proc)
-    inside : "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
-    whole
-}
-
 # What containers take away from a process: rights, system calls, file systems, and time.
 load lib/helper
 
@@ -32,6 +24,14 @@ whole() {
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt burn)" 600000000 15 "burn in two threads, $WHERE"
     rm -rf "${OUT:-pyprof.out}"
+}
+
+@test "pid 1, rootless: profiled, and not a word" {
+    needs_namespaces -m -U -r -p -f --mount-proc
+    WHERE="pid 1 in a user and pid namespace of its own"
+    NAMESPACES=(-U -r -p -f --mount-proc)
+    inside : "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    whole
 }
 
 @test "no capability; no /proc, or a hidden one; no /dev: profiled, and not a word" {
@@ -140,16 +140,8 @@ needs_cgroup() {
     rmdir "$made"
 }
 
-# shellcheck disable=SC2016 # held evaluates them
-@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
-    cgroup=
-    WHERE="stopped by SIGSTOP"
-    held 'kill -STOP $pid' 'kill -CONT $pid' 'grep -q "^State:.*T (stopped)" /proc/$pid/status'
-}
-
 # shellcheck disable=SC2016
-@test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
-    needs_cgroup freezer.state cgroup.freeze
+frozen() {
     cgroup=$(make_cgroup freezer.state cgroup.freeze)
     WHERE="frozen by its cgroup"
     if [ -e "$cgroup/freezer.state" ]; then
@@ -162,8 +154,7 @@ needs_cgroup() {
 }
 
 # shellcheck disable=SC2016
-@test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
-    needs_cgroup cpu.cfs_quota_us cpu.max
+throttled() {
     cgroup=$(make_cgroup cpu.cfs_quota_us cpu.max)
     local was='grep -q "nr_throttled [1-9]" $cgroup/cpu.stat'
     WHERE="throttled by its cgroup"
@@ -172,6 +163,27 @@ needs_cgroup() {
     else
         held 'echo 20000 >$cgroup/cpu.cfs_quota_us; echo $pid >$cgroup/cgroup.procs' : "$was"
     fi
+}
+
+# shellcheck disable=SC2016 # held evaluates them
+by_signal() {
+    cgroup=
+    WHERE="stopped by SIGSTOP"
+    held 'kill -STOP $pid' 'kill -CONT $pid' 'grep -q "^State:.*T (stopped)" /proc/$pid/status'
+}
+
+@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
+    with_a_python by_signal
+}
+
+@test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
+    needs_cgroup freezer.state cgroup.freeze
+    with_a_python frozen
+}
+
+@test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
+    needs_cgroup cpu.cfs_quota_us cpu.max
+    with_a_python throttled
 }
 
 # In a time namespace the clocks that are not of the wall differ.

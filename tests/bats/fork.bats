@@ -1,7 +1,3 @@
-child_ended() {
-    info >info.json && grep -q '"ended": true' info.json
-}
-
 # fork, exec, multiprocessing: each process has its own file, nothing is counted twice, nobody hangs or dies.
 load lib/helper
 
@@ -192,7 +188,7 @@ os.waitpid(pid, 0)'
     between 2500000000 "$(reader field info.json before_start_ns)" 3000000000 "before_start_ns"
 }
 
-@test "every function that starts a program does what it does without us; one that fails ends nothing" {
+exec_family() {
     profiled "$PYTHON" "$WORKLOADS/exec_family.py" >surprises.txt || fail "$(cat surprises.txt)"
     collapsed >stacks.txt
     # An exec that fails ends nothing.
@@ -200,6 +196,10 @@ os.waitpid(pid, 0)'
     info >info.json
     reader accounting info.json
     ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
+}
+
+@test "every function that starts a program does what it does without us; one that fails ends nothing" {
+    with_a_python exec_family
 }
 
 @test "a thread that came by a bare clone forks: the child is profiled" {
@@ -211,6 +211,10 @@ print(ctypes.CDLL("./raw_fork.so").fork_in_raw_thread())' >status.txt
     collapsed >stacks.txt
     seen=$(grep -F 'burn_in_raw_child (raw_fork.so)' stacks.txt | awk '{ n += $NF } END { print n + 0 }')
     cpu_near "$seen" 500000000 10 "the child of a thread that nobody registered"
+}
+
+child_ended() {
+    info >info.json && grep -q '"ended": true' info.json
 }
 
 # glibc's daemon() fails when /dev/null cannot be opened: in the child, which is told so and goes on.

@@ -1,17 +1,3 @@
-@test "preloaded beside tcmalloc, jemalloc, much thread-local storage: in front of us and behind" {
-    # As much as some GPU libraries want: it lies on every stack, on that of our own thread too.
-    echo '__thread char much[600 * 1024] = {1};' | gcc -shared -fPIC -o much.so -x c -
-    for BESIDE in libtcmalloc.so.4 libtcmalloc_minimal.so.4 libjemalloc.so.2 ./much.so; do
-        LD_PRELOAD=$BESIDE true 2>beside.txt
-        [ ! -s beside.txt ] || fail "$(cat beside.txt)"
-        for together in "$BESIDE:$LIBPYPROF" "$LIBPYPROF:$BESIDE"; do
-            # shellcheck disable=SC2046
-            quiet_host profiled LD_PRELOAD="$together" $(burns)
-            whole
-        done
-    done
-}
-
 # Beside other libraries that are preloaded, under other tools, and in children that cannot be profiled.
 load lib/helper
 
@@ -43,6 +29,20 @@ sanitizer() {
 
 burns() {
     echo "$PYTHON $BATS_FILE_TMPDIR/two.py 0.2"
+}
+
+@test "preloaded beside tcmalloc, jemalloc, much thread-local storage: in front of us and behind" {
+    # As much as some GPU libraries want: it lies on every stack, on that of our own thread too.
+    echo '__thread char much[600 * 1024] = {1};' | gcc -shared -fPIC -o much.so -x c -
+    for BESIDE in libtcmalloc.so.4 libtcmalloc_minimal.so.4 libjemalloc.so.2 ./much.so; do
+        LD_PRELOAD=$BESIDE true 2>beside.txt
+        [ ! -s beside.txt ] || fail "$(cat beside.txt)"
+        for together in "$BESIDE:$LIBPYPROF" "$LIBPYPROF:$BESIDE"; do
+            # shellcheck disable=SC2046
+            quiet_host profiled LD_PRELOAD="$together" $(burns)
+            whole
+        done
+    done
 }
 
 @test "LD_AUDIT, LD_BIND_NOW, LD_DEBUG" {
@@ -201,7 +201,7 @@ END
 }
 
 # Each of them ends as without us; what its loader says of us is one line.
-@test "children that are static, 32-bit, of musl, privileged, or scripts with pipes: as without us" {
+children() {
     local child placed
     cat >child.c <<'END'
 #include <stdio.h>
@@ -254,6 +254,10 @@ done = subprocess.run(["./bits32"], stdout=-1, stderr=-1)
 assert (done.returncode, done.stdout, done.stderr) == (3, b"child\n", b""), done
 sum(i for i in range(3000000))'
     reader accounting <(info)
+}
+
+@test "children that are static, 32-bit, of musl, privileged, or scripts with pipes: as without us" {
+    with_a_python children
 }
 
 # AddressSanitizer's runtime, as a library, wants to be the first of all; that is said where one asks.
