@@ -44,12 +44,12 @@ print(library.run_native_threads())' >truth.txt
     reader accounting info.json
 }
 
-# fooled PROGRAM ARGUMENTS...: runs fool_PROGRAM.py, whose processes tell what they burned. Their sums must close, and hold
+# measured PROGRAM ARGUMENTS...: runs measured_PROGRAM.py, whose processes tell what they burned. Their sums must close, and hold
 # all of it.
-fooled() {
+measured() {
     rm -rf pyprof.out truth
     mkdir truth
-    profiled "$PYTHON" "$WORKLOADS/fool_$1.py" truth "${@:2}" >printed.txt || fail "$1: status $?: $(cat printed.txt)"
+    profiled "$PYTHON" "$WORKLOADS/measured_$1.py" truth "${@:2}" >printed.txt || fail "$1: status $?: $(cat printed.txt)"
     collapsed >stacks.txt
     info >info.json
     reader accounting info.json
@@ -64,26 +64,26 @@ all_threads_are() {
 }
 
 native_library() {
-    gcc -O1 -g -shared -fPIC -o fool_native.so "$WORKLOADS/lib/fool_native.c" -lpthread
+    gcc -O1 -g -shared -fPIC -o measured_native.so "$WORKLOADS/lib/measured_native.c" -lpthread
 }
 
 @test "the sum closes: many threads, short ones, tids used again, daemons at the end, a tree of forks, a mostly idle program" {
-    fooled threads busy 64 1
+    measured threads busy 64 1
     all_threads_are 65
-    fooled threads short 400
+    measured threads short 400
     all_threads_are 401
-    fooled threads reused 40
+    measured threads reused 40
     all_threads_are 41
-    fooled threads daemons 4 0.3
-    fooled forks 3 0.03
+    measured threads daemons 4 0.3
+    measured forks 3 0.03
     [ "$(log_files | wc -l)" -eq 15 ] || fail "files of 15 processes: $(log_files)"
-    fooled split idle 1
+    measured split idle 1
     native_library
-    fooled native ./fool_native.so short 1000 1
+    measured native ./measured_native.so short 1000 1
     reader estimate info.json
-    fooled native ./fool_native.so exits 4 100
-    fooled native ./fool_native.so cancelled 4 100
-    fooled native ./fool_native.so raw_masked 4 100
+    measured native ./measured_native.so exits 4 100
+    measured native ./measured_native.so cancelled 4 100
+    measured native ./measured_native.so raw_masked 4 100
 }
 
 # without_timers COMMAND...: prepends COMMAND to a program that runs on as it would, with one line, and a profile that
@@ -91,7 +91,7 @@ native_library() {
 without_timers() {
     rm -rf pyprof.out truth
     mkdir truth
-    profiled "$@" "$PYTHON" "$WORKLOADS/fool_threads.py" truth busy 2 0.3 >printed.txt 2>stderr.txt ||
+    profiled "$@" "$PYTHON" "$WORKLOADS/measured_threads.py" truth busy 2 0.3 >printed.txt 2>stderr.txt ||
         fail "$1: status $?: $(cat stderr.txt)"
     lines_of stderr.txt 1 'timer_create'
     "$PYPROF" info | unwrapped >info.txt
@@ -108,40 +108,40 @@ without_timers() {
 
 # native_seen KIND: ns in burn_KIND.
 native_seen() {
-    grep -F "burn_$1 (fool_native.so)" stacks.txt | awk '{ n += $NF } END { print n + 0 }'
+    grep -F "burn_$1 (measured_native.so)" stacks.txt | awk '{ n += $NF } END { print n + 0 }'
 }
 
 @test "threads made by a bare clone, and such as block all signals: their CPU is in their functions" {
     native_library
-    fooled native ./fool_native.so raw_clone 4 500
+    measured native ./measured_native.so raw_clone 4 500
     cpu_near "$(native_seen raw_clone)" 2000000000 4 "threads made by a bare clone"
-    fooled native ./fool_native.so masked 4 500
+    measured native ./measured_native.so masked 4 500
     cpu_near "$(native_seen masked)" 2000000000 4 "threads that block all signals"
     # Nothing of libc's stands between these and the kernel.
-    fooled native ./fool_native.so raw_masked 2 2000
+    measured native ./measured_native.so raw_masked 2 2000
     "$PYPROF" info | unwrapped >info.txt
     grep -q 'cannot be interrupted' info.txt || fail "info does not name the threads that no signal reaches: $(cat info.txt)"
 }
 
 @test "bursts in step with the tick: what no tick meets is [unsampled], and nobody else's" {
-    fooled split locked 6
+    measured split locked 6
     reader locked truth stacks.txt info.json locked_burst
-    fooled split eight 8
+    measured split eight 8
     reader locked truth stacks.txt info.json locked_burst
 }
 
 @test "a split of 512:256:...:1, also in bursts that are shorter than a tick" {
-    fooled split steady 2
+    measured split steady 2
     reader split truth stacks.txt info.json
-    fooled split bursts 1
+    measured split bursts 1
     reader split truth stacks.txt info.json
 }
 
 # bats test_tags=long
 @test "a split of 512:256:...:1 over 60 s of CPU: each function within 2 % of all" {
-    fooled split steady 60
+    measured split steady 60
     reader split truth stacks.txt info.json 2
-    fooled split bursts 60
+    measured split bursts 60
     reader split truth stacks.txt info.json 2
 }
 

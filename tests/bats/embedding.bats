@@ -340,7 +340,7 @@ many_cycles() {
 }
 
 words() {
-    timeout -k 5 600 "$PYTHON" "$WORKLOADS/words.py" "$BUILD/unit/python_words_preload.so" >words.txt 2>&1 ||
+    timeout -k 5 600 "$PYTHON" "$WORKLOADS/thread_states.py" "$BUILD/unit/python_words_preload.so" >words.txt 2>&1 ||
         fail "$(cat words.txt)"
     cat words.txt
 }

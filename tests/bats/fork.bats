@@ -68,7 +68,7 @@ pool() {
 # one_task KIND TASKS: children that serve a task each, and end by os._exit.
 one_task() {
     mkdir truth
-    profiled "$PYTHON" "$WORKLOADS/fool_pools.py" truth "$1" "$2" >children.txt
+    profiled "$PYTHON" "$WORKLOADS/measured_pools.py" truth "$1" "$2" >children.txt
     [ "$1" = futures ] || [ "$(cat children.txt)" -eq "$2" ] || fail "$(cat children.txt) children for $2 tasks"
     collapsed >stacks.txt
     info >info.json

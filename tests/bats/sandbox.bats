@@ -37,16 +37,16 @@ FORBIDDEN="222,223,224,226 310 98 434,436,438 999 writing naming"
 
 @test "capabilities, privileges, users, namespaces and filters that the program gives up: our thread gives them up" {
     # The profile of children with no rights left goes elsewhere.
-    "$PYTHON" "$WORKLOADS/confined.py" >plain.txt
-    profiled "$PYTHON" "$WORKLOADS/confined.py" >with.txt 2>with.err
+    "$PYTHON" "$WORKLOADS/rights_given_up.py" >plain.txt
+    profiled "$PYTHON" "$WORKLOADS/rights_given_up.py" >with.txt 2>with.err
     diff plain.txt with.txt
     ! grep -v -e 'cannot write profile' -e 'installs a seccomp filter' with.err || fail "$(cat with.err)"
 }
 
 @test "Landlock holds for our thread: what came before is written, no more" {
-    "$PYTHON" "$WORKLOADS/confined.py" landlock >plain.txt
+    "$PYTHON" "$WORKLOADS/rights_given_up.py" landlock >plain.txt
     grep -qx 'True 0 0' plain.txt || skip "no Landlock here: $(cat plain.txt)"
-    profiled "$PYTHON" "$WORKLOADS/confined.py" landlock >with.txt 2>with.err
+    profiled "$PYTHON" "$WORKLOADS/rights_given_up.py" landlock >with.txt 2>with.err
     diff plain.txt with.txt
     lines_of with.err 1 'cannot write profile'
     collapsed >stacks.txt

@@ -226,8 +226,8 @@ descriptors_of() {
 @test "fault handlers, descriptors, user and groups, namespaces, affinity, process flags, limits: as without us" {
     # Two of its children are meant to die.
     ulimit -Sc 0
-    timeout 120 "$PYTHON" "$WORKLOADS/visible.py" >plain.txt
-    PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/visible.py" >with.txt 2>with.err
+    timeout 120 "$PYTHON" "$WORKLOADS/as_the_kernel_sees.py" >plain.txt
+    PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/as_the_kernel_sees.py" >with.txt 2>with.err
     diff plain.txt with.txt
     # Its descriptors were used up, its user has changed.
     ! grep -v 'cannot write profile' with.err || fail "$(cat with.err)"

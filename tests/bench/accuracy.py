@@ -3,7 +3,7 @@
 Each program runs under libpyprof and then under each peer, one after the other. What is true it says itself, by the
 clocks of its threads (tests/workloads/truth.py), and the kernel by getrusage. SECONDS is the CPU that the longest burn;
 under the peers a quarter of it, for they are off by more than chance. ACCURACY_PEERS=no leaves them out, =only us.
-LIBRARY is lib/fool_native.c, built. The interpreter of the programs is the one that runs this, with its packages."""
+LIBRARY is lib/measured_native.c, built. The interpreter of the programs is the one that runs this, with its packages."""
 
 import collections
 import glob
@@ -65,7 +65,7 @@ def run(profiler, row, directory):
     """The truth: {function: ns}, ns by the process clocks, ns that the kernel billed, {tid: ns} where the row tells."""
     truth_directory = os.path.join(directory, "truth")
     os.mkdir(truth_directory)
-    program = os.path.join(WORKLOADS, f"fool_{row.program}.py")
+    program = os.path.join(WORKLOADS, f"measured_{row.program}.py")
     if row.program == "wsgi":
         truth, billed = serving.serve(profiler, program, int(row.arguments[0]), directory)
         return truth["functions"], truth["process_ns"], billed, truth["threads"]

@@ -28,7 +28,7 @@ done
 
 library=$(mktemp --suffix=.so)
 trap 'rm -f "$library"' EXIT
-${CC:-gcc} -O1 -g -shared -fPIC -o "$library" tests/workloads/lib/fool_native.c -lpthread
+${CC:-gcc} -O1 -g -shared -fPIC -o "$library" tests/workloads/lib/measured_native.c -lpthread
 "$directory/bin/python" tests/bench/accuracy.py "$BUILD" "${ACCURACY_SECONDS:-60}" "$library" "$@"
 if [ $# -eq 0 ]; then
     echo

@@ -44,7 +44,7 @@ def ask(port, path, count):
 
 
 def serve(profiler, program, requests, directory):
-    """(the truth of fool_wsgi.py as it was told at the end, ns that the kernel billed the server and the profiler)."""
+    """(the truth of measured_wsgi.py as it was told at the end, ns that the kernel billed the server and the profiler)."""
     port = free_port()
     server = [peers.beside_python("uwsgi"), "--http-socket", f"127.0.0.1:{port}", "--threads", "4", "--wsgi-file", program]
     server += ["--callable", "app", "--need-app", "--disable-logging", "--pythonpath", os.path.dirname(program)]

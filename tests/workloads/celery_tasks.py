@@ -1,7 +1,7 @@
 """Celery's prefork children: celery_tasks.py TRUTH_DIRECTORY TASKS [WORKER OPTIONS...]
 
 Runs a worker with a broker of files in ./broker, has it do TASKS tasks, tells it to end as an init system does, and leaves
-with its status. Each task tells as those of fool_pools.py do. The module is the worker's application, too."""
+with its status. Each task tells as those of measured_pools.py do. The module is the worker's application, too."""
 
 import os
 import subprocess

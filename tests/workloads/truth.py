@@ -1,10 +1,11 @@
-"""What a program burns in each of its functions, by the clock of the thread that burns it: for the fool_*.py."""
+"""What CPU time a program uses in each of its functions, by the clock of the thread that uses it: for the measured_*.py."""
 
 import json
 import os
 import sys
 import threading
 import time
+import types
 
 functions = {}
 lock = threading.Lock()
@@ -17,13 +18,25 @@ def add(name, ns):
 
 
 def spin(name, ns):
-    """Burns ns of this thread's CPU for the function that calls it."""
+    """Uses ns of this thread's CPU for the function that calls it."""
     since = now = time.thread_time_ns()
     while now - since < ns:
         for _ in range(100):
             pass
         now = time.thread_time_ns()
     add(name, now - since)
+
+
+def named(name):
+    """A function of this name that uses ns of its thread's CPU."""
+
+    def function(ns):
+        spin(name, ns)
+
+    code = function.__code__.replace(co_name=name)
+    if sys.version_info >= (3, 11):
+        code = code.replace(co_qualname=name)
+    return types.FunctionType(code, globals(), name, None, function.__closure__)
 
 
 def after_fork():

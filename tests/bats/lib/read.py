@@ -2,7 +2,7 @@
 
     read.py mixed TRUTH.json COLLAPSED INFO.json
     read.py accounting INFO.json
-    read.py burned TRUTH_DIRECTORY INFO.json    each process of a fool_*.py is there with all the CPU that it says it burned
+    read.py burned TRUTH_DIRECTORY INFO.json    each process of a measured_*.py is there with all the CPU that it says it burned
     read.py split TRUTH_DIRECTORY COLLAPSED INFO.json [PERCENT]     each function within chance, and PERCENT of all
     read.py locked TRUTH_DIRECTORY COLLAPSED INFO.json HIDDEN...    what ticks cannot see is named, and given to nobody
     read.py estimate INFO.json                  of a process of short threads: what was seen stands for the rest

@@ -1,4 +1,4 @@
-"""What a program can ask the kernel about itself, and what the kernel refuses to a process with threads: visible.py
+"""What a program can ask the kernel about itself, and what the kernel refuses to a process with threads: as_the_kernel_sees.py
 Prints the same with the profiler as without it."""
 
 import ctypes

@@ -1,4 +1,4 @@
-"""A pool of native threads that numpy's BLAS makes: fool_numpy.py TRUTH_DIRECTORY SECONDS. Of the pool's threads only the
+"""A pool of native threads that numpy's BLAS makes: measured_numpy.py TRUTH_DIRECTORY SECONDS. Of the pool's threads only the
 sum is known."""
 
 import sys

@@ -1,4 +1,4 @@
-"""Gives rights up, one kind in each child: confined.py [landlock]. Prints what the kernel says of all its threads: the same
+"""Gives rights up, one kind in each child: rights_given_up.py [landlock]. Prints what the kernel says of all its threads: the same
 with the profiler as without it."""
 
 import ctypes

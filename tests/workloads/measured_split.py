@@ -1,5 +1,5 @@
 """One thread whose functions burn 512:256:...:1, and such as meet the kernel's ticks in special ways:
-fool_split.py TRUTH_DIRECTORY KIND SECONDS
+measured_split.py TRUTH_DIRECTORY KIND SECONDS
 
     steady   one function after the other
     bursts   one of them at random for less than a tick, then it sleeps for a random time; SECONDS of CPU
@@ -22,59 +22,8 @@ SHARES = [1 << k for k in range(9, -1, -1)]
 TICK_NS = round(time.clock_getres(6) * 1e9)  # CLOCK_MONOTONIC_COARSE
 
 
-def f512(ns):
-    truth.spin("f512", ns)
-
-
-def f256(ns):
-    truth.spin("f256", ns)
-
-
-def f128(ns):
-    truth.spin("f128", ns)
-
-
-def f64(ns):
-    truth.spin("f64", ns)
-
-
-def f32(ns):
-    truth.spin("f32", ns)
-
-
-def f16(ns):
-    truth.spin("f16", ns)
-
-
-def f8(ns):
-    truth.spin("f8", ns)
-
-
-def f4(ns):
-    truth.spin("f4", ns)
-
-
-def f2(ns):
-    truth.spin("f2", ns)
-
-
-def f1(ns):
-    truth.spin("f1", ns)
-
-
-FUNCTIONS = [f512, f256, f128, f64, f32, f16, f8, f4, f2, f1]
-
-
-def locked_burst(ns):
-    truth.spin("locked_burst", ns)
-
-
-def rare_job(ns):
-    truth.spin("rare_job", ns)
-
-
-def serve_request(ns):
-    truth.spin("serve_request", ns)
+FUNCTIONS = [truth.named(f"f{share}") for share in SHARES]
+locked_burst, rare_job, serve_request = map(truth.named, ("locked_burst", "rare_job", "serve_request"))
 
 
 def steady(seconds):

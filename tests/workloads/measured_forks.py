@@ -1,4 +1,4 @@
-"""A tree of processes: fool_forks.py TRUTH_DIRECTORY LEVELS SECONDS
+"""A tree of processes: measured_forks.py TRUTH_DIRECTORY LEVELS SECONDS
 
 Each process forks two more, LEVELS deep, and burns SECONDS before and as much after that, in a function of its level.
 They end in turn by os._exit, sys.exit and at the end of the program."""
@@ -12,28 +12,12 @@ levels = int(sys.argv[2])
 ns = int(float(sys.argv[3]) * 1e9)
 
 
-def level_0():
-    truth.spin("level_0", ns)
-
-
-def level_1():
-    truth.spin("level_1", ns)
-
-
-def level_2():
-    truth.spin("level_2", ns)
-
-
-def level_3():
-    truth.spin("level_3", ns)
-
-
-LEVEL = [level_0, level_1, level_2, level_3]
+LEVEL = [truth.named(f"level_{level}") for level in range(levels + 1)]
 
 
 def grow(level, number):
     """Returns in each of the processes that end at the end of the program."""
-    LEVEL[level]()
+    LEVEL[level](ns)
     children = []
     if level < levels:
         for child in range(2):
@@ -42,7 +26,7 @@ def grow(level, number):
                 truth.after_fork()
                 return grow(level + 1, 2 * number + child)
             children.append(pid)
-    LEVEL[level]()
+    LEVEL[level](ns)
     for pid in children:
         if os.waitpid(pid, 0)[1] != 0:
             sys.exit(3)

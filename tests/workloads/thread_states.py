@@ -1,4 +1,4 @@
-"""words.py LIBRARY: asks tests/unit/python_words_preload.c in several threads, with and without the GIL."""
+"""thread_states.py LIBRARY: asks tests/unit/python_words_preload.c in several threads, with and without the GIL."""
 
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-"""Short-lived processes of a pool: fool_pools.py TRUTH_DIRECTORY pool|futures|executor TASKS
+"""Short-lived processes of a pool: measured_pools.py TRUTH_DIRECTORY pool|futures|executor TASKS
 
 The children of `pool` and `executor` serve one task and end by os._exit; those of `futures` serve until they are sent home.
 Each task tells what it burned in pool_task, and its process's clock."""

@@ -1,4 +1,4 @@
-"""Threads of Python: fool_threads.py TRUTH_DIRECTORY KIND COUNT [SECONDS]
+"""Threads of Python: measured_threads.py TRUTH_DIRECTORY KIND COUNT [SECONDS]
 
     busy     COUNT threads burn SECONDS together, each in one of four functions
     short    COUNT threads burn 1 ms each, 20 at a time, half of them in one function and half in another
@@ -16,28 +16,7 @@ count = int(sys.argv[3])
 seconds = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
 
 
-def busy_0(ns):
-    truth.spin("busy_0", ns)
-
-
-def busy_1(ns):
-    truth.spin("busy_1", ns)
-
-
-def busy_2(ns):
-    truth.spin("busy_2", ns)
-
-
-def busy_3(ns):
-    truth.spin("busy_3", ns)
-
-
-def short_a():
-    truth.spin("short_a", 1_000_000)
-
-
-def short_b():
-    truth.spin("short_b", 1_000_000)
+short_a, short_b = truth.named("short_a"), truth.named("short_b")
 
 
 def reused_tid():
@@ -58,14 +37,14 @@ def run(threads):
 
 
 def busy():
-    functions = [busy_0, busy_1, busy_2, busy_3]
+    functions = [truth.named(f"busy_{i}") for i in range(4)]
     ns = int(seconds * 1e9 / count)
     run([threading.Thread(target=functions[i % 4], args=(ns,)) for i in range(count)])
 
 
 def short():
     for _ in range(0, count, 20):
-        run([threading.Thread(target=short_b if i % 2 else short_a) for i in range(20)])
+        run([threading.Thread(target=short_b if i % 2 else short_a, args=(1_000_000,)) for i in range(20)])
 
 
 def daemons():

@@ -1,4 +1,4 @@
-"""Greenlets of gevent that give way all the time: fool_gevent.py TRUTH_DIRECTORY SECONDS"""
+"""Greenlets of gevent that give way all the time: measured_gevent.py TRUTH_DIRECTORY SECONDS"""
 
 import sys
 import time
