@@ -1,4 +1,4 @@
-# libpyprof: `make` builds, `make demo` shows what it does, `make check` tests it. See README.md.
+# libpyprof: `make` builds, `make demo` shows what it does, `make check` tests it (tests/README.md). See README.md.
 #
 # Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DATADIR DESTDIR BUILD
 #   SAN=1       AddressSanitizer and UBSan in the tools and the unit tests, in build/san

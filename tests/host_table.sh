@@ -1,5 +1,5 @@
 #!/bin/sh
-# Whether every test that tests/host.md names is there.
+# Whether every test that tests/host.md names is there, and every suite is in tests/README.md.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -15,6 +15,9 @@ grep -E '^\| T[0-9]+ ' tests/host.md | grep -oE '`[^`]+`' | tr -d '`' | sort -u 
                 { echo "tests/host.md names a test that is not there: $name" && status=1; }
             ;;
         esac
+    done
+    for name in tests/bats/*.bats; do
+        grep -q "^| $(basename "$name" .bats) |" tests/README.md || { echo "tests/README.md has no row for $name" && status=1; }
     done
     exit $status
 }

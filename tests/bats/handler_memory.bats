@@ -1,5 +1,4 @@
-#!/usr/bin/env bats
-# What the handler reads, and where it runs: memory that goes away meanwhile, odd registers, little stack.
+# What the handler reads, and where it runs: memory that goes away meanwhile, odd registers, little stack, coroutines.
 load lib/helper
 
 setup_file() {

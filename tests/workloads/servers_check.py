@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bats"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bats", "lib"))
 import read  # noqa: E402
 
 PERCENT = 5.0
