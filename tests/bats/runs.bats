@@ -151,7 +151,7 @@ for side, at in (("a", 0), ("b", 1)):
     "$PYPROF" annotate app.py --all >annotated.txt
     mv kept.py "$RUNS_DIRECTORY/app.py"
     grep -q 'source was changed' annotated.txt || fail "$(cat annotated.txt)"
-    grep -qE '^ +[0-9.]+ s .* 7  $' annotated.txt || fail "$(cat annotated.txt)"
+    grep -qE '^ +[0-9.]+ s .* 6  $' annotated.txt || fail "$(cat annotated.txt)"
     rm app.py
     mv "$RUNS_DIRECTORY/app.py" "$RUNS_DIRECTORY/gone.py"
     "$PYPROF" annotate app.py --all >annotated.txt

@@ -150,7 +150,7 @@ print(json.load(sys.stdin)["runs"][-1]["run"])')" --pid "${pids[1]},${pids[2]}"
 expect ^2 processes running .* cores busy
 expect FUNCTION
 expect ^Functions by self time, last \d+ s$
-expect hot \(burn\.py:6\)
+expect hot \(burn\.py:5\)
 key n
 expect , Python only$
 key t
@@ -160,7 +160,7 @@ key /^OTH(e
 expect not a regular expression yet
 key \x7f\x7f\x7fhe\r
 expect , /\^OThe$
-expect other \(burn\.py:13\)
+expect other \(burn\.py:11\)
 absent hot \(
 key \x1b
 expect hot \(
