@@ -27,7 +27,7 @@ paired() {
 }
 
 short_run() {
-    paired 4 500
+    paired 2.5 500
 }
 
 @test "hardly a sample is unpaired: callbacks, slots, re.sub, json, sorted, asyncio, generators, finalizers, ctypes, threads" {

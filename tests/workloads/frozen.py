@@ -123,7 +123,7 @@ def main():
     while len(set(arrived)) < len(threads) or not all(blocked(thread.native_id) for thread in threads):
         time.sleep(0.01)
     for _ in range(3):  # by the last one, rows of all modules are compiled
-        time.sleep(1.2)
+        time.sleep(0.6)
         for thread in threads:
             for slot in range(64):
                 send(thread.native_id, slot)

@@ -4,7 +4,7 @@ import resource
 import sys
 import time
 
-SECONDS = 4
+SECONDS = 2.5
 YOUNG = 0.8
 
 
@@ -35,7 +35,7 @@ def with_none_left():
         while True:
             opened.append(os.dup(1))
     except OSError:
-        burn(2.5)
+        burn(1.8)
     for fd in opened:
         os.close(fd)
 
