@@ -64,9 +64,9 @@ on_a_library() {
 
 # On the oldest and another one.
 on_two_libraries() {
-    local lines
-    lines=$(list_pythons | grep ' shared')
-    [ -n "${CHECK_LONG:-}" ] || lines=$(head -n 1 <<<"$lines" && sed 1d <<<"$lines" | one_for_this_test)
+    local lines first
+    lines=$(list_pythons)
+    [ -n "${CHECK_LONG:-}" ] || lines=$(grep ' shared' <<<"$lines" | { read -r first && echo "$first" && one_for_this_test; })
     on_libraries "$lines" "$1"
 }
 
