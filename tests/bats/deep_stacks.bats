@@ -2,7 +2,7 @@
 load lib/helper
 
 setup_file() {
-    gcc -O1 -g -Wall -Werror -shared -fPIC -o "$BATS_FILE_TMPDIR/coroutine.so" "$WORKLOADS/lib/coroutine.c"
+    gcc -O1 -g -Wall -Werror -D_GNU_SOURCE -shared -fPIC -o "$BATS_FILE_TMPDIR/coroutine.so" "$WORKLOADS/lib/coroutine.c"
 }
 
 # deepest FRAME EXPECTED TEXT: in the heaviest stack FRAME stands EXPECTED times, after main and before leaf.

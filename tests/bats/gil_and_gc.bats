@@ -24,6 +24,7 @@ gil() {
     run_state hold
     between $((95 - $(few 2))) "$(percent gil_known_ns sampled_ns)" 100 "percent of the CPU whose GIL state is known"
     between $((95 - $(few 2))) "$(percent gil_ns gil_known_ns)" 100 "GIL held by pure Python"
+    between 0 "$(percent gc_ns gc_known_ns)" $((5 + $(few 2))) "percent in garbage collection of a program that makes none"
     grep -qE '^GIL held [0-9]+\.[0-9] % of the CPU time' report.txt || fail "$(head -n 4 report.txt)"
     run_state release
     # What is held is the start of the interpreter.
@@ -69,8 +70,6 @@ garbage() {
     grep -qE ';collect \([^;]*states\.py:[0-9]+\);\[gc\]' stacks.txt || fail "no [gc] right above collect(): $(tail -n 3 stacks.txt)"
     grep -qE 'arbage collection [0-9.]+ %' report.txt || fail "$(head -n 4 report.txt)"
     grep -qE ' \[gc\]$' report.txt || fail "no [gc] in: $(cat report.txt)"
-    run_state hold
-    between 0 "$(percent gc_ns gc_known_ns)" $((5 + $(few 2))) "percent in garbage collection of a program that makes none"
 }
 
 @test "garbage collection: gc.collect() in a loop, [gc] below the function that calls it; nothing said where it is not known" {
