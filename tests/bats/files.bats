@@ -132,12 +132,19 @@ def burn(seconds):
 def written():
     return sum(file.stat().st_size for file in os.scandir(sys.argv[1]))
 
-# Right after a flush, for a flush in whose midst the user changes is lost, and said to be.
-before, end = written(), time.monotonic() + 300
-while written() == before:
-    if time.monotonic() > end:
-        sys.exit("waited in vain")
-    burn(0.002)
+# A flush in whose midst the user changes is lost, and said to be. One that sleeps is woken at once when a flush is over.
+def right_after_a_flush():
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        burn(0.03)
+        before, until = written(), time.monotonic() + 1.5
+        while time.monotonic() < until:
+            if written() != before:
+                return
+            time.sleep(0.001)
+    sys.exit("waited in vain")
+
+right_after_a_flush()
 os.setgid(65534)
 os.setuid(65534)
 burn(0.3)
