@@ -16,7 +16,7 @@ jobs=$(nproc)
 wanted_suites=${SUITE:-}
 wanted_pythons=${PYTHON:-}
 # These fill all CPUs together, and disturb each other in nothing that they measure.
-beside=(units-sanitized torture tools-sanitized fuzz lint pages units capture-symbols library-symbols)
+beside=(units-sanitized torture tools-sanitized fuzz lint pages units capture-symbols library-symbols wings)
 export CHECK_LONG=$long
 # shellcheck source=tests/bats/lib/pythons.sh
 . tests/bats/lib/pythons.sh
@@ -211,6 +211,7 @@ run_beside() {
     units-sanitized) ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 part units-sanitized run_units "$BUILD/san/unit" " (sanitized)" ;;
     capture-symbols) part capture-symbols tests/capture_symbols.sh "$BUILD" ;;
     library-symbols) part library-symbols tests/libpyprof_symbols.sh "$BUILD" ;;
+    wings) part wings tests/wings.py "$BUILD" ;;
     torture) BUILD=$BUILD part torture tests/torture/run.sh ${long:+--long} ;;
     fuzz) part fuzz fuzz ;;
     tools-sanitized) part tools-sanitized tools_sanitized ;;
