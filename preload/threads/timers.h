@@ -4,11 +4,12 @@
  * slot->timer is one word that says all of a timer's life: the kernel's id while the timer is armed, else enum
  * pp_timer_life. The word changes by compare-and-exchange only:
  *
- *   NONE -> id             Whoever has made a timer puts its id in. The thread and the watchdog may both be about to:
- * the loser deletes its own. id -> NONE             Whoever takes the id out deletes the timer, so each is deleted
- * once. id or NONE -> ENDED,   The thread ends, or must never get a signal. These are final: no id is put in any more,
- * and a UNREACHABLE,           timer that the flush thread was making meanwhile meets one of them instead of NONE and
- * is SMALL_STACK            deleted. So no timer outlives its thread.
+ * - NONE -> id: a thread that has made a timer puts its id in. The slot's thread and the watchdog may both do so: the
+ *   loser deletes its own timer.
+ * - id -> NONE: the thread that takes the id out deletes the timer, so each timer is deleted once.
+ * - id or NONE -> ENDED, UNREACHABLE or SMALL_STACK: the thread ends, or must never get a signal. These are final: a
+ *   timer that the flush thread was making meanwhile finds one of them in place of NONE, and is deleted. So no timer
+ *   outlives its thread.
  *
  * Whoever changes our signal (threads/signal.c) stores it and then renews every timer; whoever makes a timer puts the
  * id in and then reads the signal again: one of the two sees the other. The end of profiling (pp_process.silent, then
