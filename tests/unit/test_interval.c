@@ -1,8 +1,8 @@
 /* Flushes: a segment that is full gives way to another that can be read by itself, a write that fails is counted, what
  * was said on stderr stands in the log. */
+#include "preload/base/config.h"
 #include "preload/capture/capture.h"
 #include "preload/capture/slot_memory.h"
-#include "preload/base/config.h"
 #include "preload/flush/interval.h"
 #include "preload/log/tables.h"
 #include "preload/threads/registry.h"

@@ -1,7 +1,7 @@
 /* Timers that do not fire give way to ones that do; those of threads that end do not outlive them. */
+#include "preload/base/config.h"
 #include "preload/base/syscalls.h"
 #include "preload/capture/capture.h"
-#include "preload/base/config.h"
 #include "preload/flush/watchdog.h"
 #include "preload/threads/registry.h"
 #include <setjmp.h>

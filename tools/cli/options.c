@@ -211,8 +211,8 @@ static bool take_options(const struct pt_command *command, int argc, char **argv
             return false;
         }
         if (value == '?' || value == ':') {
-            pt_error("%s '%s'; see 'pyprof %s --help'",
-                     value == ':' ? "missing argument of" : "no such option", argv[optind - 1], command->name);
+            pt_error("%s '%s'; see 'pyprof %s --help'", value == ':' ? "missing argument of" : "no such option",
+                     argv[optind - 1], command->name);
             return false;
         }
         int place = value - LONG_ONLY;

@@ -97,8 +97,8 @@ int pt_cmd_merge(const struct pt_cli *cli)
         }
         bool small = merge.bytes < 1 << 20;
         pt_message("merged %" PRIu64 " part%s, %.1f %s%s", merge.segments, pt_plural(merge.segments, "s"),
-                 (double)merge.bytes / (small ? 1 << 10 : 1 << 20), small ? "kB" : "MB",
-                 left_out.length ? left_out.data : "");
+                   (double)merge.bytes / (small ? 1 << 10 : 1 << 20), small ? "kB" : "MB",
+                   left_out.length ? left_out.data : "");
         pt_buffer_free(&left_out);
     }
     pt_files_free(&files);
