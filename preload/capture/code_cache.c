@@ -2,13 +2,13 @@
 #include "safe_read.h"
 
 #define TEXT_HEADER_MAX 80
-#define TEXT_BYTES_MAX  1024u /* of a name; longer ones are cut and marked */
-/* Larger line tables are not copied: such code shows its first line. Two of them fit into a large ring. */
+#define TEXT_BYTES_MAX  1024u /* of a name; longer names are truncated */
+/* Larger line tables are not copied, and their code shows its first line. Two of this size fit into the ring. */
 #define LINE_TABLE_MAX(ring) ((ring)->size * 3 / 8)
 #define UNITS_MAX            (1u << 26)
 #define CACHE_LINE           64
 
-/* str state word, shifted by layout.text.kind_shift: which bits mean what */
+/* Fields of a str's state word after a shift by layout.text.kind_shift */
 #define TEXT_KIND(bits)       ((bits)&7)
 #define TEXT_IS_COMPACT(bits) (((bits) >> 3) & 1)
 #define TEXT_IS_ASCII(bits)   (((bits) >> 4) & 1)
@@ -30,8 +30,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return a ^ (a >> 29);
 }
 
-/* What a digest is made of: the name's length, hash and state word; the line table's size, hash (if any) and first
- * bytes. A str has no hash until somebody asks for it: then the name's last characters stand in for it. */
+/* Inputs of a digest: the name's length, hash and state word; the line table's size, hash (ignored) and first bytes. A
+ * str's hash is computed lazily: until then the name's last characters replace it. */
 struct digest_parts {
     uint64_t name[3], table[3];
     uint64_t text[PP_DIGEST_TEXT_MAX / 8];
@@ -43,7 +43,7 @@ _Static_assert(sizeof(struct digest_parts) <= PP_DIGEST_COPY_MAX, "fits into the
 #define NAME_STATE  2
 #define NO_HASH     UINT64_MAX
 
-/* Which of the name's characters the digest needs, 0 bytes if it has a hash. */
+/* Finds the characters of the name that the digest needs: 0 bytes if the name has a hash. */
 static size_t digest_text(const struct pp_python_layout *layout, const struct code *code,
                           const struct digest_parts *parts, uintptr_t *from)
 {
@@ -57,12 +57,11 @@ static size_t digest_text(const struct pp_python_layout *layout, const struct co
     return size;
 }
 
-/* A number that differs between code objects which come to lie at the same addresses one after the other (exec in a
- * loop). async-signal-safe. */
+/* Distinguishes code objects that occupy the same addresses one after another (exec in a loop). async-signal-safe. */
 static uint32_t digest_of(const struct digest_parts *parts, size_t text)
 {
     uint64_t size = parts->table[0], first = parts->table[2];
-    if (size < sizeof first) /* what lies behind the table is nobody's */
+    if (size < sizeof first) /* bytes past the table are undefined */
         first &= ((uint64_t)1 << size * 8) - 1;
     uint64_t digest = mix(mix(mix(parts->name[NAME_LENGTH], parts->name[NAME_HASH]), size), first);
     for (size_t i = 0; i < text; i += 8)
@@ -70,7 +69,7 @@ static uint32_t digest_of(const struct digest_parts *parts, size_t text)
     return (uint32_t)(digest >> 16);
 }
 
-/* The digest of a code object that is alive, its names with it. async-signal-safe. */
+/* Computes the digest of a live code object, whose name and line table are alive too. async-signal-safe. */
 static uint32_t content_digest(const struct pp_python_layout *layout, const struct code *code)
 {
     struct digest_parts parts;
@@ -85,7 +84,7 @@ static uint32_t content_digest(const struct pp_python_layout *layout, const stru
     return digest_of(&parts, text);
 }
 
-/* from: the code object, or a copy of it. False if it is none. async-signal-safe. */
+/* Reads a code object, or a copy of one; false if it is not a code object. async-signal-safe. */
 static bool read_code(const struct pp_python *python, const void *from, struct code *code)
 {
     const struct pp_python_layout *layout = &python->layout;
@@ -107,7 +106,7 @@ struct text {
     struct pp_record_text record;
 };
 
-/* Where the characters of a str object are. async-signal-safe; all through safe copies: this happens once per name. */
+/* Locates the characters of a str object, through safe copies: this happens once per name. async-signal-safe. */
 static struct text find_text(const struct pp_python_layout *layout, uintptr_t object, int pid)
 {
     struct text text = {0, {0, 0, 0, 0}};
@@ -173,7 +172,7 @@ void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, u
         __builtin_prefetch((const char *)code + at);
 }
 
-/* Whether the cache is still of what the handlers were told to define. async-signal-safe. */
+/* Whether the entries are valid: of this epoch, and no interpreter has ended since. async-signal-safe. */
 static bool is_current(const struct pp_slot *slot)
 {
     return slot->code_epoch == atomic_load_explicit(&pp_capture.code_epoch, memory_order_acquire) &&
@@ -195,8 +194,8 @@ bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
     return true;
 }
 
-/* The entry that holds the code object, or the one to take for it: never one that this sample already uses, since a
- * sample's frames all read what their entries were defined as last. async-signal-safe. */
+/* Returns the code object's entry, or the entry to evict for it: never one that this sample already uses, since all
+ * frames of a sample are resolved by the last definition of their entries. async-signal-safe. */
 static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overflow)
 {
     uint32_t set = set_of(slot, code), first = set * PP_CODE_WAYS, free_way = PP_CODE_WAYS;
@@ -247,7 +246,7 @@ static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
     return pp_sys_safe_copy(pid, scratch->copies_to, count, scratch->copies_from, count) == (long)bytes;
 }
 
-/* Digests of code objects that may be none, through copies. async-signal-safe. */
+/* Computes the digests of possibly invalid code objects through safe copies. async-signal-safe. */
 static bool digest_batch(const struct pp_python_layout *layout, struct pp_scratch *scratch, struct code *codes,
                          uint32_t count)
 {
@@ -282,8 +281,8 @@ static bool digest_batch(const struct pp_python_layout *layout, struct pp_scratc
     return true;
 }
 
-/* Reads the code objects of some frames, PP_CODE_BATCH at most, through copies: one system call for all of them, and
- * one or two for what their digests are made of. async-signal-safe. */
+/* Reads the code objects of at most PP_CODE_BATCH frames through safe copies: one system call for all of them, and one
+ * or two for the inputs of their digests. async-signal-safe. */
 static bool read_batch(const struct pp_python *python, struct pp_scratch *scratch, const struct pp_python_frame *frames,
                        uint32_t count, struct code *codes)
 {

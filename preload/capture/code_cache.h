@@ -1,8 +1,8 @@
 /*
- * The handler's memory of which code objects the flush thread already knows. A cache entry is a small number that
- * samples use in place of the code object; at first sight (or when the object at that address is another one than
- * before) names and line table are copied into the ring as a definition of the entry. Losing an entry costs only
- * another definition, so the cache has a fixed size and simply replaces.
+ * A per-thread cache of the code objects that the flush thread already knows. Samples refer to a code object by the
+ * index of its cache entry. At first sight, or when another code object has taken its address, the handler copies the
+ * names and the line table into the ring as a definition of the entry. An eviction costs only another definition, so
+ * the cache has a fixed size.
  */
 #ifndef PP_CAPTURE_CODE_CACHE_H
 #define PP_CAPTURE_CODE_CACHE_H
@@ -11,21 +11,20 @@
 
 enum pp_code_result {
     PP_CODE_FOUND,
-    PP_CODE_NOT_CODE, /* what the frame points to is no code object, or the instruction is not in it */
-    PP_CODE_NO_ROOM,  /* the definition does not fit into the ring now */
+    PP_CODE_NOT_CODE, /* the frame points to no code object, or its instruction is outside it */
+    PP_CODE_NO_ROOM,  /* the ring has no room for the definition */
 };
 
-/* Fills resolved[] for all frames of the stack. The first `doubtful` of them may belong to a torn chain, so their code
- * objects are read through safe copies, a batch at a time; those of the others must be alive.
+/* Fills scratch->resolved[] for all frames of the stack. The first `doubtful` of them may belong to a torn chain, so
+ * their code objects are read through safe copies, in batches; the others' code objects must be alive.
  * async-signal-safe; needs slot->scratch. */
 enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames,
                                     uint32_t doubtful);
 
-/* The processor fetches what pp_code_resolve will want to know of a frame's code object; any address will do.
- * async-signal-safe. */
+/* Prefetches what pp_code_resolve reads of a code object; any address will do. async-signal-safe. */
 void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code);
 
-/* Whether the first `frames` of the stack have code objects that this thread has resolved before. async-signal-safe. */
+/* Whether the code objects of the first `frames` frames are in this thread's cache. async-signal-safe. */
 bool pp_code_known(const struct pp_slot *slot, uint32_t frames);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * The signal handler: one sample of the thread that it runs on.
+ * The signal handler, which samples the thread that it runs on.
  *
  * Rules of this directory: async-signal-safe, bounded, no lock, no allocation, no libc beyond mem*, no TLS and no errno
- * (a thread made by raw clone shares its creator's). `make check` reads the symbol tables of these objects.
+ * (a raw-clone thread shares its creator's). tests/capture_symbols.sh checks them by the objects' symbols and code.
  */
 #include "capture.h"
 #include "safe_read.h"
@@ -20,7 +20,7 @@ void pp_wake_flush(enum pp_wake why)
         pp_syscall4(SYS_futex, (long)&pp_capture.wake, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 
-/* The slot that a timer of ours names, NULL if the signal is late: for a thread that is gone. async-signal-safe. */
+/* The slot that our timer's signal names, NULL if it comes late and its thread is gone. async-signal-safe. */
 static struct pp_slot *slot_of_signal(const siginfo_t *info)
 {
     struct pp_slot *slot = pp_slot_at((uint32_t)(uint64_t)info->si_value.sival_ptr);
@@ -30,7 +30,7 @@ static struct pp_slot *slot_of_signal(const siginfo_t *info)
     return slot;
 }
 
-/* Only this thread's handler writes these, so plain read-modify-write is enough. async-signal-safe. */
+/* Only this thread's handler writes these counters, so a load and a store are enough. async-signal-safe. */
 static void count_cost(struct pp_slot *slot, uint64_t ns)
 {
     unsigned low = 0, high = PP_HANDLER_BUCKETS - 1;
@@ -52,7 +52,7 @@ static void count_cost(struct pp_slot *slot, uint64_t ns)
         atomic_store_explicit(&slot->cost.max_ns, ns, memory_order_relaxed);
 }
 
-/* Whether a timer of ours sent it. async-signal-safe. */
+/* Whether one of our timers sent the signal. async-signal-safe. */
 static bool is_own_signal(const siginfo_t *info)
 {
     return info->si_code == SI_TIMER && (uint64_t)info->si_value.sival_ptr >> 32 == PP_SIGVAL_MAGIC;
@@ -67,7 +67,7 @@ struct pp_slot *pp_slot_of(int tid)
     return NULL;
 }
 
-/* Whether the calling thread blocks the signal, as it believes. async-signal-safe. */
+/* Whether the calling thread believes that it blocks the signal. async-signal-safe. */
 static bool believes_blocked(int signal)
 {
     const struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
@@ -86,7 +86,7 @@ uint64_t pp_slot_follow_signal(struct pp_slot *slot, uint64_t mask)
     return mask & ~bit;
 }
 
-/* The thread is asked to follow our signal: it gets its mask when we return. async-signal-safe. */
+/* Moves the thread to our new signal; it gets its mask when we return. async-signal-safe. */
 static void follow_signal(ucontext_t *context)
 {
     struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
@@ -98,8 +98,8 @@ static void follow_signal(ucontext_t *context)
     memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-/* Does what a signal that no timer of ours sent does by default: the program has no handler for it, or our timers
- * would be on another. It ends the process when we return and the signal is no longer blocked. async-signal-safe. */
+/* Takes the default action for a signal that our timers did not send. The program has no handler for it, or our timers
+ * would use another signal. It ends the process once we return and the signal is unblocked. async-signal-safe. */
 static void act_by_default(int signal)
 {
     if (signal == SIGURG || atomic_load(&pp_capture.application_reacts) || believes_blocked(signal))
@@ -109,8 +109,8 @@ static void act_by_default(int signal)
     pp_syscall4(SYS_tgkill, pp_sys_getpid(), pp_sys_gettid(), signal, 0);
 }
 
-/* Whether the cost of this thread's samples is worth a judgement before the next flush. async-signal-safe. */
-static bool is_dear(const struct pp_slot *slot)
+/* Whether this thread's samples cost enough for a review before the next flush. async-signal-safe. */
+static bool is_costly(const struct pp_slot *slot)
 {
     uint64_t limit_ns = atomic_load_explicit(&pp_capture.dear_ns, memory_order_relaxed);
     return limit_ns && atomic_load_explicit(&slot->cost.sum_ns, memory_order_relaxed) -
@@ -129,12 +129,12 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     }
     pp_allow_unaligned();
     if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire))
-        return; /* no system call: a filter may forbid it */
+        return; /* without a system call: a seccomp filter may forbid it */
     struct pp_slot *slot = slot_of_signal(info);
     if (!slot)
         return;
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    /* sequentially consistent: the flush thread frees unwind tables by what it sees here */
+    /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */
     atomic_store(&slot->in_handler, 1);
     if (pp_slot_memory_begin(slot)) {
         pp_take_sample(slot, context, start);
@@ -148,6 +148,6 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     atomic_store_explicit(&slot->thread.cpu_end_ns, end, memory_order_relaxed);
     if (pp_ring_used(&slot->ring) > slot->ring.size / 2)
         pp_wake_flush(PP_WAKE_DRAIN);
-    if (is_dear(slot))
+    if (is_costly(slot))
         pp_wake_flush(PP_WAKE_COST);
 }

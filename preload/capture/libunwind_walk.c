@@ -8,11 +8,11 @@
 
 struct step {
     uintptr_t pc, sp;
-    bool exact; /* pc was interrupted there; else the call stands before it */
+    bool exact; /* pc is the interrupted instruction; else a return address */
 };
 
-/* async-signal-safe; whether the address may be left: what no module holds is a JIT's, and how to go on from there is
- * known better than by guesses. */
+/* Whether a module holds the address. Other code is a JIT's: the Python walk knows a way past it, and libunwind would
+ * only guess. async-signal-safe. */
 static bool is_in_module(uintptr_t address)
 {
     const struct pp_module_table *table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
@@ -41,9 +41,9 @@ bool pp_libunwind_has_pipe(const struct pp_libunwind *library)
     return true;
 }
 
-/* To the caller; *outermost: there is none. As safe as libunwind. */
-static enum pp_reason leave(const struct pp_libunwind *library, uint64_t *cursor, uintptr_t stack_top,
-                            struct step *step, bool *outermost)
+/* Steps to the caller; *outermost: there is none. As safe as libunwind. */
+static enum pp_reason step_out(const struct pp_libunwind *library, uint64_t *cursor, uintptr_t stack_top,
+                               struct step *step, bool *outermost)
 {
     uintptr_t pc, sp;
     bool signal = library->is_signal_frame(cursor) > 0;
@@ -83,7 +83,7 @@ void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *con
         else if (!begun || step.sp >= stack_top)
             stack->reason = PP_REASON_NATIVE_BAD_STACK;
         else
-            stack->reason = leave(library, cursor, stack_top, &step, &outermost);
+            stack->reason = step_out(library, cursor, stack_top, &step, &outermost);
         if (stack->reason == PP_REASON_NONE)
             frame->cfa = step.sp;
     } while (stack->reason == PP_REASON_NONE && !outermost && step.pc);

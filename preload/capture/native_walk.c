@@ -4,30 +4,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define WORD         sizeof(uintptr_t)
-#define EPILOGUE_MAX 16   /* bytes of code that are read */
-#define NEAR         8192 /* bytes of a frame that are loaded plainly: list.sort's is larger than a page */
-#define MAX_FETCHED  64   /* frames of the last walk */
-#define MAX_COPIES   64   /* of one walk: 0.5 µs each */
-#define COPY_BYTES   256  /* at a multiple of it, so that they are in one page */
+#define WORD           sizeof(uintptr_t)
+#define EPILOGUE_MAX   16   /* bytes of code that are decoded */
+#define NEAR           8192 /* bytes above sp that are loaded directly: list.sort's frame is larger than a page */
+#define MAX_PREFETCHED 64   /* frames of the last walk that are prefetched */
+#define MAX_COPIES     64   /* per walk, 0.5 µs each */
+#define COPY_BYTES     256  /* aligned to their size, so that a copy stays in one page */
 
 struct walk {
     struct pp_module_table *table;
     struct pp_rule_cache *cache;         /* NULL: none */
-    struct pp_module_range *range;       /* the last one found: most steps stay in it */
-    struct pp_module_range *exact_range; /* that of interrupted code */
-    uintptr_t own_low, own_top;          /* the thread's own stack; own_low 0: its lower end is not known */
-    uintptr_t low, top;                  /* what may be read */
-    uint32_t valid;                      /* registers whose value is known, bits by DWARF number */
+    struct pp_module_range *range;       /* the last range found: most steps stay in it */
+    struct pp_module_range *exact_range; /* range of the interrupted code */
+    uintptr_t own_low, own_top;          /* the thread's own stack; own_low 0: its lower end is unknown */
+    uintptr_t low, top;                  /* bounds of what may be read */
+    uint32_t valid;                      /* registers whose values are known, bits by DWARF number */
     uintptr_t registers[PP_REG_COUNT];
     uintptr_t pc;
-    bool exact;       /* pc was interrupted there; else it is a return address, and the call stands before it */
-    bool interrupted; /* registers that callees need not keep still have the values of the interrupted code */
-    /* On another stack than the thread's own: a coroutine's, Go's, one for signals. Nobody knows where that ends, and
-     * what lies above it may be unmapped at any moment. */
-    bool copies;
-    unsigned copied;     /* so often */
-    uintptr_t copied_at; /* 0: nothing yet */
+    bool exact;       /* pc is the interrupted instruction; else a return address, after its call */
+    bool interrupted; /* caller-saved registers still have the values of the interrupted code */
+    /* sp is on a stack other than the thread's own (a coroutine's, Go's, a signal stack). The end of that stack is
+     * unknown, and memory above it may be unmapped at any moment. */
+    bool other_stack;
+    unsigned copy_count;
+    uintptr_t copy_start; /* 0: no copy yet */
     uintptr_t copy[COPY_BYTES / WORD];
 };
 
@@ -36,42 +36,41 @@ struct pp_module_table *_Atomic pp_module_table;
 static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
 static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
 
-/* async-signal-safe; false when the word is not wholly inside the stack. The thread's own stack is mapped from its
- * stack pointer up, unless the program has made a hole in it; but what a frame's rule says may be wrong, and then
- * points anywhere (assembly that uses rbp, described as if it did not). So a word that is far from the frame's begin is
- * read by a copy. */
+/* Reads a word of the stack; false if it is not wholly inside. The thread's own stack is mapped from sp up, unless the
+ * program has made a hole in it. But a frame's rule may be wrong and yield any address (assembly that uses rbp,
+ * described as if it did not), so a word far above sp is read through a copy. async-signal-safe. */
 static inline bool load(struct walk *walk, uintptr_t address, uintptr_t *value)
 {
     if (address % WORD || address < walk->low || address > walk->top - WORD)
         return false;
-    if (!walk->copies && address <= walk->registers[PP_REG_SP] + NEAR) {
+    if (!walk->other_stack && address <= walk->registers[PP_REG_SP] + NEAR) {
         *value = *(const uintptr_t *)address;
         return true;
     }
     uintptr_t at = address & ~(uintptr_t)(COPY_BYTES - 1);
-    if (at != walk->copied_at) {
-        walk->copied++;
-        walk->copied_at = 0;
+    if (at != walk->copy_start) {
+        walk->copy_count++;
+        walk->copy_start = 0;
         if (!pp_safe_read(pp_sys_getpid(), walk->copy, at, COPY_BYTES))
             return false;
-        walk->copied_at = at;
+        walk->copy_start = at;
     }
     *value = walk->copy[(address - at) / WORD];
     return true;
 }
 
-/* async-signal-safe; what may be read from there on, and how. False: nothing. */
+/* Sets the bounds of what may be read from sp on, and how; false: nothing. async-signal-safe. */
 static bool enter_stack(struct walk *walk, uintptr_t sp)
 {
     walk->low = sp > PP_RED_ZONE ? sp - PP_RED_ZONE : 0;
     walk->top = walk->own_top;
-    walk->copies = walk->own_low && (sp < walk->own_low || sp >= walk->own_top);
-    if (walk->copies)
+    walk->other_stack = walk->own_low && (sp < walk->own_low || sp >= walk->own_top);
+    if (walk->other_stack)
         walk->top = PP_HIGHEST_ADDRESS & ~(WORD - 1);
     return sp < walk->top && walk->top >= WORD;
 }
 
-/* async-signal-safe; the module that holds the address, NULL if none. O(log modules). */
+/* Returns the module range that holds the address, NULL if none. O(log modules). async-signal-safe. */
 static struct pp_module_range *find_range(struct walk *walk, uintptr_t address)
 {
     struct pp_module_range *range = walk->range;
@@ -91,28 +90,28 @@ static struct pp_module_range *find_range(struct walk *walk, uintptr_t address)
     return NULL;
 }
 
-static inline bool known(const struct walk *walk, unsigned reg)
+static inline bool is_known(const struct walk *walk, unsigned reg)
 {
     return reg < PP_REG_COUNT && walk->valid >> reg & 1;
 }
 
-/* At a return address the CFA may be told by a register that callees need not keep: assembly that knows its callee does
- * so (OpenSSL's, by r11). Compilers do not. async-signal-safe. */
-static inline bool known_to_assembly(const struct walk *walk, unsigned reg)
+/* Whether assembly may derive the CFA from this register at a return address although it is caller-saved: OpenSSL's
+ * does (r11), as it knows its callee. Compilers never do. async-signal-safe. */
+static inline bool is_known_to_assembly(const struct walk *walk, unsigned reg)
 {
     return walk->interrupted && reg < PP_REG_COUNT && !(PP_CALLEE_SAVED_MASK >> reg & 1);
 }
 
-/* async-signal-safe; where the frame ends, by any rule but that of a signal's frame. */
+/* Computes the CFA by any rule but a signal frame's. async-signal-safe. */
 static inline enum pp_reason find_cfa(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *cfa)
 {
-    if (!known(walk, rule->cfa_register) &&
-        !(rule->cfa_kind == PP_CFA_REGISTER && known_to_assembly(walk, rule->cfa_register)))
+    if (!is_known(walk, rule->cfa_register) &&
+        !(rule->cfa_kind == PP_CFA_REGISTER && is_known_to_assembly(walk, rule->cfa_register)))
         return PP_REASON_NATIVE_NO_RULE;
     uintptr_t value = walk->registers[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
     if (rule->cfa_kind == PP_CFA_DEREF) {
         if (rule->cfa_index != PP_NO_REGISTER) {
-            if (!known(walk, rule->cfa_index))
+            if (!is_known(walk, rule->cfa_index))
                 return PP_REASON_NATIVE_NO_RULE;
             value += walk->registers[rule->cfa_index] << rule->cfa_shift;
         }
@@ -126,23 +125,23 @@ static inline enum pp_reason find_cfa(struct walk *walk, const struct pp_unwind_
     return PP_REASON_NONE;
 }
 
-/* async-signal-safe; the value of a tracked register in the caller. */
+/* Computes the value of a tracked register in the caller. async-signal-safe. */
 static inline enum pp_reason restore(struct walk *walk, const struct pp_unwind_rule *rule, unsigned slot, uintptr_t cfa,
                                      uintptr_t *value)
 {
     uintptr_t where = (uintptr_t)(intptr_t)rule->where[slot], from = cfa;
     if (rule->in_register >> slot & 1) {
-        if (!known(walk, (unsigned)where))
+        if (!is_known(walk, (unsigned)where))
             return PP_REASON_NATIVE_NO_RULE;
         *value = walk->registers[where];
         return PP_REASON_NONE;
     }
     if (rule->from_base >> slot & 1) {
-        if (!known(walk, rule->base))
+        if (!is_known(walk, rule->base))
             return PP_REASON_NATIVE_NO_RULE;
         from = walk->registers[rule->base];
-        /* gcc says "rbp is at [rbp]" of a realigned frame up to the end, though the last pop has brought the caller's
-         * rbp back, and the others before it: then it points out of this frame, and nothing is left to restore. */
+        /* For a realigned frame gcc says "rbp is at [rbp]" up to the ret, even after pops have restored rbp and all
+         * other registers: [rbp] is then outside this frame, and nothing is left to restore. */
         if (walk->exact && slot != PP_TRACKED_RA &&
             (from + where >= cfa || from + where < walk->registers[PP_REG_SP] - PP_RED_ZONE)) {
             *value = walk->registers[tracked_register[slot]];
@@ -152,10 +151,10 @@ static inline enum pp_reason restore(struct walk *walk, const struct pp_unwind_r
     return load(walk, from + where, value) ? PP_REASON_NONE : PP_REASON_NATIVE_BAD_STACK;
 }
 
-/* async-signal-safe; to the code that a signal interrupted: all registers are known again, pc is exact. */
-static enum pp_reason leave_signal_frame(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *end)
+/* Steps to the code that a signal interrupted: all registers are known again, pc is exact. async-signal-safe. */
+static enum pp_reason step_out_of_signal(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *end)
 {
-    if (!known(walk, rule->cfa_register))
+    if (!is_known(walk, rule->cfa_register))
         return PP_REASON_NATIVE_NO_RULE;
     uintptr_t sp = walk->registers[PP_REG_SP];
     uintptr_t gregs = walk->registers[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
@@ -167,15 +166,15 @@ static enum pp_reason leave_signal_frame(struct walk *walk, const struct pp_unwi
     walk->valid = PP_ALL_REGISTERS_MASK;
     walk->exact = walk->interrupted = true;
     uintptr_t outer = walk->registers[PP_REG_SP];
-    /* a handler on a stack for signals interrupted code on any other, each in its place */
-    if (walk->copies ? !enter_stack(walk, outer) : outer <= sp || outer >= walk->top)
+    /* code interrupted by a handler on a signal stack may be on any other stack */
+    if (walk->other_stack ? !enter_stack(walk, outer) : outer <= sp || outer >= walk->top)
         return PP_REASON_NATIVE_BAD_STACK;
     *end = outer;
     return PP_REASON_NONE;
 }
 
-/* async-signal-safe; from a frame whose end is known to its caller. */
-static enum pp_reason leave_frame(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t cfa)
+/* Steps from a frame whose CFA is known to its caller. async-signal-safe. */
+static enum pp_reason step_with_cfa(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t cfa)
 {
     uintptr_t caller[PP_TRACKED_COUNT];
     unsigned restored = rule->saved | rule->in_register;
@@ -199,7 +198,7 @@ static enum pp_reason leave_frame(struct walk *walk, const struct pp_unwind_rule
     return PP_REASON_NONE;
 }
 
-/* async-signal-safe; to the caller. *outermost: there is none. *end: where this frame ends, if known. */
+/* Steps to the caller. *outermost: there is none. *end: CFA of this frame, set if known. async-signal-safe. */
 static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t *end, bool *outermost)
 {
     uintptr_t cfa, sp = walk->registers[PP_REG_SP];
@@ -207,14 +206,14 @@ static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule,
     enum pp_reason reason = find_cfa(walk, rule, &cfa);
     if (reason != PP_REASON_NONE)
         return *outermost ? PP_REASON_NONE : reason;
-    /* Only interrupted code may have nothing on the stack at all (vfork keeps its return address in a register). */
+    /* Only interrupted code may have an empty frame (vfork keeps its return address in a register). */
     if (cfa % WORD || cfa < sp || (cfa == sp && !walk->exact) || cfa > walk->top || cfa - sp > PP_MAX_FRAME_SIZE)
         return *outermost ? PP_REASON_NONE : PP_REASON_NATIVE_BAD_STACK;
     *end = cfa;
-    return *outermost ? PP_REASON_NONE : leave_frame(walk, rule, cfa);
+    return *outermost ? PP_REASON_NONE : step_with_cfa(walk, rule, cfa);
 }
 
-/* async-signal-safe; the rule for an address by the tables, NULL if there is none. */
+/* Finds the rule for an address in the tables, NULL if there is none. async-signal-safe. */
 static const struct pp_unwind_rule *search_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
 {
     struct pp_module_range *range = find_range(walk, address);
@@ -245,7 +244,8 @@ static inline unsigned cache_entry(uintptr_t address)
     return (unsigned)((uint64_t)address * 0x9E3779B97F4A7C15u >> 32) % PP_RULE_CACHE_SIZE;
 }
 
-/* The same from the cache; interrupted code is hardly ever met twice, so it does not go there. async-signal-safe. */
+/* Finds the rule in the cache, else in the tables. Interrupted addresses hardly ever recur and are not cached.
+ * async-signal-safe. */
 static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
 {
     if (!walk->cache || !walk->table)
@@ -260,7 +260,7 @@ static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t addre
         const struct pp_unwind_rule *rule = search_rule(walk, address, why);
         if (!rule)
             return NULL;
-        /* another thread may fork: its child must not find half an entry */
+        /* another thread may fork: its child must not find a torn entry */
         walk->cache->entries[at].generation = 0;
         atomic_signal_fence(memory_order_seq_cst);
         walk->cache->entries[at].address = address;
@@ -272,9 +272,9 @@ static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t addre
     return &walk->cache->entries[at].rule;
 }
 
-/* Code that nobody described (a JIT's, perf's trampolines) can still be left when all that it does after its call is to
- * return: add to rsp, pop, ret. The thread will execute these very bytes. async-signal-safe. */
-static bool leave_by_epilogue(struct walk *walk)
+/* Steps out of code without unwind rows (a JIT's, perf's trampolines) if only an epilogue follows its call: add to rsp,
+ * pop, ret. The thread will execute these very bytes. async-signal-safe. */
+static bool step_by_epilogue(struct walk *walk)
 {
     uint8_t code[EPILOGUE_MAX];
     uintptr_t sp = walk->registers[PP_REG_SP], value;
@@ -307,20 +307,20 @@ static bool leave_by_epilogue(struct walk *walk)
     return false;
 }
 
-/* async-signal-safe; from walk's state to the outermost frame. */
+/* Walks from the state of `walk` to the outermost frame. async-signal-safe. */
 static void walk_outward(struct walk *walk, bool readable, struct pp_native_stack *stack)
 {
     bool outermost = false;
     do {
         stack->reason = PP_REASON_NATIVE_TOO_DEEP;
-        if (stack->count == stack->max || walk->copied >= MAX_COPIES)
+        if (stack->count == stack->max || walk->copy_count >= MAX_COPIES)
             break;
         struct pp_native_frame *frame = &stack->frames[stack->count++];
         uintptr_t lookup = walk->exact ? walk->pc : walk->pc - 1;
         frame->ip = lookup;
-        frame->cfa = walk->registers[PP_REG_SP]; /* unless a rule tells where it ends */
+        frame->cfa = walk->registers[PP_REG_SP]; /* unless a rule gives its end */
         const struct pp_unwind_rule *rule = find_rule(walk, lookup, &stack->reason);
-        if (!rule && stack->reason == PP_REASON_NATIVE_NO_MODULE && readable && leave_by_epilogue(walk)) {
+        if (!rule && stack->reason == PP_REASON_NATIVE_NO_MODULE && readable && step_by_epilogue(walk)) {
             frame->cfa = walk->registers[PP_REG_SP];
             stack->reason = PP_REASON_NONE;
             continue;
@@ -330,38 +330,38 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
         if (!readable) {
             stack->reason = PP_REASON_NATIVE_BAD_STACK;
         } else if (rule->cfa_kind == PP_CFA_SIGNAL) {
-            frame->ip = walk->pc; /* the kernel "returns" to the restorer's first byte: nothing was called before it */
-            stack->reason = leave_signal_frame(walk, rule, &frame->cfa);
+            frame->ip = walk->pc; /* the kernel "returns" to the restorer's first byte: no call precedes it */
+            stack->reason = step_out_of_signal(walk, rule, &frame->cfa);
         } else {
             stack->reason = step(walk, rule, &frame->cfa, &outermost);
         }
     } while (stack->reason == PP_REASON_NONE && !outermost && walk->pc != 0);
-    /* no return address: the first frame of a stack that somebody made, or a frame that is none */
+    /* a zero return address is the first frame of a stack only near its top; elsewhere the frame was wrong */
     if (stack->reason == PP_REASON_NONE && !outermost && walk->top - walk->registers[PP_REG_SP] > PP_STACK_TOP_MAX)
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
-    stack->frame_pointer = known(walk, PP_REG_FP) ? walk->registers[PP_REG_FP] : 0;
+    stack->frame_pointer = is_known(walk, PP_REG_FP) ? walk->registers[PP_REG_FP] : 0;
 }
 
-/* Each frame of a walk waits for two cache misses, its rule's and its stack's, and cannot know the next frame before.
- * The last walk's frames are mostly still there: the processor gets to fetch for all of them at once. What it fetches
- * in vain does no harm, wherever it points. async-signal-safe. */
-static void fetch_ahead(struct walk *walk, const struct pp_native_stack *stack)
+/* Prefetches the frames of the last walk, most of which are still there. Each step waits for two cache misses, its
+ * rule's and its stack's, and the next frame is not known before; this way the misses overlap. A useless prefetch does
+ * no harm, wherever it points. async-signal-safe. */
+static void prefetch_last_walk(struct walk *walk, const struct pp_native_stack *stack)
 {
     struct pp_rule_cache *cache = stack->cache;
     if (!cache || !walk->table)
         return;
-    uint32_t count = cache->walked < MAX_FETCHED ? cache->walked : MAX_FETCHED;
+    uint32_t count = cache->walked < MAX_PREFETCHED ? cache->walked : MAX_PREFETCHED;
     for (uint32_t i = 0; i < count; i++) {
         __builtin_prefetch(&cache->entries[cache_entry(stack->frames[i].ip)]);
         __builtin_prefetch((const void *)(stack->frames[i].cfa - 2 * WORD));
     }
-    /* interrupted code is mostly in the module of the last time */
+    /* interrupted code is mostly in the same module as last time */
     if (cache->range_generation == walk->table->generation)
         walk->range = cache->range;
 }
 
-/* For the next walk's fetch_ahead. async-signal-safe. */
-static void note_walk(const struct walk *walk, const struct pp_native_stack *stack)
+/* Saves what the next walk's prefetch needs. async-signal-safe. */
+static void save_for_prefetch(const struct walk *walk, const struct pp_native_stack *stack)
 {
     struct pp_rule_cache *cache = stack->cache;
     if (!cache || !walk->table)
@@ -377,24 +377,24 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     walk.table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
     walk.cache = stack->cache;
     walk.range = walk.exact_range = NULL;
-    fetch_ahead(&walk, stack);
+    prefetch_last_walk(&walk, stack);
     for (unsigned i = 0; i < PP_REG_COUNT; i++)
         walk.registers[i] = (uintptr_t)context->uc_mcontext.gregs[greg_of_dwarf[i]];
     walk.valid = PP_ALL_REGISTERS_MASK;
     walk.pc = pp_context_pc(context);
     walk.exact = walk.interrupted = true;
-    walk.copied = 0;
-    walk.copied_at = 0;
+    walk.copy_count = 0;
+    walk.copy_start = 0;
     walk.own_low = stack->stack_low;
     walk.own_top = stack_top;
     bool readable = enter_stack(&walk, walk.registers[PP_REG_SP]);
     stack->count = 0;
     walk_outward(&walk, readable, stack);
-    note_walk(&walk, stack);
+    save_for_prefetch(&walk, stack);
 }
 
-/* A walk whose innermost frame, still to be left, begins where the stack ends so far. async-signal-safe. */
-static struct walk walk_behind(const struct pp_native_stack *stack, uintptr_t stack_top)
+/* Starts a walk where the frames found so far end. async-signal-safe. */
+static struct walk start_at_end(const struct pp_native_stack *stack, uintptr_t stack_top)
 {
     struct walk walk = {.table = atomic_load_explicit(&pp_module_table, memory_order_acquire),
                         .cache = stack->cache,
@@ -405,8 +405,8 @@ static struct walk walk_behind(const struct pp_native_stack *stack, uintptr_t st
     return walk;
 }
 
-/* async-signal-safe; whether there is room for one more frame, ending there. */
-static bool append(struct pp_native_stack *stack, const struct walk *walk, uintptr_t ip, uintptr_t cfa)
+/* Appends a frame; false if its CFA is out of bounds or there is no room. async-signal-safe. */
+static bool append_frame(struct pp_native_stack *stack, const struct walk *walk, uintptr_t ip, uintptr_t cfa)
 {
     stack->reason = PP_REASON_NATIVE_BAD_STACK;
     if (cfa % WORD || cfa <= walk->low || cfa > walk->top || cfa - walk->low > PP_MAX_FRAME_SIZE)
@@ -420,20 +420,20 @@ static bool append(struct pp_native_stack *stack, const struct walk *walk, uintp
 
 void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_stack *stack)
 {
-    struct walk walk = walk_behind(stack, stack_top);
+    struct walk walk = start_at_end(stack, stack_top);
     const struct pp_unwind_rule *rule = find_rule(&walk, ip, &stack->reason);
-    if (!rule || rule->cfa_kind == PP_CFA_SIGNAL || !append(stack, &walk, ip, cfa))
+    if (!rule || rule->cfa_kind == PP_CFA_SIGNAL || !append_frame(stack, &walk, ip, cfa))
         return;
-    stack->reason = leave_frame(&walk, rule, cfa);
+    stack->reason = step_with_cfa(&walk, rule, cfa);
     if (stack->reason == PP_REASON_NONE)
         walk_outward(&walk, true, stack);
 }
 
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack)
 {
-    struct walk walk = walk_behind(stack, stack_top);
+    struct walk walk = start_at_end(stack, stack_top);
     uintptr_t at = stack->frame_pointer;
-    if (!append(stack, &walk, ip, at + 2 * WORD))
+    if (!append_frame(stack, &walk, ip, at + 2 * WORD))
         return;
     if (!load(&walk, at, &walk.registers[PP_REG_FP]) || !load(&walk, at + WORD, &walk.pc)) {
         stack->reason = PP_REASON_NATIVE_BAD_STACK;

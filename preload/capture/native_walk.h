@@ -1,7 +1,7 @@
 /*
- * The native walk: from a signal's context to the list of return addresses, by the unwind rows that flush/ compiled.
+ * The native walk: from a signal's context to the list of return addresses, by the unwind rows that unwind/ compiles.
  * Everything here is async-signal-safe, takes no lock, allocates nothing and reads only the row tables and [SP - red
- * zone, stack_top); another stack than the thread's own by copies that the kernel makes.
+ * zone, stack_top); a stack other than the thread's own is read through kernel copies.
  */
 #ifndef PP_CAPTURE_NATIVE_WALK_H
 #define PP_CAPTURE_NATIVE_WALK_H
@@ -13,17 +13,17 @@
 #include <ucontext.h>
 
 struct pp_native_frame {
-    uintptr_t ip;  /* where to look names up: an interrupted pc or a signal's restorer; else return address - 1 */
-    uintptr_t cfa; /* end of this frame, the next one's sp: it occupies [its sp, cfa), nothing if its end is unknown */
+    uintptr_t ip;  /* the address to symbolize: an interrupted pc, a signal's restorer, else the return address - 1 */
+    uintptr_t cfa; /* end of this frame and sp of its caller: the frame is [its sp, cfa), empty if its end is unknown */
 };
 
-/* Rules that walks of one thread have found before. From one sample to the next most return addresses on its stack stay
- * the same, and at 100 samples per second nothing else of ours is in the processor's caches: one cache line per frame
- * instead of the five to ten that a search touches. Only one walk at a time may use it. */
+/* Rules that earlier walks have found. Most return addresses on a stack stay the same between samples, and at 100
+ * samples per second none of our other data stays in the CPU's caches: a hit touches one cache line, a search five to
+ * ten. Only one walk at a time may use it. */
 #define PP_RULE_CACHE_SIZE 256 /* a power of two */
 struct pp_rule_cache {
-    uint32_t walked;           /* frames of the last walk, which are still in its pp_native_stack.frames */
-    uint32_t range_generation; /* of the table in which `range` was found; 0: unused */
+    uint32_t walked;           /* frames of the last walk, which are still in pp_native_stack.frames */
+    uint32_t range_generation; /* of the table that holds `range`; 0: unused */
     struct pp_module_range *range;
     struct {
         alignas(64) uintptr_t address;
@@ -33,26 +33,26 @@ struct pp_rule_cache {
 };
 
 struct pp_native_stack {
-    struct pp_native_frame *frames; /* innermost first; the caller's memory, with a cache the same for all its walks */
-    struct pp_rule_cache *cache;    /* the caller's, zeroed once; NULL: none */
-    unsigned max, count;            /* where there are more than max, the outer ones are left out */
-    uintptr_t stack_low;            /* the caller's: lowest address of the thread's own stack, 0 if that is not known */
-    enum pp_reason reason;   /* NONE: the outermost frame was reached; else why it ended, what was found stays valid */
-    uintptr_t frame_pointer; /* rbp in the code where it ended, 0 if unknown */
+    struct pp_native_frame *frames; /* innermost first; the caller's memory, always the same array with one cache */
+    struct pp_rule_cache *cache;    /* the caller's, zeroed once; NULL: no cache */
+    unsigned max, count;            /* of a stack deeper than max the outer frames are left out */
+    uintptr_t stack_low;            /* set by the caller: lowest address of the thread's own stack, 0 if unknown */
+    enum pp_reason reason;          /* NONE: the outermost frame was reached; else why the walk ended early */
+    uintptr_t frame_pointer;        /* rbp where the walk ended, 0 if unknown */
 };
 
 #define PP_MAX_FRAME_SIZE                                                                                              \
-    ((uintptr_t)64 << 20)     /* no C function has more; a larger one is a wrong rule or a torn stack */
+    ((uintptr_t)64 << 20)     /* no C function has a larger frame: a larger one is a wrong rule or a torn stack */
 #define PP_STACK_TOP_MAX 8192 /* bytes above the outermost frame: thread descriptor and TLS, arguments */
 
-/* Walks outward from the context of a signal. stack_top: first address above the thread's stack; max, frames, cache and
- * stack_low: set by the caller, the rest is the answer. async-signal-safe, reentrant; works on any thread. */
+/* Walks outward from the context of a signal. stack_top: first address above the thread's stack. The caller sets max,
+ * frames, cache and stack_low; the walk sets the rest. async-signal-safe, reentrant; works on any thread. */
 void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack);
 
-/* Goes on where a walk has ended early, from a frame that is known by other means: an address in its code that stands
- * at a call, and the frame's end. Appends that frame and those further out. The same contract. */
+/* Resumes a walk that ended early, at a frame known by other means: by its CFA and `ip`, an address at a call in its
+ * code. Appends that frame and its callers. async-signal-safe, reentrant. */
 void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_stack *stack);
 
-/* The same from a frame that ends right above the return address at frame_pointer + 8 (push %rbp; mov %rsp, %rbp). */
+/* As pp_native_resume, at a frame with its return address at frame_pointer + 8 (push %rbp; mov %rsp, %rbp). */
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack);
 #endif

@@ -1,21 +1,21 @@
 /*
- * What is loaded plainly cannot go away under us: our own C stack; the chunks of the data stack of an attached thread,
- * which it owns (another thread may run in the name of a thread state that is not attached here, and pop them); frame
- * objects (up to 3.10), which it holds references to while it executes them. Frames in generators lie on
- * the heap: they are copied, since a torn chain may lead anywhere.
+ * Direct loads are only made from memory that cannot be freed meanwhile: our own C stack; the data stack of an attached
+ * thread (another thread may attach a detached thread state and pop its chunks); frame objects (up to 3.10), to which
+ * the thread holds references while it executes them. Frames in generators lie on the heap and are copied, since a torn
+ * chain may lead anywhere.
  */
 #include "python_frames.h"
 #include "safe_read.h"
 
 #define OWNER_THREAD     0
 #define OWNER_GENERATOR  1
-#define OWNER_SHIM       3  /* FRAME_OWNED_BY_CSTACK, since 3.14 _BY_INTERPRETER; */
-#define OWNER_SHIM_LAST  4  /* there _BY_CSTACK has become 4 */
-#define OUTER_CHUNKS     2  /* of the data stack: the outer end of a deep one; 100 to 160 frames are in one mostly */
-#define SKIPPED_CHUNKS   3  /* at least */
-#define COPY_STEPS       12 /* that a copy is worth: 0.5 µs */
-#define GENERATOR_YIELDS 2  /* gi_frame_state below that of one that runs: suspended, and in `yield from` */
-#define GENERATOR_STATE  5  /* bytes before the embedded frame, all versions */
+#define OWNER_SHIM       3  /* FRAME_OWNED_BY_CSTACK, since 3.14 FRAME_OWNED_BY_INTERPRETER */
+#define OWNER_SHIM_LAST  4  /* FRAME_OWNED_BY_CSTACK since 3.14 */
+#define OUTER_CHUNKS     2  /* kept at the outer end of a deep data stack; each mostly has 100 to 160 frames */
+#define SKIPPED_CHUNKS   3  /* at least, or none is skipped */
+#define COPY_STEPS       12 /* cost of one copy (0.5 µs) */
+#define GENERATOR_YIELDS 2  /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
+#define GENERATOR_STATE  5  /* where gi_frame_state is: bytes before the embedded frame, all versions */
 #define FRAME_COPY_MAX   128
 #define GENERATOR_COPY   (FRAME_COPY_MAX + 128)
 #define MAX_UNITS        ((uintptr_t)1 << 26)
@@ -26,8 +26,8 @@ struct chunk_header {
     size_t size, top;
 };
 
-/* Copies from memory that may go away. async-signal-safe. */
-static bool copy_counted(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size)
+/* Copies memory that may be freed meanwhile. async-signal-safe. */
+static bool copy_with_cost(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size)
 {
     reader->steps += COPY_STEPS;
     return pp_safe_read(reader->pid, to, address, size);
@@ -39,12 +39,12 @@ static bool read_header(struct pp_frame_reader *reader, uintptr_t chunk, struct 
     if (!pp_plausible(chunk) || reader->steps++ >= PP_MAX_STEPS)
         return false;
     if (!reader->attached)
-        return copy_counted(reader, header, chunk, sizeof *header);
+        return copy_with_cost(reader, header, chunk, sizeof *header);
     *header = *(const struct chunk_header *)chunk;
     return true;
 }
 
-/* Steps to a chunk of the data stack. top: of the newest one, else 0. async-signal-safe. */
+/* Enters a chunk of the data stack. top: datastack_top for the newest chunk, else 0. async-signal-safe. */
 static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr_t top)
 {
     struct chunk_header header;
@@ -55,9 +55,9 @@ static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr
         return false;
     reader->chunk = chunk;
     reader->chunk_previous = header.previous;
-    /* `top` of a chunk counts words of data and is written when the next chunk is pushed */
+    /* `top` of a chunk counts words of data and is stored when the next chunk is pushed */
     reader->limit = top ? top : chunk + sizeof header + header.top * sizeof(uintptr_t);
-    /* the newest chunk is known before its top is */
+    /* a new chunk is linked before datastack_top is stored */
     if (top && (top < chunk || top > chunk + header.size))
         reader->limit = chunk + header.size;
     return reader->limit >= chunk && reader->limit <= chunk + header.size;
@@ -84,7 +84,7 @@ bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address)
         oldest[count++ % OUTER_CHUNKS] = chunk;
         if (!read_header(reader, chunk, &header))
             return false;
-        /* they mostly lie side by side: else each is waited for */
+        /* chunks are mostly adjacent; without this each step waits for a cache miss */
         __builtin_prefetch((const void *)(chunk + PP_FRAMES_FETCHED_AHEAD * (header.previous - chunk)));
     }
     if (count < OUTER_CHUNKS + SKIPPED_CHUNKS || !enter_chunk(reader, oldest[count % OUTER_CHUNKS], 0))
@@ -93,8 +93,8 @@ bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address)
     return true;
 }
 
-/* The bytes of a frame of the data stack. Of a thread that is not attached they are in a copy, which holds those
- * further out too; NULL if they are gone. async-signal-safe. */
+/* The bytes of a frame on the data stack; NULL if they are gone. Of a thread that is not attached they are in a copy,
+ * which covers frames further out too. async-signal-safe. */
 static const uint8_t *chunk_bytes(struct pp_frame_reader *reader, uintptr_t address, unsigned size)
 {
     if (reader->attached)
@@ -103,7 +103,7 @@ static const uint8_t *chunk_bytes(struct pp_frame_reader *reader, uintptr_t addr
     if (address < reader->window_start || end > reader->window_end) {
         uintptr_t start = end - reader->chunk > PP_FRAMES_WINDOW ? end - PP_FRAMES_WINDOW : reader->chunk;
         reader->window_start = reader->window_end = 0;
-        if (!copy_counted(reader, reader->window, start, end - start))
+        if (!copy_with_cost(reader, reader->window, start, end - start))
             return NULL;
         reader->window_start = start;
         reader->window_end = end;
@@ -124,13 +124,12 @@ static bool is_generator_type(const struct pp_python *python, uintptr_t type)
 
 static bool in_units(uintptr_t instr, uintptr_t units)
 {
-    /* "just before the first": a frame that has not begun */
+    /* the unit before the first: the frame has not started */
     return instr - (units - 2) < 2 * MAX_UNITS;
 }
 
-/* 3.14t and later: every thread may have a copy of the bytecode of its own. Makes `instr` that of the code object.
- * async-signal-safe. */
-static bool undo_copy(const struct pp_frame_reader *reader, const void *from, struct pp_frame *frame)
+/* Converts `instr` from the thread's own bytecode copy (3.14t and later) to the code object's. async-signal-safe. */
+static bool convert_tlbc_instr(const struct pp_frame_reader *reader, const void *from, struct pp_frame *frame)
 {
     struct {
         uintptr_t size, copies[1];
@@ -148,7 +147,7 @@ static bool undo_copy(const struct pp_frame_reader *reader, const void *from, st
     return true;
 }
 
-/* Takes the fields from a frame, or a copy of one; false when they do not fit each other. async-signal-safe. */
+/* Extracts the fields of a frame, or of a copy of one; false if they are inconsistent. async-signal-safe. */
 static bool take_fields(const struct pp_frame_reader *reader, const void *from, uint8_t owner, struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
@@ -159,12 +158,12 @@ static bool take_fields(const struct pp_frame_reader *reader, const void *from, 
         return true;
     frame->code = pp_word(from, layout->frame.code) & ~(uintptr_t)layout->code_tag;
     frame->instr = pp_word(from, layout->frame.instr);
-    if (!pp_plausible(frame->code) || (layout->code.tlbc && !undo_copy(reader, from, frame)))
+    if (!pp_plausible(frame->code) || (layout->code.tlbc && !convert_tlbc_instr(reader, from, frame)))
         return false;
     return in_units(frame->instr, frame->code + layout->code.instructions);
 }
 
-/* 3.8–3.10. async-signal-safe. */
+/* Reads a PyFrameObject (3.8–3.10). async-signal-safe. */
 static bool read_object(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
@@ -196,11 +195,11 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
     if (!reader->other_stack && address >= reader->sp && address < reader->stack_top) {
         if (reader->stack_top - address < size)
             return false;
-        /* an eval call links its shim before it has filled it (seen in a build of 3.13) */
+        /* an eval call links its shim before filling it (seen in a build of 3.13) */
         uint8_t owner = address < reader->entered_end ? OWNER_SHIM : in_place[layout->frame.owner];
         return owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST && take_fields(reader, in_place, owner, frame);
     }
-    /* popped before it is unlinked, when a generator is made: nothing has been pushed over it yet */
+    /* a frame that becomes a generator's is popped before it is unlinked; nothing has overwritten it yet */
     bool popped = innermost && address == reader->first_free && address == reader->limit;
     if (in_chunk(reader, address) || popped) {
         const uint8_t *bytes = chunk_bytes(reader, address, size);
@@ -211,18 +210,18 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
         return (owner == OWNER_THREAD || (innermost && owner == OWNER_GENERATOR)) &&
                take_fields(reader, bytes, owner, frame);
     }
-    /* in a generator, or in an older chunk: the frame itself tells, in a copy */
+    /* in a generator or in an older chunk: a copy of the frame tells which */
     uint8_t bytes[GENERATOR_COPY];
     unsigned before = layout->generator.frame;
-    if (!copy_counted(reader, bytes, address - before, before + size))
+    if (!copy_with_cost(reader, bytes, address - before, before + size))
         return false;
     uint8_t owner = bytes[before + layout->frame.owner];
     if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)
         return take_fields(reader, bytes + before, owner, frame);
     if (owner == OWNER_GENERATOR) {
         int8_t state = (int8_t)bytes[before - GENERATOR_STATE];
-        /* one that yields to a profiler or tracer (up to 3.13) says so before the call; what is not running has no
-         * previous frame */
+        /* up to 3.13 a generator that yields to a profiler or tracer is marked suspended before the call; a suspended
+         * generator has no `previous` */
         bool yields = state >= layout->generator.executing - GENERATOR_YIELDS && state < layout->generator.executing;
         return is_generator_type(reader->python, pp_word(bytes, layout->object_type)) &&
                (innermost || yields || state == layout->generator.executing) &&

@@ -1,5 +1,4 @@
-/* Where the things that we read lie in one CPython minor version. A row of data per version: preload/python_layouts.c.
- */
+/* Field offsets of one CPython minor version; python/layouts.c has a row for each. */
 #ifndef PP_CAPTURE_PYTHON_LAYOUT_H
 #define PP_CAPTURE_PYTHON_LAYOUT_H
 
@@ -7,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PP_THREAD_STATE_MAX 512 /* bytes of a thread state that are copied, at most */
+#define PP_THREAD_STATE_MAX 512 /* bytes of a thread state that are copied at most */
 
 /* How a thread's frames are linked, and what marks the entry of a native eval frame. */
 enum pp_frame_chain {
@@ -17,34 +16,33 @@ enum pp_frame_chain {
     PP_CHAIN_SHIM,        /* 3.13: thread state -> current frame; shims close the runs */
 };
 
-/* Offsets in bytes. 0 where a version has no such thing (nothing that we read is the first word of its structure,
- * except for frame.code). */
+/* Offsets in bytes; 0: the version lacks the field (only frame.code can really be at 0). */
 struct pp_python_layout {
     uint8_t minor;
     bool free_threaded;
     uint8_t chain;       /* enum pp_frame_chain */
     bool torn_windows;   /* compiled code leaves the chain inconsistent at some instructions of the eval loop */
-    bool unique_version; /* code objects carry a number that is not used twice (co_version) */
-    uint8_t code_tag;    /* bits of a frame's code word that are not part of the address (_PyStackRef) */
+    bool unique_version; /* code objects have a version number that is never reused (co_version) */
+    uint8_t code_tag;    /* tag bits of a frame's code word (_PyStackRef) */
 
     struct {
-        uint16_t initialized;      /* 3.15: int, Py_Initialize has been through, Py_Finalize has not begun */
+        uint16_t initialized;      /* 3.15: int, nonzero from the end of Py_Initialize to the start of Py_Finalize */
         uint16_t finalizing;       /* the thread state that finalizes the interpreter */
         uint16_t current;          /* 3.8–3.11: the thread state that holds the GIL */
-        uint16_t head_interpreter; /* of the list of interpreters; */
-        uint16_t main_interpreter; /* the last one of it */
-        uint16_t collecting;       /* 3.8: int, a garbage collection runs */
-        uint16_t key;              /* up to 3.14: {int is_created; unsigned key} of the threads' bound thread states */
+        uint16_t head_interpreter; /* head of the list of interpreters */
+        uint16_t main_interpreter; /* the main interpreter, the last in that list */
+        uint16_t collecting;       /* 3.8: int, 1 while a garbage collection runs */
+        uint16_t key;              /* up to 3.14: {int is_created; unsigned key} of the bound thread states */
     } runtime;
     struct {
-        uint16_t collecting;       /* 3.9+: the same, in the interpreter state */
-        uint16_t collecting_frame; /* 3.15: the collecting thread's current frame at its start */
+        uint16_t collecting;       /* 3.9+: int, 1 while a garbage collection runs */
+        uint16_t collecting_frame; /* 3.15: the collecting thread's current frame when the collection began */
     } interpreter;
     struct {
         uint16_t interp, top, root_cframe, thread_id, native_thread_id, datastack_chunk, datastack_top;
-        uint16_t cframe;     /* 3.10, 3.11: address of what the running eval loop has on its stack, or root_cframe */
-        uint16_t base_frame; /* 3.15: address of the shim, in the thread state, below the outermost run */
-        uint16_t copy_size;  /* all of the above lie below it */
+        uint16_t cframe;     /* 3.10, 3.11: address of the running eval loop's cframe on its stack, or of root_cframe */
+        uint16_t base_frame; /* 3.15: address of the shim, in the thread state, that closes the outermost run */
+        uint16_t copy_size;  /* covers all of the above */
     } thread_state;
     struct {
         uint16_t code, previous, instr, owner, is_entry;
@@ -52,8 +50,8 @@ struct pp_python_layout {
         uint16_t copy_size;
     } frame;
     struct {
-        uint16_t frame;   /* of the frame within a generator, coroutine or async generator */
-        int8_t executing; /* gi_frame_state (the byte 5 before the frame) of one that runs */
+        uint16_t frame;   /* the frame embedded in a generator, coroutine or async generator */
+        int8_t executing; /* gi_frame_state (5 bytes before the frame) while it runs */
     } generator;
     struct {
         uint16_t units; /* 3.11+: number of code units */
@@ -65,7 +63,7 @@ struct pp_python_layout {
     } code;
     struct {
         uint16_t length, hash, state, ascii_data, compact_data;
-        uint8_t kind_shift; /* in the state word: kind (3 bits), then one bit compact, one ascii */
+        uint8_t kind_shift; /* of the state word: kind (3 bits), then one bit each for compact and ascii */
     } text;
     struct {
         uint16_t length, data;
@@ -73,19 +71,19 @@ struct pp_python_layout {
     uint8_t object_type; /* ob_type */
 };
 
-/* An interpreter of this process. Written once by start-up, before it is published; read by handlers. */
+/* An interpreter of this process. Start-up writes it before publishing it; handlers read it. */
 struct pp_python {
     struct pp_python_layout layout;
     uint8_t index;     /* in pp_capture.pythons */
     uintptr_t runtime; /* _PyRuntime */
-    /* The thread state that is bound to the calling thread, whether or not it holds the GIL: up to 3.14 under a key. */
+    /* The thread state bound to the calling thread, whether or not it holds the GIL; up to 3.14 under a pthread key. */
     struct pp_tls_word bound;
-    /* PyGILState_GetThisThreadState, until it has shown that `bound` is right. Not for handlers. */
+    /* PyGILState_GetThisThreadState, until it has confirmed `bound`. Not for handlers. */
     void *(*this_thread_state)(void);
-    /* 3.12+: the thread state that is attached, NULL while the thread is without the GIL. */
+    /* 3.12+: the attached thread state, NULL while the thread does not hold the GIL. */
     struct pp_tls_word attached;
     uintptr_t frame_type, code_type, generator_type, coroutine_type, async_generator_type;
-    uintptr_t eval_function; /* _PyEval_EvalFrameDefault: its entry; the loop may be in a .cold part elsewhere */
+    uintptr_t eval_function; /* entry of _PyEval_EvalFrameDefault; its loop may be in a .cold part elsewhere */
     uintptr_t module_start, module_end; /* of the object that holds the interpreter */
     char version[16];                   /* "3.11.2" */
 };

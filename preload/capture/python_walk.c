@@ -1,32 +1,32 @@
 /*
  * The chain of Python frames of the interrupted thread.
  *
- * The handler runs on the thread whose frames these are, so nobody else changes them; but the signal may have hit any
- * instruction, and in 3.11 and 3.12 the compiled interpreter leaves the chain inconsistent at some of them. So each
- * frame must lie where a frame can lie (python_frames.c), and a chain counts only if every link of it fits.
+ * The handler runs on the thread that owns these frames, so no other thread changes them. But the signal may have hit
+ * any instruction, and in 3.11 and 3.12 the compiled interpreter leaves the chain inconsistent at some of them. So each
+ * frame must be where a frame can be (python_frames.c), and a chain counts only if every link of it fits.
  *
- * The two torn windows, both in the native eval function itself and without a call inside:
+ * There are two torn windows, both in the native eval function itself and without a call inside:
  * W1, entering it: the thread state's cframe pointer is stored before the _PyCFrame that it points to is filled.
  * W2, calling from Python to Python: the cframe's current_frame is stored before the new frame's `previous`.
- * What the window has destroyed is still elsewhere: in W2 the caller's frame is in a register; in W1 the next outer
- * _PyCFrame lies in the next outer native eval frame, always equally far from that frame's end.
+ * The lost link can be recovered: in W2 the caller's frame is in a register; in W1 the next outer _PyCFrame lies in the
+ * next outer native eval frame, at a constant distance from that frame's CFA.
  */
 #include "python_walk.h"
 #include "code_cache.h"
 #include "python_frames.h"
 #include "safe_read.h"
 
-#define KEPT_INNER      384 /* of too many frames */
+#define KEPT_INNER      384 /* frames kept at the innermost end of a deep stack */
 #define KEPT_OUTER      (PP_MAX_PYTHON_FRAMES - KEPT_INNER - 2)
-#define LEAVE_AFTER     256 /* frames: the middle may begin with the next chunk of the data stack */
-#define MAX_WALKS       4   /* as long as the longest, of one sample */
+#define MIDDLE_AFTER    256 /* frames; the middle begins with the next chunk of the data stack */
+#define MAX_WALKS       4   /* of maximum length, per sample */
 #define CFRAME_SIZE     24
 #define EVAL_ENTRY_SIZE 256 /* bytes of code; W1 ends at 0x60 in 3.11, 0xa6 in 3.12; the main loop is far beyond */
 
-/* 3.8–3.10: as many frames as there are native ones have their eval frames among these. */
+/* 3.8–3.10 pair frames by their number: no frame whose eval frame was walked may be left out. */
 _Static_assert(KEPT_INNER >= PP_MAX_NATIVE_FRAMES - PP_OUTER_NATIVE, "none of them is in the middle that is left out");
 
-/* A _PyCFrame on our own stack or at the bottom of the thread state (3.11, 3.12). */
+/* A _PyCFrame on the C stack, or the thread state's root_cframe (3.11, 3.12). */
 struct cframe {
     uintptr_t address; /* 0: the version has none */
     uintptr_t frame, previous;
@@ -37,8 +37,8 @@ struct walk {
     struct pp_slot *slot;
     struct pp_frame_reader reader;
     uintptr_t root_cframe, base_frame;
-    /* Chunk of the data stack with which the middle of a deep stack begins, in all walks of the sample. */
-    uintptr_t leave_chunk;
+    /* Data stack chunk at which the middle of a deep stack begins, in all walks of the sample. */
+    uintptr_t middle_chunk;
     uint32_t spent; /* steps of all walks */
 };
 
@@ -85,19 +85,19 @@ static bool read_cframe(const struct walk *walk, uintptr_t address, struct cfram
     return true;
 }
 
-/* Steps to the cframe of the next outer eval call, at which `frame` must stand: the one below the run whose marker is
- * given, 0 if it was the last. async-signal-safe. */
-static bool leave_cframe(const struct walk *walk, struct cframe *cframe, uintptr_t marker, uintptr_t frame)
+/* Steps to the cframe of the next outer eval call. Its current frame must be `frame`, the one below the run with this
+ * marker, 0 if that run was the last. async-signal-safe. */
+static bool step_cframe(const struct walk *walk, struct cframe *cframe, uintptr_t marker, uintptr_t frame)
 {
     struct cframe outer;
     bool last = cframe->previous == walk->root_cframe, ordered = !walk->reader.other_stack;
     if (cframe->address == walk->root_cframe || (ordered && !last && cframe->previous <= cframe->address) ||
         !read_cframe(walk, cframe->previous, &outer) || outer.frame != frame)
         return false;
-    /* both lie in the same native frame */
+    /* marker and cframe lie in one native frame */
     if (ordered && (marker < cframe->address || (!last && marker >= cframe->previous)))
         return false;
-    /* a greenlet's chain ends at a _PyCFrame of its own, which names no frame */
+    /* a greenlet's chain ends at a _PyCFrame of its own, which has no frame */
     if (!frame && !last && outer.previous != walk->root_cframe)
         return false;
     *cframe = outer;
@@ -109,7 +109,7 @@ static void keep_frame(const struct walk *walk, struct pp_python_stack *stack, c
     walk->slot->scratch->python[stack->total++] = (struct pp_python_frame){frame->code, frame->instr};
 }
 
-/* Up to cut_middle, `frames` of a run counts those of the runs further in, too. */
+/* Until cut_middle, `frames` of a run includes those of the runs further in. */
 static void close_run(const struct walk *walk, struct pp_python_stack *stack, uintptr_t marker)
 {
     walk->slot->scratch->runs[stack->runs].marker = marker;
@@ -127,9 +127,8 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Of too many frames both ends stay. An entry at each end marks what is left out between them: they may be in two
- * runs. A run of which nothing stays is none, unless it has no frames at all: those are at the leaf.
- * async-signal-safe. */
+/* Reduces a deep stack to its two ends. A cut entry at each end marks the gap, as the ends may be in two runs. A run is
+ * dropped if none of its frames is kept, unless it had none: empty runs are at the leaf. async-signal-safe. */
 static void cut_middle(struct pp_scratch *scratch, struct pp_python_stack *stack)
 {
     uint32_t total = stack->total, from = total, to = total, start = 0, runs = stack->runs;
@@ -154,7 +153,7 @@ static void cut_middle(struct pp_scratch *scratch, struct pp_python_stack *stack
     }
 }
 
-/* Ends a walk that has cost too much, at the last frame from which all further in are known. async-signal-safe. */
+/* Ends a walk that has exceeded its budget: only the frames further in than the gap are kept. async-signal-safe. */
 static enum pp_reason give_up(const struct walk *walk, struct pp_python_stack *stack)
 {
     if (!stack->total)
@@ -169,19 +168,18 @@ static enum pp_reason give_up(const struct walk *walk, struct pp_python_stack *s
     return PP_REASON_PYTHON_TOO_DEEP;
 }
 
-/* Whether the frame that was just read begins the middle of a deep stack; then *address is that of the frame to go on
- * with. What both ends of a stack are depends on its chunks only, so that walks from different frames are comparable.
+/* Whether the middle of a deep stack begins with the frame just read; *address is then the frame at which to resume.
+ * The ends of a stack depend only on its chunks, so that walks from different frames are comparable.
  * async-signal-safe. */
-static bool leave_middle(struct walk *walk, const struct pp_python_stack *stack, bool in_new_chunk, uintptr_t *address)
+static bool skip_middle(struct walk *walk, const struct pp_python_stack *stack, bool in_new_chunk, uintptr_t *address)
 {
-    if (!walk->leave_chunk && stack->total >= LEAVE_AFTER)
-        walk->leave_chunk = walk->reader.chunk_previous;
-    return in_new_chunk && !stack->gap && walk->reader.chunk == walk->leave_chunk &&
+    if (!walk->middle_chunk && stack->total >= MIDDLE_AFTER)
+        walk->middle_chunk = walk->reader.chunk_previous;
+    return in_new_chunk && !stack->gap && walk->reader.chunk == walk->middle_chunk &&
            pp_frames_skip(&walk->reader, address);
 }
 
-/* After the middle of a deep stack, this steps to the cframe of the eval call that was made by the caller of `frame`'s
- * run. async-signal-safe. */
+/* After a skipped middle: steps to the cframe of the eval call that `frame` has made. async-signal-safe. */
 static bool skip_cframes(struct walk *walk, struct cframe *cframe, uintptr_t frame)
 {
     struct cframe outer;
@@ -194,8 +192,8 @@ static bool skip_cframes(struct walk *walk, struct cframe *cframe, uintptr_t fra
     return false;
 }
 
-/* Walks from `first` outward. cframe: the one that stands at `first`. second: the frame after the first one, 0 to
- * believe the first one's own link. async-signal-safe. */
+/* Walks outward from `first`. cframe: the one whose current frame is `first`. second: the frame after the first one, 0
+ * to trust the first one's own link. async-signal-safe. */
 static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cframe cframe, uintptr_t second,
                                  struct pp_python_stack *stack)
 {
@@ -213,7 +211,7 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         bool innermost = !reader->steps;
         if (reader->steps >= PP_MAX_STEPS || !pp_frame_read(reader, address, innermost, &frame))
             return reader->steps >= PP_MAX_STEPS ? give_up(walk, stack) : PP_REASON_PYTHON_TORN;
-        if (leave_middle(walk, stack, reader->chunks != chunks, &address)) {
+        if (skip_middle(walk, stack, reader->chunks != chunks, &address)) {
             stack->gap = stack->total;
             close_run(walk, stack, 0);
             skipped = true;
@@ -234,8 +232,8 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         skipped = false;
         if (!frame.is_shim)
             marker = cframe.address;
-        /* the frame below the run is the one at which the next outer eval call stands */
-        if ((has_cframes(walk) && !leave_cframe(walk, &cframe, marker, address)) ||
+        /* the frame below the run is the current frame of the next outer eval call */
+        if ((has_cframes(walk) && !step_cframe(walk, &cframe, marker, address)) ||
             (marker <= last_marker && !reader->other_stack))
             return PP_REASON_PYTHON_TORN;
         last_marker = marker;
@@ -243,11 +241,11 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
     }
     if ((reader->steps && !last_marker) ||
         stack->total != (stack->runs ? walk->slot->scratch->runs[stack->runs - 1].frames : 0))
-        return PP_REASON_PYTHON_TORN; /* every chain ends in an entry, and every frame is in a run */
+        return PP_REASON_PYTHON_TORN; /* every chain ends with an entry, and every frame is in a run */
     return stack->gap || stack->total > PP_MAX_PYTHON_FRAMES ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
 }
 
-/* 3.8–3.10. async-signal-safe. */
+/* Walks frame objects (3.8–3.10). async-signal-safe. */
 static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp_python_stack *stack)
 {
     stack->counted = true;
@@ -261,7 +259,7 @@ static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp
             return PP_REASON_PYTHON_TORN;
         pp_code_fetch(walk->state->python, walk->slot, frame.code);
         keep_frame(walk, stack, &frame);
-        /* of a recursion they mostly lie at equal distances: else each is waited for */
+        /* frames of a recursion are mostly evenly spaced; without this each step waits for a cache miss */
         uintptr_t ahead = address + PP_FRAMES_FETCHED_AHEAD * (frame.previous - address);
         __builtin_prefetch((const void *)ahead);
         __builtin_prefetch((const void *)(ahead + walk->reader.layout->frame.instr));
@@ -277,16 +275,16 @@ static bool is_whole(enum pp_reason reason)
     return reason == PP_REASON_NONE || reason == PP_REASON_PYTHON_TOO_DEEP;
 }
 
-/* The eval function's first instructions, in which it makes its C frame and links what it is to execute.
- * async-signal-safe. */
+/* Whether the signal hit the eval function's first instructions, which make its C frame and link its first Python
+ * frame. async-signal-safe. */
 static bool is_entering(const struct walk *walk, const struct pp_interrupted *interrupted)
 {
     return interrupted->pc - walk->state->python->eval_function < EVAL_ENTRY_SIZE;
 }
 
-/* W2: the first frame is good and its caller's is in a register. Of several that make a chain the innermost is it: the
- * others are its callers. `total`: frames of the chain as it is linked, if that is one; the stale link may skip frames
- * of the same run. async-signal-safe. */
+/* W2: the first frame is good and its caller's frame is in a register. If several registers make a chain, the innermost
+ * of those frames is the caller, and gives the longest chain. `total`: length of the chain as it is linked, if that is
+ * valid; the stale link may skip frames of the run. async-signal-safe. */
 static enum pp_reason recover_call(struct walk *walk, const struct cframe *cframe,
                                    const struct pp_interrupted *interrupted, uint32_t total,
                                    struct pp_python_stack *stack)
@@ -306,7 +304,7 @@ static enum pp_reason recover_call(struct walk *walk, const struct cframe *cfram
     return best || total ? walk_chain(walk, cframe->frame, *cframe, best, stack) : PP_REASON_PYTHON_TORN;
 }
 
-/* W1: this eval call has no frame yet, the next outer one stands where it stood. async-signal-safe. */
+/* W1: this eval call has no frame yet, and the next outer eval call is still where it was. async-signal-safe. */
 static enum pp_reason recover_entry(struct walk *walk, const struct pp_interrupted *interrupted,
                                     struct pp_python_stack *stack)
 {
@@ -317,7 +315,7 @@ static enum pp_reason recover_entry(struct walk *walk, const struct pp_interrupt
     stack->changing = true;
     for (unsigned i = 1; i < interrupted->native_frames; i++) {
         if (in_greenlet_code(scratch->native[i].ip))
-            return PP_REASON_PYTHON_TORN; /* further out are other greenlets' frames */
+            return PP_REASON_PYTHON_TORN; /* frames further out are other greenlets' */
         if (!pp_in_eval(scratch->native[i].ip))
             continue;
         if (!distance || !read_cframe(walk, scratch->native[i].cfa - distance, &cframe))
@@ -329,7 +327,7 @@ static enum pp_reason recover_entry(struct walk *walk, const struct pp_interrupt
     return interrupted->native_complete ? PP_REASON_NONE : PP_REASON_PYTHON_TORN;
 }
 
-/* The distance from a cframe to the end of its native eval frame is the same in all of one build. async-signal-safe. */
+/* Learns the distance from a cframe to the CFA of its native eval frame, constant in one build. async-signal-safe. */
 static void learn_distance(const struct walk *walk, uintptr_t cframe, const struct pp_interrupted *interrupted)
 {
     _Atomic uint32_t *distance = &pp_capture.eval[walk->state->python->index].cframe_to_end;
@@ -341,11 +339,11 @@ static void learn_distance(const struct walk *walk, uintptr_t cframe, const stru
             atomic_store_explicit(distance, (uint32_t)(native[i + 1].cfa - cframe), memory_order_relaxed);
 }
 
-/* Whether the innermost frame has not executed anything: it may just be being linked. */
+/* Whether the innermost frame has executed nothing: it may be in the middle of being linked. */
 static bool has_not_begun(const struct walk *walk)
 {
     const struct pp_python_frame *frame = &walk->slot->scratch->python[0];
-    /* since 3.13 a frame names the instruction that comes next; before, the last one */
+    /* since 3.13 a frame holds its next instruction; before, the last one */
     unsigned before = walk->reader.layout->minor < 13 ? 2 : 0;
     return frame->instr == frame->code + walk->reader.layout->code.instructions - before;
 }
@@ -357,11 +355,11 @@ static enum pp_reason walk_cframes(struct walk *walk, uintptr_t top, const struc
     struct cframe cframe;
     if (!read_cframe(walk, top, &cframe))
         return PP_REASON_PYTHON_TORN;
-    /* a cframe in the interrupted frame itself: that is an eval frame, by whatever part of the function it runs */
+    /* a cframe in the interrupted frame makes that an eval frame, whichever part of the function it runs */
     bool inside = interrupted->native_frames && top < native[0].cfa;
     stack->doubtful |= inside;
     inside &= pp_in_eval(interrupted->pc);
-    /* an eval call without a frame is in W1: what it will fill was zero by chance */
+    /* a cframe without a frame is in W1: what is yet to be stored was zero by chance */
     enum pp_reason reason = PP_REASON_PYTHON_TORN;
     if (cframe.frame || !inside)
         reason = walk_chain(walk, cframe.frame, cframe, 0, stack);

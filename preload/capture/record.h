@@ -1,7 +1,7 @@
 /*
- * What a handler puts into its thread's ring, and the flush thread takes out: the contract between capture/ and flush/.
- * Records are contiguous, 8-byte aligned and in the order in which they happened. A code definition precedes the first
- * sample that uses its cache entry; an entry may be defined again later, for another code object.
+ * What a handler puts into its thread's ring and the flush thread takes out: the contract between capture/ and flush/.
+ * Records are contiguous, 8-byte aligned and in chronological order. A code definition precedes the first sample that
+ * uses its cache entry; the entry may be redefined later for another code object.
  */
 #ifndef PP_CAPTURE_RECORD_H
 #define PP_CAPTURE_RECORD_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum pp_record_type {
-    PP_RECORD_SKIP = 1, /* nothing: the rest of the ring up to its end */
+    PP_RECORD_SKIP = 1, /* padding up to the end of the ring */
     PP_RECORD_CODE,
     PP_RECORD_SAMPLE,
 };
@@ -19,11 +19,11 @@ struct pp_record {
     uint32_t type;
 };
 
-/* Characters as the str object holds them; the flush thread makes UTF-8 of them. */
+/* Characters as the str object holds them; the flush thread converts them to UTF-8. */
 struct pp_record_text {
     uint32_t bytes;
     uint8_t width; /* bytes per character: 1 (Latin-1), 2, 4; 0: could not be read */
-    uint8_t cut;   /* longer in the interpreter */
+    uint8_t cut;   /* truncated */
     uint16_t unused;
 };
 
@@ -31,23 +31,23 @@ struct pp_record_code {
     struct pp_record header;
     uint32_t entry; /* index in the thread's code cache */
     uint32_t epoch;
-    uint32_t minor; /* of its CPython: the form of its line table */
+    uint32_t minor; /* of its CPython: selects the format of the line table */
     uint32_t first_line;
     uint32_t first_traceable;  /* code units before the first RESUME */
     uint32_t line_table_bytes; /* 0: too large to copy */
     struct pp_record_text qualname, filename;
-    /* then the characters of qualname, of filename, and the line table */
+    /* then the characters of qualname and of filename, and the line table */
 };
 
-/* One per native frame that ran a run of Python frames, innermost first. */
+/* One per native frame that runs Python frames (a run), innermost first. */
 struct pp_record_run {
     uint16_t native; /* index of that native frame, or one of the values below */
     uint16_t frames; /* Python frames of the run */
 };
-#define PP_RUN_UNPAIRED UINT16_MAX       /* the native walk did not get there */
-#define PP_RUN_COUNTED  (UINT16_MAX - 1) /* 3.8–3.10: each of its frames has a native eval frame of its own */
-/* Of a deep stack the run's end was left out: it is that of the next eval frame outward from the run before, or from
- * the interrupted code, that included or not. */
+#define PP_RUN_UNPAIRED UINT16_MAX       /* the native walk did not reach that frame */
+#define PP_RUN_COUNTED  (UINT16_MAX - 1) /* 3.8–3.10: each Python frame has a native eval frame of its own */
+/* The run ends in the omitted middle of a deep stack. Its native frame is the next eval frame outward from the previous
+ * run's or, for the first run, from the interrupted frame, including that (NEXT) or not (CALLER). */
 #define PP_RUN_NEXT   (UINT16_MAX - 2)
 #define PP_RUN_CALLER (UINT16_MAX - 3)
 
@@ -55,11 +55,11 @@ struct pp_record_frame {
     uint32_t entry;
     int32_t unit; /* code unit being executed; -1 before the first */
 };
-/* In a native address: the walk ended there early and goes on with the next one, which was found by other means; what
- * lies between is not known. */
+/* Flags in a native address. BROKEN: the walk ended there early; the next address was found by other means, and the
+ * frames between are unknown. */
 #define PP_NATIVE_BROKEN  ((uint64_t)1 << 63)
-#define PP_NATIVE_NO_RULE ((uint64_t)1 << 62) /* because no rule holds there; */
-#define PP_NATIVE_DEEP    ((uint64_t)1 << 61) /* because it was too long; else for want of rows, or of a module */
+#define PP_NATIVE_NO_RULE ((uint64_t)1 << 62) /* because no rule holds there */
+#define PP_NATIVE_DEEP    ((uint64_t)1 << 61) /* because the stack is too deep; neither: no rows, no module */
 #define PP_NATIVE_ADDRESS (PP_NATIVE_DEEP - 1)
 #define PP_ENTRY_CUT      UINT32_MAX /* frames are left out here */
 
@@ -67,15 +67,15 @@ struct pp_record_sample {
     struct pp_record header;
     /* The thread's CPU clock: at the end of its previous handler, and at the start of this one. */
     uint64_t cpu_previous_ns, cpu_ns;
-    /* Sums of this slot's thread up to the previous handler's end. */
+    /* Sums of the thread up to the end of its previous handler. */
     uint64_t own_ns, lost_ns;
     uint32_t lost_samples;
     uint32_t epoch;
     uint16_t native_frames, runs, python_frames;
     uint8_t native_reason, python_reason; /* enum pp_reason */
     uint32_t state;                       /* PP_STATE_* */
-    /* How often the thread went to sleep and was pushed off its CPU, counted only when this sample is overdue
-     * (pp_capture.overdue_ns), and the CPU time that it used meanwhile: all since the last overdue sample. */
+    /* Voluntary and involuntary context switches and the CPU time since the last overdue sample; counted only when this
+     * sample is overdue (pp_capture.overdue_ns). */
     uint32_t voluntary, involuntary;
     uint64_t counted_ns;
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */

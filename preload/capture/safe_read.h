@@ -1,4 +1,4 @@
-/* Reads through pointers that may be stale: the kernel copies, so an unmapped page is an answer and not a fault. */
+/* Reads through pointers that may be stale: the kernel copies, so an unmapped page is an error and not a fault. */
 #ifndef PP_CAPTURE_SAFE_READ_H
 #define PP_CAPTURE_SAFE_READ_H
 
@@ -11,8 +11,8 @@
 
 #define FLAG_ALIGNMENT_CHECK 0x40000u /* EFLAGS.AC */
 
-/* A handler inherits the flags of the code that it interrupted, and a program may have asked for a fault at each
- * unaligned access: our copies are unaligned. sigreturn gives the program its flag back. async-signal-safe. */
+/* Clears EFLAGS.AC, which a handler inherits from the interrupted code: a program may want a fault at each unaligned
+ * access, and our copies are unaligned. sigreturn restores the flag. async-signal-safe. */
 static inline void pp_allow_unaligned(void)
 {
     uint64_t flags = __builtin_ia32_readeflags_u64();
@@ -20,20 +20,20 @@ static inline void pp_allow_unaligned(void)
         __builtin_ia32_writeeflags_u64(flags & ~(uint64_t)FLAG_ALIGNMENT_CHECK);
 }
 
-/* Whether an address could be that of an object. async-signal-safe. */
+/* Whether an object could be at the address. async-signal-safe. */
 static inline bool pp_plausible(uintptr_t address)
 {
     return address >= PP_LOWEST_ADDRESS && address < PP_HIGHEST_ADDRESS && address % 8 == 0;
 }
 
-/* Copies size bytes from address; false if not all of them could be read. async-signal-safe. */
+/* Copies size bytes from address; false if not all of them are readable. async-signal-safe. */
 static inline bool pp_safe_read(int pid, void *to, uintptr_t address, size_t size)
 {
     struct iovec local = {to, size}, remote = {(void *)address, size};
     return pp_sys_safe_copy(pid, &local, 1, &remote, 1) == (long)size;
 }
 
-/* A field of a structure that is already in our memory, or in memory that cannot go away. async-signal-safe. */
+/* Loads a field of a structure in our own memory, or in memory that cannot be freed meanwhile. async-signal-safe. */
 static inline uintptr_t pp_word(const void *base, unsigned offset)
 {
     uintptr_t value;

@@ -1,6 +1,4 @@
-/*
- * One sample: the native stack, the Python stack, and which native frame runs which of its runs.
- */
+/* One sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
 #include "sample.h"
 #include "code_cache.h"
 #include "native_walk.h"
@@ -12,20 +10,20 @@
 
 #define EVAL_FRAME_MAX     4096 /* bytes of a native eval frame */
 #define FRAME_POINTER_HOPS 8
-#define OUTER_RUNS         4 /* whose native frames are found beyond those of too deep a stack */
+#define OUTER_RUNS         4 /* at the outer end of a deep stack, whose native frames are still found */
 
-/* Turns the frames of the walk into cache entries. async-signal-safe. */
+/* Resolves the frames of the walk to cache entries. async-signal-safe. */
 static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_slot *slot,
                                      const struct pp_python_stack *stack)
 {
-    /* Only the innermost run can be torn, and only while its eval function itself executes (there is no call inside
-     * the windows). A torn link stands near its top, and behind it everything else would have to fit by chance: a batch
-     * of frames is looked at with care; two in builds without known windows. */
+    /* Only the innermost run can be torn, and only while its eval function itself executes (there is no call inside the
+     * windows). A torn link is near its top, and all frames after it would have to fit by chance: it is enough to
+     * verify a batch of frames, or two in builds without known windows. */
     uint32_t doubtful = 0;
     if (stack->runs && stack->doubtful) {
         uint32_t most = python->layout.torn_windows ? PP_CODE_BATCH : 2;
         doubtful = slot->scratch->runs[0].frames < most ? slot->scratch->runs[0].frames : most;
-        /* else only a frame that was left could be there, whose code object has been one at least */
+        /* outside the windows a wrong frame can only be one that has returned: its code was a code object at least */
         if (!stack->changing && pp_code_known(slot, doubtful))
             doubtful = 0;
     }
@@ -40,14 +38,14 @@ static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_s
     }
 }
 
-/* Whether frame i of the native stack holds the address: [its sp, its end). */
+/* Whether native frame i, [its sp, its cfa), holds the address. */
 static bool holds(const struct pp_scratch *scratch, uintptr_t sp, unsigned i, uintptr_t address)
 {
     return address < scratch->native[i].cfa && address >= (i ? scratch->native[i - 1].cfa : sp);
 }
 
-/* Index of the native frame that holds each run's marker. Runs in the middle of too deep a native stack go where that
- * is left out. async-signal-safe. */
+/* Finds the native frame that holds each run's marker. Runs in the middle of a truncated native stack go to its gap.
+ * async-signal-safe. */
 static void pair_runs(const struct pp_scratch *scratch, const struct pp_python_stack *stack, unsigned native,
                       uintptr_t sp, struct pp_record_run *out)
 {
@@ -59,14 +57,14 @@ static void pair_runs(const struct pp_scratch *scratch, const struct pp_python_s
         bool inside = marker && frame < native && holds(scratch, sp, frame, marker);
         out[i].native = inside ? (uint16_t)frame : PP_RUN_UNPAIRED;
         out[i].frames = (uint16_t)scratch->runs[i].frames;
-        if (!marker) /* an eval call that begins has no frame yet: else its run would have ended with that one */
+        if (!marker) /* an eval call that is being entered has no frame yet: a run of its own would have a marker */
             out[i].native = stack->counted ? PP_RUN_COUNTED : !i && stack->entering ? PP_RUN_CALLER : PP_RUN_NEXT;
         if (inside && i && frame && out[i - 1].native == frame && scratch->native[frame - 1].ip & PP_NATIVE_DEEP)
             out[i - 1].native = (uint16_t)(frame - 1);
     }
 }
 
-/* Every eval frame ends equally far from its marker. Learnt from one that stands at a call. async-signal-safe. */
+/* Learns the constant distance from a marker to its eval frame's CFA, from a frame at a call. async-signal-safe. */
 static void learn_eval_frame(const struct pp_python *python, const struct pp_native_stack *native, uintptr_t marker)
 {
     if (native->reason != PP_REASON_NONE ||
@@ -83,11 +81,11 @@ static void learn_eval_frame(const struct pp_python *python, const struct pp_nat
     }
 }
 
-/* Whether the eval frame that holds the marker can be had by frame pointers: where the walk ended, or a few frames
- * further out (a JIT's own), rbp points out of it, not further than such frames are large, and to a call by the
- * interpreter. Leaves it in native->frame_pointer. async-signal-safe. */
-static bool has_frame_pointer(const struct pp_python *python, struct pp_native_stack *native, uintptr_t marker,
-                              uintptr_t stack_top)
+/* Whether frame pointers lead to the eval frame that holds the marker: the rbp where the walk ended, or one saved a few
+ * frames further out (a JIT's), is above the marker by an eval frame's size at most, and the return address there is in
+ * the interpreter. Stores it in native->frame_pointer. async-signal-safe. */
+static bool find_frame_pointer(const struct pp_python *python, struct pp_native_stack *native, uintptr_t marker,
+                               uintptr_t stack_top)
 {
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     uintptr_t at = native->frame_pointer, from = native->frames[native->count - 1].cfa;
@@ -106,15 +104,14 @@ static bool has_frame_pointer(const struct pp_python *python, struct pp_native_s
     return false;
 }
 
-/* Whether the walk ended in code that nothing tells how to leave (a JIT's, assembly's, or a module's that is new), or
- * had gone far enough. */
+/* Whether the walk ended in code without unwind rows (a JIT's, assembly's, a new module's) or at its depth limit. */
 static bool ended_in_gap(const struct pp_native_stack *native)
 {
     return native->reason == PP_REASON_NATIVE_TOO_DEEP || native->reason == PP_REASON_NATIVE_NO_MODULE ||
            native->reason == PP_REASON_NATIVE_NO_RULE || native->reason == PP_REASON_NATIVE_NO_ROWS;
 }
 
-/* Behind a gap the next outer eval frame is known by its marker, and the walk goes on from there. async-signal-safe. */
+/* Resumes the native walk after a gap, at the next outer eval frame, known by its marker. async-signal-safe. */
 static void resume_native(const struct pp_python *python, struct pp_slot *slot, const struct pp_python_stack *stack,
                           struct pp_native_stack *native)
 {
@@ -127,7 +124,7 @@ static void resume_native(const struct pp_python *python, struct pp_slot *slot, 
         bool deep = native->reason == PP_REASON_NATIVE_TOO_DEEP;
         if (marker < native->frames[native->count - 1].cfa || (deep && run + OUTER_RUNS < stack->runs))
             continue;
-        if (!distance && !has_frame_pointer(python, native, marker, stack_top))
+        if (!distance && !find_frame_pointer(python, native, marker, stack_top))
             return;
         uintptr_t *end = &native->frames[native->count - 1].ip, known_end = *end;
         unsigned before = native->count;
@@ -144,7 +141,7 @@ static void resume_native(const struct pp_python *python, struct pp_slot *slot, 
     }
 }
 
-/* Returns false when the ring has no room. async-signal-safe. */
+/* Writes the sample into the ring; false if there is no room. async-signal-safe. */
 static bool write_sample(struct pp_slot *slot, const struct pp_record_sample *head, uintptr_t sp,
                          const struct pp_python_stack *stack)
 {
@@ -167,8 +164,8 @@ static bool write_sample(struct pp_slot *slot, const struct pp_record_sample *he
     return true;
 }
 
-/* Why a sample is late, as far as the kernel tells: a thread that is pushed off its CPU runs into fewer ticks than its
- * CPU time is worth. async-signal-safe. */
+/* Records why a sample is late, as far as the kernel knows: a preempted thread meets fewer ticks than its CPU time is
+ * worth. async-signal-safe. */
 static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample)
 {
     struct rusage usage;
@@ -182,7 +179,7 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
     slot->thread.counted_cpu_ns = sample->cpu_ns;
 }
 
-/* Whether sp lies on another stack than the thread's own: a coroutine's, Go's, one for signals. async-signal-safe. */
+/* Whether sp is on a stack other than the thread's own: a coroutine's, Go's, a signal stack. async-signal-safe. */
 static bool on_other_stack(const struct pp_slot *slot, uintptr_t sp)
 {
     uintptr_t top = atomic_load_explicit(&slot->thread.stack_top, memory_order_acquire);
@@ -190,14 +187,14 @@ static bool on_other_stack(const struct pp_slot *slot, uintptr_t sp)
     return top && low && (sp < low || sp >= top);
 }
 
-/* async-signal-safe, except by libunwind (libunwind_walk.h). */
+/* Walks the native stack. async-signal-safe, except by libunwind (libunwind_walk.h). */
 static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct pp_native_stack *native)
 {
     uintptr_t stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_acquire);
     uintptr_t sp = pp_context_sp(context);
     native->stack_low = atomic_load_explicit(&slot->thread.stack_low, memory_order_relaxed);
     if (stack_top) {
-        /* both sequentially consistent, after in_handler: a fork sees this handler, or this handler its pause */
+        /* sequentially consistent, after in_handler: a fork sees this handler, or this handler sees the pause */
         const struct pp_libunwind *library = atomic_load(&pp_capture.libunwind);
         if (library && !pp_libunwind_has_pipe(library)) {
             atomic_store(&pp_capture.libunwind, NULL);
@@ -210,7 +207,7 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
             pp_native_walk(context, stack_top, native);
         return;
     }
-    /* asked for once: what cannot be found will not be found a second time */
+    /* requested once: bounds that cannot be found now will not be found later */
     if (!atomic_exchange_explicit(&slot->thread.unknown_stack_sp, sp, memory_order_release))
         pp_wake_flush(PP_WAKE_STACK);
     native->reason = PP_REASON_NATIVE_STACK_UNKNOWN;
@@ -218,7 +215,7 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
     native->count = 1;
 }
 
-/* async-signal-safe. */
+/* Walks the Python stack and resumes the native walk by it. async-signal-safe. */
 static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp_slot *slot, const ucontext_t *context,
                                   struct pp_native_stack *native, struct pp_python_stack *stack)
 {

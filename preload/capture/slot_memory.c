@@ -1,17 +1,17 @@
 #include "slot_memory.h"
 #include "../base/syscalls.h"
 
-/* The first threads of a program run the most, and different, code: long line tables and large code caches. */
+/* A program's first threads run the most, and the most varied, code: long line tables and large code caches. */
 #define LARGE_SLOTS      16
 #define LARGE_RING_BYTES (128u << 10)
 #define LARGE_CODE_SETS  512
 #define RING_BYTES       (32u << 10)
 #define CODE_SETS        192
-#define SCRATCHES_MAX    1024 /* handlers at once */
+#define SCRATCHES_MAX    1024 /* handlers running at once */
 
 static struct {
     _Atomic uint32_t busy;
-    struct pp_scratch *memory; /* of the handler that has set busy; NULL: not mapped yet */
+    struct pp_scratch *memory; /* owned by the handler that has set busy; NULL: not mapped yet */
 } scratches[SCRATCHES_MAX];
 static _Atomic size_t mapped_bytes;
 
@@ -25,7 +25,7 @@ static void *map(size_t bytes)
 }
 
 /* async-signal-safe. */
-static bool map_own_part(struct pp_slot *slot)
+static bool map_thread_memory(struct pp_slot *slot)
 {
     bool large = slot->index < LARGE_SLOTS;
     uint32_t ring_bytes = large ? LARGE_RING_BYTES : RING_BYTES, sets = large ? LARGE_CODE_SETS : CODE_SETS;
@@ -46,7 +46,7 @@ static bool map_own_part(struct pp_slot *slot)
 
 bool pp_slot_memory_begin(struct pp_slot *slot)
 {
-    if (!slot->ring.buffer && !map_own_part(slot))
+    if (!slot->ring.buffer && !map_thread_memory(slot))
         return false;
     /* the scratch memory of the slot's last sample first: it holds the rules of the thread's code */
     for (uint32_t tries = 0, i = slot->scratch_index; tries < SCRATCHES_MAX; tries++, i = (i + 1) % SCRATCHES_MAX) {

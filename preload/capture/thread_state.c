@@ -18,7 +18,7 @@ uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
     return self;
 }
 
-/* Where a thread state's eval loop has its stack; 0: it runs none, or its version does not tell. async-signal-safe. */
+/* An address on the C stack of a thread state's eval loop; 0: none runs or none is recorded. async-signal-safe. */
 static uintptr_t eval_loop(const struct pp_python_layout *layout, uintptr_t state)
 {
     uintptr_t cframe = 0;
@@ -35,9 +35,9 @@ static bool on_own_stack(const struct pp_slot *slot, uintptr_t address)
            address < atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed);
 }
 
-/* 3.8–3.11: the holder of the one GIL is known to all; whether it is this thread by another thread state than the bound
- * one matters only where there are several interpreters. Where its eval loop has its stack tells that; who made it does
- * not: uWSGI's first thread makes those of all its threads. async-signal-safe. */
+/* 3.8–3.11: whether the thread state that holds the one GIL is this thread's although it is not the bound one, as
+ * happens only with several interpreters. The stack of its eval loop decides that. Its creator does not: uWSGI's first
+ * thread creates the states of all its threads. async-signal-safe. */
 static bool current_is_mine(const struct pp_python *python, const struct pp_slot *slot, uintptr_t current)
 {
     const struct pp_python_layout *layout = &python->layout;
@@ -54,10 +54,10 @@ static bool current_is_mine(const struct pp_python *python, const struct pp_slot
            thread == slot->thread.thread_pointer;
 }
 
-/* The memory to read a thread state's fields from, NULL if there is none at the address. Another thread may delete one
- * that is not attached (an embedding program's), and 3.8 frees a thread's own before it is detached and unbound: so it
- * is a copy, but for those that the interpreter holds in itself, and attached ones of 3.12 and later (a TLS word says
- * so). async-signal-safe. */
+/* The memory to read a thread state's fields from, NULL if there is none at the address. Another thread may delete a
+ * detached state (in embedding programs), and 3.8 frees a thread's own before detaching and unbinding it. So the fields
+ * are copied, unless the state is a part of the interpreter, or attached by a TLS word (3.12 and later).
+ * async-signal-safe. */
 static const void *thread_state_memory(const struct pp_python *python, struct pp_slot *slot, uintptr_t address,
                                        bool attached)
 {
@@ -75,8 +75,8 @@ static const void *thread_state_memory(const struct pp_python *python, struct pp
     return memory;
 }
 
-/* The thread state in whose name this thread runs now; *attached: it may touch Python objects (in GIL builds: it holds
- * the GIL); *mine: and it is this thread's whoever has made it. async-signal-safe. */
+/* The thread state that this thread runs with. *attached: it may touch Python objects (in GIL builds: it holds the
+ * GIL). *mine: the state is this thread's, whichever thread created it. async-signal-safe. */
 static uintptr_t running_state(const struct pp_python *python, const struct pp_slot *slot, bool *attached, bool *mine)
 {
     const struct pp_python_layout *layout = &python->layout;
@@ -87,7 +87,7 @@ static uintptr_t running_state(const struct pp_python *python, const struct pp_s
         *attached = *mine || (current != 0 && current == bound);
         if (*attached)
             return current;
-        /* without the GIL for a while, as zlib */
+        /* the GIL is released for a while, as by zlib */
         *mine = slot->thread.lent_thread_state && on_own_stack(slot, eval_loop(layout, slot->thread.lent_thread_state));
         return *mine ? slot->thread.lent_thread_state : bound;
     }
@@ -95,13 +95,13 @@ static uintptr_t running_state(const struct pp_python *python, const struct pp_s
     *attached = *mine = current != 0;
     if (current)
         return current;
-    /* a TLS word keeps pointing to the thread state after Py_Finalize has freed it */
+    /* a TLS word still points to the thread state after Py_Finalize has freed it */
     if (layout->runtime.initialized && !pp_u32((const void *)python->runtime, layout->runtime.initialized))
         return 0;
     return bound;
 }
 
-/* Whether the thread is in Python code of that interpreter. async-signal-safe. */
+/* Whether the thread runs Python code of that interpreter. async-signal-safe. */
 static bool has_frames(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool attached)
 {
     const struct pp_python_layout *layout = &python->layout;
@@ -114,8 +114,8 @@ static bool has_frames(const struct pp_python *python, struct pp_slot *slot, uin
     return top && (!layout->thread_state.base_frame || top != pp_word(memory, layout->thread_state.base_frame));
 }
 
-/* A collection runs, and only who holds the GIL can be running it. async-signal-safe. */
-static void look_at_collector(const struct pp_python *python, struct pp_thread_state *found)
+/* Checks whether this thread collects garbage: a collection is run by the holder of the GIL. async-signal-safe. */
+static void check_collector(const struct pp_python *python, struct pp_thread_state *found)
 {
     const struct pp_python_layout *layout = &python->layout;
     uintptr_t interpreter = pp_word(found->memory, layout->thread_state.interp);
@@ -132,8 +132,8 @@ static void look_at_collector(const struct pp_python *python, struct pp_thread_s
         found->state |= PP_STATE_GC;
 }
 
-/* *mine: it is known to be; false in the end for one that was freed, and is another thread's now. Leaves found->memory.
- * async-signal-safe. */
+/* Checks that the state can be used and sets found->memory. *mine: whether it is known to be this thread's; updated,
+ * since it may have been freed and be another thread's now. async-signal-safe. */
 static enum pp_reason check_state(struct pp_slot *slot, struct pp_thread_state *found, bool *mine)
 {
     const struct pp_python *python = found->python;
@@ -143,24 +143,24 @@ static enum pp_reason check_state(struct pp_slot *slot, struct pp_thread_state *
     if (finalizing && finalizing != found->address)
         return PP_REASON_PYTHON_FINALIZING;
     found->memory = thread_state_memory(python, slot, found->address, found->attached);
-    if (!found->memory) { /* one that is not attached was deleted */
+    if (!found->memory) { /* a detached state was deleted */
         *mine = false;
         return found->attached ? PP_REASON_PYTHON_TORN : PP_REASON_NONE;
     }
-    uintptr_t maker = pp_word(found->memory, layout->thread_state.thread_id);
-    if (*mine && maker != slot->thread.thread_pointer) {
+    uintptr_t creator = pp_word(found->memory, layout->thread_state.thread_id);
+    if (*mine && creator != slot->thread.thread_pointer) {
         slot->thread.lent_thread_state = found->address;
-        slot->thread.lent_by = maker;
+        slot->thread.lent_by = creator;
     }
-    *mine = *mine || maker == slot->thread.thread_pointer ||
-            (found->address == slot->thread.lent_thread_state && maker == slot->thread.lent_by);
-    /* not its own: deleted, and the memory is something else's now */
+    *mine = *mine || creator == slot->thread.thread_pointer ||
+            (found->address == slot->thread.lent_thread_state && creator == slot->thread.lent_by);
+    /* not this thread's: it was deleted, and its memory reused */
     return !*mine || pp_plausible(pp_word(found->memory, layout->thread_state.interp)) ? PP_REASON_NONE
                                                                                        : PP_REASON_PYTHON_TORN;
 }
 
-/* What can be told of an interpreter's threads at all. async-signal-safe. */
-static uint32_t known_of(const struct pp_python *python)
+/* What can be known of an interpreter's threads at all. async-signal-safe. */
+static uint32_t knowable_bits(const struct pp_python *python)
 {
     const struct pp_python_layout *layout = &python->layout;
     if (layout->free_threaded || (!layout->runtime.current && python->attached.kind == PP_TLS_NONE))
@@ -169,8 +169,7 @@ static uint32_t known_of(const struct pp_python *python)
     return PP_STATE_GIL_KNOWN | (collector ? PP_STATE_GC_KNOWN : 0);
 }
 
-/* Which of several interpreters on one thread runs: one with frames rather than one without, then an attached one.
- * async-signal-safe. */
+/* Ranks several interpreters on one thread: first one with frames, then an attached one. async-signal-safe. */
 static unsigned preference(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool attached)
 {
     if (!pp_python_at(1))
@@ -188,7 +187,7 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
     for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++) {
         bool attached, mine;
         uintptr_t address = running_state(python, slot, &attached, &mine);
-        known &= known_of(python);
+        known &= knowable_bits(python);
         unsigned rank = address ? preference(python, slot, address, attached) : 0;
         if (rank == 0 || rank < best)
             continue;
@@ -201,7 +200,7 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
     if (!pp_python_at(0))
         return PP_REASON_NONE;
     if (!found->python) {
-        found->state = known; /* without a thread state it holds nothing and collects nothing */
+        found->state = known; /* a thread without a thread state neither holds the GIL nor collects */
         return PP_REASON_NONE;
     }
     enum pp_reason reason = check_state(slot, found, &found_mine);
@@ -209,10 +208,10 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
         found->python = NULL;
         return reason;
     }
-    found->state = known_of(found->python);
+    found->state = knowable_bits(found->python);
     if (found->attached && found->state & PP_STATE_GIL_KNOWN)
         found->state |= PP_STATE_HOLDS_GIL;
     if (found->attached && found->state & PP_STATE_GC_KNOWN)
-        look_at_collector(found->python, found);
+        check_collector(found->python, found);
     return PP_REASON_NONE;
 }

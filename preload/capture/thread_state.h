@@ -1,5 +1,4 @@
-/* Which interpreter the calling thread runs, by its PyThreadState, and what that says about the GIL and the garbage
- * collector. */
+/* Finds the calling thread's interpreter by its PyThreadState, and whether it holds the GIL or collects garbage. */
 #ifndef PP_CAPTURE_THREAD_STATE_H
 #define PP_CAPTURE_THREAD_STATE_H
 
@@ -8,19 +7,18 @@
 struct pp_thread_state {
     const struct pp_python *python; /* NULL: no Python on this thread */
     uintptr_t address;
-    const void *memory;         /* to read its fields from: a copy where it may be freed meanwhile */
-    bool attached;              /* it runs in its name: neither it nor what it owns can be freed meanwhile */
+    const void *memory;         /* to read its fields from: a copy if it may be freed meanwhile */
+    bool attached;              /* attached to this thread: neither it nor what it owns can be freed meanwhile */
     uint32_t state;             /* PP_STATE_GIL_KNOWN, PP_STATE_HOLDS_GIL, PP_STATE_GC */
     uintptr_t collecting_frame; /* 3.15: PP_STATE_GC is to be set if this frame is on the stack; else 0 */
 };
 
-/* Finds it. Returns PP_REASON_NONE also when there is none, else why it cannot be used.
- * async-signal-safe: plain loads of what cannot be freed meanwhile, copies of all else; needs slot->scratch and
- * its native frames. */
+/* Finds the calling thread's state. Returns PP_REASON_NONE also if there is none, else why it cannot be used.
+ * async-signal-safe: direct loads only of what cannot be freed meanwhile, copies of all else; needs slot->scratch. */
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found);
 
-/* pthread_self() of a thread that was not made through us, by its own thread pointer; 0 if it has no descriptor of
- * glibc's, or its creator's (raw clone). async-signal-safe. */
+/* pthread_self() of a thread whose creation we did not see, by its own thread pointer; 0 if it has no glibc descriptor,
+ * or its creator's (raw clone). async-signal-safe. */
 uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot);
 
 #endif

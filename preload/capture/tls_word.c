@@ -14,18 +14,18 @@ struct key_data {
     uintptr_t sequence, value;
 };
 
-/* The block that the thread has of a module, 0 if none. async-signal-safe. */
+/* Returns the thread's block of a module, 0 if none. async-signal-safe. */
 static uintptr_t dynamic_block(uint64_t module, uintptr_t thread_pointer)
 {
     const struct dtv_entry *dtv = *(const struct dtv_entry *const *)(thread_pointer + PP_DTV_IN_TCB);
     if (!dtv || module > dtv[PP_DTV_LENGTH_ENTRY].block)
         return 0;
-    /* also while this thread is replacing its DTV, when fs:8 may point to memory that malloc has again */
+    /* the check is also for a thread that is replacing its DTV: fs:8 may then point to freed memory */
     uintptr_t block = dtv[module].block;
     return block != PP_DTV_UNALLOCATED && pp_plausible(block) ? block : 0;
 }
 
-/* glibc's pthread_getspecific, but that a value which outlived its key is none there. async-signal-safe. */
+/* As glibc's pthread_getspecific, but it also returns a value that has outlived its key. async-signal-safe. */
 static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
 {
     uint32_t created = pp_u32((const void *)place, 0), key = pp_u32((const void *)place, sizeof created);

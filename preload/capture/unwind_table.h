@@ -1,13 +1,13 @@
 /*
- * What flush/ publishes for the handler: every module's code range and its unwind rows, sorted by address.
+ * The unwind tables that modules/ publishes for the handler: each module's code range and its rows, sorted by address.
  *
- * Protocol. flush/ builds a whole new pp_module_table, then stores one pointer (release). A handler loads the pointer
- * once (acquire) and uses that table to its end. A table and the rows that only it refers to are given back when every
- * thread's slot has been seen outside the handler after the new pointer was stored (pp_modules_reclaim).
- * Tables and rows are never written after they were published.
+ * Protocol. modules/ builds a whole new pp_module_table, then stores one pointer (release). A handler loads the pointer
+ * once (acquire) and uses that table to its end. A table and the rows that only it refers to are freed once every
+ * thread's slot has been seen outside the handler after the new pointer was stored (pp_modules_reclaim). Published
+ * tables and rows are never written.
  *
- * A row says which rule holds from its pc up to the next row's. Modules have far fewer different rules than rows (some
- * hundreds), so a row is 8 bytes and the rules that matter stay in the cache.
+ * A row holds the rule from its pc up to the next row's. Modules have far fewer different rules (some hundreds) than
+ * rows, so a row is 8 bytes and the rules in use stay in the CPU's caches.
  */
 #ifndef PP_CAPTURE_UNWIND_TABLE_H
 #define PP_CAPTURE_UNWIND_TABLE_H
@@ -25,9 +25,9 @@ struct pp_unwind_row {
 
 /* Rules that every module has. */
 enum {
-    PP_RULE_GAP,     /* no FDE covers this */
-    PP_RULE_INVALID, /* an FDE that says what we cannot follow */
-    PP_RULE_FIRST,   /* the others */
+    PP_RULE_GAP,     /* no FDE covers the address */
+    PP_RULE_INVALID, /* an FDE whose instructions we cannot follow */
+    PP_RULE_FIRST,   /* the module's own rules */
 };
 
 enum pp_cfa_kind {
@@ -35,12 +35,12 @@ enum pp_cfa_kind {
     PP_CFA_REGISTER, /* reg + offset */
     PP_CFA_DEREF,    /* *(reg + offset + (index << shift)) + addend */
     PP_CFA_PLT,      /* reg + offset, 8 more from byte `addend` of a 16-byte PLT entry on */
-    PP_CFA_SIGNAL,   /* the frame that the kernel pushed for a signal: everything comes from its ucontext */
+    PP_CFA_SIGNAL,   /* the kernel's signal frame: all registers come from its ucontext */
 };
 
 #define PP_NO_REGISTER 0xff
 
-/* How to find the caller's registers. A tracked register that is in no mask is unchanged. */
+/* How to recover the caller's registers. A tracked register that is in no mask is unchanged. */
 struct pp_unwind_rule {
     int32_t cfa_offset;
     int16_t cfa_addend;
@@ -48,11 +48,11 @@ struct pp_unwind_rule {
     uint8_t cfa_register;
     uint8_t cfa_index; /* PP_NO_REGISTER: none */
     uint8_t cfa_shift;
-    uint8_t base;        /* register that from_base refers to */
-    uint8_t saved;       /* tracked slots that are in memory at CFA + where[slot] … */
-    uint8_t from_base;   /* … these of them at base + where[slot] */
+    uint8_t base;        /* register for from_base */
+    uint8_t saved;       /* tracked slots saved at CFA + where[slot] … */
+    uint8_t from_base;   /* … of which these at base + where[slot] */
     uint8_t in_register; /* tracked slots whose value is in register where[slot] */
-    uint8_t lost;        /* tracked slots that cannot be had; the return address: this is the outermost frame */
+    uint8_t lost;        /* tracked slots that are lost; the return address: this is the outermost frame */
     uint8_t unused;
     int16_t where[PP_TRACKED_COUNT];
     int16_t unused2;
@@ -62,25 +62,25 @@ struct pp_module_range {
     uintptr_t start, end; /* executable segments, lowest to highest address */
     const struct pp_unwind_row *rows;
     const struct pp_unwind_rule *rules;
-    /* blocks[i]: the row that holds for offset i << block_shift; one more at the end. Shortens the search. */
+    /* blocks[i]: the row for offset i << block_shift, and one more at the end. They shorten the search. */
     const uint32_t *blocks;
     uint32_t block_shift;
-    uint32_t row_count; /* 0: not compiled yet, or none to be had */
-    uint32_t without;   /* none to be had */
-    uint32_t index;     /* flush/'s own number of the module */
-    uint32_t wanted;    /* a handler came here and found no rows: written by handlers, each time anew, relaxed */
+    uint32_t row_count; /* 0: not compiled yet, or there are none */
+    uint32_t without;   /* there are no rows to compile */
+    uint32_t index;     /* modules/' own number of the module */
+    uint32_t wanted;    /* set by every handler that finds no rows here (relaxed) */
 };
 
 struct pp_module_table {
-    uint32_t generation; /* never 0, and another one in each table of a process and its forks */
+    uint32_t generation; /* never 0, and unique among the tables of a process and its forks */
     uint32_t count;
     struct pp_module_range ranges[];
 };
 
-/* Written by flush/ only, but for `wanted`; NULL before the first scan. Survives fork: the child uses its parent's. */
+/* Written by modules/ only, but for `wanted`; NULL before the first scan. A child of fork keeps its parent's. */
 extern struct pp_module_table *_Atomic pp_module_table;
 
-/* The row that holds for the offset. The range has rows; offset < end - start. async-signal-safe. */
+/* Returns the row for an offset below end - start. The range must have rows. async-signal-safe. */
 static inline uint32_t pp_unwind_find_row(const struct pp_module_range *range, uint32_t offset)
 {
     uint32_t block = offset >> range->block_shift;
