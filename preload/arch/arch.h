@@ -1,5 +1,5 @@
-/* What differs between processors: each has a folder of files with these names and functions. Its instructions, its
- * registers, where glibc keeps thread-local storage on it. Included by all wings above. */
+/* Everything that differs between processors: instructions, registers, glibc's TLS layout. Each processor has a folder
+ * of files with these names and functions. Included by all wings above. */
 #ifndef PP_ARCH_ARCH_H
 #define PP_ARCH_ARCH_H
 

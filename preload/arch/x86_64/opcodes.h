@@ -1,4 +1,4 @@
-/* The few instructions that are read: jumps, and what a function does before it returns. */
+/* Decodes the few instructions that are needed: jumps, and those of a function's epilogue. */
 #ifndef PP_ARCH_OPCODES_H
 #define PP_ARCH_OPCODES_H
 
@@ -7,7 +7,7 @@
 
 #define PP_JUMP_SIZE 6 /* 0f 8x rel32; e9 rel32 is one less */
 
-/* Where a jump at address `at` with these PP_JUMP_SIZE bytes goes, if they are one with a 32-bit distance; else 0. */
+/* The target of the jump at `at` with these PP_JUMP_SIZE bytes; 0 if they are no jump with a 32-bit distance. */
 static inline uintptr_t pp_jump_target(const uint8_t *code, uintptr_t at)
 {
     unsigned opcode = code[0] == 0xE9 ? 1 : code[0] == 0x0F && (code[1] & 0xF0) == 0x80 ? 2 : 0;
@@ -20,17 +20,17 @@ static inline uintptr_t pp_jump_target(const uint8_t *code, uintptr_t at)
 
 struct pp_epilogue_step {
     enum pp_epilogue_kind {
-        PP_EPILOGUE_NONE, /* another instruction */
+        PP_EPILOGUE_NONE, /* any other instruction */
         PP_EPILOGUE_RETURN,
-        PP_EPILOGUE_ADD, /* value, to the stack pointer */
-        PP_EPILOGUE_POP, /* register `value` */
+        PP_EPILOGUE_ADD, /* adds `value` to the stack pointer */
+        PP_EPILOGUE_POP, /* pops register `value` */
     } kind;
     uint8_t value, size;
 };
 
 #define PP_EPILOGUE_STEP_MAX 4 /* bytes */
 
-/* The instruction that these bytes begin with. async-signal-safe. */
+/* Decodes the instruction at the start of these bytes. async-signal-safe. */
 static inline struct pp_epilogue_step pp_epilogue_step(const uint8_t *code)
 {
     if (code[0] == 0xC3)

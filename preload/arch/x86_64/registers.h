@@ -1,4 +1,4 @@
-/* x86-64's registers by their DWARF numbers (System V psABI, figure 3.36), and where a signal's context has them. */
+/* x86-64's registers by DWARF number (System V psABI, figure 3.36), and their places in a signal's context. */
 #ifndef PP_ARCH_REGISTERS_H
 #define PP_ARCH_REGISTERS_H
 
@@ -11,11 +11,11 @@ enum {
     PP_REG_SP = 7,
     PP_REG_R12 = 12,
     PP_REG_COUNT = 16,
-    PP_REG_RA = 16, /* the return address is a column of its own */
+    PP_REG_RA = 16, /* the return address has a column of its own */
 };
 
-/* Registers that a function hands back to its caller unchanged: they can be followed outward. The first of them is
- * tracked slot 0 and so on; the return address is the last slot. */
+/* Callee-saved registers, which can be followed outward, in the order of their tracked slots; the return address is the
+ * last slot. */
 #define PP_TRACKED_REGISTERS                                                                                           \
     {                                                                                                                  \
         PP_REG_RBX, PP_REG_FP, PP_REG_R12, PP_REG_R12 + 1, PP_REG_R12 + 2, PP_REG_R12 + 3, PP_REG_RA                   \
@@ -32,18 +32,18 @@ enum {
 /* A leaf may keep data below its stack pointer; the kernel does not write there when it delivers a signal. */
 #define PP_RED_ZONE 128
 
-/* gregset_t index of each DWARF register; the same order holds in the frame that the kernel pushes for a signal. */
+/* gregset_t index of each DWARF register; the kernel's signal frame has the same order. */
 #define PP_GREG_OF_DWARF                                                                                               \
     {                                                                                                                  \
         REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11,      \
             REG_R12, REG_R13, REG_R14, REG_R15                                                                         \
     }
 
-/* gregset_t index of the stack, frame and code pointer. */
+/* gregset_t indices of the stack pointer, the frame pointer and the program counter. */
 #define PP_GREG_SP REG_RSP
 #define PP_GREG_FP REG_RBP
 #define PP_GREG_PC REG_RIP
-/* The first registers of gregset_t, r8 to rsp, are the general ones; flags and the like follow. */
+/* The first registers of gregset_t, r8 to rsp, are the general-purpose ones; flags and the like follow. */
 #define PP_GENERAL_GREGS 16
 
 static inline uintptr_t pp_context_pc(const ucontext_t *context)
@@ -56,7 +56,7 @@ static inline uintptr_t pp_context_sp(const ucontext_t *context)
     return (uintptr_t)context->uc_mcontext.gregs[PP_GREG_SP];
 }
 
-/* In the names of libunwind's functions. */
+/* The processor in the names of libunwind's functions. */
 #define PP_LIBUNWIND_NAME "x86_64"
 
 #endif

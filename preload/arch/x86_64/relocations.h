@@ -1,10 +1,10 @@
-/* How a loader fills pointers to a variable. */
+/* The relocations by which a loader fills pointers to a variable. */
 #ifndef PP_ARCH_RELOCATIONS_H
 #define PP_ARCH_RELOCATIONS_H
 
 #include <elf.h>
 
-#define PP_RELOCATION_SLOT    R_X86_64_GLOB_DAT /* of the global offset table: the variable's address */
-#define PP_RELOCATION_POINTER R_X86_64_64       /* in data: the same plus the addend */
+#define PP_RELOCATION_SLOT    R_X86_64_GLOB_DAT /* in the global offset table: the variable's address */
+#define PP_RELOCATION_POINTER R_X86_64_64       /* in data: the variable's address plus the addend */
 
 #endif

@@ -23,9 +23,9 @@ static inline long pp_syscall4(long number, long a, long b, long c, long d)
     return result;
 }
 
-/* libc's syscall(number, ...) as ours: a number below 512 that has its bit set in the array `chosen` goes to the
- * function `instead`, any other to the one that the variable `real` points to. Jumps, not calls: what comes back may
- * have another stack. */
+/* Defines our syscall(number, ...): a number below 512 whose bit is set in the array `chosen` goes to the function
+ * `instead`, any other to the function that the variable `real` points to. Jumps, not calls: a system call may return
+ * on another stack. */
 #define PP_SYSCALL_STUB(chosen, instead, real)                                                                         \
     __asm__(".globl syscall\n"                                                                                         \
             ".type syscall, @function\n"                                                                               \

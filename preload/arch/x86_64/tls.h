@@ -1,4 +1,4 @@
-/* Thread-local storage as glibc lays it out on x86-64, and the code that reads it. */
+/* glibc's layout of thread-local storage on x86-64, and the code that reads it. */
 #ifndef PP_ARCH_TLS_H
 #define PP_ARCH_TLS_H
 
@@ -10,13 +10,12 @@
 
 enum pp_tls_kind {
     PP_TLS_NONE,
-    PP_TLS_FIXED,   /* at thread pointer + offset in every thread: the module was there at start */
+    PP_TLS_FIXED,   /* at thread pointer + offset in every thread: static TLS */
     PP_TLS_DYNAMIC, /* at offset in block `module` of the thread's DTV (glibc's dtv_t: {block, to_free}) */
-    PP_TLS_KEY,     /* under the key that {int is_created; unsigned key} at address `offset` (a Py_tss_t) names */
+    PP_TLS_KEY,     /* under the pthread key of the Py_tss_t {int is_created; unsigned key} at address `offset` */
 };
 
-/* struct pthread.specific_1stblock, at the same place in every x86-64 glibc from 2.4 on; pp_python_key_find checks
- * that. */
+/* Offset of struct pthread.specific_1stblock in every x86-64 glibc from 2.4 on; pp_python_key_find checks it. */
 #define PP_DESCRIPTOR_SPECIFIC 784
 
 struct pp_tls_word {
@@ -32,27 +31,27 @@ struct pp_tls_word {
 
 #define PP_ARCH_GET_FS 0x1003
 
-/* Bytes below the thread pointer that static TLS may take: addresses of a heap are larger numbers. */
+/* Upper bound of static TLS, in bytes below the thread pointer: heap addresses are larger numbers. */
 #define PP_STATIC_TLS_MAX 0x1000000
 
-/* The calling thread's thread pointer, asked of the kernel: a program may use the FS register for something else.
+/* Asks the kernel for the calling thread's thread pointer: a program may use the FS register for something else.
  * async-signal-safe. */
 static inline bool pp_thread_pointer(uintptr_t *pointer)
 {
     return pp_syscall4(SYS_arch_prctl, PP_ARCH_GET_FS, (long)pointer, 0, 0) == 0;
 }
 
-/* The object whose code is followed, of dl_iterate_phdr's number `module`. */
+/* The object whose code is decoded. module: its dlpi_tls_modid. */
 struct pp_tls_object {
     uint64_t module;
-    /* Copies bytes; false where there are none. in_object: of the object's own readable memory only. */
+    /* Copies bytes; false if they cannot be read. in_object: only from the object's own readable memory. */
     bool (*read)(const void *context, uintptr_t address, void *to, size_t size, bool in_object);
     const void *context;
 };
 
-/* What code that was compiled as `return thread_local_word;` reads, in any of the TLS models of x86-64 as compilers
- * emit and linkers relax them. PP_TLS_NONE when the code, of which `size` bytes can be read, does something else.
- * Normal context. */
+/* Decodes code that was compiled from `return thread_local_word;`, in any x86-64 TLS model as compilers emit and
+ * linkers relax it, and returns the word. PP_TLS_NONE if the code, of which `size` bytes are readable, does something
+ * else. Normal context. */
 struct pp_tls_word pp_tls_of_code(const struct pp_tls_object *object, uintptr_t code, size_t size);
 
 #endif

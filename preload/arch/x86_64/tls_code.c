@@ -1,13 +1,12 @@
 /*
- * CPython 3.12 and later keep the attached thread state in a thread-local variable that no symbol names, 3.15 the bound
- * one too; functions that return them are exported. Their code is a handful of instructions, which are followed here
- * for the one register that matters. The forms are those of U. Drepper, "ELF Handling For Thread-Local Storage", and of
- * the x86-64 psABI, chapter "TLS" (with what linkers relax them to).
+ * CPython 3.12 and later keep the attached thread state in a thread-local variable without an exported symbol, 3.15 the
+ * bound one too, but export functions that return them. Their code is a handful of instructions, which this file
+ * follows for the one register that matters. The forms are those of U. Drepper, "ELF Handling For Thread-Local
+ * Storage", and of the x86-64 psABI, chapter "TLS" (with those that linkers relax them to).
  *
- * A word at a constant distance from the thread pointer is there in every thread, whenever the object was loaded: such
+ * A word at a constant distance from the thread pointer exists in every thread, whenever the object was loaded: that
  * code needs static TLS, and the loader refuses an object for which it has no room. Code that calls __tls_get_addr
- * promises nothing of the kind, so the word is then looked up in the DTV, where that function notes the blocks that it
- * hands out.
+ * promises nothing of the kind, so its word is found through the DTV, where that function records its blocks.
  */
 #include "tls.h"
 #include <string.h>
@@ -17,7 +16,7 @@ enum holding {
     UNKNOWN,
     THREAD_OFFSET,  /* number: distance from the thread pointer */
     THREAD_ADDRESS, /* thread pointer + number */
-    BLOCK_OFFSET,   /* distance from the thread pointer of the object's block + number */
+    BLOCK_OFFSET,   /* distance from the thread pointer to the object's block, + number */
     BLOCK_ADDRESS,  /* the object's block + number */
     DESCRIPTOR,     /* number: address of a TLS descriptor {function, argument} */
     THE_WORD,       /* decoder.found */
@@ -32,7 +31,7 @@ struct decoder {
     struct pp_tls_word found;
 };
 
-static bool skip(struct decoder *decoder, const char *bytes, size_t size)
+static bool match(struct decoder *decoder, const char *bytes, size_t size)
 {
     if ((size_t)(decoder->end - decoder->at) < size || memcmp(decoder->at, bytes, size) != 0)
         return false;
@@ -40,7 +39,7 @@ static bool skip(struct decoder *decoder, const char *bytes, size_t size)
     return true;
 }
 
-#define SKIP(bytes) skip(decoder, bytes, sizeof(bytes) - 1)
+#define NEXT(bytes) match(decoder, bytes, sizeof(bytes) - 1)
 
 static bool take_byte(struct decoder *decoder, int64_t *number)
 {
@@ -61,7 +60,7 @@ static bool take_number(struct decoder *decoder, int64_t *number)
     return true;
 }
 
-/* A rip-relative operand: it counts from the end of the instruction, of which it is the last part. */
+/* Decodes a rip-relative operand: relative to the end of the instruction, whose last part it is. */
 static bool take_address(struct decoder *decoder, uintptr_t *address)
 {
     int64_t distance;
@@ -82,7 +81,7 @@ static bool take_slot(struct decoder *decoder, int64_t *value)
     return take_address(decoder, &slot) && read_bytes(decoder, slot, value, sizeof *value, true);
 }
 
-static bool hold(struct decoder *decoder, enum holding holding, int64_t number)
+static bool set_rax(struct decoder *decoder, enum holding holding, int64_t number)
 {
     decoder->holding = holding;
     decoder->number = number;
@@ -104,11 +103,11 @@ static bool call_get_addr(struct decoder *decoder)
     if (!decoder->index || !read_bytes(decoder, decoder->index, &index, sizeof index, true))
         return false;
     decoder->index = 0;
-    return is_own_module(decoder, index.module) && hold(decoder, BLOCK_ADDRESS, index.offset);
+    return is_own_module(decoder, index.module) && set_rax(decoder, BLOCK_ADDRESS, index.offset);
 }
 
-/* The descriptor's function gets one argument: the distance itself when the TLS is static, else the address of glibc's
- * struct tlsdesc_dynamic_arg, which begins with a tls_index. */
+/* The descriptor's function has one argument: the distance itself for static TLS, else the address of glibc's struct
+ * tlsdesc_dynamic_arg, which begins with a tls_index. */
 static bool call_descriptor(struct decoder *decoder)
 {
     uintptr_t descriptor = (uintptr_t)decoder->number;
@@ -116,16 +115,16 @@ static bool call_descriptor(struct decoder *decoder)
     if (decoder->holding != DESCRIPTOR || !read_bytes(decoder, descriptor + 8, &argument, sizeof argument, true))
         return false;
     if (argument < 0 && argument > -PP_STATIC_TLS_MAX)
-        return hold(decoder, THREAD_OFFSET, argument);
+        return set_rax(decoder, THREAD_OFFSET, argument);
     struct {
         uint64_t module;
         int64_t offset;
     } index;
     return read_bytes(decoder, (uintptr_t)argument, &index, sizeof index, false) &&
-           is_own_module(decoder, index.module) && hold(decoder, BLOCK_OFFSET, index.offset);
+           is_own_module(decoder, index.module) && set_rax(decoder, BLOCK_OFFSET, index.offset);
 }
 
-/* rax = word at rax + displacement, with fs in front or not. */
+/* rax = word at rax + displacement, with or without an fs prefix. */
 static bool load(struct decoder *decoder, bool from_fs, int64_t displacement)
 {
     enum pp_tls_kind kind;
@@ -138,65 +137,65 @@ static bool load(struct decoder *decoder, bool from_fs, int64_t displacement)
     decoder->found = (struct pp_tls_word){.kind = (uint8_t)kind,
                                           .module = kind == PP_TLS_DYNAMIC ? decoder->object->module : 0,
                                           .offset = decoder->number + displacement};
-    return hold(decoder, THE_WORD, 0);
+    return set_rax(decoder, THE_WORD, 0);
 }
 
 static bool add(struct decoder *decoder, int64_t number)
 {
     return decoder->holding >= THREAD_OFFSET && decoder->holding <= BLOCK_ADDRESS &&
-           hold(decoder, decoder->holding, decoder->number + number);
+           set_rax(decoder, decoder->holding, decoder->number + number);
 }
 
-/* One instruction; false when it is none that such a function has. */
+/* Follows one instruction; false if it does not belong in a getter. */
 static bool step(struct decoder *decoder)
 {
     int64_t number = 0;
     uintptr_t address;
     /* endbr64; push rbp, rbx, rax; mov %rsp,%rbp; pop rbp, rbx, rcx; leave; nop */
-    if (SKIP("\xf3\x0f\x1e\xfa") || SKIP("\x55") || SKIP("\x53") || SKIP("\x50") || SKIP("\x48\x89\xe5") ||
-        SKIP("\x5d") || SKIP("\x5b") || SKIP("\x59") || SKIP("\xc9") || SKIP("\x90") || SKIP("\x66"))
+    if (NEXT("\xf3\x0f\x1e\xfa") || NEXT("\x55") || NEXT("\x53") || NEXT("\x50") || NEXT("\x48\x89\xe5") ||
+        NEXT("\x5d") || NEXT("\x5b") || NEXT("\x59") || NEXT("\xc9") || NEXT("\x90") || NEXT("\x66"))
         return true;                                  /* 66: padding of the forms that linkers may have to rewrite */
-    if (SKIP("\x48\x83\xec") || SKIP("\x48\x83\xc4")) /* sub, add $n,%rsp */
+    if (NEXT("\x48\x83\xec") || NEXT("\x48\x83\xc4")) /* sub, add $n,%rsp */
         return take_byte(decoder, &number);
 
-    if (SKIP("\x64\x48\x8b\x04\x25")) { /* mov %fs:n,%rax; the word at 0 is the thread pointer */
+    if (NEXT("\x64\x48\x8b\x04\x25")) { /* mov %fs:n,%rax; the word at 0 is the thread pointer */
         if (!take_number(decoder, &number))
             return false;
         if (number == 0)
-            return hold(decoder, THREAD_ADDRESS, 0);
-        return hold(decoder, THREAD_OFFSET, number) && load(decoder, true, 0);
+            return set_rax(decoder, THREAD_ADDRESS, 0);
+        return set_rax(decoder, THREAD_OFFSET, number) && load(decoder, true, 0);
     }
-    if (SKIP("\x64\x48\x8b\x00")) /* mov %fs:(%rax),%rax */
+    if (NEXT("\x64\x48\x8b\x00")) /* mov %fs:(%rax),%rax */
         return load(decoder, true, 0);
-    if (SKIP("\x64\x48\x8b\x40"))
+    if (NEXT("\x64\x48\x8b\x40"))
         return take_byte(decoder, &number) && load(decoder, true, number);
-    if (SKIP("\x64\x48\x8b\x80"))
+    if (NEXT("\x64\x48\x8b\x80"))
         return take_number(decoder, &number) && load(decoder, true, number);
-    if (SKIP("\x48\x8b\x00")) /* mov (%rax),%rax */
+    if (NEXT("\x48\x8b\x00")) /* mov (%rax),%rax */
         return load(decoder, false, 0);
-    if (SKIP("\x48\x8b\x40"))
+    if (NEXT("\x48\x8b\x40"))
         return take_byte(decoder, &number) && load(decoder, false, number);
-    if (SKIP("\x48\x8b\x80"))
+    if (NEXT("\x48\x8b\x80"))
         return take_number(decoder, &number) && load(decoder, false, number);
 
-    if (SKIP("\x48\x8b\x05")) /* mov slot(%rip),%rax */
-        return take_slot(decoder, &number) && hold(decoder, THREAD_OFFSET, number);
-    if (SKIP("\x48\xc7\xc0")) /* mov $n,%rax */
-        return take_number(decoder, &number) && hold(decoder, THREAD_OFFSET, number);
-    if (SKIP("\x48\x03\x05")) /* add slot(%rip),%rax */
+    if (NEXT("\x48\x8b\x05")) /* mov slot(%rip),%rax */
+        return take_slot(decoder, &number) && set_rax(decoder, THREAD_OFFSET, number);
+    if (NEXT("\x48\xc7\xc0")) /* mov $n,%rax */
+        return take_number(decoder, &number) && set_rax(decoder, THREAD_OFFSET, number);
+    if (NEXT("\x48\x03\x05")) /* add slot(%rip),%rax */
         return take_slot(decoder, &number) && add(decoder, number);
-    if (SKIP("\x48\x8d\x40")) /* lea n(%rax),%rax */
+    if (NEXT("\x48\x8d\x40")) /* lea n(%rax),%rax */
         return take_byte(decoder, &number) && add(decoder, number);
-    if (SKIP("\x48\x8d\x80") || SKIP("\x48\x05") || SKIP("\x48\x81\xc0")) /* the same; add $n,%rax */
+    if (NEXT("\x48\x8d\x80") || NEXT("\x48\x05") || NEXT("\x48\x81\xc0")) /* lea with 32 bits; add $n,%rax */
         return take_number(decoder, &number) && add(decoder, number);
 
-    if (SKIP("\x48\x8d\x3d")) /* lea index(%rip),%rdi */
+    if (NEXT("\x48\x8d\x3d")) /* lea index(%rip),%rdi */
         return take_address(decoder, &decoder->index);
-    if (SKIP("\xe8") || SKIP("\x48\xe8") || SKIP("\x67\xe8") || SKIP("\xff\x15") || SKIP("\x48\xff\x15")) /* call */
+    if (NEXT("\xe8") || NEXT("\x48\xe8") || NEXT("\x67\xe8") || NEXT("\xff\x15") || NEXT("\x48\xff\x15")) /* call */
         return take_address(decoder, &address) && call_get_addr(decoder);
-    if (SKIP("\x48\x8d\x05")) /* lea descriptor(%rip),%rax */
-        return take_address(decoder, &address) && hold(decoder, DESCRIPTOR, (int64_t)address);
-    if (SKIP("\xff\x10")) /* call *(%rax) */
+    if (NEXT("\x48\x8d\x05")) /* lea descriptor(%rip),%rax */
+        return take_address(decoder, &address) && set_rax(decoder, DESCRIPTOR, (int64_t)address);
+    if (NEXT("\xff\x10")) /* call *(%rax) */
         return call_descriptor(decoder);
     return false;
 }
@@ -205,7 +204,7 @@ struct pp_tls_word pp_tls_of_code(const struct pp_tls_object *object, uintptr_t 
 {
     struct decoder state = {.object = object, .at = (const uint8_t *)code, .end = (const uint8_t *)code + size};
     struct decoder *decoder = &state;
-    while (!SKIP("\xc3") && !SKIP("\xf3\xc3")) /* ret */
+    while (!NEXT("\xc3") && !NEXT("\xf3\xc3")) /* ret */
         if (!step(decoder))
             return (struct pp_tls_word){0};
     return decoder->holding == THE_WORD ? decoder->found : (struct pp_tls_word){0};
