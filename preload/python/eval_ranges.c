@@ -7,7 +7,7 @@
 #include "../modules/modules.h"
 #include <string.h>
 
-/* Jumps from the eval function into the same other one, from which on that is its .cold part. The bytes are not decoded
+/* Number of jumps from the eval function into another function that make that its .cold part. The bytes are not decoded
  * from the start, so a few matches may be chance. */
 #define COLD_JUMPS_MIN 4
 #define COLD_PARTS     4
@@ -24,7 +24,7 @@ static void add_range(const struct pp_module *module, uintptr_t address)
     atomic_store_explicit(&pp_capture.eval_range_count, count + 1, memory_order_release);
 }
 
-/* The interpreter's module only: greenlet keeps a _PyCFrame of its own in one of its frames. */
+/* Only adds code of the interpreter's module: greenlet keeps a _PyCFrame of its own in one of its frames. */
 void pp_eval_learn(uintptr_t address)
 {
     if (pp_in_eval(address))
@@ -36,8 +36,8 @@ void pp_eval_learn(uintptr_t address)
     add_range(pp_module_find(address), address);
 }
 
-/* gcc moves the unlikely parts of a function out of it, and they have an FDE of their own but no dynamic symbol. No
- * other code jumps into the middle of a function. */
+/* gcc moves the unlikely parts of a function out of line: they have an FDE of their own but no dynamic symbol. No other
+ * code jumps into the middle of a function. */
 static void find_cold_parts(const struct pp_module *module, uintptr_t start, uintptr_t end)
 {
     struct {
@@ -77,7 +77,7 @@ void pp_eval_find(void)
             !pp_module_function_range(module, python->eval_function, &start, &end))
             continue;
         find_cold_parts(module, start, end);
-        /* last: handlers take the ranges for complete as soon as they know the function's entry */
+        /* last: handlers take the ranges as complete once they hold the function's entry */
         add_range(module, python->eval_function);
         found[i] = true;
     }

@@ -1,7 +1,7 @@
 /*
  * An interpreter is an object, executable or library, that defines _PyRuntime and Py_GetVersion. There can be several,
- * and they can hide behind RTLD_LOCAL: each object's own tables are read. All that has to do with one object happens
- * while the loader holds it, in dl_iterate_phdr's callback; what calls its functions happens when it is pinned.
+ * and RTLD_LOCAL can hide them: each object's own tables are read. An object is read in dl_iterate_phdr's callback,
+ * while the loader keeps it; except for Py_IsInitialized and Py_GetVersion, its functions are called once it is pinned.
  */
 #include "find.h"
 #include "../base/elf_names.h"
@@ -41,8 +41,8 @@ struct search {
     char name[PATH_MAX]; /* of the object; "" for the executable */
 };
 
-/* What the last search that came to its end has met. As long as nothing is loaded or unloaded only the objects that it
- * has passed over may have become interpreters. */
+/* What the last complete search has found. As long as nothing is loaded or unloaded, only the objects that it has
+ * passed over may have become interpreters. */
 static struct {
     bool whole;
     unsigned long long loads, unloads;
@@ -53,10 +53,10 @@ static struct {
     } passed_over[PASSED_OVER_MAX];
 } last;
 
-static uintptr_t seen[SEEN_MAX]; /* _PyRuntime of each that was found */
+static uintptr_t seen[SEEN_MAX]; /* _PyRuntime of each interpreter found */
 static unsigned seen_count;
 
-/* Code addresses of those that are starting; an old one is overwritten long after it was looked at. */
+/* Code addresses of starting interpreters; an entry is overwritten long after it was checked. */
 static _Atomic uintptr_t starting[STARTING_MAX];
 static _Atomic uint32_t starting_count;
 
@@ -88,7 +88,7 @@ static void find_extent(const struct dl_phdr_info *object, struct pp_python *pyt
     }
 }
 
-/* The first that can be read of those that return the attached thread state, and it as a function to compare with. */
+/* Finds the attached thread state by the first getter that can be decoded, and keeps that getter to compare with. */
 static void find_attached(const struct dl_phdr_info *object, struct search *search)
 {
     static const char *const getters[] = {"_PyThreadState_GetCurrent", "PyThreadState_GetUnchecked",
@@ -102,14 +102,14 @@ static void find_attached(const struct dl_phdr_info *object, struct search *sear
     }
 }
 
-/* Whether it runs, or a thread is in its code to start it. Nothing else of it may be called: another thread may be
- * loading it, and the loader lists an object before it relocates it. */
+/* Whether the interpreter runs, or a thread is in its code to start it. No other function of it may be called: another
+ * thread may be loading it, and the loader lists an object before relocating it. */
 static bool is_in_use(const struct dl_phdr_info *object, int (*is_initialized)(void))
 {
     for (unsigned i = 0; i < STARTING_MAX; i++)
         if (pp_elf_holds(object, atomic_load(&starting[i]), 1, PF_X))
             return true;
-    /* all that it needs is the address of _PyRuntime, which is there */
+    /* it only needs the address of _PyRuntime, which is there */
     return is_initialized && is_initialized();
 }
 
@@ -123,8 +123,8 @@ static void pass_over(const struct dl_phdr_info *object, int (*is_initialized)(v
     last.passed_over[last.count++].is_initialized = is_initialized;
 }
 
-/* Whether the last search has shown that this object is none, and it cannot have become one since. */
-static bool is_still_none(const struct dl_phdr_info *object)
+/* Whether the last search has ruled this object out, and it cannot have become an interpreter since. */
+static bool is_still_ruled_out(const struct dl_phdr_info *object)
 {
     for (unsigned i = 0; i < last.count; i++)
         if (last.passed_over[i].base == object->dlpi_addr)
@@ -149,12 +149,12 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
             last.unloads = object->dlpi_subs;
         }
     }
-    if (search->again && is_still_none(object))
+    if (search->again && is_still_ruled_out(object))
         return 0;
     uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion");
     if (!get_version || !pp_elf_symbol(object, "_PyRuntime"))
         return 0;
-    /* where the object itself looks for it: a library that another copy of it goes before is no interpreter */
+    /* resolved as by the object itself: a library that another copy of it preempts is no interpreter */
     uintptr_t runtime = pp_elf_variable(object, "_PyRuntime");
     if (runtime && was_seen(runtime))
         return 0;
@@ -194,15 +194,15 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     return 1;
 }
 
-/* Handlers read the interpreter's memory: it must not be unloaded under them. */
+/* Keeps the interpreter loaded: handlers read its memory. */
 static bool pin(const char *name)
 {
     void *(*libc_dlopen)(const char *, int) = pp_real()->dlopen;
     return !*name || (libc_dlopen && libc_dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
 }
 
-/* Builds with Py_TRACE_REFS put two words in front of every object (until 3.12). Statically initialised types have
- * their type from the start. */
+/* Whether objects have no extra header: Py_TRACE_REFS puts two words in front of every object (until 3.12). Statically
+ * initialised types have their type from the start. */
 static bool objects_as_expected(const struct search *search)
 {
     uintptr_t type;
@@ -233,7 +233,7 @@ static void write_version(struct pp_python *python, uint32_t version)
               HEX_MICRO(version));
 }
 
-/* The row for this version, made to fit this build. NULL when it does, else why not. */
+/* Adapts the row for this version to this build. Returns NULL, or why it does not fit. */
 static const char *fit_layout(struct pp_python *python, uint32_t version)
 {
     unsigned minor = HEX_MINOR(version);
@@ -247,14 +247,14 @@ static const char *fit_layout(struct pp_python *python, uint32_t version)
     if (!layout)
         return free_threaded ? "the free-threaded build of its version is not known to this pyprof" : unknown;
     python->layout = *layout;
-    /* its patch releases were not all looked at; without this field a sample does not say whether a collection runs */
+    /* not all its patch releases were checked; without this field a sample does not say whether a collection runs */
     if (minor == 12 && !pp_python_offsets_fit_3_12(&python->layout, published, python->module_end - python->runtime))
         python->layout.interpreter.collecting = 0;
     return size ? pp_python_offsets_apply(&python->layout, published, version) : NULL;
 }
 
-/* In this thread at least the word is where the interpreter finds it. */
-static bool reads_the_same(const struct pp_tls_word *word, state_getter *getter)
+/* Whether the word is, in this thread at least, what the interpreter's getter returns. */
+static bool agrees_with_getter(const struct pp_tls_word *word, state_getter *getter)
 {
     return pp_tls_read(word, (uintptr_t)pthread_self()) == (uintptr_t)getter();
 }
@@ -276,13 +276,13 @@ static const char *check(struct search *search)
         return "its objects are laid out differently (a debug build?)";
     if (!pin(search->name))
         return "it cannot be kept loaded";
-    if (python->attached.kind && !reads_the_same(&python->attached, search->get_attached))
+    if (python->attached.kind && !agrees_with_getter(&python->attached, search->get_attached))
         python->attached.kind = PP_TLS_NONE;
     if (HEX_MINOR(search->version) < MINOR_WITH_BOUND) {
         python->bound = pp_python_key_find(python->runtime + python->layout.runtime.key);
         return python->bound.kind ? NULL : "its thread states cannot be found";
     }
-    if (!python->bound.kind || !reads_the_same(&python->bound, python->this_thread_state))
+    if (!python->bound.kind || !agrees_with_getter(&python->bound, python->this_thread_state))
         return "its thread states cannot be found";
     python->this_thread_state = NULL;
     return NULL;

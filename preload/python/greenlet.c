@@ -1,12 +1,12 @@
 /*
- * A switch: the C function that does it (slp_switch) saves the slice of the stack that the next greenlet needs, adds a
- * distance to rsp and rbp, copies the next greenlet's slice in and returns on its stack; its caller (g_switchstack)
- * then gives the interpreter's thread state the next greenlet's values. From the addition on until then the two do not
- * belong together. The addition is assembler in greenlet's source, the same in every build, so its bytes tell where it
- * is without any symbol; what lies behind it in the same function, and behind the call in its callers, comes after it.
+ * A switch: slp_switch saves the slice of the stack that the next greenlet needs, adds a distance to rsp and rbp,
+ * copies the next greenlet's slice in and returns on its stack; its caller, g_switchstack, then gives the interpreter's
+ * thread state the next greenlet's values. From the addition until then, stack and thread state do not match. The
+ * addition is assembly in greenlet's source, identical in every build, so its bytes locate it without symbols. Later
+ * code in that function, and code after the call in its callers, runs after the addition.
  *
- * From 3.12 on the frames of a greenlet are relinked around their shims while it is suspended; a chain met in the
- * middle of that is torn, and whose the C stack is cannot be told either.
+ * From 3.12 on the frames of a greenlet are relinked around their shims while it is suspended; a chain sampled in the
+ * middle of that is torn, and the owner of the C stack is unknown too.
  */
 #include "greenlet.h"
 #include "../base/arena.h"
@@ -54,7 +54,7 @@ static void find_callers(const struct pp_module *module, const uint8_t *code)
             greenlet.callers[greenlet.caller_count++].call = at;
 }
 
-static void look_at(struct pp_module *module, void *argument)
+static void examine_module(struct pp_module *module, void *argument)
 {
     (void)argument;
     const char *name = strrchr(module->path, '/');
@@ -75,7 +75,7 @@ static void look_at(struct pp_module *module, void *argument)
 void pp_greenlet_refresh(void)
 {
     memset(&greenlet, 0, sizeof greenlet);
-    pp_modules_each(look_at, NULL);
+    pp_modules_each(examine_module, NULL);
     atomic_store(&pp_capture.greenlet_start, greenlet.start);
     atomic_store(&pp_capture.greenlet_end, greenlet.end);
 }
@@ -85,7 +85,7 @@ bool pp_greenlet_holds(uintptr_t address)
     return address >= greenlet.start && address < greenlet.end;
 }
 
-static bool is_behind(uintptr_t address)
+static bool is_after_addition(uintptr_t address)
 {
     if (!greenlet.addition)
         return false;
@@ -104,7 +104,7 @@ unsigned pp_greenlet_switch(const uint64_t *native, unsigned count, bool torn)
     for (unsigned i = 0; i < count && !pp_in_eval(native[i]); i++) {
         if (!pp_greenlet_holds(native[i]))
             continue;
-        switching |= is_behind(native[i]);
+        switching |= is_after_addition(native[i]);
         end = i + 1;
     }
     return switching ? end : 0;

@@ -2,14 +2,13 @@
  * Offsets per CPython minor version, x86-64. Each row was read from DWARF or compiled headers of a real build of that
  * version and checked by walking at every instruction of a call-heavy program: 3.8.18, 3.9.18, 3.10.13; 3.11.2 (Debian,
  * static) and 3.11.7; 3.12.1; 3.13.0 and 3.13.18; 3.14.10; 3.15.2. The free-threaded rows come from the headers of
- * 3.13.18 and 3.14.10 compiled for such a build. What 3.13 and later publish about themselves (_Py_DebugOffsets) is
- * compared with the row at start.
+ * 3.13.18 and 3.14.10 compiled with Py_GIL_DISABLED. At start the row is compared with what 3.13 and later publish
+ * (_Py_DebugOffsets).
  */
 #include "find.h"
 #include <stddef.h>
 
-/* str and bytes are the same in every version but for the size of the header: the last field of str's was wstr until
- * 3.11. */
+/* str and bytes differ between versions only in the size of the header: str's last field was wstr until 3.11. */
 #define TEXT_TO_3_11                                                                                                   \
     {                                                                                                                  \
         .length = 16, .hash = 24, .state = 32, .ascii_data = 48, .compact_data = 72, .kind_shift = 2                   \
@@ -31,7 +30,7 @@
         .length = 32, .data = 48                                                                                       \
     }
 
-/* PyFrameObject and PyCodeObject of 3.8 to 3.10. */
+/* PyThreadState and PyCodeObject of 3.8 to 3.10. */
 #define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .copy_size = 272
 #define OBJECT_CODE                                                                                                    \
     {                                                                                                                  \

@@ -3,7 +3,7 @@
 
 #define NO_LINE_DELTA (-128) /* 3.10 */
 
-/* 3.8, 3.9 co_lnotab: pairs {u8 bytes of code, s8 lines}, the line changes after those bytes. */
+/* 3.8, 3.9 co_lnotab: pairs {u8 bytes of code, s8 lines}; the line changes after those bytes. */
 static uint32_t from_lnotab(const uint8_t *table, size_t size, uint32_t first_line, uint32_t offset)
 {
     uint32_t line = first_line; /* damaged tables wrap around */
@@ -17,7 +17,7 @@ static uint32_t from_lnotab(const uint8_t *table, size_t size, uint32_t first_li
     return line;
 }
 
-/* 3.10 co_linetable: pairs {u8 bytes of code, s8 lines}, the line holds for those bytes. */
+/* 3.10 co_linetable: pairs {u8 bytes of code, s8 lines}; the line holds for those bytes. */
 static uint32_t from_ranges(const uint8_t *table, size_t size, uint32_t first_line, uint32_t offset)
 {
     uint32_t line = first_line; /* damaged tables wrap around */
@@ -33,9 +33,9 @@ static uint32_t from_ranges(const uint8_t *table, size_t size, uint32_t first_li
     return 0;
 }
 
-/* 3.11+ location table. An entry starts with a byte that has bit 7 set: bits 3–6 its form, bits 0–2 its units - 1. */
+/* 3.11+ location table. An entry's first byte has bit 7 set, its form in bits 3–6 and its units - 1 in bits 0–2. */
 enum {
-    FORM_SHORT_LAST = 9, /* 0–9: the same line, start column below 80, up to 15 bytes; the form is its high bits */
+    FORM_SHORT_LAST = 9, /* 0–9: no line change, start column below 80 with the form as high bits, up to 15 bytes */
     FORM_ONE_LINE_0 = 10,
     FORM_ONE_LINE_2 = 12,
     FORM_NO_COLUMNS = 13,
@@ -43,7 +43,7 @@ enum {
     FORM_NONE = 15,
 };
 
-/* Six bits a byte, the lowest first. */
+/* Reads a number of six bits per byte, the lowest first. */
 static uint64_t read_varint(struct pp_bytes *table)
 {
     uint64_t value = 0, byte = 64;
@@ -68,7 +68,7 @@ static void take_columns(struct pp_position *position, uint64_t column, uint64_t
     position->end_column = (uint32_t)end_column;
 }
 
-/* What an entry says, behind its first byte. Its line goes before: it counts on from entry to entry. */
+/* Reads an entry after its first byte and its line delta, which adds up from entry to entry. */
 static struct pp_position read_entry(struct pp_bytes *table, unsigned form, uint32_t line)
 {
     struct pp_position position = {.line = line, .end_line = line};
@@ -80,7 +80,7 @@ static struct pp_position read_entry(struct pp_bytes *table, unsigned form, uint
         take_columns(&position, column + 1, end_column + 1);
     } else if (form == FORM_LONG) {
         position.end_line = line + (uint32_t)read_varint(table);
-        uint64_t column = read_varint(table), end_column = read_varint(table); /* + 1 in the table: 0 is unknown */
+        uint64_t column = read_varint(table), end_column = read_varint(table); /* stored + 1; 0: unknown */
         take_columns(&position, column, end_column);
     } else if (form == FORM_NONE) {
         position = (struct pp_position){0};

@@ -1,7 +1,7 @@
 /*
- * The order of the fields is that of struct _Py_DebugOffsets in Include/internal/pycore_debug_offsets.h (3.14, 3.15)
- * and pycore_runtime.h (3.13): 64-bit numbers after eight bytes of cookie. It depends on the minor version only, from
- * its release candidates on.
+ * The fields are in the order of struct _Py_DebugOffsets in Include/internal/pycore_debug_offsets.h (3.14, 3.15) and
+ * pycore_runtime.h (3.13): 64-bit numbers after eight bytes of cookie. The order depends on the minor version only,
+ * from its release candidates on.
  */
 #include "offsets.h"
 #include <string.h>
@@ -62,19 +62,19 @@
     TUPLE_LIST(X) SET(X) DICT_NUMBER(X) TEXT(X) X(text_compact_data) \
     GC(X) X(gc_frame) X(gc_statistics_size) X(gc_statistics) GENERATOR(X) DEBUGGER(X)
 
-/* A new minor version: its list of fields above, and here a line, a macro and a row of `versions`. */
+/* A new minor version needs its list of fields above, and here a struct, a macro and a row of `versions`. */
 struct offsets_13 { FIELDS_13(WORD) };
 struct offsets_14 { FIELDS_14(WORD) };
 struct offsets_15 { FIELDS_15(WORD) };
 #define IN_13(name) [FIELD_##name] = offsetof(struct offsets_13, name) / sizeof(uint64_t),
 #define IN_14(name) [FIELD_##name] = offsetof(struct offsets_14, name) / sizeof(uint64_t),
 #define IN_15(name) [FIELD_##name] = offsetof(struct offsets_15, name) / sizeof(uint64_t),
-/* The newest version has all names; one that it has lost is to be added here. */
+/* The newest version has all names; a name that it drops must be added here. */
 enum field_name { FIELDS_15(NAME) FIELD_COUNT };
 
 static const struct version {
     size_t size;
-    uint16_t at[FIELD_COUNT]; /* which word each field is; 0, the cookie: not published */
+    uint16_t at[FIELD_COUNT]; /* index of each field's word; 0, the cookie: not published */
 } versions[] = {
     {sizeof(struct offsets_13), {FIELDS_13(IN_13)}},
     {sizeof(struct offsets_14), {FIELDS_14(IN_14)}},
@@ -87,9 +87,9 @@ _Static_assert(sizeof(struct offsets_13) == 584 && sizeof(struct offsets_14) == 
 
 #define MINORS (sizeof versions / sizeof *versions)
 
-#define GENERATOR_STATE 5 /* bytes before the frame that is embedded in a generator (capture/python_walk.c) */
+#define GENERATOR_STATE 5 /* bytes before the frame embedded in a generator (capture/python_frames.c) */
 
-/* A place in the row; what is wrong when it is another one, NULL if it may be. */
+/* A field of the row; `wrong`: the message if it differs from the published one, NULL if it may differ. */
 struct field {
     uint16_t name, member; /* enum field_name; offset in struct pp_python_layout */
     bool free_threaded_only;
@@ -132,10 +132,10 @@ static const struct field fields[] = {
 };
 
 #define PUBLISHED(field)  words[versions[minor - PP_FIRST_MINOR_WITH_OFFSETS].at[FIELD_##field]]
-#define FIRST(field)      versions[0].at[FIELD_##field] /* at the same place in all */
+#define FIRST(field)      versions[0].at[FIELD_##field] /* at the same index in all versions */
 #define MINOR_OF(version) ((version) >> 16 & 0xff)
 
-#define STATE_MAX (PP_THREAD_STATE_MAX - sizeof(uint64_t)) /* where the last field that we read may begin */
+#define STATE_MAX (PP_THREAD_STATE_MAX - sizeof(uint64_t)) /* largest offset of a field that we read */
 
 static bool is_known(unsigned minor)
 {
@@ -159,14 +159,14 @@ static uint16_t *member(struct pp_python_layout *layout, size_t at)
     return (uint16_t *)((char *)layout + at);
 }
 
-/* The thread state: a prefix of it is copied, up to the last field that we read. */
+/* Sets how much of a thread state is copied: up to the last field that we read. */
 static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *words)
 {
     unsigned minor = layout->minor;
     uint64_t chunk = PUBLISHED(thread_chunk), last = 0;
     if (chunk > STATE_MAX)
         return false;
-    /* its top follows the chunk's address (struct _ts, "datastack_chunk; datastack_top; datastack_limit") */
+    /* datastack_top follows (struct _ts, "datastack_chunk; datastack_top; datastack_limit") */
     layout->thread_state.datastack_top = (uint16_t)(chunk + sizeof(uint64_t));
     layout->thread_state.datastack_chunk = (uint16_t)chunk;
     const uint16_t used[] = {layout->thread_state.interp,          layout->thread_state.top,
@@ -182,7 +182,7 @@ static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *wo
     return PUBLISHED(thread_size) >= layout->thread_state.copy_size;
 }
 
-/* Where the collector of an interpreter says that it works. */
+/* Sets where an interpreter's collector says that it runs. */
 static bool fit_collector(struct pp_python_layout *layout, const uint64_t *words)
 {
     unsigned minor = layout->minor;
@@ -233,9 +233,9 @@ const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void 
 
 bool pp_python_offsets_fit_3_12(const struct pp_python_layout *layout, const void *runtime, size_t size)
 {
-    /* struct _gc_runtime_state has three generations {head: 2 words, threshold, count}, a pointer, a fourth and three
-     * times 3 words of statistics, then `collecting`; thresholds are 700, 10, 10 from the start. The third word of
-     * struct _is, id_refcount, starts as -1 (_PyRuntimeState_INIT and _PyInterpreterState_INIT). */
+    /* struct _gc_runtime_state has three generations {head: 2 words, threshold, count}, a pointer, a fourth generation
+     * and three times 3 words of statistics, then `collecting`; thresholds are initially 700, 10, 10. The third word of
+     * struct _is, id_refcount, is initially -1 (_PyRuntimeState_INIT and _PyInterpreterState_INIT). */
     enum { GENERATION = 24, GENERATIONS = 3 * GENERATION, TO_COLLECTING = GENERATIONS + 8 + GENERATION + GENERATIONS };
     const char *bytes = runtime;
     if (layout->interpreter.collecting < TO_COLLECTING)

@@ -1,5 +1,4 @@
-/* What CPython 3.13 and later say about themselves, at the beginning of _PyRuntime (_Py_DebugOffsets), against the row
- * of our own table. */
+/* Compares the offsets that CPython 3.13 and later publish (_Py_DebugOffsets, in _PyRuntime) with our own row. */
 #ifndef PP_PYTHON_OFFSETS_H
 #define PP_PYTHON_OFFSETS_H
 
@@ -8,20 +7,19 @@
 
 #define PP_FIRST_MINOR_WITH_OFFSETS 13
 
-/* Bytes that the table takes in this minor version, 0 if that has none or is not known. */
+/* Size of the published table in this minor version, 0 if it has none or is unknown. */
 size_t pp_python_offsets_size(unsigned minor);
 
-/* Whether the interpreter of this version (PY_VERSION_HEX) with this table is a free-threaded one; false when the table
- * is not that of the version. `published`: that many bytes, aligned to 8. */
+/* Whether the table is a free-threaded interpreter's; false also if it is not of this version (PY_VERSION_HEX).
+ * published: pp_python_offsets_size() bytes, aligned to 8. */
 bool pp_python_offsets_free_threaded(const void *published, uint32_t version);
 
-/* Puts the published places of what lies in the thread, interpreter and runtime state into the row, and compares the
- * others, on which unpublished ones depend. NULL when all is well, else what is not, and the row is not to be used.
- * Pure, any context. */
+/* Copies the published offsets in the thread, interpreter and runtime state into the row, and compares the others, on
+ * which unpublished offsets depend. Returns NULL, or why the row must not be used. Pure, any context. */
 const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void *published, uint32_t version);
 
-/* For 3.12, which publishes nothing: whether the collector of the main interpreter, as it lies in _PyRuntime until that
- * starts, is where the row says. False as well when it has started. `runtime`: that many bytes, aligned to 8. */
+/* For 3.12, which publishes nothing: whether the main interpreter's collector, in its initial state in _PyRuntime, is
+ * where the row says. False also once the interpreter has started. runtime: `size` bytes, aligned to 8. */
 bool pp_python_offsets_fit_3_12(const struct pp_python_layout *layout, const void *runtime, size_t size);
 
 #endif

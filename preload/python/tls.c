@@ -8,7 +8,7 @@
 
 #define CODE_MAX      64
 #define WORD          ((int64_t)sizeof(uintptr_t))
-#define KEY_PLACE_MAX 256 /* bytes that patch releases may have moved a key by */
+#define KEY_PLACE_MAX 256 /* bytes by which patch releases may have moved a key */
 
 static bool read_memory(const void *context, uintptr_t address, void *to, size_t size, bool in_object)
 {
@@ -31,7 +31,7 @@ static bool in_block(const struct dl_phdr_info *object, const struct pp_tls_word
     if (size < WORD || offset % WORD != 0)
         return false;
     if (word->kind == PP_TLS_FIXED) {
-        if (!object->dlpi_tls_data) /* this thread has not asked for it yet */
+        if (!object->dlpi_tls_data) /* this thread has not touched the block yet */
             return offset < 0 && offset > -PP_STATIC_TLS_MAX;
         offset += (int64_t)((uintptr_t)pthread_self() - (uintptr_t)object->dlpi_tls_data);
     }
@@ -48,7 +48,7 @@ struct pp_tls_word pp_python_tls_find(const struct dl_phdr_info *object, uintptr
     return word.kind != PP_TLS_NONE && in_block(object, &word) ? word : (struct pp_tls_word){0};
 }
 
-/* As Py_tss_t. */
+/* Py_tss_t. */
 struct key_place {
     int is_created;
     pthread_key_t key;
