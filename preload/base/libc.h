@@ -1,4 +1,4 @@
-/* libc's own functions, as ours that are in front of them call them. */
+/* libc's functions, for our functions that interpose them. */
 #ifndef PP_BASE_LIBC_H
 #define PP_BASE_LIBC_H
 
@@ -17,10 +17,9 @@
 
 #define PP_EXPORT __attribute__((visibility("default")))
 
-int capset(void *header, const void *data); /* in no header of libc's */
+int capset(void *header, const void *data); /* declared in no header of libc's */
 
-/* The functions that are looked up, not imported: their default versions are newer than GLIBC_2.17, and musl lacks
- * some. */
+/* Functions that are looked up, not imported: their default versions are newer than GLIBC_2.17, and musl lacks some. */
 /* clang-format off */
 #define PP_REAL_FUNCTIONS(X) \
     X(pthread_create) X(pthread_condattr_setclock) X(pthread_sigmask) X(sigaction) X(signal) \
@@ -38,12 +37,12 @@ struct pp_real {
 #undef PP_REAL_MEMBER
 };
 
-/* The functions that ours stand in front of, libc's or those of another library that is preloaded after this one;
- * looks them up at the first call. NULL where there is none. async-signal-safe on glibc: the first call may come in a
+/* Returns the functions that ours interpose: libc's, or those of a library that is preloaded after this one; NULL for a
+ * function that does not exist. The first call looks them up. async-signal-safe on glibc: the first call may come in a
  * signal handler or in the child of vfork, where dlsym's lock may be held. */
 const struct pp_real *pp_real(void);
 
-/* Ends a function of ours as the missing one would end: with -1 and ENOSYS. */
+/* Makes a function of ours fail as a missing function would: with -1 and ENOSYS. */
 #define PP_REQUIRE(name)                                                                                               \
     do {                                                                                                               \
         if (!pp_real()->name) {                                                                                        \
@@ -52,10 +51,10 @@ const struct pp_real *pp_real(void);
         }                                                                                                              \
     } while (0)
 
-/* A symbol of a library that dlopen gave, NULL if it has none. Normal context. */
+/* Returns a symbol of a library that was dlopen'ed, NULL if it has none. Normal context. */
 void *pp_real_symbol(void *library, const char *name);
 
-/* libc's syscall(), as the function in front of it jumps there; until the first pp_real() a system call of our own. */
+/* libc's syscall(), to which our function jumps; before the first pp_real() a system call of our own. */
 extern long (*pp_real_syscall)(long, long, long, long, long, long, long);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * System calls without libc: no errno (a raw-clone thread shares its creator's), no cancellation point, nothing that
- * another preloaded library can stand in front of. Each returns what the kernel returns: -errno on failure.
- * All are async-signal-safe.
+ * System calls without libc: no errno (a raw-clone thread shares its creator's), no cancellation points, no
+ * interposition by another preloaded library. Unless stated otherwise they return what the kernel returns: -errno on
+ * failure. All are async-signal-safe.
  */
 #ifndef PP_SYSCALLS_H
 #define PP_SYSCALLS_H
@@ -17,7 +17,7 @@
 #define PP_MAP_PRIVATE_ANONYMOUS 0x22
 #define PP_PROT_READ_WRITE       3
 
-/* NULL on failure. */
+/* Returns NULL on failure. */
 static inline void *pp_sys_mmap_anonymous(size_t size)
 {
     long r = pp_syscall6(SYS_mmap, 0, (long)size, PP_PROT_READ_WRITE, PP_MAP_PRIVATE_ANONYMOUS, -1, 0);
@@ -26,7 +26,7 @@ static inline void *pp_sys_mmap_anonymous(size_t size)
 
 #define PP_MREMAP_MAYMOVE 1
 
-/* NULL on failure. */
+/* Returns NULL on failure. */
 static inline void *pp_sys_mremap(void *start, size_t size, size_t new_size)
 {
     long r = pp_syscall4(SYS_mremap, (long)start, (long)size, (long)new_size, PP_MREMAP_MAYMOVE);
@@ -48,8 +48,8 @@ static inline int pp_sys_getpid(void)
     return (int)pp_syscall4(SYS_getpid, 0, 0, 0, 0);
 }
 
-/* The calling thread's signal mask, by the kernel's numbers (bit signal - 1). how: SIG_BLOCK … as in <signal.h>.
- * Returns the mask that was there. Not for a mask that stays: setuid reaches threads by a signal of glibc's own. */
+/* Changes the calling thread's signal mask (bit signal - 1) by `how` (SIG_BLOCK …) and returns the old one. Not for a
+ * lasting mask: glibc's setuid reaches the threads by a signal of its own. */
 static inline uint64_t pp_sys_signal_mask(int how, uint64_t set)
 {
     uint64_t before = 0;
@@ -87,7 +87,7 @@ static inline void pp_sys_close(int fd)
     pp_syscall4(SYS_close, fd, 0, 0, 0);
 }
 
-/* Nanoseconds of a clock, 0 if the clock does not exist (a thread that is gone). */
+/* Reads a clock, in nanoseconds; 0 if it does not exist (its thread is gone). */
 static inline uint64_t pp_sys_clock_ns(int clock)
 {
     struct timespec t;
@@ -96,10 +96,10 @@ static inline uint64_t pp_sys_clock_ns(int clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Time between two ticks of the kernel, to which CPU timers are rounded up; 0 if unknown. */
+/* The kernel's tick period, to which CPU timers are rounded up; 0 if unknown. */
 static inline uint64_t pp_sys_tick_ns(void)
 {
-    /* the coarse clock moves at ticks, so its resolution is theirs */
+    /* the coarse clock advances at ticks, so its resolution is the tick period */
     struct timespec tick = {0, 0};
     pp_syscall4(SYS_clock_getres, CLOCK_REALTIME_COARSE, (long)&tick, 0, 0);
     return (uint64_t)tick.tv_nsec;
@@ -114,20 +114,20 @@ static inline uint64_t pp_sys_random(void)
     return value;
 }
 
-/* The CPU clock of a thread, valid from any thread of the process (kernel: include/linux/posix-timers.h). */
+/* The CPU clock of a thread, usable from any thread of the process (kernel: include/linux/posix-timers.h). */
 static inline int pp_thread_cpu_clock(int tid)
 {
     return (int)((~(unsigned)tid << 3) | 6u);
 }
 
-/* Copies memory of this process that may not be mapped. Returns the bytes copied or -errno; never faults. */
+/* Copies memory of this process that may be unmapped; never faults. Returns the bytes copied or -errno. */
 static inline long pp_sys_safe_copy(int pid, const struct iovec *to, unsigned to_count, const struct iovec *from,
                                     unsigned from_count)
 {
     long copied = pp_syscall6(SYS_process_vm_readv, pid, (long)to, to_count, (long)from, from_count, 0);
     if (copied != -ESRCH)
         return copied;
-    /* The main thread has ended: the kernel takes a thread's number as well, and that of a zombie has no memory. */
+    /* The main thread has ended, and a zombie's pid has no memory; the kernel takes a live thread's tid as well. */
     return pp_syscall6(SYS_process_vm_readv, pp_sys_gettid(), (long)to, to_count, (long)from, from_count, 0);
 }
 
