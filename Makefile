@@ -2,6 +2,7 @@
 #
 # Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DATADIR DESTDIR BUILD
 #   SAN=1       AddressSanitizer and UBSan in the tools and the unit tests, in build/san
+#   TSAN=1      ThreadSanitizer in the tools and the unit tests, in build/tsan
 #   ASAN=1      the library with AddressSanitizer and UBSan in its flush code (clang-19), in build/asan: to preload behind
 #               clang's own runtime. The handler must not be instrumented: it reads what may not be read.
 #   FUZZ=1      libFuzzer harnesses of tests/fuzz (clang), in build/fuzz
@@ -19,6 +20,9 @@ CFLAGS  ?= -O2 -g
 ifdef SAN
 BUILD    ?= build/san
 VARIANT  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+else ifdef TSAN
+BUILD    ?= build/tsan
+VARIANT  := -fsanitize=thread -fno-omit-frame-pointer
 else ifdef FUZZ
 BUILD    ?= build/fuzz
 CC       := $(or $(shell for c in clang clang-19 clang-16 clang-15 clang-14; do command -v $$c && break; done),clang)
@@ -140,9 +144,6 @@ UNIT_LINK = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(VARIANT) $(LDFL
 
 $(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUILD)/libpyprof_tools.a
 	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
-
-# It counts their calls.
-$(BUILD)/unit/test_tools_sums: LDFLAGS += -Wl,--wrap=pt_accounting_between,--wrap=qsort
 
 # The oracle compares our unwinder with libunwind; --as-needed leaves it out of the other tests.
 $(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a

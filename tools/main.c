@@ -1,10 +1,13 @@
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/print.h"
 #include "cli/commands.h"
+#include "symbols/mapped.h"
 
 #define SUMMARY_COLUMN 13
 
@@ -32,8 +35,16 @@ static int finish(int status)
     return status ? status : PT_EXIT_DATA;
 }
 
+static void end_without_memory(void)
+{
+    fputs("pyprof: out of memory: give fewer files, or one run at a time (--run ID)\n", stderr);
+    exit(PT_EXIT_DATA);
+}
+
 int main(int argc, char **argv)
 {
+    pt_when_out_of_memory = end_without_memory;
+    pt_mapped_protect();
     const char *name = argc > 1 ? argv[1] : NULL;
     struct pt_cli cli;
     int status = PT_EXIT_OK;

@@ -1,6 +1,6 @@
 /*
  * The log reader and all that is built from it, on two kinds of input: bytes as they are, and blocks made of them with
- * a right header and checksum (else nothing behind the checksum would ever be reached).
+ * a right header and checksum (else nothing after the checksum would ever be reached).
  */
 #include "tools/flame/flame.h"
 #include "tools/view/call_tree.h"
@@ -16,11 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* As `top` reads: a file that grows, piece by piece. */
 static void read_growing(const uint8_t *data, size_t size)
 {
-    struct pt_profile *profile = pt_profile_new();
+    const struct pt_load_request request = {.timed = true, .timed_from_ns = 1};
+    struct pt_profile *profile = pt_profile_new(&request);
     struct pt_growing *growing = pt_growing_new(profile, "growing");
     uint64_t end = 0;
-    profile->keep_intervals = true;
-    profile->apart_from_ns = 1;
     for (size_t length = 0; length < size;) {
         size_t piece = 1 + data[length] % 64;
         length = length + piece < size ? length + piece : size;
@@ -41,17 +40,17 @@ static void read_growing(const uint8_t *data, size_t size)
     pt_profile_free(profile);
 }
 
-static void read_whole(const void *data, size_t size, bool stacks_only)
+static void read_whole(const void *data, size_t size, enum pt_keep keep)
 {
-    struct pt_profile *profile = pt_profile_new();
-    profile->stacks_only = stacks_only;
+    const struct pt_load_request request = {.keep = keep};
+    struct pt_profile *profile = pt_profile_new(&request);
     pt_profile_add_segment(profile, data, size, "fuzz");
     pt_profile_add_segment(profile, data, size, "again");
     pt_profile_finish(profile);
     pt_states_add_gc_frames(profile);
     free(pt_states_by(profile, true));
     const struct pt_view_options options = {
-        .lines = true, .gil = !stacks_only, .only_process = PT_NONE, .only_thread = PT_NONE};
+        .lines = true, .gil = keep == PT_KEEP_SAMPLES, .only_process = PT_NONE, .only_thread = PT_NONE};
     pt_view_free(pt_view_new(profile, &options));
     pt_profile_accounting(profile);
     pt_profile_cpu_ns(profile);
@@ -59,14 +58,12 @@ static void read_whole(const void *data, size_t size, bool stacks_only)
 }
 
 /* As `flame` reads what is large: intervals are merged, and the page has who and when apart. */
-static void read_slots(const void *data, size_t size, bool stacks_only)
+static void read_bins(const void *data, size_t size, enum pt_keep keep)
 {
-    struct pt_profile *who = pt_profile_new(), *when = pt_profile_new();
+    const struct pt_load_request request = {.keep = keep, .timed = true, .merge_intervals = true, .most_samples = 3};
+    struct pt_profile *who = pt_profile_new(NULL), *when = pt_profile_new(&request);
     struct pt_buffer page = {0};
-    when->keep_intervals = when->merge_intervals = true;
-    when->stacks_only = stacks_only;
-    when->most_samples = 3;
-    when->slots_from_ns = size;
+    when->run_start_unix_ns = size;
     pt_profile_add_segment(who, data, size, "fuzz");
     pt_profile_add_segment(when, data, size, "fuzz");
     pt_profile_finish(who);
@@ -85,10 +82,10 @@ static void read_slots(const void *data, size_t size, bool stacks_only)
 
 static void read_all(const void *data, size_t size)
 {
-    read_whole(data, size, false);
-    read_whole(data, size, true);
-    read_slots(data, size, false);
-    read_slots(data, size, true);
+    read_whole(data, size, PT_KEEP_SAMPLES);
+    read_whole(data, size, PT_KEEP_STACKS);
+    read_bins(data, size, PT_KEEP_SAMPLES);
+    read_bins(data, size, PT_KEEP_STACKS);
     read_growing(data, size);
 }
 

@@ -207,11 +207,11 @@ static uint64_t whole_sum(void)
 
 static void read_as_profile(const struct damaged *damaged, const unsigned char *copy)
 {
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     pt_profile_add_segment(profile, copy, damaged->size, "damaged");
     pt_profile_finish(profile);
     pt_profile_free(profile);
-    profile = pt_profile_new();
+    profile = pt_profile_new(NULL);
     struct pt_growing *growing = pt_growing_new(profile, "growing");
     uint64_t end = 0;
     for (size_t length = 0; length < damaged->size;) {

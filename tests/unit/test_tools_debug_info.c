@@ -123,7 +123,9 @@ static void inlined_functions_come_with_the_places_of_their_calls(void **state)
     } wanted[] = {{"inner_place", INNER_LINE}, {"middle_place", MIDDLE_LINE}, {"pyprof_test_outer_place", OUTER_LINE}};
     const struct self *self = *state;
     struct pt_scope scopes[PT_MOST_SCOPES];
-    struct pt_debug_info *info = pt_debug_info_open(self->path, self->build_id);
+    struct pt_mapped mapped;
+    pt_mapped_begin(&mapped);
+    struct pt_debug_info *info = pt_debug_info_open(self->path, self->build_id, &mapped);
     assert_non_null(info);
     uint32_t count = pt_debug_info_find(info, pyprof_test_outer_place() - 1 - self->bias, scopes);
     assert_int_equal(count, 3);
@@ -135,25 +137,31 @@ static void inlined_functions_come_with_the_places_of_their_calls(void **state)
     assert_int_equal(pt_debug_info_find(info, 0x10, scopes), 0);
     assert_int_equal(pt_debug_info_find(info, UINT64_MAX, scopes), 0);
     pt_debug_info_close(info);
+    pt_mapped_end(&mapped);
 }
 
 static void another_build_is_not_read(void **state)
 {
     const struct self *self = *state;
     char *other = strdup(self->build_id);
+    struct pt_mapped mapped;
+    pt_mapped_begin(&mapped);
     other[0] = other[0] == '0' ? '1' : '0';
-    assert_null(pt_debug_info_open(self->path, other));
-    assert_null(pt_debug_info_open("/", self->build_id));
-    assert_null(pt_debug_info_open("/dev/null", self->build_id));
-    assert_null(pt_debug_info_open("/nonexistent", self->build_id));
+    assert_null(pt_debug_info_open(self->path, other, &mapped));
+    assert_null(pt_debug_info_open("/", self->build_id, &mapped));
+    assert_null(pt_debug_info_open("/dev/null", self->build_id, &mapped));
+    assert_null(pt_debug_info_open("/nonexistent", self->build_id, &mapped));
     free(other);
+    pt_mapped_end(&mapped);
 }
 
 /* Looks addresses up all over the file; what comes out must be readable. */
 static size_t look_around(const struct self *self, const char *path)
 {
     struct pt_scope scopes[PT_MOST_SCOPES];
-    struct pt_debug_info *info = pt_debug_info_open(path, self->build_id);
+    struct pt_mapped mapped;
+    pt_mapped_begin(&mapped);
+    struct pt_debug_info *info = pt_debug_info_open(path, self->build_id, &mapped);
     size_t sum = 0;
     for (unsigned i = 0; info && i < LOOKED_UP; i++) {
         uint64_t address = i ? self->text + self->text_size / LOOKED_UP * i + i % 3
@@ -166,6 +174,7 @@ static size_t look_around(const struct self *self, const char *path)
         }
     }
     pt_debug_info_close(info);
+    pt_mapped_end(&mapped);
     return sum;
 }
 

@@ -10,12 +10,13 @@
 
 #include <cmocka.h>
 
+static const struct pt_load_request with_times = {.timed = true};
+
 #define BIAS 0x7f0000000000u
 
 static struct pt_profile *loaded(struct fixture *log)
 {
-    struct pt_profile *profile = pt_profile_new();
-    profile->keep_intervals = true;
+    struct pt_profile *profile = pt_profile_new(&with_times);
     assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "x"), PT_READ_OK);
     pt_profile_finish(profile);
     fixture_end(log);

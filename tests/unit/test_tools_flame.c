@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+static const struct pt_load_request with_times = {.timed = true};
+
 #define BIAS   0x7f0000000000u
 #define SECOND 1000000000u
 
@@ -31,9 +33,8 @@ static void add(struct pt_profile *profile, struct fixture *log)
 
 static struct pt_profile *example(uint64_t pid)
 {
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
-    profile->keep_intervals = true;
     fixture_example(&log, pid, BIAS);
     add(profile, &log);
     pt_profile_finish(profile);
@@ -43,9 +44,8 @@ static struct pt_profile *example(uint64_t pid)
 /* One function whose name is given, with samples in the seconds from 0 to count. */
 static struct pt_profile *seconds_of(const char *name, unsigned count)
 {
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
-    profile->keep_intervals = true;
     fixture_begin(&log);
     fixture_process(&log,
                     &(struct fixture_process){"run", "instance", "/srv", "3.12.1", "/usr/bin/python3", 0, 7, SECOND});
@@ -234,9 +234,8 @@ static void places_are_cut_off_at_the_end(void **state)
 static void times_out_of_reach_do_no_harm(void **state)
 {
     (void)state;
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
-    profile->keep_intervals = true;
     fixture_begin(&log);
     fixture_process(&log,
                     &(struct fixture_process){"run", "instance", "/srv", "3.12.1", "/usr/bin/python3", 0, 7, SECOND});

@@ -14,11 +14,11 @@
 
 /* Reads a file that grows by so many bytes at a time, each piece from memory of its own, so that nothing can refer to
  * what was read earlier. */
-static struct pt_profile *read_growing(const struct fixture_bytes *file, size_t piece, uint64_t apart_from_ns)
+static struct pt_profile *read_growing(const struct fixture_bytes *file, size_t piece, uint64_t timed_from_ns)
 {
-    struct pt_profile *profile = pt_profile_new();
-    profile->keep_intervals = true;
-    profile->apart_from_ns = apart_from_ns;
+    static struct pt_load_request request = {.timed = true};
+    request.timed_from_ns = timed_from_ns;
+    struct pt_profile *profile = pt_profile_new(&request);
     struct pt_growing *growing = pt_growing_new(profile, "growing");
     uint64_t before = 0, end = 0;
     for (size_t length = 0; length < file->length;) {

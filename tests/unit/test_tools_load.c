@@ -1,7 +1,6 @@
 /* Which files and runs are loaded, and what is refused. */
 #include "log_fixture.h"
 #include "tools/profile/load.h"
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,21 +53,23 @@ static int tear_down(void **state)
     return chdir("/") == 0 ? system(command) : -1;
 }
 
-/* Number of processes loaded from the paths (NULL ends), 0 when that is refused. */
-static uint32_t processes(struct pt_cli cli, char *first, char *second)
+static void count_message(void *context, const char *text)
 {
-    char *arguments[] = {first, second, NULL};
-    cli.to_ns = UINT64_MAX; /* not given */
-    cli.arguments = arguments;
-    cli.argument_count = first ? second ? 2 : 1 : 0;
-    /* What is said on stderr is the bats suites' affair. */
-    int shown = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
-    dup2(nowhere, STDERR_FILENO);
-    struct pt_profile *profile = pt_load(&cli);
-    dup2(shown, STDERR_FILENO);
-    close(shown);
-    close(nowhere);
+    *(uint32_t *)context += *text && !strchr(text, '\n');
+}
+
+/* Number of processes loaded from the paths (NULL ends), 0 when that is refused, which a message says. */
+static uint32_t processes(struct pt_load_request request, char *first, char *second)
+{
+    char *paths[] = {first, second, NULL};
+    uint32_t said = 0;
+    const struct pt_messages messages = {.message = count_message, .context = &said};
+    request.messages = &messages;
+    request.paths = paths;
+    request.path_count = first ? second ? 2 : 1 : 0;
+    struct pt_profile *profile = pt_load(&request);
     uint32_t count = profile ? profile->processes.count : 0;
+    assert_true(profile || said);
     pt_profile_free(profile);
     return count;
 }
@@ -81,21 +82,22 @@ static void the_latest_run_of_a_directory_is_taken(void **state)
     write_run("pyprof.out/3.pyprof", "bbb2", 3, START_NS + 9);
     write_run("pyprof.out/4.pyprof", "bbb2", 4, START_NS + 4);
     write_run("pyprof.out/5.txt", "aaa1", 5, START_NS);
-    assert_int_equal(processes((struct pt_cli){0}, NULL, NULL), 3);
-    assert_int_equal(processes((struct pt_cli){0}, "pyprof.out", NULL), 3);
-    assert_int_equal(processes((struct pt_cli){.all = true}, NULL, NULL), 4);
-    assert_int_equal(processes((struct pt_cli){.run = "aaa1"}, NULL, NULL), 1);
-    assert_int_equal(processes((struct pt_cli){.run = "bb"}, NULL, NULL), 3);
-    assert_int_equal(processes((struct pt_cli){.run = "ccc"}, NULL, NULL), 0);
+    assert_int_equal(processes((struct pt_load_request){0}, NULL, NULL), 3);
+    assert_int_equal(processes((struct pt_load_request){0}, "pyprof.out", NULL), 3);
+    assert_int_equal(processes((struct pt_load_request){.all = true}, NULL, NULL), 4);
+    assert_int_equal(processes((struct pt_load_request){.run = "aaa1"}, NULL, NULL), 1);
+    assert_int_equal(processes((struct pt_load_request){.run = "bb"}, NULL, NULL), 3);
+    assert_int_equal(processes((struct pt_load_request){.run = "ccc"}, NULL, NULL), 0);
 }
 
 static void named_files_are_all_taken(void **state)
 {
     (void)state;
-    assert_int_equal(processes((struct pt_cli){0}, "pyprof.out/1.pyprof", "pyprof.out/2.pyprof"), 2);
-    assert_int_equal(processes((struct pt_cli){0}, "pyprof.out/1.pyprof", "pyprof.out"), 4);
-    assert_int_equal(processes((struct pt_cli){.run = "aaa"}, "pyprof.out/1.pyprof", "pyprof.out/2.pyprof"), 1);
-    assert_int_equal(processes((struct pt_cli){0}, "pyprof.out/5.txt", NULL), 1);
+    assert_int_equal(processes((struct pt_load_request){0}, "pyprof.out/1.pyprof", "pyprof.out/2.pyprof"), 2);
+    assert_int_equal(processes((struct pt_load_request){0}, "pyprof.out/1.pyprof", "pyprof.out"), 4);
+    assert_int_equal(processes((struct pt_load_request){.run = "aaa"}, "pyprof.out/1.pyprof", "pyprof.out/2.pyprof"),
+                     1);
+    assert_int_equal(processes((struct pt_load_request){0}, "pyprof.out/5.txt", NULL), 1);
 }
 
 static void one_bad_file_does_not_spoil_a_directory(void **state)
@@ -103,19 +105,19 @@ static void one_bad_file_does_not_spoil_a_directory(void **state)
     (void)state;
     write_bytes("pyprof.out/6.pyprof", "no profile", 10);
     write_bytes("pyprof.out/7.pyprof", "", 0);
-    assert_int_equal(processes((struct pt_cli){.all = true}, NULL, NULL), 4);
+    assert_int_equal(processes((struct pt_load_request){.all = true}, NULL, NULL), 4);
 }
 
 static void what_is_no_profile_is_refused(void **state)
 {
     (void)state;
     write_bytes("useless/1.pyprof", "no profile", 10);
-    assert_int_equal(processes((struct pt_cli){0}, "missing.pyprof", NULL), 0);
-    assert_int_equal(processes((struct pt_cli){0}, "useless/1.pyprof", NULL), 0);
-    assert_int_equal(processes((struct pt_cli){0}, "useless", NULL), 0);
-    assert_int_equal(processes((struct pt_cli){0}, "empty", NULL), 0);
-    assert_int_equal(processes((struct pt_cli){0}, "pyprof.out/1.pyprof", "missing.pyprof"), 0);
-    assert_int_equal(processes((struct pt_cli){0}, "/dev/zero", NULL), 0);
+    assert_int_equal(processes((struct pt_load_request){0}, "missing.pyprof", NULL), 0);
+    assert_int_equal(processes((struct pt_load_request){0}, "useless/1.pyprof", NULL), 0);
+    assert_int_equal(processes((struct pt_load_request){0}, "useless", NULL), 0);
+    assert_int_equal(processes((struct pt_load_request){0}, "empty", NULL), 0);
+    assert_int_equal(processes((struct pt_load_request){0}, "pyprof.out/1.pyprof", "missing.pyprof"), 0);
+    assert_int_equal(processes((struct pt_load_request){0}, "/dev/zero", NULL), 0);
 }
 
 int main(void)

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+static const struct pt_load_request with_times = {.timed = true};
+
 #define BIAS 0x7f0000000000u
 
 static void add(struct pt_profile *profile, struct fixture *log)
@@ -23,7 +25,7 @@ static void add(struct pt_profile *profile, struct fixture *log)
 /* Two processes that loaded the same code at different addresses. */
 static struct pt_profile *two_processes(void)
 {
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_example(&log, 100, BIAS);
     add(profile, &log);
@@ -65,7 +67,7 @@ static void processes_share_frames_and_stacks(void **state)
 static void segments_of_an_instance_are_one_process(void **state)
 {
     (void)state;
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     for (uint64_t segment = 2; segment-- > 0;) {
         struct fixture log;
         fixture_begin(&log);
@@ -123,7 +125,7 @@ static void sums_close_where_parts_are_missing(void **state)
     enum { PARTS = 6 };
     for (unsigned there = 1; there < 1u << PARTS; there++) {
         for (int backwards = 0; backwards < 2; backwards++) {
-            struct pt_profile *profile = pt_profile_new();
+            struct pt_profile *profile = pt_profile_new(NULL);
             uint64_t left = 0, last = 0;
             for (unsigned i = 0; i < PARTS; i++) {
                 unsigned part = backwards ? PARTS - 1 - i : i;
@@ -152,7 +154,7 @@ static void interpreters_may_come_later(void **state)
     (void)state;
     static const char versions[] = "3.8.18, 3.12.0";
     struct fixture_bytes later = {0};
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     for (uint64_t pid = 1; pid <= 2; pid++) {
         struct fixture log;
         fixture_begin(&log);
@@ -188,9 +190,8 @@ static void interpreters_may_come_later(void **state)
 static void intervals_stay_apart_on_demand(void **state)
 {
     (void)state;
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
-    profile->keep_intervals = true;
     fixture_example(&log, 100, BIAS);
     add(profile, &log);
     assert_int_equal(profile->intervals.count, 2);
@@ -201,7 +202,7 @@ static void intervals_stay_apart_on_demand(void **state)
 static void cpu_time_outlives_lost_definitions(void **state)
 {
     (void)state;
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
@@ -319,7 +320,7 @@ static void names_of_a_jit_are_whole(void **state)
         {"_ZN8__main__1fB2v1B4c8tJEx", "__main__::f(long long) (jit)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_profile *profile = pt_profile_new();
+        struct pt_profile *profile = pt_profile_new(NULL);
         const struct pt_frame frame = {
             .kind = PP_FRAME_NATIVE, .subject = PT_NONE, .symbol = pt_intern_text(profile, cases[i][0])};
         struct pt_buffer text = {0};
@@ -381,7 +382,7 @@ static void text_becomes_utf8(void **state)
         {"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
         {"\xc0\xaf", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
     };
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(pt_string(profile, pt_intern(profile, cases[i].text, cases[i].length)), cases[i].wanted);
     pt_profile_free(profile);
@@ -417,7 +418,7 @@ static void collapsed_stacks_are_sorted_and_summed(void **state)
 static void collapsed_stacks_tell_apart_what_is_asked_for(void **state)
 {
     (void)state;
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_example(&log, 100, BIAS);
     add(profile, &log);
@@ -441,7 +442,7 @@ static void collapsed_stacks_tell_apart_what_is_asked_for(void **state)
 static void separators_within_names_are_replaced(void **state)
 {
     (void)state;
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
@@ -458,7 +459,7 @@ static void separators_within_names_are_replaced(void **state)
 static void nothing_sampled_is_no_problem(void **state)
 {
     (void)state;
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
@@ -481,7 +482,7 @@ static void deep_stacks_are_no_problem(void **state)
 {
     (void)state;
     enum { DEPTH = 20000 };
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});

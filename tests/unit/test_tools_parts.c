@@ -1,5 +1,6 @@
 /* Files that hold several segments one after the other; runs; two profiles side by side. */
 #include "log_fixture.h"
+#include "tools/profile/merge.h"
 #include "tools/report/compare.h"
 #include "tools/view/runs.h"
 #include <setjmp.h>
@@ -22,8 +23,9 @@ static void append_example(struct fixture_bytes *bytes, uint64_t pid, size_t cut
 
 static struct pt_profile *read_all(struct fixture_bytes *bytes, const char *only_run)
 {
-    struct pt_profile *profile = pt_profile_new();
-    profile->only_run = only_run;
+    static struct pt_load_request request;
+    request.run = only_run;
+    struct pt_profile *profile = pt_profile_new(&request);
     assert_int_equal(pt_profile_add_segment(profile, bytes->data, bytes->length, "parts"), PT_READ_OK);
     pt_profile_finish(profile);
     free(bytes->data);
@@ -42,6 +44,29 @@ static void parts_are_read_one_after_the_other(void **state)
     assert_int_equal(pt_profile_cpu_ns(profile), 3 * WHOLE);
     assert_int_equal(profile->losses.damaged_blocks + profile->losses.truncated_bytes, 0);
     pt_profile_free(profile);
+}
+
+/* As threads read them: each some of the processes. */
+static void parts_that_were_read_apart_are_one_profile(void **state)
+{
+    (void)state;
+    struct fixture_bytes bytes[3] = {{0}};
+    append_example(&bytes[0], 1, 0);
+    append_example(&bytes[1], 2, 0);
+    append_example(&bytes[1], 3, 0);
+    append_example(&bytes[2], 3, 0);
+    struct pt_profile *whole = read_all(&bytes[0], NULL), *part = read_all(&bytes[1], NULL),
+                      *again = read_all(&bytes[2], NULL);
+    uint32_t frames = whole->frames.count;
+    assert_true(pt_profile_merge(whole, part));
+    assert_int_equal(whole->processes.count, 3);
+    assert_int_equal(whole->frames.count, frames);
+    assert_int_equal(pt_profile_cpu_ns(whole), 3 * WHOLE);
+    /* Which of its segments are the same is not known any more. */
+    assert_false(pt_profile_merge(whole, again));
+    assert_int_equal(pt_profile_cpu_ns(whole), 3 * WHOLE);
+    pt_profile_free(whole);
+    pt_profile_free(again);
 }
 
 /* A writer that was killed left half a block; what follows is whole. */
@@ -173,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_read_one_after_the_other),
+        cmocka_unit_test(parts_that_were_read_apart_are_one_profile),
         cmocka_unit_test(a_part_that_is_cut_short_costs_its_end_only),
         cmocka_unit_test(the_same_part_counts_once),
         cmocka_unit_test(foreign_bytes_behind_are_counted),

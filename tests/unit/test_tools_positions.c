@@ -18,7 +18,7 @@ static const uint32_t first[] = {12, 12, 5, 9}, second[] = {12, 14, 11, 3}, reve
 
 static struct pt_profile *three_expressions(void)
 {
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
@@ -68,7 +68,7 @@ static void views_do_not_split_by_columns(void **state)
 static void a_record_that_ends_within_the_columns_is_damaged(void **state)
 {
     (void)state;
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
@@ -119,7 +119,7 @@ static void source_is_shown_when_it_is_what_ran(void **state)
     static const char text[] = "import x\n@x.y(\n    1)\ndef named(a):\r\n    return lambda: a\n";
     assert_int_equal(write(descriptor, text, sizeof text - 1), sizeof text - 1);
     close(descriptor);
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     pt_add_process(profile, pt_intern_text(profile, "i"));
     const struct {
         const char *name;

@@ -87,7 +87,7 @@ static struct decoded decode(struct pt_cursor message)
 
 static struct pt_profile *example(void)
 {
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     for (unsigned i = 0; i < 2; i++) {
         struct fixture log;
         fixture_example(&log, 100 + 100 * i, BIAS + i * 0x1000000);

@@ -13,11 +13,11 @@
 #define BIAS  0x7f0000000000u
 #define WHOLE (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS)
 
-static struct pt_profile *example_of(const struct pt_choice *choice)
+static struct pt_profile *example(const struct pt_load_request *request, uint64_t start)
 {
     struct fixture log;
-    struct pt_profile *profile = pt_profile_new();
-    profile->choice = choice;
+    struct pt_profile *profile = pt_profile_new(request);
+    profile->run_start_unix_ns = start;
     fixture_example(&log, 100, BIAS);
     assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "example"), PT_READ_OK);
     pt_profile_finish(profile);
@@ -25,55 +25,47 @@ static struct pt_profile *example_of(const struct pt_choice *choice)
     return profile;
 }
 
-static struct pt_profile *example(void)
-{
-    return example_of(NULL);
-}
-
 /* CPU time that is left; 0 when pt_select says that nothing is. */
-static uint64_t left_by(struct pt_cli cli)
+static uint64_t left_by(struct pt_selection select)
 {
-    struct pt_profile *profile = example();
+    const struct pt_load_request request = {.select = select};
+    struct pt_profile *profile = example(NULL, 0);
     uint64_t start, end;
-    if (!cli.to_ns)
-        cli.to_ns = UINT64_MAX;
     pt_summary_span(profile, &start, &end);
     pt_profile_free(profile);
-    struct pt_choice *choice = pt_choice_new(&cli, start);
-    profile = example_of(choice);
-    bool any = pt_select(profile, &cli);
+    profile = example(&request, start);
+    bool any = pt_select(profile);
     uint64_t ns = pt_profile_cpu_ns(profile);
     assert_true(any ? ns > 0 : ns == 0);
-    assert_true(!pt_selects(&cli) || profile->whole_ns == WHOLE);
+    assert_true(!pt_selects(&select) || profile->whole_ns == WHOLE);
     pt_profile_free(profile);
-    free(choice);
     return ns;
 }
 
 static void nothing_asked_leaves_all(void **state)
 {
     (void)state;
-    assert_int_equal(left_by((struct pt_cli){0}), WHOLE);
+    assert_int_equal(left_by((struct pt_selection){0}), WHOLE);
 }
 
 static void processes_and_threads(void **state)
 {
     (void)state;
-    assert_int_equal(left_by((struct pt_cli){.pid = "7,100"}), WHOLE);
-    assert_int_equal(left_by((struct pt_cli){.pid = "7"}), 0);
-    assert_int_equal(left_by((struct pt_cli){.pid = "10"}), 0);
-    assert_int_equal(left_by((struct pt_cli){.thread = "101"}), 35000000);
-    assert_int_equal(left_by((struct pt_cli){.thread = "^worker"}), 35000000);
-    assert_int_equal(left_by((struct pt_cli){.thread = "^MainThread$"}), 60000000);
+    assert_int_equal(left_by((struct pt_selection){.pid = "7,100"}), WHOLE);
+    assert_int_equal(left_by((struct pt_selection){.pid = "7"}), 0);
+    assert_int_equal(left_by((struct pt_selection){.pid = "10"}), 0);
+    assert_int_equal(left_by((struct pt_selection){.thread = "101"}), 35000000);
+    assert_int_equal(left_by((struct pt_selection){.thread = "^worker"}), 35000000);
+    assert_int_equal(left_by((struct pt_selection){.thread = "^MainThread$"}), 60000000);
 }
 
 static void stacks(void **state)
 {
     (void)state;
-    assert_int_equal(left_by((struct pt_cli){.focus = "fib"}), 70000000);
-    assert_int_equal(left_by((struct pt_cli){.ignore = "fib"}), WHOLE - 70000000);
-    assert_int_equal(left_by((struct pt_cli){.focus = "sum_squares|\\[unsampled\\]"}), WHOLE - 65000000);
-    assert_int_equal(left_by((struct pt_cli){.focus = "^main \\(app.py:10\\)$", .ignore = "fib"}), 25000000);
+    assert_int_equal(left_by((struct pt_selection){.focus = "fib"}), 70000000);
+    assert_int_equal(left_by((struct pt_selection){.ignore = "fib"}), WHOLE - 70000000);
+    assert_int_equal(left_by((struct pt_selection){.focus = "sum_squares|\\[unsampled\\]"}), WHOLE - 65000000);
+    assert_int_equal(left_by((struct pt_selection){.focus = "^main \\(app.py:10\\)$", .ignore = "fib"}), 25000000);
 }
 
 /* Slices next to each other hold everything once. */
@@ -82,16 +74,17 @@ static void times(void **state)
     (void)state;
     uint64_t sum = 0;
     for (uint64_t from = 0; from < 2000000000u; from += 100000000u)
-        sum += left_by((struct pt_cli){.from_ns = from, .to_ns = from + 100000000u});
+        sum += left_by((struct pt_selection){.from_ns = from, .to_ns = from + 100000000u});
     assert_int_equal(sum, WHOLE);
-    assert_int_equal(left_by((struct pt_cli){.from_ns = 501000000u}), FIXTURE_PENDING_NS);
+    assert_int_equal(left_by((struct pt_selection){.from_ns = 501000000u}), FIXTURE_PENDING_NS);
 }
 
 static void without_native_code_the_sum_stays(void **state)
 {
     (void)state;
-    struct pt_profile *profile = example();
-    assert_true(pt_select(profile, &(struct pt_cli){.no_native = true, .to_ns = UINT64_MAX}));
+    const struct pt_load_request request = {.select = {.no_native = true}};
+    struct pt_profile *profile = example(&request, 0);
+    assert_true(pt_select(profile));
     assert_false(profile->selected);
     assert_int_equal(pt_profile_cpu_ns(profile), WHOLE);
     const struct pt_view_options options = {.only_process = PT_NONE, .only_thread = PT_NONE};

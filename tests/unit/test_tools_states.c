@@ -50,7 +50,7 @@ static void sample(struct log *log, uint32_t node, uint32_t state, uint64_t ns)
 
 static struct pt_profile *profile_of(struct log *log)
 {
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     assert_int_equal(pt_profile_add_segment(profile, log->log.file.data, log->log.file.length, "test"), PT_READ_OK);
     fixture_end(&log->log);
     pt_profile_finish(profile);

@@ -71,7 +71,7 @@ static int tear_down(void **state)
 /* A profile with one nameless frame in this program, resolved; the caller frees it. */
 static struct pt_profile *resolved(const struct self *self, uint64_t address, bool right_build_id, uint64_t offset)
 {
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     struct pt_buffer hex = {0};
     for (uint64_t i = 0; i < self->build_id_length; i++)
         pt_buffer_format(&hex, "%02x", self->build_id[i]);
@@ -113,7 +113,7 @@ static void another_build_is_not_believed(void **state)
 static void nameless_functions_go_by_their_start(void **state)
 {
     (void)state;
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     uint32_t module = pt_add_module(profile, &(struct pt_module){.path = pt_intern_text(profile, "/lib/libx.so.1")});
     struct pt_frame frame = {.kind = PP_FRAME_NATIVE, .subject = module, .address = 0x1234, .symbol_offset = 0x34};
     uint32_t number = pt_add_frame(profile, &frame);

@@ -111,10 +111,12 @@ static void children_are_found_whose_logs_come_before_their_parents(void **state
     char directory[] = "/tmp/pyprof-target.XXXXXX", *arguments[] = {directory, NULL}, name[128];
     assert_non_null(mkdtemp(directory));
     struct pt_target target = new_target(5);
-    target.cli.arguments = arguments;
-    target.cli.argument_count = 1;
-    target.cli.all = true;
-    struct pt_follow *follow = pt_follow_new(&target.cli, 0, pt_target_wants, &target);
+    target.request.paths = arguments;
+    target.request.path_count = 1;
+    target.request.all = true;
+    target.request.wants = pt_target_wants;
+    target.request.wants_context = &target;
+    struct pt_follow *follow = pt_follow_new(&target.request, 0);
     for (size_t i = 0; i < 5; i++)
         write_log(directory, pids[i][0], pids[i][1]);
     assert_true(pt_follow_read(follow, UINT64_MAX));

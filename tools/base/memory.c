@@ -8,17 +8,20 @@
 #define FIRST_CAPACITY 64
 #define FIRST_SLOTS    1024
 
-static void out_of_memory(void)
+void (*pt_when_out_of_memory)(void);
+
+void pt_out_of_memory(void)
 {
-    fputs("pyprof: out of memory: give fewer files, or one run at a time (--run ID)\n", stderr);
-    exit(1);
+    if (pt_when_out_of_memory)
+        pt_when_out_of_memory();
+    abort();
 }
 
 void *pt_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count ? count : 1, size);
     if (!memory)
-        out_of_memory();
+        pt_out_of_memory();
     return memory;
 }
 
@@ -26,7 +29,7 @@ char *pt_strdup(const char *text)
 {
     char *copy = strdup(text);
     if (!copy)
-        out_of_memory();
+        pt_out_of_memory();
     return copy;
 }
 
@@ -44,7 +47,7 @@ void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
     if (needed <= room && array)
         return array;
     if (needed >= PT_NONE)
-        out_of_memory();
+        pt_out_of_memory();
     room += room / 2;
     if (room < FIRST_CAPACITY)
         room = FIRST_CAPACITY;
@@ -54,7 +57,7 @@ void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
         room = PT_NONE - 1;
     array = reallocarray(array, room, size);
     if (!array)
-        out_of_memory();
+        pt_out_of_memory();
     *capacity = (uint32_t)room;
     return array;
 }
@@ -85,7 +88,7 @@ char *pt_buffer_room(struct pt_buffer *buffer, size_t extra)
         room = needed + FIRST_CAPACITY;
     char *data = realloc(buffer->data, room);
     if (!data)
-        out_of_memory();
+        pt_out_of_memory();
     buffer->data = data;
     buffer->capacity = room;
     return data + buffer->length;
@@ -113,7 +116,7 @@ void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...)
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (length < 0)
-        out_of_memory();
+        pt_out_of_memory();
     pt_buffer_append(buffer, text, (size_t)length);
     free(text);
 }

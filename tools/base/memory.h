@@ -1,6 +1,4 @@
-/*
- * Memory of the tools. Nothing here returns NULL: a tool that cannot get memory says so in one line and exits with 1.
- */
+/* Memory of the tools. Nothing here returns NULL: without memory the program's handler is called. */
 #ifndef PT_TOOLS_MEMORY_H
 #define PT_TOOLS_MEMORY_H
 
@@ -9,6 +7,11 @@
 #include <stdint.h>
 
 #define PT_NONE UINT32_MAX
+
+/* What the program does without memory. It is set once, before there are threads, and does not return: a command ends
+ * with a message, a server may end a thread or itself. Without a handler, or if it returns, the program aborts. */
+extern void (*pt_when_out_of_memory)(void);
+_Noreturn void pt_out_of_memory(void);
 
 /* Zeroed; the caller frees. */
 void *pt_alloc(size_t count, size_t size);
@@ -20,10 +23,10 @@ void *pt_copy(const void *array, size_t count, size_t size);
  * half at least, so that appending one by one is linear. */
 void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size);
 
-/* The same for what is large: new room is not zeroed, and costs nothing until it is written. */
+/* pt_grow for large arrays: new room is not zeroed, and costs nothing until it is written. */
 void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size);
 
-/* Gives back what is behind the first `count` items, if there are any. */
+/* Gives back the room after the first `count` items, if there are any. */
 void *pt_shrink(void *array, size_t count, size_t size);
 
 /* Text that grows. Always NUL-terminated once something was appended. Starts as {0}; pt_buffer_free ends it. */

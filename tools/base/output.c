@@ -74,7 +74,7 @@ bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), vo
 {
     struct stat status;
     bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode), written = false;
-    /* Through a link to what it stands for: renaming would put a file in the link's place. */
+    /* A link is followed: renaming would put a file in its place. */
     char *real = realpath(path, NULL), *temporary = NULL;
     const char *target = real ? real : path;
     int descriptor = in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(target, &temporary);

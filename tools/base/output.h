@@ -7,9 +7,9 @@
 
 #include "memory.h"
 
-/* Calls write() with a file of another name, which takes the name of `path` at the end: nobody ever sees half a file,
- * and a signal that ends the program takes it away. What is no file (a pipe, /dev/null) is written as it is. Its errors
- * are the stream's. False after a line on stderr. */
+/* Calls write() with a file of another name, which takes the name of `path` at the end: no reader ever sees half a
+ * file, and a signal that ends the program takes it away. What is no file (a pipe, /dev/null) is written as it is. Its
+ * errors are the stream's. False after a line on stderr. */
 bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), void *context);
 
 /* Whether a path has this extension (".pb.gz") and a name before it. */

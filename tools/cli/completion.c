@@ -94,7 +94,8 @@ static void put_words(const char *words)
 
 static void put_runs(void)
 {
-    struct pt_profile *profile = pt_load_sums(&(struct pt_cli){.to_ns = UINT64_MAX});
+    struct pt_profile *profile =
+        pt_load(&(struct pt_load_request){.keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr});
     uint32_t count = 0;
     struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
     for (uint32_t i = 0; i < count; i++)

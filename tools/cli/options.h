@@ -8,8 +8,7 @@
 
 #include "../../preload/common/settings.h"
 #include "../base/print.h"
-
-#define PT_DEFAULT_DIRECTORY PP_DEFAULT_OUT
+#include "../profile/request.h"
 
 enum pt_exit {
     PT_EXIT_OK = 0,
@@ -21,12 +20,6 @@ enum pt_exit {
 
 struct pt_cli {
     bool all, intervals, lines, threads, processes, gil, json, no_native, diff;
-    bool keep_intervals;                       /* no option: set by commands that ask the profile for time */
-    bool no_names;                             /* no option: set by commands that show no functions */
-    bool stacks_only;                          /* no option: set by commands that do not ask which thread had a stack */
-    bool plain;                                /* no option: set by commands that show neither labels nor the GIL */
-    bool merge_intervals;                      /* no option: as the next one, which is of profiles with intervals: */
-    uint32_t most_samples;                     /* see profile/model.h */
     const char *run, *output, *format, *unit;  /* NULL: not given */
     const char *pid, *thread, *focus, *ignore; /* NULL: not given */
     const char *by;                            /* of `diff`; NULL: not given */

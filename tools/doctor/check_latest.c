@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
+#include "../cli/request.h"
 #include "../profile/fallback.h"
 #include "../profile/load.h"
 #include "../view/runs.h"
@@ -49,7 +50,9 @@ void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)
 {
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
     bool any = pt_each_log(directory, ignore, NULL) > 0 || pt_each_log(fallback, ignore, NULL) > 0;
-    struct pt_profile *profile = any ? pt_load_sums(cli) : NULL;
+    struct pt_load_request request = pt_request_of(cli);
+    request.keep = PT_KEEP_SUMS;
+    struct pt_profile *profile = any ? pt_load(&request) : NULL;
     if (!any) {
         pt_find(findings, PT_LEVEL_OK, TOPIC, "none yet in %s", directory);
         pt_remedy(findings, "pyprof run -- python app.py");

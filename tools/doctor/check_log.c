@@ -10,7 +10,6 @@
 #include "../base/memory.h"
 #include "../base/print.h"
 #include "../profile/files.h"
-#include "../profile/load.h"
 #include "../profile/model.h"
 #include "checks.h"
 
@@ -131,8 +130,7 @@ void pt_check_log(const struct pt_process_info *subject, struct pt_findings *fin
     size_t size;
     char *data = pt_read_file(path, SIZE_MAX - 1, &size);
     int error = errno;
-    struct pt_profile *profile = pt_profile_new();
-    profile->sums_only = true;
+    struct pt_profile *profile = pt_profile_new(&(struct pt_load_request){.keep = PT_KEEP_SUMS});
     if (!data) {
         pt_find(findings, PT_LEVEL_WARN, TOPIC, "%s: %s", pt_process_info_inside(subject, path), strerror(error));
         pt_remedy(findings, "files are private: read them as user %u or as root", (unsigned)subject->uid);

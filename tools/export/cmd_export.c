@@ -4,6 +4,7 @@
 
 #include "../base/output.h"
 #include "../cli/commands.h"
+#include "../cli/request.h"
 #include "../profile/load.h"
 #include "export.h"
 
@@ -30,11 +31,11 @@ static void complain_of_format(const struct pt_cli *cli)
 
 static void say_merged(const struct pt_profile *profile, const struct pt_format *format)
 {
-    if (profile->slot_ns)
+    if (profile->bin_ns)
         pt_message(
             "%s: so many samples that those of a thread with the same stack are one for each %.0f s of the run (the "
             "sums are exact); a part, as by --pid or --from and --to, has shorter times",
-            format->name, (double)profile->slot_ns / 1e9);
+            format->name, (double)profile->bin_ns / 1e9);
 }
 
 struct job {
@@ -61,11 +62,12 @@ int pt_cmd_export(const struct pt_cli *cli)
         pt_error("%s is binary and stdout is a terminal: use -o FILE", format->name);
         return PT_EXIT_USAGE;
     }
-    struct pt_cli loading = *cli;
-    loading.keep_intervals = loading.merge_intervals = loading.plain = format->flags & PT_FORMAT_TIMED;
-    loading.most_samples = format->flags & PT_FORMAT_TIMED ? MOST_TIMED_SAMPLES : 0;
-    loading.stacks_only = format->flags & PT_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil;
-    struct pt_profile *profile = pt_load(&loading);
+    struct pt_load_request request = pt_request_of(cli);
+    request.timed = request.merge_intervals = request.plain = format->flags & PT_FORMAT_TIMED;
+    request.most_samples = MOST_TIMED_SAMPLES;
+    if (format->flags & PT_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil)
+        request.keep = PT_KEEP_STACKS;
+    struct pt_profile *profile = pt_load(&request);
     if (!profile)
         return PT_EXIT_DATA;
     say_merged(profile, format);

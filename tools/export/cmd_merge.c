@@ -8,9 +8,9 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
+#include "../cli/request.h"
 #include "../log/reader.h"
 #include "../profile/files.h"
-#include "../profile/load.h"
 
 struct merge {
     const struct pt_files *files;
@@ -46,7 +46,7 @@ static void write_merged(void *context, FILE *out)
     for (uint32_t i = 0; i < merge->files->count; i++) {
         const struct pt_file *file = &merge->files->items[i];
         size_t size;
-        pt_progress("merging %u of %u files", i + 1, merge->files->count);
+        pt_progress_to(merge->files->messages, "merging %u of %u files", i + 1, merge->files->count);
         char *data = pt_read_file(file->path, SIZE_MAX - 1, &size);
         if (data) {
             copy_segments(merge, data, size, out);
@@ -56,7 +56,7 @@ static void write_merged(void *context, FILE *out)
         }
         free(data);
     }
-    pt_progress_end();
+    pt_progress_end(merge->files->messages);
 }
 
 static int by_start(const void *a, const void *b)
@@ -70,6 +70,7 @@ static int by_start(const void *a, const void *b)
 int pt_cmd_merge(const struct pt_cli *cli)
 {
     struct pt_files files = {0};
+    const struct pt_load_request request = pt_request_of(cli);
     struct merge merge = {.files = &files, .run = cli->run};
     bool to_stdout = cli->output && strcmp(cli->output, "-") == 0, written = false;
     if (!cli->output) {
@@ -80,7 +81,7 @@ int pt_cmd_merge(const struct pt_cli *cli)
         pt_error("a profile is binary and stdout is a terminal: use -o FILE");
         return PT_EXIT_USAGE;
     }
-    if (pt_files_find(&files, cli) && pt_files_choose(&files, cli)) {
+    if (pt_files_find(&files, &request) && pt_files_choose(&files, &request)) {
         qsort(files.items, files.count, sizeof *files.items, by_start);
         written = true;
         if (to_stdout)

@@ -19,16 +19,17 @@ void pt_gzip_begin(struct pt_gzip *gzip, FILE *out)
 
 static void compress(struct pt_gzip *gzip)
 {
-    static unsigned char compressed[PIECE];
+    unsigned char *compressed = pt_alloc(1, PIECE);
     struct isal_zstream *stream = gzip->stream;
     stream->next_in = (unsigned char *)gzip->text.data;
     stream->avail_in = (uint32_t)gzip->text.length;
     do {
         stream->next_out = compressed;
-        stream->avail_out = sizeof compressed;
+        stream->avail_out = PIECE;
         isal_deflate(stream);
-        fwrite(compressed, 1, sizeof compressed - stream->avail_out, gzip->out);
+        fwrite(compressed, 1, PIECE - stream->avail_out, gzip->out);
     } while (!stream->avail_out);
+    free(compressed);
     pt_buffer_clear(&gzip->text);
 }
 

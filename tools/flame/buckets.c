@@ -18,7 +18,7 @@ static int by_value(const void *a, const void *b)
 /* Buckets that are one slot or several each, from the run's start on if that is not long before. */
 static void choose_buckets_of_slots(struct pt_flame *flame, const struct pt_profile *from, uint64_t start, uint64_t end)
 {
-    uint64_t width = from->slot_ns, run_start = from->slots_from_ns, count;
+    uint64_t width = from->bin_ns, run_start = from->run_start_unix_ns, count;
     bool from_run_start = run_start <= start && start - run_start <= end - start;
     for (;; width *= 2) {
         uint64_t first = run_start % width, into = start < first ? 0 : (start - first) % width;
@@ -46,7 +46,7 @@ void pt_flame_choose_buckets(struct pt_flame *flame, const struct pt_profile *fr
         if (interval->start_unix_ns + interval->wall_ns > end)
             end = interval->start_unix_ns + interval->wall_ns;
     }
-    if (count && from->slot_ns) {
+    if (count && from->bin_ns) {
         choose_buckets_of_slots(flame, from, start, end);
     } else if (count) {
         qsort(walls, count, sizeof *walls, by_value);

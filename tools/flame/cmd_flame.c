@@ -4,6 +4,7 @@
 
 #include "../base/output.h"
 #include "../cli/commands.h"
+#include "../cli/request.h"
 #include "../profile/load.h"
 #include "flame.h"
 
@@ -20,6 +21,7 @@ static void write_page(void *context, FILE *out)
 #define MOST_TIMES (1u << 20)
 
 struct page {
+    struct pt_load_request requests[2]; /* of the sides */
     struct pt_profile *sides[2];
     struct pt_flame *flame; /* NULL after a line on stderr */
 };
@@ -28,10 +30,9 @@ struct page {
 static void load_comparison(const struct pt_cli *cli, struct page *page)
 {
     for (int i = 0; i < 2; i++) {
-        struct pt_cli one = *cli;
-        one.arguments = cli->arguments + i;
-        one.argument_count = 1;
-        page->sides[i] = pt_load(&one);
+        page->requests[i].paths += i;
+        page->requests[i].path_count = 1;
+        page->sides[i] = pt_load(&page->requests[i]);
         if (!page->sides[i])
             return;
     }
@@ -41,13 +42,14 @@ static void load_comparison(const struct pt_cli *cli, struct page *page)
 /* In memory that is bounded by distinct stacks: first who burned, then when. */
 static void load_many(struct pt_inputs *inputs, const struct pt_cli *cli, struct page *page)
 {
-    struct pt_cli when = *cli;
+    struct pt_load_request when = page->requests[0];
     bool too_many;
-    page->sides[0] = pt_inputs_load(inputs, cli, &too_many);
+    page->sides[0] = pt_inputs_load(inputs, &page->requests[0], &too_many);
     if (!page->sides[0])
         return;
     page->flame = pt_flame_new(page->sides, 1, cli->lines);
-    when.keep_intervals = when.merge_intervals = when.stacks_only = true;
+    when.keep = PT_KEEP_STACKS;
+    when.timed = when.merge_intervals = true;
     when.most_samples = MOST_TIMES;
     struct pt_profile *times = pt_inputs_load(inputs, &when, &too_many);
     if (times)
@@ -57,12 +59,12 @@ static void load_many(struct pt_inputs *inputs, const struct pt_cli *cli, struct
 
 static void load_page(const struct pt_cli *cli, struct page *page)
 {
-    struct pt_inputs *inputs = pt_inputs_open(cli);
-    struct pt_cli exact = *cli;
+    struct pt_inputs *inputs = pt_inputs_open(&page->requests[0]);
+    struct pt_load_request *exact = &page->requests[1];
     bool too_many = false;
-    exact.keep_intervals = true;
-    exact.most_samples = MOST_SAMPLES;
-    page->sides[0] = inputs ? pt_inputs_load(inputs, &exact, &too_many) : NULL;
+    exact->timed = true;
+    exact->most_samples = MOST_SAMPLES;
+    page->sides[0] = inputs ? pt_inputs_load(inputs, exact, &too_many) : NULL;
     if (too_many)
         load_many(inputs, cli, page);
     else if (page->sides[0])
@@ -87,7 +89,7 @@ int pt_cmd_flame(const struct pt_cli *cli)
         pt_error("stdout is a terminal: use -o FILE.html");
         return PT_EXIT_USAGE;
     }
-    struct page page = {0};
+    struct page page = {.requests = {pt_request_of(cli), pt_request_of(cli)}};
     if (cli->diff)
         load_comparison(cli, &page);
     else

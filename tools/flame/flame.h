@@ -63,7 +63,7 @@ struct pt_flame {
     bool apart;
 };
 
-/* Profiles that were loaded with keep_intervals, or without, and then there is no time in the page; they must live as
+/* Profiles that were loaded with times, or without, and then there is no time in the page; they must live as
  * long. What has more samples than PT_FLAME_MOST_CELLS, without intervals, loses them. The caller ends it with
  * pt_flame_free. */
 struct pt_flame *pt_flame_new(struct pt_profile *const *sides, unsigned side_count, bool lines);

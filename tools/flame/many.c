@@ -10,7 +10,7 @@
 static uint32_t *threads_like(const struct pt_flame *flame, enum pt_flame_detail detail)
 {
     uint32_t count = pt_flame_threads(flame), base = 0, *like = pt_alloc(count, sizeof *like);
-    struct pt_profile *seen = pt_profile_new(); /* nodes there are what makes threads alike */
+    struct pt_profile *seen = pt_profile_new(NULL); /* nodes there are what makes threads alike */
     uint32_t *first = NULL, capacity = 0;
     for (unsigned side = 0; side < flame->side_count; side++) {
         const struct pt_profile *from = flame->sides[side];

@@ -154,7 +154,7 @@ struct pt_flame *pt_flame_new(struct pt_profile *const *sides, unsigned side_cou
     flame->sides = sides;
     flame->side_count = side_count;
     flame->lines = lines;
-    flame->merged = pt_profile_new();
+    flame->merged = pt_profile_new(NULL);
     pt_flame_add_cells(flame);
     return flame;
 }

@@ -1,6 +1,6 @@
 /* The sums of one process (design: accounting): where every nanosecond of its CPU clock went. */
-#ifndef PT_PROFILE_ACCOUNTING_H
-#define PT_PROFILE_ACCOUNTING_H
+#ifndef PT_LOG_ACCOUNTING_H
+#define PT_LOG_ACCOUNTING_H
 
 #include <stdint.h>
 

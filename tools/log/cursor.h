@@ -1,6 +1,6 @@
 /* A place in bytes that are not trusted: every step is checked, and after the first bad one all give 0. */
-#ifndef PT_PROFILE_CURSOR_H
-#define PT_PROFILE_CURSOR_H
+#ifndef PT_LOG_CURSOR_H
+#define PT_LOG_CURSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 #include "reader.h"
 
+#include <isa-l.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/memory.h"
-#include "crc.h"
 #include "segment_tables.h"
 
 /* Types above this are taken for damage when a block's own CRC cannot be asked. */
@@ -66,8 +66,8 @@ static bool crc_right(struct scan *scan, size_t at, const struct pp_log_block_he
     if (cost > scan->crc_budget)
         return false;
     const uint32_t words[] = {header->type, header->length, header->sequence};
-    uint32_t crc = pt_crc32(0, words, sizeof words);
-    if (pt_crc32(crc, scan->data + at + sizeof *header, header->length) == header->crc32)
+    uint32_t crc = crc32_gzip_refl(0, (const unsigned char *)words, sizeof words);
+    if (crc32_gzip_refl(crc, scan->data + at + sizeof *header, header->length) == header->crc32)
         return true;
     scan->crc_budget -= cost;
     return false;
@@ -175,7 +175,7 @@ static const uint8_t *keep(struct pt_segment *segment, const uint8_t *payload, s
 }
 
 /* Where to go on after something that cannot be read: `at` itself when more of the file may make it readable. */
-static size_t behind_damage(struct scan *scan, size_t at, struct pt_segment *segment)
+static size_t after_damage(struct scan *scan, size_t at, struct pt_segment *segment)
 {
     size_t sound = find_sound_block(scan, at, segment->next);
     if (sound == scan->size && scan->size - at < HOPELESS)
@@ -188,9 +188,9 @@ static size_t behind_damage(struct scan *scan, size_t at, struct pt_segment *seg
     return sound;
 }
 
-/* Where another segment begins behind a block that its writer has not finished, as in files that `cat` made; `at` when
+/* Where another segment begins after a block that its writer has not finished, as in files that `cat` made; `at` if
  * there is none. Names may hold any bytes: only a whole first block is believed. */
-static size_t behind_cut(const struct scan *scan, size_t at, struct pt_segment *segment)
+static size_t after_cut(const struct scan *scan, size_t at, struct pt_segment *segment)
 {
     for (size_t next = at + 1; next < scan->size; next++) {
         struct pt_segment other;
@@ -214,12 +214,12 @@ static size_t read_whole_blocks(struct scan *scan, size_t at, struct pt_segment 
     while (scan->size - at >= sizeof header && !is_file_header(scan, at)) {
         bool possible = header_at(scan, at, &header);
         if (possible && !payload_fits(scan, at, &header))
-            return behind_cut(scan, at, segment);
+            return after_cut(scan, at, segment);
         if (!possible || !crc_right(scan, at, &header)) {
-            size_t behind = behind_damage(scan, at, segment);
-            if (behind == at)
+            size_t after = after_damage(scan, at, segment);
+            if (after == at)
                 break;
-            at = behind;
+            at = after;
             continue;
         }
         const uint8_t *payload = scan->data + at + sizeof header;

@@ -1,13 +1,13 @@
 /*
- * One log segment, read from bytes that nobody vouches for (../../preload/log_format.h is the format).
+ * One log segment, read from bytes that may be damaged or forged (../../preload/common/log_format.h is the format).
  *
  * Every definition is kept in a table by its id; samples and notices are handed to a sink as they come, when all that
  * they refer to has been defined. What is damaged is skipped and counted, never guessed. Time is linear in the size;
  * memory is bounded by a small multiple of it, because an id is only believed when as many definitions fit into the
  * file.
  */
-#ifndef PT_PROFILE_READER_H
-#define PT_PROFILE_READER_H
+#ifndef PT_LOG_READER_H
+#define PT_LOG_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,7 +125,7 @@ struct pt_segment {
     struct pt_read_losses losses;
     struct pt_log_table tables[PT_TABLE_COUNT];
     uint64_t size;        /* of the data */
-    uint64_t end;         /* where the segment ends in it: at the size, or where the header of another one stands */
+    uint64_t end;         /* where the segment ends in it: at the size, or where the header of another one is */
     uint32_t next;        /* sequence number of the block that should come there */
     struct pt_seen *seen; /* which blocks were read */
     uint32_t seen_capacity;
@@ -158,21 +158,21 @@ enum pt_read_result {
 enum pt_read_result pt_segment_read(const void *data, size_t size, struct pt_segment *segment,
                                     const struct pt_segment_sink *sink);
 
-/* The same for one of several segments that stand one after the other, as `cat` puts them. *budget limits what damage
+/* pt_segment_read for one of several segments in a row, as `cat` writes them. *budget limits what damage
  * may cost in all of them together: give pt_read_budget(size of all) to the first, and pass it on. */
 enum pt_read_result pt_segment_read_part(const void *data, size_t size, size_t *budget, struct pt_segment *segment,
                                          const struct pt_segment_sink *sink);
 size_t pt_read_budget(size_t size);
 
 /*
- * Takes in what a segment that still grows has got since the last call; it begins as {0}. `data` is what stands behind
+ * Takes in what a segment that still grows has got since the last call; it begins as {0}. `data` is what comes after
  * segment->end, and is no longer needed afterwards. What is not whole yet waits: segment->end tells from where on it is
  * wanted again. It stays before the header of another segment.
  */
 enum pt_read_result pt_segment_read_on(const void *data, size_t size, struct pt_segment *segment,
                                        const struct pt_segment_sink *sink);
 
-/* Whether the header of a segment stands here. */
+/* Whether the data begins with the header of a segment. */
 bool pt_segment_begins(const void *data, size_t size);
 
 /* Only the PROCESS block, from the beginning of a file (which may be cut after it). */

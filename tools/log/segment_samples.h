@@ -1,6 +1,6 @@
 /* Blocks of samples, which nearly all of a long log is. */
-#ifndef PT_PROFILE_SEGMENT_SAMPLES_H
-#define PT_PROFILE_SEGMENT_SAMPLES_H
+#ifndef PT_LOG_SEGMENT_SAMPLES_H
+#define PT_LOG_SEGMENT_SAMPLES_H
 
 #include "cursor.h"
 #include "reader.h"

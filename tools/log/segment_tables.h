@@ -1,6 +1,6 @@
 /* How the payloads of blocks become tables: reader.c's other half. */
-#ifndef PT_PROFILE_SEGMENT_TABLES_H
-#define PT_PROFILE_SEGMENT_TABLES_H
+#ifndef PT_LOG_SEGMENT_TABLES_H
+#define PT_LOG_SEGMENT_TABLES_H
 
 #include "cursor.h"
 #include "reader.h"

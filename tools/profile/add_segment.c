@@ -6,194 +6,161 @@
 #include "../view/sums.h"
 #include "id_map.h"
 #include "model.h"
-#include "row_cells.h"
+#include "sample_sums.h"
 #include "select.h"
-#include "stack_sums.h"
 #include "time_bins.h"
 
-struct fold {
-    struct pt_id_map numbers;
-    struct pt_sample_sums cells;
-    struct pt_row_cells row_cells;    /* what they do not take is in `cells` */
-    struct pt_stack_sums stack_cells; /* of a profile of stacks only, also */
-    uint64_t start_unix_ns, wall_ns;  /* the interval of the cells, if intervals are kept */
-    unsigned char *chosen;            /* by thread of the profile, if it chooses: 1 yes, 2 no; 0: not asked yet */
+/* What is added to a profile of one segment. */
+struct adder {
+    struct pt_id_map ids;
+    struct pt_sample_sums sums, thread_sums; /* thread_sums: if only stacks are kept */
+    uint64_t start_unix_ns, wall_ns;         /* the interval of the sums, if times are kept */
+    unsigned char *chosen;                   /* by thread of the profile: 1 selected, 2 not; 0: not known yet */
     uint32_t chosen_capacity;
 };
 
-static void count_found(struct fold *fold, uint64_t count, uint64_t cpu_ns)
+static void count_found(struct adder *adder, uint64_t count, uint64_t cpu_ns)
 {
-    struct pt_process *process = &fold->numbers.profile->processes.items[fold->numbers.process];
+    struct pt_process *process = &adder->ids.profile->processes.items[adder->ids.process];
     process->samples += count;
     process->found_ns += cpu_ns;
 }
 
-static void put_thread(struct fold *fold, const struct pt_segment *segment, uint32_t interval, uint32_t id,
-                       uint32_t state, uint64_t cpu_ns)
+/* For PT_KEEP_STACKS. */
+static void put_thread(struct adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
+                       uint32_t interval)
 {
-    uint32_t thread = pt_id_map_thread(&fold->numbers, segment, id);
-    pt_states_add(&fold->numbers.profile->threads.items[thread].states, state, cpu_ns);
-    if (fold->numbers.profile->keep_intervals)
-        pt_add_busy(fold->numbers.profile, thread, state, interval, cpu_ns);
+    struct pt_profile *profile = adder->ids.profile;
+    uint32_t thread = pt_id_map_thread(&adder->ids, segment, sum->thread);
+    pt_states_add(&profile->threads.items[thread].states, sum->state, sum->cpu_ns);
+    if (profile->request->timed)
+        pt_add_busy(profile, thread, sum->state, interval, sum->cpu_ns);
 }
 
-static void put_stack(struct fold *fold, const struct pt_segment *segment, uint32_t interval, uint32_t id, bool in_gc,
-                      uint64_t count, uint64_t cpu_ns)
+static void put_stack(struct adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
+                      uint32_t interval)
 {
-    pt_add_stack(fold->numbers.profile, pt_id_map_node(&fold->numbers, segment, id), in_gc, interval, count, cpu_ns);
-    count_found(fold, count, cpu_ns);
+    uint32_t node = pt_id_map_node(&adder->ids, segment, sum->node);
+    pt_add_stack(adder->ids.profile, node, pt_in_gc(sum->state), interval, sum->count, sum->cpu_ns);
+    count_found(adder, sum->count, sum->cpu_ns);
 }
 
-/* For a profile of stacks only. */
-static void put_stacks(struct fold *fold, const struct pt_segment *segment, uint32_t interval)
-{
-    for (uint32_t i = 0; i < fold->stack_cells.thread_count; i++) {
-        const struct pt_thread_sum *cell = &fold->stack_cells.threads[i];
-        for (uint32_t state = 0; state < PT_STATES_TOLD_APART; state++)
-            put_thread(fold, segment, interval, cell->thread, state, cell->cpu_ns[state]);
-    }
-    for (uint32_t i = 0; i < fold->stack_cells.stack_count; i++) {
-        const struct pt_stack_sum *cell = &fold->stack_cells.stacks[i];
-        put_stack(fold, segment, interval, cell->node, cell->in_gc, cell->count, cell->cpu_ns);
-    }
-    for (uint32_t i = 0; i < fold->cells.count; i++) {
-        const struct pt_log_sample *cell = &fold->cells.items[i];
-        put_thread(fold, segment, interval, cell->thread, cell->state, cell->cpu_ns);
-        put_stack(fold, segment, interval, cell->node, pt_in_gc(cell->state), cell->count, cell->cpu_ns);
-    }
-    pt_stack_sums_clear(&fold->stack_cells);
-    pt_sample_sums_clear(&fold->cells);
-}
-
-static void put_cell(struct fold *fold, const struct pt_segment *segment, const struct pt_log_sample *cell,
-                     uint32_t interval)
+static void put_sample(struct adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
+                       uint32_t interval)
 {
     struct pt_sample sample = {
-        .thread = pt_id_map_thread(&fold->numbers, segment, cell->thread),
-        .node = pt_id_map_node(&fold->numbers, segment, cell->node),
-        .labels = pt_id_map_label_set(&fold->numbers, segment, cell->labels) & PT_MOST_LABEL_SETS,
-        .state = cell->state & PT_MOST_STATES,
+        .thread = pt_id_map_thread(&adder->ids, segment, sum->thread),
+        .node = pt_id_map_node(&adder->ids, segment, sum->node),
+        .labels = pt_id_map_label_set(&adder->ids, segment, sum->labels) & PT_MOST_LABEL_SETS,
+        .state = sum->state & PT_MOST_STATES,
         .interval = interval,
-        .count = cell->count,
-        .cpu_ns = cell->cpu_ns,
+        .count = sum->count,
+        .cpu_ns = sum->cpu_ns,
     };
-    count_found(fold, cell->count, cell->cpu_ns);
-    if (fold->numbers.alone)
-        pt_append_sample(fold->numbers.profile, &sample);
+    count_found(adder, sum->count, sum->cpu_ns);
+    if (adder->ids.alone)
+        pt_append_sample(adder->ids.profile, &sample);
     else
-        pt_add_sample(fold->numbers.profile, &sample);
+        pt_add_sample(adder->ids.profile, &sample);
 }
 
-static void put_row(struct fold *fold, const struct pt_segment *segment, const struct pt_cell_row *row,
-                    uint32_t interval)
+/* Moves the sums of an interval into the profile. */
+static void put_sums(struct adder *adder, const struct pt_segment *segment)
 {
-    for (uint32_t node = 0; node < row->capacity; node++) {
-        const struct pt_cell_sum *sum = &row->sums[node];
-        if (!sum->count && !sum->cpu_ns)
-            continue;
-        const struct pt_log_sample cell = {row->thread, node, 0, row->state, sum->count, sum->cpu_ns};
-        put_cell(fold, segment, &cell, interval);
-    }
-}
-
-/* Adds to the profile what has been added up. */
-static void put_cells(struct fold *fold, const struct pt_segment *segment)
-{
-    struct pt_profile *profile = fold->numbers.profile;
-    if (!fold->cells.count && !fold->row_cells.row_count && !fold->stack_cells.stack_count)
-        return;
+    struct pt_profile *profile = adder->ids.profile;
+    const struct pt_load_request *request = profile->request;
     uint32_t interval = 0;
-    if (profile->keep_intervals && (fold->start_unix_ns || !profile->apart_from_ns))
-        interval = pt_add_interval(profile, fold->start_unix_ns, fold->wall_ns);
-    if (profile->stacks_only)
-        put_stacks(fold, segment, interval);
-    for (uint32_t i = 0; i < fold->cells.count; i++)
-        put_cell(fold, segment, &fold->cells.items[i], interval);
-    for (uint32_t i = 0; i < fold->row_cells.row_count; i++)
-        put_row(fold, segment, &fold->row_cells.rows[i], interval);
-    fold->numbers.alone = fold->numbers.alone && profile->keep_intervals; /* another interval is another sample */
-    pt_sample_sums_clear(&fold->cells);
-    pt_row_cells_clear(&fold->row_cells);
+    if (!adder->sums.count)
+        return;
+    if (request->timed && (adder->start_unix_ns || !request->timed_from_ns))
+        interval = pt_add_interval(profile, adder->start_unix_ns, adder->wall_ns);
+    for (uint32_t i = 0; i < adder->thread_sums.count; i++)
+        put_thread(adder, segment, &adder->thread_sums.items[i], interval);
+    for (uint32_t i = 0; i < adder->sums.count; i++)
+        if (profile->keep == PT_KEEP_STACKS)
+            put_stack(adder, segment, &adder->sums.items[i], interval);
+        else
+            put_sample(adder, segment, &adder->sums.items[i], interval);
+    adder->ids.alone = adder->ids.alone && request->timed; /* another interval is another sample */
+    pt_sample_sums_clear(&adder->sums);
+    pt_sample_sums_clear(&adder->thread_sums);
     pt_time_bins_bound(profile);
 }
 
-/* Samples that the profile chooses, or has not to choose from. */
-static void add_cells(struct fold *fold, const struct pt_segment *segment, const struct pt_log_sample *samples,
-                      uint32_t count)
+/* Without what a plain profile does not tell apart. If only stacks are kept, threads have sums of their own. */
+static void add_plain(struct adder *adder, const struct pt_log_sample *samples, uint32_t count, bool stacks)
 {
-    uint32_t nodes = segment->tables[PT_TABLE_NODES].end, threads = segment->tables[PT_TABLE_THREADS].end;
-    if (fold->numbers.profile->stacks_only)
-        pt_stack_sums_add(&fold->stack_cells, samples, count, nodes, threads, &fold->cells);
-    else
-        pt_row_cells_add(&fold->row_cells, samples, count, nodes, threads, &fold->cells);
-}
-
-/* Without what a plain profile does not tell apart. */
-static void add_plain(struct fold *fold, const struct pt_segment *segment, const struct pt_log_sample *samples,
-                      uint32_t count)
-{
-    struct pt_log_sample plain[PT_SUMS_TOGETHER];
+    struct pt_log_sample plain[PT_SUMS_TOGETHER], threads[PT_SUMS_TOGETHER];
     for (uint32_t i = 0, many; i < count; i += many) {
         for (many = 0; many < PT_SUMS_TOGETHER && i + many < count; many++) {
-            plain[many] = samples[i + many];
-            plain[many].labels = 0;
-            plain[many].state &= PP_STATE_GC_KNOWN | PP_STATE_GC;
+            const struct pt_log_sample *sample = &samples[i + many];
+            threads[many] =
+                (struct pt_log_sample){.thread = sample->thread, .state = sample->state, .cpu_ns = sample->cpu_ns};
+            plain[many] = (struct pt_log_sample){.thread = stacks ? 0 : sample->thread,
+                                                 .node = sample->node,
+                                                 .state = sample->state & (PP_STATE_GC_KNOWN | PP_STATE_GC),
+                                                 .count = sample->count,
+                                                 .cpu_ns = sample->cpu_ns};
         }
-        add_cells(fold, segment, plain, many);
+        pt_sample_sums_add(&adder->sums, plain, many);
+        if (stacks)
+            pt_sample_sums_add(&adder->thread_sums, threads, many);
     }
 }
 
-static void add(struct fold *fold, const struct pt_segment *segment, const struct pt_log_sample *samples,
-                uint32_t count)
+static void add(struct adder *adder, const struct pt_log_sample *samples, uint32_t count)
 {
-    if (fold->numbers.profile->plain)
-        add_plain(fold, segment, samples, count);
+    const struct pt_profile *profile = adder->ids.profile;
+    bool stacks = profile->keep == PT_KEEP_STACKS;
+    if (stacks || profile->request->plain)
+        add_plain(adder, samples, count, stacks);
     else
-        add_cells(fold, segment, samples, count);
+        pt_sample_sums_add(&adder->sums, samples, count);
 }
 
-static bool is_chosen(struct fold *fold, const struct pt_segment *segment, uint32_t id)
+static bool is_chosen(struct adder *adder, const struct pt_segment *segment, uint32_t id)
 {
-    struct pt_profile *profile = fold->numbers.profile;
-    uint32_t thread = pt_id_map_thread(&fold->numbers, segment, id);
-    fold->chosen = pt_grow(fold->chosen, &fold->chosen_capacity, profile->threads.count, sizeof *fold->chosen);
-    if (!fold->chosen[thread])
-        fold->chosen[thread] = pt_choice_takes_thread(profile->choice, profile, thread) ? 1 : 2;
-    return fold->chosen[thread] == 1;
+    struct pt_profile *profile = adder->ids.profile;
+    uint32_t thread = pt_id_map_thread(&adder->ids, segment, id);
+    adder->chosen = pt_grow(adder->chosen, &adder->chosen_capacity, profile->threads.count, sizeof *adder->chosen);
+    if (!adder->chosen[thread])
+        adder->chosen[thread] = pt_takes_thread(profile, thread) ? 1 : 2;
+    return adder->chosen[thread] == 1;
 }
 
-static void add_chosen(struct fold *fold, const struct pt_segment *segment, const struct pt_log_samples *from,
+static void add_chosen(struct adder *adder, const struct pt_segment *segment, const struct pt_log_samples *from,
                        bool in_time)
 {
     for (uint32_t i = 0; i < from->count; i++) {
         const struct pt_log_sample *sample = &from->items[i];
-        if (in_time && is_chosen(fold, segment, sample->thread))
-            add(fold, segment, sample, 1);
+        if (in_time && is_chosen(adder, segment, sample->thread))
+            add(adder, sample, 1);
         else
-            count_found(fold, sample->count, sample->cpu_ns);
+            count_found(adder, sample->count, sample->cpu_ns);
     }
 }
 
 static void take_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *from)
 {
-    struct fold *fold = context;
-    struct pt_process *process = pt_id_map_process(&fold->numbers, segment);
-    const struct pt_profile *profile = fold->numbers.profile;
-    if (fold->numbers.left_out || profile->too_many)
+    struct adder *adder = context;
+    struct pt_process *process = pt_id_map_process(&adder->ids, segment);
+    const struct pt_profile *profile = adder->ids.profile;
+    if (adder->ids.left_out || profile->too_many)
         return;
-    bool apart = profile->keep_intervals && from->start_unix_ns + from->wall_ns >= profile->apart_from_ns;
-    struct pt_interval at = {apart ? from->start_unix_ns : 0, apart ? from->wall_ns : 0};
+    const struct pt_load_request *request = profile->request;
+    bool timed = request->timed && from->start_unix_ns + from->wall_ns >= request->timed_from_ns;
+    struct pt_interval at = {timed ? from->start_unix_ns : 0, timed ? from->wall_ns : 0};
     at = pt_time_bin_of(profile, at);
-    if (at.start_unix_ns != fold->start_unix_ns || at.wall_ns != fold->wall_ns) {
-        put_cells(fold, segment);
-        at = pt_time_bin_of(profile, at); /* slots may have become wider */
-        fold->start_unix_ns = at.start_unix_ns;
-        fold->wall_ns = at.wall_ns;
+    if (at.start_unix_ns != adder->start_unix_ns || at.wall_ns != adder->wall_ns) {
+        put_sums(adder, segment);
+        at = pt_time_bin_of(profile, at); /* bins may have become wider */
+        adder->start_unix_ns = at.start_unix_ns;
+        adder->wall_ns = at.wall_ns;
     }
-    if (profile->choice)
-        add_chosen(fold, segment, from, pt_choice_takes_time(profile->choice, from->start_unix_ns, from->wall_ns));
+    if (pt_takes_all(profile))
+        add(adder, from->items, from->count);
     else
-        add(fold, segment, from->items, from->count);
+        add_chosen(adder, segment, from, pt_takes_time(profile, from->start_unix_ns, from->wall_ns));
     uint64_t end = from->start_unix_ns + from->wall_ns;
     if (end > process->end_unix_ns)
         process->end_unix_ns = end;
@@ -202,22 +169,22 @@ static void take_samples(void *context, const struct pt_segment *segment, const 
 static void take_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
                         struct pt_text text)
 {
-    struct fold *fold = context;
-    struct pt_process *process = pt_id_map_process(&fold->numbers, segment);
-    if (fold->numbers.left_out)
+    struct adder *adder = context;
+    struct pt_process *process = pt_id_map_process(&adder->ids, segment);
+    if (adder->ids.left_out)
         return;
     process->notices.items = pt_grow(process->notices.items, &process->notices.capacity,
                                      (uint64_t)process->notices.count + 1, sizeof *process->notices.items);
     process->notices.items[process->notices.count++] =
-        (struct pt_notice){unix_ns, severity, pt_id_map_intern(&fold->numbers, text)};
+        (struct pt_notice){unix_ns, severity, pt_id_map_intern(&adder->ids, text)};
 }
 
 static void take_usage(void *context, const struct pt_segment *segment)
 {
-    struct fold *fold = context;
-    struct pt_process *process = pt_id_map_process(&fold->numbers, segment);
+    struct adder *adder = context;
+    struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     const struct pt_accounting *now = &segment->accounting;
-    if (fold->numbers.left_out || !fold->numbers.profile->keep_usage)
+    if (adder->ids.left_out || !adder->ids.profile->request->usage)
         return;
     process->usage.items = pt_grow(process->usage.items, &process->usage.capacity, (uint64_t)process->usage.count + 1,
                                    sizeof *process->usage.items);
@@ -228,9 +195,9 @@ static void take_usage(void *context, const struct pt_segment *segment)
 
 static void forget(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
 {
-    struct fold *fold = context;
-    put_cells(fold, segment); /* they mean the old definition */
-    pt_id_map_forget(&fold->numbers, kind, id);
+    struct adder *adder = context;
+    put_sums(adder, segment); /* they mean the old definition */
+    pt_id_map_forget(&adder->ids, kind, id);
 }
 
 void pt_read_losses_add(struct pt_read_losses *sum, const struct pt_read_losses *one)
@@ -245,16 +212,16 @@ void pt_read_losses_add(struct pt_read_losses *sum, const struct pt_read_losses 
     sum->repeated_segments += one->repeated_segments;
 }
 
-static void take_sums(struct fold *fold, const struct pt_segment *segment)
+static void take_sums(struct adder *adder, const struct pt_segment *segment)
 {
-    struct pt_process *process = pt_id_map_process(&fold->numbers, segment);
+    struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     bool latest = pt_sums_is_latest(process, segment);
     if (segment->has_accounting && latest) {
         if (segment->process.python_version.length) /* by now there may be more of them */
-            process->python_version = pt_id_map_intern(&fold->numbers, segment->process.python_version);
+            process->python_version = pt_id_map_intern(&adder->ids, segment->process.python_version);
         process->period_ns = segment->process.period_ns; /* the last one: it may have been lowered */
     }
-    if (segment->has_accounting && !fold->numbers.left_out)
+    if (segment->has_accounting && !adder->ids.left_out)
         pt_sums_take(process, segment);
     if (latest)
         process->ended = segment->end_reason == PP_END_EXIT || segment->end_reason == PP_END_EXEC;
@@ -262,17 +229,17 @@ static void take_sums(struct fold *fold, const struct pt_segment *segment)
 
 static bool is_wanted_process(const struct pt_profile *profile, const struct pt_log_process *process)
 {
-    const char *run = profile->only_run;
+    const char *run = profile->request->run;
     if (run && (process->run.length < strlen(run) || memcmp(process->run.data, run, strlen(run)) != 0))
         return false;
-    return !profile->wants || profile->wants(profile->wants_context, process);
+    return !profile->request->wants || profile->request->wants(profile->request->wants_context, process);
 }
 
-/* Whether its run begins as profile->only_run says, and profile->wants wants its process. */
+/* Whether the request wants its run and its process. */
 static bool is_wanted(const struct pt_profile *profile, const void *data, size_t size)
 {
     struct pt_segment segment;
-    if (!profile->only_run && !profile->wants)
+    if (!profile->request->run && !profile->request->wants)
         return true;
     bool wanted = pt_segment_read_process(data, size, &segment) == PT_READ_OK;
     wanted = wanted && is_wanted_process(profile, &segment.process);
@@ -280,33 +247,32 @@ static bool is_wanted(const struct pt_profile *profile, const void *data, size_t
     return wanted;
 }
 
-static void fold_free(struct fold *fold)
+static void free_adder(struct adder *adder)
 {
-    pt_id_map_free(&fold->numbers);
-    pt_sample_sums_free(&fold->cells);
-    pt_row_cells_free(&fold->row_cells);
-    pt_stack_sums_free(&fold->stack_cells);
-    free(fold->chosen);
+    pt_id_map_free(&adder->ids);
+    pt_sample_sums_free(&adder->sums);
+    pt_sample_sums_free(&adder->thread_sums);
+    free(adder->chosen);
 }
 
 static enum pt_read_result add_one(struct pt_profile *profile, const void *data, size_t size, const char *name,
                                    size_t *budget, size_t *end)
 {
     struct pt_segment segment;
-    struct fold fold = {.numbers = {.profile = profile, .name = name, .process = PT_NONE}};
-    const struct pt_segment_sink sink = {&fold, profile->sums_only ? NULL : take_samples, take_notice, take_usage,
-                                         forget};
+    struct adder adder = {.ids = {.profile = profile, .name = name, .process = PT_NONE}};
+    const struct pt_segment_sink sink = {&adder, profile->keep == PT_KEEP_SUMS ? NULL : take_samples, take_notice,
+                                         take_usage, forget};
     bool wanted = is_wanted(profile, data, size);
     enum pt_read_result result = pt_segment_read_part(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PT_READ_OK && wanted) {
-        put_cells(&fold, &segment);
-        if (segment.has_process || fold.numbers.process != PT_NONE)
-            take_sums(&fold, &segment);
+        put_sums(&adder, &segment);
+        if (segment.has_process || adder.ids.process != PT_NONE)
+            take_sums(&adder, &segment);
         pt_read_losses_add(&profile->losses, &segment.losses);
-        profile->losses.repeated_segments += fold.numbers.left_out;
+        profile->losses.repeated_segments += adder.ids.left_out;
     }
     *end = segment.end;
-    fold_free(&fold);
+    free_adder(&adder);
     pt_segment_free(&segment);
     return result;
 }
@@ -329,7 +295,7 @@ enum pt_read_result pt_profile_add_segment(struct pt_profile *profile, const voi
 }
 
 struct pt_growing {
-    struct fold fold;
+    struct adder adder;
     struct pt_segment segment;
     char *name;
     bool unwanted;
@@ -339,40 +305,40 @@ struct pt_growing *pt_growing_new(struct pt_profile *profile, const char *name)
 {
     struct pt_growing *growing = pt_alloc(1, sizeof *growing);
     growing->name = pt_strdup(name);
-    growing->fold = (struct fold){.numbers = {.profile = profile, .name = growing->name, .process = PT_NONE}};
+    growing->adder = (struct adder){.ids = {.profile = profile, .name = growing->name, .process = PT_NONE}};
     return growing;
 }
 
 enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data, size_t size, uint64_t *end)
 {
-    struct fold *fold = &growing->fold;
+    struct adder *adder = &growing->adder;
     struct pt_segment *segment = &growing->segment;
-    const struct pt_segment_sink sink = {fold, take_samples, take_notice, take_usage, forget};
+    const struct pt_segment_sink sink = {adder, take_samples, take_notice, take_usage, forget};
     if (!segment->end)
-        growing->unwanted = !is_wanted(fold->numbers.profile, data, size);
+        growing->unwanted = !is_wanted(adder->ids.profile, data, size);
     segment->losses = (struct pt_read_losses){0};
     enum pt_read_result result = pt_segment_read_on(data, size, segment, growing->unwanted ? NULL : &sink);
     *end = segment->end;
     if (result != PT_READ_OK || growing->unwanted)
         return result;
-    put_cells(fold, segment);
-    if (segment->has_process || fold->numbers.process != PT_NONE)
-        take_sums(fold, segment);
-    pt_read_losses_add(&fold->numbers.profile->losses, &segment->losses);
+    put_sums(adder, segment);
+    if (segment->has_process || adder->ids.process != PT_NONE)
+        take_sums(adder, segment);
+    pt_read_losses_add(&adder->ids.profile->losses, &segment->losses);
     return result;
 }
 
 bool pt_growing_is_wanted_after_all(const struct pt_growing *growing)
 {
     return growing->unwanted && growing->segment.has_process &&
-           is_wanted_process(growing->fold.numbers.profile, &growing->segment.process);
+           is_wanted_process(growing->adder.ids.profile, &growing->segment.process);
 }
 
 void pt_growing_free(struct pt_growing *growing)
 {
     if (!growing)
         return;
-    fold_free(&growing->fold);
+    free_adder(&growing->adder);
     pt_segment_free(&growing->segment);
     free(growing->name);
     free(growing);
@@ -391,15 +357,14 @@ void pt_profile_finish(struct pt_profile *profile)
             .node = pt_add_node(profile, 0, pt_add_pseudo(profile, "[unsampled]")),
             .cpu_ns = process->accounting.pending_ns,
         };
-        if (profile->choice && !(pt_choice_takes_time(profile->choice, process->accounting.end_unix_ns, 0) &&
-                                 pt_choice_takes_thread(profile->choice, profile, sample.thread)))
+        if (!pt_takes_time(profile, process->accounting.end_unix_ns, 0) || !pt_takes_thread(profile, sample.thread))
             continue;
-        if (profile->keep_intervals)
+        if (profile->request->timed)
             sample.interval = pt_add_interval(profile, process->accounting.end_unix_ns, 0);
-        if (profile->stacks_only) {
+        if (profile->keep == PT_KEEP_STACKS) {
             pt_states_add(&profile->threads.items[sample.thread].states, 0, sample.cpu_ns);
             pt_add_stack(profile, sample.node, false, sample.interval, 0, sample.cpu_ns);
-            if (profile->keep_intervals)
+            if (profile->request->timed)
                 pt_add_busy(profile, sample.thread, 0, sample.interval, sample.cpu_ns);
         } else {
             pt_append_sample(profile, &sample);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -11,10 +12,41 @@
 
 #include "../log/reader.h"
 #include "fallback.h"
-#include "load.h"
 
 /* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
 #define PROCESS_BYTES (256u << 10)
+
+void *pt_read_file(const char *path, size_t most, size_t *size)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (descriptor < 0)
+        return NULL;
+    if (fstat(descriptor, &status) != 0) {
+        close(descriptor);
+        return NULL;
+    }
+    size_t room = S_ISREG(status.st_mode) && (uint64_t)status.st_size < most ? (size_t)status.st_size : most;
+    char *data = malloc(room + 1);
+    size_t length = 0;
+    while (data && length < room) {
+        ssize_t got = read(descriptor, data + length, room - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            free(data);
+            data = NULL;
+        }
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    *size = length;
+    return data;
+}
 
 static char *text_copy(struct pt_text text)
 {
@@ -62,7 +94,7 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
         struct pt_file *file = &files->items[files->count - 1];
         file->foreign = is_foreign(path, &file->owner) && !named;
     } else if (named) {
-        pt_error("%s: %s", path, data || !error ? pt_read_result_text(result) : strerror(error));
+        pt_message_to(files->messages, "%s: %s", path, data || !error ? pt_read_result_text(result) : strerror(error));
     } else {
         unsigned reason = data || !error ? result : PT_READ_OK;
         files->unusable++;
@@ -124,16 +156,18 @@ static bool add_path(struct pt_files *files, const char *path)
 {
     struct stat status;
     if (stat(path, &status) != 0) {
-        pt_error("%s: %s", path, strerror(errno));
+        pt_message_to(files->messages, "%s: %s", path, strerror(errno));
         return false;
     }
     if (!S_ISDIR(status.st_mode))
         return pt_files_add(files, path, true);
     int count = pt_each_log(path, add_log, files);
     if (count < 0)
-        pt_error("%s: %s", path, strerror(errno));
+        pt_message_to(files->messages, "%s: %s", path, strerror(errno));
     if (count == 0)
-        pt_error("%s: no profile in this directory: record one with 'pyprof run -o %s -- python app.py'", path, path);
+        pt_message_to(files->messages,
+                      "%s: no profile in this directory: record one with 'pyprof run -o %s -- python app.py'", path,
+                      path);
     return count > 0;
 }
 
@@ -152,10 +186,11 @@ static void free_file(struct pt_file *file)
 
 static void append_user(struct pt_buffer *text, uint32_t user)
 {
-    const struct passwd *entry = getpwuid(user);
+    struct passwd entry, *found = NULL;
+    char strings[4096];
     pt_buffer_format(text, "user %" PRIu32, user);
-    if (entry)
-        pt_buffer_format(text, " (%s)", entry->pw_name);
+    if (getpwuid_r(user, &entry, strings, sizeof strings, &found) == 0 && found)
+        pt_buffer_format(text, " (%s)", entry.pw_name);
 }
 
 /* Leaves out runs that another user may have made up: all files of them are foreign. */
@@ -179,8 +214,9 @@ static uint32_t drop_foreign(struct pt_files *files)
         free_file(&files->items[i]);
     files->count = kept;
     if (dropped)
-        pt_error("left out: %s%s, in a directory that all may write (--all reads all, --run ID one run)", text.data,
-                 dropped == 1 ? "" : " …");
+        pt_message_to(files->messages,
+                      "left out: %s%s, in a directory that all may write (--all reads all, --run ID one run)",
+                      text.data, dropped == 1 ? "" : " …");
     pt_buffer_free(&text);
     return dropped;
 }
@@ -192,16 +228,18 @@ static bool add_default(struct pt_files *files)
     if (!found) {
         found = pt_each_log(fallback, add_log, files) > 0;
         if (found)
-            pt_error("no profile in %s; reading %s", directory, fallback);
+            pt_message_to(files->messages, "no profile in %s; reading %s", directory, fallback);
         else
-            pt_error("no profile in %s: record one with 'pyprof run -- python app.py', or say where it is", directory);
+            pt_message_to(files->messages,
+                          "no profile in %s: record one with 'pyprof run -- python app.py', or say where it is",
+                          directory);
     }
     free(directory);
     free(fallback);
     return found;
 }
 
-/* A file may hold segments of several runs (`merge`); in a directory its first one stands for it. */
+/* A file may hold segments of several runs (`merge`); of a file in a directory only the first one counts. */
 static bool in_run(const struct pt_file *file, const char *run)
 {
     bool found = strncmp(file->run, run, strlen(run)) == 0;
@@ -235,19 +273,19 @@ static void drop_unless_run(struct pt_files *files, const char *run, bool also_n
 }
 
 /* Keeps the files of the runs that were asked for. */
-bool pt_files_choose(struct pt_files *files, const struct pt_cli *cli)
+bool pt_files_choose(struct pt_files *files, const struct pt_load_request *request)
 {
-    if (cli->run) {
-        drop_unless_run(files, cli->run, true);
+    if (request->run) {
+        drop_unless_run(files, request->run, true);
         if (!files->count)
-            pt_error("no run '%s' here: 'pyprof runs' lists what there is", cli->run);
+            pt_message_to(files->messages, "no run '%s' here: 'pyprof runs' lists what there is", request->run);
         return files->count > 0;
     }
     const struct pt_file *latest = NULL;
     for (uint32_t i = 0; i < files->count; i++)
         if (!files->items[i].named && (!latest || files->items[i].start_unix_ns > latest->start_unix_ns))
             latest = &files->items[i];
-    if (!latest || cli->all)
+    if (!latest || request->all)
         return true;
     char *run = pt_strdup(latest->run);
     uint32_t owner = latest->owner, before = files->count;
@@ -262,7 +300,7 @@ bool pt_files_choose(struct pt_files *files, const struct pt_cli *cli)
         pt_buffer_format(&text, "; %u file%s of other runs left out (--all merges, --run ID chooses)",
                          before - files->count, before - files->count == 1 ? "" : "s");
     if (files->count < before || owner != geteuid())
-        pt_error("%s", text.data);
+        pt_message_to(files->messages, "%s", text.data);
     pt_buffer_free(&text);
     free(run);
     return true;
@@ -309,18 +347,19 @@ static void say_nothing_usable(const struct pt_files *files)
         pt_buffer_text(&text, "nothing that can be read: ");
         pt_files_append_unusable(&text, files);
     }
-    pt_error("%s", text.data);
+    pt_message_to(files->messages, "%s", text.data);
     pt_buffer_free(&text);
 }
 
-bool pt_files_find(struct pt_files *files, const struct pt_cli *cli)
+bool pt_files_find(struct pt_files *files, const struct pt_load_request *request)
 {
-    bool found = cli->argument_count ? true : add_default(files);
-    for (int i = 0; found && i < cli->argument_count; i++)
-        found = add_path(files, cli->arguments[i]);
+    files->messages = request->messages;
+    bool found = request->path_count ? true : add_default(files);
+    for (int i = 0; found && i < request->path_count; i++)
+        found = add_path(files, request->paths[i]);
     if (found)
         pt_files_add_fallbacks(files, NULL, 0);
-    uint32_t foreign = found && !cli->all && !cli->run ? drop_foreign(files) : 0;
+    uint32_t foreign = found && !request->all && !request->run ? drop_foreign(files) : 0;
     if (found && !files->count && !foreign)
         say_nothing_usable(files);
     longest_first(files);

@@ -1,10 +1,10 @@
 /* The numbers that a profile gives to what a segment calls by its own ids: found or added at the first use. */
-#ifndef PT_PROFILE_NUMBERS_H
-#define PT_PROFILE_NUMBERS_H
+#ifndef PT_PROFILE_ID_MAP_H
+#define PT_PROFILE_ID_MAP_H
 
 #include "model.h"
 
-/* By id in the segment. PT_NONE + 1 = 0 stands for "not yet". */
+/* By id in the segment. PT_NONE + 1 = 0 means "not yet". */
 struct pt_id_table {
     uint32_t *items; /* number + 1 */
     uint32_t capacity;
@@ -13,7 +13,7 @@ struct pt_id_table {
 /* Begins with its profile, the name, and PT_NONE for the process; pt_id_map_free ends it. */
 struct pt_id_map {
     struct pt_profile *profile;
-    const char *name; /* stands for the process where the segment does not say which it is */
+    const char *name; /* names the process if the segment does not */
     uint32_t process; /* PT_NONE until the first thing that needs it */
     bool left_out;    /* of another run than wanted, or there already */
     bool alone;       /* no sample of the process has been added before */
@@ -22,16 +22,16 @@ struct pt_id_map {
     uint32_t path_capacity;
 };
 
-struct pt_process *pt_id_map_process(struct pt_id_map *numbers, const struct pt_segment *segment);
-/* What was never defined has numbers that say so. */
-uint32_t pt_id_map_thread(struct pt_id_map *numbers, const struct pt_segment *segment, uint32_t id);
-uint32_t pt_id_map_node(struct pt_id_map *numbers, const struct pt_segment *segment, uint32_t id);
-uint32_t pt_id_map_label_set(struct pt_id_map *numbers, const struct pt_segment *segment, uint32_t id);
+struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segment *segment);
+/* What was never defined becomes a frame, a thread or a stack whose name tells that. */
+uint32_t pt_id_map_thread(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
+uint32_t pt_id_map_node(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
+uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
 /* Of the string; 0 for an empty one. */
-uint32_t pt_id_map_intern(struct pt_id_map *numbers, struct pt_text text);
+uint32_t pt_id_map_intern(struct pt_id_map *ids, struct pt_text text);
 
 /* The id means something else from now on. */
-void pt_id_map_forget(struct pt_id_map *numbers, enum pt_table_kind kind, uint32_t id);
-void pt_id_map_free(struct pt_id_map *numbers);
+void pt_id_map_forget(struct pt_id_map *ids, enum pt_table_kind kind, uint32_t id);
+void pt_id_map_free(struct pt_id_map *ids);
 
 #endif

@@ -1,19 +1,14 @@
 #include "load.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../symbols/debuginfod.h"
-#include "../symbols/inlines.h"
 #include "../symbols/symbols.h"
 #include "../view/frame_text.h"
 #include "../view/gil_gc.h"
@@ -28,66 +23,13 @@
 #define PARTS      8
 #define PARTS_FROM (32u << 20)
 
-static bool progress_shown;
-
-void pt_progress(const char *format, ...)
-{
-    if (!isatty(STDERR_FILENO))
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("\r\033[K", stderr);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    progress_shown = true;
-}
-
-void pt_progress_end(void)
-{
-    if (progress_shown)
-        fputs("\r\033[K", stderr);
-    progress_shown = false;
-}
-
-void *pt_read_file(const char *path, size_t most, size_t *size)
-{
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    if (descriptor < 0)
-        return NULL;
-    if (fstat(descriptor, &status) != 0) {
-        close(descriptor);
-        return NULL;
-    }
-    size_t room = S_ISREG(status.st_mode) && (uint64_t)status.st_size < most ? (size_t)status.st_size : most;
-    char *data = malloc(room + 1);
-    size_t length = 0;
-    while (data && length < room) {
-        ssize_t got = read(descriptor, data + length, room - length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) {
-            free(data);
-            data = NULL;
-        }
-        if (got <= 0)
-            break;
-        length += (size_t)got;
-    }
-    int error = errno;
-    close(descriptor);
-    errno = error;
-    *size = length;
-    return data;
-}
-
 static const char *plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
 
 /* What processes have written elsewhere, having become a user that cannot write the directory. */
-static void say_places(const struct pt_files *files, const struct pt_profile *profile)
+static void report_places(const struct pt_files *files, const struct pt_profile *profile)
 {
     const char *path = NULL;
     uint32_t count = 0;
@@ -99,13 +41,14 @@ static void say_places(const struct pt_files *files, const struct pt_profile *pr
     for (uint32_t i = 0; i < profile->processes.count; i++)
         all_ended &= profile->processes.items[i].ended;
     if (count)
-        pt_error("with %" PRIu32 " file%s that could not be written there: %s%s", count, plural(count), path,
-                 count > 1 ? " …" : "");
+        pt_message_to(files->messages, "with %" PRIu32 " file%s that could not be written there: %s%s", count,
+                      plural(count), path, count > 1 ? " …" : "");
     if (files->closed && !all_ended)
-        pt_error("there may be more of it in %s, which only its user and root can read", files->closed);
+        pt_message_to(files->messages, "there may be more of it in %s, which only its user and root can read",
+                      files->closed);
 }
 
-static void say_losses(const struct pt_files *files, const struct pt_profile *profile)
+static void report_losses(const struct pt_files *files, const struct pt_profile *profile)
 {
     const struct pt_read_losses *losses = &profile->losses;
     struct pt_buffer text = {0};
@@ -131,52 +74,46 @@ static void say_losses(const struct pt_files *files, const struct pt_profile *pr
         pt_files_append_unusable(&text, files);
     }
     if (text.length)
-        pt_error("not read: %s", text.data + 2);
+        pt_message_to(files->messages, "not read: %s", text.data + 2);
     pt_buffer_free(&text);
-    say_places(files, profile);
+    report_places(files, profile);
 }
 
 /* Some of the files, read by a thread of its own. */
 struct part {
     const struct pt_files *files;
-    uint32_t begin, end;
-    const struct pt_profile *like; /* what to keep */
+    uint32_t begin, end, read;
     struct pt_profile *profile;
-    uint64_t bytes; /* of all files */
-    uint32_t read;
+    struct pt_buffer failures; /* lines */
+    uint64_t bytes;            /* of all files */
     atomic_uint *done;
-    bool speaks; /* shows the progress of all */
+    bool first; /* it is read by the thread that loads, and shows the progress of all */
     pthread_t thread;
 };
+
+static void read_one(struct part *part, const struct pt_file *file)
+{
+    size_t size;
+    void *data = pt_read_file(file->path, file->size, &size);
+    enum pt_read_result result = PT_READ_OK;
+    if (data)
+        result = pt_profile_add_segment(part->profile, data, size, file->path);
+    if (!data || result != PT_READ_OK)
+        pt_buffer_format(&part->failures, "%s: %s\n", file->path, data ? pt_read_result_text(result) : strerror(errno));
+    else
+        part->read++;
+    free(data);
+}
 
 static void *read_part(void *context)
 {
     struct part *part = context;
-    struct pt_profile *profile = part->profile = pt_profile_new();
-    profile->keep_intervals = part->like->keep_intervals;
-    profile->sums_only = part->like->sums_only;
-    profile->stacks_only = part->like->stacks_only;
-    profile->keep_usage = part->like->keep_usage;
-    profile->only_run = part->like->only_run;
-    profile->choice = part->like->choice;
-    profile->plain = part->like->plain;
-    profile->most_samples = part->like->most_samples;
-    profile->merge_intervals = part->like->merge_intervals;
-    profile->slots_from_ns = part->like->slots_from_ns;
-    for (uint32_t i = part->begin; i < part->end && !profile->too_many; i++) {
-        const char *path = part->files->items[i].path;
+    for (uint32_t i = part->begin; i < part->end && !part->profile->too_many; i++) {
         unsigned done = atomic_fetch_add(part->done, 1) + 1;
-        if (part->speaks && part->bytes >= PROGRESS_FROM)
-            pt_progress("reading %u of %u files, %" PRIu64 " MB in all", done, part->files->count, part->bytes >> 20);
-        size_t size;
-        void *data = pt_read_file(path, part->files->items[i].size, &size);
-        enum pt_read_result result = PT_READ_OK;
-        if (data)
-            result = pt_profile_add_segment(profile, data, size, path);
-        if (!data || result != PT_READ_OK)
-            pt_error("%s: %s", path, data ? pt_read_result_text(result) : strerror(errno));
-        part->read += data && result == PT_READ_OK;
-        free(data);
+        if (part->first && part->bytes >= PROGRESS_FROM)
+            pt_progress_to(part->files->messages, "reading %u of %u files, %" PRIu64 " MB in all", done,
+                           part->files->count, part->bytes >> 20);
+        read_one(part, &part->files->items[i]);
     }
     return NULL;
 }
@@ -207,7 +144,47 @@ static uint32_t divide(const struct pt_files *files, uint64_t bytes, struct part
     return count;
 }
 
-static struct pt_profile *read_parts(const struct pt_files *files, const struct pt_profile *like, uint32_t *read)
+static struct pt_profile *new_profile(const struct pt_load_request *request, uint64_t run_start_unix_ns)
+{
+    struct pt_profile *profile = pt_profile_new(request);
+    profile->run_start_unix_ns = run_start_unix_ns;
+    return profile;
+}
+
+static void forget_part(struct part *part)
+{
+    pt_profile_free(part->profile);
+    pt_buffer_clear(&part->failures);
+    part->read = 0;
+}
+
+/* Makes the first part the whole. */
+static void merge_parts(struct part *parts, uint32_t count)
+{
+    struct part *whole = &parts[0];
+    const struct pt_load_request *request = whole->profile->request;
+    uint64_t start = whole->profile->run_start_unix_ns;
+    for (uint32_t i = 1; i < count; i++) {
+        if (pt_profile_merge(whole->profile, parts[i].profile)) {
+            whole->read += parts[i].read;
+            pt_buffer_text(&whole->failures, parts[i].failures.length ? parts[i].failures.data : "");
+            continue;
+        }
+        /* A process in two parts: all is read again, one file after the other. */
+        for (uint32_t j = i; j < count; j++)
+            forget_part(&parts[j]);
+        forget_part(whole);
+        whole->profile = new_profile(request, start);
+        whole->begin = 0;
+        whole->end = whole->files->count;
+        atomic_store(whole->done, 0);
+        read_part(whole);
+        break;
+    }
+}
+
+static struct pt_profile *read_parts(const struct pt_files *files, const struct pt_load_request *request,
+                                     uint64_t run_start_unix_ns, uint32_t *read)
 {
     struct part parts[PARTS + 1] = {{0}};
     atomic_uint done = 0;
@@ -217,10 +194,10 @@ static struct pt_profile *read_parts(const struct pt_files *files, const struct 
     uint32_t count = divide(files, bytes, parts);
     for (uint32_t i = count; i--;) {
         parts[i].files = files;
-        parts[i].like = like;
+        parts[i].profile = new_profile(request, run_start_unix_ns);
         parts[i].bytes = bytes;
         parts[i].done = &done;
-        parts[i].speaks = !i;
+        parts[i].first = !i;
         if (!i || pthread_create(&parts[i].thread, NULL, read_part, &parts[i]) != 0) {
             parts[i].thread = 0;
             read_part(&parts[i]);
@@ -229,111 +206,86 @@ static struct pt_profile *read_parts(const struct pt_files *files, const struct 
     for (uint32_t i = 1; i < count; i++)
         if (parts[i].thread)
             pthread_join(parts[i].thread, NULL);
+    merge_parts(parts, count);
+    char *rest = parts[0].failures.data, *line;
+    while ((line = strsep(&rest, "\n")) && *line)
+        pt_message_to(files->messages, "%s", line);
+    for (uint32_t i = 0; i < count; i++)
+        pt_buffer_free(&parts[i].failures);
     *read = parts[0].read;
-    for (uint32_t i = 1; i < count; i++) {
-        *read += parts[i].read;
-        if (pt_profile_merge(parts[0].profile, parts[i].profile))
-            continue;
-        /* A process in two parts: all again, one after the other. */
-        for (uint32_t j = i; j < count; j++)
-            pt_profile_free(parts[j].profile);
-        pt_profile_free(parts[0].profile);
-        atomic_store(&done, 0);
-        parts[0].begin = parts[0].read = 0;
-        parts[0].end = files->count;
-        read_part(&parts[0]);
-        *read = parts[0].read;
-        break;
-    }
     return parts[0].profile;
 }
 
-/* The start of the run, which times of the command line count from. Not all segments are the first in their file: where
- * it matters, all are read. */
-static uint64_t run_start(const struct pt_files *files, const struct pt_cli *cli)
+/* The start of the run, which times of the request count from. Not all segments are the first in their file: where it
+ * matters, all are read. */
+static uint64_t run_start(const struct pt_files *files, const struct pt_load_request *request)
 {
-    const struct pt_profile like = {.sums_only = true, .only_run = cli->run};
+    const struct pt_load_request sums_only = {.keep = PT_KEEP_SUMS, .run = request->run};
     uint64_t start = UINT64_MAX, end;
     uint32_t read;
-    if (!pt_selects_time(cli)) {
+    if (!pt_selects_time(&request->select)) {
         for (uint32_t i = 0; i < files->count; i++)
             if (files->items[i].start_unix_ns && files->items[i].start_unix_ns < start)
                 start = files->items[i].start_unix_ns;
         return start == UINT64_MAX ? 0 : start;
     }
-    struct pt_profile *sums = read_parts(files, &like, &read);
+    struct pt_profile *sums = read_parts(files, &sums_only, 0, &read);
     pt_summary_span(sums, &start, &end);
     pt_profile_free(sums);
     return start;
 }
 
-static struct pt_profile *read_files(const struct pt_files *files, const struct pt_cli *cli, bool sums_only,
+static struct pt_profile *read_files(const struct pt_files *files, const struct pt_load_request *request,
                                      bool *too_many)
 {
-    uint64_t start = sums_only ? 0 : run_start(files, cli);
-    struct pt_choice *choice = sums_only ? NULL : pt_choice_new(cli, start);
-    /* Sums of threads are of all their stacks. */
-    bool apart = !pt_selects_names(cli) && (cli->keep_intervals || !pt_selects_stacks(cli));
-    const struct pt_profile like = {.sums_only = sums_only,
-                                    .stacks_only = cli->stacks_only && apart,
-                                    .keep_intervals = cli->keep_intervals,
-                                    .plain = cli->plain,
-                                    .most_samples = cli->most_samples,
-                                    .merge_intervals = cli->merge_intervals,
-                                    .slots_from_ns = start,
-                                    .choice = choice,
-                                    .keep_usage = cli->intervals,
-                                    .only_run = cli->run};
+    bool samples = request->keep != PT_KEEP_SUMS;
     uint32_t read;
-    struct pt_profile *profile = read_parts(files, &like, &read);
+    struct pt_profile *profile = read_parts(files, request, samples ? run_start(files, request) : 0, &read);
     *too_many = profile->too_many;
     if (*too_many) {
-        free(choice);
         pt_profile_free(profile);
         return NULL;
     }
-    if (sums_only)
+    if (!samples)
         pt_profile_close_sums(profile);
     else if (read)
         pt_profile_finish(profile);
-    profile->choice = NULL;
-    free(choice);
-    if (read && !sums_only && !cli->no_names) {
-        pt_debuginfod_fetch(profile);
+    if (read && samples && !request->no_names) {
         pt_symbols_resolve(profile);
         pt_states_add_gc_frames(profile);
-        pt_native_lines_resolve(profile);
     }
-    pt_progress_end();
+    pt_progress_end(request->messages);
     if (read && profile->processes.count)
         return profile;
     if (read)
-        pt_error("%s: nothing recorded yet: the log ends before its first block", files->items[0].path);
+        pt_message_to(request->messages, "%s: nothing recorded yet: the log ends before its first block",
+                      files->items[0].path);
     pt_profile_free(profile);
     return NULL;
 }
 
 struct pt_inputs {
     struct pt_files files;
-    bool said; /* what is not read */
+    bool reported; /* what is not read */
 };
 
-struct pt_inputs *pt_inputs_open(const struct pt_cli *cli)
+struct pt_inputs *pt_inputs_open(const struct pt_load_request *request)
 {
     struct pt_inputs *inputs = pt_alloc(1, sizeof *inputs);
-    if (pt_files_find(&inputs->files, cli) && pt_files_choose(&inputs->files, cli))
+    if (pt_files_find(&inputs->files, request) &&
+        (request->keep == PT_KEEP_SUMS || pt_files_choose(&inputs->files, request)))
         return inputs;
     pt_inputs_free(inputs);
     return NULL;
 }
 
-struct pt_profile *pt_inputs_load(struct pt_inputs *inputs, const struct pt_cli *cli, bool *too_many)
+struct pt_profile *pt_inputs_load(struct pt_inputs *inputs, const struct pt_load_request *request, bool *too_many)
 {
-    struct pt_profile *profile = read_files(&inputs->files, cli, false, too_many);
-    if (profile && !inputs->said)
-        say_losses(&inputs->files, profile);
-    inputs->said |= profile != NULL;
-    if (profile && !pt_select(profile, cli)) {
+    struct pt_profile *profile = read_files(&inputs->files, request, too_many);
+    if (profile && !inputs->reported)
+        report_losses(&inputs->files, profile);
+    inputs->reported |= profile != NULL;
+    if (profile && request->keep != PT_KEEP_SUMS && !pt_select(profile)) {
         pt_profile_free(profile);
         profile = NULL;
     }
@@ -347,40 +299,22 @@ void pt_inputs_free(struct pt_inputs *inputs)
     free(inputs);
 }
 
-struct pt_profile *pt_load(const struct pt_cli *cli)
+struct pt_profile *pt_load(const struct pt_load_request *request)
 {
     bool too_many;
-    struct pt_inputs *inputs = pt_inputs_open(cli);
-    struct pt_profile *profile = inputs ? pt_inputs_load(inputs, cli, &too_many) : NULL;
+    struct pt_inputs *inputs = pt_inputs_open(request);
+    struct pt_profile *profile = inputs ? pt_inputs_load(inputs, request, &too_many) : NULL;
     pt_inputs_free(inputs);
     return profile;
 }
 
-struct pt_profile *pt_load_sums(const struct pt_cli *cli)
+void pt_request_named(struct pt_load_request *request, char *const *name)
 {
-    struct pt_files files = {0};
-    struct pt_profile *profile = NULL;
-    bool too_many;
-    if (pt_files_find(&files, cli))
-        profile = read_files(&files, cli, true, &too_many);
-    if (profile)
-        say_losses(&files, profile);
-    pt_files_free(&files);
-    return profile;
-}
-
-struct pt_profile *pt_load_named(const struct pt_cli *cli, const char *name)
-{
-    char *arguments[] = {pt_strdup(name), NULL};
-    struct pt_cli one = *cli;
     struct stat status;
-    one.arguments = arguments;
-    one.argument_count = 1;
-    if (stat(name, &status) != 0 && !strchr(name, '/') && !strchr(name, '.')) {
-        one.run = name;
-        one.argument_count = 0;
-    }
-    struct pt_profile *profile = pt_load(&one);
-    free(arguments[0]);
-    return profile;
+    request->paths = name;
+    request->path_count = 1;
+    if (stat(*name, &status) == 0 || strchr(*name, '/') || strchr(*name, '.'))
+        return;
+    request->run = *name;
+    request->path_count = 0;
 }

@@ -184,8 +184,8 @@ bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from)
 {
     if (have_process_in_common(into, from))
         return false;
-    pt_time_bins_widen(into, from->slot_ns);
-    pt_time_bins_widen(from, into->slot_ns);
+    pt_time_bins_widen(into, from->bin_ns);
+    pt_time_bins_widen(from, into->bin_ns);
     struct maps maps = {.into = into, .from = from, .strings = new_map(from->strings.count)};
     for (uint32_t i = 0; i < from->strings.count; i++)
         maps.strings[i] = pt_intern_text(into, from->strings.items[i]);
@@ -197,7 +197,7 @@ bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from)
     map_intervals(&maps);
     map_processes(&maps);
     map_threads(&maps);
-    if (into->stacks_only)
+    if (into->keep == PT_KEEP_STACKS)
         add_stacks(&maps);
     else
         move_samples(&maps, from);

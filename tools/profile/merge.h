@@ -1,6 +1,6 @@
 /* Two profiles become one. */
-#ifndef PT_PROFILE_ABSORB_H
-#define PT_PROFILE_ABSORB_H
+#ifndef PT_PROFILE_MERGE_H
+#define PT_PROFILE_MERGE_H
 
 #include "model.h"
 

@@ -3,23 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "select.h"
+
 /* Appends a zeroed item to a PT_TABLE_OF and returns a pointer to it. */
 #define APPEND(table)                                                                                                  \
     ((table)->items =                                                                                                  \
          pt_grow((table)->items, &(table)->capacity, (uint64_t)(table)->count + 1, sizeof *(table)->items),            \
      &(table)->items[(table)->count++])
 
-/* Of a profile of stacks. Without intervals there are as many as it takes. */
-#define MOST_PLACES (1u << 24)
-
 static void add_root(struct pt_profile *profile)
 {
     APPEND(&profile->nodes)->frame = PT_NONE;
 }
 
-struct pt_profile *pt_profile_new(void)
+struct pt_profile *pt_profile_new(const struct pt_load_request *request)
 {
+    static const struct pt_load_request everything = {0};
     struct pt_profile *profile = pt_alloc(1, sizeof *profile);
+    profile->request = request ? request : &everything;
+    profile->keep = pt_keep_for(profile->request);
     pt_intern(profile, "", 0);
     add_root(profile);
     APPEND(&profile->label_sets);
@@ -28,14 +30,6 @@ struct pt_profile *pt_profile_new(void)
 }
 
 #define FREE_TABLE(table) (free((table)->items), pt_index_free(&(table)->index))
-
-static void forget_places(struct pt_places *places)
-{
-    for (uint32_t i = 0; i < places->capacity; i++)
-        free(places->rows[i].items);
-    free(places->rows);
-    *places = (struct pt_places){0};
-}
 
 void pt_profile_free(struct pt_profile *profile)
 {
@@ -59,8 +53,6 @@ void pt_profile_free(struct pt_profile *profile)
     FREE_TABLE(&profile->intervals);
     FREE_TABLE(&profile->samples);
     FREE_TABLE(&profile->processes);
-    forget_places(&profile->stack_places);
-    forget_places(&profile->busy_places);
     free(profile);
 }
 
@@ -228,28 +220,6 @@ void pt_add_sample(struct pt_profile *profile, const struct pt_sample *sample)
     pt_index_add(&profile->samples.index, hash, profile->samples.count - 1);
 }
 
-/* Adds a sample of which the number stands at this place of the row, if there is one; without a hash, unless there
- * would be too many places. */
-static void add_at_place(struct pt_profile *profile, struct pt_places *places, uint32_t number, uint64_t place,
-                         uint64_t count, const struct pt_sample *sample)
-{
-    if (number && (number + 1) * count > MOST_PLACES) {
-        pt_add_sample(profile, sample);
-        return;
-    }
-    places->rows = pt_grow(places->rows, &places->capacity, (uint64_t)number + 1, sizeof *places->rows);
-    struct pt_place_row *row = &places->rows[number];
-    row->items = pt_grow(row->items, &row->capacity, count, sizeof *row->items);
-    if (!row->items[place]) {
-        pt_append_sample(profile, sample);
-        row->items[place] = profile->samples.count;
-        return;
-    }
-    struct pt_sample *known = &profile->samples.items[row->items[place] - 1];
-    known->count += sample->count;
-    known->cpu_ns += sample->cpu_ns;
-}
-
 void pt_add_stack(struct pt_profile *profile, uint32_t node, bool in_gc, uint32_t interval, uint64_t count,
                   uint64_t cpu_ns)
 {
@@ -260,7 +230,7 @@ void pt_add_stack(struct pt_profile *profile, uint32_t node, bool in_gc, uint32_
                                     .interval = interval,
                                     .count = count,
                                     .cpu_ns = cpu_ns};
-    add_at_place(profile, &profile->stack_places, interval * 2 + in_gc, node, profile->nodes.count, &stack);
+    pt_add_sample(profile, &stack);
 }
 
 void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns)
@@ -269,10 +239,8 @@ void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, ui
                                    .state = state & (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL),
                                    .interval = interval,
                                    .cpu_ns = cpu_ns};
-    uint64_t gil = (state & PP_STATE_GIL_KNOWN ? 1 : 0) | (state & PP_STATE_HOLDS_GIL ? 2 : 0);
     if (cpu_ns)
-        add_at_place(profile, &profile->busy_places, interval, thread * 4ull + gil, profile->threads.count * 4ull,
-                     &busy);
+        pt_add_sample(profile, &busy);
 }
 
 struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count)
@@ -280,8 +248,6 @@ struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count)
     struct pt_sample *samples = profile->samples.items;
     *count = profile->samples.count;
     pt_index_free(&profile->samples.index);
-    forget_places(&profile->stack_places);
-    forget_places(&profile->busy_places);
     profile->samples.items = NULL;
     profile->samples.count = profile->samples.capacity = 0;
     return samples;

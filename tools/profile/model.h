@@ -1,5 +1,5 @@
 /*
- * A profile in memory: what one or many segments say, with everything that means the same unified.
+ * A profile in memory: what one or many segments say; equal items are kept once.
  *
  * All tables are arrays of which items refer to each other by number; string 0 is "", node 0 is the root (no frame).
  * Native frames are kept by address in the file's own terms, so that processes with other load addresses share them.
@@ -16,6 +16,7 @@
 #include "../base/memory.h"
 #include "../log/accounting.h"
 #include "../log/reader.h"
+#include "request.h"
 
 /* A table that grows. */
 #define PT_TABLE_OF(type)                                                                                              \
@@ -70,7 +71,7 @@ struct pt_thread {
     uint64_t tid;  /* 0: not a thread, what belongs to the process as a whole */
     uint64_t start_unix_ns;
     uint32_t flags;
-    struct pt_states states; /* of its samples, in a profile of stacks only */
+    struct pt_states states; /* of its samples, in a profile of PT_KEEP_STACKS */
 };
 
 struct pt_label {
@@ -90,19 +91,11 @@ struct pt_interval {
 #define PT_MOST_STATES     0xffu
 
 struct pt_sample {
-    uint32_t thread, node; /* thread: PT_NONE in a profile of stacks only */
+    uint32_t thread, node; /* thread: PT_NONE in a profile of PT_KEEP_STACKS */
     uint32_t labels : 24;  /* label set; 0: none */
     uint32_t state : 8;    /* PP_STATE_* */
     uint32_t interval;     /* 0 unless the profile keeps intervals */
     uint64_t count, cpu_ns;
-};
-
-/* Numbers of samples + 1, in rows; 0: none yet. */
-struct pt_places {
-    struct pt_place_row {
-        uint32_t *items, capacity;
-    } * rows;
-    uint32_t capacity;
 };
 
 struct pt_notice {
@@ -136,27 +129,14 @@ struct pt_process {
     uint64_t found_ns;                 /* CPU time of the samples that were found in the log, pending not included */
     uint64_t samples;                  /* their count */
     PT_TABLE_OF(struct pt_notice) notices;
-    PT_TABLE_OF(struct pt_usage) usage; /* with keep_usage: one for each interval; when closed: in the order of time */
+    PT_TABLE_OF(struct pt_usage)
+    usage; /* if the request says so: one for each interval, when closed in the order of time */
 };
 
-typedef bool pt_wants_process(void *context, const struct pt_log_process *process);
-
 struct pt_profile {
-    /* Set before the first segment. */
-    bool keep_intervals;    /* samples of different intervals stay apart */
-    uint64_t apart_from_ns; /* … of those that end after this (unix); the others have interval 0 */
-    bool keep_usage;        /* of each interval */
-    bool sums_only;         /* no samples: processes and their accounting */
-    bool stacks_only; /* samples do not tell threads, labels and the GIL apart; threads have sums. With keep_intervals
-                       * samples of node 0 say when each thread was busy, beside those of stacks: all is there twice */
-    bool plain;       /* samples do not tell labels and the GIL apart */
-    uint32_t most_samples; /* with keep_intervals; 0: any number. If there would be more … */
-    bool merge_intervals;  /* … intervals become longer (slots.h); otherwise too_many is set, and the rest not read */
-    uint64_t slots_from_ns;         /* unix: where a slot begins */
-    const struct pt_choice *choice; /* which samples are kept; NULL: all (select.h). Sums of processes are of all */
-    const char *only_run;           /* segments of runs that do not begin so are left out; NULL: none */
-    pt_wants_process *wants;        /* segments of processes that it does not want are left out; NULL: none */
-    void *wants_context;
+    const struct pt_load_request *request;
+    enum pt_keep keep;          /* what the request says, or more, if its selection needs that (select.h) */
+    uint64_t run_start_unix_ns; /* what times of the request count from, and where a time bin begins */
 
     PT_TABLE_OF(char *) strings;
     PT_TABLE_OF(struct pt_module) modules;
@@ -168,13 +148,10 @@ struct pt_profile {
     PT_TABLE_OF(struct pt_label_set) label_sets;
     PT_TABLE_OF(struct pt_interval) intervals;
     PT_TABLE_OF(struct pt_sample) samples; /* the index may lack the last ones */
-    struct pt_places
-        stack_places;             /* in a profile of stacks only: by interval * 2 + whether in a collection, and node */
-    struct pt_places busy_places; /* the same: by interval, and thread * 4 + GIL */
     PT_TABLE_OF(struct pt_process) processes;
 
-    uint64_t slot_ns; /* of intervals that were merged; 0: they are those of the log */
-    bool too_many;    /* more samples than most_samples: this is not all */
+    uint64_t bin_ns; /* of intervals that were merged; 0: they are those of the log */
+    bool too_many;   /* more samples than most_samples: this is not all */
 
     struct pt_read_losses losses; /* of all segments */
 
@@ -182,17 +159,18 @@ struct pt_profile {
     uint64_t whole_ns; /* CPU time of all samples before that */
 };
 
-struct pt_profile *pt_profile_new(void);
+/* request NULL: all samples of all that is added. */
+struct pt_profile *pt_profile_new(const struct pt_load_request *request);
 void pt_profile_free(struct pt_profile *profile);
 
-/* Adds one segment, or several that stand one after the other; `name` stands for the process where the segment does not
- * say which it is. The data is no longer needed afterwards. */
+/* Adds one segment, or several in a row; `name` is that of the process if the segment does not name it. The data is no
+ * longer needed afterwards. */
 enum pt_read_result pt_profile_add_segment(struct pt_profile *profile, const void *data, size_t size, const char *name);
 
 /* A segment that is read while its file grows: begins with pt_growing_new. */
 struct pt_growing;
 struct pt_growing *pt_growing_new(struct pt_profile *profile, const char *name);
-/* Adds to the profile what stands behind the *end bytes that it had, and says how far it is now: reader.h. */
+/* Adds to the profile what comes after the *end bytes that were read before, and moves *end on: reader.h. */
 enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data, size_t size, uint64_t *end);
 /* Its process was not wanted when it was read, but is now. */
 bool pt_growing_is_wanted_after_all(const struct pt_growing *growing);
@@ -203,8 +181,8 @@ void pt_read_losses_add(struct pt_read_losses *sum, const struct pt_read_losses 
 /* After segments, however many: the sums of their processes become those of all that was read until then. */
 void pt_profile_close_sums(struct pt_profile *profile);
 
-/* After the last segment: what live threads burned since their last sample becomes [unsampled] of the process, so that
- * sum of samples + own + difference = CPU clock for a log without damage. Call once. */
+/* After the last segment: what live threads have used since their last sample becomes [unsampled] of the process, so
+ * that sum of samples + own + difference = CPU clock for a log without damage. Call once. */
 void pt_profile_finish(struct pt_profile *profile);
 
 /* Accounting over all processes. */
@@ -230,16 +208,16 @@ struct pt_node *pt_take_nodes(struct pt_profile *profile, uint32_t *count);
 void pt_add_sample(struct pt_profile *profile, const struct pt_sample *sample);
 /* For a sample that is known not to be there: faster, and takes less memory. */
 void pt_append_sample(struct pt_profile *profile, const struct pt_sample *sample);
-/* In a profile of stacks only. */
+/* In a profile of PT_KEEP_STACKS. */
 void pt_add_stack(struct pt_profile *profile, uint32_t node, bool in_gc, uint32_t interval, uint64_t count,
                   uint64_t cpu_ns);
-/* The same, with intervals: the thread used so much in this one. */
+/* In a profile of PT_KEEP_STACKS with times: the thread used so much in the interval. */
 void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns);
 /* Takes the samples out of the profile (and what led to them), which has none then; what it returns, *count of them,
  * the caller frees. */
 struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count);
-/* The same, to add them again as something else, one after the other: in the same array, which stays the profile's. At
- * most one may be added for each that has been looked at, and before the next is. */
+/* pt_take_samples to add them again changed, in the order of the array, which stays the profile's. For each that was
+ * read, one may be added at most, before the next is read. */
 const struct pt_sample *pt_retake_samples(struct pt_profile *profile, uint32_t *count);
 /* By instance; a new one has only its instance set. */
 uint32_t pt_add_process(struct pt_profile *profile, uint32_t instance);

@@ -6,47 +6,50 @@
 
 #include "../view/frame_text.h"
 
-#define ONLY_NATIVE "[native]" /* what stands for a stack without a Python frame */
+#define ONLY_NATIVE "[native]" /* the only frame of a stack that has no Python frame */
 
-struct pt_choice {
-    uint64_t from_unix_ns, to_unix_ns; /* 0, UINT64_MAX: not given */
-    const char *pids, *tids;           /* NULL: not given */
-};
-
-/* Threads by number, not by name. */
+/* Whether --thread is an id and not a pattern for names. */
 static bool names_ids(const char *thread)
 {
     return *thread && !thread[strspn(thread, "0123456789")];
 }
 
-bool pt_selects_names(const struct pt_cli *cli)
+bool pt_selects_names(const struct pt_selection *select)
 {
-    return cli->thread && !names_ids(cli->thread);
+    return select->thread && !names_ids(select->thread);
 }
 
-bool pt_selects_stacks(const struct pt_cli *cli)
+bool pt_selects_stacks(const struct pt_selection *select)
 {
-    return cli->focus || cli->ignore;
+    return select->focus || select->ignore;
 }
 
-static bool chooses(const struct pt_cli *cli)
+/* Whether samples are left out while the logs are read. */
+static bool selects_early(const struct pt_selection *select)
 {
-    return pt_selects_time(cli) || cli->pid || (cli->thread && !pt_selects_names(cli));
+    return pt_selects_time(select) || select->pid || (select->thread && !pt_selects_names(select));
 }
 
-static bool leaves_samples_out(const struct pt_cli *cli)
+static bool leaves_samples_out(const struct pt_selection *select)
 {
-    return chooses(cli) || pt_selects_names(cli) || pt_selects_stacks(cli);
+    return selects_early(select) || pt_selects_names(select) || pt_selects_stacks(select);
 }
 
-bool pt_selects(const struct pt_cli *cli)
+bool pt_selects(const struct pt_selection *select)
 {
-    return leaves_samples_out(cli) || cli->no_native;
+    return leaves_samples_out(select) || select->no_native;
 }
 
-bool pt_selects_time(const struct pt_cli *cli)
+bool pt_selects_time(const struct pt_selection *select)
 {
-    return cli->from_ns || cli->to_ns != UINT64_MAX;
+    return select->from_ns || select->to_ns;
+}
+
+enum pt_keep pt_keep_for(const struct pt_load_request *request)
+{
+    /* Sums of threads are of all their stacks. */
+    bool needs_samples = pt_selects_names(&request->select) || (!request->timed && pt_selects_stacks(&request->select));
+    return request->keep == PT_KEEP_STACKS && needs_samples ? PT_KEEP_SAMPLES : request->keep;
 }
 
 bool pt_pid_is_listed(const char *list, uint64_t number)
@@ -65,38 +68,35 @@ static uint64_t time_since(uint64_t start, uint64_t since)
     return since < UINT64_MAX - start ? start + since : UINT64_MAX;
 }
 
-struct pt_choice *pt_choice_new(const struct pt_cli *cli, uint64_t run_start_unix_ns)
+bool pt_takes_time(const struct pt_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns)
 {
-    if (!chooses(cli))
-        return NULL;
-    struct pt_choice *choice = pt_alloc(1, sizeof *choice);
-    choice->from_unix_ns = cli->from_ns ? time_since(run_start_unix_ns, cli->from_ns) : 0;
-    choice->to_unix_ns = time_since(run_start_unix_ns, cli->to_ns);
-    choice->pids = cli->pid;
-    choice->tids = cli->thread && names_ids(cli->thread) ? cli->thread : NULL;
-    return choice;
+    const struct pt_selection *select = &profile->request->select;
+    uint64_t middle = start_unix_ns + wall_ns / 2, start = profile->run_start_unix_ns;
+    return (!select->from_ns || middle >= time_since(start, select->from_ns)) &&
+           (!select->to_ns || middle < time_since(start, select->to_ns));
 }
 
-bool pt_choice_takes_time(const struct pt_choice *choice, uint64_t start_unix_ns, uint64_t wall_ns)
+bool pt_takes_thread(const struct pt_profile *profile, uint32_t number)
 {
-    uint64_t middle = start_unix_ns + wall_ns / 2;
-    return middle >= choice->from_unix_ns && (middle < choice->to_unix_ns || choice->to_unix_ns == UINT64_MAX);
-}
-
-bool pt_choice_takes_thread(const struct pt_choice *choice, const struct pt_profile *profile, uint32_t number)
-{
+    const struct pt_selection *select = &profile->request->select;
     const struct pt_thread *thread = &profile->threads.items[number];
     uint64_t pid = profile->processes.items[thread->process].pid;
-    return (!choice->pids || pt_pid_is_listed(choice->pids, pid)) &&
-           (!choice->tids || pt_pid_is_listed(choice->tids, thread->tid));
+    bool by_id = select->thread && names_ids(select->thread);
+    return (!select->pid || pt_pid_is_listed(select->pid, pid)) &&
+           (!by_id || pt_pid_is_listed(select->thread, thread->tid));
+}
+
+bool pt_takes_all(const struct pt_profile *profile)
+{
+    return !selects_early(&profile->request->select);
 }
 
 /* By thread: whether its name matches. A thread may get another name while it runs: the last one counts, which is not
  * known while the log is read. NULL without a pattern. */
-static bool *threads_with(const struct pt_profile *profile, const struct pt_cli *cli)
+static bool *threads_with(const struct pt_profile *profile, const struct pt_selection *select)
 {
     regex_t names;
-    if (!pt_selects_names(cli) || regcomp(&names, cli->thread, REG_EXTENDED | REG_NOSUB) != 0)
+    if (!pt_selects_names(select) || regcomp(&names, select->thread, REG_EXTENDED | REG_NOSUB) != 0)
         return NULL;
     bool *matching = pt_alloc(profile->threads.count, sizeof *matching);
     for (uint32_t i = 0; i < profile->threads.count; i++)
@@ -146,15 +146,15 @@ static uint32_t *without_native(struct pt_profile *profile)
     return moved;
 }
 
-static void select_samples(struct pt_profile *profile, const struct pt_cli *cli)
+static void select_samples(struct pt_profile *profile, const struct pt_selection *select)
 {
-    bool *focus = nodes_with(profile, cli->focus), *ignore = nodes_with(profile, cli->ignore);
-    bool *threads = threads_with(profile, cli);
-    uint32_t count, *moved = cli->no_native ? without_native(profile) : NULL;
+    bool *focus = nodes_with(profile, select->focus), *ignore = nodes_with(profile, select->ignore);
+    bool *threads = threads_with(profile, select);
+    uint32_t count, *moved = select->no_native ? without_native(profile) : NULL;
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct pt_sample sample = samples[i];
-        if (pt_selects_stacks(cli) && !sample.node)
+        if (pt_selects_stacks(select) && !sample.node)
             continue;
         if ((threads && !threads[sample.thread]) || (focus && !focus[sample.node]) || (ignore && ignore[sample.node]))
             continue;
@@ -168,19 +168,21 @@ static void select_samples(struct pt_profile *profile, const struct pt_cli *cli)
     free(threads);
 }
 
-bool pt_select(struct pt_profile *profile, const struct pt_cli *cli)
+bool pt_select(struct pt_profile *profile)
 {
-    if (!pt_selects(cli))
+    const struct pt_selection *select = &profile->request->select;
+    if (!pt_selects(select))
         return true;
     profile->whole_ns = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)
         profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
-    profile->selected = leaves_samples_out(cli);
-    if (pt_selects_names(cli) || pt_selects_stacks(cli) || cli->no_native)
-        select_samples(profile, cli);
+    profile->selected = leaves_samples_out(select);
+    if (pt_selects_names(select) || pt_selects_stacks(select) || select->no_native)
+        select_samples(profile, select);
     if (profile->samples.count || !profile->selected)
         return true;
-    pt_error("nothing is left of %.3f s CPU: no sample fits --from, --to, --pid, --thread, --focus and --ignore",
-             (double)profile->whole_ns / 1e9);
+    pt_message_to(profile->request->messages,
+                  "nothing is left of %.3f s CPU: no sample fits --from, --to, --pid, --thread, --focus and --ignore",
+                  (double)profile->whole_ns / 1e9);
     return false;
 }

@@ -5,13 +5,13 @@
 #include "../view/gil_gc.h"
 
 /* No narrower: logs have an interval for a second mostly. */
-#define FIRST_SLOT_NS 1000000000u
-/* Of stacks only: nobody shows more. */
-#define MOST_SLOTS 800
-/* One slot, and interval 0: wider ones merge nothing. */
+#define FIRST_BIN_NS 1000000000u
+/* Of stacks only: no view shows more. */
+#define MOST_BINS 800
+/* One bin, and interval 0: wider ones merge nothing. */
 #define FEWEST_INTERVALS 2
 /* Nothing is longer. */
-#define LAST_SLOT_NS (1ull << 61)
+#define LAST_BIN_NS (1ull << 61)
 
 bool pt_interval_has_time(const struct pt_interval *interval)
 {
@@ -21,11 +21,11 @@ bool pt_interval_has_time(const struct pt_interval *interval)
 
 struct pt_interval pt_time_bin_of(const struct pt_profile *profile, struct pt_interval interval)
 {
-    uint64_t width = profile->slot_ns, middle = interval.start_unix_ns + interval.wall_ns / 2;
+    uint64_t width = profile->bin_ns, middle = interval.start_unix_ns + interval.wall_ns / 2;
     if (!width || !pt_interval_has_time(&interval))
         return interval;
-    uint64_t first = profile->slots_from_ns % width;
-    if (middle < first) /* of decades ago: a slot that the epoch cuts off */
+    uint64_t first = profile->run_start_unix_ns % width;
+    if (middle < first) /* of decades ago: a bin that the epoch cuts off */
         return (struct pt_interval){1, first > 1 ? first - 1 : 1};
     return (struct pt_interval){first + (middle - first) / width * width, width};
 }
@@ -40,14 +40,14 @@ static void add_again(struct pt_profile *profile, const struct pt_sample *from)
 {
     if (from->thread == PT_NONE)
         pt_add_stack(profile, from->node, pt_in_gc(from->state), from->interval, from->count, from->cpu_ns);
-    else if (profile->stacks_only)
+    else if (profile->keep == PT_KEEP_STACKS)
         pt_add_busy(profile, from->thread, from->state, from->interval, from->cpu_ns);
     else
         pt_add_sample(profile, from);
 }
 
-/* All samples anew, with the slots as they are now. */
-static void sort_into_slots(struct pt_profile *profile)
+/* Adds all samples again, with the bins as they are now. */
+static void sort_into_bins(struct pt_profile *profile)
 {
     uint32_t count, interval_count = profile->intervals.count;
     struct pt_interval *intervals = pt_copy(profile->intervals.items, interval_count, sizeof *intervals);
@@ -56,8 +56,8 @@ static void sort_into_slots(struct pt_profile *profile)
     pt_index_free(&profile->intervals.index);
     profile->intervals.count = 1;
     for (uint32_t i = 1; i < interval_count; i++) {
-        struct pt_interval slot = pt_time_bin_of(profile, intervals[i]);
-        moved[i] = pt_add_interval(profile, slot.start_unix_ns, slot.wall_ns);
+        struct pt_interval bin = pt_time_bin_of(profile, intervals[i]);
+        moved[i] = pt_add_interval(profile, bin.start_unix_ns, bin.wall_ns);
     }
     for (uint32_t i = 0; i < count; i++) {
         struct pt_sample sample = samples[i];
@@ -68,27 +68,27 @@ static void sort_into_slots(struct pt_profile *profile)
     free(intervals);
 }
 
-void pt_time_bins_widen(struct pt_profile *profile, uint64_t slot_ns)
+void pt_time_bins_widen(struct pt_profile *profile, uint64_t bin_ns)
 {
-    if (slot_ns <= profile->slot_ns)
+    if (bin_ns <= profile->bin_ns)
         return;
-    profile->slot_ns = slot_ns;
-    sort_into_slots(profile);
+    profile->bin_ns = bin_ns;
+    sort_into_bins(profile);
 }
 
 static bool is_too_much(const struct pt_profile *profile)
 {
-    return profile->samples.count > profile->most_samples ||
-           (profile->stacks_only && profile->intervals.count > MOST_SLOTS);
+    return profile->samples.count > profile->request->most_samples ||
+           (profile->keep == PT_KEEP_STACKS && profile->intervals.count > MOST_BINS);
 }
 
 void pt_time_bins_bound(struct pt_profile *profile)
 {
-    if (!profile->keep_intervals || !profile->most_samples || !is_too_much(profile))
+    if (!profile->request->timed || !profile->request->most_samples || !is_too_much(profile))
         return;
-    if (!profile->merge_intervals)
+    if (!profile->request->merge_intervals)
         profile->too_many = true;
-    while (profile->merge_intervals && is_too_much(profile) && profile->intervals.count > FEWEST_INTERVALS &&
-           profile->slot_ns < LAST_SLOT_NS)
-        pt_time_bins_widen(profile, profile->slot_ns ? 2 * profile->slot_ns : FIRST_SLOT_NS);
+    while (profile->request->merge_intervals && is_too_much(profile) && profile->intervals.count > FEWEST_INTERVALS &&
+           profile->bin_ns < LAST_BIN_NS)
+        pt_time_bins_widen(profile, profile->bin_ns ? 2 * profile->bin_ns : FIRST_BIN_NS);
 }

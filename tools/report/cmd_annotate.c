@@ -5,6 +5,7 @@
 
 #include "../base/print.h"
 #include "../cli/commands.h"
+#include "../cli/request.h"
 #include "../profile/load.h"
 #include "../view/summary.h"
 #include "source_text.h"
@@ -206,11 +207,11 @@ int pt_cmd_annotate(const struct pt_cli *cli)
         pt_error("missing file: pyprof annotate FILE.py");
         return PT_EXIT_USAGE;
     }
-    struct pt_cli paths = *cli;
-    paths.arguments++;
-    paths.argument_count--;
-    paths.stacks_only = true;
-    struct pt_profile *profile = pt_load(&paths);
+    struct pt_load_request request = pt_request_of(cli);
+    request.paths++;
+    request.path_count--;
+    request.keep = PT_KEEP_STACKS;
+    struct pt_profile *profile = pt_load(&request);
     if (!profile)
         return PT_EXIT_DATA;
     int status = annotate(profile, cli->arguments[0]);

@@ -10,6 +10,7 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
+#include "../cli/request.h"
 #include "../flame/flame.h"
 #include "../profile/load.h"
 #include "../view/runs.h"
@@ -238,8 +239,8 @@ static bool can_be_written(const struct job *job, bool to_stdout)
 /* The run at a place in the list, newest first; NULL after a line on stderr. */
 static char *run_at(uint32_t place)
 {
-    struct pt_cli any = {.to_ns = UINT64_MAX};
-    struct pt_profile *profile = pt_load_sums(&any);
+    const struct pt_load_request any = {.keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr};
+    struct pt_profile *profile = pt_load(&any);
     uint32_t count = 0;
     struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
     char *run = place < count ? pt_strdup(pt_string(profile, runs[place].run)) : NULL;
@@ -253,7 +254,7 @@ static char *run_at(uint32_t place)
 int pt_cmd_diff(const struct pt_cli *cli)
 {
     struct job job = {.cli = cli, .form = form_of(cli), .by = by_of(cli)};
-    struct pt_cli loading = *cli;
+    struct pt_load_request requests[] = {pt_request_of(cli), pt_request_of(cli)};
     bool to_stdout = !cli->output || strcmp(cli->output, "-") == 0;
     char *names[2] = {NULL, NULL};
     if (cli->argument_count > 2) {
@@ -262,12 +263,14 @@ int pt_cmd_diff(const struct pt_cli *cli)
     }
     if (!can_be_written(&job, to_stdout))
         return PT_EXIT_USAGE;
-    loading.stacks_only = job.form != AS_PAGE;
+    requests[0].keep = requests[1].keep = job.form == AS_PAGE ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
     names[0] = cli->argument_count ? pt_strdup(cli->arguments[0]) : run_at(1);
     if (names[0])
         names[1] = cli->argument_count == 2 ? pt_strdup(cli->arguments[1]) : run_at(0);
-    struct pt_profile *a = names[1] ? pt_load_named(&loading, names[0]) : NULL;
-    struct pt_profile *b = a ? pt_load_named(&loading, names[1]) : NULL;
+    for (int i = 0; i < 2 && names[1]; i++)
+        pt_request_named(&requests[i], &names[i]);
+    struct pt_profile *a = names[1] ? pt_load(&requests[0]) : NULL;
+    struct pt_profile *b = a ? pt_load(&requests[1]) : NULL;
     bool written = b != NULL;
     if (b) {
         job.profiles[0] = a;

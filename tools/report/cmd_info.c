@@ -5,6 +5,7 @@
 
 #include "../base/print.h"
 #include "../cli/commands.h"
+#include "../cli/request.h"
 #include "../profile/load.h"
 #include "../view/gil_gc.h"
 #include "../view/summary.h"
@@ -41,7 +42,7 @@ static void put_process(struct pt_json *json, struct pt_profile *profile, uint32
     pt_json_begin(json, "notes", '[');
     pt_summary_notes(profile, number, pt_json_element, json);
     pt_json_end(json, ']');
-    if (profile->keep_usage)
+    if (profile->request->usage)
         pt_json_intervals(json, process);
     pt_json_end(json, '}');
 }
@@ -152,7 +153,7 @@ static void print_text(const struct pt_profile *profile)
             print_line("native stacks by %s", pt_string(profile, process->unwinder));
         print_sums(profile, i);
         pt_summary_notes(profile, i, print_note, NULL);
-        if (profile->keep_usage)
+        if (profile->request->usage)
             pt_intervals_print(process);
     }
     if (profile->processes.count == 1)
@@ -163,9 +164,11 @@ static void print_text(const struct pt_profile *profile)
 
 int pt_cmd_info(const struct pt_cli *cli)
 {
-    struct pt_cli sums = *cli;
-    sums.no_names = sums.stacks_only = true;
-    struct pt_profile *profile = pt_load(&sums);
+    struct pt_load_request request = pt_request_of(cli);
+    request.keep = PT_KEEP_STACKS;
+    request.no_names = true;
+    request.usage = cli->intervals;
+    struct pt_profile *profile = pt_load(&request);
     if (!profile)
         return PT_EXIT_DATA;
     bool written = true;

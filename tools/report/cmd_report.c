@@ -6,6 +6,7 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
+#include "../cli/request.h"
 #include "../profile/load.h"
 #include "../view/gil_gc.h"
 #include "../view/summary.h"
@@ -159,9 +160,9 @@ static void print_tables(const struct pt_report *report)
 
 int pt_cmd_report(const struct pt_cli *cli)
 {
-    struct pt_cli loading = *cli;
-    loading.stacks_only = !cli->processes && !cli->threads;
-    struct pt_profile *profile = pt_load(&loading);
+    struct pt_load_request request = pt_request_of(cli);
+    request.keep = cli->processes || cli->threads ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
+    struct pt_profile *profile = pt_load(&request);
     if (!profile)
         return PT_EXIT_DATA;
     struct pt_report report = {.profile = profile, .cli = cli, .top = cli->top ? cli->top : TOP};

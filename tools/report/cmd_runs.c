@@ -7,6 +7,7 @@
 #include "../base/json.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
+#include "../cli/request.h"
 #include "../profile/load.h"
 #include "../view/runs.h"
 
@@ -95,7 +96,9 @@ static void print_json(const struct pt_profile *profile, const struct pt_run *ru
 
 int pt_cmd_runs(const struct pt_cli *cli)
 {
-    struct pt_profile *profile = pt_load_sums(cli);
+    struct pt_load_request request = pt_request_of(cli);
+    request.keep = PT_KEEP_SUMS;
+    struct pt_profile *profile = pt_load(&request);
     if (!profile)
         return PT_EXIT_DATA;
     uint32_t count;

@@ -1,4 +1,4 @@
-/* What a process has used, interval by interval: part of `info`, of a profile that was loaded with keep_usage. */
+/* What a process has used, interval by interval: part of `info`, of a profile that was loaded with their usage. */
 #ifndef PT_REPORT_INTERVALS_H
 #define PT_REPORT_INTERVALS_H
 

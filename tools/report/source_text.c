@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "../base/terminal_text.h"
-#include "../profile/load.h"
+#include "../profile/files.h"
 #include "../view/summary.h"
 
 #define SOURCE_BYTES    (16u << 20) /* larger files are no source that anybody wrote */

@@ -52,8 +52,9 @@ static struct pt_profile *load_run(const char *run, time_t since, const char *di
 {
     uint32_t count;
     char **paths = paths_of(run, since, directory, &count, elsewhere);
-    const struct pt_cli cli = {.to_ns = UINT64_MAX, .run = run, .arguments = paths, .argument_count = (int)count};
-    struct pt_profile *profile = count ? pt_load_sums(&cli) : NULL;
+    const struct pt_load_request request = {
+        .paths = paths, .path_count = (int)count, .run = run, .keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr};
+    struct pt_profile *profile = count ? pt_load(&request) : NULL;
     for (uint32_t i = 0; i < count; i++)
         free(paths[i]);
     free(paths);

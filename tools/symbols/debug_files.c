@@ -2,13 +2,13 @@
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/memory.h"
-#include "mapped.h"
 
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
 #define CACHE_DIRECTORY "debuginfod_client"
@@ -54,30 +54,88 @@ char *pt_build_id_text(const void *bytes, size_t length)
     return hex.data;
 }
 
-static bool has_build_id(int descriptor, const char *wanted)
+static bool has_build_id(Elf *elf, const char *wanted)
 {
     const void *bytes;
-    elf_version(EV_CURRENT);
-    Elf *elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
     ssize_t length = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : -1;
     char *hex = length > 0 ? pt_build_id_text(bytes, (size_t)length) : NULL;
     bool same = hex && strcmp(hex, wanted) == 0;
     free(hex);
-    elf_end(elf);
     return same;
 }
 
-int pt_open_build(const char *path, const char *build_id)
+static bool has_dwarf(Elf *elf)
+{
+    size_t names;
+    bool found = false;
+    Elf_Scn *section = NULL;
+    while (elf_getshdrstrndx(elf, &names) == 0 && !found && (section = elf_nextscn(elf, section))) {
+        GElf_Shdr header;
+        const char *name = gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS
+                               ? elf_strptr(elf, names, header.sh_name)
+                               : NULL;
+        found = name && (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0);
+    }
+    return found;
+}
+
+/* As pt_open_build; *dwarf: whether there is debug information in it. */
+static int open_build(const char *path, const char *build_id, struct pt_mapped *mapped, bool *dwarf)
 {
     struct stat status;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         return -1;
-    bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-    if (regular)
-        pt_mapped_watch(path, &status);
-    if (regular && has_build_id(descriptor, build_id))
+    bool same = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    if (same) {
+        pt_mapped_watch(mapped, path, &status);
+        elf_version(EV_CURRENT);
+        Elf *elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
+        same = has_build_id(elf, build_id);
+        *dwarf = same && has_dwarf(elf);
+        elf_end(elf);
+    }
+    if (same)
         return descriptor;
     close(descriptor);
     return -1;
+}
+
+int pt_open_build(const char *path, const char *build_id, struct pt_mapped *mapped)
+{
+    bool dwarf;
+    return open_build(path, build_id, mapped, &dwarf);
+}
+
+static void consider(struct pt_debug_files *files, const char *path, const char *build_id, struct pt_mapped *mapped)
+{
+    bool dwarf;
+    int descriptor = path && !files->dwarf ? open_build(path, build_id, mapped, &dwarf) : -1;
+    if (descriptor < 0)
+        return;
+    close(descriptor);
+    if (!files->image)
+        files->image = pt_strdup(path);
+    if (dwarf)
+        files->dwarf = pt_strdup(path);
+}
+
+void pt_debug_files_find(struct pt_debug_files *files, const char *path, const char *build_id, struct pt_mapped *mapped)
+{
+    *files = (struct pt_debug_files){0};
+    if (!*build_id)
+        return;
+    consider(files, path, build_id, mapped);
+    for (unsigned place = 0; place < PT_DEBUG_PLACES; place++) {
+        char *separate = pt_debug_path(build_id, place);
+        consider(files, separate, build_id, mapped);
+        free(separate);
+    }
+}
+
+void pt_debug_files_free(struct pt_debug_files *files)
+{
+    free(files->image);
+    free(files->dwarf);
+    *files = (struct pt_debug_files){0};
 }

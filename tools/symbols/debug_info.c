@@ -20,13 +20,14 @@
 
 /* Entries that enclose each other; compilers nest tens. */
 #define DEEPEST 250u
-/* Entries and ranges that are looked at, for each byte of debug information: an entry has several bytes, and is met
+/* Entries and ranges that are read, for each byte of debug information: an entry has several bytes, and is met
  * twice. Damaged files may say that they enclose each other. */
 #define WORK_PER_BYTE 2u
 #define LEAST_WORK    1000000u
 /* Of what is kept of one file. Twice that for a moment, when a table grows. */
 #define MOST_BYTES (UINT64_C(256) << 20)
-/* Until the rest is left out. libdw walks over all that is within an entry to come to the next one, at each depth anew.
+/* Until the rest is left out. libdw walks over all that is within an entry to come to the next one, at each depth
+ * again.
  */
 #define MOST_SECONDS 5
 
@@ -85,7 +86,7 @@ bool pt_debug_info_is_cut(const struct pt_debug_info *info)
 
 /* By the path that the file gives, from the file's own directory, or by build-id. False when another build is there:
  * libdw would take it. */
-static bool open_shared(struct pt_debug_info *info, const char *path)
+static bool open_shared(struct pt_debug_info *info, const char *path, struct pt_mapped *mapped)
 {
     const char *name, *slash = strrchr(path, '/');
     const void *bytes;
@@ -97,11 +98,11 @@ static bool open_shared(struct pt_debug_info *info, const char *path)
     if (*name != '/' && slash)
         pt_buffer_append(&beside, path, (size_t)(slash + 1 - path));
     pt_buffer_text(&beside, name);
-    info->shared_descriptor = pt_open_build(beside.data, build_id);
+    info->shared_descriptor = pt_open_build(beside.data, build_id, mapped);
     for (unsigned place = 0; info->shared_descriptor < 0 && place < PT_DEBUG_PLACES; place++) {
         char *other = pt_debug_path(build_id, place);
         if (other)
-            info->shared_descriptor = pt_open_build(other, build_id);
+            info->shared_descriptor = pt_open_build(other, build_id, mapped);
         free(other);
     }
     if (info->shared_descriptor >= 0)
@@ -137,9 +138,9 @@ static void find_units(struct pt_debug_info *info)
     pt_ranges_sort(&info->ranges);
 }
 
-struct pt_debug_info *pt_debug_info_open(const char *path, const char *build_id)
+struct pt_debug_info *pt_debug_info_open(const char *path, const char *build_id, struct pt_mapped *mapped)
 {
-    int descriptor = pt_open_build(path, build_id);
+    int descriptor = pt_open_build(path, build_id, mapped);
     if (descriptor < 0)
         return NULL;
     struct pt_debug_info *info = pt_alloc(1, sizeof *info);
@@ -147,24 +148,12 @@ struct pt_debug_info *pt_debug_info_open(const char *path, const char *build_id)
     info->shared_descriptor = -1;
     info->elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
     info->dwarf = info->elf ? dwarf_begin_elf(info->elf, DWARF_C_READ, NULL) : NULL;
-    if (info->dwarf && open_shared(info, path))
+    if (info->dwarf && open_shared(info, path, mapped))
         find_units(info);
     if (info->count)
         return info;
     pt_debug_info_close(info);
     return NULL;
-}
-
-struct pt_debug_info *pt_debug_info_find_file(const char *path, const char *build_id)
-{
-    struct pt_debug_info *info = *build_id ? pt_debug_info_open(path, build_id) : NULL;
-    for (unsigned place = 0; !info && place < PT_DEBUG_PLACES; place++) {
-        char *separate = pt_debug_path(build_id, place);
-        if (separate)
-            info = pt_debug_info_open(separate, build_id);
-        free(separate);
-    }
-    return info;
 }
 
 void pt_debug_info_close(struct pt_debug_info *info)

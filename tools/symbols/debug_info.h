@@ -4,11 +4,13 @@
  * The file may be damaged or made up: whatever it says, lookups end after seconds, and take memory in proportion to its
  * size.
  */
-#ifndef PT_PROFILE_DEBUG_INFO_H
-#define PT_PROFILE_DEBUG_INFO_H
+#ifndef PT_SYMBOLS_DEBUG_INFO_H
+#define PT_SYMBOLS_DEBUG_INFO_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "mapped.h"
 
 /* Functions inlined into each other; what is deeper inside is left out. */
 #define PT_MOST_INLINED 64u
@@ -23,11 +25,9 @@ struct pt_scope {
 
 struct pt_debug_info;
 
-/* NULL when the file has another build-id (hexadecimal) or no debug information. One thread at a time;
+/* NULL if the file has another build-id (hexadecimal) or no debug information. One thread at a time;
  * pt_debug_info_close ends it. */
-struct pt_debug_info *pt_debug_info_open(const char *path, const char *build_id);
-/* That of a module: in its own file, else in a separate one on this machine (debug_files.h). */
-struct pt_debug_info *pt_debug_info_find_file(const char *path, const char *build_id);
+struct pt_debug_info *pt_debug_info_open(const char *path, const char *build_id, struct pt_mapped *mapped);
 /* Whether some of it was left out as it takes too long or never ends. */
 bool pt_debug_info_is_cut(const struct pt_debug_info *info);
 void pt_debug_info_close(struct pt_debug_info *info);

@@ -47,7 +47,7 @@ void pt_ranges_sort(struct pt_ranges *ranges)
 
 uint32_t pt_ranges_find(const struct pt_ranges *ranges, uint64_t address)
 {
-    uint32_t low = 0, high = ranges->count; /* the first that begins behind the address is in [low, high] */
+    uint32_t low = 0, high = ranges->count; /* the first that begins after the address is in [low, high] */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (ranges->items[middle].begin <= address)

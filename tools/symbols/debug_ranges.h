@@ -1,6 +1,6 @@
 /* Address ranges and what they belong to, found by address. */
-#ifndef PT_PROFILE_DEBUG_RANGES_H
-#define PT_PROFILE_DEBUG_RANGES_H
+#ifndef PT_SYMBOLS_DEBUG_RANGES_H
+#define PT_SYMBOLS_DEBUG_RANGES_H
 
 #include <elfutils/libdw.h>
 #include <stddef.h>

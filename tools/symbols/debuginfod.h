@@ -1,12 +1,18 @@
-/* Debug information from the servers that the user has named in DEBUGINFOD_URLS. */
-#ifndef PT_PROFILE_DEBUGINFOD_H
-#define PT_PROFILE_DEBUGINFOD_H
+/* Fetches debug information of the modules that use most of the CPU: from debuginfod servers, if DEBUGINFOD_URLS names
+ * any, with its own client library, loaded if it is there. */
+#ifndef PT_SYMBOLS_DEBUGINFOD_H
+#define PT_SYMBOLS_DEBUGINFOD_H
 
 #include "../profile/model.h"
 
-/* Fetches into libdebuginfod's cache what is not on this machine, of modules in which much of the CPU time was burned;
- * without DEBUGINFOD_URLS nothing goes to the network. Shows the progress on a terminal. It is no error when there is
- * no such library or nobody has the file; when it takes too long, one line on stderr says so. */
-void pt_debuginfod_fetch(const struct pt_profile *profile);
+struct pt_debuginfod;
+
+/* NULL without servers. pt_debuginfod_free ends it; so does NULL. */
+struct pt_debuginfod *pt_debuginfod_new(const struct pt_profile *profile);
+void pt_debuginfod_free(struct pt_debuginfod *servers);
+
+/* Puts the debug information of a module where debug_files.h finds it. False if the module uses too little CPU for
+ * that, or the servers have not got it. */
+bool pt_debuginfod_fetch(struct pt_debuginfod *servers, uint32_t module);
 
 #endif

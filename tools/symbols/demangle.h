@@ -1,10 +1,10 @@
 /* Names of C++ and Rust functions as people read them. */
-#ifndef PT_PROFILE_DEMANGLE_H
-#define PT_PROFILE_DEMANGLE_H
+#ifndef PT_SYMBOLS_DEMANGLE_H
+#define PT_SYMBOLS_DEMANGLE_H
 
 #include "../base/memory.h"
 
-/* Appends the name that a linker symbol stands for: C++ (_Z…), Rust (_R…, and _ZN…17h<hash>E, without the hash).
+/* Appends the name that a linker symbol encodes: C++ (_Z…), Rust (_R…, and _ZN…17h<hash>E, without the hash).
  * False, and nothing appended, when it is neither, or longer than anyone would read. */
 bool pt_demangle(struct pt_buffer *text, const char *symbol);
 

@@ -1,6 +1,6 @@
 /* Where functions begin, for files that have no names for them: the search table of .eh_frame_hdr. */
-#ifndef PT_PROFILE_EH_FRAME_HDR_H
-#define PT_PROFILE_EH_FRAME_HDR_H
+#ifndef PT_SYMBOLS_EH_FRAME_HDR_H
+#define PT_SYMBOLS_EH_FRAME_HDR_H
 
 #include <libelf.h>
 #include <stdbool.h>

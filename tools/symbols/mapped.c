@@ -1,63 +1,48 @@
 #include "mapped.h"
 
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "../base/memory.h"
 
-struct watched {
-    char *path;
-    struct stat status;
-};
+/* SIGBUS comes in the thread that reads. */
+static _Thread_local volatile sig_atomic_t watching, cut;
 
-static struct {
-    struct watched *items;
-    uint32_t count, capacity;
-} watched_files;
-static volatile sig_atomic_t cut;
-static size_t page_size;
-
-/* The kernel says so of a page that the file no longer has: it gets one of zeros, and libelf and libdw, which take
- * files as they are, go on as with any damaged one. */
+/* The kernel raises SIGBUS for a page that the file no longer has: it gets a page of zeros, and libelf and libdw, which
+ * take files as they are, go on as with any damaged one. */
 static void put_zeros(int signal_number, siginfo_t *info, void *context)
 {
     (void)context;
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
     void *page = (void *)((uintptr_t)info->si_addr & ~(uintptr_t)(page_size - 1));
     cut = 1;
-    if (info->si_code != BUS_ADRERR ||
+    if (!watching || info->si_code != BUS_ADRERR ||
         mmap(page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         signal(signal_number, SIG_DFL);
 }
 
-static void forget_files(void)
+void pt_mapped_protect(void)
 {
-    for (uint32_t i = 0; i < watched_files.count; i++)
-        free(watched_files.items[i].path);
-    watched_files.count = 0;
+    struct sigaction action = {.sa_sigaction = put_zeros, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &action, NULL);
 }
 
-void pt_mapped_begin(void)
+void pt_mapped_begin(struct pt_mapped *mapped)
 {
-    if (!page_size) {
-        struct sigaction action = {.sa_sigaction = put_zeros, .sa_flags = SA_SIGINFO};
-        page_size = (size_t)sysconf(_SC_PAGESIZE);
-        sigaction(SIGBUS, &action, NULL);
-    }
-    forget_files();
+    *mapped = (struct pt_mapped){0};
+    watching = 1;
     cut = 0;
 }
 
-void pt_mapped_watch(const char *path, const struct stat *status)
+void pt_mapped_watch(struct pt_mapped *mapped, const char *path, const struct stat *status)
 {
-    watched_files.items = pt_grow(watched_files.items, &watched_files.capacity, (uint64_t)watched_files.count + 1,
-                                  sizeof *watched_files.items);
-    watched_files.items[watched_files.count++] = (struct watched){pt_strdup(path), *status};
+    mapped->files = pt_grow(mapped->files, &mapped->capacity, (uint64_t)mapped->count + 1, sizeof *mapped->files);
+    mapped->files[mapped->count++] = (struct pt_mapped_file){pt_strdup(path), *status};
 }
 
-static bool was_written(const struct watched *file)
+static bool was_written(const struct pt_mapped_file *file)
 {
     struct stat now;
     return stat(file->path, &now) == 0 && now.st_dev == file->status.st_dev && now.st_ino == file->status.st_ino &&
@@ -65,11 +50,14 @@ static bool was_written(const struct watched *file)
             now.st_mtim.tv_nsec != file->status.st_mtim.tv_nsec);
 }
 
-bool pt_mapped_changed(void)
+bool pt_mapped_end(struct pt_mapped *mapped)
 {
     bool changed = cut;
-    for (uint32_t i = 0; i < watched_files.count; i++)
-        changed |= was_written(&watched_files.items[i]);
-    forget_files();
+    for (uint32_t i = 0; i < mapped->count; i++) {
+        changed |= was_written(&mapped->files[i]);
+        free(mapped->files[i].path);
+    }
+    free(mapped->files);
+    watching = 0;
     return changed;
 }

@@ -1,19 +1,33 @@
-/* Files that somebody else may write while we have them mapped: a build that goes on, an upgrade. */
-#ifndef PT_PROFILE_MAPPED_H
-#define PT_PROFILE_MAPPED_H
+/* Files that another program may write while they are mapped: a build that goes on, an upgrade. */
+#ifndef PT_SYMBOLS_MAPPED_H
+#define PT_SYMBOLS_MAPPED_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
-/* From now on, what is read of a mapped file behind an end that came nearer is zeros, and not the end of the program.
- * Until pt_mapped_changed, files are watched. */
-void pt_mapped_begin(void);
+/* The program calls this once, before files are mapped: where a watched file has become shorter, zeros are read instead
+ * of SIGBUS. Other faults end the program as before. */
+void pt_mapped_protect(void);
 
-/* This one too: it is about to be mapped. */
-void pt_mapped_watch(const char *path, const struct stat *status);
+struct pt_mapped_file {
+    char *path;
+    struct stat status;
+};
 
-/* Whether what was read since pt_mapped_begin may be another file's: one was cut, or written. One that was replaced is
- * as it was. */
-bool pt_mapped_changed(void);
+/* The files that one thread has mapped, one set at a time. Starts with pt_mapped_begin; pt_mapped_end ends it. */
+struct pt_mapped {
+    struct pt_mapped_file *files;
+    uint32_t count, capacity;
+};
+
+void pt_mapped_begin(struct pt_mapped *mapped);
+
+/* Before a file is mapped. */
+void pt_mapped_watch(struct pt_mapped *mapped, const char *path, const struct stat *status);
+
+/* Whether what was read since pt_mapped_begin may be another build's: a file was cut, or written. One that was replaced
+ * is as it was. */
+bool pt_mapped_end(struct pt_mapped *mapped);
 
 #endif

@@ -1,11 +1,18 @@
-/* Names for native frames that the log has none for, by build-id. */
-#ifndef PT_PROFILE_SYMBOLS_H
-#define PT_PROFILE_SYMBOLS_H
+/* Names, source lines and inlined functions of native frames. */
+#ifndef PT_SYMBOLS_SYMBOLS_H
+#define PT_SYMBOLS_SYMBOLS_H
 
 #include "../profile/model.h"
 
-/* Looks up every native frame without a symbol, in the module's file if it still has the build-id of the log, else in
- * separate debug files. What is not found stays unknown, but may get the offset from where its function begins. */
+/*
+ * Looks up all native frames, module by module, in the files that debug_files.h chooses, and fetches debug information
+ * from the servers of DEBUGINFOD_URLS for the modules that use most of the CPU. Frames get their source line, those
+ * without a symbol its name, and functions that are inlined at their addresses become frames of their own: nodes get
+ * new numbers. What is not found stays unknown, but may get the offset from where its function begins.
+ */
 void pt_symbols_resolve(struct pt_profile *profile);
+
+/* Only the names of frames without a symbol: nodes stay as they are, and nothing is fetched. */
+void pt_symbols_resolve_names(struct pt_profile *profile);
 
 #endif

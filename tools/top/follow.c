@@ -34,21 +34,17 @@ struct pt_source {
 
 static void begin(struct pt_follow *follow)
 {
-    follow->profile = pt_profile_new();
-    follow->profile->keep_intervals = true;
-    follow->profile->only_run = follow->cli->run;
-    follow->profile->wants = follow->wants;
-    follow->profile->wants_context = follow->wants_context;
+    follow->profile = pt_profile_new(&follow->request);
     follow->generation++;
 }
 
-struct pt_follow *pt_follow_new(const struct pt_cli *cli, uint64_t keep_ns, pt_wants_process *wants, void *context)
+struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t keep_ns)
 {
     struct pt_follow *follow = pt_alloc(1, sizeof *follow);
-    follow->cli = cli;
+    follow->request = *request;
+    follow->request.select = (struct pt_selection){0};
+    follow->request.timed = true;
     follow->keep_ns = keep_ns;
-    follow->wants = wants;
-    follow->wants_context = context;
     follow->data = malloc(ROOM); /* costs nothing until it is written */
     if (!follow->data)
         follow->data = pt_alloc(ROOM, 1);
@@ -102,14 +98,14 @@ static void look_at_log(void *follow, const char *path)
 static void look_around(struct pt_follow *follow)
 {
     struct stat status;
-    for (int i = 0; i < follow->cli->argument_count; i++) {
-        const char *path = follow->cli->arguments[i];
+    for (int i = 0; i < follow->request.path_count; i++) {
+        const char *path = follow->request.paths[i];
         if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
             pt_each_log(path, look_at_log, follow);
         else
             look_at(follow, path, true);
     }
-    if (follow->cli->argument_count)
+    if (follow->request.path_count)
         return;
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
     follow->fell_back =
@@ -151,7 +147,7 @@ static void choose_run(struct pt_follow *follow)
 {
     const struct pt_source *latest = NULL;
     uint64_t now = pt_clock_ns(CLOCK_REALTIME);
-    if (follow->cli->run || follow->cli->all)
+    if (follow->request.run || follow->request.all)
         return;
     for (uint32_t i = 0; i < follow->source_count; i++) {
         const struct pt_source *source = &follow->sources[i];
@@ -178,9 +174,9 @@ static bool is_wanted(const struct pt_follow *follow, const struct pt_source *so
 {
     if (!source->usable || source->given_up)
         return false;
-    if (source->named || follow->cli->all)
+    if (source->named || follow->request.all)
         return true;
-    const char *run = follow->cli->run ? follow->cli->run : follow->run;
+    const char *run = follow->request.run ? follow->request.run : follow->run;
     return run && strncmp(source->run, run, strlen(run)) == 0;
 }
 
@@ -235,7 +231,7 @@ static bool read_source(struct pt_follow *follow, struct pt_source *source, uint
     bool in_time = pt_clock_ns(CLOCK_MONOTONIC) < deadline;
     int descriptor = more && in_time ? open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     /* What runs no more, or was copied, shows how it ended. */
-    follow->profile->apart_from_ns = written > follow->keep_ns ? written - follow->keep_ns : 1;
+    follow->request.timed_from_ns = written > follow->keep_ns ? written - follow->keep_ns : 1;
     while (descriptor >= 0 && in_time && (more = read_portion(follow, source, descriptor)))
         in_time = pt_clock_ns(CLOCK_MONOTONIC) < deadline;
     if (descriptor >= 0) {
@@ -252,7 +248,7 @@ static bool read_source(struct pt_follow *follow, struct pt_source *source, uint
 static bool ask_again(struct pt_follow *follow)
 {
     bool any = false;
-    for (uint32_t i = 0; follow->wants && i < follow->source_count; i++) {
+    for (uint32_t i = 0; follow->request.wants && i < follow->source_count; i++) {
         struct pt_source *source = &follow->sources[i];
         if (!source->segment || source->before || !pt_growing_is_wanted_after_all(source->segment))
             continue;

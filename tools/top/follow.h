@@ -9,10 +9,8 @@
 struct pt_source;
 
 struct pt_follow {
-    const struct pt_cli *cli;
-    uint64_t keep_ns;        /* samples not older than that keep their interval (model.h: apart_from_ns) */
-    pt_wants_process *wants; /* NULL: all */
-    void *wants_context;
+    struct pt_load_request request;
+    uint64_t keep_ns;           /* samples not older than that keep their interval (request.h: timed_from_ns) */
     struct pt_profile *profile; /* its samples are those that nobody has taken out yet */
     uint32_t generation;        /* counts the profiles: another run has begun, all numbers are new */
     char *run;                  /* of directories: which one is read; NULL until there is one */
@@ -26,8 +24,8 @@ struct pt_follow {
     char *data;            /* what is being read */
 };
 
-/* cli must outlive it. The caller ends it with pt_follow_free. */
-struct pt_follow *pt_follow_new(const struct pt_cli *cli, uint64_t keep_ns, pt_wants_process *wants, void *context);
+/* Of the request: paths, runs and processes; all their samples. The caller ends it with pt_follow_free. */
+struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t keep_ns);
 
 /* Looks for new files and reads on, for about so many ns; true when all that is there has been read. */
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns);

@@ -21,8 +21,10 @@
 void pt_live_begin(struct pt_live *live, struct pt_target *target)
 {
     live->target = target;
-    live->native = !target->cli.no_native;
-    live->follow = pt_follow_new(&target->cli, PT_LIVE_WINDOW_NS + SLACK_NS, pt_target_wants, target);
+    live->native = !target->request.select.no_native;
+    target->request.wants = pt_target_wants;
+    target->request.wants_context = target;
+    live->follow = pt_follow_new(&target->request, PT_LIVE_WINDOW_NS + SLACK_NS);
     live->generation = live->follow->generation;
 }
 
@@ -135,7 +137,7 @@ static bool resolve(struct pt_live *live)
     uint64_t begin = pt_clock_ns(CLOCK_MONOTONIC);
     if (begin < live->resolve_at_ns || !live->complete || profile->frames.count == live->resolved)
         return false;
-    pt_symbols_resolve(profile);
+    pt_symbols_resolve_names(profile);
     uint64_t end = pt_clock_ns(CLOCK_MONOTONIC);
     live->resolve_at_ns = end + RESOLVE_SHARE * (end - begin);
     live->resolved = profile->frames.count;

@@ -192,9 +192,9 @@ static void draw_help(struct page *page)
 
 static void draw_waiting(struct page *page, const struct pt_live *live)
 {
-    const struct pt_cli *cli = live->follow->cli;
+    const struct pt_load_request *request = &live->follow->request;
     char *directory = pt_default_directory();
-    const char *place = cli->argument_count ? cli->arguments[0] : directory;
+    const char *place = request->path_count ? request->paths[0] : directory;
     const struct pt_target *target = live->target;
     bool reading = live->follow->read < live->follow->size;
     if (target->pid) {
@@ -213,12 +213,12 @@ static void draw_waiting(struct page *page, const struct pt_live *live)
         pt_buffer_format(&page->line, "waiting: nothing in %s is a profile that this pyprof can read", place);
     else if (target->pids)
         pt_buffer_format(&page->line, "waiting: no process %s in %s", target->pids, place);
-    else if (cli->run)
-        pt_buffer_format(&page->line, "waiting: no run '%s' in %s", cli->run, place);
+    else if (request->run)
+        pt_buffer_format(&page->line, "waiting: no run '%s' in %s", request->run, place);
     else
         pt_buffer_format(&page->line, "waiting: no profile in %s yet", place);
     end_line(page, PT_STYLE_HEADING);
-    if (!cli->argument_count || live->follow->unusable || cli->run || target->pids)
+    if (!request->path_count || live->follow->unusable || request->run || target->pids)
         pt_buffer_text(&page->line, "Record one with 'pyprof run -- python app.py', or say where it is.");
     else
         pt_buffer_format(&page->line, "Record one with 'pyprof run -o %s -- python app.py'.", place);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../cli/request.h"
 #include "../doctor/checks.h"
 #include "../profile/select.h"
 #include "follow.h"
@@ -131,9 +132,9 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
     adopt(target, &own);
     snprintf(target->name, sizeof target->name, "process %d", subject->pid);
     /* A run may have begun after the process that is asked for, and other runs are none of its family. */
-    target->cli.arguments = target->arguments;
-    target->cli.argument_count = 2;
-    target->cli.all = true;
+    target->request.paths = target->arguments;
+    target->request.path_count = 2;
+    target->request.all = true;
     return true;
 }
 
@@ -158,7 +159,7 @@ static void look_below(struct pt_process_info *subject)
 
 bool pt_target_begin(struct pt_target *target, const struct pt_cli *cli)
 {
-    *target = (struct pt_target){.pids = cli->pid, .cli = *cli};
+    *target = (struct pt_target){.pids = cli->pid, .request = pt_request_of(cli)};
     if (!is_pid(cli))
         return true;
     struct pt_process_info subject;

@@ -21,10 +21,10 @@ struct pt_target {
     int *descendants;                       /* that live, as it was lately */
     uint32_t descendant_count;
     uint64_t descendants_at_ns;
-    char *arguments[3]; /* where it writes */
-    int descriptors[2]; /* that hold these places, + 1; 0: none */
-    struct pt_cli cli;  /* the command line, with these for the PID */
-    char name[48];      /* of the one that runs, for people; "" without one */
+    char *arguments[3];             /* where it writes */
+    int descriptors[2];             /* that hold these places, + 1; 0: none */
+    struct pt_load_request request; /* the command line's, with these for the PID */
+    char name[48];                  /* of the one that runs, for people; "" without one */
 };
 
 /* A sole argument that is a number, and no file, is the PID of a process. False after a line on stderr when it is none

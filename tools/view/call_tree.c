@@ -139,14 +139,16 @@ static void add_samples(struct builder *builder, const struct pt_view_options *o
     free(copy);
 }
 
-static const struct pt_profile *sorted_profile;
-static const struct pt_view_node *sorted_nodes;
+struct texts {
+    const struct pt_profile *profile;
+    const struct pt_view_node *nodes;
+};
 
-static int by_text(const void *a, const void *b)
+static int by_text(const void *a, const void *b, void *context)
 {
+    const struct texts *of = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    int order =
-        strcmp(pt_string(sorted_profile, sorted_nodes[x].text), pt_string(sorted_profile, sorted_nodes[y].text));
+    int order = strcmp(pt_string(of->profile, of->nodes[x].text), pt_string(of->profile, of->nodes[y].text));
     return order ? order : (x > y) - (x < y);
 }
 
@@ -168,9 +170,7 @@ static void link_nodes(const struct pt_profile *profile, struct pt_view *view)
         order[i] = i;
         view->first_child[i] = view->next_sibling[i] = PT_NONE;
     }
-    sorted_profile = profile;
-    sorted_nodes = nodes;
-    qsort(order, count, sizeof *order, by_text);
+    qsort_r(order, count, sizeof *order, by_text, &(struct texts){profile, nodes});
     for (uint32_t i = count; i--;) {
         uint32_t number = order[i];
         if (!number)
@@ -218,14 +218,14 @@ uint32_t pt_view_next(const struct pt_view *view, uint32_t at, uint32_t top)
     return at == top ? PT_NONE : view->next_sibling[at];
 }
 
-static int by_self(const void *a, const void *b)
+static int by_self(const void *a, const void *b, void *profile)
 {
     const struct pt_total *x = a, *y = b;
     if (x->self_ns != y->self_ns)
         return x->self_ns > y->self_ns ? -1 : 1;
     if (x->total_ns != y->total_ns)
         return x->total_ns > y->total_ns ? -1 : 1;
-    return strcmp(pt_string(sorted_profile, x->text), pt_string(sorted_profile, y->text));
+    return strcmp(pt_string(profile, x->text), pt_string(profile, y->text));
 }
 
 struct pt_total *pt_view_totals(const struct pt_profile *profile, const struct pt_view *view, uint32_t *count)
@@ -264,7 +264,6 @@ struct pt_total *pt_view_totals(const struct pt_profile *profile, const struct p
     for (uint32_t i = 0; i < profile->strings.count; i++)
         if (by_string[i].total_ns || by_string[i].total_count)
             by_string[(*count)++] = by_string[i];
-    sorted_profile = profile;
-    qsort(by_string, *count, sizeof *by_string, by_self);
+    qsort_r(by_string, *count, sizeof *by_string, by_self, (void *)profile);
     return by_string;
 }

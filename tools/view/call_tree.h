@@ -1,9 +1,9 @@
 /*
- * The call tree as someone looks at it: frames that read the same are one, samples can be told apart by process,
+ * The call tree as people read it: frames with equal texts are merged, samples can be told apart by process,
  * thread and GIL (as frames next to the root) or left out.
  */
-#ifndef PT_PROFILE_VIEW_H
-#define PT_PROFILE_VIEW_H
+#ifndef PT_VIEW_CALL_TREE_H
+#define PT_VIEW_CALL_TREE_H
 
 #include "../profile/model.h"
 

@@ -6,8 +6,8 @@
  * "symbol (inlined) (libfoo.so)".
  * What a JIT made is "name (jit)".
  */
-#ifndef PT_PROFILE_FRAME_TEXT_H
-#define PT_PROFILE_FRAME_TEXT_H
+#ifndef PT_VIEW_FRAME_TEXT_H
+#define PT_VIEW_FRAME_TEXT_H
 
 #include "../profile/model.h"
 

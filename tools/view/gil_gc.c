@@ -37,9 +37,9 @@ void pt_states_add_all(struct pt_states *sum, const struct pt_states *more)
 struct pt_states *pt_states_by(const struct pt_profile *profile, bool threads)
 {
     struct pt_states *sums = pt_alloc(threads ? profile->threads.count : profile->processes.count, sizeof *sums);
-    for (uint32_t i = 0; profile->stacks_only && i < profile->threads.count; i++)
+    for (uint32_t i = 0; profile->keep == PT_KEEP_STACKS && i < profile->threads.count; i++)
         pt_states_add_all(&sums[threads ? i : profile->threads.items[i].process], &profile->threads.items[i].states);
-    for (uint32_t i = 0; !profile->stacks_only && i < profile->samples.count; i++) {
+    for (uint32_t i = 0; profile->keep != PT_KEEP_STACKS && i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         pt_states_add(&sums[threads ? sample->thread : profile->threads.items[sample->thread].process], sample->state,
                       sample->cpu_ns);
@@ -50,10 +50,10 @@ struct pt_states *pt_states_by(const struct pt_profile *profile, bool threads)
 struct pt_states pt_states_of(const struct pt_profile *profile, uint32_t process)
 {
     struct pt_states sum = {0};
-    for (uint32_t i = 0; profile->stacks_only && i < profile->threads.count; i++)
+    for (uint32_t i = 0; profile->keep == PT_KEEP_STACKS && i < profile->threads.count; i++)
         if (process == PT_NONE || profile->threads.items[i].process == process)
             pt_states_add_all(&sum, &profile->threads.items[i].states);
-    for (uint32_t i = 0; !profile->stacks_only && i < profile->samples.count; i++) {
+    for (uint32_t i = 0; profile->keep != PT_KEEP_STACKS && i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         if (process == PT_NONE || profile->threads.items[sample->thread].process == process)
             pt_states_add(&sum, sample->state, sample->cpu_ns);

@@ -1,6 +1,6 @@
-/* What the samples say about the interpreter while they were taken: who held the GIL, who collected garbage. */
-#ifndef PT_PROFILE_STATES_H
-#define PT_PROFILE_STATES_H
+/* The state of the interpreter when samples were taken: which threads held the GIL, which collected garbage. */
+#ifndef PT_VIEW_GIL_GC_H
+#define PT_VIEW_GIL_GC_H
 
 #include "../profile/model.h"
 

@@ -1,6 +1,6 @@
 /* The runs in a profile: a run is one launch and all its descendants. */
-#ifndef PT_PROFILE_RUNS_H
-#define PT_PROFILE_RUNS_H
+#ifndef PT_VIEW_RUNS_H
+#define PT_VIEW_RUNS_H
 
 #include "../profile/model.h"
 

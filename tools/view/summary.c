@@ -94,7 +94,7 @@ uint32_t *pt_summary_versions(struct pt_profile *profile, uint32_t only, uint32_
     return versions;
 }
 
-static void say(struct warnings *warnings)
+static void add_warning(struct warnings *warnings)
 {
     warnings->each(warnings->context, warnings->text.data);
     pt_buffer_clear(&warnings->text);
@@ -113,27 +113,27 @@ static void warn_of_shares(struct warnings *warnings, const struct pt_accounting
                          unsampled, seconds(sum->unsampled_ns),
                          known ? "there was no signal for it, see below"
                                : "short threads, or work that runs in step with the kernel's clock tick");
-        say(warnings);
+        add_warning(warnings);
     }
     if (lost > LOST_PERCENT) {
         pt_buffer_format(&warnings->text,
                          "%.1f %% of the CPU time (%.2f s, %" PRIu64
                          " samples) was seen but could not be kept; it is counted as [lost]",
                          lost, seconds(sum->lost_ns), sum->lost_samples);
-        say(warnings);
+        add_warning(warnings);
     }
     if (own > OWN_PERCENT && sum->own_ns > START_NS * processes) {
         pt_buffer_format(&warnings->text,
                          "profiling itself took %.1f %% of the CPU time (%.2f s): fewer samples per second (PYPROF_HZ) "
                          "cost less",
                          own, seconds(sum->own_ns));
-        say(warnings);
+        add_warning(warnings);
     }
     uint64_t difference = sum->difference_ns < 0 ? 0 - (uint64_t)sum->difference_ns : (uint64_t)sum->difference_ns;
     if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT && difference > EXIT_NS * (sum->exited_threads + 1)) {
         pt_buffer_format(&warnings->text, "the sums do not close: %.3f s of %.2f s CPU time are in none of them",
                          seconds(difference) * (sum->difference_ns < 0 ? -1 : 1), seconds(sum->cpu_ns));
-        say(warnings);
+        add_warning(warnings);
     }
 }
 
@@ -149,7 +149,7 @@ static void warn_of_reasons(struct warnings *warnings, const struct pt_accountin
                          "%.1f %% of the stacks are not complete (%" PRIu64 " of %" PRIu64
                          "): totals of outer functions are too low by up to that much",
                          pt_percent(cut, sum->samples), cut, sum->samples);
-        say(warnings);
+        add_warning(warnings);
     }
     static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT,     PP_REASON_WRITE_FAILED,
                                      PP_REASON_TIMER_GONE,   PP_REASON_UNREACHABLE, PP_REASON_ACTION_GONE,
@@ -158,7 +158,7 @@ static void warn_of_reasons(struct warnings *warnings, const struct pt_accountin
         if (!sum->reasons[named[i]])
             continue;
         pt_buffer_format(&warnings->text, "%s (%" PRIu64 " times)", pt_reason_text(named[i]), sum->reasons[named[i]]);
-        say(warnings);
+        add_warning(warnings);
     }
 }
 
@@ -169,12 +169,12 @@ static void warn_of_missing(struct warnings *warnings, uint64_t found, const str
     if (written > found && pt_percent(written - found, written) > DIFFERENCE_PERCENT) {
         pt_buffer_format(&warnings->text, "%.3f s of CPU time were recorded in parts of the log that are missing",
                          seconds(written - found));
-        say(warnings);
+        add_warning(warnings);
     }
 }
 
 /* What the library has put down itself: warnings, or mere notes. */
-static void say_notices(struct warnings *warnings, const struct pt_profile *profile, uint32_t number, bool say_pid,
+static void add_notices(struct warnings *warnings, const struct pt_profile *profile, uint32_t number, bool say_pid,
                         bool serious)
 {
     const struct pt_process *process = &profile->processes.items[number];
@@ -184,7 +184,7 @@ static void say_notices(struct warnings *warnings, const struct pt_profile *prof
         if (say_pid)
             pt_buffer_format(&warnings->text, "process %" PRIu64 ": ", process->pid);
         pt_buffer_text(&warnings->text, pt_string(profile, process->notices.items[i].text));
-        say(warnings);
+        add_warning(warnings);
     }
 }
 
@@ -202,7 +202,7 @@ void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (
                       void *context)
 {
     struct warnings notes = {.each = each, .context = context};
-    say_notices(&notes, profile, process, false, false);
+    add_notices(&notes, profile, process, false, false);
     pt_buffer_free(&notes.text);
 }
 
@@ -220,7 +220,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
         found += process->found_ns;
         without_sums += !process->has_accounting;
         without_python += !process->python_version;
-        say_notices(&warnings, profile, i, only == PT_NONE && profile->processes.count > 1, true);
+        add_notices(&warnings, profile, i, only == PT_NONE && profile->processes.count > 1, true);
     }
     struct pt_accounting raw =
         only == PT_NONE ? pt_profile_accounting(profile) : profile->processes.items[only].accounting;
@@ -228,18 +228,18 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     if (without_sums) {
         pt_buffer_format(&warnings.text, "%u of %u processes left no accounting: killed, or still in the first second",
                          without_sums, looked_at);
-        say(&warnings);
+        add_warning(&warnings);
     }
     if (without_python) {
         pt_buffer_format(&warnings.text, "no Python was recognised in %u of %u processes: native functions only",
                          without_python, looked_at);
-        say(&warnings);
+        add_warning(&warnings);
     }
     if (!without_sums && sum.samples < FEW_SAMPLES) {
         pt_buffer_format(&warnings.text,
                          "only %" PRIu64 " samples: small shares mean little; run it for longer or raise --hz",
                          sum.samples);
-        say(&warnings);
+        add_warning(&warnings);
     }
     warn_of_shares(&warnings, &sum, looked_at);
     warn_of_reasons(&warnings, &sum);
@@ -250,7 +250,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
             &warnings.text,
             "%.3f s of CPU time are not in here: they were in parts of the profile that have been removed%s",
             seconds(missing), sum.removed_files ? " to stay below PYPROF_MAX_DISK" : "");
-        say(&warnings);
+        add_warning(&warnings);
     }
     pt_buffer_free(&warnings.text);
 }

@@ -1,6 +1,6 @@
 /* What the sums say, in words: derived figures and warnings for `report` and `info`. */
-#ifndef PT_PROFILE_SUMMARY_H
-#define PT_PROFILE_SUMMARY_H
+#ifndef PT_VIEW_SUMMARY_H
+#define PT_VIEW_SUMMARY_H
 
 #include "../profile/model.h"
 
@@ -29,7 +29,7 @@ uint64_t pt_summary_cpus(const struct pt_profile *profile);
 /* When all of it began and ended; 0 when unknown. */
 void pt_summary_span(const struct pt_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
 
-/* The process that started first stands for what ran; there must be one. */
+/* The process that started first, whose command line names the run; there must be a process. */
 const struct pt_process *pt_summary_first_process(const struct pt_profile *profile);
 
 /* The Python versions of one process, or of all (PT_NONE), each once: strings. The caller frees. */

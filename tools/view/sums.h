@@ -1,6 +1,6 @@
 /* The sums of a process, from those of its parts (segments), which may come in any order. */
-#ifndef PT_PROFILE_SUMS_H
-#define PT_PROFILE_SUMS_H
+#ifndef PT_VIEW_SUMS_H
+#define PT_VIEW_SUMS_H
 
 #include "../profile/model.h"
 

@@ -4,7 +4,6 @@
 #include "tools/flame/flame.h"
 #include "tools/profile/merge.h"
 #include "tools/profile/time_bins.h"
-#include "tools/view/gil_gc.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,13 +56,10 @@ static void add(struct pt_profile *profile, const struct fixture *log)
     assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "x"), PT_READ_OK);
 }
 
-static struct pt_profile *new_profile(uint32_t most, bool stacks_only)
+static struct pt_profile *new_profile(const struct pt_load_request *request)
 {
-    struct pt_profile *profile = pt_profile_new();
-    profile->keep_intervals = profile->merge_intervals = true;
-    profile->stacks_only = stacks_only;
-    profile->most_samples = most;
-    profile->slots_from_ns = START;
+    struct pt_profile *profile = pt_profile_new(request);
+    profile->run_start_unix_ns = START;
     return profile;
 }
 
@@ -82,47 +78,16 @@ static uint64_t ns_between(const struct pt_profile *profile, uint64_t from, uint
     return sum;
 }
 
-static const char *name_of(const struct pt_profile *profile, uint32_t node)
-{
-    const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
-    return pt_string(profile,
-                     frame->kind == PP_FRAME_PYTHON ? profile->functions.items[frame->subject].name : frame->subject);
-}
-
-/* Numbers are given in the order of first sight. */
-static uint32_t node_named(const struct pt_profile *profile, const char *name)
-{
-    uint32_t node = 1;
-    while (strcmp(name_of(profile, node), name) != 0)
-        node++;
-    return node;
-}
-
-static void few_samples_stay_as_they_are(void **state)
-{
-    (void)state;
-    struct fixture log;
-    write_log(&log, 1, 100);
-    struct pt_profile *exact = new_profile(0, false), *bound = new_profile(1000, false);
-    add(exact, &log);
-    add(bound, &log);
-    assert_int_equal(bound->slot_ns, 0);
-    assert_int_equal(bound->samples.count, exact->samples.count);
-    assert_memory_equal(bound->samples.items, exact->samples.items, exact->samples.count * sizeof(struct pt_sample));
-    assert_int_equal(bound->intervals.count, exact->intervals.count);
-    pt_profile_free(exact);
-    pt_profile_free(bound);
-    fixture_end(&log);
-}
-
 /* Two processes, read one after the other and in two parts. */
-static void many_samples_are_in_slots(void **state)
+static void many_samples_are_in_bins(void **state)
 {
     (void)state;
     struct fixture logs[2];
     const uint32_t most = 2000;
-    struct pt_profile *exact = new_profile(0, false), *bound = new_profile(most, false),
-                      *first = new_profile(most, false), *second = new_profile(most, false);
+    const struct pt_load_request all = {.timed = true},
+                                 bounded = {.timed = true, .merge_intervals = true, .most_samples = most};
+    struct pt_profile *exact = new_profile(&all), *bound = new_profile(&bounded), *first = new_profile(&bounded),
+                      *second = new_profile(&bounded);
     for (uint32_t i = 0; i < 2; i++) {
         write_log(&logs[i], i + 1, SECONDS / (i + 1));
         add(exact, &logs[i]);
@@ -132,20 +97,20 @@ static void many_samples_are_in_slots(void **state)
     }
     assert_true(exact->samples.count > 10 * most);
     assert_true(pt_profile_merge(first, second));
-    struct pt_profile *const all[] = {bound, first};
+    struct pt_profile *const profiles[] = {bound, first};
     for (size_t i = 0; i < 2; i++) {
-        struct pt_profile *profile = all[i];
+        struct pt_profile *profile = profiles[i];
         pt_time_bins_bound(profile);
         assert_true(profile->samples.count <= most);
         assert_true(profile->samples.count > most / 4);
-        assert_int_equal(profile->slot_ns, bound->slot_ns);
+        assert_int_equal(profile->bin_ns, bound->bin_ns);
         assert_int_equal(profile->samples.count, bound->samples.count);
     }
     pt_profile_finish(bound);
     pt_profile_finish(first);
     pt_profile_finish(exact);
-    for (uint64_t slot = 0; slot * bound->slot_ns < (SECONDS + 200) * SECOND; slot++) {
-        uint64_t from = START + slot * bound->slot_ns, to = from + bound->slot_ns;
+    for (uint64_t bin = 0; bin * bound->bin_ns < (SECONDS + 200) * SECOND; bin++) {
+        uint64_t from = START + bin * bound->bin_ns, to = from + bound->bin_ns;
         for (uint32_t thread = 0; thread < exact->threads.count; thread++)
             for (uint32_t node = 1; node < exact->nodes.count; node++)
                 assert_int_equal(ns_between(bound, from, to, thread, node), ns_between(exact, from, to, thread, node));
@@ -158,70 +123,12 @@ static void many_samples_are_in_slots(void **state)
     pt_profile_free(first);
 }
 
-/* A part that was small has the slots of the other one afterwards. */
-static void parts_get_the_same_slots(void **state)
-{
-    (void)state;
-    for (int first_is_large = 0; first_is_large < 2; first_is_large++) {
-        struct pt_profile *parts[] = {new_profile(2000, false), new_profile(2000, false)};
-        for (uint32_t i = 0; i < 2; i++) {
-            struct fixture log;
-            write_log(&log, i + 1, (int)i != first_is_large ? SECONDS : 3);
-            add(parts[i], &log);
-            fixture_end(&log);
-        }
-        assert_true(!parts[0]->slot_ns != !parts[1]->slot_ns);
-        uint64_t whole = pt_profile_cpu_ns(parts[0]) + pt_profile_cpu_ns(parts[1]);
-        assert_true(pt_profile_merge(parts[0], parts[1]));
-        assert_true(parts[0]->slot_ns);
-        assert_int_equal(pt_profile_cpu_ns(parts[0]), whole);
-        for (uint32_t i = 1; i < parts[0]->intervals.count; i++)
-            assert_int_equal(parts[0]->intervals.items[i].wall_ns, parts[0]->slot_ns);
-        pt_profile_free(parts[0]);
-    }
-}
-
-static void stacks_and_threads_have_times(void **state)
-{
-    (void)state;
-    struct fixture logs[2];
-    struct pt_profile *exact = new_profile(0, false), *stacks = new_profile(3000, true),
-                      *part = new_profile(3000, true);
-    for (uint32_t i = 0; i < 2; i++) {
-        write_log(&logs[i], i + 1, SECONDS);
-        add(exact, &logs[i]);
-        add(i ? part : stacks, &logs[i]);
-        fixture_end(&logs[i]);
-    }
-    assert_true(pt_profile_merge(stacks, part));
-    pt_profile_finish(stacks);
-    pt_profile_finish(exact);
-    assert_true(stacks->slot_ns && stacks->samples.count <= 3002 && stacks->intervals.count <= 800);
-    for (uint64_t slot = 0; slot * stacks->slot_ns < (SECONDS + 200) * SECOND; slot++) {
-        uint64_t from = START + slot * stacks->slot_ns, to = from + stacks->slot_ns;
-        for (uint32_t node = 1; node < exact->nodes.count; node++)
-            assert_int_equal(ns_between(stacks, from, to, PT_NONE, node_named(stacks, name_of(exact, node))),
-                             ns_between(exact, from, to, PT_NONE, node));
-        for (uint32_t thread = 0; thread < exact->threads.count; thread++) {
-            uint32_t same =
-                pt_add_thread(stacks, &(struct pt_thread){.process = exact->threads.items[thread].process,
-                                                          .tid = exact->threads.items[thread].tid,
-                                                          .start_unix_ns = exact->threads.items[thread].start_unix_ns});
-            assert_int_equal(ns_between(stacks, from, to, same, 0), ns_between(exact, from, to, thread, PT_NONE));
-        }
-    }
-    for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(pt_states_of(stacks, i).gil_ns, pt_states_of(exact, i).gil_ns);
-    pt_profile_free(exact);
-    pt_profile_free(stacks);
-}
-
 static void too_many_is_said(void **state)
 {
     (void)state;
     struct fixture log;
-    struct pt_profile *profile = new_profile(500, false);
-    profile->merge_intervals = false;
+    const struct pt_load_request request = {.timed = true, .most_samples = 500};
+    struct pt_profile *profile = new_profile(&request);
     write_log(&log, 1, SECONDS);
     add(profile, &log);
     assert_true(profile->too_many && profile->samples.count < 600);
@@ -241,7 +148,8 @@ static void no_time_is_out_of_reach(void **state)
                                         {SECOND, 9},
                                         {UINT64_MAX / 4 - 1, UINT64_MAX / 4 - 1},
                                         {START, 1 << 20}};
-    struct pt_profile *profile = new_profile(2, false);
+    const struct pt_load_request request = {.timed = true, .merge_intervals = true, .most_samples = 2};
+    struct pt_profile *profile = new_profile(&request);
     uint32_t node = pt_add_node(profile, 0, pt_add_pseudo(profile, "[gc]"));
     pt_add_process(profile, 0);
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
@@ -258,7 +166,7 @@ static void no_time_is_out_of_reach(void **state)
 /* Two processes with two threads of one name each, all of which burn in all nodes, with and without the GIL. */
 static struct pt_profile *many(uint32_t nodes)
 {
-    struct pt_profile *profile = pt_profile_new();
+    struct pt_profile *profile = pt_profile_new(NULL);
     uint32_t frame = pt_add_pseudo(profile, "[gc]"), node = 0;
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t process = pt_add_process(profile, pt_intern_text(profile, i / 2 ? "one" : "two"));
@@ -313,10 +221,7 @@ static void cells_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_samples_stay_as_they_are),
-        cmocka_unit_test(many_samples_are_in_slots),
-        cmocka_unit_test(parts_get_the_same_slots),
-        cmocka_unit_test(stacks_and_threads_have_times),
+        cmocka_unit_test(many_samples_are_in_bins),
         cmocka_unit_test(too_many_is_said),
         cmocka_unit_test(no_time_is_out_of_reach),
         cmocka_unit_test(cells_are_bounded),

@@ -1,0 +1,65 @@
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "print.h"
+
+static void hand_over(void (*function)(void *context, const char *text), void *context, const char *format,
+                      va_list arguments)
+{
+    char *text = NULL;
+    if (!function)
+        return;
+    if (vasprintf(&text, format, arguments) < 0)
+        pt_out_of_memory();
+    function(context, text);
+    free(text);
+}
+
+void pt_message_to(const struct pt_messages *to, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (to)
+        hand_over(to->message, to->context, format, arguments);
+    va_end(arguments);
+}
+
+void pt_progress_to(const struct pt_messages *to, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (to)
+        hand_over(to->progress, to->context, format, arguments);
+    va_end(arguments);
+}
+
+void pt_progress_end(const struct pt_messages *to)
+{
+    if (to && to->progress)
+        to->progress(to->context, NULL);
+}
+
+static void print_message(void *context, const char *text)
+{
+    (void)context;
+    pt_message("%s", text);
+}
+
+static void print_progress(void *context, const char *text)
+{
+    static bool shown;
+    (void)context;
+    if (!isatty(STDERR_FILENO))
+        return;
+    if (text || shown)
+        fprintf(stderr, "\r\033[K%s", text ? text : "");
+    shown = text;
+}
+
+const struct pt_messages pt_messages_to_stderr = {.message = print_message, .progress = print_progress};
