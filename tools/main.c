@@ -25,7 +25,7 @@ static void print_help(void)
          "  pyprof report");
 }
 
-/* Output to a full disk or a closed pipe must not look like success. */
+/* Output to a full disk or a closed pipe must not pass for success. */
 static int finish(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -12,7 +12,7 @@
  * varint; "str" is a varint string id, 0 meaning "none". All else is said per block below.
  *
  * Ids (strings, modules, codes, frames, nodes, threads, label sets) count from 1 within a segment; every definition
- * stands before its first use in the same segment. A definition block starts with the id of its first record, so that a
+ * precedes its first use in the same segment. A definition block starts with the id of its first record, so that a
  * lost block costs its own definitions only. A later definition of an id replaces the earlier one (a thread that was
  * renamed). A process that fills its tables starts another segment with the same PP_PROCESS_INSTANCE.
  */
@@ -73,7 +73,7 @@ enum pp_log_block {
     PP_BLOCK_NOTICE = 11,
     /* varint unix_ns, varint reason (enum pp_end_reason). Its absence says: still running, or killed. */
     PP_BLOCK_END = 12,
-    /* The ACCOUNTING block that the segments of this process before this one ended with, behind PROCESS: where these
+    /* The ACCOUNTING block that the segments of this process before this one ended with, after PROCESS: where these
      * are missing, what is left is the last ACCOUNTING less this one. */
     PP_BLOCK_EARLIER = 13,
 };
@@ -107,7 +107,7 @@ enum pp_account_key {
     PP_ACCOUNT_CPU_NS,          /* the process's CPU clock since Python appeared */
     PP_ACCOUNT_SAMPLED_NS,
     PP_ACCOUNT_UNSAMPLED_NS, /* written as [unsampled] samples (excess over the weight's bound, ends of threads) */
-    PP_ACCOUNT_PENDING_NS,   /* burned by live threads since their last sample: unsampled so far, in no sample record */
+    PP_ACCOUNT_PENDING_NS,   /* used by live threads since their last sample: unsampled so far, in no sample record */
     PP_ACCOUNT_LOST_SAMPLES,
     PP_ACCOUNT_LOST_NS,         /* written as [lost] samples */
     PP_ACCOUNT_OWN_NS,          /* handlers and our thread: in no sample record */
@@ -123,7 +123,7 @@ enum pp_account_key {
     PP_ACCOUNT_HANDLER_HISTOGRAM, /* PP_HANDLER_BUCKETS varints: see pp_handler_bucket_limit */
     PP_ACCOUNT_REASONS, /* varints, one per enum pp_reason from 0 on: how often each happened (stacks, then samples from
                            LOST_RING_FULL on, threads from TIMER_FAILED on, flushes for WRITE_FAILED, threads again
-                           behind it) */
+                           after it) */
     PP_ACCOUNT_STACK_BYTES, /* bytes that this segment set has on disk, all blocks */
     PP_ACCOUNT_VOLUNTARY_SWITCHES,
     PP_ACCOUNT_INVOLUNTARY_SWITCHES,
@@ -148,7 +148,7 @@ enum pp_end_reason {
     PP_END_NOT = 0,     /* in no block */
     PP_END_EXIT = 1,    /* exit, return from main, _exit … */
     PP_END_SEGMENT = 2, /* another segment of the same process follows */
-    PP_END_EXEC = 3,    /* exec replaces the program, or it ends itself by a signal; an ACCOUNTING block behind
+    PP_END_EXEC = 3,    /* exec replaces the program, or it ends itself by a signal; an ACCOUNTING block after
                            this one says that it went on */
 };
 
@@ -159,7 +159,7 @@ enum pp_frame_kind {
     PP_FRAME_NATIVE = 1,
     /* varint code id, varint line (0: unknown), and when the columns of the expression are known (3.11+) also varint
      * end line, varint column, varint end column: bytes of the line's UTF-8, counted from 1, the end being the first
-     * byte behind the expression */
+     * byte after the expression */
     PP_FRAME_PYTHON = 2,
     /* str text, brackets included: "[unsampled]" */
     PP_FRAME_PSEUDO = 3,

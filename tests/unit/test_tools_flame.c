@@ -1,7 +1,6 @@
 /* What the page of `pyprof flame` is given: the tree, the cells and their sums, escaping. */
 #include "log_fixture.h"
 #include "tools/flame/flame.h"
-#include "tools/flame/page.h"
 #include "tools/log/cursor.h"
 #include "tools/view/summary.h"
 #include <inttypes.h>

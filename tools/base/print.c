@@ -112,11 +112,11 @@ void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format,
     bool first = true;
     for (char *at = text, *end; length > 0 && *(at += strspn(at, " ")); at = end) {
         end = at + word_length(at);
-        char behind = *end;
+        char after = *end;
         *end = '\0';
         pt_buffer_clear(&shown);
         pt_shown_text(&shown, at, 0);
-        *end = behind;
+        *end = after;
         uint32_t width = pt_shown_width(shown.data);
         if (first) {
             used += width;

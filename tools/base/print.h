@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "numbers.h"
+
 /* One line on stderr, "pyprof: " before it: an error, or what else is not output. */
 void pt_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void pt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -27,17 +29,6 @@ extern const char *const pt_style_sequences[];
 
 /* A terminal that can show styles, and NO_COLOR is not set. */
 bool pt_has_colour(FILE *out);
-
-static inline double pt_seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
-/* The ending of a plural: "s" or "es", unless the count is 1. */
-static inline const char *pt_plural(uint64_t count, const char *ending)
-{
-    return count == 1 ? "" : ending;
-}
 
 /* Plain without pt_has_colour(). */
 void pt_print_styled(FILE *out, enum pt_style style, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -76,7 +76,7 @@ static bool is_privileged(const char *path, struct pt_findings *findings)
     return true;
 }
 
-/* An interpreter in the program or in a library of its own name: libpython is looked at when the process runs. */
+/* An interpreter in the program or in a library of its own name: libpython is checked when the process runs. */
 static void say_python(const char *path, const struct pt_elf_facts *facts, struct pt_findings *findings)
 {
     const char *base = strrchr(path, '/');
@@ -129,7 +129,7 @@ void pt_check_command(const struct pt_process_info *subject, const char *command
         if (!interpreter) {
             pt_find(findings, error ? PT_LEVEL_WARN : PT_LEVEL_FAIL, TOPIC, "%s: %s", path,
                     error ? strerror(error) : "neither a program of Linux nor a script whose interpreter is here");
-            pt_remedy(findings, error ? "what it is cannot be seen by this user" : "look at its first line");
+            pt_remedy(findings, error ? "what it is cannot be seen by this user" : "check its first line");
             break;
         }
         pt_find(findings, PT_LEVEL_OK, TOPIC, "%s is a script, run by %s", path, interpreter);

@@ -10,7 +10,7 @@
 #include "checks.h"
 
 #define TOPIC    "profile"
-#define WORTH_NS 500000000u /* burned without a sample: not by chance */
+#define WORTH_NS 500000000u /* CPU used without a sample: not by chance */
 
 static void ignore(void *argument, const char *path)
 {

@@ -101,9 +101,9 @@ static void why_not_loaded(const struct pt_process_info *subject, const char *en
     } else if (pt_check_loadable(subject, entry, &program, findings)) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "LD_PRELOAD names %s, but it is not loaded", entry);
         pt_remedy(findings, strchr(entry, '/')
-                                ? "was it put there after the start? start the process again, and look for a line of "
+                                ? "was it put there after the start? start the process again, and check for a line of "
                                   "ld.so on its stderr"
-                                : "a bare name must be where the loader looks: 'make install' and ldconfig, or give "
+                                : "a bare name must be in the loader's path: 'make install' and ldconfig, or give "
                                   "the whole path");
     }
     pt_buffer_free(&path);

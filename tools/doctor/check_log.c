@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../base/clock.h"
 #include "../base/memory.h"
+#include "../base/numbers.h"
 #include "../base/print.h"
 #include "../profile/files.h"
 #include "../profile/model.h"
@@ -17,7 +17,7 @@
 #define NS_PER_SECOND 1000000000u
 #define CLOCKS_APART  (2 * (uint64_t)NS_PER_SECOND) /* a log is not older than its process, give or take this */
 #define LATE_NS       (5 * (uint64_t)NS_PER_SECOND) /* flushes come once a second */
-#define WORTH_NS      (NS_PER_SECOND / 2)           /* burned without a sample: not by chance */
+#define WORTH_NS      (NS_PER_SECOND / 2)           /* CPU used without a sample: not by chance */
 #define OWN_SHARE     100                           /* of the wall time, that the library's own thread may take */
 
 struct search {
@@ -64,16 +64,16 @@ static void say_none(const struct pt_process_info *subject, struct pt_findings *
 {
     if (subject->cpu_ns < WORTH_NS) {
         pt_find(findings, PT_LEVEL_OK, TOPIC,
-                "none yet: a file appears with the first sample, and the process has burned %.3f s CPU",
+                "none yet: a file appears with the first sample, and the process has used %.3f s CPU",
                 (double)subject->cpu_ns / NS_PER_SECOND);
         return;
     }
-    pt_find(findings, PT_LEVEL_WARN, TOPIC, "no file of process %d, which has burned %.3f s CPU", subject->pid_inside,
+    pt_find(findings, PT_LEVEL_WARN, TOPIC, "no file of process %d, which has used %.3f s CPU", subject->pid_inside,
             (double)subject->cpu_ns / NS_PER_SECOND);
     pt_remedy(findings, subject->environment && pt_process_info_variable(subject, "PYPROF_OUT") &&
                                 *pt_process_info_variable(subject, "PYPROF_OUT") == '/'
                             ? "if a part above fails, that is why; else ask again in a second"
-                            : "has the program changed its directory? 'pyprof runs DIR' looks into another one; an "
+                            : "has the program changed its directory? 'pyprof runs DIR' lists another one; an "
                               "absolute PYPROF_OUT is always found");
 }
 
@@ -83,11 +83,11 @@ static void check_progress(const struct pt_process_info *subject, const struct p
     const struct pt_accounting *sum = &process->accounting;
     uint64_t now = pt_clock_ns(CLOCK_REALTIME), age = now > sum->end_unix_ns ? now - sum->end_unix_ns : 0;
     uint64_t known = sum->before_start_ns + sum->cpu_ns;
-    uint64_t burned = subject->cpu_ns > known ? subject->cpu_ns - known : 0;
+    uint64_t used = subject->cpu_ns > known ? subject->cpu_ns - known : 0;
     double seconds = (double)age / NS_PER_SECOND;
-    if (age > LATE_NS && burned > WORTH_NS + age / OWN_SHARE) {
-        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: nothing written for %.0f s, in which %.3f s CPU were burned", path,
-                seconds, (double)burned / NS_PER_SECOND);
+    if (age > LATE_NS && used > WORTH_NS + age / OWN_SHARE) {
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: nothing written for %.0f s, in which %.3f s CPU were used", path,
+                seconds, (double)used / NS_PER_SECOND);
         pt_remedy(findings, "is the process stopped or its disk full? if not, this is a bug of pyprof: report it");
     } else if (!sum->samples && sum->cpu_ns > WORTH_NS) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: %.3f s CPU, but no sample", path,

@@ -11,8 +11,7 @@
 
 #include "checks.h"
 
-#define TOPIC      "machine"
-#define FEW_TIMERS 64 /* left of RLIMIT_SIGPENDING: each thread takes one */
+#define TOPIC "machine"
 
 /* 0 or errno. A filter that kills gives a signal, which is more than 255. */
 static int try_in_child(int (*attempt)(void))
@@ -46,19 +45,6 @@ static int try_copy(void)
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
 }
 
-static void check_limit(const struct pt_process_info *subject, struct pt_findings *findings)
-{
-    const char *queued = strstr(subject->status, "\nSigQ:");
-    unsigned long used, limit;
-    if (!queued || sscanf(queued + 6, "%lu/%lu", &used, &limit) != 2)
-        return;
-    if (used + FEW_TIMERS < limit)
-        return;
-    pt_find(findings, PT_LEVEL_WARN, "limits",
-            "%lu of %lu timers and pending signals are in use; each thread takes one", used, limit);
-    pt_remedy(findings, "raise the limit before the start: ulimit -i, LimitSIGPENDING= of systemd");
-}
-
 void pt_check_machine(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     int timer = try_in_child(try_timer), copy = try_in_child(try_copy);
@@ -75,5 +61,5 @@ void pt_check_machine(const struct pt_process_info *subject, struct pt_findings 
     }
     if (!timer && !copy)
         pt_find(findings, PT_LEVEL_OK, TOPIC, "timer_create and process_vm_readv work");
-    check_limit(subject, findings);
+    pt_check_limit(subject, PT_LEVEL_WARN, findings);
 }

@@ -104,7 +104,7 @@ bool pt_check_process(const struct pt_process_info *subject, struct pt_findings 
         return true;
     }
     if (strstr(subject->status, "\nState:\tT")) {
-        pt_find(findings, PT_LEVEL_WARN, "process", "it is stopped: it burns no CPU time");
+        pt_find(findings, PT_LEVEL_WARN, "process", "it is stopped: it uses no CPU time");
         pt_remedy(findings, "kill -CONT %d", subject->pid);
     }
     enum pt_level loaded = pt_check_library(subject, findings);

@@ -14,6 +14,7 @@
 #define OUR_SIGVAL    0x70797072u /* upper half of the timers' values: pt_slot_sigval */
 #define LOOK_AGAIN_US 50000       /* signals are blocked for a moment at fork and at the end of threads */
 #define NEARLY_ALL    0.95
+#define FEW_TIMERS    64 /* left of RLIMIT_SIGPENDING */
 
 struct timers {
     bool seen;
@@ -76,17 +77,17 @@ static void look_at_task(void *context, int tid)
     free(comm);
 }
 
-static void check_pending(const struct pt_process_info *subject, enum pt_level level, struct pt_findings *findings)
+void pt_check_limit(const struct pt_process_info *subject, enum pt_level level, struct pt_findings *findings)
 {
     const char *queued = strstr(subject->status, "\nSigQ:");
     unsigned long used, limit;
-    if (!queued || sscanf(queued + 6, "%lu/%lu", &used, &limit) != 2)
-        return;
-    if (used < (unsigned long)(NEARLY_ALL * (double)limit))
+    if (!queued || sscanf(queued + 6, "%lu/%lu", &used, &limit) != 2 ||
+        (used + FEW_TIMERS < limit && (double)used < NEARLY_ALL * (double)limit))
         return;
     pt_find(findings, level, "limits",
-            "%lu of %lu timers and pending signals are in use, by all processes of user %u together", used, limit,
-            (unsigned)subject->real_uid);
+            "%lu of %lu timers and pending signals are in use, by all processes of user %u together; each thread takes "
+            "one",
+            used, limit, (unsigned)subject->real_uid);
     pt_remedy(findings, "raise the limit before the start: ulimit -i, LimitSIGPENDING= of systemd");
 }
 
@@ -96,7 +97,7 @@ static void check_timers(const struct pt_process_info *subject, const struct tim
     if (!timers->seen) {
         pt_find(findings, PT_LEVEL_WARN, "timers",
                 "this kernel does not list timers (CONFIG_CHECKPOINT_RESTORE), or not to you");
-        pt_remedy(findings, "look whether the profile grows, below");
+        pt_remedy(findings, "check below whether the profile grows");
         return;
     }
     if (timers->count && timers->count >= threads->count) {
@@ -114,7 +115,7 @@ static void check_timers(const struct pt_process_info *subject, const struct tim
         else
             pt_remedy(findings, "see the limits below, and the first lines of the process on stderr");
     }
-    check_pending(subject, timers->count ? PT_LEVEL_WARN : PT_LEVEL_FAIL, findings);
+    pt_check_limit(subject, timers->count ? PT_LEVEL_WARN : PT_LEVEL_FAIL, findings);
 }
 
 static void check_signal(const struct pt_process_info *subject, const struct threads *threads,
@@ -151,7 +152,7 @@ void pt_check_sampling(const struct pt_process_info *subject, struct pt_findings
     pt_each_task(subject->pid, look_at_task, &threads);
     if (!threads.ours && !subject->maps) {
         pt_find(findings, PT_LEVEL_FAIL, "thread", "no thread of the library is in it: it is not profiled");
-        pt_remedy(findings, "who may see more of it is told why");
+        pt_remedy(findings, "a user who may see more of it can ask why");
         return;
     }
     if (threads.ours) {

@@ -29,7 +29,7 @@ static void check_value(const struct pt_process_info *subject, enum pp_setting s
     if (!wrong)
         return;
     pt_find(findings, PT_LEVEL_WARN, TOPIC, "%s=%s %s", pp_setting_names[setting], text, wrong);
-    pt_remedy(findings, "set it to such a value, or unset it");
+    pt_remedy(findings, "correct or unset it");
 }
 
 /* More samples than ticks do not come. */
@@ -78,7 +78,7 @@ void pt_check_settings(const struct pt_process_info *subject, struct pt_findings
         pt_find(findings, PT_LEVEL_WARN, TOPIC,
                 "its environment does not name the library that is loaded: the program has written its title over it "
                 "(setproctitle), or /etc/ld.so.preload is in use; PYPROF_OUT is taken for unset below");
-        pt_remedy(findings, "'pyprof runs DIR' looks into the directory that you know");
+        pt_remedy(findings, "'pyprof runs DIR' lists the directory that you know");
         return;
     }
     for (const char *at = subject->environment; *at; at += strlen(at) + 1)

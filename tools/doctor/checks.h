@@ -22,6 +22,8 @@ char *pt_preload_entry(const char *value);
 
 /* Our thread, timers, signal, limits. */
 void pt_check_sampling(const struct pt_process_info *subject, struct pt_findings *findings);
+/* Whether few timers can be made any more. */
+void pt_check_limit(const struct pt_process_info *subject, enum pt_level level, struct pt_findings *findings);
 
 /* PYPROF_* of its environment. */
 void pt_check_settings(const struct pt_process_info *subject, struct pt_findings *findings);

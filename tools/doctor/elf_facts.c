@@ -35,7 +35,7 @@ static uint32_t read_word(Elf *elf, const GElf_Sym *symbol)
     return word;
 }
 
-/* As the library looks for it: what is exported. */
+/* Exported symbols, as the library finds an interpreter. */
 static void read_symbols(Elf *elf, struct pt_elf_facts *facts)
 {
     bool runtime = false, version = false;

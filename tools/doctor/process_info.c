@@ -10,13 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
 #include "../base/memory.h"
+#include "../base/numbers.h"
 
 #define CHUNK            65536
 #define NS_PER_SECOND    1000000000u
 #define CPU_CLOCK_OF(id) ((clockid_t)(~(unsigned)(id) << 3 | 2)) /* clock_getcpuclockid's, without its checks */
-#define STAT_PARENT      1                                       /* fields of /proc/PID/stat behind the name */
+#define STAT_PARENT      1                                       /* fields of /proc/PID/stat after the name */
 #define STAT_START       19
 
 char *pt_proc_text(int pid, const char *name, size_t *size)
@@ -63,7 +63,7 @@ static char *read_link(int pid, const char *name)
     return pt_strdup(target);
 }
 
-/* A field of /proc/PID/stat, counted from the one behind the name, which may hold blanks and parentheses. */
+/* A field of /proc/PID/stat, counted from the name on, which may hold blanks and parentheses. */
 static uint64_t stat_field(int pid, int field)
 {
     char *text = pt_proc_text(pid, "stat", NULL), *at = text ? strrchr(text, ')') : NULL;
@@ -95,7 +95,7 @@ static bool is_secure(int pid)
     return secure;
 }
 
-/* The last number of a line, behind its '\n'; `otherwise` without one. */
+/* The last number of the line that follows a '\n'; `otherwise` without one. */
 static int last_number(const char *line, int otherwise)
 {
     const char *end = line ? strchrnul(line + 1, '\n') : NULL, *digits = end;

@@ -25,7 +25,7 @@ void pt_process_info_free(struct pt_process_info *subject);
 
 /* Value of a variable in its environment at start, NULL when unset, empty or unseen. */
 const char *pt_process_info_variable(const struct pt_process_info *subject, const char *name);
-/* Number behind "name:\t" in a text of lines like /proc/PID/status; 0 when absent. */
+/* Number after "name:\t" in a text of lines like /proc/PID/status; 0 when absent. */
 uint64_t pt_status_number(const char *status, const char *name, int base);
 
 /* A path of its root as one that is good here. The caller frees. */
@@ -33,11 +33,11 @@ char *pt_process_info_path(const struct pt_process_info *subject, const char *pa
 /* The way back, for people: what such a path is in its root. Points into path. */
 const char *pt_process_info_inside(const struct pt_process_info *subject, const char *path);
 
-/* /proc/PID/NAME, a NUL behind it; NULL with errno when it cannot be read. size may be NULL. The caller frees. */
+/* /proc/PID/NAME, NUL-terminated; NULL with errno when it cannot be read. size may be NULL. The caller frees. */
 char *pt_proc_text(int pid, const char *name, size_t *size);
 
-/* Path of the first mapped file whose name begins so, as the kernel writes it (" (deleted)" at its end included); from
- * *at on, which moves on behind it. NULL when there is none. The caller frees. */
+/* Path of the first mapped file whose name has this beginning, as the kernel writes it (" (deleted)" at its end
+ * included); from *at on, which is advanced. NULL when there is none. The caller frees. */
 char *pt_next_mapped(const char **at, const char *beginning);
 
 /* Calls each with every thread's tid. */

@@ -1,4 +1,4 @@
-/* Functions and who calls whom: for formats that know no stacks. */
+/* Functions and calls between them, for formats without stacks. */
 #ifndef PT_EXPORT_CALL_GRAPH_H
 #define PT_EXPORT_CALL_GRAPH_H
 
@@ -39,7 +39,7 @@ struct pt_call_graph {
     PT_TABLE_OF(struct pt_call_edge) edges; /* tables are in the order of first sight in a walk of the sorted tree */
 };
 
-/* With lines, edges are told apart by the place of the call, else the places of edges and lines are 0.
+/* With lines, edges differ by the place of the call, else the places of edges and lines are 0.
  * pt_call_graph_free ends it. */
 struct pt_call_graph *pt_call_graph_new(struct pt_profile *profile, bool lines);
 void pt_call_graph_free(struct pt_call_graph *graph);

@@ -62,9 +62,7 @@ static void write_merged(void *context, FILE *out)
 static int by_start(const void *a, const void *b)
 {
     const struct pt_file *x = a, *y = b;
-    if (x->start_unix_ns != y->start_unix_ns)
-        return x->start_unix_ns < y->start_unix_ns ? -1 : 1;
-    return strcmp(x->path, y->path);
+    return pt_compare(x->start_unix_ns, y->start_unix_ns) ?: strcmp(x->path, y->path);
 }
 
 int pt_cmd_merge(const struct pt_cli *cli)

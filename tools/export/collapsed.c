@@ -24,7 +24,7 @@ void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_opti
     struct pt_view *view = pt_view_new(profile, &view_options);
     struct pt_buffer line = {0};
     size_t *ends = pt_alloc(view->nodes.count, sizeof *ends); /* length of the line up to and with the node */
-    for (uint32_t at = view->first_child[0]; at != PT_NONE;) {
+    for (uint32_t at = pt_view_next(view, 0, 0); at != PT_NONE; at = pt_view_next(view, at, 0)) {
         const struct pt_view_node *node = &view->nodes.items[at];
         line.length = ends[node->parent];
         if (line.length)
@@ -34,12 +34,6 @@ void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_opti
         uint64_t weight = options->samples ? node->count : node->ns;
         if (weight)
             fprintf(out, "%s %" PRIu64 "\n", line.data, weight);
-        uint32_t next = view->first_child[at];
-        while (next == PT_NONE && at) {
-            next = view->next_sibling[at];
-            at = view->nodes.items[at].parent;
-        }
-        at = next;
     }
     free(ends);
     pt_buffer_free(&line);

@@ -1,6 +1,6 @@
 /*
  * The Firefox Profiler's processed format, version 60: the first with tables that all threads share; its front-end
- * brings older versions up to its own. A sample stands at the middle of the log's interval (a second) in which it fell,
+ * brings older versions up to its own. A sample is at the middle of the log's interval (a second) in which it fell,
  * or of several of them.
  */
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/json.h"
+#include "../base/numbers.h"
 #include "../profile/time_bins.h"
 #include "../view/frame_text.h"
 #include "../view/summary.h"
@@ -307,13 +308,9 @@ static int by_thread_and_time(const void *a, const void *b)
 {
     const struct pt_sample *x = a, *y = b;
     const struct pt_interval *intervals = sorted_profile->intervals.items;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
     uint64_t u = intervals[x->interval].start_unix_ns + intervals[x->interval].wall_ns / 2;
     uint64_t v = intervals[y->interval].start_unix_ns + intervals[y->interval].wall_ns / 2;
-    if (u != v)
-        return u < v ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
+    return pt_compare(x->thread, y->thread) ?: pt_compare(u, v) ?: pt_compare(x->node, y->node);
 }
 
 static void put_threads(struct writer *writer)

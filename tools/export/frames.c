@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/numbers.h"
 #include "../view/frame_text.h"
 
 static uint32_t native_name(struct pt_profile *profile, const struct pt_frame *frame)
@@ -67,11 +68,7 @@ void pt_append_plain(struct pt_buffer *out, const char *text, const char *specia
 static int by_identity(const void *a, const void *b)
 {
     const struct pt_sample *x = a, *y = b;
-    if (x->interval != y->interval)
-        return x->interval < y->interval ? -1 : 1;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
+    return pt_compare(x->interval, y->interval) ?: pt_compare(x->thread, y->thread) ?: pt_compare(x->node, y->node);
 }
 
 struct pt_sample *pt_merged_samples(const struct pt_profile *profile, uint32_t *count)

@@ -16,14 +16,14 @@ struct pt_frame_parts {
 /* Names of inlined functions say so, as in all texts. */
 struct pt_frame_parts pt_frame_parts_of(struct pt_profile *profile, uint32_t frame, bool lines);
 
-/* For formats that have a place for several functions at one address: what stands below the native frame of a node and
+/* For formats that have a place for several functions at one address: what is below the native frame of a node and
  * all that it is inlined into. */
 uint32_t pt_below_inlined(const struct pt_profile *profile, uint32_t node);
 
 /* For formats with other marks: the name of a native function without the one for inlined ones, as a string. */
 uint32_t pt_plain_symbol(struct pt_profile *profile, const struct pt_frame *frame);
 
-/* The writers' wait for text: what has a meaning in the format (any of `special`) and control characters become '_'. */
+/* Appends text with '_' for control characters and for those that mean something in the format (`special`). */
 void pt_append_plain(struct pt_buffer *out, const char *text, const char *special);
 
 /* The profile's samples, what differs in neither thread nor stack nor interval being one, sorted by interval, thread

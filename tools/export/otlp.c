@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/numbers.h"
 #include "../cli/options.h"
 #include "../view/summary.h"
 #include "export.h"
@@ -152,11 +153,7 @@ static bool same_identity(const struct pt_sample *a, const struct pt_sample *b)
 static int by_identity(const void *a, const void *b)
 {
     const struct pt_sample *x = a, *y = b;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    return x->labels < y->labels ? -1 : x->labels > y->labels;
+    return pt_compare(x->thread, y->thread) ?: pt_compare(x->node, y->node) ?: pt_compare(x->labels, y->labels);
 }
 
 /* The samples are those of one process. */
@@ -187,7 +184,7 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
     pt_buffer_free(&message);
 }
 
-/* As plain text: some receivers look nothing up here. */
+/* Plain text, not ids: some receivers do not resolve ids here. */
 static void append_resource_attribute(struct pt_buffer *resource, const char *key, const char *value, uint64_t number)
 {
     struct pt_buffer message = {0}, any = {0};

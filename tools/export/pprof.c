@@ -57,7 +57,7 @@ struct writer {
     struct pt_function_table functions;
     uint32_t python_module; /* PT_NONE: none known */
     bool *named, *lined;    /* by module: all its frames have names, lines */
-    /* Labels as they stand in samples, by what they come from; made at the first use. */
+    /* Encoded labels by what they come from; made on first use. */
     struct pt_snippets threads, label_sets, states;
     struct pt_buffer values; /* scratch */
 };
@@ -277,7 +277,7 @@ static void put_mappings(struct writer *writer)
         pt_proto_number(&message, MAPPING_OFFSET, module->file_offset);
         pt_proto_number(&message, MAPPING_FILE, string(writer, module->path));
         pt_proto_number(&message, MAPPING_BUILD_ID, string(writer, module->build_id));
-        /* Python frames belong to the interpreter's mapping: nobody may look for symbols of theirs. */
+        /* Python frames belong to the interpreter's mapping: readers must not search for their symbols. */
         pt_proto_number(&message, MAPPING_HAS_FUNCTIONS, python || writer->named[item]);
         pt_proto_number(&message, MAPPING_HAS_FILES, python || writer->lined[item]);
         pt_proto_number(&message, MAPPING_HAS_LINES, python || writer->lined[item]);
@@ -337,8 +337,8 @@ static void put_strings(struct writer *writer)
     pt_buffer_free(&entry);
 }
 
-/* What readers take for the program: the executable of the process that burned most. A log holds only the modules that
- * were seen on stacks, and it may not be among them. */
+/* What readers take for the program: the executable of the process that used most CPU. A log holds only the modules
+ * that were seen on stacks, and it may not be among them. */
 static uint32_t main_module(struct pt_profile *profile)
 {
     const struct pt_process *most = &profile->processes.items[0];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/print.h"
+#include "../base/terminal_text.h"
 #include "../flame/flame.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
@@ -22,7 +23,7 @@
 #define LONGEST_NAME 1000 /* characters; more is cut */
 #define LONGEST_LINE 170
 
-/* As tools/web/colour.js has them. */
+/* As flame/web/colour.js has them. */
 static const struct {
     const char *name, *colour;
 } kinds[] = {
@@ -43,11 +44,9 @@ struct picture {
     uint32_t deepest;
 };
 
-/* Bytes of the character at `text`, which is well-formed. */
 static size_t character_bytes(const char *text)
 {
-    unsigned char first = (unsigned char)*text;
-    return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    return pt_next_character(text, &(uint32_t){0});
 }
 
 /* Characters that may take two places: of the scripts from Hangul on, where wide ones begin. */

@@ -1,8 +1,9 @@
-/* The cells of the page: when and by whom the tree's nodes burned CPU. */
+/* The cells of the page: the CPU time of the tree's nodes by time and thread. */
 #include "buckets.h"
 
 #include <stdlib.h>
 
+#include "../base/numbers.h"
 #include "../profile/time_bins.h"
 
 #define MOST_BUCKETS 400
@@ -11,8 +12,7 @@
 
 static int by_value(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    return pt_compare(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 /* Buckets that are one slot or several each, from the run's start on if that is not long before. */

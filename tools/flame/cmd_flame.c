@@ -39,7 +39,7 @@ static void load_comparison(const struct pt_cli *cli, struct page *page)
     page->flame = pt_flame_new(page->sides, 2, cli->lines);
 }
 
-/* In memory that is bounded by distinct stacks: first who burned, then when. */
+/* Loads in memory that is bounded by distinct stacks: first CPU by thread, then by time. */
 static void load_many(struct pt_inputs *inputs, const struct pt_cli *cli, struct page *page)
 {
     struct pt_load_request when = page->requests[0];

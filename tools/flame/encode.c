@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../base/json.h"
+#include "../base/numbers.h"
 #include "../export/proto.h"
 #include "../view/gil_gc.h"
 #include "../view/summary.h"
@@ -189,13 +190,7 @@ static uint32_t gil(const struct pt_sample *cell)
 static int by_node(const void *a, const void *b)
 {
     const struct pt_sample *x = a, *y = b;
-    if (x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->state != y->state)
-        return x->state < y->state ? -1 : 1;
-    return x->interval < y->interval ? -1 : x->interval > y->interval;
+    return pt_compare(x->node, y->node) ?: pt_compare(x->thread, y->thread) ?: pt_compare(x->state, y->state) ?: pt_compare(x->interval, y->interval);
 }
 
 static void put_cells(struct pt_buffer *data, const struct pt_flame *flame)

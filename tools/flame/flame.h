@@ -11,7 +11,7 @@
 
 #include "../profile/model.h"
 
-/* What colours tell apart; the page has the same list (tools/web/colour.js). */
+/* What colours tell apart; the page has the same list (web/colour.js). */
 enum pt_flame_kind {
     PT_FLAME_APPLICATION, /* Python outside of installed packages and the standard library */
     PT_FLAME_PACKAGE,
@@ -35,7 +35,7 @@ struct pt_flame_frame {
 /* More cells than this make a page that is slow to open. */
 #define PT_FLAME_MOST_CELLS (3u << 19)
 
-/* Who is told apart, when all would be too many cells. The page has the same list (tools/web/filters.js). */
+/* Who is told apart, when all would be too many cells. The page has the same list (web/filters.js). */
 enum pt_flame_detail {
     PT_FLAME_ALL, /* threads, and whether they had the GIL */
     PT_FLAME_THREADS,
@@ -58,7 +58,7 @@ struct pt_flame {
     uint64_t start_unix_ns, bucket_ns;
     uint32_t buckets;
     enum pt_flame_detail detail;
-    /* Cells that say who burned have bucket `buckets` + 1 and all CPU time; beside them there is all of it again by
+    /* Cells by thread have bucket `buckets` + 1 and all CPU time; beside them there is all of it again by
      * bucket, of thread pt_flame_threads(), and, if it is known, by thread and bucket, of node 0. */
     bool apart;
 };
@@ -78,6 +78,10 @@ uint32_t pt_flame_threads(const struct pt_flame *flame);
 
 /* Appends what the page is given: see encode.c for its form. */
 void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame);
+
+/* The page before and after its data: made by tools/flame/web/embed.sh. */
+extern const unsigned char pt_page_head[], pt_page_tail[];
+extern const size_t pt_page_head_size, pt_page_tail_size;
 
 /* The whole page. */
 void pt_flame_write(const struct pt_flame *flame, FILE *out);

@@ -1,4 +1,4 @@
-/* Profiles that a page cannot hold as they are: who burned is kept apart from when. */
+/* Profiles that are too large for a page as they are: CPU by thread is kept apart from CPU by time. */
 #include <stdlib.h>
 
 #include "../export/sample_order.h"
@@ -6,7 +6,7 @@
 
 #define GIL_STATES ((uint32_t)(PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL))
 
-/* By thread: the one that stands for it. The caller frees. */
+/* By thread: the thread that represents it. The caller frees. */
 static uint32_t *threads_like(const struct pt_flame *flame, enum pt_flame_detail detail)
 {
     uint32_t count = pt_flame_threads(flame), base = 0, *like = pt_alloc(count, sizeof *like);
@@ -91,7 +91,7 @@ static void count_cells(const struct pt_flame *flame, uint32_t *const like[], st
         free(seen_at[detail]);
 }
 
-/* Samples become cells: the same thread, or what stands for it, in the same node and state is one. */
+/* Samples become cells: one for each node, state, and thread or its representative. */
 static void merge_alike(struct pt_flame *flame, struct pt_sample_order *order, const uint32_t *like)
 {
     struct pt_profile *merged = flame->merged;
@@ -132,7 +132,7 @@ void pt_flame_add_many(struct pt_flame *flame)
         free(like[detail]);
 }
 
-/* By thread of `times`: the thread that stands for it in the page. The caller frees. */
+/* By thread of `times`: the thread that represents it in the page. The caller frees. */
 static uint32_t *threads_of_page(struct pt_flame *flame, const struct pt_profile *times)
 {
     struct pt_profile *side = flame->sides[0];

@@ -1,10 +1,9 @@
-/* The page: what was made at build time from tools/web, with the data in its middle. */
+/* The page: what was made at build time from tools/flame/web, with the data in its middle. */
 #include <stdlib.h>
 #include <zlib.h>
 
 #include "../cli/options.h"
 #include "flame.h"
-#include "page.h"
 
 #define LINE 57 /* bytes that make a line of 76 characters of base64 */
 

@@ -10,7 +10,7 @@
 #include "../view/summary.h"
 #include "source_text.h"
 
-#define CONTEXT       4 /* lines around those that burned CPU */
+#define CONTEXT       4 /* around lines that used CPU */
 #define MOST_LINES    (2u << 20)
 #define FIGURES_WIDTH 45 /* of a row, before its text */
 
@@ -173,9 +173,7 @@ static void print_file(const struct pt_profile *profile, const struct file *file
 static int by_self(const void *a, const void *b)
 {
     const struct file *x = a, *y = b;
-    if (x->self_ns != y->self_ns)
-        return x->self_ns > y->self_ns ? -1 : 1;
-    return x->path < y->path ? -1 : x->path > y->path;
+    return pt_compare(y->self_ns, x->self_ns) ?: pt_compare(x->path, y->path);
 }
 
 static int annotate(const struct pt_profile *profile, const char *name)

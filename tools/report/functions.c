@@ -44,7 +44,7 @@ static void print_by_self(const struct pt_report *report, const struct pt_total 
         if (is_kind(report->profile, &totals[i], PP_FRAME_PSEUDO))
             continue;
         rows++;
-        /* Callers that burn nothing themselves are listed only for who asks for so many. */
+        /* Callers that use no CPU themselves are listed only if --top asks for that many rows. */
         if (rows > report->top || (!totals[i].self_ns && !report->cli->top))
             hidden++;
         else
@@ -65,11 +65,7 @@ static void print_by_self(const struct pt_report *report, const struct pt_total 
 static int by_self(const void *a, const void *b)
 {
     const struct pt_total *x = a, *y = b;
-    if (x->self_ns != y->self_ns)
-        return x->self_ns > y->self_ns ? -1 : 1;
-    if (x->total_ns != y->total_ns)
-        return x->total_ns > y->total_ns ? -1 : 1;
-    return x->text < y->text ? -1 : x->text > y->text;
+    return pt_compare(y->self_ns, x->self_ns) ?: pt_compare(y->total_ns, x->total_ns) ?: pt_compare(x->text, y->text);
 }
 
 /* Makes the self time of Python functions that of their native callees as well: of all samples in which they are the
@@ -91,7 +87,7 @@ static void add_native_callees(const struct pt_profile *profile, const struct pt
     free(ns_of_text);
 }
 
-/* Where native code burns the time, no function of the user's own is among the first by self time. */
+/* If native code uses the CPU, none of the program's own functions may be among the first by self time. */
 static void print_python(const struct pt_report *report, const struct pt_view *view, struct pt_total *totals,
                          uint32_t count, uint64_t whole_ns)
 {

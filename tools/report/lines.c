@@ -39,20 +39,13 @@ struct place {
 static int by_place(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    const uint32_t left[] = {x->line, x->column, x->end_line, x->end_column},
-                   right[] = {y->line, y->column, y->end_line, y->end_column};
-    for (unsigned i = 0; i < 4; i++)
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    return 0;
+    return pt_compare(x->line, y->line) ?: pt_compare(x->column, y->column) ?: pt_compare(x->end_line, y->end_line) ?: pt_compare(x->end_column, y->end_column);
 }
 
 static int by_time(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    if (x->ns != y->ns)
-        return x->ns > y->ns ? -1 : 1;
-    return by_place(a, b);
+    return pt_compare(y->ns, x->ns) ?: by_place(a, b);
 }
 
 /* The places of a function that took time, in their order in the source. The caller frees. */

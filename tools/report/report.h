@@ -40,7 +40,7 @@ void pt_report_threads_json(const struct pt_report *report, bool threads, struct
 /* Accounting, what is not complete and why, warnings. */
 void pt_report_accounting(const struct pt_report *report);
 
-/* A table of functions for each process or thread, the ones that burned most first. */
+/* A table of functions for each process or thread, most CPU time first. */
 void pt_report_split(const struct pt_report *report, bool threads);
 
 /* All of the report for programs. False when it could not be written. */

@@ -20,7 +20,7 @@ static bool is_newer(const char *path, uint64_t unix_ns)
            (uint64_t)status.st_mtim.tv_sec * NS_PER_SECOND + (uint64_t)status.st_mtim.tv_nsec > unix_ns;
 }
 
-/* Whether `word` stands in the text, not as a part of a longer name. */
+/* Whether `word` is in the text, not as part of a longer name. */
 static bool holds_word(const char *text, size_t length, const char *word)
 {
     size_t size = strlen(word);

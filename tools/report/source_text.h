@@ -28,8 +28,8 @@ void pt_source_free(struct pt_source *source);
 /* The text of a line, from 1 on, without its end; NULL when there is no such line. */
 const char *pt_source_line(const struct pt_source *source, uint32_t line, size_t *length);
 
-/* Appends what stands below a line's text to mark the bytes from `start` up to `end`: white space, then a '^' for each
- * column that they take on a terminal. False, and nothing appended, when they do not look like an expression. */
+/* Appends the marks below a line that point to its bytes from `start` up to `end`: white space, then a '^' for each
+ * column that they take on a terminal. False, and nothing appended, when they cannot be an expression. */
 bool pt_source_carets(struct pt_buffer *out, const char *line, size_t length, size_t start, size_t end);
 
 #endif

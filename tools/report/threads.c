@@ -23,9 +23,7 @@ struct row {
 static int by_time(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    if (x->ns != y->ns)
-        return x->ns > y->ns ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
+    return pt_compare(y->ns, x->ns) ?: pt_compare(x->number, y->number);
 }
 
 /* CPU time by thread or process, most first, without those that have none. The caller frees. */

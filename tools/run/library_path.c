@@ -47,7 +47,7 @@ char *pt_find_library(void)
     /* The loader's own directories; nothing happens in a process without Python, so it can be tried here. */
     bool found = dlopen(PT_LIBRARY, RTLD_LAZY | RTLD_LOCAL) != NULL;
     if (!found)
-        pt_error(PT_LIBRARY " is neither in %s nor in %s/../lib nor where the loader looks: install it next to pyprof",
+        pt_error(PT_LIBRARY " is neither in %s nor in %s/../lib nor in the loader's path: install it next to pyprof",
                  directory, directory);
     free(directory);
     return found ? pt_strdup(PT_LIBRARY) : NULL;

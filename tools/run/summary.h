@@ -6,8 +6,8 @@
 
 /* One line on stderr: what was recorded by a run that began then, and what to type next; or that nothing was, and why.
  * Looks into the directory, and where the library writes when it cannot write there. `chosen`: the directory as the
- * user named it, NULL when a verb without a path looks there; `reason`: why the library cannot be preloaded, NULL when
- * it can. */
+ * user named it, NULL when it is the default of commands without a path; `reason`: why the library cannot be preloaded,
+ * NULL when it can. */
 void pt_run_summary(const char *run, time_t since, const char *directory, const char *chosen, const char *reason,
                     const char *command);
 

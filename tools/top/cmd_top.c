@@ -10,7 +10,7 @@
 #include "terminal.h"
 
 #define DELAY_NS UINT64_C(1000000000)
-/* Reading much for the first time: keys are looked at, and the screen is drawn, in between. */
+/* A long first reading is interrupted this often to take keys and draw the screen. */
 #define READ_NS   UINT64_C(200000000)
 #define TEXT_ROWS 20
 

@@ -57,7 +57,7 @@ static bool same_path(const void *sources, uint32_t number, const void *path)
     return strcmp(((const struct pt_source *)sources)[number].path, path) == 0;
 }
 
-/* Files without a whole first block yet are looked at again when they have grown. */
+/* A file without a whole first block is checked again when it has grown. */
 static void look_at(struct pt_follow *follow, const char *path, bool named)
 {
     uint32_t hash = pt_hash_bytes(path, strlen(path));
@@ -244,7 +244,7 @@ static bool read_source(struct pt_follow *follow, struct pt_source *source, uint
 }
 
 /* Whose child a process is may be seen only when its parent's log has been read: those that were refused are asked for
- * again. Only whole files: what stands behind a part that was taken in is not read twice. */
+ * again. Only whole files: nothing after a part that was taken in is read twice. */
 static bool ask_again(struct pt_follow *follow)
 {
     bool any = false;

@@ -2,7 +2,7 @@
 #ifndef PT_PROFILE_FOLLOW_H
 #define PT_PROFILE_FOLLOW_H
 
-#include "../base/clock.h"
+#include "../base/numbers.h"
 #include "../profile/files.h"
 #include "../profile/model.h"
 
@@ -11,7 +11,7 @@ struct pt_source;
 struct pt_follow {
     struct pt_load_request request;
     uint64_t keep_ns;           /* samples not older than that keep their interval (request.h: timed_from_ns) */
-    struct pt_profile *profile; /* its samples are those that nobody has taken out yet */
+    struct pt_profile *profile; /* its samples are those not yet taken out */
     uint32_t generation;        /* counts the profiles: another run has begun, all numbers are new */
     char *run;                  /* of directories: which one is read; NULL until there is one */
     uint64_t size, read;        /* bytes there are, and bytes of them read */

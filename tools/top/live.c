@@ -9,7 +9,7 @@
 #include "../view/gil_gc.h"
 #include "../view/summary.h"
 
-/* Flushes come each second: what wrote within this time is not behind. */
+/* Flushes come each second: a process that wrote within this time is up to date. */
 #define LAG_NS UINT64_C(2500000000)
 /* Kept beyond the window: a process that was killed is noticed late, and then its last seconds are shown. */
 #define SLACK_NS UINT64_C(10000000000)
@@ -172,7 +172,7 @@ static void take_samples(struct pt_live *live)
             sample->thread, sample->node, interval->start_unix_ns + interval->wall_ns / 2, sample->cpu_ns};
     }
     free(samples);
-    profile->intervals.count = 1; /* of item 0 nobody reads the time */
+    profile->intervals.count = 1; /* the time of item 0 is not read */
     pt_index_free(&profile->intervals.index);
     if (renamed)
         tally_since_start(live);
@@ -215,7 +215,7 @@ void pt_live_read(struct pt_live *live, uint64_t at_most_ns)
         drop_old(live);
 }
 
-/* Logs are up to a second behind, each in its own way: the last seconds of a process end with what it has written. */
+/* Logs lag by up to a second, each by its own: the last seconds of a process end with what it has written. */
 bool pt_live_is_in_window(const struct pt_live *live, const struct pt_recent *recent)
 {
     const struct pt_profile *profile = live->follow->profile;

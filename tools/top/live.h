@@ -36,7 +36,7 @@ struct pt_live {
     uint32_t *texts; /* by frame: string */
     uint32_t text_count, text_capacity;
     struct pt_tally since, window;
-    uint64_t resolve_at_ns; /* names of native functions are looked for at this time */
+    uint64_t resolve_at_ns; /* native functions are named at this time */
     uint32_t resolved;      /* frames there were when that was done last */
 };
 
@@ -48,7 +48,7 @@ void pt_live_read(struct pt_live *live, uint64_t at_most_ns);
 
 void pt_live_set_native(struct pt_live *live, bool native);
 
-/* Adds up the window anew. */
+/* Sums up the window. */
 void pt_live_tally_window(struct pt_live *live);
 
 /* Whether the sample is in the last seconds of its process. */

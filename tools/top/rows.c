@@ -38,16 +38,8 @@ static bool sort_by_total;
 static int by_time(const void *a, const void *b)
 {
     const struct pt_row *x = a, *y = b;
-    const uint64_t keys[][2] = {
-        {sort_by_total ? x->total_ns : x->self_ns, sort_by_total ? y->total_ns : y->self_ns},
-        {sort_by_total ? x->self_ns : x->total_ns, sort_by_total ? y->self_ns : y->total_ns},
-        {x->since_total_ns, y->since_total_ns},
-        {y->number, x->number},
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] > keys[i][1] ? -1 : 1;
-    return 0;
+    int by_self = pt_compare(y->self_ns, x->self_ns), by_total = pt_compare(y->total_ns, x->total_ns);
+    return (sort_by_total ? by_total ?: by_self : by_self ?: by_total) ?: pt_compare(y->since_total_ns, x->since_total_ns) ?: pt_compare(x->number, y->number);
 }
 
 static struct pt_row *functions(const struct pt_live *live, bool since_start, uint32_t *count, uint64_t *whole_ns)

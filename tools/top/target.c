@@ -108,7 +108,7 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
 {
     char *(*const places[])(const struct pt_process_info *) = {pt_output_directory, pt_output_fallback};
     if (!subject->maps || !subject->environment) {
-        pt_error("process %d belongs to user %u: look at it as that user or as root", subject->pid,
+        pt_error("process %d belongs to user %u: run pyprof as that user or as root", subject->pid,
                  (unsigned)subject->uid);
         return false;
     }
@@ -138,7 +138,7 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
     return true;
 }
 
-/* `pyprof run` and shells are not profiled themselves: the nearest process below that is stands for them. */
+/* `pyprof run` and shells are not profiled themselves: the nearest descendant that is takes their place. */
 static void look_below(struct pt_process_info *subject)
 {
     uint32_t count = 0;

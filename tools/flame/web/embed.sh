@@ -58,6 +58,6 @@ array() {
     echo "const size_t pt_page_$1_size = sizeof pt_page_$1;"
 }
 
-echo '#include "tools/flame/page.h"'
+echo '#include "tools/flame/flame.h"'
 array head
 array tail

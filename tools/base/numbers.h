@@ -1,0 +1,33 @@
+/* Numbers: clocks, words, order. */
+#ifndef PT_BASE_NUMBERS_H
+#define PT_BASE_NUMBERS_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Nanoseconds; 0 when the kernel does not have that clock. */
+static inline uint64_t pt_clock_ns(clockid_t clock)
+{
+    struct timespec time = {0};
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static inline double pt_seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+/* The ending of a plural: "s" or "es", unless the count is 1. */
+static inline const char *pt_plural(uint64_t count, const char *ending)
+{
+    return count == 1 ? "" : ending;
+}
+
+/* For qsort: keys follow each other with ?: between them. */
+static inline int pt_compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+#endif
