@@ -1,7 +1,8 @@
 # Exports as their own readers take them. What google/pprof reads is in pprof.bats.
 load lib/helper
 
-EXTENSIONS="collapsed pb.gz svg speedscope.json firefox.json pstats callgrind perf otlp"
+# The first extension of each format, from the table in the help.
+EXTENSIONS=$("$PYPROF" help export | sed -n 's/^  [a-z-]* *\.\([a-z.]*\) .*/\1/p')
 
 # The readers of Python's world, in an environment of their own.
 readers() {
