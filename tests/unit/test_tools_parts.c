@@ -190,8 +190,8 @@ static void functions_are_compared(void **state)
     assert_int_equal(all[0].self_ns[0], 1000);
     assert_int_equal(all[0].self_ns[1], 3000);
     pt_compared_stacks_free(all, count);
-    pt_side_free(&sides[0]);
-    pt_side_free(&sides[1]);
+    pt_profile_free(sides[0].profile);
+    pt_profile_free(sides[1].profile);
 }
 
 int main(void)

@@ -98,39 +98,51 @@ static size_t word_length(const char *text)
     return length;
 }
 
-void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
+static void print_words(uint32_t used, uint32_t indentation, bool whole, char *text)
 {
-    char *text = NULL;
-    uint32_t columns = pt_print_columns(stdout);
+    uint32_t width = pt_print_columns(stdout), columns = width && width < READABLE ? width : READABLE;
     struct pt_buffer shown = {0};
-    if (!columns || columns > READABLE)
-        columns = READABLE;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
-    va_end(arguments);
     bool first = true;
-    for (char *at = text, *end; length > 0 && *(at += strspn(at, " ")); at = end) {
+    for (char *at = text, *end; *(at += strspn(at, " ")); at = end) {
         end = at + word_length(at);
         char after = *end;
         *end = '\0';
         pt_buffer_clear(&shown);
-        pt_shown_text(&shown, at, 0);
+        pt_shown_text(&shown, at, width && !whole ? columns - indentation : 0);
         *end = after;
-        uint32_t width = pt_shown_width(shown.data);
+        uint32_t word = pt_shown_width(shown.data);
         if (first) {
-            used += width;
-        } else if (used + 1 + width <= columns) {
+            used += word;
+        } else if (used + 1 + word <= columns) {
             putchar(' ');
-            used += 1 + width;
+            used += 1 + word;
         } else {
             printf("\n%*s", (int)indentation, "");
-            used = indentation + width;
+            used = indentation + word;
         }
         fputs(shown.data, stdout);
         first = false;
     }
     putchar('\n');
     pt_buffer_free(&shown);
+}
+
+void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
+{
+    char *text;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return;
+    print_words(used, indentation, false, text);
     free(text);
+}
+
+void pt_print_whole_words(uint32_t indentation, const char *text)
+{
+    char *copy = pt_strdup(text);
+    print_words(indentation, indentation, true, copy);
+    free(copy);
 }

@@ -43,4 +43,7 @@ void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style sty
 void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same after `indentation` columns; words longer than a line, which a paragraph cuts, stay whole to be copied. */
+void pt_print_whole_words(uint32_t indentation, const char *text);
+
 #endif

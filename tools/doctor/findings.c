@@ -60,11 +60,11 @@ void pt_findings_print(const struct pt_findings *findings)
     for (uint32_t i = 0; i < findings->count; i++) {
         const struct pt_finding *one = &findings->items[i];
         printf("%-4s %-*s", levels[one->level], TOPIC_COLUMNS, one->topic);
-        pt_print_paragraph(INDENT, INDENT, "%s", one->what);
+        pt_print_whole_words(INDENT, one->what);
         if (!one->remedy)
             continue;
         printf("%*s-> ", INDENT, "");
-        pt_print_paragraph(INDENT + 3, INDENT + 3, "%s", one->remedy);
+        pt_print_whole_words(INDENT + 3, one->remedy);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../view/frame_text.h"
+#include "numbering.h"
 
 struct builder {
     struct pt_profile *profile;
@@ -37,39 +38,25 @@ static bool same_edge(const void *table, uint32_t item, const void *key)
     return edge->caller == wanted->caller && edge->callee == wanted->callee && same_place(edge->place, wanted->place);
 }
 
-/* Finds or appends; evaluates to the item's number. */
-#define FIND_OR_APPEND(table, hash, same, key, item)                                                                   \
-    ({                                                                                                                 \
-        uint32_t number_ = pt_index_find(&(table)->index, hash, same, (table)->items, key);                            \
-        if (number_ == PT_NONE) {                                                                                      \
-            number_ = (table)->count;                                                                                  \
-            (table)->items =                                                                                           \
-                pt_grow((table)->items, &(table)->capacity, (uint64_t)number_ + 1, sizeof *(table)->items);            \
-            (table)->items[(table)->count++] = item;                                                                   \
-            pt_index_add(&(table)->index, hash, number_);                                                              \
-        }                                                                                                              \
-        number_;                                                                                                       \
-    })
-
 static uint32_t function_number(struct pt_call_graph *graph, uint32_t text, uint32_t frame)
 {
     const uint64_t words[] = {text};
     const struct pt_call_function function = {.text = text, .frame = frame};
-    return FIND_OR_APPEND(&graph->functions, pt_hash_words(words, 1), same_function, &text, function);
+    return PT_FIND_OR_APPEND(&graph->functions, pt_hash_words(words, 1), same_function, &text, function);
 }
 
 static uint32_t line_number(struct pt_call_graph *graph, uint32_t function, struct pt_call_place place)
 {
     const uint64_t words[] = {function, place.source, place.line};
     const struct pt_call_line line = {.function = function, .place = place};
-    return FIND_OR_APPEND(&graph->lines, pt_hash_words(words, 3), same_line, &line, line);
+    return PT_FIND_OR_APPEND(&graph->lines, pt_hash_words(words, 3), same_line, &line, line);
 }
 
 static uint32_t edge_number(struct pt_call_graph *graph, uint32_t caller, struct pt_call_place place, uint32_t callee)
 {
     const uint64_t words[] = {caller, place.source, place.line, callee};
     const struct pt_call_edge edge = {.caller = caller, .callee = callee, .place = place};
-    return FIND_OR_APPEND(&graph->edges, pt_hash_words(words, 4), same_edge, &edge, edge);
+    return PT_FIND_OR_APPEND(&graph->edges, pt_hash_words(words, 4), same_edge, &edge, edge);
 }
 
 static struct pt_call_place place_of(const struct builder *builder, uint32_t at)

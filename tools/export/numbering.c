@@ -29,15 +29,8 @@ static bool same_function(const void *table, uint32_t item, const void *key)
 
 uint32_t pt_number_function(struct pt_function_table *table, struct pt_table_function function)
 {
-    uint32_t hash = pt_hash_bytes(&function, sizeof function), count = table->functions.count;
-    uint32_t found = pt_index_find(&table->functions.index, hash, same_function, table->functions.items, &function);
-    if (found != PT_NONE)
-        return found + 1;
-    table->functions.items =
-        pt_grow(table->functions.items, &table->functions.capacity, (uint64_t)count + 1, sizeof function);
-    table->functions.items[count] = function;
-    pt_index_add(&table->functions.index, hash, count);
-    return ++table->functions.count;
+    uint32_t hash = pt_hash_bytes(&function, sizeof function);
+    return PT_FIND_OR_APPEND(&table->functions, hash, same_function, &function, function) + 1;
 }
 
 void pt_function_table_free(struct pt_function_table *table)

@@ -73,15 +73,7 @@ static uint32_t attribute_index(struct writer *writer, struct attribute attribut
 {
     const uint64_t words[] = {attribute.key, attribute.text, attribute.number};
     uint32_t hash = pt_hash_words(words, 3);
-    uint32_t found =
-        pt_index_find(&writer->attributes.index, hash, same_attribute, writer->attributes.items, &attribute);
-    if (found != PT_NONE)
-        return found + 1;
-    writer->attributes.items = pt_grow(writer->attributes.items, &writer->attributes.capacity,
-                                       (uint64_t)writer->attributes.count + 1, sizeof attribute);
-    writer->attributes.items[writer->attributes.count] = attribute;
-    pt_index_add(&writer->attributes.index, hash, writer->attributes.count);
-    return ++writer->attributes.count;
+    return PT_FIND_OR_APPEND(&writer->attributes, hash, same_attribute, &attribute, attribute) + 1;
 }
 
 static uint32_t text_attribute(struct writer *writer, const char *key, uint32_t value)

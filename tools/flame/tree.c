@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../export/numbering.h"
 #include "../view/frame_text.h"
 #include "buckets.h"
 
@@ -106,14 +107,7 @@ static uint32_t add_frame(struct pt_flame *flame, const struct pt_flame_frame *f
 {
     const uint64_t words[] = {frame->text, frame->kind};
     uint32_t hash = pt_hash_words(words, 2);
-    uint32_t found = pt_index_find(&flame->frames.index, hash, same_frame, flame->frames.items, frame);
-    if (found != PT_NONE)
-        return found;
-    flame->frames.items =
-        pt_grow(flame->frames.items, &flame->frames.capacity, (uint64_t)flame->frames.count + 1, sizeof *frame);
-    flame->frames.items[flame->frames.count] = *frame;
-    pt_index_add(&flame->frames.index, hash, flame->frames.count);
-    return flame->frames.count++;
+    return PT_FIND_OR_APPEND(&flame->frames, hash, same_frame, frame, *frame);
 }
 
 static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *from, uint32_t number, bool lines)

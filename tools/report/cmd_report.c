@@ -86,7 +86,8 @@ static void print_warning(void *context, const char *text)
     pt_print_paragraph((uint32_t)strlen("Warning"), 2, ": %s.", text);
 }
 
-void pt_report_accounting(const struct pt_report *report)
+/* Accounting, what is not complete and why, warnings. */
+static void print_accounting(const struct pt_report *report)
 {
     const struct pt_accounting *sum = &report->sum;
     double difference = (double)sum->difference_ns / NS_PER_SECOND;
@@ -185,12 +186,12 @@ int pt_cmd_report(const struct pt_cli *cli)
     print_states(&report);
     if (found_ns) {
         print_tables(&report);
-        pt_report_accounting(&report);
+        print_accounting(&report);
         print_next(cli);
     } else {
         puts("\nNothing was sampled: a program that waits uses no CPU time, and one that has\n"
              "just begun has not been seen yet.");
-        pt_report_accounting(&report);
+        print_accounting(&report);
     }
     pt_profile_free(profile);
     return PT_EXIT_OK;

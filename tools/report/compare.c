@@ -19,12 +19,6 @@ struct pt_side pt_side_of(struct pt_profile *profile)
     return side;
 }
 
-void pt_side_free(struct pt_side *side)
-{
-    pt_profile_free(side->profile);
-    *side = (struct pt_side){0};
-}
-
 double pt_compare_value(const struct pt_side *side, enum pt_compare_by by, uint64_t ns)
 {
     if (by == PT_COMPARE_CPU)

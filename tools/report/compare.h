@@ -19,10 +19,9 @@ struct pt_compared {
     uint64_t self_ns[2], total_ns[2];
 };
 
-/* Takes the profile over; pt_side_free ends it. Functions of it go without their first lines from here on: those move
- * whenever something above them is edited. */
+/* From here on the profile's functions are without their first lines, which move whenever something above them is
+ * edited. */
 struct pt_side pt_side_of(struct pt_profile *profile);
-void pt_side_free(struct pt_side *side);
 
 /* What nanoseconds of a side count when both are compared: per cent of its CPU, milliseconds per second of its run, or
  * seconds. */

@@ -37,9 +37,6 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json);
 void pt_report_threads(const struct pt_report *report);
 void pt_report_threads_json(const struct pt_report *report, bool threads, struct pt_json *json);
 
-/* Accounting, what is not complete and why, warnings. */
-void pt_report_accounting(const struct pt_report *report);
-
 /* A table of functions for each process or thread, most CPU time first. */
 void pt_report_split(const struct pt_report *report, bool threads);
 
