@@ -2,23 +2,16 @@
 
 import os
 import sys
-import time
 
-
-def burn(seconds):
-    until = time.process_time() + seconds
-    total = 0
-    while time.process_time() < until:
-        for i in range(5000):
-            total += i * i % 7
+from cpu import spin
 
 
 def first_image():
-    burn(2.5)
+    spin(2.5)
 
 
 def second_image():
-    burn(0.3)
+    spin(0.3)
 
 
 if len(sys.argv) > 1:

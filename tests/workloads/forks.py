@@ -5,28 +5,20 @@ A sample in what comes after a function takes a period or two of the function al
 import json
 import os
 import sys
-import time
 
-
-def burn(seconds):
-    since = time.thread_time()
-    total = 0
-    while time.thread_time() - since < seconds:
-        for i in range(5000):
-            total += i * i % 7
-    return time.thread_time() - since
+from cpu import spin
 
 
 def before_fork():
-    return burn(0.8)
+    return spin(0.8)
 
 
 def in_child():
-    return burn(0.8)
+    return spin(0.8)
 
 
 def after_fork():
-    return burn(0.8)
+    return spin(0.8)
 
 
 def write(name, truth):

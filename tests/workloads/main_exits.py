@@ -2,14 +2,8 @@
 
 import ctypes
 import threading
-import time
 
-
-def spin(seconds):
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
-        sum(range(1000))
-
+from cpu import spin
 
 spin(0.3)
 threading.Thread(target=spin, args=(1.0,)).start()

@@ -1,7 +1,8 @@
 """Uses SIGPROF for itself: a handler and ITIMER_PROF. Prints how many of its own signals it got."""
 
 import signal
-import time
+
+from cpu import spin
 
 count = 0
 
@@ -9,14 +10,6 @@ count = 0
 def on_signal(number, frame):
     global count
     count += 1
-
-
-def spin(seconds):
-    until = time.process_time() + seconds
-    total = 0
-    while time.process_time() < until:
-        for i in range(5000):
-            total += i * i % 7
 
 
 signal.signal(signal.SIGPROF, on_signal)

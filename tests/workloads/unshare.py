@@ -2,16 +2,10 @@
 
 import ctypes
 import os
-import time
+
+from cpu import spin
 
 CLONE_NEWUSER = 0x10000000
-
-
-def spin(seconds):
-    until = time.process_time() + seconds
-    while time.process_time() < until:
-        sum(range(1000))
-
 
 spin(0.3)
 libc = ctypes.CDLL(None, use_errno=True)
