@@ -13,10 +13,11 @@ logs=$BUILD/check
 fuzz_seconds=${FUZZ_SECONDS:-20}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
 jobs=$(nproc)
+at_once=$((jobs + 1))
 wanted_suites=${SUITE:-}
 wanted_pythons=${PYTHON:-}
 # These fill all CPUs together, and disturb each other in nothing that they measure.
-beside=(units-sanitized torture tools-sanitized fuzz lint pages units capture-symbols library-symbols wings)
+beside=(torture tools-sanitized fuzz units-sanitized lint pages units capture-symbols library-symbols wings)
 export CHECK_LONG=$long
 # shellcheck source=tests/bats/lib/pythons.sh
 . tests/bats/lib/pythons.sh
@@ -137,14 +138,14 @@ run_bats() {
 behaviour() {
     local filter=(--filter-tags '!long') python status=0
     if [ -n "$long" ]; then
-        run_bats suites --jobs "$jobs" "$@" || status=1
+        run_bats suites --jobs "$at_once" "$@" || status=1
         for python in $(list_pythons | cut -d' ' -f1); do
             echo "== $python"
-            PYTHONS=$python run_bats each --jobs "$jobs" "${filter[@]}" "$@" || status=1
+            PYTHONS=$python run_bats each --jobs "$at_once" "${filter[@]}" "$@" || status=1
         done
         return "$status"
     fi
-    run_bats suites --jobs "$jobs" "${filter[@]}" "$@"
+    run_bats suites --jobs "$at_once" "${filter[@]}" "$@"
 }
 
 # Those of tests/bats that are wanted, the longest first: tests/README.md has their seconds.
@@ -212,7 +213,7 @@ run_beside() {
     capture-symbols) part capture-symbols tests/capture_symbols.sh "$BUILD" ;;
     library-symbols) part library-symbols tests/libpyprof_symbols.sh "$BUILD" ;;
     wings) part wings tests/wings.py "$BUILD" ;;
-    torture) BUILD=$BUILD part torture tests/torture/run.sh ${long:+--long} ;;
+    torture) JOBS=1 BUILD=$BUILD part torture tests/torture/run.sh ${long:+--long} ;;
     fuzz) part fuzz fuzz ;;
     tools-sanitized) part tools-sanitized tools_sanitized ;;
     pages) part pages python3 tests/web/pages.py "$BUILD/pyprof" ;;
@@ -242,7 +243,8 @@ for name in "${beside[@]}"; do
     run_beside "$name" &
 done
 wait
-# As many at once as there are CPUs: what the tests ask for is CPU time, which a busy machine makes noisier and not longer.
+# One more at once than there are CPUs, for tests also wait: what they ask for is CPU time, which a busy machine makes noisier
+# and not longer.
 mapfile -t files < <(suites)
 [ "${#files[@]}" -eq 0 ] || part behaviour behaviour "${files[@]}"
 # For tests/README.md.

@@ -166,14 +166,10 @@ throttled() {
 }
 
 # shellcheck disable=SC2016 # held evaluates them
-by_signal() {
+@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
     cgroup=
     WHERE="stopped by SIGSTOP"
     held 'kill -STOP $pid' 'kill -CONT $pid' 'grep -q "^State:.*T (stopped)" /proc/$pid/status'
-}
-
-@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
-    with_a_python by_signal
 }
 
 @test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {

@@ -140,7 +140,7 @@ lives() {
 }
 
 @test "Py_Initialize and Py_Finalize three times" {
-    on_each_library lives
+    on_a_library lives
 }
 
 guests() {
@@ -271,7 +271,7 @@ collect() {
 
 # Up to 3.13 CPython itself may crash when a daemon thread looks at an interpreter that is no more (in take_gil, gh-96387's
 # reset of a request; 1 of 100 to 300 runs). Our last flush made it one of two, before these threads had time to leave.
-with_daemons() {
+@test "daemon threads that run while the interpreter ends" {
     local run status died=0
     for run in 1 2 3 4 5 6 7 8; do
         status=0
@@ -288,24 +288,16 @@ with_daemons() {
     reader stacks stacks.txt 'main_work \(.*daemons\.py:\d+\)'
 }
 
-@test "daemon threads that run while the interpreter ends" {
-    with_each_python with_daemons
-}
-
 @test "daemon threads without timers: RLIMIT_SIGPENDING is used up" {
     # 2 pending signals for the user: the first timers get them, the others none
     (ulimit -i 2 && profiled "$PYTHON" "$WORKLOADS/daemons.py" 2>stderr.txt)
     grep -q 'ulimit -i' stderr.txt || fail "no word about missing timers: $(cat stderr.txt)"
 }
 
-timed_imports() {
+@test "python -X importtime" {
     "$PYTHON" -X importtime -c 'import json, decimal' 2>plain.err
     PYPROF_HZ=1000 profiled "$PYTHON" -X importtime -c 'import json, decimal' 2>with.err
     [ "$(wc -l <plain.err)" -eq "$(wc -l <with.err)" ] || fail "$(cat with.err)"
-}
-
-@test "python -X importtime" {
-    with_each_python timed_imports
 }
 
 # cycles COUNT: so many short lives, at the highest rate: signals fall into start and end.
@@ -323,7 +315,7 @@ cycles() {
 }
 
 some_cycles() {
-    cycles 24
+    cycles 12
 }
 
 many_cycles() {

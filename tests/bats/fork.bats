@@ -24,7 +24,7 @@ parent_and_child() {
     with_each_python parent_and_child
 }
 
-no_warning() {
+@test "a single-threaded program gets no warning about threads from os.fork" {
     cat >forks.py <<'END'
 import os, sys
 sum(i * i for i in range(2000000))
@@ -43,10 +43,6 @@ END
     3.8.* | 3.9.* | 3.10.* | 3.11.*) [ ! -s err.txt ] || fail "stderr: $(cat err.txt)" ;;
     *) grep -q 'DeprecationWarning.*multi-threaded' err.txt || fail "no warning: $(cat err.txt)" ;;
     esac
-}
-
-@test "a single-threaded program gets no warning about threads from os.fork" {
-    with_each_python no_warning
 }
 
 # pool METHOD

@@ -11,7 +11,7 @@ begin_gunicorn() {
     pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat "$log")"
 }
 
-by_script() {
+@test "contrib/gunicorn/start.sh as it stands: both workers in the merged profile; doctor of the master" {
     venv=$(venv_with gunicorn) || fail "$venv"
     port=$(free_port "$PYTHON")
     PATH=$venv/bin:$BUILD:$PATH begin_gunicorn gunicorn.log "$ROOT/contrib/gunicorn/start.sh" -w 2 -b "127.0.0.1:$port" wsgi_app:app
@@ -29,11 +29,7 @@ by_script() {
     lines_of ours.txt 2 '^pyprof: .*, 3 processes; next: pyprof report$'
 }
 
-@test "contrib/gunicorn/start.sh as it stands: both workers in the merged profile; doctor of the master" {
-    with_a_python by_script
-}
-
-by_drop_in() {
+@test "contrib/systemd/pyprof.conf as it stands: its environment makes a profile of gunicorn" {
     venv=$(venv_with gunicorn) || fail "$venv"
     port=$(free_port "$PYTHON")
     # The bare name is found as `ldconfig` would let it be found; %N and /var/log are systemd's.
@@ -43,10 +39,6 @@ by_drop_in() {
     LD_LIBRARY_PATH=$BUILD begin_gunicorn gunicorn.log env "${environment[@]}" "$venv/bin/gunicorn" -w 2 -b "127.0.0.1:$port" wsgi_app:app
     stop_server "$server" TERM
     OUT=pyprof/app served_well "$pids"
-}
-
-@test "contrib/systemd/pyprof.conf as it stands: its environment makes a profile of gunicorn" {
-    with_a_python by_drop_in
     command -v systemd-analyze >/dev/null || skip "systemd-analyze is missing"
     mkdir app.service.d
     printf '[Service]\nExecStart=/bin/true\n' >app.service

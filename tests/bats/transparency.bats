@@ -40,7 +40,7 @@ system_calls() {
     diff nothing.txt ours.txt || fail "with a library that does nothing (<), with ours (>)"
 }
 
-same_streams() {
+@test "stdin, stdout, stderr, descriptors and exit status of a Python program are its own" {
     plain=0
     with=0
     printf 'input\n' | timeout 60 "$PYTHON" "$WORKLOADS/output.py" >plain.out 2>plain.err || plain=$?
@@ -51,21 +51,13 @@ same_streams() {
     [ "$(log_files | wc -l)" -eq 1 ] || fail "expected one file: $(log_files)"
 }
 
-@test "stdin, stdout, stderr, descriptors and exit status of a Python program are its own" {
-    with_each_python same_streams
-}
-
-nothing_to_do() {
+@test "python -c pass, --version, many short threads: nothing on stderr" {
     profiled "$PYTHON" -c pass >out.txt 2>&1
     [ ! -s out.txt ] || fail "output: $(cat out.txt)"
     profiled "$PYTHON" -S -E -c 'import threading; [threading.Thread(target=int).start() for _ in range(50)]' >out.txt 2>&1
     [ ! -s out.txt ] || fail "output: $(cat out.txt)"
     profiled "$PYTHON" --version >out.txt 2>&1
     [ "$(cat out.txt)" = "Python $VERSION" ] || fail "output: $(cat out.txt)"
-}
-
-@test "python -c pass, --version, many short threads: nothing on stderr" {
-    with_each_python nothing_to_do
 }
 
 @test "pthread_exit, pthread_cancel and detached threads of a C program" {

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 BUILD=${BUILD:-build}
 object=$BUILD/torture/torture.so
 logs=$BUILD/torture
-jobs=$(nproc)
+jobs=${JOBS:-$(nproc)}
 long=
 [ "${1:-}" = --long ] && long=1
 
