@@ -128,10 +128,15 @@ fuzz() {
 
 # run_bats REPORT OPTION... FILE...
 run_bats() {
-    local report=$logs/$1
+    local report=$logs/$1 status=0 tries=100
     shift
     mkdir -p "$report"
-    BUILD=$BUILD bats --timing --formatter tap --report-formatter junit --output "$report" --no-parallelize-within-files "$@"
+    BUILD=$BUILD bats --timing --formatter tap --report-formatter junit --output "$report" --no-parallelize-within-files "$@" || status=$?
+    # bats does not wait for its report.
+    until grep -q '</testsuites>' "$report/report.xml" || [ $((tries--)) -eq 0 ]; do
+        sleep 0.1
+    done
+    return "$status"
 }
 
 # behaviour FILE...: in the long check once more on each interpreter, where a test by itself takes one.
@@ -247,7 +252,6 @@ wait
 # and not longer.
 mapfile -t files < <(suites)
 [ "${#files[@]}" -eq 0 ] || part behaviour behaviour "${files[@]}"
-# For tests/README.md.
 [ ! -e "$logs/suites/report.xml" ] ||
     sed -nE 's/.*<testsuite name="([^"]*)\.bats".* time="([0-9]*).*/\1 \2/p' "$logs/suites/report.xml" >"$logs/seconds.txt"
 awk '{ ok += $1; bad += $2; skip += $3 }
