@@ -2,7 +2,9 @@
 load lib/helper
 
 setup_file() {
-    make -C "$BATS_TEST_DIRNAME/../.." -s BUILD="${BUILD:-build}" docs
+    # A directory of its own: `make install`, in another suite, begins by removing that of the build.
+    export SHARE=$BATS_FILE_TMPDIR/share
+    "$ROOT/tools/man/make.sh" "$PYPROF" "$SHARE"
 }
 
 @test "every command has help with examples, and a manual page without a warning of roff" {
@@ -11,17 +13,17 @@ setup_file() {
         grep -q '^Examples:$' help.txt || fail "$command: $(cat help.txt)"
         # Each example is a command line of this command or a part of one.
         grep -A9 '^Examples:$' help.txt | grep -q "pyprof $command" || fail "$command: $(cat help.txt)"
-        grep -q "pyprof-$command" "$BUILD/share/man/man1/pyprof.1" || grep -q "pyprof.-$command" "$BUILD/share/man/man1/pyprof.1" ||
+        grep -q "pyprof-$command" "$SHARE/man/man1/pyprof.1" || grep -q "pyprof.-$command" "$SHARE/man/man1/pyprof.1" ||
             fail "pyprof.1 does not name $command"
         # Each option of the help stands in the page.
         grep -oE '^ .*--[a-z-]+' help.txt | grep -oE -- '--[a-z-]+' >options.txt
         while read -r option; do
-            sed 's/\\-/-/g; s/\\f[BRI]//g' "$BUILD/share/man/man1/pyprof-$command.1" | grep -qe "$option" ||
+            sed 's/\\-/-/g; s/\\f[BRI]//g' "$SHARE/man/man1/pyprof-$command.1" | grep -qe "$option" ||
                 fail "pyprof-$command.1 does not name $option"
         done <options.txt
     done
     command -v groff >/dev/null || skip "groff is missing"
-    for page in "$BUILD"/share/man/man*/*; do
+    for page in "$SHARE"/man/man*/*; do
         # Tables are not filled: they must fit by themselves.
         ! groff -man -Tutf8 -P-c -rLL=78n "$page" 2>/dev/null | sed 's/.\x08//g' | LC_ALL=C.UTF-8 grep -E '.{81}' || fail "$page"
         groff -man -ww -z "$page" >roff.txt 2>&1 || fail "$page: $(cat roff.txt)"
@@ -32,7 +34,7 @@ setup_file() {
 # completed WORD...: what bash offers for the last word.
 completed() {
     # shellcheck disable=SC1091
-    . "$BUILD/share/bash-completion/completions/pyprof"
+    . "$SHARE/bash-completion/completions/pyprof"
     COMP_WORDS=("$@")
     COMP_CWORD=$(($# - 1))
     _pyprof
@@ -55,7 +57,7 @@ completed() {
     grep -qx bash out.txt || fail "$(cat out.txt)"
     completed "$PYPROF" help diff >out.txt
     lines_of out.txt 1 '^diff$'
-    shellcheck -s bash "$BUILD/share/bash-completion/completions/pyprof"
+    shellcheck -s bash "$SHARE/bash-completion/completions/pyprof"
 }
 
 # LINE|WHAT IT BECOMES: for Tab behind it, when one thing only can follow.
@@ -80,16 +82,16 @@ prepare_tabs() {
 
 @test "zsh completes commands, options, their values, commands and files" {
     command -v zsh >/dev/null || skip "zsh is missing"
-    zsh -n "$BUILD/share/zsh/site-functions/_pyprof"
+    zsh -n "$SHARE/zsh/site-functions/_pyprof"
     prepare_tabs
     mapfile -t begun < <(cut -d'|' -f1 <<<"$tabs")
-    timeout 300 zsh -f "$BATS_TEST_DIRNAME/lib/zsh_completed.zsh" "$BUILD/share/zsh/site-functions" "${begun[@]}" 3>&- |
+    timeout 300 zsh -f "$BATS_TEST_DIRNAME/lib/zsh_completed.zsh" "$SHARE/zsh/site-functions" "${begun[@]}" 3>&- |
         sed 's/ *\r*$//' | diff - <(cut -d'|' -f2 <<<"$tabs")
 }
 
 @test "fish completes commands, options, their values, commands and files" {
     command -v fish >/dev/null || skip "fish is missing"
-    fish -n "$BUILD/share/fish/vendor_completions.d/pyprof.fish"
+    fish -n "$SHARE/fish/vendor_completions.d/pyprof.fish"
     prepare_tabs
     export HOME=$PWD
     mapfile -t begun < <(cut -d'|' -f1 <<<"$tabs")
@@ -97,5 +99,5 @@ prepare_tabs() {
     timeout 300 fish -c 'source $argv[1]
 for line in $argv[2..]
     complete -C $line | string replace -r "\t.*" ""
-end' "$BUILD/share/fish/vendor_completions.d/pyprof.fish" "${begun[@]}" 3>&- | diff - <(awk '{ print $NF }' <<<"$tabs")
+end' "$SHARE/fish/vendor_completions.d/pyprof.fish" "${begun[@]}" 3>&- | diff - <(awk '{ print $NF }' <<<"$tabs")
 }
