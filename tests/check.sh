@@ -131,7 +131,7 @@ run_bats() {
     local report=$logs/$1 status=0 tries=100
     shift
     mkdir -p "$report"
-    BUILD=$BUILD bats --timing --formatter tap --report-formatter junit --output "$report" --no-parallelize-within-files "$@" || status=$?
+    BUILD=$BUILD bats --timing --formatter tap --report-formatter junit --output "$report" "$@" || status=$?
     # bats does not wait for its report.
     until grep -q '</testsuites>' "$report/report.xml" || [ $((tries--)) -eq 0 ]; do
         sleep 0.1
@@ -141,16 +141,16 @@ run_bats() {
 
 # behaviour FILE...: in the long check once more on each interpreter, where a test by itself takes one.
 behaviour() {
-    local filter=(--filter-tags '!long') python status=0
+    local filter=(--filter-tags '!long') many=(--jobs "$at_once" --no-parallelize-within-files) python status=0
     if [ -n "$long" ]; then
-        run_bats suites --jobs "$at_once" "$@" || status=1
+        run_bats suites "${many[@]}" "$@" || status=1
         for python in $(list_pythons | cut -d' ' -f1); do
             echo "== $python"
-            PYTHONS=$python run_bats each --jobs "$at_once" "${filter[@]}" "$@" || status=1
+            PYTHONS=$python run_bats each "${many[@]}" "${filter[@]}" "$@" || status=1
         done
         return "$status"
     fi
-    run_bats suites --jobs "$at_once" "${filter[@]}" "$@"
+    run_bats suites "${many[@]}" "${filter[@]}" "$@"
 }
 
 # Those of tests/bats that are wanted, the longest first: tests/README.md has their seconds.
