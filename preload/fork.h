@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Whether this libc tells us of forks. */
+/* Whether this libc has atfork handlers. */
 bool pp_fork_can_watch(void);
 /* From now on. Once. */
 bool pp_fork_watch(void);

@@ -36,7 +36,7 @@ static unsigned python_count;
 /* In a page that the loader has written to anyway: what has nothing to do takes no fault for it. */
 static bool dormant = true;
 
-/* Where the kernel put argc: above every frame of the main thread. musl has no such variable, and is not profiled. */
+/* Where the kernel put argc: above every frame of the main thread. musl has no such variable and is not profiled. */
 extern const uintptr_t *__libc_stack_end __attribute__((weak));
 
 __attribute__((destructor)) static void unloaded(void)
@@ -119,7 +119,7 @@ static bool start_profiling(void)
     if (!pp_fork_can_watch())
         return false; /* not glibc */
     if (getauxval(AT_SECURE))
-        return false; /* more privileged than who started it and chose its environment and directory */
+        return false; /* more privileged than the user that chose its environment and directory */
     pp_warn_remember_stderr();
     pp_directory_remember_root();
     pp_config_read();
@@ -192,8 +192,8 @@ static bool add_pythons(void)
     return first;
 }
 
-/* Two threads may start interpreters at once: the one that comes while the other looks has it look again. The word is
- * {pid, requests}: in the child of fork the one that looked may not exist. */
+/* Two threads may start interpreters at once: the second asks the first, which is searching, to search again. The word
+ * is {pid, requests}: in the child of fork the thread that was searching may not exist. */
 void pp_start_if_initialized(void)
 {
     if (pp_process_is_silent())

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* Looks for interpreters that were not there before: with the first one profiling starts, the others are added. To be
- * called by the code of one that starts, `code` being an address in it. Normal context, any thread; cheap when nothing
- * was loaded since. */
+/* Finds interpreters that were not there before: with the first one profiling starts, the others are added. To be
+ * called when an interpreter starts, `code` being an address in its code. Normal context, any thread; cheap when
+ * nothing was loaded since. */
 void pp_start(uintptr_t code);
 
 /* The same at any other moment: libraries that are loaded, but not used as interpreters, are passed over. */

@@ -7,7 +7,7 @@
 
 struct pp_process pp_process;
 
-/* 1; in a copy of this memory the kernel makes it 0. The number alone does not tell: in a pid namespace of its own a
+/* 1; in a copy of this memory the kernel makes it 0. The number alone is not enough: in a pid namespace of its own a
  * child may have its parent's. NULL on an older kernel. */
 static _Atomic uint32_t *_Atomic mark;
 

@@ -33,17 +33,12 @@ static struct pp_slot *slot_of_signal(const siginfo_t *info)
 /* Only this thread's handler writes these counters, so a load and a store are enough. async-signal-safe. */
 static void count_cost(struct pp_slot *slot, uint64_t ns)
 {
-    unsigned low = 0, high = PP_HANDLER_BUCKETS - 1;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (ns < pp_handler_bucket_limit(middle))
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    unsigned bucket = 0;
+    while (bucket < PP_HANDLER_BUCKETS - 1 && ns >= pp_handler_bucket_limit(bucket))
+        bucket++;
 #define ADD(field, n)                                                                                                  \
     atomic_store_explicit(&(field), atomic_load_explicit(&(field), memory_order_relaxed) + (n), memory_order_relaxed)
-    ADD(slot->cost.histogram[low], 1);
+    ADD(slot->cost.histogram[bucket], 1);
     ADD(slot->cost.count, 1);
     ADD(slot->cost.sum_ns, ns);
     ADD(slot->thread.own_ns, ns);

@@ -59,7 +59,7 @@ enum pp_ended {
 
 struct pp_code_entry {
     uintptr_t code; /* 0: entry unused */
-    /* Of all that tells it from another at the same address, and from the same one after a change. */
+    /* Of all by which it differs from another code object at the same address, and from itself after a change. */
     uint64_t digest;
     uint32_t used; /* by which sample last */
 };
@@ -128,7 +128,8 @@ struct pp_slot_thread {
     _Atomic uint32_t ran_python;          /* it has had a thread state */
 };
 
-/* What the flush thread keeps of a slot's thread: zeroed for the next thread. */
+/* What the flush thread keeps of a slot's thread: zeroed for the next thread. Its clocks are first set by the thread
+ * that makes the slot LIVE. */
 struct pp_slot_flush {
     uint32_t log_thread; /* id in the current segment, 0: not yet written */
     uint32_t log_segment;
@@ -195,7 +196,7 @@ static inline uint32_t pp_slot_code_numbers(const struct pp_slot *slot)
     return slot->code_sets ? pp_slot_code_entries(slot) + PP_MAX_PYTHON_FRAMES : 0;
 }
 
-/* In a timer's sigval: tells our timers from the application's on the same signal. */
+/* In the sigval of our timers: the application may have timers on the same signal. */
 #define PP_SIGVAL_MAGIC 0x70797072u
 /* In the sigval of a signal that asks a thread to follow our signal, which has changed (threads/signal.c). */
 #define PP_SIGVAL_FOLLOW 0x70797073u

@@ -13,18 +13,18 @@
 #define THREAD_EXIT_MAX_NS 20000u
 #define OWN_EXIT_MAX_NS    500000u
 /* Clocks that are read while the machine gives our CPU to the program's threads do not fit together: they are read
- * again when the process has burned more than this meanwhile. */
+ * again when the process has used more than this meanwhile. */
 #define TOGETHER_NS        50000u
 #define TOGETHER_THREAD_NS 2000u /* and this for each thread, of which others may be on at the same time */
 #define TOGETHER_TRIES     4u
-/* Reading the clocks of many threads that do nothing costs more than it tells: all are read each so many times, or when
- * more than this is missing. */
+/* The clocks of many threads that do nothing cost more to read than they are worth: all are read each so many times, or
+ * when more than this is missing. */
 #define MANY_THREADS  256u
 #define ALL_EACH      16u
 #define UNREAD_MAX_NS 10000000u
 #define IDLE_NS       100000u /* less than this since the last flush can wait for the next one */
 #define LATE_TICKS    6u      /* a sample may come after its timer's expiry */
-/* Where samples have been later than this on average, a tick being usual, the thread works in step with the ticks; */
+/* Where samples have been later than this on average, a tick being usual, the thread works in step with the ticks, */
 #define IN_STEP_MEAN_TICKS   2u
 #define LATE_SAMPLES         8u   /* over so many of them, */
 #define LATE_MAX_TICKS       25u  /* each counted up to here. */
@@ -58,25 +58,25 @@ uint64_t pp_account_bound_ns(const struct pp_ticks *ticks)
     return ticks->period_ns + ticks->tick_ns * LATE_TICKS;
 }
 
-/* What others have kept from the ticks: burned in times on a CPU that ended by a push, less than a tick in each. Those
+/* What others have kept from the ticks: used in turns on a CPU that ended by a push, less than a tick in each. Turns
  * that ended in a sleep are the thread's own doing. The switches were counted over counted_ns: this sample has its
  * share of them. */
-static uint64_t hidden_ns(const struct pp_record_sample *record, uint64_t burned_ns, uint64_t tick_ns)
+static uint64_t hidden_ns(const struct pp_record_sample *record, uint64_t used_ns, uint64_t tick_ns)
 {
     double pushes = record->involuntary, switches = pushes + record->voluntary, counted = (double)record->counted_ns;
     if (pushes == 0 || counted == 0)
         return 0;
-    double burned = counted * pushes / switches, most = pushes * (double)tick_ns;
-    double share = counted > (double)burned_ns ? (double)burned_ns / counted : 1;
-    return (uint64_t)(share * (burned < most ? burned : most));
+    double used = counted * pushes / switches, most = pushes * (double)tick_ns;
+    double share = counted > (double)used_ns ? (double)used_ns / counted : 1;
+    return (uint64_t)(share * (used < most ? used : most));
 }
 
-/* Whether the sample comes when one of a thread that does not work in step with the ticks would. */
-static bool is_in_time(struct pp_slot *slot, const struct pp_record_sample *record, uint64_t burned_ns,
+/* Whether the sample comes no later than that of a thread that does not work in step with the ticks. */
+static bool is_in_time(struct pp_slot *slot, const struct pp_record_sample *record, uint64_t used_ns,
                        const struct pp_ticks *ticks)
 {
-    uint64_t allowed_ns = ticks->period_ns + hidden_ns(record, burned_ns, ticks->tick_ns), tick_ns = ticks->tick_ns;
-    uint64_t late_ns = burned_ns > allowed_ns ? burned_ns - allowed_ns : 0, most_ns = LATE_MAX_TICKS * tick_ns;
+    uint64_t allowed_ns = ticks->period_ns + hidden_ns(record, used_ns, ticks->tick_ns), tick_ns = ticks->tick_ns;
+    uint64_t late_ns = used_ns > allowed_ns ? used_ns - allowed_ns : 0, most_ns = LATE_MAX_TICKS * tick_ns;
     uint64_t counted_ns = late_ns < most_ns ? late_ns : most_ns, mean_ns = slot->flush.mean_late_ns;
     mean_ns = (mean_ns * (LATE_SAMPLES - 1) + counted_ns) / LATE_SAMPLES;
     slot->flush.mean_late_ns = mean_ns;
@@ -89,10 +89,10 @@ struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *s
                                    const struct pp_record_sample *record, const struct pp_ticks *ticks)
 {
     struct pp_charge charge = take_sums(account, slot, record->own_ns, record->lost_ns, record->lost_samples);
-    uint64_t burned = record->cpu_ns - record->cpu_previous_ns;
-    charge.sampled_ns = is_in_time(slot, record, burned, ticks) ? burned : ticks->period_ns / 2 + ticks->tick_ns;
-    charge.unsampled_ns = burned - charge.sampled_ns;
-    slot->flush.accounted_ns += burned;
+    uint64_t used = record->cpu_ns - record->cpu_previous_ns;
+    charge.sampled_ns = is_in_time(slot, record, used, ticks) ? used : ticks->period_ns / 2 + ticks->tick_ns;
+    charge.unsampled_ns = used - charge.sampled_ns;
+    slot->flush.accounted_ns += used;
     account->sampled_ns += charge.sampled_ns;
     account->unsampled_ns += charge.unsampled_ns;
     account->samples++;
@@ -131,11 +131,6 @@ struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slo
     return take_rest(account, slot, clock);
 }
 
-void pp_account_own_exit(struct pp_account *account)
-{
-    account->own_exits++;
-}
-
 /* What the ends of our own threads cost is ours. */
 static int64_t take_own_exits(struct pp_account *account, int64_t residue)
 {
@@ -147,7 +142,7 @@ static int64_t take_own_exits(struct pp_account *account, int64_t residue)
     return cost;
 }
 
-/* The CPU clock of a slot's thread, or what is known of it. all: also of one that has had no sample since. */
+/* The CPU clock of a slot's thread, or what is known of it. all: read it also of a thread without a sample since. */
 static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns, bool all)
 {
     bool live = atomic_load(&slot->state) == PP_SLOT_LIVE;
@@ -164,7 +159,7 @@ static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns, bool all)
     return last_clock(slot);
 }
 
-/* What the threads of the slots have used, dead ones not yet accounted for included. */
+/* What the threads of the slots have used, threads that have ENDED and are not yet accounted for included. */
 static uint64_t read_clocks(struct pp_account *account, bool all)
 {
     uint64_t sum_ns = 0, now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -223,7 +218,7 @@ static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread
         /* the threads went on while we read their clocks: half of it is the best guess */
         uint64_t passed = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
         account->cpu_ns = before + passed / 2 - pp_process.start.process_cpu_ns;
-        /* no better than before: so much is burned while they are read, by many threads on many processors */
+        /* no better than before: many threads on many processors use as much while they are read */
         if (passed <= TOGETHER_NS + account->threads * TOGETHER_THREAD_NS || tries == TOGETHER_TRIES ||
             (passed <= best_ns && passed > best_ns / 2))
             return threads_ns;

@@ -19,7 +19,8 @@ struct pp_account {
     uint64_t removed_files, removed_bytes;  /* of any process, for PYPROF_MAX_DISK */
     uint64_t exited_threads, exited_cpu_ns; /* clocks of threads that are gone, without what was before us */
     uint64_t reasons[PP_REASON_COUNT];
-    uint64_t own_exits; /* since the last pp_account_close */
+    uint64_t own_exits; /* threads of ours that have ended since the last pp_account_close: only the process's clock has
+                         * what that costs */
     /* pp_account_close's: how often it was called with many threads, and exited_threads when it read all clocks last */
     uint64_t rounds, closed_exits;
     uint64_t others_ns; /* of the process's clock, without our threads; */
@@ -30,21 +31,21 @@ struct pp_account {
 };
 
 /*
- * What a sample weighs: all that its thread has burned since the one before, unless it comes too late for that.
+ * A sample weighs all that its thread has used since the sample before, unless it comes too late for that.
  *
- * From the expiry of its timer to the tick that sees it a thread that meets the ticks at random phases burns a tick on
+ * From the expiry of its timer to the tick that sees it a thread that meets the ticks at random phases uses a tick on
  * average, exponentially distributed: one of 400 samples is later than LATE_TICKS. Where samples are later than that,
- * or have been late on average, the thread works in step with the ticks. Then what it burned was somewhere else: the
- * function that was hit at last has run half a tick, and leaves half a period and half a tick behind its last sample,
- * so that is what such a sample weighs; the rest is [unsampled]. One that other programs push off its CPU misses a tick
- * each time, at moments that have nothing to do with its own work, and may be later by what it burned up to these.
+ * or have been late on average, the thread works in step with the ticks. Then what it used was somewhere else: the
+ * function that was hit at last has run half a tick, half a period and half a tick after its last sample, so the sample
+ * weighs that much and the rest is [unsampled]. A thread that other programs push off its CPU misses a tick each time,
+ * at moments that have nothing to do with its own work, and its samples may be later by what it used up to these.
  */
 struct pp_ticks {
     uint64_t period_ns; /* between two samples of a thread, the longest that is still in use */
     uint64_t tick_ns;   /* of the kernel */
 };
 
-/* CPU time since a thread's last sample from which on one says why it is late. */
+/* CPU time since a thread's last sample from which on a sample says why it is late. */
 uint64_t pp_account_overdue_ns(const struct pp_ticks *ticks);
 /* CPU time that one sample may stand for, where nothing is known of the thread. */
 uint64_t pp_account_bound_ns(const struct pp_ticks *ticks);
@@ -64,12 +65,9 @@ struct pp_charge pp_account_end(struct pp_account *account, struct pp_slot *slot
 /* The same for a live thread, at the last flush: nothing is left pending. */
 struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slot);
 
-/* A thread of ours has ended: what that cost shows in no clock but the process's. */
-void pp_account_own_exit(struct pp_account *account);
-
-/* Reads all clocks and closes the sum. Threads that did not tell their end get what the process's clock has of them.
- * own_thread_ns: burned by those of ours that have ended; becomes what all of ours have. waiting_ns: of ended threads,
- * not yet given a place. Returns the CPU newly known to be the cost of threads' exits. */
+/* Reads all clocks and closes the sum. Threads that have vanished get what the process's clock has of them.
+ * own_thread_ns: used by threads of ours that have ended; becomes what all of ours have used. waiting_ns: of ended
+ * threads, not yet given a place. Returns the CPU newly known to be the cost of threads' exits. */
 uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns);
 bool pp_account_has_many_threads(const struct pp_account *account);
 /* Whether a process of many threads has used next to nothing since the last pp_account_close, which found as little.

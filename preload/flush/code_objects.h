@@ -1,9 +1,9 @@
 /*
  * The code objects that handlers defined, by content: the same function seen by ten threads is kept once.
- * Two generations: when the current one is full the handlers are told (pp_capture.code_epoch) to define anew, and what
- * the older generation holds lives on until the next change, for samples that were taken before. Full is some times
- * what is seen again and again: a program that makes and drops functions all the time needs no more memory than one
- * that has them once and for all. Flush thread only.
+ * Two generations: when the current one is full the handlers have to define all code objects again
+ * (pp_capture.code_epoch), and what the older generation holds lives on until the next change, for samples that were
+ * taken before. Full is some times what is seen again and again: a program that makes and drops functions all the time
+ * needs no more memory than one that has them once and for all. Flush thread only.
  */
 #ifndef PP_FLUSH_CODES_H
 #define PP_FLUSH_CODES_H

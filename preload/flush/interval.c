@@ -43,9 +43,8 @@ void pp_interval_start(void)
 {
     bool first = !pp_interval.start_ns;
     pp_rate_start(first);
-    if (!pp_interval.tables.segment)
-        pp_tables_reset(&pp_interval.tables);
     if (first) {
+        pp_tables_reset(&pp_interval.tables);
         pp_interval.start_ns = pp_process.start.unix_ns;
         pp_interval.start_monotonic_ns = pp_process.start.monotonic_ns;
     }
@@ -178,7 +177,7 @@ void pp_interval_judge_cost(void)
 
 void pp_interval_stop(void)
 {
-    pp_account_own_exit(&pp_interval.account);
+    pp_interval.account.own_exits++;
     pp_interval.earlier_own_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 

@@ -8,15 +8,20 @@
 #include "../capture/capture.h"
 #include "../modules/modules.h"
 #include "interval.h"
-#include "late_signals.h"
 #include "loop.h"
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 
 #define END_NS          2000000000u
 #define STUCK_NS        500000000u  /* where the process may go on: the caller may hold what the flush needs */
 #define WORTH_NS        1000000u    /* of CPU time that exec is not to lose */
 #define STACK_SIZE_MOST (64u << 20) /* glibc takes every library's static TLS out of it */
+
+#define BIT(signal) ((uint64_t)1 << ((signal)-1))
+/* Signals that are never held back: those of a fault of the thread itself, and libc's to every thread (setuid). */
+#define FAULTS (BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGSYS))
+#define LIBCS  (BIT(32) | BIT(33))
 
 struct pp_flush_thread pp_flush;
 void (*pp_flush_find_pythons)(void);
@@ -132,18 +137,39 @@ void pp_flush_to_the_end(void)
     pp_warn_rest();
 }
 
+static uint64_t pending_here(void)
+{
+    uint64_t pending = 0;
+    pp_syscall4(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0);
+    return pending;
+}
+
+/* Of these signals, those that would end the process. */
+static uint64_t deadly(uint64_t signals)
+{
+    uint64_t found = 0;
+    struct sigaction action;
+    for (int number = 1; number <= 64; number++)
+        if (BIT(number) & signals && pp_real()->sigaction && pp_real()->sigaction(number, NULL, &action) == 0 &&
+            action.sa_handler == SIG_DFL)
+            found |= BIT(number);
+    return found;
+}
+
+/* Signals are held back meanwhile. gunicorn sends a worker that leaves already another SIGTERM, which without us comes
+ * too late: what has come meanwhile and would only end the process stays held back. */
 void pp_flush_at_exit(void)
 {
     if (!pp_flush_thread_runs())
         return;
-    struct pp_late_signals signals = pp_late_signals_hold();
+    uint64_t mask = pp_sys_signal_mask(SIG_BLOCK, ~(FAULTS | LIBCS)), pending = pending_here();
     if (pp_flush_change(PP_FLUSH_RUNS, PP_FLUSH_STOPS) || pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_STOPS))
         pp_wake_flush(PP_WAKE_STOP);
     uint32_t life = atomic_load(&pp_flush.life);
     if (life == PP_FLUSH_STOPS || life == PP_FLUSH_LEAVES)
         wait_for_change(&pp_flush.life, life, END_NS);
     pp_warn_rest();
-    pp_late_signals_let(&signals);
+    pp_sys_signal_mask(SIG_SETMASK, mask | deadly(pending_here() & ~pending));
 }
 
 void pp_flush_before_signal(void)

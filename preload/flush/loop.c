@@ -15,7 +15,7 @@
 #define INTERVAL_NS   1000000000u
 #define SAVE_LEAST_NS 125000000u
 #define SAVE_SHARE    16
-#define LOOK_NS       50000000u /* between scans for threads that are not registered */
+#define SCAN_NS       50000000u /* between scans for threads that are not registered */
 #define LONG_NS       3600000000000u
 
 /* Does what libc does when the last thread ends; where the main thread left past libc, which then counts one too many,
@@ -51,7 +51,7 @@ static uint64_t first_save(uint64_t now)
 }
 
 /* After the main thread has ended, the flush thread ends the process, which writes what is in the buffers of stdio. And
- * libunwind's pipe is looked at by its numbers. */
+ * libunwind's pipe is known by its descriptors' numbers. */
 static bool may_have_own_descriptors(void)
 {
     return atomic_load(&pp_process.main_watched) && !atomic_load(&pp_flush.shares_descriptors) && !pp_config.libunwind;
@@ -80,10 +80,10 @@ void *pp_flush_loop(void *argument)
     if (may_have_own_descriptors())
         pp_fd_table_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
-    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, look = next, save = first_save(now);
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = first_save(now);
     for (;;) {
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
-        uint64_t until = look < next ? look : next;
+        uint64_t until = scan < next ? scan : next;
         until = save < until ? save : until;
         if (now < until && !atomic_load(&pp_capture.wake))
             pp_wait_on(&pp_capture.wake, 0, until - now);
@@ -109,7 +109,7 @@ void *pp_flush_loop(void *argument)
             again = pp_interval_flush(own_tid, PP_END_EXEC);
             atomic_fetch_add(&pp_flush.answers, 1);
             pp_wake_all(&pp_flush.answers);
-            /* on a full machine the caller has not ended yet: another one now would say that it goes on */
+            /* on a full machine the caller has not ended yet: another flush now would say that it goes on */
             next = save = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
         }
         if (now >= next) {
@@ -118,17 +118,17 @@ void *pp_flush_loop(void *argument)
             next = now + INTERVAL_NS;
         } else if (now >= save) {
             pp_interval_save();
-            if (now >= look)
+            if (now >= scan)
                 again = pp_threads_scan(own_tid);
         } else if (why & PP_WAKE_DRAIN) {
             pp_interval_drain(false);
-        } else if (now >= look) {
+        } else if (now >= scan) {
             again = pp_threads_scan(own_tid);
         }
         if (now >= save)
             save = next_save(now);
-        if (now >= look || again)
-            look = again ? now + LOOK_NS : next;
+        if (now >= scan || again)
+            scan = again ? now + SCAN_NS : next;
     }
     finish(own_tid);
     return NULL;

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #define SHORT_MAX_PERIODS 4
-#define GROUPS            64   /* kinds of threads and lengths told apart */
+#define GROUPS            64   /* of threads, by kind and length */
 #define CLAIMS            128  /* stacks kept of a group */
 #define WAITING_MAX       4096 /* ended threads without a stack yet */
-#define WAITING_FLUSHES   30   /* flushes after which one is given up */
+#define WAITING_FLUSHES   30   /* flushes after which a thread is given up */
 #define FAIR_PARTS        2
 #define PUSHED_PARTS      32 /* where p is not known */
 #define PUSHED_STACKS     32 /* so many share what was pushed off at once, */
@@ -20,7 +20,7 @@ static struct group {
     uintptr_t kind;
     unsigned length; /* half octaves of T */
     unsigned claims, next, oldest;
-    unsigned waiting; /* a group is replaced by another only when nobody waits in it */
+    unsigned waiting; /* a group is replaced by another only when no thread waits in it */
     struct claim claim[CLAIMS];
 } groups[GROUPS];
 static unsigned next_group;
@@ -58,14 +58,15 @@ static unsigned group_of(uintptr_t kind, uint64_t cpu_ns)
     return replaceable;
 }
 
-/* T / p(T): what one sampled thread stands for. A thread is sampled at the first tick of its life, and ticks come every
+/* T / p(T): what a sampled thread represents. A thread is sampled at the first tick of its life, and ticks come every
  * tick_ns at an unknown phase: p = T / tick until it is certain. */
-static uint64_t stands_for(uint64_t cpu_ns, uint64_t tick_ns)
+static uint64_t represents(uint64_t cpu_ns, uint64_t tick_ns)
 {
     return cpu_ns > tick_ns ? cpu_ns : tick_ns;
 }
 
-/* The newest stacks are kept; one that is replaced leaves what it had not drawn of its fair parts to its successor. */
+/* The newest stacks are kept; a stack that is replaced leaves what it had not drawn of its fair parts to its successor.
+ */
 static void add_claim(struct group *group, uint32_t node, uint64_t part_ns)
 {
     uint64_t left_ns = 0;
@@ -86,7 +87,7 @@ bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_n
     unsigned group = group_of(ended->kind, ended->cpu_ns);
     if (group == GROUPS || waiting_count == WAITING_MAX)
         return false;
-    uint64_t part = ended->samples ? stands_for(ended->cpu_ns, tick_ns) / ended->samples : 0;
+    uint64_t part = ended->samples ? represents(ended->cpu_ns, tick_ns) / ended->samples : 0;
     for (uint32_t i = 0; i < ended->samples; i++)
         add_claim(&groups[group], ended->nodes[i], part);
     waiting[waiting_count++] = (struct waiting){group, ended->thread, 0, ended->tail_ns, ended->pushed_off};

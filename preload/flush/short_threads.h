@@ -1,16 +1,16 @@
 /*
  * The CPU time of short threads, which mostly end before their timer has fired.
  *
- * A thread that burns T is sampled with probability p(T): at the first kernel tick that it runs into. So a sampled one
- * stands for 1/p(T) threads of its kind. What threads that ended burned after their
- * last sample (all of it, if they had none) is credited to stacks that were sampled in threads of the same start
- * routine and about the same T, each stack up to twice its own fair part T/p(T), so that a rare one cannot draw
- * much more than it stands for. That p holds for threads that meet the ticks at an unknown phase. Where others want the
- * CPUs, a thread gets its CPU at a tick, from which it has a whole tick to end unseen: of 2,000 threads of 1 ms a
- * seventh was seen of those that are on an idle machine, and three quarters of their CPU found no stack. So those that
- * were pushed off their CPU, for which p cannot be known, share what was seen of their like, each stack up to
- * PUSHED_PARTS fair parts. Credited time keeps its own thread, is marked PP_STATE_ESTIMATED and summed apart. What
- * finds no such stack is [unsampled]. Threads that burned more than SHORT_MAX_PERIODS are left out: they have samples.
+ * A thread that uses T is sampled with probability p(T), at the first kernel tick that it meets: a thread that was
+ * sampled represents 1/p(T) threads of its kind. What threads used after their last sample (all of it, if they had
+ * none) is credited to stacks that were sampled in threads of the same start routine and about the same T, each stack
+ * up to twice its fair part T/p(T), so that a rare stack cannot draw much more than it represents. That p holds for
+ * threads that meet the ticks at an unknown phase. Where others want the CPUs, a thread gets its CPU at a tick, from
+ * which it has a whole tick to end unseen: of 2,000 threads of 1 ms a seventh was seen of those that are on an idle
+ * machine, and three quarters of their CPU found no stack. So threads that were pushed off their CPU, for which p
+ * cannot be known, share what was seen of their like, each stack up to PUSHED_PARTS fair parts. Credited time keeps its
+ * own thread, is marked PP_STATE_ESTIMATED and summed apart. What finds no stack is [unsampled]. Threads that used more
+ * than SHORT_MAX_PERIODS are left out: they have samples.
  *
  * Flush thread only.
  */
@@ -23,7 +23,7 @@
 struct pp_ended_thread {
     uintptr_t kind;   /* its start routine */
     uint64_t cpu_ns;  /* T */
-    uint64_t tail_ns; /* burned after its last sample */
+    uint64_t tail_ns; /* used after its last sample */
     uint32_t thread;  /* in the log */
     bool pushed_off;  /* its CPU was taken away while it worked */
     uint32_t samples; /* of nodes[] */

@@ -204,15 +204,14 @@ static struct counted count_evals(const struct view *view, unsigned native, bool
     };
 }
 
-/* CPython writes its trampolines (-X perf) under such names. */
+/* CPython writes its trampolines (-X perf) under names py::... */
 static bool is_trampoline(const struct pp_jit_name *name)
 {
     return name->length > 4 && memcmp(name->text, "py::", 4) == 0;
 }
 
-/* Code outside every module: what a JIT made. Directly within an eval frame's call it is perf's trampoline, which
- * stands for nothing of its own; nor does one that has just been entered, when there are Python frames that say more.
- */
+/* Code outside every module: what a JIT made. Directly within an eval frame's call it is perf's trampoline, which is
+ * hidden; so is a trampoline that has just been entered, when there are Python frames that say more. */
 static uint32_t generated_frame(struct pp_tables *tables, const struct view *view, unsigned i)
 {
     uintptr_t address = view->native[i] & PP_NATIVE_ADDRESS;
@@ -299,7 +298,7 @@ static void step_beyond(struct merge *merge, unsigned native, bool complete)
 }
 
 /* Where the native walk ended early and was taken up further out: in the middle of a deep stack, with the Python frames
- * whose eval frames are in it, or in code that a JIT made, that nothing tells how to leave, or an object that handlers
+ * whose eval frames are in it, or in code of a JIT, for which there are no unwind rules, or an object that handlers
  * do not know yet. */
 static void step_broken(struct merge *merge, unsigned i)
 {

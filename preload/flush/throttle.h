@@ -1,10 +1,9 @@
 /*
  * Keeps the cost of samples below a share of the CPU time by taking fewer of them. Costs are summed over windows of CPU
- * time; a window that was too dear multiplies the period by what brings it below the limit, some cheap ones in a row
- * halve it again, down to what is configured. Where fewer samples do not cost less, all are taken again, for good. What
- * handlers cost does not wait for the end of a window, since it follows the rate; what is done for samples later may be
- * for the first of many.
- * Flush thread only.
+ * time; a window that was too dear multiplies the period by what brings it below the limit, some cheap windows in a
+ * row halve it again, down to what is configured. Where fewer samples do not cost less, all are taken again, for good.
+ * What handlers cost does not wait for the end of a window, since it follows the rate; what is done for samples later
+ * may be for the first of many. Flush thread only.
  */
 #ifndef PP_FLUSH_THROTTLE_H
 #define PP_FLUSH_THROTTLE_H

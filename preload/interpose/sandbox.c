@@ -50,7 +50,7 @@ static void end_profiling(void)
         atomic_store(&pp_process.silent, true);
         struct pp_slot *other;
         for (uint32_t i = 0; (other = pp_slot_at(i)) != NULL; i++)
-            pp_timer_disarm(other);
+            pp_timer_disarm(other, PP_TIMER_NONE);
         uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC);
         do /* one that has just begun is not seen yet */
             pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);

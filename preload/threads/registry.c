@@ -15,15 +15,15 @@
 #include <sys/resource.h>
 
 #define ENDED_WAKE 64 /* ended threads after which the flush thread does not wait for its interval */
-/* Voluntary switches for one involuntary one up to which it was others that kept a thread from its CPU. */
+/* Up to so many voluntary switches for an involuntary one, other threads kept a thread from its CPU. */
 #define PUSHED_OFF_SHARE 4
 #define RING_KEPT        (16u << 10) /* bytes of a ring that a free slot keeps */
 #define SLOTS_AT_ONCE    64
 
 #ifndef AT_MINSIGSTKSZ
-#define AT_MINSIGSTKSZ 51 /* bytes that the kernel takes of a stack for a signal: 3.5 KiB with AVX-512, 11 with AMX */
+#define AT_MINSIGSTKSZ 51 /* the stack that the kernel takes for a signal: 3.5 KiB with AVX-512, 11 with AMX */
 #endif
-#define USUAL_MINSIGSTKSZ 4096 /* where the kernel does not tell, before 5.14 */
+#define USUAL_MINSIGSTKSZ 4096 /* before Linux 5.14, which has no AT_MINSIGSTKSZ */
 #define SIGNAL_SHARE      4    /* a signal may take this part of a stack, the program may need the rest */
 
 _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
@@ -36,16 +36,16 @@ static _Atomic uint32_t ended_count;
 static struct pp_slot *map_slot(uint32_t index)
 {
     static struct pp_slot *batch;
-    if (index % SLOTS_AT_ONCE == 0)
+    uint32_t at = index % SLOTS_AT_ONCE;
+    if (at == 0)
         batch = pp_map(SLOTS_AT_ONCE * sizeof *batch);
     if (!batch)
         return NULL;
-    struct pp_slot *slot = &batch[index % SLOTS_AT_ONCE];
-    slot->index = index;
-    return slot;
+    batch[at].index = index;
+    return &batch[at];
 }
 
-/* The code cache stays: its entries are compared at each use, and the flush thread still has what they stand for. */
+/* The code cache stays: its entries are compared at each use, and the flush thread still has their code objects. */
 static void clear_thread(struct pp_slot *slot)
 {
     atomic_store(&slot->tid, 0);
@@ -122,7 +122,7 @@ void pp_thread_has_stack(struct pp_slot *slot, size_t room)
 {
     unsigned long kernels = getauxval(AT_MINSIGSTKSZ);
     if (room < SIGNAL_SHARE * ((kernels ? kernels : USUAL_MINSIGSTKSZ) + PP_HANDLER_STACK))
-        pp_timer_end(slot, PP_TIMER_SMALL_STACK);
+        pp_timer_disarm(slot, PP_TIMER_SMALL_STACK);
 }
 
 void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top)
@@ -152,7 +152,7 @@ void pp_thread_never_arm(void)
 {
     struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
     if (slot)
-        pp_timer_end(slot, PP_TIMER_UNREACHABLE);
+        pp_timer_disarm(slot, PP_TIMER_UNREACHABLE);
 }
 
 /* A thread that others push off its CPU meets fewer ticks, at moments that have nothing to do with its own work (three
@@ -183,7 +183,7 @@ void pp_thread_end(struct pp_slot *slot)
 {
     struct pp_slot_thread *thread = &slot->thread;
     bool blocked = pp_sys_signal_mask(SIG_BLOCK, 0) & pp_own_signal_bit();
-    pp_timer_end(slot, blocked ? PP_TIMER_UNREACHABLE : PP_TIMER_ENDED);
+    pp_timer_disarm(slot, blocked ? PP_TIMER_UNREACHABLE : PP_TIMER_ENDED);
     thread->pushed_off = was_pushed_off();
     pp_syscall4(SYS_prctl, 16 /* PR_GET_NAME */, (long)thread->final_name, 0, 0);
     atomic_store(&thread->final_cpu_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));

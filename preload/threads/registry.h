@@ -12,7 +12,7 @@
 struct pp_slot *pp_slot_claim(void);
 /* Says once that threads go without a slot or without memory. Normal context. */
 void pp_threads_warn_too_many(void);
-/* Gives a claimed slot, or an ended one that has been drained, back. */
+/* Gives back a slot that is claimed, or that has ENDED and was drained. */
 void pp_slot_release(struct pp_slot *slot);
 
 /* Before a claimed slot's thread begins, where that is known: bytes of stack that are left to the thread. A thread with
@@ -21,8 +21,8 @@ void pp_thread_has_stack(struct pp_slot *slot, size_t room);
 /* The calling thread takes a claimed slot: bounds of its stack, signal unblocked, timer armed.
  * stack_top: first address above its stack, 0 if unknown. stack_low: its lowest one; 0: any below the top may be it. */
 void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top);
-/* The same for a thread that libc does not know: its stack's bounds are set, its TLS, if it has any, is looked up by
- * its first signal. */
+/* The calling thread, which libc does not know, takes a claimed slot: its stack's bounds are set, its first signal
+ * finds its TLS, if it has any. */
 void pp_thread_begin_bare(struct pp_slot *slot);
 /* Takes our signal out of the calling thread's mask; if it was there, the thread believes to block it. */
 void pp_thread_unblock(struct pp_slot *slot);
@@ -42,10 +42,10 @@ void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns);
 /* In the child of fork, for all of threads/: no slot has a thread, nor a timer; no lock is held. */
 void pp_threads_after_fork(void);
 
-/* Whether the program has a thread besides the caller, as far as known; python: that has run Python. */
+/* Whether the program has a thread besides the caller, as far as known; python: a thread that has run Python. */
 bool pp_other_threads(bool python);
 
-/* Whether no handler is at work: what one that begins now does not find, none holds. */
+/* Whether no handler is at work: what a handler that begins now does not find, no handler holds. */
 bool pp_handlers_quiet(void);
 
 /* How often something of enum pp_reason happened outside handlers (timers refused, no slot). */

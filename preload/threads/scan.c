@@ -1,11 +1,11 @@
 /*
- * Threads that nobody registered. The kernel's count of threads says whether there are any; then /proc/self/task names
+ * Threads that were not registered. The kernel's count of threads says whether there are any; /proc/self/task names
  * them.
  *
- * A thread without a slot is a suspect at first: one that is just being made through us exists before it has written
- * its tid into its slot, and may wait for its first turn on a CPU for seconds. It burns next to nothing before it has
- * one, so a suspect is adopted when it has burned SUSPECT_CPU_NS and is still without a slot at the next look. One that
- * has told its end keeps its slot for as long as the kernel has it.
+ * A thread without a slot is a suspect at first: a thread that is being made through us exists before it has written
+ * its tid into its slot, and may wait for its first turn on a CPU for seconds. It uses next to no CPU before, so a
+ * suspect is adopted when it has used SUSPECT_CPU_NS and has still no slot at the next scan. A thread that has reported
+ * its end keeps its slot for as long as the kernel has it.
  */
 #include "scan.h"
 #include "../base/proc_file.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define MAX_SUSPECTS   256
-#define FRESH_NS       900000000u /* so long a suspect is looked at more often */
+#define FRESH_NS       900000000u /* so long the scan comes more often for a suspect */
 #define SUSPECT_CPU_NS 2000000u
 #define DIRENT_BUFFER  4096
 
@@ -29,9 +29,9 @@ static struct suspect {
     uint64_t since_ns;
 } suspects[MAX_SUSPECTS];
 static unsigned suspect_count;
-/* The program makes threads past pthread_create and clone: where one ends and another begins, the count says nothing.
- */
-static bool foreigners;
+/* The program makes threads past pthread_create and clone: where a thread ends and another begins, the count of threads
+ * does not change. */
+static bool unregistered;
 
 struct scan {
     int own_tid;
@@ -83,8 +83,8 @@ static void adopt(int tid, uint64_t before_ns)
 void pp_thread_vanished(struct pp_slot *slot)
 {
     if (atomic_load(&slot->state) != PP_SLOT_LIVE)
-        return; /* ended by itself meanwhile */
-    pp_timer_end(slot, PP_TIMER_ENDED);
+        return; /* it has reported its end meanwhile */
+    pp_timer_disarm(slot, PP_TIMER_ENDED);
     /* its clock is gone with it: the later of what its last handler and the last flush saw is what we know */
     uint64_t seen = atomic_load(&slot->thread.cpu_end_ns);
     atomic_store(&slot->thread.final_cpu_ns, slot->flush.clock_ns > seen ? slot->flush.clock_ns : seen);
@@ -188,7 +188,7 @@ static void each_task(void (*visit)(int tid, void *argument), void *argument)
     pp_sys_close(directory);
 }
 
-/* Returns whether it was one already. */
+/* Returns whether the thread was a suspect already. */
 static bool note_suspect(struct scan *scan, int tid)
 {
     struct suspect noted = {tid, pp_sys_clock_ns(CLOCK_MONOTONIC)};
@@ -209,7 +209,7 @@ static void inspect(int tid, void *argument)
     if (!note_suspect(scan, tid) || pp_sys_clock_ns(pp_thread_cpu_clock(tid)) < SUSPECT_CPU_NS || has_slot(tid, true))
         return;
     adopt(tid, 0);
-    foreigners = true;
+    unregistered = true;
 }
 
 /* A main thread that was there before us, or leaves past libc, does not report its end. A zombie has no memory that
@@ -231,16 +231,16 @@ bool pp_threads_scan(int own_tid)
 {
     static struct scan scan;
     check_main();
-    if (foreigners)
+    if (unregistered)
         end_gone(true);
     unsigned threads = pp_kernel_thread_count();
     scan.own_tid = own_tid;
     scan.next_count = 0;
     if (!threads || threads == count_known() + 1 + atomic_load(&pp_process.main_ended)) {
         suspect_count = 0;
-        return foreigners;
+        return unregistered;
     }
-    note_known(); /* first: what is about to end as gone is not taken up again */
+    note_known(); /* before the slots of threads that are gone end: /proc may still name these */
     end_gone(false);
     each_task(inspect, &scan);
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -249,7 +249,7 @@ bool pp_threads_scan(int own_tid)
         fresh |= now - scan.next[i].since_ns < FRESH_NS;
     memcpy(suspects, scan.next, scan.next_count * sizeof *scan.next);
     suspect_count = scan.next_count;
-    return fresh || foreigners;
+    return fresh || unregistered;
 }
 
 uint64_t pp_threads_unregistered_ns(void)
@@ -264,7 +264,7 @@ uint64_t pp_threads_unregistered_ns(void)
 void pp_thread_scan_after_fork(void)
 {
     suspect_count = 0;
-    foreigners = false;
+    unregistered = false;
 }
 
 static void adopt_older(int tid, void *argument)

@@ -1,24 +1,23 @@
-/* Threads that nobody registered, and those that left without a word, found by asking the kernel. */
+/* Asks the kernel for threads that were not registered, and for threads that are gone without having reported it. */
 #ifndef PP_THREAD_SCAN_H
 #define PP_THREAD_SCAN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Finds threads that nobody registered (raw clone, older than us) and slots whose thread is gone. own_tid: the flush
- * thread's, left out. Returns whether some thread is to be looked at again soon. Flush thread only. */
+/* Finds threads that were not registered (raw clone, older than us) and slots whose thread is gone. own_tid: the flush
+ * thread's, left out. Returns whether the next scan is to come soon. Flush thread only. */
 bool pp_threads_scan(int own_tid);
 
 struct pp_slot;
-/* The slot's thread is gone: unless it has told its end, its slot has ENDED with what was last seen of its clock. Flush
- * thread only. */
+/* The slot's thread is gone: unless it has reported its end, its slot has ENDED with what was last seen of its clock.
+ * Flush thread only. */
 void pp_thread_vanished(struct pp_slot *slot);
 
-/* Whether the thread of a slot that has ENDED by its own word is still there: it runs its last destructors. Flush
- * thread only. */
+/* Whether the kernel still has a thread that has reported its end: it runs its last destructors. Flush thread only. */
 bool pp_thread_lingers(const struct pp_slot *slot);
 
-/* CPU time of the threads that the last scan found and nobody has registered yet; UINT64_MAX if they were too many to
+/* CPU time of the threads that the last scan found and that have no slot yet; UINT64_MAX if they were too many to
  * be noted. Flush thread only. */
 uint64_t pp_threads_unregistered_ns(void);
 
@@ -33,7 +32,7 @@ void pp_threads_learn_descriptor(void);
  * if our thread were not there. Flush thread only. */
 bool pp_threads_all_ended(void);
 
-/* In the child of fork. */
+/* In the child of fork: the suspects are the parent's threads. */
 void pp_thread_scan_after_fork(void);
 
 #endif

@@ -77,27 +77,17 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     if (error || !atomic_compare_exchange_strong(&slot->timer, &none, id))
         delete_timer(id);
     else if (event.sigev_signo != atomic_load(&pp_capture.signal) || pp_process_is_silent())
-        pp_timer_disarm(slot);
+        pp_timer_disarm(slot, PP_TIMER_NONE);
     return error;
 }
 
-static void take_out(struct pp_slot *slot, enum pp_timer_life life)
+void pp_timer_disarm(struct pp_slot *slot, enum pp_timer_life life)
 {
     int was = atomic_load(&slot->timer);
     while (was >= PP_TIMER_NONE && !atomic_compare_exchange_weak(&slot->timer, &was, life))
         ;
     if (was >= 0)
         delete_timer(was);
-}
-
-void pp_timer_disarm(struct pp_slot *slot)
-{
-    take_out(slot, PP_TIMER_NONE);
-}
-
-void pp_timer_end(struct pp_slot *slot, enum pp_timer_life why)
-{
-    take_out(slot, why);
 }
 
 void pp_timers_after_fork(void)
@@ -115,6 +105,6 @@ void pp_timer_follow(struct pp_slot *slot)
 
 int pp_timer_renew(struct pp_slot *slot)
 {
-    pp_timer_disarm(slot);
+    pp_timer_disarm(slot, PP_TIMER_NONE);
     return pp_timer_arm(slot, PP_FIRST_RANDOM);
 }

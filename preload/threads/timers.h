@@ -22,10 +22,10 @@
 #include <stdbool.h>
 
 enum pp_first_expiry {
-    /* A thread that begins now: at the first kernel tick that it runs into, which comes at a random moment of its life.
-     * Most short threads would end before a random moment of the period. */
+    /* Of a thread that begins now: at the first kernel tick that it meets, a random moment of its life. Most short
+     * threads would end before a random moment of the period. */
     PP_FIRST_TICK,
-    /* One that has been running: uniformly random in (0, period]. */
+    /* Of a thread that has been running: uniformly random in (0, period]. */
     PP_FIRST_RANDOM,
 };
 
@@ -35,24 +35,22 @@ enum pp_first_expiry {
  * 0 without a timer where the thread is to have none. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
-/* Deletes the slot's timer, if it has one. Not in the child of fork: ids are not inherited and may be new ones. */
-void pp_timer_disarm(struct pp_slot *slot);
-/* The same for good: why is ENDED, UNREACHABLE or SMALL_STACK. The first reason stays. */
-void pp_timer_end(struct pp_slot *slot, enum pp_timer_life why);
+/* Deletes the slot's timer, if it has one. life: NONE, or why it goes for good, of which the first reason stays. Not in
+ * the child of fork: ids are not inherited and may be new ones. */
+void pp_timer_disarm(struct pp_slot *slot, enum pp_timer_life life);
 
 /* In the child of fork: timers are not inherited. */
 void pp_timers_after_fork(void);
 
-/* CPU time between two samples of a thread, in ns: pp_config's, or a longer one that the throttle has chosen. */
+/* CPU time between two samples of a thread, in ns: pp_config's, or the longer time that the throttle has chosen. */
 uint64_t pp_timers_period_ns(void);
-/* For timers that are armed from now on; those that are there follow by pp_timer_follow. */
+/* Sets it for timers that are armed from now on; armed timers follow by pp_timer_follow. */
 void pp_timers_set_period_ns(uint64_t period_ns);
 
 /* Gives the slot's timer the period of now, if it has another one. Flush thread only. */
 void pp_timer_follow(struct pp_slot *slot);
 
-/* Puts a new timer in the place of one that does not fire, that could not be made, or that sends another signal.
- * Returns 0 or an errno. */
+/* Replaces a timer that does not fire, that could not be made, or that sends another signal. Returns 0 or an errno. */
 int pp_timer_renew(struct pp_slot *slot);
 
 #endif

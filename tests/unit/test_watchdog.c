@@ -110,7 +110,7 @@ static void a_timer_that_was_stopped_is_made_again(void **state)
 static void a_timer_that_could_not_be_made_is_tried_again(void **state)
 {
     (void)state;
-    pp_timer_disarm(slot);
+    pp_timer_disarm(slot, PP_TIMER_NONE);
     struct rlimit before, none;
     getrlimit(RLIMIT_SIGPENDING, &before);
     none = (struct rlimit){0, before.rlim_max};
@@ -156,7 +156,7 @@ static void another_period_is_followed(void **state)
 static void a_thread_that_ends_keeps_no_timer(void **state)
 {
     (void)state;
-    pp_timer_end(slot, PP_TIMER_ENDED);
+    pp_timer_disarm(slot, PP_TIMER_ENDED);
     assert_int_equal(pp_timer_arm(slot, PP_FIRST_RANDOM), 0);
     assert_int_equal(pp_timer_renew(slot), 0);
     assert_int_equal(atomic_load(&slot->timer), PP_TIMER_ENDED);
@@ -193,7 +193,7 @@ static void half_of_the_limit_is_the_programs(void **state)
             break;
     }
     for (unsigned i = 0; i < armed; i++)
-        pp_timer_disarm(&slots[i]);
+        pp_timer_disarm(&slots[i], PP_TIMER_NONE);
     assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &before), 0);
     assert_in_range(armed, 1, limit.rlim_cur / 2 - 1); /* there is the timer of this thread */
 }
@@ -207,7 +207,7 @@ static void of_two_timers_one_stays(void **state)
     assert_true(id >= 0);
     assert_int_equal(pp_timer_arm(slot, PP_FIRST_TICK), 0);
     assert_int_equal(atomic_load(&slot->timer), id);
-    pp_timer_disarm(slot);
+    pp_timer_disarm(slot, PP_TIMER_NONE);
     assert_false(fires());
 }
 
