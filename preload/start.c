@@ -53,32 +53,10 @@ static bool safe_copy_works(void)
     return pp_sys_safe_copy(pp_sys_getpid(), &local, 1, &remote, 1) == sizeof to && to == from;
 }
 
-static void say_start(void)
-{
-    char line[PP_PATH_MAX + 128];
-    struct pp_text text;
-    pp_text_init(&text, line, sizeof line);
-    pp_text_add(&text, "profiling process ");
-    pp_text_add_number(&text, (unsigned)pp_sys_getpid());
-    pp_text_add(&text, ", Python ");
-    pp_text_add(&text, pp_process.python_version);
-    pp_text_add(&text, ", ");
-    pp_text_add_number(&text, 1000000000u / pp_config.period_ns);
-    pp_text_add(&text, " samples per CPU second, into ");
-    pp_text_add(&text, pp_config.out);
-    pp_warn_once(PP_CAUSE_START, "%s", line);
-}
-
 static void say_unreadable(const char *version, const char *why)
 {
-    char line[256];
-    struct pp_text text;
-    pp_text_init(&text, line, sizeof line);
-    pp_text_add(&text, "Python ");
-    pp_text_add(&text, version);
-    pp_text_add(&text, ": native frames only, ");
-    pp_text_add(&text, why);
-    pp_warn_once(pp_warned(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT, "%s", line);
+    pp_warn_once(pp_warned(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT,
+                 "Python %s: native frames only, %s", version, why);
 }
 
 static uintptr_t main_stack_size(void)
@@ -145,7 +123,9 @@ static void begin_here(void)
 {
     atomic_store(&pp_capture.enabled, 1);
     if (pp_config.verbose)
-        say_start();
+        pp_warn_once(PP_CAUSE_START, "profiling process %u, Python %s, %lu samples per CPU second, into %s",
+                     (unsigned)pp_sys_getpid(), pp_process.python_version, 1000000000u / pp_config.period_ns,
+                     pp_config.out);
     struct pp_slot *slot = pp_slot_claim();
     if (slot) {
         uintptr_t self = (uintptr_t)pthread_self(), here = (uintptr_t)__builtin_frame_address(0);

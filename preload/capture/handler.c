@@ -71,13 +71,14 @@ static bool believes_blocked(int signal)
 
 uint64_t pp_slot_follow_signal(struct pp_slot *slot, uint64_t mask)
 {
-    uint64_t bit = pp_own_signal_bit(), former = (uint64_t)1 << (slot->thread.own_signal - 1);
-    if (bit == former)
+    int signal = atomic_load_explicit(&pp_capture.signal, memory_order_relaxed), former = slot->thread.own_signal;
+    if (former == signal)
         return mask;
+    uint64_t bit = (uint64_t)1 << (signal - 1);
     if (slot->thread.believes_blocked)
-        mask |= former;
+        mask |= (uint64_t)1 << (former - 1);
     slot->thread.believes_blocked = (mask & bit) != 0;
-    slot->thread.own_signal = __builtin_ctzll(bit) + 1;
+    slot->thread.own_signal = signal;
     return mask & ~bit;
 }
 

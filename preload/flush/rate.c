@@ -25,14 +25,10 @@ static void note_ticks(void)
     if (pp_config.period_ns >= tick_ns)
         return;
     char line[LINE_BYTES];
-    struct pp_text text;
-    pp_text_init(&text, line, sizeof line);
-    pp_text_add(&text, "at most ");
-    pp_text_add_number(&text, NS_PER_SECOND / tick_ns);
-    pp_text_add(&text,
-                " samples per CPU second here, for that is how often the kernel ticks: each weighs what was used "
-                "since the one before");
-    pp_write_note(0, line);
+    pp_write_note(0, pp_format(line, sizeof line,
+                               "at most %lu samples per CPU second here, for that is how often the kernel ticks: each "
+                               "weighs what was used since the one before",
+                               NS_PER_SECOND / tick_ns));
 }
 
 void pp_rate_start(bool first)
@@ -49,21 +45,13 @@ void pp_rate_start(bool first)
 static void note_change(uint64_t before_ns)
 {
     char line[LINE_BYTES];
-    struct pp_text text;
-    if (NS_PER_SECOND / before_ns == NS_PER_SECOND / rate.throttle.period_ns)
-        return;
+    uint64_t before = NS_PER_SECOND / before_ns, now = NS_PER_SECOND / rate.throttle.period_ns;
     unsigned hundredths = rate.throttle.share_ppm * 100 / PPM_PER_PERCENT;
-    pp_text_init(&text, line, sizeof line);
-    pp_text_add(&text, "samples cost ");
-    pp_text_add_number(&text, hundredths / 100);
-    pp_text_add(&text, hundredths % 100 < 10 ? ".0" : ".");
-    pp_text_add_number(&text, hundredths % 100);
-    pp_text_add(&text, " % of the CPU time: ");
-    pp_text_add_number(&text, NS_PER_SECOND / before_ns);
-    pp_text_add(&text, " -> ");
-    pp_text_add_number(&text, NS_PER_SECOND / rate.throttle.period_ns);
-    pp_text_add(&text, " samples per CPU second (PYPROF_MAX_OVERHEAD)");
-    pp_write_note(rate.throttle.period_ns > before_ns, line);
+    if (before != now)
+        pp_write_note(now < before, pp_format(line, sizeof line,
+                                              "samples cost %u.%02u %s of the CPU time: %lu -> %lu samples per CPU "
+                                              "second (PYPROF_MAX_OVERHEAD)",
+                                              hundredths / 100, hundredths % 100, "%", before, now));
 }
 
 void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t others_ns)
@@ -75,7 +63,7 @@ void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t other
     rate.seen_cpu_ns = cpu_ns;
     rate.seen_cost_ns = cost_ns;
     rate.seen_handler_ns = handler_ns;
-    /* what is in the rings may still be of the longer one */
+    /* samples in the rings may still be of the longer period */
     pp_drain_set_period(rate.throttle.period_ns > before_ns ? rate.throttle.period_ns : before_ns);
     if (!changed)
         return;

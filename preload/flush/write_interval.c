@@ -83,9 +83,7 @@ void pp_write_note(unsigned severity, const char *text)
     struct note *note = &notes[note_count++];
     note->unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
     note->severity = severity;
-    struct pp_text out;
-    pp_text_init(&out, note->text, sizeof note->text);
-    pp_text_add(&out, text);
+    pp_format(note->text, sizeof note->text, "%s", text);
 }
 
 static void write_notice(struct pp_buffer *out, uint64_t unix_ns, unsigned severity, const char *text)
