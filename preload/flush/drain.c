@@ -176,6 +176,7 @@ void pp_drain_set_period(uint64_t period_ns)
 void pp_drain(bool final)
 {
     struct pp_slot *slot;
+    pp_jit_code_begin();
     for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
         drain(slot, final);
 }

@@ -6,7 +6,6 @@
 #include "../capture/capture.h"
 #include "../capture/unwind_table.h"
 #include "../libunwind/libunwind.h"
-#include "../modules/jit_code.h"
 #include "../python/tls.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
@@ -24,20 +23,6 @@
 #include <string.h>
 
 #define WORTH_A_FILE_NS 5000000u /* of a process that ends without a sample; a fork and an _exit take less */
-
-static void find_stack(struct pp_slot *slot)
-{
-    uintptr_t sp = atomic_load_explicit(&slot->thread.unknown_stack_sp, memory_order_acquire);
-    if (!sp || atomic_load(&slot->thread.stack_top))
-        return;
-    /* The kernel merges neighbours: above the stack may be memory that is unmapped one day. glibc puts a thread's
-     * descriptor above every frame. */
-    uintptr_t start, end, self = slot->thread.thread_pointer & ~(uintptr_t)7;
-    if (!pp_mapping_around(sp, &start, &end))
-        return;
-    atomic_store(&slot->thread.stack_low, start);
-    atomic_store(&slot->thread.stack_top, self > sp && self < end ? self : end);
-}
 
 void pp_interval_start(void)
 {
@@ -64,14 +49,16 @@ void pp_interval_modules(void)
 void pp_interval_stacks(void)
 {
     struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
-        find_stack(slot);
-}
-
-void pp_interval_drain(bool final)
-{
-    pp_jit_code_begin();
-    pp_drain(final);
+    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+        uintptr_t sp = atomic_load_explicit(&slot->thread.unknown_stack_sp, memory_order_acquire), start, end;
+        if (!sp || atomic_load(&slot->thread.stack_top) || !pp_mapping_around(sp, &start, &end))
+            continue;
+        /* The kernel merges neighbours: above the stack may be memory that is unmapped one day. glibc puts a thread's
+         * descriptor above every frame. */
+        uintptr_t self = slot->thread.thread_pointer & ~(uintptr_t)7;
+        atomic_store(&slot->thread.stack_low, start);
+        atomic_store(&slot->thread.stack_top, self > sp && self < end ? self : end);
+    }
 }
 
 /* A process that sleeps leaves the disk alone; so does a process that ends before its first sample, unless it used CPU
@@ -120,7 +107,7 @@ void pp_interval_save(void)
     if (pp_account_has_many_threads(&pp_interval.account))
         return; /* the process's clock alone takes the kernel 0.2 us for each */
     pp_write_check_file();
-    pp_interval_drain(false);
+    pp_drain(false);
     if (pp_write_is_full())
         pp_drain_settle(true);
     append(PP_END_NOT);
@@ -145,12 +132,12 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     }
     for (unsigned i = 0; pp_python_at(i); i++)
         pp_python_key_settle(atomic_load(&pp_capture.pythons[i]));
-    pp_interval_drain(false);
+    pp_drain(false);
     bool again = pp_threads_scan(own_tid);
     if (final) {
         /* threads that have vanished get their last part and are taken as ended */
         close_account();
-        pp_interval_drain(true);
+        pp_drain(true);
     }
     /* ids of a full segment end with it */
     pp_drain_settle(final || pp_write_is_full());
@@ -170,7 +157,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 
 void pp_interval_judge_cost(void)
 {
-    pp_interval_drain(false); /* what was taken at another rate is weighed by that rate */
+    pp_drain(false); /* what was taken at another rate is weighed by that rate */
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
     pp_rate_keep_cost_down(cpu_ns, pp_account_handler_ns(), pp_interval.samples_cost_ns);
 }

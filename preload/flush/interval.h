@@ -13,8 +13,6 @@ void pp_interval_start(void);
 void pp_interval_modules(void);
 /* Finds the stacks of threads whose handlers asked for it. */
 void pp_interval_stacks(void);
-/* Empties the rings into the interval, without writing. final: as for pp_drain. */
-void pp_interval_drain(bool final);
 /* Writes what there is between two flushes, in case the process is killed. */
 void pp_interval_save(void);
 /* end: PP_END_EXIT when the process ends: what live threads have used since their last samples is written as

@@ -9,6 +9,7 @@
 #include "../libunwind/libunwind.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
+#include "drain.h"
 #include "interval.h"
 #include <stdlib.h>
 
@@ -121,7 +122,7 @@ void *pp_flush_loop(void *argument)
             if (now >= scan)
                 again = pp_threads_scan(own_tid);
         } else if (why & PP_WAKE_DRAIN) {
-            pp_interval_drain(false);
+            pp_drain(false);
         } else if (now >= scan) {
             again = pp_threads_scan(own_tid);
         }

@@ -9,7 +9,8 @@
 
 #define PP_FLUSH_STACK_SIZE (256u << 10)
 
-/* Who changes it: lifecycle.c to NONE, RUNS, PAUSES, LEAVES and STOPS, loop.c to what follows these. */
+/* lifecycle.c says what the thread is to do (NONE, RUNS, PAUSES, LEAVES, STOPS), loop.c what it has done (NEEDED, LEFT,
+ * DONE). */
 enum pp_flush_life {
     PP_FLUSH_NONE,
     PP_FLUSH_LEFT,   /* it has ended for good, the process goes on */
