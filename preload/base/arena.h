@@ -1,7 +1,7 @@
 /* Memory of the flush side: our own mappings, never the host's malloc (it may not survive a fork, and it is being
  * measured). An arena belongs to the thread that flushes. */
-#ifndef PP_FLUSH_ARENA_H
-#define PP_FLUSH_ARENA_H
+#ifndef PP_BASE_ARENA_H
+#define PP_BASE_ARENA_H
 
 #include <stddef.h>
 

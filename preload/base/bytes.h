@@ -1,6 +1,6 @@
 /* Bounded reading of untrusted bytes: what lies past the end reads as 0 and sets `failed`. */
-#ifndef PP_FLUSH_BYTES_H
-#define PP_FLUSH_BYTES_H
+#ifndef PP_BASE_BYTES_H
+#define PP_BASE_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Objects that are loaded, read from their own tables in memory: also finds what RTLD_LOCAL hides. An object must stay
  * loaded meanwhile: use these in a dl_iterate_phdr callback, or on one that is pinned. Normal context. */
-#ifndef PP_ELF_LOOKUP_H
-#define PP_ELF_LOOKUP_H
+#ifndef PP_BASE_ELF_NAMES_H
+#define PP_BASE_ELF_NAMES_H
 
 #include <link.h>
 #include <stdbool.h>

@@ -6,8 +6,8 @@
  * Without it (an older kernel, a seccomp filter that kills for it) descriptors of ours are in the program's table for
  * the time of a write or a read.
  */
-#ifndef PP_OWN_DESCRIPTORS_H
-#define PP_OWN_DESCRIPTORS_H
+#ifndef PP_BASE_FD_TABLE_H
+#define PP_BASE_FD_TABLE_H
 
 #include <stdbool.h>
 

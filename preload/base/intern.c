@@ -1,5 +1,5 @@
 #include "intern.h"
-#include <string.h>
+#include "hash.h"
 
 #define FIRST_ENTRIES 64u
 
@@ -7,23 +7,6 @@ void pp_intern_init(struct pp_intern *table, struct pp_arena *arena)
 {
     memset(table, 0, sizeof *table);
     table->arena = arena;
-}
-
-static uint32_t hash_bytes(const void *key, uint32_t length)
-{
-    uint64_t hash = length * 0x9E3779B97F4A7C15u;
-    const uint8_t *p = key;
-    for (; length >= 8; p += 8, length -= 8) {
-        uint64_t word;
-        memcpy(&word, p, 8);
-        hash = (hash ^ word) * 0x9FB21C651E98DF25u;
-        hash ^= hash >> 32;
-    }
-    uint64_t rest = 0;
-    if (length)
-        memcpy(&rest, p, length);
-    hash = (hash ^ rest) * 0x9FB21C651E98DF25u;
-    return (uint32_t)(hash >> 32 ^ hash);
 }
 
 static bool grow_entries(struct pp_intern *table)
@@ -53,7 +36,7 @@ uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bo
     *fresh = false;
     if (table->count == table->entry_capacity && !grow_entries(table))
         return 0;
-    uint32_t hash = hash_bytes(key, length), at = hash & (table->bucket_capacity - 1);
+    uint32_t hash = (uint32_t)pp_hash(key, length), at = hash & (table->bucket_capacity - 1);
     for (uint32_t id; (id = table->buckets[at]); at = (at + 1) & (table->bucket_capacity - 1)) {
         const struct pp_intern_entry *entry = &table->entries[id - 1];
         if (entry->hash == hash && entry->length == length && memcmp(entry->key, key, length) == 0)

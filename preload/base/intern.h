@@ -1,7 +1,7 @@
 /* A table from bytes to small numbers, 1, 2, 3 … in the order of first sight. Memory from an arena; forgotten with it.
  * Single-threaded: the flush thread's. */
-#ifndef PP_FLUSH_INTERN_H
-#define PP_FLUSH_INTERN_H
+#ifndef PP_BASE_INTERN_H
+#define PP_BASE_INTERN_H
 
 #include "arena.h"
 #include <stdbool.h>

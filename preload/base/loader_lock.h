@@ -1,6 +1,6 @@
 /* The lock that the loader holds while its list of objects changes or is walked. */
-#ifndef PP_FLUSH_LOADER_LOCK_H
-#define PP_FLUSH_LOADER_LOCK_H
+#ifndef PP_BASE_LOADER_LOCK_H
+#define PP_BASE_LOADER_LOCK_H
 
 #include <stdbool.h>
 

@@ -2,8 +2,8 @@
  * A small lock on a futex: 0 free, 1 held, 2 held and somebody waits. Unlike a pthread mutex it has no owner, so the
  * child of fork may simply open it again, and it needs nothing from libc. Never taken in a handler. Not recursive.
  */
-#ifndef PP_LOCK_H
-#define PP_LOCK_H
+#ifndef PP_BASE_LOCK_H
+#define PP_BASE_LOCK_H
 
 #include "syscalls.h"
 #include <linux/futex.h>

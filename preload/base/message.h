@@ -1,7 +1,7 @@
 /* Text in fixed buffers, and messages to the user on stderr: a line each, once per cause in a process and its children.
  */
-#ifndef PP_SAY_H
-#define PP_SAY_H
+#ifndef PP_BASE_MESSAGE_H
+#define PP_BASE_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

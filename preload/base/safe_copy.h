@@ -1,6 +1,6 @@
 /* Copies of this process's memory that another thread may unmap at any moment (a module being unloaded). */
-#ifndef PP_FLUSH_SAFE_COPY_H
-#define PP_FLUSH_SAFE_COPY_H
+#ifndef PP_BASE_SAFE_COPY_H
+#define PP_BASE_SAFE_COPY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* What an AddressSanitizer build (ASAN=1, SAN=1) must be told of the flush side: its memory is not malloc's, and its
  * thread was not made by the sanitizer's own pthread_create. Nothing in any other build. */
-#ifndef PP_FLUSH_SANITIZER_H
-#define PP_FLUSH_SANITIZER_H
+#ifndef PP_BASE_SANITIZER_H
+#define PP_BASE_SANITIZER_H
 
 #if defined(__SANITIZE_ADDRESS__)
 #define PP_SANITIZED 1

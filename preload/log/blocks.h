@@ -1,6 +1,6 @@
 /* Encoding of the log's blocks (log_format.h) into growing buffers of our own mappings. Flush thread only. */
-#ifndef PP_FLUSH_BLOCKS_H
-#define PP_FLUSH_BLOCKS_H
+#ifndef PP_LOG_BLOCKS_H
+#define PP_LOG_BLOCKS_H
 
 #include "../common/log_format.h"
 #include <stdbool.h>

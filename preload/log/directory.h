@@ -1,6 +1,6 @@
 /* The way to the directory that files go to. */
-#ifndef PP_FLUSH_DIRECTORY_H
-#define PP_FLUSH_DIRECTORY_H
+#ifndef PP_LOG_DIRECTORY_H
+#define PP_LOG_DIRECTORY_H
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* What profiles take on the disk: PYPROF_MAX_DISK, and the last of its room. Flush thread only. */
-#ifndef PP_FLUSH_DISK_H
-#define PP_FLUSH_DISK_H
+#ifndef PP_LOG_DISK_H
+#define PP_LOG_DISK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,185 +1,32 @@
 #include "segment.h"
 #include "../base/message.h"
-#include "../base/proc_file.h"
-#include "../base/process.h"
 #include "../base/syscalls.h"
-#include "../capture/capture.h"
-#include "../threads/registry.h"
-#include "../threads/timers.h"
 #include "directory.h"
 #include "disk.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
-#define CANNOT_WRITE     "cannot write profile to %s: %s"
-#define COMMAND_LINE_MAX 16384
-#define OWN_PATH_MAX     64
-#define PADDING_LEAST    3 /* NULs behind a title in the place of the arguments, and not arguments that are empty */
-#define TITLE_NS         10000000000u
-#define FNV_BASIS        0xcbf29ce484222325u /* FNV-1a, 64 bits */
-#define FNV_PRIME        0x100000001b3u
-#define FILE_MODE        0600
-#define NAME_ATTEMPTS    4
-#define CPU_MASK_WORDS   128 /* 8,192 processors: the kernel's most */
-#define RETRY_FIRST_NS   1000000000u
-#define RETRY_MAX_NS     60000000000u
-
-static void new_instance(char instance[PP_INSTANCE_LENGTH + 1])
-{
-    pp_format(instance, PP_INSTANCE_LENGTH + 1, "%016lx%016lx", pp_sys_random(), pp_sys_random());
-}
-
-static void put_text_field(struct pp_buffer *out, unsigned key, const char *text)
-{
-    pp_put_field(out, key, text, strlen(text));
-}
-
-static uint32_t count_pythons(void)
-{
-    uint32_t count = 0;
-    while (pp_python_at(count))
-        count++;
-    return count;
-}
-
-/* Of the interpreters that are read, each version once; where there is none, of one that cannot be read. */
-static void put_python_versions(struct pp_segment *segment, struct pp_buffer *fields)
-{
-    char versions[PP_MAX_PYTHONS * (sizeof pp_process.python_version + 2)];
-    struct pp_text text;
-    pp_text_init(&text, versions, sizeof versions);
-    segment->pythons = count_pythons();
-    for (uint32_t i = 0; i < segment->pythons; i++) {
-        bool again = false;
-        for (uint32_t j = 0; j < i; j++)
-            again |= strcmp(pp_python_at(i)->version, pp_python_at(j)->version) == 0;
-        if (again)
-            continue;
-        pp_text_add(&text, i ? ", " : "");
-        pp_text_add(&text, pp_python_at(i)->version);
-    }
-    if (!segment->pythons)
-        pp_text_add(&text, pp_process.python_version);
-    if (versions[0])
-        put_text_field(fields, PP_PROCESS_PYTHON_VERSION, versions);
-}
-
-/* 0 if unknown. */
-static unsigned count_cpus(void)
-{
-    uint64_t mask[CPU_MASK_WORDS];
-    long bytes = pp_syscall4(SYS_sched_getaffinity, 0, sizeof mask, (long)mask, 0);
-    unsigned count = 0;
-    for (long i = 0; i < bytes / (long)sizeof *mask; i++)
-        count += (unsigned)__builtin_popcountll(mask[i]);
-    return count;
-}
-
-static void put_period(struct pp_segment *segment, struct pp_buffer *fields)
-{
-    segment->period_ns = pp_timers_period_ns();
-    pp_put_number_field(fields, PP_PROCESS_PERIOD_NS, segment->period_ns);
-}
-
-/* Of a process whose main thread has ended, the files of another thread tell what its own no longer do. */
-static const char *own_path(const char *leaf, char *buffer, size_t size)
-{
-    return pp_format(buffer, size, "/proc/%s/%s", atomic_load(&pp_process.main_ended) ? "thread-self" : "self", leaf);
-}
-
-/* Returns whether it is another one than the segment names. */
-static bool read_command_line(struct pp_segment *segment, char buffer[COMMAND_LINE_MAX], size_t *length)
-{
-    char path[OWN_PATH_MAX];
-    *length = pp_read_file(own_path("cmdline", path, sizeof path), buffer, COMMAND_LINE_MAX);
-    size_t end = *length;
-    while (end && !buffer[end - 1])
-        end--;
-    if (*length - end >= PADDING_LEAST)
-        *length = end + 1;
-    uint64_t sum = FNV_BASIS;
-    for (size_t i = 0; i < *length; i++)
-        sum = (sum ^ (uint8_t)buffer[i]) * FNV_PRIME;
-    bool differs = sum != segment->command_line_sum;
-    segment->command_line_sum = sum;
-    return differs;
-}
-
-static void put_process(struct pp_segment *segment, struct pp_buffer *fields)
-{
-    static char buffer[COMMAND_LINE_MAX];
-    char path[OWN_PATH_MAX];
-    struct utsname host;
-    put_text_field(fields, PP_PROCESS_RUN, pp_config.run);
-    put_text_field(fields, PP_PROCESS_INSTANCE, segment->instance);
-    if (segment->parent_instance[0])
-        put_text_field(fields, PP_PROCESS_PARENT_INSTANCE, segment->parent_instance);
-    pp_put_number_field(fields, PP_PROCESS_SEGMENT, segment->number);
-    pp_put_number_field(fields, PP_PROCESS_PID, (uint64_t)pp_sys_getpid());
-    pp_put_number_field(fields, PP_PROCESS_PPID, (uint64_t)pp_syscall4(SYS_getppid, 0, 0, 0, 0));
-    pp_put_number_field(fields, PP_PROCESS_UID, (uint64_t)pp_syscall4(SYS_getuid, 0, 0, 0, 0));
-    if (pp_syscall4(SYS_uname, (long)&host, 0, 0, 0) == 0)
-        put_text_field(fields, PP_PROCESS_HOST, host.nodename);
-    size_t length = pp_read_file("/proc/sys/kernel/random/boot_id", buffer, 36);
-    pp_put_field(fields, PP_PROCESS_BOOT_ID, buffer, length);
-    read_command_line(segment, buffer, &length);
-    pp_put_field(fields, PP_PROCESS_COMMAND_LINE, buffer, length);
-    long n = pp_syscall4(SYS_readlink, (long)own_path("exe", path, sizeof path), (long)buffer, sizeof buffer, 0);
-    pp_put_field(fields, PP_PROCESS_EXECUTABLE, buffer, n > 0 ? (size_t)n : 0);
-    n = pp_syscall4(SYS_getcwd, (long)buffer, sizeof buffer, 0, 0);
-    pp_put_field(fields, PP_PROCESS_CWD, buffer, n > 0 ? (size_t)n - 1 : 0);
-    put_python_versions(segment, fields);
-    put_text_field(fields, PP_PROCESS_LIBRARY_VERSION, PYPROF_VERSION);
-    if (atomic_load(&pp_capture.libunwind))
-        put_text_field(fields, PP_PROCESS_UNWINDER, "libunwind");
-    pp_put_number_field(fields, PP_PROCESS_START_UNIX_NS, pp_process.start.unix_ns);
-    put_period(segment, fields);
-    pp_put_number_field(fields, PP_PROCESS_TICK_NS, pp_sys_tick_ns());
-    pp_put_number_field(fields, PP_PROCESS_CPUS, count_cpus());
-}
+#define CANNOT_WRITE   "cannot write profile to %s: %s"
+#define FILE_MODE      0600
+#define NAME_ATTEMPTS  4
+#define RETRY_FIRST_NS 1000000000u
+#define RETRY_MAX_NS   60000000000u
 
 void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out)
 {
-    static struct pp_buffer fields;
     struct pp_log_file_header header = {PP_LOG_MAGIC, PP_LOG_VERSION, PP_LOG_BYTE_ORDER};
     if (!segment->instance[0])
-        new_instance(segment->instance);
+        pp_format(segment->instance, sizeof segment->instance, "%016lx%016lx", pp_sys_random(), pp_sys_random());
     if (!segment->directory[0])
         strcpy(segment->directory, pp_config.out);
     segment->path[0] = 0;
     segment->sequence = 0;
     segment->whole_bytes = 0;
     pp_put_bytes(out, &header, sizeof header);
-    pp_buffer_clear(&fields);
-    put_process(segment, &fields);
-    pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
+    pp_segment_put_process(segment, out);
     segment->number++;
-}
-
-/* Workers of servers give themselves a title when they have begun. Some say in it what they are at, ever again. */
-static void renew_title(struct pp_segment *segment, struct pp_buffer *fields)
-{
-    static char buffer[COMMAND_LINE_MAX];
-    size_t length;
-    if (pp_sys_clock_ns(CLOCK_MONOTONIC) - pp_process.start.monotonic_ns < TITLE_NS &&
-        read_command_line(segment, buffer, &length) && length)
-        pp_put_field(fields, PP_PROCESS_COMMAND_LINE, buffer, length);
-}
-
-void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out)
-{
-    static struct pp_buffer fields;
-    pp_buffer_clear(&fields);
-    renew_title(segment, &fields);
-    if (count_pythons() != segment->pythons)
-        put_python_versions(segment, &fields);
-    if (pp_timers_period_ns() != segment->period_ns)
-        put_period(segment, &fields);
-    if (fields.length)
-        pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
 }
 
 static uint32_t effective_user(void)

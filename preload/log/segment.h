@@ -1,8 +1,8 @@
 /*
  * One log file. No descriptor is held between writes: programs list, close and reuse descriptors. Flush thread only.
  */
-#ifndef PP_FLUSH_SEGMENT_H
-#define PP_FLUSH_SEGMENT_H
+#ifndef PP_LOG_SEGMENT_H
+#define PP_LOG_SEGMENT_H
 
 #include "../base/config.h"
 #include "blocks.h"
@@ -29,6 +29,9 @@ struct pp_segment {
 
 /* Puts file header and PROCESS block for a new file in front; the file itself is made by pp_segment_append. */
 void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out);
+
+/* Puts the PROCESS block of a new segment. */
+void pp_segment_put_process(struct pp_segment *segment, struct pp_buffer *out);
 
 /* Puts a PROCESS block with what has changed, if anything has: interpreters that were loaded since, another
  * period, in the first seconds another command line. */

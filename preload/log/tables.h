@@ -3,8 +3,8 @@
  * All of it is forgotten when a segment ends: the next one defines anew what it uses, which also bounds our memory.
  * Every id is 0 when there is no memory for it. Flush thread only.
  */
-#ifndef PP_FLUSH_TABLES_H
-#define PP_FLUSH_TABLES_H
+#ifndef PP_LOG_TABLES_H
+#define PP_LOG_TABLES_H
 
 #include "../base/intern.h"
 #include "../modules/modules.h"

@@ -3,8 +3,8 @@
  * from those that were there before, as a JIT that uses its memory again does. Flush thread only; memory is our own
  * mappings.
  */
-#ifndef PP_FLUSH_CODE_RANGES_H
-#define PP_FLUSH_CODE_RANGES_H
+#ifndef PP_MODULES_CODE_RANGES_H
+#define PP_MODULES_CODE_RANGES_H
 
 #include "../base/intern.h"
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * Function names of one ELF file: .symtab, or else .dynsym, of the file itself or of an image in memory (the vDSO).
  * A small bounded reader in our own mappings: never malloc, never mmap of the file (it may be truncated under us).
  */
-#ifndef PP_FLUSH_ELF_SYMBOLS_H
-#define PP_FLUSH_ELF_SYMBOLS_H
+#ifndef PP_MODULES_ELF_SYMBOLS_H
+#define PP_MODULES_ELF_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 #include "gdb_jit.h"
 #include "../base/arena.h"
+#include "../base/hash.h"
 #include "../base/safe_copy.h"
 #include "elf_symbols.h"
 #include "modules.h"
@@ -32,18 +33,6 @@ struct object_key {
     uint64_t size, digest;
 };
 
-static uint64_t digest_of(const uint8_t *bytes, size_t size)
-{
-    uint64_t digest = size;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + i, 8);
-        digest = (digest ^ word) * 0x9FB21C651E98DF25u;
-        digest ^= digest >> 32;
-    }
-    return digest;
-}
-
 static bool identify(uintptr_t at, const struct entry *entry, struct object_key *key)
 {
     Elf64_Ehdr header;
@@ -57,7 +46,7 @@ static bool identify(uintptr_t at, const struct entry *entry, struct object_key 
     if (header.e_shoff > entry->size || size > entry->size - header.e_shoff ||
         !pp_safe_copy(sections, entry->image + header.e_shoff, size))
         return false;
-    *key = (struct object_key){at, entry->image, entry->size, digest_of(sections, size)};
+    *key = (struct object_key){at, entry->image, entry->size, pp_hash(sections, size)};
     return true;
 }
 

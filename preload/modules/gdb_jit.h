@@ -3,8 +3,8 @@
  * files in memory, at the symbol __jit_debug_descriptor. The program changes the list whenever it likes: all is read
  * through safe copies, and what does not hold together is left. Flush thread only.
  */
-#ifndef PP_FLUSH_GDB_JIT_H
-#define PP_FLUSH_GDB_JIT_H
+#ifndef PP_MODULES_GDB_JIT_H
+#define PP_MODULES_GDB_JIT_H
 
 #include "code_ranges.h"
 

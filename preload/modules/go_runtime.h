@@ -1,6 +1,6 @@
 /* Programs in Go, whose stacks are not what signal handlers expect. */
-#ifndef PP_GO_RUNTIME_H
-#define PP_GO_RUNTIME_H
+#ifndef PP_MODULES_GO_RUNTIME_H
+#define PP_MODULES_GO_RUNTIME_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* The names of code that belongs to no module, by perf_map.h and gdb_jit.h. What has no other time is the flush
  * thread's. */
-#ifndef PP_FLUSH_JIT_CODE_H
-#define PP_FLUSH_JIT_CODE_H
+#ifndef PP_MODULES_JIT_CODE_H
+#define PP_MODULES_JIT_CODE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* What the dynamic loader has loaded, copied while it holds its lock; everything else happens afterwards. */
-#ifndef PP_FLUSH_LOADED_OBJECTS_H
-#define PP_FLUSH_LOADED_OBJECTS_H
+#ifndef PP_MODULES_LOADED_OBJECTS_H
+#define PP_MODULES_LOADED_OBJECTS_H
 
 #include "../unwind/eh_frame.h"
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* The inside of modules.h: what a module has besides what its users see. Flush thread only. */
-#ifndef PP_FLUSH_MODULE_LIST_H
-#define PP_FLUSH_MODULE_LIST_H
+#ifndef PP_MODULES_MODULE_LIST_H
+#define PP_MODULES_MODULE_LIST_H
 
 #include "../unwind/unwind_rows.h"
 #include "elf_symbols.h"

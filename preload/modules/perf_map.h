@@ -3,8 +3,8 @@
  * The file only grows, so only what is new is read. /tmp is everybody's: the file may be anything. Flush thread only;
  * no descriptor stays open.
  */
-#ifndef PP_FLUSH_PERF_MAP_H
-#define PP_FLUSH_PERF_MAP_H
+#ifndef PP_MODULES_PERF_MAP_H
+#define PP_MODULES_PERF_MAP_H
 
 #include "code_ranges.h"
 

@@ -1,6 +1,6 @@
 /* Greenlet switches C stacks under the interpreter: which native frames are whose. Flush thread only. */
-#ifndef PP_FLUSH_GREENLET_H
-#define PP_FLUSH_GREENLET_H
+#ifndef PP_PYTHON_GREENLET_H
+#define PP_PYTHON_GREENLET_H
 
 #include <stdbool.h>
 #include <stdint.h>

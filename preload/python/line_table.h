@@ -1,6 +1,6 @@
 /* Maps a code unit to its place in the source, by the three table formats that CPython has had. Bytes are untrusted. */
-#ifndef PP_FLUSH_LINE_TABLE_H
-#define PP_FLUSH_LINE_TABLE_H
+#ifndef PP_PYTHON_LINE_TABLE_H
+#define PP_PYTHON_LINE_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Runs call frame instructions (DWARF 4, 6.4.2): from the bytes of a CIE and an FDE to one state per code range. */
-#ifndef PP_FLUSH_CFI_H
-#define PP_FLUSH_CFI_H
+#ifndef PP_UNWIND_CFI_H
+#define PP_UNWIND_CFI_H
 
 #include "../arch/arch.h"
 #include "eh_frame.h"

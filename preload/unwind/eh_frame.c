@@ -128,8 +128,7 @@ bool pp_eh_frame_next(const struct pp_section_copy *eh_frame, size_t offset, siz
 }
 
 /* Letters after the 'z', each with its data. */
-static bool augmentation(const struct pp_section_copy *section, struct pp_bytes *b, const char *letters,
-                         struct pp_cie *out)
+static bool augmentation(struct pp_bytes *b, const char *letters, struct pp_cie *out)
 {
     uint64_t size = pp_bytes_uleb(b);
     const uint8_t *start = pp_bytes_take(b, size);
@@ -157,7 +156,6 @@ static bool augmentation(const struct pp_section_copy *section, struct pp_bytes 
             return false;
         }
     }
-    (void)section;
     return !data.failed;
 }
 
@@ -184,7 +182,7 @@ bool pp_eh_frame_cie(const struct pp_section_copy *eh_frame, size_t offset, stru
         return false;
     if (*letters == 'z') {
         out->has_augmentation_data = true;
-        if (!augmentation(eh_frame, &b, letters + 1, out))
+        if (!augmentation(&b, letters + 1, out))
             return false;
     } else if (*letters) {
         return false;

@@ -2,8 +2,8 @@
  * The entries of .eh_frame (LSB 5.0, "Exception Frames"; DWARF 4, 6.4): where each function is and which call frame
  * instructions describe it. Works on copies of the sections; all input is untrusted.
  */
-#ifndef PP_FLUSH_EH_FRAME_H
-#define PP_FLUSH_EH_FRAME_H
+#ifndef PP_UNWIND_EH_FRAME_H
+#define PP_UNWIND_EH_FRAME_H
 
 #include "../base/bytes.h"
 

@@ -1,5 +1,6 @@
 #include "row_builder.h"
 #include "../base/arena.h"
+#include "../base/hash.h"
 
 #define FIRST_CAPACITY  ((size_t)64 << 10)
 #define FIRST_HASH_SIZE 1024u
@@ -33,15 +34,6 @@ void pp_vector_free(struct pp_vector *vector)
     *vector = (struct pp_vector){0};
 }
 
-static uint32_t hash_rule(const struct pp_unwind_rule *rule)
-{
-    uint64_t words[sizeof *rule / 8], hash = 0;
-    memcpy(words, rule, sizeof words);
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        hash = ((hash << 5 | hash >> 59) ^ words[i]) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(hash >> 32);
-}
-
 static size_t rule_count(const struct pp_row_builder *builder)
 {
     return builder->rules.used / sizeof(struct pp_unwind_rule);
@@ -52,7 +44,7 @@ static uint32_t *find_slot(const struct pp_row_builder *builder, uint32_t *hash,
                            const struct pp_unwind_rule *rule)
 {
     const struct pp_unwind_rule *rules = builder->rules.items;
-    uint32_t i = hash_rule(rule) & (size - 1);
+    uint32_t i = (uint32_t)pp_hash(rule, sizeof *rule) & (size - 1);
     while (hash[i] && memcmp(&rules[hash[i] - 1], rule, sizeof *rule) != 0)
         i = (i + 1) & (size - 1);
     return &hash[i];

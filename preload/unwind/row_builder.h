@@ -1,6 +1,6 @@
 /* Collects rows in ascending order and the different rules that they use; grows in mappings of its own. */
-#ifndef PP_FLUSH_ROW_BUILDER_H
-#define PP_FLUSH_ROW_BUILDER_H
+#ifndef PP_UNWIND_ROW_BUILDER_H
+#define PP_UNWIND_ROW_BUILDER_H
 
 #include "../capture/unwind_table.h"
 #include "cfi.h"

@@ -2,8 +2,8 @@
  * From a module's .eh_frame to the rows and rules that the handler walks by (capture/unwind_table.h).
  * Works on copies only: usable on any bytes, at any addresses.
  */
-#ifndef PP_FLUSH_UNWIND_ROWS_H
-#define PP_FLUSH_UNWIND_ROWS_H
+#ifndef PP_UNWIND_UNWIND_ROWS_H
+#define PP_UNWIND_UNWIND_ROWS_H
 
 #include "../capture/unwind_table.h"
 #include "eh_frame.h"
