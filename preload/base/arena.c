@@ -86,9 +86,9 @@ void pp_arena_reset(struct pp_arena *arena)
 {
     while (arena->newest) {
         struct pp_arena_chunk *chunk = arena->newest;
-        /* unlinked before it goes: the child of a fork in the middle of this walks the same list */
+        /* unlinked before it is unmapped: the child of a fork in between walks the same list */
         *(struct pp_arena_chunk *volatile *)&arena->newest = chunk->older;
-        ASAN_UNPOISON_MEMORY_REGION(chunk, chunk->size); /* whoever maps these pages next */
+        ASAN_UNPOISON_MEMORY_REGION(chunk, chunk->size); /* the pages may be mapped again */
         pp_unmap(chunk, chunk->size);
     }
     arena->mapped = 0;

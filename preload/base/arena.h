@@ -1,5 +1,5 @@
-/* Memory of the flush side: our own mappings, never the host's malloc (it may not survive a fork, and it is being
- * measured). An arena belongs to the thread that flushes. */
+/* Provides memory in mappings of our own: never the host's malloc, which may not survive a fork and is being measured.
+ * An arena belongs to the flush thread. */
 #ifndef PP_BASE_ARENA_H
 #define PP_BASE_ARENA_H
 
@@ -13,14 +13,13 @@ struct pp_arena {
 /* Fresh anonymous pages, zeroed; NULL when the kernel has none. size is rounded up to pages. */
 void *pp_map(size_t size);
 void pp_unmap(void *start, size_t size);
-/* The same pages with more behind them, perhaps elsewhere; start may be NULL. NULL: no memory, all is as it was. */
+/* Grows a mapping, which may move; start may be NULL. NULL: no memory, the mapping is unchanged. */
 void *pp_remap(void *start, size_t size, size_t new_size);
-/* Address space that the above have given out and not got back, and the most that it ever was; what of it was written
- * is memory. Any thread. */
+/* Bytes currently mapped by these functions, and their peak. Only touched pages cost memory. Any thread. */
 size_t pp_mapped_bytes(size_t *most);
 /* Zeroed and 16-byte aligned; NULL when the kernel has no memory. Lives until pp_arena_reset. */
 void *pp_arena_alloc(struct pp_arena *arena, size_t size);
-/* Gives everything back. */
+/* Unmaps everything. */
 void pp_arena_reset(struct pp_arena *arena);
 
 #endif

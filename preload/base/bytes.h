@@ -1,4 +1,4 @@
-/* Bounded reading of untrusted bytes: what lies past the end reads as 0 and sets `failed`. */
+/* Reads untrusted bytes within bounds: anything past the end reads as 0 and sets `failed`. */
 #ifndef PP_BASE_BYTES_H
 #define PP_BASE_BYTES_H
 

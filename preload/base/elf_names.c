@@ -164,7 +164,7 @@ bool pp_elf_find_next(const char *names, void **found)
     return true;
 }
 
-/* The word that the relocation is about: 0 as long as the loader has not come to it. */
+/* The relocated word: 0 until the loader has processed it. */
 static uintptr_t stored_at(const struct dl_phdr_info *object, const ElfW(Rela) * relocation)
 {
     uintptr_t stored;
@@ -179,8 +179,8 @@ uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name)
     uint32_t index = find_tables(object, &tables) ? find_defined(&tables, name, &symbol) : NO_SYMBOL;
     if (index == NO_SYMBOL)
         return 0;
-    /* The loader stores there what it finds; lazy binding is for functions only. The slot that code goes by tells, if
-     * there is one: another pointer to the variable may be bound before it. */
+    /* The loader stores the address that it found; lazy binding is for functions only. The slot of the offset table
+     * decides if there is one: other pointers to the variable may be bound before it. */
     const ElfW(Rela) *relocation = (const ElfW(Rela) *)tables.relocations, *pointer = NULL;
     const ElfW(Rela) *end = relocation ? relocation + tables.relocation_bytes / sizeof *end : NULL;
     for (; relocation < end; relocation++) {

@@ -1,5 +1,5 @@
-/* Objects that are loaded, read from their own tables in memory: also finds what RTLD_LOCAL hides. An object must stay
- * loaded meanwhile: use these in a dl_iterate_phdr callback, or on one that is pinned. Normal context. */
+/* Reads loaded objects' own tables in memory, which also have what RTLD_LOCAL hides. The object must stay loaded
+ * meanwhile: call these in a dl_iterate_phdr callback, or for a pinned object. Normal context. */
 #ifndef PP_BASE_ELF_NAMES_H
 #define PP_BASE_ELF_NAMES_H
 
@@ -7,17 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Address of a defined dynamic symbol, 0 if the object has none of that name. Not for IFUNC and TLS symbols. */
+/* Returns the address of a defined dynamic symbol, 0 if there is none. Not for IFUNC and TLS symbols. */
 uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name);
 
-/* What the object itself takes for that symbol, a variable that it defines: another object's when that one comes first
- * (an executable with a copy relocation, a second copy of the library), else its own. 0 if it defines none, or if the
- * loader has not yet told the object's code where it is. */
+/* Returns the address that the object's own code uses for a variable that it defines: that of an earlier object (an
+ * executable with a copy relocation, a second copy of the library), else its own. 0 if it defines none, or if the
+ * loader has not relocated the object yet. */
 uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name);
 
-/* The functions of these names (each ends with a 0, the last with two) in the objects that the loader asks after this
- * one, in their default versions, as dlsym(RTLD_NEXT) has them: into found, NULL where there is none. False if the list
- * of objects cannot be had. Takes no lock; async-signal-safe. */
+/* Stores in `found` the functions that dlsym(RTLD_NEXT) would return for these names (each ends with a 0, the last with
+ * two), NULL where there is none. False if the loader's list is not accessible. Takes no lock; async-signal-safe. */
 bool pp_elf_find_next(const char *names, void **found);
 
 /* Whether an object that may be unloaded meanwhile defines the name; a copy of its dynamic section, which ends with

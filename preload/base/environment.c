@@ -19,8 +19,8 @@ static char *make_entry(const char *name, const char *value)
     return entry;
 }
 
-/* setenv frees the array that it makes longer; a thread that is looking through that one for a variable falls over.
- * (Two interpreters that begin at the same moment did.) Here the old one stays as it is. */
+/* setenv frees the array that it grows, under other threads' getenv: two interpreters that started at once crashed.
+ * This keeps the old array. */
 static void replace_array(char *entry, size_t name_length)
 {
     char **before = environ;

@@ -34,8 +34,8 @@ bool pp_fd_table_here(void)
     return tid && tid == pp_sys_gettid();
 }
 
-/* Docker's filter refuses pidfd_getfd. Of a pipe or a terminal its name in /proc does as well; a file would be written
- * at another place than where the program is. */
+/* Docker's filter refuses pidfd_getfd. A pipe or a terminal can be opened by its name in /proc instead; a file cannot,
+ * for it would have another offset than the program's. */
 static int open_by_name(void)
 {
     struct stat status;

@@ -14,7 +14,7 @@
 
 #define STATUS_MAX 4096
 
-/* All that our code and pthread_create call, but for what every program needs. */
+/* The system calls of our code and pthread_create, except those that every program needs. */
 /* clang-format off */
 static const short calls[] = {
     SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_delete, SYS_clock_gettime, SYS_clock_getres,
@@ -28,7 +28,7 @@ static const short calls[] = {
 };
 /* clang-format on */
 
-/* And those of which a filter may permit some uses only. */
+/* Calls that a filter may permit with some arguments only. */
 static const struct {
     long number, arguments[4];
 } uses[] = {
@@ -42,9 +42,9 @@ static const struct {
     {SYS_prctl, {PR_SET_NAME, 0, 0, 0}},
 };
 
-/* In the child: system calls only, it has the caller's TLS. Killed, it dies without its handlers, as all signals are
- * blocked, and without a core, which would be the program's memory in a file. The arguments are no good, so nothing
- * comes of the calls; a filter sees them all the same. */
+/* Runs in the child and makes system calls only: the caller's TLS is shared. All signals are blocked, so no handler
+ * runs when it is killed; it leaves no core file. The arguments are invalid, so the calls do nothing, but a filter sees
+ * them. */
 static _Noreturn void try_calls(bool own_descriptors)
 {
     pp_syscall4(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0);
@@ -62,8 +62,8 @@ static _Noreturn void try_calls(bool own_descriptors)
     }
 }
 
-/* Whether the child lives, or there can be none. It has memory of its own: kernels before 5.16 kill whatever shares
- * that of a process which dies with a core. Its end sends no signal. */
+/* Whether the child survives, or none can be made. It does not share memory: kernels before 5.16 kill every process
+ * that shares that of a process which dumps core. Its end sends no signal. */
 static bool lives(bool own_descriptors)
 {
     uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);

@@ -1,10 +1,10 @@
-/* A seccomp filter that was there before the program may kill it for what we do: that is tried in a child. */
+/* Finds out in a child whether a seccomp filter that is older than the program would kill it for our system calls. */
 #ifndef PP_BASE_FILTER_TRIAL_H
 #define PP_BASE_FILTER_TRIAL_H
 
 #include <stdbool.h>
 
-/* Whether a filter would kill this process for being profiled; then it is silent from here on, which is said. At
+/* Whether a filter would kill this process for being profiled. If so it becomes silent and a warning is written. At
  * start-up. */
 bool pp_filter_forbids(void);
 

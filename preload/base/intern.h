@@ -1,5 +1,4 @@
-/* A table from bytes to small numbers, 1, 2, 3 … in the order of first sight. Memory from an arena; forgotten with it.
- * Single-threaded: the flush thread's. */
+/* Maps byte strings to ids 1, 2, 3 … in the order of insertion. Its memory is an arena's. Flush thread only. */
 #ifndef PP_BASE_INTERN_H
 #define PP_BASE_INTERN_H
 
@@ -22,9 +21,9 @@ struct pp_intern {
 
 /* An empty table that takes its memory from arena. */
 void pp_intern_init(struct pp_intern *table, struct pp_arena *arena);
-/* Id of the key, a copy of which is kept; *fresh tells whether it is new. 0 when there is no memory. */
+/* Returns the id of the key, of which a copy is kept; *fresh: whether it is new. 0 when there is no memory. */
 uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bool *fresh);
-/* Its entry; valid until the next pp_intern. */
+/* Returns the entry of an id; valid until the next pp_intern. */
 struct pp_intern_entry *pp_intern_entry(struct pp_intern *table, uint32_t id);
 
 #endif

@@ -5,14 +5,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The default version of dlsym is GLIBC_2.34 where libdl became a part of libc; the old one is there as well. */
+/* dlsym's default version is GLIBC_2.34 where libdl became a part of libc; the older version exists too. */
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 #pragma weak dlsym
 
 static struct pp_real real;
 static _Atomic int real_ready;
 
-/* Before the first pp_real(): another library's constructor may come before ours. */
+/* Serves calls before the first pp_real(): another library's constructor may run before ours. */
 static long plain_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     long result = pp_syscall6(number, a, b, c, d, e, f);
@@ -34,7 +34,7 @@ const struct pp_real *pp_real(void)
 {
 #define NAME(name) #name "\0"
     static const char names[] = PP_REAL_FUNCTIONS(NAME);
-    /* Two threads may both do this: they store the same. */
+    /* Two threads may both do this: they store equal values. */
     if (!atomic_load_explicit(&real_ready, memory_order_acquire)) {
         void **found = (void **)&real;
         if (!pp_elf_find_next(names, found))

@@ -1,4 +1,4 @@
-/* libc's functions, for our functions that interpose them. */
+/* Gives access to libc's own functions, which those of interpose/ wrap. */
 #ifndef PP_BASE_LIBC_H
 #define PP_BASE_LIBC_H
 
@@ -17,9 +17,10 @@
 
 #define PP_EXPORT __attribute__((visibility("default")))
 
-int capset(void *header, const void *data); /* declared in no header of libc's */
+int capset(void *header, const void *data); /* in no header of libc's */
 
-/* Functions that are looked up, not imported: their default versions are newer than GLIBC_2.17, and musl lacks some. */
+/* The functions that are looked up, not imported: their default versions are newer than GLIBC_2.17, and musl lacks
+ * some. An interposed function needs its name here and a wrapper in interpose/. */
 /* clang-format off */
 #define PP_REAL_FUNCTIONS(X) \
     X(pthread_create) X(pthread_condattr_setclock) X(pthread_sigmask) X(sigaction) X(signal) \
@@ -37,12 +38,12 @@ struct pp_real {
 #undef PP_REAL_MEMBER
 };
 
-/* Returns the functions that ours interpose: libc's, or those of a library that is preloaded after this one; NULL for a
- * function that does not exist. The first call looks them up. async-signal-safe on glibc: the first call may come in a
+/* Returns the next definition of each function: libc's, or that of another library that is preloaded after this one;
+ * NULL where there is none. Looks them up at the first call. async-signal-safe on glibc: the first call may come in a
  * signal handler or in the child of vfork, where dlsym's lock may be held. */
 const struct pp_real *pp_real(void);
 
-/* Makes a function of ours fail as a missing function would: with -1 and ENOSYS. */
+/* Ends a function of ours as the missing one would end: with -1 and ENOSYS. */
 #define PP_REQUIRE(name)                                                                                               \
     do {                                                                                                               \
         if (!pp_real()->name) {                                                                                        \
@@ -51,10 +52,10 @@ const struct pp_real *pp_real(void);
         }                                                                                                              \
     } while (0)
 
-/* Returns a symbol of a library that was dlopen'ed, NULL if it has none. Normal context. */
+/* Returns a symbol of a library that dlopen returned, NULL if it has none. Normal context. */
 void *pp_real_symbol(void *library, const char *name);
 
-/* libc's syscall(), to which our function jumps; before the first pp_real() a system call of our own. */
+/* libc's syscall(), the target of our stub; before the first pp_real() a system call of our own. */
 extern long (*pp_real_syscall)(long, long, long, long, long, long, long);
 
 #endif

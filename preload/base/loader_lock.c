@@ -8,9 +8,9 @@
 
 extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
 
-/* glibc keeps the lock in _rtld_global and says nowhere where. Its owner is a word that is our tid while the list is
- * walked, and 0 before and after; two words before it is the lock itself. That is what counts: a thread that was
- * interrupted between taking it and writing its tid down waited for itself. */
+/* glibc keeps the lock in _rtld_global, at an undocumented place. Its owner is a word that is our tid while the list is
+ * walked, and 0 before and after; the lock itself is two words before it. The lock counts, not the owner: a thread that
+ * is interrupted between taking the lock and storing its tid would wait for itself. */
 struct search {
     const int *words;
     size_t count;

@@ -109,7 +109,7 @@ static bool write_line(const char *text)
 static char notices[PP_CAUSE_COUNT][NOTICE_MAX];
 static _Atomic bool noticed[PP_CAUSE_COUNT];
 static _Atomic unsigned unsaid; /* causes */
-static _Atomic int unsaid_by;   /* the process: its children have these lines too */
+static _Atomic int unsaid_by;   /* the process whose they are: its children inherit these lines */
 
 const char *pp_warned(enum pp_cause cause)
 {
@@ -136,7 +136,7 @@ void pp_warn_once(enum pp_cause cause, const char *format, ...)
     atomic_fetch_or(&unsaid, 1u << cause);
 }
 
-/* The end of a process is not to wait for somebody to read what is in a pipe. */
+/* A process that ends must not wait for the reader of a full pipe. */
 static bool takes_lines(int descriptor)
 {
     struct pollfd poll = {descriptor, POLLOUT, 0};

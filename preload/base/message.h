@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Text put together in a fixed buffer, always NUL-terminated, cut when it is full. No locale, no allocation. */
+/* A text in a fixed buffer, always NUL-terminated and cut when the buffer is full. No locale, no allocation. */
 struct pp_text {
     char *buffer;
     size_t size, length;
@@ -42,7 +42,7 @@ enum pp_cause {
     PP_CAUSE_COUNT,
 };
 
-/* Notes what descriptor 2 is: nothing is ever written to another file. When Python appears. */
+/* Notes what descriptor 2 is; nothing is written to any other file. When Python appears. */
 void pp_warn_remember_stderr(void);
 
 /* The message of a cause in this process or its parents, NULL if there was none: it goes into the log too. Any thread.
@@ -51,8 +51,8 @@ const char *pp_warned(enum pp_cause cause);
 
 /* Writes "pyprof: ", the text as pp_format does, and a newline to descriptor 2. Normal context only. */
 void pp_warn_once(enum pp_cause cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Writes what the flush thread could not, having descriptors of its own. A thread of the program, at its end.
- * async-signal-safe. */
+/* Writes the messages that the flush thread could not write from its own descriptor table. For an exiting thread of the
+ * program. async-signal-safe. */
 void pp_warn_rest(void);
 
 #endif

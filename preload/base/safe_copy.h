@@ -1,4 +1,4 @@
-/* Copies of this process's memory that another thread may unmap at any moment (a module being unloaded). */
+/* Copies memory of this process that another thread may unmap at any moment (a module being unloaded). */
 #ifndef PP_BASE_SAFE_COPY_H
 #define PP_BASE_SAFE_COPY_H
 
@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All of the range or false; never faults. By process_vm_readv, and where that is denied by /proc/self/mem. */
+/* Copies all of the range or returns false; never faults. Uses process_vm_readv, or /proc/self/mem where that is
+ * denied. */
 bool pp_safe_copy(void *to, uintptr_t from, size_t size);
 
-/* The same into fresh pages (pp_unmap them, with the same size); NULL when it fails. */
+/* Copies into fresh pages, which the caller unmaps with pp_unmap; NULL when it fails. */
 void *pp_safe_copy_mapped(uintptr_t from, size_t size);
 
 #endif

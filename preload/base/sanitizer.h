@@ -1,5 +1,5 @@
-/* What an AddressSanitizer build (ASAN=1, SAN=1) must be told of the flush side: its memory is not malloc's, and its
- * thread was not made by the sanitizer's own pthread_create. Nothing in any other build. */
+/* Annotates the flush side for AddressSanitizer (ASAN=1, SAN=1): its memory is not malloc's, and its thread was not
+ * made by the sanitizer's pthread_create. Does nothing in any other build. */
 #ifndef PP_BASE_SANITIZER_H
 #define PP_BASE_SANITIZER_H
 
@@ -20,7 +20,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
 #endif
 
-/* First of all in a new thread: libc gives the child of a fork the stacks of the threads that are no more, with what
+/* The first call of a new thread: in the child of a fork, libc reuses the stacks of threads that are gone, with what
  * the sanitizer had noted of their frames. */
 static inline void pp_sanitizer_clean_stack(size_t size)
 {

@@ -128,7 +128,7 @@ static void note_written(void)
 
 void pp_write_check_file(void)
 {
-    if (!segment.open || pp_segment_stands(&segment))
+    if (!segment.open || pp_segment_is_intact(&segment))
         return;
     if (pp_interval.samples.count) {
         count_as_lost(&last_write.account);

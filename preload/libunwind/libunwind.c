@@ -177,7 +177,7 @@ static const char *load(void)
     return find_pipe() ? NULL : "the pipe of " LIBRARY " is not found";
 }
 
-static void say_not_used(const char *why)
+static void warn_not_used(const char *why)
 {
     pp_warn_once(PP_CAUSE_LIBUNWIND, "PYPROF_UNWIND=libunwind: %s: using the own unwind rows", why);
 }
@@ -189,13 +189,13 @@ void pp_libunwind_load(void)
     if (loaded)
         atomic_store(&pp_capture.libunwind, &library);
     else
-        say_not_used(why);
+        warn_not_used(why);
 }
 
 void pp_libunwind_poll(void)
 {
     if (loaded && !atomic_load(&pp_capture.libunwind))
-        say_not_used("the program has closed the pipe that it needs");
+        warn_not_used("the program has closed the pipe that it needs");
 }
 
 void pp_libunwind_forget(void)

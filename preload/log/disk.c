@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#define LOOKS          64 /* while as much is written as the limit allows */
+#define CHECKS          64 /* while as much is written as the limit allows */
 #define SLACK          8
 #define BLOCK          4096u /* a file takes whole ones */
 #define NAME_SIZE      64
-#define OLDEST         128 /* removed at most in one go through the directory */
-#define MOST_GOES      64
-#define MOST_PROCESSES 512
-#define MOST_ENTRIES   (1u << 18) /* a directory with more is not ours alone; it is not to keep us busy */
+#define MAX_OLDEST         128 /* removed at most in one round through the directory */
+#define MAX_ROUNDS      64
+#define MAX_PROCESSES 512
+#define MAX_ENTRIES   (1u << 18) /* a directory with more is not ours alone; it is not to keep us busy */
 #define LISTING_SIZE   32768
 
 struct candidate {
@@ -30,16 +30,16 @@ struct process {
     uint64_t pid, newest_ns; /* when its newest file was made */
 };
 
-struct look {
+struct scan {
     int directory;
     uid_t user;
     const char *own_name;
     uint64_t bytes;   /* of all profiles of the user */
     unsigned entries; /* of the directory */
     unsigned count;
-    struct candidate oldest[OLDEST]; /* in order, the oldest first */
+    struct candidate oldest[MAX_OLDEST]; /* in order, the oldest first */
     unsigned processes;              /* that are there and have files in the directory */
-    struct process alive[MOST_PROCESSES];
+    struct process alive[MAX_PROCESSES];
 };
 
 /* Of getdents64. */
@@ -61,7 +61,7 @@ bool pp_disk_has_room(int fd)
 
 bool pp_disk_is_due(uint64_t bytes, uint64_t limit)
 {
-    return limit && pp_sys_random() % (limit / LOOKS + 1) < bytes;
+    return limit && pp_sys_random() % (limit / CHECKS + 1) < bytes;
 }
 
 static bool take_number(const char **at, uint64_t *number)
@@ -80,113 +80,113 @@ static bool is_log_name(const char *at, uint64_t *pid, uint64_t *made_ns)
 }
 
 /* NULL when no process of this pid is there. */
-static struct process *find_process(struct look *look, uint64_t pid)
+static struct process *find_process(struct scan *scan, uint64_t pid)
 {
-    for (unsigned i = 0; i < look->processes; i++)
-        if (look->alive[i].pid == pid)
-            return &look->alive[i];
+    for (unsigned i = 0; i < scan->processes; i++)
+        if (scan->alive[i].pid == pid)
+            return &scan->alive[i];
     return NULL;
 }
 
-static void look_for_process(struct look *look, const char *name)
+static void note_process(struct scan *scan, const char *name)
 {
     char path[32];
     struct stat status;
     uint64_t pid, made_ns;
     if (!is_log_name(name, &pid, &made_ns))
         return;
-    struct process *process = find_process(look, pid);
-    if (!process && look->processes < MOST_PROCESSES) {
+    struct process *process = find_process(scan, pid);
+    if (!process && scan->processes < MAX_PROCESSES) {
         if (pp_syscall4(SYS_lstat, (long)pp_format(path, sizeof path, "/proc/%lu", pid), (long)&status, 0, 0) != 0)
             return;
-        process = &look->alive[look->processes++];
+        process = &scan->alive[scan->processes++];
         *process = (struct process){pid, made_ns};
     }
     if (process && process->newest_ns < made_ns)
         process->newest_ns = made_ns;
 }
 
-static void add_candidate(struct look *look, const struct candidate *candidate)
+static void add_candidate(struct scan *scan, const struct candidate *candidate)
 {
-    unsigned at = look->count;
-    while (at > 0 && candidate->changed_ns < look->oldest[at - 1].changed_ns)
+    unsigned at = scan->count;
+    while (at > 0 && candidate->changed_ns < scan->oldest[at - 1].changed_ns)
         at--;
-    if (at == OLDEST)
+    if (at == MAX_OLDEST)
         return;
-    unsigned behind = (look->count < OLDEST ? look->count : OLDEST - 1) - at;
-    memmove(&look->oldest[at + 1], &look->oldest[at], behind * sizeof *look->oldest);
-    look->oldest[at] = *candidate;
-    look->count += look->count < OLDEST;
+    unsigned later = (scan->count < MAX_OLDEST ? scan->count : MAX_OLDEST - 1) - at;
+    memmove(&scan->oldest[at + 1], &scan->oldest[at], later * sizeof *scan->oldest);
+    scan->oldest[at] = *candidate;
+    scan->count += scan->count < MAX_OLDEST;
 }
 
-static void look_at(struct look *look, const char *name)
+static void note_file(struct scan *scan, const char *name)
 {
     struct stat status;
     struct candidate candidate;
     uint64_t pid, made_ns;
     if (!is_log_name(name, &pid, &made_ns) ||
-        pp_syscall4(SYS_newfstatat, look->directory, (long)name, (long)&status, AT_SYMLINK_NOFOLLOW) != 0)
+        pp_syscall4(SYS_newfstatat, scan->directory, (long)name, (long)&status, AT_SYMLINK_NOFOLLOW) != 0)
         return;
-    if (!S_ISREG(status.st_mode) || status.st_uid != look->user)
+    if (!S_ISREG(status.st_mode) || status.st_uid != scan->user)
         return;
     candidate.bytes = ((uint64_t)status.st_size + BLOCK - 1) & ~(uint64_t)(BLOCK - 1);
     candidate.changed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
-    look->bytes += candidate.bytes;
+    scan->bytes += candidate.bytes;
     strcpy(candidate.name, name);
-    const struct process *process = find_process(look, pid);
-    if (strcmp(name, look->own_name) != 0 && (!process || process->newest_ns != made_ns))
-        add_candidate(look, &candidate);
+    const struct process *process = find_process(scan, pid);
+    if (strcmp(name, scan->own_name) != 0 && (!process || process->newest_ns != made_ns))
+        add_candidate(scan, &candidate);
 }
 
-static void look_around(struct look *look, void (*each)(struct look *look, const char *name))
+static void scan_directory(struct scan *scan, void (*each)(struct scan *scan, const char *name))
 {
     static _Alignas(8) char listing[LISTING_SIZE];
     long length;
-    look->bytes = look->count = look->entries = 0;
-    pp_syscall4(SYS_lseek, look->directory, 0, 0, 0);
-    while (look->entries < MOST_ENTRIES &&
-           (length = pp_syscall4(SYS_getdents64, look->directory, (long)listing, sizeof listing, 0)) > 0)
-        for (long at = 0; at < length; look->entries++) {
+    scan->bytes = scan->count = scan->entries = 0;
+    pp_syscall4(SYS_lseek, scan->directory, 0, 0, 0);
+    while (scan->entries < MAX_ENTRIES &&
+           (length = pp_syscall4(SYS_getdents64, scan->directory, (long)listing, sizeof listing, 0)) > 0)
+        for (long at = 0; at < length; scan->entries++) {
             const struct entry *entry = (const struct entry *)(listing + at);
-            each(look, entry->name);
+            each(scan, entry->name);
             at += entry->length;
         }
 }
 
 struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name, uint64_t limit)
 {
-    static struct look look;
+    static struct scan scan;
     struct pp_disk_removed removed = {0, 0};
     int there = pp_directory_open(directory, false);
-    look.directory = there < 0 ? there : pp_sys_openat(there, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    scan.directory = there < 0 ? there : pp_sys_openat(there, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (there >= 0)
         pp_sys_close(there);
-    if (look.directory < 0)
+    if (scan.directory < 0)
         return removed;
-    look.user = (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
-    look.own_name = own_name;
-    look.processes = 0;
-    look_around(&look, look_for_process);
-    look_around(&look, look_at);
-    uint64_t least = look.bytes > limit ? limit - limit / SLACK : UINT64_MAX;
-    for (unsigned go = 0; go < MOST_GOES && look.bytes > least && look.count; go++) {
+    scan.user = (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
+    scan.own_name = own_name;
+    scan.processes = 0;
+    scan_directory(&scan, note_process);
+    scan_directory(&scan, note_file);
+    uint64_t target = scan.bytes > limit ? limit - limit / SLACK : UINT64_MAX;
+    for (unsigned round = 0; round < MAX_ROUNDS && scan.bytes > target && scan.count; round++) {
         bool stuck = true; /* what may not be removed would be met again and again */
-        for (unsigned i = 0; i < look.count && look.bytes > least; i++) {
-            const struct candidate *candidate = &look.oldest[i];
-            long result = pp_syscall4(SYS_unlinkat, look.directory, (long)candidate->name, 0, 0);
+        for (unsigned i = 0; i < scan.count && scan.bytes > target; i++) {
+            const struct candidate *candidate = &scan.oldest[i];
+            long result = pp_syscall4(SYS_unlinkat, scan.directory, (long)candidate->name, 0, 0);
             if (result == 0) {
                 removed.files++;
                 removed.bytes += candidate->bytes;
             }
             /* or another process has been here first */
             stuck = stuck && result != 0 && result != -ENOENT;
-            look.bytes -= candidate->bytes;
+            scan.bytes -= candidate->bytes;
         }
         if (stuck)
             break;
-        if (look.bytes > least)
-            look_around(&look, look_at);
+        if (scan.bytes > target)
+            scan_directory(&scan, note_file);
     }
-    pp_sys_close(look.directory);
+    pp_sys_close(scan.directory);
     return removed;
 }

@@ -128,7 +128,7 @@ static bool is_as_left(const struct pp_segment *segment, const struct stat *stat
            (uint64_t)status->st_size == segment->whole_bytes;
 }
 
-bool pp_segment_stands(const struct pp_segment *segment)
+bool pp_segment_is_intact(const struct pp_segment *segment)
 {
     struct stat status;
     uint32_t user = effective_user();

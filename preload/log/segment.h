@@ -39,7 +39,7 @@ void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out);
 
 /* Whether the current file is still there as we left it: not removed, replaced, cut or added to by somebody, and of the
  * user that the process now is. */
-bool pp_segment_stands(const struct pp_segment *segment);
+bool pp_segment_is_intact(const struct pp_segment *segment);
 
 /* Appends the bytes. False when it could not be done whole (said once on stderr): then the file ends
  * where it ended before (one that would be empty goes), the segment is closed, what it should have got is lost, and the

@@ -1,4 +1,4 @@
-/* Two levels, blocks of sorted ranges in a sorted list: code comes in any order, a hundred thousand ranges at a time.
+/* Keeps a sorted list of blocks of sorted ranges: code comes in any order, up to 100,000 ranges at once.
  */
 #include "code_ranges.h"
 #include <string.h>
@@ -6,14 +6,14 @@
 #define BLOCK_BYTES  16384
 #define BLOCK_RANGES ((BLOCK_BYTES - sizeof(uint64_t)) / sizeof(struct pp_code_range))
 #define FIRST_BLOCKS 512
-#define LEAST_PACK   1024u /* names that are refused before those that are there are looked through once more */
+#define LEAST_PACK   1024u /* names that are refused before the others are packed again */
 
 struct pp_code_block {
     uint64_t count; /* never 0 */
     struct pp_code_range ranges[BLOCK_RANGES];
 };
 
-/* A place in the table; block == block_count: behind the last range. */
+/* A position in the table; block == block_count: after the last range. */
 struct place {
     uint32_t block, at;
 };
@@ -23,7 +23,7 @@ static uintptr_t end_of(const struct pp_code_range *range)
     return range->start + range->size;
 }
 
-/* The first range that ends behind the address. */
+/* Finds the first range that ends after the address. */
 static struct place place_of(const struct pp_code_ranges *ranges, uintptr_t address)
 {
     uint32_t low = 0, high = ranges->block_count;
@@ -91,7 +91,7 @@ static bool insert_block(struct pp_code_ranges *ranges, uint32_t at)
     return true;
 }
 
-/* Makes room in front of the place, which may move into another block. */
+/* Makes room at the place, which may move to another block. */
 static bool make_room(struct pp_code_ranges *ranges, struct place *place)
 {
     if (place->block == ranges->block_count && ranges->block_count) {
@@ -105,7 +105,7 @@ static bool make_room(struct pp_code_ranges *ranges, struct place *place)
         return true;
     if (!insert_block(ranges, place->block + 1))
         return false;
-    /* code mostly comes in ascending order: then full blocks stay full */
+    /* code mostly comes in ascending order, which leaves full blocks full */
     uint32_t stay = place->at == block->count ? place->at : (uint32_t)block->count / 2;
     struct pp_code_block *next = ranges->blocks[place->block + 1];
     next->count = block->count - stay;
@@ -118,7 +118,7 @@ static bool make_room(struct pp_code_ranges *ranges, struct place *place)
     return true;
 }
 
-/* Between its neighbours, whom it does not overlap. */
+/* Inserts a range that overlaps no other. */
 static bool insert(struct pp_code_ranges *ranges, const struct pp_code_range *range)
 {
     struct place place = place_of(ranges, range->start);
@@ -134,7 +134,7 @@ static bool insert(struct pp_code_ranges *ranges, const struct pp_code_range *ra
     return true;
 }
 
-/* Takes [start, end) from the ranges that have it; true if one of them had another name. */
+/* Removes [start, end) from all ranges; true if one of them had another name. */
 static bool clear_range(struct pp_code_ranges *ranges, uintptr_t start, uintptr_t end, uint32_t name)
 {
     bool other = false;
@@ -157,7 +157,7 @@ static bool clear_range(struct pp_code_ranges *ranges, uintptr_t start, uintptr_
     return other;
 }
 
-/* Length of the UTF-8 character at text, 0 when it is none. */
+/* Returns the length of the UTF-8 character at text, 0 if it is invalid. */
 static size_t character(const uint8_t *text, size_t left)
 {
     size_t length = text[0] < 0x80 ? 1 : text[0] >= 0xC2 && text[0] < 0xE0 ? 2 : (text[0] & 0xF0) == 0xE0 ? 3 : 4;
@@ -190,7 +190,7 @@ static size_t clean(char *to, const char *name, size_t length)
     return used;
 }
 
-/* Names whose code is gone are forgotten. */
+/* Removes the names whose code is gone. */
 static void pack_names(struct pp_code_ranges *ranges)
 {
     struct pp_arena arena = {0};
@@ -227,7 +227,7 @@ static uint32_t name_id(struct pp_code_ranges *ranges, const char *name, size_t 
     bool fresh;
     if (!ranges->names.arena)
         pp_intern_init(&ranges->names, &ranges->arena);
-    /* to look through all names costs no more than the refusals before it */
+    /* packing all names costs no more than the refusals before it */
     if (ranges->arena.mapped > PP_CODE_NAMES_MAX &&
         (!ranges->crowded || (ranges->refused >= LEAST_PACK && ranges->refused >= ranges->count)))
         pack_names(ranges);
@@ -239,16 +239,16 @@ static uint32_t name_id(struct pp_code_ranges *ranges, const char *name, size_t 
 }
 
 bool pp_code_ranges_put(struct pp_code_ranges *ranges, uintptr_t start, uint64_t size, const char *name, size_t length,
-                        uint32_t source, uint32_t look)
+                        uint32_t source, uint32_t refresh)
 {
     if (!start || !size || !length || size > PP_CODE_RANGE_SIZE_MAX || start > UINTPTR_MAX - size)
         return false;
     uint32_t id = name_id(ranges, name, length);
     if (!id)
         ranges->dropped++;
-    /* what was there before is gone in any case */
+    /* what was there is gone even if the new range has no room */
     bool other = clear_range(ranges, start, start + size, id);
-    struct pp_code_range range = {start, (uint32_t)size, id, source, other ? look : 0};
+    struct pp_code_range range = {start, (uint32_t)size, id, source, other ? refresh : 0};
     return id && insert(ranges, &range);
 }
 

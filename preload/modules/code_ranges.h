@@ -1,7 +1,6 @@
 /*
- * Named ranges of code that belongs to no module: what JITs make. Ranges never overlap: a new one takes what it covers
- * from those that were there before, as a JIT that uses its memory again does. Flush thread only; memory is our own
- * mappings.
+ * Names ranges of code outside every module: what JITs make. Ranges never overlap: a new range replaces what it covers,
+ * since JITs reuse their memory. Flush thread only; memory is our own mappings.
  */
 #ifndef PP_MODULES_CODE_RANGES_H
 #define PP_MODULES_CODE_RANGES_H
@@ -19,9 +18,9 @@
 struct pp_code_range {
     uintptr_t start;
     uint32_t size;
-    uint32_t name;   /* id in the table's names */
-    uint32_t source; /* the user's: who said so */
-    uint32_t look;   /* at which an address of the range last changed its name; 0: never */
+    uint32_t name;    /* id in the table's names */
+    uint32_t source;  /* the user's: where the name is from */
+    uint32_t refresh; /* the refresh at which an address of the range last changed its name; 0: never */
 };
 
 /* All zero: empty. */
@@ -29,29 +28,28 @@ struct pp_code_ranges {
     struct pp_code_block **blocks;
     uint32_t block_count, block_capacity;
     uint32_t count;
-    uint64_t dropped; /* ranges that found no room or no memory */
-    uint64_t refused; /* names, since they were last put together anew */
-    bool crowded;     /* names have been put together anew, and still take nearly all their room */
+    uint64_t dropped; /* ranges without room or memory */
+    uint64_t refused; /* names, since they were last packed */
+    bool crowded;     /* packed names still take nearly all their room */
     struct pp_arena arena;
     struct pp_intern names;
 };
 
-/* The code at [start, start + size) has this name from now on. Control characters and what is not UTF-8 become '?'.
- * `look` (not 0) is noted where a range of another name was there before. False: not taken, for want of room, of
- * memory, or of sense. */
+/* Names the code at [start, start + size). Control characters and invalid UTF-8 become '?'. `refresh` (not 0) is stored
+ * if a range of another name was there. False: the range is invalid, or there is no room or memory. */
 bool pp_code_ranges_put(struct pp_code_ranges *ranges, uintptr_t start, uint64_t size, const char *name, size_t length,
-                        uint32_t source, uint32_t look);
+                        uint32_t source, uint32_t refresh);
 
-/* The range that holds the address, NULL if none; valid until the next change. */
+/* Returns the range that holds the address, NULL if none; valid until the next change. */
 const struct pp_code_range *pp_code_ranges_find(const struct pp_code_ranges *ranges, uintptr_t address);
 
-/* *length bytes, not NUL-terminated; they live until the next change. */
+/* Returns *length bytes, not NUL-terminated; valid until the next change. */
 const char *pp_code_ranges_name(const struct pp_code_ranges *ranges, const struct pp_code_range *range, size_t *length);
 
-/* Forgets the ranges of which gone(source, arg) is true. */
+/* Removes the ranges for which gone(source, arg) is true. */
 void pp_code_ranges_remove(struct pp_code_ranges *ranges, bool (*gone)(uint32_t source, void *arg), void *arg);
 
-/* Gives all memory back. */
+/* Unmaps everything. */
 void pp_code_ranges_clear(struct pp_code_ranges *ranges);
 
 #endif

@@ -10,7 +10,7 @@
 #define MAX_TABLES   ((uint64_t)64 << 20)
 #define MAX_SECTIONS 65536
 #define MAX_NOTES    4096
-/* Symbols that start before an address and end before it too (nested ones) may hide the one around it. */
+/* Nested symbols that end before an address may hide the enclosing one. */
 #define MAX_STEPS_BACK 16
 
 bool pp_elf_source_read(const struct pp_elf_source *source, void *to, size_t size, uint64_t offset)
@@ -121,7 +121,8 @@ static bool read_table(const struct pp_elf_source *source, struct tables *t, uin
     return false;
 }
 
-/* Of an object that was not linked, as JITs show them, values count from the start of their section. */
+/* Adds section addresses: in an object that was not linked, as JITs register them, values are relative to the section.
+ */
 static void add_section_starts(struct tables *t)
 {
     for (size_t i = 0; i < t->symbol_count; i++)
@@ -171,7 +172,7 @@ bool pp_elf_source_symbol(const struct pp_elf_source *source, bool dynamic, cons
     return found;
 }
 
-/* Labels without a type count only in code; all else that is no function is no place to be in. */
+/* Functions, and labels without a type in executable sections. */
 static bool is_code(const struct tables *t, const Elf64_Sym *symbol)
 {
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
@@ -191,8 +192,8 @@ static unsigned underscores(const char *name)
     return n;
 }
 
-/* Which of two names of one address is shown: a function before a label, exported before local, sized before not, the
- * public name (fewer underscores in front) before its internal alias, then by the alphabet. */
+/* Chooses between two names of one address: a function before a label, exported before local, sized before unsized, the
+ * public name (fewer leading underscores) before its internal alias, then alphabetically. */
 static bool is_better(const struct tables *t, const Elf64_Sym *a, const Elf64_Sym *b)
 {
     bool label_a = ELF64_ST_TYPE(a->st_info) == STT_NOTYPE, label_b = ELF64_ST_TYPE(b->st_info) == STT_NOTYPE;
@@ -215,7 +216,7 @@ static bool comes_first(const void *first, const void *second, const void *table
     return a->st_value != b->st_value ? a->st_value < b->st_value : is_better(tables, a, b);
 }
 
-/* Leaves code only, ascending, the best name of each address; labels inside a sized function are not kept. */
+/* Keeps code only, ascending, with the best name of each address and without labels inside a sized function. */
 static size_t select_symbols(struct tables *t)
 {
     size_t count = 0, kept = 0;

@@ -9,12 +9,12 @@
 
 #define DESCRIPTOR_VERSION 1
 #define MAX_OBJECT         ((uint64_t)16 << 20)
-#define MAX_FRESH          512 /* objects read in one look */
+#define MAX_FRESH          512 /* objects read in one refresh */
 #define MAX_SECTION_BYTES  4096
 
 /* value[1] of an object */
-#define LAST_SEEN(look) ((uint64_t)(look) << 1)
-#define WAS_READ        1u
+#define LAST_SEEN(refresh) ((uint64_t)(refresh) << 1)
+#define WAS_READ           1u
 
 /* The interface of gdb's manual, "JIT Compilation Interface". */
 struct descriptor {
@@ -27,7 +27,7 @@ struct entry {
     uint64_t size;
 };
 
-/* Tells an object from another one that came to the same place: where its sections are is part of it. */
+/* Identifies an object, also from a later one at the same address: the section headers are a part of it. */
 struct object_key {
     uintptr_t entry, image;
     uint64_t size, digest;
@@ -50,7 +50,8 @@ static bool identify(uintptr_t at, const struct entry *entry, struct object_key 
     return true;
 }
 
-static void put_functions(struct pp_code_ranges *ranges, const struct object_key *key, uint32_t source, uint32_t look)
+static void put_functions(struct pp_code_ranges *ranges, const struct object_key *key, uint32_t source,
+                          uint32_t refresh)
 {
     struct pp_elf_symbols symbols;
     uint8_t *copy = pp_safe_copy_mapped(key->image, key->size);
@@ -61,14 +62,14 @@ static void put_functions(struct pp_code_ranges *ranges, const struct object_key
         for (size_t i = 0; i < symbols.count; i++) {
             const struct pp_elf_symbol *symbol = &symbols.symbols[i];
             const char *name = symbols.names + symbol->name;
-            pp_code_ranges_put(ranges, symbol->value, symbol->size, name, strlen(name), source, look);
+            pp_code_ranges_put(ranges, symbol->value, symbol->size, name, strlen(name), source, refresh);
         }
         pp_elf_symbols_free(&symbols);
     }
     pp_unmap(copy, key->size);
 }
 
-/* False when it is left for the next look. */
+/* False when it is left for the next refresh. */
 static bool take_object(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, const struct object_key *key)
 {
     bool fresh;
@@ -81,20 +82,20 @@ static bool take_object(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, c
     if (fresh)
         object->value[0] = PP_GDB_JIT_FIRST_SOURCE + jit->next_source++;
     bool was_read = object->value[1] & WAS_READ;
-    object->value[1] = LAST_SEEN(jit->look) | WAS_READ;
+    object->value[1] = LAST_SEEN(jit->refresh) | WAS_READ;
     if (was_read)
         return true;
     if (jit->fresh++ >= MAX_FRESH) {
-        object->value[1] = LAST_SEEN(jit->look);
+        object->value[1] = LAST_SEEN(jit->refresh);
         return false;
     }
-    put_functions(ranges, key, (uint32_t)object->value[0], jit->look);
+    put_functions(ranges, key, (uint32_t)object->value[0], jit->refresh);
     return true;
 }
 
-void pp_gdb_jit_begin(struct pp_gdb_jit *jit, uint32_t look)
+void pp_gdb_jit_begin(struct pp_gdb_jit *jit, uint32_t refresh)
 {
-    jit->look = look;
+    jit->refresh = refresh;
     jit->walked = jit->fresh = 0;
     jit->complete = true;
 }
@@ -108,7 +109,7 @@ void pp_gdb_jit_walk(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint
     for (uintptr_t at = list.first; at;) {
         struct entry entry;
         struct object_key key;
-        /* it is being changed, or endless */
+        /* the list is being changed, or endless */
         if (jit->walked++ >= PP_GDB_JIT_OBJECTS_MAX || !pp_safe_copy(&entry, at, sizeof entry) ||
             entry.previous != previous) {
             jit->complete = false;
@@ -123,10 +124,10 @@ void pp_gdb_jit_walk(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint
 
 static bool is_gone(const struct pp_gdb_jit *jit, const struct pp_intern_entry *object)
 {
-    return object->value[1] < LAST_SEEN(jit->look - 1);
+    return object->value[1] < LAST_SEEN(jit->refresh - 1);
 }
 
-/* Ascending, since sources are given out in the order of the table. */
+/* The table is ascending by source: sources are assigned in its order. */
 static bool source_is_gone(uint32_t source, void *arg)
 {
     struct pp_gdb_jit *jit = arg;
@@ -172,23 +173,23 @@ bool pp_gdb_jit_end(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges)
     return jit->complete;
 }
 
-struct look {
+struct walk {
     struct pp_gdb_jit *jit;
     struct pp_code_ranges *ranges;
 };
 
 static void walk_module(struct pp_module *module, void *arg)
 {
-    struct look *look = arg;
+    struct walk *walk = arg;
     uintptr_t descriptor = pp_module_jit_descriptor(module);
     if (descriptor)
-        pp_gdb_jit_walk(look->jit, look->ranges, descriptor);
+        pp_gdb_jit_walk(walk->jit, walk->ranges, descriptor);
 }
 
-bool pp_gdb_jit_refresh(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint32_t look)
+bool pp_gdb_jit_refresh(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint32_t refresh)
 {
-    struct look all = {jit, ranges};
-    pp_gdb_jit_begin(jit, look);
+    struct walk all = {jit, ranges};
+    pp_gdb_jit_begin(jit, refresh);
     pp_modules_each(walk_module, &all);
     return pp_gdb_jit_end(jit, ranges);
 }

@@ -24,13 +24,13 @@ static bool has_note(const struct dl_phdr_info *object)
     return false;
 }
 
-/* A build without its id has no note; who calls C, or is called, has the symbol. */
+/* A build without its id has no note; one that uses cgo has the symbol. */
 static bool is_go(const struct dl_phdr_info *object)
 {
     return has_note(object) || pp_elf_symbol(object, "crosscall2");
 }
 
-static int look_at(struct dl_phdr_info *object, size_t size, void *found)
+static int check_object(struct dl_phdr_info *object, size_t size, void *found)
 {
     (void)size;
     *(bool *)found = is_go(object);
@@ -41,11 +41,11 @@ bool pp_go_is_loaded(void)
 {
     bool found = false;
     if (dl_iterate_phdr)
-        dl_iterate_phdr(look_at, &found);
+        dl_iterate_phdr(check_object, &found);
     return found;
 }
 
-/* The ELF header below an address: the first page that begins with one. 0: none, or too far. */
+/* Finds the ELF header below an address: the first page that begins with one. 0: none, or too far. */
 static uintptr_t header_below(uintptr_t address)
 {
     int pid = pp_sys_getpid();
@@ -60,7 +60,7 @@ static uintptr_t header_below(uintptr_t address)
         for (unsigned i = 0; i < pages; i++)
             if (memcmp(magics[i], ELFMAG, SELFMAG) == 0)
                 return page - i * PAGE;
-        /* the one after those is in a gap between segments */
+        /* the next page is in a gap between segments */
         pages += pages < PAGES_AT_ONCE;
         done += pages;
         page -= pages * PAGE;

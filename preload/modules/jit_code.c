@@ -13,12 +13,12 @@
 static struct pp_code_ranges ranges;
 static struct pp_perf_map perf_map;
 static struct pp_gdb_jit gdb_jit;
-static uint32_t look;     /* counts up */
-static bool looked;       /* since the last begin */
-static bool behind;       /* there is more in the perf map than was read */
-static bool outdated;     /* so it was in the parent, whose map says no more here */
-static uint64_t looks_ns; /* CPU time of all looks */
-/* A fork in the middle of a change leaves the child with half of it. */
+static uint32_t refreshes;  /* so far */
+static bool refreshed;      /* since the last begin */
+static bool partly_read;    /* there is more in the perf map than was read */
+static bool outdated;       /* the parent had not read all of its map, which has nothing about this process */
+static uint64_t refresh_ns; /* CPU time of all refreshes */
+/* Set during a change: a fork in the middle leaves the child with half of it. */
 static _Atomic bool changing;
 
 static bool is_of_perf_map(uint32_t source, void *arg)
@@ -42,27 +42,27 @@ static void read_perf_map(void)
 {
     char path[PATH_SIZE];
     perf_map_path(path);
-    enum pp_perf_map_result result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, look);
+    enum pp_perf_map_result result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, refreshes);
     if (result == PP_PERF_MAP_ANOTHER) {
         pp_code_ranges_remove(&ranges, is_of_perf_map, NULL);
-        result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, look);
+        result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, refreshes);
     }
-    behind = result == PP_PERF_MAP_PARTLY;
+    partly_read = result == PP_PERF_MAP_PARTLY;
 }
 
-static void look_again(void)
+static void refresh(void)
 {
     uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     atomic_store(&changing, true);
-    look++;
+    refreshes++;
     if (outdated)
         pp_code_ranges_remove(&ranges, is_of_perf_map, NULL);
     outdated = false;
     read_perf_map();
-    pp_gdb_jit_refresh(&gdb_jit, &ranges, look);
+    pp_gdb_jit_refresh(&gdb_jit, &ranges, refreshes);
     atomic_store(&changing, false);
-    looked = true;
-    looks_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+    refreshed = true;
+    refresh_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
     if (ranges.dropped)
         pp_warn_once(PP_CAUSE_JIT_NAMES,
                      "more than %u functions made by a JIT: those beyond have no name, they are shown as [jit]",
@@ -71,17 +71,17 @@ static void look_again(void)
 
 void pp_jit_code_begin(void)
 {
-    looked = false;
+    refreshed = false;
 }
 
 enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
 {
-    if (!looked)
-        look_again();
+    if (!refreshed)
+        refresh();
     const struct pp_code_range *range = pp_code_ranges_find(&ranges, address);
     if (!range)
         return PP_JIT_UNKNOWN;
-    if (range->look == look || (behind && range->source == SOURCE_PERF_MAP))
+    if (range->refresh == refreshes || (partly_read && range->source == SOURCE_PERF_MAP))
         return PP_JIT_CHANGED;
     name->text = pp_code_ranges_name(&ranges, range, &name->length);
     name->start = range->start;
@@ -90,14 +90,14 @@ enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
 
 uint64_t pp_jit_code_refresh_ns(void)
 {
-    return looks_ns;
+    return refresh_ns;
 }
 
 void pp_jit_code_after_fork(void)
 {
-    outdated |= behind;
-    looked = behind = false;
-    /* the child's map is a file of its own; what stands in the parent's holds for the code that it inherits */
+    outdated |= partly_read;
+    refreshed = partly_read = false;
+    /* the child's map is a file of its own; the names from the parent's hold for the inherited code */
     pp_jit_code_skip_older();
     if (!atomic_load(&changing))
         return;

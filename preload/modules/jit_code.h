@@ -1,5 +1,5 @@
-/* The names of code that belongs to no module, by perf_map.h and gdb_jit.h. What has no other time is the flush
- * thread's. */
+/* Names code that belongs to no module, by perf_map.h and gdb_jit.h. Flush thread only unless a function says
+ * otherwise. */
 #ifndef PP_MODULES_JIT_CODE_H
 #define PP_MODULES_JIT_CODE_H
 
@@ -12,27 +12,27 @@ struct pp_jit_name {
     uintptr_t start; /* of the code */
 };
 
-/* When Python appears, before it makes code: a map that is there for this pid is a dead process'. */
+/* Skips what a map for this pid has already: it is a dead process's. When Python appears. */
 void pp_jit_code_skip_older(void);
 
-/* Before samples are taken out of the rings: what JITs say now is what held when the samples were taken. Costs nothing
- * until an address is asked for. */
+/* Begins a flush, before samples are taken out of the rings: names that are read later hold for these samples. Costs
+ * nothing until an address is asked for. */
 void pp_jit_code_begin(void);
 
 enum pp_jit_result {
     PP_JIT_UNKNOWN,
-    PP_JIT_CHANGED, /* some JIT's, but whose it was when the samples were taken cannot be told */
+    PP_JIT_CHANGED, /* a JIT's, but its name when the samples were taken is not known */
     PP_JIT_NAMED,
 };
 
-/* What the code at the address was when the samples since the last but one pp_jit_code_begin were taken. *name: when it
- * is NAMED. */
+/* Finds the name of the code at the address, for samples taken since the last but one pp_jit_code_begin. *name is set
+ * when the result is PP_JIT_NAMED. */
 enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name);
 
-/* In the child of fork: the code is still there. */
+/* Runs in the child of fork, where the code is still there. */
 void pp_jit_code_after_fork(void);
 
-/* CPU time that looks have taken so far: it depends on the JIT, not on the samples. */
+/* Returns the CPU time used by refreshes so far: it depends on the JIT, not on the samples. */
 uint64_t pp_jit_code_refresh_ns(void);
 
 #endif

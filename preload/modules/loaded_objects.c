@@ -93,7 +93,7 @@ static void copy_object(struct collector *collector, const struct dl_phdr_info *
     find_eh_segment(object, info);
 }
 
-/* Runs under the loader's lock: copies, and nothing else. */
+/* Runs under the loader's lock, so it only copies. */
 static int collect(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct collector *collector = arg;
@@ -131,7 +131,8 @@ void pp_loaded_objects_set_gate(void (*new_enter)(void), void (*new_leave)(void)
     leave = new_leave;
 }
 
-/* Its callback has been called and the loader's lock is still ours: whoever waits for us does not hold it. */
+/* Set from the first callback to the end of the walk: the flush thread holds the loader's lock, so a thread that waits
+ * for it does not. */
 static _Atomic bool inside;
 
 struct visit {
@@ -183,7 +184,7 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* How much was ever loaded and unloaded: the first object tells. */
+/* Reads how much was ever loaded and unloaded, which every object's info has. */
 static struct counts count_changes(void)
 {
     struct counts counts = {.known = false};
@@ -208,7 +209,7 @@ struct held {
     bool found;
 };
 
-/* Through safe copies: a file that was cut short on disk has pages that cannot be read. */
+/* Uses safe copies: a file that was truncated on disk has pages that cannot be read. */
 static bool is_copy(const struct pp_section_copy *copy, size_t from, size_t to)
 {
     static uint8_t now[COMPARE_CHUNK];

@@ -1,4 +1,4 @@
-/* What the dynamic loader has loaded, copied while it holds its lock; everything else happens afterwards. */
+/* Copies what the dynamic loader has loaded, under its lock; everything else happens afterwards. */
 #ifndef PP_MODULES_LOADED_OBJECTS_H
 #define PP_MODULES_LOADED_OBJECTS_H
 
@@ -47,14 +47,14 @@ void pp_loaded_objects_free(struct pp_loaded_objects *objects);
 /* Whether something was unloaded since. */
 bool pp_loaded_objects_unloaded_since(unsigned long long subs);
 
-/* Whether these copies, `count` of them, are of the object's memory: each byte is still there at a moment at which the
- * object is loaded. Goes through the gate piece by piece: a fork does not wait for long. */
+/* Whether these copies, `count` of them, are of the object's memory: each byte is compared at a moment at which the
+ * object is loaded. Enters the gate for each piece, so that a fork does not wait long. */
 bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
                             const struct pp_section_copy *copies, unsigned count);
 
-/* Whether the flush thread is in one of these with the loader's lock, for certain. Any thread. */
+/* Whether the flush thread is in one of these and certainly holds the loader's lock. Any thread. */
 bool pp_loaded_objects_inside(void);
-/* In the child of fork, which has no flush thread. */
+/* Runs in the child of fork, which has no flush thread. */
 void pp_loaded_objects_after_fork(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* One module: made from what the loader said, its rows compiled, its names looked up. */
+/* Makes a module of what the loader says, and copies the sections that its rows are compiled from. */
 #include "../base/arena.h"
 #include "../base/elf_names.h"
 #include "../base/mappings.h"
@@ -110,13 +110,13 @@ bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_ob
         return false;
     if (nothing_unloaded)
         return true;
-    /* Another file may have come to the same place under the same name. */
+    /* Another file of this name may have been loaded at this address. */
     uint8_t id[PP_BUILD_ID_MAX];
     uint8_t length = read_build_id(object, id);
     return length && length == module->build_id_length && memcmp(id, module->build_id, length) == 0;
 }
 
-/* Where .eh_frame ends: after the last of the entries that the table names. Its size stands nowhere in memory. */
+/* Finds the end of .eh_frame, whose size is nowhere in memory: after the last entry that the table names. */
 static uintptr_t find_eh_frame_end(const struct pp_section_copy *hdr, const struct pp_eh_frame_hdr *parsed,
                                    uintptr_t segment_end)
 {

@@ -12,9 +12,9 @@ struct pp_module_private {
     const char *loader_name;
     struct pp_loaded_object object;
     uint32_t number;
-    bool passed_over; /* until the list is read again: it was unloaded while it was being read */
+    bool passed_over; /* until the next reading of the list: it was unloaded while it was being read */
 
-    /* The flags are set last, so that a fork in between only means that it is done once more. */
+    /* Each flag is set last: after a fork in between, the work is repeated. */
     _Atomic bool rows_tried;
     struct pp_unwind_rows rows;
     _Atomic bool symbols_tried;
@@ -42,14 +42,14 @@ void pp_retire(void *block, size_t mapped);
 
 /* Makes a module of an object: its path, build-id and kind. NULL when there is no memory. */
 struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name, uint32_t number);
-/* Its symbols and itself; rows are the caller's affair: handlers may still read them. */
+/* Unmaps its symbols and itself. The caller retires its rows, which handlers may still read. */
 void pp_module_destroy(struct pp_module *module);
-/* Whether the object is the one that the module was made from. */
+/* Whether the module was made from this object. */
 bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_object *object, const char *name,
                        bool nothing_unloaded);
 
-/* Copies of .eh_frame_hdr and .eh_frame: what rows are made from. False when there is no such thing, or not all of it
- * can be read. Afterwards pp_module_sections_free in any case. */
+/* Copies .eh_frame_hdr and .eh_frame, which rows are made from. False when they are missing or cannot be read whole.
+ * Call pp_module_sections_free in either case. */
 enum { PP_SECTION_HDR, PP_SECTION_EH_FRAME, PP_SECTIONS };
 bool pp_module_read_sections(const struct pp_module *module, struct pp_section_copy sections[PP_SECTIONS]);
 void pp_module_sections_free(struct pp_section_copy sections[PP_SECTIONS]);

@@ -1,4 +1,4 @@
-/* The names of a module's functions: from its file, when that still is what was loaded. */
+/* Reads the names of a module's functions from its file, if that is still what was loaded. */
 #include "../base/arena.h"
 #include "../base/safe_copy.h"
 #include "../base/syscalls.h"
@@ -11,7 +11,7 @@
 #define COMPARE_SIZE 4096
 #define PAGE         ((uintptr_t)4096)
 
-/* A file without build-id is taken for the loaded one when its .eh_frame_hdr, the list of all its functions, is. */
+/* A file without a build-id is the loaded one if its .eh_frame_hdr, the list of all functions, is equal. */
 static bool has_same_functions(const struct pp_module *module, const struct pp_elf_source *source)
 {
     const struct pp_loaded_object *object = &module->private->object;
@@ -42,7 +42,7 @@ static bool read_names(struct pp_module *module, const struct pp_elf_source *sou
     return pp_elf_symbols_read(source, &module->private->symbols);
 }
 
-/* LLVM is mostly linked in and hidden, but whoever makes code with it also registers its unwind information. */
+/* LLVM is mostly linked in and hidden, but its users also register unwind information, by a symbol that is visible. */
 static bool find_descriptor(struct pp_module *module, const struct pp_elf_source *source)
 {
     uint64_t value = 0;
@@ -65,7 +65,7 @@ static bool read_file(struct pp_module *module, const char *path,
     return done;
 }
 
-/* The executable can be had even when its path now leads to another file, or nowhere. */
+/* The executable is accessible even when its path now leads to another file, or nowhere. */
 static void read_own_file(struct pp_module *module,
                           bool (*read)(struct pp_module *module, const struct pp_elf_source *source))
 {
@@ -73,7 +73,7 @@ static void read_own_file(struct pp_module *module,
         read_file(module, module->path, read);
 }
 
-/* The vDSO is mapped whole, section headers included, behind the end of its only segment. */
+/* The vDSO is mapped whole: its section headers follow the end of its only segment. */
 static void read_vdso(struct pp_module *module)
 {
     const struct pp_address_range *image = &module->private->object.image;

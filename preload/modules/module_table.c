@@ -1,9 +1,9 @@
-/* The modules as handlers see them, and memory that handlers may still read. */
+/* Publishes the modules to handlers, and keeps memory that handlers may still read. */
 #include "../base/arena.h"
 #include "module_list.h"
 #include <stdatomic.h>
 
-/* At the start of everything that handlers read, so that giving it back needs no memory. */
+/* The head of every block that handlers read, so that retiring it needs no memory. */
 struct retirable {
     struct retirable *next;
     size_t mapped;
@@ -28,13 +28,13 @@ void pp_modules_reclaim(bool (*quiescent)(void))
         return;
     struct retirable *r;
     while ((r = atomic_load(&retired))) {
-        /* Unlinked before it goes: a fork in between must not leave the child with a list of what is not there. */
+        /* Unlinked before it is unmapped: a fork in between must not leave the child with a dangling list. */
         atomic_store(&retired, r->next);
         pp_unmap(r, r->mapped);
     }
 }
 
-/* The module as handlers see it; without rows while they are not compiled. */
+/* Returns the module as handlers see it, without rows until they are compiled. */
 static struct pp_module_range range_of(const struct pp_module *module)
 {
     static const struct pp_unwind_rows none;
@@ -57,7 +57,7 @@ static size_t block_size(size_t modules)
     return sizeof(struct retirable) + sizeof(struct pp_module_table) + modules * sizeof(struct pp_module_range);
 }
 
-/* A new table of the list's modules; NULL when there is no memory. */
+/* Makes a table of the list's modules; NULL when there is no memory. */
 static struct pp_module_table *build_table(const struct pp_module_list *modules)
 {
     struct retirable *block = pp_map(block_size(modules->count));
@@ -70,7 +70,7 @@ static struct pp_module_table *build_table(const struct pp_module_list *modules)
     return table;
 }
 
-/* What handlers asked for must not be forgotten with the table in which they did. */
+/* Keeps what handlers have asked for in the old table. */
 static void keep_wanted(struct pp_module_table *fresh)
 {
     const struct pp_module_table *old = atomic_load(&pp_module_table);

@@ -52,7 +52,7 @@ static bool contains(const struct pp_module_list *modules, const struct pp_modul
     return false;
 }
 
-/* Modules that are no longer in the list: their rows wait for the handlers. */
+/* Destroys modules that are no longer in the list; their rows are retired. */
 static void drop_missing(struct pp_module_list *old, const struct pp_module_list *fresh)
 {
     for (size_t i = 0; i < old->count; i++) {
@@ -95,7 +95,7 @@ static bool replace_list(const struct pp_loaded_objects *objects)
     atomic_store(&list, fresh);
     known_adds = objects->adds;
     known_subs = objects->subs;
-    /* Without memory for a table the old one would go on naming what is gone: keep that until the next refresh. */
+    /* Without memory for a new table the old one still names what is gone: nothing is freed until the next refresh. */
     if (!pp_module_table_publish(fresh))
         return true;
     if (old)
@@ -103,7 +103,8 @@ static bool replace_list(const struct pp_loaded_objects *objects)
     return true;
 }
 
-/* The order of compilation: where samples are most likely to be. Nearly every stack goes through the first two. */
+/* The order of compilation: modules where samples are most likely come first. Nearly every stack goes through the first
+ * two. */
 #define RANK_ALWAYS 1
 static unsigned rank(const struct pp_module *module)
 {
@@ -135,8 +136,8 @@ static struct pp_module *next_to_compile(const struct pp_module_list *modules, e
     return best;
 }
 
-/* Whether what was read of the module is its own. Something else may have been unloaded in the meantime: where plugins
- * come and go all the time, the interpreter's rows must be had nevertheless. */
+/* Whether what was read of the module is its own. An unload of something else does not matter: where plugins come and
+ * go all the time, the interpreter's rows are needed nevertheless. */
 static bool is_still_there(const struct pp_module *module, bool read,
                            const struct pp_section_copy sections[PP_SECTIONS])
 {
@@ -220,7 +221,7 @@ void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *ar
 
 void pp_modules_after_fork(void)
 {
-    /* Everything above is changed by single stores: the child continues with whatever was there. A list that had been
-     * replaced but whose objects were not yet noted as known is simply read again. */
+    /* Everything above is changed by single stores, so the child can continue with it. A list that was replaced before
+     * its counts were stored is read again. */
     known_adds = known_subs = 0;
 }

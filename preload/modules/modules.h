@@ -1,7 +1,7 @@
 /*
- * The loaded ELF objects: what is mapped where, its build-id, its unwind rows and its symbol names.
- * All functions: flush thread only (or the exiting thread once the flush thread has stopped). Memory is our own
- * mappings.
+ * modules/ knows the loaded ELF objects and the code of JITs: what is mapped where, build-ids, unwind rows, symbol
+ * names. All functions here: flush thread only (or the exiting thread once the flush thread has stopped). Memory is our
+ * own mappings.
  */
 #ifndef PP_MODULES_MODULES_H
 #define PP_MODULES_MODULES_H
@@ -13,7 +13,7 @@
 #define PP_BUILD_ID_MAX 32
 
 struct pp_module {
-    /* What dl_iterate_phdr said; constant while the module is known. */
+    /* From dl_iterate_phdr; constant while the module is known. */
     uintptr_t start, end;      /* executable segments, lowest to highest address */
     uintptr_t bias;            /* dlpi_addr: address of the process - bias = address in the file's terms */
     uint64_t text_file_offset; /* of `start` */
@@ -28,50 +28,50 @@ struct pp_module {
     struct pp_module_private *private;
 };
 
-/* Entered around every step that is inside libc or the loader, so that fork never finds us there (design D10).
- * Set once before the first refresh. */
+/* Called around every step inside libc or the loader, so that no fork happens there (design D10). Set once before the
+ * first refresh. */
 struct pp_gate {
     void (*enter)(void);
     void (*leave)(void);
-    bool (*hurry)(void); /* the process ends: no more rows are compiled, those begun are dropped. NULL: never */
+    bool (*hurry)(void); /* the process ends: compiling rows is given up. NULL: never */
 };
 void pp_modules_set_gate(const struct pp_gate *gate);
 
 enum pp_modules_rows {
-    PP_ROWS_WANTED, /* the interpreter's, libc's, those of small objects, and those that handlers asked for */
+    PP_ROWS_WANTED, /* of the interpreter, libc, small objects, and modules that handlers asked for */
     PP_ROWS_ALL,
 };
 
-/* Looks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs) and updates the list; then
- * compiles the rows that are missing (the interpreter and libc first) and publishes pp_module_table after each module.
- * Cheap when nothing changed. Returns true when the list changed or rows were added. Unloaded modules are no longer
- * found afterwards. */
+/* Checks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs) and updates the list; then
+ * compiles missing rows (the interpreter and libc first) and publishes pp_module_table after each module. Cheap when
+ * nothing changed. Returns true when the list changed or rows were added. Unloaded modules are no longer found
+ * afterwards. */
 bool pp_modules_refresh(enum pp_modules_rows rows);
 
-/* The module whose code holds the address, NULL if none. Valid until the next refresh. */
+/* Returns the module whose code holds the address, NULL if none. Valid until the next refresh. */
 struct pp_module *pp_module_find(uintptr_t address);
 
 /* Calls each for all known modules. */
 void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *arg);
 
-/* Name of the function that holds the address, from .symtab or else .dynsym of the module's file (when the file's
- * build-id is the loaded one's; the vDSO's from memory). NULL when unknown. *start: the function's address.
- * The string lives as long as the module is known. The first call for a module reads its symbol tables. */
+/* Returns the name of the function that holds the address, from .symtab or else .dynsym of the module's file (if its
+ * build-id matches; the vDSO's from memory). NULL when unknown. *start: the function's address. The string lives as
+ * long as the module is known. The first call for a module reads its symbol tables. */
 const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintptr_t *start);
 
-/* Address of the module's __jit_debug_descriptor (gdb_jit.h), also of one that it does not export; 0: none. The first
- * call for a module reads its symbol tables. */
+/* Returns the address of the module's __jit_debug_descriptor (gdb_jit.h), exported or not; 0: none. The first call for
+ * a module reads its symbol tables. */
 uintptr_t pp_module_jit_descriptor(struct pp_module *module);
 
-/* Range of the function (FDE) that holds the address by .eh_frame. A .cold part is a range of its own. */
+/* Finds the range of the function (FDE) that holds the address by .eh_frame. A .cold part is a range of its own. */
 bool pp_module_function_range(const struct pp_module *module, uintptr_t address, uintptr_t *start, uintptr_t *end);
 
-/* Gives replaced tables back if no handler can still use them: quiescent() says that every handler that ran when
- * called has since ended. */
+/* Unmaps replaced tables if no handler can still use them: quiescent() says that every handler that ran when it was
+ * called has ended. */
 void pp_modules_reclaim(bool (*quiescent)(void));
 
-/* In the child of fork, before anything else of this file: the published table stays in use, a refresh that the fork
- * cut in the middle is forgotten (its memory may leak, nothing else). */
+/* Runs in the child of fork, before anything else here: the published table stays in use, and a refresh that the fork
+ * cut short is forgotten (at worst its memory leaks). */
 void pp_modules_after_fork(void);
 
 #endif

@@ -8,7 +8,7 @@
 #define MAX_AT_ONCE ((uint64_t)2 << 20) /* bytes of one call: some 50 ms when the code lies scattered */
 #define MAX_DIGITS  16
 
-/* "0x" is not perf's, but some write it. NULL when there is no number before a blank. */
+/* Accepts "0x", which perf does not write but some JITs do. NULL when there is no number before a blank. */
 static const char *parse_hex(const char *at, const char *end, uint64_t *number)
 {
     if (end - at > 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X'))
@@ -29,7 +29,7 @@ static const char *parse_hex(const char *at, const char *end, uint64_t *number)
     return at;
 }
 
-bool pp_perf_map_line(const char *line, size_t length, struct pp_code_ranges *ranges, uint32_t source, uint32_t look)
+bool pp_perf_map_line(const char *line, size_t length, struct pp_code_ranges *ranges, uint32_t source, uint32_t refresh)
 {
     const char *end = line + length;
     uint64_t start, size;
@@ -37,12 +37,12 @@ bool pp_perf_map_line(const char *line, size_t length, struct pp_code_ranges *ra
         end--;
     const char *at = parse_hex(line, end, &start);
     at = at ? parse_hex(at, end, &size) : NULL;
-    return at && at < end && pp_code_ranges_put(ranges, start, size, at, (size_t)(end - at), source, look);
+    return at && at < end && pp_code_ranges_put(ranges, start, size, at, (size_t)(end - at), source, refresh);
 }
 
 static int open_map(const char *path, struct stat *status)
 {
-    /* O_NONBLOCK: a pipe of that name must not hold us */
+    /* O_NONBLOCK: a pipe of that name must not block us */
     int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return -1;
@@ -82,23 +82,23 @@ static bool is_another(const struct pp_perf_map *map, int fd, const struct stat 
            memcmp(before, map->witness, map->witness_length) != 0;
 }
 
-/* Returns how many bytes are done with: whole lines, and all of a line that is longer than the buffer. */
+/* Returns how many bytes were used: whole lines, and all of a line that is longer than the buffer. */
 static size_t take_lines(struct pp_perf_map *map, const char *bytes, size_t length, bool full,
-                         struct pp_code_ranges *ranges, uint32_t source, uint32_t look)
+                         struct pp_code_ranges *ranges, uint32_t source, uint32_t refresh)
 {
     size_t done = 0;
     const char *newline;
     while ((newline = memchr(bytes + done, '\n', length - done))) {
         size_t line = (size_t)(newline - bytes) - done;
         if (!map->in_long_line)
-            pp_perf_map_line(bytes + done, line, ranges, source, look);
+            pp_perf_map_line(bytes + done, line, ranges, source, refresh);
         map->in_long_line = false;
         done += line + 1;
     }
     if (done || !full)
         return map->in_long_line ? length : done;
     if (!map->in_long_line)
-        pp_perf_map_line(bytes, length, ranges, source, look);
+        pp_perf_map_line(bytes, length, ranges, source, refresh);
     map->in_long_line = true;
     return length;
 }
@@ -112,7 +112,7 @@ static void remember(struct pp_perf_map *map, const char *bytes, size_t done)
 }
 
 static enum pp_perf_map_result read_open(struct pp_perf_map *map, int fd, struct pp_code_ranges *ranges,
-                                         uint32_t source, uint32_t look)
+                                         uint32_t source, uint32_t refresh)
 {
     char *buffer = pp_map(CHUNK);
     uint64_t end = map->offset + MAX_AT_ONCE;
@@ -121,7 +121,7 @@ static enum pp_perf_map_result read_open(struct pp_perf_map *map, int fd, struct
         long length = pp_sys_pread(fd, buffer, CHUNK, map->offset);
         if (length <= 0)
             break;
-        size_t done = take_lines(map, buffer, (size_t)length, (size_t)length == CHUNK, ranges, source, look);
+        size_t done = take_lines(map, buffer, (size_t)length, (size_t)length == CHUNK, ranges, source, refresh);
         if (!done)
             break; /* the last line is being written */
         remember(map, buffer, done);
@@ -136,7 +136,7 @@ static enum pp_perf_map_result read_open(struct pp_perf_map *map, int fd, struct
 }
 
 enum pp_perf_map_result pp_perf_map_read(struct pp_perf_map *map, const char *path, struct pp_code_ranges *ranges,
-                                         uint32_t source, uint32_t look)
+                                         uint32_t source, uint32_t refresh)
 {
     struct stat status;
     int fd = open_map(path, &status);
@@ -149,7 +149,7 @@ enum pp_perf_map_result pp_perf_map_read(struct pp_perf_map *map, const char *pa
     } else {
         map->device = status.st_dev;
         map->inode = status.st_ino;
-        result = read_open(map, fd, ranges, source, look);
+        result = read_open(map, fd, ranges, source, refresh);
     }
     pp_sys_close(fd);
     return result;

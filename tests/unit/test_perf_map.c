@@ -51,9 +51,9 @@ static void assert_name(uintptr_t address, const char *expected)
     assert_memory_equal(name, expected, length);
 }
 
-static void put(uintptr_t start, uint64_t size, const char *name, uint32_t look)
+static void put(uintptr_t start, uint64_t size, const char *name, uint32_t number)
 {
-    assert_true(pp_code_ranges_put(&ranges, start, size, name, strlen(name), 1, look));
+    assert_true(pp_code_ranges_put(&ranges, start, size, name, strlen(name), 1, number));
 }
 
 static void test_later_wins(void **state)
@@ -72,11 +72,11 @@ static void test_later_wins(void **state)
     assert_name(0x12ff, "whole");
     assert_name(0x1450, "next");
     assert_name(0x22ff, "next");
-    assert_int_equal(pp_code_ranges_find(&ranges, 0x1450)->look, 2);
-    assert_int_equal(pp_code_ranges_find(&ranges, 0x12ff)->look, 0);
+    assert_int_equal(pp_code_ranges_find(&ranges, 0x1450)->refresh, 2);
+    assert_int_equal(pp_code_ranges_find(&ranges, 0x12ff)->refresh, 0);
     /* the same name once more changes nothing */
     put(0x1300, 0x1000, "next", 3);
-    assert_int_equal(pp_code_ranges_find(&ranges, 0x1450)->look, 0);
+    assert_int_equal(pp_code_ranges_find(&ranges, 0x1450)->refresh, 0);
     assert_false(pp_code_ranges_put(&ranges, 0, 1, "n", 1, 1, 1));
     assert_false(pp_code_ranges_put(&ranges, 1, 0, "n", 1, 1, 1));
     assert_false(pp_code_ranges_put(&ranges, UINTPTR_MAX, 2, "n", 1, 1, 1));
@@ -343,9 +343,9 @@ static void make_object(struct object *object, uintptr_t at, const char *name)
         .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = 0x10, .st_size = 0x20};
 }
 
-static bool look_at(struct pp_gdb_jit *jit, uint32_t look)
+static bool refresh(struct pp_gdb_jit *jit, uint32_t number)
 {
-    pp_gdb_jit_begin(jit, look);
+    pp_gdb_jit_begin(jit, number);
     pp_gdb_jit_walk(jit, &ranges, (uintptr_t)&descriptor);
     return pp_gdb_jit_end(jit, &ranges);
 }
@@ -360,41 +360,41 @@ static void test_gdb_list(void **state)
     make_object(&objects[1], 0x20000, "two");
     entries[0] = (struct entry){NULL, NULL, &objects[0], sizeof objects[0]};
     descriptor.first = &entries[0];
-    assert_true(look_at(&jit, 1));
+    assert_true(refresh(&jit, 1));
     assert_name(0x10010, "one");
     assert_name(0x1002f, "one");
     assert_name(0x10030, NULL);
     entries[1] = (struct entry){&entries[0], NULL, &objects[1], sizeof objects[1]};
     entries[0].previous = &entries[1];
     descriptor.first = &entries[1];
-    assert_true(look_at(&jit, 2));
+    assert_true(refresh(&jit, 2));
     assert_name(0x20010, "two");
     assert_int_equal(jit.objects.count, 2);
     /* gone: earlier samples may be in it, later ones not */
     entries[1].next = NULL;
-    assert_true(look_at(&jit, 3));
+    assert_true(refresh(&jit, 3));
     assert_name(0x10010, "one");
-    assert_true(look_at(&jit, 4));
+    assert_true(refresh(&jit, 4));
     assert_name(0x10010, NULL);
     assert_name(0x20010, "two");
     /* another one at the same place */
     make_object(&objects[1], 0x30000, "new");
-    assert_true(look_at(&jit, 5));
+    assert_true(refresh(&jit, 5));
     assert_name(0x30010, "new");
     /* endless, torn, unmapped, no object */
     entries[1].next = &entries[1];
-    assert_false(look_at(&jit, 6));
+    assert_false(refresh(&jit, 6));
     entries[1].next = (struct entry *)0x10;
-    assert_false(look_at(&jit, 7));
+    assert_false(refresh(&jit, 7));
     entries[1].next = NULL;
     entries[1].image = (const void *)0x1000;
-    assert_true(look_at(&jit, 8));
+    assert_true(refresh(&jit, 8));
     entries[1].image = &objects[1];
     for (uint32_t i = 0; i < 20000; i++) {
         make_object(&objects[1], 0x30000, "new");
         ((uint8_t *)&objects[1])[random_below(sizeof objects[1])] ^= (uint8_t)(1 + random_below(255));
         entries[1].size = i % 3 ? sizeof objects[1] : random_below(sizeof objects[1] + 1);
-        look_at(&jit, 9 + i);
+        refresh(&jit, 9 + i);
     }
     descriptor.first = NULL;
     pp_arena_reset(&jit.arena);

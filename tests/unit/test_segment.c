@@ -270,12 +270,12 @@ static void goes_on_in_another_file(void)
 {
     char path[sizeof segment.path];
     strcpy(path, segment.path);
-    assert_false(pp_segment_stands(&segment));
+    assert_false(pp_segment_is_intact(&segment));
     assert_false(append());
     assert_int_equal(segment.retry_at_ns, 0);
     assert_true(append());
     assert_string_not_equal(segment.path, path);
-    assert_true(pp_segment_stands(&segment));
+    assert_true(pp_segment_is_intact(&segment));
     assert_null(pp_warned(PP_CAUSE_OUTPUT));
 }
 
@@ -283,7 +283,7 @@ static void a_removed_file_is_followed_by_another(void **state)
 {
     (void)state;
     assert_true(append());
-    assert_true(pp_segment_stands(&segment));
+    assert_true(pp_segment_is_intact(&segment));
     assert_int_equal(unlink(segment.path), 0);
     goes_on_in_another_file();
     char command[300];
@@ -341,7 +341,7 @@ static void another_user_begins_another_file(void **state)
     assert_true(append());
     assert_int_equal(chmod(wanted, 0777), 0);
     assert_int_equal(seteuid(12345), 0);
-    bool stands = pp_segment_stands(&segment), appended = append(), again = append();
+    bool stands = pp_segment_is_intact(&segment), appended = append(), again = append();
     assert_int_equal(seteuid(0), 0);
     assert_false(stands || appended);
     assert_true(again);
