@@ -1,4 +1,4 @@
-/* What a program has used of the CPU is written before exec replaces it. */
+/* Writes the profile before exec replaces the program. */
 #include "../base/libc.h"
 #include "../flush/lifecycle.h"
 #include <alloca.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* Calls one of libc's functions that replace the program. */
+/* Calls libc's function after everything is written. */
 #define EXEC(name, ...)                                                                                                \
     do {                                                                                                               \
         PP_REQUIRE(name);                                                                                              \
@@ -45,7 +45,7 @@ PP_EXPORT int execveat(int directory, const char *path, char *const arguments[],
     EXEC(execveat, directory, path, arguments, environment, flags);
 }
 
-/* Calls one of them with the arguments that follow `first` as an array; `list` is then after their NULL. */
+/* Makes an array `arguments` of `first` and what follows it up to the NULL, then calls; `list` is after the NULL. */
 #define EXEC_LIST(first, call)                                                                                         \
     va_list list, counted;                                                                                             \
     size_t count = 1;                                                                                                  \

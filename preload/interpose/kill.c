@@ -1,6 +1,6 @@
 /*
- * A program that ends by a signal to itself loses nothing: CPython does so after Ctrl-C and a fatal error, uvicorn at
- * the end of each worker.
+ * Writes the profile before a signal that the program sends itself ends it: CPython does so after Ctrl-C and a fatal
+ * error, uvicorn at the end of each worker.
  */
 #include "../base/libc.h"
 #include "../base/syscalls.h"
@@ -9,13 +9,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* One that the caller blocks waits for it: programs that take signals by sigwait or signalfd send themselves such. */
+/* Whether the caller blocks the signal, as programs do that take signals by sigwait or signalfd: then it does not end
+ * them. */
 static bool is_blocked(int number)
 {
     return number > 0 && number <= 64 && pp_sys_signal_mask(SIG_BLOCK, 0) >> (number - 1) & 1;
 }
 
-/* No sigaction of ours, which would answer for our own signal; async-signal-safe, as kill is. */
+/* Uses libc's sigaction, since ours hides our own signal. async-signal-safe, as kill is. */
 static bool may_end_us(int number)
 {
     struct sigaction action;
@@ -56,7 +57,7 @@ PP_EXPORT int raise(int number)
     return pp_real()->raise(number);
 }
 
-/* Not that of libc itself, as for a broken heap, which calls its own. */
+/* Not called by libc itself, as for a broken heap: it calls its own. */
 PP_EXPORT _Noreturn void abort(void)
 {
     if (atomic_load(&pp_capture.enabled))

@@ -1,11 +1,11 @@
-/* The functions by which a process multiplies and ends. */
+/* Wraps the functions that fork and that end the process. */
 #include "../base/libc.h"
 #include "../base/syscalls.h"
 #include "../flush/lifecycle.h"
 #include <errno.h>
 
-/* The functions that fork come back in the child after every atfork handler has run, so that the child's allocator is
- * usable again: only there may its flush thread be made. */
+/* fork returns in the child after every atfork handler has run, when the allocator is usable again: the child's flush
+ * thread is made here. */
 PP_EXPORT pid_t fork(void)
 {
     PP_REQUIRE(fork);

@@ -1,4 +1,4 @@
-/* The calls of libc by which an interpreter shows that it begins, forks and ends. */
+/* Wraps the calls of libc that show that an interpreter begins, forks or ends. */
 #include "../base/libc.h"
 #include "../base/proc_file.h"
 #include "../base/syscalls.h"
@@ -16,14 +16,14 @@
 #define FINALIZED_PAUSE_NS   1000000
 #define FINALIZED_PAUSES     11 /* two of their checks */
 
-/* CPython calls this once at its start, and hardly anything else does: the sign that Python is here (design D12). */
+/* CPython calls this once at its start, and hardly anything else does: it shows that Python is here (design D12). */
 PP_EXPORT int pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
 {
     pp_start((uintptr_t)__builtin_return_address(0));
     return pp_real()->pthread_condattr_setclock ? pp_real()->pthread_condattr_setclock(attributes, clock) : ENOSYS;
 }
 
-/* /proc/self/stat with one thread where it has two, NULL where it has not. */
+/* Opens /proc/self/stat with "1" for its two threads; NULL if it has another number. */
 static FILE *open_stat_of_one_thread(const char *mode)
 {
     static char text[STAT_MAX];
@@ -41,8 +41,8 @@ static FILE *open_stat_of_one_thread(const char *mode)
 }
 
 /* CPython 3.12 and later warn when os.fork() finds more than one thread in /proc/self/stat, which they read through
- * fopen. A program of one thread is to get no warning because of ours: that one file is answered without it, to the
- * interpreter only (others may keep the stream open and read it again). */
+ * fopen. Our thread must not cause that warning: the interpreter reads the file without it. Others may keep the stream
+ * open and read it again, so they get the real file. */
 static FILE *open_file(FILE *(*libc_fopen)(const char *, const char *), const char *path, const char *mode,
                        uintptr_t caller)
 {
@@ -67,9 +67,9 @@ PP_EXPORT FILE *fopen64(const char *path, const char *mode)
     return open_file(pp_real()->fopen64, path, mode, (uintptr_t)__builtin_return_address(0));
 }
 
-/* Up to 3.13 a thread that waits for the GIL checks every 5 ms whether its interpreter is finalizing, and leaves. If it
- * does so when the interpreter's memory is gone already it crashes: that takes luck where the process ends 0.1 ms
- * later, and none with the some ms of our last flush in between. So these threads get the time to leave before. */
+/* Up to 3.13 a thread that waits for the GIL checks every 5 ms whether its interpreter is finalizing, and exits. It
+ * crashes if the interpreter's memory is gone by then: unlikely when the process ends 0.1 ms later, likely when our
+ * last flush takes some ms in between. So these threads get time to exit first. */
 static void let_python_threads_leave(const struct pp_python *python)
 {
     static const struct timespec pause = {0, FINALIZED_PAUSE_NS};
@@ -83,7 +83,7 @@ static void let_python_threads_leave(const struct pp_python *python)
         pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
 }
 
-/* The first sign of an interpreter that has finished: it gives up the key of its thread states. */
+/* The first sign that an interpreter has finished: it deletes the key of its thread states. */
 PP_EXPORT int pthread_key_delete(pthread_key_t key)
 {
     const struct pp_python *python =

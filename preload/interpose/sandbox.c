@@ -1,9 +1,8 @@
 /*
- * What a program gives up for good, it gives up for our code too.
- * A seccomp filter may kill for whatever the program does not need, and it does not know what we need: profiling ends
- * before the program installs one.
- * Capabilities, privileges and namespaces are a thread's own: the flush thread of a program of one thread ends before
- * that changes its own, and is made again by it, with what is left.
+ * Wraps the calls by which a program gives up rights. A seccomp filter may kill for system calls that the program does
+ * not need but we do: profiling ends before the program installs a filter. Capabilities, privileges and namespaces are
+ * a thread's own: in a program of one thread, the flush thread ends before they change, and is made again with the
+ * rights that are left.
  */
 #include "../base/libc.h"
 #include "../base/lock.h"
@@ -25,14 +24,14 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#define HANDLERS_NS              1000000000u /* at most, for handlers that are at work */
+#define HANDLERS_NS              1000000000u /* at most, for running handlers */
 #define POLL_NS                  1000000
 #define LANDLOCK_RESTRICT_SELF   446
 #define SYSCALL_USER_DISPATCH    59 /* of prctl */
 #define SYSCALL_USER_DISPATCH_ON 1
 
-/* Everything is written; no timer, no thread, no handler and no lock of ours is left, and what we stand in front of
- * passes through. A filter may be for all threads: each that installs one waits until this is so. */
+/* Ends profiling: everything is written, no timer, thread, handler or lock of ours is left, and our wrappers pass calls
+ * through. A filter may be for all threads, so each thread that installs a filter waits for this. */
 static void end_profiling(void)
 {
     static const struct timespec pause = {0, POLL_NS};
@@ -44,7 +43,7 @@ static void end_profiling(void)
         pp_flush_to_the_end();
         atomic_store(&pp_capture.enabled, 0);
         const struct pp_slot *slot = pp_slot_here();
-        if (slot && slot->thread.believes_blocked) /* no slot will tell from here on */
+        if (slot && slot->thread.believes_blocked) /* no slot says so from here on */
             pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->thread.own_signal - 1));
         pp_registering_stop();
         atomic_store(&pp_process.silent, true);
@@ -52,14 +51,15 @@ static void end_profiling(void)
         for (uint32_t i = 0; (other = pp_slot_at(i)) != NULL; i++)
             pp_timer_disarm(other, PP_TIMER_NONE);
         uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC);
-        do /* one that has just begun is not seen yet */
+        do /* a handler that has just begun is not seen yet */
             pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
         while (!pp_handlers_quiet() && pp_sys_clock_ns(CLOCK_MONOTONIC) - start < HANDLERS_NS);
     }
     pp_lock_drop(&pp_process.ending);
 }
 
-/* Without a filter they only ask. libseccomp asks with flags for strict mode, which always fails. */
+/* Whether the call installs a filter. Without a filter argument it only queries; libseccomp queries with flags for
+ * strict mode, which always fails. */
 static bool installs_filter(long number, long a, long b, long c)
 {
     if (number == SYS_prctl)
@@ -67,10 +67,11 @@ static bool installs_filter(long number, long a, long b, long c)
     return number == SYS_seccomp && ((a == SECCOMP_SET_MODE_STRICT && !b && !c) || (a == SECCOMP_SET_MODE_FILTER && c));
 }
 
-/* Of calls in pp_confining_calls. In a program of several threads the others keep what they have, and so does ours. */
+/* Whether a call in pp_confining_calls takes rights. In a program of several threads the others keep theirs, and so
+ * does ours. */
 static bool confines(long number, long a)
 {
-    /* after which the kernel makes no thread any more, and without a user namespace it refuses none */
+    /* the kernel makes no thread after it; and without CLONE_NEWUSER it accepts a process with threads */
     if (number == SYS_unshare && a & CLONE_NEWPID && !(a & CLONE_NEWUSER))
         return false;
     if (number == SYS_prctl &&
@@ -80,7 +81,7 @@ static bool confines(long number, long a)
            !pp_other_threads(false);
 }
 
-/* Before such a call, by the thread that makes it: whether the flush thread has been stopped for it. */
+/* Prepares for a call in pp_confining_calls. Returns whether the flush thread was stopped for it. */
 static bool prepare(long number, long a, long b, long c)
 {
     if (installs_filter(number, a, b, c))
@@ -88,10 +89,10 @@ static bool prepare(long number, long a, long b, long c)
     if (!atomic_load(&pp_capture.enabled))
         return false;
     if (number == SYS_prctl && a == SYSCALL_USER_DISPATCH && b == SYSCALL_USER_DISPATCH_ON)
-        pp_thread_never_arm(); /* the handler's system calls would be signals that it blocks */
+        pp_thread_never_arm(); /* the handler's system calls would raise signals that it blocks */
     if (!confines(number, a))
         return false;
-    /* the thread may not be able to write any more, or may not be made again: after unshare of a pid namespace */
+    /* afterwards the thread may not be able to write, or cannot be made again (unshare of a pid namespace) */
     if (number == LANDLOCK_RESTRICT_SELF || number == SYS_unshare || number == SYS_setns)
         pp_flush_before_signal();
     return pp_flush_thread_stop();
@@ -118,7 +119,7 @@ PP_EXPORT int prctl(int option, ...)
     return result;
 }
 
-/* Calls one of libc's functions of two arguments or less. */
+/* Calls libc's function of two arguments or less. */
 #define CONFINE(name, first, ...)                                                                                      \
     do {                                                                                                               \
         PP_REQUIRE(name);                                                                                              \
@@ -133,7 +134,7 @@ PP_EXPORT int capset(void *header, const void *data)
     CONFINE(capset, 0, header, data);
 }
 
-/* The kernel refuses user and other namespaces to a process with threads: one of one thread has one meanwhile. */
+/* The kernel refuses user and other namespaces to a process with threads, so the flush thread is stopped. */
 PP_EXPORT int unshare(int flags)
 {
     CONFINE(unshare, flags, flags);
@@ -146,7 +147,7 @@ PP_EXPORT int setns(int fd, int type)
 
 #define BIT(number) ((uint64_t)1 << (number) % 64)
 
-/* What prepare() wants to see: a bit for each number of a system call. */
+/* The system calls that go through prepare(): a bit for each number. */
 extern const uint64_t pp_confining_calls[8];
 const uint64_t pp_confining_calls[8] = {
     [1] = BIT(SYS_setuid) | BIT(SYS_setgid) | BIT(SYS_setreuid) | BIT(SYS_setregid) | BIT(SYS_setgroups) |

@@ -1,4 +1,4 @@
-/* The functions that set the actions of signals: what they do to ours is in threads/signal.h. */
+/* Wraps the functions that set signal actions; what they do to our signal is in threads/signal.h. */
 #include "../base/libc.h"
 #include "../base/process.h"
 #include "../capture/capture.h"
@@ -37,7 +37,7 @@ static __sighandler_t set_handler(int signal, __sighandler_t handler, int flags,
     return sigaction(signal, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-/* libc's own for the other signals: siginterrupt, which it knows of, decides whether they restart calls. */
+/* Other signals go to libc's own: it knows by siginterrupt whether they restart calls. */
 PP_EXPORT __sighandler_t signal(int number, __sighandler_t handler)
 {
     return pp_signal_is_ours(number) || !pp_real()->signal ? set_handler(number, handler, SA_RESTART, true)
@@ -47,7 +47,7 @@ PP_EXPORT __sighandler_t signal(int number, __sighandler_t handler)
 PP_EXPORT __sighandler_t bsd_signal(int number, __sighandler_t handler) __attribute__((alias("signal"), nothrow, leaf));
 PP_EXPORT __sighandler_t ssignal(int number, __sighandler_t handler) __attribute__((alias("signal"), nothrow, leaf));
 
-/* What `signal` is in a program that was compiled with -std=c11 or for POSIX. */
+/* This is `signal` in a program compiled with -std=c11 or for POSIX. */
 PP_EXPORT __sighandler_t __sysv_signal(int number, __sighandler_t handler)
 {
     return set_handler(number, handler, (int)SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false);

@@ -1,7 +1,7 @@
 /*
- * Signal masks. Threads that block everything (uwsgi's request threads, libzmq, librdkafka) would never be sampled, so
- * our signal is kept out of such masks; the program reads back what it set. A program that blocks our signal by name,
- * or waits for it by name, gets it whole (threads/signal.c).
+ * Wraps the functions that set signal masks. Threads that block everything (uwsgi's request threads, libzmq,
+ * librdkafka) would never be sampled, so our signal is kept out of these masks; the program reads back what it set. A
+ * program that blocks our signal by name, or waits for it by name, gets it for itself (threads/signal.c).
  */
 #include "../base/libc.h"
 #include "../base/syscalls.h"
@@ -17,7 +17,7 @@ typedef int mask_function(int, const sigset_t *, sigset_t *);
 static int change_mask(mask_function *libc_function, int how, const sigset_t *set, sigset_t *old)
 {
     struct pp_slot *slot = pp_slot_here();
-    /* in our handler it is libunwind that asks: there our signal has to stay blocked, or one would come on top */
+    /* in our handler libunwind calls this: our signal must stay blocked there, or it would nest */
     if (!slot || atomic_load_explicit(&slot->in_handler, memory_order_relaxed))
         return libc_function(how, set, old);
     if (set && how != SIG_UNBLOCK)
@@ -40,7 +40,7 @@ static int change_mask(mask_function *libc_function, int how, const sigset_t *se
         return result;
     if (slot->thread.own_signal == signal) {
         slot->thread.believes_blocked = blocked;
-    } else { /* our signal became another in the middle */
+    } else { /* our signal became another in between */
         if (blocked)
             pp_sys_signal_mask(SIG_BLOCK, bit);
         pp_thread_unblock(slot);
@@ -62,7 +62,7 @@ PP_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
     return change_mask(pp_real()->sigprocmask, how, set, old);
 }
 
-/* Changes the mask by one signal, or by the first 32. Returns what was blocked before; -1: it cannot be. */
+/* Changes the mask by the first 32 signals. Returns what was blocked before, or -1. */
 static int change_by(int how, uint64_t signals)
 {
     sigset_t set = {{signals}}, before;

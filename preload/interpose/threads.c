@@ -1,7 +1,7 @@
 /*
- * The functions that make threads. As all functions here, each does what libc's does, as seen by the caller, and a
- * little for us besides; before profiling has started, in the child of vfork and on a libc that lacks the real one it
- * only passes through.
+ * interpose/ wraps functions of libc that the program calls: each does for the caller what libc's does, and a little
+ * for us; before profiling starts and in the child of vfork it only passes the call through. Here: the functions that
+ * make threads.
  */
 #include "../base/libc.h"
 #include "../base/mappings.h"
@@ -26,7 +26,7 @@ static void *run_thread(void *argument)
     return start(start_argument);
 }
 
-/* That of a thread with these attributes; 0: unknown. */
+/* Returns the stack size of a thread with these attributes; 0: unknown. */
 static size_t stack_size_of(const pthread_attr_t *attributes)
 {
     const struct pp_real *libc = pp_real();
@@ -51,7 +51,7 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
     /* an interpreter that was loaded with RTLD_DEEPBIND does not call our pthread_condattr_setclock */
     if (!pp_registering())
         pp_start_if_initialized();
-    /* in the child of a raw fork nobody would drain it */
+    /* in the child of a raw fork no flush thread would drain it */
     bool registered = pp_registering() && pp_process_is_profiled();
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
     if (!slot)
@@ -59,7 +59,7 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
     slot->thread.start_routine = start;
     slot->thread.start_argument = argument;
     slot->thread.stack_size = stack_size_of(attributes);
-    /* a thread inherits its creator's mask: what that believes it to be */
+    /* a thread inherits the mask that its creator believes to have */
     const struct pp_slot *creator = pp_slot_here();
     slot->thread.believes_blocked = creator && creator->thread.believes_blocked;
     int error = libc->pthread_create(thread, attributes, run_thread, slot);
@@ -80,7 +80,7 @@ static int run_bare_thread(void *argument)
     return result;
 }
 
-/* Else a scan would find the thread, a second late, and nobody would see its end. */
+/* Without this a scan would find the thread a second late, and its end would not be noticed. */
 PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument, ...)
 {
     va_list more;

@@ -17,7 +17,7 @@
 #define LIBRARY         "libunwind.so.8"
 #define PREFIX          "_UL" PP_LIBUNWIND_NAME "_"
 #define GUARD           0x5AA5C33C96690FF0u
-#define WAIT_NS         10000000u /* for handlers of other threads; one takes some 0.1 ms */
+#define WAIT_NS         10000000u /* for handlers of other threads, which take some 0.1 ms */
 #define MAX_TRIAL       4         /* frames */
 #define MAX_DESCRIPTORS 4096u     /* a new one has the lowest number that is free */
 
@@ -33,7 +33,8 @@ static void *symbol(void *handle, const char *prefix, const char *name)
     return pp_real_symbol(handle, pp_format(whole, sizeof whole, "%s%s", prefix, name));
 }
 
-/* Where it knows no way it guesses, and tries memory first: for that it makes its pipe. */
+/* Makes libunwind create its pipe: it guesses where it has no unwind information, and first tests the memory by the
+ * pipe. */
 static void try_memory(int (*get_context)(void *))
 {
     static uint64_t cursor[PP_LIBUNWIND_CURSOR_WORDS];
@@ -47,8 +48,8 @@ static void try_memory(int (*get_context)(void *))
         library.step(cursor);
 }
 
-/* Whether it walks: out of this function into its caller and on, within the cursor that we have for it. What it makes
- * at its first use is made here, in normal context. */
+/* Whether it walks from this function to its caller and on, within the cursor that we have for it. Its first use is
+ * here, in normal context, since it allocates. */
 static __attribute__((noinline)) bool works(int (*get_context)(void *))
 {
     static uint64_t cursor[2 * PP_LIBUNWIND_CURSOR_WORDS];
@@ -72,7 +73,7 @@ static __attribute__((noinline)) bool works(int (*get_context)(void *))
 
 static uint8_t open_before[MAX_DESCRIPTORS];
 
-/* Before anything of libunwind is called: which descriptors there are. */
+/* Notes the open descriptors, before anything of libunwind is called. */
 static void note_descriptors(void)
 {
     for (int fd = 0; fd < (int)MAX_DESCRIPTORS; fd++)
@@ -85,7 +86,7 @@ static bool is_pipe(int fd, long mode, struct stat *status)
            (pp_syscall4(SYS_fcntl, fd, F_GETFL, 0, 0) & (O_ACCMODE | O_NONBLOCK)) == (mode | O_NONBLOCK);
 }
 
-/* Both ends of the only pipe that is new. */
+/* Finds both ends of the only new pipe. */
 static bool find_ends(int ends[2], struct stat *status)
 {
     static const long modes[] = {O_RDONLY, O_WRONLY};
@@ -106,7 +107,7 @@ struct search {
     const int *ends, *found;
 };
 
-/* In libunwind's own data: a pipe of one thread's (thread-local) is not there. */
+/* Searches libunwind's writable data. A thread-local pipe is not there. */
 static int find_numbers(struct dl_phdr_info *info, size_t size, void *argument)
 {
     struct search *search = argument;
@@ -126,7 +127,7 @@ static int find_numbers(struct dl_phdr_info *info, size_t size, void *argument)
     return 1;
 }
 
-/* After it has tried memory. False: it has no pipe, or keeps it where we do not see it, or another thread has opened
+/* Finds its pipe after it has tried memory. False: there is none, it is not in its data, or another thread has opened
  * pipes meanwhile. */
 static bool find_pipe(void)
 {
@@ -148,11 +149,11 @@ static const char *load(void)
 {
     const struct pp_real *libc = pp_real();
     int (*get_context)(void *);
-    /* our signal is not blocked by what it does outside handlers to block all: a thread would wait for itself */
+    /* when the program calls it, its blocking of all signals does not block ours: a thread would wait for itself */
     if (libc->dlopen && libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
         return "the program uses " LIBRARY " itself";
     note_descriptors();
-    /* RTLD_LOCAL: its _Unwind_* are not to stand in front of libgcc's. RTLD_NOW: handlers must not bind symbols. */
+    /* RTLD_LOCAL: its _Unwind_* must not override libgcc's. RTLD_NOW: handlers must not bind symbols. */
     void *handle = libc->dlopen ? libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
     if (!handle)
         return LIBRARY " cannot be loaded";
@@ -173,7 +174,7 @@ static const char *load(void)
     if (!works(get_context))
         return LIBRARY " does not find the way out of its own caller";
     try_memory(get_context);
-    /* another way to try memory may be without harm, or not: unknown */
+    /* another way to try memory may do harm */
     return find_pipe() ? NULL : "the pipe of " LIBRARY " is not found";
 }
 

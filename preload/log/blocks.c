@@ -5,7 +5,7 @@
 
 #define FIRST_CAPACITY 4096u
 #define VARINT_MAX     10
-/* Room kept for a record's length, moved together when it is known. Records are at most a few KiB. */
+/* Bytes reserved for a record's length, closed up when it is known. Records are at most a few KiB. */
 #define LENGTH_ROOM 3
 
 static bool reserve(struct pp_buffer *buffer, size_t more)
@@ -22,7 +22,7 @@ static bool reserve(struct pp_buffer *buffer, size_t more)
     }
     if (buffer->length)
         memcpy(data, buffer->data, buffer->length);
-    /* in this order: the child of a fork in the middle of it finds a pair that it can use */
+    /* in this order: the child of a fork in between finds a valid pair */
     uint8_t *old = buffer->data;
     size_t old_capacity = buffer->capacity;
     buffer->data = data;

@@ -20,15 +20,15 @@ void pp_directory_remember_root(void)
     root_inode = root.st_ino;
 }
 
-/* In a directory that all may write, what belongs to its owner, to root or to ourselves cannot be a trap of another
- * user: the kernel's rule for links there (fs.protected_symlinks), for directories as well. */
+/* Applies the kernel's rule for links (fs.protected_symlinks) to directories too: in a directory that all may write, an
+ * entry is trusted if it belongs to its owner, to root or to us. */
 static bool is_trusted(const struct stat *parent, const struct stat *entry)
 {
     return !(parent->st_mode & S_IWOTH) || entry->st_uid == 0 || entry->st_uid == parent->st_uid ||
            entry->st_uid == (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
 }
 
-/* Opens an entry of a directory, a link itself and not what it leads to. */
+/* Opens an entry of a directory without following a link. */
 static int open_entry(int parent, const char *name, bool make)
 {
     int fd = pp_sys_openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
@@ -51,7 +51,7 @@ static int open_start(const char *path)
     return -PP_DIRECTORY_OTHER_ROOT;
 }
 
-/* The way that is left when a link is followed; false when there is no room for it. */
+/* Replaces a link by its target in the path that is left; false when there is no room. */
 static bool put_link(int link, char *way, size_t size, const char *rest)
 {
     static char target[PP_PATH_MAX];
@@ -65,7 +65,7 @@ static bool put_link(int link, char *way, size_t size, const char *rest)
     return true;
 }
 
-/* 0 or -errno; whether the entry is a link. */
+/* Returns 0 or -errno, and whether the entry is a link. */
 static long check_entry(int parent, int fd, bool *is_link)
 {
     struct stat above, entry;

@@ -11,15 +11,15 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#define CHECKS          64 /* while as much is written as the limit allows */
-#define SLACK          8
-#define BLOCK          4096u /* a file takes whole ones */
-#define NAME_SIZE      64
-#define MAX_OLDEST         128 /* removed at most in one round through the directory */
-#define MAX_ROUNDS      64
+#define CHECKS        64 /* while as many bytes as the limit are written */
+#define SLACK         8
+#define BLOCK         4096u /* a file takes whole blocks */
+#define NAME_SIZE     64
+#define MAX_OLDEST    128 /* removed at most in one scan of the directory */
+#define MAX_ROUNDS    64
 #define MAX_PROCESSES 512
-#define MAX_ENTRIES   (1u << 18) /* a directory with more is not ours alone; it is not to keep us busy */
-#define LISTING_SIZE   32768
+#define MAX_ENTRIES   (1u << 18) /* a directory with more is not ours alone, and must not keep us busy */
+#define LISTING_SIZE  32768
 
 struct candidate {
     uint64_t changed_ns, bytes;
@@ -38,7 +38,7 @@ struct scan {
     unsigned entries; /* of the directory */
     unsigned count;
     struct candidate oldest[MAX_OLDEST]; /* in order, the oldest first */
-    unsigned processes;              /* that are there and have files in the directory */
+    unsigned processes;                  /* live, with files in the directory */
     struct process alive[MAX_PROCESSES];
 };
 
@@ -72,14 +72,14 @@ static bool take_number(const char **at, uint64_t *number)
     return *at > start;
 }
 
-/* PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: what people named otherwise is theirs. */
+/* Recognizes PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: renamed files are the user's. */
 static bool is_log_name(const char *at, uint64_t *pid, uint64_t *made_ns)
 {
     return strlen(at) < NAME_SIZE && take_number(&at, pid) && *at++ == '-' && take_number(&at, made_ns) &&
            *at++ == '-' && strspn(at, "0123456789abcdef") == 8 && strcmp(at + 8, PP_LOG_SUFFIX) == 0;
 }
 
-/* NULL when no process of this pid is there. */
+/* Returns NULL when no process has this pid. */
 static struct process *find_process(struct scan *scan, uint64_t pid)
 {
     for (unsigned i = 0; i < scan->processes; i++)
@@ -170,7 +170,7 @@ struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name,
     scan_directory(&scan, note_file);
     uint64_t target = scan.bytes > limit ? limit - limit / SLACK : UINT64_MAX;
     for (unsigned round = 0; round < MAX_ROUNDS && scan.bytes > target && scan.count; round++) {
-        bool stuck = true; /* what may not be removed would be met again and again */
+        bool stuck = true; /* files that cannot be removed would come up again each round */
         for (unsigned i = 0; i < scan.count && scan.bytes > target; i++) {
             const struct candidate *candidate = &scan.oldest[i];
             long result = pp_syscall4(SYS_unlinkat, scan.directory, (long)candidate->name, 0, 0);
@@ -178,7 +178,7 @@ struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name,
                 removed.files++;
                 removed.bytes += candidate->bytes;
             }
-            /* or another process has been here first */
+            /* ENOENT: another process has removed it */
             stuck = stuck && result != 0 && result != -ENOENT;
             scan.bytes -= candidate->bytes;
         }

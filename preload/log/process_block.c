@@ -1,4 +1,4 @@
-/* The PROCESS block: what a segment says of the process, and what of it changes later. */
+/* Writes the PROCESS block: what a segment says of the process, and what of it changes later. */
 #include "../base/hash.h"
 #include "../base/message.h"
 #include "../base/proc_file.h"
@@ -13,7 +13,7 @@
 
 #define COMMAND_LINE_MAX 16384
 #define OWN_PATH_MAX     64
-#define PADDING_LEAST    3 /* NULs behind a title in the place of the arguments, and not arguments that are empty */
+#define PADDING_LEAST    3 /* NULs that pad a title in the place of the arguments, rather than empty arguments */
 #define TITLE_NS         10000000000u
 #define CPU_MASK_WORDS   128 /* 8,192 processors: the kernel's most */
 
@@ -33,7 +33,7 @@ static uint32_t count_pythons(void)
     return count;
 }
 
-/* Of the interpreters that are read, each version once; where there is none, of one that cannot be read. */
+/* Puts each version once of the interpreters that are read, or else that of an unreadable interpreter. */
 static void put_python_versions(struct pp_segment *segment)
 {
     char versions[PP_MAX_PYTHONS * (sizeof pp_process.python_version + 2)];
@@ -55,7 +55,7 @@ static void put_python_versions(struct pp_segment *segment)
         put_text_field(PP_PROCESS_PYTHON_VERSION, versions);
 }
 
-/* 0 if unknown. */
+/* Returns 0 if unknown. */
 static unsigned count_cpus(void)
 {
     uint64_t mask[CPU_MASK_WORDS];
@@ -72,14 +72,15 @@ static void put_period(struct pp_segment *segment)
     pp_put_number_field(&fields, PP_PROCESS_PERIOD_NS, segment->period_ns);
 }
 
-/* Of a process whose main thread has ended, the files of another thread tell what its own no longer do. */
+/* Returns the path of a file of this process: a thread's when the main thread has ended, for then the process's own are
+ * empty. */
 static const char *own_path(const char *leaf, char path[OWN_PATH_MAX])
 {
     return pp_format(path, OWN_PATH_MAX, "/proc/%s/%s", atomic_load(&pp_process.main_ended) ? "thread-self" : "self",
                      leaf);
 }
 
-/* Returns whether it is another one than the segment names. */
+/* Returns whether it differs from the one in the segment. */
 static bool read_command_line(struct pp_segment *segment, size_t *length)
 {
     char path[OWN_PATH_MAX];
@@ -134,7 +135,8 @@ void pp_segment_put_process(struct pp_segment *segment, struct pp_buffer *out)
     pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
 }
 
-/* Workers of servers give themselves a title when they have begun. Some say in it what they are at, ever again. */
+/* Servers' workers set a title when they have begun. Some keep changing it to show what they do, so only early changes
+ * count. */
 static void renew_title(struct pp_segment *segment)
 {
     size_t length;

@@ -88,7 +88,7 @@ static const char *error_text(long error)
     }
 }
 
-/* Where files go when PYPROF_OUT cannot be used: $TMPDIR/pyprof-<uid>, /tmp without TMPDIR. */
+/* Returns the directory to use when PYPROF_OUT is not usable: $TMPDIR/pyprof-<uid>, /tmp without TMPDIR. */
 static void fallback_directory(char *out, size_t size)
 {
     extern char **environ;
@@ -136,7 +136,8 @@ bool pp_segment_is_intact(const struct pp_segment *segment)
            pp_syscall4(SYS_lstat, (long)segment->path, (long)&status, 0, 0) == 0 && is_as_left(segment, &status);
 }
 
-/* What open said of a file that was there: it is not for want of anything that opening it failed. */
+/* Whether the file was removed or changed, by the result of opening it: an error for lack of resources does not say so.
+ */
 static bool is_gone(const struct pp_segment *segment, int fd)
 {
     struct stat status;
@@ -145,8 +146,8 @@ static bool is_gone(const struct pp_segment *segment, int fd)
     return pp_syscall4(SYS_fstat, fd, (long)&status, 0, 0) != 0 || !is_as_left(segment, &status);
 }
 
-/* Takes back what a failed write has left: a file cut in the middle of a block helps nobody, and a full disk is not to
- * be filled with empty files. */
+/* Takes back what a failed write has left: a file that ends within a block is of no use, and a full disk must not get
+ * empty files. */
 static void undo(struct pp_segment *segment, int fd)
 {
     if (fd >= 0 && segment->whole_bytes)
@@ -162,7 +163,7 @@ static void put_off(struct pp_segment *segment, uint64_t now)
     segment->retry_at_ns = now + segment->retry_after_ns;
 }
 
-/* What did not fit into one write says why in the next. Returns the length or -errno. */
+/* Writes everything: after a short write the next returns the error. Returns the length or -errno. */
 static long write_all(int fd, const struct pp_buffer *bytes)
 {
     size_t written = 0;

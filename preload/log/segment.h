@@ -1,5 +1,6 @@
 /*
- * One log file. No descriptor is held between writes: programs list, close and reuse descriptors. Flush thread only.
+ * log/ writes the log: this header its files, tables.h what they define, blocks.h the encoding. No descriptor is held
+ * between writes: programs list, close and reuse descriptors. Flush thread only.
  */
 #ifndef PP_LOG_SEGMENT_H
 #define PP_LOG_SEGMENT_H
@@ -12,11 +13,11 @@
 struct pp_segment {
     char instance[PP_INSTANCE_LENGTH + 1];        /* of this process image */
     char parent_instance[PP_INSTANCE_LENGTH + 1]; /* of the process that forked it, or "" */
-    char directory[PP_PATH_MAX];                  /* where files go: PYPROF_OUT or the fallback */
+    char directory[PP_PATH_MAX];                  /* of the files: PYPROF_OUT or the fallback */
     char path[PP_PATH_MAX + 128];                 /* of the current file */
     uint64_t device, inode;                       /* of the current file */
-    uint32_t user;                                /* effective, that made it */
-    bool open;                                    /* the file exists and everything written to it so far is whole */
+    uint32_t user;                                /* the effective user that made it */
+    bool open;                                    /* the file exists, and all that was written to it is whole */
     uint32_t pythons;                             /* interpreters that it names */
     uint64_t period_ns;                           /* that it names */
     uint64_t command_line_sum;                    /* of the one that it names */
@@ -27,27 +28,26 @@ struct pp_segment {
     uint64_t retry_at_ns, retry_after_ns;         /* CLOCK_MONOTONIC; after a failure, longer each time */
 };
 
-/* Puts file header and PROCESS block for a new file in front; the file itself is made by pp_segment_append. */
+/* Begins a file with its header and PROCESS block; the file itself is made by pp_segment_append. */
 void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out);
 
 /* Puts the PROCESS block of a new segment. */
 void pp_segment_put_process(struct pp_segment *segment, struct pp_buffer *out);
 
-/* Puts a PROCESS block with what has changed, if anything has: interpreters that were loaded since, another
- * period, in the first seconds another command line. */
+/* Puts a PROCESS block with what has changed, if anything has: the interpreters, the period, and in the first seconds
+ * the command line. */
 void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out);
 
-/* Whether the current file is still there as we left it: not removed, replaced, cut or added to by somebody, and of the
- * user that the process now is. */
+/* Whether the current file is as we left it: not removed, replaced, truncated or appended to, and made by the process's
+ * present user. */
 bool pp_segment_is_intact(const struct pp_segment *segment);
 
-/* Appends the bytes. False when it could not be done whole (said once on stderr): then the file ends
- * where it ended before (one that would be empty goes), the segment is closed, what it should have got is lost, and the
- * next one starts anew, RETRY_MAX_NS later at most. When the file no longer stands, nothing is said and the next one
- * starts at once. */
+/* Appends the bytes. False when they could not be written whole (a warning, once): then the file is cut back to where
+ * it ended (an empty file is removed), the segment is closed, the bytes are lost, and a new file is tried later, after
+ * RETRY_MAX_NS at most. When the file is not intact, there is no warning and a new file begins at once. */
 bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes);
 
-/* In the child of fork: the parent's file is none of ours any more. */
+/* Runs in the child of fork: leaves the parent's file to the parent. */
 void pp_segment_after_fork(struct pp_segment *segment);
 
 #endif

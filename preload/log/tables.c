@@ -25,7 +25,7 @@ void pp_tables_reset(struct pp_tables *tables)
     tables->segment = segment;
 }
 
-/* The block of a buffer starts with the id of its first record. */
+/* Begins a block with the id of its first record. */
 static void start_block(struct pp_buffer *buffer, uint32_t id)
 {
     if (buffer->length == 0)
@@ -73,7 +73,7 @@ uint32_t pp_module_id(struct pp_tables *tables, struct pp_module *module)
     return module->log_id;
 }
 
-/* Interns a record by its fields, and writes them as a record of `out` when they are new. */
+/* Interns a record by its fields, and writes it to `out` when it is new. */
 static uint32_t record_id(struct pp_intern *table, struct pp_buffer *out, const uint64_t *fields, unsigned count)
 {
     bool fresh;
@@ -167,7 +167,7 @@ static void write_threads(struct pp_tables *tables, struct pp_buffer *out, uint3
 {
     static struct pp_buffer payload;
     uint32_t expected = 0;
-    pp_buffer_clear(&payload); /* a fork may have cut the parent's short */
+    pp_buffer_clear(&payload); /* a fork may have cut the parent's writing short */
     const uint8_t *end = tables->new_threads.data + tables->new_threads.length;
     for (const uint8_t *p = tables->new_threads.data; p < end; p += sizeof(struct new_thread)) {
         struct new_thread thread;

@@ -1,7 +1,7 @@
 /*
- * What the current segment of the log already defines, and the definitions that are to be written with the next flush.
- * All of it is forgotten when a segment ends: the next one defines anew what it uses, which also bounds our memory.
- * Every id is 0 when there is no memory for it. Flush thread only.
+ * Keeps what the current segment of the log defines, and the definitions for the next flush. All of it is forgotten
+ * when a segment ends: the next segment defines what it uses again, which also bounds our memory. An id is 0 when there
+ * is no memory for it. Flush thread only.
  */
 #ifndef PP_LOG_TABLES_H
 #define PP_LOG_TABLES_H
@@ -18,14 +18,14 @@ struct pp_tables {
     uint32_t modules, threads; /* ids given out */
     uint32_t interval;         /* counts pp_tables_write, from 1 on */
     uint32_t lasting_nodes;    /* seen in more than one interval; their entries have value[0] == 0 */
-    /* Users' caches with the life of the segment: code address -> frame; {code, unit} -> frame. */
+    /* Callers' caches that live as long as the segment: code address -> frame; {code, unit} -> frame. */
     struct pp_intern native_frames, python_frames;
     struct pp_arena native_arena; /* of native_frames, which is forgotten whenever modules change */
-    /* Payloads of the definition blocks to be written. */
+    /* The payloads of definition blocks to be written. */
     struct pp_buffer new_strings, new_modules, new_codes, new_frames, new_nodes, new_threads;
 };
 
-/* Forgets everything, for a new segment. */
+/* Forgets everything, to begin a segment. */
 void pp_tables_reset(struct pp_tables *tables);
 
 uint32_t pp_string_id(struct pp_tables *tables, const char *bytes, size_t length);
@@ -36,15 +36,15 @@ uint32_t pp_frame_native(struct pp_tables *tables, uint32_t module, uintptr_t ad
 uint32_t pp_frame_python(struct pp_tables *tables, uint32_t code, const struct pp_position *position);
 uint32_t pp_frame_pseudo(struct pp_tables *tables, const char *text);
 uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame);
-/* id 0: a new thread, whose id is returned; else the same thread under another name. */
+/* Defines a new thread (id 0) or renames a known one; returns its id. */
 uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, const char *name, uint64_t start_unix_ns,
                       bool is_main);
 
-/* Whether the segment should end. The limit is some times the memory of the stacks that are seen again and again: a
- * program that makes and drops functions all the time needs no more than others. */
+/* Whether the segment should end. The limit is a multiple of the memory of recurring stacks: a program that makes and
+ * drops functions all the time needs no more than others. */
 bool pp_tables_full(const struct pp_tables *tables);
 
-/* Appends blocks with all new definitions, in an order in which none uses a later one. */
+/* Appends blocks with all new definitions, in an order in which no definition uses a later one. */
 void pp_tables_write(struct pp_tables *tables, struct pp_buffer *out, uint32_t *sequence);
 
 #endif

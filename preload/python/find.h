@@ -1,4 +1,4 @@
-/* Finds the interpreters of this process. */
+/* python/ knows CPython: this header finds the interpreters of this process. */
 #ifndef PP_PYTHON_FIND_H
 #define PP_PYTHON_FIND_H
 

@@ -47,7 +47,7 @@ struct run {
 static void set_register(struct run *run, uint64_t reg, uint8_t kind, uint64_t base, int64_t offset)
 {
     if (reg > PP_REG_RA)
-        return; /* vector registers and the like: nobody finds a frame by them */
+        return; /* vector registers and the like: no frame is found by them */
     if (offset != (int32_t)offset || (kind == PP_CFI_REGISTER && base >= PP_REG_COUNT))
         kind = PP_CFI_UNKNOWN;
     run->state.registers[reg] = (struct pp_cfi_register){kind, (uint8_t)base, (int32_t)offset};
@@ -63,7 +63,7 @@ static void set_cfa(struct run *run, uint64_t reg, int64_t offset)
     };
 }
 
-/* The forms that change one half of "register + offset" mean nothing after an expression. */
+/* Whether the CFA is "register + offset": instructions that change one half mean nothing after an expression. */
 static bool cfa_is_simple(const struct run *run)
 {
     const struct pp_cfi_address *cfa = &run->state.cfa;
@@ -112,7 +112,7 @@ static void save_at_offset(struct run *run, uint64_t reg, int64_t n, uint8_t kin
     int64_t offset;
     if (!factored(n, run->cie->data_align, &offset))
         kind = PP_CFI_UNKNOWN;
-    /* A value of exactly the CFA is what the stack pointer has anyway. */
+    /* The caller's stack pointer is the CFA by default. */
     if (kind == PP_CFI_UNKNOWN && reg == PP_REG_SP && n == 0)
         kind = PP_CFI_SAME;
     set_register(run, reg, kind, 0, kind == PP_CFI_AT_CFA ? offset : 0);
@@ -127,7 +127,7 @@ static bool define_cfa_factored(struct run *run, uint64_t reg)
     return true;
 }
 
-/* All instructions that do not move on. False: one that we do not know, or damage. */
+/* Executes an instruction that does not advance the location. False: unknown or damaged. */
 static bool instruction(struct run *run, uint8_t op)
 {
     struct pp_bytes *b = &run->code;
@@ -218,8 +218,8 @@ static bool instruction(struct run *run, uint8_t op)
     return !b->failed;
 }
 
-/* True and the target when the instruction moves on to another address. */
-static bool moves_on(struct run *run, uint8_t op, uintptr_t *target)
+/* True and the target when the instruction advances the location. */
+static bool advances(struct run *run, uint8_t op, uintptr_t *target)
 {
     struct pp_bytes *b = &run->code;
     uint64_t delta;
@@ -246,17 +246,17 @@ static bool moves_on(struct run *run, uint8_t op, uintptr_t *target)
     return true;
 }
 
-/* False when it stopped before the end, at something that we cannot follow. */
+/* False when it stopped before the end, at an instruction that we cannot interpret. */
 static bool run_all(struct run *run, pp_cfi_emit *emit, void *arg)
 {
     while (pp_bytes_left(&run->code)) {
         uint8_t op = (uint8_t)pp_bytes_unsigned(&run->code, 1);
         uintptr_t target;
-        if (moves_on(run, op, &target)) {
+        if (advances(run, op, &target)) {
             if (run->code.failed || target < run->at || !emit)
                 return false;
             if (target >= run->end)
-                return true; /* what follows describes nothing any more */
+                return true; /* the rest describes no code of this function */
             if (target > run->at)
                 emit(arg, run->at, target, &run->state);
             run->at = target;

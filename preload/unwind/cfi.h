@@ -1,4 +1,4 @@
-/* Runs call frame instructions (DWARF 4, 6.4.2): from the bytes of a CIE and an FDE to one state per code range. */
+/* Runs call frame instructions (DWARF 4, 6.4.2): turns the bytes of a CIE and an FDE into one state per code range. */
 #ifndef PP_UNWIND_CFI_H
 #define PP_UNWIND_CFI_H
 
@@ -6,12 +6,12 @@
 #include "eh_frame.h"
 
 enum pp_cfi_rule_kind {
-    PP_CFI_SAME,       /* unchanged; what the standard leaves open means this for registers that a callee keeps */
+    PP_CFI_SAME,       /* unchanged; also callee-saved registers without a rule */
     PP_CFI_UNDEFINED,  /* not recoverable */
     PP_CFI_AT_CFA,     /* in memory at CFA + offset */
     PP_CFI_AT_ADDRESS, /* in memory at base + offset */
     PP_CFI_REGISTER,   /* in register base */
-    PP_CFI_UNKNOWN,    /* an expression that we do not follow */
+    PP_CFI_UNKNOWN,    /* an expression that we cannot evaluate */
 };
 
 struct pp_cfi_register {
@@ -20,7 +20,7 @@ struct pp_cfi_register {
     int32_t offset;
 };
 
-/* Address of the form *(base + offset + (index << shift)) + addend, or the same without the dereference. */
+/* An address *(base + offset + (index << shift)) + addend, or that sum without the dereference. */
 struct pp_cfi_address {
     bool valid;
     bool deref;
@@ -37,17 +37,17 @@ struct pp_cfi_state {
     struct pp_cfi_register registers[PP_REG_RA + 1];
 };
 
-/* Called for each range, in ascending order, none empty. */
+/* Called for each range, in ascending order and never empty. */
 typedef void pp_cfi_emit(void *arg, uintptr_t from, uintptr_t to, const struct pp_cfi_state *state);
 
-/* The state at the start of every function of a CIE; false when its instructions are damaged. */
+/* Computes the state at the start of every function of a CIE; false when its instructions are damaged. */
 bool pp_cfi_initial(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, struct pp_cfi_state *initial);
 
-/* What follows an instruction that we cannot follow is emitted with an invalid CFA. */
+/* Runs an FDE. After an instruction that we cannot interpret, ranges have an invalid CFA. */
 void pp_cfi_run(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, const struct pp_fde *fde,
                 const struct pp_cfi_state *initial, pp_cfi_emit *emit, void *arg);
 
-/* A DWARF expression as an address of the form above; false when it is of another form. */
+/* Evaluates a DWARF expression to an address of the form above; false when it has another form. */
 bool pp_cfi_expression(struct pp_bytes expression, struct pp_cfi_address *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* DWARF expressions in CFI, evaluated symbolically: those that compilers and hand-written assembly use for addresses on
- * the stack all come out as one base register, at most one scaled index, and at most one dereference. */
+/* Evaluates DWARF expressions in CFI symbolically: those that compilers and hand-written assembly use for stack
+ * addresses have one base register, at most one scaled index, and at most one dereference. */
 #include "cfi.h"
 
 #define STACK_DEPTH 8
@@ -59,7 +59,7 @@ static bool add(struct value *a, const struct value *b)
     } else if (is_constant(b)) {
         a->addend += b->addend;
     } else if (!a->deref && !b->deref && a->base != NONE && a->index == NONE) {
-        /* base + scaled, or base + base: the second one becomes the index */
+        /* base + scaled, or base + base: the second operand becomes the index */
         if (is_scaled(b)) {
             a->index = b->index;
             a->shift = b->shift;

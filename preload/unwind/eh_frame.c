@@ -57,7 +57,7 @@ uintptr_t pp_eh_frame_pointer(struct pp_bytes *b, const struct pp_section_copy *
         return value;
     case PE_PCREL:
         return itself + value;
-    default: /* relative to what we do not know, or a pointer to the pointer: code addresses never are */
+    default: /* relative to an unknown base, or indirect: code addresses never are */
         b->failed = true;
         return 0;
     }
@@ -96,7 +96,8 @@ void pp_eh_frame_hdr_entry(const struct pp_section_copy *hdr, const struct pp_eh
     *fde = hdr->address + (uintptr_t)(intptr_t)entry[1];
 }
 
-/* The contents of an entry; *id is the offset of its id field (0 in a CIE, else the distance back to the CIE). */
+/* Reads an entry's length and id. *id_offset is the offset of its id, which is 0 in a CIE, else the distance back to
+ * the CIE. */
 static bool entry(const struct pp_section_copy *section, size_t offset, struct pp_bytes *contents, size_t *id_offset,
                   uint64_t *id)
 {
@@ -127,7 +128,7 @@ bool pp_eh_frame_next(const struct pp_section_copy *eh_frame, size_t offset, siz
     return true;
 }
 
-/* Letters after the 'z', each with its data. */
+/* Reads the letters after the 'z', each with its data. */
 static bool augmentation(struct pp_bytes *b, const char *letters, struct pp_cie *out)
 {
     uint64_t size = pp_bytes_uleb(b);

@@ -39,7 +39,7 @@ static size_t rule_count(const struct pp_row_builder *builder)
     return builder->rules.used / sizeof(struct pp_unwind_rule);
 }
 
-/* Slot of an equal rule, or the free one where it belongs. */
+/* Finds the slot of an equal rule, or the free slot for it. */
 static uint32_t *find_slot(const struct pp_row_builder *builder, uint32_t *hash, uint32_t size,
                            const struct pp_unwind_rule *rule)
 {
@@ -88,7 +88,7 @@ void pp_row_builder_start(struct pp_row_builder *builder)
 {
     *builder = (struct pp_row_builder){0};
     struct pp_unwind_rule gap = {.cfa_kind = PP_CFA_INVALID}, invalid = gap;
-    invalid.unused = 1; /* else the two are one */
+    invalid.unused = 1; /* else the two would be equal */
     intern(builder, &gap);
     intern(builder, &invalid);
 }
@@ -121,8 +121,8 @@ void pp_row_builder_add(struct pp_row_builder *builder, uint32_t pc, uint32_t ru
         builder->out_of_memory = true;
 }
 
-/* True when the state is what every restorer says of the frame that the kernel pushed: CFA and registers are loaded
- * from the ucontext above SP. */
+/* Whether the state is that of a signal restorer: CFA and registers are loaded from the ucontext that the kernel
+ * pushed. */
 static bool is_kernel_signal_frame(const struct pp_cfi_state *state, int32_t *gregs)
 {
     const struct pp_cfi_address *cfa = &state->cfa;
@@ -168,7 +168,7 @@ static bool follow_register(struct pp_unwind_rule *rule, unsigned slot, const st
     }
 }
 
-/* Registers of the caller by the state; false when its return address cannot be found. */
+/* Adds the caller's registers; false when its return address cannot be found. */
 static bool follow_registers(struct pp_unwind_rule *rule, const struct pp_cfi_state *state)
 {
     for (unsigned slot = 0; slot < PP_TRACKED_COUNT; slot++) {
@@ -182,12 +182,12 @@ static bool follow_registers(struct pp_unwind_rule *rule, const struct pp_cfi_st
         if (slot == PP_TRACKED_RA && reg->kind != PP_CFI_UNDEFINED)
             return false;
     }
-    /* The caller's stack pointer is the CFA, unless something like longjmp says otherwise. */
+    /* The caller's stack pointer is the CFA, except in code like longjmp. */
     return state->registers[PP_REG_SP].kind == PP_CFI_SAME;
 }
 
-/* longjmp's last instructions are described as a frame whose caller is setjmp's: its stack pointer is in a register,
- * and what the CFI calls CFA is the jmp_buf. That may be anywhere, so what is kept there only is lost. */
+/* Recognizes longjmp's last instructions, described as a frame whose caller is setjmp's: its stack pointer is in a
+ * register, and the CFA is the jmp_buf. That may be anywhere, so registers that only it holds are lost. */
 static bool is_jump(const struct pp_cfi_state *state)
 {
     return state->registers[PP_REG_SP].kind == PP_CFI_REGISTER && state->registers[PP_REG_RA].kind == PP_CFI_REGISTER;

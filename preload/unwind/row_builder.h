@@ -1,4 +1,4 @@
-/* Collects rows in ascending order and the different rules that they use; grows in mappings of its own. */
+/* Collects rows in ascending order and the distinct rules that they use, in mappings of its own. */
 #ifndef PP_UNWIND_ROW_BUILDER_H
 #define PP_UNWIND_ROW_BUILDER_H
 
@@ -18,14 +18,14 @@ struct pp_row_builder {
     bool out_of_memory;
 };
 
-/* `size` more bytes at the end, NULL when there is no memory. */
+/* Appends `size` bytes; NULL when there is no memory. */
 void *pp_vector_add(struct pp_vector *vector, size_t size);
 void pp_vector_free(struct pp_vector *vector);
 
 void pp_row_builder_start(struct pp_row_builder *builder);
-/* A row from pc on, later than all before or the same as the last (which it replaces). */
+/* Adds a row from pc on, which is after the last row's or equal (then that row is replaced). */
 void pp_row_builder_add(struct pp_row_builder *builder, uint32_t pc, uint32_t rule);
-/* Number of the rule for a state. */
+/* Returns the number of the rule for a state. */
 uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi_state *state, bool signal_frame);
 void pp_row_builder_free(struct pp_row_builder *builder);
 

@@ -7,8 +7,8 @@
 #define CIE_CACHE_SIZE 16
 #define ROWS_PER_BLOCK 16
 #define MAX_ROWS       (UINT32_C(1) << 28)
-/* Bytes that may be interpreted per byte of .eh_frame. Sound input needs one, and a little for the CIEs; overlapping
- * entries, which only damage makes, would otherwise cost the square of the size. */
+/* Bytes that may be interpreted per byte of .eh_frame. Valid input needs one, and a little for the CIEs; overlapping
+ * entries, which only damage makes, would cost the square of the size. */
 #define WORK_PER_BYTE 4
 #define WORK_EXTRA    65536
 #define ASK_EVERY     256 /* functions: some 0.1 ms */
@@ -106,7 +106,7 @@ static bool note_function(struct compilation *c, uintptr_t start, size_t fde)
     return f != NULL;
 }
 
-/* Without a search table: all entries one after another. */
+/* Lists all entries in order, without a search table. */
 static bool scan_functions(struct compilation *c)
 {
     size_t offset = 0, next;
@@ -164,7 +164,7 @@ static size_t align16(size_t n)
     return (n + 15) & ~(size_t)15;
 }
 
-/* One mapping of the final size: {left to the caller, rules, rows, blocks}. */
+/* Makes one mapping of the final size: {left to the caller, rules, rows, blocks}. */
 static bool pack(struct compilation *c, size_t leading, struct pp_unwind_rows *out)
 {
     const struct pp_vector *rows = &c->builder.rows, *rules = &c->builder.rules;
@@ -210,7 +210,7 @@ static bool compile_all(struct compilation *c)
         if (i % ASK_EVERY == 0 && c->give_up && c->give_up())
             return false;
         if (i + 1 < count && f[i + 1].start == f[i].start)
-            continue; /* two for one address: the last one is as good as any */
+            continue; /* several for one address: the last is taken */
         compile_function(c, &f[i], i + 1 < count ? f[i + 1].start : text);
         if (c->builder.out_of_memory || c->builder.rows.used / sizeof(struct pp_unwind_row) > MAX_ROWS)
             return false;
