@@ -4,8 +4,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define CHUNK_SIZE ((size_t)256 << 10)
-#define PAGE       ((size_t)4096)
+#define CHUNK_SIZE   ((size_t)256 << 10)
+#define FIRST_VECTOR ((size_t)16 << 10)
+#define PAGE         ((size_t)4096)
 
 struct pp_arena_chunk {
     struct pp_arena_chunk *older;
@@ -56,6 +57,29 @@ void *pp_remap(void *start, size_t size, size_t new_size)
     if (moved)
         count_mapped(round_up(new_size, PAGE), round_up(size, PAGE));
     return moved;
+}
+
+void *pp_vector_add(struct pp_vector *vector, size_t size)
+{
+    if (vector->capacity - vector->used < size) {
+        size_t capacity = vector->capacity ? vector->capacity * 2 : FIRST_VECTOR;
+        while (capacity - vector->used < size)
+            capacity *= 2;
+        void *items = pp_remap(vector->items, vector->capacity, capacity);
+        if (!items)
+            return NULL;
+        vector->items = items;
+        vector->capacity = capacity;
+    }
+    void *item = (char *)vector->items + vector->used;
+    vector->used += size;
+    return item;
+}
+
+void pp_vector_free(struct pp_vector *vector)
+{
+    pp_unmap(vector->items, vector->capacity);
+    *vector = (struct pp_vector){0};
 }
 
 void *pp_arena_alloc(struct pp_arena *arena, size_t size)

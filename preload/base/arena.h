@@ -17,6 +17,16 @@ void pp_unmap(void *start, size_t size);
 void *pp_remap(void *start, size_t size, size_t new_size);
 /* Bytes currently mapped by these functions, and their peak. Only touched pages cost memory. Any thread. */
 size_t pp_mapped_bytes(size_t *most);
+/* Items in one growing mapping, which may move. All zero: empty. */
+struct pp_vector {
+    void *items;
+    size_t used, capacity; /* bytes */
+};
+
+/* Appends `size` bytes; NULL when there is no memory. */
+void *pp_vector_add(struct pp_vector *vector, size_t size);
+void pp_vector_free(struct pp_vector *vector);
+
 /* Zeroed and 16-byte aligned; NULL when the kernel has no memory. Lives until pp_arena_reset. */
 void *pp_arena_alloc(struct pp_arena *arena, size_t size);
 /* Unmaps everything. */

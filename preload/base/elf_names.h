@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* musl and static programs may lack it. */
+extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
+
 /* Returns the address of a defined dynamic symbol, 0 if there is none. Not for IFUNC and TLS symbols. */
 uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name);
 

@@ -10,13 +10,6 @@
 static bool forbidden;
 static _Atomic int owner; /* tid of the thread with a table of its own */
 
-void pp_fd_table_try(void)
-{
-    pp_syscall4(SYS_close_range, UINT_MAX, 0, CLOSE_RANGE_UNSHARE, 0);
-    pp_syscall4(SYS_pidfd_open, -1, 0, 0, 0);
-    pp_syscall4(SYS_pidfd_getfd, -1, 0, 0, 0);
-}
-
 void pp_fd_table_forbid(void)
 {
     forbidden = true;

@@ -9,8 +9,6 @@
 
 #include <stdbool.h>
 
-/* Makes these system calls with arguments that do nothing: a filter that kills for them kills the child that tries. */
-void pp_fd_table_try(void);
 /* Forbids an own table: a filter kills for it. At start-up. */
 void pp_fd_table_forbid(void);
 

@@ -5,6 +5,8 @@
 #include "process.h"
 #include "syscalls.h"
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -12,7 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#define STATUS_MAX 4096
+#define STATUS_MAX      4096
+#define OWN_TABLE_CALLS 3 /* the last of `uses` */
 
 /* The system calls of our code and pthread_create, except those that every program needs. */
 /* clang-format off */
@@ -40,6 +43,10 @@ static const struct {
     {SYS_mprotect, {1, 0, PP_PROT_READ_WRITE, 0}},
     {SYS_madvise, {1, 0, MADV_DONTNEED, 0}},
     {SYS_prctl, {PR_SET_NAME, 0, 0, 0}},
+    /* for a descriptor table of our own */
+    {SYS_close_range, {UINT_MAX, 0, CLOSE_RANGE_UNSHARE, 0}},
+    {SYS_pidfd_open, {-1, 0, 0, 0}},
+    {SYS_pidfd_getfd, {-1, 0, 0, 0}},
 };
 
 /* Runs in the child and makes system calls only: the caller's TLS is shared. All signals are blocked, so no handler
@@ -50,12 +57,10 @@ static _Noreturn void try_calls(bool own_descriptors)
     pp_syscall4(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         pp_syscall6(calls[i], -1, 0, 0, 0, -1, 0);
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+    for (size_t i = 0; i < sizeof uses / sizeof *uses - (own_descriptors ? 0 : OWN_TABLE_CALLS); i++) {
         const long *a = uses[i].arguments;
         pp_syscall6(uses[i].number, a[0], a[1], a[2], a[3], -1, 0);
     }
-    if (own_descriptors)
-        pp_fd_table_try();
     for (;;) {
         pp_syscall4(SYS_exit, 0, 0, 0, 0);
         pp_syscall4(SYS_exit_group, 0, 0, 0, 0);

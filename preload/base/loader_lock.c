@@ -1,12 +1,10 @@
 #include "loader_lock.h"
+#include "elf_names.h"
 #include "syscalls.h"
-#include <link.h>
 #include <string.h>
 
 #define MAX_WORDS        4096
 #define OWNER_AFTER_LOCK 2 /* ints, in pthread_mutex_t: lock, count, owner */
-
-extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
 
 /* glibc keeps the lock in _rtld_global, at an undocumented place. Its owner is a word that is our tid while the list is
  * walked, and 0 before and after; the lock itself is two words before it. The lock counts, not the owner: a thread that

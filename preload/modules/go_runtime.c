@@ -3,8 +3,6 @@
 #include "../capture/safe_read.h"
 #include <string.h>
 
-extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
-
 #define NOTE_OF_GO_BUILD 4
 #define PAGE             ((uintptr_t)4096)
 #define PAGES_AT_ONCE    64

@@ -1,25 +1,13 @@
 #include "loaded_objects.h"
-#include "../base/arena.h"
+#include "../base/elf_names.h"
 #include "../base/loader_lock.h"
 #include "../base/safe_copy.h"
-#include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#define FIRST_OBJECTS 64
-#define FIRST_NAMES   ((size_t)16 << 10)
-#define MAX_OBJECTS   ((size_t)1 << 16)
 #define MAX_NAME      4096
 #define COMPARE_CHUNK ((size_t)16 << 10)
 #define COMPARE_PIECE ((size_t)1 << 20) /* under the loader's lock at a time: 0.3 ms */
-
-/* musl and static programs may lack it. */
-extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
-
-struct collector {
-    struct pp_loaded_objects *out;
-    bool too_small;
-};
 
 static void widen(struct pp_address_range *range, uintptr_t start, uintptr_t end)
 {
@@ -72,55 +60,50 @@ static void find_eh_segment(struct pp_loaded_object *object, const struct dl_phd
     }
 }
 
-static void copy_object(struct collector *collector, const struct dl_phdr_info *info)
+/* False without memory. */
+static bool copy_object(struct pp_loaded_objects *out, const struct dl_phdr_info *info)
 {
-    struct pp_loaded_objects *out = collector->out;
     const char *name = info->dlpi_name ? info->dlpi_name : "";
     size_t length = strnlen(name, MAX_NAME);
-    if (out->count == out->capacity || out->names_capacity - out->names_used < length + 1) {
-        collector->too_small = true;
-        return;
-    }
-    struct pp_loaded_object *object = &out->objects[out->count];
-    *object = (struct pp_loaded_object){.bias = info->dlpi_addr, .first = out->count == 0};
-    object->name = (uint32_t)out->names_used;
-    memcpy(out->names + out->names_used, name, length);
-    out->names[out->names_used + length] = '\0';
-    out->names_used += length + 1;
-    out->count++;
+    struct pp_loaded_object *object = pp_vector_add(&out->objects, sizeof *object);
+    char *copy = object ? pp_vector_add(&out->names, length + 1) : NULL;
+    if (!copy)
+        return false;
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    *object = (struct pp_loaded_object){.bias = info->dlpi_addr, .first = out->count++ == 0};
+    object->name = (uint32_t)(copy - (char *)out->names.items);
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
         note_segment(object, &info->dlpi_phdr[i]);
     find_eh_segment(object, info);
+    return true;
+}
+
+/* Stores how much was ever loaded and unloaded, which every object's info has. */
+static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct pp_loaded_objects *out = arg;
+    out->known = size >= offsetof(struct dl_phdr_info, dlpi_tls_modid);
+    if (out->known) {
+        out->adds = info->dlpi_adds;
+        out->subs = info->dlpi_subs;
+    }
+    return 1;
 }
 
 /* Runs under the loader's lock, so it only copies. */
 static int collect(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    struct collector *collector = arg;
-    if (size < offsetof(struct dl_phdr_info, dlpi_tls_modid))
-        return 1;
-    collector->out->adds = info->dlpi_adds;
-    collector->out->subs = info->dlpi_subs;
-    copy_object(collector, info);
-    return collector->too_small;
-}
-
-static bool allocate(struct pp_loaded_objects *out, size_t capacity, size_t names)
-{
-    *out = (struct pp_loaded_objects){.capacity = capacity, .names_capacity = names};
-    out->objects = pp_map(capacity * sizeof *out->objects);
-    out->names = pp_map(names);
-    if (out->objects && out->names)
-        return true;
-    pp_loaded_objects_free(out);
-    return false;
+    struct pp_loaded_objects *out = arg;
+    read_counts(info, size, out);
+    out->known = out->known && copy_object(out, info);
+    return !out->known;
 }
 
 void pp_loaded_objects_free(struct pp_loaded_objects *objects)
 {
-    pp_unmap(objects->objects, objects->capacity * sizeof *objects->objects);
-    pp_unmap(objects->names, objects->names_capacity);
-    *objects = (struct pp_loaded_objects){0};
+    pp_vector_free(&objects->objects);
+    pp_vector_free(&objects->names);
 }
 
 static void (*enter)(void), (*leave)(void);
@@ -168,26 +151,9 @@ void pp_loaded_objects_after_fork(void)
     atomic_store(&inside, false);
 }
 
-struct counts {
-    unsigned long long adds, subs;
-    bool known;
-};
-
-static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
+static struct pp_loaded_objects count_changes(void)
 {
-    struct counts *counts = arg;
-    counts->known = size >= offsetof(struct dl_phdr_info, dlpi_tls_modid);
-    if (counts->known) {
-        counts->adds = info->dlpi_adds;
-        counts->subs = info->dlpi_subs;
-    }
-    return 1;
-}
-
-/* Reads how much was ever loaded and unloaded, which every object's info has. */
-static struct counts count_changes(void)
-{
-    struct counts counts = {.known = false};
+    struct pp_loaded_objects counts = {.known = false};
     if (dl_iterate_phdr)
         visit_objects(read_counts, &counts);
     return counts;
@@ -197,7 +163,7 @@ bool pp_loaded_objects_unloaded_since(unsigned long long subs)
 {
     if (pp_loader_lock_is_lost())
         return false;
-    struct counts now = count_changes();
+    struct pp_loaded_objects now = count_changes();
     return now.known && now.subs != subs;
 }
 
@@ -251,18 +217,11 @@ bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, st
     *out = (struct pp_loaded_objects){0};
     if (pp_loader_lock_is_lost())
         return false;
-    struct counts now = count_changes();
+    struct pp_loaded_objects now = count_changes();
     if (!now.known || (now.adds == adds && now.subs == subs))
         return false;
-    size_t capacity = FIRST_OBJECTS, names = FIRST_NAMES;
-    for (; capacity <= MAX_OBJECTS; capacity *= 4, names *= 4) {
-        if (!allocate(out, capacity, names))
-            return false;
-        struct collector collector = {.out = out};
-        visit_objects(collect, &collector);
-        if (!collector.too_small)
-            return true;
+    visit_objects(collect, out);
+    if (!out->known)
         pp_loaded_objects_free(out);
-    }
-    return false;
+    return out->known;
 }

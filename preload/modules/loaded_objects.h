@@ -2,6 +2,7 @@
 #ifndef PP_MODULES_LOADED_OBJECTS_H
 #define PP_MODULES_LOADED_OBJECTS_H
 
+#include "../base/arena.h"
 #include "../unwind/eh_frame.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,10 +30,10 @@ struct pp_loaded_object {
 };
 
 struct pp_loaded_objects {
-    struct pp_loaded_object *objects;
-    size_t count, capacity;
-    char *names;
-    size_t names_used, names_capacity;
+    struct pp_vector objects; /* struct pp_loaded_object */
+    struct pp_vector names;
+    size_t count;
+    bool known; /* adds and subs are, and all objects are here */
     unsigned long long adds, subs;
 };
 

@@ -2,6 +2,7 @@
 #include "../base/arena.h"
 #include "../base/elf_names.h"
 #include "../base/mappings.h"
+#include "../base/message.h"
 #include "../base/safe_copy.h"
 #include "../base/syscalls.h"
 #include "../common/log_format.h"
@@ -23,15 +24,8 @@ static bool is_vdso(const char *name)
 
 static void find_path(const struct pp_loaded_object *object, const char *name, char *path)
 {
-    path[0] = '\0';
-    if (is_vdso(name)) {
-        memcpy(path, "[vdso]", sizeof "[vdso]");
-        return;
-    }
-    if (name[0] == '/') {
-        size_t length = strnlen(name, MAX_PATH - 1);
-        memcpy(path, name, length);
-        path[length] = '\0';
+    if (is_vdso(name) || name[0] == '/') {
+        pp_format(path, MAX_PATH, "%s", is_vdso(name) ? "[vdso]" : name);
         return;
     }
     pp_mapped_path(object->text.start, path, MAX_PATH);

@@ -73,9 +73,9 @@ static struct pp_module_list *make_list(const struct pp_loaded_objects *objects,
     if (!fresh)
         return NULL;
     fresh->mapped = mapped;
-    for (size_t i = 0; i < objects->count; i++) {
-        const struct pp_loaded_object *object = &objects->objects[i];
-        const char *name = objects->names + object->name;
+    const struct pp_loaded_object *object = objects->objects.items;
+    for (size_t i = 0; i < objects->count; i++, object++) {
+        const char *name = (const char *)objects->names.items + object->name;
         if (object->text.start == object->text.end)
             continue;
         struct pp_module *module = known_module(old, object, name, nothing_unloaded);

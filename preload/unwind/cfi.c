@@ -102,15 +102,10 @@ static void restore_register(struct run *run, uint64_t reg)
         run->state.registers[reg] = run->initial->registers[reg];
 }
 
-static bool factored(int64_t n, int64_t factor, int64_t *product)
-{
-    return !__builtin_mul_overflow(n, factor, product);
-}
-
 static void save_at_offset(struct run *run, uint64_t reg, int64_t n, uint8_t kind)
 {
     int64_t offset;
-    if (!factored(n, run->cie->data_align, &offset))
+    if (__builtin_mul_overflow(n, run->cie->data_align, &offset))
         kind = PP_CFI_UNKNOWN;
     /* The caller's stack pointer is the CFA by default. */
     if (kind == PP_CFI_UNKNOWN && reg == PP_REG_SP && n == 0)
@@ -121,7 +116,7 @@ static void save_at_offset(struct run *run, uint64_t reg, int64_t n, uint8_t kin
 static bool define_cfa_factored(struct run *run, uint64_t reg)
 {
     int64_t offset;
-    if (!factored(pp_bytes_sleb(&run->code), run->cie->data_align, &offset))
+    if (__builtin_mul_overflow(pp_bytes_sleb(&run->code), run->cie->data_align, &offset))
         return false;
     set_cfa(run, reg, offset);
     return true;
@@ -136,27 +131,17 @@ static bool instruction(struct run *run, uint8_t op)
     case CFA_NOP:
         break;
     case CFA_OFFSET_EXTENDED:
-        reg = pp_bytes_uleb(b);
-        save_at_offset(run, reg, (int64_t)pp_bytes_uleb(b), PP_CFI_AT_CFA);
-        break;
     case CFA_OFFSET_EXTENDED_SF:
+    case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+    case CFA_VAL_OFFSET:
+    case CFA_VAL_OFFSET_SF: {
+        bool is_signed = op == CFA_OFFSET_EXTENDED_SF || op == CFA_VAL_OFFSET_SF;
         reg = pp_bytes_uleb(b);
-        save_at_offset(run, reg, pp_bytes_sleb(b), PP_CFI_AT_CFA);
-        break;
-    case CFA_GNU_NEGATIVE_OFFSET_EXTENDED: {
-        reg = pp_bytes_uleb(b);
-        uint64_t n = pp_bytes_uleb(b);
-        save_at_offset(run, reg, (int64_t)(0 - n), PP_CFI_AT_CFA);
+        uint64_t n = is_signed ? (uint64_t)pp_bytes_sleb(b) : pp_bytes_uleb(b);
+        save_at_offset(run, reg, (int64_t)(op == CFA_GNU_NEGATIVE_OFFSET_EXTENDED ? 0 - n : n),
+                       op == CFA_VAL_OFFSET || op == CFA_VAL_OFFSET_SF ? PP_CFI_UNKNOWN : PP_CFI_AT_CFA);
         break;
     }
-    case CFA_VAL_OFFSET:
-        reg = pp_bytes_uleb(b);
-        save_at_offset(run, reg, (int64_t)pp_bytes_uleb(b), PP_CFI_UNKNOWN);
-        break;
-    case CFA_VAL_OFFSET_SF:
-        reg = pp_bytes_uleb(b);
-        save_at_offset(run, reg, pp_bytes_sleb(b), PP_CFI_UNKNOWN);
-        break;
     case CFA_RESTORE_EXTENDED:
         restore_register(run, pp_bytes_uleb(b));
         break;

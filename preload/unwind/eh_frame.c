@@ -98,8 +98,13 @@ void pp_eh_frame_hdr_entry(const struct pp_section_copy *hdr, const struct pp_eh
 
 /* Reads an entry's length and id. *id_offset is the offset of its id, which is 0 in a CIE, else the distance back to
  * the CIE. */
-static bool entry(const struct pp_section_copy *section, size_t offset, struct pp_bytes *contents, size_t *id_offset,
-                  uint64_t *id)
+struct entry {
+    size_t id_offset;
+    uint64_t id;
+};
+
+static bool read_entry(const struct pp_section_copy *section, size_t offset, struct pp_bytes *contents,
+                       struct entry *entry)
 {
     if (offset >= section->size)
         return false;
@@ -112,17 +117,16 @@ static bool entry(const struct pp_section_copy *section, size_t offset, struct p
     if (!start || length == 0)
         return false;
     *contents = (struct pp_bytes){start, start + length, false};
-    *id_offset = (size_t)(start - section->bytes);
-    *id = pp_bytes_unsigned(contents, extended ? 8 : 4);
+    entry->id_offset = (size_t)(start - section->bytes);
+    entry->id = pp_bytes_unsigned(contents, extended ? 8 : 4);
     return !contents->failed;
 }
 
 bool pp_eh_frame_next(const struct pp_section_copy *eh_frame, size_t offset, size_t *next)
 {
     struct pp_bytes contents;
-    size_t id_offset;
-    uint64_t id;
-    if (!entry(eh_frame, offset, &contents, &id_offset, &id))
+    struct entry entry;
+    if (!read_entry(eh_frame, offset, &contents, &entry))
         return false;
     *next = (size_t)(contents.end - eh_frame->bytes);
     return true;
@@ -163,9 +167,8 @@ static bool augmentation(struct pp_bytes *b, const char *letters, struct pp_cie 
 bool pp_eh_frame_cie(const struct pp_section_copy *eh_frame, size_t offset, struct pp_cie *out)
 {
     struct pp_bytes b;
-    size_t id_offset;
-    uint64_t id;
-    if (!entry(eh_frame, offset, &b, &id_offset, &id) || id != 0)
+    struct entry entry;
+    if (!read_entry(eh_frame, offset, &b, &entry) || entry.id != 0)
         return false;
     *out = (struct pp_cie){.offset = offset, .pointer_encoding = PE_ABSOLUTE};
     uint64_t version = pp_bytes_unsigned(&b, 1);
@@ -195,11 +198,10 @@ bool pp_eh_frame_cie(const struct pp_section_copy *eh_frame, size_t offset, stru
 bool pp_eh_frame_cie_of(const struct pp_section_copy *eh_frame, size_t offset, size_t *cie_offset)
 {
     struct pp_bytes b;
-    size_t id_offset;
-    uint64_t id;
-    if (!entry(eh_frame, offset, &b, &id_offset, &id) || id == 0 || id > id_offset)
+    struct entry entry;
+    if (!read_entry(eh_frame, offset, &b, &entry) || entry.id == 0 || entry.id > entry.id_offset)
         return false;
-    *cie_offset = id_offset - id;
+    *cie_offset = entry.id_offset - entry.id;
     return true;
 }
 
@@ -207,9 +209,9 @@ bool pp_eh_frame_fde(const struct pp_section_copy *eh_frame, size_t offset, cons
                      struct pp_fde *out)
 {
     struct pp_bytes b;
-    size_t id_offset;
-    uint64_t id;
-    if (!entry(eh_frame, offset, &b, &id_offset, &id) || id == 0 || id > id_offset || id_offset - id != cie->offset)
+    struct entry entry;
+    if (!read_entry(eh_frame, offset, &b, &entry) || entry.id == 0 || entry.id > entry.id_offset ||
+        entry.id_offset - entry.id != cie->offset)
         return false;
     out->cie_offset = cie->offset;
     out->start = pp_eh_frame_pointer(&b, eh_frame, cie->pointer_encoding);

@@ -2,7 +2,6 @@
 #include "../base/arena.h"
 #include "../base/hash.h"
 
-#define FIRST_CAPACITY  ((size_t)64 << 10)
 #define FIRST_HASH_SIZE 1024u
 
 static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
@@ -10,29 +9,6 @@ static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
 
 _Static_assert(sizeof(struct pp_unwind_row) == 8, "rows are meant to be small");
 _Static_assert(sizeof(struct pp_unwind_rule) == 32, "rules are compared as bytes: no padding");
-
-void *pp_vector_add(struct pp_vector *vector, size_t size)
-{
-    if (vector->capacity - vector->used < size) {
-        size_t capacity = vector->capacity ? vector->capacity * 2 : FIRST_CAPACITY;
-        while (capacity - vector->used < size)
-            capacity *= 2;
-        void *items = pp_remap(vector->items, vector->capacity, capacity);
-        if (!items)
-            return NULL;
-        vector->items = items;
-        vector->capacity = capacity;
-    }
-    void *item = (char *)vector->items + vector->used;
-    vector->used += size;
-    return item;
-}
-
-void pp_vector_free(struct pp_vector *vector)
-{
-    pp_unmap(vector->items, vector->capacity);
-    *vector = (struct pp_vector){0};
-}
 
 static size_t rule_count(const struct pp_row_builder *builder)
 {

@@ -2,13 +2,9 @@
 #ifndef PP_UNWIND_ROW_BUILDER_H
 #define PP_UNWIND_ROW_BUILDER_H
 
+#include "../base/arena.h"
 #include "../capture/unwind_table.h"
 #include "cfi.h"
-
-struct pp_vector {
-    void *items;
-    size_t used, capacity; /* bytes */
-};
 
 struct pp_row_builder {
     struct pp_vector rows;  /* struct pp_unwind_row */
@@ -17,10 +13,6 @@ struct pp_row_builder {
     uint32_t hash_size;     /* a power of two */
     bool out_of_memory;
 };
-
-/* Appends `size` bytes; NULL when there is no memory. */
-void *pp_vector_add(struct pp_vector *vector, size_t size);
-void pp_vector_free(struct pp_vector *vector);
 
 void pp_row_builder_start(struct pp_row_builder *builder);
 /* Adds a row from pc on, which is after the last row's or equal (then that row is replaced). */
