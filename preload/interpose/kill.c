@@ -37,23 +37,26 @@ static bool may_end_us(int number)
     }
 }
 
+static void write_before(int number)
+{
+    int before = errno;
+    if (may_end_us(number))
+        pp_flush_before_signal();
+    errno = before;
+}
+
 PP_EXPORT int kill(pid_t pid, int number)
 {
     PP_REQUIRE(kill);
-    int before = errno;
-    if ((pid == 0 || pid == pp_sys_getpid()) && may_end_us(number))
-        pp_flush_before_signal();
-    errno = before;
+    if (pid == 0 || pid == pp_sys_getpid())
+        write_before(number);
     return pp_real()->kill(pid, number);
 }
 
 PP_EXPORT int raise(int number)
 {
     PP_REQUIRE(raise);
-    int before = errno;
-    if (may_end_us(number))
-        pp_flush_before_signal();
-    errno = before;
+    write_before(number);
     return pp_real()->raise(number);
 }
 
