@@ -220,14 +220,14 @@ const uint8_t *pp_elf_note(const uint8_t *notes, size_t size, const char *owner,
     return NULL;
 }
 
-bool pp_elf_holds(const struct dl_phdr_info *object, uintptr_t address, size_t size, uint32_t flags)
+const ElfW(Phdr) * pp_elf_segment(const struct dl_phdr_info *object, uintptr_t address, size_t size, uint32_t flags)
 {
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         uintptr_t start = object->dlpi_addr + segment->p_vaddr;
         if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags && address >= start &&
             size <= segment->p_memsz && address - start <= segment->p_memsz - size)
-            return true;
+            return segment;
     }
-    return false;
+    return NULL;
 }

@@ -29,7 +29,7 @@ bool pp_elf_defines(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
 /* Contents of the first note of this type whose owner's name has three letters or less; NULL: there is none. */
 const uint8_t *pp_elf_note(const uint8_t *notes, size_t size, const char *owner, uint32_t type, size_t *length);
 
-/* Whether all these bytes lie in one of its loaded segments that has the given PF_* bits. */
-bool pp_elf_holds(const struct dl_phdr_info *object, uintptr_t address, size_t size, uint32_t flags);
+/* Returns the loaded segment that holds all these bytes and has the given PF_* bits, NULL if none. */
+const ElfW(Phdr) * pp_elf_segment(const struct dl_phdr_info *object, uintptr_t address, size_t size, uint32_t flags);
 
 #endif

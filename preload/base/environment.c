@@ -1,7 +1,5 @@
 #include "environment.h"
-#include "proc_file.h"
 #include "syscalls.h"
-#include <stdlib.h>
 #include <string.h>
 
 extern char **environ;
@@ -39,9 +37,7 @@ static void replace_array(char *entry, size_t name_length)
 
 void pp_environment_set(const char *name, const char *value)
 {
-    char *entry;
-    if (pp_kernel_thread_count() == 1)
-        setenv(name, value, 1);
-    else if ((entry = make_entry(name, value)))
+    char *entry = make_entry(name, value);
+    if (entry)
         replace_array(entry, strlen(name));
 }

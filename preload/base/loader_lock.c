@@ -23,11 +23,10 @@ static int find_end(struct dl_phdr_info *info, size_t size, void *argument)
 {
     struct search *search = argument;
     (void)size;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, end = start + info->dlpi_phdr[i].p_memsz;
-        if (info->dlpi_phdr[i].p_type == PT_LOAD && (uintptr_t)search->words >= start && (uintptr_t)search->words < end)
-            search->count = (end - (uintptr_t)search->words) / sizeof *search->words;
-    }
+    const ElfW(Phdr) *segment = pp_elf_segment(info, (uintptr_t)search->words, 1, 0);
+    if (segment)
+        search->count =
+            (info->dlpi_addr + segment->p_vaddr + segment->p_memsz - (uintptr_t)search->words) / sizeof *search->words;
     return 0;
 }
 

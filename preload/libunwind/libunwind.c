@@ -112,7 +112,7 @@ static int find_numbers(struct dl_phdr_info *info, size_t size, void *argument)
 {
     struct search *search = argument;
     (void)size;
-    if (!pp_elf_holds(info, search->function, 1, PF_X))
+    if (!pp_elf_segment(info, search->function, 1, PF_X))
         return 0;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];

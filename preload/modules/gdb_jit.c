@@ -62,7 +62,7 @@ static void put_functions(struct pp_code_ranges *ranges, const struct object_key
         for (size_t i = 0; i < symbols.count; i++) {
             const struct pp_elf_symbol *symbol = &symbols.symbols[i];
             const char *name = symbols.names + symbol->name;
-            pp_code_ranges_put(ranges, symbol->value, symbol->size, name, strlen(name), source, refresh);
+            pp_code_ranges_put(jit->ranges, symbol->value, symbol->size, name, strlen(name), source, jit->refresh);
         }
         pp_elf_symbols_free(&symbols);
     }
@@ -70,7 +70,7 @@ static void put_functions(struct pp_code_ranges *ranges, const struct object_key
 }
 
 /* False when it is left for the next refresh. */
-static bool take_object(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, const struct object_key *key)
+static bool take_object(struct pp_gdb_jit *jit, const struct object_key *key)
 {
     bool fresh;
     if (!jit->objects.arena)
@@ -89,18 +89,19 @@ static bool take_object(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, c
         object->value[1] = LAST_SEEN(jit->refresh);
         return false;
     }
-    put_functions(ranges, key, (uint32_t)object->value[0], jit->refresh);
+    put_functions(jit, key, (uint32_t)object->value[0]);
     return true;
 }
 
-void pp_gdb_jit_begin(struct pp_gdb_jit *jit, uint32_t refresh)
+void pp_gdb_jit_begin(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint32_t refresh)
 {
+    jit->ranges = ranges;
     jit->refresh = refresh;
     jit->walked = jit->fresh = 0;
     jit->complete = true;
 }
 
-void pp_gdb_jit_walk(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uintptr_t descriptor)
+void pp_gdb_jit_walk(struct pp_gdb_jit *jit, uintptr_t descriptor)
 {
     struct descriptor list;
     if (!pp_safe_copy(&list, descriptor, sizeof list) || list.version != DESCRIPTOR_VERSION)
@@ -115,7 +116,7 @@ void pp_gdb_jit_walk(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint
             jit->complete = false;
             return;
         }
-        if (identify(at, &entry, &key) && !take_object(jit, ranges, &key))
+        if (identify(at, &entry, &key) && !take_object(jit, &key))
             jit->complete = false;
         previous = at;
         at = entry.next;
@@ -161,35 +162,28 @@ static void forget_gone(struct pp_gdb_jit *jit)
     jit->objects.arena = &jit->arena;
 }
 
-bool pp_gdb_jit_end(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges)
+bool pp_gdb_jit_end(struct pp_gdb_jit *jit)
 {
     bool gone = false;
     for (uint32_t i = 0; jit->complete && i < jit->objects.count; i++)
         gone |= is_gone(jit, &jit->objects.entries[i]);
     if (gone) {
-        pp_code_ranges_remove(ranges, source_is_gone, jit);
+        pp_code_ranges_remove(jit->ranges, source_is_gone, jit);
         forget_gone(jit);
     }
     return jit->complete;
 }
 
-struct walk {
-    struct pp_gdb_jit *jit;
-    struct pp_code_ranges *ranges;
-};
-
-static void walk_module(struct pp_module *module, void *arg)
+static void walk_module(struct pp_module *module, void *jit)
 {
-    struct walk *walk = arg;
     uintptr_t descriptor = pp_module_jit_descriptor(module);
     if (descriptor)
-        pp_gdb_jit_walk(walk->jit, walk->ranges, descriptor);
+        pp_gdb_jit_walk(jit, descriptor);
 }
 
 bool pp_gdb_jit_refresh(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint32_t refresh)
 {
-    struct walk all = {jit, ranges};
-    pp_gdb_jit_begin(jit, refresh);
-    pp_modules_each(walk_module, &all);
-    return pp_gdb_jit_end(jit, ranges);
+    pp_gdb_jit_begin(jit, ranges, refresh);
+    pp_modules_each(walk_module, jit);
+    return pp_gdb_jit_end(jit);
 }

@@ -17,6 +17,7 @@ struct pp_gdb_jit {
     struct pp_intern objects; /* value[0]: the source of its ranges, value[1]: the refresh that last saw it */
     uint32_t next_source;
     /* of the current refresh */
+    struct pp_code_ranges *ranges;
     uint32_t refresh;
     unsigned walked, fresh;
     bool complete;
@@ -28,8 +29,8 @@ struct pp_gdb_jit {
 bool pp_gdb_jit_refresh(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint32_t refresh);
 
 /* The steps of a refresh: any number of lists, each by the address of its descriptor. */
-void pp_gdb_jit_begin(struct pp_gdb_jit *jit, uint32_t refresh);
-void pp_gdb_jit_walk(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uintptr_t descriptor);
-bool pp_gdb_jit_end(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges);
+void pp_gdb_jit_begin(struct pp_gdb_jit *jit, struct pp_code_ranges *ranges, uint32_t refresh);
+void pp_gdb_jit_walk(struct pp_gdb_jit *jit, uintptr_t descriptor);
+bool pp_gdb_jit_end(struct pp_gdb_jit *jit);
 
 #endif

@@ -14,7 +14,7 @@ static bool has_note(const struct dl_phdr_info *object)
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         uintptr_t at = object->dlpi_addr + segment->p_vaddr;
         size_t length;
-        if (segment->p_type != PT_NOTE || !pp_elf_holds(object, at, segment->p_memsz, PF_R))
+        if (segment->p_type != PT_NOTE || !pp_elf_segment(object, at, segment->p_memsz, PF_R))
             continue;
         if (pp_elf_note((const uint8_t *)at, segment->p_memsz, "Go", NOTE_OF_GO_BUILD, &length))
             return true;
@@ -78,5 +78,5 @@ bool pp_go_holds(uintptr_t code)
     for (int i = 0; i < object.dlpi_phnum; i++)
         if (object.dlpi_phdr[i].p_type == PT_LOAD && object.dlpi_phdr[i].p_offset == 0)
             object.dlpi_addr = start - object.dlpi_phdr[i].p_vaddr;
-    return pp_elf_holds(&object, code, 1, PF_X) && is_go(&object);
+    return pp_elf_segment(&object, code, 1, PF_X) && is_go(&object);
 }

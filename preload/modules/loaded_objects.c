@@ -49,17 +49,6 @@ static void note_segment(struct pp_loaded_object *object, const ElfW(Phdr) * phd
     }
 }
 
-static void find_eh_segment(struct pp_loaded_object *object, const struct dl_phdr_info *info)
-{
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
-        uintptr_t start = object->bias + phdr->p_vaddr;
-        if (phdr->p_type == PT_LOAD && object->eh_frame_hdr.start >= start &&
-            object->eh_frame_hdr.end <= start + phdr->p_memsz)
-            object->eh_segment = (struct pp_address_range){start, start + phdr->p_memsz};
-    }
-}
-
 /* False without memory. */
 static bool copy_object(struct pp_loaded_objects *out, const struct dl_phdr_info *info)
 {
@@ -75,7 +64,11 @@ static bool copy_object(struct pp_loaded_objects *out, const struct dl_phdr_info
     object->name = (uint32_t)(copy - (char *)out->names.items);
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
         note_segment(object, &info->dlpi_phdr[i]);
-    find_eh_segment(object, info);
+    const ElfW(Phdr) *segment =
+        pp_elf_segment(info, object->eh_frame_hdr.start, object->eh_frame_hdr.end - object->eh_frame_hdr.start, 0);
+    if (segment)
+        object->eh_segment = (struct pp_address_range){object->bias + segment->p_vaddr,
+                                                       object->bias + segment->p_vaddr + segment->p_memsz};
     return true;
 }
 

@@ -107,7 +107,7 @@ static void find_attached(const struct dl_phdr_info *object, struct search *sear
 static bool is_in_use(const struct dl_phdr_info *object, int (*is_initialized)(void))
 {
     for (unsigned i = 0; i < STARTING_MAX; i++)
-        if (pp_elf_holds(object, atomic_load(&starting[i]), 1, PF_X))
+        if (pp_elf_segment(object, atomic_load(&starting[i]), 1, PF_X))
             return true;
     /* it only needs the address of _PyRuntime, which is there */
     return is_initialized && is_initialized();

@@ -13,7 +13,7 @@
 static bool read_memory(const void *context, uintptr_t address, void *to, size_t size, bool in_object)
 {
     if (in_object) {
-        if (!pp_elf_holds(context, address, size, PF_R))
+        if (!pp_elf_segment(context, address, size, PF_R))
             return false;
         memcpy(to, (const void *)address, size);
         return true;
@@ -41,7 +41,7 @@ static bool in_block(const struct dl_phdr_info *object, const struct pp_tls_word
 struct pp_tls_word pp_python_tls_find(const struct dl_phdr_info *object, uintptr_t getter)
 {
     size_t size = CODE_MAX;
-    while (size && !pp_elf_holds(object, getter, size, PF_R | PF_X))
+    while (size && !pp_elf_segment(object, getter, size, PF_R | PF_X))
         size--;
     struct pp_tls_object code = {object->dlpi_tls_modid, read_memory, object};
     struct pp_tls_word word = pp_tls_of_code(&code, getter, size);

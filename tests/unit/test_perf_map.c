@@ -345,9 +345,9 @@ static void make_object(struct object *object, uintptr_t at, const char *name)
 
 static bool refresh(struct pp_gdb_jit *jit, uint32_t number)
 {
-    pp_gdb_jit_begin(jit, number);
-    pp_gdb_jit_walk(jit, &ranges, (uintptr_t)&descriptor);
-    return pp_gdb_jit_end(jit, &ranges);
+    pp_gdb_jit_begin(jit, &ranges, number);
+    pp_gdb_jit_walk(jit, (uintptr_t)&descriptor);
+    return pp_gdb_jit_end(jit);
 }
 
 static void test_gdb_list(void **state)

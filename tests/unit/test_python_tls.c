@@ -26,7 +26,7 @@ static int look_in(struct dl_phdr_info *object, size_t size, void *argument)
 {
     struct lookup *lookup = argument;
     (void)size;
-    if (!pp_elf_holds(object, lookup->address, 1, PF_X))
+    if (!pp_elf_segment(object, lookup->address, 1, PF_X))
         return 0;
     lookup->word = pp_python_tls_find(object, lookup->address);
     lookup->found = true;
