@@ -50,8 +50,7 @@ static bool identify(uintptr_t at, const struct entry *entry, struct object_key 
     return true;
 }
 
-static void put_functions(struct pp_code_ranges *ranges, const struct object_key *key, uint32_t source,
-                          uint32_t refresh)
+static void put_functions(struct pp_gdb_jit *jit, const struct object_key *key, uint32_t source)
 {
     struct pp_elf_symbols symbols;
     uint8_t *copy = pp_safe_copy_mapped(key->image, key->size);
