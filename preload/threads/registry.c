@@ -200,10 +200,10 @@ void pp_thread_end(struct pp_slot *slot)
 
 void pp_threads_after_fork(void)
 {
+    struct pp_slot *slot;
     pp_lock_reset(&registry);
     free_count = 0;
-    for (uint32_t i = slot_count; i-- > 0;) {
-        struct pp_slot *slot = pp_slot_at(i);
+    for (uint32_t i = slot_count; i-- > 0 && (slot = pp_slot_at(i)) != NULL;) {
         clear_thread(slot);
         slot->cost = (struct pp_slot_cost){0};
         atomic_store(&slot->state, PP_SLOT_FREE);
