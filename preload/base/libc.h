@@ -1,4 +1,5 @@
-/* Gives access to libc's own functions, which those of interpose/ wrap. */
+/* base/ is what every wing uses: system calls, locks, memory, text, /proc, and in this header libc's own functions,
+ * which those of interpose/ wrap. */
 #ifndef PP_BASE_LIBC_H
 #define PP_BASE_LIBC_H
 
