@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the wings of preload/ use only what is below them: tests/wings.py BUILD. Speaks TAP.
+"""Checks that the wings of preload/ and the rooms of tools/ use only what is below them: tests/wings.py BUILD. Speaks TAP.
 
 Reads the #include lines of the sources and the symbol tables of the objects."""
 import os
@@ -8,9 +8,12 @@ import subprocess
 import sys
 import tempfile
 
-# From bottom to top. "" is preload/ itself: start, settings, fork. What the program calls is on top: nothing of ours
-# calls the functions that are in front of libc's.
-WINGS = ["common", "arch", "base", "capture", "unwind", "modules", "python", "threads", "libunwind", "log", "flush", "", "interpose"]
+# From bottom to top. "" is the folder itself. In preload/ that is start, settings and fork, below what the program calls:
+# nothing of ours calls the functions that are in front of libc's. In tools/ it is main and the table of commands.
+WINGS = {
+    "preload": ["common", "arch", "base", "capture", "unwind", "modules", "python", "threads", "libunwind", "log", "flush", "", "interpose"],
+    "tools": ["base", "log", "profile", "symbols", "load", "view", "cli", "flame", "export", "doctor", "run", "report", "top", ""],
+}
 
 
 def wing_of(path):
@@ -19,21 +22,29 @@ def wing_of(path):
 
 
 def height(path):
-    return WINGS.index(wing_of(path))
+    return WINGS[path.split("/")[0]].index(wing_of(path))
+
+
+def is_above(target, path):
+    """Both programs use preload/common."""
+    if target.split("/")[0] != path.split("/")[0]:
+        return not target.startswith("preload/common/")
+    return height(target) > height(path)
 
 
 def sources():
-    for directory, _, names in sorted(os.walk("preload")):
-        for name in sorted(names):
-            if name.endswith((".c", ".h")):
-                yield os.path.join(directory, name)
+    for top in WINGS:
+        for directory, _, names in sorted(os.walk(top)):
+            for name in sorted(names):
+                if name.endswith((".c", ".h")):
+                    yield os.path.join(directory, name)
 
 
 def upward_includes():
     for path in sources():
         for name in re.findall(r'^#include "([^"]+)"', open(path).read(), re.M):
             target = os.path.normpath(os.path.join(os.path.dirname(path), name))
-            if height(target) > height(path):
+            if is_above(target, path):
                 yield f"{path} includes {target}, which is above it"
 
 
@@ -50,16 +61,17 @@ def symbols(build):
 
 def upward_uses(build):
     tables = symbols(build)
-    home = {name: path for path, (defined, _) in tables.items() for name in defined}
-    for path, (_, used) in tables.items():
-        for name in sorted(used):
-            if name in home and height(home[name]) > height(path):
-                yield f"{path} uses {name} of {home[name]}, which is above it"
+    for top in WINGS:
+        home = {name: path for path, (defined, _) in tables.items() if path.startswith((f"{top}/", "preload/common/")) for name in defined}
+        for path, (_, used) in tables.items():
+            for name in sorted(used):
+                if path.startswith(f"{top}/") and name in home and is_above(home[name], path):
+                    yield f"{path} uses {name} of {home[name]}, which is above it"
 
 
 def faults(build):
-    unknown = sorted({wing_of(path) for path in sources()} - {*WINGS})
-    return [f"preload/{wing} is not in the list of tests/wings.py" for wing in unknown] or [*upward_includes(), *upward_uses(build)]
+    unknown = sorted({os.path.dirname(path) for path in sources() if wing_of(path) not in WINGS[path.split("/")[0]]})
+    return [f"{wing} is not in the list of tests/wings.py" for wing in unknown] or [*upward_includes(), *upward_uses(build)]
 
 
 def self_test():
@@ -87,7 +99,7 @@ def main():
     for fault in found:
         print(f"not ok - {fault}")
     if not found:
-        print(f"ok - the {len(WINGS)} wings of preload/ use only what is below them")
+        print("ok - the wings of preload/ and the rooms of tools/ use only what is below them")
     tested = self_test()
     print(f"{'ok' if tested else 'not ok'} - self-test: finds an upward #include and an upward call")
     return bool(found) or not tested

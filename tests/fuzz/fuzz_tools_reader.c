@@ -4,7 +4,7 @@
  */
 #include "tools/flame/flame.h"
 #include "tools/view/call_tree.h"
-#include "tools/view/gil_gc.h"
+#include "tools/profile/gil_gc.h"
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

@@ -1,6 +1,6 @@
 /* Large exports are compressed in pieces. */
 #include "random.h"
-#include "tools/export/gzip.h"
+#include "tools/base/gzip.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Which files and runs are loaded, and what is refused. */
 #include "log_fixture.h"
-#include "tools/profile/load.h"
+#include "tools/load/load.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

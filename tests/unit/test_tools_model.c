@@ -3,7 +3,7 @@
 #include "tools/export/export.h"
 #include "tools/profile/model.h"
 #include "tools/view/call_tree.h"
-#include "tools/view/frame_text.h"
+#include "tools/profile/frame_text.h"
 #include "tools/view/summary.h"
 #include <setjmp.h>
 #include <stdarg.h>

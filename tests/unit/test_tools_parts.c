@@ -2,7 +2,7 @@
 #include "log_fixture.h"
 #include "tools/profile/merge.h"
 #include "tools/report/compare.h"
-#include "tools/view/runs.h"
+#include "tools/load/runs.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -31,7 +31,7 @@ static uint64_t left_by(struct pt_selection select)
     const struct pt_load_request request = {.select = select};
     struct pt_profile *profile = example(NULL, 0);
     uint64_t start, end;
-    pt_summary_span(profile, &start, &end);
+    pt_profile_span(profile, &start, &end);
     pt_profile_free(profile);
     profile = example(&request, start);
     bool any = pt_select(profile);

@@ -2,7 +2,7 @@
 #include "log_fixture.h"
 #include "tools/export/export.h"
 #include "tools/view/call_tree.h"
-#include "tools/view/gil_gc.h"
+#include "tools/profile/gil_gc.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Whose processes `pyprof top PID` shows. */
 #include "log_fixture.h"
-#include "tools/top/follow.h"
+#include "tools/load/follow.h"
 #include "tools/top/target.h"
 #include <setjmp.h>
 #include <stdarg.h>

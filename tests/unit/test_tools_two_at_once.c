@@ -2,7 +2,7 @@
  * ends nothing. Built with SAN=1 and with TSAN=1, too. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
-#include "tools/profile/load.h"
+#include "tools/load/load.h"
 #include "tools/symbols/debug_files.h"
 #include "tools/view/call_tree.h"
 #include <fcntl.h>

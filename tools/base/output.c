@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../cli/options.h"
 #include "memory.h"
+#include "print.h"
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 #define ENDING (sizeof ending / sizeof ending[0])

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../export/export.h"
 #include "commands.h"
 
 #define HIGHEST_HZ      1000
@@ -21,11 +20,8 @@
 char *pt_command_text(const struct pt_command *command)
 {
     struct pt_buffer text = {0};
-    if (command->main == pt_cmd_export) {
-        pt_buffer_text(&text, "Formats, by extension or --format:\n");
-        pt_formats_table(&text);
-        pt_buffer_text(&text, "\n");
-    }
+    if (command->table)
+        command->table(&text);
     if (command->more)
         pt_buffer_text(&text, command->more);
     return text.data;

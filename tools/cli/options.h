@@ -65,6 +65,7 @@ struct pt_command {
     const char *examples;                   /* lines of shell; NULL: none */
     bool runs_command;                      /* what follows the options is a command line */
     bool hidden;                            /* not for people */
+    void (*table)(struct pt_buffer *text);  /* adds the table that its help begins with; NULL: none */
 };
 
 /* Reads the options of a command, argv[0] being its name. False when the command must not run: *status is the exit

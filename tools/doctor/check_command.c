@@ -10,8 +10,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "../base/library_path.h"
 #include "../base/memory.h"
-#include "../run/library_path.h"
 #include "checks.h"
 
 #define TOPIC            "command"

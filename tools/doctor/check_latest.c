@@ -4,9 +4,9 @@
 
 #include "../base/print.h"
 #include "../cli/request.h"
-#include "../profile/fallback.h"
-#include "../profile/load.h"
-#include "../view/runs.h"
+#include "../load/fallback.h"
+#include "../load/load.h"
+#include "../load/runs.h"
 #include "checks.h"
 
 #define TOPIC    "profile"

@@ -4,8 +4,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "../base/library_path.h"
 #include "../base/memory.h"
-#include "../run/library_path.h"
 #include "checks.h"
 
 #define TOPIC   "library"

@@ -9,7 +9,7 @@
 #include "../base/memory.h"
 #include "../base/numbers.h"
 #include "../base/print.h"
-#include "../profile/files.h"
+#include "../load/files.h"
 #include "../profile/model.h"
 #include "checks.h"
 

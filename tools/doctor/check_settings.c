@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "../../preload/common/settings.h"
-#include "../run/library_path.h"
+#include "../base/library_path.h"
 #include "checks.h"
 
 #define TOPIC         "settings"

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/library_path.h"
 #include "../cli/commands.h"
-#include "../run/library_path.h"
-#include "../view/frame_text.h"
+#include "../profile/frame_text.h"
 #include "checks.h"
 #include "findings.h"
 #include "process_info.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../view/frame_text.h"
-#include "numbering.h"
+#include "../profile/frame_text.h"
+#include "../view/numbering.h"
 
 struct builder {
     struct pt_profile *profile;

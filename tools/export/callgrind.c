@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../view/numbering.h"
 #include "../view/summary.h"
 #include "call_graph.h"
 #include "export.h"
 #include "frames.h"
-#include "numbering.h"
 
 #define UNKNOWN "???" /* valgrind's own word for a file that is not known */
 

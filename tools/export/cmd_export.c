@@ -5,7 +5,7 @@
 #include "../base/output.h"
 #include "../cli/commands.h"
 #include "../cli/request.h"
-#include "../profile/load.h"
+#include "../load/load.h"
 #include "export.h"
 
 static const struct pt_format *format_of(const struct pt_cli *cli)

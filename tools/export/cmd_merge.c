@@ -9,8 +9,8 @@
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../cli/request.h"
+#include "../load/files.h"
 #include "../log/reader.h"
-#include "../profile/files.h"
 
 struct merge {
     const struct pt_files *files;

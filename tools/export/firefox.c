@@ -9,12 +9,12 @@
 
 #include "../base/json.h"
 #include "../base/numbers.h"
+#include "../profile/frame_text.h"
 #include "../profile/time_bins.h"
-#include "../view/frame_text.h"
+#include "../view/numbering.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
-#include "numbering.h"
 
 #define FORMAT_VERSION    60
 #define GECKO_VERSION     31
@@ -375,7 +375,7 @@ static void put_meta(struct writer *writer)
 void pt_export_firefox(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     struct writer writer = {.profile = profile, .options = options, .json = {.out = out}};
-    pt_summary_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
+    pt_profile_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
     writer.texts = pt_frame_texts(profile, false);
     number_nodes(&writer);
     pt_json_begin(&writer.json, NULL, '{');

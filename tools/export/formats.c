@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "../base/output.h"
-#include "../view/frame_text.h"
+#include "../profile/frame_text.h"
 #include "export.h"
 
 const struct pt_format pt_formats[] = {
@@ -51,6 +51,7 @@ void pt_formats_line(struct pt_buffer *text)
 void pt_formats_table(struct pt_buffer *text)
 {
     int names = 0, extensions = 0;
+    pt_buffer_text(text, "Formats, by extension or --format:\n");
     for (size_t i = 0; i < pt_format_count; i++) {
         int name = (int)strlen(pt_formats[i].name), extension = (int)strlen(pt_formats[i].extensions);
         names = name > names ? name : names;
@@ -65,4 +66,5 @@ void pt_formats_table(struct pt_buffer *text)
             name = extension = "";
         }
     }
+    pt_buffer_text(text, "\n");
 }

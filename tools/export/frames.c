@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../base/numbers.h"
-#include "../view/frame_text.h"
+#include "../profile/frame_text.h"
 
 static uint32_t native_name(struct pt_profile *profile, const struct pt_frame *frame)
 {

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "../base/numbers.h"
+#include "../base/proto.h"
 #include "../cli/options.h"
+#include "../view/numbering.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
-#include "numbering.h"
-#include "proto.h"
 
 enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY };
 enum {

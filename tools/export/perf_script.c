@@ -94,7 +94,7 @@ void pt_export_perf_script(struct pt_profile *profile, const struct pt_export_op
     pt_summary_append_accounting(profile, &text);
     fprintf(out, "# accounting: %s\n#\n", text.data);
     pt_buffer_clear(&text);
-    pt_summary_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
+    pt_profile_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
     writer.frames = pt_alloc(profile->frames.count, sizeof *writer.frames);
     struct pt_sample *samples = pt_merged_samples(profile, &count);
     for (uint32_t i = 0, first; i < count;) {

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/gzip.h"
 #include "../base/print.h"
-#include "../view/frame_text.h"
-#include "../view/gil_gc.h"
+#include "../base/proto.h"
+#include "../profile/frame_text.h"
+#include "../profile/gil_gc.h"
+#include "../view/numbering.h"
+#include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
-#include "gzip.h"
-#include "numbering.h"
-#include "proto.h"
-#include "sample_order.h"
 #include "snippets.h"
 
 /* What makes samples different; being an estimate does not. */
@@ -317,7 +317,7 @@ static void put_times(struct writer *writer, bool samples)
 {
     struct pt_buffer *out = &writer->gzip.text;
     uint64_t start, end, period = 0;
-    pt_summary_span(writer->profile, &start, &end);
+    pt_profile_span(writer->profile, &start, &end);
     for (uint32_t i = 0; i < writer->profile->processes.count && !period; i++)
         period = writer->profile->processes.items[i].period_ns;
     pt_proto_number(out, PROFILE_TIME, start);

@@ -5,7 +5,7 @@
 #include "../base/output.h"
 #include "../cli/commands.h"
 #include "../cli/request.h"
-#include "../profile/load.h"
+#include "../load/load.h"
 #include "flame.h"
 
 #define DEFAULT_OUTPUT "pyprof.html"

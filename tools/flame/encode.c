@@ -13,8 +13,8 @@
 
 #include "../base/json.h"
 #include "../base/numbers.h"
-#include "../export/proto.h"
-#include "../view/gil_gc.h"
+#include "../base/proto.h"
+#include "../profile/gil_gc.h"
 #include "../view/summary.h"
 #include "flame.h"
 
@@ -75,7 +75,7 @@ static void put_side(struct pt_json *json, struct pt_profile *profile)
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     uint64_t start, end;
     uint32_t count, *versions = pt_summary_versions(profile, PT_NONE, &count);
-    pt_summary_span(profile, &start, &end);
+    pt_profile_span(profile, &start, &end);
     pt_json_begin(json, NULL, '{');
     pt_json_number(json, "start_ms", start / NS_PER_MS);
     pt_json_number(json, "end_ms", end / NS_PER_MS);

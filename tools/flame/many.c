@@ -1,7 +1,7 @@
 /* Profiles that are too large for a page as they are: CPU by thread is kept apart from CPU by time. */
 #include <stdlib.h>
 
-#include "../export/sample_order.h"
+#include "../view/sample_order.h"
 #include "buckets.h"
 
 #define GIL_STATES ((uint32_t)(PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL))

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../export/numbering.h"
-#include "../view/frame_text.h"
+#include "../profile/frame_text.h"
+#include "../view/numbering.h"
 #include "buckets.h"
 
 static const char *after(const char *path, const char *mark)

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../view/gil_gc.h"
-#include "../view/sums.h"
+#include "gil_gc.h"
 #include "id_map.h"
 #include "model.h"
 #include "sample_sums.h"
 #include "select.h"
+#include "sums.h"
 #include "time_bins.h"
 
 /* What is added to a profile of one segment. */

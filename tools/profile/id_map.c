@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../view/frame_text.h"
-#include "../view/sums.h"
+#include "frame_text.h"
+#include "sums.h"
 
 /* Stands where a definition was in a block that is damaged: the CPU time is known, the stack is not. */
 #define LOST_STACK "[stack lost in a damaged block]"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../view/gil_gc.h"
+#include "gil_gc.h"
 #include "time_bins.h"
 
 #define FREED_TOGETHER (1u << 17) /* samples */

@@ -222,4 +222,7 @@ const struct pt_sample *pt_retake_samples(struct pt_profile *profile, uint32_t *
 /* By instance; a new one has only its instance set. */
 uint32_t pt_add_process(struct pt_profile *profile, uint32_t instance);
 
+/* When all of it began and ended; 0 when unknown. */
+void pt_profile_span(const struct pt_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
+
 #endif

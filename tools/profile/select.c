@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../view/frame_text.h"
+#include "frame_text.h"
 
 #define ONLY_NATIVE "[native]" /* the only frame of a stack that has no Python frame */
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "../view/gil_gc.h"
+#include "gil_gc.h"
 
 /* No narrower: logs have an interval for a second mostly. */
 #define FIRST_BIN_NS 1000000000u

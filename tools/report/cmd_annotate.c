@@ -6,7 +6,7 @@
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../cli/request.h"
-#include "../profile/load.h"
+#include "../load/load.h"
 #include "../view/summary.h"
 #include "source_text.h"
 

@@ -12,8 +12,8 @@
 #include "../cli/commands.h"
 #include "../cli/request.h"
 #include "../flame/flame.h"
-#include "../profile/load.h"
-#include "../view/runs.h"
+#include "../load/load.h"
+#include "../load/runs.h"
 #include "../view/summary.h"
 #include "compare.h"
 

@@ -6,8 +6,8 @@
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../cli/request.h"
-#include "../profile/load.h"
-#include "../view/gil_gc.h"
+#include "../load/load.h"
+#include "../profile/gil_gc.h"
 #include "../view/summary.h"
 #include "sums_json.h"
 
@@ -86,7 +86,7 @@ static bool print_json(struct pt_profile *profile)
     struct pt_json json = {.out = stdout, .indented = true};
     const struct pt_read_losses *losses = &profile->losses;
     uint64_t start, end;
-    pt_summary_span(profile, &start, &end);
+    pt_profile_span(profile, &start, &end);
     pt_json_begin(&json, NULL, '{');
     pt_json_number(&json, "version", JSON_VERSION);
     pt_json_begin(&json, "total", '{');

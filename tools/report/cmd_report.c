@@ -7,8 +7,8 @@
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../cli/request.h"
-#include "../profile/load.h"
-#include "../view/gil_gc.h"
+#include "../load/load.h"
+#include "../profile/gil_gc.h"
 #include "../view/summary.h"
 #include "report.h"
 
@@ -34,7 +34,7 @@ static void print_header(const struct pt_report *report)
     struct pt_profile *profile = report->profile;
     struct pt_buffer versions = {0};
     uint64_t start, end;
-    pt_summary_span(profile, &start, &end);
+    pt_profile_span(profile, &start, &end);
     append_versions(&versions, profile);
     double wall = end > start ? pt_seconds(end - start) : 0, cpu = pt_seconds(report->whole_ns);
     uint64_t threads = report->sum.threads + report->sum.exited_threads, cpus = pt_summary_cpus(profile);

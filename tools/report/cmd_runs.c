@@ -8,8 +8,8 @@
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../cli/request.h"
-#include "../profile/load.h"
-#include "../view/runs.h"
+#include "../load/load.h"
+#include "../load/runs.h"
 
 /* Of the JSON; raised when a field changes its meaning or goes away. */
 #define JSON_VERSION  1

@@ -11,7 +11,7 @@ struct pt_side pt_side_of(struct pt_profile *profile)
 {
     struct pt_side side = {.profile = profile, .cpu_ns = pt_profile_cpu_ns(profile)};
     uint64_t end;
-    pt_summary_span(profile, &side.start_unix_ns, &end);
+    pt_profile_span(profile, &side.start_unix_ns, &end);
     side.wall_ns = end > side.start_unix_ns ? end - side.start_unix_ns : 0;
     side.sum = pt_summary_accounting(profile, PT_NONE);
     for (uint32_t i = 0; i < profile->functions.count; i++)

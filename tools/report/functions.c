@@ -5,8 +5,8 @@
 
 #include "../base/print.h"
 #include "../flame/flame.h"
+#include "../profile/frame_text.h"
 #include "../view/call_tree.h"
-#include "../view/frame_text.h"
 #include "../view/summary.h"
 #include "report.h"
 

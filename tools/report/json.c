@@ -14,7 +14,7 @@ bool pt_report_json(const struct pt_report *report)
     struct pt_json json = {.out = stdout, .indented = true};
     struct pt_report_native native = pt_report_native(profile);
     uint64_t start, end;
-    pt_summary_span(profile, &start, &end);
+    pt_profile_span(profile, &start, &end);
     pt_json_begin(&json, NULL, '{');
     pt_json_number(&json, "version", JSON_VERSION);
     pt_json_string(&json, "cmdline", profile, pt_summary_first_process(profile)->command_line);

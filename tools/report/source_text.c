@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "../base/terminal_text.h"
-#include "../profile/files.h"
+#include "../load/files.h"
 #include "../view/summary.h"
 
 #define SOURCE_BYTES    (16u << 20) /* larger files are no source that anybody wrote */
@@ -59,7 +59,7 @@ struct pt_source pt_source_read(const struct pt_profile *profile, const struct p
     uint64_t start, end;
     if (*file == '<' || !*file)
         return source;
-    pt_summary_span(profile, &start, &end);
+    pt_profile_span(profile, &start, &end);
     pt_buffer_text(&path, file);
     source.text = pt_read_file(path.data, SOURCE_BYTES, &source.size);
     for (uint32_t i = 0; !source.text && *file != '/' && i < profile->processes.count; i++) {

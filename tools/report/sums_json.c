@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../view/gil_gc.h"
+#include "../profile/gil_gc.h"
 #include "../view/summary.h"
 
 #define MEDIAN 0.50

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
+#include "../profile/gil_gc.h"
 #include "../view/call_tree.h"
-#include "../view/gil_gc.h"
 #include "../view/summary.h"
 #include "report.h"
 #include "sums_json.h"

@@ -7,12 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/library_path.h"
 #include "../base/memory.h"
 #include "../base/output.h"
 #include "../cli/commands.h"
 #include "../doctor/checks.h"
 #include "child.h"
-#include "library_path.h"
 #include "summary.h"
 
 #define RUN_BYTES    16

@@ -8,8 +8,8 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/options.h"
-#include "../profile/fallback.h"
-#include "../profile/load.h"
+#include "../load/fallback.h"
+#include "../load/load.h"
 #include "../view/summary.h"
 
 /* Files that were written since the run began. */
@@ -67,7 +67,7 @@ static void say_sums(const struct pt_profile *profile, const char *place)
     struct pt_buffer text = {0}, path = {0};
     uint64_t start, end;
     uint32_t not_ended = 0, processes = profile->processes.count;
-    pt_summary_span(profile, &start, &end);
+    pt_profile_span(profile, &start, &end);
     for (uint32_t i = 0; i < processes; i++)
         not_ended += !profile->processes.items[i].ended;
     pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, pt_plural(sum.samples, "s"),

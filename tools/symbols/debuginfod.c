@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../view/frame_text.h"
+#include "../profile/frame_text.h"
 
 #define LIBRARY      "libdebuginfod.so.1"
 #define MOST_SECONDS 90 /* of all fetches */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../view/frame_text.h"
+#include "../profile/frame_text.h"
 #include "debug_files.h"
 #include "debug_info.h"
 #include "debuginfod.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "../profile/frame_text.h"
+#include "../profile/gil_gc.h"
 #include "../symbols/symbols.h"
-#include "../view/frame_text.h"
-#include "../view/gil_gc.h"
 #include "../view/summary.h"
 
 /* Flushes come each second: a process that wrote within this time is up to date. */
@@ -182,7 +182,7 @@ static void look_at_clock(struct pt_live *live)
 {
     const struct pt_profile *profile = live->follow->profile;
     uint64_t start, end;
-    pt_summary_span(profile, &start, &end);
+    pt_profile_span(profile, &start, &end);
     live->now_unix_ns = pt_clock_ns(CLOCK_REALTIME);
     live->alive = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)

@@ -2,7 +2,7 @@
 #ifndef PT_TOP_LIVE_H
 #define PT_TOP_LIVE_H
 
-#include "follow.h"
+#include "../load/follow.h"
 #include "target.h"
 
 #define PT_LIVE_WINDOW_NS UINT64_C(10000000000)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame_text.h"
-#include "gil_gc.h"
+#include "../profile/frame_text.h"
+#include "../profile/gil_gc.h"
 
 struct builder {
     struct pt_profile *profile;

@@ -59,18 +59,6 @@ const struct pt_process *pt_summary_first_process(const struct pt_profile *profi
     return first;
 }
 
-void pt_summary_span(const struct pt_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns)
-{
-    *start_unix_ns = *end_unix_ns = 0;
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *process = &profile->processes.items[i];
-        if (process->start_unix_ns && (!*start_unix_ns || process->start_unix_ns < *start_unix_ns))
-            *start_unix_ns = process->start_unix_ns;
-        if (process->end_unix_ns > *end_unix_ns)
-            *end_unix_ns = process->end_unix_ns;
-    }
-}
-
 /* A process may have several interpreters: "3.11.2, 3.13.0". */
 uint32_t *pt_summary_versions(struct pt_profile *profile, uint32_t only, uint32_t *count)
 {

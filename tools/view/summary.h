@@ -26,9 +26,6 @@ void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (
 /* Processors that the processes may run on, the most of any; 0 when unknown, or when they are of several hosts. */
 uint64_t pt_summary_cpus(const struct pt_profile *profile);
 
-/* When all of it began and ended; 0 when unknown. */
-void pt_summary_span(const struct pt_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
-
 /* The process that started first, whose command line names the run; there must be a process. */
 const struct pt_process *pt_summary_first_process(const struct pt_profile *profile);
 

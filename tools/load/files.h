@@ -3,8 +3,8 @@
 #define PT_PROFILE_FILES_H
 
 #include "../log/reader.h"
-#include "model.h"
-#include "request.h"
+#include "../profile/model.h"
+#include "../profile/request.h"
 
 struct pt_file {
     char *path;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "../base/memory.h"
+#include "memory.h"
 
 struct isal_zstream;
 

@@ -2,7 +2,7 @@
 #ifndef PT_SYMBOLS_DEMANGLE_H
 #define PT_SYMBOLS_DEMANGLE_H
 
-#include "../base/memory.h"
+#include "memory.h"
 
 /* Appends the name that a linker symbol encodes: C++ (_Z…), Rust (_R…, and _ZN…17h<hash>E, without the hash).
  * False, and nothing appended, when it is neither, or longer than anyone would read. */

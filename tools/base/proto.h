@@ -2,7 +2,7 @@
 #ifndef PT_EXPORT_PROTO_H
 #define PT_EXPORT_PROTO_H
 
-#include "../base/memory.h"
+#include "memory.h"
 
 /* Appends a number in base 128, as packed fields have them. */
 void pt_append_varint(struct pt_buffer *bytes, uint64_t value);

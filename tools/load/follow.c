@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "../profile/fallback.h"
+#include "fallback.h"
 
 /* Read in one go; more when a block is longer. */
 #define PORTION ((size_t)1 << 20)

@@ -3,8 +3,8 @@
 #define PT_PROFILE_FOLLOW_H
 
 #include "../base/numbers.h"
-#include "../profile/files.h"
 #include "../profile/model.h"
+#include "files.h"
 
 struct pt_source;
 

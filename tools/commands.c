@@ -1,8 +1,8 @@
-#include "commands.h"
+#include "cli/commands.h"
 
 #include <string.h>
 
-#include "../export/export.h"
+#include "export/export.h"
 
 #define OPTION(letter, name, argument, value, field, choices, help)                                                    \
     {                                                                                                                  \
@@ -113,7 +113,8 @@ const struct pt_command pt_commands[] = {
      OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, RUNS, SELECT), PATHS_HELP,
      "pyprof export -o app.pb.gz && go tool pprof -top app.pb.gz\n"
      "pyprof export -o app.speedscope.json --no-native\n"
-     "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg"},
+     "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg",
+     .table = pt_formats_table},
     {COMMAND(runs), "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", OPTIONS(&json, &all),
      "PATH is a profile or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
      ".\nOther commands take an id, or its beginning, with --run. In a directory that all may write to, --all lists "

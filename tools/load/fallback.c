@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../base/memory.h"
-#include "../view/frame_text.h"
+#include "../profile/frame_text.h"
 
 #define NAME "pyprof-"
 

@@ -9,7 +9,7 @@
 #ifndef PT_VIEW_FRAME_TEXT_H
 #define PT_VIEW_FRAME_TEXT_H
 
-#include "../profile/model.h"
+#include "model.h"
 
 /* Stands for the module of code that a JIT made and named. */
 #define PT_JIT_MODULE "jit"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../symbols/demangle.h"
+#include "../base/demangle.h"
 
 const char *pt_base_name(const char *path)
 {

@@ -2,7 +2,7 @@
 #ifndef PT_PROFILE_LOAD_H
 #define PT_PROFILE_LOAD_H
 
-#include "model.h"
+#include "../profile/model.h"
 
 /*
  * Loads the request's paths: files (all of them) and directories (of their *.pyprof files the runs that are asked for);

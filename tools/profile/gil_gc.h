@@ -2,7 +2,7 @@
 #ifndef PT_VIEW_GIL_GC_H
 #define PT_VIEW_GIL_GC_H
 
-#include "../profile/model.h"
+#include "model.h"
 
 static inline bool pt_in_gc(uint32_t state)
 {

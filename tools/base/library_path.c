@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/memory.h"
-#include "../cli/options.h"
+#include "memory.h"
+#include "print.h"
 
 /* Directory of this program, "" when the kernel does not say. The caller frees. */
 static char *own_directory(void)

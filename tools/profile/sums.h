@@ -2,7 +2,7 @@
 #ifndef PT_VIEW_SUMS_H
 #define PT_VIEW_SUMS_H
 
-#include "../profile/model.h"
+#include "model.h"
 
 /* Notes that this part has been read; false when it was there already. */
 bool pt_sums_note_part(struct pt_process *process, uint64_t number);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
+#include "cli/commands.h"
 
 /* Text for roff: nothing in it is a request or an escape. */
 static void put_text(const char *text, size_t length)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/load.h"
-#include "../view/runs.h"
-#include "commands.h"
+#include "cli/commands.h"
+#include "load/load.h"
+#include "load/runs.h"
 
 /* Where nothing may follow but a file, or a command line after "--", the shell completes by itself. */
 static const struct {

@@ -9,13 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../profile/frame_text.h"
+#include "../profile/gil_gc.h"
+#include "../profile/merge.h"
+#include "../profile/select.h"
 #include "../symbols/symbols.h"
-#include "../view/frame_text.h"
-#include "../view/gil_gc.h"
-#include "../view/summary.h"
 #include "files.h"
-#include "merge.h"
-#include "select.h"
 
 /* Less than this is read before anyone wonders. */
 #define PROGRESS_FROM (64u << 20)
@@ -230,7 +229,7 @@ static uint64_t run_start(const struct pt_files *files, const struct pt_load_req
         return start == UINT64_MAX ? 0 : start;
     }
     struct pt_profile *sums = read_parts(files, &sums_only, 0, &read);
-    pt_summary_span(sums, &start, &end);
+    pt_profile_span(sums, &start, &end);
     pt_profile_free(sums);
     return start;
 }
