@@ -17,7 +17,7 @@ at_once=$((jobs + 1))
 wanted_suites=${SUITE:-}
 wanted_pythons=${PYTHON:-}
 # These fill all CPUs together, and disturb each other in nothing that they measure.
-beside=(torture tools-sanitized fuzz units-sanitized lint pages units capture-symbols library-symbols wings)
+beside=(torture tools-sanitized fuzz units-sanitized two-at-once lint pages units capture-symbols library-symbols wings)
 export CHECK_LONG=$long
 # shellcheck source=tests/bats/lib/pythons.sh
 . tests/bats/lib/pythons.sh
@@ -86,6 +86,9 @@ build() {
     one "builds with ${CC:-gcc}, no warning" make -j"$jobs" BUILD="$BUILD" all units helpers
     if wanted units-sanitized || wanted tools-sanitized; then
         one "builds with sanitizers" make -j"$jobs" SAN=1 BUILD="$BUILD/san" all units
+    fi
+    if wanted two-at-once; then
+        one "builds with ThreadSanitizer" make -j"$jobs" TSAN=1 BUILD="$BUILD/tsan" "$BUILD/tsan/unit/test_tools_two_at_once"
     fi
     if wanted fuzz; then
         one "builds with libFuzzer" make -j"$jobs" FUZZ=1 BUILD="$BUILD/fuzz" fuzzers
@@ -215,6 +218,7 @@ run_beside() {
     lint) part lint tests/lint.sh ;;
     units) part units run_units "$BUILD/unit" "" ;;
     units-sanitized) ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 part units-sanitized run_units "$BUILD/san/unit" " (sanitized)" ;;
+    two-at-once) part two-at-once env CMOCKA_MESSAGE_OUTPUT=TAP "$BUILD/tsan/unit/test_tools_two_at_once" ;;
     capture-symbols) part capture-symbols tests/capture_symbols.sh "$BUILD" ;;
     library-symbols) part library-symbols tests/libpyprof_symbols.sh "$BUILD" ;;
     wings) part wings tests/wings.py "$BUILD" ;;
