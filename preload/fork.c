@@ -9,7 +9,7 @@
 #include "modules/loaded_objects.h"
 #include "modules/modules.h"
 #include "threads/registry.h"
-#include "threads/self.h"
+#include "threads/thread_slot.h"
 #include <stddef.h>
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));

@@ -21,8 +21,8 @@
 #include "python/find.h"
 #include "threads/registry.h"
 #include "threads/scan.h"
-#include "threads/self.h"
 #include "threads/signal.h"
+#include "threads/thread_slot.h"
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/auxv.h>

@@ -37,11 +37,6 @@ static void add_number(struct pp_text *text, unsigned long number, unsigned base
     pp_text_add(text, p);
 }
 
-void pp_text_add_number(struct pp_text *text, unsigned long number)
-{
-    add_number(text, number, 10, 0);
-}
-
 static void add_formatted(struct pp_text *text, const char *format, va_list list)
 {
     for (; *format; format++) {

@@ -14,7 +14,6 @@ struct pp_text {
 
 void pp_text_init(struct pp_text *text, char *buffer, size_t size);
 void pp_text_add(struct pp_text *text, const char *string);
-void pp_text_add_number(struct pp_text *text, unsigned long number);
 
 /* Writes what snprintf would for these conversions: %s %u %lu %x %lx, with a width that fills with zeros (%08x).
  * Returns its buffer. */

@@ -27,7 +27,7 @@ struct pp_capture {
     _Atomic int signal;
     _Atomic uint32_t application_reacts; /* the program believes that our signal's action is not SIG_DFL */
 
-    /* libunwind, if it walks native stacks; unwind rows do if this is NULL or during pauses (libunwind/load.h). */
+    /* libunwind, if it walks native stacks; unwind rows do if this is NULL or during pauses (libunwind/libunwind.h). */
     const struct pp_libunwind *_Atomic libunwind;
     _Atomic uint32_t libunwind_pauses;
 
@@ -101,8 +101,8 @@ enum pp_wake {
     PP_WAKE_MODULES = 2, /* unknown_module was set */
     PP_WAKE_STACK = 4,   /* a thread's unknown_stack_sp was set */
     PP_WAKE_STOP = 8,    /* the flush thread must stop */
-    PP_WAKE_EXEC = 32,   /* exec is about to replace the program */
-    PP_WAKE_COST = 64,   /* a thread's handlers have exceeded dear_ns */
+    PP_WAKE_EXEC = 16,   /* exec is about to replace the program */
+    PP_WAKE_COST = 32,   /* a thread's handlers have exceeded dear_ns */
 };
 
 /* Returns a live thread's slot, NULL if it has none. async-signal-safe, bounded by the number of slots. */

@@ -4,7 +4,7 @@
  * interrupted inside the loader holds the loader's lock over half-changed data, where libunwind could deadlock or read
  * memory just unmapped: unwind rows are used there, and while any other thread holds that lock. libunwind probes memory
  * through a pipe, which it also reads, and does not notice if the program closes that pipe and reuses its descriptors.
- * Forks wait until no handler is inside libunwind (libunwind/load.h).
+ * Forks wait until no handler is inside libunwind (libunwind/libunwind.h).
  */
 #ifndef PP_CAPTURE_LIBUNWIND_WALK_H
 #define PP_CAPTURE_LIBUNWIND_WALK_H

@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <string.h>
 
-#define HIGHEST_HZ      1000
 #define FIRST_RT_SIGNAL 34 /* 32 and 33 are glibc's own */
 #define LAST_RT_SIGNAL  64
 #define MOST_DIGITS     9
@@ -30,7 +29,7 @@ static bool parse_number(const char *text, uint64_t *number)
 
 static bool parse_hz(const char *text, uint64_t *hz)
 {
-    return parse_number(text, hz) && *hz >= 1 && *hz <= HIGHEST_HZ;
+    return parse_number(text, hz) && *hz >= 1 && *hz <= PP_HIGHEST_HZ;
 }
 
 /* With or without a % sign. */

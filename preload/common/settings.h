@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PP_HIGHEST_HZ 1000
+
 #define PP_PPM_PER_PERCENT 10000
 #define PP_DEFAULT_OUT     "pyprof.out"
 

@@ -12,7 +12,7 @@
 #include "../capture/capture.h"
 #include "../flush/lifecycle.h"
 #include "../threads/registry.h"
-#include "../threads/self.h"
+#include "../threads/thread_slot.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>

@@ -7,8 +7,8 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../threads/registry.h"
-#include "../threads/self.h"
 #include "../threads/signal.h"
+#include "../threads/thread_slot.h"
 #include <errno.h>
 #include <sys/signalfd.h>
 

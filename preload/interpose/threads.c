@@ -8,7 +8,7 @@
 #include "../base/process.h"
 #include "../start.h"
 #include "../threads/registry.h"
-#include "../threads/self.h"
+#include "../threads/thread_slot.h"
 #include <errno.h>
 #include <stdarg.h>
 

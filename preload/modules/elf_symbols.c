@@ -34,7 +34,7 @@ static bool read_header(const struct pp_elf_source *source, Elf64_Ehdr *header)
 {
     return pp_elf_source_read(source, header, sizeof *header, 0) && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
            header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-           header->e_machine == EM_X86_64;
+           header->e_machine == PP_ELF_MACHINE;
 }
 
 uint8_t pp_elf_build_id(const uint8_t *notes, size_t size, uint8_t *id, size_t max)

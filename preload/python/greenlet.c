@@ -29,13 +29,6 @@ static struct {
     unsigned caller_count;
 } greenlet;
 
-/* addq %reg, %rsp; addq %reg, %rbp */
-static bool is_addition(const uint8_t *code)
-{
-    return (code[0] == 0x48 || code[0] == 0x4C) && code[1] == 0x01 && (code[2] & 0xC7) == 0xC4 && code[3] == code[0] &&
-           code[4] == 0x01 && code[5] == code[2] + 1;
-}
-
 static bool calls(const uint8_t *code, uintptr_t at, uintptr_t function)
 {
     int32_t distance;
@@ -64,7 +57,7 @@ static void examine_module(struct pp_module *module, void *argument)
     greenlet.end = module->end;
     const uint8_t *code = pp_safe_copy_mapped(module->start, module->end - module->start);
     for (uintptr_t at = module->start; code && !greenlet.addition && at + ADDITION_SIZE <= module->end; at++)
-        if (is_addition(code + (at - module->start)) &&
+        if (pp_moves_stack(code + (at - module->start)) &&
             pp_module_function_range(module, at, &greenlet.function_start, &greenlet.function_end)) {
             greenlet.addition = at;
             find_callers(module, code);

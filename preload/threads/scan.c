@@ -52,13 +52,10 @@ static int *known_place(int tid)
     return &known_tids[at];
 }
 
-/* struct pthread.tid, at the same place in every x86-64 glibc from 2.4 on, which is checked. */
-#define DESCRIPTOR_TID 720
-
 void pp_threads_learn_descriptor(void)
 {
-    if (*(const int *)((uintptr_t)pthread_self() + DESCRIPTOR_TID) == pp_sys_gettid())
-        atomic_store(&pp_capture.descriptor_tid_offset, DESCRIPTOR_TID);
+    if (*(const int *)((uintptr_t)pthread_self() + PP_DESCRIPTOR_TID) == pp_sys_gettid())
+        atomic_store(&pp_capture.descriptor_tid_offset, PP_DESCRIPTOR_TID);
 }
 
 /* A thread that was not made through us. Its thread pointer is read by its own first signal (capture/sample.c). */

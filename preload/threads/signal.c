@@ -7,7 +7,7 @@
 #include "../capture/capture.h"
 #include "../modules/go_runtime.h"
 #include "registry.h"
-#include "self.h"
+#include "thread_slot.h"
 #include <errno.h>
 #include <string.h>
 

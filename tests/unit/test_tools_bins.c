@@ -199,7 +199,7 @@ static void cells_are_bounded(void **state)
     } cases[] = {{100, 8, PT_FLAME_ALL},
                  {200000, 4, PT_FLAME_THREADS},
                  {400000, 2, PT_FLAME_NAMES},
-                 {800000, 1, PT_FLAME_NOBODY}};
+                 {800000, 1, PT_FLAME_TOTAL}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pt_profile *profile = many(cases[i].nodes);
         uint64_t whole = pt_profile_cpu_ns(profile);
@@ -210,7 +210,7 @@ static void cells_are_bounded(void **state)
         uint64_t of_first = 0;
         for (uint32_t j = 0; j < flame->merged->samples.count; j++)
             of_first += flame->merged->samples.items[j].thread ? 0 : flame->merged->samples.items[j].cpu_ns;
-        assert_int_equal(of_first, (uint64_t)cases[i].nodes * (cases[i].detail == PT_FLAME_NOBODY  ? 8028
+        assert_int_equal(of_first, (uint64_t)cases[i].nodes * (cases[i].detail == PT_FLAME_TOTAL   ? 8028
                                                                : cases[i].detail == PT_FLAME_NAMES ? 4006
                                                                                                    : 2001));
         pt_flame_free(flame);

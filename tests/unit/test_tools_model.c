@@ -1,9 +1,9 @@
 /* The profile in memory: merging, sums, frame text, totals, collapsed stacks. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
+#include "tools/profile/frame_text.h"
 #include "tools/profile/model.h"
 #include "tools/view/call_tree.h"
-#include "tools/profile/frame_text.h"
 #include "tools/view/summary.h"
 #include <setjmp.h>
 #include <stdarg.h>

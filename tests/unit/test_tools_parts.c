@@ -1,8 +1,8 @@
 /* Files that hold several segments one after the other; runs; two profiles side by side. */
 #include "log_fixture.h"
+#include "tools/load/runs.h"
 #include "tools/profile/merge.h"
 #include "tools/report/compare.h"
-#include "tools/load/runs.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* GIL and garbage collection: shares of what is known, the [gc] frame, how samples are told apart. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
-#include "tools/view/call_tree.h"
 #include "tools/profile/gil_gc.h"
+#include "tools/view/call_tree.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Names by build-id, from this test's own executable, and starts of functions that have none. */
+#include "tools/profile/frame_text.h"
 #include "tools/symbols/eh_frame_hdr.h"
 #include "tools/symbols/symbols.h"
-#include "tools/profile/frame_text.h"
 #include <fcntl.h>
 #include <link.h>
 #include <setjmp.h>

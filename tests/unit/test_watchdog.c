@@ -67,11 +67,20 @@ static int end(void **state)
     return 0;
 }
 
+/* On a busy machine the turns of this thread may end before a tick of the kernel many times in a row. */
 static bool fires(void)
 {
     ticks = 0;
-    burn(60);
+    for (unsigned i = 0; i < 20 && !ticks; i++)
+        burn(50);
     return ticks > 0;
+}
+
+static bool is_silent(void)
+{
+    ticks = 0;
+    burn(60);
+    return ticks == 0;
 }
 
 static void a_timer_that_fires_is_left_alone(void **state)
@@ -90,7 +99,7 @@ static void a_timer_that_was_deleted_is_made_again(void **state)
 {
     (void)state;
     pp_syscall4(SYS_timer_delete, atomic_load(&slot->timer), 0, 0, 0);
-    assert_false(fires());
+    assert_true(is_silent());
     check();
     assert_int_equal(reasons[PP_REASON_TIMER_GONE], 1);
     assert_true(fires());
@@ -101,7 +110,7 @@ static void a_timer_that_was_stopped_is_made_again(void **state)
     (void)state;
     struct itimerspec never = {0};
     pp_syscall4(SYS_timer_settime, atomic_load(&slot->timer), 0, (long)&never, 0);
-    assert_false(fires());
+    assert_true(is_silent());
     check();
     assert_int_equal(reasons[PP_REASON_TIMER_GONE], 0);
     assert_true(fires());
@@ -130,7 +139,7 @@ static void a_thread_that_blocks_the_signal_is_named_once(void **state)
     (void)state;
     uint64_t mask = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (SIGPROF - 1));
     for (unsigned i = 0; i < 4; i++) {
-        assert_false(fires());
+        assert_true(is_silent());
         check();
     }
     assert_int_equal(atomic_load(&pp_thread_reasons[PP_REASON_UNREACHABLE]), 1);
@@ -160,7 +169,7 @@ static void a_thread_that_ends_keeps_no_timer(void **state)
     assert_int_equal(pp_timer_arm(slot, PP_FIRST_RANDOM), 0);
     assert_int_equal(pp_timer_renew(slot), 0);
     assert_int_equal(atomic_load(&slot->timer), PP_TIMER_ENDED);
-    assert_false(fires());
+    assert_true(is_silent());
 }
 
 static uint64_t queued_by_user(void)
@@ -208,7 +217,7 @@ static void of_two_timers_one_stays(void **state)
     assert_int_equal(pp_timer_arm(slot, PP_FIRST_TICK), 0);
     assert_int_equal(atomic_load(&slot->timer), id);
     pp_timer_disarm(slot, PP_TIMER_NONE);
-    assert_false(fires());
+    assert_true(is_silent());
 }
 
 int main(void)

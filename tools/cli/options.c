@@ -10,7 +10,6 @@
 
 #include "commands.h"
 
-#define HIGHEST_HZ      1000
 #define HIGHEST_NUMBER  1000000
 #define LONGEST_SECONDS 1e9 /* of a time: no overflow of nanoseconds */
 #define HELP_COLUMN     23  /* of an option's help */
@@ -164,7 +163,7 @@ static bool take_option(struct pt_cli *cli, const struct pt_option *option, cons
     case PT_FLAG:
         return *(bool *)field = true;
     case PT_HZ:
-        return take_number(option->name, argument, HIGHEST_HZ, field);
+        return take_number(option->name, argument, PP_HIGHEST_HZ, field);
     case PT_NUMBER:
         return take_number(option->name, argument, HIGHEST_NUMBER, field);
     case PT_TIME:

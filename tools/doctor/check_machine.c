@@ -13,7 +13,7 @@
 
 #define TOPIC "machine"
 
-/* 0 or errno. A filter that kills gives a signal, which is more than 255. */
+/* Returns 0 or an errno; ENOSYS also if a signal killed the child, as a seccomp filter may. */
 static int try_in_child(int (*attempt)(void))
 {
     int status;

@@ -8,7 +8,6 @@
 
 #include "../base/numbers.h"
 #include "../base/proto.h"
-#include "../cli/options.h"
 #include "../view/numbering.h"
 #include "../view/summary.h"
 #include "export.h"

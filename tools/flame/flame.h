@@ -41,7 +41,7 @@ enum pt_flame_detail {
     PT_FLAME_THREADS,
     PT_FLAME_NAMES, /* threads of a process that have the same name are one */
     PT_FLAME_PROCESSES,
-    PT_FLAME_NOBODY,
+    PT_FLAME_TOTAL,
     PT_FLAME_DETAILS,
 };
 

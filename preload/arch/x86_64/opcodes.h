@@ -3,6 +3,7 @@
 #define PP_ARCH_OPCODES_H
 
 #include "registers.h"
+#include <stdbool.h>
 #include <string.h>
 
 #define PP_JUMP_SIZE 6 /* 0f 8x rel32; e9 rel32 is one less */
@@ -16,6 +17,13 @@ static inline uintptr_t pp_jump_target(const uint8_t *code, uintptr_t at)
         return 0;
     memcpy(&distance, code + opcode, sizeof distance);
     return at + opcode + sizeof distance + (uintptr_t)(intptr_t)distance;
+}
+
+/* Whether the bytes move stack and frame by one distance: addq %reg, %rsp; addq %reg, %rbp. Greenlet's switch does. */
+static inline bool pp_moves_stack(const uint8_t *code)
+{
+    return (code[0] == 0x48 || code[0] == 0x4C) && code[1] == 0x01 && (code[2] & 0xC7) == 0xC4 && code[3] == code[0] &&
+           code[4] == 0x01 && code[5] == code[2] + 1;
 }
 
 struct pp_epilogue_step {

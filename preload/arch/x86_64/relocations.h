@@ -4,6 +4,8 @@
 
 #include <elf.h>
 
+#define PP_ELF_MACHINE EM_X86_64
+
 #define PP_RELOCATION_SLOT    R_X86_64_GLOB_DAT /* in the global offset table: the variable's address */
 #define PP_RELOCATION_POINTER R_X86_64_64       /* in data: the variable's address plus the addend */
 

@@ -24,6 +24,8 @@ struct pp_tls_word {
     int64_t offset;
 };
 
+/* struct pthread.tid, at the same place in every glibc from 2.4 on; pp_threads_learn_descriptor checks that. */
+#define PP_DESCRIPTOR_TID   720
 #define PP_DESCRIPTOR_SELF  16 /* tcbhead_t.self: pthread_self() points to itself */
 #define PP_DTV_IN_TCB       8  /* tcbhead_t.dtv */
 #define PP_DTV_UNALLOCATED  UINTPTR_MAX

@@ -1,4 +1,4 @@
-#include "self.h"
+#include "thread_slot.h"
 #include "../base/libc.h"
 #include "../base/syscalls.h"
 
