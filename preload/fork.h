@@ -1,13 +1,13 @@
-/* What POSIX calls prepare, parent and child: our thread is outside the loader when a child is copied, and the child
- * begins a profile of its own, whose thread is made by the functions that fork (interpose/process.c). */
+/* Installs our atfork handlers. They keep the flush thread out of the loader while a child is copied, and begin a new
+ * profile in the child; its flush thread is made by the functions that fork (interpose/process.c). */
 #ifndef PP_FORK_H
 #define PP_FORK_H
 
 #include <stdbool.h>
 
-/* Whether this libc has atfork handlers. */
+/* Returns whether this libc has __register_atfork. */
 bool pp_fork_can_watch(void);
-/* From now on. Once. */
+/* Installs the handlers; returns false if libc refuses. Call once. */
 bool pp_fork_watch(void);
 
 #endif

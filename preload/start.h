@@ -1,19 +1,18 @@
-/* Whether and when to profile. */
+/* Decides whether and when to profile this process. */
 #ifndef PP_START_H
 #define PP_START_H
 
 #include <stdint.h>
 
-/* Finds interpreters that were not there before: with the first one profiling starts, the others are added. To be
- * called when an interpreter starts, `code` being an address in its code. Normal context, any thread; cheap when
- * nothing was loaded since. */
+/* Finds new interpreters: the first one starts profiling, further ones are added. Call it when an interpreter starts; `code`
+ * is an address in the interpreter's code. Normal context, any thread; cheap when nothing was loaded since. */
 void pp_start(uintptr_t code);
 
-/* The same at any other moment: libraries that are loaded, but not used as interpreters, are passed over. */
+/* Does what pp_start does, at any other moment: skips Python libraries that are loaded but not initialized. */
 void pp_start_if_initialized(void);
 
-/* config.c: reads the environment into pp_config and hands PYPROF_OUT (absolute) and PYPROF_RUN on to descendants. A
- * bad value is named in one line and its default used. Normal context, before other threads of ours exist. */
+/* Reads the environment into pp_config and exports PYPROF_OUT (made absolute) and PYPROF_RUN to descendants. A bad value
+ * gets one line on stderr, and its default is used. Normal context, before other threads of ours exist. In config.c. */
 void pp_config_read(void);
 
 #endif

@@ -5,13 +5,13 @@
 #define FIRST_RT_SIGNAL 34 /* 32 and 33 are glibc's own */
 #define LAST_RT_SIGNAL  64
 #define MOST_DIGITS     9
-#define DECIMALS        4 /* of a percentage */
+#define DECIMALS        4 /* digits after the point of a percentage */
 #define DISK_DIGITS     19
 #define DISK_LEAST      ((uint64_t)1 << 20)
 #define DISK_LEFT       ((uint64_t)64 << 20)
 #define DISK_LEFT_SHARE 20
 
-/* The number that the text begins with; returns how many digits it has. */
+/* Reads the number at the start of the text; returns its number of digits. */
 static size_t digits_of(const char *text, uint64_t *number)
 {
     size_t digits = strspn(text, "0123456789");
@@ -32,7 +32,7 @@ static bool parse_hz(const char *text, uint64_t *hz)
     return parse_number(text, hz) && *hz >= 1 && *hz <= PP_HIGHEST_HZ;
 }
 
-/* With or without a % sign. */
+/* Parses a percentage into parts per million; the % sign is optional. */
 static bool parse_percent(const char *text, uint64_t *ppm)
 {
     uint64_t whole, part = 0;
@@ -51,7 +51,7 @@ static bool parse_percent(const char *text, uint64_t *ppm)
     return !*text && *ppm > 0 && *ppm <= 100 * PP_PPM_PER_PERCENT;
 }
 
-/* Bytes, or with a K, M, G or T after the number, each 1024 of the one before. */
+/* Parses a size in bytes; the suffixes K, M, G and T are powers of 1024. */
 static bool parse_size(const char *text, uint64_t *bytes)
 {
     static const char units[] = "KkMmGgTt";

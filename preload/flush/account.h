@@ -1,6 +1,6 @@
 /*
  * Every CPU nanosecond of the process has one place: sampled + unsampled + pending + lost + own + thread exit +
- * difference = the process clock since Python appeared (design D2). Flush thread only.
+ * difference = the process clock since Python appeared. Flush thread only.
  */
 #ifndef PP_FLUSH_ACCOUNT_H
 #define PP_FLUSH_ACCOUNT_H

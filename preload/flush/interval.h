@@ -1,5 +1,5 @@
-/* What is done at a flush, step by step: takes what the handlers have left, aggregates it and appends it to the log.
- * Flush thread only. */
+/* Does the steps of a flush: drains the rings of the handlers, aggregates the samples and appends an interval to the log.
+ * Flush thread only, unless a function says otherwise. */
 #ifndef PP_FLUSH_INTERVAL_H
 #define PP_FLUSH_INTERVAL_H
 
@@ -7,22 +7,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* When a flush thread begins. */
+/* Prepares the first interval; a flush thread that is made again goes on with the interval of the one before it. */
 void pp_interval_start(void);
-/* Finds new modules; cheap when there are none. */
+/* Refreshes the list of modules; cheap when nothing was loaded or unloaded. */
 void pp_interval_modules(void);
-/* Finds the stacks of threads whose handlers asked for it. */
+/* Finds the stack bounds of the threads whose handlers asked for them. */
 void pp_interval_stacks(void);
-/* Writes what there is between two flushes, in case the process is killed. */
+/* Writes the samples so far between two flushes, in case the process is killed. Does nothing with many threads. */
 void pp_interval_save(void);
-/* end: PP_END_EXIT when the process ends: what live threads have used since their last samples is written as
- * [unsampled]. PP_END_EXEC when it may end. Returns whether pp_threads_scan is to be called again soon. */
+/* Flushes: writes an interval if there is anything to write. end is PP_END_EXIT when the process or the flush thread ends
+ * for good (CPU time of live threads since their last samples is then written as [unsampled]), PP_END_EXEC before a call
+ * that may end the process, else PP_END_NOT. Returns whether pp_threads_scan is to be called again soon. */
 bool pp_interval_flush(int own_tid, enum pp_end_reason end);
-/* Fewer samples from now on where they cost too much. */
+/* Compares the cost of the samples with the limit and lowers or raises the sampling rate. */
 void pp_interval_judge_cost(void);
-/* When a flush thread ends and the process goes on: what the thread used stays in the account. */
+/* Adds the CPU time of the ending flush thread to the account, when the process goes on. */
 void pp_interval_stop(void);
-/* In the child of fork: what the parent's threads left and had not written, and its file, are the parent's. */
+/* Forgets the parent's unwritten samples and its file. Runs in the child's atfork handler. */
 void pp_interval_after_fork(void);
 
 #endif

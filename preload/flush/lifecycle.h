@@ -1,52 +1,55 @@
-/* How the flush thread is made, waited for and ended, by the other threads of the process. What it does is loop.h's. */
+/* Makes the flush thread, waits for it and ends it, from the other threads of the process. loop.h runs in it. */
 #ifndef PP_FLUSH_LIFECYCLE_H
 #define PP_FLUSH_LIFECYCLE_H
 
 #include <stdbool.h>
 
-/* The flush thread calls it at each flush: interpreters may have been loaded past our functions. Set once, before the
- * thread is made. */
+/* The flush thread calls this at each flush, to find interpreters that started without calling our functions. Set it
+ * once, before the thread is made; NULL: nothing is called. */
 extern void (*pp_flush_find_pythons)(void);
 
-/* Makes the thread. Normal context, any thread of the host. */
+/* Makes the flush thread; if that fails, the process is not profiled and a message says so. Normal context, any thread of
+ * the host. */
 void pp_flush_thread_start(void);
-/* The same where one is needed: in the child of fork, if the parent had one, after all atfork handlers, since it may
- * allocate; and after pp_flush_thread_stop. */
+/* Makes the flush thread again if it is needed: after pp_flush_thread_stop, and in the child of fork if the parent had
+ * it. It may allocate: call it after all atfork handlers. */
 void pp_flush_thread_in_child(void);
 
-/* Whether this process has a flush thread. async-signal-safe. */
+/* Returns whether this process has a flush thread. async-signal-safe. */
 bool pp_flush_thread_runs(void);
 
-/* The thread ends, and is made again: around calls that the kernel refuses to a process with threads. True if it has
- * ended; on a stalled disk it has not after two seconds. Normal context, any thread of the host. */
+/* Ends the flush thread before a call that the kernel refuses to a process with threads; pp_flush_thread_in_child makes
+ * it again. Waits two seconds at most and returns false if the thread has not ended by then, as on a stalled disk.
+ * Normal context, any thread of the host. */
 bool pp_flush_thread_stop(void);
 
-/* The main thread is about to end while others may go on. In it. */
+/* Prepares the flush thread for the end of the main thread, while other threads may go on. Call in the main thread. */
 void pp_flush_thread_outlives_main(void);
 
-/* Writes everything and ends the thread for good, waiting for it as at the end. Normal context. */
+/* Has the flush thread write everything and end for good; waits two seconds at most. Normal context. */
 void pp_flush_to_the_end(void);
 
-/* Has everything written, waiting for it two seconds at most: so do all of these, together where the thread is stuck.
- * Nothing in the child of vfork or without a flush thread. async-signal-safe: programs call _exit in handlers. */
+/* Has everything written as the process ends; waits two seconds at most, less if an earlier wait found the thread stuck.
+ * Does nothing in the child of vfork or without a flush thread. async-signal-safe: programs call _exit in handlers. */
 void pp_flush_at_exit(void);
 
-/* Has written what there is, waiting for it while it gets on; the process goes on should exec fail. Nothing where
- * little CPU time was used since the last flush, in the child of vfork or without a flush thread. async-signal-safe. */
+/* Has all samples written before exec, which may fail; waits two seconds at most, and half a second while the flush
+ * thread uses no CPU time. Does nothing if less than 1 ms of CPU time was used since the last flush, in the child of
+ * vfork, or without a flush thread. async-signal-safe. */
 void pp_flush_before_exec(void);
-/* Has everything written, however little CPU time was used, before a signal of the process to itself that may end it.
- */
+/* Has all samples written, however little CPU time was used, before the process sends itself a signal that may end it.
+ * Waits as pp_flush_before_exec does. async-signal-safe. */
 void pp_flush_before_signal(void);
 
-/* The flush thread is inside libc or the loader between enter and leave, and no fork copies the process meanwhile, if
- * that can be had in time. Any number of threads may fork at once; begin and end are called in pairs, by the parent. */
+/* Keeps forks out while the flush thread is inside libc or the loader, between enter and leave; a fork waits for a bounded
+ * time only. Any number of threads may fork at once; the parent calls begins and ends in pairs. */
 void pp_fork_gate_enter(void);
 void pp_fork_gate_leave(void);
 void pp_fork_gate_fork_begins(void);
 void pp_fork_gate_fork_ends(void);
 
-/* In the child's atfork handler, for all of flush/: forgets the thread, the forks under way, what the parent had not
- * written, and its file. No allocation. */
+/* Resets all of flush/ in the child's atfork handler: forgets the flush thread, the forks under way, the parent's file and
+ * its unwritten samples. Does not allocate. */
 void pp_flush_after_fork(void);
 
 #endif

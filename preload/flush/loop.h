@@ -1,5 +1,5 @@
-/* The loop of the flush thread: what is due, and when. And the words by which the loop and the functions that make the
- * thread, wait for it and end it (lifecycle.h) know of each other: all that other threads may read of it. */
+/* Runs the flush thread: decides what is due, and when. pp_flush is all that it shares with the threads that make it, wait
+ * for it and end it (lifecycle.h). */
 #ifndef PP_FLUSH_LOOP_H
 #define PP_FLUSH_LOOP_H
 
@@ -9,39 +9,40 @@
 
 #define PP_FLUSH_STACK_SIZE (256u << 10)
 
-/* lifecycle.c says what the thread is to do (NONE, RUNS, PAUSES, LEAVES, STOPS), loop.c what it has done (NEEDED, LEFT,
- * DONE). */
+/* Tells the state of the flush thread. lifecycle.c sets what the thread is to do (NONE, RUNS, PAUSES, LEAVES, STOPS),
+ * loop.c what it has done (NEEDED, LEFT, DONE). The values are ordered: from RUNS on there is a thread. */
 enum pp_flush_life {
     PP_FLUSH_NONE,
-    PP_FLUSH_LEFT,   /* it has ended for good, the process goes on */
-    PP_FLUSH_NEEDED, /* in the child of fork until the functions that fork make it; while it is paused */
-    PP_FLUSH_RUNS,   /* and from here on */
-    PP_FLUSH_PAUSES, /* it is to end, to be made again */
-    PP_FLUSH_LEAVES, /* it is to write the rest and end */
-    PP_FLUSH_STOPS,  /* it is to write the rest: the process ends */
-    PP_FLUSH_DONE,   /* it has */
+    PP_FLUSH_LEFT,   /* the thread has ended for good, the process goes on */
+    PP_FLUSH_NEEDED, /* the thread is to be made: in the child of fork, or while it is paused */
+    PP_FLUSH_RUNS,
+    PP_FLUSH_PAUSES, /* the thread is to end, and will be made again */
+    PP_FLUSH_LEAVES, /* the thread is to write the rest and end for good */
+    PP_FLUSH_STOPS,  /* the thread is to write the rest: the process ends */
+    PP_FLUSH_DONE,   /* the rest is written, the process ends */
 };
 
 extern struct pp_flush_thread {
     _Atomic uint32_t life;    /* futex, enum pp_flush_life */
-    _Atomic uint32_t answers; /* futex: how often it has written what was asked for */
-    _Atomic int tid;          /* 0: it has not begun */
-    /* When it was waited for in vain: since when it had not moved, and what it had used, plus one; 0: it was not. */
+    _Atomic uint32_t answers; /* futex: counts the flushes that other threads asked for */
+    _Atomic int tid;          /* 0: the thread has not begun */
+    /* Set by the last wait if it ended in vain: since when (CLOCK_MONOTONIC) the thread had used no CPU time, and its CPU
+     * clock plus one. stuck_at_ns 0: the last wait succeeded. */
     _Atomic uint64_t stuck_since_ns, stuck_at_ns;
-    /* It stays in the program's table of descriptors: the main thread ends. */
+    /* The thread stays in the program's descriptor table, because the main thread ends. */
     _Atomic bool shares_descriptors;
-    /* The process's clock at the last flush, as cpu_ns of the account; 0 while a file says that the process goes on,
-     * which exec has to change. */
+    /* The account's cpu_ns at the last flush. 0 once the log says that the process goes on: exec then has something to
+     * write in any case. */
     _Atomic uint64_t flushed_cpu_ns;
-    /* fork_gate.c's. Futexes: the forks that are under way, of all threads; our thread is inside the gate, or is about
-     * to be. */
+    /* Futexes of fork_gate.c: the number of forks under way in all threads; whether the flush thread is inside the gate
+     * or about to enter it. */
     _Atomic uint32_t forks, inside;
 } pp_flush;
 
-/* The thread's start routine. */
+/* Start routine of the flush thread; argument is not used. */
 void *pp_flush_loop(void *argument);
 
-/* Changes its life; false if that is not what it was. */
+/* Changes pp_flush.life from `from` to `to`; returns false if it was not `from`. */
 static inline bool pp_flush_change(uint32_t from, uint32_t to)
 {
     return atomic_compare_exchange_strong(&pp_flush.life, &from, to);

@@ -16,7 +16,7 @@
 #define FINALIZED_PAUSE_NS   1000000
 #define FINALIZED_PAUSES     11 /* two of their checks */
 
-/* CPython calls this once at its start, and hardly anything else does: it shows that Python is here (design D12). */
+/* CPython calls this once at its start, and hardly anything else does: it shows that Python is here. */
 PP_EXPORT int pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
 {
     pp_start((uintptr_t)__builtin_return_address(0));

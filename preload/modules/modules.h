@@ -28,8 +28,8 @@ struct pp_module {
     struct pp_module_private *private;
 };
 
-/* Called around every step inside libc or the loader, so that no fork happens there (design D10). Set once before the
- * first refresh. */
+/* Holds functions that are called around every step inside libc or the loader, so that no fork happens there. Set once,
+ * before the first refresh. */
 struct pp_gate {
     void (*enter)(void);
     void (*leave)(void);

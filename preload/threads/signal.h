@@ -1,5 +1,5 @@
 /*
- * Our signal and its action.
+ * Chooses our signal and keeps its action.
  *
  * The default is SIGURG: the kernel ignores it where it has no handler, so whatever action a program sets past us, a
  * tick is never deadly; debuggers pass it on without a word; and hardly a program uses it. A program may set it to
@@ -14,35 +14,34 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Chooses the signal and puts our handler in place of its default action. */
+/* Chooses the signal and installs our handler for it. Returns false if that is not possible. */
 bool pp_signal_install(void);
 
-/* Whether it is our signal, and profiling has begun. async-signal-safe. */
+/* Returns whether `signal` is our signal and profiling has begun. async-signal-safe. */
 bool pp_signal_is_ours(int signal);
 
-/* The program sets or asks for the action of a signal: whether the call is ours to answer; then *old is what the
- * program has set last. Else the call is libc's: our signal goes to a program that sets a function. async-signal-safe.
- */
+/* Handles a sigaction call of the program. Returns true if it is answered here: *old is then the action that the program
+ * set last. Returns false if libc is to handle it; if the program sets a function for our signal, it gets the signal, and
+ * our timers move to another. async-signal-safe. */
 bool pp_signal_answer(int signal, const struct sigaction *action, struct sigaction *old);
-/* What the program has set our signal to last. */
+/* Returns the action that the program set last for our signal. */
 struct sigaction pp_signal_believed(void);
 
-/* The program wants the signals of this set for itself: if ours is named, our timers move to another. Normal context.
- */
+/* Gives the signals of this set to the program: if ours is among them, our timers move to another. Normal context. */
 void pp_signal_give_away(const sigset_t *wanted);
 
-/* The slot's thread, which calls this, follows our signal if it has changed (pp_slot_follow_signal): its handler does
- * so only when it is asked, and only where the thread believes to block the signal that was ours. */
+/* Unblocks our new signal in the calling thread, the slot's, if our signal has changed (pp_slot_follow_signal). The handler
+ * does this only on request, and only if the thread believes that it blocks our old signal. */
 void pp_signal_follow(struct pp_slot *slot);
 
-/* Code at `caller` sets or asks for a signal's action; ours: that of our signal. From Go's runtime on, which does so
- * before its first goroutine runs, our handler runs on the alternate stack. */
+/* Checks whether `caller`, code that calls sigaction (ours: for our signal), belongs to Go's runtime, which does so before
+ * its first goroutine runs. From then on our handler runs on the alternate stack. */
 void pp_signal_check_go(uintptr_t caller, bool ours, const struct sigaction *action);
 
-/* Puts our handler in place again if something has set another action past our functions. Flush thread. */
+/* Installs our handler again if something set another action without calling our functions. Flush thread only. */
 void pp_signal_check_action(void);
 
-/* In the child of fork: no thread is changing our signal. */
+/* Releases the lock of signal changes. Runs in the child of fork, where no other thread is changing our signal. */
 void pp_signal_after_fork(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Per-thread CPU-time timers. Any thread may arm any other by its tid (design D1). Normal context.
+ * Arms per-thread CPU-time timers. Any thread may arm the timer of any other by its tid. Normal context.
  *
  * slot->timer is one word that says all of a timer's life: the kernel's id while the timer is armed, else enum
  * pp_timer_life. The word changes by compare-and-exchange only:
@@ -22,10 +22,10 @@
 #include <stdbool.h>
 
 enum pp_first_expiry {
-    /* Of a thread that begins now: at the first kernel tick that it meets, a random moment of its life. Most short
-     * threads would end before a random moment of the period. */
+    /* For a thread that begins now: the first sample comes at the first kernel tick of the thread, a random moment of its
+     * life. Most short threads would end before a random moment of the period. */
     PP_FIRST_TICK,
-    /* Of a thread that has been running: uniformly random in (0, period]. */
+    /* For a thread that has been running: the first sample is uniformly random in (0, period]. */
     PP_FIRST_RANDOM,
 };
 
@@ -35,19 +35,19 @@ enum pp_first_expiry {
  * 0 without a timer where the thread is to have none. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
-/* Deletes the slot's timer, if it has one. life: NONE, or why it goes for good, of which the first reason stays. Not in
- * the child of fork: ids are not inherited and may be new ones. */
+/* Deletes the slot's timer, if it has one. life: NONE, or why the slot never gets a timer again (the first reason stays).
+ * Not for the child of fork: timers are not inherited, and the id may belong to a new one. */
 void pp_timer_disarm(struct pp_slot *slot, enum pp_timer_life life);
 
-/* In the child of fork: timers are not inherited. */
+/* Forgets all timers in the child of fork, which does not inherit them. */
 void pp_timers_after_fork(void);
 
-/* CPU time between two samples of a thread, in ns: pp_config's, or the longer time that the throttle has chosen. */
+/* Returns the CPU time in ns between two samples of a thread: pp_config's, or the longer time of the throttle. */
 uint64_t pp_timers_period_ns(void);
-/* Sets it for timers that are armed from now on; armed timers follow by pp_timer_follow. */
+/* Sets the period for timers that are armed from now on; pp_timer_follow updates armed ones. */
 void pp_timers_set_period_ns(uint64_t period_ns);
 
-/* Gives the slot's timer the period of now, if it has another one. Flush thread only. */
+/* Updates the slot's timer to the current period. Flush thread only. */
 void pp_timer_follow(struct pp_slot *slot);
 
 /* Replaces a timer that does not fire, that could not be made, or that sends another signal. Returns 0 or an errno. */

@@ -1,4 +1,4 @@
-/* The commands. Each entry point returns the exit status (enum pt_exit). */
+/* Declares the commands. Each entry point returns the exit status (enum pt_exit). */
 #ifndef PT_CLI_COMMANDS_H
 #define PT_CLI_COMMANDS_H
 
@@ -7,7 +7,7 @@
 extern const struct pt_command pt_commands[];
 extern const unsigned pt_command_count;
 
-/* NULL when there is none. */
+/* Returns the command of this name, NULL when there is none. */
 const struct pt_command *pt_command_named(const char *name);
 
 int pt_cmd_run(const struct pt_cli *cli);

@@ -11,10 +11,10 @@
 #include "commands.h"
 
 #define HIGHEST_NUMBER  1000000
-#define LONGEST_SECONDS 1e9 /* of a time: no overflow of nanoseconds */
-#define HELP_COLUMN     23  /* of an option's help */
-#define MOST_OPTIONS    32  /* of a command */
-#define LONG_ONLY       256 /* getopt value of an option without a letter: this + its place in the command's list */
+#define LONGEST_SECONDS 1e9 /* limit of a time, so that nanoseconds do not overflow */
+#define HELP_COLUMN     23  /* where an option's help begins */
+#define MOST_OPTIONS    32  /* limit per command */
+#define LONG_ONLY       256 /* getopt value of a long option: this + its index in the command's list */
 
 char *pt_command_text(const struct pt_command *command)
 {
@@ -26,7 +26,7 @@ char *pt_command_text(const struct pt_command *command)
     return text.data;
 }
 
-/* Lines that begin with a blank are a table's. */
+/* Prints help text: lines that begin with a blank belong to a table and are not wrapped. */
 static void print_lines(const char *text)
 {
     for (size_t length; *text; text += length + (text[length] == '\n')) {
@@ -78,7 +78,7 @@ static bool take_number(const char *name, const char *text, uint32_t highest, ui
     return true;
 }
 
-/* "90", "1.5s", "1m30s", "250ms": nanoseconds. */
+/* Parses a time like "90" (seconds), "1.5s", "1m30s" or "250ms" into nanoseconds. */
 static bool take_time(const char *name, const char *text, uint64_t *ns)
 {
     static const struct {
@@ -109,7 +109,7 @@ static bool take_time(const char *name, const char *text, uint64_t *ns)
     return true;
 }
 
-/* Whether it can be used; its user compiles it again. */
+/* Checks that the regular expression compiles; its users compile it again. */
 static bool check_regex(const char *name, const char *text)
 {
     char problem[160];
@@ -184,7 +184,7 @@ static bool take_option(struct pt_cli *cli, const struct pt_option *option, cons
 
 static bool take_options(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
 {
-    /* '+': the options of a command that follows are its own. */
+    /* '+' stops at the first operand: options after it belong to the command that is run. */
     char letters[2 * MOST_OPTIONS + 4], *end = stpcpy(letters, command->runs_command ? "+:h" : ":h");
     struct option longs[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
     for (int i = 0; command->options[i]; i++) {

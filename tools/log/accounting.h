@@ -1,4 +1,4 @@
-/* The sums of one process (design: accounting): where every nanosecond of its CPU clock went. */
+/* Keeps the sums of one process: where every nanosecond of its CPU clock went. */
 #ifndef PT_LOG_ACCOUNTING_H
 #define PT_LOG_ACCOUNTING_H
 

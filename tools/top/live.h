@@ -1,4 +1,4 @@
-/* What `pyprof top` knows of a run: CPU time in the last seconds and since the start. */
+/* Adds up a growing profile for `pyprof top`: CPU time in the last seconds (the window) and since the run's start. */
 #ifndef PT_TOP_LIVE_H
 #define PT_TOP_LIVE_H
 
@@ -7,10 +7,10 @@
 
 #define PT_LIVE_WINDOW_NS UINT64_C(10000000000)
 
-/* CPU time by the text of functions. */
+/* CPU time of functions, summed by their text. All arrays are indexed by string number. */
 struct pt_tally {
-    uint64_t *self_ns, *total_ns; /* by string */
-    uint32_t *seen;               /* by string: in which stack last; recursion counts once in totals */
+    uint64_t *self_ns, *total_ns;
+    uint32_t *seen;               /* number of the last stack that held it, so that recursion counts once in totals */
     uint32_t self_capacity, total_capacity, seen_capacity, stack;
     uint64_t whole_ns;
 };
@@ -23,37 +23,39 @@ struct pt_recent {
 struct pt_live {
     struct pt_follow *follow;
     const struct pt_target *target;
-    uint32_t generation;  /* of the profile that all this is about */
-    bool complete;        /* all that was there has been read */
-    bool native;          /* native functions count by themselves */
-    uint64_t now_unix_ns; /* of the last reading; the end of a run that is over */
-    uint64_t wall_ns;     /* of the window: shorter when the run is */
+    uint32_t generation;  /* of follow's profile to which all numbers here refer */
+    bool complete;        /* the last read reached the ends of all logs */
+    bool native;          /* false: native time counts for the Python caller */
+    uint64_t now_unix_ns; /* time of the last read; if the run is over, its end */
+    uint64_t wall_ns;     /* length of the window, which a younger run does not fill */
     uint64_t since_ns;    /* from the start of the run to its last flush */
-    uint32_t alive;       /* processes */
+    uint32_t alive;       /* number of processes that still run */
     PT_TABLE_OF(struct pt_recent) recent;
-    uint64_t *node_ns, *thread_ns; /* since the start */
+    uint64_t *node_ns, *thread_ns; /* since the start, by node and by thread */
     uint32_t node_capacity, thread_capacity;
-    uint32_t *texts; /* by frame: string */
+    uint32_t *texts; /* string number of each frame's text */
     uint32_t text_count, text_capacity;
     struct pt_tally since, window;
-    uint64_t resolve_at_ns; /* native functions are named at this time */
-    uint32_t resolved;      /* frames there were when that was done last */
+    uint64_t resolve_at_ns; /* earliest CLOCK_MONOTONIC time of the next symbol lookup */
+    uint32_t resolved;      /* number of frames at the last symbol lookup */
 };
 
-/* Begins as {0}; pt_live_free ends it. target must outlive it. */
+/* Opens the logs of the target. *live must be {0} and is freed by pt_live_free; target must outlive it. */
 void pt_live_begin(struct pt_live *live, struct pt_target *target);
 
-/* Takes in what the logs have got; for about so many ns. */
+/* Reads what the logs have gained, for about at_most_ns. live->complete tells whether all of it was read. */
 void pt_live_read(struct pt_live *live, uint64_t at_most_ns);
 
+/* Switches native functions on or off, and recomputes the sums since the start. */
 void pt_live_set_native(struct pt_live *live, bool native);
 
-/* Sums up the window. */
+/* Recomputes live->window from the recent samples. */
 void pt_live_tally_window(struct pt_live *live);
 
-/* Whether the sample is in the last seconds of its process. */
+/* Returns whether the sample lies in the last seconds of its process. */
 bool pt_live_is_in_window(const struct pt_live *live, const struct pt_recent *recent);
 
+/* Returns whether the process may still run (pt_follow_is_alive). */
 bool pt_live_is_alive(const struct pt_live *live, uint32_t process);
 
 void pt_live_free(struct pt_live *live);

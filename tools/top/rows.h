@@ -1,4 +1,4 @@
-/* The tables of `pyprof top`. */
+/* Makes the tables of `pyprof top`: rows of functions, processes or threads. */
 #ifndef PT_TOP_ROWS_H
 #define PT_TOP_ROWS_H
 
@@ -7,26 +7,27 @@
 enum pt_rows_of { PT_ROWS_FUNCTIONS, PT_ROWS_PROCESSES, PT_ROWS_THREADS };
 
 struct pt_row {
-    uint32_t number;            /* string, process or thread */
-    uint64_t self_ns, total_ns; /* in the window or since the start; the same but for functions */
+    uint32_t number;            /* of the string, process or thread */
+    uint64_t self_ns, total_ns; /* in the window or since the start; they differ for functions only */
     uint64_t since_self_ns, since_total_ns;
-    uint64_t wall_ns; /* of processes and threads: their part of the window */
+    uint64_t wall_ns; /* processes and threads: how much of the window they existed */
 };
 
 struct pt_rows_options {
     enum pt_rows_of of;
     bool by_total, since_start;
-    const char *filter; /* regular expression; "" for none */
+    const char *filter; /* POSIX extended regular expression; "": no filter */
 };
 
-/* Sorted, with something to show. *whole_ns is what shares are of. The caller frees. */
+/* Returns *count rows that match the filter, most CPU time first. *whole_ns is the CPU time that 100 % stands for. The
+ * caller frees the array. */
 struct pt_row *pt_rows_new(struct pt_live *live, const struct pt_rows_options *options, uint32_t *count,
                            uint64_t *whole_ns);
 
-/* What a row is called. Appends. */
+/* Appends the row's name: a function, "pid command" or a thread. */
 void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_rows_of of, const struct pt_row *row);
 
-/* A command line without the directory of its program, for few columns. */
+/* Returns the command line without its program's directory; the result points into command_line. */
 const char *pt_short_command(const char *command_line);
 
 #endif

@@ -1,4 +1,4 @@
-/* The terminal while a program has all of it. */
+/* Controls the terminal while a program uses all of its screen. */
 #ifndef PT_TOP_TERMINAL_H
 #define PT_TOP_TERMINAL_H
 
@@ -7,17 +7,18 @@
 
 #include "../base/memory.h"
 
-/* False after a line on stderr that says what to do, when there is no terminal that can do it. Whatever way the program
- * ends (but for SIGKILL and crashes), the terminal is then as it was; signals that would end or stop it are only
- * noted until pt_terminal_wait says so. */
+/* Takes over the terminal. Returns false, after an error on stderr that says what to do, if there is no suitable
+ * terminal. The terminal is restored however the program ends, except by SIGKILL or a crash. Signals that would end or
+ * stop the program are held until pt_terminal_wait reports them. */
 bool pt_terminal_begin(void);
+/* Restores the terminal. */
 void pt_terminal_end(void);
 
 void pt_terminal_size(uint32_t *columns, uint32_t *lines);
 void pt_terminal_write(const struct pt_buffer *text);
 
 enum pt_key {
-    PT_KEY_NONE = 0, /* other values below 256: that byte */
+    PT_KEY_NONE = 0, /* any other value below 256 is the byte that was read */
     PT_KEY_UP = 256,
     PT_KEY_DOWN,
     PT_KEY_PAGE_UP,
@@ -25,14 +26,15 @@ enum pt_key {
     PT_KEY_HOME,
     PT_KEY_END,
     PT_KEY_ESCAPE,
-    PT_KEY_REDRAW, /* no key: the terminal has another size, or the program goes on after it was stopped */
-    PT_KEY_QUIT,   /* no key: a signal, or the terminal is gone */
+    PT_KEY_REDRAW, /* not a key: the terminal was resized, or the program was continued */
+    PT_KEY_QUIT,   /* not a key: a signal came, or the terminal is gone */
 };
 
-/* The next key; PT_KEY_NONE when none came for so long. */
+/* Waits up to ns for a key and returns it (enum pt_key); PT_KEY_NONE when the time is over. */
 int pt_terminal_wait(uint64_t ns);
 
-/* Ends the program as the signal would have that PT_KEY_QUIT stood for, if it did; SIGINT is how people leave. */
+/* Raises the signal that PT_KEY_QUIT reported, if there was one, with its default action. SIGINT is not raised: it is a
+ * normal way to quit. Call after pt_terminal_end. */
 void pt_terminal_pass_signal_on(void);
 
 #endif
