@@ -1,7 +1,7 @@
 /* Everything that differs between processors: instructions, registers, glibc's TLS layout. Each processor has a folder
  * of files with these names and functions. Included by all wings above. */
-#ifndef PP_ARCH_ARCH_H
-#define PP_ARCH_ARCH_H
+#ifndef PP_ARCH_H
+#define PP_ARCH_H
 
 #if defined(__x86_64__) && defined(__linux__)
 #include "x86_64/opcodes.h"

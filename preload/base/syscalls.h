@@ -3,8 +3,8 @@
  * interposition by another preloaded library. Unless stated otherwise they return what the kernel returns: -errno on
  * failure. All are async-signal-safe.
  */
-#ifndef PP_SYSCALLS_H
-#define PP_SYSCALLS_H
+#ifndef PP_BASE_SYSCALLS_H
+#define PP_BASE_SYSCALLS_H
 
 #include "../arch/arch.h"
 #include <errno.h>

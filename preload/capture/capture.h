@@ -1,6 +1,6 @@
 /* State shared with the handler: start-up and the flush thread write it, the handler mostly reads it. */
-#ifndef PP_CAPTURE_CAPTURE_H
-#define PP_CAPTURE_CAPTURE_H
+#ifndef PP_CAPTURE_H
+#define PP_CAPTURE_H
 
 #include "../base/process.h"
 #include "libunwind_walk.h"

@@ -16,8 +16,8 @@
  * lost block costs its own definitions only. A later definition of an id replaces the earlier one (a thread that was
  * renamed). A process that fills its tables starts another segment with the same PP_PROCESS_INSTANCE.
  */
-#ifndef PP_LOG_FORMAT_H
-#define PP_LOG_FORMAT_H
+#ifndef PP_COMMON_LOG_FORMAT_H
+#define PP_COMMON_LOG_FORMAT_H
 
 #include <stdint.h>
 

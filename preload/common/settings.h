@@ -2,8 +2,8 @@
  * Parses the PYPROF_ variables: their names, valid values and defaults. The library uses this before libc is ready (no
  * locale, no allocation), and `pyprof doctor` uses it to check a process's settings.
  */
-#ifndef PP_SETTINGS_H
-#define PP_SETTINGS_H
+#ifndef PP_COMMON_SETTINGS_H
+#define PP_COMMON_SETTINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,9 +28,9 @@ enum pp_setting {
 
 extern const char *const pp_setting_names[PP_SETTING_COUNT];
 
-/* Sets *value to what the text means, or to the default if the text is NULL, empty or wrong. Returns NULL, or for a wrong
- * text the rest of a sentence that begins with "NAME=TEXT": why it is wrong and what is used instead (static). Not for
- * settings that are text. */
+/* Sets *value to what the text means, or to the default if the text is NULL, empty or wrong. Returns NULL, or for a
+ * wrong text the rest of a sentence that begins with "NAME=TEXT": why it is wrong and what is used instead (static).
+ * Not for settings that are text. */
 const char *pp_setting_read(enum pp_setting setting, const char *text, uint64_t *value);
 
 /* Returns whether a file system is too full for profiles: the last 5 %, at most 64 MiB, are left to the program, which

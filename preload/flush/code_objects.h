@@ -5,8 +5,8 @@
  * taken before. Full is some times what is seen again and again: a program that makes and drops functions all the time
  * needs no more memory than one that has them once and for all. Flush thread only.
  */
-#ifndef PP_FLUSH_CODES_H
-#define PP_FLUSH_CODES_H
+#ifndef PP_FLUSH_CODE_OBJECTS_H
+#define PP_FLUSH_CODE_OBJECTS_H
 
 #include "../capture/slot.h"
 #include "../log/tables.h"

@@ -1,6 +1,6 @@
 /* libunwind/ is PYPROF_UNWIND=libunwind: native stacks by the system's libunwind instead of our own rows. */
-#ifndef PP_LIBUNWIND_LIBUNWIND_H
-#define PP_LIBUNWIND_LIBUNWIND_H
+#ifndef PP_LIBUNWIND_H
+#define PP_LIBUNWIND_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * names. All functions here: flush thread only (or the exiting thread once the flush thread has stopped). Memory is our
  * own mappings.
  */
-#ifndef PP_MODULES_MODULES_H
-#define PP_MODULES_MODULES_H
+#ifndef PP_MODULES_H
+#define PP_MODULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

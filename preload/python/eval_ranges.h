@@ -1,6 +1,6 @@
 /* Finds the native eval functions' code (pp_capture.eval_ranges) for handlers and the merge. Flush thread only. */
-#ifndef PP_FLUSH_EVAL_RANGES_H
-#define PP_FLUSH_EVAL_RANGES_H
+#ifndef PP_PYTHON_EVAL_RANGES_H
+#define PP_PYTHON_EVAL_RANGES_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * Keeps one slot per thread of the host. Slots are claimed and given back under a lock that no handler takes.
  * capture/slot.h describes the life of a slot.
  */
-#ifndef PP_THREADS_H
-#define PP_THREADS_H
+#ifndef PP_THREADS_REGISTRY_H
+#define PP_THREADS_REGISTRY_H
 
 #include "../capture/capture.h"
 #include "timers.h"
@@ -16,8 +16,8 @@ void pp_threads_warn_too_many(void);
 /* Gives back a slot that is claimed, or that has ENDED and was drained. */
 void pp_slot_release(struct pp_slot *slot);
 
-/* Tells how many bytes of stack the claimed slot's thread will have, before it begins. A thread with too few for a signal
- * never gets a timer. */
+/* Tells how many bytes of stack the claimed slot's thread will have, before it begins. A thread with too few for a
+ * signal never gets a timer. */
 void pp_thread_has_stack(struct pp_slot *slot, size_t room);
 /* Gives a claimed slot to the calling thread: sets the bounds of its stack, unblocks our signal and arms the timer.
  * stack_top: the first address above the stack, 0 if unknown. stack_low: the lowest address, 0 if unknown. */
@@ -25,7 +25,8 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_
 /* Gives a claimed slot, whose stack bounds are set, to the calling thread, which libc does not know. The first signal
  * finds the thread's TLS, if there is any. */
 void pp_thread_begin_bare(struct pp_slot *slot);
-/* Takes our signal out of the calling thread's mask. If it was blocked, the slot notes that the program believes it is. */
+/* Takes our signal out of the calling thread's mask. If it was blocked, the slot notes that the program believes it is.
+ */
 void pp_thread_unblock(struct pp_slot *slot);
 /* Makes a claimed slot whose tid is set LIVE, with a timer if the thread may have one and it can be made. */
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);

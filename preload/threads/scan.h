@@ -1,6 +1,6 @@
 /* Asks the kernel for threads that were not registered, and for threads that ended without reporting it. */
-#ifndef PP_THREAD_SCAN_H
-#define PP_THREAD_SCAN_H
+#ifndef PP_THREADS_SCAN_H
+#define PP_THREADS_SCAN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,11 +10,12 @@
 bool pp_threads_scan(int own_tid);
 
 struct pp_slot;
-/* Marks the slot of a thread that is gone ENDED, with the last known value of its clock, unless the thread has reported its
- * end. Flush thread only. */
+/* Marks the slot of a thread that is gone ENDED, with the last known value of its clock, unless the thread has reported
+ * its end. Flush thread only. */
 void pp_thread_vanished(struct pp_slot *slot);
 
-/* Returns whether a thread that has reported its end is still alive, running its last destructors. Flush thread only. */
+/* Returns whether a thread that has reported its end is still alive, running its last destructors. Flush thread only.
+ */
 bool pp_thread_lingers(const struct pp_slot *slot);
 
 /* Returns the CPU time of the threads that the last scan found and that have no slot yet; UINT64_MAX if there were too

@@ -15,15 +15,15 @@
  * id in and then reads the signal again: one of the two sees the other. The end of profiling (pp_process.silent, then
  * disarm) goes the same way.
  */
-#ifndef PP_TIMERS_H
-#define PP_TIMERS_H
+#ifndef PP_THREADS_TIMERS_H
+#define PP_THREADS_TIMERS_H
 
 #include "../capture/slot.h"
 #include <stdbool.h>
 
 enum pp_first_expiry {
-    /* For a thread that begins now: the first sample comes at the first kernel tick of the thread, a random moment of its
-     * life. Most short threads would end before a random moment of the period. */
+    /* For a thread that begins now: the first sample comes at the first kernel tick of the thread, a random moment of
+     * its life. Most short threads would end before a random moment of the period. */
     PP_FIRST_TICK,
     /* For a thread that has been running: the first sample is uniformly random in (0, period]. */
     PP_FIRST_RANDOM,
@@ -35,8 +35,8 @@ enum pp_first_expiry {
  * 0 without a timer where the thread is to have none. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
-/* Deletes the slot's timer, if it has one. life: NONE, or why the slot never gets a timer again (the first reason stays).
- * Not for the child of fork: timers are not inherited, and the id may belong to a new one. */
+/* Deletes the slot's timer, if it has one. life: NONE, or why the slot never gets a timer again (the first reason
+ * stays). Not for the child of fork: timers are not inherited, and the id may belong to a new one. */
 void pp_timer_disarm(struct pp_slot *slot, enum pp_timer_life life);
 
 /* Forgets all timers in the child of fork, which does not inherit them. */

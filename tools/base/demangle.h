@@ -1,6 +1,6 @@
 /* Names of C++ and Rust functions as people read them. */
-#ifndef PT_SYMBOLS_DEMANGLE_H
-#define PT_SYMBOLS_DEMANGLE_H
+#ifndef PT_BASE_DEMANGLE_H
+#define PT_BASE_DEMANGLE_H
 
 #include "memory.h"
 

@@ -1,6 +1,6 @@
 /* A gzip stream without name and time: equal input gives equal bytes. */
-#ifndef PT_EXPORT_GZIP_H
-#define PT_EXPORT_GZIP_H
+#ifndef PT_BASE_GZIP_H
+#define PT_BASE_GZIP_H
 
 #include <stdio.h>
 

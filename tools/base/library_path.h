@@ -1,6 +1,6 @@
 /* Where libpyprof.so is, as this pyprof sees it. */
-#ifndef PT_TOOLS_LIBRARY_PATH_H
-#define PT_TOOLS_LIBRARY_PATH_H
+#ifndef PT_BASE_LIBRARY_PATH_H
+#define PT_BASE_LIBRARY_PATH_H
 
 #define PT_LIBRARY "libpyprof.so"
 

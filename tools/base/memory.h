@@ -1,6 +1,6 @@
 /* Memory of the tools. Nothing here returns NULL: without memory the program's handler is called. */
-#ifndef PT_TOOLS_MEMORY_H
-#define PT_TOOLS_MEMORY_H
+#ifndef PT_BASE_MEMORY_H
+#define PT_BASE_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Files that the tools write. */
-#ifndef PT_TOOLS_OUTPUT_H
-#define PT_TOOLS_OUTPUT_H
+#ifndef PT_BASE_OUTPUT_H
+#define PT_BASE_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdio.h>

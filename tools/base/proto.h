@@ -1,6 +1,6 @@
 /* Protocol buffers' wire format, as much of it as a writer needs. */
-#ifndef PT_EXPORT_PROTO_H
-#define PT_EXPORT_PROTO_H
+#ifndef PT_BASE_PROTO_H
+#define PT_BASE_PROTO_H
 
 #include "memory.h"
 

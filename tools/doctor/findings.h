@@ -19,13 +19,13 @@ struct pt_findings {
     uint32_t count, capacity;
 };
 
-/* Adds one; `what` is a sentence without a full stop. */
+/* Adds a finding; `what` is a sentence without a full stop, topic a literal. */
 void pt_find(struct pt_findings *findings, enum pt_level level, const char *topic, const char *what, ...)
     __attribute__((format(printf, 4, 5)));
-/* What to do about the one that was added last. */
+/* Sets what to do about the finding that was added last. */
 void pt_remedy(struct pt_findings *findings, const char *remedy, ...) __attribute__((format(printf, 2, 3)));
 
-/* The first one with this level, NULL when there is none. */
+/* Returns the first finding of this level, NULL when there is none. */
 const struct pt_finding *pt_findings_first(const struct pt_findings *findings, enum pt_level level);
 
 void pt_findings_print(const struct pt_findings *findings);

@@ -1,6 +1,6 @@
-/* A process, as /proc shows it. */
-#ifndef PT_DOCTOR_SUBJECT_H
-#define PT_DOCTOR_SUBJECT_H
+/* Reads what /proc shows of a process. */
+#ifndef PT_DOCTOR_PROCESS_INFO_H
+#define PT_DOCTOR_PROCESS_INFO_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ char *pt_next_mapped(const char **at, const char *beginning);
 /* Calls each with every thread's tid. */
 void pt_each_task(int pid, void (*each)(void *context, int tid), void *context);
 
-/* Descendants, the nearest first; *count of them. The caller frees. */
+/* Returns the pids of *count descendants, the nearest first. The caller frees. */
 int *pt_descendants(int pid, uint32_t *count);
 
 #endif

@@ -1,6 +1,6 @@
 /* Between the parts of tools/flame that make the tree and its cells. */
-#ifndef PT_FLAME_CELLS_H
-#define PT_FLAME_CELLS_H
+#ifndef PT_FLAME_BUCKETS_H
+#define PT_FLAME_BUCKETS_H
 
 #include "flame.h"
 

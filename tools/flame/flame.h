@@ -35,7 +35,8 @@ struct pt_flame_frame {
 /* More cells than this make a page that is slow to open. */
 #define PT_FLAME_MOST_CELLS (3u << 19)
 
-/* Who is told apart, when all would be too many cells. The page has the same list (web/filters.js). */
+/* Says how finely threads are split, if splitting all would make too many cells. The page has the same list
+ * (web/filters.js). */
 enum pt_flame_detail {
     PT_FLAME_ALL, /* threads, and whether they had the GIL */
     PT_FLAME_THREADS,
@@ -73,7 +74,7 @@ void pt_flame_free(struct pt_flame *flame);
  * intervals. */
 void pt_flame_add_times(struct pt_flame *flame, const struct pt_profile *times);
 
-/* Of all sides. */
+/* Returns the number of threads of all sides. */
 uint32_t pt_flame_threads(const struct pt_flame *flame);
 
 /* Appends what the page is given: see encode.c for its form. */
@@ -83,7 +84,7 @@ void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame);
 extern const unsigned char pt_page_head[], pt_page_tail[];
 extern const size_t pt_page_head_size, pt_page_tail_size;
 
-/* The whole page. */
+/* Writes the whole page to out. */
 void pt_flame_write(const struct pt_flame *flame, FILE *out);
 
 #endif

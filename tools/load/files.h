@@ -1,6 +1,6 @@
-/* Which log files a request means. */
-#ifndef PT_PROFILE_FILES_H
-#define PT_PROFILE_FILES_H
+/* Finds the log files that a request means. */
+#ifndef PT_LOAD_FILES_H
+#define PT_LOAD_FILES_H
 
 #include "../log/reader.h"
 #include "../profile/model.h"
@@ -9,11 +9,11 @@
 struct pt_file {
     char *path;
     char *run, *instance; /* of its first segment */
-    uint64_t segment;     /* its number in the instance */
+    uint64_t segment;     /* number of that segment in the instance */
     uint64_t start_unix_ns, size;
-    bool named;    /* a path of the request, not found in a directory */
+    bool named;    /* it is a path of the request, and was not found in a directory */
     bool foreign;  /* another user may have planted it (is_foreign) */
-    bool fallback; /* found where processes write that cannot write their directory */
+    bool fallback; /* it was found in a fallback directory */
     uint32_t owner;
 };
 
@@ -22,35 +22,37 @@ struct pt_files {
     struct pt_file *items;
     uint32_t count, capacity;
     char *closed;      /* a fallback directory that cannot be read; NULL: none */
-    uint32_t unusable; /* in directories */
+    uint32_t unusable; /* number of useless files in directories */
     struct {
         uint32_t count;
-        char *path;                 /* of one of them */
-    } reasons[PT_READ_VERSION + 1]; /* by enum pt_read_result; PT_READ_OK: they cannot be opened */
+        char *path;                 /* of one of these files */
+    } reasons[PT_READ_VERSION + 1]; /* by enum pt_read_result; PT_READ_OK: cannot be opened */
 };
 
-/* Adds the files that the request's paths stand for; without paths those of PYPROF_OUT or ./pyprof.out. False after a
- * message if there is nothing to read. Starts as {0}; pt_files_free ends it whatever happened. */
+/* Adds the files of the request's paths; without paths those of PYPROF_OUT or ./pyprof.out. Returns false after a
+ * message if there is nothing to read. *files starts as {0}; call pt_files_free in either case. */
 bool pt_files_find(struct pt_files *files, const struct pt_load_request *request);
 
-/* Keeps the files of the runs that are asked for: of one id, all, else of directories the latest. False after a message
- * if none is left. */
+/* Keeps the files of the requested runs: those of an id, all, or the latest run of the directories. Returns false after
+ * a message if none is left. */
 bool pt_files_choose(struct pt_files *files, const struct pt_load_request *request);
 
-/* Adds a file that is of use; of a named one that is not, a message says why. True if the other files can be read. */
+/* Adds a file if it is a usable log; if a named file is not, a message says why. Returns whether to go on with the
+ * other files. */
 bool pt_files_add(struct pt_files *files, const char *path, bool named);
 
-/* Appends how many files of directories are of no use, and why. */
+/* Appends how many files in directories are useless, and why. */
 void pt_files_append_unusable(struct pt_buffer *text, const struct pt_files *files);
 
-/* Calls each with the path of every log in the directory, by name. Returns how many, -1 when it cannot be read. */
+/* Calls each() with the path of every log in the directory, in the order of names. Returns their number, -1 if the
+ * directory cannot be read. */
 int pt_each_log(const char *directory, void (*each)(void *argument, const char *path), void *argument);
 
-/* Where the library writes. The caller frees. */
+/* Returns the directory that the library writes to: PYPROF_OUT or ./pyprof.out. The caller frees. */
 char *pt_default_directory(void);
 
-/* Reads a whole file, or its first `most` bytes; NULL if that fails (errno says why). The caller frees. An empty file
- * gives size 0. */
+/* Reads a whole file, or its first `most` bytes, and sets *size (0 for an empty file). Returns NULL with errno on
+ * failure. The caller frees. */
 void *pt_read_file(const char *path, size_t most, size_t *size);
 
 void pt_files_free(struct pt_files *files);

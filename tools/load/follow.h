@@ -1,6 +1,6 @@
-/* The logs of the command line, read as they grow: what has been read is not read again. */
-#ifndef PT_PROFILE_FOLLOW_H
-#define PT_PROFILE_FOLLOW_H
+/* Reads the logs of a request as they grow, each byte once. */
+#ifndef PT_LOAD_FOLLOW_H
+#define PT_LOAD_FOLLOW_H
 
 #include "../base/numbers.h"
 #include "../profile/model.h"
@@ -10,27 +10,29 @@ struct pt_source;
 
 struct pt_follow {
     struct pt_load_request request;
-    uint64_t keep_ns;           /* samples not older than that keep their interval (request.h: timed_from_ns) */
-    struct pt_profile *profile; /* its samples are those not yet taken out */
-    uint32_t generation;        /* counts the profiles: another run has begun, all numbers are new */
-    char *run;                  /* of directories: which one is read; NULL until there is one */
-    uint64_t size, read;        /* bytes there are, and bytes of them read */
-    uint32_t unusable;          /* logs that cannot be read */
-    bool fell_back;             /* to where the library writes when it cannot write to the default */
+    uint64_t keep_ns;           /* younger samples keep their interval (timed_from_ns in request.h) */
+    struct pt_profile *profile; /* holds the samples that were not taken out yet */
+    uint32_t generation;        /* counts the profiles: changes when another run begins; all numbers are then new */
+    char *run;                  /* the run that is read from directories; NULL until there is one */
+    uint64_t size, read;        /* bytes in all logs, and how many of them were read */
+    uint32_t unusable;          /* number of logs that cannot be read */
+    bool fell_back;             /* it reads the fallback directory (fallback.h), too */
 
     struct pt_source *sources;
     uint32_t source_count, source_capacity;
     struct pt_index index; /* of sources, by path */
-    char *data;            /* what is being read */
+    char *data;            /* read buffer */
 };
 
-/* Of the request: paths, runs and processes; all their samples. The caller ends it with pt_follow_free. */
+/* Makes a reader for the request's paths, runs and processes; it keeps all their samples. The caller ends it with
+ * pt_follow_free. */
 struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t keep_ns);
 
-/* Looks for new files and reads on, for about so many ns; true when all that is there has been read. */
+/* Finds new files and reads on for about at_most_ns. Returns true when everything that is there was read. */
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns);
 
-/* Whether the process may still run: it has not said that it ended, and if it ran here, it is there or wrote lately. */
+/* Returns whether the process may still run: its log does not say that it ended, and if it ran on this machine, it
+ * exists or wrote recently. */
 bool pt_follow_is_alive(const struct pt_follow *follow, uint32_t process, uint64_t now_unix_ns);
 
 void pt_follow_free(struct pt_follow *follow);

@@ -1,12 +1,12 @@
-/* Two profiles become one. */
+/* Merges two profiles. */
 #ifndef PT_PROFILE_MERGE_H
 #define PT_PROFILE_MERGE_H
 
 #include "model.h"
 
-/* Adds all that `from` holds to `into`, as if its segments had been added there after those of `into`, and frees
- * `from`. False, with both as they were, when segments of one process are in both: which of them are the same is not
- * known any more. */
+/* Adds everything in `from` to `into`, as if its segments had been added after those of `into`, and frees `from`.
+ * Returns false, with both unchanged, if both have segments of one process: segments that are in both cannot be
+ * recognized. */
 bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from);
 
 #endif

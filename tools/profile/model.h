@@ -1,7 +1,7 @@
 /*
- * A profile in memory: what one or many segments say; equal items are kept once.
+ * Holds a profile in memory, made of one or more segments; equal items are kept once.
  *
- * All tables are arrays of which items refer to each other by number; string 0 is "", node 0 is the root (no frame).
+ * All tables are arrays whose items refer to each other by number; string 0 is "", node 0 is the root (no frame).
  * Native frames are kept by address in the file's own terms, so that processes with other load addresses share them.
  * Times are nanoseconds, "unix" ones since 1970. Numbers and pointers stay valid until pt_profile_free; arrays may
  * move while segments are being added.
@@ -18,7 +18,7 @@
 #include "../log/reader.h"
 #include "request.h"
 
-/* A table that grows. */
+/* Declares a growing table with an index to find equal items. */
 #define PT_TABLE_OF(type)                                                                                              \
     struct {                                                                                                           \
         type *items;                                                                                                   \
@@ -33,7 +33,7 @@ struct pt_module {
     uint32_t flags;                     /* PP_MODULE_* */
 };
 
-struct pt_function {                 /* Python */
+struct pt_function {                 /* a Python function */
     uint32_t name, file, first_line; /* strings; first_line 0: unknown */
     uint32_t short_file;             /* string: the path as people read it (frame_text.h) */
 };
@@ -43,11 +43,11 @@ struct pt_frame {
     uint32_t subject; /* native: module or PT_NONE; Python: function; pseudo: string */
     uint64_t address; /* native, in the file's own terms (the process's, when there is no module) */
     uint32_t symbol;  /* native: string, 0 when unknown */
-    uint32_t line;    /* being executed; native: in `source`; 0 when unknown */
+    uint32_t line;    /* the line being executed; native: in `source`; 0 when unknown */
     /* Python: where the expression within the line is, in bytes of its UTF-8 from 1 on; it ends before end_column of
      * end_line. All 0 when unknown. */
     uint32_t end_line, column, end_column;
-    uint64_t symbol_offset; /* of the address from its function's start; also known for some without a symbol */
+    uint64_t symbol_offset; /* address - start of its function; known for some functions without a symbol, too */
     uint32_t source;        /* native: string, whole path of the source file; "" when unknown */
     /* Native, with an address like that of its caller: the number of the frame that it is inlined into + 1; 0: it is
      * not inlined. */
@@ -58,7 +58,7 @@ struct pt_node {
     uint32_t parent, frame; /* a parent's number is less than its children's */
 };
 
-/* CPU nanoseconds by what is known about the interpreter while they were used. */
+/* Sums CPU time by the state of the interpreter (gil_gc.h). */
 struct pt_states {
     uint64_t cpu_ns;
     uint64_t gil_ns, gil_known_ns; /* with the GIL held */
@@ -68,7 +68,7 @@ struct pt_states {
 struct pt_thread {
     uint32_t process;
     uint32_t name; /* string */
-    uint64_t tid;  /* 0: not a thread, what belongs to the process as a whole */
+    uint64_t tid;  /* 0: not a thread, but holds the samples of the process as a whole */
     uint64_t start_unix_ns;
     uint32_t flags;
     struct pt_states states; /* of its samples, in a profile of PT_KEEP_STACKS */
@@ -86,7 +86,7 @@ struct pt_interval {
     uint64_t start_unix_ns, wall_ns;
 };
 
-/* Sets with larger numbers are not told apart; no log has so many. */
+/* Limits of the bit fields in struct pt_sample. Label sets with larger numbers are merged; no log has so many. */
 #define PT_MOST_LABEL_SETS 0xffffffu
 #define PT_MOST_STATES     0xffu
 
@@ -103,7 +103,7 @@ struct pt_notice {
     uint32_t text; /* string */
 };
 
-/* What a process had used since its start, as it was noted at the end of an interval. */
+/* Holds what a process had used since its start, at the end of an interval. */
 struct pt_usage {
     uint64_t end_unix_ns, wall_ns, cpu_ns, samples, voluntary_switches, involuntary_switches, minor_faults,
         major_faults;
@@ -112,7 +112,7 @@ struct pt_usage {
 struct pt_part {
     uint64_t number;
     bool has_last;
-    struct pt_accounting earlier, last; /* what the parts before it ended with, and what it ends with */
+    struct pt_accounting earlier, last; /* sums at the end of the part before it, and at its own end */
 };
 
 struct pt_process {
@@ -120,14 +120,14 @@ struct pt_process {
         library_version, unwinder; /* strings */
     uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus;
     uint32_t segments;
-    PT_TABLE_OF(struct pt_part) parts; /* the segments that were read, as they came */
+    PT_TABLE_OF(struct pt_part) parts; /* the segments that were read, in that order */
     uint64_t latest_part;              /* the largest number of these */
-    bool sums_open;                    /* more has been read than the following say: pt_profile_close_sums */
-    bool has_accounting, ended;        /* ended: it left properly */
-    struct pt_accounting accounting;   /* of what is left, when parts are missing */
-    uint64_t missing_ns;               /* CPU time of these */
-    uint64_t found_ns;                 /* CPU time of the samples that were found in the log, pending not included */
-    uint64_t samples;                  /* their count */
+    bool sums_open;                    /* the sums below are out of date: call pt_profile_close_sums */
+    bool has_accounting, ended;        /* ended: the log says that the process ended */
+    struct pt_accounting accounting;   /* without the parts that are missing */
+    uint64_t missing_ns;               /* CPU time of the missing parts */
+    uint64_t found_ns;                 /* CPU time of the samples in the log, without pending time */
+    uint64_t samples;                  /* number of samples in the log */
     PT_TABLE_OF(struct pt_notice) notices;
     PT_TABLE_OF(struct pt_usage)
     usage; /* if the request says so: one for each interval, when closed in the order of time */
@@ -135,8 +135,8 @@ struct pt_process {
 
 struct pt_profile {
     const struct pt_load_request *request;
-    enum pt_keep keep;          /* what the request says, or more, if its selection needs that (select.h) */
-    uint64_t run_start_unix_ns; /* what times of the request count from, and where a time bin begins */
+    enum pt_keep keep;          /* as requested, or more if the selection needs it (select.h) */
+    uint64_t run_start_unix_ns; /* origin of the request's times, and of time bins */
 
     PT_TABLE_OF(char *) strings;
     PT_TABLE_OF(struct pt_module) modules;
@@ -150,49 +150,52 @@ struct pt_profile {
     PT_TABLE_OF(struct pt_sample) samples; /* the index may lack the last ones */
     PT_TABLE_OF(struct pt_process) processes;
 
-    uint64_t bin_ns; /* of intervals that were merged; 0: they are those of the log */
-    bool too_many;   /* more samples than most_samples: this is not all */
+    uint64_t bin_ns; /* width of time bins; 0: intervals are those of the log */
+    bool too_many;   /* there were more samples than most_samples, and some are not here */
 
     struct pt_read_losses losses; /* of all segments */
 
-    bool selected;     /* samples were left out (select.h); accounting is of all of them nevertheless */
-    uint64_t whole_ns; /* CPU time of all samples before that */
+    bool selected;     /* samples were left out (select.h); accounting still includes them */
+    uint64_t whole_ns; /* CPU time of all samples before the selection */
 };
 
-/* request NULL: all samples of all that is added. */
+/* Makes an empty profile. request NULL keeps all samples of everything that is added; else *request must outlive the
+ * profile. pt_profile_free ends it. */
 struct pt_profile *pt_profile_new(const struct pt_load_request *request);
 void pt_profile_free(struct pt_profile *profile);
 
-/* Adds one segment, or several in a row; `name` is that of the process if the segment does not name it. The data is no
- * longer needed afterwards. */
+/* Adds one segment, or several in a row. `name` names the process if the segment does not. The profile keeps no pointer
+ * into data. */
 enum pt_read_result pt_profile_add_segment(struct pt_profile *profile, const void *data, size_t size, const char *name);
 
-/* A segment that is read while its file grows: begins with pt_growing_new. */
+/* Reads a segment while its file grows. pt_growing_free ends it. */
 struct pt_growing;
 struct pt_growing *pt_growing_new(struct pt_profile *profile, const char *name);
-/* Adds to the profile what comes after the *end bytes that were read before, and moves *end on: reader.h. */
+/* Adds to the profile the data that follows the first *end bytes of the file, and advances *end (pt_segment_read_on).
+ */
 enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data, size_t size, uint64_t *end);
-/* Its process was not wanted when it was read, but is now. */
+/* Returns whether the segment's process was not wanted when it was read, but is now. */
 bool pt_growing_is_wanted_after_all(const struct pt_growing *growing);
 void pt_growing_free(struct pt_growing *growing);
 
 void pt_read_losses_add(struct pt_read_losses *sum, const struct pt_read_losses *one);
 
-/* After segments, however many: the sums of their processes become those of all that was read until then. */
+/* Updates the sums of all processes to the segments read so far. Call after adding segments. */
 void pt_profile_close_sums(struct pt_profile *profile);
 
-/* After the last segment: what live threads have used since their last sample becomes [unsampled] of the process, so
- * that sum of samples + own + difference = CPU clock for a log without damage. Call once. */
+/* Completes the profile after the last segment: CPU time of live threads since their last samples becomes [unsampled]
+ * of the process, so that samples + own + difference = CPU clock for a log without damage. Call once. */
 void pt_profile_finish(struct pt_profile *profile);
 
-/* Accounting over all processes. */
+/* Returns the accounting, summed over all processes. */
 struct pt_accounting pt_profile_accounting(const struct pt_profile *profile);
-/* CPU time of all samples. */
+/* Returns the CPU time of all samples. */
 uint64_t pt_profile_cpu_ns(const struct pt_profile *profile);
 
 const char *pt_string(const struct pt_profile *profile, uint32_t string);
 
-/* The following find or add. Text need not be UTF-8: what is not becomes U+FFFD, as does NUL. */
+/* The following functions find an equal item or add it, and return its number. Text need not be UTF-8: invalid bytes
+ * and NUL become U+FFFD. */
 uint32_t pt_intern(struct pt_profile *profile, const char *text, size_t length);
 uint32_t pt_intern_text(struct pt_profile *profile, const char *text);
 uint32_t pt_add_module(struct pt_profile *profile, const struct pt_module *module);
@@ -213,16 +216,16 @@ void pt_add_stack(struct pt_profile *profile, uint32_t node, bool in_gc, uint32_
                   uint64_t cpu_ns);
 /* In a profile of PT_KEEP_STACKS with times: the thread used so much in the interval. */
 void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns);
-/* Takes the samples out of the profile (and what led to them), which has none then; what it returns, *count of them,
- * the caller frees. */
+/* Removes all samples from the profile and returns them, *count of them; the caller frees. */
 struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count);
-/* pt_take_samples to add them again changed, in the order of the array, which stays the profile's. For each that was
- * read, one may be added at most, before the next is read. */
+/* Empties the profile's samples so that changed ones can be added while the old ones are read. The returned array of
+ * *count samples stays the profile's and is overwritten: read it in order, and for each sample read add at most one
+ * before reading the next. */
 const struct pt_sample *pt_retake_samples(struct pt_profile *profile, uint32_t *count);
-/* By instance; a new one has only its instance set. */
+/* Finds the process by its instance, or adds one with only that set; returns its number. */
 uint32_t pt_add_process(struct pt_profile *profile, uint32_t instance);
 
-/* When all of it began and ended; 0 when unknown. */
+/* Sets *start_unix_ns and *end_unix_ns to the first start and the last end of all processes; 0 when unknown. */
 void pt_profile_span(const struct pt_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);
 
 #endif

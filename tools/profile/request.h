@@ -1,4 +1,4 @@
-/* What is loaded, and what is kept of it. */
+/* Describes a request: which logs to load, and what to keep of them. */
 #ifndef PT_PROFILE_REQUEST_H
 #define PT_PROFILE_REQUEST_H
 
@@ -11,36 +11,36 @@
 
 #define PT_DEFAULT_DIRECTORY PP_DEFAULT_OUT
 
-/* Which samples are kept. All zero: every one. */
+/* Selects the samples to keep. All zero: all samples. */
 struct pt_selection {
-    uint64_t from_ns, to_ns; /* since the run's start; to_ns 0: to its end */
+    uint64_t from_ns, to_ns; /* since the run's start; to_ns 0: until its end */
     /* As the options of these names take them; NULL: not given. */
     const char *pid, *thread, *focus, *ignore;
     bool no_native; /* native frames are taken out of the stacks */
 };
 
-/* How much is kept: each takes less memory than the one before it. */
+/* Says how much is kept; each value takes less memory than the one before it. */
 enum pt_keep {
     PT_KEEP_SAMPLES,
-    /* Samples tell neither threads nor labels nor the GIL apart; threads have sums. With `timed`, samples of node 0 say
-     * beside those of stacks when each thread was busy: all CPU time is there twice. */
+    /* Samples are not split by thread, labels or GIL; threads have sums. With `timed`, further samples at node 0 say
+     * when each thread was busy, so that all CPU time is there twice. */
     PT_KEEP_STACKS,
     PT_KEEP_SUMS, /* no samples: processes of all runs and their accounting */
 };
 
 typedef bool pt_wants_process(void *context, const struct pt_log_process *process);
 
-/* Starts as {0}, which means: all samples of the latest run in the default directory. It stays as it is, and where it
- * is, until its profile is freed. */
+/* Starts as {0}, which requests all samples of the latest run in the default directory. It must neither change nor move
+ * until its profile is freed. */
 struct pt_load_request {
-    char *const *paths; /* files, and directories; none: the default directory (files.h) */
+    char *const *paths; /* files and directories; path_count 0: the default directory (files.h) */
     int path_count;
-    const char *run; /* of runs whose id begins so; NULL: the latest one of a directory */
+    const char *run; /* runs whose id begins with this; NULL: the latest run of a directory */
     bool all;        /* all runs of a directory */
 
     struct pt_selection select;
     enum pt_keep keep;
-    bool plain;             /* samples tell neither labels nor the GIL apart */
+    bool plain;             /* samples are not split by labels or GIL */
     bool usage;             /* what processes had used at the end of each interval */
     bool no_names;          /* native frames keep the names that the log has for them */
     bool timed;             /* samples of different intervals stay apart … */
@@ -48,10 +48,10 @@ struct pt_load_request {
     uint32_t most_samples;  /* if timed; 0: any number. If there would be more … */
     bool merge_intervals;   /* … intervals become longer (time_bins.h); otherwise nothing is loaded */
 
-    pt_wants_process *wants; /* leaves out the segments of other processes; NULL: none */
+    pt_wants_process *wants; /* returns false for processes to leave out; NULL: none */
     void *wants_context;
 
-    const struct pt_messages *messages; /* NULL: they are dropped */
+    const struct pt_messages *messages; /* NULL: messages are dropped */
 };
 
 #endif

@@ -1,11 +1,11 @@
-/* The samples of one segment, added up by the log's own ids before they are mapped to those of the profile: a log has
- * many more records than there are different ones. */
+/* Sums the samples of one segment by the log's own ids before these are mapped to numbers of the profile: a log has
+ * many more records than different samples. */
 #ifndef PT_PROFILE_SAMPLE_SUMS_H
 #define PT_PROFILE_SAMPLE_SUMS_H
 
 #include "../log/reader.h"
 
-/* Of items each is a sum. In the order of first sight. Starts as {0}; pt_sample_sums_free ends it. */
+/* Holds the sums in the order of first occurrence. Starts as {0}; pt_sample_sums_free ends it. */
 struct pt_sample_sums {
     struct pt_log_sample *items;
     uint32_t count, capacity;
@@ -13,8 +13,7 @@ struct pt_sample_sums {
     uint32_t mask;
 };
 
-/* Faster for many at once: the places of PT_SUMS_TOGETHER are fetched together, and most of the time would go into
- * waiting for memory. */
+/* Adds samples; fastest for many at once, since the slots of PT_SUMS_TOGETHER samples are prefetched together. */
 #define PT_SUMS_TOGETHER 64u
 void pt_sample_sums_add(struct pt_sample_sums *sums, const struct pt_log_sample *samples, uint32_t count);
 void pt_sample_sums_clear(struct pt_sample_sums *sums);

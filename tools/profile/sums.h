@@ -1,16 +1,16 @@
-/* The sums of a process, from those of its parts (segments), which may come in any order. */
-#ifndef PT_VIEW_SUMS_H
-#define PT_VIEW_SUMS_H
+/* Makes the sums of a process from those of its parts (segments), which may come in any order. */
+#ifndef PT_PROFILE_SUMS_H
+#define PT_PROFILE_SUMS_H
 
 #include "model.h"
 
-/* Notes that this part has been read; false when it was there already. */
+/* Notes that this part was read; returns false if it was noted before. */
 bool pt_sums_note_part(struct pt_process *process, uint64_t number);
 
-/* Whether no later part has been noted. */
+/* Returns whether no later part was noted. */
 bool pt_sums_is_latest(const struct pt_process *process, const struct pt_segment *segment);
 
-/* Takes in what a segment ends with, as of now. What it makes of the whole is seen after pt_profile_close_sums. */
+/* Stores the segment's present sums as those of its part. pt_profile_close_sums then updates the process. */
 void pt_sums_take(struct pt_process *process, const struct pt_segment *segment);
 
 #endif

@@ -1,28 +1,28 @@
 /*
- * A bound for profiles that keep intervals: when there are more samples than were asked for, neighbouring intervals are
- * merged, and merged again, until it holds. The intervals are then bins of one width, a power of two of seconds, that
- * begin at the run's start. What was in an interval is in the bin of its middle, as for --from and --to: no sum
- * changes.
+ * Limits the size of profiles that keep intervals: if there are more samples than requested, neighbouring intervals are
+ * merged until there are not. The intervals are then bins of equal width, a power of two of seconds, from the run's
+ * start on. The samples of an interval go to the bin of its middle, as for --from and --to: no sum changes.
  */
 #ifndef PT_PROFILE_TIME_BINS_H
 #define PT_PROFILE_TIME_BINS_H
 
 #include "model.h"
 
-/* Damaged logs say anything: sums of times that this takes do not overflow. */
+/* Returns whether the interval's times are plausible, so that sums of them do not overflow; damaged logs may hold any.
+ */
 bool pt_interval_has_time(const struct pt_interval *interval);
 
-/* The bin of the interval's middle, or the interval itself in a profile without bins. */
+/* Returns the bin of the interval's middle, or the interval itself in a profile without bins. */
 struct pt_interval pt_time_bin_of(const struct pt_profile *profile, struct pt_interval interval);
 
-/* How much of the interval is before the end of the run: a bin may end after it. */
+/* Returns the part of the interval in ns that is before the end of the run; the last bin may end later. */
 uint64_t pt_wall_of_run(const struct pt_interval *interval, uint64_t end_unix_ns);
 
-/* Merges intervals into bins of this width at least, as another profile has them. */
+/* Merges intervals into bins at least this wide, to match another profile. */
 void pt_time_bins_widen(struct pt_profile *profile, uint64_t bin_ns);
 
-/* Does what the profile asks for when there are more than most_samples, or intervals of stacks without end: merges
- * intervals, or sets too_many. */
+/* Merges intervals, or sets too_many, as requested, if there are more than most_samples samples or too many intervals
+ * of stacks. */
 void pt_time_bins_bound(struct pt_profile *profile);
 
 #endif

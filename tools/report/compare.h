@@ -1,6 +1,6 @@
 /* Two profiles, function by function and stack by stack. */
-#ifndef PT_TOOLS_COMPARE_H
-#define PT_TOOLS_COMPARE_H
+#ifndef PT_REPORT_COMPARE_H
+#define PT_REPORT_COMPARE_H
 
 #include "../profile/model.h"
 

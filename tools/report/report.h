@@ -1,7 +1,7 @@
 /* The sections of `pyprof report`. Each prints to stdout, an empty line before it; those that are data are also there
  * as JSON. */
-#ifndef PT_TOOLS_REPORT_H
-#define PT_TOOLS_REPORT_H
+#ifndef PT_REPORT_H
+#define PT_REPORT_H
 
 #include "../base/json.h"
 #include "../cli/options.h"

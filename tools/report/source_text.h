@@ -1,6 +1,6 @@
 /* The source of a Python function as it is on this machine, when it may be taken for what ran. */
-#ifndef PT_TOOLS_SOURCE_TEXT_H
-#define PT_TOOLS_SOURCE_TEXT_H
+#ifndef PT_REPORT_SOURCE_TEXT_H
+#define PT_REPORT_SOURCE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

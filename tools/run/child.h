@@ -1,6 +1,6 @@
 /* A command that runs below this program, as if it ran in its place. */
-#ifndef PT_TOOLS_COMMAND_H
-#define PT_TOOLS_COMMAND_H
+#ifndef PT_RUN_CHILD_H
+#define PT_RUN_CHILD_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 /* What `pyprof run` says at its end. */
-#ifndef PT_TOOLS_RUN_SUMMARY_H
-#define PT_TOOLS_RUN_SUMMARY_H
+#ifndef PT_RUN_SUMMARY_H
+#define PT_RUN_SUMMARY_H
 
 #include <time.h>
 

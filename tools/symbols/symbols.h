@@ -1,6 +1,6 @@
 /* Names, source lines and inlined functions of native frames. */
-#ifndef PT_SYMBOLS_SYMBOLS_H
-#define PT_SYMBOLS_SYMBOLS_H
+#ifndef PT_SYMBOLS_H
+#define PT_SYMBOLS_H
 
 #include "../profile/model.h"
 

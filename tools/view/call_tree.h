@@ -1,6 +1,6 @@
 /*
- * The call tree as people read it: frames with equal texts are merged, samples can be told apart by process,
- * thread and GIL (as frames next to the root) or left out.
+ * Builds the call tree as people read it: frames with equal texts are merged, samples can be split by process, thread
+ * and GIL (as frames next to the root) or left out.
  */
 #ifndef PT_VIEW_CALL_TREE_H
 #define PT_VIEW_CALL_TREE_H
@@ -22,7 +22,7 @@ struct pt_view {
 
 struct pt_view_options {
     bool lines, threads, processes;
-    bool gil;                           /* tell apart samples with and without it */
+    bool gil;                           /* split samples by whether the GIL was held */
     uint32_t only_process, only_thread; /* PT_NONE: all */
 };
 
@@ -30,7 +30,7 @@ struct pt_view_options {
 struct pt_view *pt_view_new(struct pt_profile *profile, const struct pt_view_options *options);
 void pt_view_free(struct pt_view *view);
 
-/* The node that comes after `at` when the tree below `top` is walked depth first; PT_NONE at the end. */
+/* Returns the node after `at` in a depth-first walk of the tree below `top`; PT_NONE at the end. */
 uint32_t pt_view_next(const struct pt_view *view, uint32_t at, uint32_t top);
 
 /* Time by frame text. Recursion counts once in totals. */
@@ -39,10 +39,10 @@ struct pt_total {
     uint64_t self_count, self_ns, total_count, total_ns;
 };
 
-/* Sorted by self time, then total time, then text. The caller frees the array. */
+/* Returns *count totals, sorted by self time, then total time, then text. The caller frees the array. */
 struct pt_total *pt_view_totals(const struct pt_profile *profile, const struct pt_view *view, uint32_t *count);
 
-/* "name (tid)" and "pid command" for people. Append to text. */
+/* Append "name (tid)" and "pid command" to text. */
 void pt_thread_text(struct pt_buffer *text, const struct pt_profile *profile, uint32_t thread);
 void pt_process_text(struct pt_buffer *text, const struct pt_profile *profile, uint32_t process);
 

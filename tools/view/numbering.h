@@ -1,7 +1,7 @@
 /* Numbers from 1 on for things that have a number of the profile already, in the order of their first use: what formats
  * with tables of their own need. */
-#ifndef PT_EXPORT_NUMBERING_H
-#define PT_EXPORT_NUMBERING_H
+#ifndef PT_VIEW_NUMBERING_H
+#define PT_VIEW_NUMBERING_H
 
 #include "../profile/model.h"
 
@@ -13,11 +13,11 @@ struct pt_numbering {
     uint32_t order_capacity;
 };
 
-/* The item's number. Starts as {0}; room grows with the items asked for. pt_numbering_free ends it. */
+/* Returns the item's number, from 1 on. *numbering starts as {0}; pt_numbering_free ends it. */
 uint32_t pt_number(struct pt_numbering *numbering, uint32_t item);
 void pt_numbering_free(struct pt_numbering *numbering);
 
-/* Place in a table of strings of which string 0 is "". */
+/* Returns the string's place in a table whose string 0 is "". */
 static inline uint32_t pt_number_string(struct pt_numbering *strings, uint32_t string)
 {
     return string ? pt_number(strings, string) : 0;
@@ -32,7 +32,7 @@ struct pt_function_table {
     PT_TABLE_OF(struct pt_table_function) functions; /* number i is items[i - 1] */
 };
 
-/* The function's number, from 1 on. The table starts as {0}; pt_function_table_free ends it. */
+/* Returns the function's number, from 1 on. The table starts as {0}; pt_function_table_free ends it. */
 uint32_t pt_number_function(struct pt_function_table *table, struct pt_table_function function);
 void pt_function_table_free(struct pt_function_table *table);
 

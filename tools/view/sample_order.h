@@ -1,7 +1,7 @@
 /* The order in which formats write the samples of a large profile: stack by stack. What is written for a stack is made
  * once then, and compresses well. */
-#ifndef PT_EXPORT_SAMPLE_ORDER_H
-#define PT_EXPORT_SAMPLE_ORDER_H
+#ifndef PT_VIEW_SAMPLE_ORDER_H
+#define PT_VIEW_SAMPLE_ORDER_H
 
 #include "../profile/model.h"
 

@@ -1,4 +1,4 @@
-/* What the sums say, in words: derived figures and warnings for `report` and `info`. */
+/* Derives figures, warnings and notes from the sums of a profile. */
 #ifndef PT_VIEW_SUMMARY_H
 #define PT_VIEW_SUMMARY_H
 
@@ -19,7 +19,7 @@ void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_bu
 void pt_summary_warnings(const struct pt_profile *profile, uint32_t process,
                          void (*each)(void *context, const char *text), void *context);
 
-/* The same for what the library has noted of one process and is no reason to worry. */
+/* Calls each with every note of the library about one process, or all (PT_NONE), that is no reason to worry. */
 void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
                       void *context);
 
@@ -32,7 +32,7 @@ const struct pt_process *pt_summary_first_process(const struct pt_profile *profi
 /* The Python versions of one process, or of all (PT_NONE), each once: strings. The caller frees. */
 uint32_t *pt_summary_versions(struct pt_profile *profile, uint32_t process, uint32_t *count);
 
-/* part as a percentage of whole, 0 when whole is 0. */
+/* Returns part as a percentage of whole, 0 when whole is 0. */
 double pt_percent(uint64_t part, uint64_t whole);
 
 #endif

@@ -1,6 +1,6 @@
 /* Decodes the few instructions that are needed: jumps, and those of a function's epilogue. */
-#ifndef PP_ARCH_OPCODES_H
-#define PP_ARCH_OPCODES_H
+#ifndef PP_ARCH_X86_64_OPCODES_H
+#define PP_ARCH_X86_64_OPCODES_H
 
 #include "registers.h"
 #include <stdbool.h>

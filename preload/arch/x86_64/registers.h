@@ -1,6 +1,6 @@
 /* x86-64's registers by DWARF number (System V psABI, figure 3.36), and their places in a signal's context. */
-#ifndef PP_ARCH_REGISTERS_H
-#define PP_ARCH_REGISTERS_H
+#ifndef PP_ARCH_X86_64_REGISTERS_H
+#define PP_ARCH_X86_64_REGISTERS_H
 
 #include <stdint.h>
 #include <ucontext.h>

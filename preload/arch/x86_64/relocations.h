@@ -1,6 +1,6 @@
 /* The relocations by which a loader fills pointers to a variable. */
-#ifndef PP_ARCH_RELOCATIONS_H
-#define PP_ARCH_RELOCATIONS_H
+#ifndef PP_ARCH_X86_64_RELOCATIONS_H
+#define PP_ARCH_X86_64_RELOCATIONS_H
 
 #include <elf.h>
 

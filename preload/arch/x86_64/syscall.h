@@ -1,6 +1,6 @@
 /* The system call instruction. */
-#ifndef PP_ARCH_SYSCALL_H
-#define PP_ARCH_SYSCALL_H
+#ifndef PP_ARCH_X86_64_SYSCALL_H
+#define PP_ARCH_X86_64_SYSCALL_H
 
 static inline long pp_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {

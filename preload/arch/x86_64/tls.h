@@ -1,6 +1,6 @@
 /* glibc's layout of thread-local storage on x86-64, and the code that reads it. */
-#ifndef PP_ARCH_TLS_H
-#define PP_ARCH_TLS_H
+#ifndef PP_ARCH_X86_64_TLS_H
+#define PP_ARCH_X86_64_TLS_H
 
 #include "syscall.h"
 #include <stdbool.h>
