@@ -1,5 +1,5 @@
-/* Text in fixed buffers, and messages to the user on stderr: a line each, once per cause in a process and its children.
- */
+/* Formats text in fixed buffers, and writes messages to stderr: one line each, once per cause in a process and its
+ * children. */
 #ifndef PP_BASE_MESSAGE_H
 #define PP_BASE_MESSAGE_H
 
@@ -41,17 +41,17 @@ enum pp_cause {
     PP_CAUSE_COUNT,
 };
 
-/* Notes what descriptor 2 is; nothing is written to any other file. When Python appears. */
+/* Notes which file descriptor 2 is; messages are written to no other. Call when Python appears. */
 void pp_warn_remember_stderr(void);
 
-/* The message of a cause in this process or its parents, NULL if there was none: it goes into the log too. Any thread.
- */
+/* Returns the message of a cause in this process or its parents, which the log holds too; NULL if there was none. Any
+ * thread. */
 const char *pp_warned(enum pp_cause cause);
 
 /* Writes "pyprof: ", the text as pp_format does, and a newline to descriptor 2. Normal context only. */
 void pp_warn_once(enum pp_cause cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Writes the messages that the flush thread could not write from its own descriptor table. For an exiting thread of the
- * program. async-signal-safe. */
+/* Writes the messages that the flush thread could not write from its own descriptor table. Call in an exiting
+ * thread of the program. async-signal-safe. */
 void pp_warn_rest(void);
 
 #endif

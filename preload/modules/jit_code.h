@@ -12,7 +12,7 @@ struct pp_jit_name {
     uintptr_t start; /* of the code */
 };
 
-/* Skips what a map for this pid has already: it is a dead process's. When Python appears. */
+/* Skips the present content of this pid's map, which is a dead process's. Call when Python appears. */
 void pp_jit_code_skip_older(void);
 
 /* Begins a flush, before samples are taken out of the rings: names that are read later hold for these samples. Costs

@@ -45,7 +45,7 @@ void pp_loaded_objects_set_gate(void (*enter)(void), void (*leave)(void));
 bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out);
 void pp_loaded_objects_free(struct pp_loaded_objects *objects);
 
-/* Whether something was unloaded since. */
+/* Returns whether an object was unloaded since dlpi_subs was `subs`. */
 bool pp_loaded_objects_unloaded_since(unsigned long long subs);
 
 /* Whether these copies, `count` of them, are of the object's memory: each byte is compared at a moment at which the

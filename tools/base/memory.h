@@ -13,7 +13,7 @@
 extern void (*pt_when_out_of_memory)(void);
 _Noreturn void pt_out_of_memory(void);
 
-/* Zeroed; the caller frees. */
+/* Returns zeroed memory; the caller frees. */
 void *pt_alloc(size_t count, size_t size);
 char *pt_strdup(const char *text);
 /* A copy of an array, which may be NULL when count is 0; the caller frees. */
@@ -34,7 +34,7 @@ struct pt_buffer {
     char *data;
     size_t length, capacity;
 };
-/* Where so many bytes more can be written; `length` is the caller's to raise. */
+/* Returns room for `extra` bytes after the text; the caller raises `length`. */
 char *pt_buffer_room(struct pt_buffer *buffer, size_t extra);
 void pt_buffer_append(struct pt_buffer *buffer, const void *data, size_t length);
 void pt_buffer_text(struct pt_buffer *buffer, const char *text);
@@ -49,7 +49,7 @@ struct pt_index {
 };
 typedef bool pt_index_equal(const void *table, uint32_t item, const void *key);
 
-/* The item, or PT_NONE. equal() is asked only about items with this very hash. */
+/* Returns the item, or PT_NONE. equal() is asked only about items with this very hash. */
 uint32_t pt_index_find(const struct pt_index *index, uint32_t hash, pt_index_equal *equal, const void *table,
                        const void *key);
 void pt_index_add(struct pt_index *index, uint32_t hash, uint32_t item);

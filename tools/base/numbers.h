@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds; 0 when the kernel does not have that clock. */
+/* Returns the clock's time in nanoseconds; 0 when the kernel does not have that clock. */
 static inline uint64_t pt_clock_ns(clockid_t clock)
 {
     struct timespec time = {0};

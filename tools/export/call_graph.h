@@ -1,4 +1,4 @@
-/* Functions and calls between them, for formats without stacks. */
+/* Makes a graph of functions and calls, for formats without stacks. */
 #ifndef PT_EXPORT_CALL_GRAPH_H
 #define PT_EXPORT_CALL_GRAPH_H
 

@@ -1,4 +1,4 @@
-/* A frame's parts, for formats that have a field for each. */
+/* Splits a frame into parts, for formats that have a field for each. */
 #ifndef PT_EXPORT_FRAMES_H
 #define PT_EXPORT_FRAMES_H
 
@@ -30,7 +30,7 @@ void pt_append_plain(struct pt_buffer *out, const char *text, const char *specia
  * and stack. The caller frees. */
 struct pt_sample *pt_merged_samples(const struct pt_profile *profile, uint32_t *count);
 
-/* By node: whether a sample's stack goes through it. The caller frees. */
+/* Returns, by node, whether a sample's stack goes through it. The caller frees. */
 bool *pt_nodes_used(const struct pt_profile *profile);
 
 #endif

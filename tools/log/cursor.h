@@ -1,4 +1,4 @@
-/* A place in bytes that are not trusted: every step is checked, and after the first bad one all give 0. */
+/* Reads bytes that are not trusted: every step is checked, and after the first bad one all return 0. */
 #ifndef PT_LOG_CURSOR_H
 #define PT_LOG_CURSOR_H
 
@@ -46,7 +46,7 @@ static inline uint32_t pt_take_id(struct pt_cursor *cursor)
     return id < UINT32_MAX ? (uint32_t)id : 0;
 }
 
-/* What is too large becomes the largest. */
+/* Takes a number; UINT32_MAX if it is larger. */
 static inline uint32_t pt_take_small(struct pt_cursor *cursor)
 {
     uint64_t value = pt_take_varint(cursor);

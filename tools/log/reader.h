@@ -1,5 +1,5 @@
 /*
- * One log segment, read from bytes that may be damaged or forged (../../preload/common/log_format.h is the format).
+ * Reads one log segment from bytes that may be damaged or forged (../../preload/common/log_format.h is the format).
  *
  * Every definition is kept in a table by its id; samples and notices are handed to a sink as they come, when all that
  * they refer to has been defined. What is damaged is skipped and counted, never guessed. Time is linear in the size;
@@ -172,20 +172,20 @@ size_t pt_read_budget(size_t size);
 enum pt_read_result pt_segment_read_on(const void *data, size_t size, struct pt_segment *segment,
                                        const struct pt_segment_sink *sink);
 
-/* Whether the data begins with the header of a segment. */
+/* Returns whether the data begins with the header of a segment. */
 bool pt_segment_begins(const void *data, size_t size);
 
-/* Only the PROCESS block, from the beginning of a file (which may be cut after it). */
+/* Reads only the PROCESS block, from the beginning of a file (which may be cut after it). */
 enum pt_read_result pt_segment_read_process(const void *data, size_t size, struct pt_segment *segment);
 
 void pt_segment_free(struct pt_segment *segment);
 
-/* What the result means and what to do, without a full stop. */
+/* Returns what the result means and what to do, without a full stop (static). */
 const char *pt_read_result_text(enum pt_read_result result);
 
-/* The definition, or NULL when the id is 0 or was never defined. Valid until more is read. */
+/* Returns the definition, NULL when the id is 0 or was never defined. Valid until more is read. */
 const void *pt_segment_find(const struct pt_segment *segment, enum pt_table_kind kind, uint64_t id);
-/* Empty when unknown. */
+/* Returns the text of the string; empty when unknown. */
 struct pt_text pt_segment_string(const struct pt_segment *segment, uint64_t id);
 
 #endif

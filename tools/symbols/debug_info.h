@@ -1,5 +1,5 @@
 /*
- * What DWARF says of the addresses of one file: source lines, and the functions that are inlined there.
+ * Reads what DWARF says of the addresses of one file: source lines, and the functions that are inlined there.
  *
  * The file may be damaged or made up: whatever it says, lookups end after seconds, and take memory in proportion to its
  * size.
@@ -25,15 +25,15 @@ struct pt_scope {
 
 struct pt_debug_info;
 
-/* NULL if the file has another build-id (hexadecimal) or no debug information. One thread at a time;
+/* Opens a file; returns NULL if it has another build-id (hexadecimal) or no debug information. One thread at a time;
  * pt_debug_info_close ends it. */
 struct pt_debug_info *pt_debug_info_open(const char *path, const char *build_id, struct pt_mapped *mapped);
 /* Whether some of it was left out as it takes too long or never ends. */
 bool pt_debug_info_is_cut(const struct pt_debug_info *info);
 void pt_debug_info_close(struct pt_debug_info *info);
 
-/* The functions at an address in the file's own terms, the innermost inlined one first, the one that was called last;
- * returns their count, 0 when nothing is known. */
+/* Finds the functions at an address in the file's own terms, the innermost inlined one first, the one that was called
+ * last; returns their count, 0 when nothing is known. */
 uint32_t pt_debug_info_find(struct pt_debug_info *info, uint64_t address, struct pt_scope scopes[PT_MOST_SCOPES]);
 
 #endif

@@ -1,4 +1,4 @@
-/* Address ranges and what they belong to, found by address. */
+/* Finds the owner of an address among ranges. */
 #ifndef PT_SYMBOLS_DEBUG_RANGES_H
 #define PT_SYMBOLS_DEBUG_RANGES_H
 
@@ -22,17 +22,17 @@ struct pt_ranges_left {
     uint64_t work, bytes;
 };
 
-/* Subtracts bytes that are to be kept; when there are not so many left, no work is. */
+/* Subtracts bytes that will be kept; if fewer are left, sets left->work to 0. */
 void pt_ranges_keep(struct pt_ranges_left *left, size_t bytes);
 
 /* Adds those of an entry of the debug information, as many as are left. What the linker threw away is left out: it lies
  * at the file's first bytes, or at the end of all addresses. */
 void pt_ranges_add(struct pt_ranges *ranges, Dwarf_Die *die, uint32_t owner, struct pt_ranges_left *left);
 
-/* Before the first pt_ranges_find. */
+/* Sorts the ranges. Call before the first pt_ranges_find. */
 void pt_ranges_sort(struct pt_ranges *ranges);
 
-/* The owner of the address, PT_NONE when there is none; where ranges overlap, of the one that begins last. */
+/* Returns the owner of the address, PT_NONE when there is none. Where ranges overlap, the one that begins last wins. */
 uint32_t pt_ranges_find(const struct pt_ranges *ranges, uint64_t address);
 
 #endif

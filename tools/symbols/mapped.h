@@ -1,4 +1,4 @@
-/* Files that another program may write while they are mapped: a build that goes on, an upgrade. */
+/* Protects the program from files that another program writes while they are mapped, as a build or an upgrade does. */
 #ifndef PT_SYMBOLS_MAPPED_H
 #define PT_SYMBOLS_MAPPED_H
 
@@ -23,7 +23,7 @@ struct pt_mapped {
 
 void pt_mapped_begin(struct pt_mapped *mapped);
 
-/* Before a file is mapped. */
+/* Notes a file and its status. Call before the file is mapped. */
 void pt_mapped_watch(struct pt_mapped *mapped, const char *path, const struct stat *status);
 
 /* Whether what was read since pt_mapped_begin may be another build's: a file was cut, or written. One that was replaced

@@ -1,4 +1,4 @@
-/* Names, source lines and inlined functions of native frames. */
+/* Finds names, source lines and inlined functions of native frames. */
 #ifndef PT_SYMBOLS_H
 #define PT_SYMBOLS_H
 
@@ -12,7 +12,7 @@
  */
 void pt_symbols_resolve(struct pt_profile *profile);
 
-/* Only the names of frames without a symbol: nodes stay as they are, and nothing is fetched. */
+/* Finds only the names of frames without a symbol: nodes stay as they are, and nothing is fetched. */
 void pt_symbols_resolve_names(struct pt_profile *profile);
 
 #endif
