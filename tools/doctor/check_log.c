@@ -27,7 +27,7 @@ struct search {
     uint64_t oldest_ns;
 };
 
-static void look_at_file(void *context, const char *path)
+static void check_file(void *context, const char *path)
 {
     struct search *search = context;
     const char *name = strrchr(path, '/') + 1;
@@ -53,7 +53,7 @@ static char *find_log(const struct pt_process_info *subject)
     char *directories[] = {pt_output_directory(subject), pt_output_fallback(subject)};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         char *path = pt_process_info_path(subject, directories[i]);
-        pt_each_log(path, look_at_file, &search);
+        pt_each_log(path, check_file, &search);
         free(path);
         free(directories[i]);
     }

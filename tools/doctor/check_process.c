@@ -31,7 +31,7 @@ static void take_version(struct python *python, const struct pt_elf_facts *facts
     }
 }
 
-static bool look_at(struct python *python, const char *here, const char *path)
+static bool examine(struct python *python, const char *here, const char *path)
 {
     struct pt_elf_facts facts;
     if (!pt_elf_facts_read(here, &facts) || !facts.python)
@@ -56,13 +56,13 @@ static void find_python(const struct pt_process_info *subject, struct python *py
 {
     struct pt_buffer program = {0};
     pt_buffer_format(&program, "/proc/%d/exe", subject->pid);
-    bool found = look_at(python, program.data, subject->program ? subject->program : "");
+    bool found = examine(python, program.data, subject->program ? subject->program : "");
     pt_buffer_free(&program);
     char *mapped;
     for (const char *at = subject->maps; !found && (mapped = pt_next_mapped(&at, "libpython"));) {
         char *here = pt_process_info_path(subject, mapped);
         /* replaced by an upgrade, it cannot be read any more: its name tells */
-        found = look_at(python, here, mapped) || (access(here, R_OK) != 0 && take_name(python, mapped));
+        found = examine(python, here, mapped) || (access(here, R_OK) != 0 && take_name(python, mapped));
         free(here);
         free(mapped);
     }

@@ -54,7 +54,7 @@ static bool is_blocked(int pid, int tid, int signal)
     return blocked;
 }
 
-static void look_at_task(void *context, int tid)
+static void check_task(void *context, int tid)
 {
     struct threads *threads = context;
     char name[64];
@@ -149,7 +149,7 @@ void pt_check_sampling(const struct pt_process_info *subject, struct pt_findings
     struct threads threads = {.stopped = strstr(subject->status, "\nState:\tT"),
                               .pid = subject->pid,
                               .signal = timers.count ? timers.signal : pt_setting_signal(subject)};
-    pt_each_task(subject->pid, look_at_task, &threads);
+    pt_each_task(subject->pid, check_task, &threads);
     if (!threads.ours && !subject->maps) {
         pt_find(findings, PT_LEVEL_FAIL, "thread", "no thread of the library is in it: it is not profiled");
         pt_remedy(findings, "a user who may see more of it can ask why");

@@ -1,8 +1,8 @@
 /*
  * What Python's own pstats reads: a marshalled dict
  *     {(file, line, name): (primitive calls, calls, own time, time, {caller's key: (…same four…)})}
- * in codes that every version of CPython reads (no references, no small tuples). There are no calls in samples: what
- * stands for them is the number of samples at the leaf and the number on the stack. Seconds are doubles: exact to a
+ * in codes that every version of CPython reads (no references, no small tuples). There are no calls in samples: in
+ * their place are the number of samples at the leaf and the number on the stack. Seconds are doubles: exact to a
  * nanosecond up to a hundred days.
  */
 #include <stdlib.h>

@@ -40,7 +40,7 @@ static bool is_wanted(const struct pt_files *files, const char *run, const struc
 }
 
 /* Names are PID-NANOSECONDS-…: older files are not opened. */
-static void look_at(void *context, const char *path)
+static void check_log(void *context, const char *path)
 {
     struct search *search = context;
     struct pt_files *files = search->files, one = {0};
@@ -66,7 +66,7 @@ static int is_fallback(const struct dirent *entry)
     return strncmp(entry->d_name, NAME, length) == 0 && *user && !user[strspn(user, "0123456789")];
 }
 
-static void look_below(struct search *search, const char *temporary)
+static void search_below(struct search *search, const char *temporary)
 {
     struct dirent **entries;
     int count = scandir(temporary, &entries, is_fallback, alphasort);
@@ -74,7 +74,7 @@ static void look_below(struct search *search, const char *temporary)
         struct pt_buffer path = {0};
         struct stat status;
         pt_buffer_format(&path, "%s/%s", temporary, entries[i]->d_name);
-        if (pt_each_log(path.data, look_at, search) < 0 && errno == EACCES && !search->files->closed &&
+        if (pt_each_log(path.data, check_log, search) < 0 && errno == EACCES && !search->files->closed &&
             stat(path.data, &status) == 0 && (uint64_t)status.st_mtime >= search->from_ns / 1000000000u)
             search->files->closed = pt_strdup(path.data);
         pt_buffer_free(&path);
@@ -93,7 +93,7 @@ void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t si
             search.from_ns = files->items[i].start_unix_ns;
     if (search.from_ns == UINT64_MAX)
         return;
-    look_below(&search, "/tmp");
+    search_below(&search, "/tmp");
     if (temporary && *temporary && strcmp(temporary, "/tmp") != 0)
-        look_below(&search, temporary);
+        search_below(&search, temporary);
 }

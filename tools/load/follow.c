@@ -58,7 +58,7 @@ static bool same_path(const void *sources, uint32_t number, const void *path)
 }
 
 /* A file without a whole first block is checked again when it has grown. */
-static void look_at(struct pt_follow *follow, const char *path, bool named)
+static void check_path(struct pt_follow *follow, const char *path, bool named)
 {
     uint32_t hash = pt_hash_bytes(path, strlen(path));
     uint32_t number = pt_index_find(&follow->index, hash, same_path, follow->sources, path);
@@ -90,26 +90,25 @@ static void look_at(struct pt_follow *follow, const char *path, bool named)
     pt_files_free(&one);
 }
 
-static void look_at_log(void *follow, const char *path)
+static void check_log(void *follow, const char *path)
 {
-    look_at(follow, path, false);
+    check_path(follow, path, false);
 }
 
-static void look_around(struct pt_follow *follow)
+static void scan_paths(struct pt_follow *follow)
 {
     struct stat status;
     for (int i = 0; i < follow->request.path_count; i++) {
         const char *path = follow->request.paths[i];
         if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-            pt_each_log(path, look_at_log, follow);
+            pt_each_log(path, check_log, follow);
         else
-            look_at(follow, path, true);
+            check_path(follow, path, true);
     }
     if (follow->request.path_count)
         return;
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
-    follow->fell_back =
-        pt_each_log(directory, look_at_log, follow) <= 0 && pt_each_log(fallback, look_at_log, follow) > 0;
+    follow->fell_back = pt_each_log(directory, check_log, follow) <= 0 && pt_each_log(fallback, check_log, follow) > 0;
     free(directory);
     free(fallback);
 }
@@ -263,7 +262,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     uint64_t now = pt_clock_ns(CLOCK_MONOTONIC),
              deadline = at_most_ns < UINT64_MAX - now ? now + at_most_ns : UINT64_MAX;
     bool all;
-    look_around(follow);
+    scan_paths(follow);
     choose_run(follow);
     do {
         all = true;

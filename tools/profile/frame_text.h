@@ -11,7 +11,7 @@
 
 #include "model.h"
 
-/* Stands for the module of code that a JIT made and named. */
+/* The module name of code that a JIT made and named. */
 #define PT_JIT_MODULE "jit"
 
 /* Returns the part of the path after site-packages/, dist-packages/, lib/pythonX.Y/ or cwd/, else all of it. The result

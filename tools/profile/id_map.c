@@ -6,7 +6,7 @@
 #include "frame_text.h"
 #include "sums.h"
 
-/* Stands where a definition was in a block that is damaged: the CPU time is known, the stack is not. */
+/* Replaces a definition that was in a damaged block: the CPU time is known, the stack is not. */
 #define LOST_STACK "[stack lost in a damaged block]"
 #define LOST_FRAME "[frame lost in a damaged block]"
 /* Of a sample whose node is the root. */

@@ -15,7 +15,7 @@
 #define SLACK_NS UINT64_C(10000000000)
 /* Looking for names reads files of many megabytes: it may take a part in so many of the time. */
 #define RESOLVE_SHARE 200
-/* Stands for a stack without a Python frame (select.c has it too). */
+/* Replaces a stack without a Python frame (select.c has it too). */
 #define ONLY_NATIVE "[native]"
 
 void pt_live_begin(struct pt_live *live, struct pt_target *target)
@@ -178,7 +178,7 @@ static void take_samples(struct pt_live *live)
         tally_since_start(live);
 }
 
-static void look_at_clock(struct pt_live *live)
+static void refresh_clock(struct pt_live *live)
 {
     const struct pt_profile *profile = live->follow->profile;
     uint64_t start, end;
@@ -210,7 +210,7 @@ void pt_live_read(struct pt_live *live, uint64_t at_most_ns)
     live->generation = live->follow->generation;
     live->complete = complete;
     take_samples(live);
-    look_at_clock(live);
+    refresh_clock(live);
     if (complete)
         drop_old(live);
 }

@@ -10,7 +10,7 @@
 /* CPU time of functions, summed by their text. All arrays are indexed by string number. */
 struct pt_tally {
     uint64_t *self_ns, *total_ns;
-    uint32_t *seen;               /* number of the last stack that held it, so that recursion counts once in totals */
+    uint32_t *seen; /* number of the last stack that held it, so that recursion counts once in totals */
     uint32_t self_capacity, total_capacity, seen_capacity, stack;
     uint64_t whole_ns;
 };

@@ -19,7 +19,7 @@ struct pt_rows_options {
     const char *filter; /* POSIX extended regular expression; "": no filter */
 };
 
-/* Returns *count rows that match the filter, most CPU time first. *whole_ns is the CPU time that 100 % stands for. The
+/* Returns *count rows that match the filter, most CPU time first. *whole_ns is the CPU time that counts as 100 %. The
  * caller frees the array. */
 struct pt_row *pt_rows_new(struct pt_live *live, const struct pt_rows_options *options, uint32_t *count,
                            uint64_t *whole_ns);

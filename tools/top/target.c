@@ -139,7 +139,7 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
 }
 
 /* `pyprof run` and shells are not profiled themselves: the nearest descendant that is takes their place. */
-static void look_below(struct pt_process_info *subject)
+static void find_descendant(struct pt_process_info *subject)
 {
     uint32_t count = 0;
     int *below = subject->maps && !has_library(subject) ? pt_descendants(subject->pid, &count) : NULL;
@@ -168,7 +168,7 @@ bool pt_target_begin(struct pt_target *target, const struct pt_cli *cli)
         pt_error("%s: no such process, and no such file or directory", cli->arguments[0]);
         return false;
     }
-    look_below(&subject);
+    find_descendant(&subject);
     bool good = begin_with(target, &subject);
     pt_process_info_free(&subject);
     return good;

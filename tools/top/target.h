@@ -13,11 +13,11 @@ struct pt_relative {
 };
 
 struct pt_target {
-    const char *pids; /* --pid; NULL: all */
-    int pid;          /* of the running process, as seen here; 0: no PID was given */
-    bool pids_agree;  /* its pid here equals that in its own pid namespace, which its log holds */
+    const char *pids;       /* --pid; NULL: all */
+    int pid;                /* of the running process, as seen here; 0: no PID was given */
+    bool pids_agree;        /* its pid here equals that in its own pid namespace, which its log holds */
     uint64_t since_unix_ns; /* start of the running process, a little early: older processes are not wanted */
-    char *boot_id;                          /* of this machine, owned; NULL: not known */
+    char *boot_id;          /* of this machine, owned; NULL: not known */
     PT_TABLE_OF(struct pt_relative) family; /* the running process first */
     int *descendants;                       /* pids of its living descendants, at descendants_at_ns (CLOCK_MONOTONIC) */
     uint32_t descendant_count;

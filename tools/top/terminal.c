@@ -55,7 +55,7 @@ static bool enter(void)
     return true;
 }
 
-/* Also called at exit: memory.c ends the program where it stands. */
+/* Also called at exit: the end for want of memory may come at any moment. */
 static void leave(void)
 {
     if (!active)

@@ -199,12 +199,12 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
 {
     struct warnings warnings = {.each = each, .context = context};
     uint64_t found = 0;
-    uint32_t without_sums = 0, without_python = 0, looked_at = 0;
+    uint32_t without_sums = 0, without_python = 0, checked = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         const struct pt_process *process = &profile->processes.items[i];
         if (only != PT_NONE && i != only)
             continue;
-        looked_at++;
+        checked++;
         found += process->found_ns;
         without_sums += !process->has_accounting;
         without_python += !process->python_version;
@@ -215,12 +215,12 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     struct pt_accounting sum = pt_summary_accounting(profile, only);
     if (without_sums) {
         pt_buffer_format(&warnings.text, "%u of %u processes left no accounting: killed, or still in the first second",
-                         without_sums, looked_at);
+                         without_sums, checked);
         add_warning(&warnings);
     }
     if (without_python) {
         pt_buffer_format(&warnings.text, "no Python was recognised in %u of %u processes: native functions only",
-                         without_python, looked_at);
+                         without_python, checked);
         add_warning(&warnings);
     }
     if (!without_sums && sum.samples < FEW_SAMPLES) {
@@ -229,7 +229,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
                          sum.samples);
         add_warning(&warnings);
     }
-    warn_of_shares(&warnings, &sum, looked_at);
+    warn_of_shares(&warnings, &sum, checked);
     warn_of_reasons(&warnings, &sum);
     warn_of_missing(&warnings, found, &raw);
     uint64_t missing = pt_summary_missing_ns(profile, only);

@@ -11,7 +11,7 @@ struct pt_accounting pt_summary_accounting(const struct pt_profile *profile, uin
 /* CPU time of parts of the profile that have been removed: in no sum. As above for one process or all. */
 uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t process);
 
-/* Appends that sum in a line, for exports that have a place for one; the parts in ns. Behind it what of the sampled
+/* Appends that sum in a line, for exports that have a place for one; the parts in ns. After it, how much of the sampled
  * part is an estimate. */
 void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_buffer *line);
 
