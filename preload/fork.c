@@ -67,8 +67,8 @@ static void after_fork_in_parent(void)
 static void forget_parent(void)
 {
     pp_process_after_fork();        /* its number, how it began, which thread was ending it */
-    pp_threads_after_fork();        /* its threads: slots, timers, handlers at work, suspects of the scan */
     pp_flush_after_fork();          /* its flush thread, the forks under way, what was not written, its file */
+    pp_threads_after_fork();        /* its threads: slots, timers, handlers at work, suspects of the scan */
     pp_libunwind_after_fork(true);  /* the pause for this fork; libunwind itself, if a handler may have been in it */
     pp_loader_lock_after_fork();    /* whether the loader's lock is held by a thread that is not here */
     pp_loaded_objects_after_fork(); /* that the flush thread was inside the loader */

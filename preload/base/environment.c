@@ -18,20 +18,26 @@ static char *make_entry(const char *name, const char *value)
 }
 
 /* setenv frees the array that it grows, under other threads' getenv: two interpreters that started at once crashed.
- * This keeps the old array. */
-static void replace_array(char *entry, size_t name_length)
+ * This keeps the old array: a variable that is there is replaced in its place, as main's third argument shows it too.
+ */
+static void set_entry(char *entry, size_t name_length)
 {
+    for (char **at = environ; at && *at; at++) {
+        if (strncmp(*at, entry, name_length + 1) == 0) {
+            __atomic_store_n(at, entry, __ATOMIC_RELEASE);
+            return;
+        }
+    }
     char **before = environ;
-    size_t count = 0, kept = 0;
+    size_t count = 0;
     while (before && before[count])
         count++;
     char **now = pp_sys_mmap_anonymous((count + 2) * sizeof *now);
     if (!now)
         return;
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(before[i], entry, name_length + 1) != 0)
-            now[kept++] = before[i];
-    now[kept] = entry;
+    if (count)
+        memcpy(now, before, count * sizeof *now);
+    now[count] = entry;
     __atomic_store_n(&environ, now, __ATOMIC_RELEASE);
 }
 
@@ -39,5 +45,5 @@ void pp_environment_set(const char *name, const char *value)
 {
     char *entry = make_entry(name, value);
     if (entry)
-        replace_array(entry, strlen(name));
+        set_entry(entry, strlen(name));
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #define LINE_MAX_BYTES 4096
+#define PREFIX         "pyprof: "
 #define NOTICE_MAX     512 /* of a text in the log */
 
 void pp_text_init(struct pp_text *text, char *buffer, size_t size)
@@ -89,14 +90,13 @@ static bool is_the_same(int descriptor)
 }
 
 /* False if the calling thread does not reach stderr. */
-static bool write_line(const char *text)
+static bool write_line(const char *line)
 {
-    char line[LINE_MAX_BYTES];
     int descriptor = pp_fd_table_stderr();
     if (descriptor < 0)
         return descriptor == -EBADF;
     if (is_the_same(descriptor))
-        pp_sys_write(descriptor, line, strlen(pp_format(line, sizeof line, "pyprof: %s\n", text)));
+        pp_sys_write(descriptor, line, strlen(line));
     pp_fd_table_stderr_end(descriptor);
     return true;
 }
@@ -116,14 +116,17 @@ void pp_warn_once(enum pp_cause cause, const char *format, ...)
     static _Atomic unsigned said;
     if (atomic_fetch_or(&said, 1u << cause) >> cause & 1)
         return;
-    char line[LINE_MAX_BYTES - 16]; /* room for "pyprof: " and the newline */
+    char line[LINE_MAX_BYTES]; /* the only one: threads with small stacks come here */
     struct pp_text text;
     va_list list;
-    pp_text_init(&text, line, sizeof line);
+    pp_text_init(&text, line, sizeof line - 1);
+    pp_text_add(&text, PREFIX);
     va_start(list, format);
     add_formatted(&text, format, list);
     va_end(list);
-    pp_format(notices[cause], NOTICE_MAX, "%s", line);
+    pp_format(notices[cause], NOTICE_MAX, "%s", line + strlen(PREFIX));
+    text.size = sizeof line;
+    pp_text_add(&text, "\n");
     atomic_store_explicit(&noticed[cause], true, memory_order_release);
     if (write_line(line))
         return;
@@ -143,7 +146,8 @@ void pp_warn_rest(void)
     unsigned rest = atomic_load(&unsaid_by) == pp_sys_getpid() ? atomic_exchange(&unsaid, 0) : 0;
     if (!rest || !takes_lines(2))
         return;
+    char line[NOTICE_MAX + 16];
     for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++)
         if (rest >> cause & 1)
-            write_line(notices[cause]);
+            write_line(pp_format(line, sizeof line, PREFIX "%s\n", notices[cause]));
 }

@@ -30,7 +30,8 @@ _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
 
 static struct pp_lock registry;
 static uint32_t free_slots[PP_MAX_THREADS];
-static uint32_t free_count, slot_count;
+static uint32_t free_count;
+static _Atomic uint32_t slot_count;
 static _Atomic uint32_t ended_count;
 
 static struct pp_slot *map_slot(uint32_t index)
@@ -67,8 +68,10 @@ struct pp_slot *pp_slot_claim(void)
     pp_lock_take(&registry);
     if (free_count)
         slot = pp_slot_at(free_slots[--free_count]);
-    else if (slot_count < PP_MAX_THREADS && (slot = map_slot(slot_count)))
-        atomic_store(&pp_capture.slots[slot_count++], slot);
+    else if (slot_count < PP_MAX_THREADS && (slot = map_slot(slot_count))) {
+        atomic_store(&pp_capture.slots[slot_count], slot);
+        atomic_fetch_add(&slot_count, 1); /* last: the child of a fork in between finds no gap */
+    }
     if (slot) {
         clear_thread(slot);
         atomic_store(&slot->state, PP_SLOT_CLAIMED);
@@ -200,10 +203,12 @@ void pp_thread_end(struct pp_slot *slot)
 
 void pp_threads_after_fork(void)
 {
-    struct pp_slot *slot;
     pp_lock_reset(&registry);
     free_count = 0;
-    for (uint32_t i = slot_count; i-- > 0 && (slot = pp_slot_at(i)) != NULL;) {
+    for (uint32_t i = slot_count; i-- > 0;) {
+        struct pp_slot *slot = pp_slot_at(i);
+        if (!slot)
+            continue;
         clear_thread(slot);
         slot->cost = (struct pp_slot_cost){0};
         atomic_store(&slot->state, PP_SLOT_FREE);

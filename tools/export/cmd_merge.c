@@ -59,12 +59,6 @@ static void write_merged(void *context, FILE *out)
     pt_progress_end(merge->files->messages);
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct pt_file *x = a, *y = b;
-    return pt_compare(x->start_unix_ns, y->start_unix_ns) ?: strcmp(x->path, y->path);
-}
-
 int pt_cmd_merge(const struct pt_cli *cli)
 {
     struct pt_files files = {0};
@@ -80,7 +74,6 @@ int pt_cmd_merge(const struct pt_cli *cli)
         return PT_EXIT_USAGE;
     }
     if (pt_files_find(&files, &request) && pt_files_choose(&files, &request)) {
-        qsort(files.items, files.count, sizeof *files.items, by_start);
         written = true;
         if (to_stdout)
             write_merged(&merge, stdout);

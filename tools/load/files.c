@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/numbers.h"
 #include "../log/reader.h"
 #include "fallback.h"
 
@@ -351,6 +352,12 @@ static void say_nothing_usable(const struct pt_files *files)
     pt_buffer_free(&text);
 }
 
+static int by_start(const void *a, const void *b)
+{
+    const struct pt_file *x = a, *y = b;
+    return pt_compare(x->start_unix_ns, y->start_unix_ns) ?: strcmp(x->path, y->path);
+}
+
 bool pt_files_find(struct pt_files *files, const struct pt_load_request *request)
 {
     files->messages = request->messages;
@@ -362,6 +369,9 @@ bool pt_files_find(struct pt_files *files, const struct pt_load_request *request
     uint32_t foreign = found && !request->all && !request->run ? drop_foreign(files) : 0;
     if (found && !files->count && !foreign)
         say_nothing_usable(files);
+    /* names begin with a pid, and pids start again at 1 */
+    if (files->count)
+        qsort(files->items, files->count, sizeof *files->items, by_start);
     longest_first(files);
     return found && files->count;
 }
