@@ -1,5 +1,5 @@
-/* Does the steps of a flush: drains the rings of the handlers, aggregates the samples and appends an interval to the log.
- * Flush thread only, unless a function says otherwise. */
+/* Does the steps of a flush: drains the rings of the handlers, aggregates the samples and appends an interval to the
+ * log. Flush thread only, unless a function says otherwise. */
 #ifndef PP_FLUSH_INTERVAL_H
 #define PP_FLUSH_INTERVAL_H
 
@@ -15,9 +15,9 @@ void pp_interval_modules(void);
 void pp_interval_stacks(void);
 /* Writes the samples so far between two flushes, in case the process is killed. Does nothing with many threads. */
 void pp_interval_save(void);
-/* Flushes: writes an interval if there is anything to write. end is PP_END_EXIT when the process or the flush thread ends
- * for good (CPU time of live threads since their last samples is then written as [unsampled]), PP_END_EXEC before a call
- * that may end the process, else PP_END_NOT. Returns whether pp_threads_scan is to be called again soon. */
+/* Flushes: writes an interval if there is anything to write. end is PP_END_EXIT when the process or the flush thread
+ * ends for good (CPU time of live threads since their last samples is then written as [unsampled]), PP_END_EXEC before
+ * a call that may end the process, else PP_END_NOT. Returns whether pp_threads_scan is to be called again soon. */
 bool pp_interval_flush(int own_tid, enum pp_end_reason end);
 /* Compares the cost of the samples with the limit and lowers or raises the sampling rate. */
 void pp_interval_judge_cost(void);

@@ -8,8 +8,8 @@
  * once, before the thread is made; NULL: nothing is called. */
 extern void (*pp_flush_find_pythons)(void);
 
-/* Makes the flush thread; if that fails, the process is not profiled and a message says so. Normal context, any thread of
- * the host. */
+/* Makes the flush thread; if that fails, the process is not profiled and a message says so. Normal context, any thread
+ * of the host. */
 void pp_flush_thread_start(void);
 /* Makes the flush thread again if it is needed: after pp_flush_thread_stop, and in the child of fork if the parent had
  * it. It may allocate: call it after all atfork handlers. */
@@ -29,8 +29,9 @@ void pp_flush_thread_outlives_main(void);
 /* Has the flush thread write everything and end for good; waits two seconds at most. Normal context. */
 void pp_flush_to_the_end(void);
 
-/* Has everything written as the process ends; waits two seconds at most, less if an earlier wait found the thread stuck.
- * Does nothing in the child of vfork or without a flush thread. async-signal-safe: programs call _exit in handlers. */
+/* Has everything written as the process ends; waits two seconds at most, less if an earlier wait found the thread
+ * stuck. Does nothing in the child of vfork or without a flush thread. async-signal-safe: programs call _exit in
+ * handlers. */
 void pp_flush_at_exit(void);
 
 /* Has all samples written before exec, which may fail; waits two seconds at most, and half a second while the flush
@@ -41,15 +42,15 @@ void pp_flush_before_exec(void);
  * Waits as pp_flush_before_exec does. async-signal-safe. */
 void pp_flush_before_signal(void);
 
-/* Keeps forks out while the flush thread is inside libc or the loader, between enter and leave; a fork waits for a bounded
- * time only. Any number of threads may fork at once; the parent calls begins and ends in pairs. */
+/* Keeps forks out while the flush thread is inside libc or the loader, between enter and leave; a fork waits for a
+ * bounded time only. Any number of threads may fork at once; the parent calls begins and ends in pairs. */
 void pp_fork_gate_enter(void);
 void pp_fork_gate_leave(void);
 void pp_fork_gate_fork_begins(void);
 void pp_fork_gate_fork_ends(void);
 
-/* Resets all of flush/ in the child's atfork handler: forgets the flush thread, the forks under way, the parent's file and
- * its unwritten samples. Does not allocate. */
+/* Resets all of flush/ in the child's atfork handler: forgets the flush thread, the forks under way, the parent's file
+ * and its unwritten samples. Does not allocate. */
 void pp_flush_after_fork(void);
 
 #endif

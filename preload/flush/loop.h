@@ -1,5 +1,5 @@
-/* Runs the flush thread: decides what is due, and when. pp_flush is all that it shares with the threads that make it, wait
- * for it and end it (lifecycle.h). */
+/* Runs the flush thread: decides what is due, and when. pp_flush is all that it shares with the threads that make it,
+ * wait for it and end it (lifecycle.h). */
 #ifndef PP_FLUSH_LOOP_H
 #define PP_FLUSH_LOOP_H
 
@@ -26,8 +26,8 @@ extern struct pp_flush_thread {
     _Atomic uint32_t life;    /* futex, enum pp_flush_life */
     _Atomic uint32_t answers; /* futex: counts the flushes that other threads asked for */
     _Atomic int tid;          /* 0: the thread has not begun */
-    /* Set by the last wait if it ended in vain: since when (CLOCK_MONOTONIC) the thread had used no CPU time, and its CPU
-     * clock plus one. stuck_at_ns 0: the last wait succeeded. */
+    /* Set by the last wait if it ended in vain: since when (CLOCK_MONOTONIC) the thread had used no CPU time, and its
+     * CPU clock plus one. stuck_at_ns 0: the last wait succeeded. */
     _Atomic uint64_t stuck_since_ns, stuck_at_ns;
     /* The thread stays in the program's descriptor table, because the main thread ends. */
     _Atomic bool shares_descriptors;

@@ -20,9 +20,9 @@ bool pp_signal_install(void);
 /* Returns whether `signal` is our signal and profiling has begun. async-signal-safe. */
 bool pp_signal_is_ours(int signal);
 
-/* Handles a sigaction call of the program. Returns true if it is answered here: *old is then the action that the program
- * set last. Returns false if libc is to handle it; if the program sets a function for our signal, it gets the signal, and
- * our timers move to another. async-signal-safe. */
+/* Handles a sigaction call of the program. Returns true if it is answered here: *old is then the action that the
+ * program set last. Returns false if libc is to handle it; if the program sets a function for our signal, it gets the
+ * signal, and our timers move to another. async-signal-safe. */
 bool pp_signal_answer(int signal, const struct sigaction *action, struct sigaction *old);
 /* Returns the action that the program set last for our signal. */
 struct sigaction pp_signal_believed(void);
@@ -30,12 +30,12 @@ struct sigaction pp_signal_believed(void);
 /* Gives the signals of this set to the program: if ours is among them, our timers move to another. Normal context. */
 void pp_signal_give_away(const sigset_t *wanted);
 
-/* Unblocks our new signal in the calling thread, the slot's, if our signal has changed (pp_slot_follow_signal). The handler
- * does this only on request, and only if the thread believes that it blocks our old signal. */
+/* Unblocks our new signal in the calling thread, the slot's, if our signal has changed (pp_slot_follow_signal). The
+ * handler does this only on request, and only if the thread believes that it blocks our old signal. */
 void pp_signal_follow(struct pp_slot *slot);
 
-/* Checks whether `caller`, code that calls sigaction (ours: for our signal), belongs to Go's runtime, which does so before
- * its first goroutine runs. From then on our handler runs on the alternate stack. */
+/* Checks whether `caller`, code that calls sigaction (ours: for our signal), belongs to Go's runtime, which does so
+ * before its first goroutine runs. From then on our handler runs on the alternate stack. */
 void pp_signal_check_go(uintptr_t caller, bool ours, const struct sigaction *action);
 
 /* Installs our handler again if something set another action without calling our functions. Flush thread only. */

@@ -4,8 +4,8 @@
 
 #include "../capture/slot.h"
 
-/* Begins to register new threads. on_end runs in a registered thread that ends, whether it returns from its start routine,
- * calls pthread_exit or is cancelled. Returns false if libc lacks a needed function. Call once. */
+/* Begins to register new threads. on_end runs in a registered thread that ends, whether it returns from its start
+ * routine, calls pthread_exit or is cancelled. Returns false if libc lacks a needed function. Call once. */
 bool pp_registering_start(void (*on_end)(struct pp_slot *slot));
 /* Stops registering new threads. */
 void pp_registering_stop(void);
