@@ -56,7 +56,7 @@ const struct pp_real *pp_real(void);
 /* Returns a symbol of a library that dlopen returned, NULL if it has none. Normal context. */
 void *pp_real_symbol(void *library, const char *name);
 
-/* libc's syscall(), the target of our stub; before the first pp_real() a system call of our own. */
+/* libc's syscall(), to which ours jumps; before the first pp_real() a system call of our own. */
 extern long (*pp_real_syscall)(long, long, long, long, long, long, long);
 
 #endif

@@ -44,7 +44,7 @@ print(library.run_native_threads())' >truth.txt
     reader accounting info.json
 }
 
-# measured PROGRAM ARGUMENTS...: runs measured_PROGRAM.py, whose processes tell what they burned. Their sums must close, and hold
+# measured PROGRAM ARGUMENTS...: runs measured_PROGRAM.py, whose processes print the CPU time that they used. Their sums must close, and hold
 # all of it.
 measured() {
     rm -rf pyprof.out truth

@@ -336,7 +336,7 @@ assert met, "no signal came in time"'
     reader accounting info.json
 }
 
-# Right behind a flush there is hardly anything to write but that.
+# Right after a flush there is hardly anything to write but that.
 @test "exec right behind a flush: the file says that its program has ended" {
     cat >execs.py <<'END'
 import glob, os, sys, time

@@ -16,7 +16,7 @@ serve() {
     reader accounting info.json
 }
 
-# by_file UWSGI [OPTION...]: contrib/uwsgi/app.ini as it stands.
+# by_file UWSGI [OPTION...]: contrib/uwsgi/app.ini unchanged.
 by_file() {
     port=$(free_port "$PYTHON")
     # shellcheck disable=SC2153 # ROOT is helper.bash's

@@ -111,19 +111,7 @@ static bool print_json(struct pt_profile *profile)
     return pt_json_finish(&json);
 }
 
-static void __attribute__((format(printf, 1, 2))) print_line(const char *format, ...)
-{
-    char *text;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
-    va_end(arguments);
-    if (length < 0)
-        return;
-    printf("%*s", INDENTATION, "");
-    pt_print_paragraph(INDENTATION, 2 * INDENTATION, "%s", text);
-    free(text);
-}
+#define print_line(...) (printf("%*s", INDENTATION, ""), pt_print_paragraph(INDENTATION, 2 * INDENTATION, __VA_ARGS__))
 
 static void print_warning(void *context, const char *text)
 {
