@@ -13,10 +13,11 @@ extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
 /* Returns the address of a defined dynamic symbol, 0 if there is none. Not for IFUNC and TLS symbols. */
 uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name);
 
-/* Returns the address that the object's own code uses for a variable that it defines: that of an earlier object (an
- * executable with a copy relocation, a second copy of the library), else its own. 0 if it defines none, or if the
- * loader has not relocated the object yet. */
-uintptr_t pp_elf_variable(const struct dl_phdr_info *object, const char *name);
+/* Finds the addresses that the object's own code uses for variables that it defines: that of an earlier object (an
+ * executable with a copy relocation, a second copy of the library), else its own. 0 for one that it does not define, or
+ * if the loader has not relocated the object yet. At most PP_ELF_VARIABLES_MAX. */
+#define PP_ELF_VARIABLES_MAX 8
+void pp_elf_variables(const struct dl_phdr_info *object, const char *const *names, unsigned count, uintptr_t *found);
 
 /* Stores in `found` the functions that dlsym(RTLD_NEXT) would return for these names (each ends with a 0, the last with
  * two), NULL where there is none. False if the loader's list is not accessible. Takes no lock; async-signal-safe. */

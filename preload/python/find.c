@@ -155,7 +155,8 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     if (!get_version || !pp_elf_symbol(object, "_PyRuntime"))
         return 0;
     /* resolved as by the object itself: a library that another copy of it preempts is no interpreter */
-    uintptr_t runtime = pp_elf_variable(object, "_PyRuntime");
+    uintptr_t runtime;
+    pp_elf_variables(object, (const char *const[]){"_PyRuntime"}, 1, &runtime);
     if (runtime && was_seen(runtime))
         return 0;
     int (*is_initialized)(void) = (int (*)(void))pp_elf_symbol(object, "Py_IsInitialized");
@@ -175,12 +176,16 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     const unsigned long *version = (const unsigned long *)pp_elf_symbol(object, "Py_Version");
     search->version = version ? (uint32_t)*version : 0;
     search->get_version = get_version;
-    search->type_type = pp_elf_variable(object, "PyType_Type");
-    python->frame_type = pp_elf_variable(object, "PyFrame_Type");
-    python->code_type = pp_elf_variable(object, "PyCode_Type");
-    python->generator_type = pp_elf_variable(object, "PyGen_Type");
-    python->coroutine_type = pp_elf_variable(object, "PyCoro_Type");
-    python->async_generator_type = pp_elf_variable(object, "PyAsyncGen_Type");
+    static const char *const types[] = {"PyType_Type", "PyFrame_Type", "PyCode_Type",
+                                        "PyGen_Type",  "PyCoro_Type",  "PyAsyncGen_Type"};
+    uintptr_t found[sizeof types / sizeof *types];
+    pp_elf_variables(object, types, sizeof types / sizeof *types, found);
+    search->type_type = found[0];
+    python->frame_type = found[1];
+    python->code_type = found[2];
+    python->generator_type = found[3];
+    python->coroutine_type = found[4];
+    python->async_generator_type = found[5];
     python->this_thread_state = (state_getter *)pp_elf_symbol(object, "PyGILState_GetThisThreadState");
     python->eval_function = pp_elf_symbol(object, "_PyEval_EvalFrameDefault");
     if (HEX_MINOR(search->version) >= MINOR_WITH_ATTACHED)
