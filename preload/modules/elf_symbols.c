@@ -1,7 +1,6 @@
 #include "elf_symbols.h"
 #include "../base/arena.h"
 #include "../base/elf_names.h"
-#include "../base/sort.h"
 #include "../base/syscalls.h"
 #include <elf.h>
 #include <string.h>
@@ -12,6 +11,8 @@
 #define MAX_NOTES    4096
 /* Nested symbols that end before an address may hide the enclosing one. */
 #define MAX_STEPS_BACK 16
+#define DIGIT_BITS     8 /* of the sort; the values of a library's functions have two or three */
+#define DIGITS         (1u << DIGIT_BITS)
 
 bool pp_elf_source_read(const struct pp_elf_source *source, void *to, size_t size, uint64_t offset)
 {
@@ -210,25 +211,55 @@ static bool is_better(const struct tables *t, const Elf64_Sym *a, const Elf64_Sy
     return strcmp(name_a, name_b) < 0;
 }
 
-static bool comes_first(const void *first, const void *second, const void *tables)
+/* Sorts by value: by its lowest digit, then stably by each higher one. False without memory. */
+static bool sort_by_value(Elf64_Sym *symbols, size_t count)
 {
-    const Elf64_Sym *a = first, *b = second;
-    return a->st_value != b->st_value ? a->st_value < b->st_value : is_better(tables, a, b);
+    uint64_t highest = 0;
+    size_t size = count * sizeof *symbols;
+    Elf64_Sym *from = symbols, *to = pp_map(size), *other = to;
+    if (!other)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        highest = symbols[i].st_value > highest ? symbols[i].st_value : highest;
+    for (unsigned shift = 0; shift < 64 && highest >> shift; shift += DIGIT_BITS) {
+        uint32_t starts[DIGITS + 1] = {0};
+        for (size_t i = 0; i < count; i++)
+            starts[(from[i].st_value >> shift) % DIGITS + 1]++;
+        for (unsigned digit = 0; digit < DIGITS; digit++)
+            starts[digit + 1] += starts[digit];
+        for (size_t i = 0; i < count; i++)
+            to[starts[(from[i].st_value >> shift) % DIGITS]++] = from[i];
+        Elf64_Sym *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (from != symbols)
+        memcpy(symbols, from, size);
+    pp_unmap(other, size);
+    return true;
 }
 
-/* Keeps code only, ascending, with the best name of each address and without labels inside a sized function. */
+/* Keeps code only, ascending, with the best name of each address and without labels inside a sized function. Returns
+ * their number, 0 without memory. */
 static size_t select_symbols(struct tables *t)
 {
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < t->symbol_count; i++)
         if (is_code(t, &t->symbols[i]))
             t->symbols[count++] = t->symbols[i];
-    pp_sort(t->symbols, count, sizeof *t->symbols, comes_first, t);
+    if (!count || !sort_by_value(t->symbols, count))
+        return 0;
     uint64_t covered = 0;
     for (size_t i = 0; i < count; i++) {
         const Elf64_Sym *symbol = &t->symbols[i];
-        if (kept && t->symbols[kept - 1].st_value == symbol->st_value)
+        Elf64_Sym *last = kept ? &t->symbols[kept - 1] : NULL;
+        if (last && last->st_value == symbol->st_value) {
+            if (is_better(t, symbol, last))
+                *last = *symbol;
+            if (last->st_value + last->st_size > covered)
+                covered = last->st_value + last->st_size;
             continue;
+        }
         if (symbol->st_size == 0 && symbol->st_value < covered)
             continue;
         uint64_t end = symbol->st_value + symbol->st_size;
