@@ -5,7 +5,7 @@
  * chain may lead anywhere.
  */
 #include "python_frames.h"
-#include "safe_read.h"
+#include "../base/safe_read.h"
 
 #define OWNER_THREAD     0
 #define OWNER_GENERATOR  1

@@ -12,9 +12,9 @@
  * next outer native eval frame, at a constant distance from that frame's CFA.
  */
 #include "python_walk.h"
+#include "../base/safe_read.h"
 #include "code_cache.h"
 #include "python_frames.h"
-#include "safe_read.h"
 
 #define KEPT_INNER      384 /* frames kept at the innermost end of a deep stack */
 #define KEPT_OUTER      (PP_MAX_PYTHON_FRAMES - KEPT_INNER - 2)

@@ -14,12 +14,10 @@ deepest() {
     [ "$(grep -cE "$1" frames.txt)" -eq "$2" ] || fail "$3: $(grep -cE "$1" frames.txt) frames, expected $2"
 }
 
-# In nine tenths of the CPU in leaf: calling that many functions takes some of it too, on the way. Samples from before there
-# were unwind rows say so, and are as many as the flush thread was kept waiting.
+# In nine tenths of the CPU in leaf: calling that many functions takes some of it too, on the way.
 mostly() {
     collapsed >stacks.txt
     awk -v pattern="$1" '
-        /no unwind rows yet/ { next }
         /leaf/ { all += $NF }
         /leaf/ && $0 ~ pattern { fit += $NF }
         END { if (!all || fit < 0.9 * all) { print fit + 0 " of " all " ns in leaf are in /" pattern "/"; exit 1 } }' stacks.txt
@@ -82,7 +80,6 @@ handler_ns() {
 import ctypes, sys
 def digging(): getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])(500, int(sys.argv[3]))
 digging()'
-    # the first samples find no unwind rows yet
     for way in dig dig_on_coroutine; do
         shallow=$(handler_ns "$PYTHON" -c "$dig" "$BATS_FILE_TMPDIR/coroutine.so" "$way" 10)
         deep=$(handler_ns "$PYTHON" -c "$dig" "$BATS_FILE_TMPDIR/coroutine.so" "$way" 1500)

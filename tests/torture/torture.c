@@ -487,7 +487,7 @@ void torture_begin(uint32_t threads)
 {
     if (!started)
         return;
-    if (pp_modules_refresh(PP_ROWS_ALL))
+    if (pp_modules_refresh())
         pp_stacks_modules_changed(&tables);
     pp_eval_find();
     other_threads = threads != 0;
