@@ -11,6 +11,12 @@ BUILD=${BUILD:-build}
 tests/bench/load.sh "$BUILD"
 echo
 
+if command -v valgrind >/dev/null && [ -x /usr/bin/python3.11 ]; then
+    echo "== instructions                          now      committed"
+    python3 tests/bench/instructions.py "$BUILD" /usr/bin/python3.11
+    echo
+fi
+
 python=
 while read -r path version kind; do
     python=$path
