@@ -150,16 +150,15 @@ static bool add_pythons(void)
 {
     struct pp_python candidate;
     const char *why;
-    enum pp_python_found found;
     bool first = false;
-    while ((found = pp_python_find(&candidate, &why)) != PP_PYTHON_NONE) {
+    while (pp_python_find(&candidate, &why)) {
         if (dormant) {
             dormant = false;
             first = start_profiling();
         }
-        if (first && (!pp_process.python_version[0] || (found == PP_PYTHON_READY && !python_count)))
+        if (first && (!pp_process.python_version[0] || (!why && !python_count)))
             memcpy(pp_process.python_version, candidate.version, sizeof candidate.version);
-        if (found == PP_PYTHON_READY && python_count == PP_MAX_PYTHONS)
+        if (!why && python_count == PP_MAX_PYTHONS)
             why = "there are too many interpreters";
         if (why) {
             say_unreadable(candidate.version, why);

@@ -106,6 +106,13 @@ enum pp_wake {
     PP_WAKE_COST = 32,   /* a thread's handlers have exceeded dear_ns */
 };
 
+/* Writes both stacks of the interrupted thread into its ring, or counts a loss in the slot. cpu_ns: the thread's CPU
+ * clock at the start of the handler. async-signal-safe; bounded by PP_MAX_*. */
+void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns);
+
+/* Counts a sample at this reading of the thread's CPU clock as lost. async-signal-safe. */
+void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns);
+
 /* Returns a live thread's slot, NULL if it has none. async-signal-safe, bounded by the number of slots. */
 struct pp_slot *pp_slot_of(int tid);
 

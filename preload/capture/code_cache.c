@@ -217,13 +217,14 @@ static uint64_t entry_digest(const struct code *code)
     return mix(mix(mix(numbers, code->filename), code->qualname), code->line_table);
 }
 
-static enum pp_code_result resolve_one(const struct pp_python *python, struct pp_slot *slot,
-                                       const struct pp_python_frame *frame, const struct code *code, uint32_t *overflow,
-                                       struct pp_record_frame *resolved)
+/* Fills the frame's entry and code unit; defines the entry if it is new or another code object's. async-signal-safe. */
+static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot *slot,
+                                  const struct pp_python_frame *frame, const struct code *code, uint32_t *overflow,
+                                  struct pp_record_frame *resolved)
 {
     intptr_t unit = (intptr_t)(frame->instr - frame->code - python->layout.code.instructions) >> 1;
     if (unit < -1 || unit >= (intptr_t)code->units)
-        return PP_CODE_NOT_CODE;
+        return PP_REASON_PYTHON_TORN;
     uint64_t digest = entry_digest(code);
     uint32_t entry = find_entry(slot, frame->code, overflow);
     struct pp_code_entry *cached = entry < pp_slot_code_entries(slot) ? &slot->codes[entry] : NULL;
@@ -231,13 +232,12 @@ static enum pp_code_result resolve_one(const struct pp_python *python, struct pp
         if (cached)
             cached->code = 0;
         if (!define(python, slot, code, entry))
-            return PP_CODE_NO_ROOM;
+            return PP_REASON_LOST_RING_FULL;
     }
     if (cached)
         *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample};
-    resolved->entry = entry;
-    resolved->unit = (int32_t)unit;
-    return PP_CODE_FOUND;
+    *resolved = (struct pp_record_frame){entry, (int32_t)unit};
+    return PP_REASON_NONE;
 }
 
 static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
@@ -300,8 +300,7 @@ static bool read_batch(const struct pp_python *python, struct pp_scratch *scratc
     return layout->unique_version || digest_batch(layout, scratch, codes, count);
 }
 
-enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames,
-                                    uint32_t doubtful)
+enum pp_reason pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames, uint32_t doubtful)
 {
     struct pp_scratch *scratch = slot->scratch;
     struct code *batch = (struct code *)scratch->codes_read;
@@ -321,17 +320,16 @@ enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_sl
         if (i < doubtful) {
             uint32_t count = doubtful - i < PP_CODE_BATCH ? doubtful - i : PP_CODE_BATCH;
             if (i % PP_CODE_BATCH == 0 && !read_batch(python, scratch, &scratch->python[i], count, batch))
-                return PP_CODE_NOT_CODE;
+                return PP_REASON_PYTHON_TORN;
         } else {
             if (!read_code(python, (const void *)scratch->python[i].code, code))
-                return PP_CODE_NOT_CODE;
+                return PP_REASON_PYTHON_TORN;
             if (!python->layout.unique_version)
                 code->version = content_digest(&python->layout, code);
         }
-        enum pp_code_result result =
-            resolve_one(python, slot, &scratch->python[i], code, &overflow, &scratch->resolved[i]);
-        if (result != PP_CODE_FOUND)
-            return result;
+        enum pp_reason reason = resolve_one(python, slot, &scratch->python[i], code, &overflow, &scratch->resolved[i]);
+        if (reason != PP_REASON_NONE)
+            return reason;
     }
-    return PP_CODE_FOUND;
+    return PP_REASON_NONE;
 }

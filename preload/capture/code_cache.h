@@ -9,17 +9,12 @@
 
 #include "capture.h"
 
-enum pp_code_result {
-    PP_CODE_FOUND,
-    PP_CODE_NOT_CODE, /* the frame points to no code object, or its instruction is outside it */
-    PP_CODE_NO_ROOM,  /* the ring has no room for the definition */
-};
-
 /* Fills scratch->resolved[] for all frames of the stack. The first `doubtful` of them may belong to a torn chain, so
- * their code objects are read through safe copies, in batches; the others' code objects must be alive.
- * async-signal-safe; needs slot->scratch. */
-enum pp_code_result pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames,
-                                    uint32_t doubtful);
+ * their code objects are read through safe copies, in batches; the others' code objects must be alive. Returns
+ * PP_REASON_NONE; PYTHON_TORN if a frame points to no code object, or its instruction is outside it; LOST_RING_FULL if
+ * the ring has no room for a definition. async-signal-safe; needs slot->scratch. */
+enum pp_reason pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames,
+                               uint32_t doubtful);
 
 /* Prefetches what pp_code_resolve reads of a code object; any address will do. async-signal-safe. */
 void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code);

@@ -6,11 +6,9 @@
  */
 #include "../base/safe_read.h"
 #include "capture.h"
-#include "sample.h"
 #include "slot_memory.h"
 #include <linux/futex.h>
 #include <string.h>
-#include <ucontext.h>
 
 struct pp_capture pp_capture;
 
@@ -55,8 +53,7 @@ static bool is_own_signal(const siginfo_t *info)
 
 struct pp_slot *pp_slot_of(int tid)
 {
-    struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == tid)
             return slot;
     return NULL;

@@ -15,7 +15,6 @@
 #define SKIPPED_CHUNKS   3  /* at least, or none is skipped */
 #define COPY_STEPS       12 /* cost of one copy (0.5 µs) */
 #define GENERATOR_YIELDS 2  /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
-#define GENERATOR_STATE  5  /* where gi_frame_state is: bytes before the embedded frame, all versions */
 #define FRAME_COPY_MAX   128
 #define GENERATOR_COPY   (FRAME_COPY_MAX + 128)
 #define MAX_UNITS        ((uintptr_t)1 << 26)
@@ -219,7 +218,7 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
     if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)
         return take_fields(reader, bytes + before, owner, frame);
     if (owner == OWNER_GENERATOR) {
-        int8_t state = (int8_t)bytes[before - GENERATOR_STATE];
+        int8_t state = (int8_t)bytes[before - PP_GENERATOR_STATE];
         /* up to 3.13 a generator that yields to a profiler or tracer is marked suspended before the call; a suspended
          * generator has no `previous` */
         bool yields = state >= layout->generator.executing - GENERATOR_YIELDS && state < layout->generator.executing;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define PP_THREAD_STATE_MAX 512 /* bytes of a thread state that are copied at most */
+#define PP_GENERATOR_STATE  5   /* where gi_frame_state is: bytes before the embedded frame, all versions */
 
 /* How a thread's frames are linked, and what marks the entry of a native eval frame. */
 enum pp_frame_chain {
@@ -39,7 +40,7 @@ struct pp_python_layout {
         uint16_t collecting_frame; /* 3.15: the collecting thread's current frame when the collection began */
     } interpreter;
     struct {
-        uint16_t interp, top, root_cframe, thread_id, native_thread_id, datastack_chunk, datastack_top;
+        uint16_t interp, top, root_cframe, thread_id, datastack_chunk, datastack_top;
         uint16_t cframe;     /* 3.10, 3.11: address of the running eval loop's cframe on its stack, or of root_cframe */
         uint16_t base_frame; /* 3.15: address of the shim, in the thread state, that closes the outermost run */
         uint16_t copy_size;  /* covers all of the above */
@@ -51,7 +52,7 @@ struct pp_python_layout {
     } frame;
     struct {
         uint16_t frame;   /* the frame embedded in a generator, coroutine or async generator */
-        int8_t executing; /* gi_frame_state (5 bytes before the frame) while it runs */
+        int8_t executing; /* gi_frame_state while it runs */
     } generator;
     struct {
         uint16_t units; /* 3.11+: number of code units */

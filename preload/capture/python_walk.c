@@ -291,7 +291,7 @@ static enum pp_reason recover_call(struct walk *walk, const struct cframe *cfram
 {
     uintptr_t best = 0;
     stack->changing = true;
-    for (unsigned i = 0; i < interrupted->register_count; i++) {
+    for (unsigned i = 0; i < PP_GENERAL_GREGS; i++) {
         uintptr_t candidate = (uintptr_t)interrupted->registers[i];
         if (walk->spent > MAX_WALKS * PP_MAX_STEPS)
             return PP_REASON_PYTHON_TORN;

@@ -9,8 +9,7 @@ struct pp_interrupted {
     unsigned native_frames;
     bool native_complete;    /* the native walk reached the outermost frame */
     bool other_stack;        /* sp is not on the thread's own stack */
-    const greg_t *registers; /* the general-purpose registers, in no particular order */
-    unsigned register_count;
+    const greg_t *registers; /* the PP_GENERAL_GREGS general-purpose registers */
 };
 
 /* The result in scratch->python and scratch->runs, innermost first. */

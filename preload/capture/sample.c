@@ -1,12 +1,10 @@
 /* One sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
-#include "sample.h"
 #include "../base/safe_read.h"
 #include "code_cache.h"
 #include "native_walk.h"
 #include "python_walk.h"
 #include <string.h>
 #include <sys/resource.h>
-#include <ucontext.h>
 
 #define EVAL_FRAME_MAX     4096 /* bytes of a native eval frame */
 #define FRAME_POINTER_HOPS 8
@@ -27,15 +25,7 @@ static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_s
         if (!stack->changing && pp_code_known(slot, doubtful))
             doubtful = 0;
     }
-    switch (pp_code_resolve(python, slot, stack->frames, doubtful)) {
-    case PP_CODE_FOUND:
-        return PP_REASON_NONE;
-    case PP_CODE_NO_ROOM:
-        return PP_REASON_LOST_RING_FULL;
-    case PP_CODE_NOT_CODE:
-    default:
-        return PP_REASON_PYTHON_TORN;
-    }
+    return pp_code_resolve(python, slot, stack->frames, doubtful);
 }
 
 /* Whether native frame i, [its sp, its cfa), holds the address. */
@@ -226,7 +216,6 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
         .native_complete = native->reason == PP_REASON_NONE,
         .other_stack = on_other_stack(slot, pp_context_sp(context)),
         .registers = context->uc_mcontext.gregs,
-        .register_count = PP_GENERAL_GREGS,
     };
     enum pp_reason reason = pp_python_walk(state, slot, &interrupted, stack);
     if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
@@ -269,7 +258,6 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     if (slot->thread.scanned && !slot->thread.thread_pointer)
         slot->thread.thread_pointer = pp_foreign_thread_pointer(slot);
     walk_native(slot, context, &native);
-    slot->scratch->native_frames = native.count;
     if ((native.reason == PP_REASON_NATIVE_NO_MODULE || native.reason == PP_REASON_NATIVE_NO_ROWS ||
          !atomic_load_explicit(&pp_module_table, memory_order_relaxed)) &&
         !atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))

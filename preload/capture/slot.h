@@ -80,7 +80,6 @@ struct pp_scratch {
     struct pp_rule_cache rules; /* lives from sample to sample */
     _Alignas(8) uint8_t frames_window[PP_FRAMES_WINDOW];
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
-    uint32_t native_frames; /* that the native walk has found */
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
     struct pp_python_frame python[PP_MAX_STEPS + 2];
     struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];

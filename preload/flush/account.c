@@ -163,9 +163,8 @@ static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns, bool all)
 static uint64_t read_clocks(struct pp_account *account, bool all)
 {
     uint64_t sum_ns = 0, now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    struct pp_slot *slot;
     account->threads = 0;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         uint32_t state = atomic_load(&slot->state);
         if ((state != PP_SLOT_LIVE && state != PP_SLOT_ENDED) || !atomic_load(&slot->tid))
             continue;
@@ -190,11 +189,10 @@ static bool awaits_last_part(const struct pp_slot *slot)
 static uint64_t give_last_parts(uint64_t missing_ns)
 {
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), given_ns = 0, most_ns = 0;
-    struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         most_ns += awaits_last_part(slot) ? now - slot->flush.clock_at_ns : 0;
     missing_ns = missing_ns < most_ns ? missing_ns : most_ns;
-    for (uint32_t i = 0; most_ns && (slot = pp_slot_at(i)) != NULL; i++) {
+    for (struct pp_slot *slot = pp_slot_at(0); most_ns && slot; slot = pp_slot_at(slot->index + 1)) {
         if (!awaits_last_part(slot))
             continue;
         double share = (double)(now - slot->flush.clock_at_ns) / (double)most_ns;
@@ -302,8 +300,7 @@ bool pp_account_is_idle(const struct pp_account *account, uint64_t own_thread_ns
 uint64_t pp_account_handler_ns(void)
 {
     uint64_t sum = 0;
-    struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         uint64_t slot_ns = atomic_load(&slot->cost.sum_ns);
         atomic_store(&slot->cost.judged_ns, slot_ns);
         sum += slot_ns;
@@ -314,8 +311,7 @@ uint64_t pp_account_handler_ns(void)
 static void put_handler_cost(struct pp_buffer *fields)
 {
     uint64_t count = 0, sum = 0, max = 0, histogram[PP_HANDLER_BUCKETS] = {0};
-    const struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         count += atomic_load(&slot->cost.count);
         sum += atomic_load(&slot->cost.sum_ns);
         uint64_t slowest = atomic_load(&slot->cost.max_ns);

@@ -48,8 +48,7 @@ void pp_interval_modules(void)
 
 void pp_interval_stacks(void)
 {
-    struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         uintptr_t sp = atomic_load_explicit(&slot->thread.unknown_stack_sp, memory_order_acquire), start, end;
         if (!sp || atomic_load(&slot->thread.stack_top) || !pp_mapping_around(sp, &start, &end))
             continue;

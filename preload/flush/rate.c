@@ -68,8 +68,7 @@ void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t other
     if (!changed)
         return;
     pp_timers_set_period_ns(rate.throttle.period_ns);
-    struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         pp_timer_follow(slot);
     note_change(before_ns);
 }

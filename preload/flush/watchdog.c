@@ -64,8 +64,7 @@ void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons)
 {
     if (!atomic_load(&pp_capture.enabled))
         return;
-    struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid))
             check(slot, OVERDUE_TIMES * overdue_ns, reasons);
 }

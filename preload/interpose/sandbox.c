@@ -47,8 +47,7 @@ static void end_profiling(void)
             pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->thread.own_signal - 1));
         pp_registering_stop();
         atomic_store(&pp_process.silent, true);
-        struct pp_slot *other;
-        for (uint32_t i = 0; (other = pp_slot_at(i)) != NULL; i++)
+        for (struct pp_slot *other = pp_slot_at(0); other; other = pp_slot_at(other->index + 1))
             pp_timer_disarm(other, PP_TIMER_NONE);
         uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC);
         do /* a handler that has just begun is not seen yet */

@@ -26,7 +26,6 @@
 #define MINOR_WITH_BOUND    15 /* _Py_tss_gilstate */
 #define SEEN_MAX            16
 #define STARTING_MAX        8
-#define PASSED_OVER_MAX     8
 
 typedef void *state_getter(void);
 
@@ -41,16 +40,13 @@ struct search {
     char name[PATH_MAX]; /* of the object; "" for the executable */
 };
 
-/* What the last complete search has found. As long as nothing is loaded or unloaded, only the objects that it has
- * passed over may have become interpreters. */
-static struct {
-    bool whole;
+/* What the last search has found. If it is final, nothing but the object that it has passed over can have become an
+ * interpreter until something is loaded or unloaded. */
+static struct last {
+    bool final, passed_over;
     unsigned long long loads, unloads;
-    unsigned count;
-    struct {
-        uintptr_t base;
-        int (*is_initialized)(void);
-    } passed_over[PASSED_OVER_MAX];
+    uintptr_t base;
+    int (*is_initialized)(void);
 } last;
 
 static uintptr_t seen[SEEN_MAX]; /* _PyRuntime of each interpreter found */
@@ -113,25 +109,6 @@ static bool is_in_use(const struct dl_phdr_info *object, int (*is_initialized)(v
     return is_initialized && is_initialized();
 }
 
-static void pass_over(const struct dl_phdr_info *object, int (*is_initialized)(void))
-{
-    if (last.count == PASSED_OVER_MAX) {
-        last.whole = false;
-        return;
-    }
-    last.passed_over[last.count].base = object->dlpi_addr;
-    last.passed_over[last.count++].is_initialized = is_initialized;
-}
-
-/* Whether the last search has ruled this object out, and it cannot have become an interpreter since. */
-static bool is_still_ruled_out(const struct dl_phdr_info *object)
-{
-    for (unsigned i = 0; i < last.count; i++)
-        if (last.passed_over[i].base == object->dlpi_addr)
-            return !is_in_use(object, last.passed_over[i].is_initialized);
-    return true;
-}
-
 static int search_object(struct dl_phdr_info *object, size_t size, void *argument)
 {
     struct search *search = argument;
@@ -139,17 +116,13 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     (void)size;
     if (!search->begun) {
         search->begun = true;
-        search->again = last.whole && last.loads == object->dlpi_adds && last.unloads == object->dlpi_subs;
-        if (search->again && !last.count)
+        search->again = last.final && last.loads == object->dlpi_adds && last.unloads == object->dlpi_subs;
+        if (search->again && !last.passed_over)
             return 1;
-        if (!search->again) {
-            last.count = 0;
-            last.whole = true;
-            last.loads = object->dlpi_adds;
-            last.unloads = object->dlpi_subs;
-        }
+        if (!search->again)
+            last = (struct last){.final = true, .loads = object->dlpi_adds, .unloads = object->dlpi_subs};
     }
-    if (search->again && is_still_ruled_out(object))
+    if (search->again && (object->dlpi_addr != last.base || !is_in_use(object, last.is_initialized)))
         return 0;
     uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion");
     if (!get_version || !pp_elf_symbol(object, "_PyRuntime"))
@@ -160,15 +133,13 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     if (runtime && was_seen(runtime))
         return 0;
     int (*is_initialized)(void) = (int (*)(void))pp_elf_symbol(object, "Py_IsInitialized");
-    if (!runtime) {
-        last.whole = false;
+    bool in_use = runtime && is_in_use(object, is_initialized);
+    last.final &= runtime && !in_use && !last.passed_over;
+    last.passed_over = true;
+    last.base = object->dlpi_addr;
+    last.is_initialized = is_initialized;
+    if (!in_use)
         return 0;
-    }
-    if (!is_in_use(object, is_initialized)) {
-        pass_over(object, is_initialized);
-        return 0;
-    }
-    last.whole = false;
     search->found = true;
     python->runtime = runtime;
     find_extent(object, python);
@@ -293,18 +264,18 @@ static const char *check(struct search *search)
     return NULL;
 }
 
-enum pp_python_found pp_python_find(struct pp_python *python, const char **why)
+bool pp_python_find(struct pp_python *python, const char **why)
 {
     struct search search = {.python = python};
     memset(python, 0, sizeof *python);
     dl_iterate_phdr(search_object, &search);
     *why = NULL;
     if (!search.found)
-        return PP_PYTHON_NONE;
+        return false;
     seen[seen_count++] = python->runtime;
     if (!search.version)
         search.version = version_from_text(((const char *(*)(void))search.get_version)());
     write_version(python, search.version);
     *why = check(&search);
-    return *why ? PP_PYTHON_UNREADABLE : PP_PYTHON_READY;
+    return true;
 }

@@ -5,17 +5,12 @@
 #include "../capture/python_layout.h"
 #include <stdbool.h>
 
-enum pp_python_found {
-    PP_PYTHON_NONE,       /* there is no further one */
-    PP_PYTHON_UNREADABLE, /* its stacks cannot be read, for the reason in `why` */
-    PP_PYTHON_READY,
-};
-
-/* Finds the next interpreter among the loaded objects. Fills *python except for its index (of an unreadable one only
- * the version) and sets *why to NULL or to the reason, a static string. A readable interpreter stays loaded from then
- * on. An interpreter that neither runs nor starts is passed over and may be found later. Normal context, one thread at
- * a time; cheap when nothing was loaded since a call that found none. */
-enum pp_python_found pp_python_find(struct pp_python *python, const char **why);
+/* Finds the next interpreter among the loaded objects; returns false if there is no further interpreter. Fills *python
+ * except for its index. *why: NULL, or why its stacks cannot be read, a static string; then only the version is valid.
+ * A readable interpreter stays loaded from then on. An interpreter that neither runs nor starts is passed over and may
+ * be found later. Normal context, one thread at a time; cheap when nothing was loaded since a call that found none.
+ */
+bool pp_python_find(struct pp_python *python, const char **why);
 
 /* Reports that the interpreter with this address in its code starts. Any thread. */
 void pp_python_starts(uintptr_t code);

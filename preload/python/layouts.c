@@ -1,41 +1,37 @@
 /*
- * Offsets per CPython minor version, x86-64. Each row was read from DWARF or compiled headers of a real build of that
- * version and checked by walking at every instruction of a call-heavy program: 3.8.18, 3.9.18, 3.10.13; 3.11.2 (Debian,
- * static) and 3.11.7; 3.12.1; 3.13.0 and 3.13.18; 3.14.10; 3.15.2. The free-threaded rows come from the headers of
- * 3.13.18 and 3.14.10 compiled with Py_GIL_DISABLED. At start the row is compared with what 3.13 and later publish
+ * Offsets for each minor version of CPython, x86-64. Each row was read from DWARF or compiled headers of a real build
+ * of that version and checked by walking at every instruction of a call-heavy program: 3.8.18, 3.9.18, 3.10.13; 3.11.2
+ * (Debian, static) and 3.11.7; 3.12.1; 3.13.0 and 3.13.18; 3.14.10; 3.15.2. The free-threaded rows come from the
+ * headers of 3.13.18 and 3.14.10 compiled with Py_GIL_DISABLED. At start the row is compared with what 3.13 and later
+ * publish
  * (_Py_DebugOffsets).
  */
 #include "find.h"
 #include <stddef.h>
 
-/* str and bytes differ between versions only in the size of the header: str's last field was wstr until 3.11. */
-#define TEXT_TO_3_11                                                                                                   \
-    {                                                                                                                  \
-        .length = 16, .hash = 24, .state = 32, .ascii_data = 48, .compact_data = 72, .kind_shift = 2                   \
-    }
-#define TEXT                                                                                                           \
-    {                                                                                                                  \
-        .length = 16, .hash = 24, .state = 32, .ascii_data = 40, .compact_data = 56, .kind_shift = 2                   \
-    }
-#define TEXT_FT(kind)                                                                                                  \
-    {                                                                                                                  \
-        .length = 32, .hash = 40, .state = 48, .ascii_data = 56, .compact_data = 72, .kind_shift = kind                \
-    }
-#define BYTES                                                                                                          \
-    {                                                                                                                  \
-        .length = 16, .data = 32                                                                                       \
-    }
-#define BYTES_FT                                                                                                       \
-    {                                                                                                                  \
-        .length = 32, .data = 48                                                                                       \
-    }
+/* The fields of str, bytes and object. header: bytes of a PyObject, 32 in free-threaded builds. Until 3.11 str had one
+ * field more (wstr). */
+#define OBJECTS(header, ascii, compact, kind)                                                                          \
+    .text = {.length = header,                                                                                         \
+             .hash = header + 8,                                                                                       \
+             .state = header + 16,                                                                                     \
+             .ascii_data = ascii,                                                                                      \
+             .compact_data = compact,                                                                                  \
+             .kind_shift = kind},                                                                                      \
+    .bytes = {.length = header, .data = header + 16}, .object_type = header - 8
 
 /* PyThreadState and PyCodeObject of 3.8 to 3.10. */
 #define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .copy_size = 272
 #define OBJECT_CODE                                                                                                    \
-    {                                                                                                                  \
-        .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .copy_size = 128        \
-    }
+    .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .copy_size = 128
+/* PyThreadState of 3.13 and 3.14, the frames of 3.12 on, PyCodeObject of 3.12 on. */
+#define THREAD_STATE                                                                                                   \
+    .interp = 16, .top = 72, .thread_id = 152, .datastack_chunk = 232, .datastack_top = 240, .copy_size = 248
+#define FRAME .code = 0, .previous = 8, .instr = 56
+#define CODE(header, traceable, end)                                                                                   \
+    .units = header, .first_line = header + 52, .filename = header + 96, .qualname = header + 112,                     \
+    .line_table = header + 120, .version = header + 76, .first_traceable = traceable, .instructions = end,             \
+    .copy_size = end
 
 static const struct pp_python_layout layouts[] = {
     {
@@ -49,10 +45,8 @@ static const struct pp_python_layout layouts[] = {
                     .key = 1392},
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32, .previous = 24, .instr = 104, .copy_size = 120},
-        .code = OBJECT_CODE,
-        .text = TEXT_TO_3_11,
-        .bytes = BYTES,
-        .object_type = 8,
+        .code = {OBJECT_CODE},
+        OBJECTS(16, 48, 72, 2),
     },
     {
         .minor = 9,
@@ -61,10 +55,8 @@ static const struct pp_python_layout layouts[] = {
         .interpreter = {.collecting = 816},
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32, .previous = 24, .instr = 104, .copy_size = 120},
-        .code = OBJECT_CODE,
-        .text = TEXT_TO_3_11,
-        .bytes = BYTES,
-        .object_type = 8,
+        .code = {OBJECT_CODE},
+        OBJECTS(16, 48, 72, 2),
     },
     {
         .minor = 10,
@@ -73,10 +65,8 @@ static const struct pp_python_layout layouts[] = {
         .interpreter = {.collecting = 816},
         .thread_state = {OBJECT_THREAD_STATE, .cframe = 48},
         .frame = {.code = 32, .previous = 24, .instr = 96, .copy_size = 120},
-        .code = OBJECT_CODE,
-        .text = TEXT_TO_3_11,
-        .bytes = BYTES,
-        .object_type = 8,
+        .code = {OBJECT_CODE},
+        OBJECTS(16, 48, 72, 2),
     },
     {
         .minor = 11,
@@ -89,12 +79,11 @@ static const struct pp_python_layout layouts[] = {
                          .root_cframe = 336,
                          .cframe = 56,
                          .thread_id = 152,
-                         .native_thread_id = 160,
                          .datastack_chunk = 296,
                          .datastack_top = 304,
                          .copy_size = 360},
         .frame = {.code = 32, .previous = 48, .instr = 56, .owner = 69, .is_entry = 68, .copy_size = 72},
-        .generator = {.frame = 80, .executing = 0},
+        .generator = {.frame = 80},
         .code = {.units = 16,
                  .first_line = 72,
                  .filename = 112,
@@ -103,9 +92,7 @@ static const struct pp_python_layout layouts[] = {
                  .first_traceable = 168,
                  .instructions = 184,
                  .copy_size = 184},
-        .text = TEXT_TO_3_11,
-        .bytes = BYTES,
-        .object_type = 8,
+        OBJECTS(16, 48, 72, 2),
     },
     {
         .minor = 12,
@@ -118,24 +105,13 @@ static const struct pp_python_layout layouts[] = {
                          .top = 56,
                          .root_cframe = 272,
                          .thread_id = 136,
-                         .native_thread_id = 144,
                          .datastack_chunk = 232,
                          .datastack_top = 240,
                          .copy_size = 288},
-        .frame = {.code = 0, .previous = 8, .instr = 56, .owner = 70, .copy_size = 72},
-        .generator = {.frame = 72, .executing = 0},
-        .code = {.units = 16,
-                 .first_line = 68,
-                 .filename = 112,
-                 .qualname = 128,
-                 .line_table = 136,
-                 .first_traceable = 176,
-                 .version = 92,
-                 .instructions = 192,
-                 .copy_size = 192},
-        .text = TEXT,
-        .bytes = BYTES,
-        .object_type = 8,
+        .frame = {FRAME, .owner = 70, .copy_size = 72},
+        .generator = {.frame = 72},
+        .code = {CODE(16, 176, 192)},
+        OBJECTS(16, 40, 56, 2),
     },
     {
         .minor = 13,
@@ -143,27 +119,11 @@ static const struct pp_python_layout layouts[] = {
         .unique_version = true,
         .runtime = {.finalizing = 608, .key = 2160},
         .interpreter = {.collecting = 7600},
-        .thread_state = {.interp = 16,
-                         .top = 72,
-                         .thread_id = 152,
-                         .native_thread_id = 160,
-                         .datastack_chunk = 232,
-                         .datastack_top = 240,
-                         .copy_size = 248},
-        .frame = {.code = 0, .previous = 8, .instr = 56, .owner = 70, .copy_size = 72},
-        .generator = {.frame = 72, .executing = 0},
-        .code = {.units = 16,
-                 .first_line = 68,
-                 .filename = 112,
-                 .qualname = 128,
-                 .line_table = 136,
-                 .first_traceable = 184,
-                 .version = 92,
-                 .instructions = 200,
-                 .copy_size = 200},
-        .text = TEXT,
-        .bytes = BYTES,
-        .object_type = 8,
+        .thread_state = {THREAD_STATE},
+        .frame = {FRAME, .owner = 70, .copy_size = 72},
+        .generator = {.frame = 72},
+        .code = {CODE(16, 184, 200)},
+        OBJECTS(16, 40, 56, 2),
     },
     {
         .minor = 13,
@@ -171,27 +131,11 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_SHIM,
         .unique_version = true,
         .runtime = {.finalizing = 608, .key = 2160},
-        .thread_state = {.interp = 16,
-                         .top = 72,
-                         .thread_id = 152,
-                         .native_thread_id = 160,
-                         .datastack_chunk = 232,
-                         .datastack_top = 240,
-                         .copy_size = 248},
-        .frame = {.code = 0, .previous = 8, .instr = 56, .owner = 70, .copy_size = 72},
-        .generator = {.frame = 88, .executing = 0},
-        .code = {.units = 32,
-                 .first_line = 84,
-                 .filename = 128,
-                 .qualname = 144,
-                 .line_table = 152,
-                 .first_traceable = 200,
-                 .version = 108,
-                 .instructions = 216,
-                 .copy_size = 216},
-        .text = TEXT_FT(2),
-        .bytes = BYTES_FT,
-        .object_type = 24,
+        .thread_state = {THREAD_STATE},
+        .frame = {FRAME, .owner = 70, .copy_size = 72},
+        .generator = {.frame = 88},
+        .code = {CODE(32, 200, 216)},
+        OBJECTS(32, 56, 72, 2),
     },
     {
         .minor = 14,
@@ -200,27 +144,11 @@ static const struct pp_python_layout layouts[] = {
         .code_tag = 3,
         .runtime = {.finalizing = 784, .key = 2336},
         .interpreter = {.collecting = 7600},
-        .thread_state = {.interp = 16,
-                         .top = 72,
-                         .thread_id = 152,
-                         .native_thread_id = 160,
-                         .datastack_chunk = 232,
-                         .datastack_top = 240,
-                         .copy_size = 248},
-        .frame = {.code = 0, .previous = 8, .instr = 56, .owner = 74, .copy_size = 80},
-        .generator = {.frame = 72, .executing = 0},
-        .code = {.units = 16,
-                 .first_line = 68,
-                 .filename = 112,
-                 .qualname = 128,
-                 .line_table = 136,
-                 .first_traceable = 192,
-                 .version = 92,
-                 .instructions = 208,
-                 .copy_size = 208},
-        .text = TEXT,
-        .bytes = BYTES,
-        .object_type = 8,
+        .thread_state = {THREAD_STATE},
+        .frame = {FRAME, .owner = 74, .copy_size = 80},
+        .generator = {.frame = 72},
+        .code = {CODE(16, 192, 208)},
+        OBJECTS(16, 40, 56, 2),
     },
     {
         .minor = 14,
@@ -229,28 +157,11 @@ static const struct pp_python_layout layouts[] = {
         .unique_version = true,
         .code_tag = 3,
         .runtime = {.finalizing = 784, .key = 2336},
-        .thread_state = {.interp = 16,
-                         .top = 72,
-                         .thread_id = 152,
-                         .native_thread_id = 160,
-                         .datastack_chunk = 232,
-                         .datastack_top = 240,
-                         .copy_size = 248},
-        .frame = {.code = 0, .previous = 8, .instr = 56, .owner = 78, .tlbc_index = 72, .copy_size = 80},
-        .generator = {.frame = 88, .executing = 0},
-        .code = {.units = 32,
-                 .first_line = 84,
-                 .filename = 128,
-                 .qualname = 144,
-                 .line_table = 152,
-                 .first_traceable = 208,
-                 .version = 108,
-                 .instructions = 232,
-                 .tlbc = 224,
-                 .copy_size = 232},
-        .text = TEXT_FT(8),
-        .bytes = BYTES_FT,
-        .object_type = 24,
+        .thread_state = {THREAD_STATE},
+        .frame = {FRAME, .owner = 78, .tlbc_index = 72, .copy_size = 80},
+        .generator = {.frame = 88},
+        .code = {CODE(32, 208, 232), .tlbc = 224},
+        OBJECTS(32, 56, 72, 8),
     },
     {
         .minor = 15,
@@ -262,25 +173,14 @@ static const struct pp_python_layout layouts[] = {
         .thread_state = {.interp = 16,
                          .top = 72,
                          .thread_id = 176,
-                         .native_thread_id = 184,
                          .datastack_chunk = 256,
                          .datastack_top = 264,
                          .base_frame = 80,
                          .copy_size = 272},
-        .frame = {.code = 0, .previous = 8, .instr = 56, .owner = 74, .copy_size = 80},
+        .frame = {FRAME, .owner = 74, .copy_size = 80},
         .generator = {.frame = 72, .executing = 4},
-        .code = {.units = 16,
-                 .first_line = 68,
-                 .filename = 112,
-                 .qualname = 128,
-                 .line_table = 136,
-                 .first_traceable = 192,
-                 .version = 92,
-                 .instructions = 208,
-                 .copy_size = 208},
-        .text = TEXT,
-        .bytes = BYTES,
-        .object_type = 8,
+        .code = {CODE(16, 192, 208)},
+        OBJECTS(16, 40, 56, 2),
     },
 };
 

@@ -87,8 +87,6 @@ _Static_assert(sizeof(struct offsets_13) == 584 && sizeof(struct offsets_14) == 
 
 #define MINORS (sizeof versions / sizeof *versions)
 
-#define GENERATOR_STATE 5 /* bytes before the frame embedded in a generator (capture/python_frames.c) */
-
 /* A field of the row; `wrong`: the message if it differs from the published one, NULL if it may differ. */
 struct field {
     uint16_t name, member; /* enum field_name; offset in struct pp_python_layout */
@@ -108,7 +106,6 @@ static const struct field fields[] = {
     {FIELD_thread_interp, ROW(thread_state.interp), false, NULL},
     {FIELD_thread_frame, ROW(thread_state.top), false, NULL},
     {FIELD_thread_id, ROW(thread_state.thread_id), false, NULL},
-    {FIELD_thread_native_id, ROW(thread_state.native_thread_id), false, NULL},
     {FIELD_thread_base_frame, ROW(thread_state.base_frame), false, NULL},
     {FIELD_frame_previous, ROW(frame.previous), false, FRAMES},
     {FIELD_frame_code, ROW(frame.code), false, FRAMES},
@@ -169,10 +166,9 @@ static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *wo
     /* datastack_top follows (struct _ts, "datastack_chunk; datastack_top; datastack_limit") */
     layout->thread_state.datastack_top = (uint16_t)(chunk + sizeof(uint64_t));
     layout->thread_state.datastack_chunk = (uint16_t)chunk;
-    const uint16_t used[] = {layout->thread_state.interp,          layout->thread_state.top,
-                             layout->thread_state.thread_id,       layout->thread_state.native_thread_id,
-                             layout->thread_state.datastack_chunk, layout->thread_state.datastack_top,
-                             layout->thread_state.base_frame};
+    const uint16_t used[] = {layout->thread_state.interp,        layout->thread_state.top,
+                             layout->thread_state.thread_id,     layout->thread_state.datastack_chunk,
+                             layout->thread_state.datastack_top, layout->thread_state.base_frame};
     for (unsigned i = 0; i < sizeof used / sizeof *used; i++) {
         if (used[i] % sizeof(uint64_t) != 0 || used[i] > STATE_MAX)
             return false;
@@ -217,7 +213,7 @@ const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void 
     }
     if (PUBLISHED(object_type) != layout->object_type)
         return OBJECTS;
-    if (minor >= 14 && PUBLISHED(generator_state) + GENERATOR_STATE != layout->generator.frame)
+    if (minor >= 14 && PUBLISHED(generator_state) + PP_GENERATOR_STATE != layout->generator.frame)
         return OBJECTS;
     if (PUBLISHED(frame_size) < layout->frame.copy_size)
         return FRAMES;

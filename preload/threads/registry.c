@@ -230,8 +230,7 @@ void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns)
 
 bool pp_handlers_quiet(void)
 {
-    const struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->in_handler))
             return false;
     return true;
@@ -240,8 +239,7 @@ bool pp_handlers_quiet(void)
 bool pp_other_threads(bool python)
 {
     int self = pp_sys_gettid();
-    const struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) != self &&
             (!python || atomic_load(&slot->thread.ran_python) ||
              pp_python_of_code((uintptr_t)slot->thread.start_routine)))

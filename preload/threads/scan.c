@@ -101,8 +101,7 @@ bool pp_threads_all_ended(void)
 
 static bool has_slot(int tid, bool or_ended)
 {
-    const struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++) {
+    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         uint32_t state = atomic_load(&slot->tid) == tid ? atomic_load(&slot->state) : PP_SLOT_FREE;
         if (state == PP_SLOT_LIVE || (or_ended && state == PP_SLOT_ENDED))
             return true;
@@ -128,8 +127,7 @@ static bool is_counted(const struct pp_slot *slot)
 static unsigned count_known(void)
 {
     unsigned count = 0;
-    const struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         count += is_counted(slot);
     return count;
 }
@@ -153,8 +151,7 @@ static void note_known(void)
 /* unreported: only threads that would not report their end. */
 static void end_gone(bool unreported)
 {
-    struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE && (!unreported || slot->thread.scanned) &&
             !task_exists(atomic_load(&slot->tid)))
             pp_thread_vanished(slot);

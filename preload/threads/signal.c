@@ -143,8 +143,7 @@ static void ask_to_follow(const struct pp_slot *slot)
 static unsigned count_followers(bool ask)
 {
     unsigned count = 0;
-    const struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (has_to_follow(slot)) {
             count++;
             if (ask)
@@ -171,8 +170,7 @@ static bool give_away(uint64_t mask)
     struct sigaction last = believed;
     if (!take(free_signal(mask), &none))
         return false;
-    struct pp_slot *slot;
-    for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE)
             pp_timer_renew(slot);
     let_threads_follow();

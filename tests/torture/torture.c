@@ -431,9 +431,10 @@ const char *torture_start(unsigned python_minor)
     const char *why = NULL;
     minor = python_minor;
     find_libc_functions();
-    enum pp_python_found found = pp_python_find(&python, &why);
-    if (found != PP_PYTHON_READY)
-        return found == PP_PYTHON_NONE ? "no interpreter found" : why;
+    if (!pp_python_find(&python, &why))
+        return "no interpreter found";
+    if (why)
+        return why;
     *(void **)&thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     if (!thread_state || !plain_start(minor, python.layout.free_threaded, python.code_type))
         return "the test does not know this version";

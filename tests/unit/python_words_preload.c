@@ -42,7 +42,7 @@ EXPORT int words_find(void)
     static const char *const kinds[] = {"not found", "fixed", "dynamic", "key"};
     const char *why;
     find_libc_functions();
-    if (pp_python_find(&python, &why) != PP_PYTHON_READY) {
+    if (!pp_python_find(&python, &why) || why) {
         printf("not ready: %s\n", why ? why : "no interpreter");
         return 1;
     }
@@ -51,7 +51,7 @@ EXPORT int words_find(void)
            kinds[python.bound.kind], (unsigned long)python.bound.module, (long)python.bound.offset,
            python.layout.runtime.current, python.layout.runtime.finalizing, python.layout.interpreter.collecting);
     struct pp_python second;
-    if (pp_python_find(&second, &why) != PP_PYTHON_NONE) {
+    if (pp_python_find(&second, &why)) {
         printf("found twice\n");
         return 1;
     }

@@ -167,6 +167,7 @@ static void last_parts_are_taken_from_what_is_missing(void **state)
     memset(gone, 0, sizeof gone);
     account_close(&own, 0);
     for (unsigned i = 0; i < 2; i++) {
+        gone[i].index = i;
         atomic_store(&pp_capture.slots[i], &gone[i]);
         atomic_store(&gone[i].state, PP_SLOT_ENDED);
         atomic_store(&gone[i].tid, 1);
@@ -238,6 +239,7 @@ static void a_crowd_is_not_read_each_time(void **state)
     static struct pp_slot crowd[CROWD];
     memset(crowd, 0, sizeof crowd);
     for (unsigned i = 0; i < CROWD; i++) {
+        crowd[i].index = i;
         atomic_store(&pp_capture.slots[i], &crowd[i]);
         atomic_store(&crowd[i].state, PP_SLOT_LIVE);
         atomic_store(&crowd[i].tid, pp_sys_gettid());

@@ -74,7 +74,6 @@ static void truth(struct said *said, unsigned minor, bool free_threaded)
         id += 3;
     }
     said->words[id] = row->thread_state.thread_id;
-    said->words[id + 1] = row->thread_state.native_thread_id;
     said->words[id + 2] = row->thread_state.datastack_chunk;
     SAY(frame, row->frame.copy_size + 8, row->frame.previous, row->frame.code, row->frame.instr, row->frame.copy_size,
         row->frame.owner);
@@ -145,7 +144,6 @@ static void moved_state_is_followed(void **state)
         said.words[said.thread + 3] += 8;
         said.words[said.thread + 4] += 16;
         said.words[id] += 24;
-        said.words[id + 1] += 32;
         said.words[id + 2] += 40;
         assert_null(apply(&said, &layout));
         assert_int_equal(layout.runtime.finalizing, row->runtime.finalizing + 64);
@@ -154,7 +152,6 @@ static void moved_state_is_followed(void **state)
         assert_int_equal(layout.thread_state.interp, row->thread_state.interp + 8);
         assert_int_equal(layout.thread_state.top, row->thread_state.top + 16);
         assert_int_equal(layout.thread_state.thread_id, row->thread_state.thread_id + 24);
-        assert_int_equal(layout.thread_state.native_thread_id, row->thread_state.native_thread_id + 32);
         assert_int_equal(layout.thread_state.datastack_chunk, row->thread_state.datastack_chunk + 40);
         assert_int_equal(layout.thread_state.datastack_top, row->thread_state.datastack_top + 40);
         assert_true(layout.thread_state.copy_size >= layout.thread_state.datastack_top + 8);
@@ -218,7 +215,6 @@ static void impossible_values_are_refused(void **state)
             said.thread + 3,
             said.thread + 4,
             id,
-            id + 1,
             id + 2,
             said.gc,
             said.gc + 1,
