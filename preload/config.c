@@ -1,24 +1,43 @@
 #include "base/config.h"
-#include "base/environment.h"
 #include "base/message.h"
 #include "base/syscalls.h"
 #include "common/settings.h"
 #include "start.h"
 #include <stdlib.h>
 #include <string.h>
-
-static void complain(enum pp_cause cause, enum pp_setting setting, const char *value, const char *why)
-{
-    pp_warn_once(cause, "%s=%s %s", pp_setting_names[setting], value, why);
-}
+#include <unistd.h>
 
 static uint64_t read_setting(enum pp_setting setting, enum pp_cause cause)
 {
     uint64_t value;
     const char *text = getenv(pp_setting_names[setting]), *wrong = pp_setting_read(setting, text, &value);
     if (wrong)
-        complain(cause, setting, text, wrong);
+        pp_warn_once(cause, "%s=%s %s", pp_setting_names[setting], text, wrong);
     return value;
+}
+
+/* Sets a variable for the programs that this process starts, or nothing if there is no memory. setenv frees the array
+ * that it grows, under other threads' getenv: two interpreters that started at once crashed. This keeps the old array,
+ * and replaces a variable in its place, as main's third argument shows it too. */
+static void set_variable(enum pp_setting setting, const char *value)
+{
+    size_t name_length = strlen(pp_setting_names[setting]), size = name_length + strlen(value) + 2, count = 0;
+    char *entry = pp_sys_mmap_anonymous(size);
+    if (!entry)
+        return;
+    pp_format(entry, size, "%s=%s", pp_setting_names[setting], value);
+    for (; environ && environ[count]; count++)
+        if (strncmp(environ[count], entry, name_length + 1) == 0) {
+            __atomic_store_n(&environ[count], entry, __ATOMIC_RELEASE);
+            return;
+        }
+    char **grown = pp_sys_mmap_anonymous((count + 2) * sizeof *grown);
+    if (!grown)
+        return;
+    for (size_t i = 0; i < count; i++)
+        grown[i] = environ[i];
+    grown[count] = entry;
+    __atomic_store_n(&environ, grown, __ATOMIC_RELEASE);
 }
 
 static void read_out(void)
@@ -38,11 +57,11 @@ static void read_out(void)
         }
     }
     if (strlen(value) > sizeof pp_config.out - out.length - 128) {
-        complain(PP_CAUSE_CONFIG_OUT, PP_SETTING_OUT, "…", "is too long a path: using " PP_DEFAULT_OUT);
+        pp_warn_once(PP_CAUSE_CONFIG_OUT, "PYPROF_OUT=… is too long a path: using " PP_DEFAULT_OUT);
         value = PP_DEFAULT_OUT;
     }
     pp_text_add(&out, value);
-    pp_environment_set(pp_setting_names[PP_SETTING_OUT], pp_config.out);
+    set_variable(PP_SETTING_OUT, pp_config.out);
 }
 
 static bool is_run_id(const char *value)
@@ -58,7 +77,7 @@ static void read_run(void)
         return;
     }
     pp_format(pp_config.run, sizeof pp_config.run, "%016lx%016lx", pp_sys_random(), pp_sys_random());
-    pp_environment_set(pp_setting_names[PP_SETTING_RUN], pp_config.run);
+    set_variable(PP_SETTING_RUN, pp_config.run);
 }
 
 void pp_config_read(void)

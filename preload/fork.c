@@ -1,4 +1,3 @@
-#include "fork.h"
 #include "base/loader_lock.h"
 #include "base/process.h"
 #include "base/syscalls.h"
@@ -8,6 +7,7 @@
 #include "modules/jit_code.h"
 #include "modules/loaded_objects.h"
 #include "modules/modules.h"
+#include "start.h"
 #include "threads/registry.h"
 #include "threads/thread_slot.h"
 #include <stddef.h>
@@ -26,7 +26,7 @@ static __thread struct {
 static void before_fork(void)
 {
     int tid = pp_sys_gettid();
-    if (pp_process_is_silent() || (own.depth && own.tid != tid))
+    if (atomic_load(&pp_process.silent) || (own.depth && own.tid != tid))
         return;
     own.tid = tid;
     if (own.depth++ == 0)
@@ -78,7 +78,7 @@ static void forget_parent(void)
 
 static void after_fork_in_child(void)
 {
-    if (pp_process_is_silent()) {
+    if (atomic_load(&pp_process.silent)) {
         if (own.depth)
             unblock();
         return;
@@ -103,12 +103,7 @@ static void after_fork_in_child(void)
     atomic_store(&pp_process.main_watched, slot != NULL);
 }
 
-bool pp_fork_can_watch(void)
-{
-    return __register_atfork;
-}
-
 bool pp_fork_watch(void)
 {
-    return __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) == 0;
+    return __register_atfork && __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) == 0;
 }

@@ -1,8 +1,6 @@
-/*
- * A process without Python gets nothing from us: no constructor runs, and no system call is made but the loader's.
+/* A process without Python gets nothing from us: no constructor runs, and no system call is made but the loader's.
  * When Python appears (pp_start), the handler is installed, the calling thread registered and armed, and the flush
- * thread made; a fork child does the same again.
- */
+ * thread made; a fork child does the same again. */
 #include "start.h"
 #include "base/config.h"
 #include "base/filter_trial.h"
@@ -13,8 +11,8 @@
 #include "base/process.h"
 #include "base/syscalls.h"
 #include "capture/capture.h"
+#include "capture/safe_read.h"
 #include "flush/lifecycle.h"
-#include "fork.h"
 #include "libunwind/libunwind.h"
 #include "log/directory.h"
 #include "modules/jit_code.h"
@@ -49,14 +47,7 @@ static bool safe_copy_works(void)
 {
     static const uint64_t from = 0x7079707972;
     uint64_t to = 0;
-    struct iovec local = {&to, sizeof to}, remote = {(void *)&from, sizeof from};
-    return pp_sys_safe_copy(pp_sys_getpid(), &local, 1, &remote, 1) == sizeof to && to == from;
-}
-
-static void say_unreadable(const char *version, const char *why)
-{
-    pp_warn_once(pp_warned(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT,
-                 "Python %s: native frames only, %s", version, why);
+    return pp_safe_read(pp_sys_getpid(), &to, (uintptr_t)&from, sizeof to) && to == from;
 }
 
 static uintptr_t main_stack_size(void)
@@ -94,7 +85,7 @@ static void on_thread_end(struct pp_slot *slot)
 /* The first Python, readable or not, is the reason to profile this process. */
 static bool start_profiling(void)
 {
-    if (!pp_fork_can_watch())
+    if (!&__libc_stack_end)
         return false; /* not glibc */
     if (getauxval(AT_SECURE))
         return false; /* more privileged than the user that chose its environment and directory */
@@ -117,7 +108,7 @@ static bool start_profiling(void)
     note_birth();
     pp_threads_adopt_older();
     pp_flush_find_pythons = pp_start_if_initialized;
-    return pp_registering_start(on_thread_end) && pp_fork_watch();
+    return pp_threads_watch_ends(on_thread_end) && pp_fork_watch();
 }
 
 static void begin_here(void)
@@ -161,7 +152,8 @@ static bool add_pythons(void)
         if (!why && python_count == PP_MAX_PYTHONS)
             why = "there are too many interpreters";
         if (why) {
-            say_unreadable(candidate.version, why);
+            pp_warn_once(pp_warned(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT,
+                         "Python %s: native frames only, %s", candidate.version, why);
         } else if (!pp_warned(PP_CAUSE_SAFE_COPY)) {
             struct pp_python *python = &pythons[python_count];
             *python = candidate;
@@ -176,7 +168,7 @@ static bool add_pythons(void)
  * is {pid, requests}: in the child of fork the thread that was searching may not exist. */
 void pp_start_if_initialized(void)
 {
-    if (pp_process_is_silent())
+    if (atomic_load(&pp_process.silent))
         return;
     static _Atomic uint64_t requests;
     uint64_t own = (uint64_t)(unsigned)pp_sys_getpid() << 32, word = atomic_load(&requests), mine;

@@ -2,9 +2,10 @@
 #ifndef PP_START_H
 #define PP_START_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Finds new interpreters: the first one starts profiling, further ones are added. Call it when an interpreter starts;
+/* Finds new interpreters: the first starts profiling, others are added. Call it when an interpreter starts;
  * `code` is an address in the interpreter's code. Normal context, any thread; cheap when nothing was loaded since. */
 void pp_start(uintptr_t code);
 
@@ -15,5 +16,10 @@ void pp_start_if_initialized(void);
  * value gets one line on stderr, and its default is used. Normal context, before other threads of ours exist. In
  * config.c. */
 void pp_config_read(void);
+
+/* Installs our atfork handlers; returns false if libc refuses. They keep the flush thread out of the loader while a
+ * child is copied, and begin a new profile in the child; its flush thread is made by the functions that fork
+ * (interpose/process.c). Call once. In fork.c. */
+bool pp_fork_watch(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The settings of this process: read once when profiling starts (preload/config.c), constant afterwards. */
+/* Holds the settings of this process, read once when profiling starts (preload/config.c), constant afterwards. */
 #ifndef PP_BASE_CONFIG_H
 #define PP_BASE_CONFIG_H
 

@@ -12,7 +12,7 @@ struct tables {
     size_t relocation_bytes, relative_relocations;
 };
 
-#define HIDDEN_VERSION 0x8000 /* not the symbol's default one */
+#define HIDDEN_VERSION 0x8000 /* not the symbol's default version */
 #define MAX_CHAIN      4096u  /* symbols of one hash bucket */
 #define NO_SYMBOL      UINT32_MAX
 

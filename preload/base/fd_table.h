@@ -1,9 +1,7 @@
-/*
- * Gives the flush thread a descriptor table of its own (close_range(2) with CLOSE_RANGE_UNSHARE, Linux 5.9). The
+/* Gives the flush thread a descriptor table of its own (close_range(2) with CLOSE_RANGE_UNSHARE, Linux 5.9). The
  * program never sees a descriptor of ours, its RLIMIT_NOFILE does not apply to us, a file that it closes is closed, and
  * the system calls of a program with one thread keep the kernel's fast path for unshared tables. Without it (an older
- * kernel, a seccomp filter that kills for it) our descriptors are in the program's table during a write or a read.
- */
+ * kernel, a seccomp filter that kills for it) our descriptors are in the program's table during a write or a read. */
 #ifndef PP_BASE_FD_TABLE_H
 #define PP_BASE_FD_TABLE_H
 

@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether a filter would kill this process for being profiled. If so it becomes silent and a warning is written. At
- * start-up. */
+/* Whether a filter would kill this process for being profiled. If so, it becomes silent and warns. At start-up. */
 bool pp_filter_forbids(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* A hash of bytes for tables in memory: not for files, not against an adversary. */
+/* Hashes bytes for tables in memory: not for files, not against an adversary. */
 #ifndef PP_BASE_HASH_H
 #define PP_BASE_HASH_H
 

@@ -30,16 +30,13 @@ static int find_end(struct dl_phdr_info *info, size_t size, void *argument)
     return 0;
 }
 
+static int before[MAX_WORDS];
+
 static int compare(struct dl_phdr_info *info, size_t size, void *argument)
 {
-    static int before[MAX_WORDS];
     struct search *search = argument;
     int tid = pp_sys_gettid();
-    (void)size;
-    if (!info) {
-        memcpy(before, search->words, search->count * sizeof *before);
-        return 0;
-    }
+    (void)info, (void)size;
     volatile const int *now = search->words;
     for (size_t i = OWNER_AFTER_LOCK; i < search->count; i++)
         if (before[i] == 0 && now[i] == tid && before[i - OWNER_AFTER_LOCK] == 0 && now[i - OWNER_AFTER_LOCK] != 0) {
@@ -56,7 +53,7 @@ void pp_loader_lock_find(const void *rtld_global)
         return;
     dl_iterate_phdr(find_end, &search);
     search.count = search.count < MAX_WORDS ? search.count : MAX_WORDS;
-    compare(NULL, 0, &search);
+    memcpy(before, search.words, search.count * sizeof *before);
     dl_iterate_phdr(compare, &search);
     if (search.matches == 1)
         lock = search.found;

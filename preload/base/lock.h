@@ -1,6 +1,5 @@
-/*
- * A small lock on a futex: 0 free, 1 held, 2 held with waiters. Unlike a pthread mutex it has no owner, so the
- * child of fork may simply open it again, and it needs nothing from libc. Never taken in a handler. Not recursive.
+/* Implements a small lock on a futex: 0 free, 1 held, 2 held with waiters. Unlike a pthread mutex it has no owner, so
+ * the child of fork may simply open it again, and it needs nothing from libc. Never taken in a handler. Not recursive.
  */
 #ifndef PP_BASE_LOCK_H
 #define PP_BASE_LOCK_H

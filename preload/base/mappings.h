@@ -1,4 +1,4 @@
-/* What is mapped where, by /proc/self/maps. No allocation; normal context. */
+/* Finds what is mapped where, by /proc/self/maps. No allocation; normal context. */
 #ifndef PP_BASE_MAPPINGS_H
 #define PP_BASE_MAPPINGS_H
 

@@ -116,7 +116,7 @@ void pp_warn_once(enum pp_cause cause, const char *format, ...)
     static _Atomic unsigned said;
     if (atomic_fetch_or(&said, 1u << cause) >> cause & 1)
         return;
-    char line[LINE_MAX_BYTES]; /* the only one: threads with small stacks come here */
+    char line[LINE_MAX_BYTES]; /* the only buffer: threads with small stacks come here */
     struct pp_text text;
     va_list list;
     pp_text_init(&text, line, sizeof line - 1);

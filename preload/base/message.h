@@ -1,5 +1,4 @@
-/* Formats text in fixed buffers, and writes messages to stderr: one line each, once per cause in a process and its
- * children. */
+/* Formats text in fixed buffers, and writes messages to stderr: a line for each cause in a process and its children. */
 #ifndef PP_BASE_MESSAGE_H
 #define PP_BASE_MESSAGE_H
 
@@ -15,8 +14,7 @@ struct pp_text {
 void pp_text_init(struct pp_text *text, char *buffer, size_t size);
 void pp_text_add(struct pp_text *text, const char *string);
 
-/* Writes what snprintf would for these conversions: %s %u %lu %x %lx, with a width that fills with zeros (%08x).
- * Returns its buffer. */
+/* Does what snprintf does for %s %u %lu %x %lx, with a width that fills with zeros (%08x). Returns its buffer. */
 const char *pp_format(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 enum pp_cause {
@@ -44,8 +42,7 @@ enum pp_cause {
 /* Notes which file descriptor 2 is; messages are written to no other. Call when Python appears. */
 void pp_warn_remember_stderr(void);
 
-/* Returns the message of a cause in this process or its parents, which the log holds too; NULL if there was none. Any
- * thread. */
+/* Returns the message of a cause in this process or its parents, NULL if there was none. Any thread. */
 const char *pp_warned(enum pp_cause cause);
 
 /* Writes "pyprof: ", the text as pp_format does, and a newline to descriptor 2. Normal context only. */

@@ -1,9 +1,12 @@
 #include "proc_file.h"
 #include "message.h"
 #include "syscalls.h"
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
-#define PATH_BYTES 64
+#define PATH_BYTES    64
+#define ENTRIES_BYTES 32768
 
 size_t pp_read_file(const char *path, char *buffer, size_t size)
 {
@@ -24,12 +27,22 @@ size_t pp_read_task_file(int tid, const char *leaf, char *buffer, size_t size)
     return pp_read_file(pp_format(path, sizeof path, "/proc/self/task/%u/%s", (unsigned)tid, leaf), buffer, size);
 }
 
+void pp_each_entry(int directory, unsigned most, void (*each)(const char *name, void *argument), void *argument)
+{
+    static _Alignas(8) char entries[ENTRIES_BYTES];
+    long bytes;
+    while (most && (bytes = pp_syscall4(SYS_getdents64, directory, (long)entries, sizeof entries, 0)) > 0)
+        for (long at = 0; at < bytes && most; most--) {
+            const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+            each(entry->d_name, argument);
+            at += entry->d_reclen;
+        }
+}
+
 unsigned pp_kernel_thread_count(void)
 {
-    struct {
-        unsigned long dev, ino, nlink, rest[18];
-    } status;
-    if (pp_syscall4(SYS_stat, (long)"/proc/self/task", (long)&status, 0, 0) != 0 || status.nlink < 3)
+    struct stat status;
+    if (pp_syscall4(SYS_stat, (long)"/proc/self/task", (long)&status, 0, 0) != 0 || status.st_nlink < 3)
         return 0;
-    return (unsigned)(status.nlink - 2);
+    return (unsigned)(status.st_nlink - 2);
 }

@@ -1,4 +1,4 @@
-/* Reads small files, mostly of /proc. */
+/* Reads small files and directories, mostly of /proc. */
 #ifndef PP_BASE_PROC_FILE_H
 #define PP_BASE_PROC_FILE_H
 
@@ -9,6 +9,10 @@ size_t pp_read_file(const char *path, char *buffer, size_t size);
 
 /* Reads /proc/self/task/TID/leaf like pp_read_file. */
 size_t pp_read_task_file(int tid, const char *leaf, char *buffer, size_t size);
+
+/* Calls `each` for the first `most` entries of an open directory, from where it was read to. Flush thread, or at start.
+ */
+void pp_each_entry(int directory, unsigned most, void (*each)(const char *name, void *argument), void *argument);
 
 /* Returns the kernel's number of threads of this process, 0 if unknown. async-signal-safe. */
 unsigned pp_kernel_thread_count(void);

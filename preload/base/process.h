@@ -1,4 +1,4 @@
-/* The profiled process: its number, its start, and the state of its end. */
+/* Describes the profiled process: its number, its start, and the state of its end. */
 #ifndef PP_BASE_PROCESS_H
 #define PP_BASE_PROCESS_H
 
@@ -30,20 +30,13 @@ extern struct pp_process {
     } start;
 } pp_process;
 
-/* Makes this process the profiled one. */
+/* Begins profiling of this process. */
 void pp_process_begins(void);
 
 /* In the child's atfork handler: makes the child a profiled process that begins now. */
 void pp_process_after_fork(void);
 
-/* Whether this process is the profiled one, and not an unprofiled copy (the child of vfork or of a bare clone).
- * async-signal-safe. */
+/* Whether this process is profiled and no mere copy (the child of vfork or of a bare clone). async-signal-safe. */
 bool pp_process_is_profiled(void);
-
-/* Whether profiling has ended because of a seccomp filter. async-signal-safe. */
-static inline bool pp_process_is_silent(void)
-{
-    return atomic_load_explicit(&pp_process.silent, memory_order_relaxed);
-}
 
 #endif

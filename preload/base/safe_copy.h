@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies all of the range or returns false; never faults. Uses process_vm_readv, or /proc/self/mem where that is
- * denied. */
+/* Copies all of the range or returns false; never faults. Where process_vm_readv is denied, uses /proc/self/mem. */
 bool pp_safe_copy(void *to, uintptr_t from, size_t size);
 
 /* Copies into fresh pages, which the caller unmaps with pp_unmap; NULL when it fails. */

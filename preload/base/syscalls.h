@@ -1,8 +1,6 @@
-/*
- * System calls without libc: no errno (a raw-clone thread shares its creator's), no cancellation points, no
+/* System calls without libc: no errno (a raw-clone thread shares its creator's), no cancellation points, no
  * interposition by another preloaded library. Unless stated otherwise they return what the kernel returns: -errno on
- * failure. All are async-signal-safe.
- */
+ * failure. All are async-signal-safe. */
 #ifndef PP_BASE_SYSCALLS_H
 #define PP_BASE_SYSCALLS_H
 

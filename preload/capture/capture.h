@@ -13,15 +13,15 @@
 #define PP_MAX_PYTHONS 4
 
 struct pp_capture {
-    _Atomic uint32_t enabled; /* 0: the handler returns at once */
+    _Atomic uint32_t enabled; /* 0: the handler returns at once, our wrappers pass calls through */
     /* Offset of the tid in glibc's thread descriptor (a raw-clone thread has its creator's descriptor); 0: unknown. */
     _Atomic uint32_t descriptor_tid_offset;
     /* Interpreters of this process in order of discovery; the unused entries are NULL. */
     struct pp_python *_Atomic pythons[PP_MAX_PYTHONS];
     /* A sample is overdue after this much CPU time since the thread's last one: a period and a few ticks. 0: never. */
     _Atomic uint64_t overdue_ns;
-    /* Handler time of one thread after which the flush thread reviews the cost early. 0: no flush thread yet. */
-    _Atomic uint64_t dear_ns;
+    /* Handler time of one thread since the last review of the cost that causes another review. 0: never. */
+    _Atomic uint64_t review_ns;
 
     /* Our timers' signal, 0 before the start. threads/signal.c changes it if the program uses that signal. */
     _Atomic int signal;
@@ -59,12 +59,18 @@ struct pp_capture {
 
     /* Futex on which the flush thread sleeps; its value is the pending enum pp_wake bits. */
     _Atomic uint32_t wake;
-    /* Set by a handler that met code outside every known module; only the first one wakes the flush thread, which
+    /* Set by a handler that met code outside every known module; only the first handler wakes the flush thread, which
      * clears it after a scan, at most once per interval (JIT code stays unknown). */
     _Atomic uint32_t unknown_module;
 };
 
 extern struct pp_capture pp_capture;
+
+/* Whether this process, or the process that it is a copy of, is being profiled. async-signal-safe. */
+static inline bool pp_is_enabled(void)
+{
+    return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire);
+}
 
 /* Our signal's bit in a kernel signal mask. Only after the start. async-signal-safe. */
 static inline uint64_t pp_own_signal_bit(void)
@@ -103,7 +109,7 @@ enum pp_wake {
     PP_WAKE_STACK = 4,   /* a thread's unknown_stack_sp was set */
     PP_WAKE_STOP = 8,    /* the flush thread must stop */
     PP_WAKE_EXEC = 16,   /* exec is about to replace the program */
-    PP_WAKE_COST = 32,   /* a thread's handlers have exceeded dear_ns */
+    PP_WAKE_COST = 32,   /* a thread's handlers have exceeded review_ns */
 };
 
 /* Writes both stacks of the interrupted thread into its ring, or counts a loss in the slot. cpu_ns: the thread's CPU

@@ -84,7 +84,7 @@ static uint32_t content_digest(const struct pp_python_layout *layout, const stru
     return digest_of(&parts, text);
 }
 
-/* Reads a code object, or a copy of one; false if it is not a code object. async-signal-safe. */
+/* Reads a code object or its copy; false if it is not a code object. async-signal-safe. */
 static bool read_code(const struct pp_python *python, const void *from, struct code *code)
 {
     const struct pp_python_layout *layout = &python->layout;

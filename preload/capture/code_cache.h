@@ -1,9 +1,7 @@
-/*
- * A per-thread cache of the code objects that the flush thread already knows. Samples refer to a code object by the
+/* Caches, for each thread, the code objects that the flush thread already knows. Samples refer to a code object by the
  * index of its cache entry. At first sight, or when another code object has taken its address, the handler copies the
  * names and the line table into the ring as a definition of the entry. An eviction costs only another definition, so
- * the cache has a fixed size.
- */
+ * the cache has a fixed size. */
 #ifndef PP_CAPTURE_CODE_CACHE_H
 #define PP_CAPTURE_CODE_CACHE_H
 

@@ -1,9 +1,7 @@
-/*
- * The signal handler, which samples the thread that it runs on.
+/* Handles our signal: samples the thread that it runs on.
  *
  * Rules of this directory: async-signal-safe, bounded, no lock, no allocation, no libc beyond mem*, no TLS and no errno
- * (a raw-clone thread shares its creator's). tests/capture_symbols.sh checks them by the objects' symbols and code.
- */
+ * (a raw-clone thread shares its creator's). tests/capture_symbols.sh checks them by the objects' symbols and code. */
 #include "../base/safe_read.h"
 #include "capture.h"
 #include "slot_memory.h"
@@ -45,25 +43,12 @@ static void count_cost(struct pp_slot *slot, uint64_t ns)
         atomic_store_explicit(&slot->cost.max_ns, ns, memory_order_relaxed);
 }
 
-/* Whether one of our timers sent the signal. async-signal-safe. */
-static bool is_own_signal(const siginfo_t *info)
-{
-    return info->si_code == SI_TIMER && (uint64_t)info->si_value.sival_ptr >> 32 == PP_SIGVAL_MAGIC;
-}
-
 struct pp_slot *pp_slot_of(int tid)
 {
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == tid)
             return slot;
     return NULL;
-}
-
-/* Whether the calling thread believes that it blocks the signal. async-signal-safe. */
-static bool believes_blocked(int signal)
-{
-    const struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
-    return slot && slot->thread.believes_blocked && slot->thread.own_signal == signal;
 }
 
 uint64_t pp_slot_follow_signal(struct pp_slot *slot, uint64_t mask)
@@ -95,7 +80,10 @@ static void follow_signal(ucontext_t *context)
  * would use another signal. It ends the process once we return and the signal is unblocked. async-signal-safe. */
 static void act_by_default(int signal)
 {
-    if (signal == SIGURG || atomic_load(&pp_capture.application_reacts) || believes_blocked(signal))
+    if (signal == SIGURG || atomic_load(&pp_capture.application_reacts))
+        return;
+    const struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
+    if (slot && slot->thread.believes_blocked && slot->thread.own_signal == signal)
         return;
     uint64_t default_action[4] = {0};
     pp_syscall4(SYS_rt_sigaction, signal, (long)default_action, 0, 8);
@@ -105,25 +93,24 @@ static void act_by_default(int signal)
 /* Whether this thread's samples cost enough for a review before the next flush. async-signal-safe. */
 static bool is_costly(const struct pp_slot *slot)
 {
-    uint64_t limit_ns = atomic_load_explicit(&pp_capture.dear_ns, memory_order_relaxed);
+    uint64_t limit_ns = atomic_load_explicit(&pp_capture.review_ns, memory_order_relaxed);
     return limit_ns && atomic_load_explicit(&slot->cost.sum_ns, memory_order_relaxed) -
-                               atomic_load_explicit(&slot->cost.judged_ns, memory_order_relaxed) >
+                               atomic_load_explicit(&slot->cost.reviewed_ns, memory_order_relaxed) >
                            limit_ns;
 }
 
 void pp_handle_signal(int signal, siginfo_t *info, void *context)
 {
-    if (!is_own_signal(info)) {
-        if (info->si_code == SI_TIMER && (uint64_t)info->si_value.sival_ptr >> 32 == PP_SIGVAL_FOLLOW)
-            follow_signal(context);
-        else
-            act_by_default(signal);
+    uint64_t mark = info->si_code == SI_TIMER ? (uint64_t)info->si_value.sival_ptr >> 32 : 0;
+    if (mark == PP_SIGVAL_FOLLOW)
+        follow_signal(context);
+    else if (mark != PP_SIGVAL_MAGIC)
+        act_by_default(signal);
+    if (mark != PP_SIGVAL_MAGIC)
         return;
-    }
     pp_allow_unaligned();
-    if (!atomic_load_explicit(&pp_capture.enabled, memory_order_acquire))
-        return; /* without a system call: a seccomp filter may forbid it */
-    struct pp_slot *slot = slot_of_signal(info);
+    /* without a system call: a seccomp filter may forbid it */
+    struct pp_slot *slot = pp_is_enabled() ? slot_of_signal(info) : NULL;
     if (!slot)
         return;
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);

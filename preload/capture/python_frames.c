@@ -1,9 +1,7 @@
-/*
- * Direct loads are only made from memory that cannot be freed meanwhile: our own C stack; the data stack of an attached
+/* Direct loads are only made from memory that cannot be freed meanwhile: our own C stack; the data stack of an attached
  * thread (another thread may attach a detached thread state and pop its chunks); frame objects (up to 3.10), to which
  * the thread holds references while it executes them. Frames in generators lie on the heap and are copied, since a torn
- * chain may lead anywhere.
- */
+ * chain may lead anywhere. */
 #include "python_frames.h"
 #include "../base/safe_read.h"
 
@@ -146,7 +144,7 @@ static bool convert_tlbc_instr(const struct pp_frame_reader *reader, const void 
     return true;
 }
 
-/* Extracts the fields of a frame, or of a copy of one; false if they are inconsistent. async-signal-safe. */
+/* Extracts the fields of a frame or of its copy; false if they are inconsistent. async-signal-safe. */
 static bool take_fields(const struct pp_frame_reader *reader, const void *from, uint8_t owner, struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;

@@ -1,4 +1,4 @@
-/* Field offsets of one CPython minor version; python/layouts.c has a row for each. */
+/* Has the field offsets of a minor version of CPython; python/layouts.c has a row for each. */
 #ifndef PP_CAPTURE_PYTHON_LAYOUT_H
 #define PP_CAPTURE_PYTHON_LAYOUT_H
 

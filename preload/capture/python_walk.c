@@ -1,5 +1,4 @@
-/*
- * The chain of Python frames of the interrupted thread.
+/* Walks the chain of Python frames of the interrupted thread.
  *
  * The handler runs on the thread that owns these frames, so no other thread changes them. But the signal may have hit
  * any instruction, and in 3.11 and 3.12 the compiled interpreter leaves the chain inconsistent at some of them. So each
@@ -9,8 +8,7 @@
  * W1, entering it: the thread state's cframe pointer is stored before the _PyCFrame that it points to is filled.
  * W2, calling from Python to Python: the cframe's current_frame is stored before the new frame's `previous`.
  * The lost link can be recovered: in W2 the caller's frame is in a register; in W1 the next outer _PyCFrame lies in the
- * next outer native eval frame, at a constant distance from that frame's CFA.
- */
+ * next outer native eval frame, at a constant distance from that frame's CFA. */
 #include "python_walk.h"
 #include "../base/safe_read.h"
 #include "code_cache.h"
@@ -85,8 +83,8 @@ static bool read_cframe(const struct walk *walk, uintptr_t address, struct cfram
     return true;
 }
 
-/* Steps to the cframe of the next outer eval call. Its current frame must be `frame`, the one below the run with this
- * marker, 0 if that run was the last. async-signal-safe. */
+/* Steps to the cframe of the next outer eval call. Its current frame must be `frame`, which is below the run with this
+ * marker; 0 if that run was the last. async-signal-safe. */
 static bool step_cframe(const struct walk *walk, struct cframe *cframe, uintptr_t marker, uintptr_t frame)
 {
     struct cframe outer;
@@ -193,7 +191,7 @@ static bool skip_cframes(struct walk *walk, struct cframe *cframe, uintptr_t fra
 }
 
 /* Walks outward from `first`. cframe: the one whose current frame is `first`. second: the frame after the first one, 0
- * to trust the first one's own link. async-signal-safe. */
+ * to trust the first frame's own link. async-signal-safe. */
 static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cframe cframe, uintptr_t second,
                                  struct pp_python_stack *stack)
 {
@@ -343,7 +341,7 @@ static void learn_distance(const struct walk *walk, uintptr_t cframe, const stru
 static bool has_not_begun(const struct walk *walk)
 {
     const struct pp_python_frame *frame = &walk->slot->scratch->python[0];
-    /* since 3.13 a frame holds its next instruction; before, the last one */
+    /* since 3.13 a frame holds its next instruction; until 3.12, its last */
     unsigned before = walk->reader.layout->minor < 13 ? 2 : 0;
     return frame->instr == frame->code + walk->reader.layout->code.instructions - before;
 }

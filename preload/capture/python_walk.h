@@ -27,8 +27,8 @@ struct pp_python_stack {
 };
 
 /* Walks the Python frames of the calling thread, whose C stack ends at slot->thread.stack_top. Returns PP_REASON_NONE
- * for a chain that passed every guard (even an empty one), PYTHON_TOO_DEEP for one that passed but of which only both
- * ends or the innermost frames were kept, else why there is none. The order of eval frames is only checked on the
+ * for a chain that passed every guard (even an empty chain), PYTHON_TOO_DEEP if only both ends of it or the innermost
+ * frames were kept, else why there is none. The order of eval frames is only checked on the
  * thread's own stack. async-signal-safe; reads stale pointers through safe copies only; bounded by PP_MAX_*. */
 enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slot *slot,
                               const struct pp_interrupted *interrupted, struct pp_python_stack *stack);

@@ -1,8 +1,6 @@
-/*
- * What a handler puts into its thread's ring and the flush thread takes out: the contract between capture/ and flush/.
- * Records are contiguous, 8-byte aligned and in chronological order. A code definition precedes the first sample that
- * uses its cache entry; the entry may be redefined later for another code object.
- */
+/* Defines what a handler puts into its thread's ring and the flush thread takes out: the contract between capture/ and
+ * flush/. Records are contiguous, 8-byte aligned and in chronological order. A code definition precedes the first
+ * sample that uses its cache entry; the entry may be redefined later for another code object. */
 #ifndef PP_CAPTURE_RECORD_H
 #define PP_CAPTURE_RECORD_H
 

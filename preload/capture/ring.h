@@ -1,13 +1,11 @@
-/*
- * One ring per thread, from its signal handler (the only writer) to the flush thread (the only reader).
+/* One ring per thread, from its signal handler (the only writer) to the flush thread (the only reader).
  *
  * Indices count bytes modulo 2^32; the offset in the buffer is index & (size - 1), so head - tail bytes are unread.
  * Only the writer stores `head` (release, after the record is complete), only the reader stores `tail` (release, after
  * it has read). A record never wraps: where it would, a PP_RECORD_SKIP fills the end of the buffer. Nothing is
  * overwritten: a record that finds no room is dropped and counted in the slot, and the next record that fits carries
  * the count (pp_record_sample.lost_*), so losses appear in order and none is forgotten. All signals are blocked in a
- * handler: it never interrupts itself and needs no lock.
- */
+ * handler: it never interrupts itself and needs no lock. */
 #ifndef PP_CAPTURE_RING_H
 #define PP_CAPTURE_RING_H
 

@@ -1,4 +1,4 @@
-/* One sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
+/* Takes a sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
 #include "../base/safe_read.h"
 #include "code_cache.h"
 #include "native_walk.h"
@@ -34,8 +34,7 @@ static bool holds(const struct pp_scratch *scratch, uintptr_t sp, unsigned i, ui
     return address < scratch->native[i].cfa && address >= (i ? scratch->native[i - 1].cfa : sp);
 }
 
-/* Finds the native frame that holds each run's marker. Runs in the middle of a truncated native stack go to its gap.
- * async-signal-safe. */
+/* Finds each run's native frame by its marker. Runs in a truncated stack's middle go to its gap. async-signal-safe. */
 static void pair_runs(const struct pp_scratch *scratch, const struct pp_python_stack *stack, unsigned native,
                       uintptr_t sp, struct pp_record_run *out)
 {
@@ -71,9 +70,9 @@ static void learn_eval_frame(const struct pp_python *python, const struct pp_nat
     }
 }
 
-/* Whether frame pointers lead to the eval frame that holds the marker: the rbp where the walk ended, or one saved a few
- * frames further out (a JIT's), is above the marker by an eval frame's size at most, and the return address there is in
- * the interpreter. Stores it in native->frame_pointer. async-signal-safe. */
+/* Whether frame pointers lead to the eval frame that holds the marker: the rbp where the walk ended, or an rbp saved a
+ * few frames further out (a JIT's), is above the marker by an eval frame's size at most, and the return address there
+ * is in the interpreter. Stores it in native->frame_pointer. async-signal-safe. */
 static bool find_frame_pointer(const struct pp_python *python, struct pp_native_stack *native, uintptr_t marker,
                                uintptr_t stack_top)
 {

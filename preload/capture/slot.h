@@ -1,10 +1,8 @@
-/*
- * A slot: all that we keep for one thread of the host. Slots are numbered, mapped at first use, used again after their
- * thread has ended, and never unmapped: a signal that was queued for a thread may be delivered late.
+/* A slot holds all that we keep for a thread of the host. Slots are numbered, mapped at first use, used again after
+ * their thread has ended, and never unmapped: a signal that was queued for a thread may be delivered late.
  *
  * Life: FREE -> (claimed: creator of the thread, or the scan) CLAIMED -> (armed) LIVE -> (thread's end, or the scan
- * misses its tid) ENDED -> (the flush thread has drained the ring and written the sums) FREE.
- */
+ * misses its tid) ENDED -> (the flush thread has drained the ring and written the sums) FREE. */
 #ifndef PP_CAPTURE_SLOT_H
 #define PP_CAPTURE_SLOT_H
 
@@ -178,7 +176,7 @@ struct pp_slot {
     /* The cost of handlers, summed over all threads that the slot had. The handler's. */
     struct pp_slot_cost {
         _Atomic uint64_t count, sum_ns, max_ns;
-        _Atomic uint64_t judged_ns; /* the flush thread's: sum_ns when it judged the cost last */
+        _Atomic uint64_t reviewed_ns; /* the flush thread's: sum_ns when it reviewed the cost last */
         _Atomic uint32_t histogram[PP_HANDLER_BUCKETS];
     } cost;
 };

@@ -1,8 +1,6 @@
-/*
- * The memory that handlers use. A thread's ring and code cache are mapped by its first sample: a thread without samples
- * costs only its slot. Scratch memory belongs to a handler only while it runs, so there are about as many pieces as
- * CPUs.
- */
+/* Maps the memory that handlers use. A thread's ring and code cache are mapped by its first sample: a thread without
+ * samples costs only its slot. Scratch memory belongs to a handler only while it runs, so there are about as many
+ * pieces as CPUs. */
 #ifndef PP_CAPTURE_SLOT_MEMORY_H
 #define PP_CAPTURE_SLOT_MEMORY_H
 

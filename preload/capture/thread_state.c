@@ -35,7 +35,7 @@ static bool on_own_stack(const struct pp_slot *slot, uintptr_t address)
            address < atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed);
 }
 
-/* 3.8–3.11: whether the thread state that holds the one GIL is this thread's although it is not the bound one, as
+/* 3.8–3.11: whether the thread state that holds the one GIL is this thread's although another is bound to it, as
  * happens only with several interpreters. The stack of its eval loop decides that. Its creator does not: uWSGI's first
  * thread creates the states of all its threads. async-signal-safe. */
 static bool current_is_mine(const struct pp_python *python, const struct pp_slot *slot, uintptr_t current)
@@ -169,7 +169,7 @@ static uint32_t knowable_bits(const struct pp_python *python)
     return PP_STATE_GIL_KNOWN | (collector ? PP_STATE_GC_KNOWN : 0);
 }
 
-/* Ranks several interpreters on one thread: first one with frames, then an attached one. async-signal-safe. */
+/* Ranks several interpreters on one thread: frames count most, then being attached. async-signal-safe. */
 static unsigned preference(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool attached)
 {
     if (!pp_python_at(1))

@@ -1,16 +1,13 @@
-/*
- * Reads a thread-local word of another module without the loader: __tls_get_addr allocates and locks if the thread has
+/* Reads a thread-local word of another module without the loader: __tls_get_addr allocates and locks if the thread has
  * not touched that module's block yet, or if anything was loaded since. Also reads a thread's value under a pthread key
- * without libc: pthread_getspecific finds its thread by the FS register, which a program may use for something else.
- */
+ * without libc: pthread_getspecific finds its thread by the FS register, which a program may use for something else. */
 #ifndef PP_CAPTURE_TLS_WORD_H
 #define PP_CAPTURE_TLS_WORD_H
 
 #include "../arch/arch.h"
 
-/* Returns the word of the calling thread, whose thread pointer is given; 0 if the thread has no block for it yet.
- * async-signal-safe: direct loads of the thread's own descriptor, DTV and block; a copy of values beyond the first
- * block of keys. */
+/* Returns the word of the calling thread, whose thread pointer is given; 0 if it has no block for it yet. Loads the
+ * thread's own descriptor, DTV and block, and copies values beyond the first block of keys. async-signal-safe. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer);
 
 #endif

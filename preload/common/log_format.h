@@ -1,5 +1,4 @@
-/*
- * The log: the contract between preload/ (the only writer) and tools/ (the only reader).
+/* Defines the log, the contract between preload/ (the only writer) and tools/ (the only reader).
  *
  * A segment is one file: a pp_log_file_header, then blocks until the end of the file. A block is a pp_log_block_header
  * and `length` bytes of payload. Blocks are only ever appended, whole flushes at a time, so a live file and a file
@@ -9,13 +8,12 @@
  * Readers skip block types that they do not know, keys that they do not know, and bytes that are left over in a record.
  *
  * Encoding of payloads: "varint" is unsigned LEB128 (64 bits at most, so 10 bytes at most); "svarint" is a zigzag
- * varint; "str" is a varint string id, 0 meaning "none". All else is said per block below.
+ * varint; "str" is a varint string id, 0 meaning "none". All else is described at each block.
  *
  * Ids (strings, modules, codes, frames, nodes, threads, label sets) count from 1 within a segment; every definition
  * precedes its first use in the same segment. A definition block starts with the id of its first record, so that a
  * lost block costs its own definitions only. A later definition of an id replaces the earlier one (a thread that was
- * renamed). A process that fills its tables starts another segment with the same PP_PROCESS_INSTANCE.
- */
+ * renamed). A process that fills its tables starts another segment with the same PP_PROCESS_INSTANCE. */
 #ifndef PP_COMMON_LOG_FORMAT_H
 #define PP_COMMON_LOG_FORMAT_H
 
@@ -42,8 +40,8 @@ struct pp_log_block_header {
 };
 
 enum pp_log_block {
-    /* Always the first block. Fields {varint key (enum pp_process_key), varint length, bytes}. A later one in the same
-     * segment has the keys that have changed. */
+    /* Always the first block. Fields {varint key (enum pp_process_key), varint length, bytes}. A later PROCESS
+     * block of the segment has the keys that have changed. */
     PP_BLOCK_PROCESS = 1,
     /* varint first_id, then records {varint length, UTF-8 bytes, no NUL at the end}. */
     PP_BLOCK_STRINGS = 2,
@@ -61,8 +59,7 @@ enum pp_log_block {
     /* varint first_id, then records {varint record_length, varint tid, str name, varint start_unix_ns, varint flags}.
      */
     PP_BLOCK_THREADS = 7,
-    /* varint first_id, then records {varint record_length, then pairs {str key, str value}}. The library writes none
-     * yet. */
+    /* varint first_id, then records {varint record_length, pairs {str key, str value}}. The library writes none yet. */
     PP_BLOCK_LABELS = 8,
     /* varint start_unix_ns, varint wall_ns, then records {varint record_length, varint thread id (0: the process),
      * varint node id, varint label set id (0: none), varint state (PP_STATE_*), varint count, varint cpu_ns}. */
@@ -74,8 +71,8 @@ enum pp_log_block {
     PP_BLOCK_NOTICE = 11,
     /* varint unix_ns, varint reason (enum pp_end_reason). Its absence says: still running, or killed. */
     PP_BLOCK_END = 12,
-    /* The ACCOUNTING block that the segments of this process before this one ended with, after PROCESS: where these
-     * are missing, what is left is the last ACCOUNTING less this one. */
+    /* After PROCESS: the last ACCOUNTING block of the process's earlier segments. Where these are missing, what is left
+     * is the last ACCOUNTING less this block. */
     PP_BLOCK_EARLIER = 13,
 };
 
@@ -86,7 +83,7 @@ enum pp_process_key {
     PP_PROCESS_PID,             /* varint */
     PP_PROCESS_PPID,            /* varint */
     PP_PROCESS_UID,             /* varint */
-    PP_PROCESS_EXEC_COUNT,      /* varint: images of this run that exec replaced before this one, as far as known */
+    PP_PROCESS_EXEC_COUNT,      /* varint: earlier images that exec replaced in this run, as far as known */
     PP_PROCESS_HOST,            /* text */
     PP_PROCESS_BOOT_ID,         /* text */
     PP_PROCESS_COMMAND_LINE,    /* arguments, each with a NUL after it; again when it changes in the first seconds */
@@ -131,14 +128,14 @@ enum pp_account_key {
     PP_ACCOUNT_MINOR_FAULTS,
     PP_ACCOUNT_MAJOR_FAULTS,
     PP_ACCOUNT_ESTIMATED_NS,  /* the part of SAMPLED_NS that has PP_STATE_ESTIMATED */
-    PP_ACCOUNT_REMOVED_FILES, /* old profiles, of any process, that this one removed for PYPROF_MAX_DISK */
+    PP_ACCOUNT_REMOVED_FILES, /* old profiles, of any process, that this process removed for PYPROF_MAX_DISK */
     PP_ACCOUNT_REMOVED_BYTES,
     PP_ACCOUNT_MAPPED_BYTES, /* address space of the library's own data now */
     PP_ACCOUNT_MOST_MAPPED_BYTES,
 };
 
 /* Bucket i holds handler times t with limit(i-1) <= t < limit(i), limit(i) = 2^(i/4) * (1 + (i%4)/4) * 64 ns;
- * the last one also all that are longer. */
+ * the last bucket also all longer times. */
 #define PP_HANDLER_BUCKETS 64
 static inline uint64_t pp_handler_bucket_limit(unsigned i)
 {

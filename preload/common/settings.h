@@ -1,7 +1,5 @@
-/*
- * Parses the PYPROF_ variables: their names, valid values and defaults. The library uses this before libc is ready (no
- * locale, no allocation), and `pyprof doctor` uses it to check a process's settings.
- */
+/* Parses the PYPROF_ variables: their names, valid values and defaults. The library uses this before libc is ready (no
+ * locale, no allocation), and `pyprof doctor` uses it to check a process's settings. */
 #ifndef PP_COMMON_SETTINGS_H
 #define PP_COMMON_SETTINGS_H
 

@@ -58,9 +58,8 @@ uint64_t pp_account_bound_ns(const struct pp_ticks *ticks)
     return ticks->period_ns + ticks->tick_ns * LATE_TICKS;
 }
 
-/* What others have kept from the ticks: used in turns on a CPU that ended by a push, less than a tick in each. Turns
- * that ended in a sleep are the thread's own doing. The switches were counted over counted_ns: this sample has its
- * share of them. */
+/* Estimates what others have kept from the ticks: used in turns on a CPU that ended by a push, less than a tick in
+ * each. Turns that ended in a sleep are the thread's own doing. The sample has its share of the switches. */
 static uint64_t hidden_ns(const struct pp_record_sample *record, uint64_t used_ns, uint64_t tick_ns)
 {
     double pushes = record->involuntary, switches = pushes + record->voluntary, counted = (double)record->counted_ns;
@@ -110,7 +109,7 @@ static struct pp_charge take_rest(struct pp_account *account, struct pp_slot *sl
     return charge;
 }
 
-/* Of a slot that has ENDED: the CPU clock of its thread, as far as known. */
+/* Returns the CPU clock of an ENDED slot's thread, as far as known. */
 static uint64_t last_clock(const struct pp_slot *slot)
 {
     uint64_t final_ns = atomic_load(&slot->thread.final_cpu_ns);
@@ -131,7 +130,7 @@ struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slo
     return take_rest(account, slot, clock);
 }
 
-/* What the ends of our own threads cost is ours. */
+/* Takes what the ends of our own threads cost out of the residue: it is ours. */
 static int64_t take_own_exits(struct pp_account *account, int64_t residue)
 {
     int64_t limit = (int64_t)(account->own_exits * OWN_EXIT_MAX_NS);
@@ -302,11 +301,13 @@ uint64_t pp_account_handler_ns(void)
     uint64_t sum = 0;
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         uint64_t slot_ns = atomic_load(&slot->cost.sum_ns);
-        atomic_store(&slot->cost.judged_ns, slot_ns);
+        atomic_store(&slot->cost.reviewed_ns, slot_ns);
         sum += slot_ns;
     }
     return sum;
 }
+
+static struct pp_buffer list; /* of the field that is being written */
 
 static void put_handler_cost(struct pp_buffer *fields)
 {
@@ -322,7 +323,6 @@ static void put_handler_cost(struct pp_buffer *fields)
     pp_put_number_field(fields, PP_ACCOUNT_HANDLER_COUNT, count);
     pp_put_number_field(fields, PP_ACCOUNT_HANDLER_SUM_NS, sum);
     pp_put_number_field(fields, PP_ACCOUNT_HANDLER_MAX_NS, max);
-    static struct pp_buffer list;
     pp_buffer_clear(&list);
     for (unsigned k = 0; k < PP_HANDLER_BUCKETS; k++)
         pp_put_varint(&list, histogram[k]);
@@ -332,7 +332,6 @@ static void put_handler_cost(struct pp_buffer *fields)
 void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, uint64_t bytes,
                       struct pp_buffer *fields)
 {
-    static struct pp_buffer list;
     struct rusage usage;
     size_t most_mapped, mapped = pp_mapped_bytes(&most_mapped), slots_mapped = pp_slot_memory_bytes();
     memset(&usage, 0, sizeof usage);

@@ -1,7 +1,5 @@
-/*
- * Every CPU nanosecond of the process has one place: sampled + unsampled + pending + lost + own + thread exit +
- * difference = the process clock since Python appeared. Flush thread only.
- */
+/* Every CPU nanosecond of the process has one place: sampled + unsampled + pending + lost + own + thread exit +
+ * difference = the process clock since Python appeared. Flush thread only. */
 #ifndef PP_FLUSH_ACCOUNT_H
 #define PP_FLUSH_ACCOUNT_H
 
@@ -30,27 +28,25 @@ struct pp_account {
     int64_t difference_ns;
 };
 
-/*
- * A sample weighs all that its thread has used since the sample before, unless it comes too late for that.
+/* A sample weighs all that its thread has used since the sample before, unless it comes too late for that.
  *
  * From the expiry of its timer to the tick that sees it a thread that meets the ticks at random phases uses a tick on
  * average, exponentially distributed: one of 400 samples is later than LATE_TICKS. Where samples are later than that,
  * or have been late on average, the thread works in step with the ticks. Then what it used was somewhere else: the
  * function that was hit at last has run half a tick, half a period and half a tick after its last sample, so the sample
  * weighs that much and the rest is [unsampled]. A thread that other programs push off its CPU misses a tick each time,
- * at moments that have nothing to do with its own work, and its samples may be later by what it used up to these.
- */
+ * at moments that have nothing to do with its own work, and its samples may be later by what it used up to these. */
 struct pp_ticks {
     uint64_t period_ns; /* between two samples of a thread, the longest that is still in use */
     uint64_t tick_ns;   /* of the kernel */
 };
 
-/* CPU time since a thread's last sample from which on a sample says why it is late. */
+/* Returns the CPU time since a thread's last sample from which on a sample says why it is late. */
 uint64_t pp_account_overdue_ns(const struct pp_ticks *ticks);
-/* CPU time that one sample may stand for, where nothing is known of the thread. */
+/* Returns the CPU time that a sample may stand for, where nothing is known of the thread. */
 uint64_t pp_account_bound_ns(const struct pp_ticks *ticks);
 
-/* What a record, or the end of a thread, adds. */
+/* Holds what a record, or the end of a thread, adds. */
 struct pp_charge {
     uint64_t sampled_ns;   /* weight of the sample */
     uint64_t unsampled_ns; /* beyond the weight's bound */
@@ -60,9 +56,9 @@ struct pp_charge {
 /* Takes a sample record of the slot's thread into its account: what is due for it. */
 struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *slot,
                                    const struct pp_record_sample *record, const struct pp_ticks *ticks);
-/* The rest of a thread that has ENDED and whose ring is empty. */
+/* Takes the rest of a thread that has ENDED and whose ring is empty. */
 struct pp_charge pp_account_end(struct pp_account *account, struct pp_slot *slot);
-/* The same for a live thread, at the last flush: nothing is left pending. */
+/* Takes the rest of a live thread at the last flush: nothing is left pending. */
 struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slot);
 
 /* Reads all clocks and closes the sum. Threads that have vanished get what the process's clock has of them.
@@ -71,10 +67,9 @@ struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slo
 uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns);
 bool pp_account_has_many_threads(const struct pp_account *account);
 /* Whether a process of many threads has used next to nothing since the last pp_account_close, which found as little.
- * The kernel visits each thread for that: nothing else should be done then. own_thread_ns as pp_account_close takes it.
- */
+ * The kernel visits each thread for that: nothing else should be done then. own_thread_ns: as for pp_account_close. */
 bool pp_account_is_idle(const struct pp_account *account, uint64_t own_thread_ns);
-/* Used by the handlers of all threads so far, which is judged now. */
+/* Returns the CPU time of all handlers so far, and marks it as reviewed. */
 uint64_t pp_account_handler_ns(void);
 /* Appends the fields of an ACCOUNTING block. */
 void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, uint64_t bytes,

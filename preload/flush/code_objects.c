@@ -11,11 +11,8 @@
 
 static struct generation {
     struct pp_arena arena;
-    struct pp_intern by_content;
-    struct pp_code **codes; /* [number] */
-    uint32_t capacity;
+    struct pp_intern by_content; /* value[0]: address of the struct pp_code */
     size_t lasting_bytes;
-    bool ready;
 } generations[2];
 
 static uint32_t interval = 1; /* counts flushes */
@@ -23,10 +20,8 @@ static uint32_t interval = 1; /* counts flushes */
 static struct generation *generation_of(uint32_t epoch)
 {
     struct generation *generation = &generations[epoch & 1];
-    if (!generation->ready) {
+    if (!generation->by_content.arena)
         pp_intern_init(&generation->by_content, &generation->arena);
-        generation->ready = true;
-    }
     return generation;
 }
 
@@ -120,18 +115,8 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
         pp_intern(&generation->by_content, (const char *)record + skip, record->header.size - (uint32_t)skip, &fresh);
     if (!number)
         return;
-    if (number >= generation->capacity) {
-        uint32_t capacity = generation->capacity ? generation->capacity * 2 : 256;
-        struct pp_code **codes = pp_arena_alloc(&generation->arena, capacity * sizeof *codes);
-        if (!codes)
-            return;
-        if (generation->codes)
-            memcpy(codes, generation->codes, generation->capacity * sizeof *codes);
-        generation->codes = codes;
-        generation->capacity = capacity;
-    }
     if (fresh)
-        generation->codes[number] = new_code(generation, record);
+        pp_intern_entry(&generation->by_content, number)->value[0] = (uintptr_t)new_code(generation, record);
     slot->code_numbers[record->entry] = number;
 }
 
@@ -142,7 +127,9 @@ struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t ent
         return NULL;
     struct generation *generation = generation_of(epoch);
     *number = slot->code_numbers[entry];
-    struct pp_code *code = *number && *number < generation->capacity ? generation->codes[*number] : NULL;
+    bool known = *number && *number <= generation->by_content.count;
+    struct pp_code *code =
+        known ? (struct pp_code *)(uintptr_t)pp_intern_entry(&generation->by_content, *number)->value[0] : NULL;
     if (code && code->last_seen != interval) {
         if (code->last_seen && !code->lasting) {
             code->lasting = true;

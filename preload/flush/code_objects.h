@@ -1,10 +1,8 @@
-/*
- * The code objects that handlers defined, by content: the same function seen by ten threads is kept once.
- * Two generations: when the current one is full the handlers have to define all code objects again
+/* Keeps the code objects that handlers defined, by content: a function that ten threads have seen is kept once.
+ * There are two generations: when the current one is full the handlers have to define all code objects again
  * (pp_capture.code_epoch), and what the older generation holds lives on until the next change, for samples that were
  * taken before. Full is some times what is seen again and again: a program that makes and drops functions all the time
- * needs no more memory than one that has them once and for all. Flush thread only.
- */
+ * needs no more memory than a program that has them once and for all. Flush thread only. */
 #ifndef PP_FLUSH_CODE_OBJECTS_H
 #define PP_FLUSH_CODE_OBJECTS_H
 
@@ -22,17 +20,17 @@ struct pp_code {
     uint32_t log_id, log_segment;
     uint32_t bytes;     /* of the generation's memory, about */
     uint32_t last_seen; /* flush interval; */
-    bool lasting;       /* seen in more than one */
+    bool lasting;       /* seen in several intervals */
 };
 
 /* Takes in a definition from the slot's ring. */
 void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record);
-/* The code object of a cache entry as a sample of that epoch means it; NULL if it is not known. *number identifies it
- * among those of its epoch. */
+/* Returns the code object of a cache entry as a sample of that epoch means it; NULL if it is not known. *number
+ * identifies it among those of its epoch. */
 struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t entry, uint32_t *number);
 /* Drops the older generation if the current one has grown beyond its share. Between drains. */
 void pp_codes_limit(void);
-/* Forgets all: in the child of fork. */
+/* Forgets all. Runs in the child of fork. */
 void pp_codes_reset(void);
 
 #endif

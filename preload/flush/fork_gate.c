@@ -8,8 +8,7 @@
  * that our thread waits for; not once our thread has it. */
 #define FORK_WAIT_NS   500000000u
 #define INSIDE_WAIT_NS 30000000000u
-/* Our thread waits so long for forks that are under way before it lets others begin, and so long before it tries again.
- */
+/* Our thread waits so long for forks under way before it lets others begin, and so long before it tries again. */
 #define TURN_NS  20000000u
 #define AGAIN_NS 100000000u
 

@@ -147,14 +147,14 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     /* should exec fail, the next flush is to say so */
     pp_interval.anything_new |= end == PP_END_EXEC;
     if (!final) {
-        pp_interval_judge_cost();
+        pp_interval_review_cost();
         pp_signal_check_action();
         pp_watchdog_check(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
     return again;
 }
 
-void pp_interval_judge_cost(void)
+void pp_interval_review_cost(void)
 {
     pp_drain(false); /* what was taken at another rate is weighed by that rate */
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Prepares the first interval; a flush thread that is made again goes on with the interval of the one before it. */
+/* Prepares the first interval; a flush thread that is made again goes on with its predecessor's interval. */
 void pp_interval_start(void);
 /* Refreshes the list of modules; cheap when nothing was loaded or unloaded. */
 void pp_interval_modules(void);
@@ -20,7 +20,7 @@ void pp_interval_save(void);
  * a call that may end the process, else PP_END_NOT. Returns whether pp_threads_scan is to be called again soon. */
 bool pp_interval_flush(int own_tid, enum pp_end_reason end);
 /* Compares the cost of the samples with the limit and lowers or raises the sampling rate. */
-void pp_interval_judge_cost(void);
+void pp_interval_review_cost(void);
 /* Adds the CPU time of the ending flush thread to the account, when the process goes on. */
 void pp_interval_stop(void);
 /* Forgets the parent's unwritten samples and its file. Runs in the child's atfork handler. */

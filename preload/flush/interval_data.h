@@ -1,7 +1,5 @@
-/*
- * What the flush thread has taken in and not yet written, and the sums that it keeps meanwhile. One set for the
- * process; the files of a flush share it, each field with the file that changes it. Flush thread only.
- */
+/* What the flush thread has taken in and not yet written, and the sums that it keeps meanwhile. One set for the
+ * process; the files of a flush share it, each field with the file that changes it. Flush thread only. */
 #ifndef PP_FLUSH_INTERVAL_DATA_H
 #define PP_FLUSH_INTERVAL_DATA_H
 
@@ -37,13 +35,13 @@ struct pp_sample_key {
     uint32_t thread, node, state;
 };
 
-/* False when there is no memory: the time has then gone from `sum` to the lost. */
+/* Adds to a sample. Returns false when there is no memory: the time has then gone from `sum` to the lost. */
 bool pp_add_sample(uint64_t *sum, const struct pp_sample_key *key, uint64_t count, uint64_t cpu_ns);
-/* A sample whose only frame is this text; none if it is empty. */
+/* Adds to a sample whose only frame is this text, unless there is nothing to add. */
 void pp_add_pseudo(uint64_t *sum, uint32_t thread, const char *text, uint64_t count, uint64_t cpu_ns);
 /* Forgets the samples: they have been written, or are lost. */
 void pp_samples_clear(void);
-/* Forgets everything: in the child of fork. */
+/* Forgets everything. Runs in the child of fork. */
 void pp_interval_reset(void);
 
 #endif

@@ -1,5 +1,6 @@
-/* How the flush thread begins, and how the process and it end: nothing here waits for longer than END_NS, but for the
- * kernel to take a thread down. */
+/* Begins and ends the flush thread. Nothing here waits for longer than END_NS, but for the kernel to take a thread
+ * down.
+ */
 #include "lifecycle.h"
 #include "../base/libc.h"
 #include "../base/lock.h"

@@ -8,8 +8,7 @@
  * once, before the thread is made; NULL: nothing is called. */
 extern void (*pp_flush_find_pythons)(void);
 
-/* Makes the flush thread; if that fails, the process is not profiled and a message says so. Normal context, any thread
- * of the host. */
+/* Makes the flush thread; if that fails, the process is not profiled and a message says so. Normal context. */
 void pp_flush_thread_start(void);
 /* Makes the flush thread again if it is needed: after pp_flush_thread_stop, and in the child of fork if the parent had
  * it. It may allocate: call it after all atfork handlers. */

@@ -104,7 +104,7 @@ void *pp_flush_loop(void *argument)
         if (why & PP_WAKE_STACK)
             pp_interval_stacks();
         if (why & PP_WAKE_COST)
-            pp_interval_judge_cost();
+            pp_interval_review_cost();
         bool again = false;
         if (why & PP_WAKE_EXEC) {
             again = pp_interval_flush(own_tid, PP_END_EXEC);

@@ -31,8 +31,7 @@ extern struct pp_flush_thread {
     _Atomic uint64_t stuck_since_ns, stuck_at_ns;
     /* The thread stays in the program's descriptor table, because the main thread ends. */
     _Atomic bool shares_descriptors;
-    /* The account's cpu_ns at the last flush. 0 once the log says that the process goes on: exec then has something to
-     * write in any case. */
+    /* The account's cpu_ns at the last flush; 0 once the log says that the process goes on: exec always writes. */
     _Atomic uint64_t flushed_cpu_ns;
     /* Futexes of fork_gate.c: the number of forks under way in all threads; whether the flush thread is inside the gate
      * or about to enter it. */

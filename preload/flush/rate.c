@@ -39,7 +39,7 @@ void pp_rate_start(bool first)
         note_ticks();
     }
     pp_drain_set_period(rate.throttle.period_ns);
-    atomic_store(&pp_capture.dear_ns, PP_THROTTLE_SOON_NS / 1000000 * rate.throttle.limit_ppm);
+    atomic_store(&pp_capture.review_ns, PP_THROTTLE_SOON_NS / 1000000 * rate.throttle.limit_ppm);
 }
 
 static void note_change(uint64_t before_ns)

@@ -1,4 +1,4 @@
-/* How often samples are taken: as configured, or less often where they cost too much (throttle.h). Flush thread only.
+/* Sets how often samples are taken: less often than configured if they cost too much (throttle.h). Flush thread only.
  */
 #ifndef PP_FLUSH_RATE_H
 #define PP_FLUSH_RATE_H
@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* When a flush thread begins; first: in this process. */
+/* Prepares for a flush thread that begins; first: in this process. */
 void pp_rate_start(bool first);
-/* cpu_ns: used by the process; by handlers; by what else is done for each sample; all since the start. */
+/* Adapts the rate to the CPU time used since the start: by the process, by handlers, by what else samples need. */
 void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t others_ns);
 
 #endif

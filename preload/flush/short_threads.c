@@ -58,15 +58,7 @@ static unsigned group_of(uintptr_t kind, uint64_t cpu_ns)
     return replaceable;
 }
 
-/* T / p(T): what a sampled thread represents. A thread is sampled at the first tick of its life, and ticks come every
- * tick_ns at an unknown phase: p = T / tick until it is certain. */
-static uint64_t represents(uint64_t cpu_ns, uint64_t tick_ns)
-{
-    return cpu_ns > tick_ns ? cpu_ns : tick_ns;
-}
-
-/* The newest stacks are kept; a stack that is replaced leaves what it had not drawn of its fair parts to its successor.
- */
+/* Keeps the newest stacks. A stack that is replaced leaves what it had not drawn of its fair parts to its successor. */
 static void add_claim(struct group *group, uint32_t node, uint64_t part_ns)
 {
     uint64_t left_ns = 0;
@@ -87,7 +79,10 @@ bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_n
     unsigned group = group_of(ended->kind, ended->cpu_ns);
     if (group == GROUPS || waiting_count == WAITING_MAX)
         return false;
-    uint64_t part = ended->samples ? represents(ended->cpu_ns, tick_ns) / ended->samples : 0;
+    /* T / p(T): a thread is sampled at the first tick of its life, and ticks come at an unknown phase: p = T / tick_ns
+     * until it is certain */
+    uint64_t represents_ns = ended->cpu_ns > tick_ns ? ended->cpu_ns : tick_ns;
+    uint64_t part = ended->samples ? represents_ns / ended->samples : 0;
     for (uint32_t i = 0; i < ended->samples; i++)
         add_claim(&groups[group], ended->nodes[i], part);
     waiting[waiting_count++] = (struct waiting){group, ended->thread, 0, ended->tail_ns, ended->pushed_off};

@@ -1,5 +1,4 @@
-/*
- * The CPU time of short threads, which mostly end before their timer has fired.
+/* Credits the CPU time of short threads, which mostly end before their timer has fired, to stacks.
  *
  * A thread that uses T is sampled with probability p(T), at the first kernel tick that it meets: a thread that was
  * sampled represents 1/p(T) threads of its kind. What threads used after their last sample (all of it, if they had
@@ -12,8 +11,7 @@
  * own thread, is marked PP_STATE_ESTIMATED and summed apart. What finds no stack is [unsampled]. Threads that used more
  * than SHORT_MAX_PERIODS are left out: they have samples.
  *
- * Flush thread only.
- */
+ * Flush thread only. */
 #ifndef PP_FLUSH_SHORT_THREADS_H
 #define PP_FLUSH_SHORT_THREADS_H
 
@@ -39,7 +37,7 @@ bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_n
  * segment are about to be forgotten, or the process ends). */
 void pp_short_threads_settle(pp_short_credit *credit, void (*unsampled)(uint32_t thread, uint64_t cpu_ns),
                              bool forgetting);
-/* Time taken in and neither credited nor given up so far. */
+/* Returns the time taken in and neither credited nor given up so far. */
 uint64_t pp_short_threads_waiting_ns(void);
 void pp_short_threads_reset(void);
 

@@ -8,7 +8,7 @@
 #define CHEAP_PERMILLE 800u /* of the limit, at twice the rate */
 /* Of the share before: half the rate, at most, is to cost less than this. */
 #define USELESS_PERCENT 75u
-#define USELESS_WINDOWS 2 /* in a row: one may have read the symbols of a module that was not met before */
+#define USELESS_WINDOWS 2 /* in a row: a single window may have read the symbols of a new module */
 
 void pp_throttle_reset(struct pp_throttle *throttle, uint64_t period_ns, uint32_t limit_ppm)
 {
@@ -32,19 +32,19 @@ static void speed_up(struct pp_throttle *throttle)
         throttle->period_ns = throttle->configured_ns;
 }
 
-/* Handlers alone have cost more than all may in the time of a short window, over yet or not. */
-static bool is_dear(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t handler_ns)
+/* Whether handlers alone have cost more than all may in the time of a short window, over yet or not. */
+static bool handlers_exceed(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t handler_ns)
 {
     throttle->soon_cpu_ns += cpu_ns;
     throttle->soon_cost_ns += handler_ns;
     uint64_t window_ns = throttle->soon_cpu_ns > SOON_NS ? throttle->soon_cpu_ns : SOON_NS;
     uint64_t share = throttle->soon_cost_ns * PPM / window_ns;
-    bool dear = share > throttle->limit_ppm;
-    if (dear)
+    bool exceeded = share > throttle->limit_ppm;
+    if (exceeded)
         throttle->share_ppm = share < PPM ? (uint32_t)share : PPM;
-    if (dear || throttle->soon_cpu_ns >= SOON_NS)
+    if (exceeded || throttle->soon_cpu_ns >= SOON_NS)
         throttle->soon_cpu_ns = throttle->soon_cost_ns = 0;
-    return dear;
+    return exceeded;
 }
 
 bool pp_throttle_add(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t cost_ns, uint64_t handler_ns)
@@ -52,7 +52,7 @@ bool pp_throttle_add(struct pp_throttle *throttle, uint64_t cpu_ns, uint64_t cos
     uint64_t period_ns = throttle->period_ns;
     throttle->cpu_ns += cpu_ns;
     throttle->cost_ns += cost_ns;
-    if (is_dear(throttle, cpu_ns, handler_ns)) {
+    if (handlers_exceed(throttle, cpu_ns, handler_ns)) {
         throttle->cpu_ns = throttle->cost_ns = throttle->cheap = throttle->former_ppm = 0;
         slow_down(throttle);
         return throttle->period_ns != period_ns;

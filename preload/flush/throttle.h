@@ -1,10 +1,8 @@
-/*
- * Keeps the cost of samples below a share of the CPU time by taking fewer of them. Costs are summed over windows of CPU
- * time; a window that was too dear multiplies the period by what brings it below the limit, some cheap windows in a
+/* Keeps the cost of samples below a share of the CPU time by taking fewer of them. Costs are summed over windows of CPU
+ * time; a window that cost too much multiplies the period by what brings it below the limit, some cheap windows in a
  * row halve it again, down to what is configured. Where fewer samples do not cost less, all are taken again, for good.
  * What handlers cost does not wait for the end of a window, since it follows the rate; what is done for samples later
- * may be for the first of many. Flush thread only.
- */
+ * may be for the first of many. Flush thread only. */
 #ifndef PP_FLUSH_THROTTLE_H
 #define PP_FLUSH_THROTTLE_H
 
@@ -17,7 +15,7 @@ struct pp_throttle {
     uint64_t configured_ns, period_ns;  /* between two samples of a thread */
     uint32_t limit_ppm;                 /* of the CPU time */
     uint64_t cpu_ns, cost_ns;           /* in this window */
-    uint64_t soon_cpu_ns, soon_cost_ns; /* in a short one, of handlers */
+    uint64_t soon_cpu_ns, soon_cost_ns; /* of handlers, in a short window */
     unsigned cheap;                     /* windows in a row after which the rate could be doubled */
     uint32_t share_ppm;                 /* of the last whole window */
     uint32_t former_ppm;                /* the share before the period was raised; 0: not lately */

@@ -62,7 +62,7 @@ static void check(struct pp_slot *slot, uint64_t deadline_ns, uint64_t *reasons)
 
 void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons)
 {
-    if (!atomic_load(&pp_capture.enabled))
+    if (!pp_is_enabled())
         return;
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid))

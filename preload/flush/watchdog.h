@@ -1,16 +1,14 @@
-/*
- * The watchdog sees to timers that need care. A timer that could not be made is tried again (RLIMIT_SIGPENDING is
+/* The watchdog sees to timers that need care. A timer that could not be made is tried again (RLIMIT_SIGPENDING is
  * shared with the application and may have room by now); a timer that was deleted past us, or that does not fire
- * although its thread uses CPU, is replaced by a new one with another phase; a timer that was set to another period
- * follows. Flush thread only.
- */
+ * although its thread uses CPU, is replaced by a new timer with another phase; a timer that was set to another period
+ * follows. Flush thread only. */
 #ifndef PP_FLUSH_WATCHDOG_H
 #define PP_FLUSH_WATCHDOG_H
 
 #include <stdint.h>
 
 /* Checks the timer of every live thread, by the clocks that pp_account_close has just read. overdue_ns: CPU time since
- * a thread's last sample from which on one is overdue. Counts into reasons[]. */
+ * a thread's last sample from which on a sample is overdue. Counts into reasons[]. */
 void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons);
 
 #endif

@@ -18,6 +18,7 @@ static struct {
     uint64_t unwritten_ns;
     uint32_t notices; /* bits by enum pp_cause, of the current segment */
 } last_write;
+static struct pp_buffer payload;      /* of the block that is being written */
 static struct pp_buffer written_sums; /* payload of the last ACCOUNTING block that was written */
 
 static struct note {
@@ -29,7 +30,6 @@ static unsigned note_count;
 
 static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
 {
-    static struct pp_buffer payload;
     pp_buffer_clear(&payload);
     pp_put_varint(&payload, pp_interval.start_ns);
     pp_put_varint(&payload, now_monotonic_ns - pp_interval.start_monotonic_ns);
@@ -52,14 +52,13 @@ static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
 
 static void write_end(struct pp_buffer *out, enum pp_end_reason reason)
 {
-    static struct pp_buffer payload;
     pp_buffer_clear(&payload);
     pp_put_varint(&payload, pp_sys_clock_ns(CLOCK_REALTIME));
     pp_put_varint(&payload, reason);
     pp_put_block(out, PP_BLOCK_END, &payload, &segment.sequence);
 }
 
-/* What this flush would have written is lost, and says so; the definitions with it, so a new segment must begin. */
+/* Counts what this flush would have written as lost. Its definitions are lost too: a new segment must begin. */
 static void count_as_lost(const struct pp_account *before)
 {
     struct pp_account *now = &pp_interval.account;
@@ -88,7 +87,6 @@ void pp_write_note(unsigned severity, const char *text)
 
 static void write_notice(struct pp_buffer *out, uint64_t unix_ns, unsigned severity, const char *text)
 {
-    static struct pp_buffer payload;
     pp_buffer_clear(&payload);
     pp_put_varint(&payload, unix_ns);
     pp_put_varint(&payload, severity);
@@ -96,7 +94,7 @@ static void write_notice(struct pp_buffer *out, uint64_t unix_ns, unsigned sever
     pp_put_block(out, PP_BLOCK_NOTICE, &payload, &segment.sequence);
 }
 
-/* What was said on stderr belongs into the log as well: files outlive terminals. */
+/* Writes the messages of stderr into the log as well: files outlive terminals. */
 static void write_notices(struct pp_buffer *out)
 {
     for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++) {

@@ -1,7 +1,5 @@
-/*
- * Writes the profile before a signal that the program sends itself ends it: CPython does so after Ctrl-C and a fatal
- * error, uvicorn at the end of each worker.
- */
+/* Writes the profile before a signal that the program sends itself ends it: CPython does so after Ctrl-C and a fatal
+ * error, uvicorn at the end of each worker. */
 #include "../base/libc.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
@@ -9,32 +7,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Whether the caller blocks the signal, as programs do that take signals by sigwait or signalfd: then it does not end
- * them. */
-static bool is_blocked(int number)
-{
-    return number > 0 && number <= 64 && pp_sys_signal_mask(SIG_BLOCK, 0) >> (number - 1) & 1;
-}
+#define BIT(signal) ((uint64_t)1 << ((signal)-1))
+/* Signals whose default action does not end a process. */
+#define HARMLESS                                                                                                       \
+    (BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) |          \
+     BIT(SIGTTOU))
 
-/* Uses libc's sigaction, since ours hides our own signal. async-signal-safe, as kill is. */
+/* Uses libc's sigaction, since ours hides our own signal. A signal that the caller blocks does not end it: programs
+ * take signals by sigwait or signalfd. async-signal-safe, as kill is. */
 static bool may_end_us(int number)
 {
     struct sigaction action;
-    switch (number) {
-    case 0:
-    case SIGCHLD:
-    case SIGCONT:
-    case SIGURG:
-    case SIGWINCH:
-    case SIGSTOP:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU:
-        return false;
-    default:
-        return atomic_load(&pp_capture.enabled) && pp_real()->sigaction &&
-               pp_real()->sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_DFL && !is_blocked(number);
-    }
+    return number > 0 && number <= 64 && !(HARMLESS & BIT(number)) && pp_is_enabled() && pp_real()->sigaction &&
+           pp_real()->sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
+           !(pp_sys_signal_mask(SIG_BLOCK, 0) & BIT(number));
 }
 
 static void write_before(int number)
@@ -63,7 +49,7 @@ PP_EXPORT int raise(int number)
 /* Not called by libc itself, as for a broken heap: it calls its own. */
 PP_EXPORT _Noreturn void abort(void)
 {
-    if (atomic_load(&pp_capture.enabled))
+    if (pp_is_enabled())
         pp_flush_before_signal();
     if (pp_real()->abort)
         pp_real()->abort();

@@ -4,8 +4,7 @@
 #include "../flush/lifecycle.h"
 #include <errno.h>
 
-/* fork returns in the child after every atfork handler has run, when the allocator is usable again: the child's flush
- * thread is made here. */
+/* Makes the child's flush thread after every atfork handler has run, when the allocator is usable again. */
 PP_EXPORT pid_t fork(void)
 {
     PP_REQUIRE(fork);

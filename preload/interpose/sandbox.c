@@ -1,9 +1,7 @@
-/*
- * Wraps the calls by which a program gives up rights. A seccomp filter may kill for system calls that the program does
+/* Wraps the calls by which a program gives up rights. A seccomp filter may kill for system calls that the program does
  * not need but we do: profiling ends before the program installs a filter. Capabilities, privileges and namespaces are
  * a thread's own: in a program of one thread, the flush thread ends before they change, and is made again with the
- * rights that are left.
- */
+ * rights that are left. */
 #include "../base/libc.h"
 #include "../base/lock.h"
 #include "../base/message.h"
@@ -38,14 +36,13 @@ static void end_profiling(void)
     if (!pp_process_is_profiled())
         return;
     pp_lock_take(&pp_process.ending);
-    if (atomic_load(&pp_capture.enabled)) {
+    if (pp_is_enabled()) {
         pp_warn_once(PP_CAUSE_SANDBOX, "the program installs a seccomp filter: profiling ends here");
         pp_flush_to_the_end();
-        atomic_store(&pp_capture.enabled, 0);
         const struct pp_slot *slot = pp_slot_here();
-        if (slot && slot->thread.believes_blocked) /* no slot says so from here on */
+        atomic_store(&pp_capture.enabled, 0);
+        if (slot && slot->thread.believes_blocked) /* no slot remembers that from here on */
             pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->thread.own_signal - 1));
-        pp_registering_stop();
         atomic_store(&pp_process.silent, true);
         for (struct pp_slot *other = pp_slot_at(0); other; other = pp_slot_at(other->index + 1))
             pp_timer_disarm(other, PP_TIMER_NONE);
@@ -85,7 +82,7 @@ static bool prepare(long number, long a, long b, long c)
 {
     if (installs_filter(number, a, b, c))
         end_profiling();
-    if (!atomic_load(&pp_capture.enabled))
+    if (!pp_is_enabled())
         return false;
     if (number == SYS_prctl && a == SYSCALL_USER_DISPATCH && b == SYSCALL_USER_DISPATCH_ON)
         pp_thread_never_arm(); /* the handler's system calls would raise signals that it blocks */

@@ -9,7 +9,7 @@ PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
 {
     struct sigaction previous;
     PP_REQUIRE(sigaction);
-    if (atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && pp_process_is_profiled())
+    if (pp_is_enabled() && pp_process_is_profiled())
         pp_signal_check_go((uintptr_t)__builtin_return_address(0), pp_signal_is_ours(signal), action);
     if (pp_signal_answer(signal, action, &previous)) {
         if (old)
@@ -63,17 +63,13 @@ PP_EXPORT int sigignore(int number)
 
 PP_EXPORT __sighandler_t sigset(int number, __sighandler_t handler)
 {
-    sigset_t set = {{0}}, before;
+    sigset_t before;
     struct sigaction now;
-    if (number < 1 || number > 64 || handler == SIG_ERR) {
-        errno = EINVAL;
-        return SIG_ERR;
-    }
-    set.__val[0] = (uint64_t)1 << (number - 1);
     bool hold = handler == SIG_HOLD;
     if (hold ? sigaction(number, NULL, &now) != 0
              : (now.sa_handler = set_handler(number, handler, 0, false)) == SIG_ERR)
         return SIG_ERR;
+    sigset_t set = {{(uint64_t)1 << (number - 1)}};
     if (sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, &before) != 0)
         return SIG_ERR;
     return before.__val[0] & set.__val[0] ? SIG_HOLD : now.sa_handler;

@@ -1,8 +1,6 @@
-/*
- * Wraps the functions that set signal masks. Threads that block everything (uwsgi's request threads, libzmq,
+/* Wraps the functions that set signal masks. Threads that block everything (uwsgi's request threads, libzmq,
  * librdkafka) would never be sampled, so our signal is kept out of these masks; the program reads back what it set. A
- * program that blocks our signal by name, or waits for it by name, gets it for itself (threads/signal.c).
- */
+ * program that blocks our signal by name, or waits for it by name, gets it for itself (threads/signal.c). */
 #include "../base/libc.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"

@@ -1,8 +1,6 @@
-/*
- * interpose/ wraps functions of libc that the program calls: each does for the caller what libc's does, and a little
+/* interpose/ wraps functions of libc that the program calls: each does for the caller what libc's does, and a little
  * for us; before profiling starts and in the child of vfork it only passes the call through. Here: the functions that
- * make threads.
- */
+ * make threads. */
 #include "../base/libc.h"
 #include "../base/mappings.h"
 #include "../base/process.h"
@@ -49,10 +47,10 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
 {
     const struct pp_real *libc = pp_real();
     /* an interpreter that was loaded with RTLD_DEEPBIND does not call our pthread_condattr_setclock */
-    if (!pp_registering())
+    if (!pp_is_enabled())
         pp_start_if_initialized();
     /* in the child of a raw fork no flush thread would drain it */
-    bool registered = pp_registering() && pp_process_is_profiled();
+    bool registered = pp_is_enabled() && pp_process_is_profiled();
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
     if (!slot)
         return libc->pthread_create ? libc->pthread_create(thread, attributes, start, argument) : ENOSYS;
@@ -88,7 +86,7 @@ PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument
     void *parent_tid = va_arg(more, void *), *tls = va_arg(more, void *), *child_tid = va_arg(more, void *);
     va_end(more);
     PP_REQUIRE(clone);
-    bool registered = (flags & CLONE_THREAD) && start && stack && pp_registering() && pp_process_is_profiled();
+    bool registered = (flags & CLONE_THREAD) && start && stack && pp_is_enabled() && pp_process_is_profiled();
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
     if (!slot)
         return pp_real()->clone(start, stack, flags, argument, parent_tid, tls, child_tid);

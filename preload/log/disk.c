@@ -1,6 +1,7 @@
 #include "disk.h"
 #include "../base/config.h"
 #include "../base/message.h"
+#include "../base/proc_file.h"
 #include "../base/syscalls.h"
 #include "../common/log_format.h"
 #include "../common/settings.h"
@@ -19,7 +20,6 @@
 #define MAX_ROUNDS    64
 #define MAX_PROCESSES 512
 #define MAX_ENTRIES   (1u << 18) /* a directory with more is not ours alone, and must not keep us busy */
-#define LISTING_SIZE  32768
 
 struct candidate {
     uint64_t changed_ns, bytes;
@@ -34,20 +34,11 @@ struct scan {
     int directory;
     uid_t user;
     const char *own_name;
-    uint64_t bytes;   /* of all profiles of the user */
-    unsigned entries; /* of the directory */
+    uint64_t bytes; /* of all profiles of the user */
     unsigned count;
     struct candidate oldest[MAX_OLDEST]; /* in order, the oldest first */
     unsigned processes;                  /* live, with files in the directory */
     struct process alive[MAX_PROCESSES];
-};
-
-/* Of getdents64. */
-struct entry {
-    uint64_t inode, offset;
-    uint16_t length;
-    uint8_t type;
-    char name[];
 };
 
 bool pp_disk_has_room(int fd)
@@ -88,8 +79,9 @@ static struct process *find_process(struct scan *scan, uint64_t pid)
     return NULL;
 }
 
-static void note_process(struct scan *scan, const char *name)
+static void note_process(const char *name, void *argument)
 {
+    struct scan *scan = argument;
     char path[32];
     struct stat status;
     uint64_t pid, made_ns;
@@ -119,8 +111,9 @@ static void add_candidate(struct scan *scan, const struct candidate *candidate)
     scan->count += scan->count < MAX_OLDEST;
 }
 
-static void note_file(struct scan *scan, const char *name)
+static void note_file(const char *name, void *argument)
 {
+    struct scan *scan = argument;
     struct stat status;
     struct candidate candidate;
     uint64_t pid, made_ns;
@@ -138,19 +131,11 @@ static void note_file(struct scan *scan, const char *name)
         add_candidate(scan, &candidate);
 }
 
-static void scan_directory(struct scan *scan, void (*each)(struct scan *scan, const char *name))
+static void scan_directory(struct scan *scan, void (*each)(const char *name, void *argument))
 {
-    static _Alignas(8) char listing[LISTING_SIZE];
-    long length;
-    scan->bytes = scan->count = scan->entries = 0;
+    scan->bytes = scan->count = 0;
     pp_syscall4(SYS_lseek, scan->directory, 0, 0, 0);
-    while (scan->entries < MAX_ENTRIES &&
-           (length = pp_syscall4(SYS_getdents64, scan->directory, (long)listing, sizeof listing, 0)) > 0)
-        for (long at = 0; at < length; scan->entries++) {
-            const struct entry *entry = (const struct entry *)(listing + at);
-            each(scan, entry->name);
-            at += entry->length;
-        }
+    pp_each_entry(scan->directory, MAX_ENTRIES, each, scan);
 }
 
 struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name, uint64_t limit)

@@ -72,15 +72,14 @@ static void put_period(struct pp_segment *segment)
     pp_put_number_field(&fields, PP_PROCESS_PERIOD_NS, segment->period_ns);
 }
 
-/* Returns the path of a file of this process: a thread's when the main thread has ended, for then the process's own are
- * empty. */
+/* Returns the path of a file of this process; of a thread when the main thread has ended, for then these are empty. */
 static const char *own_path(const char *leaf, char path[OWN_PATH_MAX])
 {
     return pp_format(path, OWN_PATH_MAX, "/proc/%s/%s", atomic_load(&pp_process.main_ended) ? "thread-self" : "self",
                      leaf);
 }
 
-/* Returns whether it differs from the one in the segment. */
+/* Returns whether the command line differs from that in the segment. */
 static bool read_command_line(struct pp_segment *segment, size_t *length)
 {
     char path[OWN_PATH_MAX];
@@ -135,8 +134,7 @@ void pp_segment_put_process(struct pp_segment *segment, struct pp_buffer *out)
     pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
 }
 
-/* Servers' workers set a title when they have begun. Some keep changing it to show what they do, so only early changes
- * count. */
+/* Servers' workers set a title when they begin. Some keep changing it for what they do, so only early changes count. */
 static void renew_title(struct pp_segment *segment)
 {
     size_t length;

@@ -5,6 +5,7 @@
 #include "disk.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -91,11 +92,9 @@ static const char *error_text(long error)
 /* Returns the directory to use when PYPROF_OUT is not usable: $TMPDIR/pyprof-<uid>, /tmp without TMPDIR. */
 static void fallback_directory(char *out, size_t size)
 {
-    extern char **environ;
-    const char *temporary = "/tmp";
-    for (char **variable = environ; variable && *variable; variable++)
-        if (strncmp(*variable, "TMPDIR=/", 8) == 0 && strlen(*variable) < PP_PATH_MAX - 64)
-            temporary = *variable + 7;
+    const char *temporary = getenv("TMPDIR");
+    if (!temporary || *temporary != '/' || strlen(temporary) > PP_PATH_MAX - 64)
+        temporary = "/tmp";
     pp_format(out, size, "%s/pyprof-%u", temporary, (unsigned)pp_syscall4(SYS_getuid, 0, 0, 0, 0));
 }
 
@@ -136,8 +135,7 @@ bool pp_segment_is_intact(const struct pp_segment *segment)
            pp_syscall4(SYS_lstat, (long)segment->path, (long)&status, 0, 0) == 0 && is_as_left(segment, &status);
 }
 
-/* Whether the file was removed or changed, by the result of opening it: an error for lack of resources does not say so.
- */
+/* Whether the result of opening the file says that it was removed or changed, and not that resources lack. */
 static bool is_gone(const struct pp_segment *segment, int fd)
 {
     struct stat status;
@@ -146,8 +144,7 @@ static bool is_gone(const struct pp_segment *segment, int fd)
     return pp_syscall4(SYS_fstat, fd, (long)&status, 0, 0) != 0 || !is_as_left(segment, &status);
 }
 
-/* Takes back what a failed write has left: a file that ends within a block is of no use, and a full disk must not get
- * empty files. */
+/* Takes back what a failed write has left: half a block is of no use, and a full disk must not get empty files. */
 static void undo(struct pp_segment *segment, int fd)
 {
     if (fd >= 0 && segment->whole_bytes)

@@ -1,7 +1,5 @@
-/*
- * log/ writes the log: this header its files, tables.h what they define, blocks.h the encoding. No descriptor is held
- * between writes: programs list, close and reuse descriptors. Flush thread only.
- */
+/* log/ writes the log: this header its files, tables.h what they define, blocks.h the encoding. No descriptor is held
+ * between writes: programs list, close and reuse descriptors. Flush thread only. */
 #ifndef PP_LOG_SEGMENT_H
 #define PP_LOG_SEGMENT_H
 
@@ -20,7 +18,7 @@ struct pp_segment {
     bool open;                                    /* the file exists, and all that was written to it is whole */
     uint32_t pythons;                             /* interpreters that it names */
     uint64_t period_ns;                           /* that it names */
-    uint64_t command_line_sum;                    /* of the one that it names */
+    uint64_t command_line_sum;                    /* of the command line that it names */
     uint32_t number;                              /* segments begun */
     uint32_t sequence;                            /* of the next block */
     uint64_t bytes;                               /* of all segments */
@@ -34,12 +32,10 @@ void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out);
 /* Puts the PROCESS block of a new segment. */
 void pp_segment_put_process(struct pp_segment *segment, struct pp_buffer *out);
 
-/* Puts a PROCESS block with what has changed, if anything has: the interpreters, the period, and in the first seconds
- * the command line. */
+/* Puts a PROCESS block if the interpreters, the period or, in the first seconds, the command line have changed. */
 void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out);
 
-/* Whether the current file is as we left it: not removed, replaced, truncated or appended to, and made by the process's
- * present user. */
+/* Whether the current file is as we left it (not removed, replaced or changed) and of the process's present user. */
 bool pp_segment_is_intact(const struct pp_segment *segment);
 
 /* Appends the bytes. False when they could not be written whole (a warning, once): then the file is cut back to where

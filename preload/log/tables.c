@@ -9,10 +9,8 @@
 void pp_tables_reset(struct pp_tables *tables)
 {
     uint32_t segment = tables->segment + 1;
-    struct pp_buffer *buffers[] = {&tables->new_strings, &tables->new_modules, &tables->new_codes,
-                                   &tables->new_frames,  &tables->new_nodes,   &tables->new_threads};
-    for (unsigned i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        pp_buffer_clear(buffers[i]);
+    for (unsigned type = PP_BLOCK_STRINGS; type <= PP_BLOCK_THREADS; type++)
+        pp_buffer_clear(&tables->fresh[type]);
     pp_arena_reset(&tables->arena);
     pp_arena_reset(&tables->native_arena);
     pp_intern_init(&tables->native_frames, &tables->native_arena);
@@ -42,9 +40,9 @@ uint32_t pp_string_id(struct pp_tables *tables, const char *bytes, size_t length
     }
     uint32_t id = pp_intern(&tables->strings, bytes, (uint32_t)length, &fresh);
     if (fresh) {
-        start_block(&tables->new_strings, id);
-        pp_put_varint(&tables->new_strings, length);
-        pp_put_bytes(&tables->new_strings, bytes, length);
+        start_block(&tables->fresh[PP_BLOCK_STRINGS], id);
+        pp_put_varint(&tables->fresh[PP_BLOCK_STRINGS], length);
+        pp_put_bytes(&tables->fresh[PP_BLOCK_STRINGS], bytes, length);
     }
     return id;
 }
@@ -58,7 +56,7 @@ uint32_t pp_module_id(struct pp_tables *tables, struct pp_module *module)
         return 0;
     module->log_id = ++tables->modules;
     module->log_segment = tables->segment;
-    struct pp_buffer *out = &tables->new_modules;
+    struct pp_buffer *out = &tables->fresh[PP_BLOCK_MODULES];
     start_block(out, module->log_id);
     size_t record = pp_record_begin(out);
     pp_put_varint(out, path);
@@ -91,28 +89,28 @@ static uint32_t record_id(struct pp_intern *table, struct pp_buffer *out, const 
 uint32_t pp_code_id(struct pp_tables *tables, uint32_t qualname, uint32_t file, uint32_t first_line)
 {
     uint64_t fields[] = {qualname, file, first_line};
-    return record_id(&tables->codes, &tables->new_codes, fields, 3);
+    return record_id(&tables->codes, &tables->fresh[PP_BLOCK_CODES], fields, 3);
 }
 
 uint32_t pp_frame_native(struct pp_tables *tables, uint32_t module, uintptr_t address, uint32_t symbol,
                          uint64_t symbol_offset)
 {
     uint64_t fields[] = {PP_FRAME_NATIVE, module, address, symbol, symbol_offset};
-    return record_id(&tables->frames, &tables->new_frames, fields, 5);
+    return record_id(&tables->frames, &tables->fresh[PP_BLOCK_FRAMES], fields, 5);
 }
 
 uint32_t pp_frame_python(struct pp_tables *tables, uint32_t code, const struct pp_position *position)
 {
     uint64_t fields[] = {PP_FRAME_PYTHON,     code, position->line, position->end_line, position->column,
                          position->end_column};
-    return record_id(&tables->frames, &tables->new_frames, fields, position->column ? 6 : 3);
+    return record_id(&tables->frames, &tables->fresh[PP_BLOCK_FRAMES], fields, position->column ? 6 : 3);
 }
 
 uint32_t pp_frame_pseudo(struct pp_tables *tables, const char *text)
 {
     uint32_t string = pp_string_id(tables, text, strlen(text));
     uint64_t fields[] = {PP_FRAME_PSEUDO, string};
-    return string ? record_id(&tables->frames, &tables->new_frames, fields, 2) : 0;
+    return string ? record_id(&tables->frames, &tables->fresh[PP_BLOCK_FRAMES], fields, 2) : 0;
 }
 
 uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame)
@@ -121,9 +119,9 @@ uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame)
     uint32_t key[] = {parent, frame};
     uint32_t id = pp_intern(&tables->nodes, key, sizeof key, &fresh);
     if (fresh) {
-        start_block(&tables->new_nodes, id);
-        pp_put_varint(&tables->new_nodes, id - parent);
-        pp_put_varint(&tables->new_nodes, frame);
+        start_block(&tables->fresh[PP_BLOCK_NODES], id);
+        pp_put_varint(&tables->fresh[PP_BLOCK_NODES], id - parent);
+        pp_put_varint(&tables->fresh[PP_BLOCK_NODES], frame);
     }
     if (!id)
         return 0;
@@ -159,7 +157,7 @@ uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, const char
     if (!id)
         id = ++tables->threads;
     struct new_thread thread = {id, string, (uint32_t)tid, is_main ? PP_THREAD_MAIN : 0, start_unix_ns};
-    pp_put_bytes(&tables->new_threads, &thread, sizeof thread);
+    pp_put_bytes(&tables->fresh[PP_BLOCK_THREADS], &thread, sizeof thread);
     return id;
 }
 
@@ -168,8 +166,8 @@ static void write_threads(struct pp_tables *tables, struct pp_buffer *out, uint3
     static struct pp_buffer payload;
     uint32_t expected = 0;
     pp_buffer_clear(&payload); /* a fork may have cut the parent's writing short */
-    const uint8_t *end = tables->new_threads.data + tables->new_threads.length;
-    for (const uint8_t *p = tables->new_threads.data; p < end; p += sizeof(struct new_thread)) {
+    const uint8_t *end = tables->fresh[PP_BLOCK_THREADS].data + tables->fresh[PP_BLOCK_THREADS].length;
+    for (const uint8_t *p = tables->fresh[PP_BLOCK_THREADS].data; p < end; p += sizeof(struct new_thread)) {
         struct new_thread thread;
         memcpy(&thread, p, sizeof thread);
         if (payload.length && thread.id != expected) {
@@ -188,25 +186,17 @@ static void write_threads(struct pp_tables *tables, struct pp_buffer *out, uint3
     if (payload.length)
         pp_put_block(out, PP_BLOCK_THREADS, &payload, sequence);
     pp_buffer_clear(&payload);
-    pp_buffer_clear(&tables->new_threads);
+    pp_buffer_clear(&tables->fresh[PP_BLOCK_THREADS]);
 }
 
 void pp_tables_write(struct pp_tables *tables, struct pp_buffer *out, uint32_t *sequence)
 {
-    const struct {
-        enum pp_log_block type;
-        struct pp_buffer *payload;
-    } blocks[] = {{PP_BLOCK_STRINGS, &tables->new_strings},
-                  {PP_BLOCK_MODULES, &tables->new_modules},
-                  {PP_BLOCK_CODES, &tables->new_codes},
-                  {PP_BLOCK_FRAMES, &tables->new_frames},
-                  {PP_BLOCK_NODES, &tables->new_nodes}};
-    for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-        if (blocks[i].payload->failed)
-            out->failed = true;
-        if (blocks[i].payload->length)
-            pp_put_block(out, blocks[i].type, blocks[i].payload, sequence);
-        pp_buffer_clear(blocks[i].payload);
+    for (enum pp_log_block type = PP_BLOCK_STRINGS; type < PP_BLOCK_THREADS; type++) {
+        struct pp_buffer *payload = &tables->fresh[type];
+        out->failed |= payload->failed;
+        if (payload->length)
+            pp_put_block(out, type, payload, sequence);
+        pp_buffer_clear(payload);
     }
     tables->interval++;
     write_threads(tables, out, sequence);

@@ -1,8 +1,6 @@
-/*
- * Keeps what the current segment of the log defines, and the definitions for the next flush. All of it is forgotten
+/* Keeps what the current segment of the log defines, and the definitions for the next flush. All of it is forgotten
  * when a segment ends: the next segment defines what it uses again, which also bounds our memory. An id is 0 when there
- * is no memory for it. Flush thread only.
- */
+ * is no memory for it. Flush thread only. */
 #ifndef PP_LOG_TABLES_H
 #define PP_LOG_TABLES_H
 
@@ -20,9 +18,8 @@ struct pp_tables {
     uint32_t lasting_nodes;    /* seen in more than one interval; their entries have value[0] == 0 */
     /* Callers' caches that live as long as the segment: code address -> frame; {code, unit} -> frame. */
     struct pp_intern native_frames, python_frames;
-    struct pp_arena native_arena; /* of native_frames, which is forgotten whenever modules change */
-    /* The payloads of definition blocks to be written. */
-    struct pp_buffer new_strings, new_modules, new_codes, new_frames, new_nodes, new_threads;
+    struct pp_arena native_arena;                 /* of native_frames, which is forgotten whenever modules change */
+    struct pp_buffer fresh[PP_BLOCK_THREADS + 1]; /* payloads of the definition blocks to be written, by type */
 };
 
 /* Forgets everything, to begin a segment. */
@@ -36,7 +33,7 @@ uint32_t pp_frame_native(struct pp_tables *tables, uint32_t module, uintptr_t ad
 uint32_t pp_frame_python(struct pp_tables *tables, uint32_t code, const struct pp_position *position);
 uint32_t pp_frame_pseudo(struct pp_tables *tables, const char *text);
 uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame);
-/* Defines a new thread (id 0) or renames a known one; returns its id. */
+/* Defines a new thread (id 0) or renames a known thread; returns its id. */
 uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, const char *name, uint64_t start_unix_ns,
                       bool is_main);
 

@@ -1,5 +1,4 @@
-/*
- * An interpreter is an object, executable or library, that defines _PyRuntime and Py_GetVersion. There can be several,
+/* An interpreter is an object, executable or library, that defines _PyRuntime and Py_GetVersion. There can be several,
  * and RTLD_LOCAL can hide them: each object's own tables are read. An object is read in dl_iterate_phdr's callback,
  * while the loader keeps it; except for Py_IsInitialized and Py_GetVersion, its functions are called once it is pinned.
  */
@@ -203,12 +202,6 @@ static uint32_t version_from_text(const char *text)
     return part[0] << 24 | part[1] << 16 | part[2] << 8 | level << 4;
 }
 
-static void write_version(struct pp_python *python, uint32_t version)
-{
-    pp_format(python->version, sizeof python->version, "%u.%u.%u", HEX_MAJOR(version), HEX_MINOR(version),
-              HEX_MICRO(version));
-}
-
 /* Adapts the row for this version to this build. Returns NULL, or why it does not fit. */
 static const char *fit_layout(struct pp_python *python, uint32_t version)
 {
@@ -275,7 +268,8 @@ bool pp_python_find(struct pp_python *python, const char **why)
     seen[seen_count++] = python->runtime;
     if (!search.version)
         search.version = version_from_text(((const char *(*)(void))search.get_version)());
-    write_version(python, search.version);
+    pp_format(python->version, sizeof python->version, "%u.%u.%u", HEX_MAJOR(search.version), HEX_MINOR(search.version),
+              HEX_MICRO(search.version));
     *why = check(&search);
     return true;
 }

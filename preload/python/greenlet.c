@@ -1,13 +1,11 @@
-/*
- * A switch: slp_switch saves the slice of the stack that the next greenlet needs, adds a distance to rsp and rbp,
+/* A switch: slp_switch saves the slice of the stack that the next greenlet needs, adds a distance to rsp and rbp,
  * copies the next greenlet's slice in and returns on its stack; its caller, g_switchstack, then gives the interpreter's
  * thread state the next greenlet's values. From the addition until then, stack and thread state do not match. The
  * addition is assembly in greenlet's source, identical in every build, so its bytes locate it without symbols. Later
  * code in that function, and code after the call in its callers, runs after the addition.
  *
  * From 3.12 on the frames of a greenlet are relinked around their shims while it is suspended; a chain sampled in the
- * middle of that is torn, and the owner of the C stack is unknown too.
- */
+ * middle of that is torn, and the owner of the C stack is unknown too. */
 #include "greenlet.h"
 #include "../base/arena.h"
 #include "../base/safe_copy.h"

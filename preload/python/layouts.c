@@ -1,16 +1,13 @@
-/*
- * Offsets for each minor version of CPython, x86-64. Each row was read from DWARF or compiled headers of a real build
- * of that version and checked by walking at every instruction of a call-heavy program: 3.8.18, 3.9.18, 3.10.13; 3.11.2
- * (Debian, static) and 3.11.7; 3.12.1; 3.13.0 and 3.13.18; 3.14.10; 3.15.2. The free-threaded rows come from the
- * headers of 3.13.18 and 3.14.10 compiled with Py_GIL_DISABLED. At start the row is compared with what 3.13 and later
- * publish
- * (_Py_DebugOffsets).
- */
+/* Lists the offsets of each minor version of CPython, x86-64. Each row was read from DWARF or compiled headers of a
+ * real build of that version and checked by walking at every instruction of a call-heavy
+ * program: 3.8.18, 3.9.18, 3.10.13; 3.11.2 (Debian, static) and 3.11.7; 3.12.1; 3.13.0 and 3.13.18; 3.14.10; 3.15.2.
+ * The free-threaded rows come from the headers of 3.13.18 and 3.14.10 compiled with Py_GIL_DISABLED. At start the row
+ * is compared with what 3.13 and later publish
+ * (_Py_DebugOffsets). */
 #include "find.h"
 #include <stddef.h>
 
-/* The fields of str, bytes and object. header: bytes of a PyObject, 32 in free-threaded builds. Until 3.11 str had one
- * field more (wstr). */
+/* str, bytes and object. header: size of a PyObject, 32 in free-threaded builds. Until 3.11 str had one more field. */
 #define OBJECTS(header, ascii, compact, kind)                                                                          \
     .text = {.length = header,                                                                                         \
              .hash = header + 8,                                                                                       \

@@ -3,34 +3,22 @@
 
 #define NO_LINE_DELTA (-128) /* 3.10 */
 
-/* 3.8, 3.9 co_lnotab: pairs {u8 bytes of code, s8 lines}; the line changes after those bytes. */
-static uint32_t from_lnotab(const uint8_t *table, size_t size, uint32_t first_line, uint32_t offset)
+/* Up to 3.10: pairs {u8 bytes of code, s8 lines}. The line changes after those bytes (co_lnotab), or `ranges`, since
+ * 3.10, holds for them (co_linetable). */
+static uint32_t from_pairs(const uint8_t *table, size_t size, uint32_t first_line, uint32_t offset, bool ranges)
 {
-    uint32_t line = first_line; /* damaged tables wrap around */
-    uint32_t address = 0;
-    for (size_t i = 0; i + 1 < size; i += 2) {
-        address += table[i];
-        if (address > offset)
-            break;
-        line += (uint32_t)(int8_t)table[i + 1];
-    }
-    return line;
-}
-
-/* 3.10 co_linetable: pairs {u8 bytes of code, s8 lines}; the line holds for those bytes. */
-static uint32_t from_ranges(const uint8_t *table, size_t size, uint32_t first_line, uint32_t offset)
-{
-    uint32_t line = first_line; /* damaged tables wrap around */
-    uint32_t end = 0;
+    uint32_t line = first_line, end = 0; /* damaged tables wrap around */
     for (size_t i = 0; i + 1 < size; i += 2) {
         int delta = (int8_t)table[i + 1];
         end += table[i];
-        if (delta != NO_LINE_DELTA)
+        if (offset < end && (!ranges || delta == NO_LINE_DELTA))
+            return ranges ? 0 : line;
+        if (!ranges || delta != NO_LINE_DELTA)
             line += (uint32_t)delta;
         if (offset < end)
-            return delta == NO_LINE_DELTA ? 0 : line;
+            return line;
     }
-    return 0;
+    return ranges ? 0 : line;
 }
 
 /* 3.11+ location table. An entry's first byte has bit 7 set, its form in bits 3–6 and its units - 1 in bits 0–2. */
@@ -111,14 +99,8 @@ static struct pp_position from_locations(const uint8_t *table, size_t size, uint
 struct pp_position pp_position_of(unsigned python_minor, const uint8_t *table, size_t size, uint32_t first_line,
                                   int32_t unit)
 {
-    uint32_t line;
-    if (unit < 0)
-        line = first_line;
-    else if (python_minor >= 11)
+    if (unit >= 0 && python_minor >= 11)
         return from_locations(table, size, first_line, (uint32_t)unit);
-    else if (python_minor == 10)
-        line = from_ranges(table, size, first_line, (uint32_t)unit * 2);
-    else
-        line = from_lnotab(table, size, first_line, (uint32_t)unit * 2);
+    uint32_t line = unit < 0 ? first_line : from_pairs(table, size, first_line, (uint32_t)unit * 2, python_minor == 10);
     return (struct pp_position){.line = line, .end_line = line};
 }

@@ -1,8 +1,6 @@
-/*
- * The fields are in the order of struct _Py_DebugOffsets in Include/internal/pycore_debug_offsets.h (3.14, 3.15) and
+/* The fields are in the order of struct _Py_DebugOffsets in Include/internal/pycore_debug_offsets.h (3.14, 3.15) and
  * pycore_runtime.h (3.13): 64-bit numbers after eight bytes of cookie. The order depends on the minor version only,
- * from its release candidates on.
- */
+ * from its release candidates on. */
 #include "offsets.h"
 #include <string.h>
 
@@ -151,11 +149,6 @@ bool pp_python_offsets_free_threaded(const void *published, uint32_t version)
            words[FIRST(free_threaded)] == 1;
 }
 
-static uint16_t *member(struct pp_python_layout *layout, size_t at)
-{
-    return (uint16_t *)((char *)layout + at);
-}
-
 /* Sets how much of a thread state is copied: up to the last field that we read. */
 static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *words)
 {
@@ -206,7 +199,7 @@ const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void 
         uint16_t at = versions[minor - PP_FIRST_MINOR_WITH_OFFSETS].at[field->name];
         if (!at || (field->free_threaded_only && !layout->free_threaded))
             continue;
-        uint16_t *ours = member(layout, field->member);
+        uint16_t *ours = (uint16_t *)((char *)layout + field->member);
         if (field->wrong ? words[at] != *ours : words[at] > UINT16_MAX)
             return field->wrong ? field->wrong : STATES;
         *ours = (uint16_t)words[at];

@@ -1,8 +1,8 @@
 #include "tls.h"
 #include "../base/elf_names.h"
 #include "../base/libc.h"
-#include "../base/syscalls.h"
 #include "../capture/python_layout.h"
+#include "../capture/safe_read.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -18,8 +18,7 @@ static bool read_memory(const void *context, uintptr_t address, void *to, size_t
         memcpy(to, (const void *)address, size);
         return true;
     }
-    struct iovec local = {to, size}, remote = {(void *)address, size};
-    return pp_sys_safe_copy(pp_sys_getpid(), &local, 1, &remote, 1) == (long)size;
+    return pp_safe_read(pp_sys_getpid(), to, address, size);
 }
 
 static bool in_block(const struct dl_phdr_info *object, const struct pp_tls_word *word)

@@ -1,15 +1,12 @@
-/*
- * Keeps one slot per thread of the host. Slots are claimed and given back under a lock that no handler takes.
- * capture/slot.h describes the life of a slot.
- */
+/* Keeps one slot per thread of the host. Slots are claimed and given back under a lock that no handler takes.
+ * capture/slot.h describes the life of a slot. */
 #ifndef PP_THREADS_REGISTRY_H
 #define PP_THREADS_REGISTRY_H
 
 #include "../capture/capture.h"
 #include "timers.h"
 
-/* Claims a slot for a thread that is about to be made. Returns NULL, and counts that, when there is none. Normal
- * context. */
+/* Claims a slot for a thread that is about to be made. Returns NULL and counts it if there is none. Normal context. */
 struct pp_slot *pp_slot_claim(void);
 /* Warns once that some threads have no slot or no memory and are not sampled. Normal context. */
 void pp_threads_warn_too_many(void);
@@ -25,8 +22,7 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_
 /* Gives a claimed slot, whose stack bounds are set, to the calling thread, which libc does not know. The first signal
  * finds the thread's TLS, if there is any. */
 void pp_thread_begin_bare(struct pp_slot *slot);
-/* Takes our signal out of the calling thread's mask. If it was blocked, the slot notes that the program believes it is.
- */
+/* Takes our signal out of the calling thread's mask; the slot notes whether it was blocked, as the program believes. */
 void pp_thread_unblock(struct pp_slot *slot);
 /* Makes a claimed slot whose tid is set LIVE, with a timer if the thread may have one and it can be made. */
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);
@@ -35,8 +31,7 @@ void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first);
 void pp_thread_unreachable(struct pp_slot *slot);
 /* Deletes the calling thread's timer for good, because our signal would harm the thread from now on. */
 void pp_thread_never_arm(void);
-/* Ends the calling thread's slot: deletes the timer and notes the CPU clock. Afterwards the slot belongs to the flush
- * thread. */
+/* Ends the calling thread's slot: deletes the timer, notes the CPU clock, leaves the slot to the flush thread. */
 void pp_thread_end(struct pp_slot *slot);
 
 /* Leaves the CPU time before cpu_ns, on the clock of the claimed slot's thread, out of the sums. */
@@ -45,8 +40,7 @@ void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns);
 /* Resets all of threads/ in the child of fork: releases all slots, timers and locks. */
 void pp_threads_after_fork(void);
 
-/* Returns whether the program is known to have a thread besides the caller; python: only threads that have run Python
- * count. */
+/* Returns whether the program is known to have a thread besides the caller; python: a thread that has run Python. */
 bool pp_other_threads(bool python);
 
 /* Returns whether no handler is running. If so, no handler holds what was unpublished before the call. */

@@ -1,12 +1,10 @@
-/*
- * Threads that were not registered. The kernel's count of threads says whether there are any; /proc/self/task names
+/* Threads that were not registered. The kernel's count of threads says whether there are any; /proc/self/task names
  * them.
  *
  * A thread without a slot is a suspect at first: a thread that is being made through us exists before it has written
  * its tid into its slot, and may wait for its first turn on a CPU for seconds. It uses next to no CPU before, so a
  * suspect is adopted when it has used SUSPECT_CPU_NS and has still no slot at the next scan. A thread that has reported
- * its end keeps its slot for as long as the kernel has it.
- */
+ * its end keeps its slot for as long as the kernel has it. */
 #include "scan.h"
 #include "../base/proc_file.h"
 #include "../base/process.h"
@@ -15,21 +13,20 @@
 #include "timers.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
 #define MAX_SUSPECTS   256
 #define FRESH_NS       900000000u /* so long the scan comes more often for a suspect */
 #define SUSPECT_CPU_NS 2000000u
-#define DIRENT_BUFFER  4096
 
 static struct suspect {
     int tid;
     uint64_t since_ns;
 } suspects[MAX_SUSPECTS];
 static unsigned suspect_count;
-/* The program makes threads past pthread_create and clone: where a thread ends and another begins, the count of threads
- * does not change. */
+/* The program makes threads past pthread_create and clone. The count stays when one ends as another begins. */
 static bool unregistered;
 
 struct scan {
@@ -157,28 +154,23 @@ static void end_gone(bool unreported)
             pp_thread_vanished(slot);
 }
 
-/* Calls visit for every thread of /proc/self/task. */
-static void each_task(void (*visit)(int tid, void *argument), void *argument)
+/* Calls visit for every entry of /proc/self/task. */
+static void each_task(void (*visit)(const char *name, void *argument), void *argument)
 {
     int directory = pp_sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (directory < 0)
         return;
-    _Alignas(8) char buffer[DIRENT_BUFFER];
-    long bytes;
-    while ((bytes = pp_syscall4(SYS_getdents64, directory, (long)buffer, sizeof buffer, 0)) > 0) {
-        for (long at = 0; at < bytes;) {
-            const char *entry = buffer + at;
-            uint16_t length;
-            memcpy(&length, entry + 16, sizeof length);
-            int tid = 0;
-            for (const char *p = entry + 19; *p >= '0' && *p <= '9'; p++)
-                tid = tid * 10 + (*p - '0');
-            if (tid)
-                visit(tid, argument);
-            at += length;
-        }
-    }
+    pp_each_entry(directory, UINT_MAX, visit, argument);
     pp_sys_close(directory);
+}
+
+/* Returns 0 for the names that are no thread's. */
+static int tid_of(const char *name)
+{
+    int tid = 0;
+    for (; *name >= '0' && *name <= '9'; name++)
+        tid = tid * 10 + (*name - '0');
+    return tid;
 }
 
 /* Returns whether the thread was a suspect already. */
@@ -194,10 +186,12 @@ static bool note_suspect(struct scan *scan, int tid)
     return seen;
 }
 
-static void inspect(int tid, void *argument)
+static void inspect(const char *name, void *argument)
 {
     struct scan *scan = argument;
-    if (tid == scan->own_tid || *known_place(tid) || (atomic_load(&pp_process.main_ended) && tid == pp_sys_getpid()))
+    int tid = tid_of(name);
+    if (!tid || tid == scan->own_tid || *known_place(tid) ||
+        (atomic_load(&pp_process.main_ended) && tid == pp_sys_getpid()))
         return;
     if (!note_suspect(scan, tid) || pp_sys_clock_ns(pp_thread_cpu_clock(tid)) < SUSPECT_CPU_NS || has_slot(tid, true))
         return;
@@ -260,9 +254,10 @@ void pp_thread_scan_after_fork(void)
     unregistered = false;
 }
 
-static void adopt_older(int tid, void *argument)
+static void adopt_older(const char *name, void *argument)
 {
-    if (tid != *(const int *)argument)
+    int tid = tid_of(name);
+    if (tid && tid != *(const int *)argument)
         adopt(tid, pp_sys_clock_ns(pp_thread_cpu_clock(tid)));
 }
 

@@ -14,8 +14,7 @@ struct pp_slot;
  * its end. Flush thread only. */
 void pp_thread_vanished(struct pp_slot *slot);
 
-/* Returns whether a thread that has reported its end is still alive, running its last destructors. Flush thread only.
- */
+/* Returns whether a thread that has reported its end still runs its last destructors. Flush thread only. */
 bool pp_thread_lingers(const struct pp_slot *slot);
 
 /* Returns the CPU time of the threads that the last scan found and that have no slot yet; UINT64_MAX if there were too
@@ -23,7 +22,7 @@ bool pp_thread_lingers(const struct pp_slot *slot);
 uint64_t pp_threads_unregistered_ns(void);
 
 /* Registers the threads that exist already, except the caller; their CPU time counts from now. Call once, after the
- * handler is installed and before pp_registering_start. */
+ * handler is installed and before profiling is enabled. */
 void pp_threads_adopt_older(void);
 
 /* Finds out where glibc's thread descriptors hold the tid; called in a thread that has a descriptor of its own. */

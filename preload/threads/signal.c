@@ -19,8 +19,8 @@
 
 static struct pp_lock changing;
 static struct sigaction believed; /* what the program has set our signal to last: SIG_DFL or SIG_IGN */
-/* The handler runs on the alternate stack of a thread that has one: goroutines, on stacks of some KiB, have no room for
- * a signal. Elsewhere it does not: an alternate stack may be too small for ours, or gone. */
+/* The handler runs on the alternate stack of a thread, if it has any: goroutines, on stacks of some KiB, have no room
+ * for a signal. Elsewhere it does not: an alternate stack may be too small for ours, or gone. */
 static _Atomic bool on_alternate_stack;
 /* The signals that the program has blocked or waited for by name, as a mask: it uses them. */
 static _Atomic uint64_t named;
@@ -69,8 +69,7 @@ static bool names_all(const sigset_t *set)
     return (set->__val[0] & all) == all;
 }
 
-/* A real-time signal that the program does not use, as far as can be seen; 0: there is none. mask: the calling
- * thread's. */
+/* Returns a real-time signal that the program seems not to use, 0 if there is none. mask: the calling thread's. */
 static int free_signal(uint64_t mask)
 {
     struct sigaction now;
@@ -123,15 +122,14 @@ static void follow_here(void)
         pp_signal_follow(slot);
 }
 
-/* Threads that block every signal there is, as they believe, in truth do not block the one that was ours. */
+/* Threads that believe to block every signal in truth do not block our former signal. */
 static bool has_to_follow(const struct pp_slot *slot)
 {
     return atomic_load(&slot->state) == PP_SLOT_LIVE && slot->thread.believes_blocked &&
            slot->thread.own_signal != atomic_load(&pp_capture.signal) && atomic_load(&slot->tid) != pp_sys_gettid();
 }
 
-/* The signal is handled on the way back to the program, and may end a call with EINTR that the kernel never restarts.
- */
+/* The thread handles the signal on its way back to the program; a call that is never restarted may end with EINTR. */
 static void ask_to_follow(const struct pp_slot *slot)
 {
     siginfo_t info = {.si_signo = slot->thread.own_signal, .si_code = SI_TIMER};
@@ -180,13 +178,12 @@ static bool give_away(uint64_t mask)
 
 bool pp_signal_is_ours(int signal)
 {
-    return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) && signal == atomic_load(&pp_capture.signal);
+    return pp_is_enabled() && signal == atomic_load(&pp_capture.signal);
 }
 
 void pp_signal_give_away(const sigset_t *wanted)
 {
-    if (!wanted || !atomic_load_explicit(&pp_capture.enabled, memory_order_acquire) || !pp_process_is_profiled() ||
-        names_all(wanted))
+    if (!wanted || !pp_is_enabled() || !pp_process_is_profiled() || names_all(wanted))
         return;
     if (wanted->__val[0] & ~atomic_load_explicit(&named, memory_order_relaxed))
         atomic_fetch_or(&named, wanted->__val[0]);

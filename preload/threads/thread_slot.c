@@ -1,24 +1,24 @@
 #include "thread_slot.h"
 #include "../base/libc.h"
 #include "../base/syscalls.h"
+#include "../capture/capture.h"
 
 #define END_ROUNDS 3 /* of glibc's 4 over key destructors: ours runs after the application's */
 
 static pthread_key_t end_key;
-static _Atomic bool registering;
 static void (*at_end)(struct pp_slot *slot);
 
 static void on_thread_end(void *argument)
 {
     struct pp_slot *slot = argument;
-    if (!pp_registering() || atomic_load(&slot->state) != PP_SLOT_LIVE || atomic_load(&slot->tid) != pp_sys_gettid())
+    if (!pp_is_enabled() || atomic_load(&slot->state) != PP_SLOT_LIVE || atomic_load(&slot->tid) != pp_sys_gettid())
         return; /* a fork gave the slot away */
     if (++slot->thread.end_rounds < END_ROUNDS && pp_real()->pthread_setspecific(end_key, slot) == 0)
         return;
     at_end(slot);
 }
 
-bool pp_registering_start(void (*on_end)(struct pp_slot *slot))
+bool pp_threads_watch_ends(void (*on_end)(struct pp_slot *slot))
 {
     const struct pp_real *libc = pp_real();
     if (!libc->pthread_create || !libc->pthread_sigmask || !libc->pthread_setspecific || !libc->pthread_getspecific ||
@@ -26,18 +26,7 @@ bool pp_registering_start(void (*on_end)(struct pp_slot *slot))
         !libc->pthread_key_create || libc->pthread_key_create(&end_key, on_thread_end) != 0)
         return false;
     at_end = on_end;
-    atomic_store(&registering, true);
     return true;
-}
-
-void pp_registering_stop(void)
-{
-    atomic_store(&registering, false);
-}
-
-bool pp_registering(void)
-{
-    return atomic_load_explicit(&registering, memory_order_acquire);
 }
 
 void pp_thread_tie(struct pp_slot *slot)
@@ -47,7 +36,7 @@ void pp_thread_tie(struct pp_slot *slot)
 
 struct pp_slot *pp_slot_here(void)
 {
-    if (!pp_registering())
+    if (!pp_is_enabled())
         return NULL;
     struct pp_slot *slot = pp_real()->pthread_getspecific(end_key);
     /* another thread's in a raw clone that shares this thread's TLS, or given away by a fork */

@@ -76,7 +76,7 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     error = set_time(slot, id, first);
     if (error || !atomic_compare_exchange_strong(&slot->timer, &none, id))
         delete_timer(id);
-    else if (event.sigev_signo != atomic_load(&pp_capture.signal) || pp_process_is_silent())
+    else if (event.sigev_signo != atomic_load(&pp_capture.signal) || atomic_load(&pp_process.silent))
         pp_timer_disarm(slot, PP_TIMER_NONE);
     return error;
 }

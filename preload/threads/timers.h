@@ -1,5 +1,4 @@
-/*
- * Arms per-thread CPU-time timers. Any thread may arm the timer of any other by its tid. Normal context.
+/* Arms per-thread CPU-time timers. Any thread may arm the timer of any other by its tid. Normal context.
  *
  * slot->timer is one word that says all of a timer's life: the kernel's id while the timer is armed, else enum
  * pp_timer_life. The word changes by compare-and-exchange only:
@@ -13,8 +12,7 @@
  *
  * Whoever changes our signal (threads/signal.c) stores it and then renews every timer; whoever makes a timer puts the
  * id in and then reads the signal again: one of the two sees the other. The end of profiling (pp_process.silent, then
- * disarm) goes the same way.
- */
+ * disarm) goes the same way. */
 #ifndef PP_THREADS_TIMERS_H
 #define PP_THREADS_TIMERS_H
 
@@ -29,14 +27,14 @@ enum pp_first_expiry {
     PP_FIRST_RANDOM,
 };
 
-/* Creates the slot's timer on its tid's CPU clock. The interval is the period give or take 5 %, another one for each
+/* Creates the slot's timer on its tid's CPU clock. The interval is the period give or take 5 %, another for each
  * thread, so that work in step with the period is not always met at the same point (a sample weighs what the thread
  * has used, so the sums do not care). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING is taken.
  * 0 without a timer where the thread is to have none. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
 /* Deletes the slot's timer, if it has one. life: NONE, or why the slot never gets a timer again (the first reason
- * stays). Not for the child of fork: timers are not inherited, and the id may belong to a new one. */
+ * stays). Not for the child of fork: timers are not inherited, and the id may be a new timer's. */
 void pp_timer_disarm(struct pp_slot *slot, enum pp_timer_life life);
 
 /* Forgets all timers in the child of fork, which does not inherit them. */
@@ -44,7 +42,7 @@ void pp_timers_after_fork(void);
 
 /* Returns the CPU time in ns between two samples of a thread: pp_config's, or the longer time of the throttle. */
 uint64_t pp_timers_period_ns(void);
-/* Sets the period for timers that are armed from now on; pp_timer_follow updates armed ones. */
+/* Sets the period for timers that are armed from now on; pp_timer_follow updates the others. */
 void pp_timers_set_period_ns(uint64_t period_ns);
 
 /* Updates the slot's timer to the current period. Flush thread only. */

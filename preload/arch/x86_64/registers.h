@@ -1,4 +1,4 @@
-/* x86-64's registers by DWARF number (System V psABI, figure 3.36), and their places in a signal's context. */
+/* Names x86-64's registers by DWARF number (System V psABI, figure 3.36), and their places in a signal's context. */
 #ifndef PP_ARCH_X86_64_REGISTERS_H
 #define PP_ARCH_X86_64_REGISTERS_H
 
@@ -14,8 +14,7 @@ enum {
     PP_REG_RA = 16, /* the return address has a column of its own */
 };
 
-/* Callee-saved registers, which can be followed outward, in the order of their tracked slots; the return address is the
- * last slot. */
+/* The callee-saved registers, which can be followed outward, and the return address, in the order of their slots. */
 #define PP_TRACKED_REGISTERS                                                                                           \
     {                                                                                                                  \
         PP_REG_RBX, PP_REG_FP, PP_REG_R12, PP_REG_R12 + 1, PP_REG_R12 + 2, PP_REG_R12 + 3, PP_REG_RA                   \

@@ -1,4 +1,4 @@
-/* The relocations by which a loader fills pointers to a variable. */
+/* Names the relocations by which a loader fills pointers to a variable. */
 #ifndef PP_ARCH_X86_64_RELOCATIONS_H
 #define PP_ARCH_X86_64_RELOCATIONS_H
 

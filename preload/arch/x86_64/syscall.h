@@ -1,4 +1,4 @@
-/* The system call instruction. */
+/* Makes system calls. */
 #ifndef PP_ARCH_X86_64_SYSCALL_H
 #define PP_ARCH_X86_64_SYSCALL_H
 
@@ -23,9 +23,8 @@ static inline long pp_syscall4(long number, long a, long b, long c, long d)
     return result;
 }
 
-/* Defines our syscall(number, ...): a number below 512 whose bit is set in the array `chosen` goes to the function
- * `instead`, any other to the function that the variable `real` points to. Jumps, not calls: a system call may return
- * on another stack. */
+/* Defines our syscall(number, ...): a number below 512 whose bit is set in `chosen` goes to the function `instead`, any
+ * other to the function that `real` points to. Jumps, not calls: a system call may return on another stack. */
 #define PP_SYSCALL_STUB(chosen, instead, real)                                                                         \
     __asm__(".globl syscall\n"                                                                                         \
             ".type syscall, @function\n"                                                                               \

@@ -1,4 +1,4 @@
-/* glibc's layout of thread-local storage on x86-64, and the code that reads it. */
+/* Describes glibc's layout of thread-local storage on x86-64, and the code that reads it. */
 #ifndef PP_ARCH_X86_64_TLS_H
 #define PP_ARCH_X86_64_TLS_H
 
@@ -36,8 +36,7 @@ struct pp_tls_word {
 /* Upper bound of static TLS, in bytes below the thread pointer: heap addresses are larger numbers. */
 #define PP_STATIC_TLS_MAX 0x1000000
 
-/* Asks the kernel for the calling thread's thread pointer: a program may use the FS register for something else.
- * async-signal-safe. */
+/* Asks the kernel for this thread's thread pointer: a program may use FS for something else. async-signal-safe. */
 static inline bool pp_thread_pointer(uintptr_t *pointer)
 {
     return pp_syscall4(SYS_arch_prctl, PP_ARCH_GET_FS, (long)pointer, 0, 0) == 0;

@@ -1,13 +1,11 @@
-/*
- * CPython 3.12 and later keep the attached thread state in a thread-local variable without an exported symbol, 3.15 the
+/* CPython 3.12 and later keep the attached thread state in a thread-local variable without an exported symbol, 3.15 the
  * bound one too, but export functions that return them. Their code is a handful of instructions, which this file
  * follows for the one register that matters. The forms are those of U. Drepper, "ELF Handling For Thread-Local
  * Storage", and of the x86-64 psABI, chapter "TLS" (with those that linkers relax them to).
  *
  * A word at a constant distance from the thread pointer exists in every thread, whenever the object was loaded: that
  * code needs static TLS, and the loader refuses an object for which it has no room. Code that calls __tls_get_addr
- * promises nothing of the kind, so its word is found through the DTV, where that function records its blocks.
- */
+ * promises nothing of the kind, so its word is found through the DTV, where that function records its blocks. */
 #include "tls.h"
 #include <string.h>
 
@@ -88,22 +86,23 @@ static bool set_rax(struct decoder *decoder, enum holding holding, int64_t numbe
     return true;
 }
 
-static bool is_own_module(const struct decoder *decoder, uint64_t module)
-{
-    return module && module == decoder->object->module;
-}
-
-/* __tls_get_addr(rdi) */
-static bool call_get_addr(struct decoder *decoder)
+/* Takes the offset of a tls_index, which must be of the object's own module. */
+static bool take_index(struct decoder *decoder, uintptr_t address, bool in_object, enum holding holding)
 {
     struct {
         uint64_t module;
         int64_t offset;
     } index;
-    if (!decoder->index || !read_bytes(decoder, decoder->index, &index, sizeof index, true))
-        return false;
+    return read_bytes(decoder, address, &index, sizeof index, in_object) && index.module &&
+           index.module == decoder->object->module && set_rax(decoder, holding, index.offset);
+}
+
+/* __tls_get_addr(rdi) */
+static bool call_get_addr(struct decoder *decoder)
+{
+    uintptr_t index = decoder->index;
     decoder->index = 0;
-    return is_own_module(decoder, index.module) && set_rax(decoder, BLOCK_ADDRESS, index.offset);
+    return index && take_index(decoder, index, true, BLOCK_ADDRESS);
 }
 
 /* The descriptor's function has one argument: the distance itself for static TLS, else the address of glibc's struct
@@ -116,12 +115,7 @@ static bool call_descriptor(struct decoder *decoder)
         return false;
     if (argument < 0 && argument > -PP_STATIC_TLS_MAX)
         return set_rax(decoder, THREAD_OFFSET, argument);
-    struct {
-        uint64_t module;
-        int64_t offset;
-    } index;
-    return read_bytes(decoder, (uintptr_t)argument, &index, sizeof index, false) &&
-           is_own_module(decoder, index.module) && set_rax(decoder, BLOCK_OFFSET, index.offset);
+    return take_index(decoder, (uintptr_t)argument, false, BLOCK_OFFSET);
 }
 
 /* rax = word at rax + displacement, with or without an fs prefix. */
