@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "base/syscalls.h"
 #include "capture/capture.h"
-#include "capture/safe_read.h"
+#include "base/safe_read.h"
 #include "flush/lifecycle.h"
 #include "libunwind/libunwind.h"
 #include "log/directory.h"

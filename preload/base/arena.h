@@ -10,7 +10,7 @@ struct pp_arena {
     size_t mapped; /* bytes */
 };
 
-/* Fresh anonymous pages, zeroed; NULL when the kernel has none. size is rounded up to pages. */
+/* Maps fresh anonymous pages, zeroed; NULL when the kernel has none. size is rounded up to pages. */
 void *pp_map(size_t size);
 void pp_unmap(void *start, size_t size);
 /* Grows a mapping, which may move; start may be NULL. NULL: no memory, the mapping is unchanged. */
@@ -27,7 +27,7 @@ struct pp_vector {
 void *pp_vector_add(struct pp_vector *vector, size_t size);
 void pp_vector_free(struct pp_vector *vector);
 
-/* Zeroed and 16-byte aligned; NULL when the kernel has no memory. Lives until pp_arena_reset. */
+/* Allocates memory, zeroed and 16-byte aligned; NULL when the kernel has no memory. Lives until pp_arena_reset. */
 void *pp_arena_alloc(struct pp_arena *arena, size_t size);
 /* Unmaps everything. */
 void pp_arena_reset(struct pp_arena *arena);

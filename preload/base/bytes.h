@@ -29,7 +29,7 @@ static inline const uint8_t *pp_bytes_take(struct pp_bytes *b, uint64_t size)
     return p;
 }
 
-/* An unsigned little-endian integer of 1, 2, 4 or 8 bytes. */
+/* Reads an unsigned little-endian integer of 1, 2, 4 or 8 bytes. */
 static inline uint64_t pp_bytes_unsigned(struct pp_bytes *b, unsigned size)
 {
     uint64_t value = 0;

@@ -118,7 +118,7 @@ static uint32_t find_by_hash(const struct tables *tables, const char *name, ElfW
     return NO_SYMBOL;
 }
 
-/* Number of the symbol in its table. */
+/* Returns the number of the symbol in its table, NO_SYMBOL if there is none. */
 static uint32_t find_defined(const struct tables *tables, const char *name, ElfW(Sym) * symbol)
 {
     return tables->gnu_hash ? find_by_gnu_hash(tables, name, symbol) : find_by_hash(tables, name, symbol);

@@ -20,8 +20,8 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
 #endif
 
-/* The first call of a new thread: in the child of a fork, libc reuses the stacks of threads that are gone, with what
- * the sanitizer had noted of their frames. */
+/* Must be the first call of a new thread: in the child of a fork, libc reuses the stacks of threads that are gone, with
+ * what the sanitizer had noted of their frames. */
 static inline void pp_sanitizer_clean_stack(size_t size)
 {
     char *top = __builtin_frame_address(0);

@@ -94,7 +94,7 @@ static inline uint64_t pp_sys_clock_ns(int clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The kernel's tick period, to which CPU timers are rounded up; 0 if unknown. */
+/* Returns the kernel's tick period, to which CPU timers are rounded up; 0 if unknown. */
 static inline uint64_t pp_sys_tick_ns(void)
 {
     /* the coarse clock advances at ticks, so its resolution is the tick period */
@@ -103,7 +103,7 @@ static inline uint64_t pp_sys_tick_ns(void)
     return (uint64_t)tick.tv_nsec;
 }
 
-/* 64 random bits; not for secrets. */
+/* Returns 64 random bits; not for secrets. */
 static inline uint64_t pp_sys_random(void)
 {
     uint64_t value = 0;
@@ -112,7 +112,7 @@ static inline uint64_t pp_sys_random(void)
     return value;
 }
 
-/* The CPU clock of a thread, usable from any thread of the process (kernel: include/linux/posix-timers.h). */
+/* Returns the CPU clock of a thread, usable from any thread of the process (kernel: include/linux/posix-timers.h). */
 static inline int pp_thread_cpu_clock(int tid)
 {
     return (int)((~(unsigned)tid << 3) | 6u);

@@ -72,7 +72,7 @@ static inline bool pp_is_enabled(void)
     return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire);
 }
 
-/* Our signal's bit in a kernel signal mask. Only after the start. async-signal-safe. */
+/* Returns our signal's bit in a kernel signal mask. Only after the start. async-signal-safe. */
 static inline uint64_t pp_own_signal_bit(void)
 {
     return (uint64_t)1 << (atomic_load_explicit(&pp_capture.signal, memory_order_relaxed) - 1);
@@ -100,7 +100,7 @@ static inline const struct pp_python *pp_python_of_code(uintptr_t address)
     return NULL;
 }
 
-/* The signal handler, installed with SA_SIGINFO | SA_RESTART and all signals blocked. */
+/* Handles our signal. Installed with SA_SIGINFO | SA_RESTART and all signals blocked. */
 void pp_handle_signal(int signal, siginfo_t *info, void *context);
 
 enum pp_wake {

@@ -16,7 +16,7 @@ void pp_wake_flush(enum pp_wake why)
         pp_syscall4(SYS_futex, (long)&pp_capture.wake, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 
-/* The slot that our timer's signal names, NULL if it comes late and its thread is gone. async-signal-safe. */
+/* Returns the slot that our timer's signal names, NULL if it comes late and its thread is gone. async-signal-safe. */
 static struct pp_slot *slot_of_signal(const siginfo_t *info)
 {
     struct pp_slot *slot = pp_slot_at((uint32_t)(uint64_t)info->si_value.sival_ptr);

@@ -90,8 +90,8 @@ bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address)
     return true;
 }
 
-/* The bytes of a frame on the data stack; NULL if they are gone. Of a thread that is not attached they are in a copy,
- * which covers frames further out too. async-signal-safe. */
+/* Returns the bytes of a frame on the data stack; NULL if they are gone. Of a thread that is not attached they are in a
+ * copy, which covers frames further out too. async-signal-safe. */
 static const uint8_t *chunk_bytes(struct pp_frame_reader *reader, uintptr_t address, unsigned size)
 {
     if (reader->attached)

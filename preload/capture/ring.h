@@ -53,7 +53,7 @@ static inline void pp_ring_commit(struct pp_ring *ring, const void *record)
     atomic_store_explicit(&ring->head, head + ((const struct pp_record *)record)->size, memory_order_release);
 }
 
-/* Unread bytes. Either side. */
+/* Returns the number of unread bytes. Either side. */
 static inline uint32_t pp_ring_used(struct pp_ring *ring)
 {
     return atomic_load_explicit(&ring->head, memory_order_acquire) -

@@ -18,7 +18,8 @@ uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
     return self;
 }
 
-/* An address on the C stack of a thread state's eval loop; 0: none runs or none is recorded. async-signal-safe. */
+/* Returns an address on the C stack of a thread state's eval loop; 0: none runs or none is recorded. async-signal-safe.
+ */
 static uintptr_t eval_loop(const struct pp_python_layout *layout, uintptr_t state)
 {
     uintptr_t cframe = 0;
@@ -54,9 +55,9 @@ static bool current_is_mine(const struct pp_python *python, const struct pp_slot
            thread == slot->thread.thread_pointer;
 }
 
-/* The memory to read a thread state's fields from, NULL if there is none at the address. Another thread may delete a
- * detached state (in embedding programs), and 3.8 frees a thread's own before detaching and unbinding it. So the fields
- * are copied, unless the state is a part of the interpreter, or attached by a TLS word (3.12 and later).
+/* Returns the memory to read a thread state's fields from, NULL if there is none at the address. Another thread may
+ * delete a detached state (in embedding programs), and 3.8 frees a thread's own before detaching and unbinding it. So
+ * the fields are copied, unless the state is a part of the interpreter, or attached by a TLS word (3.12 and later).
  * async-signal-safe. */
 static const void *thread_state_memory(const struct pp_python *python, struct pp_slot *slot, uintptr_t address,
                                        bool attached)
@@ -75,8 +76,8 @@ static const void *thread_state_memory(const struct pp_python *python, struct pp
     return memory;
 }
 
-/* The thread state that this thread runs with. *attached: it may touch Python objects (in GIL builds: it holds the
- * GIL). *mine: the state is this thread's, whichever thread created it. async-signal-safe. */
+/* Returns the thread state that this thread runs with. *attached: it may touch Python objects (in GIL builds: it holds
+ * the GIL). *mine: the state is this thread's, whichever thread created it. async-signal-safe. */
 static uintptr_t running_state(const struct pp_python *python, const struct pp_slot *slot, bool *attached, bool *mine)
 {
     const struct pp_python_layout *layout = &python->layout;
@@ -159,7 +160,7 @@ static enum pp_reason check_state(struct pp_slot *slot, struct pp_thread_state *
                                                                                        : PP_REASON_PYTHON_TORN;
 }
 
-/* What can be known of an interpreter's threads at all. async-signal-safe. */
+/* Returns what can be known of an interpreter's threads at all. async-signal-safe. */
 static uint32_t knowable_bits(const struct pp_python *python)
 {
     const struct pp_python_layout *layout = &python->layout;

@@ -17,8 +17,8 @@ struct pp_thread_state {
  * async-signal-safe: direct loads only of what cannot be freed meanwhile, copies of all else; needs slot->scratch. */
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found);
 
-/* pthread_self() of a thread whose creation we did not see, by its own thread pointer; 0 if it has no glibc descriptor,
- * or its creator's (raw clone). async-signal-safe. */
+/* Returns pthread_self() of a thread whose creation we did not see, by its own thread pointer; 0 if it has no glibc
+ * descriptor, or its creator's (raw clone). async-signal-safe. */
 uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot);
 
 #endif

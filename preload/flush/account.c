@@ -30,7 +30,7 @@
 #define LATE_MAX_TICKS       25u  /* each counted up to here. */
 #define IN_STEP_LATE_PERCENT 150u /* of a tick: what runs all the time is not later than this */
 
-/* Own cost and losses are carried as sums; what is new since the last record. */
+/* Takes what is new of own cost and losses since the last record, which carries sums. */
 static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *slot, uint64_t own_ns, uint64_t lost_ns,
                                   uint32_t lost_samples)
 {
@@ -141,7 +141,8 @@ static int64_t take_own_exits(struct pp_account *account, int64_t residue)
     return cost;
 }
 
-/* The CPU clock of a slot's thread, or what is known of it. all: read it also of a thread without a sample since. */
+/* Returns the CPU clock of a slot's thread, or what is known of it. all: read it also of a thread without a sample
+ * since. */
 static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns, bool all)
 {
     bool live = atomic_load(&slot->state) == PP_SLOT_LIVE;
@@ -158,7 +159,7 @@ static uint64_t clock_of(struct pp_slot *slot, uint64_t now_ns, bool all)
     return last_clock(slot);
 }
 
-/* What the threads of the slots have used, threads that have ENDED and are not yet accounted for included. */
+/* Returns what the threads of the slots have used, threads that have ENDED and are not yet accounted for included. */
 static uint64_t read_clocks(struct pp_account *account, bool all)
 {
     uint64_t sum_ns = 0, now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -183,8 +184,8 @@ static bool awaits_last_part(const struct pp_slot *slot)
     return atomic_load(&slot->state) == PP_SLOT_ENDED && slot->flush.ended == PP_ENDED_VANISHED;
 }
 
-/* Threads that have vanished: what they used since their clock was last read is in the process's clock only. It cannot
- * be more than the time that has passed. Returns how much of missing_ns they have been given. */
+/* Gives vanished threads their last part: what they used since their clock was last read is in the process's clock
+ * only. It cannot be more than the time that has passed. Returns how much of missing_ns they have been given. */
 static uint64_t give_last_parts(uint64_t missing_ns)
 {
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), given_ns = 0, most_ns = 0;

@@ -5,7 +5,7 @@
 /* Bytes; two generations at most. */
 #define GENERATION_MAX ((size_t)32 << 20)
 #define GENERATION_MIN ((size_t)2 << 20)
-/* Of what lasts. Each change of generation costs a definition of all that is in use. */
+/* A generation is this many times what lasts: each change costs a definition of all that is in use. */
 #define GENERATION_SHARE 4
 #define NAME_MAX_BYTES   4096
 

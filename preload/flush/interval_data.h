@@ -1,4 +1,4 @@
-/* What the flush thread has taken in and not yet written, and the sums that it keeps meanwhile. One set for the
+/* Holds what the flush thread has taken in and not yet written, and the sums that it keeps meanwhile. One set for the
  * process; the files of a flush share it, each field with the file that changes it. Flush thread only. */
 #ifndef PP_FLUSH_INTERVAL_DATA_H
 #define PP_FLUSH_INTERVAL_DATA_H

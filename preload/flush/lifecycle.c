@@ -144,7 +144,7 @@ static uint64_t pending_here(void)
     return pending;
 }
 
-/* Of these signals, those that would end the process. */
+/* Returns those of these signals that would end the process. */
 static uint64_t deadly(uint64_t signals)
 {
     uint64_t found = 0;

@@ -58,7 +58,7 @@ static bool may_have_own_descriptors(void)
     return atomic_load(&pp_process.main_watched) && !atomic_load(&pp_flush.shares_descriptors) && !pp_config.libunwind;
 }
 
-/* The last flush of the process, or of the thread. */
+/* Does the last flush of the process, or of the thread. */
 static void finish(int own_tid)
 {
     pp_interval_flush(own_tid, PP_END_EXIT);

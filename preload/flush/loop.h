@@ -38,7 +38,7 @@ extern struct pp_flush_thread {
     _Atomic uint32_t forks, inside;
 } pp_flush;
 
-/* Start routine of the flush thread; argument is not used. */
+/* Runs as the flush thread; argument is not used. */
 void *pp_flush_loop(void *argument);
 
 /* Changes pp_flush.life from `from` to `to`; returns false if it was not `from`. */

@@ -6,7 +6,7 @@
 #define MAX_PERIOD_NS  1000000000u
 #define CHEAP_WINDOWS  3
 #define CHEAP_PERMILLE 800u /* of the limit, at twice the rate */
-/* Of the share before: half the rate, at most, is to cost less than this. */
+/* Half the rate, at most, is to cost less than this part of the share before. */
 #define USELESS_PERCENT 75u
 #define USELESS_WINDOWS 2 /* in a row: a single window may have read the symbols of a new module */
 

@@ -8,7 +8,8 @@
 
 #define PP_JUMP_SIZE 6 /* 0f 8x rel32; e9 rel32 is one less */
 
-/* The target of the jump at `at` with these PP_JUMP_SIZE bytes; 0 if they are no jump with a 32-bit distance. */
+/* Returns the target of the jump at `at` with these PP_JUMP_SIZE bytes; 0 if they are no jump with a 32-bit distance.
+ */
 static inline uintptr_t pp_jump_target(const uint8_t *code, uintptr_t at)
 {
     unsigned opcode = code[0] == 0xE9 ? 1 : code[0] == 0x0F && (code[1] & 0xF0) == 0x80 ? 2 : 0;
