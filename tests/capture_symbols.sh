@@ -110,7 +110,10 @@ struct calls { long other; int (*call)(void); };
 int pp_bad(const struct calls *calls) { return calls->call(); }
 SOURCE
 
-objects=("$BUILD"/obj/preload/{unwind,capture}/*.o)
+objects=()
+for source in preload/{unwind,capture}/*.c; do
+    objects+=("$BUILD/obj/${source%.c}.o")
+done
 if [ ! -e "${objects[0]}" ]; then
     not_ok "no objects in $BUILD/obj/preload/unwind"
 else
