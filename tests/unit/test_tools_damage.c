@@ -234,7 +234,7 @@ static void check(const struct damaged *damaged, unsigned number, const char *ho
     memcpy(copy, damaged->data, damaged->size);
     memset(&seen, 0, sizeof seen);
     alarm(HANGS_AFTER);
-    enum pt_read_result result = pt_segment_read(copy, damaged->size, &segment, &sink);
+    enum pt_read_result result = pt_segment_read(copy, damaged->size, NULL, &segment, &sink);
     bool header_whole = damaged->size >= sizeof(struct pp_log_file_header) &&
                         memcmp(damaged->data, sound.data, sizeof(struct pp_log_file_header)) == 0;
     unsigned missed = count_missed(damaged, &segment, &seen), invented = count_invented(&seen);

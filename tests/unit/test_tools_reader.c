@@ -51,7 +51,7 @@ static enum pt_read_result read_copy(const void *data, size_t size, struct seen 
         .context = seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
     memcpy(copy, data, size);
     *seen = (struct seen){0};
-    enum pt_read_result result = pt_segment_read(copy, size, &segment, &sink);
+    enum pt_read_result result = pt_segment_read(copy, size, NULL, &segment, &sink);
     *losses = segment.losses;
     pt_segment_free(&segment);
     free(copy);
@@ -72,7 +72,7 @@ static void reads_what_was_written(void **state)
     const struct pt_segment_sink sink = {
         .context = &seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
     fixture_example(&log, PID, BIAS);
-    assert_int_equal(pt_segment_read(log.file.data, log.file.length, &segment, &sink), PT_READ_OK);
+    assert_int_equal(pt_segment_read(log.file.data, log.file.length, NULL, &segment, &sink), PT_READ_OK);
     static const struct pt_read_losses none;
     assert_memory_equal(&segment.losses, &none, sizeof none);
     assert_int_equal(seen.samples, 6);
@@ -296,7 +296,7 @@ static void samples_of_all_widths_are_read(void **state)
         }
         fixture_block(&log, PP_BLOCK_SAMPLES, payload.data, payload.length);
     }
-    assert_int_equal(pt_segment_read(log.file.data, log.file.length, &segment, &sink), PT_READ_OK);
+    assert_int_equal(pt_segment_read(log.file.data, log.file.length, NULL, &segment, &sink), PT_READ_OK);
     assert_int_equal(segment.losses.damaged_records, 0);
     assert_int_equal(seen, written);
     pt_segment_free(&segment);

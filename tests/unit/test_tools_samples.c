@@ -59,7 +59,7 @@ static void samples_are_decoded_as_written(void **state)
         append_sample(&payload, wanted[i]);
     }
     fixture_block(&log, PP_BLOCK_SAMPLES, payload.data, payload.length);
-    assert_int_equal(pt_segment_read(log.file.data, log.file.length, &segment, &sink), PT_READ_OK);
+    assert_int_equal(pt_segment_read(log.file.data, log.file.length, NULL, &segment, &sink), PT_READ_OK);
     assert_int_equal(seen.count, COUNT);
     assert_int_equal(segment.losses.damaged_records, 0);
     pt_segment_free(&segment);
@@ -93,7 +93,7 @@ static void records_end_where_they_say(void **state)
     }
     append_sample(&payload, wanted[2]);
     fixture_block(&log, PP_BLOCK_SAMPLES, payload.data, payload.length);
-    assert_int_equal(pt_segment_read(log.file.data, log.file.length, &segment, &sink), PT_READ_OK);
+    assert_int_equal(pt_segment_read(log.file.data, log.file.length, NULL, &segment, &sink), PT_READ_OK);
     assert_int_equal(seen.count, 3);
     assert_int_equal(segment.losses.damaged_records, 62);
     pt_segment_free(&segment);

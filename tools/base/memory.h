@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #define PT_NONE UINT32_MAX
 
@@ -22,6 +23,13 @@ void *pt_copy(const void *array, size_t count, size_t size);
 /* Makes room for `needed` items of `size` bytes and returns the array, perhaps moved. New room is zeroed. Grows by
  * half at least, so that appending one by one is linear. */
 void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size);
+
+/* Appends a zeroed item to a table and evaluates to a pointer to it. A table has the fields items, count and capacity;
+ * a free place below its capacity may hold an old item. */
+#define PT_APPEND(table)                                                                                               \
+    ((table)->items =                                                                                                  \
+         pt_grow((table)->items, &(table)->capacity, (uint64_t)(table)->count + 1, sizeof *(table)->items),            \
+     &(table)->items[(table)->count++])
 
 /* pt_grow for large arrays: new room is not zeroed, and costs nothing until it is written. */
 void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size);
@@ -54,6 +62,27 @@ uint32_t pt_index_find(const struct pt_index *index, uint32_t hash, pt_index_equ
                        const void *key);
 void pt_index_add(struct pt_index *index, uint32_t hash, uint32_t item);
 void pt_index_free(struct pt_index *index);
+
+/* Declares a growing table with an index to find equal items. */
+#define PT_TABLE_OF(type)                                                                                              \
+    struct {                                                                                                           \
+        type *items;                                                                                                   \
+        uint32_t count, capacity;                                                                                      \
+        struct pt_index index;                                                                                         \
+    }
+#define PT_FREE_TABLE(table) (free((table)->items), pt_index_free(&(table)->index))
+
+/* Finds an item of a PT_TABLE_OF or appends `item`; evaluates to its number. The rest is as in pt_index_find. */
+#define PT_FIND_OR_APPEND(table, hash, same, key, item)                                                                \
+    ({                                                                                                                 \
+        uint32_t hash_ = hash, number_ = pt_index_find(&(table)->index, hash_, same, (table)->items, key);             \
+        if (number_ == PT_NONE) {                                                                                      \
+            number_ = (table)->count;                                                                                  \
+            *PT_APPEND(table) = item;                                                                                  \
+            pt_index_add(&(table)->index, hash_, number_);                                                             \
+        }                                                                                                              \
+        number_;                                                                                                       \
+    })
 
 uint32_t pt_hash_bytes(const void *data, size_t length);
 uint32_t pt_hash_words(const uint64_t *words, size_t count);

@@ -28,10 +28,7 @@ void pt_find(struct pt_findings *findings, enum pt_level level, const char *topi
 {
     va_list arguments;
     va_start(arguments, what);
-    findings->items =
-        pt_grow(findings->items, &findings->capacity, (uint64_t)findings->count + 1, sizeof *findings->items);
-    findings->items[findings->count++] =
-        (struct pt_finding){.level = level, .topic = topic, .what = format_text(what, arguments)};
+    *PT_APPEND(findings) = (struct pt_finding){.level = level, .topic = topic, .what = format_text(what, arguments)};
     va_end(arguments);
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../profile/frame_text.h"
-#include "../view/numbering.h"
 
 struct builder {
     struct pt_profile *profile;
@@ -151,12 +150,9 @@ struct pt_call_graph *pt_call_graph_new(struct pt_profile *profile, bool lines)
 
 void pt_call_graph_free(struct pt_call_graph *graph)
 {
-    free(graph->functions.items);
-    free(graph->lines.items);
-    free(graph->edges.items);
-    pt_index_free(&graph->functions.index);
-    pt_index_free(&graph->lines.index);
-    pt_index_free(&graph->edges.index);
+    PT_FREE_TABLE(&graph->functions);
+    PT_FREE_TABLE(&graph->lines);
+    PT_FREE_TABLE(&graph->edges);
     free(graph);
 }
 

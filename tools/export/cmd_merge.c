@@ -25,7 +25,7 @@ static void copy_segments(struct merge *merge, const char *data, size_t size, FI
     size_t budget = pt_read_budget(size), length = merge->run ? strlen(merge->run) : 0;
     for (size_t at = 0, end = 1; at < size && end; at += end) {
         struct pt_segment segment;
-        bool read = pt_segment_read_part(data + at, size - at, &budget, &segment, NULL) == PT_READ_OK;
+        bool read = pt_segment_read(data + at, size - at, &budget, &segment, NULL) == PT_READ_OK;
         const struct pt_text run = segment.process.run;
         size_t whole = segment.end - segment.losses.truncated_bytes;
         end = read ? segment.end : 0;

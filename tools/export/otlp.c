@@ -409,8 +409,7 @@ void pt_export_otlp(struct pt_profile *profile, const struct pt_export_options *
     pt_numbering_free(&writer.modules);
     pt_numbering_free(&writer.frames);
     pt_numbering_free(&writer.stacks);
-    free(writer.attributes.items);
-    pt_index_free(&writer.attributes.index);
+    PT_FREE_TABLE(&writer.attributes);
     pt_function_table_free(&writer.functions);
     free(writer.numbers);
 }

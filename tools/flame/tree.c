@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../profile/frame_text.h"
-#include "../view/numbering.h"
 #include "buckets.h"
 
 static const char *after(const char *path, const char *mark)
@@ -166,7 +165,6 @@ void pt_flame_free(struct pt_flame *flame)
     if (!flame)
         return;
     pt_profile_free(flame->merged);
-    free(flame->frames.items);
-    pt_index_free(&flame->frames.index);
+    PT_FREE_TABLE(&flame->frames);
     free(flame);
 }

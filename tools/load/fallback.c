@@ -49,8 +49,7 @@ static void check_log(void *context, const char *path)
         return;
     pt_files_add(&one, path, false);
     if (one.count && is_wanted(files, search->run, one.items)) {
-        files->items = pt_grow(files->items, &files->capacity, (uint64_t)files->count + 1, sizeof *files->items);
-        struct pt_file *file = &files->items[files->count++];
+        struct pt_file *file = PT_APPEND(files);
         *file = *one.items;
         file->foreign = file->owner && file->owner != geteuid();
         file->fallback = true;

@@ -82,8 +82,8 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
     enum pt_read_result result = data ? pt_segment_read_process(data, size, &segment) : PT_READ_NOT_A_PROFILE;
     bool usable = data && result == PT_READ_OK;
     if (usable) {
-        files->items = pt_grow(files->items, &files->capacity, (uint64_t)files->count + 1, sizeof *files->items);
-        files->items[files->count++] = (struct pt_file){
+        struct pt_file *file = PT_APPEND(files);
+        *file = (struct pt_file){
             .path = pt_strdup(path),
             .run = text_copy(segment.process.run),
             .instance = text_copy(segment.process.instance),
@@ -92,7 +92,6 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
             .size = (uint64_t)status.st_size,
             .named = named,
         };
-        struct pt_file *file = &files->items[files->count - 1];
         file->foreign = is_foreign(path, &file->owner) && !named;
     } else if (named) {
         pt_message_to(files->messages, "%s: %s", path, data || !error ? pt_read_result_text(result) : strerror(error));
@@ -249,7 +248,7 @@ static bool in_run(const struct pt_file *file, const char *run)
     budget = pt_read_budget(size);
     for (size_t end = 1; data && !found && at < size && end; at += end) {
         struct pt_segment segment;
-        bool read = pt_segment_read_part(data + at, size - at, &budget, &segment, NULL) == PT_READ_OK;
+        bool read = pt_segment_read(data + at, size - at, &budget, &segment, NULL) == PT_READ_OK;
         struct pt_text of = segment.process.run;
         found = read && of.length >= strlen(run) && memcmp(of.data, run, strlen(run)) == 0;
         end = read ? segment.end : 0;

@@ -61,20 +61,18 @@ static bool same_path(const void *sources, uint32_t number, const void *path)
 static void check_path(struct pt_follow *follow, const char *path, bool named)
 {
     uint32_t hash = pt_hash_bytes(path, strlen(path));
-    uint32_t number = pt_index_find(&follow->index, hash, same_path, follow->sources, path);
+    uint32_t number = pt_index_find(&follow->sources.index, hash, same_path, follow->sources.items, path);
     struct stat status;
-    if (number != PT_NONE && follow->sources[number].usable)
+    if (number != PT_NONE && follow->sources.items[number].usable)
         return;
     if (stat(path, &status) != 0)
         return;
     if (number == PT_NONE) {
-        follow->sources = pt_grow(follow->sources, &follow->source_capacity, (uint64_t)follow->source_count + 1,
-                                  sizeof *follow->sources);
-        number = follow->source_count++;
-        follow->sources[number] = (struct pt_source){.path = pt_strdup(path), .named = named};
-        pt_index_add(&follow->index, hash, number);
+        number = follow->sources.count;
+        *PT_APPEND(&follow->sources) = (struct pt_source){.path = pt_strdup(path), .named = named};
+        pt_index_add(&follow->sources.index, hash, number);
     }
-    struct pt_source *source = &follow->sources[number];
+    struct pt_source *source = &follow->sources.items[number];
     if (source->seen_size == (uint64_t)status.st_size)
         return;
     source->seen_size = (uint64_t)status.st_size;
@@ -148,8 +146,8 @@ static void choose_run(struct pt_follow *follow)
     uint64_t now = pt_clock_ns(CLOCK_REALTIME);
     if (follow->request.run || follow->request.all)
         return;
-    for (uint32_t i = 0; i < follow->source_count; i++) {
-        const struct pt_source *source = &follow->sources[i];
+    for (uint32_t i = 0; i < follow->sources.count; i++) {
+        const struct pt_source *source = &follow->sources.items[i];
         if (source->usable && !source->named && !source->foreign &&
             (!latest || source->start_unix_ns > latest->start_unix_ns))
             latest = source;
@@ -159,8 +157,8 @@ static void choose_run(struct pt_follow *follow)
     for (uint32_t i = 0; follow->run && i < follow->profile->processes.count; i++)
         if (pt_follow_is_alive(follow, i, now))
             return;
-    for (uint32_t i = 0; follow->run && i < follow->source_count; i++)
-        rewind_source(&follow->sources[i]);
+    for (uint32_t i = 0; follow->run && i < follow->sources.count; i++)
+        rewind_source(&follow->sources.items[i]);
     if (follow->run) {
         pt_profile_free(follow->profile);
         begin(follow);
@@ -247,8 +245,8 @@ static bool read_source(struct pt_follow *follow, struct pt_source *source, uint
 static bool ask_again(struct pt_follow *follow)
 {
     bool any = false;
-    for (uint32_t i = 0; follow->request.wants && i < follow->source_count; i++) {
-        struct pt_source *source = &follow->sources[i];
+    for (uint32_t i = 0; follow->request.wants && i < follow->sources.count; i++) {
+        struct pt_source *source = &follow->sources.items[i];
         if (!source->segment || source->before || !pt_growing_is_wanted_after_all(source->segment))
             continue;
         rewind_source(source);
@@ -267,8 +265,8 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     do {
         all = true;
         follow->size = follow->read = follow->unusable = 0;
-        for (uint32_t i = 0; i < follow->source_count; i++) {
-            struct pt_source *source = &follow->sources[i];
+        for (uint32_t i = 0; i < follow->sources.count; i++) {
+            struct pt_source *source = &follow->sources.items[i];
             if (is_wanted(follow, source))
                 all = read_source(follow, source, deadline) && all;
             follow->unusable += !source->usable || source->given_up;
@@ -280,13 +278,12 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
 
 void pt_follow_free(struct pt_follow *follow)
 {
-    for (uint32_t i = 0; i < follow->source_count; i++) {
-        pt_growing_free(follow->sources[i].segment);
-        free(follow->sources[i].path);
-        free(follow->sources[i].run);
+    for (uint32_t i = 0; i < follow->sources.count; i++) {
+        pt_growing_free(follow->sources.items[i].segment);
+        free(follow->sources.items[i].path);
+        free(follow->sources.items[i].run);
     }
-    free(follow->sources);
-    pt_index_free(&follow->index);
+    PT_FREE_TABLE(&follow->sources);
     pt_profile_free(follow->profile);
     free(follow->run);
     free(follow->data);

@@ -18,10 +18,8 @@ struct pt_follow {
     uint32_t unusable;          /* number of logs that cannot be read */
     bool fell_back;             /* it reads the fallback directory (fallback.h), too */
 
-    struct pt_source *sources;
-    uint32_t source_count, source_capacity;
-    struct pt_index index; /* of sources, by path */
-    char *data;            /* read buffer */
+    PT_TABLE_OF(struct pt_source) sources; /* by path */
+    char *data;                            /* read buffer */
 };
 
 /* Makes a reader for the request's paths, runs and processes; it keeps all their samples. The caller ends it with

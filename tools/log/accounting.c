@@ -1,53 +1,19 @@
 #include "accounting.h"
 
 #include <stddef.h>
-#include <string.h>
 
-#define FIELD(key, member) [PP_ACCOUNT_##key] = {offsetof(struct pt_accounting, member), true}
-
-/* The keys that hold one varint. */
-static const struct {
-    size_t offset;
-    bool known;
-} fields[] = {
-    FIELD(END_UNIX_NS, end_unix_ns),
-    FIELD(WALL_NS, wall_ns),
-    FIELD(CPU_NS, cpu_ns),
-    FIELD(SAMPLED_NS, sampled_ns),
-    FIELD(UNSAMPLED_NS, unsampled_ns),
-    FIELD(PENDING_NS, pending_ns),
-    FIELD(LOST_SAMPLES, lost_samples),
-    FIELD(LOST_NS, lost_ns),
-    FIELD(OWN_NS, own_ns),
-    FIELD(THREAD_EXIT_NS, thread_exit_ns),
-    FIELD(BEFORE_START_NS, before_start_ns),
-    FIELD(SAMPLES, samples),
-    FIELD(THREADS, threads),
-    FIELD(EXITED_THREADS, exited_threads),
-    FIELD(HANDLER_COUNT, handler_count),
-    FIELD(HANDLER_SUM_NS, handler_sum_ns),
-    FIELD(HANDLER_MAX_NS, handler_max_ns),
-    FIELD(STACK_BYTES, stack_bytes),
-    FIELD(VOLUNTARY_SWITCHES, voluntary_switches),
-    FIELD(INVOLUNTARY_SWITCHES, involuntary_switches),
-    FIELD(MINOR_FAULTS, minor_faults),
-    FIELD(MAJOR_FAULTS, major_faults),
-    FIELD(ESTIMATED_NS, estimated_ns),
-    FIELD(REMOVED_FILES, removed_files),
-    FIELD(REMOVED_BYTES, removed_bytes),
-    FIELD(MAPPED_BYTES, mapped_bytes),
-    FIELD(MOST_MAPPED_BYTES, most_mapped_bytes),
-};
-#define FIELDS (sizeof fields / sizeof fields[0])
-
-static bool is_single(uint64_t key)
+/* Returns the field of a key that holds one varint; NULL for other keys. */
+static uint64_t *field_of(struct pt_accounting *accounting, uint64_t key)
 {
-    return key < FIELDS && fields[key].known;
-}
-
-static uint64_t *single(struct pt_accounting *accounting, uint64_t key)
-{
-    return (uint64_t *)((char *)accounting + fields[key].offset);
+    switch (key) {
+#define X(key, field)                                                                                                  \
+    case PP_ACCOUNT_##key:                                                                                             \
+        return &accounting->field;
+        PT_ACCOUNT_GROWING(X)
+        PT_ACCOUNT_OTHERS(X)
+#undef X
+    }
+    return NULL;
 }
 
 static void read_counts(uint64_t *counts, size_t room, struct pt_cursor bytes)
@@ -68,8 +34,9 @@ bool pt_accounting_read(struct pt_accounting *accounting, struct pt_cursor paylo
         struct pt_cursor bytes = pt_take(&payload, length);
         if (payload.bad)
             break;
-        if (is_single(key))
-            *single(accounting, key) = pt_take_varint(&bytes);
+        uint64_t *field = field_of(accounting, key);
+        if (field)
+            *field = pt_take_varint(&bytes);
         else if (key == PP_ACCOUNT_DIFFERENCE_NS)
             accounting->difference_ns = pt_take_svarint(&bytes);
         else if (key == PP_ACCOUNT_HANDLER_HISTOGRAM)
@@ -85,55 +52,41 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-void pt_accounting_add(struct pt_accounting *sum, const struct pt_accounting *one)
+void pt_accounting_add(struct pt_accounting *sum, const struct pt_accounting *more)
 {
-    uint64_t end = larger(sum->end_unix_ns, one->end_unix_ns), wall = larger(sum->wall_ns, one->wall_ns),
-             longest = larger(sum->handler_max_ns, one->handler_max_ns);
-    struct pt_accounting added = *one;
-    for (uint64_t key = 0; key < FIELDS; key++)
-        if (is_single(key))
-            *single(sum, key) += *single(&added, key);
+    uint64_t end = larger(sum->end_unix_ns, more->end_unix_ns), wall = larger(sum->wall_ns, more->wall_ns),
+             longest = larger(sum->handler_max_ns, more->handler_max_ns);
+#define X(key, field) sum->field += more->field;
+    PT_ACCOUNT_GROWING(X)
+    PT_ACCOUNT_OTHERS(X)
+#undef X
     sum->end_unix_ns = end;
     sum->wall_ns = wall;
     sum->handler_max_ns = longest;
-    sum->difference_ns = (int64_t)((uint64_t)sum->difference_ns + (uint64_t)one->difference_ns);
+    sum->difference_ns = (int64_t)((uint64_t)sum->difference_ns + (uint64_t)more->difference_ns);
     for (unsigned i = 0; i < PP_HANDLER_BUCKETS; i++)
-        sum->handler_histogram[i] += one->handler_histogram[i];
+        sum->handler_histogram[i] += more->handler_histogram[i];
     for (unsigned i = 0; i < PP_REASON_COUNT; i++)
-        sum->reasons[i] += one->reasons[i];
+        sum->reasons[i] += more->reasons[i];
 }
 
-static void take_off(uint64_t *from, uint64_t what)
+static void subtract(uint64_t *from, uint64_t what)
 {
     *from -= what < *from ? what : *from;
 }
 
 struct pt_accounting pt_accounting_between(const struct pt_accounting *earlier, const struct pt_accounting *later)
 {
-    static const unsigned parts[] = {PP_ACCOUNT_CPU_NS,
-                                     PP_ACCOUNT_SAMPLED_NS,
-                                     PP_ACCOUNT_UNSAMPLED_NS,
-                                     PP_ACCOUNT_LOST_SAMPLES,
-                                     PP_ACCOUNT_LOST_NS,
-                                     PP_ACCOUNT_OWN_NS,
-                                     PP_ACCOUNT_THREAD_EXIT_NS,
-                                     PP_ACCOUNT_SAMPLES,
-                                     PP_ACCOUNT_HANDLER_COUNT,
-                                     PP_ACCOUNT_HANDLER_SUM_NS,
-                                     PP_ACCOUNT_VOLUNTARY_SWITCHES,
-                                     PP_ACCOUNT_INVOLUNTARY_SWITCHES,
-                                     PP_ACCOUNT_MINOR_FAULTS,
-                                     PP_ACCOUNT_MAJOR_FAULTS,
-                                     PP_ACCOUNT_ESTIMATED_NS};
     struct pt_accounting between = *later, before = *earlier;
-    take_off(&before.cpu_ns, before.pending_ns);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        take_off(single(&between, parts[i]), *single(&before, parts[i]));
+    subtract(&before.cpu_ns, before.pending_ns);
+#define X(key, field) subtract(&between.field, before.field);
+    PT_ACCOUNT_GROWING(X)
+#undef X
     between.difference_ns = (int64_t)((uint64_t)later->difference_ns - (uint64_t)earlier->difference_ns);
     for (unsigned i = 0; i < PP_HANDLER_BUCKETS; i++)
-        take_off(&between.handler_histogram[i], before.handler_histogram[i]);
+        subtract(&between.handler_histogram[i], before.handler_histogram[i]);
     for (unsigned i = 0; i < PP_REASON_COUNT; i++)
-        take_off(&between.reasons[i], before.reasons[i]);
+        subtract(&between.reasons[i], before.reasons[i]);
     return between;
 }
 

@@ -7,16 +7,14 @@
 #include "../base/memory.h"
 #include "segment_tables.h"
 
-/* Types above this are taken for damage when a block's own CRC cannot be asked. */
+/* Block types above this are taken for damage where the block's CRC cannot be checked. */
 #define PLAUSIBLE_TYPES 1024u
-/* Wrong CRCs may be computed over so many times the file's size; then blocks are taken for damaged unseen: damage must
- * not make reading quadratic. */
+/* Wrong CRCs may be computed over this many times the file's size. After that, blocks count as damaged without a check:
+ * damage must not make reading quadratic. */
 #define SEARCH_BUDGET 4u
-/* Blocks that can be missing between two sound ones before a candidate is not believed; as many back where blocks stand
- * in another order. */
+/* A block that is found after damage is believed if its sequence number is within this distance of the expected one. */
 #define PLAUSIBLE_GAP 4096u
-
-/* From so many bytes on none of which can be read there is no hope that the rest of a block makes them readable. */
+/* If none of this many bytes can be read, the rest of a block will not make them readable. */
 #define HOPELESS (2 * (size_t)PP_LOG_MAX_BLOCK)
 
 struct scan {
@@ -25,15 +23,7 @@ struct scan {
     size_t crc_budget;
 };
 
-#define PAGE_BLOCKS 256u
-
-/* A bit for each of so many sequence numbers: whether its block was read. */
-struct pt_seen {
-    uint32_t page;
-    uint64_t blocks[PAGE_BLOCKS / 64];
-};
-
-/* Payloads that a segment refers to and whose file is not in memory. */
+/* Holds a payload that a segment refers to and whose file is not in memory. */
 struct pt_kept {
     struct pt_kept *before;
     uint8_t payload[];
@@ -48,7 +38,7 @@ static bool header_at(const struct scan *scan, size_t at, struct pp_log_block_he
     return header->type && header->type <= PLAUSIBLE_TYPES && header->length <= PP_LOG_MAX_BLOCK;
 }
 
-/* Where the next segment of the same file begins. */
+/* Returns whether the next segment of the same file begins here. */
 static bool is_file_header(const struct scan *scan, size_t at)
 {
     return pt_segment_begins(scan->data + at, scan->size - at);
@@ -59,7 +49,7 @@ static bool payload_fits(const struct scan *scan, size_t at, const struct pp_log
     return header->length <= scan->size - at - sizeof *header;
 }
 
-/* Only a wrong CRC costs budget: a right one is followed by reading on after the block. */
+/* Only a wrong CRC costs budget: after a right one the block is not read again. */
 static bool crc_right(struct scan *scan, size_t at, const struct pp_log_block_header *header)
 {
     size_t cost = sizeof *header + header->length;
@@ -73,9 +63,8 @@ static bool crc_right(struct scan *scan, size_t at, const struct pp_log_block_he
     return false;
 }
 
-/* The next place after a damaged block where a sound one or another segment starts; the end of the file when there is
- * none. `next` is
- * the sequence number that the damaged block should have had. */
+/* Returns the next place after a damaged block where a sound block or another segment starts, or the end of the file.
+ * `next` is the sequence number that the damaged block should have had. */
 static size_t find_sound_block(struct scan *scan, size_t damaged, uint32_t next)
 {
     struct pp_log_block_header header;
@@ -96,25 +85,19 @@ static size_t find_sound_block(struct scan *scan, size_t damaged, uint32_t next)
     return scan->size;
 }
 
-static bool is_page(const void *pages, uint32_t number, const void *page)
+static bool is_sequence(const void *unused, uint32_t item, const void *sequence)
 {
-    return ((const struct pt_seen *)pages)[number].page == *(const uint32_t *)page;
+    (void)unused;
+    return item == *(const uint32_t *)sequence;
 }
 
 static bool is_first(struct pt_segment *segment, uint32_t sequence)
 {
-    uint32_t page = sequence / PAGE_BLOCKS, hash = pt_hash_words(&(uint64_t){page}, 1);
-    uint32_t number = pt_index_find(&segment->seen_index, hash, is_page, segment->seen, &page);
-    if (number == PT_NONE) {
-        number = segment->seen_index.count;
-        segment->seen = pt_grow(segment->seen, &segment->seen_capacity, (uint64_t)number + 1, sizeof *segment->seen);
-        segment->seen[number].page = page;
-        pt_index_add(&segment->seen_index, hash, number);
-    }
-    uint64_t *blocks = &segment->seen[number].blocks[sequence % PAGE_BLOCKS / 64], block = (uint64_t)1 << sequence % 64;
-    bool first = !(*blocks & block);
-    *blocks |= block;
-    return first;
+    uint32_t hash = pt_hash_words(&(uint64_t){sequence}, 1);
+    if (pt_index_find(&segment->seen, hash, is_sequence, NULL, &sequence) != PT_NONE)
+        return false;
+    pt_index_add(&segment->seen, hash, sequence);
+    return true;
 }
 
 /* Blocks may be in another order than they were written in; a block that was read before would count twice. */
@@ -132,34 +115,7 @@ static void take_block(struct pt_segment *segment, const struct pp_log_block_hea
         segment->losses.unknown_blocks++;
 }
 
-static void read_blocks(struct scan *scan, size_t at, struct pt_segment *segment, const struct pt_segment_sink *sink,
-                        bool process_only)
-{
-    struct pt_read_losses *losses = &segment->losses;
-    while (at < scan->size && !is_file_header(scan, at) && !(process_only && segment->has_process)) {
-        struct pp_log_block_header header;
-        if (!header_at(scan, at, &header) || !payload_fits(scan, at, &header) || !crc_right(scan, at, &header)) {
-            bool whole = header_at(scan, at, &header) && payload_fits(scan, at, &header);
-            size_t sound = find_sound_block(scan, at, segment->next);
-            whole = whole && header.length <= sound - at - sizeof header;
-            if ((sound == scan->size || is_file_header(scan, sound)) && !whole) {
-                losses->truncated_bytes = sound - at;
-                segment->end = sound;
-                return;
-            }
-            losses->damaged_blocks++;
-            losses->damaged_bytes += sound - at;
-            at = sound;
-            segment->next++;
-            continue;
-        }
-        take_block(segment, &header, scan->data + at + sizeof header, sink);
-        at += sizeof header + header.length;
-    }
-    segment->end = at;
-}
-
-/* Blocks whose strings the segment's tables point into; the others are decoded into numbers. */
+/* Returns whether the segment's tables point into blocks of this type; the others are decoded into numbers. */
 static bool is_referred_to(uint32_t type)
 {
     return type == PP_BLOCK_PROCESS || type == PP_BLOCK_STRINGS || type == PP_BLOCK_MODULES || type == PP_BLOCK_LABELS;
@@ -174,22 +130,8 @@ static const uint8_t *keep(struct pt_segment *segment, const uint8_t *payload, s
     return kept->payload;
 }
 
-/* Where to go on after something that cannot be read: `at` itself when more of the file may make it readable. */
-static size_t after_damage(struct scan *scan, size_t at, struct pt_segment *segment)
-{
-    size_t sound = find_sound_block(scan, at, segment->next);
-    if (sound == scan->size && scan->size - at < HOPELESS)
-        return at;
-    if (sound == scan->size)
-        sound -= PP_LOG_MAX_BLOCK;
-    segment->losses.damaged_blocks++;
-    segment->losses.damaged_bytes += sound - at;
-    segment->next++;
-    return sound;
-}
-
-/* Where another segment begins after a block that its writer has not finished, as in files that `cat` made; `at` if
- * there is none. Names may hold any bytes: only a whole first block is believed. */
+/* Returns where another segment begins after a block that its writer has not finished, as in files that `cat` made;
+ * `at` if there is none. Names may hold any bytes: only a whole first block is believed. */
 static size_t after_cut(const struct scan *scan, size_t at, struct pt_segment *segment)
 {
     for (size_t next = at + 1; next < scan->size; next++) {
@@ -207,26 +149,44 @@ static size_t after_cut(const struct scan *scan, size_t at, struct pt_segment *s
     return at;
 }
 
-static size_t read_whole_blocks(struct scan *scan, size_t at, struct pt_segment *segment,
-                                const struct pt_segment_sink *sink)
+enum extent { WHOLE_SEGMENT, ONLY_PROCESS, GROWING };
+
+/* Reads blocks up to the end of the data or the next segment and returns where it stopped. In a GROWING file it stops
+ * before what more of the file may make readable. */
+static size_t read_blocks(struct scan *scan, size_t at, struct pt_segment *segment, const struct pt_segment_sink *sink,
+                          enum extent extent)
 {
+    struct pt_read_losses *losses = &segment->losses;
     struct pp_log_block_header header;
-    while (scan->size - at >= sizeof header && !is_file_header(scan, at)) {
-        bool possible = header_at(scan, at, &header);
-        if (possible && !payload_fits(scan, at, &header))
-            return after_cut(scan, at, segment);
-        if (!possible || !crc_right(scan, at, &header)) {
-            size_t after = after_damage(scan, at, segment);
-            if (after == at)
-                break;
-            at = after;
+    while (at < scan->size && !is_file_header(scan, at) && !(extent == ONLY_PROCESS && segment->has_process)) {
+        bool possible = header_at(scan, at, &header), whole = possible && payload_fits(scan, at, &header);
+        if (whole && crc_right(scan, at, &header)) {
+            const uint8_t *payload = scan->data + at + sizeof header;
+            if (extent == GROWING && is_referred_to(header.type))
+                payload = keep(segment, payload, header.length);
+            take_block(segment, &header, payload, sink);
+            at += sizeof header + header.length;
             continue;
         }
-        const uint8_t *payload = scan->data + at + sizeof header;
-        if (is_referred_to(header.type))
-            payload = keep(segment, payload, header.length);
-        take_block(segment, &header, payload, sink);
-        at += sizeof header + header.length;
+        if (extent == GROWING && scan->size - at < sizeof header)
+            return at;
+        if (extent == GROWING && possible && !whole)
+            return after_cut(scan, at, segment);
+        size_t sound = find_sound_block(scan, at, segment->next);
+        if (extent == GROWING && sound == scan->size) {
+            if (scan->size - at < HOPELESS)
+                return at;
+            sound -= PP_LOG_MAX_BLOCK;
+        }
+        whole = whole && header.length <= sound - at - sizeof header;
+        if (extent != GROWING && !whole && (sound == scan->size || is_file_header(scan, sound))) {
+            losses->truncated_bytes = sound - at;
+            return sound;
+        }
+        losses->damaged_blocks++;
+        losses->damaged_bytes += sound - at;
+        segment->next++;
+        at = sound;
     }
     return at;
 }
@@ -247,7 +207,7 @@ static enum pt_read_result read_file_header(const void *data, size_t size)
 }
 
 static enum pt_read_result read_segment(const void *data, size_t size, struct pt_segment *segment,
-                                        const struct pt_segment_sink *sink, size_t *budget, bool process_only)
+                                        const struct pt_segment_sink *sink, size_t *budget, enum extent extent)
 {
     *segment = (struct pt_segment){.size = size, .end = size};
     enum pt_read_result result = read_file_header(data, size);
@@ -257,23 +217,22 @@ static enum pt_read_result read_segment(const void *data, size_t size, struct pt
         segment->losses.truncated_bytes = size;
         return PT_READ_OK;
     }
-    struct scan scan = {data, size, *budget};
-    read_blocks(&scan, sizeof(struct pp_log_file_header), segment, sink, process_only);
-    *budget = scan.crc_budget;
+    struct scan scan = {data, size, budget ? *budget : pt_read_budget(size)};
+    segment->end = read_blocks(&scan, sizeof(struct pp_log_file_header), segment, sink, extent);
+    if (budget)
+        *budget = scan.crc_budget;
     return PT_READ_OK;
 }
 
-enum pt_read_result pt_segment_read(const void *data, size_t size, struct pt_segment *segment,
+enum pt_read_result pt_segment_read(const void *data, size_t size, size_t *budget, struct pt_segment *segment,
                                     const struct pt_segment_sink *sink)
 {
-    size_t budget = pt_read_budget(size);
-    return read_segment(data, size, segment, sink, &budget, false);
+    return read_segment(data, size, segment, sink, budget, WHOLE_SEGMENT);
 }
 
-enum pt_read_result pt_segment_read_part(const void *data, size_t size, size_t *budget, struct pt_segment *segment,
-                                         const struct pt_segment_sink *sink)
+enum pt_read_result pt_segment_read_process(const void *data, size_t size, struct pt_segment *segment)
 {
-    return read_segment(data, size, segment, sink, budget, false);
+    return read_segment(data, size, segment, NULL, NULL, ONLY_PROCESS);
 }
 
 enum pt_read_result pt_segment_read_on(const void *data, size_t size, struct pt_segment *segment,
@@ -290,7 +249,7 @@ enum pt_read_result pt_segment_read_on(const void *data, size_t size, struct pt_
         at = sizeof(struct pp_log_file_header);
     }
     segment->size = segment->end + size;
-    size_t end = read_whole_blocks(&scan, at, segment, sink);
+    size_t end = read_blocks(&scan, at, segment, sink, GROWING);
     segment->end += end > at ? end : 0; /* a header alone says nothing yet */
     return PT_READ_OK;
 }
@@ -306,12 +265,6 @@ size_t pt_read_budget(size_t size)
     return size * SEARCH_BUDGET;
 }
 
-enum pt_read_result pt_segment_read_process(const void *data, size_t size, struct pt_segment *segment)
-{
-    size_t budget = pt_read_budget(size);
-    return read_segment(data, size, segment, NULL, &budget, true);
-}
-
 void pt_segment_free(struct pt_segment *segment)
 {
     for (int kind = 0; kind < PT_TABLE_COUNT; kind++)
@@ -320,8 +273,7 @@ void pt_segment_free(struct pt_segment *segment)
         before = kept->before;
         free(kept);
     }
-    free(segment->seen);
-    pt_index_free(&segment->seen_index);
+    pt_index_free(&segment->seen);
     *segment = (struct pt_segment){0};
 }
 

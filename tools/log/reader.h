@@ -17,8 +17,8 @@
 #include "../base/memory.h"
 #include "accounting.h"
 
-/* Bytes within the data given to pt_segment_read, or kept by pt_segment_read_on: not NUL-terminated, UTF-8 not checked.
- */
+/* Points into the data given to pt_segment_read, or kept by pt_segment_read_on: not NUL-terminated, UTF-8 not
+ * checked. */
 struct pt_text {
     const char *data;
     size_t length;
@@ -69,10 +69,37 @@ struct pt_log_labels {
     bool defined;
 };
 
+/* The fields of a process: their names in enum pp_process_key and in the structs. */
+#define PT_PROCESS_TEXTS(X)                                                                                            \
+    X(RUN, run)                                                                                                        \
+    X(INSTANCE, instance)                                                                                              \
+    X(PARENT_INSTANCE, parent_instance)                                                                                \
+    X(HOST, host)                                                                                                      \
+    X(BOOT_ID, boot_id)                                                                                                \
+    X(COMMAND_LINE, command_line)                                                                                      \
+    X(EXECUTABLE, executable)                                                                                          \
+    X(CWD, cwd)                                                                                                        \
+    X(PYTHON_VERSION, python_version)                                                                                  \
+    X(LIBRARY_VERSION, library_version)                                                                                \
+    X(UNWINDER, unwinder)
+#define PT_PROCESS_NUMBERS(X)                                                                                          \
+    X(PID, pid)                                                                                                        \
+    X(PPID, ppid)                                                                                                      \
+    X(UID, uid)                                                                                                        \
+    X(EXEC_COUNT, exec_count)                                                                                          \
+    X(START_UNIX_NS, start_unix_ns)                                                                                    \
+    X(PERIOD_NS, period_ns)                                                                                            \
+    X(TICK_NS, tick_ns)                                                                                                \
+    X(CPUS, cpus)
+
 struct pt_log_process {
-    struct pt_text run, instance, host, boot_id, command_line, executable, cwd, python_version, library_version,
-        parent_instance, unwinder;
-    uint64_t segment, pid, ppid, uid, exec_count, start_unix_ns, period_ns, tick_ns, cpus;
+#define X(key, field) struct pt_text field;
+    PT_PROCESS_TEXTS(X)
+#undef X
+#define X(key, field) uint64_t field;
+    PT_PROCESS_NUMBERS(X)
+#undef X
+    uint64_t segment;
 };
 
 struct pt_log_sample {
@@ -125,11 +152,9 @@ struct pt_segment {
     struct pt_read_losses losses;
     struct pt_log_table tables[PT_TABLE_COUNT];
     uint64_t size;        /* of the data */
-    uint64_t end;         /* where the segment ends in it: at the size, or where the header of another one is */
+    uint64_t end;         /* where the segment ends in it: at the size, or before the header of another segment */
     uint32_t next;        /* sequence number of the block that should come there */
-    struct pt_seen *seen; /* which blocks were read */
-    uint32_t seen_capacity;
-    struct pt_index seen_index;
+    struct pt_index seen; /* sequence numbers of the blocks that were read */
     struct pt_kept *kept;
 };
 
@@ -154,21 +179,15 @@ enum pt_read_result {
 };
 
 /* Reads a whole segment. sink may be NULL. The segment refers to data, which must stay until pt_segment_free, which
- * must be called whatever the result. Losses are no errors: see segment->losses. */
-enum pt_read_result pt_segment_read(const void *data, size_t size, struct pt_segment *segment,
+ * must be called whatever the result. Losses are no errors: see segment->losses. *budget limits what damage may cost in
+ * several segments in a row, as `cat` writes them: it starts as pt_read_budget(size of all); NULL for one segment. */
+enum pt_read_result pt_segment_read(const void *data, size_t size, size_t *budget, struct pt_segment *segment,
                                     const struct pt_segment_sink *sink);
-
-/* pt_segment_read for one of several segments in a row, as `cat` writes them. *budget limits what damage
- * may cost in all of them together: give pt_read_budget(size of all) to the first, and pass it on. */
-enum pt_read_result pt_segment_read_part(const void *data, size_t size, size_t *budget, struct pt_segment *segment,
-                                         const struct pt_segment_sink *sink);
 size_t pt_read_budget(size_t size);
 
-/*
- * Takes in what a segment that still grows has got since the last call; it begins as {0}. `data` is what comes after
- * segment->end, and is no longer needed afterwards. What is not whole yet waits: segment->end tells from where on it is
- * wanted again. It stays before the header of another segment.
- */
+/* Reads what a growing segment has gained since the last call; *segment starts as {0}. `data` is what comes after
+ * segment->end and is no longer needed afterwards. Blocks that are not whole yet are left for the next call:
+ * segment->end then is where they begin. It stays before the header of another segment. */
 enum pt_read_result pt_segment_read_on(const void *data, size_t size, struct pt_segment *segment,
                                        const struct pt_segment_sink *sink);
 

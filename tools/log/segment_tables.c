@@ -3,51 +3,43 @@
 #include "../base/memory.h"
 #include "segment_samples.h"
 
-static const size_t item_size[PT_TABLE_COUNT] = {
-    [PT_TABLE_STRINGS] = sizeof(struct pt_log_string), [PT_TABLE_MODULES] = sizeof(struct pt_log_module),
-    [PT_TABLE_CODES] = sizeof(struct pt_log_code),     [PT_TABLE_FRAMES] = sizeof(struct pt_log_frame),
-    [PT_TABLE_NODES] = sizeof(struct pt_log_node),     [PT_TABLE_THREADS] = sizeof(struct pt_log_thread),
-    [PT_TABLE_LABELS] = sizeof(struct pt_log_labels),
-};
-
-static const size_t defined_at[PT_TABLE_COUNT] = {
-    [PT_TABLE_STRINGS] = offsetof(struct pt_log_string, defined),
-    [PT_TABLE_MODULES] = offsetof(struct pt_log_module, defined),
-    [PT_TABLE_CODES] = offsetof(struct pt_log_code, defined),
-    [PT_TABLE_FRAMES] = offsetof(struct pt_log_frame, defined),
-    [PT_TABLE_NODES] = offsetof(struct pt_log_node, defined),
-    [PT_TABLE_THREADS] = offsetof(struct pt_log_thread, defined),
-    [PT_TABLE_LABELS] = offsetof(struct pt_log_labels, defined),
-};
-
-/* Bytes that a definition takes in a log at the very least: no id can be higher than the file's size over this, unless
- * blocks were never written (FEW_IDS leaves room for that). Keeps forged ids from claiming memory. */
-static const uint32_t least_bytes[PT_TABLE_COUNT] = {
-    [PT_TABLE_STRINGS] = 1, [PT_TABLE_MODULES] = 8, [PT_TABLE_CODES] = 4,  [PT_TABLE_FRAMES] = 3,
-    [PT_TABLE_NODES] = 2,   [PT_TABLE_THREADS] = 5, [PT_TABLE_LABELS] = 1,
+/* `least` is the number of bytes that a definition takes in a log at the very least: no id can be higher than the
+ * file's size over this, unless blocks were never written (FEW_IDS leaves room for that). Keeps forged ids from
+ * claiming memory. */
+#define TABLE(type, least)                                                                                             \
+    {                                                                                                                  \
+        sizeof(struct type), offsetof(struct type, defined), least                                                     \
+    }
+static const struct {
+    size_t size, defined;
+    uint32_t least;
+} tables[PT_TABLE_COUNT] = {
+    [PT_TABLE_STRINGS] = TABLE(pt_log_string, 1), [PT_TABLE_MODULES] = TABLE(pt_log_module, 8),
+    [PT_TABLE_CODES] = TABLE(pt_log_code, 4),     [PT_TABLE_FRAMES] = TABLE(pt_log_frame, 3),
+    [PT_TABLE_NODES] = TABLE(pt_log_node, 2),     [PT_TABLE_THREADS] = TABLE(pt_log_thread, 5),
+    [PT_TABLE_LABELS] = TABLE(pt_log_labels, 1),
 };
 #define FEW_IDS (1u << 16)
 
 static uint32_t highest_id(const struct pt_segment *segment, enum pt_table_kind kind)
 {
-    uint64_t highest = segment->size / least_bytes[kind];
+    uint64_t highest = segment->size / tables[kind].least;
     if (highest < FEW_IDS)
         return FEW_IDS;
     return highest < PT_NONE - 2 ? (uint32_t)highest : PT_NONE - 2;
 }
 
-/* Whether an item has been defined. */
 static bool is_defined(const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
 {
     const struct pt_log_table *table = &segment->tables[kind];
-    return id && id < table->end && ((const bool *)table->items)[id * item_size[kind] + defined_at[kind]];
+    return id && id < table->end && ((const bool *)table->items)[id * tables[kind].size + tables[kind].defined];
 }
 
 const void *pt_segment_find(const struct pt_segment *segment, enum pt_table_kind kind, uint64_t id)
 {
     if (id > highest_id(segment, kind) || !is_defined(segment, kind, (uint32_t)id))
         return NULL;
-    return (const char *)segment->tables[kind].items + id * item_size[kind];
+    return (const char *)segment->tables[kind].items + id * tables[kind].size;
 }
 
 struct pt_text pt_segment_string(const struct pt_segment *segment, uint64_t id)
@@ -56,19 +48,19 @@ struct pt_text pt_segment_string(const struct pt_segment *segment, uint64_t id)
     return string ? string->text : (struct pt_text){"", 0};
 }
 
-/* The place for a definition; NULL when the id cannot be. */
+/* Returns the place for a definition; NULL if the id is impossible. */
 static void *define(struct pt_segment *segment, enum pt_table_kind kind, uint64_t id,
                     const struct pt_segment_sink *sink)
 {
     if (!id || id > highest_id(segment, kind))
         return NULL;
     struct pt_log_table *table = &segment->tables[kind];
-    table->items = pt_grow(table->items, &table->capacity, id + 1, item_size[kind]);
+    table->items = pt_grow(table->items, &table->capacity, id + 1, tables[kind].size);
     if (is_defined(segment, kind, (uint32_t)id) && sink && sink->redefined)
         sink->redefined(sink->context, segment, kind, (uint32_t)id);
     if (id >= table->end)
         table->end = (uint32_t)id + 1;
-    return (char *)table->items + id * item_size[kind];
+    return (char *)table->items + id * tables[kind].size;
 }
 
 static struct pt_text rest(const struct pt_cursor *cursor)
@@ -169,7 +161,7 @@ static bool take_definition(struct pt_segment *segment, enum pt_table_kind kind,
     void *place = define(segment, kind, id, sink);
     if (!place)
         return false;
-    __builtin_memcpy(place, &item, item_size[kind]);
+    __builtin_memcpy(place, &item, tables[kind].size);
     return true;
 }
 
@@ -201,30 +193,10 @@ static void take_nodes(struct pt_segment *segment, struct pt_cursor *payload, co
 static void take_process(struct pt_segment *segment, struct pt_cursor *payload)
 {
     struct pt_log_process *process = &segment->process;
-    struct pt_text *const texts[] = {
-        [PP_PROCESS_RUN] = &process->run,
-        [PP_PROCESS_INSTANCE] = &process->instance,
-        [PP_PROCESS_HOST] = &process->host,
-        [PP_PROCESS_BOOT_ID] = &process->boot_id,
-        [PP_PROCESS_COMMAND_LINE] = &process->command_line,
-        [PP_PROCESS_EXECUTABLE] = &process->executable,
-        [PP_PROCESS_CWD] = &process->cwd,
-        [PP_PROCESS_PYTHON_VERSION] = &process->python_version,
-        [PP_PROCESS_LIBRARY_VERSION] = &process->library_version,
-        [PP_PROCESS_PARENT_INSTANCE] = &process->parent_instance,
-        [PP_PROCESS_UNWINDER] = &process->unwinder,
-    };
-    uint64_t *const numbers[] = {
-        [PP_PROCESS_SEGMENT] = &process->segment,
-        [PP_PROCESS_PID] = &process->pid,
-        [PP_PROCESS_PPID] = &process->ppid,
-        [PP_PROCESS_UID] = &process->uid,
-        [PP_PROCESS_EXEC_COUNT] = &process->exec_count,
-        [PP_PROCESS_START_UNIX_NS] = &process->start_unix_ns,
-        [PP_PROCESS_PERIOD_NS] = &process->period_ns,
-        [PP_PROCESS_TICK_NS] = &process->tick_ns,
-        [PP_PROCESS_CPUS] = &process->cpus,
-    };
+#define X(key, field) [PP_PROCESS_##key] = &process->field,
+    struct pt_text *const texts[] = {PT_PROCESS_TEXTS(X)};
+    uint64_t *const numbers[] = {[PP_PROCESS_SEGMENT] = &process->segment, PT_PROCESS_NUMBERS(X)};
+#undef X
     while (pt_left(payload)) {
         uint64_t key = take(payload);
         uint64_t length = take(payload);

@@ -173,10 +173,7 @@ static void take_notice(void *context, const struct pt_segment *segment, uint64_
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     if (adder->ids.left_out)
         return;
-    process->notices.items = pt_grow(process->notices.items, &process->notices.capacity,
-                                     (uint64_t)process->notices.count + 1, sizeof *process->notices.items);
-    process->notices.items[process->notices.count++] =
-        (struct pt_notice){unix_ns, severity, pt_id_map_intern(&adder->ids, text)};
+    *PT_APPEND(&process->notices) = (struct pt_notice){unix_ns, severity, pt_id_map_intern(&adder->ids, text)};
 }
 
 static void take_usage(void *context, const struct pt_segment *segment)
@@ -186,9 +183,7 @@ static void take_usage(void *context, const struct pt_segment *segment)
     const struct pt_accounting *now = &segment->accounting;
     if (adder->ids.left_out || !adder->ids.profile->request->usage)
         return;
-    process->usage.items = pt_grow(process->usage.items, &process->usage.capacity, (uint64_t)process->usage.count + 1,
-                                   sizeof *process->usage.items);
-    process->usage.items[process->usage.count++] = (struct pt_usage){
+    *PT_APPEND(&process->usage) = (struct pt_usage){
         now->end_unix_ns,          now->wall_ns,      now->cpu_ns,      now->samples, now->voluntary_switches,
         now->involuntary_switches, now->minor_faults, now->major_faults};
 }
@@ -263,7 +258,7 @@ static enum pt_read_result add_one(struct pt_profile *profile, const void *data,
     const struct pt_segment_sink sink = {&adder, profile->keep == PT_KEEP_SUMS ? NULL : take_samples, take_notice,
                                          take_usage, forget};
     bool wanted = is_wanted(profile, data, size);
-    enum pt_read_result result = pt_segment_read_part(data, size, budget, &segment, wanted ? &sink : NULL);
+    enum pt_read_result result = pt_segment_read(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PT_READ_OK && wanted) {
         put_sums(&adder, &segment);
         if (segment.has_process || adder.ids.process != PT_NONE)

@@ -42,7 +42,7 @@ uint32_t pt_id_map_intern(struct pt_id_map *ids, struct pt_text text)
     return text.length ? pt_intern(ids->profile, text.data, text.length) : 0;
 }
 
-/* Arguments with NULs between them become words with spaces; one that holds a space is quoted. */
+/* Makes words with spaces of arguments that end with NULs; an argument with a space in it is quoted. */
 static uint32_t command_line(struct pt_id_map *ids, struct pt_text text)
 {
     struct pt_buffer line = {0};
@@ -81,24 +81,15 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
     ids->alone = process->segments == 1;
     if (!segment->has_process || process->pid)
         return process;
-    process->run = pt_id_map_intern(ids, from->run);
-    process->parent_instance = pt_id_map_intern(ids, from->parent_instance);
-    process->host = pt_id_map_intern(ids, from->host);
-    process->boot_id = pt_id_map_intern(ids, from->boot_id);
-    process->command_line = command_line(ids, from->command_line);
-    process->executable = pt_id_map_intern(ids, from->executable);
-    process->cwd = pt_id_map_intern(ids, from->cwd);
-    process->python_version = pt_id_map_intern(ids, from->python_version);
-    process->library_version = pt_id_map_intern(ids, from->library_version);
-    process->unwinder = pt_id_map_intern(ids, from->unwinder);
-    process->pid = from->pid;
-    process->ppid = from->ppid;
-    process->uid = from->uid;
-    process->exec_count = from->exec_count;
-    process->start_unix_ns = from->start_unix_ns;
-    process->period_ns = from->period_ns;
-    process->tick_ns = from->tick_ns;
-    process->cpus = from->cpus;
+#define X(key, field)                                                                                                  \
+    process->field = PP_PROCESS_##key == PP_PROCESS_COMMAND_LINE ? command_line(ids, from->field)                      \
+                                                                 : pt_id_map_intern(ids, from->field);
+    PT_PROCESS_TEXTS(X)
+#undef X
+    process->instance = instance;
+#define X(key, field) process->field = from->field;
+    PT_PROCESS_NUMBERS(X)
+#undef X
     return process;
 }
 

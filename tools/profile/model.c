@@ -3,17 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/terminal_text.h"
 #include "select.h"
-
-/* Appends a zeroed item to a PT_TABLE_OF and returns a pointer to it. */
-#define APPEND(table)                                                                                                  \
-    ((table)->items =                                                                                                  \
-         pt_grow((table)->items, &(table)->capacity, (uint64_t)(table)->count + 1, sizeof *(table)->items),            \
-     &(table)->items[(table)->count++])
 
 static void add_root(struct pt_profile *profile)
 {
-    APPEND(&profile->nodes)->frame = PT_NONE;
+    PT_APPEND(&profile->nodes)->frame = PT_NONE;
 }
 
 struct pt_profile *pt_profile_new(const struct pt_load_request *request)
@@ -24,12 +19,10 @@ struct pt_profile *pt_profile_new(const struct pt_load_request *request)
     profile->keep = pt_keep_for(profile->request);
     pt_intern(profile, "", 0);
     add_root(profile);
-    APPEND(&profile->label_sets);
-    APPEND(&profile->intervals);
+    PT_APPEND(&profile->label_sets);
+    PT_APPEND(&profile->intervals);
     return profile;
 }
-
-#define FREE_TABLE(table) (free((table)->items), pt_index_free(&(table)->index))
 
 void pt_profile_free(struct pt_profile *profile)
 {
@@ -38,21 +31,21 @@ void pt_profile_free(struct pt_profile *profile)
     for (uint32_t i = 0; i < profile->strings.count; i++)
         free(profile->strings.items[i]);
     for (uint32_t i = 0; i < profile->processes.count; i++) {
-        FREE_TABLE(&profile->processes.items[i].notices);
-        FREE_TABLE(&profile->processes.items[i].parts);
-        FREE_TABLE(&profile->processes.items[i].usage);
+        PT_FREE_TABLE(&profile->processes.items[i].notices);
+        PT_FREE_TABLE(&profile->processes.items[i].parts);
+        PT_FREE_TABLE(&profile->processes.items[i].usage);
     }
-    FREE_TABLE(&profile->strings);
-    FREE_TABLE(&profile->modules);
-    FREE_TABLE(&profile->functions);
-    FREE_TABLE(&profile->frames);
-    FREE_TABLE(&profile->nodes);
-    FREE_TABLE(&profile->threads);
-    FREE_TABLE(&profile->labels);
-    FREE_TABLE(&profile->label_sets);
-    FREE_TABLE(&profile->intervals);
-    FREE_TABLE(&profile->samples);
-    FREE_TABLE(&profile->processes);
+    PT_FREE_TABLE(&profile->strings);
+    PT_FREE_TABLE(&profile->modules);
+    PT_FREE_TABLE(&profile->functions);
+    PT_FREE_TABLE(&profile->frames);
+    PT_FREE_TABLE(&profile->nodes);
+    PT_FREE_TABLE(&profile->threads);
+    PT_FREE_TABLE(&profile->labels);
+    PT_FREE_TABLE(&profile->label_sets);
+    PT_FREE_TABLE(&profile->intervals);
+    PT_FREE_TABLE(&profile->samples);
+    PT_FREE_TABLE(&profile->processes);
     free(profile);
 }
 
@@ -61,62 +54,32 @@ const char *pt_string(const struct pt_profile *profile, uint32_t string)
     return string < profile->strings.count ? profile->strings.items[string] : "";
 }
 
-/* Length of the well-formed UTF-8 character at `text`, 0 when there is none. */
-static size_t utf8_length(const unsigned char *text, size_t left)
-{
-    static const struct {
-        unsigned char mask, lead;
-        uint32_t least;
-    } forms[] = {{0x80, 0x00, 1}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    for (size_t length = 1; length <= 4 && length <= left; length++) {
-        if ((text[0] & forms[length - 1].mask) != forms[length - 1].lead)
-            continue;
-        uint32_t value = text[0] & (unsigned char)~forms[length - 1].mask;
-        for (size_t i = 1; i < length; i++) {
-            if ((text[i] & 0xc0) != 0x80)
-                return 0;
-            value = value << 6 | (text[i] & 0x3f);
-        }
-        bool surrogate = value >= 0xd800 && value <= 0xdfff;
-        return value >= forms[length - 1].least && value <= 0x10ffff && !surrogate ? length : 0;
-    }
-    return 0;
-}
-
+/* Returns a copy in which U+FFFD replaces NUL and bytes that are not UTF-8. The caller frees. */
 static char *clean_text(const char *text, size_t length)
 {
-    struct pt_buffer clean = {0};
-    size_t sound = 0; /* length of the well-formed beginning that is not yet copied */
-    size_t at = 0;
-    while (at < length) {
-        size_t step = utf8_length((const unsigned char *)text + at, length - at);
-        at += step ? step : 1;
-        sound += step;
-        if (!step) {
-            pt_buffer_append(&clean, text + at - 1 - sound, sound);
+    struct pt_buffer copy = {0}, clean = {0};
+    pt_buffer_append(&copy, text, length);
+    pt_buffer_text(&clean, "");
+    for (size_t at = 0, bytes; at < length; at += bytes) {
+        uint32_t code;
+        bytes = pt_next_character(copy.data + at, &code);
+        if (code && code != PT_NO_CHARACTER)
+            pt_buffer_append(&clean, copy.data + at, bytes);
+        else
             pt_buffer_text(&clean, "\xef\xbf\xbd");
-            sound = 0;
-        }
     }
-    pt_buffer_append(&clean, text + at - sound, sound);
+    pt_buffer_free(&copy);
     return clean.data;
 }
 
-static bool same_string(const void *table, uint32_t item, const void *key)
+static bool same_string(const void *strings, uint32_t item, const void *key)
 {
-    const struct pt_profile *profile = table;
-    return strcmp(profile->strings.items[item], key) == 0;
+    return strcmp(((char *const *)strings)[item], key) == 0;
 }
 
 uint32_t pt_intern_text(struct pt_profile *profile, const char *text)
 {
-    uint32_t hash = pt_hash_bytes(text, strlen(text));
-    uint32_t found = pt_index_find(&profile->strings.index, hash, same_string, profile, text);
-    if (found != PT_NONE)
-        return found;
-    *APPEND(&profile->strings) = pt_strdup(text);
-    pt_index_add(&profile->strings.index, hash, profile->strings.count - 1);
-    return profile->strings.count - 1;
+    return PT_FIND_OR_APPEND(&profile->strings, pt_hash_bytes(text, strlen(text)), same_string, text, pt_strdup(text));
 }
 
 uint32_t pt_intern(struct pt_profile *profile, const char *text, size_t length)
@@ -127,8 +90,7 @@ uint32_t pt_intern(struct pt_profile *profile, const char *text, size_t length)
     return string;
 }
 
-/* Defines find-or-add for a table. What comes after the type are the words of an `item` that make it what it is: items
- * with equal ones are the same. */
+/* Defines find-or-add for a table. The words of an `item` that follow the type identify it. */
 #define HASH_AND_SAME(table, type, ...)                                                                                \
     static uint32_t table##_hash(const type *item)                                                                     \
     {                                                                                                                  \
@@ -147,13 +109,7 @@ uint32_t pt_intern(struct pt_profile *profile, const char *text, size_t length)
     HASH_AND_SAME(table, type, __VA_ARGS__)                                                                            \
     function(struct pt_profile *profile, const type *item)                                                             \
     {                                                                                                                  \
-        uint32_t hash = table##_hash(item);                                                                            \
-        uint32_t found = pt_index_find(&profile->table.index, hash, table##_same, profile->table.items, item);         \
-        if (found != PT_NONE)                                                                                          \
-            return found;                                                                                              \
-        *APPEND(&profile->table) = *item;                                                                              \
-        pt_index_add(&profile->table.index, hash, profile->table.count - 1);                                           \
-        return profile->table.count - 1;                                                                               \
+        return PT_FIND_OR_APPEND(&profile->table, table##_hash(item), table##_same, item, *item);                      \
     }
 
 FIND_OR_ADD(uint32_t pt_add_module, modules, struct pt_module, item->path, item->build_id, item->start, item->limit,
@@ -295,9 +251,9 @@ uint32_t pt_add_label_set(struct pt_profile *profile, const struct pt_label *lab
     uint32_t found = pt_index_find(&profile->label_sets.index, hash, same_labels, profile, &key);
     if (found != PT_NONE)
         return found;
-    *APPEND(&profile->label_sets) = (struct pt_label_set){profile->labels.count, count};
+    *PT_APPEND(&profile->label_sets) = (struct pt_label_set){profile->labels.count, count};
     for (uint32_t i = 0; i < count; i++)
-        *APPEND(&profile->labels) = labels[i];
+        *PT_APPEND(&profile->labels) = labels[i];
     pt_index_add(&profile->label_sets.index, hash, profile->label_sets.count - 1);
     return profile->label_sets.count - 1;
 }

@@ -18,14 +18,6 @@
 #include "../log/reader.h"
 #include "request.h"
 
-/* Declares a growing table with an index to find equal items. */
-#define PT_TABLE_OF(type)                                                                                              \
-    struct {                                                                                                           \
-        type *items;                                                                                                   \
-        uint32_t count, capacity;                                                                                      \
-        struct pt_index index;                                                                                         \
-    }
-
 struct pt_module {
     uint32_t path;                      /* string, whole path */
     uint32_t build_id;                  /* string, hex; "" when there is none */

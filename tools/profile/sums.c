@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/numbers.h"
+
 static bool has_number(const void *parts, uint32_t item, const void *number)
 {
     return ((const struct pt_part *)parts)[item].number == *(const uint64_t *)number;
@@ -19,10 +21,8 @@ bool pt_sums_note_part(struct pt_process *process, uint64_t number)
 {
     if (part_of(process, number))
         return false;
-    process->parts.items = pt_grow(process->parts.items, &process->parts.capacity, (uint64_t)process->parts.count + 1,
-                                   sizeof *process->parts.items);
-    process->parts.items[process->parts.count] = (struct pt_part){.number = number};
-    pt_index_add(&process->parts.index, pt_hash_words(&number, 1), process->parts.count++);
+    *PT_APPEND(&process->parts) = (struct pt_part){.number = number};
+    pt_index_add(&process->parts.index, pt_hash_words(&number, 1), process->parts.count - 1);
     if (number > process->latest_part)
         process->latest_part = number;
     return true;
@@ -52,13 +52,13 @@ void pt_sums_take(struct pt_process *process, const struct pt_segment *segment)
 static int by_number(const void *a, const void *b)
 {
     const struct pt_part *first = *(const struct pt_part *const *)a, *second = *(const struct pt_part *const *)b;
-    return (first->number > second->number) - (first->number < second->number);
+    return pt_compare(first->number, second->number);
 }
 
 static int by_time(const void *a, const void *b)
 {
     const struct pt_usage *first = a, *second = b;
-    return (first->wall_ns > second->wall_ns) - (first->wall_ns < second->wall_ns);
+    return pt_compare(first->wall_ns, second->wall_ns);
 }
 
 /* The sums of what is there: the last ones, less what the process did in parts that are missing. */

@@ -54,8 +54,7 @@ static struct files find_files(const struct pt_profile *profile, const char *nam
         const char *text = pt_string(profile, path);
         if (files.of_string[path] || !(is_end_of(text, name) || (real && strcmp(text, real) == 0)))
             continue;
-        files.items = pt_grow(files.items, &files.capacity, (uint64_t)files.count + 1, sizeof *files.items);
-        files.items[files.count++].path = path;
+        PT_APPEND(&files)->path = path;
         files.of_string[path] = files.count;
     }
     free(real);

@@ -25,9 +25,7 @@ void pt_ranges_add(struct pt_ranges *ranges, Dwarf_Die *die, uint32_t owner, str
         if (begin < LOWEST || begin >= end)
             continue;
         pt_ranges_keep(left, sizeof *ranges->items);
-        ranges->items =
-            pt_grow_raw(ranges->items, &ranges->capacity, (uint64_t)ranges->count + 1, sizeof *ranges->items);
-        ranges->items[ranges->count++] = (struct pt_range){begin, end, owner};
+        *PT_APPEND(ranges) = (struct pt_range){begin, end, owner};
     }
 }
 

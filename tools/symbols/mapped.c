@@ -38,8 +38,7 @@ void pt_mapped_begin(struct pt_mapped *mapped)
 
 void pt_mapped_watch(struct pt_mapped *mapped, const char *path, const struct stat *status)
 {
-    mapped->files = pt_grow(mapped->files, &mapped->capacity, (uint64_t)mapped->count + 1, sizeof *mapped->files);
-    mapped->files[mapped->count++] = (struct pt_mapped_file){pt_strdup(path), *status};
+    *PT_APPEND(mapped) = (struct pt_mapped_file){pt_strdup(path), *status};
 }
 
 static bool was_written(const struct pt_mapped_file *file)
@@ -54,10 +53,10 @@ bool pt_mapped_end(struct pt_mapped *mapped)
 {
     bool changed = cut;
     for (uint32_t i = 0; i < mapped->count; i++) {
-        changed |= was_written(&mapped->files[i]);
-        free(mapped->files[i].path);
+        changed |= was_written(&mapped->items[i]);
+        free(mapped->items[i].path);
     }
-    free(mapped->files);
+    free(mapped->items);
     watching = 0;
     return changed;
 }

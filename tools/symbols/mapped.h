@@ -17,7 +17,7 @@ struct pt_mapped_file {
 
 /* The files that one thread has mapped, one set at a time. Starts with pt_mapped_begin; pt_mapped_end ends it. */
 struct pt_mapped {
-    struct pt_mapped_file *files;
+    struct pt_mapped_file *items;
     uint32_t count, capacity;
 };
 

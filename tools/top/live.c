@@ -166,10 +166,8 @@ static void take_samples(struct pt_live *live)
         if (!sample->interval)
             continue;
         const struct pt_interval *interval = &profile->intervals.items[sample->interval];
-        live->recent.items = pt_grow(live->recent.items, &live->recent.capacity, (uint64_t)live->recent.count + 1,
-                                     sizeof *live->recent.items);
-        live->recent.items[live->recent.count++] = (struct pt_recent){
-            sample->thread, sample->node, interval->start_unix_ns + interval->wall_ns / 2, sample->cpu_ns};
+        *PT_APPEND(&live->recent) = (struct pt_recent){sample->thread, sample->node,
+                                                       interval->start_unix_ns + interval->wall_ns / 2, sample->cpu_ns};
     }
     free(samples);
     profile->intervals.count = 1; /* the time of item 0 is not read */

@@ -38,9 +38,7 @@ static bool is_text(struct pt_text text, const char *known)
 
 static void adopt(struct pt_target *target, const struct pt_relative *relative)
 {
-    target->family.items = pt_grow(target->family.items, &target->family.capacity, (uint64_t)target->family.count + 1,
-                                   sizeof *target->family.items);
-    target->family.items[target->family.count++] = *relative;
+    *PT_APPEND(&target->family) = *relative;
 }
 
 static bool has_library(const struct pt_process_info *subject)

@@ -27,14 +27,7 @@ static uint32_t add_node(struct pt_view *view, uint32_t parent, uint32_t text, u
 {
     struct pt_view_node node = {.parent = parent, .text = text, .frame = frame};
     const uint64_t words[] = {parent, text};
-    uint32_t hash = pt_hash_words(words, 2);
-    uint32_t found = pt_index_find(&view->nodes.index, hash, same_node, view->nodes.items, &node);
-    if (found != PT_NONE)
-        return found;
-    view->nodes.items = pt_grow(view->nodes.items, &view->nodes.capacity, (uint64_t)view->nodes.count + 1, sizeof node);
-    view->nodes.items[view->nodes.count] = node;
-    pt_index_add(&view->nodes.index, hash, view->nodes.count);
-    return view->nodes.count++;
+    return PT_FIND_OR_APPEND(&view->nodes, pt_hash_words(words, 2), same_node, &node, node);
 }
 
 static uint32_t place_of(struct builder *builder, uint32_t prefix, uint32_t number)
@@ -202,8 +195,7 @@ void pt_view_free(struct pt_view *view)
 {
     if (!view)
         return;
-    free(view->nodes.items);
-    pt_index_free(&view->nodes.index);
+    PT_FREE_TABLE(&view->nodes);
     free(view->first_child);
     free(view->next_sibling);
     free(view);

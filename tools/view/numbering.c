@@ -35,7 +35,6 @@ uint32_t pt_number_function(struct pt_function_table *table, struct pt_table_fun
 
 void pt_function_table_free(struct pt_function_table *table)
 {
-    free(table->functions.items);
-    pt_index_free(&table->functions.index);
+    PT_FREE_TABLE(&table->functions);
     *table = (struct pt_function_table){0};
 }

@@ -36,19 +36,4 @@ struct pt_function_table {
 uint32_t pt_number_function(struct pt_function_table *table, struct pt_table_function function);
 void pt_function_table_free(struct pt_function_table *table);
 
-/* Finds or appends the item; evaluates to its number. The table is one of PT_TABLE_OF, the rest as in pt_index_find().
- */
-#define PT_FIND_OR_APPEND(table, hash, same, key, item)                                                                \
-    ({                                                                                                                 \
-        uint32_t number_ = pt_index_find(&(table)->index, hash, same, (table)->items, key);                            \
-        if (number_ == PT_NONE) {                                                                                      \
-            number_ = (table)->count;                                                                                  \
-            (table)->items =                                                                                           \
-                pt_grow((table)->items, &(table)->capacity, (uint64_t)number_ + 1, sizeof *(table)->items);            \
-            (table)->items[(table)->count++] = item;                                                                   \
-            pt_index_add(&(table)->index, hash, number_);                                                              \
-        }                                                                                                              \
-        number_;                                                                                                       \
-    })
-
 #endif
