@@ -1,6 +1,7 @@
 /* Source lines and inlined functions, from this test's own executable; and what becomes of damaged debug information.
  */
 #include "random.h"
+#include "tools/base/memory.h"
 #include "tools/symbols/debug_files.h"
 #include "tools/symbols/debug_info.h"
 #include <fcntl.h>
@@ -91,7 +92,7 @@ static int set_up(void **state)
     Elf *elf = elf_begin(descriptor, ELF_C_READ, NULL);
     const void *id;
     ssize_t length = dwelf_elf_gnu_build_id(elf, &id);
-    self->build_id = pt_build_id_text(id, length > 0 ? (size_t)length : 0);
+    self->build_id = pt_hex(id, length > 0 ? (size_t)length : 0);
     read_sections(self, elf);
     elf_end(elf);
     self->size = (size_t)lseek(descriptor, 0, SEEK_END);

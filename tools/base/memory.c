@@ -33,6 +33,23 @@ char *pt_strdup(const char *text)
     return copy;
 }
 
+char *pt_strndup(const char *text, size_t length)
+{
+    char *copy = pt_alloc(length + 1, 1);
+    if (length)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *pt_hex(const void *bytes, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *text = pt_alloc(2 * length + 1, 1);
+    for (size_t i = 0; i < 2 * length; i++)
+        text[i] = digits[((const unsigned char *)bytes)[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    return text;
+}
+
 void *pt_copy(const void *array, size_t count, size_t size)
 {
     void *copy = pt_alloc(count, size);
@@ -76,6 +93,26 @@ void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
     array = pt_grow_raw(array, capacity, needed, size);
     memset((char *)array + before * size, 0, (*capacity - before) * size);
     return array;
+}
+
+uint32_t *pt_group(const void *items, size_t size, size_t offset, uint32_t count, uint32_t groups, uint32_t **ends)
+{
+    uint32_t *order = pt_alloc(count, sizeof *order), *place = pt_alloc(groups, sizeof *place), sum = 0;
+    const char *bytes = items;
+    for (size_t i = 0; i < count; i++)
+        place[*(const uint32_t *)(const void *)(bytes + i * size + offset)]++;
+    for (uint32_t i = 0; i < groups; i++) {
+        uint32_t own = place[i];
+        place[i] = sum;
+        sum += own;
+    }
+    for (size_t i = 0; i < count; i++)
+        order[place[*(const uint32_t *)(const void *)(bytes + i * size + offset)]++] = (uint32_t)i;
+    if (ends)
+        *ends = place;
+    else
+        free(place);
+    return order;
 }
 
 char *pt_buffer_room(struct pt_buffer *buffer, size_t extra)

@@ -17,6 +17,9 @@ _Noreturn void pt_out_of_memory(void);
 /* Returns zeroed memory; the caller frees. */
 void *pt_alloc(size_t count, size_t size);
 char *pt_strdup(const char *text);
+char *pt_strndup(const char *text, size_t length);
+/* Returns bytes as hexadecimal text; the caller frees. */
+char *pt_hex(const void *bytes, size_t length);
 /* A copy of an array, which may be NULL when count is 0; the caller frees. */
 void *pt_copy(const void *array, size_t count, size_t size);
 
@@ -36,6 +39,16 @@ void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
 
 /* Gives back the room after the first `count` items, if there are any. */
 void *pt_shrink(void *array, size_t count, size_t size);
+
+/* Returns the numbers of `count` items of `size` bytes, ordered by a key below `groups`: the uint32_t at `offset` in
+ * each item. Items with equal keys stay in their order. *ends, if it is not NULL, is set to where each group ends. The
+ * caller frees both. */
+uint32_t *pt_group(const void *items, size_t size, size_t offset, uint32_t count, uint32_t groups, uint32_t **ends);
+
+/* pt_group for a table (PT_APPEND) and a field of its items. */
+#define PT_GROUP(table, field, groups, ends)                                                                           \
+    pt_group((table)->items, sizeof *(table)->items, offsetof(__typeof__(*(table)->items), field), (table)->count,     \
+             groups, ends)
 
 /* Text that grows. Always NUL-terminated once something was appended. Starts as {0}; pt_buffer_free ends it. */
 struct pt_buffer {

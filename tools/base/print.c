@@ -17,26 +17,13 @@
 #define HOT_FROM  20.0 /* per cent */
 #define WARM_FROM 5.0
 
-static void put_message(const char *format, va_list arguments)
-{
-    fputs("pyprof: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-}
-
-void pt_error(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    put_message(format, arguments);
-    va_end(arguments);
-}
-
 void pt_message(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    put_message(format, arguments);
+    fputs("pyprof: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
     va_end(arguments);
 }
 

@@ -8,9 +8,9 @@
 
 #include "numbers.h"
 
-/* One line on stderr, "pyprof: " before it: an error, or what else is not output. */
-void pt_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a line to stderr, "pyprof: " before it. An error reads like any other message. */
 void pt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define pt_error(...) pt_message(__VA_ARGS__)
 
 /* Columns of the terminal; 0 when it is none. */
 uint32_t pt_print_columns(FILE *out);

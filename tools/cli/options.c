@@ -222,16 +222,19 @@ static bool take_options(const struct pt_command *command, int argc, char **argv
 
 bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
 {
-    *cli = (struct pt_cli){.to_ns = UINT64_MAX};
+    struct pt_selection *select = &cli->request.select;
+    *cli = (struct pt_cli){.request = {.select = {.to_ns = UINT64_MAX}, .messages = &pt_messages_to_stderr}};
     *status = PT_EXIT_USAGE;
     if (!take_options(command, argc, argv, cli, status))
         return false;
-    if (cli->from_ns >= cli->to_ns) {
+    if (select->from_ns >= select->to_ns) {
         pt_error("--from must be before --to");
         return false;
     }
-    cli->arguments = argv + optind;
-    cli->argument_count = argc - optind;
+    if (select->to_ns == UINT64_MAX)
+        select->to_ns = 0;
+    cli->request.paths = cli->arguments = argv + optind;
+    cli->request.path_count = cli->argument_count = argc - optind;
     cli->after_dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
     return true;
 }

@@ -19,16 +19,12 @@ enum pt_exit {
 };
 
 struct pt_cli {
-    bool all, intervals, lines, threads, processes, gil, json, no_native, diff;
-    const char *run, *output, *format, *unit;  /* NULL: not given */
-    const char *pid, *thread, *focus, *ignore; /* NULL: not given */
-    const char *by;                            /* `diff` only; NULL: not given */
-    uint64_t from_ns, to_ns;                   /* since the run's start; to_ns UINT64_MAX: not given */
-    uint64_t delay_ns;                         /* 0: not given */
-    uint32_t top;                              /* 0: not given */
-    uint32_t count;                            /* number of screens; 0: not given */
-    uint32_t hz;                               /* 0: not given */
-    char **arguments;                          /* the operands, NULL at the end; they point into argv */
+    struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
+    bool intervals, lines, threads, processes, gil, json, diff;
+    const char *output, *format, *unit, *by; /* NULL: not given */
+    uint64_t delay_ns;                       /* 0: not given, as of the next ones */
+    uint32_t top, count, hz;                 /* rows of a table, number of screens, samples per second */
+    char **arguments;                        /* the operands, NULL at the end; they point into argv */
     int argument_count;
     bool after_dashes; /* the operands follow "--" */
 };

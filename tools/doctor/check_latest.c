@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
-#include "../cli/request.h"
 #include "../load/fallback.h"
 #include "../load/load.h"
 #include "../load/runs.h"
@@ -50,7 +49,7 @@ void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)
 {
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
     bool any = pt_each_log(directory, ignore, NULL) > 0 || pt_each_log(fallback, ignore, NULL) > 0;
-    struct pt_load_request request = pt_request_of(cli);
+    struct pt_load_request request = cli->request;
     request.keep = PT_KEEP_SUMS;
     struct pt_profile *profile = any ? pt_load(&request) : NULL;
     if (!any) {

@@ -17,11 +17,8 @@ char *pt_preload_entry(const char *value)
         size_t length = strcspn(at, " :"), base = length;
         while (base && at[base - 1] != '/')
             base--;
-        if (strncmp(at + base, PT_LIBRARY, strlen(PT_LIBRARY)) == 0) {
-            char *entry = pt_alloc(length + 1, 1);
-            memcpy(entry, at, length);
-            return entry;
-        }
+        if (strncmp(at + base, PT_LIBRARY, strlen(PT_LIBRARY)) == 0)
+            return pt_strndup(at, length);
         at += length;
         at += strspn(at, " :");
     }

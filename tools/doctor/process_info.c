@@ -191,11 +191,8 @@ char *pt_next_mapped(const char **at, const char *beginning)
         if (!path)
             continue;
         const char *base = memrchr(path, '/', (size_t)(end - path));
-        if (strncmp(base + 1, beginning, strlen(beginning)) != 0)
-            continue;
-        char *copy = pt_alloc((size_t)(end - path) + 1, 1);
-        memcpy(copy, path, (size_t)(end - path));
-        return copy;
+        if (strncmp(base + 1, beginning, strlen(beginning)) == 0)
+            return pt_strndup(path, (size_t)(end - path));
     }
     return NULL;
 }

@@ -155,18 +155,3 @@ void pt_call_graph_free(struct pt_call_graph *graph)
     PT_FREE_TABLE(&graph->edges);
     free(graph);
 }
-
-uint32_t *pt_call_graph_edges_by(const struct pt_call_graph *graph, bool callee)
-{
-    /* Counting sort: stable, and linear. */
-    uint32_t *start = pt_alloc((size_t)graph->functions.count + 1, sizeof *start);
-    uint32_t *order = pt_alloc(graph->edges.count, sizeof *order);
-    for (uint32_t i = 0; i < graph->edges.count; i++)
-        start[1 + (callee ? graph->edges.items[i].callee : graph->edges.items[i].caller)]++;
-    for (uint32_t i = 0; i < graph->functions.count; i++)
-        start[i + 1] += start[i];
-    for (uint32_t i = 0; i < graph->edges.count; i++)
-        order[start[callee ? graph->edges.items[i].callee : graph->edges.items[i].caller]++] = i;
-    free(start);
-    return order;
-}

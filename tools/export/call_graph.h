@@ -44,7 +44,4 @@ struct pt_call_graph {
 struct pt_call_graph *pt_call_graph_new(struct pt_profile *profile, bool lines);
 void pt_call_graph_free(struct pt_call_graph *graph);
 
-/* Edges in the order of their callers (or callees), with equal ones next to each other. The caller frees. */
-uint32_t *pt_call_graph_edges_by(const struct pt_call_graph *graph, bool callee);
-
 #endif

@@ -85,27 +85,14 @@ static void put_header(struct writer *writer)
           writer->out);
 }
 
-/* By function: where its lines begin in an order of lines by function. */
-static uint32_t *lines_by_function(const struct pt_call_graph *graph)
-{
-    uint32_t *start = pt_alloc((size_t)graph->functions.count + 1, sizeof *start);
-    uint32_t *order = pt_alloc(graph->lines.count, sizeof *order);
-    for (uint32_t i = 0; i < graph->lines.count; i++)
-        start[graph->lines.items[i].function + 1]++;
-    for (uint32_t i = 0; i < graph->functions.count; i++)
-        start[i + 1] += start[i];
-    for (uint32_t i = 0; i < graph->lines.count; i++)
-        order[start[graph->lines.items[i].function]++] = i;
-    free(start);
-    return order;
-}
-
 void pt_export_callgrind(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     (void)options;
     struct pt_call_graph *graph = pt_call_graph_new(profile, true);
     struct writer writer = {.profile = profile, .graph = graph, .out = out};
-    uint32_t *edges = pt_call_graph_edges_by(graph, false), *lines = lines_by_function(graph), edge = 0, line = 0;
+    uint32_t functions = graph->functions.count, edge = 0, line = 0;
+    uint32_t *edges = PT_GROUP(&graph->edges, caller, functions, NULL),
+             *lines = PT_GROUP(&graph->lines, function, functions, NULL);
     uint64_t count = 0, ns = 0;
     put_header(&writer);
     for (uint32_t i = 0; i < graph->lines.count; i++) {

@@ -4,7 +4,6 @@
 
 #include "../base/output.h"
 #include "../cli/commands.h"
-#include "../cli/request.h"
 #include "../load/load.h"
 #include "export.h"
 
@@ -62,7 +61,7 @@ int pt_cmd_export(const struct pt_cli *cli)
         pt_error("%s is binary and stdout is a terminal: use -o FILE", format->name);
         return PT_EXIT_USAGE;
     }
-    struct pt_load_request request = pt_request_of(cli);
+    struct pt_load_request request = cli->request;
     request.timed = request.merge_intervals = request.plain = format->flags & PT_FORMAT_TIMED;
     request.most_samples = MOST_TIMED_SAMPLES;
     if (format->flags & PT_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil)

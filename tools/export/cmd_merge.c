@@ -8,7 +8,6 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
-#include "../cli/request.h"
 #include "../load/files.h"
 #include "../log/reader.h"
 
@@ -62,8 +61,8 @@ static void write_merged(void *context, FILE *out)
 int pt_cmd_merge(const struct pt_cli *cli)
 {
     struct pt_files files = {0};
-    const struct pt_load_request request = pt_request_of(cli);
-    struct merge merge = {.files = &files, .run = cli->run};
+    const struct pt_load_request request = cli->request;
+    struct merge merge = {.files = &files, .run = cli->request.run};
     bool to_stdout = cli->output && strcmp(cli->output, "-") == 0, written = false;
     if (!cli->output) {
         pt_error("missing file: pyprof merge -o FILE.pyprof [PATH...]");

@@ -236,29 +236,15 @@ static void put_process(struct writer *writer, const struct pt_sample *samples, 
     pt_buffer_free(&whole);
 }
 
-/* Numbers of all samples, those of process p from ends[p - 1] (or 0) to ends[p]. The caller frees both. */
-static uint32_t *samples_by_process(const struct pt_profile *profile, uint32_t **ends)
-{
-    const struct pt_sample *samples = profile->samples.items;
-    uint32_t count = profile->samples.count, sum = 0, *numbers = pt_alloc(count, sizeof *numbers);
-    *ends = pt_alloc(profile->processes.count, sizeof **ends);
-    for (uint32_t i = 0; i < count; i++)
-        (*ends)[profile->threads.items[samples[i].thread].process]++;
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        uint32_t own = (*ends)[i];
-        (*ends)[i] = sum;
-        sum += own;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        numbers[(*ends)[profile->threads.items[samples[i].thread].process]++] = i;
-    return numbers;
-}
-
 /* One process after the other: a copy of all samples would take as much as the profile. */
 static void put_processes(struct writer *writer, const struct pt_export_options *options, FILE *out)
 {
     const struct pt_profile *profile = writer->profile;
-    uint32_t *ends, *numbers = samples_by_process(profile, &ends), capacity = 0;
+    uint32_t *ends, *processes = pt_alloc(profile->samples.count, sizeof *processes), capacity = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++)
+        processes[i] = profile->threads.items[profile->samples.items[i].thread].process;
+    uint32_t *numbers =
+        pt_group(processes, sizeof *processes, 0, profile->samples.count, profile->processes.count, &ends);
     struct pt_sample *samples = NULL;
     for (uint32_t process = 0, first = 0; process < profile->processes.count; first = ends[process++]) {
         uint32_t count = ends[process] - first;
@@ -271,6 +257,7 @@ static void put_processes(struct writer *writer, const struct pt_export_options 
         put_process(writer, samples, count, options, out);
     }
     free(samples);
+    free(processes);
     free(numbers);
     free(ends);
 }

@@ -100,7 +100,7 @@ void pt_export_pstats(struct pt_profile *profile, const struct pt_export_options
 {
     struct pt_call_graph *graph = pt_call_graph_new(profile, false);
     struct writer writer = {.profile = profile, .graph = graph, .out = out, .samples = options->samples};
-    uint32_t *edges = pt_call_graph_edges_by(graph, true), at = 0;
+    uint32_t *edges = PT_GROUP(&graph->edges, callee, graph->functions.count, NULL), at = 0;
     putc('{', out);
     for (uint32_t i = 0; i < graph->functions.count; i++) {
         put_key(&writer, i);

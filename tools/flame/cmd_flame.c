@@ -4,7 +4,6 @@
 
 #include "../base/output.h"
 #include "../cli/commands.h"
-#include "../cli/request.h"
 #include "../load/load.h"
 #include "flame.h"
 
@@ -89,7 +88,7 @@ int pt_cmd_flame(const struct pt_cli *cli)
         pt_error("stdout is a terminal: use -o FILE.html");
         return PT_EXIT_USAGE;
     }
-    struct page page = {.requests = {pt_request_of(cli), pt_request_of(cli)}};
+    struct page page = {.requests = {cli->request, cli->request}};
     if (cli->diff)
         load_comparison(cli, &page);
     else

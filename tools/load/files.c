@@ -49,14 +49,6 @@ void *pt_read_file(const char *path, size_t most, size_t *size)
     return data;
 }
 
-static char *text_copy(struct pt_text text)
-{
-    char *copy = pt_alloc(text.length + 1, 1);
-    if (text.length)
-        memcpy(copy, text.data, text.length);
-    return copy;
-}
-
 /* In a directory that all may write, a log is believed to be what it says when it belongs to the user that asks, to
  * root or to the owner of the directory. */
 static bool is_foreign(const char *path, uint32_t *owner)
@@ -82,13 +74,14 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
     enum pt_read_result result = data ? pt_segment_read_process(data, size, &segment) : PT_READ_NOT_A_PROFILE;
     bool usable = data && result == PT_READ_OK;
     if (usable) {
+        const struct pt_log_process *process = &segment.process;
         struct pt_file *file = PT_APPEND(files);
         *file = (struct pt_file){
             .path = pt_strdup(path),
-            .run = text_copy(segment.process.run),
-            .instance = text_copy(segment.process.instance),
-            .segment = segment.process.segment,
-            .start_unix_ns = segment.process.start_unix_ns,
+            .run = pt_strndup(process->run.data, process->run.length),
+            .instance = pt_strndup(process->instance.data, process->instance.length),
+            .segment = process->segment,
+            .start_unix_ns = process->start_unix_ns,
             .size = (uint64_t)status.st_size,
             .named = named,
         };
@@ -306,34 +299,22 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
     return true;
 }
 
-static int by_part(const void *a, const void *b)
-{
-    const struct pt_file *x = *(const struct pt_file *const *)a, *y = *(const struct pt_file *const *)b;
-    int order = strcmp(x->instance, y->instance);
-    if (order)
-        return order;
-    if (x->segment != y->segment)
-        return x->segment < y->segment ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
-/* What is there twice is read once, from the file that comes first: a copy that was taken while it grew, or was cut,
- * has less of it. */
+/* Puts the longest copy of a log before the others: only the first is read, and a copy that was taken while the log
+ * grew, or was cut, has less of it. The files are in the order of by_start. */
 static void longest_first(struct pt_files *files)
 {
-    struct pt_file **order = pt_alloc(files->count, sizeof *order);
-    for (uint32_t i = 0; i < files->count; i++)
-        order[i] = &files->items[i];
-    qsort(order, files->count, sizeof *order, by_part);
-    for (uint32_t i = 1; i < files->count; i++)
-        for (uint32_t j = i; j && *order[j]->instance && strcmp(order[j]->instance, order[j - 1]->instance) == 0 &&
-                             order[j]->segment == order[j - 1]->segment && order[j]->size > order[j - 1]->size;
-             j--) {
-            struct pt_file shorter = *order[j - 1];
-            *order[j - 1] = *order[j];
-            *order[j] = shorter;
+    for (uint32_t i = 1; i < files->count; i++) {
+        struct pt_file *first = NULL, *file = &files->items[i];
+        for (struct pt_file *at = file;
+             at-- > files->items && at->start_unix_ns == file->start_unix_ns && at->segment == file->segment;)
+            if (*at->instance && strcmp(at->instance, file->instance) == 0)
+                first = at;
+        if (first && first->size < file->size) {
+            struct pt_file shorter = *first;
+            *first = *file;
+            *file = shorter;
         }
-    free(order);
+    }
 }
 
 static void say_nothing_usable(const struct pt_files *files)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/numbers.h"
 #include "../profile/frame_text.h"
 #include "../profile/gil_gc.h"
 #include "../profile/merge.h"
@@ -21,11 +22,6 @@
 /* Threads that read, and bytes from which on they are worth their while. */
 #define PARTS      8
 #define PARTS_FROM (32u << 20)
-
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
 
 /* What processes have written elsewhere, having become a user that cannot write the directory. */
 static void report_places(const struct pt_files *files, const struct pt_profile *profile)
@@ -41,7 +37,7 @@ static void report_places(const struct pt_files *files, const struct pt_profile 
         all_ended &= profile->processes.items[i].ended;
     if (count)
         pt_message_to(files->messages, "with %" PRIu32 " file%s that could not be written there: %s%s", count,
-                      plural(count), path, count > 1 ? " …" : "");
+                      pt_plural(count, "s"), path, count > 1 ? " …" : "");
     if (files->closed && !all_ended)
         pt_message_to(files->messages, "there may be more of it in %s, which only its user and root can read",
                       files->closed);
@@ -55,13 +51,13 @@ static void report_losses(const struct pt_files *files, const struct pt_profile 
         pt_buffer_format(&text, ", %" PRIu64 " bytes cut short at the end", losses->truncated_bytes);
     if (losses->damaged_blocks)
         pt_buffer_format(&text, ", %" PRIu64 " damaged block%s (%" PRIu64 " bytes)", losses->damaged_blocks,
-                         plural(losses->damaged_blocks), losses->damaged_bytes);
+                         pt_plural(losses->damaged_blocks, "s"), losses->damaged_bytes);
     if (losses->missing_blocks)
         pt_buffer_format(&text, ", %" PRIu64 " missing block%s", losses->missing_blocks,
-                         plural(losses->missing_blocks));
+                         pt_plural(losses->missing_blocks, "s"));
     if (losses->damaged_records)
         pt_buffer_format(&text, ", %" PRIu64 " malformed record%s", losses->damaged_records,
-                         plural(losses->damaged_records));
+                         pt_plural(losses->damaged_records, "s"));
     if (losses->repeated_blocks)
         pt_buffer_format(&text, ", %" PRIu64 " block%s there twice", losses->repeated_blocks,
                          losses->repeated_blocks == 1 ? " that is" : "s that are");

@@ -102,21 +102,16 @@ static uint32_t module_number(struct pt_id_map *ids, const struct pt_segment *se
     uint32_t number = known(ids, PT_TABLE_MODULES, id);
     if (number != PT_NONE)
         return number;
-    static const char digits[] = "0123456789abcdef";
-    struct pt_buffer hex = {0};
-    for (size_t i = 0; i < from->build_id.length; i++) {
-        unsigned char byte = (unsigned char)from->build_id.data[i];
-        pt_buffer_append(&hex, (char[]){digits[byte >> 4], digits[byte & 15]}, 2);
-    }
+    char *build_id = pt_hex(from->build_id.data, from->build_id.length);
     struct pt_module module = {
         .path = string_number(ids, segment, from->path),
-        .build_id = hex.length ? pt_intern(ids->profile, hex.data, hex.length) : 0,
+        .build_id = pt_intern_text(ids->profile, build_id),
         .start = from->text_start - from->bias,
         .limit = from->text_end - from->bias,
         .file_offset = from->text_file_offset,
         .flags = from->flags,
     };
-    pt_buffer_free(&hex);
+    free(build_id);
     return remember(ids, PT_TABLE_MODULES, id, pt_add_module(ids->profile, &module));
 }
 

@@ -5,7 +5,6 @@
 
 #include "../base/print.h"
 #include "../cli/commands.h"
-#include "../cli/request.h"
 #include "../load/load.h"
 #include "../view/summary.h"
 #include "source_text.h"
@@ -204,7 +203,7 @@ int pt_cmd_annotate(const struct pt_cli *cli)
         pt_error("missing file: pyprof annotate FILE.py");
         return PT_EXIT_USAGE;
     }
-    struct pt_load_request request = pt_request_of(cli);
+    struct pt_load_request request = cli->request;
     request.paths++;
     request.path_count--;
     request.keep = PT_KEEP_STACKS;

@@ -10,7 +10,6 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
-#include "../cli/request.h"
 #include "../flame/flame.h"
 #include "../load/load.h"
 #include "../load/runs.h"
@@ -254,7 +253,7 @@ static char *run_at(uint32_t place)
 int pt_cmd_diff(const struct pt_cli *cli)
 {
     struct job job = {.cli = cli, .form = form_of(cli), .by = by_of(cli)};
-    struct pt_load_request requests[] = {pt_request_of(cli), pt_request_of(cli)};
+    struct pt_load_request requests[] = {cli->request, cli->request};
     bool to_stdout = !cli->output || strcmp(cli->output, "-") == 0;
     char *names[2] = {NULL, NULL};
     if (cli->argument_count > 2) {

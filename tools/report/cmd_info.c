@@ -4,7 +4,6 @@
 
 #include "../base/print.h"
 #include "../cli/commands.h"
-#include "../cli/request.h"
 #include "../load/load.h"
 #include "../profile/gil_gc.h"
 #include "../view/summary.h"
@@ -198,7 +197,7 @@ static void print_text(const struct pt_profile *profile)
 
 int pt_cmd_info(const struct pt_cli *cli)
 {
-    struct pt_load_request request = pt_request_of(cli);
+    struct pt_load_request request = cli->request;
     request.keep = PT_KEEP_STACKS;
     request.no_names = true;
     request.usage = cli->intervals;

@@ -6,7 +6,6 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
-#include "../cli/request.h"
 #include "../load/load.h"
 #include "../profile/gil_gc.h"
 #include "../view/summary.h"
@@ -126,11 +125,11 @@ static void print_command(const struct pt_cli *cli, const char *before, const ch
 {
     struct pt_buffer line = {0};
     pt_buffer_text(&line, command);
-    if (cli->all)
+    if (cli->request.all)
         pt_buffer_text(&line, " --all");
-    if (cli->run) {
+    if (cli->request.run) {
         pt_buffer_text(&line, " --run ");
-        pt_append_argument(&line, cli->run);
+        pt_append_argument(&line, cli->request.run);
     }
     for (int i = 0; i < cli->argument_count; i++) {
         pt_buffer_text(&line, " ");
@@ -161,7 +160,7 @@ static void print_tables(const struct pt_report *report)
 
 int pt_cmd_report(const struct pt_cli *cli)
 {
-    struct pt_load_request request = pt_request_of(cli);
+    struct pt_load_request request = cli->request;
     request.keep = cli->processes || cli->threads ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
     struct pt_profile *profile = pt_load(&request);
     if (!profile)

@@ -7,7 +7,6 @@
 #include "../base/json.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
-#include "../cli/request.h"
 #include "../load/load.h"
 #include "../load/runs.h"
 
@@ -96,7 +95,7 @@ static void print_json(const struct pt_profile *profile, const struct pt_run *ru
 
 int pt_cmd_runs(const struct pt_cli *cli)
 {
-    struct pt_load_request request = pt_request_of(cli);
+    struct pt_load_request request = cli->request;
     request.keep = PT_KEEP_SUMS;
     struct pt_profile *profile = pt_load(&request);
     if (!profile)

@@ -44,14 +44,11 @@ static char *output_directory(const struct pt_cli *cli)
     return path.data;
 }
 
-static bool make_run(char text[2 * RUN_BYTES + 1])
+/* Returns a new run id; NULL with errno if the kernel has no random numbers. The caller frees. */
+static char *make_run(void)
 {
     unsigned char bytes[RUN_BYTES];
-    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        return false;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    return true;
+    return getrandom(bytes, sizeof bytes, 0) == sizeof bytes ? pt_hex(bytes, sizeof bytes) : NULL;
 }
 
 /* Why the library will not be in the command, NULL when it will as far as its file says. The caller frees. */
@@ -109,7 +106,6 @@ static void say_failure(const char *command, int error)
 
 int pt_cmd_run(const struct pt_cli *cli)
 {
-    char run[2 * RUN_BYTES + 1];
     if (!cli->argument_count) {
         pt_error("missing command: pyprof run -- python app.py");
         return PT_EXIT_USAGE;
@@ -117,7 +113,8 @@ int pt_cmd_run(const struct pt_cli *cli)
     char *library = pt_find_library();
     if (!library)
         return PT_EXIT_DATA;
-    if (!make_run(run)) {
+    char *run = make_run();
+    if (!run) {
         pt_error("no random numbers from the kernel: %s", strerror(errno));
         free(library);
         return PT_EXIT_DATA;
@@ -138,6 +135,7 @@ int pt_cmd_run(const struct pt_cli *cli)
         status = pt_command_status(wait_status);
     }
     free(library);
+    free(run);
     free(directory);
     return status;
 }

@@ -45,20 +45,11 @@ char *pt_debug_path(const char *build_id, unsigned place)
     return path.data;
 }
 
-char *pt_build_id_text(const void *bytes, size_t length)
-{
-    struct pt_buffer hex = {0};
-    pt_buffer_text(&hex, "");
-    for (size_t i = 0; i < length; i++)
-        pt_buffer_format(&hex, "%02x", ((const unsigned char *)bytes)[i]);
-    return hex.data;
-}
-
 static bool has_build_id(Elf *elf, const char *wanted)
 {
     const void *bytes;
     ssize_t length = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : -1;
-    char *hex = length > 0 ? pt_build_id_text(bytes, (size_t)length) : NULL;
+    char *hex = length > 0 ? pt_hex(bytes, (size_t)length) : NULL;
     bool same = hex && strcmp(hex, wanted) == 0;
     free(hex);
     return same;

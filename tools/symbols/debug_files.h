@@ -25,7 +25,4 @@ char *pt_debug_path(const char *build_id, unsigned place);
 /* Opens an ELF file for reading if it has this build-id, else returns -1. */
 int pt_open_build(const char *path, const char *build_id, struct pt_mapped *mapped);
 
-/* As hexadecimal text; the caller frees. */
-char *pt_build_id_text(const void *bytes, size_t length);
-
 #endif

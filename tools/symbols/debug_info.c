@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../base/memory.h"
+#include "../base/numbers.h"
 #include "debug_files.h"
 #include "debug_ranges.h"
 
@@ -29,7 +29,7 @@
 /* Until the rest is left out. libdw walks over all that is within an entry to come to the next one, at each depth
  * again.
  */
-#define MOST_SECONDS 5
+#define MOST_NS UINT64_C(5000000000)
 
 /* An inlined call; those within it follow it, up to `end`. */
 struct call {
@@ -61,20 +61,13 @@ struct pt_debug_info {
     uint32_t count, capacity;
     struct pt_ranges ranges; /* of the units */
     struct pt_ranges_left left;
-    time_t end; /* of the seconds */
+    uint64_t end_ns; /* of the time that reading may take (CLOCK_MONOTONIC) */
 };
-
-static time_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec;
-}
 
 /* Whether to go on. */
 static bool has_time(struct pt_debug_info *info)
 {
-    if (info->left.work && now() > info->end)
+    if (info->left.work && pt_clock_ns(CLOCK_MONOTONIC) > info->end_ns)
         info->left.work = 0;
     return info->left.work;
 }
@@ -93,7 +86,7 @@ static bool open_shared(struct pt_debug_info *info, const char *path, struct pt_
     ssize_t length = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &bytes);
     if (length <= 0)
         return true;
-    char *build_id = pt_build_id_text(bytes, (size_t)length);
+    char *build_id = pt_hex(bytes, (size_t)length);
     struct pt_buffer beside = {0};
     if (*name != '/' && slash)
         pt_buffer_append(&beside, path, (size_t)(slash + 1 - path));
@@ -121,7 +114,7 @@ static void find_units(struct pt_debug_info *info)
     Dwarf_Off offset = 0, next;
     size_t header;
     info->left = (struct pt_ranges_left){LEAST_WORK, MOST_BYTES};
-    info->end = now() + MOST_SECONDS;
+    info->end_ns = pt_clock_ns(CLOCK_MONOTONIC) + MOST_NS;
     for (; has_time(info) && dwarf_nextcu(info->dwarf, offset, &next, &header, NULL, NULL, NULL) == 0 && next > offset;
          offset = next)
         info->left.work += WORK_PER_BYTE * (next - offset);

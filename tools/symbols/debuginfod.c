@@ -2,14 +2,14 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../base/numbers.h"
 #include "../profile/frame_text.h"
 
 #define LIBRARY      "libdebuginfod.so.1"
-#define MOST_SECONDS 90 /* of all fetches */
-#define MOST_SILENCE 30 /* seconds in which nothing comes, or nothing is said of how much */
+#define MOST_NS      UINT64_C(90000000000) /* of all fetches */
+#define MOST_SILENCE UINT64_C(30000000000) /* ns in which nothing comes, or its size is not known */
 /* Less than so many per cent of the CPU time are not worth a download. */
 #define FETCHED_FROM 1
 
@@ -24,8 +24,8 @@ struct pt_debuginfod {
     client_type *client;
     int (*find)(client_type *client, const unsigned char *build_id, int length, char **path);
     void (*end)(client_type *client);
-    const char *name; /* of what is being fetched */
-    time_t deadline, last_news;
+    const char *name;             /* of what is being fetched */
+    uint64_t deadline, last_news; /* CLOCK_MONOTONIC, ns */
     long done;
     bool too_long;
 };
@@ -33,21 +33,15 @@ struct pt_debuginfod {
 /* For the callback, which older libraries give no context. */
 static _Thread_local struct pt_debuginfod *running;
 
-static time_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec;
-}
-
 static int on_progress(client_type *client, long done, long all)
 {
     (void)client;
     const struct pt_messages *messages = running->profile->request->messages;
     if (all > 0 && done != running->done) /* before that it counts something else */
-        running->last_news = now();
+        running->last_news = pt_clock_ns(CLOCK_MONOTONIC);
     running->done = done;
-    if (now() >= running->deadline || now() >= running->last_news + MOST_SILENCE) {
+    if (pt_clock_ns(CLOCK_MONOTONIC) >= running->deadline ||
+        pt_clock_ns(CLOCK_MONOTONIC) >= running->last_news + MOST_SILENCE) {
         running->too_long = true;
         return 1;
     }
@@ -104,7 +98,7 @@ struct pt_debuginfod *pt_debuginfod_new(const struct pt_profile *profile)
         return NULL;
     }
     sum_up(servers);
-    servers->deadline = now() + MOST_SECONDS;
+    servers->deadline = pt_clock_ns(CLOCK_MONOTONIC) + MOST_NS;
     return servers;
 }
 
@@ -128,7 +122,7 @@ bool pt_debuginfod_fetch(struct pt_debuginfod *servers, uint32_t number)
     if (servers->too_long || !servers->ns[number] || servers->ns[number] < servers->all_ns / 100 * FETCHED_FROM)
         return false;
     servers->name = pt_base_name(pt_string(profile, module->path));
-    servers->last_news = now();
+    servers->last_news = pt_clock_ns(CLOCK_MONOTONIC);
     servers->done = 0;
     running = servers;
     int descriptor =

@@ -180,26 +180,19 @@ static void resolve_module(struct resolver *resolver, struct job *job, uint32_t 
     free(before);
 }
 
-static bool is_in_module(const struct pt_frame *frame)
-{
-    return frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE;
-}
-
-/* Numbers of the frames that belong to a module, ordered by it; *count of them. The caller frees. */
+/* Returns the numbers of the frames that belong to a module, ordered by it; *count of them. The caller frees. */
 static uint32_t *frames_by_module(const struct pt_profile *profile, uint32_t *count)
 {
-    uint32_t *start = pt_alloc((size_t)profile->modules.count + 1, sizeof *start);
-    uint32_t *order = pt_alloc(profile->frames.count, sizeof *order);
-    for (uint32_t i = 0; i < profile->frames.count; i++)
-        if (is_in_module(&profile->frames.items[i]))
-            start[profile->frames.items[i].subject + 1]++;
-    for (uint32_t i = 0; i < profile->modules.count; i++)
-        start[i + 1] += start[i];
-    *count = start[profile->modules.count];
-    for (uint32_t i = 0; i < profile->frames.count; i++)
-        if (is_in_module(&profile->frames.items[i]))
-            order[start[profile->frames.items[i].subject]++] = i;
-    free(start);
+    uint32_t frames = profile->frames.count, none = profile->modules.count, *ends;
+    uint32_t *modules = pt_alloc(frames, sizeof *modules);
+    for (uint32_t i = 0; i < frames; i++) {
+        const struct pt_frame *frame = &profile->frames.items[i];
+        modules[i] = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE ? frame->subject : none;
+    }
+    uint32_t *order = pt_group(modules, sizeof *modules, 0, frames, none + 1, &ends);
+    *count = none ? ends[none - 1] : 0;
+    free(modules);
+    free(ends);
     return order;
 }
 

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../cli/request.h"
 #include "../doctor/checks.h"
 #include "../load/follow.h"
 #include "../profile/select.h"
@@ -22,13 +21,6 @@ static bool is_pid(const struct pt_cli *cli)
 {
     const char *text = cli->argument_count == 1 ? cli->arguments[0] : "";
     return *text && strlen(text) <= MOST_DIGITS && !text[strspn(text, "0123456789")] && access(text, F_OK) != 0;
-}
-
-static char *copy_text(struct pt_text text)
-{
-    char *copy = pt_alloc(text.length + 1, 1);
-    memcpy(copy, text.data ? text.data : "", text.length);
-    return copy;
 }
 
 static bool is_text(struct pt_text text, const char *known)
@@ -157,7 +149,7 @@ static void find_descendant(struct pt_process_info *subject)
 
 bool pt_target_begin(struct pt_target *target, const struct pt_cli *cli)
 {
-    *target = (struct pt_target){.pids = cli->pid, .request = pt_request_of(cli)};
+    *target = (struct pt_target){.pids = cli->request.select.pid, .request = cli->request};
     if (!is_pid(cli))
         return true;
     struct pt_process_info subject;
@@ -213,13 +205,14 @@ static void learn(struct pt_target *target, const struct pt_log_process *process
             return;
     if (own->pid == process->pid && !own->instance) {
         free(own->host);
-        own->run = copy_text(process->run);
-        own->instance = copy_text(process->instance);
-        own->host = copy_text(process->host);
+        own->run = pt_strndup(process->run.data, process->run.length);
+        own->instance = pt_strndup(process->instance.data, process->instance.length);
+        own->host = pt_strndup(process->host.data, process->host.length);
         return;
     }
-    const struct pt_relative relative = {process->pid, copy_text(process->run), copy_text(process->instance),
-                                         copy_text(process->host)};
+    const struct pt_relative relative = {process->pid, pt_strndup(process->run.data, process->run.length),
+                                         pt_strndup(process->instance.data, process->instance.length),
+                                         pt_strndup(process->host.data, process->host.length)};
     adopt(target, &relative);
 }
 

@@ -22,22 +22,12 @@ static int by_identity(const void *a, const void *b)
 struct pt_sample_order *pt_sample_order_new(const struct pt_profile *profile, uint32_t states)
 {
     struct pt_sample_order *order = pt_alloc(1, sizeof *order);
-    const struct pt_sample *samples = profile->samples.items;
-    uint32_t count = profile->samples.count, nodes = profile->nodes.count, sum = 0, most = 0;
+    uint32_t nodes = profile->nodes.count, most = 0;
     order->profile = profile;
     order->states = states;
-    order->numbers = pt_alloc(count, sizeof *order->numbers);
-    order->ends = pt_alloc(nodes, sizeof *order->ends);
-    for (uint32_t i = 0; i < count; i++)
-        order->ends[samples[i].node]++;
-    for (uint32_t i = 0; i < nodes; i++) {
-        uint32_t own = order->ends[i];
-        most = own > most ? own : most;
-        order->ends[i] = sum;
-        sum += own;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        order->numbers[order->ends[samples[i].node]++] = i;
+    order->numbers = PT_GROUP(&profile->samples, node, nodes, &order->ends);
+    for (uint32_t i = 0, start = 0; i < nodes; start = order->ends[i++])
+        most = order->ends[i] - start > most ? order->ends[i] - start : most;
     order->samples = pt_alloc(most, sizeof *order->samples);
     return order;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/numbers.h"
+
 /* Above these shares (per cent) a reader should know before believing the figures. */
 #define UNSAMPLED_PERCENT  5.0
 #define LOST_PERCENT       1.0
@@ -26,11 +28,6 @@ struct warnings {
 double pt_percent(uint64_t part, uint64_t whole)
 {
     return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static double seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
 }
 
 struct pt_accounting pt_summary_accounting(const struct pt_profile *profile, uint32_t process)
@@ -98,7 +95,7 @@ static void warn_of_shares(struct warnings *warnings, const struct pt_accounting
                      sum->reasons[PP_REASON_ACTION_GONE];
         pt_buffer_format(&warnings->text,
                          "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]",
-                         unsampled, seconds(sum->unsampled_ns),
+                         unsampled, pt_seconds(sum->unsampled_ns),
                          known ? "there was no signal for it, see below"
                                : "short threads, or work that runs in step with the kernel's clock tick");
         add_warning(warnings);
@@ -107,20 +104,20 @@ static void warn_of_shares(struct warnings *warnings, const struct pt_accounting
         pt_buffer_format(&warnings->text,
                          "%.1f %% of the CPU time (%.2f s, %" PRIu64
                          " samples) was seen but could not be kept; it is counted as [lost]",
-                         lost, seconds(sum->lost_ns), sum->lost_samples);
+                         lost, pt_seconds(sum->lost_ns), sum->lost_samples);
         add_warning(warnings);
     }
     if (own > OWN_PERCENT && sum->own_ns > START_NS * processes) {
         pt_buffer_format(&warnings->text,
                          "profiling itself took %.1f %% of the CPU time (%.2f s): fewer samples per second (PYPROF_HZ) "
                          "cost less",
-                         own, seconds(sum->own_ns));
+                         own, pt_seconds(sum->own_ns));
         add_warning(warnings);
     }
     uint64_t difference = sum->difference_ns < 0 ? 0 - (uint64_t)sum->difference_ns : (uint64_t)sum->difference_ns;
     if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT && difference > EXIT_NS * (sum->exited_threads + 1)) {
         pt_buffer_format(&warnings->text, "the sums do not close: %.3f s of %.2f s CPU time are in none of them",
-                         seconds(difference) * (sum->difference_ns < 0 ? -1 : 1), seconds(sum->cpu_ns));
+                         pt_seconds(difference) * (sum->difference_ns < 0 ? -1 : 1), pt_seconds(sum->cpu_ns));
         add_warning(warnings);
     }
 }
@@ -156,7 +153,7 @@ static void warn_of_missing(struct warnings *warnings, uint64_t found, const str
     uint64_t written = raw->sampled_ns + raw->unsampled_ns + raw->lost_ns + raw->thread_exit_ns;
     if (written > found && pt_percent(written - found, written) > DIFFERENCE_PERCENT) {
         pt_buffer_format(&warnings->text, "%.3f s of CPU time were recorded in parts of the log that are missing",
-                         seconds(written - found));
+                         pt_seconds(written - found));
         add_warning(warnings);
     }
 }
@@ -237,7 +234,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
         pt_buffer_format(
             &warnings.text,
             "%.3f s of CPU time are not in here: they were in parts of the profile that have been removed%s",
-            seconds(missing), sum.removed_files ? " to stay below PYPROF_MAX_DISK" : "");
+            pt_seconds(missing), sum.removed_files ? " to stay below PYPROF_MAX_DISK" : "");
         add_warning(&warnings);
     }
     pt_buffer_free(&warnings.text);
