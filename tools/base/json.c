@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "terminal_text.h"
 
@@ -82,6 +83,15 @@ void pt_json_known(struct pt_json *json, const char *key, uint64_t value, bool k
         pt_json_number(json, key, value);
     else
         pt_json_text(json, key, NULL);
+}
+
+void pt_json_fields(struct pt_json *json, const void *from, const struct pt_json_field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value;
+        memcpy(&value, (const char *)from + fields[i].offset, sizeof value);
+        pt_json_number(json, fields[i].key, value);
+    }
 }
 
 void pt_json_bool(struct pt_json *json, const char *key, bool value)

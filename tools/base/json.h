@@ -3,6 +3,7 @@
 #define PT_BASE_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -23,6 +24,12 @@ void pt_json_text(struct pt_json *json, const char *key, const char *text);
 void pt_json_number(struct pt_json *json, const char *key, uint64_t value);
 /* null unless `known`, which is not 0. */
 void pt_json_known(struct pt_json *json, const char *key, uint64_t value, bool known);
+/* Puts uint64_t fields of the struct at `from`. */
+struct pt_json_field {
+    const char *key;
+    size_t offset;
+};
+void pt_json_fields(struct pt_json *json, const void *from, const struct pt_json_field *fields, size_t count);
 void pt_json_bool(struct pt_json *json, const char *key, bool value);
 /* Any other value, as JSON has it: signed numbers and fractions. */
 void pt_json_format(struct pt_json *json, const char *key, const char *format, ...)

@@ -95,6 +95,19 @@ bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), vo
     return written;
 }
 
+bool pt_is_stdout(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
+bool pt_write_output(const char *path, void (*write)(void *context, FILE *out), void *context)
+{
+    if (!pt_is_stdout(path))
+        return pt_write_file(path, write, context);
+    write(context, stdout);
+    return true;
+}
+
 bool pt_has_extension(const char *path, const char *extension)
 {
     size_t length = strlen(path), suffix = strlen(extension);

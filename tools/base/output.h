@@ -12,6 +12,10 @@
  * errors are the stream's. False after a line on stderr. */
 bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), void *context);
 
+/* pt_write_file, or calls write() with stdout if path is NULL or "-", as pt_is_stdout says. */
+bool pt_write_output(const char *path, void (*write)(void *context, FILE *out), void *context);
+bool pt_is_stdout(const char *path);
+
 /* Whether a path has this extension (".pb.gz") and a name before it. */
 bool pt_has_extension(const char *path, const char *extension);
 

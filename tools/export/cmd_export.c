@@ -56,8 +56,7 @@ int pt_cmd_export(const struct pt_cli *cli)
         complain_of_format(cli);
         return PT_EXIT_USAGE;
     }
-    bool to_stdout = !cli->output || strcmp(cli->output, "-") == 0;
-    if (to_stdout && format->flags & PT_FORMAT_BINARY && isatty(STDOUT_FILENO)) {
+    if (pt_is_stdout(cli->output) && format->flags & PT_FORMAT_BINARY && isatty(STDOUT_FILENO)) {
         pt_error("%s is binary and stdout is a terminal: use -o FILE", format->name);
         return PT_EXIT_USAGE;
     }
@@ -78,11 +77,7 @@ int pt_cmd_export(const struct pt_cli *cli)
         .gil = cli->gil,
     };
     struct job job = {profile, format, &options};
-    bool written = true;
-    if (to_stdout)
-        write_profile(&job, stdout);
-    else
-        written = pt_write_file(cli->output, write_profile, &job);
+    bool written = pt_write_output(cli->output, write_profile, &job);
     pt_profile_free(profile);
     return written ? PT_EXIT_OK : PT_EXIT_DATA;
 }

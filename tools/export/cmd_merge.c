@@ -61,24 +61,17 @@ static void write_merged(void *context, FILE *out)
 int pt_cmd_merge(const struct pt_cli *cli)
 {
     struct pt_files files = {0};
-    const struct pt_load_request request = cli->request;
     struct merge merge = {.files = &files, .run = cli->request.run};
-    bool to_stdout = cli->output && strcmp(cli->output, "-") == 0, written = false;
     if (!cli->output) {
         pt_error("missing file: pyprof merge -o FILE.pyprof [PATH...]");
         return PT_EXIT_USAGE;
     }
-    if (to_stdout && isatty(STDOUT_FILENO)) {
+    if (pt_is_stdout(cli->output) && isatty(STDOUT_FILENO)) {
         pt_error("a profile is binary and stdout is a terminal: use -o FILE");
         return PT_EXIT_USAGE;
     }
-    if (pt_files_find(&files, &request) && pt_files_choose(&files, &request)) {
-        written = true;
-        if (to_stdout)
-            write_merged(&merge, stdout);
-        else
-            written = pt_write_file(cli->output, write_merged, &merge);
-    }
+    bool written = pt_files_find(&files, &cli->request) && pt_files_choose(&files, &cli->request) &&
+                   pt_write_output(cli->output, write_merged, &merge);
     if (written) {
         struct pt_buffer left_out = {0};
         pt_buffer_text(&left_out, merge.cut ? "; left out: what was half written at an end" : "");

@@ -16,7 +16,6 @@
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
-#include "snippets.h"
 
 /* What makes samples different; being an estimate does not. */
 #define TOLD_APART (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL | PP_STATE_GC_KNOWN | PP_STATE_GC)
@@ -50,6 +49,12 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER, LINE_COLUMN };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
 
+/* Holds encoded labels by the number of what they come from; no data: not made yet. */
+struct encoded {
+    struct pt_buffer *items;
+    uint32_t capacity;
+};
+
 struct writer {
     struct pt_profile *profile;
     struct pt_gzip gzip;
@@ -57,8 +62,7 @@ struct writer {
     struct pt_function_table functions;
     uint32_t python_module; /* PT_NONE: none known */
     bool *named, *lined;    /* by module: all its frames have names, lines */
-    /* Encoded labels by what they come from; made on first use. */
-    struct pt_snippets threads, label_sets, states;
+    struct encoded threads, label_sets, states;
     struct pt_buffer values; /* scratch */
 };
 
@@ -104,9 +108,8 @@ static bool is_own_key(const char *key)
            strcmp(key, "gil") == 0 || strcmp(key, "gc") == 0;
 }
 
-static void append_thread_labels(void *context, struct pt_buffer *bytes, uint32_t number)
+static void append_thread_labels(struct writer *writer, struct pt_buffer *bytes, uint32_t number)
 {
-    struct writer *writer = context;
     const struct pt_thread *thread = &writer->profile->threads.items[number];
     append_label(bytes, text(writer, "thread"), string(writer, thread->name), 0);
     if (thread->tid != UINT64_MAX)
@@ -114,18 +117,16 @@ static void append_thread_labels(void *context, struct pt_buffer *bytes, uint32_
     append_label(bytes, text(writer, "pid"), 0, writer->profile->processes.items[thread->process].pid);
 }
 
-static void append_state_labels(void *context, struct pt_buffer *bytes, uint32_t state)
+static void append_state_labels(struct writer *writer, struct pt_buffer *bytes, uint32_t state)
 {
-    struct writer *writer = context;
     if (state & PP_STATE_GIL_KNOWN)
         append_label(bytes, text(writer, "gil"), text(writer, state & PP_STATE_HOLDS_GIL ? "held" : "not held"), 0);
     if (pt_in_gc(state))
         append_label(bytes, text(writer, "gc"), text(writer, "yes"), 0);
 }
 
-static void append_own_labels(void *context, struct pt_buffer *bytes, uint32_t number)
+static void append_own_labels(struct writer *writer, struct pt_buffer *bytes, uint32_t number)
 {
-    struct writer *writer = context;
     const struct pt_profile *profile = writer->profile;
     const struct pt_label_set *set = &profile->label_sets.items[number];
     for (uint32_t i = set->first; i < set->first + set->count; i++) {
@@ -133,6 +134,24 @@ static void append_own_labels(void *context, struct pt_buffer *bytes, uint32_t n
         if (!is_own_key(pt_string(profile, label.key)))
             append_label(bytes, string(writer, label.key), string(writer, label.value), 0);
     }
+}
+
+static struct pt_buffer labels_of(struct writer *writer, struct encoded *encoded, uint32_t number,
+                                  void (*append)(struct writer *writer, struct pt_buffer *bytes, uint32_t number))
+{
+    encoded->items = pt_grow(encoded->items, &encoded->capacity, (uint64_t)number + 1, sizeof *encoded->items);
+    if (!encoded->items[number].data) {
+        pt_buffer_text(&encoded->items[number], "");
+        append(writer, &encoded->items[number], number);
+    }
+    return encoded->items[number];
+}
+
+static void free_encoded(struct encoded *encoded)
+{
+    for (uint32_t i = 0; i < encoded->capacity; i++)
+        pt_buffer_free(&encoded->items[i]);
+    free(encoded->items);
 }
 
 static void append_path(struct writer *writer, struct pt_buffer *path, uint32_t node)
@@ -146,10 +165,10 @@ static void append_path(struct writer *writer, struct pt_buffer *path, uint32_t 
 
 static void put_sample(struct writer *writer, const struct pt_buffer *path, const struct pt_sample *sample)
 {
-    const struct pt_snippet labels[] = {
-        pt_snippet(&writer->threads, sample->thread, append_thread_labels, writer),
-        pt_snippet(&writer->states, sample->state, append_state_labels, writer),
-        pt_snippet(&writer->label_sets, sample->labels, append_own_labels, writer),
+    const struct pt_buffer labels[] = {
+        labels_of(writer, &writer->threads, sample->thread, append_thread_labels),
+        labels_of(writer, &writer->states, sample->state, append_state_labels),
+        labels_of(writer, &writer->label_sets, sample->labels, append_own_labels),
     };
     struct pt_buffer *out = &writer->gzip.text;
     writer->values.length = 0;
@@ -388,7 +407,7 @@ void pt_export_pprof(struct pt_profile *profile, const struct pt_export_options 
     pt_function_table_free(&writer.functions);
     free(writer.named);
     free(writer.lined);
-    pt_snippets_free(&writer.threads);
-    pt_snippets_free(&writer.label_sets);
-    pt_snippets_free(&writer.states);
+    free_encoded(&writer.threads);
+    free_encoded(&writer.label_sets);
+    free_encoded(&writer.states);
 }

@@ -74,7 +74,6 @@ static void load_page(const struct pt_cli *cli, struct page *page)
 int pt_cmd_flame(const struct pt_cli *cli)
 {
     const char *path = cli->output ? cli->output : DEFAULT_OUTPUT;
-    bool to_stdout = strcmp(path, "-") == 0;
     if (cli->diff && cli->argument_count != 2) {
         pt_error("--diff takes two profiles: pyprof flame --diff BASE NEW");
         return PT_EXIT_USAGE;
@@ -84,7 +83,7 @@ int pt_cmd_flame(const struct pt_cli *cli)
                            : "--by is for --diff: pyprof flame --diff --by time BASE NEW");
         return PT_EXIT_USAGE;
     }
-    if (to_stdout && isatty(STDOUT_FILENO)) {
+    if (pt_is_stdout(path) && isatty(STDOUT_FILENO)) {
         pt_error("stdout is a terminal: use -o FILE.html");
         return PT_EXIT_USAGE;
     }
@@ -96,11 +95,9 @@ int pt_cmd_flame(const struct pt_cli *cli)
     int status = page.flame ? PT_EXIT_OK : PT_EXIT_DATA;
     if (page.flame) {
         page.flame->by_time = cli->by && strcmp(cli->by, "time") == 0;
-        if (to_stdout)
-            pt_flame_write(page.flame, stdout);
-        else if (!pt_write_file(path, write_page, page.flame))
+        if (!pt_write_output(path, write_page, page.flame))
             status = PT_EXIT_DATA;
-        else if (isatty(STDERR_FILENO))
+        else if (!pt_is_stdout(path) && isatty(STDERR_FILENO))
             pt_message("wrote %s; open it in a browser", path);
     }
     pt_flame_free(page.flame);

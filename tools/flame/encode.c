@@ -22,10 +22,7 @@
 
 #define SUM(name) #name, offsetof(struct pt_accounting, name)
 
-static const struct {
-    const char *name;
-    size_t offset;
-} sums[] = {
+static const struct pt_json_field sums[] = {
     {SUM(cpu_ns)},  {SUM(sampled_ns)},   {SUM(estimated_ns)},   {SUM(unsampled_ns)},
     {SUM(lost_ns)}, {SUM(lost_samples)}, {SUM(own_ns)},         {SUM(thread_exit_ns)},
     {SUM(samples)}, {SUM(threads)},      {SUM(exited_threads)},
@@ -79,11 +76,7 @@ static void put_side(struct pt_json *json, struct pt_profile *profile)
     pt_json_begin(json, NULL, '{');
     pt_json_number(json, "start_ms", start / NS_PER_MS);
     pt_json_number(json, "end_ms", end / NS_PER_MS);
-    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
-        uint64_t value;
-        memcpy(&value, (const char *)&sum + sums[i].offset, sizeof value);
-        pt_json_number(json, sums[i].name, value);
-    }
+    pt_json_fields(json, &sum, sums, sizeof sums / sizeof sums[0]);
     pt_json_format(json, "difference_ns", "%" PRId64, sum.difference_ns);
     pt_json_bool(json, "selected", profile->selected);
     pt_json_begin(json, "pythons", '[');

@@ -43,27 +43,24 @@ static void report_places(const struct pt_files *files, const struct pt_profile 
                       files->closed);
 }
 
+static void append_loss(struct pt_buffer *text, uint64_t count, const char *one, const char *several)
+{
+    if (count)
+        pt_buffer_format(text, ", %" PRIu64 " %s", count, count == 1 ? one : several);
+}
+
 static void report_losses(const struct pt_files *files, const struct pt_profile *profile)
 {
     const struct pt_read_losses *losses = &profile->losses;
     struct pt_buffer text = {0};
-    if (losses->truncated_bytes)
-        pt_buffer_format(&text, ", %" PRIu64 " bytes cut short at the end", losses->truncated_bytes);
+    append_loss(&text, losses->truncated_bytes, "bytes cut short at the end", "bytes cut short at the end");
+    append_loss(&text, losses->damaged_blocks, "damaged block", "damaged blocks");
     if (losses->damaged_blocks)
-        pt_buffer_format(&text, ", %" PRIu64 " damaged block%s (%" PRIu64 " bytes)", losses->damaged_blocks,
-                         pt_plural(losses->damaged_blocks, "s"), losses->damaged_bytes);
-    if (losses->missing_blocks)
-        pt_buffer_format(&text, ", %" PRIu64 " missing block%s", losses->missing_blocks,
-                         pt_plural(losses->missing_blocks, "s"));
-    if (losses->damaged_records)
-        pt_buffer_format(&text, ", %" PRIu64 " malformed record%s", losses->damaged_records,
-                         pt_plural(losses->damaged_records, "s"));
-    if (losses->repeated_blocks)
-        pt_buffer_format(&text, ", %" PRIu64 " block%s there twice", losses->repeated_blocks,
-                         losses->repeated_blocks == 1 ? " that is" : "s that are");
-    if (losses->repeated_segments)
-        pt_buffer_format(&text, ", %" PRIu64 " part%s there twice", losses->repeated_segments,
-                         losses->repeated_segments == 1 ? " that is" : "s that are");
+        pt_buffer_format(&text, " (%" PRIu64 " bytes)", losses->damaged_bytes);
+    append_loss(&text, losses->missing_blocks, "missing block", "missing blocks");
+    append_loss(&text, losses->damaged_records, "malformed record", "malformed records");
+    append_loss(&text, losses->repeated_blocks, "block that is there twice", "blocks that are there twice");
+    append_loss(&text, losses->repeated_segments, "part that is there twice", "parts that are there twice");
     if (files->unusable) {
         pt_buffer_text(&text, ", ");
         pt_files_append_unusable(&text, files);

@@ -49,15 +49,11 @@ struct pt_states *pt_states_by(const struct pt_profile *profile, bool threads)
 
 struct pt_states pt_states_of(const struct pt_profile *profile, uint32_t process)
 {
-    struct pt_states sum = {0};
-    for (uint32_t i = 0; profile->keep == PT_KEEP_STACKS && i < profile->threads.count; i++)
-        if (process == PT_NONE || profile->threads.items[i].process == process)
-            pt_states_add_all(&sum, &profile->threads.items[i].states);
-    for (uint32_t i = 0; profile->keep != PT_KEEP_STACKS && i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
-        if (process == PT_NONE || profile->threads.items[sample->thread].process == process)
-            pt_states_add(&sum, sample->state, sample->cpu_ns);
-    }
+    struct pt_states sum = {0}, *all = pt_states_by(profile, false);
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if (process == PT_NONE || process == i)
+            pt_states_add_all(&sum, &all[i]);
+    free(all);
     return sum;
 }
 

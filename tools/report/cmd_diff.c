@@ -222,11 +222,11 @@ static enum form form_of(const struct pt_cli *cli)
 }
 
 /* False after a line on stderr. */
-static bool can_be_written(const struct job *job, bool to_stdout)
+static bool can_be_written(const struct job *job)
 {
     if (job->form != AS_PAGE)
         return true;
-    if (to_stdout && isatty(STDOUT_FILENO))
+    if (pt_is_stdout(job->cli->output) && isatty(STDOUT_FILENO))
         pt_error("stdout is a terminal: use -o FILE.html");
     else if (job->by == PT_COMPARE_NONE)
         pt_error("the page compares shares of the CPU or CPU per second: --by cpu or --by time");
@@ -254,13 +254,12 @@ int pt_cmd_diff(const struct pt_cli *cli)
 {
     struct job job = {.cli = cli, .form = form_of(cli), .by = by_of(cli)};
     struct pt_load_request requests[] = {cli->request, cli->request};
-    bool to_stdout = !cli->output || strcmp(cli->output, "-") == 0;
     char *names[2] = {NULL, NULL};
     if (cli->argument_count > 2) {
         pt_error("diff takes two profiles: pyprof diff A B");
         return PT_EXIT_USAGE;
     }
-    if (!can_be_written(&job, to_stdout))
+    if (!can_be_written(&job))
         return PT_EXIT_USAGE;
     requests[0].keep = requests[1].keep = job.form == AS_PAGE ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
     names[0] = cli->argument_count ? pt_strdup(cli->arguments[0]) : run_at(1);
@@ -276,10 +275,7 @@ int pt_cmd_diff(const struct pt_cli *cli)
         job.profiles[1] = b;
         for (int i = 0; i < 2 && job.form != AS_PAGE; i++)
             job.sides[i] = pt_side_of(job.profiles[i]);
-        if (to_stdout)
-            write_diff(&job, stdout);
-        else
-            written = pt_write_file(cli->output, write_diff, &job);
+        written = pt_write_output(cli->output, write_diff, &job);
     }
     pt_profile_free(a);
     pt_profile_free(b);

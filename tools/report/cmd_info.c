@@ -35,18 +35,20 @@ static struct pt_usage used_in(const struct pt_process *process, uint32_t interv
 
 static void put_intervals(struct pt_json *json, const struct pt_process *process)
 {
+#define USAGE(name) #name, offsetof(struct pt_usage, name)
+    static const struct pt_json_field fields[] = {{USAGE(end_unix_ns)},
+                                                  {USAGE(wall_ns)},
+                                                  {USAGE(cpu_ns)},
+                                                  {USAGE(samples)},
+                                                  {USAGE(voluntary_switches)},
+                                                  {USAGE(involuntary_switches)},
+                                                  {USAGE(minor_faults)},
+                                                  {USAGE(major_faults)}};
     pt_json_begin(json, "intervals", '[');
     for (uint32_t i = 0; i < process->usage.count; i++) {
         struct pt_usage used = used_in(process, i);
         pt_json_begin(json, NULL, '{');
-        pt_json_number(json, "end_unix_ns", used.end_unix_ns);
-        pt_json_number(json, "wall_ns", used.wall_ns);
-        pt_json_number(json, "cpu_ns", used.cpu_ns);
-        pt_json_number(json, "samples", used.samples);
-        pt_json_number(json, "voluntary_switches", used.voluntary_switches);
-        pt_json_number(json, "involuntary_switches", used.involuntary_switches);
-        pt_json_number(json, "minor_faults", used.minor_faults);
-        pt_json_number(json, "major_faults", used.major_faults);
+        pt_json_fields(json, &used, fields, sizeof fields / sizeof fields[0]);
         pt_json_end(json, '}');
     }
     pt_json_end(json, ']');

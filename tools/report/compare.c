@@ -55,23 +55,26 @@ static uint32_t unite(struct pt_compared *all, uint32_t count, void (*drop)(cons
     return kept;
 }
 
-static const struct pt_side *sorted_sides;
-static enum pt_compare_by sorted_by;
+/* Says how the change of a function is measured. */
+struct measure {
+    const struct pt_side *sides;
+    enum pt_compare_by by;
+};
 
-static double change_of(const uint64_t ns[2])
+static double change_of(const struct measure *measure, const uint64_t ns[2])
 {
-    double change =
-        pt_compare_value(&sorted_sides[1], sorted_by, ns[1]) - pt_compare_value(&sorted_sides[0], sorted_by, ns[0]);
+    double change = pt_compare_value(&measure->sides[1], measure->by, ns[1]) -
+                    pt_compare_value(&measure->sides[0], measure->by, ns[0]);
     return change < 0 ? -change : change;
 }
 
-static int by_change(const void *a, const void *b)
+static int by_change(const void *a, const void *b, void *measure)
 {
     const struct pt_compared *x = a, *y = b;
-    double u = change_of(x->self_ns), v = change_of(y->self_ns);
+    double u = change_of(measure, x->self_ns), v = change_of(measure, y->self_ns);
     if (u == v) {
-        u = change_of(x->total_ns);
-        v = change_of(y->total_ns);
+        u = change_of(measure, x->total_ns);
+        v = change_of(measure, y->total_ns);
     }
     if (u != v)
         return u > v ? -1 : 1;
@@ -100,9 +103,7 @@ struct pt_compared *pt_compare_functions(const struct pt_side sides[2], enum pt_
         pt_view_free(view);
     }
     *count = unite(all, *count, NULL);
-    sorted_sides = sides;
-    sorted_by = by;
-    qsort(all, *count, sizeof *all, by_change);
+    qsort_r(all, *count, sizeof *all, by_change, &(struct measure){sides, by});
     return all;
 }
 
@@ -118,8 +119,8 @@ struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines,
     *count = 0;
     for (int side = 0; side < 2; side++) {
         /* As the exporter writes them: one place says how a stack reads. */
-        static char *text;
-        static size_t size;
+        char *text;
+        size_t size;
         FILE *out = open_memstream(&text, &size);
         if (!out)
             break;

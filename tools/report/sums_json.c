@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../profile/gil_gc.h"
 #include "../view/summary.h"
@@ -10,37 +9,29 @@
 #define MEDIAN 0.50
 #define TAIL   0.99
 
-#define SUM(name)                                                                                                      \
-    {                                                                                                                  \
-#name, offsetof(struct pt_accounting, name)                                                                    \
-    }
+#define SUM(name) #name, offsetof(struct pt_accounting, name)
 
-static const struct {
-    const char *key;
-    size_t offset; /* of a uint64_t */
-} sums[] = {
-    SUM(threads),
-    SUM(exited_threads),
-    SUM(samples),
-    SUM(wall_ns),
-    SUM(cpu_ns),
-    SUM(sampled_ns),
-    SUM(estimated_ns),
-    SUM(unsampled_ns),
-    SUM(lost_samples),
-    SUM(lost_ns),
-    SUM(own_ns),
-    SUM(thread_exit_ns),
-    SUM(before_start_ns),
-    SUM(removed_files),
-    SUM(removed_bytes),
-    SUM(mapped_bytes),
-    SUM(most_mapped_bytes),
-    SUM(voluntary_switches),
-    SUM(involuntary_switches),
-    SUM(minor_faults),
-    SUM(major_faults),
-};
+static const struct pt_json_field sums[] = {{SUM(threads)},
+                                            {SUM(exited_threads)},
+                                            {SUM(samples)},
+                                            {SUM(wall_ns)},
+                                            {SUM(cpu_ns)},
+                                            {SUM(sampled_ns)},
+                                            {SUM(estimated_ns)},
+                                            {SUM(unsampled_ns)},
+                                            {SUM(lost_samples)},
+                                            {SUM(lost_ns)},
+                                            {SUM(own_ns)},
+                                            {SUM(thread_exit_ns)},
+                                            {SUM(before_start_ns)},
+                                            {SUM(removed_files)},
+                                            {SUM(removed_bytes)},
+                                            {SUM(mapped_bytes)},
+                                            {SUM(most_mapped_bytes)},
+                                            {SUM(voluntary_switches)},
+                                            {SUM(involuntary_switches)},
+                                            {SUM(minor_faults)},
+                                            {SUM(major_faults)}};
 
 void pt_json_element(void *json, const char *text)
 {
@@ -58,11 +49,7 @@ void pt_json_states(struct pt_json *json, const struct pt_states *states)
 void pt_json_sums(struct pt_json *json, const struct pt_profile *profile, uint32_t process)
 {
     struct pt_accounting sum = pt_summary_accounting(profile, process);
-    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
-        uint64_t value;
-        memcpy(&value, (const char *)&sum + sums[i].offset, sizeof value);
-        pt_json_number(json, sums[i].key, value);
-    }
+    pt_json_fields(json, &sum, sums, sizeof sums / sizeof sums[0]);
     pt_json_format(json, "difference_ns", "%" PRId64, sum.difference_ns);
     pt_json_number(json, "missing_ns", pt_summary_missing_ns(profile, process));
     struct pt_states states = pt_states_of(profile, process);

@@ -43,14 +43,10 @@ static struct row *rows_of(const struct pt_profile *profile, bool threads, uint3
 
 static void append_name(struct pt_buffer *text, const struct pt_profile *profile, bool threads, uint32_t number)
 {
-    if (!threads) {
+    if (threads)
+        pt_thread_of_process_text(text, profile, number);
+    else
         pt_process_text(text, profile, number);
-        return;
-    }
-    pt_thread_text(text, profile, number);
-    if (profile->processes.count > 1)
-        pt_buffer_format(text, " of process %" PRIu64,
-                         profile->processes.items[profile->threads.items[number].process].pid);
 }
 
 /* In SHARE_WIDTH columns; of the part that is known, which may be nothing. */

@@ -26,20 +26,15 @@ void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_row
         pt_buffer_format(text, "%" PRIu64 " %s", process->pid,
                          pt_short_command(pt_string(profile, process->command_line)));
     } else {
-        pt_thread_text(text, profile, row->number);
-        if (profile->processes.count > 1)
-            pt_buffer_format(text, " of process %" PRIu64,
-                             profile->processes.items[profile->threads.items[row->number].process].pid);
+        pt_thread_of_process_text(text, profile, row->number);
     }
 }
 
-static bool sort_by_total;
-
-static int by_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b, void *by_total_first)
 {
     const struct pt_row *x = a, *y = b;
     int by_self = pt_compare(y->self_ns, x->self_ns), by_total = pt_compare(y->total_ns, x->total_ns);
-    return (sort_by_total ? by_total ?: by_self : by_self ?: by_total) ?: pt_compare(y->since_total_ns, x->since_total_ns) ?: pt_compare(x->number, y->number);
+    return (*(const bool *)by_total_first ? by_total ?: by_self : by_self ?: by_total) ?: pt_compare(y->since_total_ns, x->since_total_ns) ?: pt_compare(x->number, y->number);
 }
 
 static struct pt_row *functions(const struct pt_live *live, bool since_start, uint32_t *count, uint64_t *whole_ns)
@@ -131,7 +126,6 @@ struct pt_row *pt_rows_new(struct pt_live *live, const struct pt_rows_options *o
     else
         rows = tasks(live, options->of == PT_ROWS_THREADS, options->since_start, count, whole_ns);
     keep_matching(live, options, rows, count);
-    sort_by_total = options->by_total;
-    qsort(rows, *count, sizeof *rows, by_time);
+    qsort_r(rows, *count, sizeof *rows, by_time, &(bool){options->by_total});
     return rows;
 }

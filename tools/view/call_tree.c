@@ -61,6 +61,14 @@ void pt_thread_text(struct pt_buffer *text, const struct pt_profile *profile, ui
         pt_buffer_format(text, " (%" PRIu64 ")", thread->tid);
 }
 
+void pt_thread_of_process_text(struct pt_buffer *text, const struct pt_profile *profile, uint32_t number)
+{
+    pt_thread_text(text, profile, number);
+    if (profile->processes.count > 1)
+        pt_buffer_format(text, " of process %" PRIu64,
+                         profile->processes.items[profile->threads.items[number].process].pid);
+}
+
 void pt_process_text(struct pt_buffer *text, const struct pt_profile *profile, uint32_t number)
 {
     const struct pt_process *process = &profile->processes.items[number];
@@ -224,32 +232,22 @@ struct pt_total *pt_view_totals(const struct pt_profile *profile, const struct p
 {
     struct pt_total *by_string = pt_alloc(profile->strings.count, sizeof *by_string);
     uint32_t *open = pt_alloc(profile->strings.count, sizeof *open); /* how often a text is on the path to here */
-    uint32_t at = 0;
-    bool down = true;
-    /* Depth first without a stack: down to the first child, else on to the next sibling, else back up. */
-    for (;;) {
+    uint32_t last = 0;
+    for (uint32_t at = pt_view_next(view, 0, 0); at != PT_NONE; at = pt_view_next(view, at, 0)) {
         const struct pt_view_node *node = &view->nodes.items[at];
         struct pt_total *total = &by_string[node->text];
-        if (down && node->frame != PT_NONE) {
-            total->text = node->text;
-            total->frame = node->frame;
-            total->self_count += node->count;
-            total->self_ns += node->ns;
-            if (!open[node->text]++) {
-                total->total_count += node->total_count;
-                total->total_ns += node->total_ns;
-            }
-        }
-        if (down && view->first_child[at] != PT_NONE) {
-            at = view->first_child[at];
+        for (; last != node->parent; last = view->nodes.items[last].parent)
+            open[view->nodes.items[last].text]--;
+        bool outermost = !open[node->text]++;
+        last = at;
+        if (node->frame == PT_NONE)
             continue;
-        }
-        if (node->frame != PT_NONE)
-            open[node->text]--;
-        if (!at)
-            break;
-        down = view->next_sibling[at] != PT_NONE;
-        at = down ? view->next_sibling[at] : node->parent;
+        total->text = node->text;
+        total->frame = node->frame;
+        total->self_count += node->count;
+        total->self_ns += node->ns;
+        total->total_count += outermost ? node->total_count : 0;
+        total->total_ns += outermost ? node->total_ns : 0;
     }
     free(open);
     *count = 0;

@@ -42,7 +42,8 @@ struct pt_total {
 /* Returns *count totals, sorted by self time, then total time, then text. The caller frees the array. */
 struct pt_total *pt_view_totals(const struct pt_profile *profile, const struct pt_view *view, uint32_t *count);
 
-/* Append "name (tid)" and "pid command" to text. */
+/* Append "name (tid)", with " of process PID" if there are several and that is asked for, and "pid command" to text. */
+void pt_thread_of_process_text(struct pt_buffer *text, const struct pt_profile *profile, uint32_t thread);
 void pt_thread_text(struct pt_buffer *text, const struct pt_profile *profile, uint32_t thread);
 void pt_process_text(struct pt_buffer *text, const struct pt_profile *profile, uint32_t process);
 
