@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PT_NONE UINT32_MAX
 
@@ -99,5 +100,30 @@ void pt_index_free(struct pt_index *index);
 
 uint32_t pt_hash_bytes(const void *data, size_t length);
 uint32_t pt_hash_words(const uint64_t *words, size_t count);
+
+/* Defines NAME_hash(item) and NAME_same(items, number, item) for pt_index_find. The words of an `item` that follow the
+ * type identify it. */
+#define PT_DEFINE_IDENTITY(name, type, ...)                                                                            \
+    static uint32_t name##_hash(const type *item)                                                                      \
+    {                                                                                                                  \
+        const uint64_t words[] = {__VA_ARGS__};                                                                        \
+        return pt_hash_words(words, sizeof words / sizeof words[0]);                                                   \
+    }                                                                                                                  \
+    static bool name##_same(const void *items, uint32_t number, const void *key)                                       \
+    {                                                                                                                  \
+        const type *item = key;                                                                                        \
+        const uint64_t wanted[] = {__VA_ARGS__};                                                                       \
+        item = (const type *)items + number;                                                                           \
+        const uint64_t there[] = {__VA_ARGS__};                                                                        \
+        return memcmp(wanted, there, sizeof there) == 0;                                                               \
+    }
+
+/* Defines a function that finds an equal item in a PT_TABLE_OF of its owner or appends it, and returns its number. */
+#define PT_DEFINE_ADD(function, owner_type, table, type, ...)                                                          \
+    PT_DEFINE_IDENTITY(table, type, __VA_ARGS__)                                                                       \
+    function(owner_type *owner, const type *item)                                                                      \
+    {                                                                                                                  \
+        return PT_FIND_OR_APPEND(&owner->table, table##_hash(item), table##_same, item, *item);                        \
+    }
 
 #endif

@@ -15,48 +15,11 @@ struct builder {
     bool lines;
 };
 
-static bool same_function(const void *table, uint32_t item, const void *key)
-{
-    return ((const struct pt_call_function *)table)[item].text == *(const uint32_t *)key;
-}
-
-static bool same_place(struct pt_call_place a, struct pt_call_place b)
-{
-    return a.source == b.source && a.line == b.line;
-}
-
-static bool same_line(const void *table, uint32_t item, const void *key)
-{
-    const struct pt_call_line *line = (const struct pt_call_line *)table + item, *wanted = key;
-    return line->function == wanted->function && same_place(line->place, wanted->place);
-}
-
-static bool same_edge(const void *table, uint32_t item, const void *key)
-{
-    const struct pt_call_edge *edge = (const struct pt_call_edge *)table + item, *wanted = key;
-    return edge->caller == wanted->caller && edge->callee == wanted->callee && same_place(edge->place, wanted->place);
-}
-
-static uint32_t function_number(struct pt_call_graph *graph, uint32_t text, uint32_t frame)
-{
-    const uint64_t words[] = {text};
-    const struct pt_call_function function = {.text = text, .frame = frame};
-    return PT_FIND_OR_APPEND(&graph->functions, pt_hash_words(words, 1), same_function, &text, function);
-}
-
-static uint32_t line_number(struct pt_call_graph *graph, uint32_t function, struct pt_call_place place)
-{
-    const uint64_t words[] = {function, place.source, place.line};
-    const struct pt_call_line line = {.function = function, .place = place};
-    return PT_FIND_OR_APPEND(&graph->lines, pt_hash_words(words, 3), same_line, &line, line);
-}
-
-static uint32_t edge_number(struct pt_call_graph *graph, uint32_t caller, struct pt_call_place place, uint32_t callee)
-{
-    const uint64_t words[] = {caller, place.source, place.line, callee};
-    const struct pt_call_edge edge = {.caller = caller, .callee = callee, .place = place};
-    return PT_FIND_OR_APPEND(&graph->edges, pt_hash_words(words, 4), same_edge, &edge, edge);
-}
+PT_DEFINE_ADD(static uint32_t add_function, struct pt_call_graph, functions, struct pt_call_function, item->text)
+PT_DEFINE_ADD(static uint32_t add_line, struct pt_call_graph, lines, struct pt_call_line, item->function,
+              item->place.source, item->place.line)
+PT_DEFINE_ADD(static uint32_t add_edge, struct pt_call_graph, edges, struct pt_call_edge, item->caller,
+              item->place.source, item->place.line, item->callee)
 
 static struct pt_call_place place_of(const struct builder *builder, uint32_t at)
 {
@@ -74,14 +37,19 @@ static void number_nodes(struct builder *builder)
     builder->edge_of[0] = PT_NONE;
     for (uint32_t at = pt_view_next(view, 0, 0); at != PT_NONE; at = pt_view_next(view, at, 0)) {
         const struct pt_view_node *node = &view->nodes.items[at];
-        uint32_t function = function_number(graph, builder->texts[node->frame], node->frame);
+        const struct pt_call_function called = {.text = builder->texts[node->frame], .frame = node->frame};
+        uint32_t function = add_function(graph, &called);
         builder->function_of[at] = function;
         builder->edge_of[at] = PT_NONE;
-        if (node->parent)
-            builder->edge_of[at] =
-                edge_number(graph, builder->function_of[node->parent], place_of(builder, node->parent), function);
+        if (node->parent) {
+            const struct pt_call_edge edge = {.caller = builder->function_of[node->parent],
+                                              .callee = function,
+                                              .place = place_of(builder, node->parent)};
+            builder->edge_of[at] = add_edge(graph, &edge);
+        }
         if (node->count || node->ns) {
-            uint32_t number = line_number(graph, function, place_of(builder, at));
+            uint32_t number =
+                add_line(graph, &(struct pt_call_line){.function = function, .place = place_of(builder, at)});
             struct pt_call_line *line = &graph->lines.items[number];
             line->self_count += node->count;
             line->self_ns += node->ns;

@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "../base/numbers.h"
-#include "../base/proto.h"
-#include "../view/numbering.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
+#include "messages.h"
 
 enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY };
 enum {
@@ -30,13 +29,11 @@ enum { RESOURCE_ATTRIBUTE = 1 };
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE };
 enum { VALUE_STRING = 1, VALUE_INT = 3 };
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLES, PROFILE_TIME, PROFILE_DURATION, PROFILE_PERIOD_TYPE, PROFILE_PERIOD };
-enum { TYPE_TYPE = 1, TYPE_UNIT };
 enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES };
 enum { STACK_LOCATIONS = 1 };
-enum { MAPPING_START = 1, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE, MAPPING_ATTRIBUTES };
+enum { MAPPING_START = 1, MAPPING_ATTRIBUTES = 5 };
 enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS, LOCATION_LINE, LOCATION_ATTRIBUTES };
-enum { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
-enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
+enum { FUNCTION_NAME = 1 };
 enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE };
 enum { LINK_TRACE = 1, LINK_SPAN };
 
@@ -57,42 +54,23 @@ struct writer {
     uint32_t numbers_capacity;
 };
 
-static uint32_t text(struct writer *writer, const char *text)
-{
-    return pt_number_string(&writer->strings, pt_intern_text(writer->profile, text));
-}
-
-static bool same_attribute(const void *table, uint32_t item, const void *key)
-{
-    const struct attribute *there = (const struct attribute *)table + item, *wanted = key;
-    return there->key == wanted->key && there->text == wanted->text && there->number == wanted->number;
-}
-
-static uint32_t attribute_index(struct writer *writer, struct attribute attribute)
-{
-    const uint64_t words[] = {attribute.key, attribute.text, attribute.number};
-    uint32_t hash = pt_hash_words(words, 3);
-    return PT_FIND_OR_APPEND(&writer->attributes, hash, same_attribute, &attribute, attribute) + 1;
-}
+PT_DEFINE_ADD(static uint32_t add_attribute, struct writer, attributes, struct attribute, item->key, item->text,
+              item->number)
 
 static uint32_t text_attribute(struct writer *writer, const char *key, uint32_t value)
 {
-    return attribute_index(writer, (struct attribute){pt_intern_text(writer->profile, key), value, 0});
+    return 1 + add_attribute(writer, &(struct attribute){pt_intern_text(writer->profile, key), value, 0});
 }
 
 static uint32_t number_attribute(struct writer *writer, const char *key, uint64_t value)
 {
-    return attribute_index(writer, (struct attribute){pt_intern_text(writer->profile, key), PT_NONE, value});
+    return 1 + add_attribute(writer, &(struct attribute){pt_intern_text(writer->profile, key), PT_NONE, value});
 }
 
-static void append_value_type(struct writer *writer, struct pt_buffer *to, unsigned field, const char *type,
-                              const char *unit)
+static void append_value_type(struct writer *writer, struct pt_buffer *to, unsigned field, bool by_count)
 {
-    struct pt_buffer message = {0};
-    pt_proto_number(&message, TYPE_TYPE, text(writer, type));
-    pt_proto_number(&message, TYPE_UNIT, text(writer, unit));
-    pt_proto_message(to, field, &message);
-    pt_buffer_free(&message);
+    pt_append_value_type(to, field, &writer->strings, writer->profile, by_count ? "samples" : "cpu",
+                         by_count ? "count" : "nanoseconds");
 }
 
 static void put_number(struct writer *writer, uint32_t at, uint64_t value)
@@ -154,10 +132,7 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
     const struct pt_thread *thread = &writer->profile->threads.items[samples[0].thread];
     const struct pt_process process = writer->profile->processes.items[thread->process];
     struct pt_buffer message = {0};
-    if (by_count)
-        append_value_type(writer, &message, PROFILE_TYPE, "samples", "count");
-    else
-        append_value_type(writer, &message, PROFILE_TYPE, "cpu", "nanoseconds");
+    append_value_type(writer, &message, PROFILE_TYPE, by_count);
     for (uint32_t i = 0; i < count;) {
         uint64_t value = 0;
         uint32_t first = i;
@@ -169,7 +144,7 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
     pt_proto_fixed64(&message, PROFILE_TIME, process.start_unix_ns);
     pt_proto_number(&message, PROFILE_DURATION,
                     process.end_unix_ns > process.start_unix_ns ? process.end_unix_ns - process.start_unix_ns : 0);
-    append_value_type(writer, &message, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+    append_value_type(writer, &message, PROFILE_PERIOD_TYPE, false);
     pt_proto_number(&message, PROFILE_PERIOD, process.period_ns);
     pt_proto_message(to, SCOPE_PROFILES_PROFILES, &message);
     pt_buffer_free(&message);
@@ -282,12 +257,7 @@ static void append_line(struct writer *writer, struct pt_buffer *message, uint32
         .file = parts.file,
         .first_line = python ? writer->profile->functions.items[frame.subject].first_line : 0,
     };
-    struct pt_buffer line = {0};
-    pt_proto_number(&line, LINE_FUNCTION, pt_number_function(&writer->functions, function));
-    pt_proto_number(&line, LINE_LINE, parts.line);
-    pt_proto_number(&line, LINE_COLUMN, frame.column);
-    pt_proto_message(message, LOCATION_LINE, &line);
-    pt_buffer_free(&line);
+    pt_append_line(message, LOCATION_LINE, pt_number_function(&writer->functions, function), parts.line, frame.column);
 }
 
 /* Functions that are inlined at the address come first, the innermost at the beginning. */
@@ -315,10 +285,7 @@ static void append_location(struct writer *writer, struct pt_buffer *message, ui
 static void append_mapping(struct writer *writer, struct pt_buffer *message, uint32_t number)
 {
     const struct pt_module module = writer->profile->modules.items[number];
-    pt_proto_number(message, MAPPING_START, module.start);
-    pt_proto_number(message, MAPPING_LIMIT, module.limit);
-    pt_proto_number(message, MAPPING_OFFSET, module.file_offset);
-    pt_proto_number(message, MAPPING_FILE, pt_number_string(&writer->strings, module.path));
+    pt_append_mapping_fields(message, MAPPING_START, &writer->strings, &module);
     if (module.build_id) {
         uint64_t id = text_attribute(writer, "process.executable.build_id.gnu", module.build_id);
         pt_proto_numbers(message, MAPPING_ATTRIBUTES, &id, 1);
@@ -327,11 +294,7 @@ static void append_mapping(struct writer *writer, struct pt_buffer *message, uin
 
 static void append_function(struct writer *writer, struct pt_buffer *message, uint32_t number)
 {
-    const struct pt_table_function *function = &writer->functions.functions.items[number];
-    pt_proto_number(message, FUNCTION_NAME, pt_number_string(&writer->strings, function->name));
-    pt_proto_number(message, FUNCTION_SYSTEM_NAME, pt_number_string(&writer->strings, function->system_name));
-    pt_proto_number(message, FUNCTION_FILE, pt_number_string(&writer->strings, function->file));
-    pt_proto_number(message, FUNCTION_START_LINE, function->first_line);
+    pt_append_function_fields(message, FUNCTION_NAME, &writer->strings, &writer->functions.functions.items[number]);
 }
 
 static void append_attribute(struct writer *writer, struct pt_buffer *message, uint32_t number)

@@ -8,14 +8,13 @@
 
 #include "../base/gzip.h"
 #include "../base/print.h"
-#include "../base/proto.h"
 #include "../profile/frame_text.h"
 #include "../profile/gil_gc.h"
-#include "../view/numbering.h"
 #include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
+#include "messages.h"
 
 /* What makes samples different; being an estimate does not. */
 #define TOLD_APART (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL | PP_STATE_GC_KNOWN | PP_STATE_GC)
@@ -30,24 +29,12 @@ enum {
     PROFILE_COMMENT,
     PROFILE_DEFAULT_SAMPLE_TYPE
 };
-enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
-enum {
-    MAPPING_ID = 1,
-    MAPPING_START,
-    MAPPING_LIMIT,
-    MAPPING_OFFSET,
-    MAPPING_FILE,
-    MAPPING_BUILD_ID,
-    MAPPING_HAS_FUNCTIONS,
-    MAPPING_HAS_FILES,
-    MAPPING_HAS_LINES,
-    MAPPING_HAS_INLINED
-};
+enum { MAPPING_ID = 1, MAPPING_START };
+enum { MAPPING_BUILD_ID = 6, MAPPING_HAS_FUNCTIONS, MAPPING_HAS_FILES, MAPPING_HAS_LINES, MAPPING_HAS_INLINED };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION = 1, LINE_NUMBER, LINE_COLUMN };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME };
 
 /* Holds encoded labels by the number of what they come from; no data: not made yet. */
 struct encoded {
@@ -79,16 +66,12 @@ static uint64_t string(struct writer *writer, uint32_t item)
 
 static uint64_t text(struct writer *writer, const char *text)
 {
-    return string(writer, pt_intern_text(writer->profile, text));
+    return pt_number_text(&writer->strings, writer->profile, text);
 }
 
 static void put_value_type(struct writer *writer, unsigned field, const char *type, const char *unit)
 {
-    struct pt_buffer message = {0};
-    pt_proto_number(&message, VALUE_TYPE, text(writer, type));
-    pt_proto_number(&message, VALUE_UNIT, text(writer, unit));
-    put_message(writer, field, &message);
-    pt_buffer_free(&message);
+    pt_append_value_type(&writer->gzip.text, field, &writer->strings, writer->profile, type, unit);
 }
 
 static void append_label(struct pt_buffer *sample, uint64_t key, uint64_t string_value, uint64_t number_value)
@@ -213,23 +196,13 @@ static uint32_t native_function(struct writer *writer, const struct pt_frame *fr
     return pt_number_function(&writer->functions, function);
 }
 
-static void append_line(struct pt_buffer *message, uint32_t function, const struct pt_frame *frame)
-{
-    struct pt_buffer line = {0};
-    pt_proto_number(&line, LINE_FUNCTION, function);
-    pt_proto_number(&line, LINE_NUMBER, frame->line);
-    pt_proto_number(&line, LINE_COLUMN, frame->column);
-    pt_proto_bytes(message, LOCATION_LINE, line.data, line.length);
-    pt_buffer_free(&line);
-}
-
 /* A line for each function that is inlined at the address, the innermost first. Returns the frame of the one that is
  * not. */
 static const struct pt_frame *append_inlined(struct writer *writer, struct pt_buffer *message,
                                              const struct pt_frame *frame)
 {
     for (; frame->inlined_into; frame = &writer->profile->frames.items[frame->inlined_into - 1])
-        append_line(message, native_function(writer, frame), frame);
+        pt_append_line(message, LOCATION_LINE, native_function(writer, frame), frame->line, frame->column);
     return frame;
 }
 
@@ -262,7 +235,7 @@ static void put_location(struct writer *writer, uint32_t id, uint32_t number)
     pt_proto_number(&message, LOCATION_ADDRESS, frame->kind == PP_FRAME_NATIVE ? frame->address : 0);
     pt_buffer_append(&message, inlined.data, inlined.length);
     if (function)
-        append_line(&message, function, frame);
+        pt_append_line(&message, LOCATION_LINE, function, frame->line, frame->column);
     put_message(writer, PROFILE_LOCATION, &message);
     pt_buffer_free(&message);
     pt_buffer_free(&inlined);
@@ -272,12 +245,8 @@ static void put_functions(struct writer *writer)
 {
     struct pt_buffer message = {0};
     for (uint32_t i = 0; i < writer->functions.functions.count; i++) {
-        const struct pt_table_function *function = &writer->functions.functions.items[i];
         pt_proto_number(&message, FUNCTION_ID, i + 1);
-        pt_proto_number(&message, FUNCTION_NAME, string(writer, function->name));
-        pt_proto_number(&message, FUNCTION_SYSTEM_NAME, string(writer, function->system_name));
-        pt_proto_number(&message, FUNCTION_FILE, string(writer, function->file));
-        pt_proto_number(&message, FUNCTION_START_LINE, function->first_line);
+        pt_append_function_fields(&message, FUNCTION_NAME, &writer->strings, &writer->functions.functions.items[i]);
         put_message(writer, PROFILE_FUNCTION, &message);
     }
     pt_buffer_free(&message);
@@ -291,10 +260,7 @@ static void put_mappings(struct writer *writer)
         const struct pt_module *module = &writer->profile->modules.items[item];
         bool python = item == writer->python_module;
         pt_proto_number(&message, MAPPING_ID, i + 1);
-        pt_proto_number(&message, MAPPING_START, module->start);
-        pt_proto_number(&message, MAPPING_LIMIT, module->limit);
-        pt_proto_number(&message, MAPPING_OFFSET, module->file_offset);
-        pt_proto_number(&message, MAPPING_FILE, string(writer, module->path));
+        pt_append_mapping_fields(&message, MAPPING_START, &writer->strings, module);
         pt_proto_number(&message, MAPPING_BUILD_ID, string(writer, module->build_id));
         /* Python frames belong to the interpreter's mapping: readers must not search for their symbols. */
         pt_proto_number(&message, MAPPING_HAS_FUNCTIONS, python || writer->named[item]);

@@ -96,18 +96,7 @@ static uint32_t name_of(struct pt_flame *flame, const char *text, const struct p
     return fits ? pt_intern(flame->merged, text, length - place) : pt_intern_text(flame->merged, text);
 }
 
-static bool same_frame(const void *table, uint32_t number, const void *key)
-{
-    const struct pt_flame_frame *frame = (const struct pt_flame_frame *)table + number, *wanted = key;
-    return frame->text == wanted->text && frame->kind == wanted->kind;
-}
-
-static uint32_t add_frame(struct pt_flame *flame, const struct pt_flame_frame *frame)
-{
-    const uint64_t words[] = {frame->text, frame->kind};
-    uint32_t hash = pt_hash_words(words, 2);
-    return PT_FIND_OR_APPEND(&flame->frames, hash, same_frame, frame, *frame);
-}
+PT_DEFINE_ADD(static uint32_t add_frame, struct pt_flame, frames, struct pt_flame_frame, item->text, item->kind)
 
 static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *from, uint32_t number, bool lines)
 {

@@ -222,6 +222,15 @@ static void take_sums(struct adder *adder, const struct pt_segment *segment)
         process->ended = segment->end_reason == PP_END_EXIT || segment->end_reason == PP_END_EXEC;
 }
 
+/* Adds what was read of a segment since the last call. */
+static void put_segment(struct adder *adder, const struct pt_segment *segment)
+{
+    put_sums(adder, segment);
+    if (segment->has_process || adder->ids.process != PT_NONE)
+        take_sums(adder, segment);
+    pt_read_losses_add(&adder->ids.profile->losses, &segment->losses);
+}
+
 static bool is_wanted_process(const struct pt_profile *profile, const struct pt_log_process *process)
 {
     const char *run = profile->request->run;
@@ -260,10 +269,7 @@ static enum pt_read_result add_one(struct pt_profile *profile, const void *data,
     bool wanted = is_wanted(profile, data, size);
     enum pt_read_result result = pt_segment_read(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PT_READ_OK && wanted) {
-        put_sums(&adder, &segment);
-        if (segment.has_process || adder.ids.process != PT_NONE)
-            take_sums(&adder, &segment);
-        pt_read_losses_add(&profile->losses, &segment.losses);
+        put_segment(&adder, &segment);
         profile->losses.repeated_segments += adder.ids.left_out;
     }
     *end = segment.end;
@@ -314,12 +320,8 @@ enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data
     segment->losses = (struct pt_read_losses){0};
     enum pt_read_result result = pt_segment_read_on(data, size, segment, growing->unwanted ? NULL : &sink);
     *end = segment->end;
-    if (result != PT_READ_OK || growing->unwanted)
-        return result;
-    put_sums(adder, segment);
-    if (segment->has_process || adder->ids.process != PT_NONE)
-        take_sums(adder, segment);
-    pt_read_losses_add(&adder->ids.profile->losses, &segment->losses);
+    if (result == PT_READ_OK && !growing->unwanted)
+        put_segment(adder, segment);
     return result;
 }
 

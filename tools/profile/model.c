@@ -90,38 +90,20 @@ uint32_t pt_intern(struct pt_profile *profile, const char *text, size_t length)
     return string;
 }
 
-/* Defines find-or-add for a table. The words of an `item` that follow the type identify it. */
-#define HASH_AND_SAME(table, type, ...)                                                                                \
-    static uint32_t table##_hash(const type *item)                                                                     \
-    {                                                                                                                  \
-        const uint64_t words[] = {__VA_ARGS__};                                                                        \
-        return pt_hash_words(words, sizeof words / sizeof words[0]);                                                   \
-    }                                                                                                                  \
-    static bool table##_same(const void *items, uint32_t number, const void *key)                                      \
-    {                                                                                                                  \
-        const type *item = key;                                                                                        \
-        const uint64_t wanted[] = {__VA_ARGS__};                                                                       \
-        item = (const type *)items + number;                                                                           \
-        const uint64_t there[] = {__VA_ARGS__};                                                                        \
-        return memcmp(wanted, there, sizeof there) == 0;                                                               \
-    }
-#define FIND_OR_ADD(function, table, type, ...)                                                                        \
-    HASH_AND_SAME(table, type, __VA_ARGS__)                                                                            \
-    function(struct pt_profile *profile, const type *item)                                                             \
-    {                                                                                                                  \
-        return PT_FIND_OR_APPEND(&profile->table, table##_hash(item), table##_same, item, *item);                      \
-    }
-
-FIND_OR_ADD(uint32_t pt_add_module, modules, struct pt_module, item->path, item->build_id, item->start, item->limit,
-            item->file_offset, item->flags)
-FIND_OR_ADD(uint32_t pt_add_function, functions, struct pt_function, item->name, item->file, item->first_line)
-FIND_OR_ADD(uint32_t pt_add_frame, frames, struct pt_frame, item->kind, item->subject, item->address, item->symbol,
-            item->line, item->end_line, item->column, item->end_column, item->source, item->inlined_into)
-FIND_OR_ADD(static uint32_t add_node, nodes, struct pt_node, item->parent, item->frame)
-FIND_OR_ADD(static uint32_t add_thread, threads, struct pt_thread, item->process, item->tid, item->start_unix_ns)
-FIND_OR_ADD(static uint32_t add_interval, intervals, struct pt_interval, item->start_unix_ns, item->wall_ns)
-HASH_AND_SAME(samples, struct pt_sample, item->thread, item->node, item->labels, item->state, item->interval)
-FIND_OR_ADD(static uint32_t add_process, processes, struct pt_process, item->instance)
+PT_DEFINE_ADD(uint32_t pt_add_module, struct pt_profile, modules, struct pt_module, item->path, item->build_id,
+              item->start, item->limit, item->file_offset, item->flags)
+PT_DEFINE_ADD(uint32_t pt_add_function, struct pt_profile, functions, struct pt_function, item->name, item->file,
+              item->first_line)
+PT_DEFINE_ADD(uint32_t pt_add_frame, struct pt_profile, frames, struct pt_frame, item->kind, item->subject,
+              item->address, item->symbol, item->line, item->end_line, item->column, item->end_column, item->source,
+              item->inlined_into)
+PT_DEFINE_ADD(static uint32_t add_node, struct pt_profile, nodes, struct pt_node, item->parent, item->frame)
+PT_DEFINE_ADD(static uint32_t add_thread, struct pt_profile, threads, struct pt_thread, item->process, item->tid,
+              item->start_unix_ns)
+PT_DEFINE_ADD(static uint32_t add_interval, struct pt_profile, intervals, struct pt_interval, item->start_unix_ns,
+              item->wall_ns)
+PT_DEFINE_IDENTITY(samples, struct pt_sample, item->thread, item->node, item->labels, item->state, item->interval)
+PT_DEFINE_ADD(static uint32_t add_process, struct pt_profile, processes, struct pt_process, item->instance)
 
 uint32_t pt_add_node(struct pt_profile *profile, uint32_t parent, uint32_t frame)
 {
@@ -228,7 +210,6 @@ uint32_t pt_add_pseudo(struct pt_profile *profile, const char *text)
 }
 
 struct label_key {
-    const struct pt_profile *profile;
     const struct pt_label *labels;
     uint32_t count;
 };
@@ -246,7 +227,7 @@ uint32_t pt_add_label_set(struct pt_profile *profile, const struct pt_label *lab
 {
     if (!count)
         return 0;
-    struct label_key key = {profile, labels, count};
+    struct label_key key = {labels, count};
     uint32_t hash = pt_hash_bytes(labels, count * sizeof *labels);
     uint32_t found = pt_index_find(&profile->label_sets.index, hash, same_labels, profile, &key);
     if (found != PT_NONE)

@@ -28,18 +28,10 @@ void pt_live_begin(struct pt_live *live, struct pt_target *target)
     live->generation = live->follow->generation;
 }
 
-static void tally_free(struct pt_tally *tally)
-{
-    free(tally->self_ns);
-    free(tally->total_ns);
-    free(tally->seen);
-    *tally = (struct pt_tally){0};
-}
-
 static void forget(struct pt_live *live)
 {
-    tally_free(&live->since);
-    tally_free(&live->window);
+    free(live->since.items);
+    free(live->window.items);
     free(live->recent.items);
     free(live->node_ns);
     free(live->thread_ns);
@@ -57,11 +49,10 @@ void pt_live_free(struct pt_live *live)
 
 static void tally_clear(struct pt_tally *tally)
 {
-    if (tally->self_capacity)
-        memset(tally->self_ns, 0, tally->self_capacity * sizeof *tally->self_ns);
-    if (tally->total_capacity)
-        memset(tally->total_ns, 0, tally->total_capacity * sizeof *tally->total_ns);
+    if (tally->capacity)
+        memset(tally->items, 0, tally->capacity * sizeof *tally->items);
     tally->whole_ns = 0;
+    tally->stack = 0;
 }
 
 /* Texts of frames, and room for all of them. */
@@ -76,14 +67,9 @@ static void name_frames(struct pt_live *live)
         live->texts[live->text_count] = pt_intern_text(profile, text.data);
     }
     pt_buffer_free(&text);
-    struct pt_tally *const tallies[] = {&live->since, &live->window};
     uint64_t strings = (uint64_t)profile->strings.count + 1;
-    for (size_t i = 0; i < 2; i++) {
-        struct pt_tally *tally = tallies[i];
-        tally->self_ns = pt_grow(tally->self_ns, &tally->self_capacity, strings, sizeof *tally->self_ns);
-        tally->total_ns = pt_grow(tally->total_ns, &tally->total_capacity, strings, sizeof *tally->total_ns);
-        tally->seen = pt_grow(tally->seen, &tally->seen_capacity, strings, sizeof *tally->seen);
-    }
+    live->since.items = pt_grow(live->since.items, &live->since.capacity, strings, sizeof *live->since.items);
+    live->window.items = pt_grow(live->window.items, &live->window.capacity, strings, sizeof *live->window.items);
 }
 
 static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32_t node, uint64_t ns,
@@ -92,23 +78,25 @@ static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32
     const struct pt_profile *profile = live->follow->profile;
     bool leaf = true;
     if (!++tally->stack) {
-        memset(tally->seen, 0, tally->seen_capacity * sizeof *tally->seen);
+        for (uint32_t i = 0; i < tally->capacity; i++)
+            tally->items[i].seen = 0;
         tally->stack = 1;
     }
     for (; node; node = profile->nodes.items[node].parent) {
-        uint32_t frame = profile->nodes.items[node].frame, text = live->texts[frame];
+        uint32_t frame = profile->nodes.items[node].frame;
+        struct pt_tally_item *item = &tally->items[live->texts[frame]];
         if (!live->native && profile->frames.items[frame].kind == PP_FRAME_NATIVE)
             continue;
         if (leaf)
-            tally->self_ns[text] += ns;
-        if (tally->seen[text] != tally->stack)
-            tally->total_ns[text] += ns;
-        tally->seen[text] = tally->stack;
+            item->self_ns += ns;
+        if (item->seen != tally->stack)
+            item->total_ns += ns;
+        item->seen = tally->stack;
         leaf = false;
     }
     if (leaf) {
-        tally->self_ns[only_native] += ns;
-        tally->total_ns[only_native] += ns;
+        tally->items[only_native].self_ns += ns;
+        tally->items[only_native].total_ns += ns;
     }
     tally->whole_ns += ns;
 }

@@ -7,11 +7,13 @@
 
 #define PT_LIVE_WINDOW_NS UINT64_C(10000000000)
 
-/* CPU time of functions, summed by their text. All arrays are indexed by string number. */
+/* CPU time of functions, summed by their text. */
 struct pt_tally {
-    uint64_t *self_ns, *total_ns;
-    uint32_t *seen; /* number of the last stack that held it, so that recursion counts once in totals */
-    uint32_t self_capacity, total_capacity, seen_capacity, stack;
+    struct pt_tally_item {
+        uint64_t self_ns, total_ns;
+        uint32_t seen; /* number of the last stack that held it, so that recursion counts once in totals */
+    } * items;         /* by string number */
+    uint32_t capacity, stack;
     uint64_t whole_ns;
 };
 

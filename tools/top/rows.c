@@ -43,15 +43,15 @@ static struct pt_row *functions(const struct pt_live *live, bool since_start, ui
     uint32_t strings = live->follow->profile->strings.count, capacity = 0;
     struct pt_row *rows = pt_grow(NULL, &capacity, 1, sizeof *rows);
     *whole_ns = shown->whole_ns;
-    for (uint32_t i = 0; i < strings && i < shown->total_capacity; i++) {
-        if (!shown->total_ns[i])
+    for (uint32_t i = 0; i < strings && i < shown->capacity; i++) {
+        if (!shown->items[i].total_ns)
             continue;
         rows = pt_grow(rows, &capacity, (uint64_t)*count + 1, sizeof *rows);
         rows[(*count)++] = (struct pt_row){.number = i,
-                                           .self_ns = shown->self_ns[i],
-                                           .total_ns = shown->total_ns[i],
-                                           .since_self_ns = live->since.self_ns[i],
-                                           .since_total_ns = live->since.total_ns[i]};
+                                           .self_ns = shown->items[i].self_ns,
+                                           .total_ns = shown->items[i].total_ns,
+                                           .since_self_ns = live->since.items[i].self_ns,
+                                           .since_total_ns = live->since.items[i].total_ns};
     }
     return rows;
 }

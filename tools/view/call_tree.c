@@ -17,17 +17,11 @@ struct builder {
     uint32_t path_capacity;
 };
 
-static bool same_node(const void *table, uint32_t number, const void *key)
-{
-    const struct pt_view_node *node = (const struct pt_view_node *)table + number, *wanted = key;
-    return node->parent == wanted->parent && node->text == wanted->text;
-}
+PT_DEFINE_ADD(static uint32_t add, struct pt_view, nodes, struct pt_view_node, item->parent, item->text)
 
 static uint32_t add_node(struct pt_view *view, uint32_t parent, uint32_t text, uint32_t frame)
 {
-    struct pt_view_node node = {.parent = parent, .text = text, .frame = frame};
-    const uint64_t words[] = {parent, text};
-    return PT_FIND_OR_APPEND(&view->nodes, pt_hash_words(words, 2), same_node, &node, node);
+    return add(view, &(struct pt_view_node){.parent = parent, .text = text, .frame = frame});
 }
 
 static uint32_t place_of(struct builder *builder, uint32_t prefix, uint32_t number)

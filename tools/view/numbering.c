@@ -22,15 +22,12 @@ void pt_numbering_free(struct pt_numbering *numbering)
     *numbering = (struct pt_numbering){0};
 }
 
-static bool same_function(const void *table, uint32_t item, const void *key)
-{
-    return memcmp((const struct pt_table_function *)table + item, key, sizeof(struct pt_table_function)) == 0;
-}
+PT_DEFINE_ADD(static uint32_t add, struct pt_function_table, functions, struct pt_table_function, item->name,
+              item->system_name, item->file, item->first_line)
 
 uint32_t pt_number_function(struct pt_function_table *table, struct pt_table_function function)
 {
-    uint32_t hash = pt_hash_bytes(&function, sizeof function);
-    return PT_FIND_OR_APPEND(&table->functions, hash, same_function, &function, function) + 1;
+    return add(table, &function) + 1;
 }
 
 void pt_function_table_free(struct pt_function_table *table)

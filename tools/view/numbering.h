@@ -23,6 +23,11 @@ static inline uint32_t pt_number_string(struct pt_numbering *strings, uint32_t s
     return string ? pt_number(strings, string) : 0;
 }
 
+static inline uint32_t pt_number_text(struct pt_numbering *strings, struct pt_profile *profile, const char *text)
+{
+    return pt_number_string(strings, pt_intern_text(profile, text));
+}
+
 /* A line of a table of functions. Strings of the profile; 0: none, unknown. */
 struct pt_table_function {
     uint32_t name, system_name, file, first_line;
