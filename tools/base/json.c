@@ -71,6 +71,11 @@ void pt_json_text(struct pt_json *json, const char *key, const char *text)
         fputs("null", json->out);
 }
 
+void pt_json_element(void *json, const char *text)
+{
+    pt_json_text(json, NULL, text);
+}
+
 void pt_json_number(struct pt_json *json, const char *key, uint64_t value)
 {
     begin_value(json, key);

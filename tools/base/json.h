@@ -21,6 +21,8 @@ void pt_json_end(struct pt_json *json, char bracket);
 
 /* A string; NULL becomes null. Bytes that are not UTF-8 become '?'. */
 void pt_json_text(struct pt_json *json, const char *key, const char *text);
+/* Puts a string into an array; takes any pointer so that it can be a callback. */
+void pt_json_element(void *json, const char *text);
 void pt_json_number(struct pt_json *json, const char *key, uint64_t value);
 /* null unless `known`, which is not 0. */
 void pt_json_known(struct pt_json *json, const char *key, uint64_t value, bool known);

@@ -1,6 +1,5 @@
 #include "memory.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +26,15 @@ void *pt_alloc(size_t count, size_t size)
 
 char *pt_strdup(const char *text)
 {
-    char *copy = strdup(text);
-    if (!copy)
+    return pt_strndup(text, strlen(text));
+}
+
+char *pt_format(const char *format, va_list arguments)
+{
+    char *text;
+    if (vasprintf(&text, format, arguments) < 0)
         pt_out_of_memory();
-    return copy;
+    return text;
 }
 
 char *pt_strndup(const char *text, size_t length)
@@ -149,12 +153,9 @@ void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = NULL;
-    int length = vasprintf(&text, format, arguments);
+    char *text = pt_format(format, arguments);
     va_end(arguments);
-    if (length < 0)
-        pt_out_of_memory();
-    pt_buffer_append(buffer, text, (size_t)length);
+    pt_buffer_text(buffer, text);
     free(text);
 }
 

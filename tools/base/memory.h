@@ -2,6 +2,7 @@
 #ifndef PT_BASE_MEMORY_H
 #define PT_BASE_MEMORY_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,8 @@ char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
 /* Returns bytes as hexadecimal text; the caller frees. */
 char *pt_hex(const void *bytes, size_t length);
+/* Returns formatted text; the caller frees. */
+char *pt_format(const char *format, va_list arguments);
 /* A copy of an array, which may be NULL when count is 0; the caller frees. */
 void *pt_copy(const void *array, size_t count, size_t size);
 

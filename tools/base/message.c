@@ -12,11 +12,9 @@
 static void hand_over(void (*function)(void *context, const char *text), void *context, const char *format,
                       va_list arguments)
 {
-    char *text = NULL;
     if (!function)
         return;
-    if (vasprintf(&text, format, arguments) < 0)
-        pt_out_of_memory();
+    char *text = pt_format(format, arguments);
     function(context, text);
     free(text);
 }

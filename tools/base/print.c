@@ -116,13 +116,10 @@ static void print_words(uint32_t used, uint32_t indentation, bool whole, char *t
 
 void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
 {
-    char *text;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
+    char *text = pt_format(format, arguments);
     va_end(arguments);
-    if (length < 0)
-        return;
     print_words(used, indentation, false, text);
     free(text);
 }

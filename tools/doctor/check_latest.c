@@ -11,12 +11,6 @@
 #define TOPIC    "profile"
 #define WORTH_NS 500000000u /* CPU used without a sample: not by chance */
 
-static void ignore(void *argument, const char *path)
-{
-    (void)argument;
-    (void)path;
-}
-
 /* What the library has said of one process. */
 static void add_notices(const struct pt_profile *profile, const struct pt_process *process,
                         struct pt_findings *findings)
@@ -48,7 +42,7 @@ static void check_run(const struct pt_profile *profile, const struct pt_run *run
 void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)
 {
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
-    bool any = pt_each_log(directory, ignore, NULL) > 0 || pt_each_log(fallback, ignore, NULL) > 0;
+    bool any = pt_each_log(directory, NULL, NULL) > 0 || pt_each_log(fallback, NULL, NULL) > 0;
     struct pt_load_request request = cli->request;
     request.keep = PT_KEEP_SUMS;
     struct pt_profile *profile = any ? pt_load(&request) : NULL;

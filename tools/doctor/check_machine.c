@@ -11,9 +11,10 @@
 
 #include "checks.h"
 
-#define TOPIC "machine"
+#define TOPIC  "machine"
+#define KILLED (-1)
 
-/* Returns 0 or an errno; ENOSYS also if a signal killed the child, as a seccomp filter may. */
+/* Returns 0, an errno, or KILLED if a signal killed the child, as a seccomp filter does. */
 static int try_in_child(int (*attempt)(void))
 {
     int status;
@@ -23,7 +24,12 @@ static int try_in_child(int (*attempt)(void))
         _exit(attempt());
     if (child < 0 || waitpid(child, &status, 0) != child)
         return errno;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : ENOSYS;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : KILLED;
+}
+
+static const char *reason_of(int result)
+{
+    return result == KILLED ? "a seccomp filter kills processes that try" : strerror(result);
 }
 
 static int try_timer(void)
@@ -49,14 +55,14 @@ void pt_check_machine(const struct pt_process_info *subject, struct pt_findings 
 {
     int timer = try_in_child(try_timer), copy = try_in_child(try_copy);
     if (timer) {
-        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "a timer cannot be made here: %s", strerror(timer));
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "a timer cannot be made here: %s", reason_of(timer));
         pt_remedy(findings, timer == EAGAIN ? "raise 'ulimit -i'"
                                             : "have the seccomp profile permit timer_create, timer_settime and "
                                               "timer_delete, as Docker's does");
     }
     if (copy) {
         pt_find(findings, PT_LEVEL_WARN, TOPIC, "process_vm_readv is not permitted here (%s): native frames only",
-                strerror(copy));
+                reason_of(copy));
         pt_remedy(findings, "have the seccomp profile permit it: it is used on the own process only");
     }
     if (!timer && !copy)

@@ -104,18 +104,13 @@ const char *pt_elf_kind(const struct pt_elf_facts *facts)
 {
     static char text[32];
     const char *bits = facts->class == ELFCLASS32 ? "32-bit" : "64-bit";
-    switch (facts->machine) {
-    case EM_X86_64:
-        snprintf(text, sizeof text, "%s x86-64", bits);
-        break;
-    case EM_386:
-        snprintf(text, sizeof text, "%s x86", bits);
-        break;
-    case EM_AARCH64:
-        snprintf(text, sizeof text, "%s ARM", bits);
-        break;
-    default:
+    const char *machine = facts->machine == EM_X86_64    ? "x86-64"
+                          : facts->machine == EM_386     ? "x86"
+                          : facts->machine == EM_AARCH64 ? "ARM"
+                                                         : NULL;
+    if (machine)
+        snprintf(text, sizeof text, "%s %s", bits, machine);
+    else
         snprintf(text, sizeof text, "%s, machine %d", bits, facts->machine);
-    }
     return text;
 }

@@ -16,19 +16,11 @@
 
 static const char *const levels[] = {"ok", "warn", "FAIL"};
 
-static char *format_text(const char *format, va_list arguments)
-{
-    char *text;
-    if (vasprintf(&text, format, arguments) < 0)
-        return pt_strdup("");
-    return text;
-}
-
 void pt_find(struct pt_findings *findings, enum pt_level level, const char *topic, const char *what, ...)
 {
     va_list arguments;
     va_start(arguments, what);
-    *PT_APPEND(findings) = (struct pt_finding){.level = level, .topic = topic, .what = format_text(what, arguments)};
+    *PT_APPEND(findings) = (struct pt_finding){.level = level, .topic = topic, .what = pt_format(what, arguments)};
     va_end(arguments);
 }
 
@@ -40,7 +32,7 @@ void pt_remedy(struct pt_findings *findings, const char *remedy, ...)
     struct pt_finding *last = &findings->items[findings->count - 1];
     va_start(arguments, remedy);
     free(last->remedy);
-    last->remedy = format_text(remedy, arguments);
+    last->remedy = pt_format(remedy, arguments);
     va_end(arguments);
 }
 

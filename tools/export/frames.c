@@ -6,6 +6,7 @@
 
 #include "../base/numbers.h"
 #include "../profile/frame_text.h"
+#include "../view/sample_order.h"
 
 static uint32_t native_name(struct pt_profile *profile, const struct pt_frame *frame)
 {
@@ -74,16 +75,7 @@ static int by_identity(const void *a, const void *b)
 struct pt_sample *pt_merged_samples(const struct pt_profile *profile, uint32_t *count)
 {
     struct pt_sample *samples = pt_copy(profile->samples.items, profile->samples.count, sizeof *samples);
-    qsort(samples, profile->samples.count, sizeof *samples, by_identity);
-    *count = 0;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        if (*count && by_identity(&samples[*count - 1], &samples[i]) == 0) {
-            samples[*count - 1].count += samples[i].count;
-            samples[*count - 1].cpu_ns += samples[i].cpu_ns;
-        } else {
-            samples[(*count)++] = samples[i];
-        }
-    }
+    *count = pt_merge_equal(samples, profile->samples.count, by_identity);
     return samples;
 }
 

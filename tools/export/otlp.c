@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/numbers.h"
+#include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
@@ -114,11 +115,6 @@ static void append_sample(struct writer *writer, struct pt_buffer *to, const str
     pt_buffer_free(&key);
 }
 
-static bool same_identity(const struct pt_sample *a, const struct pt_sample *b)
-{
-    return a->thread == b->thread && a->node == b->node && a->labels == b->labels;
-}
-
 static int by_identity(const void *a, const void *b)
 {
     const struct pt_sample *x = a, *y = b;
@@ -133,13 +129,10 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
     const struct pt_process process = writer->profile->processes.items[thread->process];
     struct pt_buffer message = {0};
     append_value_type(writer, &message, PROFILE_TYPE, by_count);
-    for (uint32_t i = 0; i < count;) {
-        uint64_t value = 0;
-        uint32_t first = i;
-        for (; i < count && same_identity(&samples[first], &samples[i]); i++)
-            value += by_count ? samples[i].count : samples[i].cpu_ns;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t value = by_count ? samples[i].count : samples[i].cpu_ns;
         if (value)
-            append_sample(writer, &message, &samples[first], value);
+            append_sample(writer, &message, &samples[i], value);
     }
     pt_proto_fixed64(&message, PROFILE_TIME, process.start_unix_ns);
     pt_proto_number(&message, PROFILE_DURATION,
@@ -228,8 +221,7 @@ static void put_processes(struct writer *writer, const struct pt_export_options 
         samples = pt_grow_raw(samples, &capacity, count, sizeof *samples);
         for (uint32_t i = 0; i < count; i++)
             samples[i] = profile->samples.items[numbers[first + i]];
-        qsort(samples, count, sizeof *samples, by_identity);
-        put_process(writer, samples, count, options, out);
+        put_process(writer, samples, pt_merge_equal(samples, count, by_identity), options, out);
     }
     free(samples);
     free(processes);

@@ -62,11 +62,6 @@ static void put_frames(struct pt_json *json, const struct pt_flame *flame)
     pt_json_end(json, '}');
 }
 
-static void put_text(void *json, const char *text)
-{
-    pt_json_text(json, NULL, text);
-}
-
 static void put_side(struct pt_json *json, struct pt_profile *profile)
 {
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
@@ -84,7 +79,7 @@ static void put_side(struct pt_json *json, struct pt_profile *profile)
         pt_json_text(json, NULL, pt_string(profile, versions[i]));
     pt_json_end(json, ']');
     pt_json_begin(json, "warnings", '[');
-    pt_summary_warnings(profile, PT_NONE, put_text, json);
+    pt_summary_warnings(profile, PT_NONE, pt_json_element, json);
     pt_json_end(json, ']');
     pt_json_end(json, '}');
     free(versions);

@@ -131,7 +131,8 @@ int pt_each_log(const char *directory, void (*each)(void *argument, const char *
     for (int i = 0; i < count; i++) {
         struct pt_buffer path = {0};
         pt_buffer_format(&path, "%s/%s", directory, entries[i]->d_name);
-        each(argument, path.data);
+        if (each)
+            each(argument, path.data);
         pt_buffer_free(&path);
         free(entries[i]);
     }

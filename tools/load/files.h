@@ -44,8 +44,8 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named);
 /* Appends how many files in directories are useless, and why. */
 void pt_files_append_unusable(struct pt_buffer *text, const struct pt_files *files);
 
-/* Calls each() with the path of every log in the directory, in the order of names. Returns their number, -1 if the
- * directory cannot be read. */
+/* Calls each(), if it is not NULL, with the path of every log in the directory, in the order of names. Returns their
+ * number, -1 if the directory cannot be read. */
 int pt_each_log(const char *directory, void (*each)(void *argument, const char *path), void *argument);
 
 /* Returns the directory that the library writes to: PYPROF_OUT or ./pyprof.out. The caller frees. */

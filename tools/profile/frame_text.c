@@ -100,18 +100,14 @@ void pt_symbol_text(struct pt_buffer *text, const char *symbol)
     append_symbol(text, symbol, without_suffixes(symbol));
 }
 
-void pt_jit_name_text(struct pt_buffer *text, const char *name)
-{
-    append_symbol(text, name, strlen(name));
-}
-
 /* Functions without a name go by the address where they begin, as far as that is known. */
 void pt_native_name(struct pt_buffer *text, const struct pt_profile *profile, const struct pt_frame *frame, bool lines)
 {
+    const char *name = pt_string(profile, frame->symbol);
     if (frame->symbol && frame->subject != PT_NONE)
-        pt_symbol_text(text, pt_string(profile, frame->symbol));
-    else if (frame->symbol)
-        pt_jit_name_text(text, pt_string(profile, frame->symbol));
+        pt_symbol_text(text, name);
+    else if (frame->symbol) /* of a JIT: these have no suffixes, and "@" may be part of them */
+        append_symbol(text, name, strlen(name));
     else
         pt_buffer_format(text, "0x%" PRIx64, frame->address - (lines ? 0 : frame->symbol_offset));
     if (frame->inlined_into)

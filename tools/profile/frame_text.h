@@ -25,10 +25,6 @@ const char *pt_base_name(const char *path);
  * of a function (.cold, .constprop.0 …). */
 void pt_symbol_text(struct pt_buffer *text, const char *symbol);
 
-/* Appends the name that a JIT gave to its code, as people read it: it has no such suffixes, and "@" may be part of it.
- */
-void pt_jit_name_text(struct pt_buffer *text, const char *name);
-
 /* Appends the name of a native frame, or its address, and " (inlined)" if it is. */
 void pt_native_name(struct pt_buffer *text, const struct pt_profile *profile, const struct pt_frame *frame, bool lines);
 

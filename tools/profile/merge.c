@@ -99,19 +99,9 @@ static void map_processes(struct maps *maps)
     maps->processes = new_map(maps->from->processes.count);
     for (uint32_t i = 0; i < maps->from->processes.count; i++) {
         struct pt_process process = maps->from->processes.items[i];
-        uint32_t *const strings[] = {&process.run,
-                                     &process.instance,
-                                     &process.parent_instance,
-                                     &process.host,
-                                     &process.boot_id,
-                                     &process.command_line,
-                                     &process.executable,
-                                     &process.cwd,
-                                     &process.python_version,
-                                     &process.library_version,
-                                     &process.unwinder};
-        for (size_t j = 0; j < sizeof strings / sizeof strings[0]; j++)
-            *strings[j] = maps->strings[*strings[j]];
+#define X(key, field) process.field = maps->strings[process.field];
+        PT_PROCESS_TEXTS(X)
+#undef X
         for (uint32_t j = 0; j < process.notices.count; j++)
             process.notices.items[j].text = maps->strings[process.notices.items[j].text];
         maps->processes[i] = pt_add_process(maps->into, process.instance);
@@ -140,13 +130,11 @@ static void map_threads(struct maps *maps)
 static void add_stacks(struct maps *maps)
 {
     for (uint32_t i = 0; i < maps->from->samples.count; i++) {
-        const struct pt_sample *sample = &maps->from->samples.items[i];
-        uint32_t interval = maps->intervals[sample->interval];
-        if (sample->thread == PT_NONE)
-            pt_add_stack(maps->into, maps->nodes[sample->node], pt_in_gc(sample->state), interval, sample->count,
-                         sample->cpu_ns);
-        else
-            pt_add_busy(maps->into, maps->threads[sample->thread], sample->state, interval, sample->cpu_ns);
+        struct pt_sample sample = maps->from->samples.items[i];
+        sample.thread = sample.thread == PT_NONE ? PT_NONE : maps->threads[sample.thread];
+        sample.node = maps->nodes[sample.node];
+        sample.interval = maps->intervals[sample.interval];
+        pt_add_as_kept(maps->into, &sample);
     }
 }
 

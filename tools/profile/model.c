@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/terminal_text.h"
+#include "gil_gc.h"
 #include "select.h"
 
 static void add_root(struct pt_profile *profile)
@@ -179,6 +180,16 @@ void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, ui
                                    .cpu_ns = cpu_ns};
     if (cpu_ns)
         pt_add_sample(profile, &busy);
+}
+
+void pt_add_as_kept(struct pt_profile *profile, const struct pt_sample *sample)
+{
+    if (sample->thread == PT_NONE)
+        pt_add_stack(profile, sample->node, pt_in_gc(sample->state), sample->interval, sample->count, sample->cpu_ns);
+    else if (profile->keep == PT_KEEP_STACKS)
+        pt_add_busy(profile, sample->thread, sample->state, sample->interval, sample->cpu_ns);
+    else
+        pt_add_sample(profile, sample);
 }
 
 struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count)

@@ -208,6 +208,8 @@ void pt_add_stack(struct pt_profile *profile, uint32_t node, bool in_gc, uint32_
                   uint64_t cpu_ns);
 /* In a profile of PT_KEEP_STACKS with times: the thread used so much in the interval. */
 void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns);
+/* Adds a sample of a profile that keeps as much: as a stack, a busy thread or a sample. */
+void pt_add_as_kept(struct pt_profile *profile, const struct pt_sample *sample);
 /* Removes all samples from the profile and returns them, *count of them; the caller frees. */
 struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count);
 /* Empties the profile's samples so that changed ones can be added while the old ones are read. The returned array of

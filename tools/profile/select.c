@@ -14,12 +14,13 @@ static bool names_ids(const char *thread)
     return *thread && !thread[strspn(thread, "0123456789")];
 }
 
-bool pt_selects_names(const struct pt_selection *select)
+/* Returns whether --thread is a pattern for names, which are known only after everything is read. */
+static bool selects_names(const struct pt_selection *select)
 {
     return select->thread && !names_ids(select->thread);
 }
 
-bool pt_selects_stacks(const struct pt_selection *select)
+static bool selects_stacks(const struct pt_selection *select)
 {
     return select->focus || select->ignore;
 }
@@ -27,12 +28,12 @@ bool pt_selects_stacks(const struct pt_selection *select)
 /* Whether samples are left out while the logs are read. */
 static bool selects_early(const struct pt_selection *select)
 {
-    return pt_selects_time(select) || select->pid || (select->thread && !pt_selects_names(select));
+    return pt_selects_time(select) || select->pid || (select->thread && !selects_names(select));
 }
 
 static bool leaves_samples_out(const struct pt_selection *select)
 {
-    return selects_early(select) || pt_selects_names(select) || pt_selects_stacks(select);
+    return selects_early(select) || selects_names(select) || selects_stacks(select);
 }
 
 bool pt_selects(const struct pt_selection *select)
@@ -48,7 +49,7 @@ bool pt_selects_time(const struct pt_selection *select)
 enum pt_keep pt_keep_for(const struct pt_load_request *request)
 {
     /* Sums of threads are of all their stacks. */
-    bool needs_samples = pt_selects_names(&request->select) || (!request->timed && pt_selects_stacks(&request->select));
+    bool needs_samples = selects_names(&request->select) || (!request->timed && selects_stacks(&request->select));
     return request->keep == PT_KEEP_STACKS && needs_samples ? PT_KEEP_SAMPLES : request->keep;
 }
 
@@ -96,7 +97,7 @@ bool pt_takes_all(const struct pt_profile *profile)
 static bool *threads_with(const struct pt_profile *profile, const struct pt_selection *select)
 {
     regex_t names;
-    if (!pt_selects_names(select) || regcomp(&names, select->thread, REG_EXTENDED | REG_NOSUB) != 0)
+    if (!selects_names(select) || regcomp(&names, select->thread, REG_EXTENDED | REG_NOSUB) != 0)
         return NULL;
     bool *matching = pt_alloc(profile->threads.count, sizeof *matching);
     for (uint32_t i = 0; i < profile->threads.count; i++)
@@ -154,7 +155,7 @@ static void select_samples(struct pt_profile *profile, const struct pt_selection
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct pt_sample sample = samples[i];
-        if (pt_selects_stacks(select) && !sample.node)
+        if (selects_stacks(select) && !sample.node)
             continue;
         if ((threads && !threads[sample.thread]) || (focus && !focus[sample.node]) || (ignore && ignore[sample.node]))
             continue;
@@ -177,7 +178,7 @@ bool pt_select(struct pt_profile *profile)
     for (uint32_t i = 0; i < profile->processes.count; i++)
         profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
     profile->selected = leaves_samples_out(select);
-    if (pt_selects_names(select) || pt_selects_stacks(select) || select->no_native)
+    if (selects_names(select) || selects_stacks(select) || select->no_native)
         select_samples(profile, select);
     if (profile->samples.count || !profile->selected)
         return true;

@@ -10,12 +10,6 @@ bool pt_pid_is_listed(const char *list, uint64_t pid);
 /* Returns whether the selection leaves out or changes any sample. */
 bool pt_selects(const struct pt_selection *select);
 
-/* Returns whether --thread asks for names, which are known only after everything is read. */
-bool pt_selects_names(const struct pt_selection *select);
-
-/* Returns whether --focus or --ignore is given. */
-bool pt_selects_stacks(const struct pt_selection *select);
-
 /* Returns whether --from or --to is given; both count from the run's start. */
 bool pt_selects_time(const struct pt_selection *select);
 

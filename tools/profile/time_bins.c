@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "gil_gc.h"
-
 /* No narrower: logs have an interval for a second mostly. */
 #define FIRST_BIN_NS 1000000000u
 /* Of stacks only: no view shows more. */
@@ -36,16 +34,6 @@ uint64_t pt_wall_of_run(const struct pt_interval *interval, uint64_t end_unix_ns
     return start < end_unix_ns && wall > end_unix_ns - start ? end_unix_ns - start : wall;
 }
 
-static void add_again(struct pt_profile *profile, const struct pt_sample *from)
-{
-    if (from->thread == PT_NONE)
-        pt_add_stack(profile, from->node, pt_in_gc(from->state), from->interval, from->count, from->cpu_ns);
-    else if (profile->keep == PT_KEEP_STACKS)
-        pt_add_busy(profile, from->thread, from->state, from->interval, from->cpu_ns);
-    else
-        pt_add_sample(profile, from);
-}
-
 /* Adds all samples again, with the bins as they are now. */
 static void sort_into_bins(struct pt_profile *profile)
 {
@@ -62,7 +50,7 @@ static void sort_into_bins(struct pt_profile *profile)
     for (uint32_t i = 0; i < count; i++) {
         struct pt_sample sample = samples[i];
         sample.interval = moved[sample.interval];
-        add_again(profile, &sample);
+        pt_add_as_kept(profile, &sample);
     }
     free(moved);
     free(intervals);

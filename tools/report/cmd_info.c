@@ -113,16 +113,9 @@ static bool print_json(struct pt_profile *profile)
 
 #define print_line(...) (printf("%*s", INDENTATION, ""), pt_print_paragraph(INDENTATION, 2 * INDENTATION, __VA_ARGS__))
 
-static void print_warning(void *context, const char *text)
+static void print_remark(void *kind, const char *text)
 {
-    (void)context;
-    print_line("warning: %s", text);
-}
-
-static void print_note(void *context, const char *text)
-{
-    (void)context;
-    print_line("note: %s", text);
+    print_line("%s: %s", (const char *)kind, text);
 }
 
 static void print_sums(const struct pt_profile *profile, uint32_t process)
@@ -158,7 +151,7 @@ static void print_sums(const struct pt_profile *profile, uint32_t process)
     for (uint32_t i = PP_REASON_NONE + 1; i < PP_REASON_COUNT; i++)
         if (sum.reasons[i])
             print_line("%s: %" PRIu64, pt_reason_text(i), sum.reasons[i]);
-    pt_summary_warnings(profile, process, print_warning, NULL);
+    pt_summary_warnings(profile, process, print_remark, "warning");
 }
 
 static void print_intervals(const struct pt_process *process)
@@ -187,7 +180,7 @@ static void print_text(const struct pt_profile *profile)
         if (process->unwinder)
             print_line("native stacks by %s", pt_string(profile, process->unwinder));
         print_sums(profile, i);
-        pt_summary_notes(profile, i, print_note, NULL);
+        pt_summary_notes(profile, i, print_remark, "note");
         if (profile->request->usage)
             print_intervals(process);
     }

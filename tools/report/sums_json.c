@@ -33,11 +33,6 @@ static const struct pt_json_field sums[] = {{SUM(threads)},
                                             {SUM(minor_faults)},
                                             {SUM(major_faults)}};
 
-void pt_json_element(void *json, const char *text)
-{
-    pt_json_text(json, NULL, text);
-}
-
 void pt_json_states(struct pt_json *json, const struct pt_states *states)
 {
     pt_json_known(json, "gil_ns", states->gil_ns, states->gil_known_ns);

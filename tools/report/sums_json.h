@@ -18,7 +18,4 @@ void pt_json_string(struct pt_json *json, const char *key, const struct pt_profi
 /* The Python versions of one process, or of all (PT_NONE). */
 void pt_json_versions(struct pt_json *json, struct pt_profile *profile, uint32_t process);
 
-/* An element of an array, for pt_summary_warnings() and _notes(). */
-void pt_json_element(void *json, const char *text);
-
 #endif

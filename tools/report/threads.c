@@ -17,13 +17,13 @@
 
 struct row {
     uint32_t number; /* of a thread or a process */
-    uint64_t ns;
+    struct pt_states states;
 };
 
 static int by_time(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    return pt_compare(y->ns, x->ns) ?: pt_compare(x->number, y->number);
+    return pt_compare(y->states.cpu_ns, x->states.cpu_ns) ?: pt_compare(x->number, y->number);
 }
 
 /* CPU time by thread or process, most first, without those that have none. The caller frees. */
@@ -33,10 +33,10 @@ static struct row *rows_of(const struct pt_profile *profile, bool threads, uint3
     struct row *rows = pt_alloc(room, sizeof *rows);
     struct pt_states *states = pt_states_by(profile, threads);
     for (uint32_t i = 0; i < room; i++)
-        rows[i] = (struct row){i, states[i].cpu_ns};
+        rows[i] = (struct row){i, states[i]};
     free(states);
     qsort(rows, room, sizeof *rows, by_time);
-    for (*count = 0; *count < room && rows[*count].ns; ++*count)
+    for (*count = 0; *count < room && rows[*count].states.cpu_ns; ++*count)
         ;
     return rows;
 }
@@ -66,21 +66,22 @@ static void print_table(const struct pt_report *report, bool threads)
     struct pt_buffer text = {0};
     uint64_t rest_ns = 0;
     uint32_t rest = 0;
-    struct pt_states *states = pt_states_by(profile, threads);
     struct pt_states all = pt_states_of(profile, PT_NONE);
     bool gil = all.gil_known_ns, gc = all.gc_known_ns;
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n        CPU           %s%s%s\n", gil ? "GIL HELD   " : "",
                     gc ? "      GC   " : "", threads ? "THREAD" : "PROCESS");
     for (uint32_t i = 0; i < count; i++) {
-        if (i >= report->top || (i >= ALWAYS_SHOWN && pt_percent(rows[i].ns, report->whole_ns) < HIDDEN_BELOW)) {
-            rest_ns += rows[i].ns;
+        if (i >= report->top ||
+            (i >= ALWAYS_SHOWN && pt_percent(rows[i].states.cpu_ns, report->whole_ns) < HIDDEN_BELOW)) {
+            rest_ns += rows[i].states.cpu_ns;
             rest++;
             continue;
         }
         pt_buffer_clear(&text);
         append_name(&text, profile, threads, rows[i].number);
-        printf("%9.2f s %5.1f %%   ", (double)rows[i].ns / 1e9, pt_percent(rows[i].ns, report->whole_ns));
-        const struct pt_states *own = &states[rows[i].number];
+        printf("%9.2f s %5.1f %%   ", (double)rows[i].states.cpu_ns / 1e9,
+               pt_percent(rows[i].states.cpu_ns, report->whole_ns));
+        const struct pt_states *own = &rows[i].states;
         if (gil)
             print_share(own->gil_ns, own->gil_known_ns);
         if (gc)
@@ -91,7 +92,6 @@ static void print_table(const struct pt_report *report, bool threads)
         printf("%9.2f s %5.1f %%   %*s%u more\n", (double)rest_ns / 1e9, pt_percent(rest_ns, report->whole_ns),
                SHARE_WIDTH * (gil + gc), "", rest);
     pt_buffer_free(&text);
-    free(states);
     free(rows);
 }
 
@@ -108,7 +108,6 @@ void pt_report_threads_json(const struct pt_report *report, bool threads, struct
     bool split = threads ? report->cli->threads : report->cli->processes;
     uint32_t count;
     struct row *rows = rows_of(profile, threads, &count);
-    struct pt_states *states = pt_states_by(profile, threads);
     pt_json_begin(json, threads ? "threads" : "processes", '[');
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = rows[i].number;
@@ -122,14 +121,13 @@ void pt_report_threads_json(const struct pt_report *report, bool threads, struct
         } else {
             pt_json_string(json, "cmdline", profile, process->command_line);
         }
-        pt_json_number(json, "shown_ns", rows[i].ns);
-        pt_json_states(json, &states[number]);
+        pt_json_number(json, "shown_ns", rows[i].states.cpu_ns);
+        pt_json_states(json, &rows[i].states);
         if (split)
             pt_report_functions_json(report, threads ? PT_NONE : number, threads ? number : PT_NONE, json);
         pt_json_end(json, '}');
     }
     pt_json_end(json, ']');
-    free(states);
     free(rows);
 }
 
@@ -141,8 +139,8 @@ void pt_report_split(const struct pt_report *report, bool threads)
     for (uint32_t i = 0; i < count && i < SPLIT_GROUPS; i++) {
         pt_buffer_clear(&text);
         append_name(&text, report->profile, threads, rows[i].number);
-        pt_buffer_format(&text, ": %.2f s CPU, %.1f %% of all", (double)rows[i].ns / 1e9,
-                         pt_percent(rows[i].ns, report->whole_ns));
+        pt_buffer_format(&text, ": %.2f s CPU, %.1f %% of all", (double)rows[i].states.cpu_ns / 1e9,
+                         pt_percent(rows[i].states.cpu_ns, report->whole_ns));
         pt_print_styled(stdout, PT_STYLE_HEADING, "\n%s ", threads ? "Thread" : "Process");
         pt_print_text(stdout, text.data, 0, PT_STYLE_HEADING);
         pt_report_functions(report, threads ? PT_NONE : rows[i].number, threads ? rows[i].number : PT_NONE);

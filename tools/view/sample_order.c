@@ -13,6 +13,22 @@ struct pt_sample_order {
     struct pt_sample *samples; /* of one node */
 };
 
+uint32_t pt_merge_equal(struct pt_sample *samples, uint32_t count, int (*compare)(const void *a, const void *b))
+{
+    uint32_t kept = 0;
+    if (count)
+        qsort(samples, count, sizeof *samples, compare);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept && compare(&samples[kept - 1], &samples[i]) == 0) {
+            samples[kept - 1].count += samples[i].count;
+            samples[kept - 1].cpu_ns += samples[i].cpu_ns;
+        } else {
+            samples[kept++] = samples[i];
+        }
+    }
+    return kept;
+}
+
 static int by_identity(const void *a, const void *b)
 {
     const struct pt_sample *x = a, *y = b;
@@ -43,7 +59,7 @@ void pt_sample_order_free(struct pt_sample_order *order)
 uint32_t pt_samples_of_node(struct pt_sample_order *order, uint32_t node, const struct pt_sample **samples)
 {
     const struct pt_sample *all = order->profile->samples.items;
-    uint32_t start = node ? order->ends[node - 1] : 0, count = order->ends[node] - start, kept = 0;
+    uint32_t start = node ? order->ends[node - 1] : 0, count = order->ends[node] - start;
     const uint32_t *numbers = order->numbers + start;
     uint32_t last = order->profile->samples.count - start;
     for (uint32_t i = 0; i < count; i++) {
@@ -54,15 +70,6 @@ uint32_t pt_samples_of_node(struct pt_sample_order *order, uint32_t node, const 
         order->samples[i].state &= order->states & PT_MOST_STATES;
         order->samples[i].interval = 0;
     }
-    qsort(order->samples, count, sizeof *order->samples, by_identity);
-    for (uint32_t i = 0; i < count; i++) {
-        if (kept && by_identity(&order->samples[kept - 1], &order->samples[i]) == 0) {
-            order->samples[kept - 1].count += order->samples[i].count;
-            order->samples[kept - 1].cpu_ns += order->samples[i].cpu_ns;
-        } else {
-            order->samples[kept++] = order->samples[i];
-        }
-    }
     *samples = order->samples;
-    return kept;
+    return pt_merge_equal(order->samples, count, by_identity);
 }

@@ -5,6 +5,9 @@
 
 #include "../profile/model.h"
 
+/* Sorts samples and merges those that compare equal. Returns how many are left. */
+uint32_t pt_merge_equal(struct pt_sample *samples, uint32_t count, int (*compare)(const void *a, const void *b));
+
 struct pt_sample_order;
 /* Of states only those in the mask make samples different. The profile must stay as it is. */
 struct pt_sample_order *pt_sample_order_new(const struct pt_profile *profile, uint32_t states);
