@@ -6,32 +6,33 @@
 
 #define GIL_STATES ((uint32_t)(PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL))
 
-/* By thread: the thread that represents it. The caller frees. */
+/* What makes threads alike, and the first thread that has it. */
+struct alike {
+    uint32_t side, process, name, thread, first;
+};
+struct all_alike {
+    PT_TABLE_OF(struct alike) kinds;
+};
+PT_DEFINE_ADD(static uint32_t add_alike, struct all_alike, kinds, struct alike, item->side, item->process, item->name,
+              item->thread)
+
+/* Returns, by thread, the thread that represents it. The caller frees. */
 static uint32_t *threads_like(const struct pt_flame *flame, enum pt_flame_detail detail)
 {
-    uint32_t count = pt_flame_threads(flame), base = 0, *like = pt_alloc(count, sizeof *like);
-    struct pt_profile *seen = pt_profile_new(NULL); /* nodes there are what makes threads alike */
-    uint32_t *first = NULL, capacity = 0;
-    for (unsigned side = 0; side < flame->side_count; side++) {
-        const struct pt_profile *from = flame->sides[side];
-        for (uint32_t i = 0; i < from->threads.count; i++) {
-            const struct pt_thread *thread = &from->threads.items[i];
-            uint32_t key = pt_add_node(seen, 0, side);
-            if (detail <= PT_FLAME_PROCESSES)
-                key = pt_add_node(seen, key, thread->process);
-            if (detail <= PT_FLAME_NAMES)
-                key = pt_add_node(seen, key, thread->name);
-            if (detail <= PT_FLAME_THREADS)
-                key = pt_add_node(seen, key, i);
-            first = pt_grow(first, &capacity, (uint64_t)key + 1, sizeof *first);
-            if (!first[key])
-                first[key] = base + i + 1;
-            like[base + i] = first[key] - 1;
+    uint32_t base = 0, *like = pt_alloc(pt_flame_threads(flame), sizeof *like);
+    struct all_alike all = {0};
+    for (unsigned side = 0; side < flame->side_count; base += flame->sides[side++]->threads.count)
+        for (uint32_t i = 0; i < flame->sides[side]->threads.count; i++) {
+            const struct pt_thread *thread = &flame->sides[side]->threads.items[i];
+            const struct alike alike = {.side = side,
+                                        .process = detail <= PT_FLAME_PROCESSES ? thread->process : 0,
+                                        .name = detail <= PT_FLAME_NAMES ? thread->name : 0,
+                                        .thread = detail <= PT_FLAME_THREADS ? i : 0,
+                                        .first = base + i};
+            uint32_t kind = add_alike(&all, &alike);
+            like[base + i] = all.kinds.items[kind].first;
         }
-        base += from->threads.count;
-    }
-    free(first);
-    pt_profile_free(seen);
+    PT_FREE_TABLE(&all.kinds);
     return like;
 }
 

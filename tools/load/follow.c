@@ -45,9 +45,7 @@ struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t 
     follow->request.select = (struct pt_selection){0};
     follow->request.timed = true;
     follow->keep_ns = keep_ns;
-    follow->data = malloc(ROOM); /* costs nothing until it is written */
-    if (!follow->data)
-        follow->data = pt_alloc(ROOM, 1);
+    follow->data = pt_alloc(ROOM, 1); /* costs nothing until it is written */
     begin(follow);
     return follow;
 }

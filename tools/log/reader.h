@@ -107,11 +107,12 @@ struct pt_log_sample {
     uint64_t count, cpu_ns;
 };
 
-/* Some of an interval. */
+/* Samples of one interval, some at a time. */
+#define PT_SAMPLES_TOGETHER 64u
 struct pt_log_samples {
     uint64_t start_unix_ns, wall_ns;
     const struct pt_log_sample *items;
-    uint32_t count; /* never 0 */
+    uint32_t count; /* 1 to PT_SAMPLES_TOGETHER */
 };
 
 enum pt_table_kind {

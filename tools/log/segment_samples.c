@@ -1,9 +1,8 @@
-#include "segment_samples.h"
+#include "segment_tables.h"
 
 #include <string.h>
 
-#define TOGETHER 64u /* samples that the sink gets at once */
-#define FIELDS   6u  /* of a sample's record */
+#define FIELDS 6u /* of a sample's record */
 /* Where a record is decoded quickly, its length and 8 bytes at each field can be read. */
 #define WINDOW (1 + FIELDS * sizeof(uint64_t))
 
@@ -55,7 +54,7 @@ static bool take_sample(struct pt_cursor *record, struct pt_log_sample *sample)
 
 void pt_segment_take_samples(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
 {
-    struct pt_log_sample items[TOGETHER];
+    struct pt_log_sample items[PT_SAMPLES_TOGETHER];
     struct pt_log_samples samples = {.items = items};
     bool wanted = sink && sink->samples;
     uint32_t count = 0;
@@ -71,7 +70,7 @@ void pt_segment_take_samples(struct pt_segment *segment, struct pt_cursor *paylo
                 continue;
             }
         }
-        if (++count < TOGETHER)
+        if (++count < PT_SAMPLES_TOGETHER)
             continue;
         samples.count = count;
         if (wanted)

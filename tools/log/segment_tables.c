@@ -1,7 +1,6 @@
 #include "segment_tables.h"
 
 #include "../base/memory.h"
-#include "segment_samples.h"
 
 /* `least` is the number of bytes that a definition takes in a log at the very least: no id can be higher than the
  * file's size over this, unless blocks were never written (FEW_IDS leaves room for that). Keeps forged ids from
@@ -68,49 +67,38 @@ static struct pt_text rest(const struct pt_cursor *cursor)
     return (struct pt_text){(const char *)cursor->at, pt_left(cursor)};
 }
 
-static uint64_t take(struct pt_cursor *cursor)
-{
-    return pt_take_varint(cursor);
-}
-
-static bool take_module(struct pt_cursor *record, struct pt_log_module *module)
+static void take_module(struct pt_cursor *record, struct pt_log_module *module)
 {
     module->path = pt_take_id(record);
-    module->bias = take(record);
-    module->text_start = take(record);
-    module->text_end = take(record);
-    module->text_file_offset = take(record);
+    module->bias = pt_take_varint(record);
+    module->text_start = pt_take_varint(record);
+    module->text_end = pt_take_varint(record);
+    module->text_file_offset = pt_take_varint(record);
     module->flags = pt_take_small(record);
-    uint64_t length = take(record);
+    uint64_t length = pt_take_varint(record);
     struct pt_cursor build_id = pt_take(record, length);
     module->build_id = rest(&build_id);
-    return true;
+    module->defined = true;
 }
 
-static bool take_frame(struct pt_cursor *record, struct pt_log_frame *frame)
+/* Frames of other kinds are of a newer writer: they are shown as unknown. */
+static void take_frame(struct pt_cursor *record, struct pt_log_frame *frame)
 {
+    frame->defined = true;
     frame->kind = pt_take_small(record);
-    switch (frame->kind) {
-    case PP_FRAME_NATIVE:
+    if (frame->kind >= PP_FRAME_NATIVE && frame->kind <= PP_FRAME_PSEUDO)
         frame->subject = pt_take_id(record);
-        frame->address = take(record);
+    if (frame->kind == PP_FRAME_NATIVE) {
+        frame->address = pt_take_varint(record);
         frame->symbol = pt_take_id(record);
-        frame->symbol_offset = take(record);
-        return true;
-    case PP_FRAME_PYTHON:
-        frame->subject = pt_take_id(record);
+        frame->symbol_offset = pt_take_varint(record);
+    } else if (frame->kind == PP_FRAME_PYTHON) {
         frame->line = pt_take_small(record);
         if (pt_left(record)) { /* columns: not known to every version of CPython, nor to older logs */
             frame->end_line = pt_take_small(record);
             frame->column = pt_take_small(record);
             frame->end_column = pt_take_small(record);
         }
-        return true;
-    case PP_FRAME_PSEUDO:
-        frame->subject = pt_take_id(record);
-        return true;
-    default:
-        return true; /* of a newer writer: shown as unknown */
     }
 }
 
@@ -131,7 +119,7 @@ static bool take_definition(struct pt_segment *segment, enum pt_table_kind kind,
         item.string = (struct pt_log_string){rest(&record), true};
         break;
     case PT_TABLE_MODULES:
-        item.module.defined = take_module(&record, &item.module);
+        take_module(&record, &item.module);
         break;
     case PT_TABLE_CODES:
         item.code.qualname = pt_take_id(&record);
@@ -140,12 +128,12 @@ static bool take_definition(struct pt_segment *segment, enum pt_table_kind kind,
         item.code.defined = true;
         break;
     case PT_TABLE_FRAMES:
-        item.frame.defined = take_frame(&record, &item.frame);
+        take_frame(&record, &item.frame);
         break;
     case PT_TABLE_THREADS:
-        item.thread.tid = take(&record);
+        item.thread.tid = pt_take_varint(&record);
         item.thread.name = pt_take_id(&record);
-        item.thread.start_unix_ns = take(&record);
+        item.thread.start_unix_ns = pt_take_varint(&record);
         item.thread.flags = pt_take_small(&record);
         item.thread.defined = true;
         break;
@@ -168,8 +156,8 @@ static bool take_definition(struct pt_segment *segment, enum pt_table_kind kind,
 static void take_definitions(struct pt_segment *segment, enum pt_table_kind kind, struct pt_cursor *payload,
                              const struct pt_segment_sink *sink)
 {
-    for (uint64_t id = take(payload); pt_left(payload); id++) {
-        uint64_t length = take(payload);
+    for (uint64_t id = pt_take_varint(payload); pt_left(payload); id++) {
+        uint64_t length = pt_take_varint(payload);
         struct pt_cursor record = pt_take(payload, length);
         if (payload->bad || !take_definition(segment, kind, id, record, sink))
             segment->losses.damaged_records++;
@@ -178,8 +166,8 @@ static void take_definitions(struct pt_segment *segment, enum pt_table_kind kind
 
 static void take_nodes(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
 {
-    for (uint64_t id = take(payload); pt_left(payload); id++) {
-        uint64_t back = take(payload);
+    for (uint64_t id = pt_take_varint(payload); pt_left(payload); id++) {
+        uint64_t back = pt_take_varint(payload);
         uint32_t frame = pt_take_id(payload);
         bool sound = !payload->bad && back && back <= id;
         struct pt_log_node *node = sound ? define(segment, PT_TABLE_NODES, id, sink) : NULL;
@@ -198,15 +186,15 @@ static void take_process(struct pt_segment *segment, struct pt_cursor *payload)
     uint64_t *const numbers[] = {[PP_PROCESS_SEGMENT] = &process->segment, PT_PROCESS_NUMBERS(X)};
 #undef X
     while (pt_left(payload)) {
-        uint64_t key = take(payload);
-        uint64_t length = take(payload);
+        uint64_t key = pt_take_varint(payload);
+        uint64_t length = pt_take_varint(payload);
         struct pt_cursor bytes = pt_take(payload, length);
         if (payload->bad)
             break;
         if (key < sizeof texts / sizeof texts[0] && texts[key])
             *texts[key] = rest(&bytes);
         else if (key < sizeof numbers / sizeof numbers[0] && numbers[key])
-            *numbers[key] = take(&bytes);
+            *numbers[key] = pt_take_varint(&bytes);
     }
     segment->has_process = true;
 }
@@ -253,14 +241,14 @@ bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_
         }
         break;
     case PP_BLOCK_NOTICE: {
-        uint64_t unix_ns = take(&payload);
-        uint64_t severity = take(&payload);
+        uint64_t unix_ns = pt_take_varint(&payload);
+        uint64_t severity = pt_take_varint(&payload);
         if (!payload.bad && sink && sink->notice)
             sink->notice(sink->context, segment, unix_ns, severity, rest(&payload));
         break;
     }
     case PP_BLOCK_END:
-        segment->end_unix_ns = take(&payload);
+        segment->end_unix_ns = pt_take_varint(&payload);
         segment->end_reason = pt_take_small(&payload);
         break;
     default:

@@ -90,22 +90,19 @@ static void put_sums(struct adder *adder, const struct pt_segment *segment)
 /* Without what a plain profile does not tell apart. If only stacks are kept, threads have sums of their own. */
 static void add_plain(struct adder *adder, const struct pt_log_sample *samples, uint32_t count, bool stacks)
 {
-    struct pt_log_sample plain[PT_SUMS_TOGETHER], threads[PT_SUMS_TOGETHER];
-    for (uint32_t i = 0, many; i < count; i += many) {
-        for (many = 0; many < PT_SUMS_TOGETHER && i + many < count; many++) {
-            const struct pt_log_sample *sample = &samples[i + many];
-            threads[many] =
-                (struct pt_log_sample){.thread = sample->thread, .state = sample->state, .cpu_ns = sample->cpu_ns};
-            plain[many] = (struct pt_log_sample){.thread = stacks ? 0 : sample->thread,
-                                                 .node = sample->node,
-                                                 .state = sample->state & (PP_STATE_GC_KNOWN | PP_STATE_GC),
-                                                 .count = sample->count,
-                                                 .cpu_ns = sample->cpu_ns};
-        }
-        pt_sample_sums_add(&adder->sums, plain, many);
-        if (stacks)
-            pt_sample_sums_add(&adder->thread_sums, threads, many);
+    struct pt_log_sample plain[PT_SAMPLES_TOGETHER], threads[PT_SAMPLES_TOGETHER];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pt_log_sample *sample = &samples[i];
+        threads[i] = (struct pt_log_sample){.thread = sample->thread, .state = sample->state, .cpu_ns = sample->cpu_ns};
+        plain[i] = (struct pt_log_sample){.thread = stacks ? 0 : sample->thread,
+                                          .node = sample->node,
+                                          .state = sample->state & (PP_STATE_GC_KNOWN | PP_STATE_GC),
+                                          .count = sample->count,
+                                          .cpu_ns = sample->cpu_ns};
     }
+    pt_sample_sums_add(&adder->sums, plain, count);
+    if (stacks)
+        pt_sample_sums_add(&adder->thread_sums, threads, count);
 }
 
 static void add(struct adder *adder, const struct pt_log_sample *samples, uint32_t count)

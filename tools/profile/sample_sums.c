@@ -62,9 +62,9 @@ static void put(struct pt_sample_sums *sums, const struct pt_log_sample *sample,
     sums->slots[at] = ++sums->count;
 }
 
-static void add_some(struct pt_sample_sums *sums, const struct pt_log_sample *samples, uint32_t count)
+void pt_sample_sums_add(struct pt_sample_sums *sums, const struct pt_log_sample *samples, uint32_t count)
 {
-    uint32_t hashes[PT_SUMS_TOGETHER];
+    uint32_t hashes[PT_SAMPLES_TOGETHER];
     while (!sums->slots || sums->count + count > sums->mask / FREE_SLOTS)
         grow_slots(sums);
     for (uint32_t i = 0; i < count; i++) {
@@ -78,14 +78,6 @@ static void add_some(struct pt_sample_sums *sums, const struct pt_log_sample *sa
     }
     for (uint32_t i = 0; i < count; i++)
         put(sums, &samples[i], hashes[i]);
-}
-
-void pt_sample_sums_add(struct pt_sample_sums *sums, const struct pt_log_sample *samples, uint32_t count)
-{
-    for (; count > PT_SUMS_TOGETHER; samples += PT_SUMS_TOGETHER, count -= PT_SUMS_TOGETHER)
-        add_some(sums, samples, PT_SUMS_TOGETHER);
-    if (count)
-        add_some(sums, samples, count);
 }
 
 void pt_sample_sums_clear(struct pt_sample_sums *sums)

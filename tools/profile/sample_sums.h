@@ -13,8 +13,7 @@ struct pt_sample_sums {
     uint32_t mask;
 };
 
-/* Adds samples; fastest for many at once, since the slots of PT_SUMS_TOGETHER samples are prefetched together. */
-#define PT_SUMS_TOGETHER 64u
+/* Adds up to PT_SAMPLES_TOGETHER samples; fastest for many at once, since their slots are prefetched together. */
 void pt_sample_sums_add(struct pt_sample_sums *sums, const struct pt_log_sample *samples, uint32_t count);
 void pt_sample_sums_clear(struct pt_sample_sums *sums);
 void pt_sample_sums_free(struct pt_sample_sums *sums);

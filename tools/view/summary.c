@@ -22,7 +22,6 @@
 struct warnings {
     void (*each)(void *context, const char *text);
     void *context;
-    struct pt_buffer text;
 };
 
 double pt_percent(uint64_t part, uint64_t whole)
@@ -79,13 +78,17 @@ uint32_t *pt_summary_versions(struct pt_profile *profile, uint32_t only, uint32_
     return versions;
 }
 
-static void add_warning(struct warnings *warnings)
+static void __attribute__((format(printf, 2, 3))) warn(const struct warnings *warnings, const char *format, ...)
 {
-    warnings->each(warnings->context, warnings->text.data);
-    pt_buffer_clear(&warnings->text);
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = pt_format(format, arguments);
+    va_end(arguments);
+    warnings->each(warnings->context, text);
+    free(text);
 }
 
-static void warn_of_shares(struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes)
+static void warn_of_shares(const struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes)
 {
     double unsampled = pt_percent(sum->unsampled_ns, sum->cpu_ns), lost = pt_percent(sum->lost_ns, sum->cpu_ns),
            own = pt_percent(sum->own_ns, sum->cpu_ns);
@@ -93,83 +96,72 @@ static void warn_of_shares(struct warnings *warnings, const struct pt_accounting
         bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_UNREACHABLE] ||
                      sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
                      sum->reasons[PP_REASON_ACTION_GONE];
-        pt_buffer_format(&warnings->text,
-                         "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]",
-                         unsampled, pt_seconds(sum->unsampled_ns),
-                         known ? "there was no signal for it, see below"
-                               : "short threads, or work that runs in step with the kernel's clock tick");
-        add_warning(warnings);
+        warn(warnings, "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]", unsampled,
+             pt_seconds(sum->unsampled_ns),
+             known ? "there was no signal for it, see below"
+                   : "short threads, or work that runs in step with the kernel's clock tick");
     }
     if (lost > LOST_PERCENT) {
-        pt_buffer_format(&warnings->text,
-                         "%.1f %% of the CPU time (%.2f s, %" PRIu64
-                         " samples) was seen but could not be kept; it is counted as [lost]",
-                         lost, pt_seconds(sum->lost_ns), sum->lost_samples);
-        add_warning(warnings);
+        warn(warnings,
+             "%.1f %% of the CPU time (%.2f s, %" PRIu64
+             " samples) was seen but could not be kept; it is counted as [lost]",
+             lost, pt_seconds(sum->lost_ns), sum->lost_samples);
     }
-    if (own > OWN_PERCENT && sum->own_ns > START_NS * processes) {
-        pt_buffer_format(&warnings->text,
-                         "profiling itself took %.1f %% of the CPU time (%.2f s): fewer samples per second (PYPROF_HZ) "
-                         "cost less",
-                         own, pt_seconds(sum->own_ns));
-        add_warning(warnings);
-    }
+    if (own > OWN_PERCENT && sum->own_ns > START_NS * processes)
+        warn(warnings,
+             "profiling itself took %.1f %% of the CPU time (%.2f s): fewer samples per second (PYPROF_HZ) "
+             "cost less",
+             own, pt_seconds(sum->own_ns));
     uint64_t difference = sum->difference_ns < 0 ? 0 - (uint64_t)sum->difference_ns : (uint64_t)sum->difference_ns;
-    if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT && difference > EXIT_NS * (sum->exited_threads + 1)) {
-        pt_buffer_format(&warnings->text, "the sums do not close: %.3f s of %.2f s CPU time are in none of them",
-                         pt_seconds(difference) * (sum->difference_ns < 0 ? -1 : 1), pt_seconds(sum->cpu_ns));
-        add_warning(warnings);
-    }
+    if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT && difference > EXIT_NS * (sum->exited_threads + 1))
+        warn(warnings, "the sums do not close: %.3f s of %.2f s CPU time are in none of them",
+             pt_seconds(difference) * (sum->difference_ns < 0 ? -1 : 1), pt_seconds(sum->cpu_ns));
 }
 
-static void warn_of_reasons(struct warnings *warnings, const struct pt_accounting *sum)
+static void warn_of_reasons(const struct warnings *warnings, const struct pt_accounting *sum)
 {
     uint64_t cut = 0;
     for (uint32_t i = PP_REASON_NATIVE_NO_MODULE; i <= PP_REASON_PYTHON_UNPAIRED; i++)
         cut += sum->reasons[i];
     if (cut > sum->samples) /* a stack may be cut on both sides */
         cut = sum->samples;
-    if (pt_percent(cut, sum->samples) > TRUNCATED_PERCENT) {
-        pt_buffer_format(&warnings->text,
-                         "%.1f %% of the stacks are not complete (%" PRIu64 " of %" PRIu64
-                         "): totals of outer functions are too low by up to that much",
-                         pt_percent(cut, sum->samples), cut, sum->samples);
-        add_warning(warnings);
-    }
+    if (pt_percent(cut, sum->samples) > TRUNCATED_PERCENT)
+        warn(warnings,
+             "%.1f %% of the stacks are not complete (%" PRIu64 " of %" PRIu64
+             "): totals of outer functions are too low by up to that much",
+             pt_percent(cut, sum->samples), cut, sum->samples);
     static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT,     PP_REASON_WRITE_FAILED,
                                      PP_REASON_TIMER_GONE,   PP_REASON_UNREACHABLE, PP_REASON_ACTION_GONE,
                                      PP_REASON_SMALL_STACK};
     for (unsigned i = 0; i < sizeof named / sizeof named[0]; i++) {
         if (!sum->reasons[named[i]])
             continue;
-        pt_buffer_format(&warnings->text, "%s (%" PRIu64 " times)", pt_reason_text(named[i]), sum->reasons[named[i]]);
-        add_warning(warnings);
+        warn(warnings, "%s (%" PRIu64 " times)", pt_reason_text(named[i]), sum->reasons[named[i]]);
     }
 }
 
 /* What the log says was written, against what was found in it. */
-static void warn_of_missing(struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
+static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
 {
     uint64_t written = raw->sampled_ns + raw->unsampled_ns + raw->lost_ns + raw->thread_exit_ns;
-    if (written > found && pt_percent(written - found, written) > DIFFERENCE_PERCENT) {
-        pt_buffer_format(&warnings->text, "%.3f s of CPU time were recorded in parts of the log that are missing",
-                         pt_seconds(written - found));
-        add_warning(warnings);
-    }
+    if (written > found && pt_percent(written - found, written) > DIFFERENCE_PERCENT)
+        warn(warnings, "%.3f s of CPU time were recorded in parts of the log that are missing",
+             pt_seconds(written - found));
 }
 
 /* What the library has put down itself: warnings, or mere notes. */
-static void add_notices(struct warnings *warnings, const struct pt_profile *profile, uint32_t number, bool say_pid,
-                        bool serious)
+static void add_notices(const struct warnings *warnings, const struct pt_profile *profile, uint32_t number,
+                        bool say_pid, bool serious)
 {
     const struct pt_process *process = &profile->processes.items[number];
     for (uint32_t i = 0; i < process->notices.count; i++) {
         if ((process->notices.items[i].severity != 0) != serious)
             continue;
+        const char *text = pt_string(profile, process->notices.items[i].text);
         if (say_pid)
-            pt_buffer_format(&warnings->text, "process %" PRIu64 ": ", process->pid);
-        pt_buffer_text(&warnings->text, pt_string(profile, process->notices.items[i].text));
-        add_warning(warnings);
+            warn(warnings, "process %" PRIu64 ": %s", process->pid, text);
+        else
+            warn(warnings, "%s", text);
     }
 }
 
@@ -186,15 +178,14 @@ void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_bu
 void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
                       void *context)
 {
-    struct warnings notes = {.each = each, .context = context};
+    const struct warnings notes = {.each = each, .context = context};
     add_notices(&notes, profile, process, false, false);
-    pt_buffer_free(&notes.text);
 }
 
 void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (*each)(void *context, const char *text),
                          void *context)
 {
-    struct warnings warnings = {.each = each, .context = context};
+    const struct warnings warnings = {.each = each, .context = context};
     uint64_t found = 0;
     uint32_t without_sums = 0, without_python = 0, checked = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++) {
@@ -210,34 +201,24 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     struct pt_accounting raw =
         only == PT_NONE ? pt_profile_accounting(profile) : profile->processes.items[only].accounting;
     struct pt_accounting sum = pt_summary_accounting(profile, only);
-    if (without_sums) {
-        pt_buffer_format(&warnings.text, "%u of %u processes left no accounting: killed, or still in the first second",
-                         without_sums, checked);
-        add_warning(&warnings);
-    }
-    if (without_python) {
-        pt_buffer_format(&warnings.text, "no Python was recognised in %u of %u processes: native functions only",
-                         without_python, checked);
-        add_warning(&warnings);
-    }
+    if (without_sums)
+        warn(&warnings, "%u of %u processes left no accounting: killed, or still in the first second", without_sums,
+             checked);
+    if (without_python)
+        warn(&warnings, "no Python was recognised in %u of %u processes: native functions only", without_python,
+             checked);
     if (!without_sums && sum.samples < FEW_SAMPLES) {
-        pt_buffer_format(&warnings.text,
-                         "only %" PRIu64 " samples: small shares mean little; run it for longer or raise --hz",
-                         sum.samples);
-        add_warning(&warnings);
+        warn(&warnings, "only %" PRIu64 " samples: small shares mean little; run it for longer or raise --hz",
+             sum.samples);
     }
     warn_of_shares(&warnings, &sum, checked);
     warn_of_reasons(&warnings, &sum);
     warn_of_missing(&warnings, found, &raw);
     uint64_t missing = pt_summary_missing_ns(profile, only);
-    if (missing) {
-        pt_buffer_format(
-            &warnings.text,
-            "%.3f s of CPU time are not in here: they were in parts of the profile that have been removed%s",
-            pt_seconds(missing), sum.removed_files ? " to stay below PYPROF_MAX_DISK" : "");
-        add_warning(&warnings);
-    }
-    pt_buffer_free(&warnings.text);
+    if (missing)
+        warn(&warnings,
+             "%.3f s of CPU time are not in here: they were in parts of the profile that have been removed%s",
+             pt_seconds(missing), sum.removed_files ? " to stay below PYPROF_MAX_DISK" : "");
 }
 
 uint64_t pt_summary_cpus(const struct pt_profile *profile)
