@@ -118,7 +118,7 @@ static void put_options(const struct pt_command *command)
         printf("--%s\t%s\n", (*at)->name, (*at)->help);
 }
 
-/* Nothing where a file may follow. */
+/* Prints nothing where a file may follow. */
 int pt_cmd_complete(const struct pt_cli *cli)
 {
     char **words = cli->arguments;

@@ -1,4 +1,4 @@
-/* Names of C++ and Rust functions as people read them. */
+/* Demangles names of C++ and Rust functions. */
 #ifndef PT_BASE_DEMANGLE_H
 #define PT_BASE_DEMANGLE_H
 

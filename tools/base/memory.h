@@ -24,7 +24,7 @@ char *pt_strndup(const char *text, size_t length);
 char *pt_hex(const void *bytes, size_t length);
 /* Returns formatted text; the caller frees. */
 char *pt_format(const char *format, va_list arguments);
-/* A copy of an array, which may be NULL when count is 0; the caller frees. */
+/* Returns a copy of an array, which may be NULL when count is 0; the caller frees. */
 void *pt_copy(const void *array, size_t count, size_t size);
 
 /* Makes room for `needed` items of `size` bytes and returns the array, perhaps moved. New room is zeroed. Grows by

@@ -2,7 +2,7 @@
 #ifndef PT_BASE_MESSAGE_H
 #define PT_BASE_MESSAGE_H
 
-/* Where messages and progress go: all of it is called in the thread that loads. A NULL function drops its lines. */
+/* Receives messages and progress; called in the thread that loads. A NULL function drops its lines. */
 struct pt_messages {
     void (*message)(void *context, const char *text);
     void (*progress)(void *context, const char *text); /* replaces the last one; NULL: the work has ended */
@@ -14,7 +14,8 @@ void pt_message_to(const struct pt_messages *to, const char *format, ...) __attr
 void pt_progress_to(const struct pt_messages *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void pt_progress_end(const struct pt_messages *to);
 
-/* Those of the program: lines on stderr with "pyprof: " before them, and progress if that is a terminal. */
+/* Writes the messages of the program: lines on stderr with "pyprof: " before them, and progress if that is a terminal.
+ */
 extern const struct pt_messages pt_messages_to_stderr;
 
 #endif

@@ -18,13 +18,13 @@ static inline double pt_seconds(uint64_t ns)
     return (double)ns / 1e9;
 }
 
-/* The ending of a plural: "s" or "es", unless the count is 1. */
+/* Returns the ending of a plural: "s" or "es", unless the count is 1. */
 static inline const char *pt_plural(uint64_t count, const char *ending)
 {
     return count == 1 ? "" : ending;
 }
 
-/* For qsort: keys follow each other with ?: between them. */
+/* Compares for qsort: several keys are joined with ?:. */
 static inline int pt_compare(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);

@@ -40,7 +40,7 @@ static void watch_signals(char *temporary)
     }
 }
 
-/* A new file beside the one that it will become; -1 with errno set. */
+/* Opens a new file beside the one that it will become; returns -1 with errno on failure. */
 static int open_beside(const char *path, char **temporary)
 {
     static bool registered;
@@ -48,9 +48,9 @@ static int open_beside(const char *path, char **temporary)
     sigset_t signals, before;
     pt_buffer_format(&name, "%s.XXXXXX", path);
     *temporary = name.data;
-    /* What has no memory left ends as well. */
+    /* The program also ends by exit() when it is out of memory. */
     registered = registered || atexit(take_unfinished_away) == 0;
-    /* A limit of the size is an error like a full disk. */
+    /* Treat a limit of the file size like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&signals);
     for (size_t i = 0; i < ENDING; i++)

@@ -1,4 +1,4 @@
-/* Files that the tools write. */
+/* Writes files. */
 #ifndef PT_BASE_OUTPUT_H
 #define PT_BASE_OUTPUT_H
 
@@ -16,7 +16,7 @@ bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), vo
 bool pt_write_output(const char *path, void (*write)(void *context, FILE *out), void *context);
 bool pt_is_stdout(const char *path);
 
-/* Whether a path has this extension (".pb.gz") and a name before it. */
+/* Returns whether a path has this extension (".pb.gz") and a name before it. */
 bool pt_has_extension(const char *path, const char *extension);
 
 /* Appends an argument as a shell wants it. */

@@ -75,7 +75,7 @@ void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style sty
     pt_buffer_free(&shown);
 }
 
-/* With what belongs to it: a unit stays with its number. */
+/* Returns the length of a word and what belongs to it: a unit stays with its number. */
 static size_t word_length(const char *text)
 {
     size_t length = strcspn(text, " ");

@@ -1,4 +1,4 @@
-/* Text for people: as wide as their terminal, with colours on one that has them. */
+/* Prints text for people: as wide as their terminal, with colours on one that has them. */
 #ifndef PT_BASE_PRINT_H
 #define PT_BASE_PRINT_H
 
@@ -12,7 +12,7 @@
 void pt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define pt_error(...) pt_message(__VA_ARGS__)
 
-/* Columns of the terminal; 0 when it is none. */
+/* Returns the columns of the terminal; 0 if it is none. */
 uint32_t pt_print_columns(FILE *out);
 
 enum pt_style {
@@ -27,23 +27,23 @@ enum pt_style {
 /* The control sequences of styles. */
 extern const char *const pt_style_sequences[];
 
-/* A terminal that can show styles, and NO_COLOR is not set. */
+/* Returns whether it is a terminal that can show styles, and NO_COLOR is not set. */
 bool pt_has_colour(FILE *out);
 
-/* Plain without pt_has_colour(). */
+/* Prints in a style, plain without pt_has_colour(). */
 void pt_print_styled(FILE *out, enum pt_style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The style of a row with this share of the CPU time, in per cent. */
+/* Returns the style of a row with this share of the CPU time, in per cent. */
 enum pt_style pt_style_of_share(double percent);
 
-/* The rest of a line after `used` columns, as pt_shown_text() shows it; only what fits, on a terminal. */
+/* Prints the rest of a line after `used` columns, as pt_shown_text() shows it; only what fits, on a terminal. */
 void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style style);
 
-/* A text of several lines on stdout, after `used` columns; `indentation` before all but the first line. */
+/* Prints a text of several lines on stdout, after `used` columns; `indentation` before all but the first line. */
 void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same after `indentation` columns; words longer than a line, which a paragraph cuts, stay whole to be copied. */
+/* Prints a paragraph after `indentation` columns whose words are not cut, so that paths can be copied. */
 void pt_print_whole_words(uint32_t indentation, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Protocol buffers' wire format, as much of it as a writer needs. */
+/* Writes the wire format of protocol buffers. */
 #ifndef PT_BASE_PROTO_H
 #define PT_BASE_PROTO_H
 
@@ -14,7 +14,7 @@ void pt_proto_numbers(struct pt_buffer *message, unsigned field, const uint64_t 
 void pt_proto_fixed64(struct pt_buffer *message, unsigned field, uint64_t value);
 void pt_proto_bytes(struct pt_buffer *message, unsigned field, const void *data, size_t length);
 void pt_proto_text(struct pt_buffer *message, unsigned field, const char *text);
-/* What precedes the bytes of a field. */
+/* Appends what precedes the bytes of a field. */
 void pt_proto_header(struct pt_buffer *message, unsigned field, size_t length);
 /* Appends a message as a field, and empties its buffer. */
 void pt_proto_message(struct pt_buffer *to, unsigned field, struct pt_buffer *message);

@@ -1,4 +1,4 @@
-/* Text of a profile on a terminal. Names come from the profiled program and may hold anything. */
+/* Makes the text of a profile fit for a terminal. Names come from the profiled program and may hold anything. */
 #ifndef PT_BASE_TERMINAL_TEXT_H
 #define PT_BASE_TERMINAL_TEXT_H
 
@@ -14,7 +14,8 @@ size_t pt_next_character(const char *text, uint32_t *code);
  * that a terminal could obey or that changes the direction of the text around it. 0 columns: all of it. */
 void pt_shown_text(struct pt_buffer *out, const char *text, uint32_t columns);
 
-/* The columns that a character, or all of a text takes. Characters are as wide as LC_CTYPE says, which main() sets. */
+/* Return the columns that a character or a whole text takes. Characters are as wide as LC_CTYPE says, which main()
+ * sets. */
 uint32_t pt_character_width(uint32_t code);
 uint32_t pt_shown_width(const char *text);
 

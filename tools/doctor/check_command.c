@@ -1,4 +1,4 @@
-/* A command before it is run: what its file is, and whether the library could be preloaded into it. */
+/* Checks a command before it is run: what its file is, and whether the library could be preloaded into it. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #define MOST_INTERPRETED 4   /* scripts that run scripts, as the kernel has it */
 #define LINE_BYTES       256 /* as much of "#!…" as the kernel reads */
 
-/* As execvp finds it; NULL with errno. The caller frees. */
+/* Returns the path at which execvp finds the command; NULL with errno. The caller frees. */
 static char *resolve(const char *command)
 {
     const char *path = getenv("PATH");
@@ -40,7 +40,8 @@ static char *resolve(const char *command)
     return NULL;
 }
 
-/* What a script's first line names, through /usr/bin/env as well; NULL when the file is no script. The caller frees. */
+/* Returns the program that the first line of a script names, also through /usr/bin/env; NULL if the file is no script.
+ * The caller frees. */
 static char *interpreter_of(const char *path)
 {
     char line[LINE_BYTES + 1] = "";
@@ -65,7 +66,7 @@ static bool is_privileged(const char *path, struct pt_findings *findings)
 {
     struct stat status;
     char capabilities[64];
-    /* rights that whoever runs it has already do not count */
+    /* rights that the user has already do not count */
     bool set_id = stat(path, &status) == 0 && ((status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
                                                (status.st_mode & S_ISGID && status.st_gid != getegid()));
     if (!set_id && (geteuid() == 0 || getxattr(path, "security.capability", capabilities, sizeof capabilities) <= 0))
@@ -76,7 +77,7 @@ static bool is_privileged(const char *path, struct pt_findings *findings)
     return true;
 }
 
-/* An interpreter in the program or in a library of its own name: libpython is checked when the process runs. */
+/* Looks for an interpreter in the program only: libpython is checked when the process runs. */
 static void say_python(const char *path, const struct pt_elf_facts *facts, struct pt_findings *findings)
 {
     const char *base = strrchr(path, '/');

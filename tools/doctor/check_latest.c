@@ -1,4 +1,4 @@
-/* The latest run in the default directory. */
+/* Checks the latest run in the default directory. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #define TOPIC    "profile"
 #define WORTH_NS 500000000u /* CPU used without a sample: not by chance */
 
-/* What the library has said of one process. */
+/* Adds the warnings of the library about one process. */
 static void add_notices(const struct pt_profile *profile, const struct pt_process *process,
                         struct pt_findings *findings)
 {

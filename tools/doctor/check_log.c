@@ -1,4 +1,4 @@
-/* What the process has written. */
+/* Checks what the process has written. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void check_file(void *context, const char *path)
     search->latest = pt_strdup(path);
 }
 
-/* The newest file of this very process, NULL when there is none. The caller frees. */
+/* Returns the newest file of the process, NULL if there is none. The caller frees. */
 static char *find_log(const struct pt_process_info *subject)
 {
     struct search search = {.subject = subject};

@@ -1,4 +1,4 @@
-/* What the kernel permits here, tried out in a child. */
+/* Checks what the kernel permits here; a child tries it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Where the profile of a process goes, and whether the process can write there. */
+/* Checks where the profile of a process goes, and whether the process can write there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -65,7 +65,7 @@ static bool become(const struct pt_process_info *subject)
            setresuid(subject->uid, subject->uid, subject->uid) == 0;
 }
 
-/* Directories that are missing would be made, in the nearest one that is there. */
+/* Tests the nearest directory that exists: the library makes those that are missing. */
 static int try_directory(const char *directory)
 {
     char path[PATH_MAX];

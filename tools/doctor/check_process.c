@@ -51,7 +51,7 @@ static bool take_name(struct python *python, const char *path)
     return true;
 }
 
-/* Where the library finds interpreters too: the executable, and libraries; of these only those called so. */
+/* Finds the interpreter where the library does: in the executable, and in libraries named libpython. */
 static void find_python(const struct pt_process_info *subject, struct python *python)
 {
     struct pt_buffer program = {0};
@@ -68,7 +68,7 @@ static void find_python(const struct pt_process_info *subject, struct python *py
     }
 }
 
-/* False when there is none, as far as can be seen. */
+/* Returns false when there is none, as far as can be seen. */
 static bool check_python(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     struct python python = {0};

@@ -1,4 +1,4 @@
-/* Whether samples can be taken: the library's thread, its timers, its signal, and the limits on all three. */
+/* Checks whether samples can be taken: the library's thread, its timers, its signal, and the limits on all three. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct threads {
     bool ours, stopped; /* stopped: perhaps within the handler, where the signal is blocked */
 };
 
-/* Lines "ID: n", "signal: n/value", "notify: …", "ClockID: …" for each. */
+/* The file has the lines "ID: n", "signal: n/value", "notify: …" and "ClockID: …" for each timer. */
 static struct timers read_timers(int pid)
 {
     struct timers timers = {0};

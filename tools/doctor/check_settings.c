@@ -1,4 +1,4 @@
-/* The settings, as the library will read them: it complains about what is named here. */
+/* Checks the settings as the library will read them: it warns of the same ones. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,7 +32,7 @@ static void check_value(const struct pt_process_info *subject, enum pp_setting s
     pt_remedy(findings, "correct or unset it");
 }
 
-/* More samples than ticks do not come. */
+/* The kernel sends no more samples than it has ticks. */
 static void check_ticks(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     struct timespec tick;

@@ -14,15 +14,15 @@ bool pt_check_process(const struct pt_process_info *subject, struct pt_findings 
 
 /* Checks whether the library is in the process, and if not, why. Returns PT_LEVEL_WARN if that cannot be seen. */
 enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_findings *findings);
-/* Whether the loader of a program of this kind would take the library at this path of the subject's root. */
+/* Returns whether the loader of a program of this kind would take the library at this path of the subject's root. */
 bool pt_check_loadable(const struct pt_process_info *subject, const char *library, const struct pt_elf_facts *program,
                        struct pt_findings *findings);
-/* The entry of LD_PRELOAD that is this library; NULL when there is none. The caller frees. */
+/* Returns the entry of LD_PRELOAD that is this library; NULL if there is none. The caller frees. */
 char *pt_preload_entry(const char *value);
 
 /* Checks our thread, timers, signal and limits in the process. */
 void pt_check_sampling(const struct pt_process_info *subject, struct pt_findings *findings);
-/* Whether few timers can be made any more. */
+/* Adds a finding of this level if few more timers can be made. */
 void pt_check_limit(const struct pt_process_info *subject, enum pt_level level, struct pt_findings *findings);
 
 /* Checks the PYPROF_ variables of its environment. */
@@ -30,10 +30,11 @@ void pt_check_settings(const struct pt_process_info *subject, struct pt_findings
 /* Returns the signal that its settings choose. */
 int pt_setting_signal(const struct pt_process_info *subject);
 
-/* Where its profile goes and whether that can be written; what it has written. */
+/* Check where its profile goes and whether that can be written, and what it has written. */
 void pt_check_output(const struct pt_process_info *subject, struct pt_findings *findings);
 void pt_check_log(const struct pt_process_info *subject, struct pt_findings *findings);
-/* Directories in the subject's root: PYPROF_OUT, and where files go when that cannot be used. The caller frees. */
+/* Return directories in the root of the process: PYPROF_OUT, and where files go if that cannot be used. The caller
+ * frees. */
 char *pt_output_directory(const struct pt_process_info *subject);
 char *pt_output_fallback(const struct pt_process_info *subject);
 

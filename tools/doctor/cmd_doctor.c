@@ -28,7 +28,7 @@ static int finish(const struct pt_cli *cli, const struct pt_findings *findings, 
     return works ? PT_EXIT_OK : PT_EXIT_DATA;
 }
 
-/* One line for each descendant. Returns how many of them are sampled. */
+/* Adds a line for each descendant. Returns how many of them are sampled. */
 static uint32_t check_children(int pid, struct pt_findings *findings)
 {
     uint32_t count, sampled = 0, others = 0;
@@ -62,7 +62,7 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
     return sampled;
 }
 
-/* A shell that runs a server is asked about for the server's sake. */
+/* Lowers failures to warnings: a shell that is not profiled does no harm if the server that it runs is. */
 static void excuse(struct pt_findings *findings)
 {
     for (uint32_t i = 0; i < findings->count; i++)
@@ -70,7 +70,7 @@ static void excuse(struct pt_findings *findings)
             findings->items[i].level = PT_LEVEL_WARN;
 }
 
-/* `pyprof run` is without the library itself: its command is what is asked about. */
+/* `pyprof run` does not have the library itself: its command is checked instead. */
 static bool is_run(const struct pt_process_info *subject)
 {
     return subject->program && strcmp(pt_base_name(subject->program), "pyprof") == 0 && subject->command &&
@@ -100,7 +100,7 @@ static int examine_process(const struct pt_cli *cli, int pid)
     return status;
 }
 
-/* What holds for all that is started from here. */
+/* Checks what holds for every program that is started from here. */
 static int examine_here(const struct pt_cli *cli, const char *command)
 {
     struct pt_process_info own;

@@ -1,4 +1,4 @@
-/* What a program file says of itself that decides whether a library can be preloaded into it. */
+/* Reads from a program file what decides whether a library can be preloaded into it. */
 #ifndef PT_DOCTOR_ELF_FACTS_H
 #define PT_DOCTOR_ELF_FACTS_H
 
@@ -15,7 +15,7 @@ struct pt_elf_facts {
     char sanitizer[64]; /* AddressSanitizer's library, if it needs that; else "" */
 };
 
-/* False when it cannot be read (errno) or is no ELF file (errno 0). */
+/* Returns false when it cannot be read (errno) or is no ELF file (errno 0). */
 bool pt_elf_facts_read(const char *path, struct pt_elf_facts *facts);
 
 /* "64-bit x86-64"; a static string. */

@@ -9,7 +9,7 @@
 #include "../base/memory.h"
 #include "../base/print.h"
 
-/* Of the JSON; raised when a field changes its meaning or goes away. */
+/* The version of the JSON is raised when a field changes its meaning or goes away. */
 #define JSON_VERSION  1
 #define TOPIC_COLUMNS 9
 #define INDENT        (5 + TOPIC_COLUMNS) /* "FAIL topic    " */

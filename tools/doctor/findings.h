@@ -1,4 +1,4 @@
-/* What `pyprof doctor` has found out: a list of checks, each with what to do when it is not good. */
+/* Collects the results of `pyprof doctor`: a list of checks, each with what to do if it failed. */
 #ifndef PT_DOCTOR_FINDINGS_H
 #define PT_DOCTOR_FINDINGS_H
 
@@ -29,7 +29,7 @@ void pt_remedy(struct pt_findings *findings, const char *remedy, ...) __attribut
 const struct pt_finding *pt_findings_first(const struct pt_findings *findings, enum pt_level level);
 
 void pt_findings_print(const struct pt_findings *findings);
-/* As JSON, with the verdict. False when it could not be written. */
+/* Prints the findings as JSON, with the verdict. Returns false when it could not be written. */
 bool pt_findings_json(const struct pt_findings *findings, bool works);
 void pt_findings_free(struct pt_findings *findings);
 

@@ -63,7 +63,7 @@ static char *read_link(int pid, const char *name)
     return pt_strdup(target);
 }
 
-/* A field of /proc/PID/stat, counted from the name on, which may hold blanks and parentheses. */
+/* Returns a field of /proc/PID/stat, counted from the name on, which may hold blanks and parentheses. */
 static uint64_t stat_field(int pid, int field)
 {
     char *text = pt_proc_text(pid, "stat", NULL), *at = text ? strrchr(text, ')') : NULL;
@@ -95,7 +95,7 @@ static bool is_secure(int pid)
     return secure;
 }
 
-/* The last number of the line that follows a '\n'; `otherwise` without one. */
+/* Returns the last number of the line that follows a '\n'; `otherwise` without one. */
 static int last_number(const char *line, int otherwise)
 {
     const char *end = line ? strchrnul(line + 1, '\n') : NULL, *digits = end;

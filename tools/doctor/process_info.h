@@ -19,25 +19,26 @@ struct pt_process_info {
     uint64_t cpu_ns, age_ns;  /* of the pid, exec or not; 0: not known */
 };
 
-/* False when there is no such process. pt_process_info_free ends it. */
+/* Returns false when there is no such process. pt_process_info_free ends it. */
 bool pt_process_info_read(int pid, struct pt_process_info *subject);
 void pt_process_info_free(struct pt_process_info *subject);
 
-/* Value of a variable in its environment at start, NULL when unset, empty or unseen. */
+/* Returns a variable of its environment at start, NULL if it is unset, empty or cannot be seen. */
 const char *pt_process_info_variable(const struct pt_process_info *subject, const char *name);
-/* Number after "name:\t" in a text of lines like /proc/PID/status; 0 when absent. */
+/* Returns the number after "name:\t" in a text of lines like /proc/PID/status; 0 if it is absent. */
 uint64_t pt_status_number(const char *status, const char *name, int base);
 
-/* A path of its root as one that is good here. The caller frees. */
+/* Returns the path by which this program reaches a path of the process's root. The caller frees. */
 char *pt_process_info_path(const struct pt_process_info *subject, const char *path);
-/* The way back, for people: what such a path is in its root. Points into path. */
+/* Returns the path in the process's root of a path from pt_process_info_path. Points into path. */
 const char *pt_process_info_inside(const struct pt_process_info *subject, const char *path);
 
-/* /proc/PID/NAME, NUL-terminated; NULL with errno when it cannot be read. size may be NULL. The caller frees. */
+/* Returns /proc/PID/NAME, NUL-terminated; NULL with errno when it cannot be read. size may be NULL. The caller frees.
+ */
 char *pt_proc_text(int pid, const char *name, size_t *size);
 
-/* Path of the first mapped file whose name has this beginning, as the kernel writes it (" (deleted)" at its end
- * included); from *at on, which is advanced. NULL when there is none. The caller frees. */
+/* Returns the path of the first mapped file whose name has this beginning, as the kernel writes it (" (deleted)" at its
+ * end included); from *at on, which is advanced. NULL when there is none. The caller frees. */
 char *pt_next_mapped(const char **at, const char *beginning);
 
 /* Calls each with every thread's tid. */

@@ -4,8 +4,8 @@
 
 #include "../view/call_tree.h"
 
-/* In all of them `self` is of samples with the function at the leaf, `total` of samples with it (or with the call) on
- * the stack, recursion counted once. */
+/* `self` is of samples with the function at the leaf, `total` of samples with it (or with the call) on the stack,
+ * recursion counted once. */
 struct pt_call_weight {
     uint64_t self_count, self_ns, total_count, total_ns;
 };

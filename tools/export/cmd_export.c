@@ -25,7 +25,7 @@ static void complain_of_format(const struct pt_cli *cli)
     pt_buffer_free(&known);
 }
 
-/* Of a format that shows when: more samples are merged over time. */
+/* The limit for formats that show times: more samples are merged over time. */
 #define MOST_TIMED_SAMPLES (1u << 21)
 
 static void say_merged(const struct pt_profile *profile, const struct pt_format *format)

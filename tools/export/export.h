@@ -50,7 +50,7 @@ struct pt_format {
 extern const struct pt_format pt_formats[];
 extern const size_t pt_format_count;
 
-/* NULL when there is none. */
+/* Returns NULL when there is none. */
 const struct pt_format *pt_format_named(const char *name);
 const struct pt_format *pt_format_of_path(const char *path);
 

@@ -57,7 +57,7 @@ static void end_table(struct pt_json *json, uint32_t count)
     pt_json_end(json, '}');
 }
 
-/* The numbers of a numbering are from 0 on in the file. */
+/* Returns the number of a string in the file, from 0 on. */
 static uint32_t string(struct writer *writer, uint32_t text)
 {
     return pt_number(&writer->strings, text) - 1;
@@ -109,7 +109,7 @@ static uint32_t function_of(struct writer *writer, uint32_t number)
     return pt_number(&writer->functions, writer->texts[writer->frames.order[number]]) - 1;
 }
 
-/* By function: any frame that reads so. The caller frees. */
+/* Returns, by function, a frame that reads so. The caller frees. */
 static uint32_t *frames_of_functions(struct writer *writer)
 {
     for (uint32_t i = 0; i < writer->frames.count; i++)
@@ -128,7 +128,8 @@ static uint32_t inline_depth(const struct pt_profile *profile, const struct pt_f
     return depth;
 }
 
-/* The file of a line is that of the function, which may hold code from other files: their lines are left out. */
+/* Returns the line of a frame. The format takes it for a line of the function's file: lines of other files are left
+ * out. */
 static uint32_t line_of(struct writer *writer, const uint32_t *like, uint32_t number)
 {
     const struct pt_frame *frame = frame_of(writer, number);

@@ -16,18 +16,18 @@ struct pt_frame_parts {
 /* Names of inlined functions say so, as in all texts. */
 struct pt_frame_parts pt_frame_parts_of(struct pt_profile *profile, uint32_t frame, bool lines);
 
-/* For formats that have a place for several functions at one address: what is below the native frame of a node and
- * all that it is inlined into. */
+/* Returns the node below the native frame of a node and all that it is inlined into, for formats with several functions
+ * at one address. */
 uint32_t pt_below_inlined(const struct pt_profile *profile, uint32_t node);
 
-/* For formats with other marks: the name of a native function without the one for inlined ones, as a string. */
+/* Returns the name of a native function without "(inlined)", as a string. */
 uint32_t pt_plain_symbol(struct pt_profile *profile, const struct pt_frame *frame);
 
 /* Appends text with '_' for control characters and for those that mean something in the format (`special`). */
 void pt_append_plain(struct pt_buffer *out, const char *text, const char *special);
 
-/* The profile's samples, what differs in neither thread nor stack nor interval being one, sorted by interval, thread
- * and stack. The caller frees. */
+/* Returns the samples sorted by interval, thread and stack; those that are equal in all three are merged. The caller
+ * frees. */
 struct pt_sample *pt_merged_samples(const struct pt_profile *profile, uint32_t *count);
 
 /* Returns, by node, whether a sample's stack goes through it. The caller frees. */

@@ -204,7 +204,7 @@ static void put_process(struct writer *writer, const struct pt_sample *samples, 
     pt_buffer_free(&whole);
 }
 
-/* One process after the other: a copy of all samples would take as much as the profile. */
+/* Writes one process after the other: a copy of all samples would take as much as the profile. */
 static void put_processes(struct writer *writer, const struct pt_export_options *options, FILE *out)
 {
     const struct pt_profile *profile = writer->profile;
@@ -303,7 +303,7 @@ static void append_attribute(struct writer *writer, struct pt_buffer *message, u
     pt_buffer_free(&any);
 }
 
-/* A table of the dictionary: an empty element, then `count` of them; order says which, NULL: as they are. */
+/* Appends a table of the dictionary: an empty element, then `count` elements in this order; NULL: 0, 1, 2 … */
 static void append_table(struct writer *writer, unsigned field, const uint32_t *order, uint32_t count,
                          void (*append)(struct writer *writer, struct pt_buffer *message, uint32_t number))
 {

@@ -16,7 +16,7 @@
 #include "frames.h"
 #include "messages.h"
 
-/* What makes samples different; being an estimate does not. */
+/* These states make samples different; being an estimate does not. */
 #define TOLD_APART (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL | PP_STATE_GC_KNOWN | PP_STATE_GC)
 
 /* Field numbers of profile.proto. */
@@ -165,7 +165,7 @@ static void put_sample(struct writer *writer, const struct pt_buffer *path, cons
     pt_gzip_flush(&writer->gzip);
 }
 
-/* What differs only in its interval, or in being an estimate, is one sample here. */
+/* Writes the samples. Those that differ only in the interval, or in being an estimate, are merged. */
 static void put_samples(struct writer *writer)
 {
     struct pt_sample_order *order = pt_sample_order_new(writer->profile, TOLD_APART);
@@ -196,8 +196,8 @@ static uint32_t native_function(struct writer *writer, const struct pt_frame *fr
     return pt_number_function(&writer->functions, function);
 }
 
-/* A line for each function that is inlined at the address, the innermost first. Returns the frame of the one that is
- * not. */
+/* Appends a line for each function that is inlined at the address, the innermost first. Returns the frame of the
+ * function that is not inlined. */
 static const struct pt_frame *append_inlined(struct writer *writer, struct pt_buffer *message,
                                              const struct pt_frame *frame)
 {
@@ -322,8 +322,8 @@ static void put_strings(struct writer *writer)
     pt_buffer_free(&entry);
 }
 
-/* What readers take for the program: the executable of the process that used most CPU. A log holds only the modules
- * that were seen on stacks, and it may not be among them. */
+/* Returns the module that readers take for the program: the executable of the process that used most CPU. A log holds
+ * only the modules that were seen on stacks, and it may not be among them. */
 static uint32_t main_module(struct pt_profile *profile)
 {
     const struct pt_process *most = &profile->processes.items[0];

@@ -68,7 +68,7 @@ static void put_tuple(struct writer *writer, uint32_t items)
     put_bytes(writer, items, 4);
 }
 
-/* What is not Python goes as built-in functions do: ("~", 0, "<name>") prints as {name}. */
+/* Native functions are written like built-in ones: ("~", 0, "<name>") prints as {name}. */
 static void put_key(struct writer *writer, uint32_t function)
 {
     const struct pt_call_function *from = &writer->graph->functions.items[function];

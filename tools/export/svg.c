@@ -66,7 +66,7 @@ static void put_character(FILE *out, const char *character, size_t bytes)
         fwrite(character, 1, bytes, out);
 }
 
-/* As much of it as fits. */
+/* Writes as much of the text as fits. */
 static void put_text(FILE *out, const char *text, uint32_t places)
 {
     uint32_t needed = 0;
@@ -94,7 +94,7 @@ static double pixels(const struct picture *picture, uint64_t weight)
     return whole ? (double)weight / (double)whole * (WIDTH - 2 * MARGIN) : 0;
 }
 
-/* The next node that is drawn; PT_NONE at the end. */
+/* Returns the next node that is drawn; PT_NONE at the end. */
 static uint32_t next_node(const struct picture *picture, uint32_t at)
 {
     const struct pt_view *view = picture->view;

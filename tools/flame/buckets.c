@@ -15,7 +15,7 @@ static int by_value(const void *a, const void *b)
     return pt_compare(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-/* Buckets that are one slot or several each, from the run's start on if that is not long before. */
+/* Makes buckets of one bin or several, from the run's start on if that is not long before. */
 static void choose_buckets_of_slots(struct pt_flame *flame, const struct pt_profile *from, uint64_t start, uint64_t end)
 {
     uint64_t width = from->bin_ns, run_start = from->run_start_unix_ns, count;
@@ -31,7 +31,7 @@ static void choose_buckets_of_slots(struct pt_flame *flame, const struct pt_prof
     flame->buckets = (uint32_t)count;
 }
 
-/* Otherwise they are no narrower than a flush interval usually is: nothing is known about what happens within one. */
+/* Buckets of a profile without bins are no narrower than a flush interval usually is: a log has nothing finer. */
 void pt_flame_choose_buckets(struct pt_flame *flame, const struct pt_profile *from)
 {
     uint64_t *walls = pt_alloc(from->intervals.count, sizeof *walls), start = 0, end = 0;

@@ -1,4 +1,4 @@
-/* Between the parts of tools/flame that make the tree and its cells. */
+/* Declares what the parts of tools/flame that make the tree and its cells share. */
 #ifndef PT_FLAME_BUCKETS_H
 #define PT_FLAME_BUCKETS_H
 
@@ -8,17 +8,17 @@
  * children's. The caller frees. */
 uint32_t *pt_flame_add_nodes(struct pt_flame *flame, const struct pt_profile *from);
 
-/* The cells of all sides. */
+/* Makes the cells of all sides. */
 void pt_flame_add_cells(struct pt_flame *flame);
 
-/* From the intervals of the profile. */
+/* Chooses the buckets by the intervals of the profile. */
 void pt_flame_choose_buckets(struct pt_flame *flame, const struct pt_profile *from);
 
 /* Adds a cell's CPU time to the buckets over which its interval lies, in proportion, to the last nanosecond; the
  * samples, which cannot be divided, to the one in the middle. */
 void pt_flame_add_timed(struct pt_flame *flame, const struct pt_sample *like, const struct pt_interval *interval);
 
-/* The cells of sides without intervals that have very many: from the samples, which they have no more then. */
+/* Makes the cells of sides without intervals that have very many samples. The sides lose their samples. */
 void pt_flame_add_many(struct pt_flame *flame);
 
 #endif

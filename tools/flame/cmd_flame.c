@@ -14,9 +14,9 @@ static void write_page(void *context, FILE *out)
     pt_flame_write(context, out);
 }
 
-/* Samples with their intervals, at most: then they are shown as the logs have them. */
+/* Up to so many samples keep the intervals of the logs. */
 #define MOST_SAMPLES (1u << 20)
-/* Stacks by time, at most, where that is kept apart from threads. */
+/* The most stacks by time, where times are kept apart from threads. */
 #define MOST_TIMES (1u << 20)
 
 struct page {
@@ -25,7 +25,7 @@ struct page {
     struct pt_flame *flame; /* NULL after a line on stderr */
 };
 
-/* Of a comparison each side is a path of its own. Two runs have no time in common. */
+/* Loads each path as a side. Two runs have no time in common. */
 static void load_comparison(const struct pt_cli *cli, struct page *page)
 {
     for (int i = 0; i < 2; i++) {

@@ -6,7 +6,7 @@
 
 #define GIL_STATES ((uint32_t)(PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL))
 
-/* What makes threads alike, and the first thread that has it. */
+/* Threads that are equal in what the page shows, and the first of them. */
 struct alike {
     uint32_t side, process, name, thread, first;
 };
@@ -36,7 +36,7 @@ static uint32_t *threads_like(const struct pt_flame *flame, enum pt_flame_detail
     return like;
 }
 
-/* All samples of the sides, with the numbers of the tree. */
+/* Moves all samples of the sides into the tree, with its numbers. */
 static void move_samples(struct pt_flame *flame)
 {
     struct pt_profile *merged = flame->merged;
@@ -70,7 +70,7 @@ static uint32_t state_in(enum pt_flame_detail detail, uint32_t state)
     return detail == PT_FLAME_ALL ? state : 0;
 }
 
-/* How many cells there would be with each detail. */
+/* Counts the cells that there would be with each detail. */
 static void count_cells(const struct pt_flame *flame, uint32_t *const like[], struct pt_sample_order *order,
                         uint64_t counts[])
 {
@@ -133,7 +133,7 @@ void pt_flame_add_many(struct pt_flame *flame)
         free(like[detail]);
 }
 
-/* By thread of `times`: the thread that represents it in the page. The caller frees. */
+/* Returns, by thread of `times`, the thread that represents it in the page. The caller frees. */
 static uint32_t *threads_of_page(struct pt_flame *flame, const struct pt_profile *times)
 {
     struct pt_profile *side = flame->sides[0];

@@ -12,7 +12,7 @@ static const char *after(const char *path, const char *mark)
     return found ? found + strlen(mark) : NULL;
 }
 
-/* The part of a path within a directory of packages, NULL when it is in none. */
+/* Returns the part of a path within a directory of packages, NULL if it is in none. */
 static const char *in_package(const char *path)
 {
     const char *package = after(path, "/site-packages/");
@@ -44,7 +44,7 @@ enum pt_flame_kind pt_flame_kind_of(const struct pt_profile *profile, const stru
     return PT_FLAME_PSEUDO;
 }
 
-/* Up to the first '/', or up to the extension of a file: the package or the module. */
+/* Returns the package or the module of a path: up to the first '/', or up to the extension of a file. */
 static uint32_t first_part(struct pt_profile *strings, const char *path)
 {
     size_t length = strcspn(path, "/");
@@ -86,7 +86,7 @@ static void native_frame(struct pt_flame *flame, const struct pt_profile *from, 
     }
 }
 
-/* The text ends with the place in parentheses: what comes before it is the name. */
+/* Returns the name: the part of the text before the place in parentheses. */
 static uint32_t name_of(struct pt_flame *flame, const char *text, const struct pt_flame_frame *frame)
 {
     size_t length = strlen(text), place = strlen(pt_string(flame->merged, frame->file)) + 3;

@@ -26,7 +26,7 @@ char *pt_fallback_directory(void)
     return path.data;
 }
 
-/* Whether a run in the directory has the file, which is not in there. */
+/* Returns whether the file belongs to a run of the directory and is not in the directory. */
 static bool is_wanted(const struct pt_files *files, const char *run, const struct pt_file *found)
 {
     bool wanted = run && strcmp(run, found->run) == 0;

@@ -49,8 +49,8 @@ void *pt_read_file(const char *path, size_t most, size_t *size)
     return data;
 }
 
-/* In a directory that all may write, a log is believed to be what it says when it belongs to the user that asks, to
- * root or to the owner of the directory. */
+/* Returns whether another user may have made the log up: in a directory that all may write to, it belongs neither to
+ * the user that asks, nor to root, nor to the owner of the directory. */
 static bool is_foreign(const char *path, uint32_t *owner)
 {
     struct stat status = {0}, directory = {0};
@@ -233,7 +233,8 @@ static bool add_default(struct pt_files *files)
     return found;
 }
 
-/* A file may hold segments of several runs (`merge`); of a file in a directory only the first one counts. */
+/* Returns whether the file belongs to the run. A named file may hold segments of several runs (`merge`); of a file in a
+ * directory only the first segment counts. */
 static bool in_run(const struct pt_file *file, const char *run)
 {
     bool found = strncmp(file->run, run, strlen(run)) == 0;

@@ -14,7 +14,7 @@
 
 /* Read in one go; more when a block is longer. */
 #define PORTION ((size_t)1 << 20)
-/* What the reader may want to see at once: it gives up on bytes that stay unreadable for twice the longest block. */
+/* The reader may need this much at once: it gives up on bytes that stay unreadable for twice the longest block. */
 #define ROOM (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
 /* A process that is not in /proc is believed to be dead when it has written nothing for so long: it may be in another
  * pid namespace. */
@@ -136,8 +136,8 @@ static void rewind_source(struct pt_source *source)
     source->given_up = false;
 }
 
-/* The run that began last, of those in directories. It gives way to a later one only when nothing of it runs: other
- * programs may write into the same directory. */
+/* Chooses the run that began last, of those in directories. A later run replaces it only when none of its processes
+ * runs: other programs may write into the same directory. */
 static void choose_run(struct pt_follow *follow)
 {
     const struct pt_source *latest = NULL;
@@ -189,7 +189,7 @@ static size_t read_at(int descriptor, char *data, size_t room, uint64_t at)
     return length;
 }
 
-/* Takes in the next portion. False when there is nothing more that is whole. */
+/* Reads the next portion. Returns false if no whole block is left. */
 static bool read_portion(struct pt_follow *follow, struct pt_source *source, int descriptor)
 {
     uint64_t end = source->end;
@@ -214,7 +214,7 @@ static bool read_portion(struct pt_follow *follow, struct pt_source *source, int
     return true;
 }
 
-/* False when the time was over before the file was. */
+/* Returns false if the time was over before the end of the file. */
 static bool read_source(struct pt_follow *follow, struct pt_source *source, uint64_t deadline)
 {
     struct stat status;
@@ -225,7 +225,7 @@ static bool read_source(struct pt_follow *follow, struct pt_source *source, uint
     bool more = size != source->seen_size && size > source->before + source->end;
     bool in_time = pt_clock_ns(CLOCK_MONOTONIC) < deadline;
     int descriptor = more && in_time ? open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    /* What runs no more, or was copied, shows how it ended. */
+    /* A log that was copied, or whose process has ended, shows how it ended. */
     follow->request.timed_from_ns = written > follow->keep_ns ? written - follow->keep_ns : 1;
     while (descriptor >= 0 && in_time && (more = read_portion(follow, source, descriptor)))
         in_time = pt_clock_ns(CLOCK_MONOTONIC) < deadline;
@@ -238,8 +238,8 @@ static bool read_source(struct pt_follow *follow, struct pt_source *source, uint
     return !more || in_time;
 }
 
-/* Whose child a process is may be seen only when its parent's log has been read: those that were refused are asked for
- * again. Only whole files: nothing after a part that was taken in is read twice. */
+/* A parent is known only when its log has been read: asks again whether processes are wanted that were refused. Rereads
+ * whole files only: nothing is counted twice. */
 static bool ask_again(struct pt_follow *follow)
 {
     bool any = false;

@@ -17,13 +17,13 @@
 #include "../symbols/symbols.h"
 #include "files.h"
 
-/* Less than this is read before anyone wonders. */
+/* Reading less than this takes no time that would need a message. */
 #define PROGRESS_FROM (64u << 20)
-/* Threads that read, and bytes from which on they are worth their while. */
+/* At most so many threads read, and only this many bytes or more. */
 #define PARTS      8
 #define PARTS_FROM (32u << 20)
 
-/* What processes have written elsewhere, having become a user that cannot write the directory. */
+/* Reports files of processes that became a user who cannot write to the directory, and wrote elsewhere. */
 static void report_places(const struct pt_files *files, const struct pt_profile *profile)
 {
     const char *path = NULL;
@@ -71,7 +71,7 @@ static void report_losses(const struct pt_files *files, const struct pt_profile 
     report_places(files, profile);
 }
 
-/* Some of the files, read by a thread of its own. */
+/* The part of the files that one thread reads. */
 struct part {
     const struct pt_files *files;
     uint32_t begin, end, read;
@@ -162,7 +162,7 @@ static void merge_parts(struct part *parts, uint32_t count)
             pt_buffer_text(&whole->failures, parts[i].failures.length ? parts[i].failures.data : "");
             continue;
         }
-        /* A process in two parts: all is read again, one file after the other. */
+        /* A process is in two parts: read all files again, one after the other. */
         for (uint32_t j = i; j < count; j++)
             forget_part(&parts[j]);
         forget_part(whole);
@@ -208,8 +208,8 @@ static struct pt_profile *read_parts(const struct pt_files *files, const struct 
     return parts[0].profile;
 }
 
-/* The start of the run, which times of the request count from. Not all segments are the first in their file: where it
- * matters, all are read. */
+/* Returns the start of the run, from which the times of the request count. If the request has any, all segments are
+ * read for it: not all are the first in their file. */
 static uint64_t run_start(const struct pt_files *files, const struct pt_load_request *request)
 {
     const struct pt_load_request sums_only = {.keep = PT_KEEP_SUMS, .run = request->run};

@@ -39,7 +39,7 @@ static inline uint64_t pt_take_varint(struct pt_cursor *cursor)
     return 0;
 }
 
-/* A reference to a table: ids that cannot be become 0, "none". */
+/* Takes a reference to a table. An impossible id becomes 0, "none". */
 static inline uint32_t pt_take_id(struct pt_cursor *cursor)
 {
     uint64_t id = pt_take_varint(cursor);
@@ -59,7 +59,7 @@ static inline int64_t pt_take_svarint(struct pt_cursor *cursor)
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* The next `length` bytes as a cursor of their own; a bad and empty one when there are fewer. */
+/* Takes the next `length` bytes as a cursor of their own; a bad and empty one if there are fewer. */
 static inline struct pt_cursor pt_take(struct pt_cursor *cursor, uint64_t length)
 {
     if (cursor->bad || length > pt_left(cursor)) {

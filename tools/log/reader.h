@@ -131,7 +131,7 @@ struct pt_log_table {
     uint32_t capacity, end;
 };
 
-/* What was not read. All zero: the segment is whole. */
+/* Counts what was not read. All zero: the segment is whole. */
 struct pt_read_losses {
     uint64_t damaged_blocks; /* wrong CRC, or a length that cannot be */
     uint64_t damaged_bytes;
@@ -159,7 +159,7 @@ struct pt_segment {
     struct pt_kept *kept;
 };
 
-/* Any function may be NULL. The segment's tables are as they were at that place of the log. */
+/* Any function may be NULL. The tables of the segment are as they were at that place of the log. */
 struct pt_segment_sink {
     void *context;
     void (*samples)(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples);
@@ -167,7 +167,7 @@ struct pt_segment_sink {
                    struct pt_text text);
     /* segment->accounting is as of now. */
     void (*accounting)(void *context, const struct pt_segment *segment);
-    /* An id gets another meaning from here on; the segment has the old one still. */
+    /* The id is about to get another meaning; the segment still has the old one. */
     void (*redefined)(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id);
 };
 

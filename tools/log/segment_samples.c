@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define FIELDS 6u /* of a sample's record */
-/* Where a record is decoded quickly, its length and 8 bytes at each field can be read. */
+/* A record is decoded quickly only if its length and 8 bytes at each field can be read. */
 #define WINDOW (1 + FIELDS * sizeof(uint64_t))
 
 /* Decodes a varint of at most 8 bytes and returns its length, 0 if it is longer. 8 bytes can be read at `at`. */

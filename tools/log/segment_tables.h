@@ -1,4 +1,4 @@
-/* How the payloads of blocks become tables: reader.c's other half. */
+/* Decodes the payloads of blocks into the tables of a segment, for reader.c. */
 #ifndef PT_LOG_SEGMENT_TABLES_H
 #define PT_LOG_SEGMENT_TABLES_H
 

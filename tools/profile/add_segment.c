@@ -10,7 +10,7 @@
 #include "sums.h"
 #include "time_bins.h"
 
-/* What is added to a profile of one segment. */
+/* The state of adding one segment to a profile. */
 struct adder {
     struct pt_id_map ids;
     struct pt_sample_sums sums, thread_sums; /* thread_sums: if only stacks are kept */
@@ -26,7 +26,7 @@ static void count_found(struct adder *adder, uint64_t count, uint64_t cpu_ns)
     process->found_ns += cpu_ns;
 }
 
-/* For PT_KEEP_STACKS. */
+/* Adds CPU time of a thread to a profile of PT_KEEP_STACKS. */
 static void put_thread(struct adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
                        uint32_t interval)
 {
@@ -87,7 +87,8 @@ static void put_sums(struct adder *adder, const struct pt_segment *segment)
     pt_time_bins_bound(profile);
 }
 
-/* Without what a plain profile does not tell apart. If only stacks are kept, threads have sums of their own. */
+/* Adds samples without what a plain profile does not distinguish. If only stacks are kept, threads have sums of their
+ * own. */
 static void add_plain(struct adder *adder, const struct pt_log_sample *samples, uint32_t count, bool stacks)
 {
     struct pt_log_sample plain[PT_SAMPLES_TOGETHER], threads[PT_SAMPLES_TOGETHER];
@@ -236,7 +237,7 @@ static bool is_wanted_process(const struct pt_profile *profile, const struct pt_
     return !profile->request->wants || profile->request->wants(profile->request->wants_context, process);
 }
 
-/* Whether the request wants its run and its process. */
+/* Returns whether the request wants its run and its process. */
 static bool is_wanted(const struct pt_profile *profile, const void *data, size_t size)
 {
     struct pt_segment segment;

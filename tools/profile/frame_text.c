@@ -13,7 +13,7 @@ const char *pt_base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* After the last /lib/pythonX.Y/, NULL when there is none. */
+/* Returns the part after the last /lib/pythonX.Y/, NULL if there is none. */
 static const char *after_library(const char *path)
 {
     static const char mark[] = "/lib/python";

@@ -83,8 +83,8 @@ static const struct pt_frame *frame_of(const struct pt_profile *profile, uint32_
     return &profile->frames.items[profile->nodes.items[node].frame];
 }
 
-/* How many nodes of the path, root first, stand below the collection. Without a Python frame it is those below the
- * collector, or all. */
+/* Returns how many nodes of the path, root first, are callers of the collection: up to the Python frame before the
+ * collector, or without one up to the collector, or all. */
 static uint32_t nodes_below(const struct pt_profile *profile, const uint32_t *path, uint32_t depth)
 {
     uint32_t end = 0;
@@ -96,7 +96,7 @@ static uint32_t nodes_below(const struct pt_profile *profile, const uint32_t *pa
     return end;
 }
 
-/* The node of the same stack with the frame in it; what is below is shared. *path is scratch. */
+/* Returns the node of this stack with the frame `gc` put in. *path is scratch. */
 static uint32_t with_frame(struct pt_profile *profile, uint32_t node, uint32_t gc, uint32_t **path, uint32_t *capacity)
 {
     uint32_t depth = 0;

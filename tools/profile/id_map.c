@@ -9,7 +9,7 @@
 /* Replaces a definition that was in a damaged block: the CPU time is known, the stack is not. */
 #define LOST_STACK "[stack lost in a damaged block]"
 #define LOST_FRAME "[frame lost in a damaged block]"
-/* Of a sample whose node is the root. */
+/* The stack of a sample whose node is the root. */
 #define NO_STACK "[no stack]"
 
 static uint32_t known(const struct pt_id_map *ids, enum pt_table_kind kind, uint32_t id)

@@ -8,7 +8,7 @@
 
 #define FREED_TOGETHER (1u << 17) /* samples */
 
-/* By number in `from`: the number in `into`. */
+/* The numbers in `into`, by the numbers in `from`. */
 struct maps {
     struct pt_profile *into;
     const struct pt_profile *from;

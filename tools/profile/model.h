@@ -201,12 +201,12 @@ uint32_t pt_add_interval(struct pt_profile *profile, uint64_t start_unix_ns, uin
 /* Forgets all nodes but the root. The array that held them is the caller's then, to free. */
 struct pt_node *pt_take_nodes(struct pt_profile *profile, uint32_t *count);
 void pt_add_sample(struct pt_profile *profile, const struct pt_sample *sample);
-/* For a sample that is known not to be there: faster, and takes less memory. */
+/* Adds a sample that is known to be new: faster than pt_add_sample, and takes less memory. */
 void pt_append_sample(struct pt_profile *profile, const struct pt_sample *sample);
-/* In a profile of PT_KEEP_STACKS. */
+/* Adds CPU time of a stack to a profile of PT_KEEP_STACKS. */
 void pt_add_stack(struct pt_profile *profile, uint32_t node, bool in_gc, uint32_t interval, uint64_t count,
                   uint64_t cpu_ns);
-/* In a profile of PT_KEEP_STACKS with times: the thread used so much in the interval. */
+/* Adds CPU time of a thread in an interval to a profile of PT_KEEP_STACKS with times. */
 void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns);
 /* Adds a sample of a profile that keeps as much: as a stack, a busy thread or a sample. */
 void pt_add_as_kept(struct pt_profile *profile, const struct pt_sample *sample);

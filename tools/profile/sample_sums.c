@@ -20,8 +20,8 @@ static uint32_t hash_of(const struct pt_log_sample *sample)
     return ((uint32_t)(hash >> 32) ^ (uint32_t)hash) ^ sample->node % NEIGHBOURS;
 }
 
-/* From one slot to the next to try. Not to the neighbour: runs of neighbours that meet would all have to go to the end
- * of both. */
+/* Returns the distance to the next slot to try. It is not 1: runs of neighbours that meet would all have to go to the
+ * end of both. */
 static uint32_t step_of(uint32_t hash)
 {
     return (hash / NEIGHBOURS * 0x9e3779b1u) >> 8 | 1;

@@ -8,7 +8,7 @@
 
 #define ONLY_NATIVE "[native]" /* the only frame of a stack that has no Python frame */
 
-/* Whether --thread is an id and not a pattern for names. */
+/* Returns whether --thread is an id and not a pattern for names. */
 static bool names_ids(const char *thread)
 {
     return *thread && !thread[strspn(thread, "0123456789")];
@@ -25,7 +25,7 @@ static bool selects_stacks(const struct pt_selection *select)
     return select->focus || select->ignore;
 }
 
-/* Whether samples are left out while the logs are read. */
+/* Returns whether samples are left out while the logs are read. */
 static bool selects_early(const struct pt_selection *select)
 {
     return pt_selects_time(select) || select->pid || (select->thread && !selects_names(select));
@@ -92,8 +92,8 @@ bool pt_takes_all(const struct pt_profile *profile)
     return !selects_early(&profile->request->select);
 }
 
-/* By thread: whether its name matches. A thread may get another name while it runs: the last one counts, which is not
- * known while the log is read. NULL without a pattern. */
+/* Returns, by thread, whether its name matches; NULL without a pattern. The last name of a thread counts, which is not
+ * known while the log is read. */
 static bool *threads_with(const struct pt_profile *profile, const struct pt_selection *select)
 {
     regex_t names;
@@ -106,7 +106,7 @@ static bool *threads_with(const struct pt_profile *profile, const struct pt_sele
     return matching;
 }
 
-/* By node: whether a frame of the stack that ends there matches. NULL without a pattern. */
+/* Returns, by node, whether a frame of the stack that ends there matches; NULL without a pattern. */
 static bool *nodes_with(struct pt_profile *profile, const char *pattern)
 {
     regex_t regex;
@@ -130,7 +130,7 @@ static bool *nodes_with(struct pt_profile *profile, const char *pattern)
     return nodes;
 }
 
-/* By node: the node of the same stack without native frames. */
+/* Returns, by node, the node of its stack without native frames. */
 static uint32_t *without_native(struct pt_profile *profile)
 {
     uint32_t count = profile->nodes.count;

@@ -61,7 +61,7 @@ static int by_time(const void *a, const void *b)
     return pt_compare(first->wall_ns, second->wall_ns);
 }
 
-/* The sums of what is there: the last ones, less what the process did in parts that are missing. */
+/* Sets the sums to the last ones, less what the process did in parts that are missing. */
 static void close_sums(struct pt_process *process)
 {
     uint32_t count = process->parts.count;

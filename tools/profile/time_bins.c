@@ -4,11 +4,11 @@
 
 /* No narrower: logs have an interval for a second mostly. */
 #define FIRST_BIN_NS 1000000000u
-/* Of stacks only: no view shows more. */
+/* The limit for profiles of stacks: no view shows more. */
 #define MOST_BINS 800
-/* One bin, and interval 0: wider ones merge nothing. */
+/* One bin and interval 0 are left at least: wider bins merge nothing. */
 #define FEWEST_INTERVALS 2
-/* Nothing is longer. */
+/* No log is longer. */
 #define LAST_BIN_NS (1ull << 61)
 
 bool pt_interval_has_time(const struct pt_interval *interval)

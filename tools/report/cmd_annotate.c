@@ -89,7 +89,8 @@ static void add_sample(const struct pt_profile *profile, struct files *files, ui
     }
 }
 
-/* The source, when all functions of the file that ran are where the profile has them; else says why there is none. */
+/* Returns the source if all functions of the file that ran are where the profile has them; else prints why there is
+ * none. */
 static struct pt_source source_of(const struct pt_profile *profile, const struct file *file)
 {
     struct pt_source source = {.state = PT_SOURCE_MISSING};

@@ -16,7 +16,7 @@
 #include "../view/summary.h"
 #include "compare.h"
 
-/* Of the JSON; raised when a field changes its meaning or goes away. */
+/* The version of the JSON is raised when a field changes its meaning or goes away. */
 #define JSON_VERSION     1
 #define TOP              20
 #define SIDE_INDENTATION 3
@@ -206,7 +206,7 @@ static void write_diff(void *context, FILE *out)
     put[job->form](job, out);
 }
 
-/* What is asked for by name counts more than the file's extension; text when neither says. */
+/* Returns the form that is named, else that of the file's extension, else text. */
 static enum form form_of(const struct pt_cli *cli)
 {
     if (cli->json)
@@ -221,7 +221,7 @@ static enum form form_of(const struct pt_cli *cli)
     return AS_TEXT;
 }
 
-/* False after a line on stderr. */
+/* Returns false after a line on stderr. */
 static bool can_be_written(const struct job *job)
 {
     if (job->form != AS_PAGE)
@@ -235,7 +235,7 @@ static bool can_be_written(const struct job *job)
     return false;
 }
 
-/* The run at a place in the list, newest first; NULL after a line on stderr. */
+/* Returns the run at a place in the list, newest first; NULL after a message. */
 static char *run_at(uint32_t place)
 {
     const struct pt_load_request any = {.keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr};

@@ -9,7 +9,7 @@
 #include "../view/summary.h"
 #include "sums_json.h"
 
-/* Of the JSON; raised when a field changes its meaning or goes away. */
+/* The version of the JSON is raised when a field changes its meaning or goes away. */
 #define JSON_VERSION 1
 
 #define INDENTATION 4
@@ -17,7 +17,7 @@
 #define MEDIAN 0.50
 #define TAIL   0.99
 
-/* What the process has used in an interval: usage is a running sum from 0 on. */
+/* Returns what the process used in an interval: usage is a running sum from 0 on. */
 static struct pt_usage used_in(const struct pt_process *process, uint32_t interval)
 {
     static const struct pt_usage nothing;

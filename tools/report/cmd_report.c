@@ -17,7 +17,7 @@
 #define STATES_KNOWN_PERCENT 90.0   /* of the CPU time, below which it is mentioned */
 #define ESTIMATED_PERCENT    0.5    /* of the CPU time, from which on it is mentioned */
 
-/* The Python versions in it, each once: "3.8.18, 3.11.2 and 3.13.0". */
+/* Appends the Python versions, each once: "3.8.18, 3.11.2 and 3.13.0". */
 static void append_versions(struct pt_buffer *text, struct pt_profile *profile)
 {
     uint32_t count;
@@ -60,7 +60,7 @@ static void print_native(const struct pt_report *report)
            pt_percent(native.interpreter_ns, report->whole_ns), pt_percent(native.library_ns, report->whole_ns));
 }
 
-/* What is not known is not said: it is not 0 %. */
+/* Prints nothing where nothing is known: that is not 0 %. */
 static void print_states(const struct pt_report *report)
 {
     struct pt_states states = pt_states_of(report->profile, PT_NONE);
@@ -120,7 +120,7 @@ static void print_accounting(const struct pt_report *report)
     pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);
 }
 
-/* With the choice of this report, so that it can be typed as it is. */
+/* Prints a command with the paths and runs of this report, so that it can be typed as it is. */
 static void print_command(const struct pt_cli *cli, const char *before, const char *command, const char *purpose)
 {
     struct pt_buffer line = {0};

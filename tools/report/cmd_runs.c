@@ -10,14 +10,14 @@
 #include "../load/load.h"
 #include "../load/runs.h"
 
-/* Of the JSON; raised when a field changes its meaning or goes away. */
+/* The version of the JSON is raised when a field changes its meaning or goes away. */
 #define JSON_VERSION  1
 #define NS_PER_SECOND 1000000000u
 #define SHORTEST_ID   8
 #define LONGEST_ID    64
 #define SECONDS_SHOWN 600 /* longer durations are in minutes and hours */
 
-/* As many characters of the ids as tell them apart. */
+/* Returns how many characters of the ids distinguish them. */
 static size_t id_length(const struct pt_profile *profile, const struct pt_run *runs, uint32_t count)
 {
     size_t length = SHORTEST_ID;

@@ -33,7 +33,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct pt_compared *)a)->text, ((const struct pt_compared *)b)->text);
 }
 
-/* Sorts, and makes one of what reads the same; the texts of the others are handed to drop(). */
+/* Sorts, and merges items with equal texts; calls drop() with the texts that are not needed any more. */
 static uint32_t unite(struct pt_compared *all, uint32_t count, void (*drop)(const char *text))
 {
     uint32_t kept = 0;
@@ -118,7 +118,7 @@ struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines,
     uint32_t capacity = 0;
     *count = 0;
     for (int side = 0; side < 2; side++) {
-        /* As the exporter writes them: one place says how a stack reads. */
+        /* The exporter writes them: one place decides how a stack reads. */
         char *text;
         size_t size;
         FILE *out = open_memstream(&text, &size);

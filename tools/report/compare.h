@@ -1,4 +1,4 @@
-/* Two profiles, function by function and stack by stack. */
+/* Compares two profiles, function by function and stack by stack. */
 #ifndef PT_REPORT_COMPARE_H
 #define PT_REPORT_COMPARE_H
 
@@ -19,19 +19,19 @@ struct pt_compared {
     uint64_t self_ns[2], total_ns[2];
 };
 
-/* From here on the profile's functions are without their first lines, which move whenever something above them is
- * edited. */
+/* Returns the side of a profile. Removes the first lines of its functions, which change whenever something above them
+ * is edited. */
 struct pt_side pt_side_of(struct pt_profile *profile);
 
-/* What nanoseconds of a side count when both are compared: per cent of its CPU, milliseconds per second of its run, or
- * seconds. */
+/* Returns nanoseconds of a side in the unit of the comparison: per cent of its CPU, milliseconds per second of its run,
+ * or seconds. */
 double pt_compare_value(const struct pt_side *side, enum pt_compare_by by, uint64_t ns);
 
-/* Functions (or lines), those first whose self value changed most. The caller frees. */
+/* Returns functions (or lines), those first whose self value changed most. The caller frees. */
 struct pt_compared *pt_compare_functions(const struct pt_side sides[2], enum pt_compare_by by, bool lines,
                                          uint32_t *count);
 
-/* Stacks as "root;…;leaf", sorted; only self_ns is set. The caller frees with pt_compared_stacks_free. */
+/* Returns stacks as "root;…;leaf", sorted; only self_ns is set. The caller frees with pt_compared_stacks_free. */
 struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines, uint32_t *count);
 void pt_compared_stacks_free(struct pt_compared *stacks, uint32_t count);
 

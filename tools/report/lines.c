@@ -17,7 +17,7 @@
 #define FIGURES_WIDTH   19
 #define TEXT_COLUMN     29 /* where the source begins */
 
-/* By node: the innermost Python frame at or above it, PT_NONE when there is none. The caller frees. */
+/* Returns, by node, the innermost Python frame at or above it, PT_NONE if there is none. The caller frees. */
 static uint32_t *innermost_python(const struct pt_profile *profile)
 {
     uint32_t *frames = pt_alloc(profile->nodes.count, sizeof *frames);
@@ -48,7 +48,7 @@ static int by_time(const void *a, const void *b)
     return pt_compare(y->ns, x->ns) ?: by_place(a, b);
 }
 
-/* The places of a function that took time, in their order in the source. The caller frees. */
+/* Returns the places of a function that took time, in their order in the source. The caller frees. */
 static struct place *places_of(const struct pt_profile *profile, const uint64_t *ns_of_frame, uint32_t function,
                                uint32_t *count)
 {
@@ -64,7 +64,7 @@ static struct place *places_of(const struct pt_profile *profile, const uint64_t 
     return places;
 }
 
-/* One place for each line, with all of its time; the columns are not used. */
+/* Returns a place for each line, with all of its time; the columns are not used. */
 static struct place *lines_of(const struct place *places, uint32_t count, uint32_t *lines_count)
 {
     struct place *lines = pt_alloc(count, sizeof *lines);
@@ -78,7 +78,7 @@ static struct place *lines_of(const struct place *places, uint32_t count, uint32
     return lines;
 }
 
-/* A line's text without its indentation, as much of it as is printed. */
+/* The text of a line without its indentation, as much of it as is printed. */
 struct shown {
     const char *text;
     size_t indentation, length;
@@ -103,8 +103,8 @@ static struct shown shown_line(const struct pt_source *source, uint32_t line)
     return shown;
 }
 
-/* Carets below the place's part of the line; false when they would say nothing: there are no columns, they are beyond
- * what is shown, they are all of it. One that goes on in other lines is marked up to the end of its first. */
+/* Appends carets below the place's part of the line. Returns false if they would say nothing: without columns, beyond
+ * what is shown, or below all of it. A place that goes on in other lines is marked up to the end of its first. */
 static bool mark(struct pt_buffer *out, const struct shown *shown, const struct place *place)
 {
     size_t start = place->column - 1, end = place->end_column - 1;
@@ -120,7 +120,7 @@ static bool mark(struct pt_buffer *out, const struct shown *shown, const struct 
     return pt_source_carets(out, shown->text, shown->length, start, end);
 }
 
-/* The expressions of a line that took most of its time; with figures, unless one took all of it. */
+/* Prints the expressions of a line that took most of its time; with figures, unless one expression took all of it. */
 static void print_expressions(const struct pt_report *report, const struct shown *shown, const struct place *line,
                               const struct place *places, uint32_t count)
 {
@@ -197,8 +197,8 @@ static void print_lines(const struct pt_report *report, const uint64_t *ns_of_fr
     free(places);
 }
 
-/* The Python function that took most, with the native code that it calls; PT_NONE when there is none. *ns_of_frame: CPU
- * time by frame; the caller frees. */
+/* Returns the Python function that took most, native code that it calls included; PT_NONE if there is none. Sets
+ * *ns_of_frame to the CPU time by frame; the caller frees. */
 static uint32_t hottest(const struct pt_profile *profile, uint64_t **ns_of_frame)
 {
     uint32_t *innermost = innermost_python(profile);

@@ -26,10 +26,10 @@ struct pt_report_native pt_report_native(const struct pt_profile *profile);
 void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread);
 void pt_report_functions_json(const struct pt_report *report, uint32_t process, uint32_t thread, struct pt_json *json);
 
-/* Which debug symbols would help, if much of the time went to functions that have no name. */
+/* Prints which debug symbols would help, if much of the time went to functions without a name. */
 void pt_report_nameless(const struct pt_report *report);
 
-/* Where in the Python function that took most (its own code and the native code that it calls) the time went. */
+/* Prints the lines of the Python function that took most, native code that it calls included. */
 void pt_report_lines(const struct pt_report *report);
 void pt_report_lines_json(const struct pt_report *report, struct pt_json *json);
 
@@ -37,10 +37,10 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json);
 void pt_report_threads(const struct pt_report *report);
 void pt_report_threads_json(const struct pt_report *report, bool threads, struct pt_json *json);
 
-/* A table of functions for each process or thread, most CPU time first. */
+/* Prints a table of functions for each process or thread, most CPU time first. */
 void pt_report_split(const struct pt_report *report, bool threads);
 
-/* All of the report for programs. False when it could not be written. */
+/* Prints the whole report as JSON. Returns false if it could not be written. */
 bool pt_report_json(const struct pt_report *report);
 
 #endif

@@ -20,7 +20,7 @@ static bool is_newer(const char *path, uint64_t unix_ns)
            (uint64_t)status.st_mtim.tv_sec * NS_PER_SECOND + (uint64_t)status.st_mtim.tv_nsec > unix_ns;
 }
 
-/* Whether `word` is in the text, not as part of a longer name. */
+/* Returns whether `word` is in the text, not as part of a longer name. */
 static bool holds_word(const char *text, size_t length, const char *word)
 {
     size_t size = strlen(word);
@@ -33,8 +33,8 @@ static bool holds_word(const char *text, size_t length, const char *word)
     return false;
 }
 
-/* Whether the function begins at its first line. Names in brackets: "<lambda>" says so, a comprehension has a "for"
- * somewhere, "<module>" begins anywhere. */
+/* Returns whether the function begins at its first line. Names in brackets: "<lambda>" says so, a comprehension has a
+ * "for" somewhere, "<module>" begins anywhere. */
 static bool begins_there(const struct pt_source *source, const char *qualname, uint32_t first_line)
 {
     const char *dot = strrchr(qualname, '.'), *name = dot ? dot + 1 : qualname, *line;

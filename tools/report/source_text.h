@@ -1,4 +1,4 @@
-/* The source of a Python function as it is on this machine, when it may be taken for what ran. */
+/* Reads the source of a Python function on this machine, if it is likely to be what ran. */
 #ifndef PT_REPORT_SOURCE_TEXT_H
 #define PT_REPORT_SOURCE_TEXT_H
 
@@ -25,7 +25,7 @@ struct pt_source {
 struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function);
 void pt_source_free(struct pt_source *source);
 
-/* The text of a line, from 1 on, without its end; NULL when there is no such line. */
+/* Returns the text of a line, from 1 on, without its end; NULL if there is no such line. */
 const char *pt_source_line(const struct pt_source *source, uint32_t line, size_t *length);
 
 /* Appends the marks below a line that point to its bytes from `start` up to `end`: white space, then a '^' for each

@@ -26,7 +26,7 @@ static int by_time(const void *a, const void *b)
     return pt_compare(y->states.cpu_ns, x->states.cpu_ns) ?: pt_compare(x->number, y->number);
 }
 
-/* CPU time by thread or process, most first, without those that have none. The caller frees. */
+/* Returns the threads or processes with CPU time, those with most first. The caller frees. */
 static struct row *rows_of(const struct pt_profile *profile, bool threads, uint32_t *count)
 {
     uint32_t room = threads ? profile->threads.count : profile->processes.count;
@@ -49,7 +49,7 @@ static void append_name(struct pt_buffer *text, const struct pt_profile *profile
         pt_process_text(text, profile, number);
 }
 
-/* In SHARE_WIDTH columns; of the part that is known, which may be nothing. */
+/* Prints a share of the known part, which may be nothing, in SHARE_WIDTH columns. */
 static void print_share(uint64_t ns, uint64_t known_ns)
 {
     if (known_ns)

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Left as they are: those that stop and go on, which the terminal sends to both, and those that a program causes in
- * itself. */
+/* These signals are not passed on: those that stop and continue, which the terminal sends to both programs, and those
+ * that a program causes in itself. */
 static const int kept[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGPIPE, SIGSEGV,
                            SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP, SIGSYS};
 
@@ -23,7 +23,7 @@ static sigset_t waited_for(void)
     return set;
 }
 
-/* Who reads what the command writes sees the end of it when the command has closed it. */
+/* Closes our stdin and stdout: readers must see the end of the output when the command closes it. */
 static void leave_streams(void)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -42,12 +42,12 @@ pid_t pt_command_start(char **arguments)
     int report[2], error = 0;
     if (pipe2(report, O_CLOEXEC) != 0)
         return -1;
-    /* Ignored, it would take the exit status away. */
+    /* If SIGCHLD is ignored, there is no exit status. */
     sigaction(SIGCHLD, &reaped, &reaped_before);
     sigprocmask(SIG_BLOCK, &ours, &before);
     pid_t command = fork();
     if (command == 0) {
-        /* Who kills this program means the command. */
+        /* If this program is killed, the command must be, too. */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         sigaction(SIGCHLD, &reaped_before, NULL);
         sigprocmask(SIG_SETMASK, &before, NULL);
@@ -68,8 +68,8 @@ pid_t pt_command_start(char **arguments)
     return command;
 }
 
-/* What the kernel sends comes from the terminal, and the command has it too; what the command sends to its group is not
- * meant for it twice. */
+/* Passes a signal on. Not those of the kernel: they come from the terminal, and the command gets them too. Not those of
+ * the command itself: it sent them to its group. */
 static void pass_on(pid_t command, const siginfo_t *info)
 {
     if (info->si_signo == SIGCHLD || info->si_code == SI_KERNEL || (info->si_code <= 0 && info->si_pid == command))
@@ -86,7 +86,7 @@ int pt_command_wait(pid_t command)
     for (;;) {
         siginfo_t info;
         int status;
-        /* As the first process of a container it gets those of others as well. */
+        /* As the first process of a container, this program gets children of others as well. */
         for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
             if (ended == command)
                 return status;

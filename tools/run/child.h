@@ -1,19 +1,19 @@
-/* A command that runs below this program, as if it ran in its place. */
+/* Runs a command as a child of this program, as if it ran in its place. */
 #ifndef PT_RUN_CHILD_H
 #define PT_RUN_CHILD_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Starts it, found as execvp does; -1 with errno when it cannot be run. Its signals are what this program's were, and
- * it is killed when this program is. From here on this program has no stdin and stdout any more: they are the
- * command's. */
+/* Starts the command, found as execvp does; returns -1 with errno if it cannot be run. Its signals are what this
+ * program's were, and it is killed when this program is. From here on this program has no stdin and stdout any more:
+ * they are the command's. */
 pid_t pt_command_start(char **arguments);
 
-/* Until it has ended; gives its wait status. Signals that this program is sent go on to it. */
+/* Waits until the command has ended and returns its wait status. Passes on signals that are sent to this program. */
 int pt_command_wait(pid_t command);
 
-/* Ends as it ended: by the same signal, or returns its exit status. */
+/* Ends this program by the signal that ended the command, or returns the exit status of the command. */
 int pt_command_status(int wait_status);
 
 #endif

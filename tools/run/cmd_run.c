@@ -30,7 +30,7 @@ static void set_preload(const char *library)
     pt_buffer_free(&value);
 }
 
-/* The directory for the profile, absolute because the command may change its own. The caller frees. */
+/* Returns the directory for the profile, absolute because the command may change its own. The caller frees. */
 static char *output_directory(const struct pt_cli *cli)
 {
     const char *directory = cli->output ? cli->output : getenv("PYPROF_OUT");

@@ -26,8 +26,8 @@ static void add_log(void *context, const char *path)
         pt_files_add(&recent->files, path, false);
 }
 
-/* The paths of this run's files in a directory, and where else the library has put some, which the caller frees.
- * elsewhere: the directory if all are there, else NULL. */
+/* Returns the paths of this run's files in the directory and in fallback directories. Sets *elsewhere to the fallback
+ * directory if all are there, else NULL. The caller frees both. */
 static char **paths_of(const char *run, time_t since, const char *directory, uint32_t *count, char **elsewhere)
 {
     bool here = false;

@@ -1,4 +1,4 @@
-/* What `pyprof run` says at its end. */
+/* Prints what `pyprof run` reports at its end. */
 #ifndef PT_RUN_SUMMARY_H
 #define PT_RUN_SUMMARY_H
 

@@ -19,7 +19,7 @@ static const char *set_variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* Where debuginfod's client library keeps what it has fetched. */
+/* Appends the directory in which debuginfod's client library keeps what it has fetched. */
 static bool append_cache(struct pt_buffer *path)
 {
     const char *own = set_variable("DEBUGINFOD_CACHE_PATH"), *cache = set_variable("XDG_CACHE_HOME"),
@@ -70,7 +70,7 @@ static bool has_dwarf(Elf *elf)
     return found;
 }
 
-/* As pt_open_build; *dwarf: whether there is debug information in it. */
+/* Does pt_open_build and sets *dwarf to whether the file has debug information. */
 static int open_build(const char *path, const char *build_id, struct pt_mapped *mapped, bool *dwarf)
 {
     struct stat status;

@@ -1,5 +1,5 @@
-/* Which files on this machine say what a module's addresses are: by build-id only, since what is found by name alone
- * may be of another build. */
+/* Finds the files on this machine that name the addresses of a module: by build-id only, since a file that is found by
+ * its name may be of another build. */
 #ifndef PT_SYMBOLS_DEBUG_FILES_H
 #define PT_SYMBOLS_DEBUG_FILES_H
 
@@ -7,7 +7,8 @@
 
 #include "mapped.h"
 
-/* The one choice for a module. Both may be the same file: the module's own, or one with separate debug information. */
+/* The files chosen for a module. Both may be the same file: the module's own, or one with separate debug information.
+ */
 struct pt_debug_files {
     char *image; /* names its functions; NULL: no file has the build-id */
     char *dwarf; /* has DWARF; NULL: none */
@@ -17,8 +18,8 @@ void pt_debug_files_find(struct pt_debug_files *files, const char *path, const c
                          struct pt_mapped *mapped);
 void pt_debug_files_free(struct pt_debug_files *files);
 
-/* A path at which separate debug information with this build-id may be; places are numbered from 0 on, PT_DEBUG_PLACES
- * of them. NULL when there is no such place. The caller frees. */
+/* Returns a path at which separate debug information with this build-id may be; places are numbered from 0 on,
+ * PT_DEBUG_PLACES of them. NULL if there is no such place. The caller frees. */
 #define PT_DEBUG_PLACES 2u
 char *pt_debug_path(const char *build_id, unsigned place);
 

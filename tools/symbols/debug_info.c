@@ -24,11 +24,10 @@
  * twice. Damaged files may say that they enclose each other. */
 #define WORK_PER_BYTE 2u
 #define LEAST_WORK    1000000u
-/* Of what is kept of one file. Twice that for a moment, when a table grows. */
+/* The most that is kept of one file; twice that for a moment, when a table grows. */
 #define MOST_BYTES (UINT64_C(256) << 20)
-/* Until the rest is left out. libdw walks over all that is within an entry to come to the next one, at each depth
- * again.
- */
+/* Reading a file ends after this time. libdw walks over all that is within an entry to come to the next one, at each
+ * depth again. */
 #define MOST_NS UINT64_C(5000000000)
 
 /* An inlined call; those within it follow it, up to `end`. */
@@ -64,7 +63,7 @@ struct pt_debug_info {
     uint64_t end_ns; /* of the time that reading may take (CLOCK_MONOTONIC) */
 };
 
-/* Whether to go on. */
+/* Returns whether to go on; ends the work if the time is over. */
 static bool has_time(struct pt_debug_info *info)
 {
     if (info->left.work && pt_clock_ns(CLOCK_MONOTONIC) > info->end_ns)
@@ -77,8 +76,8 @@ bool pt_debug_info_is_cut(const struct pt_debug_info *info)
     return !info->left.work;
 }
 
-/* By the path that the file gives, from the file's own directory, or by build-id. False when another build is there:
- * libdw would take it. */
+/* Opens the file with common parts: by the path that the file gives, from its own directory, or by build-id. Returns
+ * false if another build is at that path: libdw would use it. */
 static bool open_shared(struct pt_debug_info *info, const char *path, struct pt_mapped *mapped)
 {
     const char *name, *slash = strrchr(path, '/');
@@ -172,8 +171,8 @@ void pt_debug_info_close(struct pt_debug_info *info)
     free(info);
 }
 
-/* To the next entry with the same parent; false at the end. Entries are in the order of the file: what leads back is
- * damaged. */
+/* Goes to the next entry with the same parent; returns false at the end. Entries are in the order of the file: one that
+ * leads back is damaged. */
 static bool next_entry(struct pt_debug_info *info, Dwarf_Die *die)
 {
     Dwarf_Off before = dwarf_dieoffset(die);
@@ -236,7 +235,7 @@ static void read_calls(struct pt_debug_info *info, struct function *function, Dw
     } while (next_entry(info, &die));
 }
 
-/* NULL when the address is in none. */
+/* Returns the function at the address; NULL if there is none. */
 static struct function *function_at(struct pt_debug_info *info, struct unit *unit, Dwarf_Die *die, uint64_t address)
 {
     if (!unit->read) {
@@ -262,7 +261,7 @@ static bool is_in_call(const struct function *function, const struct call *call,
     return false;
 }
 
-/* The inlined calls at the address, the outermost first; returns their count. */
+/* Finds the inlined calls at the address, the outermost first; returns their count. */
 static uint32_t calls_at(const struct function *function, uint64_t address, uint32_t calls[PT_MOST_INLINED])
 {
     uint32_t count = 0, end = function->count;
@@ -295,7 +294,7 @@ static uint64_t number_of(Dwarf_Die *die, unsigned name)
     return dwarf_attr(die, name, &attribute) && dwarf_formudata(&attribute, &value) == 0 ? value : 0;
 }
 
-/* Where the inlined call is in its caller's source. */
+/* Sets where the inlined call is in the source of its caller. */
 static void set_call_site(Dwarf_Die *unit, Dwarf_Die *call, struct pt_scope *caller)
 {
     Dwarf_Files *files;

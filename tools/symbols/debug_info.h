@@ -28,7 +28,7 @@ struct pt_debug_info;
 /* Opens a file; returns NULL if it has another build-id (hexadecimal) or no debug information. One thread at a time;
  * pt_debug_info_close ends it. */
 struct pt_debug_info *pt_debug_info_open(const char *path, const char *build_id, struct pt_mapped *mapped);
-/* Whether some of it was left out as it takes too long or never ends. */
+/* Returns whether some debug information was left out because it takes too long or never ends. */
 bool pt_debug_info_is_cut(const struct pt_debug_info *info);
 void pt_debug_info_close(struct pt_debug_info *info);
 

@@ -17,7 +17,7 @@ struct pt_ranges {
     uint32_t count, capacity;
 };
 
-/* What may still be read of a file and kept of it: damaged files may say that there is no end. No work, no more. */
+/* Limits what may still be read and kept of a file: damaged files may have no end. Without `work`, reading stops. */
 struct pt_ranges_left {
     uint64_t work, bytes;
 };
@@ -25,8 +25,8 @@ struct pt_ranges_left {
 /* Subtracts bytes that will be kept; if fewer are left, sets left->work to 0. */
 void pt_ranges_keep(struct pt_ranges_left *left, size_t bytes);
 
-/* Adds those of an entry of the debug information, as many as are left. What the linker threw away is left out: it lies
- * at the file's first bytes, or at the end of all addresses. */
+/* Adds the ranges of an entry of the debug information, within the limits. Ranges of code that the linker removed are
+ * left out: they begin at the first bytes of the file, or at the end of all addresses. */
 void pt_ranges_add(struct pt_ranges *ranges, Dwarf_Die *die, uint32_t owner, struct pt_ranges_left *left);
 
 /* Sorts the ranges. Call before the first pt_ranges_find. */

@@ -10,10 +10,10 @@
 #define LIBRARY      "libdebuginfod.so.1"
 #define MOST_NS      UINT64_C(90000000000) /* of all fetches */
 #define MOST_SILENCE UINT64_C(30000000000) /* ns in which nothing comes, or its size is not known */
-/* Less than so many per cent of the CPU time are not worth a download. */
+/* A module with less than this percentage of the CPU time is not worth a download. */
 #define FETCHED_FROM 1
 
-/* The library's client; what it says of progress: so much of so much, in no fixed unit, 0 when unknown. */
+/* The client of the library reports its progress as a part of a whole, in no fixed unit; 0: unknown. */
 typedef struct debuginfod_client client_type;
 typedef int progress_function(client_type *client, long done, long all);
 
@@ -30,7 +30,7 @@ struct pt_debuginfod {
     bool too_long;
 };
 
-/* For the callback, which older libraries give no context. */
+/* The callback uses this: older libraries give it no context. */
 static _Thread_local struct pt_debuginfod *running;
 
 static int on_progress(client_type *client, long done, long all)
@@ -52,7 +52,7 @@ static int on_progress(client_type *client, long done, long all)
     return 0;
 }
 
-/* False when the library is not there. */
+/* Returns false when the library is not there. */
 static bool open_library(struct pt_debuginfod *servers)
 {
     client_type *(*new_client)(void);

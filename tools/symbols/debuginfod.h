@@ -7,7 +7,7 @@
 
 struct pt_debuginfod;
 
-/* NULL without servers. pt_debuginfod_free ends it; so does NULL. */
+/* Returns NULL without servers. pt_debuginfod_free, which takes NULL too, ends it. */
 struct pt_debuginfod *pt_debuginfod_new(const struct pt_profile *profile);
 void pt_debuginfod_free(struct pt_debuginfod *servers);
 

@@ -3,8 +3,8 @@
 #include <gelf.h>
 #include <string.h>
 
-/* What every linker writes (DW_EH_PE_*): a 4-byte pointer to .eh_frame, a 4-byte count, and a sorted table of pairs of
- * 4-byte offsets from the section's start. Others are left alone. */
+/* Every linker writes (DW_EH_PE_*) a 4-byte pointer to .eh_frame, a 4-byte count, and a sorted table of pairs of 4-byte
+ * offsets from the section's start. Other forms are not read. */
 #define VERSION        1
 #define COUNT_UDATA4   0x03
 #define TABLE_DATAREL4 0x3b

@@ -26,8 +26,8 @@ void pt_mapped_begin(struct pt_mapped *mapped);
 /* Notes a file and its status. Call before the file is mapped. */
 void pt_mapped_watch(struct pt_mapped *mapped, const char *path, const struct stat *status);
 
-/* Whether what was read since pt_mapped_begin may be another build's: a file was cut, or written. One that was replaced
- * is as it was. */
+/* Returns whether a file was cut or written since pt_mapped_begin: what was read may be of another build. A file that
+ * was replaced is still as it was. */
 bool pt_mapped_end(struct pt_mapped *mapped);
 
 #endif

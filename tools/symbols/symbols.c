@@ -18,7 +18,7 @@ struct resolver {
     bool expanded;                 /* there are inlined frames */
 };
 
-/* The frames of one module, and the files that say what they are. */
+/* The frames of one module, and the files that name them. */
 struct job {
     const uint32_t *frames;
     uint32_t count;
@@ -40,7 +40,7 @@ static int find_debug_file(Dwfl_Module *module, void **context, const char *name
     return descriptor;
 }
 
-/* The image as a module at its own addresses; NULL if it is no longer there. */
+/* Opens the image as a module at its own addresses; returns NULL if the file is gone. */
 static Dwfl_Module *open_image(Dwfl *dwfl, struct job *job)
 {
     void **context;
@@ -122,7 +122,7 @@ static void resolve_line(struct resolver *resolver, struct pt_debug_info *info, 
     resolver->innermost[number] = outer;
 }
 
-/* True if all of the debug information could be read. */
+/* Returns true if all of the debug information could be read. */
 static bool resolve_lines(struct resolver *resolver, struct job *job)
 {
     pt_progress_to(resolver->profile->request->messages, "reading debug information of %s", pt_base_name(job->path));
@@ -149,7 +149,7 @@ static void report(const struct resolver *resolver, const struct job *job, const
     pt_message_to(resolver->profile->request->messages, "%s%s", job->path, text);
 }
 
-/* What files say that were written meanwhile may be about another build. */
+/* Undoes the changes if a file was written meanwhile: it may be of another build. */
 static void resolve_module(struct resolver *resolver, struct job *job, uint32_t module)
 {
     struct pt_profile *profile = resolver->profile;
@@ -214,7 +214,7 @@ static void resolve_frames(struct resolver *resolver)
     free(order);
 }
 
-/* The node of the stack that ends with the frame, and with those that are inlined there. */
+/* Returns the node of the stack that ends with the frame and those that are inlined there. */
 static uint32_t add_frames(struct pt_profile *profile, uint32_t parent, uint32_t innermost)
 {
     uint32_t chain[PT_MOST_SCOPES], count = 0;

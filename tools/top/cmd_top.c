@@ -57,7 +57,7 @@ static void show(struct pt_screen *screen, enum pt_rows_of of)
     screen->first = 0;
 }
 
-/* False when the key ends the program. */
+/* Returns false when the key ends the program. */
 static bool take_key(struct pt_screen *screen, struct pt_live *live, int key)
 {
     if (key == PT_KEY_QUIT)

@@ -118,7 +118,7 @@ void pt_live_set_native(struct pt_live *live, bool native)
     tally_since_start(live);
 }
 
-/* True when it was tried: then texts of frames may be others than before. */
+/* Looks up symbols if it is time to. Returns true if it did: texts of frames may have changed. */
 static bool resolve(struct pt_live *live)
 {
     struct pt_profile *profile = live->follow->profile;

@@ -56,7 +56,7 @@ static struct pt_row *functions(const struct pt_live *live, bool since_start, ui
     return rows;
 }
 
-/* How much of the window it could use: workers may be younger. */
+/* Returns how much of the window the process existed: workers may be younger. */
 static uint64_t wall_of(const struct pt_live *live, uint32_t number, bool since_start)
 {
     const struct pt_process *process = &live->follow->profile->processes.items[number];

@@ -42,7 +42,7 @@ static bool has_library(const struct pt_process_info *subject)
     return found;
 }
 
-/* Whether its namespace of that kind is ours. */
+/* Returns whether the process is in our namespace of that kind. */
 static bool shares(int pid, const char *kind)
 {
     char path[64];
@@ -54,7 +54,7 @@ static bool shares(int pid, const char *kind)
     return stat(path, &ours) == 0 && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
-/* A path of its root that stays good here when it ends, and when its PID becomes another's. */
+/* Returns a path that still leads to the same directory when the process has ended and its PID is another's. */
 static char *lasting_path(const struct pt_process_info *subject, const char *inside, int *descriptor)
 {
     char *path = pt_process_info_path(subject, inside), *top = pt_process_info_path(subject, "/");
@@ -65,7 +65,7 @@ static char *lasting_path(const struct pt_process_info *subject, const char *ins
     if (same_root && *inside == '/') {
         pt_buffer_text(&lasting, inside);
     } else {
-        /* The directory itself if it is there: in what is left of a container its volumes are no more. */
+        /* Hold the directory itself if it exists: the volumes of a container are gone when it ends. */
         int held = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         bool whole = held >= 0;
         if (!whole && *inside == '/')
@@ -81,7 +81,7 @@ static char *lasting_path(const struct pt_process_info *subject, const char *ins
     return lasting.data;
 }
 
-/* NULL when it is not known. */
+/* Returns NULL when it is not known. */
 static char *own_boot_id(void)
 {
     char text[64] = "";
@@ -181,7 +181,7 @@ static bool is_descendant(struct pt_target *target, uint64_t pid)
     return false;
 }
 
-/* By what is the same nowhere else, else by pid: containers that write into one directory have the same pids. */
+/* Compares instances, which are unique; without them pids, which containers that write into one directory share. */
 static bool is_relative(struct pt_target *target, const struct pt_log_process *process)
 {
     bool near = false, taken = false;

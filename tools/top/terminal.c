@@ -136,7 +136,7 @@ static int take_signal(void)
     return PT_KEY_REDRAW;
 }
 
-/* The first key of those that were read. An escape sequence comes in one piece; an ESC alone is the key. */
+/* Returns the first key of those that were read. An escape sequence comes in one piece; an ESC alone is the key. */
 static int take_key(void)
 {
     static const struct {
@@ -151,7 +151,7 @@ static int take_key(void)
     int key = (unsigned char)keys[0];
     if (key == '\033') {
         key = PT_KEY_ESCAPE;
-        /* Of a sequence that is not known all is skipped: its letters are no keys. */
+        /* Skip an unknown sequence as a whole: its letters are no keys. */
         if (key_count > 1 && (keys[1] == '[' || keys[1] == 'O')) {
             key = PT_KEY_NONE;
             for (used = 2; used < key_count && (keys[used] < '@' || keys[used] > '~'); used++)

@@ -11,7 +11,7 @@ struct builder {
     struct pt_profile *profile;
     struct pt_view *view;
     uint32_t *texts; /* by frame */
-    /* Where a node of the profile is in the view, under the prefix that it was last looked up for. */
+    /* The node of the view, by node of the profile, under the prefix that it was last looked up for. */
     uint32_t *place, *place_prefix;
     uint32_t *path;
     uint32_t path_capacity;
@@ -69,7 +69,7 @@ void pt_process_text(struct pt_buffer *text, const struct pt_profile *profile, u
     pt_buffer_format(text, "%" PRIu64 " %s", process->pid, pt_string(profile, process->command_line));
 }
 
-/* The view's nodes for the process, the thread and the state of a sample, as asked for. */
+/* Returns the view's node for the process, thread and GIL of a sample, as requested. */
 static uint32_t prefix_of(struct builder *builder, const struct pt_view_options *options,
                           const struct pt_sample *sample)
 {

@@ -12,7 +12,7 @@
 #define TRUNCATED_PERCENT  5.0
 #define OWN_PERCENT        3.0
 #define DIFFERENCE_PERCENT 0.1
-/* What profiling costs a process once, however long it runs: reading unwind tables and symbols. */
+/* The CPU time that profiling costs a process once, for reading unwind tables and symbols. */
 #define START_NS 100000000u
 /* Each thread's exit costs some CPU that no thread clock shows. */
 #define EXIT_NS 10000u
@@ -140,7 +140,7 @@ static void warn_of_reasons(const struct warnings *warnings, const struct pt_acc
     }
 }
 
-/* What the log says was written, against what was found in it. */
+/* Compares what the log says was written with what was found in it. */
 static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
 {
     uint64_t written = raw->sampled_ns + raw->unsampled_ns + raw->lost_ns + raw->thread_exit_ns;
@@ -149,7 +149,7 @@ static void warn_of_missing(const struct warnings *warnings, uint64_t found, con
              pt_seconds(written - found));
 }
 
-/* What the library has put down itself: warnings, or mere notes. */
+/* Calls each with what the library itself wrote into the log: warnings, or mere notes. */
 static void add_notices(const struct warnings *warnings, const struct pt_profile *profile, uint32_t number,
                         bool say_pid, bool serious)
 {

@@ -4,11 +4,12 @@
 
 #include "../profile/model.h"
 
-/* The accounting of one process, or of all (process == PT_NONE), with what is pending added to unsampled: the sum that
- * users see is sampled + unsampled + lost + own + thread exit + difference = cpu. */
+/* Returns the accounting of one process, or of all (process == PT_NONE), with what is pending added to unsampled: the
+ * sum that users see is sampled + unsampled + lost + own + thread exit + difference = cpu. */
 struct pt_accounting pt_summary_accounting(const struct pt_profile *profile, uint32_t process);
 
-/* CPU time of parts of the profile that have been removed: in no sum. As above for one process or all. */
+/* Returns the CPU time of parts of the profile that were removed, which is in no sum; of one process or all (PT_NONE).
+ */
 uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t process);
 
 /* Appends that sum in a line, for exports that have a place for one; the parts in ns. After it, how much of the sampled
@@ -23,13 +24,13 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t process,
 void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
                       void *context);
 
-/* Processors that the processes may run on, the most of any; 0 when unknown, or when they are of several hosts. */
+/* Returns how many processors a process may run on, the most of any; 0 if unknown, or if there are several hosts. */
 uint64_t pt_summary_cpus(const struct pt_profile *profile);
 
-/* The process that started first, whose command line names the run; there must be a process. */
+/* Returns the process that started first, whose command line names the run; there must be a process. */
 const struct pt_process *pt_summary_first_process(const struct pt_profile *profile);
 
-/* The Python versions of one process, or of all (PT_NONE), each once: strings. The caller frees. */
+/* Returns the Python versions of one process, or of all (PT_NONE), each once: strings. The caller frees. */
 uint32_t *pt_summary_versions(struct pt_profile *profile, uint32_t process, uint32_t *count);
 
 /* Returns part as a percentage of whole, 0 when whole is 0. */
