@@ -2,7 +2,7 @@
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/flame/flame.h"
-#include "tools/profile/merge.h"
+#include "tools/profile/model.h"
 #include "tools/profile/time_bins.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,6 +7,7 @@
 #include "terminal_text.h"
 
 #define INDENTATION 2
+#define VERSION     1 /* pt_json_document */
 
 static void begin_line(const struct pt_json *json)
 {
@@ -118,4 +119,18 @@ bool pt_json_finish(struct pt_json *json)
 {
     putc('\n', json->out);
     return !ferror(json->out);
+}
+
+struct pt_json pt_json_document(FILE *out)
+{
+    struct pt_json json = {.out = out, .indented = true};
+    pt_json_begin(&json, NULL, '{');
+    pt_json_number(&json, "version", VERSION);
+    return json;
+}
+
+bool pt_json_end_document(struct pt_json *json)
+{
+    pt_json_end(json, '}');
+    return pt_json_finish(json);
 }

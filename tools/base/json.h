@@ -37,7 +37,12 @@ void pt_json_bool(struct pt_json *json, const char *key, bool value);
 void pt_json_format(struct pt_json *json, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Ends the document with a line end. False when it could not be written. */
+/* Ends the document with a line end. Returns false if it could not be written. */
 bool pt_json_finish(struct pt_json *json);
+
+/* Begins and ends the JSON of a command on stdout: an object whose "version" is raised when a field changes its meaning
+ * or goes away. */
+struct pt_json pt_json_document(FILE *out);
+bool pt_json_end_document(struct pt_json *json);
 
 #endif

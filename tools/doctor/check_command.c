@@ -1,9 +1,6 @@
 /* Checks a command before it is run: what its file is, and whether the library could be preloaded into it. */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
-#include "../load/fallback.h"
+#include "../load/files.h"
 #include "../load/load.h"
 #include "../load/runs.h"
 #include "checks.h"

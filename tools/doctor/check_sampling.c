@@ -1,5 +1,4 @@
 /* Checks whether samples can be taken: the library's thread, its timers, its signal, and the limits on all three. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 #ifndef PT_DOCTOR_CHECKS_H
 #define PT_DOCTOR_CHECKS_H
 
-#include <sys/types.h>
-
 #include "../cli/options.h"
 #include "elf_facts.h"
 #include "findings.h"

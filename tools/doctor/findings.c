@@ -9,8 +9,6 @@
 #include "../base/memory.h"
 #include "../base/print.h"
 
-/* The version of the JSON is raised when a field changes its meaning or goes away. */
-#define JSON_VERSION  1
 #define TOPIC_COLUMNS 9
 #define INDENT        (5 + TOPIC_COLUMNS) /* "FAIL topic    " */
 
@@ -59,9 +57,7 @@ void pt_findings_print(const struct pt_findings *findings)
 
 bool pt_findings_json(const struct pt_findings *findings, bool works)
 {
-    struct pt_json json = {.out = stdout, .indented = true};
-    pt_json_begin(&json, NULL, '{');
-    pt_json_number(&json, "version", JSON_VERSION);
+    struct pt_json json = pt_json_document(stdout);
     pt_json_bool(&json, "works", works);
     pt_json_begin(&json, "checks", '[');
     for (uint32_t i = 0; i < findings->count; i++) {
@@ -74,8 +70,7 @@ bool pt_findings_json(const struct pt_findings *findings, bool works)
         pt_json_end(&json, '}');
     }
     pt_json_end(&json, ']');
-    pt_json_end(&json, '}');
-    return pt_json_finish(&json);
+    return pt_json_end_document(&json);
 }
 
 void pt_findings_free(struct pt_findings *findings)

@@ -211,34 +211,33 @@ void pt_each_task(int pid, void (*each)(void *context, int tid), void *context)
 
 int *pt_descendants(int pid, uint32_t *count)
 {
-    int *found = NULL, *pids = NULL, *parents = NULL;
-    uint32_t capacity = 0, pid_capacity = 0, parent_capacity = 0, all = 0;
+    struct {
+        struct child {
+            int pid, parent;
+        } * items;
+        uint32_t count, capacity;
+    } all = {0};
+    int *found = NULL, parent = pid;
+    uint32_t capacity = 0;
     DIR *processes = opendir("/proc");
     for (struct dirent *entry; processes && (entry = readdir(processes));) {
-        if (!isdigit((unsigned char)*entry->d_name) || atoi(entry->d_name) == getpid())
-            continue;
-        pids = pt_grow(pids, &pid_capacity, (uint64_t)all + 1, sizeof *pids);
-        parents = pt_grow(parents, &parent_capacity, (uint64_t)all + 1, sizeof *parents);
-        pids[all] = atoi(entry->d_name);
-        parents[all] = (int)stat_field(pids[all], STAT_PARENT);
-        all++;
+        int other = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : getpid();
+        if (other != getpid())
+            *PT_APPEND(&all) = (struct child){other, (int)stat_field(other, STAT_PARENT)};
     }
     if (processes)
         closedir(processes);
     *count = 0;
-    int parent = pid;
-    for (uint32_t next = 0;; next++) {
-        for (uint32_t i = 0; i < all; i++) {
-            if (parents[i] != parent)
+    for (uint32_t next = 0;; parent = found[next++]) {
+        for (uint32_t i = 0; i < all.count; i++) {
+            if (all.items[i].parent != parent)
                 continue;
             found = pt_grow(found, &capacity, (uint64_t)*count + 1, sizeof *found);
-            found[(*count)++] = pids[i];
+            found[(*count)++] = all.items[i].pid;
         }
         if (next == *count)
             break;
-        parent = found[next];
     }
-    free(pids);
-    free(parents);
+    free(all.items);
     return found;
 }

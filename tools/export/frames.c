@@ -1,7 +1,5 @@
 #include "frames.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../base/numbers.h"

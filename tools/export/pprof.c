@@ -2,7 +2,6 @@
  * Samples are written first, tables after them: a table's entries are numbered at their first use, so that ids are
  * 1, 2, 3 … in the order of the file, which some readers insist on.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

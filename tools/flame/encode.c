@@ -14,7 +14,6 @@
 #include "../base/json.h"
 #include "../base/numbers.h"
 #include "../base/proto.h"
-#include "../profile/gil_gc.h"
 #include "../view/summary.h"
 #include "flame.h"
 

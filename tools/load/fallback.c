@@ -1,4 +1,4 @@
-#include "fallback.h"
+#include "files.h"
 
 #include <dirent.h>
 #include <errno.h>

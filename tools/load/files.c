@@ -12,7 +12,6 @@
 
 #include "../base/numbers.h"
 #include "../log/reader.h"
-#include "fallback.h"
 
 /* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
 #define PROCESS_BYTES (256u << 10)

@@ -51,6 +51,14 @@ int pt_each_log(const char *directory, void (*each)(void *argument, const char *
 /* Returns the directory that the library writes to: PYPROF_OUT or ./pyprof.out. The caller frees. */
 char *pt_default_directory(void);
 
+/* Returns the fallback directory of this user, $TMPDIR/pyprof-UID, where the library writes if it cannot write to
+ * PYPROF_OUT. The caller frees. */
+char *pt_fallback_directory(void);
+
+/* Adds the logs in the fallback directories, of this user and of others, that belong to runs found in directories. If
+ * run is not NULL, also adds that run's logs written since since_ns, whether or not the run was found. */
+void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t since_ns);
+
 /* Reads a whole file, or its first `most` bytes, and sets *size (0 for an empty file). Returns NULL with errno on
  * failure. The caller frees. */
 void *pt_read_file(const char *path, size_t most, size_t *size);

@@ -10,8 +10,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "fallback.h"
-
 /* Read in one go; more when a block is longer. */
 #define PORTION ((size_t)1 << 20)
 /* The reader may need this much at once: it gives up on bytes that stay unreadable for twice the longest block. */

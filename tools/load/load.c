@@ -12,7 +12,6 @@
 #include "../base/numbers.h"
 #include "../profile/frame_text.h"
 #include "../profile/gil_gc.h"
-#include "../profile/merge.h"
 #include "../profile/select.h"
 #include "../symbols/symbols.h"
 #include "files.h"

@@ -208,7 +208,7 @@ void pt_read_losses_add(struct pt_read_losses *sum, const struct pt_read_losses 
 static void take_sums(struct adder *adder, const struct pt_segment *segment)
 {
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
-    bool latest = pt_sums_is_latest(process, segment);
+    bool latest = !process->parts.count || segment->process.segment >= process->latest_part;
     if (segment->has_accounting && latest) {
         if (segment->process.python_version.length) /* by now there may be more of them */
             process->python_version = pt_id_map_intern(&adder->ids, segment->process.python_version);

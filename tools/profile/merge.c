@@ -1,9 +1,9 @@
-#include "merge.h"
-
+/* Merges two profiles: pt_profile_merge. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gil_gc.h"
+#include "model.h"
 #include "time_bins.h"
 
 #define FREED_TOGETHER (1u << 17) /* samples */
@@ -15,15 +15,15 @@ struct maps {
     uint32_t *strings, *modules, *functions, *frames, *nodes, *label_sets, *intervals, *processes, *threads;
 };
 
-static uint32_t *new_map(uint32_t count)
-{
-    return pt_alloc(count, sizeof(uint32_t));
-}
+/* Allocates the map of a table, and runs the statement that follows for each item from `first` on. */
+#define MAP_EACH(maps, table, first)                                                                                   \
+    (maps)->table = pt_alloc((maps)->from->table.count, sizeof *(maps)->table);                                        \
+    for (uint32_t i = first; i < (maps)->from->table.count; i++)
 
 static void map_modules(struct maps *maps)
 {
-    maps->modules = new_map(maps->from->modules.count);
-    for (uint32_t i = 0; i < maps->from->modules.count; i++) {
+    MAP_EACH(maps, modules, 0)
+    {
         struct pt_module module = maps->from->modules.items[i];
         module.path = maps->strings[module.path];
         module.build_id = maps->strings[module.build_id];
@@ -33,8 +33,8 @@ static void map_modules(struct maps *maps)
 
 static void map_functions(struct maps *maps)
 {
-    maps->functions = new_map(maps->from->functions.count);
-    for (uint32_t i = 0; i < maps->from->functions.count; i++) {
+    MAP_EACH(maps, functions, 0)
+    {
         struct pt_function function = maps->from->functions.items[i];
         function.name = maps->strings[function.name];
         function.file = maps->strings[function.file];
@@ -45,8 +45,8 @@ static void map_functions(struct maps *maps)
 
 static void map_frames(struct maps *maps)
 {
-    maps->frames = new_map(maps->from->frames.count);
-    for (uint32_t i = 0; i < maps->from->frames.count; i++) {
+    MAP_EACH(maps, frames, 0)
+    {
         struct pt_frame frame = maps->from->frames.items[i];
         frame.symbol = maps->strings[frame.symbol];
         if (frame.kind == PP_FRAME_NATIVE)
@@ -61,8 +61,8 @@ static void map_frames(struct maps *maps)
 
 static void map_nodes(struct maps *maps)
 {
-    maps->nodes = new_map(maps->from->nodes.count);
-    for (uint32_t i = 1; i < maps->from->nodes.count; i++) {
+    MAP_EACH(maps, nodes, 1)
+    {
         const struct pt_node *node = &maps->from->nodes.items[i];
         maps->nodes[i] = pt_add_node(maps->into, maps->nodes[node->parent], maps->frames[node->frame]);
     }
@@ -72,8 +72,8 @@ static void map_label_sets(struct maps *maps)
 {
     struct pt_label *labels = NULL;
     uint32_t capacity = 0;
-    maps->label_sets = new_map(maps->from->label_sets.count);
-    for (uint32_t i = 1; i < maps->from->label_sets.count; i++) {
+    MAP_EACH(maps, label_sets, 1)
+    {
         const struct pt_label_set *set = &maps->from->label_sets.items[i];
         labels = pt_grow(labels, &capacity, set->count, sizeof *labels);
         for (uint32_t j = 0; j < set->count; j++) {
@@ -87,8 +87,8 @@ static void map_label_sets(struct maps *maps)
 
 static void map_intervals(struct maps *maps)
 {
-    maps->intervals = new_map(maps->from->intervals.count);
-    for (uint32_t i = 1; i < maps->from->intervals.count; i++) {
+    MAP_EACH(maps, intervals, 1)
+    {
         const struct pt_interval *interval = &maps->from->intervals.items[i];
         maps->intervals[i] = pt_add_interval(maps->into, interval->start_unix_ns, interval->wall_ns);
     }
@@ -96,8 +96,8 @@ static void map_intervals(struct maps *maps)
 
 static void map_processes(struct maps *maps)
 {
-    maps->processes = new_map(maps->from->processes.count);
-    for (uint32_t i = 0; i < maps->from->processes.count; i++) {
+    MAP_EACH(maps, processes, 0)
+    {
         struct pt_process process = maps->from->processes.items[i];
 #define X(key, field) process.field = maps->strings[process.field];
         PT_PROCESS_TEXTS(X)
@@ -116,8 +116,8 @@ static void map_processes(struct maps *maps)
 
 static void map_threads(struct maps *maps)
 {
-    maps->threads = new_map(maps->from->threads.count);
-    for (uint32_t i = 0; i < maps->from->threads.count; i++) {
+    MAP_EACH(maps, threads, 0)
+    {
         struct pt_thread thread = maps->from->threads.items[i];
         thread.process = maps->processes[thread.process];
         thread.name = maps->strings[thread.name];
@@ -174,9 +174,9 @@ bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from)
         return false;
     pt_time_bins_widen(into, from->bin_ns);
     pt_time_bins_widen(from, into->bin_ns);
-    struct maps maps = {.into = into, .from = from, .strings = new_map(from->strings.count)};
-    for (uint32_t i = 0; i < from->strings.count; i++)
-        maps.strings[i] = pt_intern_text(into, from->strings.items[i]);
+    struct maps maps = {.into = into, .from = from};
+    MAP_EACH(&maps, strings, 0)
+    maps.strings[i] = pt_intern_text(into, from->strings.items[i]);
     map_modules(&maps);
     map_functions(&maps);
     map_frames(&maps);

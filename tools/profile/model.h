@@ -170,6 +170,11 @@ enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data
 bool pt_growing_is_wanted_after_all(const struct pt_growing *growing);
 void pt_growing_free(struct pt_growing *growing);
 
+/* Adds everything in `from` to `into`, as if its segments had been added after those of `into`, and frees `from`.
+ * Returns false, with both unchanged, if both have segments of one process: segments that are in both cannot be
+ * recognized. */
+bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from);
+
 void pt_read_losses_add(struct pt_read_losses *sum, const struct pt_read_losses *one);
 
 /* Updates the sums of all processes to the segments read so far. Call after adding segments. */

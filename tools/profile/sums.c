@@ -28,11 +28,6 @@ bool pt_sums_note_part(struct pt_process *process, uint64_t number)
     return true;
 }
 
-bool pt_sums_is_latest(const struct pt_process *process, const struct pt_segment *segment)
-{
-    return !process->parts.count || segment->process.segment >= process->latest_part;
-}
-
 void pt_sums_take(struct pt_process *process, const struct pt_segment *segment)
 {
     struct pt_part *part = part_of(process, segment->process.segment);

@@ -7,9 +7,6 @@
 /* Notes that this part was read; returns false if it was noted before. */
 bool pt_sums_note_part(struct pt_process *process, uint64_t number);
 
-/* Returns whether no later part was noted. */
-bool pt_sums_is_latest(const struct pt_process *process, const struct pt_segment *segment);
-
 /* Stores the segment's present sums as those of its part. pt_profile_close_sums then updates the process. */
 void pt_sums_take(struct pt_process *process, const struct pt_segment *segment);
 

@@ -16,8 +16,6 @@
 #include "../view/summary.h"
 #include "compare.h"
 
-/* The version of the JSON is raised when a field changes its meaning or goes away. */
-#define JSON_VERSION     1
 #define TOP              20
 #define SIDE_INDENTATION 3
 #define NS_PER_SECOND    1000000000u
@@ -152,11 +150,9 @@ static void put_both(struct pt_json *json, const char *key, const uint64_t ns[2]
 
 static void put_json(struct job *job, FILE *out)
 {
-    struct pt_json json = {.out = out, .indented = true};
+    struct pt_json json = pt_json_document(out);
     uint32_t count;
     struct pt_compared *all = pt_compare_functions(job->sides, job->by, job->cli->lines, &count);
-    pt_json_begin(&json, NULL, '{');
-    pt_json_number(&json, "version", JSON_VERSION);
     pt_json_text(&json, "by", job->cli->by ? job->cli->by : "cpu");
     put_json_side(&json, "a", &job->sides[0]);
     put_json_side(&json, "b", &job->sides[1]);
@@ -169,8 +165,7 @@ static void put_json(struct job *job, FILE *out)
         pt_json_end(&json, '}');
     }
     pt_json_end(&json, ']');
-    pt_json_end(&json, '}');
-    pt_json_finish(&json);
+    pt_json_end_document(&json);
     free(all);
 }
 

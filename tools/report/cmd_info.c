@@ -9,9 +9,6 @@
 #include "../view/summary.h"
 #include "sums_json.h"
 
-/* The version of the JSON is raised when a field changes its meaning or goes away. */
-#define JSON_VERSION 1
-
 #define INDENTATION 4
 
 #define MEDIAN 0.50
@@ -83,12 +80,10 @@ static void put_process(struct pt_json *json, struct pt_profile *profile, uint32
 
 static bool print_json(struct pt_profile *profile)
 {
-    struct pt_json json = {.out = stdout, .indented = true};
+    struct pt_json json = pt_json_document(stdout);
     const struct pt_read_losses *losses = &profile->losses;
     uint64_t start, end;
     pt_profile_span(profile, &start, &end);
-    pt_json_begin(&json, NULL, '{');
-    pt_json_number(&json, "version", JSON_VERSION);
     pt_json_begin(&json, "total", '{');
     pt_json_number(&json, "processes", profile->processes.count);
     pt_json_number(&json, "start_unix_ns", start);
@@ -107,8 +102,7 @@ static bool print_json(struct pt_profile *profile)
     for (uint32_t i = 0; i < profile->processes.count; i++)
         put_process(&json, profile, i);
     pt_json_end(&json, ']');
-    pt_json_end(&json, '}');
-    return pt_json_finish(&json);
+    return pt_json_end_document(&json);
 }
 
 #define print_line(...) (printf("%*s", INDENTATION, ""), pt_print_paragraph(INDENTATION, 2 * INDENTATION, __VA_ARGS__))

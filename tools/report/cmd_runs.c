@@ -10,8 +10,6 @@
 #include "../load/load.h"
 #include "../load/runs.h"
 
-/* The version of the JSON is raised when a field changes its meaning or goes away. */
-#define JSON_VERSION  1
 #define NS_PER_SECOND 1000000000u
 #define SHORTEST_ID   8
 #define LONGEST_ID    64
@@ -70,9 +68,7 @@ static void print_text(const struct pt_profile *profile, const struct pt_run *ru
 
 static void print_json(const struct pt_profile *profile, const struct pt_run *runs, uint32_t count)
 {
-    struct pt_json json = {.out = stdout, .indented = true};
-    pt_json_begin(&json, NULL, '{');
-    pt_json_number(&json, "version", JSON_VERSION);
+    struct pt_json json = pt_json_document(stdout);
     pt_json_begin(&json, "runs", '[');
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_run *run = &runs[i];
@@ -89,8 +85,7 @@ static void print_json(const struct pt_profile *profile, const struct pt_run *ru
         pt_json_end(&json, '}');
     }
     pt_json_end(&json, ']');
-    pt_json_end(&json, '}');
-    pt_json_finish(&json);
+    pt_json_end_document(&json);
 }
 
 int pt_cmd_runs(const struct pt_cli *cli)

@@ -33,8 +33,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct pt_compared *)a)->text, ((const struct pt_compared *)b)->text);
 }
 
-/* Sorts, and merges items with equal texts; calls drop() with the texts that are not needed any more. */
-static uint32_t unite(struct pt_compared *all, uint32_t count, void (*drop)(const char *text))
+/* Sorts, and merges items with equal texts; frees the texts that are not needed any more, if they are owned. */
+static uint32_t unite(struct pt_compared *all, uint32_t count, bool owned)
 {
     uint32_t kept = 0;
     if (!all || !count)
@@ -49,8 +49,8 @@ static uint32_t unite(struct pt_compared *all, uint32_t count, void (*drop)(cons
             all[kept - 1].self_ns[side] += all[i].self_ns[side];
             all[kept - 1].total_ns[side] += all[i].total_ns[side];
         }
-        if (drop)
-            drop(all[i].text);
+        if (owned)
+            free((char *)(uintptr_t)all[i].text);
     }
     return kept;
 }
@@ -102,14 +102,9 @@ struct pt_compared *pt_compare_functions(const struct pt_side sides[2], enum pt_
         free(totals);
         pt_view_free(view);
     }
-    *count = unite(all, *count, NULL);
+    *count = unite(all, *count, false);
     qsort_r(all, *count, sizeof *all, by_change, &(struct measure){sides, by});
     return all;
-}
-
-static void drop(const char *text)
-{
-    free((char *)(uintptr_t)text);
 }
 
 struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines, uint32_t *count)
@@ -138,13 +133,13 @@ struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines,
         }
         free(text);
     }
-    *count = unite(all, *count, drop);
+    *count = unite(all, *count, true);
     return all;
 }
 
 void pt_compared_stacks_free(struct pt_compared *stacks, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        drop(stacks[i].text);
+        free((char *)(uintptr_t)stacks[i].text);
     free(stacks);
 }

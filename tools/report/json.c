@@ -5,18 +5,13 @@
 #include "report.h"
 #include "sums_json.h"
 
-/* Raised when a field changes its meaning or goes away. */
-#define JSON_VERSION 1
-
 bool pt_report_json(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
-    struct pt_json json = {.out = stdout, .indented = true};
+    struct pt_json json = pt_json_document(stdout);
     struct pt_report_native native = pt_report_native(profile);
     uint64_t start, end;
     pt_profile_span(profile, &start, &end);
-    pt_json_begin(&json, NULL, '{');
-    pt_json_number(&json, "version", JSON_VERSION);
     pt_json_string(&json, "cmdline", profile, pt_summary_first_process(profile)->command_line);
     pt_json_number(&json, "start_unix_ns", start);
     pt_json_number(&json, "end_unix_ns", end);
@@ -31,6 +26,5 @@ bool pt_report_json(const struct pt_report *report)
     pt_json_begin(&json, "total", '{');
     pt_json_sums(&json, profile, PT_NONE);
     pt_json_end(&json, '}');
-    pt_json_end(&json, '}');
-    return pt_json_finish(&json);
+    return pt_json_end_document(&json);
 }

@@ -7,7 +7,6 @@
 
 #include "../base/terminal_text.h"
 #include "../load/files.h"
-#include "../view/summary.h"
 
 #define SOURCE_BYTES    (16u << 20) /* larger files are no source that anybody wrote */
 #define DECORATOR_LINES 64u         /* a function's first line is that of its first decorator */

@@ -8,7 +8,7 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/options.h"
-#include "../load/fallback.h"
+#include "../load/files.h"
 #include "../load/load.h"
 #include "../view/summary.h"
 

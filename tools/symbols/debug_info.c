@@ -39,16 +39,14 @@ struct call {
 struct function {
     uint64_t entry;
     bool read;
-    struct call *calls;
-    uint32_t count, capacity;
+    PT_TABLE_OF(struct call) calls;
     struct pt_ranges ranges; /* of the calls, not sorted */
 };
 
 struct unit {
     uint64_t entry;
     bool read;
-    struct function *functions;
-    uint32_t count, capacity;
+    PT_TABLE_OF(struct function) functions;
     struct pt_ranges ranges; /* of the functions */
 };
 
@@ -56,8 +54,7 @@ struct pt_debug_info {
     int descriptor, shared_descriptor;
     Elf *elf;
     Dwarf *dwarf, *shared; /* shared: the file that `dwz -m` moved common parts to */
-    struct unit *units;
-    uint32_t count, capacity;
+    PT_TABLE_OF(struct unit) units;
     struct pt_ranges ranges; /* of the units */
     struct pt_ranges_left left;
     uint64_t end_ns; /* of the time that reading may take (CLOCK_MONOTONIC) */
@@ -123,9 +120,8 @@ static void find_units(struct pt_debug_info *info)
         info->left.work--;
         if (type != DW_UT_compile)
             continue;
-        info->units = pt_grow(info->units, &info->capacity, (uint64_t)info->count + 1, sizeof *info->units);
-        info->units[info->count].entry = dwarf_dieoffset(&die);
-        pt_ranges_add(&info->ranges, &die, info->count++, &info->left);
+        PT_APPEND(&info->units)->entry = dwarf_dieoffset(&die);
+        pt_ranges_add(&info->ranges, &die, info->units.count - 1, &info->left);
     }
     pt_ranges_sort(&info->ranges);
 }
@@ -142,7 +138,7 @@ struct pt_debug_info *pt_debug_info_open(const char *path, const char *build_id,
     info->dwarf = info->elf ? dwarf_begin_elf(info->elf, DWARF_C_READ, NULL) : NULL;
     if (info->dwarf && open_shared(info, path, mapped))
         find_units(info);
-    if (info->count)
+    if (info->units.count)
         return info;
     pt_debug_info_close(info);
     return NULL;
@@ -152,15 +148,15 @@ void pt_debug_info_close(struct pt_debug_info *info)
 {
     if (!info)
         return;
-    for (uint32_t i = 0; i < info->count; i++) {
-        for (uint32_t j = 0; j < info->units[i].count; j++) {
-            free(info->units[i].functions[j].calls);
-            free(info->units[i].functions[j].ranges.items);
+    for (uint32_t i = 0; i < info->units.count; i++) {
+        for (uint32_t j = 0; j < info->units.items[i].functions.count; j++) {
+            free(info->units.items[i].functions.items[j].calls.items);
+            free(info->units.items[i].functions.items[j].ranges.items);
         }
-        free(info->units[i].functions);
-        free(info->units[i].ranges.items);
+        free(info->units.items[i].functions.items);
+        free(info->units.items[i].ranges.items);
     }
-    free(info->units);
+    free(info->units.items);
     free(info->ranges.items);
     dwarf_end(info->dwarf);
     dwarf_end(info->shared);
@@ -197,12 +193,10 @@ static void read_functions(struct pt_debug_info *info, struct unit *unit, Dwarf_
         int tag = dwarf_tag(&die);
         uint32_t ranges = unit->ranges.count;
         if (tag == DW_TAG_subprogram)
-            pt_ranges_add(&unit->ranges, &die, unit->count, &info->left);
+            pt_ranges_add(&unit->ranges, &die, unit->functions.count, &info->left);
         if (unit->ranges.count > ranges) {
-            unit->functions =
-                pt_grow(unit->functions, &unit->capacity, (uint64_t)unit->count + 1, sizeof *unit->functions);
-            unit->functions[unit->count++].entry = dwarf_dieoffset(&die);
-            pt_ranges_keep(&info->left, sizeof *unit->functions);
+            PT_APPEND(&unit->functions)->entry = dwarf_dieoffset(&die);
+            pt_ranges_keep(&info->left, sizeof *unit->functions.items);
         }
         if (holds_functions(tag))
             read_functions(info, unit, &die, depth + 1);
@@ -216,11 +210,9 @@ static void read_calls(struct pt_debug_info *info, struct function *function, Dw
         return;
     do {
         int tag = dwarf_tag(&die);
-        uint32_t number = function->count;
+        uint32_t number = function->calls.count;
         if (tag == DW_TAG_inlined_subroutine) {
-            function->calls =
-                pt_grow(function->calls, &function->capacity, (uint64_t)number + 1, sizeof *function->calls);
-            struct call *call = &function->calls[function->count++];
+            struct call *call = PT_APPEND(&function->calls);
             pt_ranges_keep(&info->left, sizeof *call);
             call->entry = dwarf_dieoffset(&die);
             call->first_range = function->ranges.count;
@@ -230,8 +222,8 @@ static void read_calls(struct pt_debug_info *info, struct function *function, Dw
         if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
             tag == DW_TAG_catch_block)
             read_calls(info, function, &die, depth + 1);
-        if (function->count > number && tag == DW_TAG_inlined_subroutine)
-            function->calls[number].end = function->count;
+        if (function->calls.count > number && tag == DW_TAG_inlined_subroutine)
+            function->calls.items[number].end = function->calls.count;
     } while (next_entry(info, &die));
 }
 
@@ -244,7 +236,7 @@ static struct function *function_at(struct pt_debug_info *info, struct unit *uni
         pt_ranges_sort(&unit->ranges);
     }
     uint32_t number = pt_ranges_find(&unit->ranges, address);
-    struct function *function = number == PT_NONE ? NULL : &unit->functions[number];
+    struct function *function = number == PT_NONE ? NULL : &unit->functions.items[number];
     Dwarf_Die entry;
     if (function && !function->read && dwarf_offdie(info->dwarf, function->entry, &entry)) {
         function->read = true;
@@ -264,9 +256,9 @@ static bool is_in_call(const struct function *function, const struct call *call,
 /* Finds the inlined calls at the address, the outermost first; returns their count. */
 static uint32_t calls_at(const struct function *function, uint64_t address, uint32_t calls[PT_MOST_INLINED])
 {
-    uint32_t count = 0, end = function->count;
+    uint32_t count = 0, end = function->calls.count;
     for (uint32_t i = 0; i < end && count < PT_MOST_INLINED;) {
-        const struct call *call = &function->calls[i];
+        const struct call *call = &function->calls.items[i];
         if (is_in_call(function, call, address)) {
             calls[count++] = i++;
             end = call->end;
@@ -321,14 +313,14 @@ uint32_t pt_debug_info_find(struct pt_debug_info *info, uint64_t address, struct
 {
     uint32_t number = pt_ranges_find(&info->ranges, address), calls[PT_MOST_INLINED], count = 0;
     Dwarf_Die unit, entry;
-    if (number == PT_NONE || !dwarf_offdie(info->dwarf, info->units[number].entry, &unit))
+    if (number == PT_NONE || !dwarf_offdie(info->dwarf, info->units.items[number].entry, &unit))
         return 0;
     set_line(&unit, address, &scopes[0]);
-    struct function *function = function_at(info, &info->units[number], &unit, address);
+    struct function *function = function_at(info, &info->units.items[number], &unit, address);
     if (!function)
         return scopes[0].line ? 1 : 0;
     for (uint32_t i = calls_at(function, address, calls); i-- > 0;) {
-        if (!dwarf_offdie(info->dwarf, function->calls[calls[i]].entry, &entry))
+        if (!dwarf_offdie(info->dwarf, function->calls.items[calls[i]].entry, &entry))
             continue;
         scopes[count++].symbol = symbol_of(&entry);
         set_call_site(&unit, &entry, &scopes[count]);

@@ -7,7 +7,6 @@
 #include "../profile/frame_text.h"
 #include "../profile/gil_gc.h"
 #include "../symbols/symbols.h"
-#include "../view/summary.h"
 
 /* Flushes come each second: a process that wrote within this time is up to date. */
 #define LAG_NS UINT64_C(2500000000)

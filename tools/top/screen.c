@@ -6,7 +6,7 @@
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../load/fallback.h"
+#include "../load/files.h"
 #include "../view/summary.h"
 
 #define SMALL 10 /* lines, below which only the most important of the header is shown */
