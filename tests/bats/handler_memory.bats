@@ -8,9 +8,10 @@ setup_file() {
     done
 }
 
-# in_c SOURCE: Python code with the libraries at hand, under an allocator that unmaps what is freed.
+# in_c SOURCE [PATTERN]: Python code with the libraries at hand, under an allocator that unmaps what is freed; until a tick was
+# met where the PATTERN is.
 in_c() {
-    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=90 profiled LD_PRELOAD="$BATS_FILE_TMPDIR/unmapping.so $LIBPYPROF" "$PYTHON" -c "
+    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=90 until_sampled "${2:-.}" profiled LD_PRELOAD="$BATS_FILE_TMPDIR/unmapping.so $LIBPYPROF" "$PYTHON" -c "
 import ctypes, threading, time
 directory = '$BATS_FILE_TMPDIR/'
 odd = ctypes.CDLL(directory + 'odd_memory.so')
@@ -22,10 +23,8 @@ $1" 2>err.txt || fail "status $?: $(cat err.txt)"
 }
 
 deleted_state() {
-    in_c 'assert odd.state_is_deleted(200) == 0'
+    in_c 'assert odd.state_is_deleted(200) == 0' 'uses_state \(odd_memory\.so\)'
     ! reader truncated info.json | grep torn || fail "$(reader truncated info.json)"
-    collapsed >stacks.txt
-    grep -qF 'uses_state (odd_memory.so)' stacks.txt || fail "no sample of the thread: $(cat stacks.txt)"
 }
 
 @test "a thread state that another thread deletes: its thread goes on in C" {
@@ -33,8 +32,7 @@ deleted_state() {
 }
 
 lent_and_nested_states() {
-    in_c 'assert odd.state_is_lent(1500) == 0'
-    rm -rf pyprof.out
+    in_c 'assert odd.state_is_lent(800) == 0'
     in_c 'assert odd.states_are_nested() == 0'
 }
 
@@ -56,12 +54,11 @@ for i in range(8):
 }
 
 @test "an FS register of the program's own, checks of alignment, a hole in the stack and unwind information that is wrong" {
-    in_c 'odd.other_fs(loops); odd.alignment_checks(loops); odd.hole_in_stack(ctypes.c_long(300000000))'
-    collapsed >stacks.txt
     for function in other_fs alignment_checks; do
+        in_c "odd.$function(loops)" "$function \(odd_memory.so\)"
         reader stacks stacks.txt '<module> \(<string>.*' "$function \(odd_memory.so\)"
     done
-    grep -qF 'spin_with_rbp (odd_memory.so)' stacks.txt || fail "$(cat stacks.txt)"
+    in_c 'odd.hole_in_stack(ctypes.c_long(300000000))' 'spin_with_rbp \(odd_memory\.so\)'
 }
 
 # A thread's own part may be three quarters of its stack, less what libc puts there.
@@ -82,13 +79,13 @@ def deep(n):
     return deep(n - 1) if n else taken.append(next(generate(10)))
 taken = []
 deep(200)
-open("taken.txt", "w").write(str(taken[0]))'
+open("taken.txt", "w").write(str(taken[0]))' ours_beside_the_kernels
     between 200 "$(cat taken.txt)" 2048 "bytes of stack beside the kernel's part of a signal"
 }
 
 # Where a stack that is not the thread's own ends is not known.
 @test "on a coroutine's stack and on one for signals: Python's frames are there, and those below a handler" {
-    profiled "$PYTHON" -c '
+    until_sampled 'signal_stack \(.*burn_elsewhere' profiled "$PYTHON" -c '
 import ctypes, sys, threading
 library = ctypes.CDLL(sys.argv[1])
 Call = ctypes.CFUNCTYPE(ctypes.c_int)
@@ -106,10 +103,8 @@ thread.join()' "$BATS_FILE_TMPDIR/coroutine.so"
     reader accounting info.json
     reader truncated info.json >truncated.txt
     ! grep -iE 'torn|bad stack' truncated.txt || fail "$(cat truncated.txt)"
-    collapsed >stacks.txt
     for function in coroutine python_there signal_stack; do
-        between $((95 - $(few 2))) $((100 * $(reader inclusive stacks.txt "$function") / 800000000)) $((105 + $(few 2))) \
-            "percent of its CPU in $function"
+        cpu_near "$(reader inclusive stacks.txt "$function")" 800000000 6 "$function"
     done
     # The whole stack, below the handler too.
     awk '

@@ -1,24 +1,25 @@
 # Code that no unwind rows describe: perf's trampolines between Python functions, and what CPython's JIT makes.
 load lib/helper
 
-# whole_stacks NAME: hardly any native stack ends early, and the frames of both kinds are where they belong.
+# whole_stacks NAME: of the samples in the program hardly any native stack ends early, and the frames of both kinds are where
+# they belong. One sample may be another, however few there are.
 whole_stacks() {
-    collapsed >"$1.txt"
+    collapsed --unit samples >"$1.txt"
     awk -v what="$1" '
-        { ns = $NF; all += ns }
-        /truncated: code outside|no module/ { cut += ns; if (!example) example = $0 }
-        /^_start .*main \(.*hot_loop.py/ { whole += ns }
-        /list_sort.*by_key \(.*hot \(/ { sorted += ns }
+        !/main \(.*hot_loop.py/ || /no unwind rows yet/ { next }
+        { all += $NF }
+        /truncated: code outside|no module/ { cut += $NF; if (!example) example = $0 }
+        /^_start .*main \(.*hot_loop.py/ { whole += $NF }
         END {
-            printf "%s: %.1f %% from _start on, %.1f %% cut\n", what, 100 * whole / all, 100 * cut / all
-            if (cut > all / 20) { print "cut: " example; exit 1 }
-            if (whole < 0.8 * all) exit 1
+            printf "%s: of %d samples %d from _start on, %d cut\n", what, all, whole, cut
+            if (cut > all / 20 + 1) { print "cut: " example; exit 1 }
+            if (!whole || whole < 0.8 * all - 1) exit 1
         }' "$1.txt"
 }
 
 behind_trampolines() {
     case $VERSION in 3.8.* | 3.9.* | 3.10.* | 3.11.*) return ;; esac
-    profiled "$PYTHON" -X perf "$WORKLOADS/hot_loop.py" 1
+    until_sampled 'main \(' profiled "$PYTHON" -X perf "$WORKLOADS/hot_loop.py" 1
     rm -f "/tmp/perf-$(reader field <(info) pid).map"
     whole_stacks trampolines
     # The Python frames stand there themselves.
@@ -33,7 +34,7 @@ behind_trampolines() {
 
 behind_the_jit() {
     PYTHON_JIT=1 "$PYTHON" -c 'import sys; sys.exit(not (hasattr(sys, "_jit") and sys._jit.is_enabled()))' || return 0
-    profiled PYTHON_JIT=1 "$PYTHON" "$WORKLOADS/hot_loop.py" 1
+    until_sampled 'main \(' profiled PYTHON_JIT=1 "$PYTHON" "$WORKLOADS/hot_loop.py" 1
     whole_stacks jit
 }
 
@@ -60,12 +61,11 @@ share_of() {
     reader near "$(awk '
         /(first:made|before|second) \(jit\) [0-9]+$|\[jit\] [0-9]+$/ { sum += $NF }
         END { print sum }' stacks.txt)" "$(awk '{ print $1 + $2 + $3 }' truth.txt)" 8 "all that the JIT made" <(info)
-    # nothing of one function under the name of another
+    # nothing of one function under the name of another, but for what a sample at its ends stands for
     for name in first:made before second; do
         truth=$(awk -v name="$name" '{ print name == "first:made" ? $1 : name == "before" ? $2 : $3 }' truth.txt)
-        awk -v name="$name" -v truth="$truth" '
-            index($0, name " (jit)") { sum += $NF }
-            END { if (sum > 1.08 * truth + 30000000) { print name ": " sum " ns, it had " truth; exit 1 } }' stacks.txt
+        found=$(awk -v name="$name" 'index($0, name " (jit)") { sum += $NF } END { print sum + 0 }' stacks.txt)
+        [ "$found" -le "$truth" ] || cpu_near "$found" "$truth" 12 "$name"
     done
     "$PYPROF" export pyprof.out --format speedscope | grep -q '"name":"second","file":"jit"'
 }
@@ -105,7 +105,7 @@ os.waitpid(pid, 0)' >truth.txt
     for pid in $("$PYPROF" info --json pyprof.out | sed -n 's/^ *"pid": \([0-9]*\).*/\1/p'); do
         rm -f "/tmp/perf-$pid.map"
         collapsed --pid "$pid" | awk '/inherited \(jit\)/ { named += $NF } /inherited \(jit\)|\[jit\]/ { made += $NF }
-            END { if (named < 500000000 || named < 0.7 * made) { print named " of " made; exit 1 } }' || fail "process $pid"
+            END { if (!named || named < 0.6 * made) { print named " of " made; exit 1 } }' || fail "process $pid"
     done
 }
 
@@ -155,6 +155,8 @@ while time.process_time() < end:
 
 @test "functions that numba makes have their names" {
     pythons=$(list_pythons | grep -E ' 3\.(8|12|13)\.[0-9]+ shared' || true)
+    # Half a minute each, of installing it.
+    [ -n "${CHECK_LONG:-}" ] || pythons=$(tail -n 1 <<<"$pythons")
     with_pythons "$pythons" in_numba
 }
 
@@ -162,7 +164,7 @@ while time.process_time() < end:
 around_assembly() {
     case $VERSION in 3.8.* | 3.9.* | 3.10.*) return ;; esac # their eval frames have no markers
     gcc -shared -fPIC -O1 -o assembly.so "$WORKLOADS/lib/assembly.c"
-    profiled "$PYTHON" -c '
+    until_sampled 'spin_without_cfi' profiled "$PYTHON" -c '
 import ctypes, time
 library = ctypes.CDLL("./assembly.so")
 def before():
@@ -178,12 +180,11 @@ before() # where the marker lies in an eval frame is learnt from a stack that is
 outer()'
     collapsed >stacks.txt
     awk '
-        { ns = $NF; all += ns }
-        /spin_without_cfi/ { spin += ns }
-        /^_start .*;outer \(.*;inner \(.*\[native stack truncated: no unwind rule for this address\];spin_without_cfi \(assembly.so\)/ { whole += ns }
+        /spin_without_cfi/ { spin += $NF }
+        /^_start .*;outer \(.*;inner \(.*\[native stack truncated: no unwind rule for this address\];spin_without_cfi \(assembly.so\)/ { whole += $NF }
         END {
-            printf "spin_without_cfi %.1f %%, from _start on %.1f %%\n", 100 * spin / all, 100 * whole / all
-            if (spin < 0.5 * all || whole < 0.8 * spin) exit 1
+            printf "spin_without_cfi %.0f ns, from _start on %.0f ns\n", spin, whole
+            if (!whole || whole < 0.8 * spin) exit 1
         }' stacks.txt
 }
 

@@ -2,8 +2,8 @@
 load lib/helper
 
 @test "samples dearer than PYPROF_MAX_OVERHEAD: fewer are taken, the log says so, the seconds stay" {
-    # A sample takes 10 µs at least.
-    PYPROF_MAX_OVERHEAD=0.05 profiled "$PYTHON" "$WORKLOADS/spin.py" 6 2>err.txt
+    # A sample takes 10 µs at least, and there may be ten in a second.
+    PYPROF_MAX_OVERHEAD=0.003 profiled "$PYTHON" "$WORKLOADS/spin.py" 6 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
     info >info.json
     grep -E 'samples cost [0-9.]+ % of the CPU time: 100 -> [0-9]+ samples' info.json || fail "nothing was noted: $(cat info.json)"
@@ -20,7 +20,7 @@ load lib/helper
 }
 
 @test "samples cheaper than PYPROF_MAX_OVERHEAD: the rate stays" {
-    PYPROF_MAX_OVERHEAD=50% profiled "$PYTHON" "$WORKLOADS/spin.py" 4
+    PYPROF_MAX_OVERHEAD=50% profiled "$PYTHON" "$WORKLOADS/spin.py" 2.5
     info >info.json
     ! grep 'samples cost' info.json || fail "throttled"
     [ "$(reader field info.json period_ns)" -eq 10000000 ] || fail "another period"

@@ -32,8 +32,8 @@ once() {
             cd "$RUNS_DIRECTORY" || exit 1
             echo "$program" >app.py
             touch -d '1 hour ago' app.py
-            profiled "$PYTHON" app.py 0.6 0.2
-            profiled "$PYTHON" app.py 0.2 0.6
+            profiled "$PYTHON" app.py 1 0.1
+            profiled "$PYTHON" app.py 0.1 1
         )
         touch "$RUNS_DIRECTORY/done"
     fi
@@ -47,12 +47,12 @@ total() {
 @test "runs lists two runs, the newest first; --run takes the beginning of an id" {
     once
     "$PYPROF" runs >runs.txt
-    lines_of runs.txt 3 'app.py 0.2 0.6'
-    sed -n 2p runs.txt | grep -q '0.2 0.6' || fail "$(cat runs.txt)"
-    sed -n 3p runs.txt | grep -q '0.6 0.2' || fail "$(cat runs.txt)"
+    lines_of runs.txt 3 'app.py 0.1 1'
+    sed -n 2p runs.txt | grep -q 'app.py 0.1 1' || fail "$(cat runs.txt)"
+    sed -n 3p runs.txt | grep -q 'app.py 1 0.1' || fail "$(cat runs.txt)"
     old=$(sed -n 3p runs.txt | cut -d' ' -f1)
     "$PYPROF" report --run "$old" >report.txt
-    head -n 1 report.txt | grep -q '0.6 0.2' || fail "$(cat report.txt)"
+    head -n 1 report.txt | grep -q '1 0.1' || fail "$(cat report.txt)"
     "$PYPROF" runs --json | /usr/bin/python3 -c '
 import json, sys
 runs = json.load(sys.stdin)["runs"]

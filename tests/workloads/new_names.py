@@ -1,12 +1,15 @@
-"""Always other functions with long names, ten deep, each for some milliseconds: new_names.py CPU_SECONDS. Its profile grows
-by 100 KB and more in a second of CPU time."""
+"""Always other functions with long names, ten deep, each for some milliseconds, until its profile has a second file:
+new_names.py DIRECTORY. It grows by 100 KB and more in a second of CPU time where each tick is met."""
 
+import glob
+import os
 import sys
 import time
 
 DEPTH = 10
-end = time.process_time() + float(sys.argv[1])
+end = time.process_time() + 60
 number = 0
+own = f"{sys.argv[1]}/{os.getpid()}-*.pyprof"
 
 
 def burn():
@@ -15,7 +18,7 @@ def burn():
         sum(range(500))
 
 
-while time.process_time() < end:
+while time.process_time() < end and len(glob.glob(own)) < 2:
     call = burn
     for _ in range(DEPTH):
         number += 1

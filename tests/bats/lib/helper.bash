@@ -101,12 +101,28 @@ collapsed() {
     "$PYPROF" export "${OUT:-pyprof.out}" --format collapsed --unit ns "$@"
 }
 
-# few COUNT: what so many samples of the last profile are worth, in percent. A program begins and ends with stacks that are
-# not its work's, and beside other programs it may meet only ten ticks in a second.
+# few COUNT: what so many samples of the last profile are worth, in percent, and what has none. A program begins and ends with
+# stacks that are not its work's, and beside other programs it may meet only ten ticks in a second.
 few() {
-    local samples
-    samples=$("$PYPROF" info --json "${OUT:-pyprof.out}" | reader field /dev/stdin samples)
-    echo $((100 * $1 / (samples + 1) + 1))
+    info | ${READ%% *} -c 'import json, sys
+total = json.load(sys.stdin)["total"]
+unsampled = min(total["unsampled_ns"] / (total["cpu_ns"] or 1), 0.4)
+print(int(100 * int(sys.argv[1]) / (total["samples"] + 1) + 100 * unsampled) + 1)' "$1"
+}
+
+# until_sampled PATTERN COMMAND...: runs it until a line of stacks.txt matches, with a native stack that is no guess: a tenth of
+# a second may go by without a tick, and more before there are unwind rows.
+until_sampled() {
+    local pattern=$1 runs=0
+    shift
+    while :; do
+        rm -rf "${OUT:-pyprof.out}"
+        "$@" || return
+        # shellcheck disable=SC2119
+        collapsed >stacks.txt
+        ! grep -v 'no unwind rows yet' stacks.txt | grep -qE "$pattern" || return 0
+        [ $((++runs)) -lt 10 ] || fail "no sample in $pattern in $runs runs: $(tail -n 20 stacks.txt)" || return
+    done
 }
 
 info() {

@@ -76,7 +76,7 @@ int state_is_lent(int ms)
     PYTHON(void, PyEval_RestoreThread, void *)(state);
     PYTHON(int, PyRun_SimpleString, const char *)
     ("import sys, time\nsys.setrecursionlimit(10000)\ndef lent(n): return n and 1 + lent(n - 1)\n"
-     "end = time.thread_time() + 1\nwhile time.thread_time() < end: lent(700)\n");
+     "end = time.thread_time() + 0.5\nwhile time.thread_time() < end: lent(700)\n");
     PYTHON(void *, PyEval_SaveThread, void)();
     return pthread_join(thread, NULL);
 }
