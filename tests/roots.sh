@@ -4,16 +4,16 @@
 #     trixie   a Debian trixie with its python3.13
 #     bookworm a Debian bookworm with nothing but its base: what a newcomer has; newcomer.bats works in a copy
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
-# They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made anew. The
+# They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made again. The
 # packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
 #
-# The interpreters are not run in a chroot but as programs of this system: each is told where its own loader and libraries
+# The interpreters are not run in a chroot but as programs of this system: each is given where its own loader and libraries
 # are, which changes no code in it. So a test gives it to LD_PRELOAD, env and timeout like any other, its files, processes
 # and working directory are the host's, and all that needs root is the making.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/pyprof-tests
-# sid's Release files are valid for a week, and a mirror may be further behind than that.
+# sid's Release files are valid for a week, and a mirror may be older than that.
 apt_options=(-o Acquire::Check-Valid-Until=false -o Acquire::Retries=3)
 
 sid_packages=(python3.14 python3.15 libpython3.14 libpython3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)

@@ -1,4 +1,4 @@
-# How right the figures are: every function of a program that knows what it burned.
+# How right the figures are: every function of a program that knows what it used.
 load lib/helper
 
 @test "mixed program: each function within 5 % of its thread clock, total within 1 %" {
@@ -116,7 +116,7 @@ native_seen() {
     cpu_near "$(native_seen raw_clone)" 2000000000 4 "threads made by a bare clone"
     measured native ./measured_native.so masked 4 500
     cpu_near "$(native_seen masked)" 2000000000 4 "threads that block all signals"
-    # Nothing of libc's stands between these and the kernel.
+    # Nothing of libc's is between these and the kernel.
     measured native ./measured_native.so raw_masked 2 2000
     "$PYPROF" info | unwrapped >info.txt
     grep -q 'cannot be interrupted' info.txt || fail "info does not name the threads that no signal reaches: $(cat info.txt)"

@@ -24,7 +24,7 @@ runs_with() {
     runs_with 'PYPROF_HZ.*-5.*100' PYPROF_HZ=-5
     runs_with 'PYPROF_HZ.*99x.*100' PYPROF_HZ=99x
     [ "$(log_files | wc -l)" -eq 5 ] || fail "expected five profiles: $(log_files)"
-    # Files outlive terminals: what was said stands in the log too.
+    # Files outlive terminals: what was said is in the log too.
     sed 's/^pyprof: //' err.txt >notice.txt
     grep -qaFf notice.txt "$(grep -laF 99x pyprof.out/*)" || fail "not in the log: $(cat notice.txt)"
 }

@@ -82,7 +82,7 @@ read_only='mount --make-rprivate / && mount --rbind / /mnt && mount -o remount,r
     reader accounting <(info)
 }
 
-# The program burns until it is told that it was held up, and says what the kernel billed it.
+# The program computes until it has been held up, and says what the kernel billed it.
 while_it_works='import os, time
 def burn():
     while not os.path.exists("enough"):
@@ -96,26 +96,27 @@ burn()
 with open("truth", "w") as truth:
     truth.write(str(int(1e9 * (time.thread_time() - before))))'
 
-# held STOP GO STANDS: eval'ed; two seconds after the first the last says whether it came to that.
+# held STOP GO HOLDS: eval'ed; after the first the last becomes true, and two seconds later the second ends it.
 held() {
-    local stop=$1 go=$2 stands=$3
+    local stop=$1 go=$2 holds=$3 truth
     LD_PRELOAD=$LIBPYPROF "$PYTHON" -c "$while_it_works" >out.txt 2>&1 3>&- &
     pid=$!
     # with_pythons has made a subshell; nothing may stay that no signal ends
     trap 'set +e; eval "$go"; kill -KILL $pid; wait $pid; [ -z "$cgroup" ] || rmdir "$cgroup"' EXIT
     wait_until 60 test -e works
     eval "$stop"
+    wait_until 60 eval "$holds" || fail "$WHERE: it is not"
     sleep 2
-    eval "$stands" || fail "$WHERE: it is not"
     eval "$go"
     touch enough
     wait "$pid" || fail "$WHERE: status $?: $(cat out.txt)"
     info >info.json
     reader accounting info.json
     collapsed >stacks.txt
-    # The time in which it stood is nobody's.
-    cpu_near "$(reader inclusive stacks.txt burn)" "$(cat truth)" 8 "burn, $WHERE"
-    between 0 "$(reader field info.json unsampled_ns)" 100000000 "unsampled, $WHERE"
+    # None of the two seconds is counted.
+    truth=$(cat truth)
+    cpu_near "$(reader inclusive stacks.txt burn)" "$truth" 8 "burn, $WHERE"
+    between "$truth" "$(reader field info.json cpu_ns)" $((truth + 1000000000)) "CPU time, $WHERE"
 }
 
 # make_cgroup FILE...: one that has one of these; its path. As version 1 names them, and version 2.

@@ -15,7 +15,7 @@ setup_file() {
         grep -A9 '^Examples:$' help.txt | grep -q "pyprof $command" || fail "$command: $(cat help.txt)"
         grep -q "pyprof-$command" "$SHARE/man/man1/pyprof.1" || grep -q "pyprof.-$command" "$SHARE/man/man1/pyprof.1" ||
             fail "pyprof.1 does not name $command"
-        # Each option of the help stands in the page.
+        # Each option of the help is in the page.
         grep -oE '^ .*--[a-z-]+' help.txt | grep -oE -- '--[a-z-]+' >options.txt
         while read -r option; do
             sed 's/\\-/-/g; s/\\f[BRI]//g' "$SHARE/man/man1/pyprof-$command.1" | grep -qe "$option" ||
@@ -60,7 +60,7 @@ completed() {
     shellcheck -s bash "$SHARE/bash-completion/completions/pyprof"
 }
 
-# LINE|WHAT IT BECOMES: for Tab behind it, when one thing only can follow.
+# LINE|WHAT IT BECOMES: for Tab after it, when one thing only can follow.
 tabs='pyprof rep|pyprof report
 pyprof report --pro|pyprof report --processes
 pyprof export --format spee|pyprof export --format speedscope

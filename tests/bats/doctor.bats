@@ -118,7 +118,7 @@ while time.process_time() < end: pass
 time.sleep(300)'
     wait_until 60 doctor_says 0 "$pid" 'ok profile .*idle for .* without CPU time there is nothing to sample'
     kill "$pid"
-    # It has never burned what a sample is worth.
+    # It has never used what a sample is worth.
     begin env LD_PRELOAD="$LIBPYPROF" PYPROF_HZ=1 "$PYTHON" -S -c 'import time; time.sleep(300)'
     wait_until 60 doctor_says 0 "$pid" 'ok profile'
     kill "$pid"
@@ -148,7 +148,7 @@ time.sleep(300)'
     old=$(compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.7.*/bin/python3.7" | head -n 1)
     [ -n "$old" ] || skip "no Python 3.7 here"
     begin env LD_PRELOAD="$LIBPYPROF" "$old" -c "$spin"
-    wait_until 20 doctor_says 1 "$pid" 'FAIL python Python 3.7 in .* is older than 3.8: it is not profiled -> 3.8 to 3.15 are Sampling'
+    wait_until 60 doctor_says 1 "$pid" 'FAIL python Python 3.7 in .* is older than 3.8: it is not profiled -> 3.8 to 3.15 are Sampling'
     kill "$pid"
 }
 
@@ -184,7 +184,7 @@ os.setuid(65534)
 $spin"
     wait_until 60 doctor_says 1 "$pid" 'FAIL output user 65534 cannot write .*private'
     kill "$pid"
-    # Who may not see into a process is told so. The test's own directory is closed to others.
+    # To a user who may not see into a process doctor says so. The test's own directory is closed to others.
     begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 0 "$pid" 'ok timers'
     open=$(mktemp -d /var/tmp/pyprof-test-XXXXXX)

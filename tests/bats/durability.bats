@@ -39,7 +39,7 @@ killed() {
     wait
     size=$(stat -c %s "$file")
     collapsed >whole.txt
-    # All cuts are inside a block: one between two blocks looks like a file that is still being written. "half": what was
+    # All cuts are inside a block: one between two blocks makes a file as one that is still being written is. "half": what was
     # there in mid-run, and a part of the next flush. The definitions all come early, in blocks of a few KiB.
     for part in end half early; do
         rm -rf cut && mkdir cut

@@ -31,7 +31,7 @@ END_OF_CHECK
     [ ! -e pyprof.out/5000077-1700000000000000000-00000010.pyprof ] || fail "the oldest is still there"
     [ -e pyprof.out/5000077-1700000000000000000-00000033.pyprof ] || fail "the newest is gone"
     rm pyprof.out/baseline.pyprof
-    # The limit and what is written between two looks.
+    # The limit and what is written between two checks.
     between 300000 "$(du -sb pyprof.out | cut -f1)" 1300000 "bytes in the directory"
     rm pyprof.out/5000077-*
     sums_close
@@ -294,7 +294,7 @@ END
     [ "$(find volume -name '1-*.pyprof' | wc -l)" -eq 6 ] || fail "$(ls volume)"
     OUT=volume collapsed --all >stacks.txt
     "$PYPROF" info --json --all volume >info.json
-    # All runs, where cpu_at_least would look at the last one.
+    # All runs, where cpu_at_least would take the last one.
     burned=$(reader inclusive stacks.txt burn)
     [ "$burned" -ge 1150000000 ] || reader near "$burned" 1200000000 12 "burn in six programs of pid 1" info.json
     [ "$(grep -c '"pid": 1,' info.json)" -eq 6 ] || fail "$(cat info.json)"
@@ -305,7 +305,7 @@ END
     with_a_python same_pid
 }
 
-# In a file system of the namespace's own: nobody else sees the privileged program, and it goes with the last process there.
+# In a file system of the namespace's own: no other process sees the privileged program, and it goes with the last process there.
 @test "a setuid program that has the library by /etc/ld.so.preload: nothing is written where its caller says" {
     needs_namespaces -m
     # One that needs no library beside it and may be run by another user.
@@ -355,7 +355,7 @@ killed() {
     cat >burns.py <<'END'
 import os, time
 
-# What it had burned, every few milliseconds, and when.
+# What CPU time it had used, every few milliseconds, and when.
 clock = os.open("clock", os.O_WRONLY)
 end = time.monotonic() + 300
 while time.monotonic() < end:

@@ -63,6 +63,8 @@ of() {
         fail "wanted $whole: $(cat page.txt)"
     [ "$(of cells)" -lt 2700000 ] || fail "$(of cells) cells"
     [ "$(of buckets)" -gt 20 ] || fail "$(of buckets) buckets"
+    # With it the rest would take half a minute.
+    ! grep -q __asan_init "$PYPROF" || return 0
     [ "$(of process.1002)" = "$(sum logs --pid 1002)" ] || fail "process: $(cat page.txt)"
     wide=$(($(of bucket_ns) / 1000000000))
     for bucket in 0 7 20; do

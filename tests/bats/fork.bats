@@ -1,4 +1,4 @@
-# fork, exec, multiprocessing: each process has its own file, nothing is counted twice, nobody hangs or dies.
+# fork, exec, multiprocessing: each process has its own file, nothing is counted twice, none hangs or dies.
 load lib/helper
 
 parent_and_child() {
@@ -33,7 +33,7 @@ if pid == 0:
     os._exit(0)
 os.waitpid(pid, 0)
 END
-    # Not "error": 3.12, 3.13 and 3.14 clear that error, and nobody sees it.
+    # Not "error": 3.12, 3.13 and 3.14 clear that error before it is seen.
     profiled "$PYTHON" -W always forks.py 2>err.txt || fail "$(cat err.txt)"
     [ ! -s err.txt ] || fail "stderr: $(cat err.txt)"
     # With a thread of its own the program does get the warning.
@@ -225,7 +225,7 @@ child_ended() {
     info >info.json && grep -q '"ended": true' info.json
 }
 
-# glibc's daemon() fails when /dev/null cannot be opened: in the child, which is told so and goes on.
+# glibc's daemon() fails when /dev/null cannot be opened: in the child, which gets the error and goes on.
 @test "daemon() that fails after its fork: its caller, the child, is profiled" {
     cat >daemon.py <<'END'
 import ctypes, os, resource, sys, time

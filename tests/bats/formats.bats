@@ -139,7 +139,7 @@ print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])')
     mkdir hostile
     (
         cd hostile || exit 1
-        profiled "$PYTHON" -c '
+        until_sampled '</title><script>' profiled "$PYTHON" -c '
 import time
 
 def made(name):

@@ -1,12 +1,10 @@
 # Who held the GIL, and what was garbage collection: shares of the CPU time of programs that do one thing only.
 load lib/helper
 
-# run_state NAME: profiles states.py NAME; info.json, report.txt, and stacks.txt with the GIL as the first frame.
+# run_state NAME FUNCTION: profiles states.py NAME; info.json, and stacks.txt with the GIL as the first frame.
 run_state() {
-    rm -rf pyprof.out
-    profiled "$PYTHON" "$WORKLOADS/states.py" "$@"
+    until_sampled "$2" profiled "$PYTHON" "$WORKLOADS/states.py" "$1"
     info >info.json
-    "$PYPROF" report >report.txt
     collapsed --gil >stacks.txt
 }
 
@@ -21,16 +19,17 @@ has_gil() {
 }
 
 gil() {
-    run_state hold
+    run_state hold spin
     between $((95 - $(few 2))) "$(percent gil_known_ns sampled_ns)" 100 "percent of the CPU whose GIL state is known"
     between $((95 - $(few 2))) "$(percent gil_ns gil_known_ns)" 100 "GIL held by pure Python"
     between 0 "$(percent gc_ns gc_known_ns)" $((5 + $(few 2))) "percent in garbage collection of a program that makes none"
+    "$PYPROF" report >report.txt
     grep -qE '^GIL held [0-9]+\.[0-9] % of the CPU time' report.txt || fail "$(head -n 4 report.txt)"
-    run_state release
+    run_state release digest
     # What is held is the start of the interpreter.
     between 0 "$(percent gil_ns gil_known_ns)" $((20 + $(few 3))) "GIL held by a program that hashes"
     between 0 "$(reader share stacks.txt 'GIL held' 'digest \(.*' '.*libcrypto.*')" $((1 + $(few 1))) "percent in libcrypto with the GIL"
-    run_state both
+    run_state both digest
     # One thread holds it, the other one does not: of the half of the CPU that each of them has.
     held=$(reader share stacks.txt 'GIL held' 'spin \(.*')
     all=$(reader share stacks.txt 'spin \(.*')
@@ -40,7 +39,8 @@ gil() {
 }
 
 no_gil() {
-    run_state hold
+    run_state hold spin
+    "$PYPROF" report >report.txt
     ! grep -q 'GIL' report.txt || fail "there is no GIL: $(grep GIL report.txt)"
     grep -q '"gil_ns": null' info.json || fail "gil_ns is not null: $(grep gil info.json)"
     # No share of what is unknown.
@@ -57,7 +57,8 @@ gil_state() {
 }
 
 garbage() {
-    run_state collect
+    run_state collect collect
+    "$PYPROF" report >report.txt
     if ! has_gil && grep -q '"gc_ns": null' info.json; then
         ! grep -q 'arbage' report.txt || fail "a share of what is not known: $(grep arbage report.txt)"
         ! grep -q '\[gc\]' stacks.txt || fail "[gc] where it is not known: $(grep -m 3 gc stacks.txt)"

@@ -11,7 +11,7 @@ load lib/helper
     done
     mv stage/opt/pyprof moved
     # The installed program finds the library beside it.
-    moved/bin/pyprof run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    PYPROF_OUT=pyprof.out until_sampled spin moved/bin/pyprof run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3
     moved/bin/pyprof report >report.txt
     grep -q spin report.txt || fail "$(cat report.txt)"
     mv moved stage/opt/pyprof

@@ -22,7 +22,7 @@ behind_trampolines() {
     until_sampled 'main \(' profiled "$PYTHON" -X perf "$WORKLOADS/hot_loop.py" 1
     rm -f "/tmp/perf-$(reader field <(info) pid).map"
     whole_stacks trampolines
-    # The Python frames stand there themselves.
+    # The Python frames are there themselves.
     if grep -m 3 'py::' trampolines.txt; then
         fail "trampolines are shown"
     fi
@@ -61,7 +61,7 @@ share_of() {
     reader near "$(awk '
         /(first:made|before|second) \(jit\) [0-9]+$|\[jit\] [0-9]+$/ { sum += $NF }
         END { print sum }' stacks.txt)" "$(awk '{ print $1 + $2 + $3 }' truth.txt)" 8 "all that the JIT made" <(info)
-    # nothing of one function under the name of another, but for what a sample at its ends stands for
+    # nothing of one function under the name of another, but for what a sample at its ends weighs
     for name in first:made before second; do
         truth=$(awk -v name="$name" '{ print name == "first:made" ? $1 : name == "before" ? $2 : $3 }' truth.txt)
         found=$(awk -v name="$name" 'index($0, name " (jit)") { sum += $NF } END { print sum + 0 }' stacks.txt)
@@ -70,7 +70,7 @@ share_of() {
     "$PYPROF" export pyprof.out --format speedscope | grep -q '"name":"second","file":"jit"'
 }
 
-# A process with the same pid has left names for all addresses; the program's own come behind them.
+# A process with the same pid has left names for all addresses; the program's own come after them.
 @test "names that a dead process of the same pid has left name nothing" {
     # shellcheck disable=SC2016
     profiled sh -c '
@@ -109,7 +109,7 @@ os.waitpid(pid, 0)' >truth.txt
     done
 }
 
-# The parent has read a part of its map only: what stands there may be outdated, and the child never reads the rest.
+# The parent has read a part of its map only: what is there may be outdated, and the child never reads the rest.
 @test "outdated names of a JIT's code name nothing in the child of a fork" {
     profiled "$PYTHON" -c '
 import os, sys

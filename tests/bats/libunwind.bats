@@ -41,14 +41,14 @@ used() {
     between 0 "$cut" $((samples / 50 + 1)) "incomplete of $samples samples: $(cat truncated.txt)"
     collapsed >stacks.txt
     nested=$(reader share stacks.txt 'main \(.*pairing\.py:[0-9]+\)' '[^.]*\((lib)?python3.*|.*\.so.*\)' '.*\(.*pairing\.py:[0-9]+\)')
-    [ "$nested" -ge 40 ] || fail "only $nested % of the CPU is in Python below C below main: $(head -n 5 stacks.txt)"
+    [ "$nested" -ge $((40 - $(few 2))) ] || fail "only $nested % of the CPU is in Python below C below main: $(head -n 5 stacks.txt)"
 }
 
 # Forks while other threads are in their handlers: libunwind has locks, which no child may inherit.
 @test "by libunwind: forks of a program with busy threads" {
     PYPROF_UNWIND=libunwind PYPROF_HZ=1000 TIMEOUT=120 profiled "$PYTHON" -W ignore -c '
 import os, threading, time
-stop = time.time() + 6
+stop = time.time() + 4
 def burn(until):
     while time.time() < until:
         sum(i * i % 7 for i in range(1000))
@@ -74,7 +74,7 @@ print(children)'
     for i in 0 1 2 3; do
         gcc -O1 -g -shared -fPIC -DSIZE=$((1000 + i * 3001)) -o libplug$i.so "$WORKLOADS/lib/plug.c"
     done
-    PYPROF_UNWIND=libunwind PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/native_churn.py" ./libnative_churn.so ./libplug 3 >truth.txt
+    PYPROF_UNWIND=libunwind PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/native_churn.py" ./libnative_churn.so ./libplug 1 >truth.txt
     used libunwind
     info >info.json
     reader accounting info.json

@@ -38,7 +38,7 @@ END
     echo "without us: $(cat plain.txt); with us: $(cat with.txt)"
     grep -q 'us of a fork: [0-9]' with.txt || fail "forks failed: $(cat with.txt)"
     read -r _ looks _ unblocked <with.txt
-    # A look may fall before the fork proper.
+    # A check may fall before the fork proper.
     if [ "$looks" -lt 10 ] || [ "$unblocked" -gt $((looks / 4)) ]; then
         fail "$(cat with.txt)"
     fi
@@ -98,7 +98,8 @@ for _ in range(8):
         os.execv("/nonexistent", ["nonexistent"])
     except OSError:
         pass' >began.txt
-    awk -v now="$EPOCHREALTIME" '{ exit !(now - $1 < 4) }' began.txt || fail "from $(cat began.txt) to $EPOCHREALTIME"
+    # Each by itself would be sixteen seconds.
+    awk -v now="$EPOCHREALTIME" '{ exit !(now - $1 < 8) }' began.txt || fail "from $(cat began.txt) to $EPOCHREALTIME"
 }
 
 on_a_frozen_disk() {
@@ -127,7 +128,7 @@ if pid == 0:
 os.waitpid(pid, 0)
 took = time.monotonic() - began
 os.close(os.open("ended", os.O_CREAT))
-assert took < 8, f"{took:.1f} s"
+assert took < 20, f"{took:.1f} s"
 while not os.path.exists("thawed"):
     time.sleep(0.01)
 burn(0.3)
@@ -137,7 +138,7 @@ END
     wait_until 60 test -e ready
     fsfreeze -f "$BATS_TEST_TMPDIR/disk"
     touch frozen
-    wait_until 15 test -e ended || fail "it is held up"
+    wait_until 120 test -e ended || fail "it is held up"
     fsfreeze -u "$BATS_TEST_TMPDIR/disk"
     touch thawed
     wait "$pid"
@@ -161,9 +162,10 @@ END
 }
 
 @test "the main thread leaves by pthread_exit: the process ends with its last thread, nothing counts twice" {
-    profiled "$PYTHON" "$WORKLOADS/main_exits.py"
+    profiled "$PYTHON" "$WORKLOADS/main_exits.py" >truth.txt
     info >info.json
     reader accounting info.json
     [ "$(reader field info.json exited_threads)" -eq 2 ] || fail "not two ended threads: $(cat info.json)"
-    reader near "$(reader field info.json cpu_ns)" 1320000000 5 "the process clock"
+    truth=$(cat truth.txt)
+    between $((truth - truth / 1000)) $(($(reader field info.json cpu_ns) + $(reader field info.json before_start_ns))) $((truth + 300000000)) "the process clock"
 }

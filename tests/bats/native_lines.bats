@@ -18,7 +18,7 @@ setup_file() {
     fi
 }
 
-# ready: the libraries in the test's directory, and nobody's debug information but its own.
+# ready: the libraries in the test's directory, and no debug information but their own.
 ready() {
     unset "${!DEBUGINFOD_@}"
     # `go tool pprof` is compiled at its first use, for a minute.
@@ -105,7 +105,7 @@ reader_of_lines() {
     ready
     hot libc.so
     "$PYPROF" export --format perf >out.perf
-    # The innermost first, all with the same address; perf says so where the module stands otherwise.
+    # The innermost first, all with the same address; perf says so where the module is otherwise.
     awk '
         $2 == "square" && $3 == "(inlined)" && NF == 3 { address = $1; getline; if ($1 == address && $2 == "middle" && $3 == "(inlined)") {
             getline; if ($1 == address && $2 == "hidden" && /libc\.so\)$/) found = 1 } }
@@ -198,7 +198,7 @@ flavour() {
 }
 
 # written_by FUNCTION: a library to preload: at the first call of this function of libdw while the file $WRITTEN is mapped,
-# it is written anew as `cp` does it: cut, then filled with $WITH, or nothing.
+# it is written again as `cp` does it: cut, then filled with $WITH, or nothing.
 written_by() {
     gcc -shared -fPIC -o "by_$1.so" -xc - <<END
 #define _GNU_SOURCE
@@ -280,7 +280,7 @@ END
     separate libc.so
     no_inlined libc.so
     mkdir -p "cache/debuginfod_client/$id"
-    : >"cache/debuginfod_client/$id/debuginfo" # what the client writes when nobody has it
+    : >"cache/debuginfod_client/$id/debuginfo" # what the client writes when no server has it
     no_inlined libc.so
     cp libc.so.debug "cache/debuginfod_client/$id/debuginfo"
     leaf libc.so "$INNER" 80
@@ -374,7 +374,7 @@ EOF
     grep -qF " (libendless.so) " stacks.txt || fail "nothing of the library"
 }
 
-# 250 namespaces within each other, without a word on where they end: whoever looks for that walks through 30 MB each time.
+# 250 namespaces within each other, without a word on where they end: a search for that walks through 30 MB each time.
 nested() {
     cat <<'EOF'
     .section .debug_abbrev,"",@progbits

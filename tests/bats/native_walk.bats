@@ -24,7 +24,7 @@ under_the_oracle() {
     [ "$status" -eq 0 ] || fail "ended with $status: $(tail -n 20 examples.txt)"
 }
 
-# sums FILE...: prints what agrees by kind of code, and what does not by function. What libunwind finds by CFI behind a stop of
+# sums FILE...: prints what agrees by kind of code, and what does not by function. What libunwind finds by CFI after a stop of
 # ours that has a name counts as if it were right.
 sums() {
     awk -F '\t' '
@@ -120,7 +120,7 @@ library_shares() {
 }
 
 as_perf_sees_it() {
-    # Both look at one run: another one's page faults cost something else.
+    # Both sample the same run: another one's page faults cost something else.
     PYPROF_HZ=1000 profiled perf record -q -g -e cpu-clock -F 1000 -o perf.data "$PYTHON" "$WORKLOADS/library_mix.py" 10 >perf.err 2>&1
     # What the kernel does is its caller's, as with us: page faults of memmove, brk.
     perf script -i perf.data -F ip,dso 2>>perf.err | awk 'BEGIN { RS = "" } {
@@ -130,7 +130,7 @@ as_perf_sees_it() {
         sub(/\)[^)]*$/, "", frame[i])
         if (frame[i] !~ /^libpyprof/) print (frame[i] ~ /^(libpython|python3)/ ? "python" : frame[i]), 1
     }' >perf.txt
-    # A leaf that is a Python line stands for the eval function.
+    # A leaf that is a Python line is the eval function.
     collapsed | awk '{
         of = $(NF - 1)
         if (of !~ /\)$/ || of ~ /\((libpython|python3)[^)]*\)$/ || of ~ /:[0-9]+\)$/) of = "python"

@@ -77,7 +77,7 @@ under_valgrind() {
     local options
     for options in --tool=none "--tool=memcheck --error-exitcode=9"; do
         BESIDE="valgrind $options"
-        # Python's own allocator looks where nothing is.
+        # Python's own allocator reads where nothing is.
         # shellcheck disable=SC2046,SC2086
         PYTHONMALLOC=malloc quiet_host valgrind -q $options $(burns)
         # shellcheck disable=SC2046,SC2086
@@ -97,7 +97,7 @@ under_valgrind() {
 under_gdb() {
     local pid
     BESIDE="gdb that comes and goes"
-    # It works until gdb has gone, and says what it has burned.
+    # It works until gdb has gone, and says what it has used.
     LD_PRELOAD=$LIBPYPROF "$PYTHON" -c 'import os, threading, time
 burned = []
 def burn():
@@ -202,7 +202,7 @@ END
     reader accounting info.json
     collapsed >stacks.txt
     share=$(reader share stacks.txt 'burn \(.*apart\.py:\d+\)')
-    between 50 "${share%.*}" 100 "percent below burn"
+    between $((50 - $(few 2))) "$share" 100 "percent below burn"
 }
 
 # Each of them ends as without us; what its loader says of us is one line.
@@ -247,7 +247,7 @@ for way in {}, {"close_fds": False}, {"preexec_fn": int}:
         placed=
     done
     [ -e bits32 ] || return 0
-    # An empty library where the 32-bit loader looks for ours: no line.
+    # An empty library where the 32-bit loader expects ours: no line.
     mkdir -p places/lib32 places/lib/i386-linux-gnu places/lib/x86_64-linux-gnu places/lib64
     echo | gcc -m32 -shared -x c -o places/lib32/libpyprof.so -
     cp places/lib32/libpyprof.so places/lib/i386-linux-gnu

@@ -16,7 +16,7 @@ has_columns() {
 every_instruction() {
     library=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
     modules=()
-    for name in argparse ast asyncio/base_events contextlib dataclasses _pydecimal email/message inspect subprocess typing; do
+    for name in ast asyncio/tasks contextlib dataclasses email/message enum functools http/client pickle traceback; do
         modules+=("$library/$name.py")
     done
     places "${modules[@]}"
@@ -59,7 +59,7 @@ def digest(until):
 digest(time.process_time() + 0.5)
 END
     touch -d '1 hour ago' app.py
-    profiled "$PYTHON" app.py
+    until_sampled 'digest' profiled "$PYTHON" app.py
     "$PYPROF" report >report.txt
     grep -qF '8  é = len("字"); é += len(hashlib.sha256(BLOCK).hexdigest())' report.txt || fail "no source: $(cat report.txt)"
     # Below it, in the columns of a terminal: "字" takes two there.

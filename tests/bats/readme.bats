@@ -1,8 +1,8 @@
-# What README promises to someone who has just come: every command as it stands there, in a Debian without anything.
+# What README promises to someone who has just come: every command as it is there, in a Debian without anything.
 load lib/helper
 
 # shellcheck disable=SC2153 # ROOT is helper.bash's
-# as_printed PATTERN: the line of README that shows this command, without the remark behind it.
+# as_printed PATTERN: the line of README that shows this command, without the remark after it.
 as_printed() {
     local lines
     lines=$(sed -nE 's/^    (\$ )?(.*[^ ])$/\2/p' "$ROOT/README.md" | sed -E 's/  +# .*//' | grep -E "^($1)" | head -n 1)

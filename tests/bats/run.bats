@@ -261,7 +261,7 @@ fits() {
         "$PYPROF" $verb >text.txt 2>/dev/null
         ! grep -q $'\x1b' text.txt || fail "$verb: colours: $(cat -v text.txt)"
     done
-    # Names are whole where nobody cuts them.
+    # Names are whole where they are not cut.
     "$PYPROF" report 2>/dev/null >text.txt
     grep -qE "$(printf 'a_long_name_%.0s' {1..9})(\.<locals>[^ ]*)? \(" text.txt || fail "$(cat text.txt)"
     for verb in "" $("$PYPROF" manpage list); do

@@ -34,5 +34,5 @@ END
     reader stacks stacks.txt 'in_rust \(.*frames\.py:\d+\)' '.* \(.*polars.*\.so\)'
     reader stacks stacks.txt '.*thread_start \(.*polars.*\.so\)' '.*rayon_core.* \(.*polars.*\.so\)'
     share=$(reader share stacks.txt '.* \(.*polars.*\.so\)')
-    between 50 "${share%.*}" 100 "percent of the CPU in Rust"
+    between $((50 - $(few 2))) "$share" 100 "percent of the CPU in Rust"
 }

@@ -13,7 +13,7 @@ setup_file() {
     done
 }
 
-# stressed SECONDS: none of the processes dies, hangs or is told off by a sanitizer, and each one's sums close.
+# stressed SECONDS: none of the processes dies, hangs or is reported by a sanitizer, and each one's sums close.
 stressed() {
     local runtime status=0
     runtime=$(clang-19 -print-file-name=libclang_rt.asan-x86_64.so)

@@ -94,10 +94,10 @@ END
     mkdir elsewhere
     PYPROF_OUT=here profiled "$PYTHON" -c 'import os
 os.chdir("elsewhere")
-sum(i * i for i in range(4000000))
+sum(range(4000000))
 pid = os.fork()
 if pid == 0:
-    sum(i * i for i in range(4000000))
+    sum(range(4000000))
     os._exit(0)
 os.waitpid(pid, 0)'
     [ "$(log_files here | wc -l)" -eq 2 ] || fail "here: $(log_files here); elsewhere: $(find elsewhere)"
@@ -108,7 +108,7 @@ os.waitpid(pid, 0)'
     for run in first second; do
         cat >$run.py <<END
 def work_of_$run():
-    return sum(i * i for i in range(4000000))
+    return sum(i * i for i in range(12000000))
 work_of_$run()
 END
         profiled "$PYTHON" $run.py
@@ -124,7 +124,7 @@ END
     cat >threads.py <<'END'
 import sys, threading, time
 
-THREADS = 200
+THREADS = 100
 
 def size():
     for line in open("/proc/self/status"):
@@ -159,8 +159,8 @@ END
     paste plain.txt with.txt
     read -r idle sampled <<<"$(paste plain.txt with.txt | awk '{ printf "%d ", $2 - $1 }')"
     between -8 "$idle" 16 "KB for a thread that has no sample"
-    # of 200, the first 16 have larger ones
-    between 20 "$sampled" 90 "KB for a thread that has some"
+    # of 100, the first 16 have larger ones
+    between 1 "$sampled" 100 "KB for a thread that has some"
 }
 
 @test "a file that has taken the place of stderr gets not a byte from us" {
@@ -204,7 +204,7 @@ descriptors_of() {
     descriptors_of "numbers none_left"
     grep -qxF '0 others' with.txt || fail "descriptors of ours: $(cat with.txt)"
     collapsed >stacks.txt
-    [ "$(reader inclusive stacks.txt with_none_left)" -gt 1440000000 ] || fail "what burned with no descriptor left is not there"
+    cpu_near "$(reader inclusive stacks.txt with_none_left)" 1300000000 20 "CPU with no descriptor left"
     # Docker's filter refuses a part of it, and kills for nothing.
     rm -rf pyprof.out
     profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$WORKLOADS/own_descriptors.py" young numbers >with.txt

@@ -1,7 +1,7 @@
 # A uWSGI launch line with the library in front: two processes of two request threads, which block every signal.
 load lib/helper
 
-# serve UWSGI [OPTION...]: what both workers burn is in the merged profile, as Python frames between those of uwsgi.
+# serve UWSGI [OPTION...]: what both workers use is in the merged profile, as Python frames between those of uwsgi.
 serve() {
     port=$(free_port "$PYTHON")
     LD_PRELOAD=$LIBPYPROF "$@" --http-socket "127.0.0.1:$port" --master --processes 2 --threads 2 \
@@ -24,8 +24,7 @@ by_file() {
     server=$!
     trap 'stop_server "$server" INT; rm -rf "${made:-}"' EXIT
     pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat uwsgi.log)"
-    "$PYPROF" doctor "$server" >doctor.txt || fail "$(cat doctor.txt)"
-    [ "$(grep -c '^ok   child .*' doctor.txt)" -eq 2 ] || fail "not both workers: $(cat doctor.txt)"
+    wait_until 60 doctor_of_server 2 || fail "$(cat doctor.txt)"
     stop_server "$server" INT
     served_well "$pids"
     reader stacks stacks.txt '.* \(uwsgi(-core)?\)' 'app \(.*wsgi_app\.py:\d+\)' 'render_page \(.*wsgi_app\.py:\d+\)'
@@ -50,7 +49,7 @@ of_pypi() {
 }
 
 of_debian() {
-    # Wherever it is: its libpython would look for its modules in /usr.
+    # Wherever it is: its libpython would take its modules from /usr.
     serve "$prefix/bin/uwsgi-core" --plugins-dir "$prefix/lib/uwsgi/plugins" --plugin python3 --pyhome "$prefix"
 }
 

@@ -23,7 +23,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRIES = 3
-RESTARTS = 5  # of a module behind a test that kills its process
+RESTARTS = 5  # of a module after a test that kills its process
 GRACE_S = 30  # for what a module leaves behind
 TEXT_LINES = 25
 PR_SET_CHILD_SUBREAPER = 36
@@ -157,7 +157,7 @@ class Interpreter:
         return lines, status, left, said
 
     def outcomes(self, module, place, preload, only=None, everything=()):
-        """{test: outcome} and {test: text}. Where a process dies, another one runs what comes behind."""
+        """{test: outcome} and {test: text}. Where a process dies, another one runs what comes after it."""
         found, texts = {}, {}
         for _ in range(RESTARTS):
             lines, status, left, said = self.run(module, place, preload, only)

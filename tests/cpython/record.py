@@ -14,7 +14,7 @@ import time
 
 
 def main():
-    # Only what `python -m test` has of itself; the tests look at all of it.
+    # Only what `python -m test` has of itself; the tests read all of it.
     sys.path.pop(0)
     import argparse
     import faulthandler
@@ -39,7 +39,7 @@ def main():
         os.write(fd, (json.dumps([*line, round(time.monotonic(), 2)]) + "\n").encode())
         os.close(fd)
 
-    # CPython 3.12 and later say that a process with threads forks, which most tests do not look at.
+    # CPython 3.12 and later say that a process with threads forks, which most tests do not check.
     fork_warnings = []
     warnings.filterwarnings("always", "This process .* is multi-threaded", DeprecationWarning)
     show_warning = warnings.showwarning

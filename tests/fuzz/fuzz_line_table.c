@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(&unit, data, 4);
     memcpy(&first_line, data + 4, 4);
-    /* a copy of its own size: a byte read behind the table is seen */
+    /* a copy of its own size: a byte read after the table is seen */
     uint8_t *table = malloc(size - 9 ? size - 9 : 1);
     memcpy(table, data + 9, size - 9);
     unsigned minor = 8 + data[8] % 8;

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t at = 0; at < size;) {
         const uint8_t *newline = memchr(data + at, '\n', size - at);
         size_t length = newline ? (size_t)(newline - data) - at : size - at;
-        /* a copy of its own size: a byte read behind the line is seen */
+        /* a copy of its own size: a byte read after the line is seen */
         char *line = malloc(length ? length : 1);
         memcpy(line, data + at, length);
         pp_perf_map_line(line, length, &ranges, 1, 1);

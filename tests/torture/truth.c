@@ -126,7 +126,7 @@ static bool on_its_way(const struct truth_frame *frame, enum truth_leaf *leaf)
 
 struct caller {
     const struct truth_frame *frame;
-    uint32_t line; /* where it must stand */
+    uint32_t line; /* where it must be */
     bool extra;    /* on its way in or out */
     bool via;      /* a transparent frame is on top of it */
     bool leaf;     /* a leaf is */

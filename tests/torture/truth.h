@@ -4,7 +4,7 @@
  * Each workload function puts its id on a shadow stack in raw memory when it begins, takes it off when it ends, and
  * notes which of its calls it makes that it makes. Lines are numbered through all workload files, so a line tells its
  * function and (line_flags) what may happen there. Between a call and the entry into the shadow stack a frame more than
- * it says is right, if that frame stands at such a line; `reach` > depth says that frames are just leaving or coming
+ * it says is right, if that frame is at such a line; `reach` > depth says that frames are just leaving or coming
  * back one by one (exceptions, coroutines).
  */
 #ifndef TORTURE_TRUTH_H
@@ -82,7 +82,7 @@ enum truth_leaf {
  * lines are known. */
 const char *truth_compare(const struct truth_frame *frames, unsigned count, bool lines, enum truth_leaf *leaf);
 
-/* Whether one of the frames stands at a line with that flag. */
+/* Whether one of the frames is at a line with that flag. */
 bool truth_allows(const struct truth_frame *frames, unsigned count, enum truth_line flag);
 
 /* Which shadow stack runs, its depth; whether another is being switched to. */

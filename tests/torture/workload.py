@@ -1,5 +1,5 @@
 # What torture.py steps through. Its macros (ENTER, LEAVE, AT, ANYWHERE) and the meaning of the comments are explained
-# there; d is theirs. It runs on every version from 3.8 on. Statements after LEAVE stand on its line: what a function does
+# there; d is theirs. It runs on every version from 3.8 on. Statements after LEAVE are on its line: what a function does
 # before ENTER and after LEAVE is where a frame more than the truth says may be seen.
 #
 # ruff: noqa

@@ -1,4 +1,4 @@
-"""Burns CPU below many calls: deep.py python|c|both|generators DEPTH
+"""Uses CPU below many calls: deep.py python|c|both|generators DEPTH
 
 python: functions that call each other; c: through sorted(), so that the C stack grows as well; both: python twice, with
 one call through sorted() between; generators: each of which runs the next one. Around them are calls that are made only

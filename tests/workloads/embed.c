@@ -1,7 +1,7 @@
 /*
  * A program that becomes a Python process late. embed MODE LIBRARY HOME [LIBRARY HOME]...: each LIBRARY is a libpython,
- * HOME its prefix. Needs no headers of Python: everything is looked up. Every Python function that burns CPU has a name
- * of its own and burns 0.4 s.
+ * HOME its prefix. Needs no headers of Python: everything is found by name. Every Python function that uses CPU has a
+ * name of its own and uses 0.4 s.
  */
 #include "embed_python.h"
 #include <malloc.h>

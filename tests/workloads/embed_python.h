@@ -1,4 +1,4 @@
-/* A libpython that a program loads: looked up by name, begun, and made to burn CPU in functions of given names. */
+/* A libpython that a program loads: found by name, begun, and made to use CPU in functions of given names. */
 #ifndef EMBED_PYTHON_H
 #define EMBED_PYTHON_H
 

@@ -1,4 +1,4 @@
-"""Burns CPU in first_image(), then execs itself, same pid, and burns in second_image(): exec_self.py"""
+"""Uses CPU in first_image(), then execs itself, same pid, and uses it in second_image(): exec_self.py"""
 
 import os
 import sys

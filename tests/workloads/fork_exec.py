@@ -1,4 +1,4 @@
-"""Starts `true` so many times, by every way there is, while threads burn CPU: fork_exec.py COUNT"""
+"""Starts `true` so many times, by every way there is, while threads use CPU: fork_exec.py COUNT"""
 
 import os
 import shutil

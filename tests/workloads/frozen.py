@@ -9,6 +9,7 @@ import asyncio
 import ctypes
 import faulthandler
 import functools
+import glob
 import json
 import os
 import re
@@ -102,9 +103,13 @@ def quiet(kind):
 
 
 def send(tid, slot):
-    """A signal that looks like one of the timer of that slot; the handler ignores those of other threads' slots."""
+    """A signal as the timer of that slot; the handler ignores those of other threads' slots."""
     info = struct.pack("<iii4xiiQ", SIGNAL, 0, SI_TIMER, 0, 0, MAGIC << 32 | slot).ljust(128, b"\0")
     ctypes.CDLL(None).syscall(SYS_RT_TGSIGQUEUEINFO, os.getpid(), tid, SIGNAL, info)
+
+
+def written():
+    return sum(map(os.path.getsize, glob.glob("pyprof.out/*.pyprof")))
 
 
 def blocked(tid):
@@ -122,12 +127,13 @@ def main():
         thread.start()
     while len(set(arrived)) < len(threads) or not all(blocked(thread.native_id) for thread in threads):
         time.sleep(0.01)
-    for _ in range(3):  # by the last one, rows of all modules are compiled
-        time.sleep(0.6)
+    for _ in range(4):  # by the last one, rows of all modules are compiled
+        before, until = written(), time.monotonic() + 30
         for thread in threads:
             for slot in range(64):
                 send(thread.native_id, slot)
-    time.sleep(0.2)
+        while written() == before and time.monotonic() < until:
+            time.sleep(0.05)
     with open(sys.argv[1], "w") as file:
         print("threads", json.dumps({hex(t.ident): [t.native_id, t.name] for t in threads}), file=file, flush=True)
         faulthandler.dump_traceback(file, all_threads=True)

@@ -1,4 +1,4 @@
-"""Its stderr is a socket that is full, and nobody reads it: full_stderr.py"""
+"""Its stderr is a socket that is full, and that no process reads: full_stderr.py"""
 import os
 import socket
 import sys

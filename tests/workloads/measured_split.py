@@ -1,4 +1,4 @@
-"""One thread whose functions burn 512:256:...:1, and such as meet the kernel's ticks in special ways:
+"""One thread whose functions use 512:256:...:1, and such as meet the kernel's ticks in special ways:
 measured_split.py TRUTH_DIRECTORY KIND SECONDS
 
     steady   one function after the other

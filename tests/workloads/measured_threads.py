@@ -1,8 +1,8 @@
 """Threads of Python: measured_threads.py TRUTH_DIRECTORY KIND COUNT [SECONDS]
 
-    busy     COUNT threads burn SECONDS together, each in one of four functions
-    short    COUNT threads burn 1 ms each, 20 at a time, half of them in one function and half in another
-    daemons  COUNT daemon threads still burn when the process ends; the main thread leaves after SECONDS of CPU
+    busy     COUNT threads use SECONDS together, each in one of four functions
+    short    COUNT threads use 1 ms each, 20 at a time, half of them in one function and half in another
+    daemons  COUNT daemon threads still work when the process ends; the main thread leaves after SECONDS of CPU
     reused   COUNT threads of 5 ms, one after the other, each with the tid of the one before if we may ask for that
 """
 

@@ -1,4 +1,4 @@
-"""A WSGI application that knows what each thread of its server burned: /burn/a and /burn/b cost 10 ms each, /truth tells."""
+"""A WSGI application that knows what each thread of its server used: /burn/a and /burn/b cost 10 ms each, /truth tells."""
 
 import json
 import os

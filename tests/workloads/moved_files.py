@@ -1,4 +1,4 @@
-"""While it burns CPU its profile is moved, cut short and removed with its directory, as log rotation and people do:
+"""While it uses CPU its profile is moved, cut short and removed with its directory, as log rotation and people do:
 moved_files.py DIRECTORY MOVED. Prints what it did."""
 
 import glob

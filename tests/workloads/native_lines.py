@@ -1,4 +1,4 @@
-"""Burns CPU in hot() of the libraries that it is given.  native_lines.py SECONDS LIBRARY..."""
+"""Uses CPU in hot() of the libraries that it is given.  native_lines.py SECONDS LIBRARY..."""
 
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-"""Closes descriptor 2 and opens a file of its own there, as daemons do; then it burns CPU: other_stderr.py FILE SECONDS"""
+"""Closes descriptor 2 and opens a file of its own there, as daemons do; then it uses CPU: other_stderr.py FILE SECONDS"""
 
 import os
 import sys

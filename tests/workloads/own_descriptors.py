@@ -4,7 +4,7 @@ import resource
 import sys
 import time
 
-SECONDS = 2.5
+SECONDS = 1.5
 YOUNG = 0.8
 
 
@@ -35,7 +35,7 @@ def with_none_left():
         while True:
             opened.append(os.dup(1))
     except OSError:
-        burn(1.8)
+        burn(1.3)
     for fd in opened:
         os.close(fd)
 
@@ -49,7 +49,7 @@ try:
     os.fstat(0)
     print("0 is open")
 except OSError:
-    burn(1.5)
+    burn(1.2)
     try:
         os.fstat(0)
         print("somebody has opened 0")

@@ -1,4 +1,5 @@
-/* Threads that leave by pthread_exit, that are cancelled, that nobody joins; main leaves by pthread_exit as well. */
+/* Threads that leave by pthread_exit, that are cancelled, that are never joined; main leaves by pthread_exit as well.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

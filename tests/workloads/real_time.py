@@ -40,7 +40,7 @@ def read_from(descriptor, number):
 
 
 def pending():
-    """It waits in the thread already when our timers look for another signal."""
+    """It waits in the thread already when our timers change to another signal."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {NUMBER})
     os.kill(os.getpid(), NUMBER)
     give_away()
@@ -76,7 +76,7 @@ def waits():
 
 
 def masks():
-    """Threads that block every signal are told that they block this one too, now."""
+    """Threads that block every signal read in their masks that they block this one too, now."""
     stop = threading.Event()
 
     def work():

@@ -157,7 +157,7 @@ class Server:
         self.wait_until(enough, f"{workers} {'fresh ' if fresh else ''}workers")
 
     def lost(self, path):
-        """Asks for a page that nobody answers."""
+        """Asks for a page that is never answered."""
         try:
             self.ask(path)
         except (OSError, http.client.HTTPException):
@@ -241,7 +241,7 @@ def is_zombie(pid):
 
 
 def alone(options, name):
-    """The life without the library, at the same time, in a process of its own: what the kernel bills is told apart."""
+    """The life without the library, at the same time, in a process of its own: what the kernel bills is kept apart."""
     command = [sys.executable, os.path.abspath(__file__), options.programs, "--without", "--pages", str(options.pages), "--ms", str(options.ms), name]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     aside.add(process.pid)

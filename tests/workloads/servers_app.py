@@ -1,4 +1,4 @@
-"""The application of servers.py. Each process leaves in the directory $SERVERS_TRUTH what its threads burned in the functions
+"""The application of servers.py. Each process leaves in the directory $SERVERS_TRUTH what its threads used in the functions
 burn_*, up to the last two milliseconds: a process that is killed, too.
 
     /page[/MS]  burns 2 ms again and again in burn_page, gives way in between
@@ -32,7 +32,7 @@ def entry(function):
 
 
 def spin(function):
-    """What it costs to tell is told with the next batch."""
+    """What it costs to write this is in the next batch."""
     since = now = time.thread_time_ns()
     mine = entry(function)
     os.pwrite(mine[0], b"%020d" % (mine[1] + BATCH_NS), 0)
@@ -64,7 +64,7 @@ def burn_background():
 
 
 def burn_held():
-    """All that the process burns from here on."""
+    """All that the process uses from here on."""
     os.pwrite(entry("burn_held")[0], b"-%019d" % time.process_time_ns(), 0)
     sum(range(10**14))
 

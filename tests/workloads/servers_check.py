@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import read  # noqa: E402
 
 PERCENT = 5.0
-# A worker that has burned less has too few samples to be judged by itself; all of them together are judged always.
+# A worker that has used less has too few samples to be judged by itself; all of them together are judged always.
 ALONE_NS = 1_000_000_000
 # What a process that is killed may lose is its last interval of a second; on a busy machine the thread that writes is late.
 LOST_NS = 5_000_000_000
@@ -54,7 +54,7 @@ def deaths(life):
 
 
 def told(directory):
-    """{pid: {function: ns}}; of a function that holds its process to the end, what was burned before it, negative."""
+    """{pid: {function: ns}}; of a function that holds its process to the end, what was used before it, negative."""
     functions = collections.defaultdict(collections.Counter)
     for path in glob.glob(os.path.join(directory, "*")):
         pid, function = os.path.basename(path).split(".")[:2]

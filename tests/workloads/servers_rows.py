@@ -55,7 +55,7 @@ def touch(name, end, workers=2):
 
 
 def stuck(path, end, workers=1):
-    """A worker that burns and never answers is killed; others come in its place. uWSGI has one deadline for each worker, and
+    """A worker that computes and never answers is killed; others come in its place. uWSGI has one deadline for each worker, and
     what its other threads answer moves it: there the one that is stuck has to hold the GIL."""
 
     def steps(server):

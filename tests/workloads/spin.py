@@ -1,4 +1,4 @@
-"""Burns CPU in spin() for so many seconds of it: spin.py SECONDS. Prints "ready" first, "done" last."""
+"""Uses CPU in spin() for so many seconds of it: spin.py SECONDS. Prints "ready" first, "done" last."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Burns CPU for SECONDS, then prints the intervals of the process's POSIX timers in µs: timers.py SECONDS"""
+"""Uses CPU for SECONDS, then prints the intervals of the process's POSIX timers in µs: timers.py SECONDS"""
 
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-"""Burns CPU time in two threads: two_threads.py [SECONDS], 0.3 in each."""
+"""Uses CPU time in two threads: two_threads.py [SECONDS], 0.3 in each."""
 
 import sys
 import threading

@@ -9,7 +9,7 @@ import re
 import sys
 
 LINES = 89  # as in the workload
-GENERATION_PAGES = 3072  # 12 MB: what is defined anew from time to time
+GENERATION_PAGES = 3072  # 12 MB: what is defined again from time to time
 FRAME = re.compile(r"(outer|inner|<module>)_?(\d{8})? \((?:.*/)?churn_(\d{8})\.py:(\d+)\)")
 # Which lines a function may be executing, counted from where its source begins.
 SPAN = {"outer": (1, 3), "inner": (4, 8), "<module>": (0, 8)}

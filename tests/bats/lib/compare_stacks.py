@@ -99,7 +99,7 @@ def differences(stack, python, native):
 
 
 def same(frame, truth):
-    # callers stand at their call, libunwind's at the instruction after it; a system call that a signal has interrupted is
+    # callers are at their call, libunwind's at the instruction after it; a system call that a signal has interrupted is
     # about to be made again, 2 bytes before
     return truth[0].startswith(frame[0]) and truth[1] - frame[1] in (0, 1, 2)
 

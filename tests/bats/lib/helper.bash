@@ -57,12 +57,12 @@ prepare() {
 }
 
 # needs_namespaces FLAGS...: of unshare. Root may not make them, or mount there, in most containers. In the test itself: in a
-# subshell nobody sees that it skips.
+# subshell the skip would be lost.
 needs_namespaces() {
     unshare "$@" sh -c 'mount -t tmpfs none /mnt' >/dev/null 2>&1 || skip "unshare $* and mount are not permitted here"
 }
 
-# needs_ptrace: to look at a process that is not a child.
+# needs_ptrace: to trace a process that is not a child.
 needs_ptrace() {
     if [ "$(id -u)" -ne 0 ] && [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" -ne 0 ]; then
         skip "a process may not trace one that is not its child here"
@@ -224,6 +224,11 @@ stop_server() {
     fi
 }
 
+# doctor_of_server CHILDREN: of $server, so many, and no warning of one.
+doctor_of_server() {
+    "$PYPROF" doctor "$server" >doctor.txt && [ "$(grep -c '^ok   child .*' doctor.txt)" -eq "$1" ] && ! grep -q '^warn child' doctor.txt
+}
+
 # free_port PYTHON
 free_port() {
     "$1" -c 'import socket
@@ -232,7 +237,7 @@ s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])'
 }
 
-# served_well PIDS: each worker has served client.py's 20 requests of 20 ms at least, all that it burned is in its file, it
+# served_well PIDS: each worker has served client.py's 20 requests of 20 ms at least, all that it used is in its file, it
 # left properly, and the page's function has the CPU in the merged profile. Leaves info.json and stacks.txt.
 served_well() {
     info >info.json
@@ -242,7 +247,7 @@ import json, sys
 processes = {process["pid"]: process for process in json.load(open("info.json"))["processes"]}
 for pid in map(int, " ".join(sys.argv[1:]).split()):
     process = processes[pid]
-    # Few ticks are met beside other programs: what a worker burned after the last of them is [unsampled].
+    # Few ticks are met beside other programs: what a worker used after the last of them is [unsampled].
     if process["cpu_ns"] < 380e6 or process["sampled_ns"] < 0.5 * process["cpu_ns"] or not process["ended"]:
         sys.exit(f"worker {pid}: {process}")
 END

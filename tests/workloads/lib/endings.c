@@ -1,5 +1,5 @@
-/* How a process ends, with code that runs at its end before, behind and beside ours. Loaded by LD_PRELOAD, in front of
- * us or behind us, or by the program itself. */
+/* How a process ends, with code that runs at its end before, after and beside ours. Loaded by LD_PRELOAD, in front of
+ * us or after us, or by the program itself. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /*
- * What a libpython looks like to someone who reads its symbols. Compiled with -DVERSION=0x030e00f0 (PY_VERSION_HEX) and
+ * What a libpython is to a reader of its symbols. Compiled with -DVERSION=0x030e00f0 (PY_VERSION_HEX) and
  * one of -DDEBUG_BUILD, -DSTACKREF_DEBUG, -DOFFSETS (an untrue _Py_DebugOffsets), or none (nothing is where it should
- * be). -DSLOW: the loader takes half a second to relocate it, and stands where only its functions are not bound yet.
+ * be). -DSLOW: the loader takes half a second to relocate it, and waits where only its functions are not bound yet.
  */
 #include <pthread.h>
 #include <time.h>

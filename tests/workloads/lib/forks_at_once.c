@@ -41,7 +41,7 @@ static void slowly(void)
         wait_on(0.8);
 }
 
-/* To be preloaded: its atfork handler is called behind those of a library that comes later. */
+/* To be preloaded: its atfork handler is called after those of a library that comes later. */
 __attribute__((constructor)) static void begin(void)
 {
     pthread_atfork(slowly, NULL, NULL);

@@ -23,7 +23,7 @@
 #define BURN_US 700
 
 static int calls;
-static int listener; /* accepts nobody, or who has connected */
+static int listener; /* accepts no connection, or the next one */
 static struct sockaddr_in address;
 static int queue;
 

@@ -1,4 +1,4 @@
-/* Threads made behind Python's back, of kinds that profilers do not see: each burns CPU in a function that is named
+/* Threads that Python does not know, of kinds that profilers do not see: each uses CPU in a function that is named
  * after its kind, and adds what its own clock says to what is returned. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -78,7 +78,7 @@ static void *masked(void *argument)
     return argument;
 }
 
-/* As Go's runtime and Rust's rustix do it: past libc, and past whoever stands in front of libc. */
+/* As Go's runtime and Rust's rustix do it: past libc, and past what is in front of libc. */
 static void *raw_masked(void *argument)
 {
     uint64_t all = ~(uint64_t)0;
@@ -140,7 +140,7 @@ static int run_pthreads(void *(*routine)(void *), int count)
     return made == count ? 0 : -1;
 }
 
-/* ns that the threads burned, 0 when not all could be made. */
+/* ns that the threads used, 0 when not all could be made. */
 uint64_t run_threads(const char *kind, int count, uint64_t ns)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* A library that makes threads behind Python's back: they return, leave by pthread_exit, are cancelled, are detached,
- * block every signal. Each burns CPU in a function named after it and adds its clock to what is returned. */
+/* A library that makes threads that Python does not know: they return, leave by pthread_exit, are cancelled, are
+ * detached, block every signal. Each uses CPU in a function named after it and adds its clock to what is returned. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -69,7 +69,7 @@ static void *blocks(void *argument)
     return argument;
 }
 
-/* ns that the threads burned, 0 when one of them went wrong. */
+/* ns that the threads used, 0 when one of them went wrong. */
 uint64_t run_native_threads(void)
 {
     void *(*const kinds[])(void *) = {returns, exits, cancelled, blocks};

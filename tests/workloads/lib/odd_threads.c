@@ -120,7 +120,7 @@ static void *sleeps(void *argument)
     return argument;
 }
 
-/* One thread that burns before its end and in it, and meanwhile others that could have taken its place. */
+/* One thread that computes before its end and in it, and meanwhile others that could have taken its place. */
 int lingering(int ms)
 {
     pthread_t slow, others[3];

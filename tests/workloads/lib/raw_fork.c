@@ -1,4 +1,4 @@
-/* fork() by a thread that was made by a bare clone: it has its creator's TLS, and nobody has registered it. */
+/* fork() by a thread that was made by a bare clone: it has its creator's TLS, and is not registered. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* Preloaded behind the profiler: programs take their time to begin, as on a full machine. */
+/* Preloaded after the profiler: programs take their time to begin, as on a full machine. */
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-/* Preloaded in front of the profiler: who looks at what is loaded stays in there for long, with the loader's lock. */
+/* Preloaded in front of the profiler: a thread that asks what is loaded stays in there for long, with the loader's
+ * lock. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>

@@ -106,7 +106,7 @@ static void *may_run(void *number)
     return burns_on(NULL);
 }
 
-/* The child of fork: threads that burn, one of which, or the first, ends them all in some way. */
+/* The child of fork: threads that compute, one of which, or the first, ends them all in some way. */
 static _Noreturn void with_threads(const char *how)
 {
     pthread_t thread;

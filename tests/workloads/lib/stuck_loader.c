@@ -1,4 +1,4 @@
-/* Preloaded in front of the profiler: its thread stays in the loader for long when it is told to. */
+/* Preloaded in front of the profiler: its thread stays in the loader for long when it is asked to. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
