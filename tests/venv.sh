@@ -21,7 +21,7 @@ if [ "$(cat "$stamp" 2>/dev/null || true)" != "$python $*" ]; then
     # The interpreter's own pip, where it has one that can: to unpack another takes five seconds.
     pip="$python -m pip --python $directory/bin/python"
     without=--without-pip
-    if ! $pip --version >"$log" 2>&1; then
+    if ! "$python" -m pip --python "$python" --version >"$log" 2>&1; then
         pip="$directory/bin/python -m pip"
         without=
     fi
