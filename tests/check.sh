@@ -10,7 +10,7 @@ BUILD=${BUILD:-build}
 long=
 [ "${1:-}" = --long ] && long=1
 logs=$BUILD/check
-fuzz_seconds=${FUZZ_SECONDS:-20}
+fuzz_seconds=${FUZZ_SECONDS:-15}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
 jobs=$(nproc)
 at_once=$((jobs + 1))

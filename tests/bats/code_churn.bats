@@ -17,7 +17,7 @@ churned() {
 }
 
 no_other_function() {
-    churned 2 150
+    churned 1.5 120
 }
 
 @test "code objects freed and reused: names, files and lines of callers and callees fit" {

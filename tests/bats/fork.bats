@@ -13,9 +13,9 @@ parent_and_child() {
     ns() {
         sed -n "s/.*\"$1\": \\([0-9.]*\\).*/\\1/p" truth/*.json | awk '{ printf "%d", $1 * 1e9 }'
     }
-    cpu_near "$(reader inclusive stacks.txt before_fork)" "$(ns before_fork)" 5 "before_fork, once"
-    cpu_near "$(reader inclusive stacks.txt in_child)" "$(ns in_child)" 5 "in_child"
-    cpu_near "$(reader inclusive stacks.txt after_fork)" "$(ns after_fork)" 5 "after_fork"
+    cpu_near "$(reader inclusive stacks.txt before_fork)" "$(ns before_fork)" 6 "before_fork, once"
+    cpu_near "$(reader inclusive stacks.txt in_child)" "$(ns in_child)" 6 "in_child"
+    cpu_near "$(reader inclusive stacks.txt after_fork)" "$(ns after_fork)" 6 "after_fork"
     info >info.json
     reader accounting info.json
 }

@@ -74,18 +74,14 @@ END
 }
 
 under_valgrind() {
-    local options
-    for options in --tool=none "--tool=memcheck --error-exitcode=9"; do
-        BESIDE="valgrind $options"
-        # Python's own allocator reads where nothing is.
-        # shellcheck disable=SC2046,SC2086
-        PYTHONMALLOC=malloc quiet_host valgrind -q $options $(burns)
-        # shellcheck disable=SC2046,SC2086
-        quiet_host profiled PYTHONMALLOC=malloc valgrind -q $options $(burns)
-        collapsed >stacks.txt
-        reader stacks stacks.txt 'burn \(.*two\.py:\d+\)'
-        rm -r pyprof.out
-    done
+    BESIDE="valgrind"
+    # Python's own allocator reads where nothing is.
+    # shellcheck disable=SC2046
+    PYTHONMALLOC=malloc quiet_host valgrind -q --error-exitcode=9 $(burns)
+    # shellcheck disable=SC2046
+    quiet_host profiled PYTHONMALLOC=malloc valgrind -q --error-exitcode=9 $(burns)
+    collapsed >stacks.txt
+    reader stacks stacks.txt 'burn \(.*two\.py:\d+\)'
 }
 
 @test "under valgrind: not a word of its more than without us, and the program's functions are seen" {

@@ -10,15 +10,15 @@ from cpu import spin
 
 
 def before_fork():
-    return spin(0.8)
+    return spin(0.6)
 
 
 def in_child():
-    return spin(0.8)
+    return spin(0.6)
 
 
 def after_fork():
-    return spin(0.8)
+    return spin(0.6)
 
 
 def write(name, truth):

@@ -9,15 +9,15 @@ import time
 
 
 def before_filter():
-    burn()
+    burn(0.3)
 
 
 def behind_filter():
     burn()
 
 
-def burn():
-    until = time.process_time() + 0.3
+def burn(seconds=0.1):
+    until = time.process_time() + seconds
     while time.process_time() < until:
         sum(range(1000))
 

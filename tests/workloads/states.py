@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 0.6
+SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 0.5
 BLOCK = bytes(1 << 24)  # what hashlib does with the GIL, once for each block, is next to nothing
 
 
