@@ -16,7 +16,8 @@
  * again when the process has used more than this meanwhile. */
 #define TOGETHER_NS        50000u
 #define TOGETHER_THREAD_NS 2000u /* and this for each thread, of which others may be on at the same time */
-#define TOGETHER_TRIES     8u
+#define TOGETHER_TRIES     16u
+#define TOGETHER_STRICT    4u /* tries until the best so far is good enough */
 /* The clocks of many threads that do nothing cost more to read than they are worth: all are read each so many times, or
  * when more than this is missing. */
 #define MANY_THREADS  256u
@@ -220,7 +221,8 @@ static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread
         /* No better than two times before: many threads on many processors use as much while they are read. Once is not
          * enough: two turns of other programs on our CPU are equally long. */
         as_good += passed <= best_ns && passed > best_ns / 2;
-        if (passed <= TOGETHER_NS + account->threads * TOGETHER_THREAD_NS || tries == TOGETHER_TRIES || as_good == 2)
+        if (passed <= TOGETHER_NS + account->threads * TOGETHER_THREAD_NS || tries == TOGETHER_TRIES || as_good == 2 ||
+            (tries > TOGETHER_STRICT && passed <= best_ns))
             return threads_ns;
         best_ns = passed < best_ns ? passed : best_ns;
     }
