@@ -178,7 +178,8 @@ END
         [ $((++runs)) -lt 10 ] || fail "not once in its first second: $(cat stacks.txt)"
     done
     # What it called itself after the first save, in its file only.
-    [ "$(grep -laF worker-title pyprof.out/* | wc -l)" -eq 1 ] || fail "no title: $(info | grep -F cmdline)"
+    [ "$(grep -laF worker-title pyprof.out/* | wc -l)" -eq 1 ] || fail "no title in the files"
+    [ "$(info | grep -c '"cmdline": "worker-title"')" -eq 1 ] || fail "no title: $(info | grep -F cmdline)"
 }
 
 @test "exec keeps the pid: two files, nothing twice, nothing lost" {

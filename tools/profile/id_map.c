@@ -42,8 +42,7 @@ uint32_t pt_id_map_intern(struct pt_id_map *ids, struct pt_text text)
     return text.length ? pt_intern(ids->profile, text.data, text.length) : 0;
 }
 
-/* Makes words with spaces of arguments that end with NULs; an argument with a space in it is quoted. */
-static uint32_t command_line(struct pt_id_map *ids, struct pt_text text)
+uint32_t pt_id_map_command_line(struct pt_id_map *ids, struct pt_text text)
 {
     struct pt_buffer line = {0};
     for (size_t at = 0; at < text.length;) {
@@ -82,7 +81,7 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
     if (!segment->has_process || process->pid)
         return process;
 #define X(key, field)                                                                                                  \
-    process->field = PP_PROCESS_##key == PP_PROCESS_COMMAND_LINE ? command_line(ids, from->field)                      \
+    process->field = PP_PROCESS_##key == PP_PROCESS_COMMAND_LINE ? pt_id_map_command_line(ids, from->field)                      \
                                                                  : pt_id_map_intern(ids, from->field);
     PT_PROCESS_TEXTS(X)
 #undef X
