@@ -300,21 +300,20 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
     return true;
 }
 
-/* Puts the longest copy of a log before the others: only the first is read, and a copy that was taken while the log
+/* Puts longer copies of a log before shorter ones: only the first is read, and a copy that was taken while the log
  * grew, or was cut, has less of it. The files are in the order of by_start. */
 static void longest_first(struct pt_files *files)
 {
     for (uint32_t i = 1; i < files->count; i++) {
-        struct pt_file *first = NULL, *file = &files->items[i];
+        struct pt_file *file = &files->items[i];
         for (struct pt_file *at = file;
              at-- > files->items && at->start_unix_ns == file->start_unix_ns && at->segment == file->segment;)
-            if (*at->instance && strcmp(at->instance, file->instance) == 0)
-                first = at;
-        if (first && first->size < file->size) {
-            struct pt_file shorter = *first;
-            *first = *file;
-            *file = shorter;
-        }
+            if (*at->instance && strcmp(at->instance, file->instance) == 0 && at->size < file->size) {
+                struct pt_file shorter = *at;
+                *at = *file;
+                *file = shorter;
+                file = at;
+            }
     }
 }
 
