@@ -17,7 +17,7 @@ at_once=$((jobs + 1))
 wanted_suites=${SUITE:-}
 wanted_pythons=${PYTHON:-}
 # These fill all CPUs together, and disturb each other in nothing that they measure.
-beside=(torture tools-sanitized fuzz units-sanitized two-at-once lint pages units capture-symbols library-symbols wings)
+beside=(torture tools-sanitized fuzz units-sanitized two-at-once lint pages units instructions capture-symbols library-symbols wings)
 export CHECK_LONG=$long
 # shellcheck source=tests/bats/lib/pythons.sh
 . tests/bats/lib/pythons.sh
@@ -225,6 +225,7 @@ run_beside() {
     torture) JOBS=1 BUILD=$BUILD part torture tests/torture/run.sh ${long:+--long} ;;
     fuzz) part fuzz fuzz ;;
     tools-sanitized) part tools-sanitized tools_sanitized ;;
+    instructions) part instructions python3 tests/bench/instructions.py "$BUILD" /usr/bin/python3.11 --check ;;
     pages) part pages python3 tests/web/pages.py "$BUILD/pyprof" ;;
     esac
 }

@@ -81,7 +81,7 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
     if (!segment->has_process || process->pid)
         return process;
 #define X(key, field)                                                                                                  \
-    process->field = PP_PROCESS_##key == PP_PROCESS_COMMAND_LINE ? pt_id_map_command_line(ids, from->field)                      \
+    process->field = PP_PROCESS_##key == PP_PROCESS_COMMAND_LINE ? pt_id_map_command_line(ids, from->field)            \
                                                                  : pt_id_map_intern(ids, from->field);
     PT_PROCESS_TEXTS(X)
 #undef X
