@@ -25,6 +25,12 @@
 #define MAX_INVALID 0.001 /* of the rules of libc */
 #define DAMAGE_RUNS 300
 #define DAMAGE_PCS  200
+/* Damaged entries lead anywhere that can be read; AddressSanitizer has memory of its own there. */
+#ifdef __SANITIZE_ADDRESS__
+#define IN_PLACE false
+#else
+#define IN_PLACE true
+#endif
 
 static struct made_eh_frame made;
 
@@ -298,7 +304,7 @@ static void test_damaged_libm(void **state)
             else
                 bytes[4 + (size_t)rand() % (hdr_size - 4)] ^= (uint8_t)(1 << rand() % 8);
         }
-        range.stays = run % 3 == 0;
+        range.stays = run % 3 == 0 && IN_PLACE;
         pp_rule_finder_forget(&finder);
         for (unsigned n = 0; n < DAMAGE_PCS; n++) {
             struct pp_found_rule found;
