@@ -103,8 +103,8 @@ $(BUILD)/flags: FORCE
 	@echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' | cmp -s - $@ || \
 	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
 
-$(foreach wing,unwind capture,$(BUILD)/obj/preload/$(wing)/%.o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
-$(foreach wing,python modules log flush,$(BUILD)/obj/preload/$(wing)/%.o) \
+$(BUILD)/obj/preload/capture/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
+$(foreach wing,python unwind modules log flush,$(BUILD)/obj/preload/$(wing)/%.o) \
   $(foreach file,arena intern safe_copy,$(BUILD)/obj/preload/base/$(file).o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
 $(BUILD)/obj/preload/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS)
 $(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)
@@ -202,7 +202,7 @@ $(BUILD)/bench/make_logs: $(call objects,tests/bench/make_logs.c) $(FIXTURE_OBJ)
 	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $^ -lz
 
 # Of libunwind the system's own: what others walk with.
-$(BUILD)/bench/walkers.so: $(call objects,tests/bench/walkers.c) $(BUILD)/libpyprof_unit.a
+$(BUILD)/bench/walkers.so: $(call objects,tests/bench/walkers.c tests/bench/rows.c) $(BUILD)/libpyprof_unit.a
 	@mkdir -p $(@D)
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -shared -Wl,-z,defs -o $@ $(filter %.o,$^) -lc $(BUILD)/libpyprof_unit.a -lunwind -lpthread

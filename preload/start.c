@@ -9,7 +9,7 @@
 #include "base/mappings.h"
 #include "base/message.h"
 #include "base/process.h"
-#include "base/safe_read.h"
+#include "capture/safe_read.h"
 #include "base/syscalls.h"
 #include "capture/capture.h"
 #include "flush/lifecycle.h"
@@ -98,7 +98,6 @@ static bool start_profiling(void)
     pp_threads_learn_descriptor();
     pp_process_begins();
     pp_loader_lock_find(pp_real_symbol(RTLD_DEFAULT, "_rtld_global"));
-    pp_loader_find_object = (pp_find_object *)(uintptr_t)pp_real_symbol(RTLD_DEFAULT, "_dl_find_object");
     if (!safe_copy_works())
         pp_warn_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
     if (pp_config.libunwind)

@@ -11,7 +11,7 @@ import tempfile
 # From bottom to top. "" is the folder itself. In preload/ that is start, settings and fork, below what the program calls:
 # nothing of ours calls the functions that are in front of libc's. In tools/ it is main and the table of commands.
 WINGS = {
-    "preload": ["common", "arch", "base", "unwind", "capture", "modules", "python", "threads", "libunwind", "log", "flush", "", "interpose"],
+    "preload": ["common", "arch", "base", "capture", "unwind", "modules", "python", "threads", "libunwind", "log", "flush", "", "interpose"],
     "tools": ["base", "log", "profile", "symbols", "load", "view", "cli", "flame", "export", "doctor", "run", "report", "top", ""],
 }
 

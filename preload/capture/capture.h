@@ -27,8 +27,7 @@ struct pp_capture {
     _Atomic int signal;
     _Atomic uint32_t application_reacts; /* the program believes that our signal's action is not SIG_DFL */
 
-    /* libunwind, if it walks native stacks; we do by unwind rules if this is NULL or during pauses
-     * (libunwind/libunwind.h). */
+    /* libunwind, if it walks native stacks; unwind rows do if this is NULL or during pauses (libunwind/libunwind.h). */
     const struct pp_libunwind *_Atomic libunwind;
     _Atomic uint32_t libunwind_pauses;
 
@@ -46,7 +45,7 @@ struct pp_capture {
     struct {
         _Atomic uint32_t cframe_to_end; /* from the _PyCFrame (3.11, 3.12) */
         _Atomic uint32_t marker_to_end; /* from the entry marker */
-        _Atomic uintptr_t body;         /* an address in its body, whose unwind rule applies to these frames */
+        _Atomic uintptr_t body;         /* an address in its body, whose unwind row applies to these frames */
     } eval[PP_MAX_PYTHONS];
     /* Code of the greenlet extension, set by the flush thread: native frames further out belong to other greenlets. */
     _Atomic uintptr_t greenlet_start, greenlet_end;

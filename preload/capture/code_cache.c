@@ -1,5 +1,5 @@
 #include "code_cache.h"
-#include "../base/safe_read.h"
+#include "safe_read.h"
 
 #define TEXT_HEADER_MAX 80
 #define TEXT_BYTES_MAX  1024u /* of a name; longer names are truncated */

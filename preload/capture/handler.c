@@ -2,8 +2,8 @@
  *
  * Rules of this directory: async-signal-safe, bounded, no lock, no allocation, no libc beyond mem*, no TLS and no errno
  * (a raw-clone thread shares its creator's). tests/capture_symbols.sh checks them by the objects' symbols and code. */
-#include "../base/safe_read.h"
 #include "capture.h"
+#include "safe_read.h"
 #include "slot_memory.h"
 #include <linux/futex.h>
 #include <string.h>

@@ -16,7 +16,17 @@ struct step {
 static bool is_in_module(uintptr_t address)
 {
     const struct pp_module_table *table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
-    return !table || pp_module_range_of(table, address);
+    size_t low = 0, high = table ? table->count : 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (address < table->ranges[middle].start)
+            high = middle;
+        else if (address >= table->ranges[middle].end)
+            low = middle + 1;
+        else
+            return true;
+    }
+    return !table;
 }
 
 bool pp_libunwind_has_pipe(const struct pp_libunwind *library)

@@ -1,7 +1,7 @@
 /* Walks native stacks by libunwind (PYPROF_UNWIND=libunwind), the one exception in this directory: libunwind takes its
  * own lock, then the loader's, and maps memory. It blocks signals meanwhile, so a thread never waits for itself. A
  * thread interrupted inside the loader holds the loader's lock over half-changed data, where libunwind could deadlock
- * or read memory just unmapped: our own walk is used there, and while any other thread holds that lock. libunwind
+ * or read memory just unmapped: unwind rows are used there, and while any other thread holds that lock. libunwind
  * probes memory through a pipe, which it also reads, and does not notice if the program closes that pipe and reuses its
  * descriptors. Forks wait until no handler is inside libunwind (libunwind/libunwind.h). */
 #ifndef PP_CAPTURE_LIBUNWIND_WALK_H

@@ -1,5 +1,5 @@
 #include "native_walk.h"
-#include "../base/safe_read.h"
+#include "safe_read.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,20 +9,16 @@
 #define NEAR           8192 /* bytes above sp that are loaded directly: list.sort's frame is larger than a page */
 #define MAX_PREFETCHED 64   /* frames of the last walk that are prefetched */
 #define MAX_COPIES     64   /* per walk, 0.5 µs each */
-#define COPY_BYTES     sizeof(((struct pp_rule_cache *)0)->stack_copy)
-#define MAX_SEARCHES   96 /* for rules, per walk: only the first samples need more than a few */
-/* Interrupted addresses, and call addresses, in the same piece of code of this size have the same set in the cache. */
-#define EXACT_SHIFT 9
-#define CALL_SHIFT  5
+#define COPY_BYTES     256  /* aligned to their size, so that a copy stays in one page */
 
 struct walk {
-    const struct pp_module_table *table;
-    struct pp_rule_cache *cache;
-    uint32_t generation; /* of the table; 1 without one */
-    unsigned searches;
-    uintptr_t own_low, own_top; /* the thread's own stack; own_low 0: its lower end is unknown */
-    uintptr_t low, top;         /* bounds of what may be read */
-    uint32_t valid;             /* registers whose values are known, bits by DWARF number */
+    struct pp_module_table *table;
+    struct pp_rule_cache *cache;         /* NULL: none */
+    struct pp_module_range *range;       /* the last range found: most steps stay in it */
+    struct pp_module_range *exact_range; /* range of the interrupted code */
+    uintptr_t own_low, own_top;          /* the thread's own stack; own_low 0: its lower end is unknown */
+    uintptr_t low, top;                  /* bounds of what may be read */
+    uint32_t valid;                      /* registers whose values are known, bits by DWARF number */
     uintptr_t registers[PP_REG_COUNT];
     uintptr_t pc;
     bool exact;       /* pc is the interrupted instruction; else a return address, after its call */
@@ -31,8 +27,11 @@ struct walk {
      * unknown, and memory above it may be unmapped at any moment. */
     bool other_stack;
     unsigned copy_count;
-    uintptr_t copy_start; /* of cache->stack_copy; 0: no copy yet */
+    uintptr_t copy_start; /* 0: no copy yet */
+    uintptr_t copy[COPY_BYTES / WORD];
 };
+
+struct pp_module_table *_Atomic pp_module_table;
 
 static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
 static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
@@ -52,11 +51,11 @@ static inline bool load(struct walk *walk, uintptr_t address, uintptr_t *value)
     if (at != walk->copy_start) {
         walk->copy_count++;
         walk->copy_start = 0;
-        if (!pp_safe_read(pp_sys_getpid(), walk->cache->stack_copy, at, COPY_BYTES))
+        if (!pp_safe_read(pp_sys_getpid(), walk->copy, at, COPY_BYTES))
             return false;
         walk->copy_start = at;
     }
-    *value = walk->cache->stack_copy[(address - at) / WORD];
+    *value = walk->copy[(address - at) / WORD];
     return true;
 }
 
@@ -69,6 +68,26 @@ static bool enter_stack(struct walk *walk, uintptr_t sp)
     if (walk->other_stack)
         walk->top = PP_HIGHEST_ADDRESS & ~(WORD - 1);
     return sp < walk->top && walk->top >= WORD;
+}
+
+/* Returns the module range that holds the address, NULL if none. O(log modules). async-signal-safe. */
+static struct pp_module_range *find_range(struct walk *walk, uintptr_t address)
+{
+    struct pp_module_range *range = walk->range;
+    if (range && address >= range->start && address < range->end)
+        return range;
+    size_t low = 0, high = walk->table ? walk->table->count : 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        range = &walk->table->ranges[middle];
+        if (address < range->start)
+            high = middle;
+        else if (address >= range->end)
+            low = middle + 1;
+        else
+            return walk->range = range;
+    }
+    return NULL;
 }
 
 static inline bool is_known(const struct walk *walk, unsigned reg)
@@ -194,56 +213,67 @@ static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule,
     return *outermost ? PP_REASON_NONE : step_with_cfa(walk, rule, cfa);
 }
 
-static inline unsigned set_of(uintptr_t address, bool exact)
+/* Finds the rule for an address in the tables, NULL if there is none. async-signal-safe. */
+static const struct pp_unwind_rule *search_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
 {
-    uint64_t key = exact ? address >> EXACT_SHIFT | (uint64_t)1 << 63 : address >> CALL_SHIFT;
-    return (unsigned)(key * 0x9E3779B97F4A7C15u >> 32) % PP_RULE_CACHE_SETS;
+    struct pp_module_range *range = find_range(walk, address);
+    if (!range) {
+        *why = walk->table ? PP_REASON_NATIVE_NO_MODULE : PP_REASON_NATIVE_NO_ROWS;
+        return NULL;
+    }
+    if (range->without) {
+        *why = PP_REASON_NATIVE_NO_RULE;
+        return NULL;
+    }
+    if (!range->row_count) {
+        __atomic_store_n(&range->wanted, 1, __ATOMIC_RELAXED);
+        *why = PP_REASON_NATIVE_NO_ROWS;
+        return NULL;
+    }
+    *why = PP_REASON_NONE;
+    uint32_t row = pp_unwind_find_row(range, (uint32_t)(address - range->start));
+    const struct pp_unwind_rule *rule = &range->rules[PP_ROW_RULE(range->rows[row].rule)];
+    if (rule->cfa_kind != PP_CFA_INVALID || rule->lost >> PP_TRACKED_RA & 1)
+        return rule;
+    *why = PP_REASON_NATIVE_NO_RULE;
+    return NULL;
 }
 
-/* Searches the rule and puts it into the cache. async-signal-safe. */
-static const struct pp_cached_rule *search_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
+static inline unsigned cache_entry(uintptr_t address)
 {
-    struct pp_module_range module;
-    *why = walk->table ? PP_REASON_NATIVE_NO_MODULE : PP_REASON_NATIVE_NO_ROWS;
-    if (!pp_module_of(walk->table, address, &module))
-        return NULL;
-    *why = PP_REASON_NATIVE_NO_ROWS;
-    if (walk->searches++ == MAX_SEARCHES)
-        return NULL;
-    struct pp_rule_cache *cache = walk->cache;
-    if (cache->generation != walk->generation)
-        pp_rule_finder_forget(&cache->finder);
-    cache->generation = walk->generation;
-    struct pp_found_rule found;
-    pp_find_rule(&cache->finder, &module, address, &found);
-    struct pp_cached_rule *cached = &cache->sets[set_of(address, walk->exact)][cache->next_way++ % PP_RULE_CACHE_WAYS];
-    /* another thread may fork: its child must not find a torn entry */
-    cached->generation = 0;
-    atomic_signal_fence(memory_order_seq_cst);
-    cached->from = found.from;
-    cached->size = (uint32_t)(found.to - found.from);
-    cached->rule = found.rule;
-    atomic_signal_fence(memory_order_seq_cst);
-    cached->generation = walk->generation;
-    return cached;
+    return (unsigned)((uint64_t)address * 0x9E3779B97F4A7C15u >> 32) % PP_RULE_CACHE_SIZE;
 }
 
-/* Finds the rule in the cache, else by a search; NULL if there is none. async-signal-safe. */
+/* Finds the rule in the cache, else in the tables. Interrupted addresses hardly ever recur and are not cached.
+ * async-signal-safe. */
 static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
 {
-    const struct pp_cached_rule *set = walk->cache->sets[set_of(address, walk->exact)], *cached = NULL;
-    for (unsigned way = 0; way < PP_RULE_CACHE_WAYS && !cached; way++)
-        if (set[way].generation == walk->generation && address - set[way].from < set[way].size)
-            cached = &set[way];
-    if (!cached && !(cached = search_rule(walk, address, why)))
-        return NULL;
-    bool usable = cached->rule.cfa_kind != PP_CFA_INVALID || cached->rule.lost >> PP_TRACKED_RA & 1;
-    *why = usable ? PP_REASON_NONE : PP_REASON_NATIVE_NO_RULE;
-    return usable ? &cached->rule : NULL;
+    if (!walk->cache || !walk->table)
+        return search_rule(walk, address, why);
+    if (walk->exact) {
+        const struct pp_unwind_rule *rule = search_rule(walk, address, why);
+        walk->exact_range = rule ? walk->range : NULL;
+        return rule;
+    }
+    unsigned at = cache_entry(address);
+    if (walk->cache->entries[at].address != address || walk->cache->entries[at].generation != walk->table->generation) {
+        const struct pp_unwind_rule *rule = search_rule(walk, address, why);
+        if (!rule)
+            return NULL;
+        /* another thread may fork: its child must not find a torn entry */
+        walk->cache->entries[at].generation = 0;
+        atomic_signal_fence(memory_order_seq_cst);
+        walk->cache->entries[at].address = address;
+        walk->cache->entries[at].rule = *rule;
+        atomic_signal_fence(memory_order_seq_cst);
+        walk->cache->entries[at].generation = walk->table->generation;
+    }
+    *why = PP_REASON_NONE;
+    return &walk->cache->entries[at].rule;
 }
 
-/* Steps out of code without unwind rules (a JIT's, perf's trampolines) if only an epilogue follows its call: add to
- * rsp, pop, ret. The thread will execute these very bytes. async-signal-safe. */
+/* Steps out of code without unwind rows (a JIT's, perf's trampolines) if only an epilogue follows its call: add to rsp,
+ * pop, ret. The thread will execute these very bytes. async-signal-safe. */
 static bool step_by_epilogue(struct walk *walk)
 {
     uint8_t code[EPILOGUE_MAX];
@@ -315,32 +345,39 @@ static void walk_outward(struct walk *walk, bool readable, struct pp_native_stac
 /* Prefetches the frames of the last walk, most of which are still there. Each step waits for two cache misses, its
  * rule's and its stack's, and the next frame is not known before; this way the misses overlap. A useless prefetch does
  * no harm, wherever it points. async-signal-safe. */
-static void prefetch_last_walk(const struct pp_native_stack *stack)
+static void prefetch_last_walk(struct walk *walk, const struct pp_native_stack *stack)
 {
-    const struct pp_rule_cache *cache = stack->cache;
+    struct pp_rule_cache *cache = stack->cache;
+    if (!cache || !walk->table)
+        return;
     uint32_t count = cache->walked < MAX_PREFETCHED ? cache->walked : MAX_PREFETCHED;
     for (uint32_t i = 0; i < count; i++) {
-        const struct pp_cached_rule *set = cache->sets[set_of(stack->frames[i].ip, false)];
-        for (unsigned way = 0; way < PP_RULE_CACHE_WAYS; way++)
-            __builtin_prefetch(&set[way]);
+        __builtin_prefetch(&cache->entries[cache_entry(stack->frames[i].ip)]);
         __builtin_prefetch((const void *)(stack->frames[i].cfa - 2 * WORD));
     }
+    /* interrupted code is mostly in the same module as last time */
+    if (cache->range_generation == walk->table->generation)
+        walk->range = cache->range;
 }
 
-/* async-signal-safe. */
-static void use_table(struct walk *walk, struct pp_rule_cache *cache)
+/* Saves what the next walk's prefetch needs. async-signal-safe. */
+static void save_for_prefetch(const struct walk *walk, const struct pp_native_stack *stack)
 {
-    walk->table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
-    walk->cache = cache;
-    walk->generation = walk->table ? walk->table->generation : 1;
-    walk->searches = 0;
+    struct pp_rule_cache *cache = stack->cache;
+    if (!cache || !walk->table)
+        return;
+    cache->walked = stack->count;
+    cache->range = walk->exact_range;
+    cache->range_generation = walk->exact_range ? walk->table->generation : 0;
 }
 
 void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack)
 {
     struct walk walk;
-    use_table(&walk, stack->cache);
-    prefetch_last_walk(stack);
+    walk.table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
+    walk.cache = stack->cache;
+    walk.range = walk.exact_range = NULL;
+    prefetch_last_walk(&walk, stack);
     for (unsigned i = 0; i < PP_REG_COUNT; i++)
         walk.registers[i] = (uintptr_t)context->uc_mcontext.gregs[greg_of_dwarf[i]];
     walk.valid = PP_ALL_REGISTERS_MASK;
@@ -353,15 +390,17 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     bool readable = enter_stack(&walk, walk.registers[PP_REG_SP]);
     stack->count = 0;
     walk_outward(&walk, readable, stack);
-    stack->cache->walked = stack->count;
+    save_for_prefetch(&walk, stack);
 }
 
 /* Starts a walk where the frames found so far end. async-signal-safe. */
 static struct walk start_at_end(const struct pp_native_stack *stack, uintptr_t stack_top)
 {
-    struct walk walk = {
-        .low = stack->count ? stack->frames[stack->count - 1].cfa : 0, .top = stack_top, .valid = 1u << PP_REG_SP};
-    use_table(&walk, stack->cache);
+    struct walk walk = {.table = atomic_load_explicit(&pp_module_table, memory_order_acquire),
+                        .cache = stack->cache,
+                        .low = stack->count ? stack->frames[stack->count - 1].cfa : 0,
+                        .top = stack_top,
+                        .valid = 1u << PP_REG_SP};
     walk.registers[PP_REG_SP] = walk.low;
     return walk;
 }

@@ -1,13 +1,13 @@
 /*
- * The native walk: from a signal's context to the list of return addresses, by the rules that unwind/ finds. Everything
- * here is async-signal-safe, takes no lock, allocates nothing and loads only from [SP - red zone, stack_top); a stack
- * other than the thread's own is read through kernel copies.
+ * The native walk: from a signal's context to the list of return addresses, by the unwind rows that unwind/ compiles.
+ * Everything here is async-signal-safe, takes no lock, allocates nothing and reads only the row tables and [SP - red
+ * zone, stack_top); a stack other than the thread's own is read through kernel copies.
  */
 #ifndef PP_CAPTURE_NATIVE_WALK_H
 #define PP_CAPTURE_NATIVE_WALK_H
 
 #include "../common/log_format.h"
-#include "module_table.h"
+#include "unwind_table.h"
 #include <stdalign.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -17,29 +17,24 @@ struct pp_native_frame {
     uintptr_t cfa; /* end of this frame and sp of its caller: the frame is [its sp, cfa), empty if its end is unknown */
 };
 
-/* Rules that earlier walks have found, by code address: a search takes some microseconds. The return addresses on a
- * stack mostly stay the same between samples; interrupted addresses do not, but most of a function has one rule. At 100
- * samples per second none of our other data stays in the CPU's caches: a hit touches one or two cache lines. Only one
- * walk at a time may use it. */
-#define PP_RULE_CACHE_SETS 1024 /* a power of two */
-#define PP_RULE_CACHE_WAYS 2
+/* Rules that earlier walks have found. Most return addresses on a stack stay the same between samples, and at 100
+ * samples per second none of our other data stays in the CPU's caches: a hit touches one cache line, a search five to
+ * ten. Only one walk at a time may use it. */
+#define PP_RULE_CACHE_SIZE 256 /* a power of two */
 struct pp_rule_cache {
-    uint32_t walked;     /* frames of the last walk, which are still in pp_native_stack.frames */
-    uint32_t generation; /* of the module table that the finder's modules are of */
-    uint8_t next_way;    /* to be replaced */
-    struct pp_cached_rule {
-        alignas(64) uintptr_t from;
-        uint32_t size;       /* bytes of code from there on */
-        uint32_t generation; /* of the module table; 0: unused */
+    uint32_t walked;           /* frames of the last walk, which are still in pp_native_stack.frames */
+    uint32_t range_generation; /* of the table that holds `range`; 0: unused */
+    struct pp_module_range *range;
+    struct {
+        alignas(64) uintptr_t address;
+        uint32_t generation; /* of the table; 0: unused */
         struct pp_unwind_rule rule;
-    } sets[PP_RULE_CACHE_SETS][PP_RULE_CACHE_WAYS];
-    struct pp_rule_finder finder;
-    uintptr_t stack_copy[32]; /* of the walk, of another stack; aligned to its size, so that a copy stays in one page */
+    } entries[PP_RULE_CACHE_SIZE];
 };
 
 struct pp_native_stack {
     struct pp_native_frame *frames; /* innermost first; the caller's memory, always the same array with one cache */
-    struct pp_rule_cache *cache;    /* the caller's, zeroed once */
+    struct pp_rule_cache *cache;    /* the caller's, zeroed once; NULL: no cache */
     unsigned max, count;            /* of a stack deeper than max the outer frames are left out */
     uintptr_t stack_low;            /* set by the caller: lowest address of the thread's own stack, 0 if unknown */
     enum pp_reason reason;          /* NONE: the outermost frame was reached; else why the walk ended early */

@@ -3,7 +3,7 @@
  * the thread holds references while it executes them. Frames in generators lie on the heap and are copied, since a torn
  * chain may lead anywhere. */
 #include "python_frames.h"
-#include "../base/safe_read.h"
+#include "safe_read.h"
 
 #define OWNER_THREAD     0
 #define OWNER_GENERATOR  1

@@ -10,9 +10,9 @@
  * The lost link can be recovered: in W2 the caller's frame is in a register; in W1 the next outer _PyCFrame lies in the
  * next outer native eval frame, at a constant distance from that frame's CFA. */
 #include "python_walk.h"
-#include "../base/safe_read.h"
 #include "code_cache.h"
 #include "python_frames.h"
+#include "safe_read.h"
 
 #define KEPT_INNER      384 /* frames kept at the innermost end of a deep stack */
 #define KEPT_OUTER      (PP_MAX_PYTHON_FRAMES - KEPT_INNER - 2)

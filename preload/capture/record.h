@@ -57,7 +57,7 @@ struct pp_record_frame {
  * frames between are unknown. */
 #define PP_NATIVE_BROKEN  ((uint64_t)1 << 63)
 #define PP_NATIVE_NO_RULE ((uint64_t)1 << 62) /* because no rule holds there */
-#define PP_NATIVE_DEEP    ((uint64_t)1 << 61) /* because the stack is too deep; neither: no rule yet, no module */
+#define PP_NATIVE_DEEP    ((uint64_t)1 << 61) /* because the stack is too deep; neither: no rows, no module */
 #define PP_NATIVE_ADDRESS (PP_NATIVE_DEEP - 1)
 #define PP_ENTRY_CUT      UINT32_MAX /* frames are left out here */
 

@@ -1,8 +1,8 @@
 /* Takes a sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
-#include "../base/safe_read.h"
 #include "code_cache.h"
 #include "native_walk.h"
 #include "python_walk.h"
+#include "safe_read.h"
 #include <string.h>
 #include <sys/resource.h>
 
@@ -93,7 +93,7 @@ static bool find_frame_pointer(const struct pp_python *python, struct pp_native_
     return false;
 }
 
-/* Whether the walk ended in code without unwind rules (a JIT's, assembly's, a new module's) or at its depth limit. */
+/* Whether the walk ended in code without unwind rows (a JIT's, assembly's, a new module's) or at its depth limit. */
 static bool ended_in_gap(const struct pp_native_stack *native)
 {
     return native->reason == PP_REASON_NATIVE_TOO_DEEP || native->reason == PP_REASON_NATIVE_NO_MODULE ||

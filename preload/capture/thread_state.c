@@ -1,6 +1,6 @@
 #include "thread_state.h"
-#include "../base/safe_read.h"
 #include "python_walk.h"
+#include "safe_read.h"
 
 /* async-signal-safe. */
 uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)

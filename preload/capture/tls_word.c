@@ -1,5 +1,5 @@
 #include "tls_word.h"
-#include "../base/safe_read.h"
+#include "safe_read.h"
 
 #define KEYS_IN_BLOCK 32
 #define KEYS_MAX      1024

@@ -96,7 +96,7 @@ enum pp_process_key {
     PP_PROCESS_TICK_NS,         /* varint: what CPU-time timers are rounded up to, 0 if unknown */
     PP_PROCESS_PARENT_INSTANCE, /* text: PP_PROCESS_INSTANCE of the process that forked this one, if known */
     PP_PROCESS_CPUS,            /* varint: processors that it may run on */
-    PP_PROCESS_UNWINDER,        /* text: what walks native stacks, "libunwind"; absent: our own unwind rules */
+    PP_PROCESS_UNWINDER,        /* text: what walks native stacks, "libunwind"; absent: our own unwind rows */
 };
 
 enum pp_account_key {
@@ -182,7 +182,7 @@ enum pp_frame_kind {
 #define PP_REASONS(X)                                                                                                  \
     X(NONE, "complete")                                                                                                \
     X(NATIVE_NO_MODULE, "native stack truncated: code outside any module")                                             \
-    X(NATIVE_NO_ROWS, "native stack truncated: no unwind rule yet")                                                    \
+    X(NATIVE_NO_ROWS, "native stack truncated: no unwind rows yet")                                                    \
     X(NATIVE_NO_RULE, "native stack truncated: no unwind rule for this address")                                       \
     X(NATIVE_BAD_STACK, "native stack truncated: outside the thread's stack")                                          \
     X(NATIVE_TOO_DEEP, "native stack truncated: too deep")                                                             \

@@ -4,7 +4,7 @@
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../capture/module_table.h"
+#include "../capture/unwind_table.h"
 #include "../libunwind/libunwind.h"
 #include "../python/tls.h"
 #include "../threads/registry.h"
@@ -37,7 +37,7 @@ void pp_interval_start(void)
 
 void pp_interval_modules(void)
 {
-    if (pp_modules_refresh()) {
+    if (pp_modules_refresh(PP_ROWS_WANTED)) {
         pp_libunwind_forget();
         pp_stacks_modules_changed(&pp_interval.tables);
         /* what was unknown may be known now: handlers may call again */

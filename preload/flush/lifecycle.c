@@ -35,10 +35,11 @@ static bool process_ends(void)
 
 void pp_flush_thread_start(void)
 {
+    static const struct pp_gate module_gate = {pp_fork_gate_enter, pp_fork_gate_leave, process_ends};
     const struct pp_real *libc = pp_real();
     sigset_t all, before;
     pthread_attr_t attributes;
-    pp_modules_set_gate(pp_fork_gate_enter, pp_fork_gate_leave);
+    pp_modules_set_gate(&module_gate);
     /* through libc: a raw mask would also hold back the signals by which setuid reaches every thread */
     __builtin_memset(&all, 0xff, sizeof all);
     if (libc->pthread_attr_init(&attributes) != 0)

@@ -1,9 +1,9 @@
 /* Wraps the calls of libc that show that an interpreter begins, forks or ends. */
 #include "../base/libc.h"
 #include "../base/proc_file.h"
-#include "../base/safe_read.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../capture/safe_read.h"
 #include "../flush/lifecycle.h"
 #include "../start.h"
 #include "../threads/registry.h"

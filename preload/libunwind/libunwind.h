@@ -1,4 +1,4 @@
-/* libunwind/ is PYPROF_UNWIND=libunwind: native stacks by the system's libunwind instead of our own walk. */
+/* libunwind/ is PYPROF_UNWIND=libunwind: native stacks by the system's libunwind instead of our own rows. */
 #ifndef PP_LIBUNWIND_H
 #define PP_LIBUNWIND_H
 
@@ -15,8 +15,7 @@ void pp_libunwind_poll(void);
 void pp_libunwind_forget(void);
 
 /* Called around a fork: no handler of another thread may be inside libunwind while the process is copied, or its lock
- * would stay held in the child. Handlers walk by our own rules meanwhile. In the order of the atfork handlers, any
- * thread. */
+ * would stay held in the child. Handlers walk by rows meanwhile. In the order of the atfork handlers, any thread. */
 void pp_libunwind_before_fork(void);
 void pp_libunwind_after_fork(bool in_child);
 

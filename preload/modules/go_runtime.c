@@ -1,6 +1,6 @@
 #include "go_runtime.h"
 #include "../base/elf_names.h"
-#include "../base/safe_read.h"
+#include "../capture/safe_read.h"
 #include <string.h>
 
 #define NOTE_OF_GO_BUILD 4

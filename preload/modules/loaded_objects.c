@@ -1,12 +1,13 @@
 #include "loaded_objects.h"
 #include "../base/elf_names.h"
 #include "../base/loader_lock.h"
-#include "modules.h"
+#include "../base/safe_copy.h"
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-#define MAX_NAME 4096
+#define MAX_NAME      4096
+#define COMPARE_CHUNK ((size_t)16 << 10)
+#define COMPARE_PIECE ((size_t)1 << 20) /* under the loader's lock at a time: 0.3 ms */
 
 static void widen(struct pp_address_range *range, uintptr_t start, uintptr_t end)
 {
@@ -63,6 +64,11 @@ static bool copy_object(struct pp_loaded_objects *out, const struct dl_phdr_info
     object->name = (uint32_t)(copy - (char *)out->names.items);
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
         note_segment(object, &info->dlpi_phdr[i]);
+    const ElfW(Phdr) *segment =
+        pp_elf_segment(info, object->eh_frame_hdr.start, object->eh_frame_hdr.end - object->eh_frame_hdr.start, 0);
+    if (segment)
+        object->eh_segment = (struct pp_address_range){object->bias + segment->p_vaddr,
+                                                       object->bias + segment->p_vaddr + segment->p_memsz};
     return true;
 }
 
@@ -95,7 +101,7 @@ void pp_loaded_objects_free(struct pp_loaded_objects *objects)
 
 static void (*enter)(void), (*leave)(void);
 
-void pp_modules_set_gate(void (*new_enter)(void), void (*new_leave)(void))
+void pp_loaded_objects_set_gate(void (*new_enter)(void), void (*new_leave)(void))
 {
     enter = new_enter;
     leave = new_leave;
@@ -146,17 +152,57 @@ static struct pp_loaded_objects count_changes(void)
     return counts;
 }
 
-/* The list begins with what was loaded with the program, in the order of dependencies; the loader itself is a late one
- * of these. The rest may have been loaded by dlopen. */
-static void mark_staying(struct pp_loaded_objects *out)
+bool pp_loaded_objects_unloaded_since(unsigned long long subs)
 {
-    struct pp_loaded_object *objects = out->objects.items;
-    uintptr_t loader = getauxval(AT_BASE);
-    size_t count = 0;
-    while (count < out->count && objects[count].bias != loader)
-        count++;
-    for (size_t i = 0; loader && count < out->count && i <= count; i++)
-        objects[i].stays = true;
+    if (pp_loader_lock_is_lost())
+        return false;
+    struct pp_loaded_objects now = count_changes();
+    return now.known && now.subs != subs;
+}
+
+struct held {
+    const struct pp_loaded_object *object;
+    const char *name;
+    const struct pp_section_copy *copy;
+    size_t from, to; /* of the copy */
+    bool found;
+};
+
+/* Uses safe copies: a file that was truncated on disk has pages that cannot be read. */
+static bool is_copy(const struct pp_section_copy *copy, size_t from, size_t to)
+{
+    static uint8_t now[COMPARE_CHUNK];
+    for (size_t at = from; at < to; at += sizeof now) {
+        size_t size = to - at < sizeof now ? to - at : sizeof now;
+        if (!pp_safe_copy(now, copy->address + at, size) || memcmp(now, copy->bytes + at, size) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Runs under the loader's lock, while nothing can be unloaded. */
+static int compare_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct held *held = arg;
+    (void)size;
+    if (info->dlpi_addr != held->object->bias || strcmp(info->dlpi_name ? info->dlpi_name : "", held->name) != 0)
+        return 0;
+    held->found = is_copy(held->copy, held->from, held->to);
+    return 1;
+}
+
+bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
+                            const struct pp_section_copy *copies, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        for (size_t from = 0; from < copies[i].size; from += COMPARE_PIECE) {
+            size_t to = copies[i].size - from < COMPARE_PIECE ? copies[i].size : from + COMPARE_PIECE;
+            struct held held = {object, name, &copies[i], from, to, false};
+            visit_objects(compare_object, &held);
+            if (!held.found)
+                return false;
+        }
+    return true;
 }
 
 bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out)
@@ -170,7 +216,5 @@ bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, st
     visit_objects(collect, out);
     if (!out->known)
         pp_loaded_objects_free(out);
-    else
-        mark_staying(out);
     return out->known;
 }

@@ -1,5 +1,5 @@
 /*
- * modules/ knows the loaded ELF objects and the code of JITs: what is mapped where, build-ids, symbol
+ * modules/ knows the loaded ELF objects and the code of JITs: what is mapped where, build-ids, unwind rows, symbol
  * names. All functions here: flush thread only (or the exiting thread once the flush thread has stopped). Memory is our
  * own mappings.
  */
@@ -28,14 +28,25 @@ struct pp_module {
     struct pp_module_private *private;
 };
 
-/* Sets functions that are called around every step inside the loader, so that no fork happens there. Once, before the
- * first refresh. */
-void pp_modules_set_gate(void (*enter)(void), void (*leave)(void));
+/* Holds functions that are called around every step inside libc or the loader, so that no fork happens there. Set once,
+ * before the first refresh. */
+struct pp_gate {
+    void (*enter)(void);
+    void (*leave)(void);
+    bool (*hurry)(void); /* the process ends: compiling rows is given up. NULL: never */
+};
+void pp_modules_set_gate(const struct pp_gate *gate);
 
-/* Checks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs); if so updates the list,
- * publishes pp_module_table and returns true. Cheap when nothing changed. Unloaded modules are no longer found
+enum pp_modules_rows {
+    PP_ROWS_WANTED, /* of the interpreter, libc, small objects, and modules that handlers asked for */
+    PP_ROWS_ALL,
+};
+
+/* Checks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs) and updates the list; then
+ * compiles missing rows (the interpreter and libc first) and publishes pp_module_table after each module. Cheap when
+ * nothing changed. Returns true when the list changed or rows were added. Unloaded modules are no longer found
  * afterwards. */
-bool pp_modules_refresh(void);
+bool pp_modules_refresh(enum pp_modules_rows rows);
 
 /* Returns the module whose code holds the address, NULL if none. Valid until the next refresh. */
 struct pp_module *pp_module_find(uintptr_t address);

@@ -41,25 +41,25 @@ void pp_eval_learn(uintptr_t address)
 static void find_cold_parts(const struct pp_module *module, uintptr_t start, uintptr_t end)
 {
     struct {
-        uintptr_t start, end;
+        uintptr_t start;
         unsigned jumps;
     } parts[COLD_PARTS];
     unsigned count = 0;
     const uint8_t *code = pp_safe_copy_mapped(start, end - start);
     for (uintptr_t at = start; code && at + PP_JUMP_SIZE <= end; at++) {
-        uintptr_t target = pp_jump_target(code + (at - start), at);
-        if (target < module->start || target >= module->end || (target >= start && target < end))
+        uintptr_t target = pp_jump_target(code + (at - start), at), part, part_end;
+        if (target < module->start || target >= module->end || (target >= start && target < end) ||
+            !pp_module_function_range(module, target, &part, &part_end) || target == part)
             continue;
         unsigned i = 0;
-        while (i < count && (target < parts[i].start || target >= parts[i].end))
+        while (i < count && parts[i].start != part)
             i++;
-        if (i == COLD_PARTS ||
-            (i == count && !pp_module_function_range(module, target, &parts[i].start, &parts[i].end)))
+        if (i == COLD_PARTS)
             continue;
-        if (target == parts[i].start)
-            continue;
-        if (i == count)
+        if (i == count) {
+            parts[count].start = part;
             parts[count++].jumps = 0;
+        }
         if (++parts[i].jumps == COLD_JUMPS_MIN)
             add_range(module, target);
     }

@@ -1,7 +1,7 @@
 #include "tls.h"
 #include "../base/elf_names.h"
 #include "../base/libc.h"
-#include "../base/safe_read.h"
+#include "../capture/safe_read.h"
 #include "../capture/python_layout.h"
 #include <pthread.h>
 #include <string.h>

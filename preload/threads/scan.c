@@ -8,6 +8,7 @@
 #include "scan.h"
 #include "../base/proc_file.h"
 #include "../base/process.h"
+#include "../base/sort.h"
 #include "../base/syscalls.h"
 #include "registry.h"
 #include "timers.h"

@@ -1,5 +1,7 @@
 #include "cfi.h"
 
+#define MAX_REMEMBERED 16
+
 enum {
     CFA_ADVANCE_LOC = 0x40, /* these three carry an operand in their low six bits */
     CFA_OFFSET = 0x80,
@@ -31,8 +33,18 @@ enum {
     CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
 
-/* async-signal-safe, as all of this file. */
-static void set_register(struct pp_cfi_run *run, uint64_t reg, uint8_t kind, uint64_t base, int64_t offset)
+struct run {
+    const struct pp_section_copy *eh_frame;
+    const struct pp_cie *cie;
+    const struct pp_cfi_state *initial; /* NULL while it is being made */
+    struct pp_bytes code;
+    uintptr_t at, end;
+    struct pp_cfi_state state;
+    unsigned remembered;
+    struct pp_cfi_state stack[MAX_REMEMBERED];
+};
+
+static void set_register(struct run *run, uint64_t reg, uint8_t kind, uint64_t base, int64_t offset)
 {
     if (reg > PP_REG_RA)
         return; /* vector registers and the like: no frame is found by them */
@@ -41,7 +53,7 @@ static void set_register(struct pp_cfi_run *run, uint64_t reg, uint8_t kind, uin
     run->state.registers[reg] = (struct pp_cfi_register){kind, (uint8_t)base, (int32_t)offset};
 }
 
-static void set_cfa(struct pp_cfi_run *run, uint64_t reg, int64_t offset)
+static void set_cfa(struct run *run, uint64_t reg, int64_t offset)
 {
     run->state.cfa = (struct pp_cfi_address){
         .valid = reg < PP_REG_COUNT && offset == (int32_t)offset,
@@ -52,13 +64,13 @@ static void set_cfa(struct pp_cfi_run *run, uint64_t reg, int64_t offset)
 }
 
 /* Whether the CFA is "register + offset": instructions that change one half mean nothing after an expression. */
-static bool cfa_is_simple(const struct pp_cfi_run *run)
+static bool cfa_is_simple(const struct run *run)
 {
     const struct pp_cfi_address *cfa = &run->state.cfa;
     return cfa->valid && !cfa->deref && !cfa->plt && cfa->index == PP_CFI_NO_INDEX;
 }
 
-static struct pp_bytes block(struct pp_cfi_run *run)
+static struct pp_bytes block(struct run *run)
 {
     uint64_t size = pp_bytes_uleb(&run->code);
     const uint8_t *start = pp_bytes_take(&run->code, size);
@@ -66,14 +78,14 @@ static struct pp_bytes block(struct pp_cfi_run *run)
     return b;
 }
 
-static void define_cfa_by_expression(struct pp_cfi_run *run)
+static void define_cfa_by_expression(struct run *run)
 {
     struct pp_bytes expression = block(run);
     if (run->code.failed || !pp_cfi_expression(expression, &run->state.cfa))
         run->state.cfa.valid = false;
 }
 
-static void define_register_by_expression(struct pp_cfi_run *run)
+static void define_register_by_expression(struct run *run)
 {
     uint64_t reg = pp_bytes_uleb(&run->code);
     struct pp_bytes expression = block(run);
@@ -84,13 +96,13 @@ static void define_register_by_expression(struct pp_cfi_run *run)
         set_register(run, reg, PP_CFI_UNKNOWN, 0, 0);
 }
 
-static void restore_register(struct pp_cfi_run *run, uint64_t reg)
+static void restore_register(struct run *run, uint64_t reg)
 {
     if (reg <= PP_REG_RA && run->initial)
         run->state.registers[reg] = run->initial->registers[reg];
 }
 
-static void save_at_offset(struct pp_cfi_run *run, uint64_t reg, int64_t n, uint8_t kind)
+static void save_at_offset(struct run *run, uint64_t reg, int64_t n, uint8_t kind)
 {
     int64_t offset;
     if (__builtin_mul_overflow(n, run->cie->data_align, &offset))
@@ -101,7 +113,7 @@ static void save_at_offset(struct pp_cfi_run *run, uint64_t reg, int64_t n, uint
     set_register(run, reg, kind, 0, kind == PP_CFI_AT_CFA ? offset : 0);
 }
 
-static bool define_cfa_factored(struct pp_cfi_run *run, uint64_t reg)
+static bool define_cfa_factored(struct run *run, uint64_t reg)
 {
     int64_t offset;
     if (__builtin_mul_overflow(pp_bytes_sleb(&run->code), run->cie->data_align, &offset))
@@ -111,7 +123,7 @@ static bool define_cfa_factored(struct pp_cfi_run *run, uint64_t reg)
 }
 
 /* Executes an instruction that does not advance the location. False: unknown or damaged. */
-static bool instruction(struct pp_cfi_run *run, uint8_t op)
+static bool instruction(struct run *run, uint8_t op)
 {
     struct pp_bytes *b = &run->code;
     uint64_t reg;
@@ -152,7 +164,7 @@ static bool instruction(struct pp_cfi_run *run, uint8_t op)
         set_register(run, reg, PP_CFI_UNKNOWN, 0, 0);
         break;
     case CFA_REMEMBER_STATE:
-        if (run->remembered == PP_CFI_MAX_REMEMBERED)
+        if (run->remembered == MAX_REMEMBERED)
             return false;
         run->stack[run->remembered++] = run->state;
         break;
@@ -192,13 +204,13 @@ static bool instruction(struct pp_cfi_run *run, uint8_t op)
 }
 
 /* True and the target when the instruction advances the location. */
-static bool advances(struct pp_cfi_run *run, uint8_t op, uintptr_t *target)
+static bool advances(struct run *run, uint8_t op, uintptr_t *target)
 {
     struct pp_bytes *b = &run->code;
     uint64_t delta;
     switch (op) {
     case CFA_SET_LOC:
-        *target = pp_eh_frame_pointer(b, run->copy, run->cie->pointer_encoding);
+        *target = pp_eh_frame_pointer(b, run->eh_frame, run->cie->pointer_encoding);
         return true;
     case CFA_ADVANCE_LOC1:
         delta = pp_bytes_unsigned(b, 1);
@@ -214,26 +226,25 @@ static bool advances(struct pp_cfi_run *run, uint8_t op, uintptr_t *target)
             return false;
         delta = op & 0x3f;
     }
-    if (__builtin_mul_overflow(delta, run->cie->code_align, &delta) || __builtin_add_overflow(run->from, delta, target))
+    if (__builtin_mul_overflow(delta, run->cie->code_align, &delta) || __builtin_add_overflow(run->at, delta, target))
         b->failed = true;
     return true;
 }
 
-/* Runs up to the instructions for code after pc; false at an instruction that we cannot interpret.
- * async-signal-safe. */
-static bool run_up_to(struct pp_cfi_run *run, uintptr_t pc)
+/* False when it stopped before the end, at an instruction that we cannot interpret. */
+static bool run_all(struct run *run, pp_cfi_emit *emit, void *arg)
 {
     while (pp_bytes_left(&run->code)) {
         uint8_t op = (uint8_t)pp_bytes_unsigned(&run->code, 1);
         uintptr_t target;
         if (advances(run, op, &target)) {
-            if (run->code.failed || target < run->from || !run->initial)
+            if (run->code.failed || target < run->at || !emit)
                 return false;
-            if (target > pc) {
-                run->to = target < run->to ? target : run->to;
-                return true;
-            }
-            run->from = target;
+            if (target >= run->end)
+                return true; /* the rest describes no code of this function */
+            if (target > run->at)
+                emit(arg, run->at, target, &run->state);
+            run->at = target;
         } else if ((op & 0xc0) == CFA_OFFSET) {
             save_at_offset(run, op & 0x3f, (int64_t)pp_bytes_uleb(&run->code), PP_CFI_AT_CFA);
         } else if ((op & 0xc0) == CFA_RESTORE) {
@@ -247,30 +258,29 @@ static bool run_up_to(struct pp_cfi_run *run, uintptr_t pc)
     return true;
 }
 
-bool pp_cfi_initial(struct pp_cfi_run *run, const struct pp_memory_copy *copy, const struct pp_cie *cie)
+bool pp_cfi_initial(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, struct pp_cfi_state *initial)
 {
-    run->copy = copy;
-    run->cie = cie;
-    run->initial = NULL;
-    run->code = cie->instructions;
-    run->from = run->to = 0;
-    run->remembered = 0;
-    memset(&run->state, 0, sizeof run->state);
-    run->state.cfa.index = PP_CFI_NO_INDEX;
-    return run_up_to(run, 0);
+    struct run run = {.eh_frame = eh_frame, .cie = cie, .code = cie->instructions};
+    run.state.cfa.index = PP_CFI_NO_INDEX;
+    bool complete = run_all(&run, NULL, NULL);
+    *initial = run.state;
+    return complete;
 }
 
-void pp_cfi_run(struct pp_cfi_run *run, const struct pp_memory_copy *copy, const struct pp_cie *cie,
-                const struct pp_fde *fde, const struct pp_cfi_state *initial, uintptr_t pc)
+void pp_cfi_run(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, const struct pp_fde *fde,
+                const struct pp_cfi_state *initial, pp_cfi_emit *emit, void *arg)
 {
-    run->copy = copy;
-    run->cie = cie;
-    run->initial = initial;
-    run->code = fde->instructions;
-    run->from = fde->start;
-    run->to = fde->end;
-    run->state = *initial;
-    run->remembered = 0;
-    if (!run_up_to(run, pc))
-        run->state.cfa.valid = false;
+    struct run run;
+    run.eh_frame = eh_frame;
+    run.cie = cie;
+    run.initial = initial;
+    run.code = fde->instructions;
+    run.at = fde->start;
+    run.end = fde->end;
+    run.state = *initial;
+    run.remembered = 0;
+    if (!run_all(&run, emit, arg))
+        run.state.cfa.valid = false;
+    if (run.at < run.end)
+        emit(arg, run.at, run.end, &run.state);
 }

@@ -1,4 +1,4 @@
-/* Runs call frame instructions (DWARF 4, 6.4.2): turns the bytes of a CIE and an FDE into the state at an address. */
+/* Runs call frame instructions (DWARF 4, 6.4.2): turns the bytes of a CIE and an FDE into one state per code range. */
 #ifndef PP_UNWIND_CFI_H
 #define PP_UNWIND_CFI_H
 
@@ -37,32 +37,17 @@ struct pp_cfi_state {
     struct pp_cfi_register registers[PP_REG_RA + 1];
 };
 
-#define PP_CFI_MAX_REMEMBERED 8 /* compilers need one */
+/* Called for each range, in ascending order and never empty. */
+typedef void pp_cfi_emit(void *arg, uintptr_t from, uintptr_t to, const struct pp_cfi_state *state);
 
-/* The interpreter's memory, too large for a thread's stack, and its result. */
-struct pp_cfi_run {
-    struct pp_cfi_state state;
-    uintptr_t from, to; /* code that the state holds for */
+/* Computes the state at the start of every function of a CIE; false when its instructions are damaged. */
+bool pp_cfi_initial(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, struct pp_cfi_state *initial);
 
-    const struct pp_memory_copy *copy;
-    const struct pp_cie *cie;
-    const struct pp_cfi_state *initial; /* NULL while it is being made */
-    struct pp_bytes code;
-    unsigned remembered;
-    struct pp_cfi_state stack[PP_CFI_MAX_REMEMBERED];
-};
+/* Runs an FDE. After an instruction that we cannot interpret, ranges have an invalid CFA. */
+void pp_cfi_run(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, const struct pp_fde *fde,
+                const struct pp_cfi_state *initial, pp_cfi_emit *emit, void *arg);
 
-/* Computes the state at the start of every function of a CIE, in run->state; false when its instructions are damaged.
- * async-signal-safe. */
-bool pp_cfi_initial(struct pp_cfi_run *run, const struct pp_memory_copy *copy, const struct pp_cie *cie);
-
-/* Runs an FDE up to pc, which is in its function: sets state, from and to. The state's CFA is invalid if an instruction
- * before that cannot be interpreted. async-signal-safe. */
-void pp_cfi_run(struct pp_cfi_run *run, const struct pp_memory_copy *copy, const struct pp_cie *cie,
-                const struct pp_fde *fde, const struct pp_cfi_state *initial, uintptr_t pc);
-
-/* Evaluates a DWARF expression to an address of the form above; false when it has another form.
- * async-signal-safe. */
+/* Evaluates a DWARF expression to an address of the form above; false when it has another form. */
 bool pp_cfi_expression(struct pp_bytes expression, struct pp_cfi_address *out);
 
 #endif

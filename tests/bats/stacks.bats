@@ -63,19 +63,3 @@ frozen() {
     needs_ptrace
     with_each_python frozen
 }
-
-# On glibc before 2.35 modules are found once a second.
-short() {
-    PYPROF_HZ=1000 profiled "$PYTHON" -c 'import json, decimal
-for i in range(20000):
-    json.loads(json.dumps([i, str(i)]))
-    decimal.Decimal(i).sqrt()'
-    info >info.json
-    between 5 "$(reader field info.json samples)" 100000 samples
-    reader truncated info.json >truncated.txt
-    ! grep ' yet' truncated.txt || fail "$(cat truncated.txt)"
-}
-
-@test "a short program: its first samples have their whole stacks, in modules that it has just loaded too" {
-    with_each_python short
-}

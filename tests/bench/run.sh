@@ -25,6 +25,12 @@ while read -r path version kind; do
     echo
 done < <(list_pythons | sed -n '1p;\#^/usr/bin/python3.11 #p;$p' | uniq)
 
+# What numpy brings along is large; without it there is less to compile.
+if with_numpy=$(PIP_ONLY_BINARY=numpy tests/venv.sh "$BUILD/venv/bench-numpy" "$python" numpy); then
+    python=$with_numpy/bin/python
+fi
+"$python" tests/bench/walkers.py "$BUILD" rows
+echo
 list_pythons | while read -r python version; do
     echo "== $python ($version)"
     "$python" tests/bench/bench.py "$BUILD" "$python" "${BENCH_ROUNDS:-30}"

@@ -34,7 +34,7 @@ static uintptr_t stack_top;
 static enum mode mode;
 static unsigned samples, next_walker;
 static uint8_t evicting[EVICT_BYTES];
-static struct pp_rule_cache cache, empty_cache;
+static struct pp_rule_cache cache;
 static timer_t timer;
 
 static unsigned walk_ours(const ucontext_t *context, struct pp_rule_cache *with)
@@ -72,7 +72,7 @@ static unsigned walk_by(enum walker walker, const ucontext_t *context)
     case OURS:
         return walk_ours(context, &cache);
     case OURS_UNCACHED:
-        return walk_ours(context, &empty_cache);
+        return walk_ours(context, NULL);
     case STEP:
         return walk_by_steps(context);
     case BACKTRACE:
@@ -85,8 +85,6 @@ static unsigned walk_by(enum walker walker, const ucontext_t *context)
 
 static void measure(enum walker walker, const ucontext_t *context)
 {
-    if (walker == OURS_UNCACHED)
-        memset(&empty_cache, 0, sizeof empty_cache);
     uint64_t start = bench_now();
     unsigned frames = walk_by(walker, context);
     uint64_t end = bench_now();
@@ -141,7 +139,7 @@ static void begin(enum mode how)
         series[i].count = 0, series[i].frames = 0;
     mode = how;
     next_walker = 0;
-    pp_modules_refresh();
+    pp_modules_refresh(PP_ROWS_ALL);
     stack_top = own_stack_top();
     memset(evicting, 1, sizeof evicting);
     memset(&cache, 0, sizeof cache);

@@ -32,6 +32,13 @@ uint64_t bench_clock(void);
  * thread has the slot. Now and then a pause, in which the ring is read. */
 void bench_queue(uint32_t slot, unsigned count);
 
+struct bench_rows {
+    const char *path;
+    uint64_t ticks, bytes, functions, rows, rules;
+};
+/* Compiles the rows of each object that is loaded; how many those are. */
+unsigned bench_rows(struct bench_rows *into, unsigned max);
+
 #pragma GCC visibility pop
 
 #endif

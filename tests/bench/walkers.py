@@ -1,5 +1,6 @@
 """walkers.py BUILD: what a native walk, and the whole handler, cost in this interpreter, as tables; beside libunwind.
 
+walkers.py BUILD rows: what it takes to compile the unwind rows of everything that is loaded.
 walkers.py BUILD work C PYTHON LEAF SECONDS WARM: a program with a stack of that form, to be profiled.
 """
 
@@ -183,6 +184,36 @@ def work(c, python, leaf, seconds, warm):
     by_c(c, python, lambda: with_gil.bench_queue(0, warm) if warm else LEAVES[leaf](seconds))
 
 
+class Rows(ctypes.Structure):
+    _fields_ = [("path", ctypes.c_char_p)] + [
+        (name, ctypes.c_uint64) for name in ("ticks", "bytes", "functions", "rows", "rules")
+    ]
+
+
+def rows():
+    # An interpreter without one of these has fewer rows in the table.
+    for name in ("hashlib", "ssl", "numpy"):
+        try:
+            __import__(name)
+        except ImportError:
+            print(f"(without {name})")
+    compiled = (Rows * 512)()
+    runs = []
+    for _ in range(ROUNDS):
+        count = bench.bench_rows(compiled, len(compiled))
+        runs.append([row.ticks / PER_NS for row in compiled[:count]])
+    times = [statistics.median(ns) for ns in zip(*runs)]
+    found = sorted(zip(times, compiled[:count]), key=lambda pair: pair[0], reverse=True)
+    print(f"unwind rows, {count} objects            ms       bytes functions      rows   rules  ns/function")
+    shown = [(ns, os.path.basename(row.path.decode()), row) for ns, row in found]
+    for ns, name, row in shown[:12]:
+        print(
+            f"  {name[:30]:30} {ns / 1e6:8.2f} {row.bytes:11} {row.functions:9} {row.rows:9} {row.rules:7}"
+            f" {ns / max(row.functions, 1):12.0f}"
+        )
+    print(f"  {'all':30} {sum(times) / 1e6:8.2f} {sum(row.bytes for _, row in found):11}")
+
+
 def all_walkers():
     walks()
     walks_in_a_run()
@@ -194,5 +225,5 @@ if sys.argv[2:3] == ["work"]:
     work(int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], float(sys.argv[6]), int(sys.argv[7]))
 else:
     PER_NS = ticks_per_ns()
-    parts = {"walks": walks, "run": walks_in_a_run, "handler": handler_in_a_run}
+    parts = {"rows": rows, "walks": walks, "run": walks_in_a_run, "handler": handler_in_a_run}
     parts.get("".join(sys.argv[2:3]), all_walkers)()

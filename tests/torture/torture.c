@@ -488,7 +488,7 @@ void torture_begin(uint32_t threads)
 {
     if (!started)
         return;
-    if (pp_modules_refresh())
+    if (pp_modules_refresh(PP_ROWS_ALL))
         pp_stacks_modules_changed(&tables);
     pp_eval_find();
     other_threads = threads != 0;

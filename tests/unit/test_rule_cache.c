@@ -1,5 +1,4 @@
-/* What walks keep from one to the next is forgotten when a module was unloaded. */
-#include "made_eh_frame.h"
+/* What walks keep from one to the next gives way to a new table. */
 #include "preload/capture/native_walk.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,102 +8,115 @@
 
 #include <cmocka.h>
 
+#define CODE  ((uintptr_t)0x10000000)
 #define WORDS 64
 
-enum { FIRST, MIDDLE, OUTERMOST };
+enum { RULE_16 = PP_RULE_FIRST, RULE_32, RULE_OUTERMOST, RULES };
 
-static struct made_eh_frame made;
-static struct pp_rule_cache cache;
+static const struct pp_unwind_rule rules[RULES] = {
+    [RULE_16] = {.cfa_kind = PP_CFA_REGISTER,
+                 .cfa_register = PP_REG_SP,
+                 .cfa_offset = 16,
+                 .saved = 1 << PP_TRACKED_RA,
+                 .where[PP_TRACKED_RA] = -8},
+    [RULE_32] = {.cfa_kind = PP_CFA_REGISTER,
+                 .cfa_register = PP_REG_SP,
+                 .cfa_offset = 32,
+                 .saved = 1 << PP_TRACKED_RA,
+                 .where[PP_TRACKED_RA] = -8},
+    [RULE_OUTERMOST] = {.cfa_kind = PP_CFA_REGISTER,
+                        .cfa_register = PP_REG_SP,
+                        .cfa_offset = 8,
+                        .lost = 1 << PP_TRACKED_RA},
+};
+static const uint32_t blocks[2] = {0, 2};
 static uintptr_t words[WORDS];
-static _Alignas(
-    struct pp_module_table) uint8_t memory[2][sizeof(struct pp_module_table) + sizeof(struct pp_module_range)];
 
-static uintptr_t code(unsigned function, unsigned offset)
+/* Code in three functions; `middle` is the rule of the second. */
+static void publish(struct pp_module_table *table, struct pp_unwind_row rows[3], uint32_t generation, uint32_t middle)
 {
-    return (uintptr_t)made.text + (function + 1) * MADE_FUNCTION + offset;
-}
-
-/* Functions whose frames have 16 bytes, `middle` bytes, and no caller. */
-static void make(uint8_t middle)
-{
-    made_start(&made, "zR");
-    made_function(&made, (const uint8_t[]){0x0e, 16}, 2);
-    made_function(&made, (const uint8_t[]){0x0e, middle}, 2);
-    made_function(&made, (const uint8_t[]){0x07, 16}, 2);
-}
-
-static void publish(unsigned which, uint32_t generation)
-{
-    struct pp_module_table *table = (struct pp_module_table *)memory[which];
+    rows[0] = (struct pp_unwind_row){0, RULE_16};
+    rows[1] = (struct pp_unwind_row){0x100, middle};
+    rows[2] = (struct pp_unwind_row){0x200, RULE_OUTERMOST};
     table->generation = generation;
     table->count = 1;
-    table->ranges[0] = made_range(&made, true);
+    table->ranges[0] = (struct pp_module_range){.start = CODE,
+                                                .end = CODE + 0x1000,
+                                                .rows = rows,
+                                                .rules = rules,
+                                                .blocks = blocks,
+                                                .block_shift = 31,
+                                                .row_count = 3};
     atomic_store(&pp_module_table, table);
 }
 
-static struct pp_native_stack walk_from(uintptr_t pc, struct pp_native_frame frames[8])
+/* Interrupted in the first function. */
+static void walk(struct pp_rule_cache *cache, struct pp_native_frame frames[8])
 {
     ucontext_t context = {0};
-    context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    context.uc_mcontext.gregs[REG_RIP] = (greg_t)(CODE + 0x10);
     context.uc_mcontext.gregs[REG_RSP] = (greg_t)&words[8];
-    struct pp_native_stack stack = {.frames = frames, .cache = &cache, .max = 8};
+    struct pp_native_stack stack = {.frames = frames, .cache = cache, .max = 8};
     pp_native_walk(&context, (uintptr_t)(words + WORDS), &stack);
-    return stack;
-}
-
-static void walk(struct pp_native_frame frames[8])
-{
-    struct pp_native_stack stack = walk_from(code(FIRST, 0x10), frames);
     assert_int_equal(stack.reason, PP_REASON_NONE);
     assert_int_equal(stack.count, 3);
-    assert_int_equal(frames[0].ip, code(FIRST, 0x10));
+    assert_int_equal(frames[0].ip, CODE + 0x10);
     assert_int_equal(frames[0].cfa, &words[10]);
-    assert_int_equal(frames[1].ip, code(MIDDLE, 0x0f));
-    assert_int_equal(frames[2].ip, code(OUTERMOST, 0x0f));
+    assert_int_equal(frames[1].ip, CODE + 0x10f);
+    assert_int_equal(frames[2].ip, CODE + 0x20f);
 }
 
-static void an_unload_makes_it_forget(void **state)
+static void a_new_table_counts(void **state)
 {
     (void)state;
+    static struct pp_rule_cache cache;
+    static _Alignas(struct pp_module_table)
+        uint8_t memory[2][sizeof(struct pp_module_table) + sizeof(struct pp_module_range)];
+    struct pp_unwind_row first[3], second[3];
     struct pp_native_frame frames[8];
-    make(16);
-    words[9] = code(MIDDLE, 0x10);
-    words[11] = words[13] = code(OUTERMOST, 0x10);
-    publish(0, 2);
+    words[9] = CODE + 0x110;
+    words[11] = words[13] = CODE + 0x210;
+    publish((struct pp_module_table *)memory[0], first, 1, RULE_16);
     for (int i = 0; i < 3; i++) {
-        walk(frames);
+        walk(i == 2 ? NULL : &cache, frames);
         assert_int_equal(frames[1].cfa, &words[12]);
     }
-    /* other code is loaded there now; what only was added changes nothing */
-    make(32);
-    publish(1, 2);
-    walk(frames);
-    assert_int_equal(frames[1].cfa, &words[12]);
-    publish(0, 3);
+    publish((struct pp_module_table *)memory[1], second, 2, RULE_32);
+    memset(memory[0], 0, sizeof memory[0]);
     for (int i = 0; i < 3; i++) {
-        walk(frames);
+        walk(i == 2 ? NULL : &cache, frames);
         assert_int_equal(frames[1].cfa, &words[14]);
     }
     /* without a table nothing is known, whatever was */
     atomic_store(&pp_module_table, NULL);
-    struct pp_native_stack stack = walk_from(code(FIRST, 0x10), frames);
+    ucontext_t context = {0};
+    context.uc_mcontext.gregs[REG_RSP] = (greg_t)&words[8];
+    struct pp_native_stack stack = {.frames = frames, .cache = &cache, .max = 8};
+    pp_native_walk(&context, (uintptr_t)(words + WORDS), &stack);
     assert_int_equal(stack.reason, PP_REASON_NATIVE_NO_ROWS);
 }
 
-/* Addresses that come to the same entries drive each other out, and all stay right. */
+/* Two addresses that come to the same entry drive each other out, and both stay right. */
 static void entries_are_shared(void **state)
 {
     (void)state;
+    static struct pp_rule_cache cache;
+    static _Alignas(struct pp_module_table)
+        uint8_t memory[sizeof(struct pp_module_table) + sizeof(struct pp_module_range)];
+    struct pp_unwind_row rows[3];
     struct pp_native_frame frames[8];
-    make(16);
-    publish(0, 7);
-    for (uintptr_t i = 0; i < 4 * PP_RULE_CACHE_SETS * PP_RULE_CACHE_WAYS; i++) {
-        unsigned at = 0x11 + i % 0xe0;
-        words[9] = code(MIDDLE, at);
-        words[11] = code(OUTERMOST, 0x10);
-        struct pp_native_stack stack = walk_from(code(FIRST, i % 0xff), frames);
+    publish((struct pp_module_table *)memory, rows, 7, RULE_16);
+    for (uintptr_t i = 0; i < 4 * PP_RULE_CACHE_SIZE; i++) {
+        uintptr_t at = 0x111 + i % 0xe0;
+        words[9] = CODE + at;
+        words[11] = CODE + 0x210;
+        ucontext_t context = {0};
+        context.uc_mcontext.gregs[REG_RIP] = (greg_t)(CODE + i % 0xff);
+        context.uc_mcontext.gregs[REG_RSP] = (greg_t)&words[8];
+        struct pp_native_stack stack = {.frames = frames, .cache = &cache, .max = 8};
+        pp_native_walk(&context, (uintptr_t)(words + WORDS), &stack);
         assert_int_equal(stack.count, 3);
-        assert_int_equal(frames[1].ip, code(MIDDLE, at - 1));
+        assert_int_equal(frames[1].ip, CODE + at - 1);
         assert_int_equal(frames[1].cfa, &words[12]);
     }
     atomic_store(&pp_module_table, NULL);
@@ -113,7 +125,7 @@ static void entries_are_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_unload_makes_it_forget),
+        cmocka_unit_test(a_new_table_counts),
         cmocka_unit_test(entries_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

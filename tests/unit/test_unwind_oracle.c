@@ -279,7 +279,7 @@ static int set_up(void **state)
     *(void **)&lib_sha512 = library_function("libcrypto.so.3", "SHA512");
     for (unsigned i = 0; i < WORKS; i++)
         works[i](); /* once, so that nothing is loaded or bound in the middle of it */
-    pp_modules_refresh();
+    pp_modules_refresh(PP_ROWS_ALL);
     return 0;
 }
 

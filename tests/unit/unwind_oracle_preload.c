@@ -1,7 +1,7 @@
 /* The oracle inside any program: LD_PRELOAD this object. It compares walks of one thread with libunwind's, sampled some
  * time after each other or at every instruction, phase by phase: the program calls oracle_phase and works until
  * oracle_left says 0. What was found goes to the file $ORACLE_LOG, the examples to stderr. */
-#include "../../preload/capture/module_table.h"
+#include "../../preload/capture/unwind_table.h"
 #include "own_stack.h"
 #include "unwind_oracle.h"
 #include <dlfcn.h>
@@ -143,7 +143,7 @@ static void *refresh(void *unused)
     struct timespec pause = {0, 20000000};
     for (;;) {
         look_at_objects();
-        pp_modules_refresh();
+        pp_modules_refresh(PP_ROWS_ALL);
         atomic_fetch_add(&refreshes, 1);
         nanosleep(&pause, NULL);
     }

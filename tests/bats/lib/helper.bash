@@ -111,7 +111,7 @@ print(int(100 * int(sys.argv[1]) / (total["samples"] + 1) + 100 * unsampled) + 1
 }
 
 # until_sampled PATTERN COMMAND...: runs it until a line of stacks.txt matches, with a native stack that is no guess: a tenth of
-# a second may go by without a tick, and more before there are unwind rules.
+# a second may go by without a tick, and more before there are unwind rows.
 until_sampled() {
     local pattern=$1 runs=0
     shift
@@ -120,7 +120,7 @@ until_sampled() {
         "$@" || return
         # shellcheck disable=SC2119
         collapsed >stacks.txt
-        ! grep -v 'no unwind rule yet' stacks.txt | grep -qE "$pattern" || return 0
+        ! grep -v 'no unwind rows yet' stacks.txt | grep -qE "$pattern" || return 0
         [ $((++runs)) -lt 10 ] || fail "no sample in $pattern in $runs runs: $(tail -n 20 stacks.txt)" || return
     done
 }

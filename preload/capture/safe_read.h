@@ -1,8 +1,8 @@
 /* Reads through pointers that may be stale: the kernel copies, so an unmapped page is an error and not a fault. */
-#ifndef PP_BASE_SAFE_READ_H
-#define PP_BASE_SAFE_READ_H
+#ifndef PP_CAPTURE_SAFE_READ_H
+#define PP_CAPTURE_SAFE_READ_H
 
-#include "syscalls.h"
+#include "../base/syscalls.h"
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,0 +1,98 @@
+/*
+ * The unwind tables that modules/ publishes for the handler: each module's code range and its rows, sorted by address.
+ *
+ * Protocol. modules/ builds a whole new pp_module_table, then stores one pointer (release). A handler loads the pointer
+ * once (acquire) and uses that table to its end. A table and the rows that only it refers to are freed once every
+ * thread's slot has been seen outside the handler after the new pointer was stored (pp_modules_reclaim). Published
+ * tables and rows are never written.
+ *
+ * A row holds the rule from its pc up to the next row's. Modules have far fewer different rules (some hundreds) than
+ * rows, so a row is 8 bytes and the rules in use stay in the CPU's caches.
+ */
+#ifndef PP_CAPTURE_UNWIND_TABLE_H
+#define PP_CAPTURE_UNWIND_TABLE_H
+
+#include "../arch/arch.h"
+#include <stdint.h>
+
+struct pp_unwind_row {
+    uint32_t pc;   /* offset from the module's `start`; rows[0].pc is 0 */
+    uint32_t rule; /* index into the module's rules, and PP_ROW_FUNCTION_START */
+};
+
+#define PP_ROW_FUNCTION_START 0x80000000u /* a function (FDE) begins here */
+#define PP_ROW_RULE(rule)     ((rule) & ~PP_ROW_FUNCTION_START)
+
+/* Rules that every module has. */
+enum {
+    PP_RULE_GAP,     /* no FDE covers the address */
+    PP_RULE_INVALID, /* an FDE whose instructions we cannot follow */
+    PP_RULE_FIRST,   /* the module's own rules */
+};
+
+enum pp_cfa_kind {
+    PP_CFA_INVALID,  /* the walk ends here */
+    PP_CFA_REGISTER, /* reg + offset */
+    PP_CFA_DEREF,    /* *(reg + offset + (index << shift)) + addend */
+    PP_CFA_PLT,      /* reg + offset, 8 more from byte `addend` of a 16-byte PLT entry on */
+    PP_CFA_SIGNAL,   /* the kernel's signal frame: all registers come from its ucontext */
+};
+
+#define PP_NO_REGISTER 0xff
+
+/* How to recover the caller's registers. A tracked register that is in no mask is unchanged. */
+struct pp_unwind_rule {
+    int32_t cfa_offset;
+    int16_t cfa_addend;
+    uint8_t cfa_kind; /* enum pp_cfa_kind */
+    uint8_t cfa_register;
+    uint8_t cfa_index; /* PP_NO_REGISTER: none */
+    uint8_t cfa_shift;
+    uint8_t base;        /* register for from_base */
+    uint8_t saved;       /* tracked slots saved at CFA + where[slot] … */
+    uint8_t from_base;   /* … of which these at base + where[slot] */
+    uint8_t in_register; /* tracked slots whose value is in register where[slot] */
+    uint8_t lost;        /* tracked slots that are lost; the return address: this is the outermost frame */
+    uint8_t unused;
+    int16_t where[PP_TRACKED_COUNT];
+    int16_t unused2;
+};
+
+struct pp_module_range {
+    uintptr_t start, end; /* executable segments, lowest to highest address */
+    const struct pp_unwind_row *rows;
+    const struct pp_unwind_rule *rules;
+    /* blocks[i]: the row for offset i << block_shift, and one more at the end. They shorten the search. */
+    const uint32_t *blocks;
+    uint32_t block_shift;
+    uint32_t row_count; /* 0: not compiled yet, or there are none */
+    uint32_t without;   /* there are no rows to compile */
+    uint32_t index;     /* modules/' own number of the module */
+    uint32_t wanted;    /* set by every handler that finds no rows here (relaxed) */
+};
+
+struct pp_module_table {
+    uint32_t generation; /* never 0, and unique among the tables of a process and its forks */
+    uint32_t count;
+    struct pp_module_range ranges[];
+};
+
+/* Written by modules/ only, but for `wanted`; NULL before the first scan. A child of fork keeps its parent's. */
+extern struct pp_module_table *_Atomic pp_module_table;
+
+/* Returns the row for an offset below end - start. The range must have rows. async-signal-safe. */
+static inline uint32_t pp_unwind_find_row(const struct pp_module_range *range, uint32_t offset)
+{
+    uint32_t block = offset >> range->block_shift;
+    uint32_t low = range->blocks[block], high = range->blocks[block + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (range->rows[middle].pc <= offset)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+#endif

@@ -1,0 +1,218 @@
+#include "row_builder.h"
+#include "../base/arena.h"
+#include "../base/hash.h"
+
+#define FIRST_HASH_SIZE 1024u
+
+static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
+static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
+
+_Static_assert(sizeof(struct pp_unwind_row) == 8, "rows are meant to be small");
+_Static_assert(sizeof(struct pp_unwind_rule) == 32, "rules are compared as bytes: no padding");
+
+static size_t rule_count(const struct pp_row_builder *builder)
+{
+    return builder->rules.used / sizeof(struct pp_unwind_rule);
+}
+
+/* Finds the slot of an equal rule, or the free slot for it. */
+static uint32_t *find_slot(const struct pp_row_builder *builder, uint32_t *hash, uint32_t size,
+                           const struct pp_unwind_rule *rule)
+{
+    const struct pp_unwind_rule *rules = builder->rules.items;
+    uint32_t i = (uint32_t)pp_hash(rule, sizeof *rule) & (size - 1);
+    while (hash[i] && memcmp(&rules[hash[i] - 1], rule, sizeof *rule) != 0)
+        i = (i + 1) & (size - 1);
+    return &hash[i];
+}
+
+static bool grow_hash(struct pp_row_builder *builder)
+{
+    uint32_t size = builder->hash_size ? builder->hash_size * 2 : FIRST_HASH_SIZE;
+    uint32_t *hash = pp_map(size * sizeof *hash);
+    if (!hash)
+        return false;
+    const struct pp_unwind_rule *rules = builder->rules.items;
+    for (uint32_t i = 0; i < rule_count(builder); i++)
+        *find_slot(builder, hash, size, &rules[i]) = i + 1;
+    pp_unmap(builder->hash, builder->hash_size * sizeof *hash);
+    builder->hash = hash;
+    builder->hash_size = size;
+    return true;
+}
+
+static uint32_t intern(struct pp_row_builder *builder, const struct pp_unwind_rule *rule)
+{
+    if (rule_count(builder) >= builder->hash_size / 2 && !grow_hash(builder)) {
+        builder->out_of_memory = true;
+        return PP_RULE_INVALID;
+    }
+    uint32_t *slot = find_slot(builder, builder->hash, builder->hash_size, rule);
+    if (*slot)
+        return *slot - 1;
+    struct pp_unwind_rule *fresh = pp_vector_add(&builder->rules, sizeof *fresh);
+    if (!fresh) {
+        builder->out_of_memory = true;
+        return PP_RULE_INVALID;
+    }
+    *fresh = *rule;
+    *slot = (uint32_t)rule_count(builder);
+    return *slot - 1;
+}
+
+void pp_row_builder_start(struct pp_row_builder *builder)
+{
+    *builder = (struct pp_row_builder){0};
+    struct pp_unwind_rule gap = {.cfa_kind = PP_CFA_INVALID}, invalid = gap;
+    invalid.unused = 1; /* else the two would be equal */
+    intern(builder, &gap);
+    intern(builder, &invalid);
+}
+
+void pp_row_builder_free(struct pp_row_builder *builder)
+{
+    pp_vector_free(&builder->rows);
+    pp_vector_free(&builder->rules);
+    pp_unmap(builder->hash, builder->hash_size * sizeof *builder->hash);
+    *builder = (struct pp_row_builder){0};
+}
+
+void pp_row_builder_add(struct pp_row_builder *builder, uint32_t pc, uint32_t rule)
+{
+    struct pp_unwind_row *last = builder->rows.items;
+    size_t count = builder->rows.used / sizeof *last;
+    if (count) {
+        last += count - 1;
+        if (last->pc == pc) {
+            last->rule = rule;
+            return;
+        }
+        if (!(rule & PP_ROW_FUNCTION_START) && PP_ROW_RULE(last->rule) == rule)
+            return;
+    }
+    struct pp_unwind_row *row = pp_vector_add(&builder->rows, sizeof *row);
+    if (row)
+        *row = (struct pp_unwind_row){pc, rule};
+    else
+        builder->out_of_memory = true;
+}
+
+/* Whether the state is that of a signal restorer: CFA and registers are loaded from the ucontext that the kernel
+ * pushed. */
+static bool is_kernel_signal_frame(const struct pp_cfi_state *state, int32_t *gregs)
+{
+    const struct pp_cfi_address *cfa = &state->cfa;
+    const struct pp_cfi_register *ra = &state->registers[PP_REG_RA];
+    if (!cfa->deref || cfa->base != PP_REG_SP || cfa->index != PP_CFI_NO_INDEX || cfa->addend != 0)
+        return false;
+    *gregs = cfa->offset - 8 * PP_GREG_SP;
+    if (ra->kind != PP_CFI_AT_ADDRESS || ra->base != PP_REG_SP || ra->offset != *gregs + 8 * PP_GREG_PC)
+        return false;
+    for (unsigned i = 0; i < PP_REG_COUNT; i++) {
+        const struct pp_cfi_register *reg = &state->registers[i];
+        if (i != PP_REG_SP &&
+            (reg->kind != PP_CFI_AT_ADDRESS || reg->base != PP_REG_SP || reg->offset != *gregs + 8 * greg_of_dwarf[i]))
+            return false;
+    }
+    return true;
+}
+
+/* False when the value cannot be found. */
+static bool follow_register(struct pp_unwind_rule *rule, unsigned slot, const struct pp_cfi_register *reg)
+{
+    unsigned bit = 1u << slot;
+    if (reg->offset != (int16_t)reg->offset)
+        return false;
+    rule->where[slot] = (int16_t)reg->offset;
+    switch (reg->kind) {
+    case PP_CFI_AT_CFA:
+        rule->saved |= bit;
+        return true;
+    case PP_CFI_AT_ADDRESS:
+        if (rule->from_base && rule->base != reg->base)
+            return false;
+        rule->base = reg->base;
+        rule->saved |= bit;
+        rule->from_base |= bit;
+        return true;
+    case PP_CFI_REGISTER:
+        rule->where[slot] = reg->base;
+        rule->in_register |= bit;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Adds the caller's registers; false when its return address cannot be found. */
+static bool follow_registers(struct pp_unwind_rule *rule, const struct pp_cfi_state *state)
+{
+    for (unsigned slot = 0; slot < PP_TRACKED_COUNT; slot++) {
+        const struct pp_cfi_register *reg = &state->registers[tracked_register[slot]];
+        if (reg->kind == PP_CFI_SAME && slot != PP_TRACKED_RA)
+            continue;
+        if (follow_register(rule, slot, reg))
+            continue;
+        rule->where[slot] = 0;
+        rule->lost |= 1u << slot;
+        if (slot == PP_TRACKED_RA && reg->kind != PP_CFI_UNDEFINED)
+            return false;
+    }
+    /* The caller's stack pointer is the CFA, except in code like longjmp. */
+    return state->registers[PP_REG_SP].kind == PP_CFI_SAME;
+}
+
+/* Recognizes longjmp's last instructions, described as a frame whose caller is setjmp's: its stack pointer is in a
+ * register, and the CFA is the jmp_buf. That may be anywhere, so registers that only it holds are lost. */
+static bool is_jump(const struct pp_cfi_state *state)
+{
+    return state->registers[PP_REG_SP].kind == PP_CFI_REGISTER && state->registers[PP_REG_RA].kind == PP_CFI_REGISTER;
+}
+
+static struct pp_cfi_state jump_as_frame(const struct pp_cfi_state *state)
+{
+    struct pp_cfi_state frame = *state;
+    frame.cfa =
+        (struct pp_cfi_address){.valid = true, .base = state->registers[PP_REG_SP].base, .index = PP_CFI_NO_INDEX};
+    for (unsigned i = 0; i < PP_REG_RA; i++)
+        if (frame.registers[i].kind == PP_CFI_AT_CFA)
+            frame.registers[i].kind = PP_CFI_UNDEFINED;
+    frame.registers[PP_REG_SP].kind = PP_CFI_SAME;
+    return frame;
+}
+
+uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi_state *state, bool signal_frame)
+{
+    const struct pp_cfi_address *cfa = &state->cfa;
+    struct pp_unwind_rule rule = {.cfa_register = PP_NO_REGISTER, .cfa_index = PP_NO_REGISTER};
+    bool outermost = state->registers[PP_REG_RA].kind == PP_CFI_UNDEFINED;
+    if (outermost)
+        rule.lost = 1u << PP_TRACKED_RA;
+    if (!cfa->valid || cfa->addend != (int16_t)cfa->addend)
+        return outermost ? intern(builder, &rule) : PP_RULE_INVALID;
+
+    rule.cfa_register = cfa->base;
+    rule.cfa_offset = cfa->offset;
+    if (signal_frame) {
+        rule.cfa_kind = PP_CFA_SIGNAL;
+        return is_kernel_signal_frame(state, &rule.cfa_offset) ? intern(builder, &rule) : PP_RULE_INVALID;
+    }
+    if (is_jump(state)) {
+        struct pp_cfi_state frame = jump_as_frame(state);
+        return pp_row_builder_rule(builder, &frame, false);
+    }
+    if (cfa->plt) {
+        rule.cfa_kind = PP_CFA_PLT;
+        rule.cfa_addend = cfa->plt;
+    } else if (cfa->deref) {
+        rule.cfa_kind = PP_CFA_DEREF;
+        rule.cfa_index = cfa->index;
+        rule.cfa_shift = cfa->shift;
+        rule.cfa_addend = (int16_t)cfa->addend;
+    } else if (cfa->index == PP_CFI_NO_INDEX) {
+        rule.cfa_kind = PP_CFA_REGISTER;
+    } else {
+        return PP_RULE_INVALID;
+    }
+    return follow_registers(&rule, state) ? intern(builder, &rule) : PP_RULE_INVALID;
+}
