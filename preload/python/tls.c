@@ -1,8 +1,8 @@
 #include "tls.h"
 #include "../base/elf_names.h"
 #include "../base/libc.h"
-#include "../capture/safe_read.h"
 #include "../capture/python_layout.h"
+#include "../capture/safe_read.h"
 #include <pthread.h>
 #include <string.h>
 

@@ -78,7 +78,7 @@ late() {
         reader stacks stacks.txt 'old_thread \(embed\)' '.*libpython3.*' 'in_old_thread \(<string>:2\)'
         info >info.json
         # What the program burned before it had a Python is no part of the sums.
-        between 190000000 "$(reader field info.json before_start_ns)" 400000000 "before_start_ns"
+        between 100000000 "$(reader field info.json before_start_ns)" 400000000 "before_start_ns"
         between 700000000 "$(reader field info.json cpu_ns)" 1300000000 "cpu_ns"
         rm -r pyprof.out
     done
