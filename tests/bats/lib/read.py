@@ -6,7 +6,7 @@
     read.py split TRUTH_DIRECTORY COLLAPSED INFO.json [PERCENT]     each function within chance, and PERCENT of all
     read.py locked TRUTH_DIRECTORY COLLAPSED INFO.json HIDDEN...    what ticks cannot see is named, and given to nobody
     read.py estimate INFO.json                  of a process of short threads: what was seen stands for the rest
-    read.py near VALUE TRUTH PERCENT WHAT [INFO.json]   with it: more where few ticks were met (see slack)
+    read.py near VALUE TRUTH PERCENT WHAT [INFO.json [LARGEST]]   with it: more where few ticks were met (see slack)
     read.py inclusive COLLAPSED FUNCTION...     prints the ns below a frame whose name is one of these
     read.py stacks COLLAPSED FRAME...           some stack holds these frames, root first, others may lie between
     read.py share COLLAPSED FRAME...            prints percent of the ns of the stacks that end below FRAME... in that order
@@ -62,14 +62,16 @@ def deviation(value, truth):
     return 100.0 * (value - truth) / truth
 
 
-def slack(info):
+def slack(info, largest=0.0):
     """ns by which a function's CPU may be wrong, besides its percent, because the machine let the program meet few ticks
     (six busy programs on two CPUs: a sample each 75 ms of CPU instead of 10). A function begins and ends somewhere between
     two samples, and so does each thread: that is in the percents for samples that weigh what they should, and here for
     the rest. What each process says it has not sampled may be the function's: two samples' worth, from before its first
     sample and after its last one, or a tenth of its CPU, where a sample came later than chance explains (the host had
     taken the machine its CPUs): half a period is the function's then."""
-    most = 0.0
+    # A thread that is taken off its CPU just before each tick meets none for a while: one sample is worth 100 ms then, and
+    # is given to what runs at its end.
+    most = 2 * max(largest - USUAL_WEIGHT_NS, 0.0)
     unsampled = sum(
         min(process["unsampled_ns"], max(2 * USUAL_WEIGHT_NS, 0.1 * process["cpu_ns"])) for process in info["processes"]
     )
@@ -258,7 +260,7 @@ def main(command, arguments):
         extra = 0.0
         if len(arguments) > 4:
             with open(arguments[4]) as file:
-                extra = slack(json.load(file))
+                extra = slack(json.load(file), float(arguments[5]) if len(arguments) > 5 else 0.0)
         return check([(arguments[3], value, truth, percent)], extra)
     if command == "inclusive":
         print(inclusive(stacks(arguments[0]), set(arguments[1:])))
