@@ -382,16 +382,17 @@ beside_an_old_one() {
     on_a_library beside_an_old_one
 }
 
+run_fake() {
+    profiled "$BUILD/workloads/run_fake" ./libfake.so >fake.out 2>&1
+}
+
 # fake REASON OPTION...: an interpreter that is built so is named and not read.
 fake() {
-    local reason=$1 status=0
+    local reason=$1
     shift
-    rm -rf pyprof.out
     gcc -shared -fPIC -O1 -o libfake.so "$@" "$WORKLOADS/lib/fake_python.c" -lpthread
-    profiled "$BUILD/workloads/run_fake" ./libfake.so >fake.out 2>&1 || status=$?
-    [ "$status" -eq 0 ] || fail "$*: status $status: $(cat fake.out)"
+    until_sampled 'Py_Initialize' run_fake || fail "$*: $(cat fake.out)"
     lines_of fake.out 1 "^pyprof: Python [34]\.[0-9]+\.[0-9]+: native frames only, $reason"
-    collapsed >stacks.txt
     reader stacks stacks.txt 'Py_Initialize \(libfake\.so\)'
 }
 
