@@ -92,7 +92,7 @@ reader() {
 # cpu_near VALUE TRUTH PERCENT WHAT: of the CPU in a function in the profile.
 cpu_near() {
     info >cpu_near.json
-    "$PYPROF" export "${OUT:-pyprof.out}" --format perf 2>cpu_near.err >cpu_near.perf || true # two runs: the latest
+    "$PYPROF" export "${OUT:-pyprof.out}" --format perf 2>cpu_near.err >cpu_near.perf || true
     reader near "$@" cpu_near.json "$(awk '$NF == "cpu-clock:" && $(NF - 1) > n { n = $(NF - 1) } END { printf "%.0f", n }' cpu_near.perf)"
 }
 

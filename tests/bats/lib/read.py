@@ -69,8 +69,8 @@ def slack(info, largest=0.0):
     the rest. What each process says it has not sampled may be the function's: two samples' worth, from before its first
     sample and after its last one, or a tenth of its CPU, where a sample came later than chance explains (the host had
     taken the machine its CPUs): half a period is the function's then."""
-    # A thread that is taken off its CPU just before each tick meets none for a while: one sample is worth 100 ms then, and
-    # is given to what runs at its end.
+    # A thread that is taken off its CPU before each tick meets none for a while. The next sample then stands for all that
+    # CPU time, and gives it to what runs at its end.
     most = 2 * max(largest - USUAL_WEIGHT_NS, 0.0)
     unsampled = sum(
         min(process["unsampled_ns"], max(2 * USUAL_WEIGHT_NS, 0.1 * process["cpu_ns"])) for process in info["processes"]
