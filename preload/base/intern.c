@@ -16,6 +16,8 @@ static bool grow_entries(struct pp_intern *table)
     uint32_t *buckets = pp_arena_alloc(table->arena, 2 * capacity * sizeof *buckets);
     if (!entries || !buckets)
         return false;
+    /* a page that is read first is mapped twice: zeros, then memory of its own */
+    memset(buckets, 0, 2 * capacity * sizeof *buckets);
     if (table->count)
         memcpy(entries, table->entries, table->count * sizeof *entries);
     for (uint32_t id = 1; id <= table->count; id++) {

@@ -12,6 +12,12 @@
 #define PP_EVAL_RANGES 16
 #define PP_MAX_PYTHONS 4
 
+enum pp_modules_state {
+    PP_MODULES_KNOWN,  /* it may be a new module's: the handler that meets it sets WANTED and wakes the flush thread */
+    PP_MODULES_WANTED, /* the flush thread is to check the modules, and sets KNOWN if they have changed, else CHECKED */
+    PP_MODULES_CHECKED, /* it is a JIT's, until a flush sets KNOWN */
+};
+
 struct pp_capture {
     _Atomic uint32_t enabled; /* 0: the handler returns at once, our wrappers pass calls through */
     /* Offset of the tid in glibc's thread descriptor (a raw-clone thread has its creator's descriptor); 0: unknown. */
@@ -58,9 +64,8 @@ struct pp_capture {
 
     /* Futex on which the flush thread sleeps; its value is the pending enum pp_wake bits. */
     _Atomic uint32_t wake;
-    /* Set by a handler that met code outside every known module; only the first handler wakes the flush thread, which
-     * clears it after a scan, at most once per interval (JIT code stays unknown). */
-    _Atomic uint32_t unknown_module;
+    /* enum pp_modules_state: what is to be thought of code outside every known module. */
+    _Atomic uint32_t modules;
 };
 
 extern struct pp_capture pp_capture;
@@ -104,7 +109,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context);
 
 enum pp_wake {
     PP_WAKE_DRAIN = 1,   /* a ring is half full, or many threads have ended */
-    PP_WAKE_MODULES = 2, /* unknown_module was set */
+    PP_WAKE_MODULES = 2, /* PP_MODULES_WANTED was set */
     PP_WAKE_STACK = 4,   /* a thread's unknown_stack_sp was set */
     PP_WAKE_STOP = 8,    /* the flush thread must stop */
     PP_WAKE_EXEC = 16,   /* exec is about to replace the program */

@@ -4,12 +4,13 @@
 #ifndef PP_CAPTURE_RECORD_H
 #define PP_CAPTURE_RECORD_H
 
-#include <stdint.h>
+#include "native_walk.h"
 
 enum pp_record_type {
     PP_RECORD_SKIP = 1, /* padding up to the end of the ring */
     PP_RECORD_CODE,
     PP_RECORD_SAMPLE,
+    PP_RECORD_UNFINISHED,
 };
 
 struct pp_record {
@@ -78,5 +79,19 @@ struct pp_record_sample {
     uint64_t counted_ns;
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */
 };
+
+/* A sample whose native walk needs unwind rows that did not exist yet: the flush thread finishes it. */
+struct pp_record_unfinished {
+    struct pp_record_sample sample; /* its counts are those of the arrays below */
+    struct pp_walk_state stopped;
+    uintptr_t sp, stack_top; /* as in pp_stacks */
+    uintptr_t copy_start;    /* of the copied part of the stack */
+    uint32_t copy_bytes;
+    uint16_t native_max;
+    uint8_t interpreter; /* index, or PP_NO_INTERPRETER */
+    bool counted, entering;
+    /* then pp_native_frame native[native_frames], pp_run runs[runs], pp_record_frame python[python_frames], the copy */
+};
+#define PP_NO_INTERPRETER 0xff
 
 #endif

@@ -23,6 +23,17 @@ struct pp_ring {
     _Alignas(64) _Atomic uint32_t tail;
 };
 
+/* Writer: returns the bytes of the largest record that there is room for. async-signal-safe. */
+static inline uint32_t pp_ring_room(struct pp_ring *ring)
+{
+    uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    uint32_t left = ring->size - (head - atomic_load_explicit(&ring->tail, memory_order_acquire));
+    uint32_t to_end = ring->size - (head & (ring->size - 1));
+    if (left <= to_end)
+        return left;
+    return to_end > left - to_end ? to_end : left - to_end;
+}
+
 /* Writer: reserves a record of `size` bytes (a multiple of 8) and fills in its header; NULL if there is no room. The
  * reader sees nothing before pp_ring_commit. async-signal-safe. */
 static inline void *pp_ring_reserve(struct pp_ring *ring, uint32_t size, uint32_t type)
@@ -46,7 +57,7 @@ static inline void *pp_ring_reserve(struct pp_ring *ring, uint32_t size, uint32_
     return record;
 }
 
-/* Writer: publishes the last reserved record. async-signal-safe. */
+/* Writer: publishes the last reserved record, whose size may have been reduced. async-signal-safe. */
 static inline void pp_ring_commit(struct pp_ring *ring, const void *record)
 {
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);

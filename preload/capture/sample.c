@@ -1,14 +1,10 @@
 /* Takes a sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
 #include "code_cache.h"
-#include "native_walk.h"
-#include "python_walk.h"
+#include "pairing.h"
 #include "safe_read.h"
+#include "unfinished.h"
 #include <string.h>
 #include <sys/resource.h>
-
-#define EVAL_FRAME_MAX     4096 /* bytes of a native eval frame */
-#define FRAME_POINTER_HOPS 8
-#define OUTER_RUNS         4 /* at the outer end of a deep stack, whose native frames are still found */
 
 /* Resolves the frames of the walk to cache entries. async-signal-safe. */
 static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_slot *slot,
@@ -28,127 +24,16 @@ static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_s
     return pp_code_resolve(python, slot, stack->frames, doubtful);
 }
 
-/* Whether native frame i, [its sp, its cfa), holds the address. */
-static bool holds(const struct pp_scratch *scratch, uintptr_t sp, unsigned i, uintptr_t address)
-{
-    return address < scratch->native[i].cfa && address >= (i ? scratch->native[i - 1].cfa : sp);
-}
-
-/* Finds each run's native frame by its marker. Runs in a truncated stack's middle go to its gap. async-signal-safe. */
-static void pair_runs(const struct pp_scratch *scratch, const struct pp_python_stack *stack, unsigned native,
-                      uintptr_t sp, struct pp_record_run *out)
-{
-    unsigned frame = 0;
-    for (uint32_t i = 0; i < stack->runs; i++) {
-        uintptr_t marker = scratch->runs[i].marker;
-        while (frame < native && marker >= scratch->native[frame].cfa)
-            frame++;
-        bool inside = marker && frame < native && holds(scratch, sp, frame, marker);
-        out[i].native = inside ? (uint16_t)frame : PP_RUN_UNPAIRED;
-        out[i].frames = (uint16_t)scratch->runs[i].frames;
-        if (!marker) /* an eval call that is being entered has no frame yet: a run of its own would have a marker */
-            out[i].native = stack->counted ? PP_RUN_COUNTED : !i && stack->entering ? PP_RUN_CALLER : PP_RUN_NEXT;
-        if (inside && i && frame && out[i - 1].native == frame && scratch->native[frame - 1].ip & PP_NATIVE_DEEP)
-            out[i - 1].native = (uint16_t)(frame - 1);
-    }
-}
-
-/* Learns the constant distance from a marker to its eval frame's CFA, from a frame at a call. async-signal-safe. */
-static void learn_eval_frame(const struct pp_python *python, const struct pp_native_stack *native, uintptr_t marker)
-{
-    if (native->reason != PP_REASON_NONE ||
-        atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_relaxed))
-        return;
-    for (unsigned i = 1; i < native->count; i++) {
-        const struct pp_native_frame *frame = &native->frames[i];
-        if (marker < frame->cfa && marker >= native->frames[i - 1].cfa && pp_python_of_code(frame->ip) == python) {
-            atomic_store_explicit(&pp_capture.eval[python->index].body, frame->ip, memory_order_relaxed);
-            atomic_store_explicit(&pp_capture.eval[python->index].marker_to_end, (uint32_t)(frame->cfa - marker),
-                                  memory_order_release);
-            return;
-        }
-    }
-}
-
-/* Whether frame pointers lead to the eval frame that holds the marker: the rbp where the walk ended, or an rbp saved a
- * few frames further out (a JIT's), is above the marker by an eval frame's size at most, and the return address there
- * is in the interpreter. Stores it in native->frame_pointer. async-signal-safe. */
-static bool find_frame_pointer(const struct pp_python *python, struct pp_native_stack *native, uintptr_t marker,
-                               uintptr_t stack_top)
-{
-    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    uintptr_t at = native->frame_pointer, from = native->frames[native->count - 1].cfa;
-    for (unsigned hops = 0; hops < FRAME_POINTER_HOPS; hops++) {
-        uintptr_t words[2]; /* the caller's rbp, the return address; a copy, since rbp may be anything */
-        if (at % sizeof at || at < from || at >= stack_top - sizeof words ||
-            !pp_safe_read(pid, words, at, sizeof words))
-            return false;
-        if (at > marker) {
-            native->frame_pointer = at;
-            return at - marker <= EVAL_FRAME_MAX && pp_python_of_code(words[1]) == python;
-        }
-        from = at + 1;
-        at = words[0];
-    }
-    return false;
-}
-
-/* Whether the walk ended in code without unwind rows (a JIT's, assembly's, a new module's) or at its depth limit. */
-static bool ended_in_gap(const struct pp_native_stack *native)
-{
-    return native->reason == PP_REASON_NATIVE_TOO_DEEP || native->reason == PP_REASON_NATIVE_NO_MODULE ||
-           native->reason == PP_REASON_NATIVE_NO_RULE || native->reason == PP_REASON_NATIVE_NO_ROWS;
-}
-
-/* Resumes the native walk after a gap, at the next outer eval frame, known by its marker. async-signal-safe. */
-static void resume_native(const struct pp_python *python, struct pp_slot *slot, const struct pp_python_stack *stack,
-                          struct pp_native_stack *native)
-{
-    uint32_t distance = atomic_load_explicit(&pp_capture.eval[python->index].marker_to_end, memory_order_acquire);
-    uintptr_t body = atomic_load_explicit(&pp_capture.eval[python->index].body, memory_order_relaxed);
-    uintptr_t stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed);
-    native->max = PP_MAX_NATIVE_FRAMES;
-    for (uint32_t run = 0; run < stack->runs && ended_in_gap(native); run++) {
-        uintptr_t marker = slot->scratch->runs[run].marker;
-        bool deep = native->reason == PP_REASON_NATIVE_TOO_DEEP;
-        if (marker < native->frames[native->count - 1].cfa || (deep && run + OUTER_RUNS < stack->runs))
-            continue;
-        if (!distance && !find_frame_pointer(python, native, marker, stack_top))
-            return;
-        uintptr_t *end = &native->frames[native->count - 1].ip, known_end = *end;
-        unsigned before = native->count;
-        enum pp_reason reason = native->reason;
-        *end |= PP_NATIVE_BROKEN | (deep ? PP_NATIVE_DEEP : reason == PP_REASON_NATIVE_NO_RULE ? PP_NATIVE_NO_RULE : 0);
-        if (distance)
-            pp_native_resume(body, marker + distance, stack_top, native);
-        else
-            pp_native_resume_at_frame_pointer(python->eval_function, stack_top, native);
-        if (native->count == before) { /* nothing was found beyond it */
-            *end = known_end;
-            native->reason = reason;
-        }
-    }
-}
-
 /* Writes the sample into the ring; false if there is no room. async-signal-safe. */
-static bool write_sample(struct pp_slot *slot, const struct pp_record_sample *head, uintptr_t sp,
-                         const struct pp_python_stack *stack)
+static bool write_sample(struct pp_slot *slot, const struct pp_record_sample *head, const struct pp_stacks *stacks)
 {
-    uint32_t run_bytes = (uint32_t)(stack->runs * sizeof(struct pp_record_run) + 7) & ~7u;
-    uint32_t size = (uint32_t)(sizeof *head + head->native_frames * sizeof(uint64_t) + run_bytes +
-                               stack->frames * sizeof(struct pp_record_frame));
-    struct pp_record_sample *sample = pp_ring_reserve(&slot->ring, size, PP_RECORD_SAMPLE);
+    struct pp_record_sample *sample = pp_ring_reserve(&slot->ring, pp_stacks_size(stacks), PP_RECORD_SAMPLE);
     if (!sample)
         return false;
     struct pp_record header = sample->header;
     *sample = *head;
     sample->header = header;
-    uint64_t *native = (uint64_t *)(sample + 1);
-    for (unsigned i = 0; i < head->native_frames; i++)
-        native[i] = slot->scratch->native[i].ip;
-    uint8_t *runs = (uint8_t *)(native + head->native_frames);
-    pair_runs(slot->scratch, stack, head->native_frames, sp, (struct pp_record_run *)runs);
-    memcpy(runs + run_bytes, slot->scratch->resolved, stack->frames * sizeof(struct pp_record_frame));
+    pp_stacks_write(stacks, sample);
     pp_ring_commit(&slot->ring, sample);
     return true;
 }
@@ -206,8 +91,9 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
 
 /* Walks the Python stack and resumes the native walk by it. async-signal-safe. */
 static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp_slot *slot, const ucontext_t *context,
-                                  struct pp_native_stack *native, struct pp_python_stack *stack)
+                                  struct pp_stacks *stacks)
 {
+    const struct pp_native_stack *native = &stacks->native;
     struct pp_interrupted interrupted = {
         .pc = pp_context_pc(context),
         .sp = pp_context_sp(context),
@@ -216,17 +102,26 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
         .other_stack = on_other_stack(slot, pp_context_sp(context)),
         .registers = context->uc_mcontext.gregs,
     };
-    enum pp_reason reason = pp_python_walk(state, slot, &interrupted, stack);
+    enum pp_reason reason = pp_python_walk(state, slot, &interrupted, &stacks->python);
     if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
         return reason;
-    enum pp_reason resolved = resolve_frames(state->python, slot, stack);
+    enum pp_reason resolved = resolve_frames(state->python, slot, &stacks->python);
     if (resolved != PP_REASON_NONE)
         return resolved;
-    if (stack->runs && !stack->counted && !interrupted.other_stack) {
-        learn_eval_frame(state->python, native, slot->scratch->runs[0].marker);
-        resume_native(state->python, slot, stack, native);
-    }
+    if (stacks->python.runs && !stacks->python.counted && !interrupted.other_stack)
+        stacks->interpreter = state->python;
+    pp_stacks_resume_native(stacks);
     return reason;
+}
+
+/* Wakes the flush thread for code that may be a new module's. async-signal-safe. */
+static void ask_for_modules(const struct pp_native_stack *native)
+{
+    uint32_t known = PP_MODULES_KNOWN;
+    if (native->reason != PP_REASON_NATIVE_NO_MODULE && atomic_load_explicit(&pp_module_table, memory_order_relaxed))
+        return;
+    if (atomic_compare_exchange_strong(&pp_capture.modules, &known, PP_MODULES_WANTED))
+        pp_wake_flush(PP_WAKE_MODULES);
 }
 
 void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns)
@@ -250,33 +145,45 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
     if (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns)
         count_switches(slot, &head);
-    uintptr_t sp = pp_context_sp(context);
-    struct pp_native_stack native = {
-        .frames = slot->scratch->native, .cache = &slot->scratch->rules, .max = PP_MAX_NATIVE_FRAMES - PP_OUTER_NATIVE};
-    struct pp_python_stack stack = {0};
+    struct pp_stacks stacks = {
+        .sp = pp_context_sp(context),
+        .stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed),
+        .native = {.frames = slot->scratch->native,
+                   .cache = &slot->scratch->rules,
+                   .stopped = &slot->scratch->stopped,
+                   .modules_checked =
+                       atomic_load_explicit(&pp_capture.modules, memory_order_relaxed) == PP_MODULES_CHECKED,
+                   .max = PP_MAX_NATIVE_FRAMES - PP_OUTER_NATIVE},
+        .runs = slot->scratch->runs,
+        .frames = slot->scratch->resolved,
+    };
     if (slot->thread.scanned && !slot->thread.thread_pointer)
         slot->thread.thread_pointer = pp_foreign_thread_pointer(slot);
-    walk_native(slot, context, &native);
-    if ((native.reason == PP_REASON_NATIVE_NO_MODULE || native.reason == PP_REASON_NATIVE_NO_ROWS ||
-         !atomic_load_explicit(&pp_module_table, memory_order_relaxed)) &&
-        !atomic_exchange_explicit(&pp_capture.unknown_module, 1, memory_order_relaxed))
-        pp_wake_flush(PP_WAKE_MODULES);
-    if (slot->thread.thread_pointer &&
-        (sp < atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed) || on_other_stack(slot, sp))) {
+    walk_native(slot, context, &stacks.native);
+    ask_for_modules(&stacks.native);
+    if (slot->thread.thread_pointer && (stacks.sp < stacks.stack_top || on_other_stack(slot, stacks.sp))) {
         struct pp_thread_state state;
         enum pp_reason reason = pp_thread_state_find(slot, &state);
         if (state.python)
-            reason = walk_python(&state, slot, context, &native, &stack);
-        head.state = state.state | (stack.collecting ? PP_STATE_GC : 0);
+            reason = walk_python(&state, slot, context, &stacks);
+        head.state = state.state | (stacks.python.collecting ? PP_STATE_GC : 0);
         if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
-            stack.frames = stack.runs = 0;
+            stacks.python.frames = stacks.python.runs = 0;
         head.python_reason = (uint8_t)reason;
     }
-    head.native_reason = (uint8_t)native.reason;
     head.epoch = slot->code_epoch;
-    head.native_frames = (uint16_t)native.count;
-    head.runs = (uint16_t)stack.runs;
-    head.python_frames = (uint16_t)stack.frames;
-    if (head.python_reason == PP_REASON_LOST_RING_FULL || !write_sample(slot, &head, sp, &stack))
+    if (head.python_reason == PP_REASON_LOST_RING_FULL) {
+        pp_lose_sample(slot, cpu_ns);
+        return;
+    }
+    if (stacks.native.continuable) {
+        ask_for_modules(&stacks.native);
+        if (pp_sample_write_unfinished(slot, &head, &stacks))
+            return;
+        stacks.native.continuable = false;
+        stacks.native.stopped = NULL;
+        pp_stacks_resume_native(&stacks);
+    }
+    if (!write_sample(slot, &head, &stacks))
         pp_lose_sample(slot, cpu_ns);
 }

@@ -67,6 +67,12 @@ struct pp_python_frame {
     uintptr_t instr;
 };
 
+/* Python frames that one native frame runs. */
+struct pp_run {
+    uintptr_t marker; /* address on the C stack that lies inside that native frame */
+    uint32_t frames;
+};
+
 /* The handler's working memory: too large for a thread's stack (16 KiB is legal). */
 struct pp_scratch {
     uint8_t code_copies[PP_CODE_BATCH][PP_CODE_COPY_MAX];
@@ -81,10 +87,8 @@ struct pp_scratch {
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
     struct pp_python_frame python[PP_MAX_STEPS + 2];
     struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];
-    struct {
-        uintptr_t marker; /* address on the C stack that lies inside the native frame of the run */
-        uint32_t frames;
-    } runs[PP_MAX_RUNS];
+    struct pp_run runs[PP_MAX_RUNS];
+    struct pp_walk_state stopped;
 };
 
 /* What a slot keeps of its thread alone: zeroed for the next thread. */

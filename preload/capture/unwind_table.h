@@ -1,5 +1,6 @@
 /*
- * The unwind tables that modules/ publishes for the handler: each module's code range and its rows, sorted by address.
+ * The unwind tables that modules/ publishes for the handler: each module's code range and the rows of its functions
+ * that samples have met, sorted by address.
  *
  * Protocol. modules/ builds a whole new pp_module_table, then stores one pointer (release). A handler loads the pointer
  * once (acquire) and uses that table to its end. A table and the rows that only it refers to are freed once every
@@ -25,6 +26,7 @@ struct pp_unwind_row {
 
 /* Rules that every module has. */
 enum {
+    PP_RULE_UNKNOWN, /* no sample has met the function yet */
     PP_RULE_GAP,     /* no FDE covers the address */
     PP_RULE_INVALID, /* an FDE whose instructions we cannot follow */
     PP_RULE_FIRST,   /* the module's own rules */
@@ -65,20 +67,21 @@ struct pp_module_range {
     /* blocks[i]: the row for offset i << block_shift, and one more at the end. They shorten the search. */
     const uint32_t *blocks;
     uint32_t block_shift;
-    uint32_t row_count; /* 0: not compiled yet, or there are none */
-    uint32_t without;   /* there are no rows to compile */
-    uint32_t index;     /* modules/' own number of the module */
-    uint32_t wanted;    /* set by every handler that finds no rows here (relaxed) */
+    uint32_t row_count; /* 0: no function of it was met yet */
+    uint32_t rule_count;
+    uint32_t without; /* it has no unwind information */
 };
 
 struct pp_module_table {
-    uint32_t generation; /* never 0, and unique among the tables of a process and its forks */
+    /* Never 0. Changes with the modules, also in a fork; not with rows that are added: a rule that was found in a table
+     * holds in all tables of its generation. */
+    uint32_t generation;
     uint32_t count;
     struct pp_module_range ranges[];
 };
 
-/* Written by modules/ only, but for `wanted`; NULL before the first scan. A child of fork keeps its parent's. */
-extern struct pp_module_table *_Atomic pp_module_table;
+/* Written by modules/ only; NULL before the first scan. A child of fork keeps its parent's. */
+extern const struct pp_module_table *_Atomic pp_module_table;
 
 /* Returns the row for an offset below end - start. The range must have rows. async-signal-safe. */
 static inline uint32_t pp_unwind_find_row(const struct pp_module_range *range, uint32_t offset)

@@ -7,6 +7,7 @@
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "code_objects.h"
+#include "finish_sample.h"
 #include "interval_data.h"
 #include "short_threads.h"
 #include "stacks.h"
@@ -145,6 +146,8 @@ static void empty_ring(struct pp_slot *slot, bool ended)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_SAMPLE)
             take_sample(slot, thread, (const struct pp_record_sample *)record);
+        else if (record->type == PP_RECORD_UNFINISHED)
+            take_sample(slot, thread, pp_sample_finish((const struct pp_record_unfinished *)record));
         pp_ring_release(&slot->ring, record);
     }
     pp_interval.samples_cost_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_refresh_ns() - start_ns;

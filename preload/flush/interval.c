@@ -35,14 +35,28 @@ void pp_interval_start(void)
     }
 }
 
-void pp_interval_modules(void)
+/* Addresses may mean something else now. */
+static void modules_changed(void)
 {
-    if (pp_modules_refresh(PP_ROWS_WANTED)) {
-        pp_libunwind_forget();
-        pp_stacks_modules_changed(&pp_interval.tables);
-        /* what was unknown may be known now: handlers may call again */
-        atomic_store(&pp_capture.unknown_module, 0);
+    pp_libunwind_forget();
+    pp_stacks_modules_changed(&pp_interval.tables);
+    /* what was unknown may be known now: handlers may call again */
+    atomic_store(&pp_capture.modules, PP_MODULES_KNOWN);
+}
+
+void pp_interval_drain(bool final)
+{
+    uint32_t wanted = PP_MODULES_WANTED;
+    /* a process of which no sample was taken yet costs nothing */
+    if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.modules)) {
+        if (pp_modules_refresh())
+            modules_changed();
+        else
+            atomic_compare_exchange_strong(&pp_capture.modules, &wanted, PP_MODULES_CHECKED);
     }
+    pp_drain(final);
+    if (pp_modules_publish())
+        modules_changed();
     pp_modules_reclaim(pp_handlers_quiet);
 }
 
@@ -106,7 +120,7 @@ void pp_interval_save(void)
     if (pp_account_has_many_threads(&pp_interval.account))
         return; /* the process's clock alone takes the kernel 0.2 us for each */
     pp_write_check_file();
-    pp_drain(false);
+    pp_interval_drain(false);
     if (pp_write_is_full())
         pp_drain_settle(true);
     append(PP_END_NOT);
@@ -119,10 +133,6 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
         pp_account_is_idle(&pp_interval.account, pp_interval.earlier_own_ns))
         return false;
     pp_write_check_file();
-    /* a process of which no sample was taken yet costs nothing */
-    if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.unknown_module))
-        pp_interval_modules();
-    atomic_store(&pp_capture.unknown_module, 0);
     /* the start of an interpreter that was loaded with RTLD_DEEPBIND went unseen */
     if (pp_flush_find_pythons && !pp_loader_lock_is_lost()) {
         pp_fork_gate_enter();
@@ -131,12 +141,13 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     }
     for (unsigned i = 0; pp_python_at(i); i++)
         pp_python_key_settle(atomic_load(&pp_capture.pythons[i]));
-    pp_drain(false);
+    pp_interval_drain(false);
+    atomic_store(&pp_capture.modules, PP_MODULES_KNOWN); /* JITs' code is checked again, once a flush */
     bool again = pp_threads_scan(own_tid);
     if (final) {
         /* threads that have vanished get their last part and are taken as ended */
         close_account();
-        pp_drain(true);
+        pp_interval_drain(true);
     }
     /* ids of a full segment end with it */
     pp_drain_settle(final || pp_write_is_full());
@@ -156,7 +167,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 
 void pp_interval_review_cost(void)
 {
-    pp_drain(false); /* what was taken at another rate is weighed by that rate */
+    pp_interval_drain(false); /* what was taken at another rate is weighed by that rate */
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
     pp_rate_keep_cost_down(cpu_ns, pp_account_handler_ns(), pp_interval.samples_cost_ns);
 }

@@ -9,8 +9,9 @@
 
 /* Prepares the first interval; a flush thread that is made again goes on with its predecessor's interval. */
 void pp_interval_start(void);
-/* Refreshes the list of modules; cheap when nothing was loaded or unloaded. */
-void pp_interval_modules(void);
+/* Refreshes the list of modules, empties the rings and publishes the unwind rows of what samples have met. final: see
+ * pp_drain. */
+void pp_interval_drain(bool final);
 /* Finds the stack bounds of the threads whose handlers asked for them. */
 void pp_interval_stacks(void);
 /* Writes the samples so far between two flushes, in case the process is killed. Does nothing with many threads. */

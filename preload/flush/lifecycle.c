@@ -7,6 +7,7 @@
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../capture/capture.h"
+#include "../modules/loaded_objects.h"
 #include "../modules/modules.h"
 #include "interval.h"
 #include "loop.h"
@@ -35,11 +36,10 @@ static bool process_ends(void)
 
 void pp_flush_thread_start(void)
 {
-    static const struct pp_gate module_gate = {pp_fork_gate_enter, pp_fork_gate_leave, process_ends};
     const struct pp_real *libc = pp_real();
     sigset_t all, before;
     pthread_attr_t attributes;
-    pp_modules_set_gate(&module_gate);
+    pp_loaded_objects_set_gate(pp_fork_gate_enter, pp_fork_gate_leave);
     /* through libc: a raw mask would also hold back the signals by which setuid reaches every thread */
     __builtin_memset(&all, 0xff, sizeof all);
     if (libc->pthread_attr_init(&attributes) != 0)
@@ -194,6 +194,6 @@ void pp_flush_after_fork(void)
     uint32_t life = atomic_load(&pp_flush.life);
     pp_flush = (struct pp_flush_thread){.life = life >= PP_FLUSH_NEEDED ? PP_FLUSH_NEEDED : PP_FLUSH_NONE};
     atomic_store(&pp_capture.wake, 0);
-    atomic_store(&pp_capture.unknown_module, 0);
+    atomic_store(&pp_capture.modules, 0);
     pp_interval_after_fork();
 }

@@ -9,7 +9,6 @@
 #include "../libunwind/libunwind.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
-#include "drain.h"
 #include "interval.h"
 #include <stdlib.h>
 
@@ -100,7 +99,7 @@ void *pp_flush_loop(void *argument)
         if (pp_threads_all_ended())
             end_process(own_tid);
         if (why & PP_WAKE_MODULES)
-            pp_interval_modules();
+            pp_interval_drain(false);
         if (why & PP_WAKE_STACK)
             pp_interval_stacks();
         if (why & PP_WAKE_COST)
@@ -122,7 +121,7 @@ void *pp_flush_loop(void *argument)
             if (now >= scan)
                 again = pp_threads_scan(own_tid);
         } else if (why & PP_WAKE_DRAIN) {
-            pp_drain(false);
+            pp_interval_drain(false);
         } else if (now >= scan) {
             again = pp_threads_scan(own_tid);
         }

@@ -23,7 +23,7 @@ static struct group {
     unsigned waiting; /* a group is replaced by another only when no thread waits in it */
     struct claim claim[CLAIMS];
 } groups[GROUPS];
-static unsigned next_group;
+static unsigned next_group; /* that many have been in use */
 
 static struct waiting {
     uint32_t group, thread, flushes;
@@ -110,6 +110,13 @@ static bool credit_one(const struct waiting *thread, bool forgetting, pp_short_c
     return false;
 }
 
+/* Most processes have no such threads: what was never in use is not touched, as its pages would be made for that. */
+static void forget_groups(void)
+{
+    memset(groups, 0, (next_group < GROUPS ? next_group : GROUPS) * sizeof *groups);
+    next_group = 0;
+}
+
 void pp_short_threads_settle(pp_short_credit *credit, void (*unsampled)(uint32_t thread, uint64_t cpu_ns),
                              bool forgetting)
 {
@@ -128,7 +135,7 @@ void pp_short_threads_settle(pp_short_credit *credit, void (*unsampled)(uint32_t
     }
     waiting_count = kept;
     if (forgetting)
-        memset(groups, 0, sizeof groups);
+        forget_groups();
 }
 
 uint64_t pp_short_threads_waiting_ns(void)
@@ -138,7 +145,7 @@ uint64_t pp_short_threads_waiting_ns(void)
 
 void pp_short_threads_reset(void)
 {
-    memset(groups, 0, sizeof groups);
+    forget_groups();
     waiting_count = 0;
     waiting_ns = 0;
 }

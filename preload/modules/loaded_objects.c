@@ -5,9 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define MAX_NAME      4096
-#define COMPARE_CHUNK ((size_t)16 << 10)
-#define COMPARE_PIECE ((size_t)1 << 20) /* under the loader's lock at a time: 0.3 ms */
+#define MAX_NAME 4096
 
 static void widen(struct pp_address_range *range, uintptr_t start, uintptr_t end)
 {
@@ -150,59 +148,6 @@ static struct pp_loaded_objects count_changes(void)
     if (dl_iterate_phdr)
         visit_objects(read_counts, &counts);
     return counts;
-}
-
-bool pp_loaded_objects_unloaded_since(unsigned long long subs)
-{
-    if (pp_loader_lock_is_lost())
-        return false;
-    struct pp_loaded_objects now = count_changes();
-    return now.known && now.subs != subs;
-}
-
-struct held {
-    const struct pp_loaded_object *object;
-    const char *name;
-    const struct pp_section_copy *copy;
-    size_t from, to; /* of the copy */
-    bool found;
-};
-
-/* Uses safe copies: a file that was truncated on disk has pages that cannot be read. */
-static bool is_copy(const struct pp_section_copy *copy, size_t from, size_t to)
-{
-    static uint8_t now[COMPARE_CHUNK];
-    for (size_t at = from; at < to; at += sizeof now) {
-        size_t size = to - at < sizeof now ? to - at : sizeof now;
-        if (!pp_safe_copy(now, copy->address + at, size) || memcmp(now, copy->bytes + at, size) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* Runs under the loader's lock, while nothing can be unloaded. */
-static int compare_object(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    struct held *held = arg;
-    (void)size;
-    if (info->dlpi_addr != held->object->bias || strcmp(info->dlpi_name ? info->dlpi_name : "", held->name) != 0)
-        return 0;
-    held->found = is_copy(held->copy, held->from, held->to);
-    return 1;
-}
-
-bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
-                            const struct pp_section_copy *copies, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        for (size_t from = 0; from < copies[i].size; from += COMPARE_PIECE) {
-            size_t to = copies[i].size - from < COMPARE_PIECE ? copies[i].size : from + COMPARE_PIECE;
-            struct held held = {object, name, &copies[i], from, to, false};
-            visit_objects(compare_object, &held);
-            if (!held.found)
-                return false;
-        }
-    return true;
 }
 
 bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out)

@@ -3,7 +3,6 @@
 #define PP_MODULES_LOADED_OBJECTS_H
 
 #include "../base/arena.h"
-#include "../unwind/eh_frame.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +20,7 @@ struct pp_loaded_object {
     struct pp_address_range image;        /* all segments */
     struct pp_address_range eh_frame_hdr; /* PT_GNU_EH_FRAME */
     uint64_t eh_frame_hdr_file_offset;
-    struct pp_address_range eh_segment; /* the segment that holds it */
+    struct pp_address_range eh_segment; /* the segment that holds it, and .eh_frame */
     struct pp_address_range dynamic;
     struct pp_address_range notes[PP_OBJECT_NOTES];
     unsigned note_count;
@@ -37,21 +36,14 @@ struct pp_loaded_objects {
     unsigned long long adds, subs;
 };
 
-/* Called around every step inside the loader: see struct pp_gate. Without them nothing is called. */
+/* Sets what is called around every step inside the loader, so that no fork happens there. Once, before the first
+ * read. */
 void pp_loaded_objects_set_gate(void (*enter)(void), void (*leave)(void));
 
 /* Copies all objects if adds and subs have changed. False: they have not, or they are unknown (no dl_iterate_phdr here,
  * no memory). */
 bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out);
 void pp_loaded_objects_free(struct pp_loaded_objects *objects);
-
-/* Returns whether an object was unloaded since dlpi_subs was `subs`. */
-bool pp_loaded_objects_unloaded_since(unsigned long long subs);
-
-/* Whether these copies, `count` of them, are of the object's memory: each byte is compared at a moment at which the
- * object is loaded. Enters the gate for each piece, so that a fork does not wait long. */
-bool pp_loaded_objects_hold(const struct pp_loaded_object *object, const char *name,
-                            const struct pp_section_copy *copies, unsigned count);
 
 /* Whether the flush thread is in one of these and certainly holds the loader's lock. Any thread. */
 bool pp_loaded_objects_inside(void);

@@ -1,4 +1,4 @@
-/* Makes a module of what the loader says, and copies the sections that its rows are compiled from. */
+/* Makes a module of what the loader says. */
 #include "../base/arena.h"
 #include "../base/elf_names.h"
 #include "../base/mappings.h"
@@ -10,11 +10,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define MAX_PATH         4096
-#define MAX_NOTES        4096
-#define MAX_DYNAMIC      256 /* entries */
-#define MAX_EH_FRAME_HDR ((size_t)256 << 20)
-#define MAX_EH_FRAME     ((size_t)1 << 30)
+#define MAX_PATH    4096
+#define MAX_NOTES   4096
+#define MAX_DYNAMIC 256 /* entries */
 
 static bool is_vdso(const char *name)
 {
@@ -57,7 +55,7 @@ static bool defines(const struct pp_loaded_object *object, const char *name)
     return pp_safe_copy(dynamic, object->dynamic.start, size) && pp_elf_defines(object->bias, dynamic, name);
 }
 
-struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name, uint32_t number)
+struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name)
 {
     char found[MAX_PATH];
     find_path(object, name, found);
@@ -70,8 +68,7 @@ struct pp_module *pp_module_create(const struct pp_loaded_object *object, const 
     char *path = (char *)(private + 1), *loader_name = path + path_size;
     memcpy(path, found, path_size);
     memcpy(loader_name, name, name_size);
-    *private =
-        (struct pp_module_private){.mapped = size, .object = *object, .number = number, .loader_name = loader_name};
+    *private = (struct pp_module_private){.mapped = size, .object = *object, .loader_name = loader_name};
     module->private = private;
     module->start = object->text.start;
     module->end = object->text.end;
@@ -90,6 +87,7 @@ struct pp_module *pp_module_create(const struct pp_loaded_object *object, const 
 
 void pp_module_destroy(struct pp_module *module)
 {
+    pp_module_free_draft(module);
     pp_elf_symbols_free(&module->private->symbols);
     pp_unmap(module, module->private->mapped);
 }
@@ -108,49 +106,4 @@ bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_ob
     uint8_t id[PP_BUILD_ID_MAX];
     uint8_t length = read_build_id(object, id);
     return length && length == module->build_id_length && memcmp(id, module->build_id, length) == 0;
-}
-
-/* Finds the end of .eh_frame, whose size is nowhere in memory: after the last entry that the table names. */
-static uintptr_t find_eh_frame_end(const struct pp_section_copy *hdr, const struct pp_eh_frame_hdr *parsed,
-                                   uintptr_t segment_end)
-{
-    uintptr_t last = 0;
-    for (size_t i = 0; i < parsed->count; i++) {
-        uintptr_t function, fde;
-        pp_eh_frame_hdr_entry(hdr, parsed, i, &function, &fde);
-        if (fde > last && fde < segment_end)
-            last = fde;
-    }
-    uint32_t length;
-    if (last < parsed->eh_frame || segment_end - last < sizeof length || !pp_safe_copy(&length, last, sizeof length) ||
-        length > segment_end - last - sizeof length)
-        return segment_end;
-    return last + sizeof length + length;
-}
-
-bool pp_module_read_sections(const struct pp_module *module, struct pp_section_copy sections[PP_SECTIONS])
-{
-    const struct pp_loaded_object *object = &module->private->object;
-    struct pp_section_copy *hdr = &sections[PP_SECTION_HDR], *eh_frame = &sections[PP_SECTION_EH_FRAME];
-    memset(sections, 0, PP_SECTIONS * sizeof *sections);
-    hdr->address = object->eh_frame_hdr.start;
-    hdr->size = object->eh_frame_hdr.end - object->eh_frame_hdr.start;
-    if (hdr->size && hdr->size <= MAX_EH_FRAME_HDR)
-        hdr->bytes = pp_safe_copy_mapped(hdr->address, hdr->size);
-    struct pp_eh_frame_hdr parsed;
-    if (!hdr->bytes || !pp_eh_frame_hdr_parse(hdr, &parsed) || parsed.eh_frame < object->eh_segment.start ||
-        parsed.eh_frame >= object->eh_segment.end)
-        return false;
-    eh_frame->address = parsed.eh_frame;
-    eh_frame->size = find_eh_frame_end(hdr, &parsed, object->eh_segment.end) - parsed.eh_frame;
-    if (eh_frame->size <= MAX_EH_FRAME)
-        eh_frame->bytes = pp_safe_copy_mapped(eh_frame->address, eh_frame->size);
-    return eh_frame->bytes != NULL;
-}
-
-void pp_module_sections_free(struct pp_section_copy sections[PP_SECTIONS])
-{
-    for (unsigned i = 0; i < PP_SECTIONS; i++)
-        if (sections[i].bytes)
-            pp_unmap((void *)(uintptr_t)sections[i].bytes, sections[i].size);
 }

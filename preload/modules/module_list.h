@@ -11,12 +11,12 @@ struct pp_module_private {
     size_t mapped; /* the module's own mapping: struct pp_module, this, its names */
     const char *loader_name;
     struct pp_loaded_object object;
-    uint32_t number;
-    bool passed_over; /* until the next reading of the list: it was unloaded while it was being read */
+
+    struct pp_unwind_rows *rows;     /* of the functions that were met; NULL: none */
+    struct pp_unwind_rows *replaced; /* by these, until the table that has them is published */
+    struct pp_unwind_draft *draft;   /* with functions met since then, NULL: none */
 
     /* Each flag is set last: after a fork in between, the work is repeated. */
-    _Atomic bool rows_tried;
-    struct pp_unwind_rows rows;
     _Atomic bool symbols_tried;
     struct pp_elf_symbols symbols;
     _Atomic bool jit_tried;
@@ -31,27 +31,35 @@ struct pp_module_list {
     struct pp_module *modules[];
 };
 
-/* Publishes the list as pp_module_table. False: no memory, the old table stays. */
-bool pp_module_table_publish(const struct pp_module_list *modules);
-/* Whether a handler has come to the module since the last table was published. */
-bool pp_module_table_wants(const struct pp_module *module);
+/* Returns the present list, NULL before the first refresh. */
+const struct pp_module_list *pp_module_list(void);
+/* Returns the index of the module that holds the address, modules->count if none does; 0 without a list. */
+size_t pp_module_list_find(const struct pp_module_list *modules, uintptr_t address);
 
-/* Memory that pp_modules_reclaim gives back; its first PP_RETIRABLE_SIZE bytes are free for that. NULL: nothing. */
-#define PP_RETIRABLE_SIZE 16
+/* Frees the table that pp_modules_draft has made, not the drafts. */
+void pp_modules_forget_draft(void);
+/* Gives up a module's draft, published or not. */
+void pp_module_free_draft(struct pp_module *module);
+/* Returns what handlers see of the module. */
+struct pp_module_range pp_module_range_of(const struct pp_module *module);
+/* Makes a table of the modules, with their published rows; of a new generation if the modules themselves have changed.
+ * NULL: no memory. */
+struct pp_module_table *pp_module_table_make(const struct pp_module_list *modules, bool modules_changed);
+/* Publishes a table. */
+void pp_module_table_publish(struct pp_module_table *table);
+/* Frees a table that was not published. */
+void pp_module_table_free(struct pp_module_table *table);
+
+/* Memory that pp_modules_reclaim gives back; its first 16 bytes are free for that. NULL: nothing. */
 void pp_retire(void *block, size_t mapped);
+void pp_retire_rows(struct pp_unwind_rows *rows);
 
 /* Makes a module of an object: its path, build-id and kind. NULL when there is no memory. */
-struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name, uint32_t number);
-/* Unmaps its symbols and itself. The caller retires its rows, which handlers may still read. */
+struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name);
+/* Unmaps its symbols, its draft and itself. The caller retires its rows, which handlers may still read. */
 void pp_module_destroy(struct pp_module *module);
 /* Whether the module was made from this object. */
 bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_object *object, const char *name,
                        bool nothing_unloaded);
-
-/* Copies .eh_frame_hdr and .eh_frame, which rows are made from. False when they are missing or cannot be read whole.
- * Call pp_module_sections_free in either case. */
-enum { PP_SECTION_HDR, PP_SECTION_EH_FRAME, PP_SECTIONS };
-bool pp_module_read_sections(const struct pp_module *module, struct pp_section_copy sections[PP_SECTIONS]);
-void pp_module_sections_free(struct pp_section_copy sections[PP_SECTIONS]);
 
 #endif

@@ -3,12 +3,14 @@
 #include "module_list.h"
 #include <stdatomic.h>
 
+#define MAX_TEXT ((uintptr_t)1 << 31) /* bytes of code: rows have 32-bit offsets, and compilers a limit of 2 GiB */
+
 /* The head of every block that handlers read, so that retiring it needs no memory. */
 struct retirable {
     struct retirable *next;
     size_t mapped;
 };
-_Static_assert(sizeof(struct retirable) == PP_RETIRABLE_SIZE, "");
+_Static_assert(sizeof(struct retirable) == sizeof(((struct pp_unwind_rows *)0)->owners), "");
 
 static struct retirable *_Atomic retired;
 static uint32_t generation;
@@ -20,6 +22,11 @@ void pp_retire(void *block, size_t mapped)
         return;
     *r = (struct retirable){atomic_load(&retired), mapped};
     atomic_store(&retired, r);
+}
+
+void pp_retire_rows(struct pp_unwind_rows *rows)
+{
+    pp_retire(rows, rows ? rows->mapped : 0);
 }
 
 void pp_modules_reclaim(bool (*quiescent)(void))
@@ -34,11 +41,11 @@ void pp_modules_reclaim(bool (*quiescent)(void))
     }
 }
 
-/* Returns the module as handlers see it, without rows until they are compiled. */
-static struct pp_module_range range_of(const struct pp_module *module)
+struct pp_module_range pp_module_range_of(const struct pp_module *module)
 {
     static const struct pp_unwind_rows none;
-    const struct pp_unwind_rows *rows = module->private->rows_tried ? &module->private->rows : &none;
+    const struct pp_unwind_rows *rows = module->private->rows ? module->private->rows : &none;
+    const struct pp_address_range *hdr = &module->private->object.eh_frame_hdr;
     return (struct pp_module_range){
         .start = module->start,
         .end = module->end,
@@ -47,8 +54,8 @@ static struct pp_module_range range_of(const struct pp_module *module)
         .blocks = rows->blocks,
         .block_shift = rows->block_shift,
         .row_count = rows->row_count,
-        .without = module->private->rows_tried && !rows->row_count,
-        .index = module->private->number,
+        .rule_count = rows->rule_count,
+        .without = hdr->start == hdr->end || module->end - module->start >= MAX_TEXT,
     };
 }
 
@@ -57,62 +64,29 @@ static size_t block_size(size_t modules)
     return sizeof(struct retirable) + sizeof(struct pp_module_table) + modules * sizeof(struct pp_module_range);
 }
 
-/* Makes a table of the list's modules; NULL when there is no memory. */
-static struct pp_module_table *build_table(const struct pp_module_list *modules)
+struct pp_module_table *pp_module_table_make(const struct pp_module_list *modules, bool modules_changed)
 {
     struct retirable *block = pp_map(block_size(modules->count));
     if (!block)
         return NULL;
     struct pp_module_table *table = (struct pp_module_table *)(block + 1);
-    table->generation = ++generation ? generation : ++generation;
+    if (modules_changed && !++generation)
+        generation = 1;
+    table->generation = generation;
     for (size_t i = 0; i < modules->count; i++)
-        table->ranges[table->count++] = range_of(modules->modules[i]);
+        table->ranges[table->count++] = pp_module_range_of(modules->modules[i]);
     return table;
 }
 
-/* Keeps what handlers have asked for in the old table. */
-static void keep_wanted(struct pp_module_table *fresh)
+void pp_module_table_free(struct pp_module_table *table)
 {
-    const struct pp_module_table *old = atomic_load(&pp_module_table);
-    for (uint32_t i = 0, k = 0; old && i < fresh->count; i++) {
-        while (k < old->count && old->ranges[k].start < fresh->ranges[i].start)
-            k++;
-        if (k < old->count && old->ranges[k].index == fresh->ranges[i].index)
-            fresh->ranges[i].wanted = __atomic_load_n(&old->ranges[k].wanted, __ATOMIC_RELAXED);
-    }
+    if (table)
+        pp_unmap((struct retirable *)table - 1, block_size(table->count));
 }
 
-bool pp_module_table_publish(const struct pp_module_list *modules)
+void pp_module_table_publish(struct pp_module_table *table)
 {
-    struct pp_module_table *table = build_table(modules);
-    if (!table)
-        return false;
-    keep_wanted(table);
-    struct pp_module_table *old = atomic_exchange_explicit(&pp_module_table, table, memory_order_acq_rel);
+    const struct pp_module_table *old = atomic_exchange_explicit(&pp_module_table, table, memory_order_acq_rel);
     if (old)
-        pp_retire((struct retirable *)old - 1, block_size(old->count));
-    return true;
-}
-
-bool pp_module_table_wants(const struct pp_module *module)
-{
-    struct pp_module_table *table = atomic_load(&pp_module_table);
-    for (uint32_t i = 0; table && i < table->count; i++)
-        if (table->ranges[i].index == module->private->number)
-            return __atomic_load_n(&table->ranges[i].wanted, __ATOMIC_RELAXED);
-    return false;
-}
-
-bool pp_module_function_range(const struct pp_module *module, uintptr_t address, uintptr_t *start, uintptr_t *end)
-{
-    if (!module->private->rows_tried)
-        return false;
-    struct pp_module_range range = range_of(module);
-    uint32_t from, to;
-    if (address < module->start || address >= module->end ||
-        !pp_unwind_rows_function(&range, (uint32_t)(address - module->start), &from, &to))
-        return false;
-    *start = module->start + from;
-    *end = module->start + to;
-    return true;
+        pp_retire((struct retirable *)(uintptr_t)old - 1, block_size(old->count));
 }

@@ -28,25 +28,20 @@ struct pp_module {
     struct pp_module_private *private;
 };
 
-/* Holds functions that are called around every step inside libc or the loader, so that no fork happens there. Set once,
- * before the first refresh. */
-struct pp_gate {
-    void (*enter)(void);
-    void (*leave)(void);
-    bool (*hurry)(void); /* the process ends: compiling rows is given up. NULL: never */
-};
-void pp_modules_set_gate(const struct pp_gate *gate);
+/* Checks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs), updates the list and
+ * publishes pp_module_table. Cheap when nothing changed. Returns whether the list changed: unloaded modules are no
+ * longer found then. */
+bool pp_modules_refresh(void);
 
-enum pp_modules_rows {
-    PP_ROWS_WANTED, /* of the interpreter, libc, small objects, and modules that handlers asked for */
-    PP_ROWS_ALL,
-};
-
-/* Checks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs) and updates the list; then
- * compiles missing rows (the interpreter and libc first) and publishes pp_module_table after each module. Cheap when
- * nothing changed. Returns true when the list changed or rows were added. Unloaded modules are no longer found
- * afterwards. */
-bool pp_modules_refresh(enum pp_modules_rows rows);
+/* Compiles the rows of the function that holds the address, if no sample has met it before. True: pp_modules_draft()
+ * knows it now, if only that there is no function, or no rule. False: no module holds it, or there is no memory. */
+bool pp_module_meet(uintptr_t address);
+/* Returns the table that handlers will have after the next pp_modules_publish. Valid until the next call here. NULL:
+ * no memory. */
+const struct pp_module_table *pp_modules_draft(void);
+/* Publishes the rows of functions that were met. Returns whether the list of modules had changed meanwhile: rows of a
+ * module that has been replaced are dropped. */
+bool pp_modules_publish(void);
 
 /* Returns the module whose code holds the address, NULL if none. Valid until the next refresh. */
 struct pp_module *pp_module_find(uintptr_t address);
@@ -63,15 +58,16 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
  * a module reads its symbol tables. */
 uintptr_t pp_module_jit_descriptor(struct pp_module *module);
 
-/* Finds the range of the function (FDE) that holds the address by .eh_frame. A .cold part is a range of its own. */
+/* Finds the range of the function (FDE) that holds the address by .eh_frame. A .cold part is a range of its own. The
+ * function counts as met. */
 bool pp_module_function_range(const struct pp_module *module, uintptr_t address, uintptr_t *start, uintptr_t *end);
 
 /* Unmaps replaced tables if no handler can still use them: quiescent() says that every handler that ran when it was
  * called has ended. */
 void pp_modules_reclaim(bool (*quiescent)(void));
 
-/* Runs in the child of fork, before anything else here: the published table stays in use, and a refresh that the fork
- * cut short is forgotten (at worst its memory leaks). */
+/* Runs in the child of fork, before anything else here: the published table stays in use, what was not published is
+ * forgotten (its memory leaks). */
 void pp_modules_after_fork(void);
 
 #endif

@@ -34,7 +34,7 @@ enum {
 };
 
 struct run {
-    const struct pp_section_copy *eh_frame;
+    const struct pp_memory_copy *copy;
     const struct pp_cie *cie;
     const struct pp_cfi_state *initial; /* NULL while it is being made */
     struct pp_bytes code;
@@ -210,7 +210,7 @@ static bool advances(struct run *run, uint8_t op, uintptr_t *target)
     uint64_t delta;
     switch (op) {
     case CFA_SET_LOC:
-        *target = pp_eh_frame_pointer(b, run->eh_frame, run->cie->pointer_encoding);
+        *target = pp_eh_frame_pointer(b, run->copy, run->cie->pointer_encoding);
         return true;
     case CFA_ADVANCE_LOC1:
         delta = pp_bytes_unsigned(b, 1);
@@ -258,20 +258,20 @@ static bool run_all(struct run *run, pp_cfi_emit *emit, void *arg)
     return true;
 }
 
-bool pp_cfi_initial(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, struct pp_cfi_state *initial)
+bool pp_cfi_initial(const struct pp_memory_copy *copy, const struct pp_cie *cie, struct pp_cfi_state *initial)
 {
-    struct run run = {.eh_frame = eh_frame, .cie = cie, .code = cie->instructions};
+    struct run run = {.copy = copy, .cie = cie, .code = cie->instructions};
     run.state.cfa.index = PP_CFI_NO_INDEX;
     bool complete = run_all(&run, NULL, NULL);
     *initial = run.state;
     return complete;
 }
 
-void pp_cfi_run(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, const struct pp_fde *fde,
+void pp_cfi_run(const struct pp_memory_copy *copy, const struct pp_cie *cie, const struct pp_fde *fde,
                 const struct pp_cfi_state *initial, pp_cfi_emit *emit, void *arg)
 {
     struct run run;
-    run.eh_frame = eh_frame;
+    run.copy = copy;
     run.cie = cie;
     run.initial = initial;
     run.code = fde->instructions;

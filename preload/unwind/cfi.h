@@ -41,10 +41,10 @@ struct pp_cfi_state {
 typedef void pp_cfi_emit(void *arg, uintptr_t from, uintptr_t to, const struct pp_cfi_state *state);
 
 /* Computes the state at the start of every function of a CIE; false when its instructions are damaged. */
-bool pp_cfi_initial(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, struct pp_cfi_state *initial);
+bool pp_cfi_initial(const struct pp_memory_copy *copy, const struct pp_cie *cie, struct pp_cfi_state *initial);
 
 /* Runs an FDE. After an instruction that we cannot interpret, ranges have an invalid CFA. */
-void pp_cfi_run(const struct pp_section_copy *eh_frame, const struct pp_cie *cie, const struct pp_fde *fde,
+void pp_cfi_run(const struct pp_memory_copy *copy, const struct pp_cie *cie, const struct pp_fde *fde,
                 const struct pp_cfi_state *initial, pp_cfi_emit *emit, void *arg);
 
 /* Evaluates a DWARF expression to an address of the form above; false when it has another form. */

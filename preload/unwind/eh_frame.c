@@ -19,7 +19,6 @@ enum {
     PE_OMIT = 0xff,
 };
 
-#define HDR_TABLE_ENTRY 8
 #define EXTENDED_LENGTH 0xffffffffu
 #define RA_COLUMN       16
 
@@ -48,9 +47,9 @@ static uint64_t pointer_format(struct pp_bytes *b, uint8_t encoding)
     }
 }
 
-uintptr_t pp_eh_frame_pointer(struct pp_bytes *b, const struct pp_section_copy *section, uint8_t encoding)
+uintptr_t pp_eh_frame_pointer(struct pp_bytes *b, const struct pp_memory_copy *copy, uint8_t encoding)
 {
-    uintptr_t itself = section->address + (uintptr_t)(b->at - section->bytes);
+    uintptr_t itself = copy->address + (uintptr_t)(b->at - copy->bytes);
     uint64_t value = pointer_format(b, encoding);
     switch (encoding & (PE_RELATIVE_TO | PE_INDIRECT)) {
     case PE_ABSOLUTE:
@@ -63,73 +62,65 @@ uintptr_t pp_eh_frame_pointer(struct pp_bytes *b, const struct pp_section_copy *
     }
 }
 
-bool pp_eh_frame_hdr_parse(const struct pp_section_copy *hdr, struct pp_eh_frame_hdr *out)
+bool pp_eh_frame_hdr_parse(const struct pp_memory_copy *hdr, struct pp_eh_frame_hdr *out)
 {
     struct pp_bytes b = {hdr->bytes, hdr->bytes + hdr->size, false};
     uint64_t version = pp_bytes_unsigned(&b, 1);
     uint8_t frame_encoding = (uint8_t)pp_bytes_unsigned(&b, 1);
     uint8_t count_encoding = (uint8_t)pp_bytes_unsigned(&b, 1);
     uint8_t table_encoding = (uint8_t)pp_bytes_unsigned(&b, 1);
-    out->eh_frame = pp_eh_frame_pointer(&b, hdr, frame_encoding);
+    *out = (struct pp_eh_frame_hdr){.eh_frame = pp_eh_frame_pointer(&b, hdr, frame_encoding)};
     if (b.failed || version != 1)
         return false;
-    out->table = NULL;
-    out->count = 0;
     if (count_encoding == PE_OMIT || table_encoding != (PE_DATAREL | PE_SDATA4))
         return true;
     uint64_t count = pp_eh_frame_pointer(&b, hdr, count_encoding);
-    if (b.failed)
+    if (b.failed || count > UINT32_MAX)
         return true;
-    if (count > pp_bytes_left(&b) / HDR_TABLE_ENTRY)
-        count = pp_bytes_left(&b) / HDR_TABLE_ENTRY;
-    out->table = b.at;
-    out->count = count;
+    out->table = hdr->address + (uintptr_t)(b.at - hdr->bytes);
+    out->count = (uint32_t)count;
     return true;
 }
 
-void pp_eh_frame_hdr_entry(const struct pp_section_copy *hdr, const struct pp_eh_frame_hdr *parsed, size_t i,
-                           uintptr_t *function, uintptr_t *fde)
+/* Reads an entry's length, which does not count itself; false: there is none. */
+static bool read_length(struct pp_bytes *b, uint64_t *length, bool *extended)
 {
-    int32_t entry[2];
-    memcpy(entry, parsed->table + i * HDR_TABLE_ENTRY, sizeof entry);
-    *function = hdr->address + (uintptr_t)(intptr_t)entry[0];
-    *fde = hdr->address + (uintptr_t)(intptr_t)entry[1];
+    *length = pp_bytes_unsigned(b, 4);
+    *extended = *length == EXTENDED_LENGTH;
+    if (*extended)
+        *length = pp_bytes_unsigned(b, 8);
+    return !b->failed && *length;
 }
 
-/* Reads an entry's length and id. *id_offset is the offset of its id, which is 0 in a CIE, else the distance back to
- * the CIE. */
+uint64_t pp_eh_frame_entry_size(const struct pp_memory_copy *copy)
+{
+    struct pp_bytes b = {copy->bytes, copy->bytes + copy->size, false};
+    uint64_t length, size;
+    bool extended;
+    if (!read_length(&b, &length, &extended) || __builtin_add_overflow(length, (uint64_t)(b.at - copy->bytes), &size))
+        return 0;
+    return size;
+}
+
+/* An entry's contents after its id, which is 0 in a CIE, else the distance back from itself to the CIE. */
 struct entry {
-    size_t id_offset;
+    struct pp_bytes contents;
+    uintptr_t id_address;
     uint64_t id;
 };
 
-static bool read_entry(const struct pp_section_copy *section, size_t offset, struct pp_bytes *contents,
-                       struct entry *entry)
+static bool read_entry(const struct pp_memory_copy *copy, struct entry *entry)
 {
-    if (offset >= section->size)
+    struct pp_bytes b = {copy->bytes, copy->bytes + copy->size, false};
+    uint64_t length;
+    bool extended;
+    if (!read_length(&b, &length, &extended) || length > pp_bytes_left(&b))
         return false;
-    struct pp_bytes b = {section->bytes + offset, section->bytes + section->size, false};
-    uint64_t length = pp_bytes_unsigned(&b, 4);
-    bool extended = length == EXTENDED_LENGTH;
-    if (extended)
-        length = pp_bytes_unsigned(&b, 8);
-    const uint8_t *start = pp_bytes_take(&b, length);
-    if (!start || length == 0)
-        return false;
-    *contents = (struct pp_bytes){start, start + length, false};
-    entry->id_offset = (size_t)(start - section->bytes);
-    entry->id = pp_bytes_unsigned(contents, extended ? 8 : 4);
-    return !contents->failed;
-}
-
-bool pp_eh_frame_next(const struct pp_section_copy *eh_frame, size_t offset, size_t *next)
-{
-    struct pp_bytes contents;
-    struct entry entry;
-    if (!read_entry(eh_frame, offset, &contents, &entry))
-        return false;
-    *next = (size_t)(contents.end - eh_frame->bytes);
-    return true;
+    b.end = b.at + length;
+    entry->id_address = copy->address + (uintptr_t)(b.at - copy->bytes);
+    entry->id = pp_bytes_unsigned(&b, extended ? 8 : 4);
+    entry->contents = b;
+    return !b.failed;
 }
 
 /* Reads the letters after the 'z', each with its data. */
@@ -164,21 +155,21 @@ static bool augmentation(struct pp_bytes *b, const char *letters, struct pp_cie 
     return !data.failed;
 }
 
-bool pp_eh_frame_cie(const struct pp_section_copy *eh_frame, size_t offset, struct pp_cie *out)
+bool pp_eh_frame_cie(const struct pp_memory_copy *copy, struct pp_cie *out)
 {
-    struct pp_bytes b;
     struct entry entry;
-    if (!read_entry(eh_frame, offset, &b, &entry) || entry.id != 0)
+    if (!read_entry(copy, &entry) || entry.id != 0)
         return false;
-    *out = (struct pp_cie){.offset = offset, .pointer_encoding = PE_ABSOLUTE};
+    struct pp_bytes b = entry.contents;
+    *out = (struct pp_cie){.address = copy->address, .pointer_encoding = PE_ABSOLUTE};
     uint64_t version = pp_bytes_unsigned(&b, 1);
     if (version != 1 && version != 3)
         return false;
-    const uint8_t *nul = memchr(b.at, 0, pp_bytes_left(&b));
-    if (!nul)
-        return false;
     const char *letters = (const char *)b.at;
-    b.at = nul + 1;
+    while (pp_bytes_unsigned(&b, 1))
+        ;
+    if (b.failed)
+        return false;
     out->code_align = pp_bytes_uleb(&b);
     out->data_align = pp_bytes_sleb(&b);
     uint64_t ra = version == 1 ? pp_bytes_unsigned(&b, 1) : pp_bytes_uleb(&b);
@@ -195,27 +186,23 @@ bool pp_eh_frame_cie(const struct pp_section_copy *eh_frame, size_t offset, stru
     return true;
 }
 
-bool pp_eh_frame_cie_of(const struct pp_section_copy *eh_frame, size_t offset, size_t *cie_offset)
+bool pp_eh_frame_cie_of(const struct pp_memory_copy *copy, uintptr_t *cie)
 {
-    struct pp_bytes b;
     struct entry entry;
-    if (!read_entry(eh_frame, offset, &b, &entry) || entry.id == 0 || entry.id > entry.id_offset)
+    if (!read_entry(copy, &entry) || entry.id == 0 || entry.id > entry.id_address)
         return false;
-    *cie_offset = entry.id_offset - entry.id;
+    *cie = entry.id_address - entry.id;
     return true;
 }
 
-bool pp_eh_frame_fde(const struct pp_section_copy *eh_frame, size_t offset, const struct pp_cie *cie,
-                     struct pp_fde *out)
+bool pp_eh_frame_fde(const struct pp_memory_copy *copy, const struct pp_cie *cie, struct pp_fde *out)
 {
-    struct pp_bytes b;
     struct entry entry;
-    if (!read_entry(eh_frame, offset, &b, &entry) || entry.id == 0 || entry.id > entry.id_offset ||
-        entry.id_offset - entry.id != cie->offset)
+    if (!read_entry(copy, &entry) || entry.id == 0 || entry.id_address - entry.id != cie->address)
         return false;
-    out->cie_offset = cie->offset;
-    out->start = pp_eh_frame_pointer(&b, eh_frame, cie->pointer_encoding);
-    uintptr_t size = pp_eh_frame_pointer(&b, eh_frame, cie->pointer_encoding & PE_FORMAT);
+    struct pp_bytes b = entry.contents;
+    out->start = pp_eh_frame_pointer(&b, copy, cie->pointer_encoding);
+    uintptr_t size = pp_eh_frame_pointer(&b, copy, cie->pointer_encoding & PE_FORMAT);
     if (b.failed || size == 0 || size > UINTPTR_MAX - out->start)
         return false;
     out->end = out->start + size;

@@ -2,7 +2,7 @@
 #include "../base/arena.h"
 #include "../base/hash.h"
 
-#define FIRST_HASH_SIZE 1024u
+#define FIRST_HASH_SIZE 256u
 
 static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
 static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
@@ -60,18 +60,42 @@ static uint32_t intern(struct pp_row_builder *builder, const struct pp_unwind_ru
     return *slot - 1;
 }
 
-void pp_row_builder_start(struct pp_row_builder *builder)
+static size_t row_count(const struct pp_vector *rows)
+{
+    return rows->used / sizeof(struct pp_unwind_row);
+}
+
+/* A module's rows end with one that closes its last function, so they have no end of their own. */
+static bool load(struct pp_row_builder *builder, const struct pp_module_range *module)
+{
+    size_t rows = module->row_count * sizeof *module->rows;
+    struct pp_unwind_row *to = pp_vector_add(&builder->rows, rows);
+    if (to)
+        memcpy(to, module->rows, rows);
+    for (uint32_t i = PP_RULE_FIRST; i < module->rule_count; i++)
+        intern(builder, &module->rules[i]);
+    return to && !builder->out_of_memory;
+}
+
+bool pp_row_builder_start(struct pp_row_builder *builder, const struct pp_module_range *module)
 {
     *builder = (struct pp_row_builder){0};
-    struct pp_unwind_rule gap = {.cfa_kind = PP_CFA_INVALID}, invalid = gap;
-    invalid.unused = 1; /* else the two would be equal */
-    intern(builder, &gap);
-    intern(builder, &invalid);
+    for (uint8_t i = 0; i < PP_RULE_FIRST; i++) {
+        struct pp_unwind_rule none = {.cfa_kind = PP_CFA_INVALID, .unused = i}; /* else they would be equal */
+        intern(builder, &none);
+    }
+    if (module->row_count)
+        return load(builder, module);
+    struct pp_unwind_row *first = pp_vector_add(&builder->rows, sizeof *first);
+    if (first)
+        *first = (struct pp_unwind_row){0, PP_RULE_UNKNOWN};
+    return first && !builder->out_of_memory;
 }
 
 void pp_row_builder_free(struct pp_row_builder *builder)
 {
     pp_vector_free(&builder->rows);
+    pp_vector_free(&builder->fresh);
     pp_vector_free(&builder->rules);
     pp_unmap(builder->hash, builder->hash_size * sizeof *builder->hash);
     *builder = (struct pp_row_builder){0};
@@ -79,22 +103,62 @@ void pp_row_builder_free(struct pp_row_builder *builder)
 
 void pp_row_builder_add(struct pp_row_builder *builder, uint32_t pc, uint32_t rule)
 {
-    struct pp_unwind_row *last = builder->rows.items;
-    size_t count = builder->rows.used / sizeof *last;
+    struct pp_unwind_row *last = builder->fresh.items;
+    size_t count = row_count(&builder->fresh);
     if (count) {
         last += count - 1;
         if (last->pc == pc) {
-            last->rule = rule;
+            last->rule = rule | (last->rule & PP_ROW_FUNCTION_START);
             return;
         }
-        if (!(rule & PP_ROW_FUNCTION_START) && PP_ROW_RULE(last->rule) == rule)
+        if (PP_ROW_RULE(last->rule) == rule)
             return;
     }
-    struct pp_unwind_row *row = pp_vector_add(&builder->rows, sizeof *row);
+    struct pp_unwind_row *row = pp_vector_add(&builder->fresh, sizeof *row);
     if (row)
         *row = (struct pp_unwind_row){pc, rule};
     else
         builder->out_of_memory = true;
+}
+
+size_t pp_row_builder_find(const struct pp_row_builder *builder, uint32_t offset)
+{
+    const struct pp_unwind_row *rows = builder->rows.items;
+    size_t low = 0, high = row_count(&builder->rows);
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (rows[middle].pc <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool pp_row_builder_insert(struct pp_row_builder *builder, uint32_t start, uint32_t end)
+{
+    size_t at = pp_row_builder_find(builder, start), count = row_count(&builder->rows),
+           fresh = row_count(&builder->fresh);
+    struct pp_unwind_row *rows = builder->rows.items;
+    const struct pp_unwind_row *from = builder->fresh.items;
+    builder->fresh.used = 0;
+    if (builder->out_of_memory)
+        return false;
+    if (PP_ROW_RULE(rows[at].rule) != PP_RULE_UNKNOWN)
+        return true;
+    bool closes = at + 1 == count || end < rows[at + 1].pc; /* beyond the end all is unknown again */
+    uint32_t limit = closes ? end : rows[at + 1].pc;
+    while (fresh && from[fresh - 1].pc >= limit)
+        fresh--;
+    size_t keeps = rows[at].pc < start, added = keeps + fresh + closes;
+    if (!pp_vector_add(&builder->rows, (added - 1) * sizeof *rows))
+        return false;
+    rows = builder->rows.items;
+    memmove(rows + at + added, rows + at + 1, (count - at - 1) * sizeof *rows);
+    memcpy(rows + at + keeps, from, fresh * sizeof *rows);
+    if (closes)
+        rows[at + added - 1] = (struct pp_unwind_row){end, PP_RULE_UNKNOWN};
+    return true;
 }
 
 /* Whether the state is that of a signal restorer: CFA and registers are loaded from the ucontext that the kernel

@@ -1,151 +1,292 @@
 #include "unwind_rows.h"
 #include "../base/arena.h"
-#include "../base/sort.h"
+#include "../base/safe_copy.h"
 #include "cfi.h"
-#include "row_builder.h"
 
-#define CIE_CACHE_SIZE 16
-#define ROWS_PER_BLOCK 16
-#define MAX_ROWS       (UINT32_C(1) << 28)
-/* Bytes that may be interpreted per byte of .eh_frame. Valid input needs one, and a little for the CIEs; overlapping
- * entries, which only damage makes, would cost the square of the size. */
-#define WORK_PER_BYTE 4
-#define WORK_EXTRA    65536
-#define ASK_EVERY     256 /* functions: some 0.1 ms */
+#define ROWS_PER_BLOCK  16
+#define WINDOW          ((uintptr_t)1024)
+#define MAX_ENTRY       ((uint64_t)1 << 20) /* bytes of an entry of .eh_frame; 6,780 have been seen */
+#define HDR_TABLE_ENTRY 8
+#define INTERPOLATIONS  8 /* then it bisects: functions of one module may have very different sizes */
 
-struct function {
-    uint32_t start, fde; /* offset in the text, offset in .eh_frame */
+/* A function, or code that no function holds, as offsets in the text. */
+struct found {
+    uint32_t start, end;
+    uintptr_t fde; /* 0: no function */
 };
 
-struct cached_cie {
-    bool known, usable;
-    struct pp_cie cie;
-    struct pp_cfi_state initial;
+/* Copies the program's memory in pieces: the last steps of a search stay within one. */
+struct window {
+    uintptr_t limit; /* what lies beyond is not read */
+    uintptr_t start;
+    size_t size;
+    uint8_t bytes[WINDOW];
 };
+
+static void open_window(struct window *window, uintptr_t limit)
+{
+    window->limit = limit;
+    window->start = window->size = 0; /* and its bytes are not worth zeroing */
+}
+
+/* Returns a copy of at least size bytes, valid until the next call; NULL: they cannot be read. size is at most
+ * WINDOW. */
+static const uint8_t *view(struct window *window, uintptr_t address, size_t size)
+{
+    if (size > window->limit || address > window->limit - size)
+        return NULL;
+    if (address >= window->start && address - window->start + size <= window->size)
+        return window->bytes + (address - window->start);
+    uintptr_t piece = address & ~(WINDOW - 1);
+    window->start = address + size > piece + WINDOW ? address : piece;
+    window->size = window->limit - window->start < WINDOW ? window->limit - window->start : WINDOW;
+    if (!pp_safe_copy(window->bytes, window->start, window->size)) {
+        /* the next page may be missing */
+        window->start = address;
+        window->size = size;
+        if (!pp_safe_copy(window->bytes, address, size)) {
+            window->size = 0;
+            return NULL;
+        }
+    }
+    return window->bytes + (address - window->start);
+}
+
+/* Copies an entry of .eh_frame. *mapped: what to unmap after its use. False: it cannot be read, or the section ends. */
+static bool copy_entry(struct window *window, uintptr_t address, struct pp_memory_copy *copy, void **mapped)
+{
+    *mapped = NULL;
+    size_t length = window->limit - address < PP_EH_FRAME_LENGTH_MAX ? 4 : PP_EH_FRAME_LENGTH_MAX;
+    *copy = (struct pp_memory_copy){view(window, address, length), length, address};
+    if (!copy->bytes)
+        return false;
+    uint64_t size = pp_eh_frame_entry_size(copy);
+    if (!size || size > MAX_ENTRY || size > window->limit - address)
+        return false;
+    copy->size = (size_t)size;
+    if (size <= WINDOW)
+        copy->bytes = view(window, address, copy->size);
+    else
+        copy->bytes = *mapped = pp_safe_copy_mapped(address, copy->size);
+    return copy->bytes != NULL;
+}
+
+static bool read_hdr(struct pp_unwind_draft *draft, const struct pp_unwind_source *source)
+{
+    if (!draft->hdr_read) {
+        uint8_t bytes[PP_EH_FRAME_HDR_MAX];
+        size_t size = source->hdr_end - source->hdr_start;
+        struct pp_memory_copy hdr = {bytes, size < sizeof bytes ? size : sizeof bytes, source->hdr_start};
+        if (!pp_safe_copy(bytes, hdr.address, hdr.size) || !pp_eh_frame_hdr_parse(&hdr, &draft->hdr))
+            return false;
+        size_t room = source->hdr_end - draft->hdr.table;
+        if (draft->hdr.count > room / HDR_TABLE_ENTRY)
+            draft->hdr.count = (uint32_t)(room / HDR_TABLE_ENTRY);
+        draft->hdr_read = true;
+    }
+    return true;
+}
+
+static bool table_entry(struct window *window, const struct pp_unwind_source *source, const struct pp_eh_frame_hdr *hdr,
+                        uint32_t i, uintptr_t *function, uintptr_t *fde)
+{
+    int32_t entry[2];
+    const uint8_t *bytes = view(window, hdr->table + (uintptr_t)i * HDR_TABLE_ENTRY, sizeof entry);
+    if (!bytes)
+        return false;
+    memcpy(entry, bytes, sizeof entry);
+    *function = source->hdr_start + (uintptr_t)(intptr_t)entry[0];
+    *fde = source->hdr_start + (uintptr_t)(intptr_t)entry[1];
+    return true;
+}
+
+static uint32_t clip(const struct pp_unwind_source *source, uintptr_t address)
+{
+    if (address < source->text_start)
+        return 0;
+    return (uint32_t)((address < source->text_end ? address : source->text_end) - source->text_start);
+}
+
+/* Entries [low, high) of a search table are of functions in the code [from, to). */
+struct part {
+    uint32_t low, high;
+    uintptr_t from, to;
+};
+
+/* Returns the entry to compare next: where it would be if all functions had one size, at first, as most reads are then
+ * of one piece of the table; later the middle. */
+static uint32_t next_entry(const struct part *part, uintptr_t address, unsigned step)
+{
+    uint32_t count = part->high - part->low;
+    uint64_t code = part->to - part->from, at = address - part->from; /* below 2^31: the product fits */
+    if (step >= INTERPOLATIONS || count <= 2 || !code)
+        return part->low + count / 2;
+    return part->low + (uint32_t)(at * (count - 1) / code);
+}
+
+/* Finds the last function of the search table that does not start after the address: from its start to the next
+ * function's all is known then. */
+static bool search_table(const struct pp_unwind_source *source, const struct pp_eh_frame_hdr *hdr, uintptr_t address,
+                         struct found *found)
+{
+    struct window window;
+    open_window(&window, source->hdr_end);
+    struct part part = {0, hdr->count, source->text_start, source->text_end};
+    *found = (struct found){0, clip(source, part.to), 0};
+    for (unsigned step = 0; part.low < part.high; step++) {
+        uint32_t i = next_entry(&part, address, step);
+        uintptr_t function, fde;
+        if (!table_entry(&window, source, hdr, i, &function, &fde))
+            return false;
+        if (function > address) {
+            part.high = i;
+            part.to = function < part.to ? function : part.to;
+            found->end = clip(source, function);
+        } else {
+            part.low = i + 1;
+            part.from = function > part.from ? function : part.from;
+            found->start = clip(source, function);
+            found->fde = fde;
+        }
+    }
+    return true;
+}
+
+/* Reads an FDE and its CIE, which stays in the draft. */
+static bool read_fde(struct pp_unwind_draft *draft, struct window *window, const struct pp_memory_copy *copy,
+                     struct pp_fde *fde)
+{
+    uintptr_t address;
+    if (!pp_eh_frame_cie_of(copy, &address))
+        return false;
+    if (draft->cie.address != address) {
+        struct pp_memory_copy cie;
+        struct window other;
+        open_window(&other, window->limit);
+        void *mapped;
+        draft->cie.address = 0;
+        struct pp_cie parsed;
+        bool usable = copy_entry(&other, address, &cie, &mapped) && pp_eh_frame_cie(&cie, &parsed) &&
+                      pp_cfi_initial(&cie, &parsed, &draft->initial);
+        if (mapped)
+            pp_unmap(mapped, cie.size);
+        if (!usable)
+            return false;
+        draft->cie = parsed;
+    }
+    return pp_eh_frame_fde(copy, &draft->cie, fde);
+}
+
+/* Reads all entries in order, where there is no search table. */
+static bool scan_entries(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, uintptr_t address,
+                         struct found *found)
+{
+    struct window window;
+    open_window(&window, source->segment_end);
+    struct pp_memory_copy copy;
+    void *mapped;
+    *found = (struct found){clip(source, address), clip(source, address + 1), 0};
+    for (uintptr_t at = draft->hdr.eh_frame; at < window.limit && copy_entry(&window, at, &copy, &mapped);
+         at += copy.size) {
+        struct pp_fde fde;
+        bool holds = read_fde(draft, &window, &copy, &fde) && address >= fde.start && address < fde.end;
+        if (mapped)
+            pp_unmap(mapped, copy.size);
+        if (holds) {
+            *found = (struct found){clip(source, fde.start), clip(source, fde.end), at};
+            break;
+        }
+    }
+    return true;
+}
 
 struct compilation {
-    const struct pp_section_copy *eh_frame;
-    uintptr_t text_start, text_end;
-    struct pp_vector functions; /* struct function */
-    struct pp_row_builder builder;
-    struct cached_cie *cies;
-    size_t work_left;
-    bool (*give_up)(void);
-    /* of the function being compiled */
+    struct pp_row_builder *builder;
+    uintptr_t text_start;
+    uint32_t end;
     bool signal_frame;
-    uint32_t start_flag;
-    uint32_t limit; /* where the next function starts */
-    uint32_t compiled, damaged;
 };
-
-static const struct cached_cie *cie_at(struct compilation *c, size_t offset)
-{
-    struct cached_cie *cached = &c->cies[(offset / 8) % CIE_CACHE_SIZE];
-    if (cached->known && cached->cie.offset == offset)
-        return cached;
-    cached->known = true;
-    cached->usable = pp_eh_frame_cie(c->eh_frame, offset, &cached->cie);
-    if (cached->usable) {
-        size_t work = pp_bytes_left(&cached->cie.instructions);
-        cached->usable = work <= c->work_left && pp_cfi_initial(c->eh_frame, &cached->cie, &cached->initial);
-        c->work_left -= work < c->work_left ? work : c->work_left;
-    }
-    cached->cie.offset = offset;
-    return cached;
-}
-
-static const struct cached_cie *read_fde(struct compilation *c, size_t offset, struct pp_fde *fde)
-{
-    size_t cie_offset;
-    if (!pp_eh_frame_cie_of(c->eh_frame, offset, &cie_offset))
-        return NULL;
-    const struct cached_cie *cie = cie_at(c, cie_offset);
-    return cie->usable && pp_eh_frame_fde(c->eh_frame, offset, &cie->cie, fde) ? cie : NULL;
-}
 
 static void emit(void *arg, uintptr_t from, uintptr_t to, const struct pp_cfi_state *state)
 {
     struct compilation *c = arg;
     (void)to;
-    uint32_t offset = (uint32_t)(from - c->text_start);
-    if (offset >= c->limit)
-        return;
-    uint32_t rule = pp_row_builder_rule(&c->builder, state, c->signal_frame);
-    pp_row_builder_add(&c->builder, offset, rule | c->start_flag);
-    c->start_flag = 0;
+    if (from - c->text_start < c->end)
+        pp_row_builder_add(c->builder, (uint32_t)(from - c->text_start),
+                           pp_row_builder_rule(c->builder, state, c->signal_frame));
 }
 
-static void compile_function(struct compilation *c, const struct function *f, uint32_t limit)
+/* Adds the function's rows, and the gap between it and the next function. A function that cannot be read has no
+ * rule. */
+static bool compile(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, const struct found *found)
 {
+    struct pp_row_builder *builder = &draft->builder;
+    struct window window;
+    open_window(&window, source->segment_end);
+    struct pp_memory_copy copy;
     struct pp_fde fde;
-    const struct cached_cie *cie = read_fde(c, f->fde, &fde);
-    size_t work = cie ? pp_bytes_left(&fde.instructions) + 1 : 0;
-    if (!cie || fde.start - c->text_start != f->start || work > c->work_left) {
-        c->damaged++;
-        return;
+    void *mapped;
+    pp_row_builder_add(builder, found->start, PP_RULE_INVALID | PP_ROW_FUNCTION_START);
+    if (copy_entry(&window, found->fde, &copy, &mapped) && read_fde(draft, &window, &copy, &fde) &&
+        fde.start == source->text_start + found->start) {
+        uint32_t end = clip(source, fde.end);
+        struct compilation c = {builder, source->text_start, end < found->end ? end : found->end,
+                                draft->cie.signal_frame};
+        pp_cfi_run(&copy, &draft->cie, &fde, &draft->initial, emit, &c);
+        pp_row_builder_add(builder, c.end, PP_RULE_GAP);
     }
-    c->work_left -= work;
-    if (fde.end > c->text_end)
-        fde.end = c->text_end;
-    c->signal_frame = cie->cie.signal_frame;
-    c->start_flag = PP_ROW_FUNCTION_START;
-    c->limit = limit;
-    pp_cfi_run(c->eh_frame, &cie->cie, &fde, &cie->initial, emit, c);
-    uint32_t end = (uint32_t)(fde.end - c->text_start);
-    pp_row_builder_add(&c->builder, end < limit ? end : limit, PP_RULE_GAP);
-    c->compiled++;
+    if (mapped)
+        pp_unmap(mapped, copy.size);
+    return pp_row_builder_insert(builder, found->start, found->end);
 }
 
-static bool note_function(struct compilation *c, uintptr_t start, size_t fde)
+static bool is_known(const struct pp_unwind_draft *draft, uint32_t offset)
 {
-    if (start < c->text_start || start >= c->text_end || fde >= c->eh_frame->size || fde > UINT32_MAX)
+    const struct pp_unwind_row *rows = draft->builder.rows.items;
+    return PP_ROW_RULE(rows[pp_row_builder_find(&draft->builder, offset)].rule) != PP_RULE_UNKNOWN;
+}
+
+/* Sets one rule for some code. */
+static bool add_range(struct pp_row_builder *builder, uint32_t start, uint32_t end, uint32_t rule)
+{
+    pp_row_builder_add(builder, start, rule);
+    return pp_row_builder_insert(builder, start, end);
+}
+
+bool pp_unwind_draft_start(struct pp_unwind_draft *draft, const struct pp_module_range *module)
+{
+    *draft = (struct pp_unwind_draft){.hdr_read = false};
+    return pp_row_builder_start(&draft->builder, module);
+}
+
+bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, uintptr_t address)
+{
+    uint32_t offset = (uint32_t)(address - source->text_start);
+    struct found found;
+    if (is_known(draft, offset))
         return true;
-    struct function *f = pp_vector_add(&c->functions, sizeof *f);
-    if (f)
-        *f = (struct function){(uint32_t)(start - c->text_start), (uint32_t)fde};
-    return f != NULL;
+    bool done = true;
+    if (read_hdr(draft, source) && (draft->hdr.table ? search_table(source, &draft->hdr, address, &found)
+                                                     : scan_entries(draft, source, address, &found)))
+        done = found.fde ? compile(draft, source, &found)
+                         : add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
+    /* a table that cannot be read, or is not sorted, or functions that overlap */
+    if (done && !is_known(draft, offset))
+        done = add_range(&draft->builder, offset, offset + 1, PP_RULE_INVALID);
+    return done;
 }
 
-/* Lists all entries in order, without a search table. */
-static bool scan_functions(struct compilation *c)
+void pp_unwind_draft_show(struct pp_unwind_draft *draft, struct pp_module_range *range)
 {
-    size_t offset = 0, next;
-    for (; pp_eh_frame_next(c->eh_frame, offset, &next); offset = next) {
-        struct pp_fde fde;
-        if (read_fde(c, offset, &fde) && !note_function(c, fde.start, offset))
-            return false;
-    }
-    return true;
-}
-
-static bool list_functions(struct compilation *c, const struct pp_section_copy *hdr)
-{
-    struct pp_eh_frame_hdr parsed;
-    if (!hdr || !pp_eh_frame_hdr_parse(hdr, &parsed) || !parsed.table)
-        return scan_functions(c);
-    for (size_t i = 0; i < parsed.count; i++) {
-        uintptr_t start, fde;
-        pp_eh_frame_hdr_entry(hdr, &parsed, i, &start, &fde);
-        if (!note_function(c, start, fde - c->eh_frame->address))
-            return false;
-    }
-    return true;
-}
-
-static bool starts_before(const void *first, const void *second, const void *unused)
-{
-    (void)unused;
-    return ((const struct function *)first)->start < ((const struct function *)second)->start;
-}
-
-/* Linkers sort the table; damage makes tables that are not sorted. */
-static void sort_functions(struct function *f, size_t count)
-{
-    for (size_t i = 1; i < count; i++)
-        if (f[i].start < f[i - 1].start) {
-            pp_sort(f, count, sizeof *f, starts_before, NULL);
-            return;
-        }
+    const struct pp_row_builder *builder = &draft->builder;
+    uint32_t count = (uint32_t)(builder->rows.used / sizeof *range->rows);
+    draft->blocks[1] = draft->blocks[2] = count - 1;
+    range->rows = builder->rows.items;
+    range->rules = builder->rules.items;
+    range->row_count = count;
+    range->rule_count = (uint32_t)(builder->rules.used / sizeof *range->rules);
+    range->blocks = draft->blocks;
+    range->block_shift = 31;
 }
 
 static void fill_blocks(uint32_t *blocks, size_t count, unsigned shift, const struct pp_unwind_row *rows,
@@ -164,77 +305,41 @@ static size_t align16(size_t n)
     return (n + 15) & ~(size_t)15;
 }
 
-/* Makes one mapping of the final size: {left to the caller, rules, rows, blocks}. */
-static bool pack(struct compilation *c, size_t leading, struct pp_unwind_rows *out)
+struct pp_unwind_rows *pp_unwind_draft_pack(const struct pp_unwind_draft *draft, const struct pp_unwind_source *source)
 {
-    const struct pp_vector *rows = &c->builder.rows, *rules = &c->builder.rules;
-    size_t text = c->text_end - c->text_start;
+    const struct pp_vector *rows = &draft->builder.rows, *rules = &draft->builder.rules;
+    size_t text = source->text_end - source->text_start;
     uint32_t row_count = (uint32_t)(rows->used / sizeof(struct pp_unwind_row));
     unsigned shift = 4;
     while (shift < 31 && (text >> shift) > row_count / ROWS_PER_BLOCK)
         shift++;
     size_t block_count = (text >> shift) + 2;
-    leading = align16(leading);
-    size_t rows_at = leading + align16(rules->used), blocks_at = rows_at + align16(rows->used);
-    size_t size = blocks_at + block_count * sizeof(uint32_t);
+    size_t rules_at = align16(sizeof(struct pp_unwind_rows)), rows_at = rules_at + rules->used;
+    size_t blocks_at = rows_at + rows->used, size = blocks_at + block_count * sizeof(uint32_t);
     char *mapping = pp_map(size);
     if (!mapping)
-        return false;
-    memcpy(mapping + leading, rules->items, rules->used);
+        return NULL;
+    memcpy(mapping + rules_at, rules->items, rules->used);
     memcpy(mapping + rows_at, rows->items, rows->used);
     uint32_t *blocks = (uint32_t *)(void *)(mapping + blocks_at);
     fill_blocks(blocks, block_count, shift, rows->items, row_count);
-    *out = (struct pp_unwind_rows){
-        .mapping = mapping,
+    struct pp_unwind_rows *packed = (struct pp_unwind_rows *)(void *)mapping;
+    *packed = (struct pp_unwind_rows){
         .mapped = size,
         .rows = (const struct pp_unwind_row *)(const void *)(mapping + rows_at),
-        .rules = (const struct pp_unwind_rule *)(const void *)(mapping + leading),
+        .rules = (const struct pp_unwind_rule *)(const void *)(mapping + rules_at),
         .blocks = blocks,
         .row_count = row_count,
         .rule_count = (uint32_t)(rules->used / sizeof(struct pp_unwind_rule)),
         .block_shift = shift,
-        .functions = c->compiled,
-        .damaged_functions = c->damaged,
     };
-    return true;
+    return packed;
 }
 
-static bool compile_all(struct compilation *c)
+void pp_unwind_draft_free(struct pp_unwind_draft *draft)
 {
-    struct function *f = c->functions.items;
-    size_t count = c->functions.used / sizeof *f;
-    uint32_t text = (uint32_t)(c->text_end - c->text_start);
-    sort_functions(f, count);
-    pp_row_builder_add(&c->builder, 0, PP_RULE_GAP);
-    for (size_t i = 0; i < count; i++) {
-        if (i % ASK_EVERY == 0 && c->give_up && c->give_up())
-            return false;
-        if (i + 1 < count && f[i + 1].start == f[i].start)
-            continue; /* several for one address: the last is taken */
-        compile_function(c, &f[i], i + 1 < count ? f[i + 1].start : text);
-        if (c->builder.out_of_memory || c->builder.rows.used / sizeof(struct pp_unwind_row) > MAX_ROWS)
-            return false;
-    }
-    return c->compiled > 0;
-}
-
-bool pp_unwind_rows_compile(const struct pp_section_copy *hdr, const struct pp_section_copy *eh_frame,
-                            uintptr_t text_start, uintptr_t text_end, size_t leading, bool (*give_up)(void),
-                            struct pp_unwind_rows *out)
-{
-    *out = (struct pp_unwind_rows){0};
-    if (text_end <= text_start || text_end - text_start >= UINT32_MAX)
-        return false;
-    struct compilation c = {.eh_frame = eh_frame, .text_start = text_start, .text_end = text_end, .give_up = give_up};
-    c.work_left = eh_frame->size * WORK_PER_BYTE + WORK_EXTRA;
-    c.cies = pp_map(CIE_CACHE_SIZE * sizeof *c.cies);
-    pp_row_builder_start(&c.builder);
-    bool done =
-        c.cies && !c.builder.out_of_memory && list_functions(&c, hdr) && compile_all(&c) && pack(&c, leading, out);
-    pp_unmap(c.cies, CIE_CACHE_SIZE * sizeof *c.cies);
-    pp_vector_free(&c.functions);
-    pp_row_builder_free(&c.builder);
-    return done;
+    pp_row_builder_free(&draft->builder);
+    *draft = (struct pp_unwind_draft){.hdr_read = false};
 }
 
 bool pp_unwind_rows_function(const struct pp_module_range *range, uint32_t offset, uint32_t *start, uint32_t *end)
@@ -242,13 +347,13 @@ bool pp_unwind_rows_function(const struct pp_module_range *range, uint32_t offse
     if (!range->row_count || offset >= range->end - range->start)
         return false;
     uint32_t row = pp_unwind_find_row(range, offset);
-    if (PP_ROW_RULE(range->rows[row].rule) == PP_RULE_GAP)
+    if (PP_ROW_RULE(range->rows[row].rule) <= PP_RULE_GAP)
         return false;
     uint32_t next = row + 1;
     while (row > 0 && !(range->rows[row].rule & PP_ROW_FUNCTION_START))
         row--;
     while (next < range->row_count && !(range->rows[next].rule & PP_ROW_FUNCTION_START) &&
-           PP_ROW_RULE(range->rows[next].rule) != PP_RULE_GAP)
+           PP_ROW_RULE(range->rows[next].rule) > PP_RULE_GAP)
         next++;
     *start = range->rows[row].pc;
     *end = next < range->row_count ? range->rows[next].pc : (uint32_t)(range->end - range->start);

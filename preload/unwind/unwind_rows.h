@@ -1,31 +1,50 @@
 /*
- * unwind/ compiles a module's .eh_frame into the rows and rules that the handler walks by (capture/unwind_table.h). It
- * works on copies only: usable on any bytes, at any addresses.
+ * unwind/ compiles the call frame information of single functions, those that samples met, into the rows and rules that
+ * the walker uses (capture/unwind_table.h). It reads the program's memory by copies that may fail, and takes none of it
+ * for granted. Flush thread only.
  */
 #ifndef PP_UNWIND_UNWIND_ROWS_H
 #define PP_UNWIND_UNWIND_ROWS_H
 
-#include "../capture/unwind_table.h"
-#include "eh_frame.h"
+#include "row_builder.h"
 
-/* The rows, rules and search blocks of a module, in one mapping. */
+/* Where a module's code and its unwind information are in the process. */
+struct pp_unwind_source {
+    uintptr_t text_start, text_end;
+    uintptr_t hdr_start, hdr_end; /* .eh_frame_hdr; equal: there is none */
+    uintptr_t segment_end;        /* of the segment that holds .eh_frame */
+};
+
+/* A module's rows while functions are added to them. */
+struct pp_unwind_draft {
+    struct pp_row_builder builder;
+    struct pp_eh_frame_hdr hdr;
+    bool hdr_read;
+    /* of the last function: most share theirs */
+    struct pp_cie cie;
+    struct pp_cfi_state initial;
+    uint32_t blocks[3]; /* of pp_unwind_draft_show */
+};
+
+/* The head of a mapping that holds a module's rows, rules and search blocks. */
 struct pp_unwind_rows {
-    void *mapping;
+    uint64_t owners[2]; /* the caller's */
     size_t mapped;
     const struct pp_unwind_row *rows;
     const struct pp_unwind_rule *rules;
     const uint32_t *blocks;
     uint32_t row_count, rule_count, block_shift;
-    uint32_t functions;         /* FDEs that became rows */
-    uint32_t damaged_functions; /* FDEs that could not be read: their code is a gap */
 };
 
-/* Compiles the functions in [text_start, text_end). `leading` bytes at the start of the mapping are left to the caller.
- * give_up is polled and may be NULL. False when there is nothing to compile, no memory, or it gave up; then nothing is
- * kept. */
-bool pp_unwind_rows_compile(const struct pp_section_copy *hdr, const struct pp_section_copy *eh_frame,
-                            uintptr_t text_start, uintptr_t text_end, size_t leading, bool (*give_up)(void),
-                            struct pp_unwind_rows *out);
+/* Starts with the module's present rows. False: no memory. */
+bool pp_unwind_draft_start(struct pp_unwind_draft *draft, const struct pp_module_range *module);
+/* Adds the rows of the function that holds the address, or that there is none. False: no memory. */
+bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, uintptr_t address);
+/* Lets the range show the draft's rows. Valid until the next pp_unwind_draft_add. */
+void pp_unwind_draft_show(struct pp_unwind_draft *draft, struct pp_module_range *range);
+/* Packs the rows for handlers. NULL: no memory. */
+struct pp_unwind_rows *pp_unwind_draft_pack(const struct pp_unwind_draft *draft, const struct pp_unwind_source *source);
+void pp_unwind_draft_free(struct pp_unwind_draft *draft);
 
 /* Finds the function (FDE) whose rows hold the offset; false when none does. */
 bool pp_unwind_rows_function(const struct pp_module_range *range, uint32_t offset, uint32_t *start, uint32_t *end);

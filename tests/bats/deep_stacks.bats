@@ -19,8 +19,7 @@ deepest() {
     [ "$(grep -cE "$1" frames.txt)" -eq "$2" ] || fail "$3: $(grep -cE "$1" frames.txt) frames, expected $2"
 }
 
-# In nine tenths of the samples in leaf, but for one. Samples from before there were unwind rows say so, and are as many as
-# the flush thread was kept waiting.
+# In nine tenths of the samples in leaf, but for one. First samples whose stacks are deeper than what is copied say so.
 mostly() {
     collapsed --unit samples | awk -v pattern="$1" '
         /no unwind rows yet/ { next }
@@ -80,7 +79,6 @@ handler_ns() {
 import ctypes, sys
 def digging(): getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])(500, int(sys.argv[3]))
 digging()'
-    # the first samples find no unwind rows yet
     for way in dig dig_on_coroutine; do
         shallow=$(handler_ns "$PYTHON" -c "$dig" "$BATS_FILE_TMPDIR/coroutine.so" "$way" 10)
         deep=$(handler_ns "$PYTHON" -c "$dig" "$BATS_FILE_TMPDIR/coroutine.so" "$way" 1500)

@@ -6,7 +6,7 @@ load lib/helper
 whole_stacks() {
     collapsed --unit samples >"$1.txt"
     awk -v what="$1" '
-        !/main \(.*hot_loop.py/ || /no unwind rows yet/ { next }
+        !/main \(.*hot_loop.py/ { next }
         { all += $NF }
         /truncated: code outside|no module/ { cut += $NF; if (!example) example = $0 }
         /^_start .*main \(.*hot_loop.py/ { whole += $NF }

@@ -37,7 +37,7 @@ used() {
     reader truncated info.json >truncated.txt
     unpaired=$(sed -n 's/^python and native stack do not pair: //p' truncated.txt)
     between 0 "${unpaired:-0}" $((samples / 100 + 1)) "unpaired of $samples samples: $(cat truncated.txt)"
-    cut=$(awk -F': ' '/^(native|python)/ && !/no unwind rows yet/ { n += $NF } END { print n + 0 }' truncated.txt)
+    cut=$(awk -F': ' '/^(native|python)/ { n += $NF } END { print n + 0 }' truncated.txt)
     between 0 "$cut" $((samples / 50 + 1)) "incomplete of $samples samples: $(cat truncated.txt)"
     collapsed >stacks.txt
     nested=$(reader share stacks.txt 'main \(.*pairing\.py:[0-9]+\)' '[^.]*\((lib)?python3.*|.*\.so.*\)' '.*\(.*pairing\.py:[0-9]+\)')

@@ -32,9 +32,9 @@ with_allocators() {
     done
 }
 
-# Percent of the CPU below `throw` and `allocate` that is below churn as well, since there are unwind rows.
+# Percent of the CPU below `throw` and `allocate` that is below churn as well.
 whole_stacks() {
-    grep -E ';(throw|allocate) \(' stacks.txt | grep -v 'no unwind rows yet' >busy.txt
+    grep -E ';(throw|allocate) \(' stacks.txt >busy.txt
     awk '{ all += $NF } /;churn \(libnative_churn\.so\)/ { whole += $NF } END { printf "%d\n", all ? 100 * whole / all : 100 }' busy.txt
 }
 

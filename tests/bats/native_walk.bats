@@ -25,7 +25,8 @@ under_the_oracle() {
 }
 
 # sums FILE...: prints what agrees by kind of code, and what does not by function. What libunwind finds by CFI after a stop of
-# ours that has a name counts as if it were right.
+# ours that has a name counts as if it were right. Fails too if a sample that is finished on a copy of its stack, without any
+# unwind rows at first, has other frames than ours.
 sums() {
     awk -F '\t' '
         function place(file, symbol) {
@@ -37,12 +38,13 @@ sums() {
         function add(what) {
             count[what] += $4; complete[what] += $5; frames[what] += $6 + $9; agree[what] += $7; differ[what] += $8
             missing[what] += $9; unnamed[what] += $10; stopped[what] += $11; crashed[what] += $12; places[what] += $13
+            finished[what] += $14; cut[what] += $15; wrong[what] += $16
         }
         function line(what) {
             return sprintf("%-20s %9d, %9d complete; %9d frames, %9d agree (%.5f %%), %d differ, %d behind our named stops; %d unnamed " \
-                "stops, libunwind stopped first %d times, crashed %d times; %d instructions", what, count[what], complete[what],
-                frames[what], agree[what], 100 * agree[what] / (frames[what] + !frames[what]), differ[what], missing[what],
-                unnamed[what], stopped[what], crashed[what], places[what])
+                "stops, libunwind stopped first %d times, crashed %d times; %d instructions; %d finished on a copy, " \
+                "%d cut, %d wrong", what, count[what], complete[what], frames[what], agree[what],
+                100 * agree[what] / (frames[what] + !frames[what]), differ[what], missing[what], unnamed[what], stopped[what], crashed[what], places[what], finished[what], cut[what], wrong[what])
         }
         $1 == "phase" { add($2 " " $3); add("all " $3); add("all") }
         $1 == "dropped" { dropped += $4 }
@@ -62,7 +64,8 @@ sums() {
             if (dropped) print dropped " not in this list:"
             for (k in kind) printf "%8d  %s\n", kind[k], k | "sort -rn"
             close("sort -rn")
-            if (unnamed["all"] || agree["all"] < 0.999 * frames["all"]) exit 1
+            if (unnamed["all"] || agree["all"] < 0.999 * frames["all"] || wrong["all"]) exit 1
+            if (finished["all"] < 0.99 * (count["all"] - count["all byte"])) exit 1
         }' "$@"
 }
 

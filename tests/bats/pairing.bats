@@ -16,10 +16,7 @@ paired() {
     reader truncated info.json | tee truncated.txt
     unpaired=$(sed -n 's/^python and native stack do not pair: //p' truncated.txt)
     between 0 "${unpaired:-0}" $((samples < 2000 ? 1 : (samples - 1) / 1000)) "unpaired of $samples samples: $(cat truncated.txt)"
-    # In each run the first samples find no rows for their modules yet: a tenth of a second of them at most.
-    early=$(sed -n 's/^native stack truncated: no unwind rows yet: //p' truncated.txt)
-    between 0 "${early:-0}" $((100 * runs)) "before there were rows, of $samples samples in $runs runs"
-    cut=$(awk -F': ' '/^(native|python)/ && !/no unwind rows yet/ { n += $NF } END { print n + 0 }' truncated.txt)
+    cut=$(awk -F': ' '/^(native|python)/ { n += $NF } END { print n + 0 }' truncated.txt)
     between 0 "$cut" $((samples / 200 + 1)) "incomplete of $samples samples: $(cat truncated.txt)"
     # It was not empty stacks that paired so well: most of the time is in Python below C below Python.
     "$PYPROF" export --all --format collapsed >stacks.txt

@@ -102,13 +102,30 @@ static void evict(void)
         ((volatile uint8_t *)evicting)[i]++;
 }
 
+/* Has rows compiled for functions of this stack that were not met yet. Where this program's code is interrupted no
+ * thread is inside the loader. */
+static void meet(const ucontext_t *context)
+{
+    static struct pp_native_frame frames[MAX_FRAMES];
+    struct pp_walk_state stopped;
+    struct pp_native_stack stack = {.frames = frames, .stopped = &stopped, .max = MAX_FRAMES};
+    for (;;) {
+        pp_native_walk(context, stack_top, &stack);
+        if (!stack.continuable || !pp_module_meet(frames[stack.count - 1].ip))
+            return;
+        pp_modules_publish();
+    }
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)info;
     if (mode == TICKS) {
         measure((enum walker)(next_walker++ % WALKERS), context);
+        meet(context); /* not before it: that would warm the caches */
         return;
     }
+    meet(context);
     /* which kind comes first changes */
     for (unsigned i = 0; i < WALKERS; i++) {
         enum walker walker = (enum walker)((i + next_walker) % WALKERS);
@@ -139,7 +156,7 @@ static void begin(enum mode how)
         series[i].count = 0, series[i].frames = 0;
     mode = how;
     next_walker = 0;
-    pp_modules_refresh(PP_ROWS_ALL);
+    pp_modules_refresh();
     stack_top = own_stack_top();
     memset(evicting, 1, sizeof evicting);
     memset(&cache, 0, sizeof cache);

@@ -36,7 +36,8 @@ struct bench_rows {
     const char *path;
     uint64_t ticks, bytes, functions, rows, rules;
 };
-/* Compiles the rows of each object that is loaded; how many those are. */
+/* Compiles the rows of all functions of each object that is loaded, one function after another, as if samples had met
+ * them. Returns how many objects those are. */
 unsigned bench_rows(struct bench_rows *into, unsigned max);
 
 #pragma GCC visibility pop

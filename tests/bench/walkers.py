@@ -1,6 +1,6 @@
 """walkers.py BUILD: what a native walk, and the whole handler, cost in this interpreter, as tables; beside libunwind.
 
-walkers.py BUILD rows: what it takes to compile the unwind rows of everything that is loaded.
+walkers.py BUILD rows: what it takes to compile the unwind rows of all functions that are loaded, one by one.
 walkers.py BUILD work C PYTHON LEAF SECONDS WARM: a program with a stack of that form, to be profiled.
 """
 

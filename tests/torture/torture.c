@@ -8,7 +8,9 @@
 #include "../../preload/capture/capture.h"
 #include "../../preload/capture/python_walk.h"
 #include "../../preload/flush/code_objects.h"
+#include "../../preload/flush/finish_sample.h"
 #include "../../preload/flush/stacks.h"
+#include "../../preload/modules/modules.h"
 #include "../../preload/python/eval_ranges.h"
 #include "../../preload/python/find.h"
 #include "../../preload/python/greenlet.h"
@@ -365,6 +367,8 @@ static void take_sample(ucontext_t *context, uintptr_t pc)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_SAMPLE)
             examine((const struct pp_record_sample *)record, pc);
+        else if (record->type == PP_RECORD_UNFINISHED)
+            examine(pp_sample_finish((const struct pp_record_unfinished *)record), pc);
         pp_ring_release(&slot->ring, record);
     }
 }
@@ -483,12 +487,13 @@ void torture_base(const char *name, const char *file, uint32_t first_line, uint3
     truth_add_base(name, file, first_line, line);
 }
 
-/* The instructions after this are stepped. */
+/* The instructions after this are stepped. Functions that were met before have unwind rows, samples in others are
+ * finished. */
 void torture_begin(uint32_t threads)
 {
     if (!started)
         return;
-    if (pp_modules_refresh(PP_ROWS_ALL))
+    if (pp_modules_publish())
         pp_stacks_modules_changed(&tables);
     pp_eval_find();
     other_threads = threads != 0;

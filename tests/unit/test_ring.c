@@ -131,6 +131,87 @@ static void wraps_for_ever(void **state)
     }
 }
 
+/* The largest size that is accepted, by trying. What is tried leaves no trace but padding, which changes nothing for
+ * smaller records. */
+static uint32_t largest(struct pp_ring *ring)
+{
+    for (uint32_t size = RING_SIZE; size; size -= 8) {
+        uint32_t head = atomic_load(&ring->head);
+        bool fits = pp_ring_reserve(ring, size, PP_RECORD_SAMPLE) != NULL;
+        atomic_store(&ring->head, head);
+        if (fits)
+            return size;
+    }
+    return 0;
+}
+
+static void room_is_the_largest_record(void **state)
+{
+    struct pp_ring *ring = *state;
+    ring->size = 1u << 10;                    /* of the buffer */
+    for (uint32_t base = 0; base < 3; base++) /* also across 2^32 of the indices */
+        for (uint32_t at = 0; at < ring->size; at += 8)
+            for (uint32_t used = 0; used <= ring->size; used += 24) {
+                uint32_t head = base * 0x7ffff800u + at;
+                atomic_store(&ring->head, head);
+                atomic_store(&ring->tail, head - used);
+                assert_int_equal(pp_ring_room(ring), largest(ring));
+            }
+    ring->size = RING_SIZE;
+}
+
+/* As the copy of a stack turns out shorter than was hoped for. */
+static void a_record_may_shrink_before_commit(void **state)
+{
+    struct pp_ring *ring = *state;
+    uint64_t written = 0, taken = 0;
+    srand(1);
+    while (taken < 20000) {
+        for (unsigned burst = (unsigned)rand() % 8; burst; burst--) {
+            uint32_t room = pp_ring_room(ring), size = size_of(written);
+            if (room < size)
+                break;
+            struct item *item = pp_ring_reserve(ring, rand() % 2 ? room : size, PP_RECORD_SAMPLE);
+            assert_non_null(item);
+            item->header.size = size;
+            item->number = written;
+            for (uint32_t i = 0; i < (size - sizeof *item) / 8; i++)
+                item->words[i] = written;
+            pp_ring_commit(ring, item);
+            written++;
+        }
+        const struct pp_record *record = pp_ring_peek(ring);
+        assert_true((record != NULL) == (taken < written));
+        if (record) {
+            check(record, taken++);
+            pp_ring_release(ring, record);
+        }
+    }
+}
+
+/* As a copy of a stack that cannot be read: the next record may be of any size. */
+static void a_reserved_record_may_be_given_up(void **state)
+{
+    struct pp_ring *ring = *state;
+    uint64_t written = 0, taken = 0;
+    srand(2);
+    while (taken < 20000) {
+        uint32_t room = pp_ring_room(ring);
+        if (room && rand() % 2)
+            assert_non_null(pp_ring_reserve(ring, room, PP_RECORD_UNFINISHED));
+        if (put(ring, written))
+            written++;
+        if (rand() % 2 || pp_ring_used(ring) > RING_SIZE / 2) {
+            const struct pp_record *record = pp_ring_peek(ring);
+            assert_true((record != NULL) == (taken < written));
+            if (!record)
+                continue;
+            check(record, taken++);
+            pp_ring_release(ring, record);
+        }
+    }
+}
+
 #define CONCURRENT 200000u
 
 /* On one CPU, or beside other programs, who waits has the time that the other side needs: 200,000 records took 40 s. */
@@ -181,6 +262,9 @@ int main(void)
         RING_TEST(a_record_larger_than_the_ring_is_refused),
         RING_TEST(a_full_ring_refuses_and_keeps_what_it_has),
         RING_TEST(wraps_for_ever),
+        RING_TEST(room_is_the_largest_record),
+        RING_TEST(a_record_may_shrink_before_commit),
+        RING_TEST(a_reserved_record_may_be_given_up),
         RING_TEST(both_sides_at_once),
     };
     return cmocka_run_group_tests_name("ring", tests, NULL, NULL);

@@ -25,7 +25,7 @@ static __attribute__((noinline)) int a_static_function(int n)
 
 static struct pp_module *module_of(const void *address)
 {
-    pp_modules_refresh(PP_ROWS_ALL);
+    pp_modules_refresh();
     struct pp_module *module = pp_module_find((uintptr_t)address);
     assert_non_null(module);
     return module;
@@ -79,7 +79,7 @@ static void test_vdso(void **state)
     struct vdso {
         struct pp_module *module;
     } found = {NULL};
-    pp_modules_refresh(PP_ROWS_ALL);
+    pp_modules_refresh();
     unsigned count = 0;
     uintptr_t address = 0;
     FILE *maps = fopen("/proc/self/maps", "r");

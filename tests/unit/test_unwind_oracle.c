@@ -279,7 +279,7 @@ static int set_up(void **state)
     *(void **)&lib_sha512 = library_function("libcrypto.so.3", "SHA512");
     for (unsigned i = 0; i < WORKS; i++)
         works[i](); /* once, so that nothing is loaded or bound in the middle of it */
-    pp_modules_refresh(PP_ROWS_ALL);
+    pp_modules_refresh();
     return 0;
 }
 
@@ -296,6 +296,9 @@ static void assert_agreement(unsigned long min_samples)
     assert_true(oracle.samples >= min_samples);
     assert_true((double)oracle.agree >= MIN_AGREEMENT * (double)oracle.frames);
     assert_int_equal(oracle.unnamed_stops, 0);
+    assert_int_equal(oracle.finished, oracle.samples);
+    assert_int_equal(oracle.finished_wrong, 0);
+    assert_int_equal(oracle.finished_cut, 0);
     assert_true((double)oracle.complete >= MIN_COMPLETE * (double)oracle.samples);
 }
 

@@ -4,6 +4,7 @@
 #include "../../preload/capture/native_walk.h"
 #include "../../preload/common/log_format.h"
 #include "../../preload/modules/module_list.h"
+#include "made_eh_frame.h"
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -20,72 +21,34 @@
 
 #include <cmocka.h>
 
-#define TEXT        0x400000u
-#define TEXT_SIZE   0x1000u
-#define EH_FRAME    0x500000u
 #define MAX_INVALID 0.001 /* of the rows of libc */
 #define DAMAGE_RUNS 300
+#define DAMAGE_PCS  200
 
-/* One CIE as gcc makes it and one FDE for [TEXT + 0x100, TEXT + 0x200) with the given instructions. */
-static size_t make_eh_frame(uint8_t *to, const char *augmentation, const uint8_t *code, size_t size)
-{
-    uint8_t cie[64] = {0};
-    size_t n = 4;
-    n += 4; /* id 0 */
-    cie[n++] = 1;
-    n += (size_t)snprintf((char *)cie + n, 8, "%s", augmentation) + 1;
-    cie[n++] = 1;                                           /* code alignment */
-    cie[n++] = 0x78;                                        /* data alignment -8 */
-    cie[n++] = 16;                                          /* return address column */
-    cie[n++] = 1;                                           /* augmentation data: */
-    cie[n++] = 0x1b;                                        /* pcrel sdata4 */
-    static const uint8_t initial[] = {0x0c, 7, 8, 0x90, 1}; /* CFA = rsp + 8, return address at CFA - 8 */
-    memcpy(cie + n, initial, sizeof initial);
-    n += sizeof initial;
-    uint32_t length = (uint32_t)n - 4;
-    memcpy(cie, &length, 4);
-    memcpy(to, cie, n);
+static struct made_eh_frame made;
+static struct pp_unwind_draft draft;
+static struct pp_module_range range;
 
-    size_t fde = n;
-    uint32_t words[4] = {(uint32_t)(4 + 8 + 1 + size), (uint32_t)(fde + 4), 0, 0x100};
-    words[2] = TEXT + 0x100 - (EH_FRAME + (uint32_t)fde + 8);
-    memcpy(to + n, words, sizeof words);
-    n += sizeof words;
-    to[n++] = 0; /* no augmentation data */
-    memcpy(to + n, code, size);
-    n += size;
-    memset(to + n, 0, 4);
-    return n + 4;
-}
-
-static struct pp_unwind_rows compiled;
-
-static struct pp_module_range range_of(const struct pp_unwind_rows *rows, uintptr_t start, size_t size)
-{
-    return (struct pp_module_range){
-        .start = start,
-        .end = start + size,
-        .rows = rows->rows,
-        .rules = rows->rules,
-        .blocks = rows->blocks,
-        .block_shift = rows->block_shift,
-        .row_count = rows->row_count,
-    };
-}
-
+/* Meets one function, at 0x100 to 0x200, and what is before and after it. */
 static void compile(const char *augmentation, const uint8_t *code, size_t size)
 {
-    uint8_t bytes[512];
-    struct pp_section_copy eh_frame = {bytes, make_eh_frame(bytes, augmentation, code, size), EH_FRAME};
-    pp_unmap(compiled.mapping, compiled.mapped);
-    assert_true(pp_unwind_rows_compile(NULL, &eh_frame, TEXT, TEXT + TEXT_SIZE, 0, NULL, &compiled));
+    static uint8_t memory[8192];
+    memset(memory, 0, sizeof memory);
+    made_start(&made, memory, augmentation);
+    made_function(&made, 0x100, 0x100, code, size);
+    struct pp_unwind_source source = made_source(&made);
+    range = made_range(&made);
+    pp_unwind_draft_free(&draft);
+    assert_true(pp_unwind_draft_start(&draft, &range));
+    assert_true(pp_unwind_draft_add(&draft, &source, source.text_start + 0x180));
+    assert_true(pp_unwind_draft_add(&draft, &source, source.text_start));
+    pp_unwind_draft_show(&draft, &range);
 }
 #define COMPILE(...) compile("zR", (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 static const struct pp_unwind_rule *rule_at(uint32_t offset)
 {
-    struct pp_module_range range = range_of(&compiled, TEXT, TEXT_SIZE);
-    return &compiled.rules[PP_ROW_RULE(compiled.rows[pp_unwind_find_row(&range, offset)].rule)];
+    return &range.rules[PP_ROW_RULE(range.rows[pp_unwind_find_row(&range, offset)].rule)];
 }
 
 static void test_gaps(void **state)
@@ -97,7 +60,7 @@ static void test_gaps(void **state)
     assert_int_equal(rule_at(0x100)->cfa_kind, PP_CFA_REGISTER);
     assert_int_equal(rule_at(0x1ff)->cfa_offset, 8);
     assert_int_equal(rule_at(0x200)->cfa_kind, PP_CFA_INVALID);
-    assert_int_equal(compiled.row_count, 3);
+    assert_int_equal(range.row_count, 4); /* the last is the end of what is known */
 }
 
 static void test_prologue(void **state)
@@ -206,31 +169,53 @@ static void sum_flags(struct pp_module *module, void *arg)
 
 static struct pp_module *libc_module(void)
 {
-    pp_modules_refresh(PP_ROWS_ALL);
+    pp_modules_refresh();
     struct pp_module *module = pp_module_find((uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
     assert_non_null(module);
     return module;
+}
+
+/* Meets all functions of the module's search table. Returns how many entries that has. */
+static uint32_t meet_all(const struct pp_module *module)
+{
+    uintptr_t hdr = module->private->object.eh_frame_hdr.start;
+    uint32_t count; /* after the version, three encodings and a pointer */
+    memcpy(&count, (const void *)(hdr + 8), sizeof count);
+    const int32_t(*entries)[2] = (const void *)(hdr + 12);
+    for (uint32_t i = 0; i < count; i++)
+        assert_true(pp_module_meet(hdr + (uintptr_t)(intptr_t)entries[i][0]));
+    return count;
+}
+
+static struct pp_module_range range_of(const struct pp_module *module)
+{
+    const struct pp_module_table *table = pp_modules_draft();
+    assert_non_null(table);
+    for (uint32_t i = 0; i < table->count; i++)
+        if (table->ranges[i].start == module->start)
+            return table->ranges[i];
+    fail_msg("%s is not in the table", module->path);
+    return (struct pp_module_range){0};
 }
 
 static void test_libc_is_complete(void **state)
 {
     (void)state;
     struct pp_module *module = libc_module();
-    const struct pp_unwind_rows *rows = &module->private->rows;
-    uint32_t count; /* of the search table: after the version, three encodings and a pointer */
-    memcpy(&count, (const void *)(module->private->object.eh_frame_hdr.start + 8), sizeof count);
-    assert_int_equal(rows->functions + rows->damaged_functions, count);
-    assert_int_equal(rows->damaged_functions, 0);
-    unsigned invalid = 0, signal_frames = 0, outermost = 0;
-    for (uint32_t i = 0; i < rows->row_count; i++) {
-        const struct pp_unwind_rule *rule = &rows->rules[PP_ROW_RULE(rows->rows[i].rule)];
-        invalid += PP_ROW_RULE(rows->rows[i].rule) == PP_RULE_INVALID;
+    uint32_t count = meet_all(module);
+    struct pp_module_range all = range_of(module);
+    unsigned functions = 0, invalid = 0, signal_frames = 0, outermost = 0;
+    for (uint32_t i = 0; i < all.row_count; i++) {
+        const struct pp_unwind_rule *rule = &all.rules[PP_ROW_RULE(all.rows[i].rule)];
+        functions += all.rows[i].rule >> 31;
+        invalid += PP_ROW_RULE(all.rows[i].rule) == PP_RULE_INVALID;
         signal_frames += rule->cfa_kind == PP_CFA_SIGNAL;
         outermost += rule->lost >> PP_TRACKED_RA & 1;
     }
-    print_message("libc: %u functions, %u rows, %u rules, %zu bytes, %u invalid rows\n", rows->functions,
-                  rows->row_count, rows->rule_count, rows->mapped, invalid);
-    assert_true(invalid <= MAX_INVALID * rows->row_count);
+    print_message("libc: %u functions, %u rows, %u rules, %u invalid rows\n", functions, all.row_count, all.rule_count,
+                  invalid);
+    assert_int_equal(functions, count);
+    assert_true(invalid <= MAX_INVALID * all.row_count);
     assert_int_equal(signal_frames, 1);
     assert_true(outermost > 0);
     uint32_t flags = 0;
@@ -261,56 +246,55 @@ static void test_function_range(void **state)
 }
 
 /* Whatever the bytes are, rows ascend and refer to rules. */
-static void check_rows(const struct pp_unwind_rows *rows, uintptr_t start, size_t size)
+static void check_rows(const struct pp_module_range *rows)
 {
-    struct pp_module_range range = range_of(rows, start, size);
     assert_int_equal(rows->rows[0].pc, 0);
     for (uint32_t i = 0; i < rows->row_count; i++) {
         assert_true(i == 0 || rows->rows[i].pc > rows->rows[i - 1].pc);
         assert_true(PP_ROW_RULE(rows->rows[i].rule) < rows->rule_count);
     }
-    for (size_t offset = 0; offset < size; offset += 4099) {
-        uint32_t row = pp_unwind_find_row(&range, (uint32_t)offset);
+    for (uintptr_t offset = 0; offset < rows->end - rows->start; offset += 4099) {
+        uint32_t row = pp_unwind_find_row(rows, (uint32_t)offset);
         assert_true(rows->rows[row].pc <= offset);
         assert_true(row + 1 == rows->row_count || rows->rows[row + 1].pc > offset);
     }
 }
 
+/* libm's header and entries, in a copy that describes code at the same distance from it. */
 static void test_damaged_libm(void **state)
 {
     (void)state;
     void *handle = dlopen("libm.so.6", RTLD_NOW);
     assert_non_null(handle);
-    pp_modules_refresh(PP_ROWS_ALL);
+    pp_modules_refresh();
     struct pp_module *module = pp_module_find((uintptr_t)dlsym(handle, "cbrt"));
     assert_non_null(module);
     const struct pp_loaded_object *object = &module->private->object;
-    size_t hdr_size = object->eh_frame_hdr.end - object->eh_frame_hdr.start;
-    struct pp_eh_frame_hdr parsed;
-    struct pp_section_copy hdr = {(const uint8_t *)object->eh_frame_hdr.start, hdr_size, object->eh_frame_hdr.start};
-    assert_true(pp_eh_frame_hdr_parse(&hdr, &parsed));
-    size_t size = object->eh_segment.end - parsed.eh_frame;
-    uint8_t *hdr_bytes = pp_map(hdr_size), *bytes = pp_map(size);
+    uintptr_t from = object->eh_frame_hdr.start;
+    size_t size = object->eh_segment.end - from, hdr_size = object->eh_frame_hdr.end - from;
+    uint8_t *bytes = pp_map(size);
+    uintptr_t moved = (uintptr_t)bytes - from;
+    struct pp_module_range rows = {.start = module->start + moved, .end = module->end + moved};
     srand(1);
     for (unsigned run = 0; run < DAMAGE_RUNS; run++) {
-        assert_true(pp_safe_copy(hdr_bytes, hdr.address, hdr_size) && pp_safe_copy(bytes, parsed.eh_frame, size));
+        assert_true(pp_safe_copy(bytes, from, size));
         for (unsigned n = 0; n < 1u << run % 10; n++) {
             if (run % 2)
-                bytes[(size_t)rand() % size] = (uint8_t)rand();
+                bytes[hdr_size + (size_t)rand() % (size - hdr_size)] = (uint8_t)rand();
             else
-                hdr_bytes[4 + (size_t)rand() % (hdr_size - 4)] ^= (uint8_t)(1 << rand() % 8);
+                bytes[4 + (size_t)rand() % (hdr_size - 4)] ^= (uint8_t)(1 << rand() % 8);
         }
-        size_t cut = run % 3 ? size : (size_t)rand() % size;
-        struct pp_section_copy damaged_hdr = {hdr_bytes, hdr_size, hdr.address};
-        struct pp_section_copy damaged = {bytes, cut, parsed.eh_frame};
-        struct pp_unwind_rows rows;
-        if (!pp_unwind_rows_compile(run % 5 ? &damaged_hdr : NULL, &damaged, module->start, module->end, 0, NULL,
-                                    &rows))
-            continue;
-        check_rows(&rows, module->start, module->end - module->start);
-        pp_unmap(rows.mapping, rows.mapped);
+        struct pp_unwind_source source = {rows.start, rows.end, (uintptr_t)bytes, (uintptr_t)bytes + hdr_size,
+                                          (uintptr_t)bytes + (run % 3 ? size : (size_t)rand() % size)};
+        pp_unwind_draft_free(&draft);
+        rows.row_count = 0;
+        assert_true(pp_unwind_draft_start(&draft, &rows));
+        for (unsigned n = 0; n < DAMAGE_PCS; n++)
+            assert_true(pp_unwind_draft_add(&draft, &source, rows.start + (uintptr_t)rand() % (rows.end - rows.start)));
+        pp_unwind_draft_show(&draft, &rows);
+        check_rows(&rows);
     }
-    pp_unmap(hdr_bytes, hdr_size);
+    pp_unwind_draft_free(&draft);
     pp_unmap(bytes, size);
     dlclose(handle);
 }
@@ -331,27 +315,30 @@ static void leave_gate(void)
     assert_int_equal(--gate_depth, 0);
 }
 
+static bool has_rows(struct pp_module *module, uintptr_t address)
+{
+    uintptr_t start, end;
+    return module && pp_module_function_range(module, address, &start, &end) && start <= address && address < end;
+}
+
 static void test_load_and_unload(void **state)
 {
     (void)state;
-    static const struct pp_gate gate = {enter_gate, leave_gate, NULL};
-    pp_modules_set_gate(&gate);
+    pp_loaded_objects_set_gate(enter_gate, leave_gate);
     libc_module();
-    assert_false(pp_modules_refresh(PP_ROWS_ALL));
+    assert_false(pp_modules_refresh());
     void *handle = dlopen("libz.so.1", RTLD_NOW);
     if (!handle)
         skip();
     uintptr_t address = (uintptr_t)dlsym(handle, "crc32");
     assert_null(pp_module_find(address));
-    assert_true(pp_modules_refresh(PP_ROWS_ALL));
-    struct pp_module *module = pp_module_find(address);
-    assert_non_null(module);
-    assert_true(module->private->rows.row_count > 0);
-    uint32_t kept = libc_module()->private->number;
+    assert_true(pp_modules_refresh());
+    assert_true(has_rows(pp_module_find(address), address));
+    struct pp_module *kept = libc_module();
     dlclose(handle);
-    assert_true(pp_modules_refresh(PP_ROWS_ALL));
+    assert_true(pp_modules_refresh());
     assert_null(pp_module_find(address));
-    assert_int_equal(libc_module()->private->number, kept);
+    assert_ptr_equal(libc_module(), kept);
     pp_modules_reclaim(yes);
     assert_true(gate_entered > 0);
     assert_int_equal(gate_depth, 0);
@@ -364,12 +351,12 @@ static void test_after_fork(void **state)
     pid_t child = fork();
     if (child == 0) {
         pp_modules_after_fork();
-        pp_modules_refresh(PP_ROWS_ALL);
+        pp_modules_refresh();
         void *handle = dlopen("libz.so.1", RTLD_NOW);
-        pp_modules_refresh(PP_ROWS_ALL);
+        pp_modules_refresh();
         pp_modules_reclaim(yes);
-        struct pp_module *module = handle ? pp_module_find((uintptr_t)dlsym(handle, "crc32")) : NULL;
-        _exit(!handle || (module && module->private->rows.row_count) ? 0 : 1);
+        uintptr_t address = handle ? (uintptr_t)dlsym(handle, "crc32") : 0;
+        _exit(!handle || has_rows(pp_module_find(address), address) ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -392,11 +379,11 @@ static void test_denied_system_call(void **state)
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
             _exit(77);
         void *handle = dlopen("libz.so.1", RTLD_NOW);
-        pp_modules_refresh(PP_ROWS_ALL);
-        struct pp_module *module = handle ? pp_module_find((uintptr_t)dlsym(handle, "crc32")) : NULL;
+        pp_modules_refresh();
+        uintptr_t address = handle ? (uintptr_t)dlsym(handle, "crc32") : 0;
         char byte;
         bool faulted = pp_safe_copy(&byte, 16, 1);
-        _exit(!faulted && (!handle || (module && module->private->rows.row_count)) ? 0 : 1);
+        _exit(!faulted && (!handle || has_rows(pp_module_find(address), address)) ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);

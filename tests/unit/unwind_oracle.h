@@ -1,16 +1,21 @@
-/* Compares our walk with libunwind's on the same signal context, frame by frame. For test programs only: libunwind is
- * not async-signal-safe enough for anything else. */
+/* Compares our walk with libunwind's on the same signal context, frame by frame, and what becomes of the sample when no
+ * function of the stack has rows yet: the flush thread's walk on the handler's copy of the stack must find exactly the
+ * frames of ours. For test programs only: libunwind is not async-signal-safe enough for anything else. */
 #ifndef PP_TEST_UNWIND_ORACLE_H
 #define PP_TEST_UNWIND_ORACLE_H
 
 #define UNW_LOCAL_ONLY
-#include "../../preload/capture/native_walk.h"
+#include "../../preload/capture/capture.h"
+#include "../../preload/capture/slot_memory.h"
+#include "../../preload/flush/finish_sample.h"
 #include "../../preload/modules/modules.h"
 #include <libunwind.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ORACLE_FRAMES   512
 #define ORACLE_EXAMPLES 12
@@ -30,6 +35,7 @@ struct oracle_example {
 };
 
 static const char oracle_other_ip[] = "ip differs";
+static const char oracle_finished[] = "the finished sample differs";
 static const char oracle_both_stop[] = "both stop, we with a name"; /* too many for examples */
 
 /* All comparisons that ended alike: ip is in the frame whose caller was found differently, or not at all. */
@@ -47,6 +53,9 @@ struct oracle {
     unsigned long oracle_stopped; /* libunwind has fewer frames than we */
     unsigned long crashed;        /* SIGSEGV in libunwind */
     unsigned long missing;        /* libunwind's frames behind the one where we stopped with a name */
+    unsigned long finished;       /* samples that the flush thread's code has finished */
+    unsigned long finished_cut;   /* their stack was larger than the copy */
+    unsigned long finished_wrong; /* they are not what our walk finds */
     unsigned long reasons[PP_REASON_COUNT];
     unsigned example_count;
     struct oracle_example examples[ORACLE_EXAMPLES];
@@ -154,6 +163,81 @@ static inline void oracle_keep(struct oracle *o, const char *kind, enum pp_reaso
         e->their_frames[i] = theirs[from + i];
 }
 
+/* What calls modules/ has this; also a handler, which waits while the list of modules is replaced. */
+static atomic_flag oracle_modules_busy = ATOMIC_FLAG_INIT;
+
+static inline void oracle_lock_modules(void)
+{
+    while (atomic_flag_test_and_set_explicit(&oracle_modules_busy, memory_order_acquire))
+        __builtin_ia32_pause();
+}
+
+static inline void oracle_unlock_modules(void)
+{
+    atomic_flag_clear_explicit(&oracle_modules_busy, memory_order_release);
+}
+
+/* Walks the stack itself, with all rows: those of functions that are met are compiled at once. */
+static inline void oracle_walk_by_rows(const struct oracle *o, const ucontext_t *context, struct pp_native_stack *stack)
+{
+    struct pp_walk_state stopped;
+    const struct pp_module_table *published = atomic_load(&pp_module_table), *draft = pp_modules_draft();
+    stack->stopped = &stopped;
+    if (draft)
+        atomic_store(&pp_module_table, draft);
+    do
+        pp_native_walk(context, o->stack_top, stack);
+    while (stack->continuable && pp_module_meet(stack->frames[stack->count - 1].ip));
+    atomic_store(&pp_module_table, published);
+}
+
+#define ORACLE_OBJECTS 1024
+
+/* Takes a sample as the profiler's handler and flush thread do when no function has been met, and compares it. */
+static inline void oracle_finish(struct oracle *o, const ucontext_t *context, const struct pp_native_stack *ours)
+{
+    static _Alignas(struct pp_module_table)
+        uint8_t memory[sizeof(struct pp_module_table) + ORACLE_OBJECTS * sizeof(struct pp_module_range)];
+    struct pp_module_table *unmet = (struct pp_module_table *)memory;
+    static struct pp_slot slot;
+    const struct pp_module_table *published = atomic_load(&pp_module_table);
+    if (published->count > ORACLE_OBJECTS || !pp_slot_memory_begin(&slot))
+        return;
+    memcpy(unmet, published, sizeof *published + published->count * sizeof *published->ranges);
+    for (uint32_t i = 0; i < published->count; i++)
+        unmet->ranges[i].row_count = 0;
+    atomic_store(&slot.thread.stack_top, o->stack_top);
+    atomic_store(&pp_module_table, unmet);
+    pp_take_sample(&slot, context, 0);
+    atomic_store(&pp_module_table, published);
+    pp_slot_memory_end(&slot);
+    const struct pp_record *record = pp_ring_peek(&slot.ring);
+    if (!record)
+        return;
+    const struct pp_record_sample *sample = (const struct pp_record_sample *)record;
+    if (record->type == PP_RECORD_UNFINISHED) {
+        sample = pp_sample_finish((const struct pp_record_unfinished *)record);
+        o->finished++;
+    }
+    const uint64_t *ips = (const uint64_t *)(sample + 1);
+    unsigned same = 0;
+    while (same < sample->native_frames && same < ours->count && ips[same] == ours->frames[same].ip)
+        same++;
+    bool cut = record->type == PP_RECORD_UNFINISHED && sample->native_reason == PP_REASON_NATIVE_NO_ROWS,
+         deep = sample->native_reason == PP_REASON_NATIVE_TOO_DEEP;
+    o->finished_cut += cut;
+    if (same < sample->native_frames ||
+        !(cut || deep || (same == ours->count && sample->native_reason == (uint8_t)ours->reason))) {
+        o->finished_wrong++;
+        struct oracle_frame finished[ORACLE_FRAMES];
+        for (unsigned i = 0; i < sample->native_frames; i++)
+            finished[i] = (struct oracle_frame){ips[i], 0};
+        oracle_keep(o, oracle_finished, sample->native_reason, same, ours->frames, ours->count, finished,
+                    sample->native_frames);
+    }
+    pp_ring_release(&slot.ring, record);
+}
+
 /* One sample: call in the handler. */
 static inline void oracle_compare(struct oracle *o, const ucontext_t *context)
 {
@@ -163,7 +247,10 @@ static inline void oracle_compare(struct oracle *o, const ucontext_t *context)
     struct pp_native_stack stack = {.frames = ours, .cache = &cache, .max = ORACLE_FRAMES};
     unsigned their_count, i;
     bool crashed = false;
-    pp_native_walk(context, o->stack_top, &stack);
+    oracle_lock_modules();
+    oracle_walk_by_rows(o, context, &stack);
+    oracle_finish(o, context, &stack);
+    oracle_unlock_modules();
     enum pp_reason reason = stack.reason;
     unsigned our_count = stack.count;
     their_count = oracle_walk(context, theirs, ORACLE_FRAMES + 1, &crashed);
@@ -227,10 +314,10 @@ static inline void oracle_print(const struct oracle *o, FILE *to, const char *ti
 {
     fprintf(to,
             "%s: %lu samples, %lu complete, %lu frames, %lu agree (%.4f %%), %lu differ, %lu unnamed stops, "
-            "libunwind stopped first %lu, crashed %lu\n",
+            "libunwind stopped first %lu, crashed %lu; %lu finished, %lu cut, %lu wrong\n",
             title, o->samples, o->complete, o->frames, o->agree,
             o->frames ? 100.0 * (double)o->agree / (double)o->frames : 0.0, o->differ, o->unnamed_stops,
-            o->oracle_stopped, o->crashed);
+            o->oracle_stopped, o->crashed, o->finished, o->finished_cut, o->finished_wrong);
     for (unsigned i = 1; i < PP_REASON_COUNT; i++)
         if (o->reasons[i])
             fprintf(to, "  %s: %lu\n", oracle_reasons[i], o->reasons[i]);

@@ -1,7 +1,7 @@
 /* The oracle inside any program: LD_PRELOAD this object. It compares walks of one thread with libunwind's, sampled some
  * time after each other or at every instruction, phase by phase: the program calls oracle_phase and works until
  * oracle_left says 0. What was found goes to the file $ORACLE_LOG, the examples to stderr. */
-#include "../../preload/capture/unwind_table.h"
+#include "../../preload/modules/loaded_objects.h"
 #include "own_stack.h"
 #include "unwind_oracle.h"
 #include <dlfcn.h>
@@ -137,13 +137,23 @@ static void on_step(int number, siginfo_t *info, void *context)
         sample_later();
 }
 
-/* Rows are compiled here for what was loaded since: not in a handler, but in a flush thread's stead. */
+static bool nothing_else_runs(void)
+{
+    return true;
+}
+
+/* Publishes what handlers have met, and what was loaded since. Handlers go on while the loader's lock is taken: the
+ * interrupted thread may have it. */
 static void *refresh(void *unused)
 {
     struct timespec pause = {0, 20000000};
+    pp_loaded_objects_set_gate(oracle_unlock_modules, oracle_lock_modules);
     for (;;) {
         look_at_objects();
-        pp_modules_refresh(PP_ROWS_ALL);
+        oracle_lock_modules();
+        pp_modules_publish();
+        pp_modules_reclaim(nothing_else_runs);
+        oracle_unlock_modules();
         atomic_fetch_add(&refreshes, 1);
         nanosleep(&pause, NULL);
     }
@@ -171,9 +181,9 @@ static void log_place(FILE *to, uintptr_t ip)
 static void log_phase(FILE *to)
 {
     const struct oracle *o = &oracle;
-    fprintf(to, "phase\t%s\t%s\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", phase, how, o->samples,
-            o->complete, o->frames, o->agree, o->differ, o->missing, o->unnamed_stops, o->oracle_stopped, o->crashed,
-            place_count);
+    fprintf(to, "phase\t%s\t%s\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", phase, how,
+            o->samples, o->complete, o->frames, o->agree, o->differ, o->missing, o->unnamed_stops, o->oracle_stopped,
+            o->crashed, place_count, o->finished, o->finished_cut, o->finished_wrong);
     if (o->kinds_dropped)
         fprintf(to, "dropped\t%s\t%s\t%lu\n", phase, how, o->kinds_dropped);
     for (unsigned i = 0; i < ORACLE_KINDS; i++) {
@@ -291,7 +301,7 @@ static bool compare_byte(ucontext_t *context, uintptr_t pc)
     int result = oracle_step(context, &theirs[1]);
     if (result < 0)
         return result != CRASHED;
-    pp_native_walk(context, (uintptr_t)&made_stack[MADE_WORDS], &stack);
+    oracle_walk_by_rows(&oracle, context, &stack);
     bool stopped = stack.count == 1, none = stopped && stack.reason == PP_REASON_NONE;
     oracle.samples++;
     oracle.frames++;
@@ -315,6 +325,7 @@ static void compare_module(struct pp_module *module, void *name)
     const char *file = strrchr(module->path, '/');
     if (!strstr(file ? file : module->path, name))
         return;
+    oracle.stack_top = (uintptr_t)&made_stack[MADE_WORDS];
     make_stack(&contexts[0], false);
     make_stack(&contexts[1], true);
     uintptr_t stride = 1 + (module->end - module->start) / MAX_BYTES;
@@ -328,7 +339,9 @@ static void compare_module(struct pp_module *module, void *name)
 __attribute__((visibility("default"))) void oracle_every_byte(const char *name)
 {
     oracle_phase(name, 0, 0);
+    oracle_lock_modules();
     pp_modules_each(compare_module, (void *)(uintptr_t)name);
+    oracle_unlock_modules();
     if (!oracle.samples)
         fprintf(stderr, "no module %s\n", name);
     how = "byte";

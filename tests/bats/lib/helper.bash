@@ -111,8 +111,7 @@ unsampled = min(total["unsampled_ns"] / (total["cpu_ns"] or 1), 0.4)
 print(int(100 * int(sys.argv[1]) / (total["samples"] + 1) + 100 * unsampled) + 1)' "$1"
 }
 
-# until_sampled PATTERN COMMAND...: runs it until a line of stacks.txt matches, with a native stack that is no guess: a tenth of
-# a second may go by without a tick, and more before there are unwind rows.
+# until_sampled PATTERN COMMAND...: runs it until a line of stacks.txt matches: a tenth of a second may go by without a tick.
 until_sampled() {
     local pattern=$1 runs=0
     shift
@@ -121,7 +120,7 @@ until_sampled() {
         "$@" || return
         # shellcheck disable=SC2119
         collapsed >stacks.txt
-        ! grep -v 'no unwind rows yet' stacks.txt | grep -qE "$pattern" || return 0
+        ! grep -qE "$pattern" stacks.txt || return 0
         [ $((++runs)) -lt 10 ] || fail "no sample in $pattern in $runs runs: $(tail -n 20 stacks.txt)" || return
     done
 }

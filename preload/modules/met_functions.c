@@ -1,0 +1,147 @@
+/* Compiles the rows of functions that samples met. Rows are added to drafts, which nothing but the flush thread sees;
+ * publishing packs each changed module's draft and stores a new table. */
+#include "../base/arena.h"
+#include "module_list.h"
+
+static struct pp_module_table *draft_table; /* of the modules and their drafts; NULL: not made */
+static bool has_drafts;                     /* false: no module has one */
+
+void pp_modules_forget_draft(void)
+{
+    struct pp_module_table *table = draft_table;
+    draft_table = NULL; /* first: the child of a fork in between has no such table */
+    pp_module_table_free(table);
+}
+
+/* Returns the module with the rows of its draft, if it has one. */
+static struct pp_module_range present_range(const struct pp_module *module)
+{
+    struct pp_module_range range = pp_module_range_of(module);
+    if (module->private->draft)
+        pp_unwind_draft_show(module->private->draft, &range);
+    return range;
+}
+
+static bool is_met(const struct pp_module_range *range, uintptr_t address)
+{
+    return range->row_count &&
+           PP_ROW_RULE(range->rows[pp_unwind_find_row(range, (uint32_t)(address - range->start))].rule) !=
+               PP_RULE_UNKNOWN;
+}
+
+static struct pp_unwind_source source_of(const struct pp_module *module)
+{
+    const struct pp_loaded_object *object = &module->private->object;
+    return (struct pp_unwind_source){
+        .text_start = module->start,
+        .text_end = module->end,
+        .hdr_start = object->eh_frame_hdr.start,
+        .hdr_end = object->eh_frame_hdr.end,
+        .segment_end = object->eh_segment.end,
+    };
+}
+
+void pp_module_free_draft(struct pp_module *module)
+{
+    struct pp_unwind_draft *draft = module->private->draft;
+    module->private->draft = NULL;
+    if (draft) {
+        pp_unwind_draft_free(draft);
+        pp_unmap(draft, sizeof *draft);
+    }
+}
+
+static struct pp_unwind_draft *draft_of(struct pp_module *module)
+{
+    struct pp_unwind_draft **draft = &module->private->draft;
+    if (!*draft) {
+        struct pp_module_range range = pp_module_range_of(module);
+        struct pp_unwind_draft *fresh = pp_map(sizeof *fresh);
+        has_drafts = true;
+        *draft = fresh;
+        if (fresh && !pp_unwind_draft_start(fresh, &range))
+            pp_module_free_draft(module);
+    }
+    return *draft;
+}
+
+bool pp_module_meet(uintptr_t address)
+{
+    const struct pp_module_list *modules = pp_module_list();
+    size_t i = pp_module_list_find(modules, address);
+    if (!modules || i == modules->count)
+        return false;
+    struct pp_module *module = modules->modules[i];
+    struct pp_module_range range = present_range(module);
+    if (range.without || is_met(&range, address))
+        return true;
+    struct pp_unwind_draft *draft = draft_of(module);
+    struct pp_unwind_source source = source_of(module);
+    if (!draft || !pp_unwind_draft_add(draft, &source, address))
+        return false;
+    if (draft_table)
+        pp_unwind_draft_show(draft, &draft_table->ranges[i]);
+    return true;
+}
+
+const struct pp_module_table *pp_modules_draft(void)
+{
+    const struct pp_module_list *modules = pp_module_list();
+    if (!draft_table && modules) {
+        draft_table = pp_module_table_make(modules, false);
+        for (size_t i = 0; draft_table && i < modules->count; i++)
+            draft_table->ranges[i] = present_range(modules->modules[i]);
+    }
+    return draft_table;
+}
+
+/* Packs the draft's rows. What they replace is retired when no table that handlers can find refers to it. */
+static void pack(struct pp_module *module)
+{
+    struct pp_module_private *private = module->private;
+    struct pp_unwind_source source = source_of(module);
+    struct pp_unwind_rows *packed = private->draft ? pp_unwind_draft_pack(private->draft, &source) : NULL;
+    if (!packed)
+        return;
+    private->replaced = private->rows;
+    private->rows = packed;
+    pp_module_free_draft(module);
+}
+
+bool pp_modules_publish(void)
+{
+    if (!has_drafts)
+        return false;
+    bool changed = pp_modules_refresh();
+    if (!pp_modules_draft())
+        return changed;
+    const struct pp_module_list *modules = pp_module_list();
+    struct pp_module_table *table = draft_table;
+    draft_table = NULL;
+    for (size_t i = 0; i < modules->count; i++) {
+        pack(modules->modules[i]);
+        table->ranges[i] = pp_module_range_of(modules->modules[i]);
+    }
+    pp_module_table_publish(table);
+    has_drafts = false;
+    for (size_t i = 0; i < modules->count; i++) {
+        struct pp_module_private *private = modules->modules[i]->private;
+        pp_retire_rows(private->replaced);
+        private->replaced = NULL;
+        has_drafts |= private->draft != NULL;
+    }
+    return changed;
+}
+
+bool pp_module_function_range(const struct pp_module *module, uintptr_t address, uintptr_t *start, uintptr_t *end)
+{
+    uint32_t from, to;
+    if (!pp_module_meet(address))
+        return false;
+    struct pp_module_range range = present_range(module);
+    if (!pp_unwind_rows_function(&range, (uint32_t)(address - module->start), &from, &to))
+        return false;
+    *start = module->start + from;
+    *end = module->start + to;
+    return true;
+}

@@ -1,0 +1,434 @@
+/* Functions are met one by one, in any order, in sections that may be damaged or not all there. */
+#include "../../preload/base/arena.h"
+#include "made_eh_frame.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#define PAGE       4096u
+#define MEMORY     (64 * PAGE)
+#define ORDERS     50
+#define SEARCH     61u /* bytes between the addresses at which rows are compared */
+#define GAP_BEFORE 0x100u
+
+static struct made_eh_frame made;
+static struct pp_unwind_source source;
+static uint8_t *memory;
+
+/* The rows of one draft, or of a packed one. */
+struct rows {
+    struct pp_unwind_draft draft;
+    struct pp_unwind_rows *packed;
+    struct pp_module_range range;
+};
+
+static int map_memory(void **state)
+{
+    (void)state;
+    memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    made_start(&made, memory, "zR");
+    return 0;
+}
+
+static int unmap_memory(void **state)
+{
+    (void)state;
+    return munmap(memory, MEMORY);
+}
+
+static void start(struct rows *rows)
+{
+    source = made_source(&made);
+    *rows = (struct rows){.range = made_range(&made)};
+    assert_true(pp_unwind_draft_start(&rows->draft, &rows->range));
+}
+
+static void check(const struct pp_module_range *range)
+{
+    assert_int_equal(range->rows[0].pc, 0);
+    for (uint32_t i = 0; i < range->row_count; i++) {
+        assert_true(i == 0 || range->rows[i].pc > range->rows[i - 1].pc);
+        assert_true(PP_ROW_RULE(range->rows[i].rule) < range->rule_count);
+    }
+}
+
+static void meet(struct rows *rows, uint32_t offset)
+{
+    assert_true(pp_unwind_draft_add(&rows->draft, &source, source.text_start + offset));
+    pp_unwind_draft_show(&rows->draft, &rows->range);
+    check(&rows->range);
+}
+
+/* Packs the rows and goes on with a draft that starts with them. */
+static void publish(struct rows *rows)
+{
+    struct pp_unwind_rows *packed = pp_unwind_draft_pack(&rows->draft, &source);
+    assert_non_null(packed);
+    pp_unwind_draft_free(&rows->draft);
+    rows->range.rows = packed->rows;
+    rows->range.rules = packed->rules;
+    rows->range.blocks = packed->blocks;
+    rows->range.block_shift = packed->block_shift;
+    rows->range.row_count = packed->row_count;
+    rows->range.rule_count = packed->rule_count;
+    check(&rows->range);
+    if (rows->packed)
+        pp_unmap(rows->packed, rows->packed->mapped);
+    rows->packed = packed;
+    assert_true(pp_unwind_draft_start(&rows->draft, &rows->range));
+}
+
+static void end(struct rows *rows)
+{
+    pp_unwind_draft_free(&rows->draft);
+    if (rows->packed)
+        pp_unmap(rows->packed, rows->packed->mapped);
+}
+
+static uint32_t number_at(const struct rows *rows, uint32_t offset)
+{
+    return PP_ROW_RULE(rows->range.rows[pp_unwind_find_row(&rows->range, offset)].rule);
+}
+
+static const struct pp_unwind_rule *rule_at(const struct rows *rows, uint32_t offset)
+{
+    return &rows->range.rules[number_at(rows, offset)];
+}
+
+/* Rules may have other numbers. */
+static void assert_same(const struct rows *a, const struct rows *b)
+{
+    assert_int_equal(a->range.row_count, b->range.row_count);
+    for (uint32_t i = 0; i < a->range.row_count; i++) {
+        assert_int_equal(a->range.rows[i].pc, b->range.rows[i].pc);
+        assert_int_equal(a->range.rows[i].rule & PP_ROW_FUNCTION_START, b->range.rows[i].rule & PP_ROW_FUNCTION_START);
+        assert_memory_equal(&a->range.rules[PP_ROW_RULE(a->range.rows[i].rule)],
+                            &b->range.rules[PP_ROW_RULE(b->range.rows[i].rule)], sizeof(struct pp_unwind_rule));
+    }
+    for (uint32_t offset = 0; offset < MADE_TEXT_SIZE; offset += SEARCH)
+        assert_memory_equal(rule_at(a, offset), rule_at(b, offset), sizeof(struct pp_unwind_rule));
+}
+
+/* Functions of several sizes, some directly one after another. */
+static uint32_t make_functions(uint32_t starts[MADE_MAX])
+{
+    uint32_t at = GAP_BEFORE;
+    for (uint32_t i = 0; i < MADE_MAX; i++) {
+        uint32_t size = 16 + i * 37 % 200;
+        /* push rbp; …; pop rbp; ret */
+        uint8_t code[] = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x45, (uint8_t)(0x0c), 7, (uint8_t)(8 + i % 5 * 8)};
+        starts[i] = at;
+        made_function(&made, at, size, code, sizeof code);
+        at += size + (i % 3 ? 0 : 24 + i);
+    }
+    return at;
+}
+
+static void any_order_gives_the_same_rows(void **state)
+{
+    (void)state;
+    uint32_t starts[MADE_MAX], met[2 * MADE_MAX + 1], count = 0;
+    uint32_t last = make_functions(starts);
+    for (uint32_t i = 0; i < MADE_MAX; i++) {
+        met[count++] = starts[i] + 7;
+        if (i % 3 == 0)
+            met[count++] = (i + 1 < MADE_MAX ? starts[i + 1] : last) - 1; /* in the gap after it */
+    }
+    met[count++] = 5; /* before the first */
+    struct rows ascending;
+    start(&ascending);
+    meet(&ascending, 5);
+    for (uint32_t i = 0; i < count; i++)
+        meet(&ascending, met[i]);
+    assert_int_equal(number_at(&ascending, 0), PP_RULE_GAP);
+    assert_int_equal(number_at(&ascending, GAP_BEFORE - 1), PP_RULE_GAP);
+    assert_int_equal(number_at(&ascending, MADE_TEXT_SIZE - 1), PP_RULE_GAP);
+    for (uint32_t offset = 0; offset < MADE_TEXT_SIZE; offset++)
+        assert_int_not_equal(number_at(&ascending, offset), PP_RULE_UNKNOWN);
+    srand(1);
+    for (unsigned order = 0; order < ORDERS; order++) {
+        struct rows rows;
+        start(&rows);
+        for (uint32_t i = count; i-- > 0;) {
+            uint32_t other = (uint32_t)rand() % (i + 1), offset = met[other];
+            met[other] = met[i];
+            met[i] = offset;
+            meet(&rows, offset);
+            if (order % 2 && rand() % 8 == 0)
+                publish(&rows);
+        }
+        assert_same(&rows, &ascending);
+        end(&rows);
+    }
+    end(&ascending);
+}
+
+/* What was not met stays unknown, next to what was. */
+static void only_what_was_met_is_known(void **state)
+{
+    (void)state;
+    uint32_t starts[MADE_MAX];
+    make_functions(starts);
+    srand(2);
+    for (unsigned order = 0; order < ORDERS; order++) {
+        struct rows rows;
+        bool met[MADE_MAX] = {false};
+        start(&rows);
+        for (unsigned n = 0; n < MADE_MAX / 2; n++) {
+            uint32_t i = (uint32_t)rand() % MADE_MAX;
+            meet(&rows, starts[i] + (uint32_t)rand() % 16);
+            met[i] = true;
+            if (order % 2 && rand() % 8 == 0)
+                publish(&rows);
+            assert_int_equal(number_at(&rows, GAP_BEFORE - 1), PP_RULE_UNKNOWN);
+            for (uint32_t k = 0; k + 1 < MADE_MAX; k++) {
+                assert_int_equal(number_at(&rows, starts[k]) != PP_RULE_UNKNOWN, met[k]);
+                assert_int_equal(number_at(&rows, starts[k + 1] - 1) != PP_RULE_UNKNOWN, met[k]);
+            }
+        }
+        end(&rows);
+    }
+}
+
+static void met_again_changes_nothing(void **state)
+{
+    (void)state;
+    struct rows once, twice;
+    made_simple(&made, 0x100, 0x80, 24);
+    made_simple(&made, 0x200, 0x80, 32);
+    start(&once);
+    start(&twice);
+    meet(&once, 0x110);
+    for (uint32_t offset = 0x100; offset < 0x200; offset += 8)
+        meet(&twice, offset);
+    assert_same(&once, &twice);
+    end(&once);
+    end(&twice);
+}
+
+/* The last entry that does not start after an address counts, as in libgcc and libunwind. */
+static void entries_of_one_start(void **state)
+{
+    (void)state;
+    struct rows rows;
+    made_simple(&made, 0x100, 0x80, 24);
+    made_simple(&made, 0x100, 0x40, 32);
+    made_simple(&made, 0x100, 0x60, 40);
+    made_simple(&made, 0x200, 0x80, 48);
+    start(&rows);
+    meet(&rows, 0x150);
+    assert_int_equal(rule_at(&rows, 0x100)->cfa_offset, 40);
+    assert_int_equal(rule_at(&rows, 0x15f)->cfa_offset, 40);
+    assert_int_equal(number_at(&rows, 0x160), PP_RULE_GAP);
+    assert_int_equal(number_at(&rows, 0x200), PP_RULE_UNKNOWN);
+    end(&rows);
+}
+
+/* A function ends where the next one starts, whichever is met first. */
+static void functions_that_overlap(void **state)
+{
+    (void)state;
+    static const uint32_t met[2][3] = {{0x110, 0x210, 0x290}, {0x290, 0x210, 0x110}};
+    made_simple(&made, 0x100, 0x200, 24);
+    made_simple(&made, 0x200, 0x80, 32);
+    for (unsigned order = 0; order < 2; order++) {
+        struct rows rows;
+        start(&rows);
+        for (unsigned i = 0; i < 3; i++)
+            meet(&rows, met[order][i]);
+        assert_int_equal(rule_at(&rows, 0x1ff)->cfa_offset, 24);
+        assert_int_equal(rule_at(&rows, 0x200)->cfa_offset, 32);
+        assert_int_equal(rule_at(&rows, 0x27f)->cfa_offset, 32);
+        assert_int_equal(number_at(&rows, 0x280), PP_RULE_GAP);
+        assert_int_equal(number_at(&rows, 0x2ff), PP_RULE_GAP);
+        end(&rows);
+    }
+}
+
+static void without_search_table(void **state)
+{
+    (void)state;
+    struct rows rows;
+    memory[2] = 0xff;                    /* no count */
+    made_simple(&made, 0x400, 0x80, 32); /* nor are the entries in order */
+    made_cie(&made, "zR");
+    made_simple(&made, 0x100, 0x80, 24);
+    made_simple(&made, 0x180, 0x80, 40);
+    start(&rows);
+    meet(&rows, 0x181);
+    meet(&rows, 0x42f);
+    meet(&rows, 0x17f);
+    meet(&rows, 0x300);
+    assert_int_equal(rule_at(&rows, 0x100)->cfa_offset, 24);
+    assert_int_equal(rule_at(&rows, 0x180)->cfa_offset, 40);
+    assert_int_equal(rule_at(&rows, 0x400)->cfa_offset, 32);
+    assert_int_equal(number_at(&rows, 0x300), PP_RULE_GAP);
+    assert_int_equal(number_at(&rows, 0xff), PP_RULE_UNKNOWN);
+    assert_int_equal(number_at(&rows, 0x480), PP_RULE_UNKNOWN);
+    end(&rows);
+}
+
+/* Entries larger than what is copied at once; one that claims to be larger than any is. */
+static void long_entries(void **state)
+{
+    (void)state;
+    static uint8_t code[20000];
+    struct rows rows;
+    memcpy(code + sizeof code - 3, (const uint8_t[]){0x41, 0x0e, 16}, 3);
+    uint32_t damaged = made_simple(&made, 0x100, 0x80, 24);
+    made_function(&made, 0x200, 0x80, code, sizeof code);
+    made_function(&made, 0x300, 0x80, code + 18000, 2000);
+    made_simple(&made, 0x400, 0x80, 24);
+    made_word(&made, damaged, 0x200000);
+    start(&rows);
+    for (uint32_t at = 0x100; at <= 0x400; at += 0x100)
+        meet(&rows, at + 0x10);
+    assert_int_equal(number_at(&rows, 0x110), PP_RULE_INVALID);
+    for (uint32_t at = 0x200; at <= 0x300; at += 0x100) {
+        assert_int_equal(rule_at(&rows, at)->cfa_offset, 8);
+        assert_int_equal(rule_at(&rows, at + 1)->cfa_offset, 16);
+    }
+    assert_int_equal(rule_at(&rows, 0x400)->cfa_offset, 24);
+    end(&rows);
+    /* without the table nothing after it is found, and all ends */
+    memory[2] = 0xff;
+    start(&rows);
+    meet(&rows, 0x310);
+    meet(&rows, 0x110);
+    assert_int_equal(number_at(&rows, 0x310), PP_RULE_GAP);
+    end(&rows);
+}
+
+/* Entries on both sides of a page that cannot be read, and in it. */
+static void a_page_of_the_entries_is_missing(void **state)
+{
+    (void)state;
+    struct rows rows;
+    static uint8_t nops[3600];
+    made_simple(&made, 0x100, 0x80, 24);
+    uint32_t crossing = made_function(&made, 0x200, 0x80, nops, sizeof nops);
+    made.used = 2 * PAGE;
+    made_cie(&made, "zR"); /* in page 2, which stays; page 1 goes */
+    uint32_t after = made_simple(&made, 0x300, 0x80, 32);
+    assert_true(crossing < PAGE && crossing + sizeof nops > PAGE && after > 2 * PAGE);
+    start(&rows);
+    assert_int_equal(mprotect(memory + PAGE, PAGE, PROT_NONE), 0);
+    meet(&rows, 0x210);
+    meet(&rows, 0x310);
+    meet(&rows, 0x110);
+    assert_int_equal(number_at(&rows, 0x210), PP_RULE_INVALID);
+    assert_int_equal(rule_at(&rows, 0x310)->cfa_offset, 32);
+    assert_int_equal(rule_at(&rows, 0x110)->cfa_offset, 24);
+    assert_int_equal(mprotect(memory + PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
+    end(&rows);
+}
+
+/* Nothing of the section can be read any more: a module that was unloaded. Addresses are known all the same, so that
+ * handlers do not copy their stacks for them again. */
+static void all_is_missing(void **state)
+{
+    (void)state;
+    struct rows rows;
+    made_simple(&made, 0x100, 0x80, 24);
+    start(&rows);
+    assert_int_equal(mprotect(memory, MEMORY, PROT_NONE), 0);
+    meet(&rows, 0x110);
+    meet(&rows, 0x100);
+    meet(&rows, 0);
+    meet(&rows, MADE_TEXT_SIZE - 1);
+    assert_int_equal(number_at(&rows, 0x110), PP_RULE_INVALID);
+    assert_int_equal(number_at(&rows, 0x100), PP_RULE_INVALID);
+    assert_int_equal(number_at(&rows, 0x101), PP_RULE_UNKNOWN);
+    assert_int_equal(mprotect(memory, MEMORY, PROT_READ | PROT_WRITE), 0);
+    end(&rows);
+}
+
+/* The table claims more entries than its section has room for, and ends within one. */
+static void a_truncated_table(void **state)
+{
+    (void)state;
+    struct rows rows;
+    for (uint32_t i = 1; i <= 8; i++)
+        made_simple(&made, i * 0x100, 0x80, (uint8_t)(8 * (i + 1)));
+    made_word(&made, 8, UINT32_MAX);
+    start(&rows);
+    source.hdr_end = source.hdr_start + 12 + 5 * 8 + 7;
+    for (uint32_t i = 1; i <= 5; i++)
+        meet(&rows, i * 0x100 + 0x7f);
+    for (uint32_t i = 1; i <= 5; i++)
+        assert_int_equal(rule_at(&rows, i * 0x100)->cfa_offset, 8 * (i + 1));
+    meet(&rows, 0x610);
+    assert_int_equal(number_at(&rows, 0x610), PP_RULE_GAP);
+    end(&rows);
+    for (uint32_t size = 0; size < 12; size++) {
+        start(&rows);
+        source.hdr_end = source.hdr_start + size;
+        meet(&rows, 0x110);
+        assert_true(number_at(&rows, 0x110) <= PP_RULE_FIRST);
+        end(&rows);
+    }
+}
+
+/* The table is of nothing that can be searched. */
+static void an_unsorted_table(void **state)
+{
+    (void)state;
+    struct rows rows;
+    srand(3);
+    for (uint32_t i = 1; i <= MADE_MAX; i++)
+        made_simple(&made, i * 29 % (MADE_MAX + 1) * 0x100, 0x80, 24);
+    start(&rows);
+    for (unsigned n = 0; n < 2000; n++) {
+        uint32_t offset = (uint32_t)rand() % MADE_TEXT_SIZE;
+        meet(&rows, offset);
+        assert_int_not_equal(number_at(&rows, offset), PP_RULE_UNKNOWN);
+        if (n % 100 == 0)
+            publish(&rows);
+    }
+    end(&rows);
+}
+
+/* Functions that start before the text or end after it. */
+static void functions_outside_the_text(void **state)
+{
+    (void)state;
+    struct rows rows;
+    made_simple(&made, (uint32_t)-0x100, 0x180, 24);
+    made_simple(&made, 0x100, 0x80, 32);
+    made_simple(&made, MADE_TEXT_SIZE - 0x10, 0x100, 40);
+    made_simple(&made, MADE_TEXT_SIZE + 0x100, 0x80, 48);
+    start(&rows);
+    meet(&rows, 0x10);
+    meet(&rows, MADE_TEXT_SIZE - 1);
+    meet(&rows, 0x110);
+    assert_int_equal(number_at(&rows, 0x10), PP_RULE_INVALID);
+    assert_int_equal(rule_at(&rows, 0x100)->cfa_offset, 32);
+    assert_int_equal(rule_at(&rows, MADE_TEXT_SIZE - 1)->cfa_offset, 40);
+    end(&rows);
+}
+
+int main(void)
+{
+#define MEETING(f) cmocka_unit_test_setup_teardown(f, map_memory, unmap_memory)
+    const struct CMUnitTest tests[] = {
+        MEETING(any_order_gives_the_same_rows),
+        MEETING(only_what_was_met_is_known),
+        MEETING(met_again_changes_nothing),
+        MEETING(entries_of_one_start),
+        MEETING(functions_that_overlap),
+        MEETING(without_search_table),
+        MEETING(long_entries),
+        MEETING(a_page_of_the_entries_is_missing),
+        MEETING(all_is_missing),
+        MEETING(a_truncated_table),
+        MEETING(an_unsorted_table),
+        MEETING(functions_outside_the_text),
+    };
+    return cmocka_run_group_tests_name("meeting", tests, NULL, NULL);
+}
