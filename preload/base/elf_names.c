@@ -3,47 +3,58 @@
 #include "safe_copy.h"
 #include <string.h>
 
-/* Reads memory of this process: false when it is not there. */
-typedef bool copy_function(void *to, uintptr_t from, size_t size);
-
 struct tables {
-    copy_function *copy;
+    bool may_go; /* the object may be unloaded meanwhile */
     uintptr_t strings, symbols, gnu_hash, hash, versions, relocations;
-    size_t relocation_bytes, relative_relocations;
+    size_t relocation_count, relative_relocations;
 };
 
 #define HIDDEN_VERSION 0x8000 /* not the symbol's default version */
 #define MAX_CHAIN      4096u  /* symbols of one hash bucket */
+#define MAX_NAME       64     /* of a name that is searched in an object that may go */
 #define NO_SYMBOL      UINT32_MAX
 
-static bool copy_loaded(void *to, uintptr_t from, size_t size)
+static inline __attribute__((always_inline)) bool copy(const struct tables *tables, void *to, uintptr_t from,
+                                                       size_t size)
 {
+    if (tables->may_go)
+        return pp_safe_copy(to, from, size);
     memcpy(to, (const void *)from, size);
     return true;
 }
 
-static bool read_tables(copy_function *copy, uintptr_t base, const ElfW(Dyn) * dynamic, struct tables *tables)
+static bool read_tables(bool may_go, uintptr_t base, const ElfW(Dyn) * dynamic, struct tables *tables)
 {
-    *tables = (struct tables){.copy = copy};
+    *tables = (struct tables){.may_go = may_go};
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         /* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO */
         uintptr_t at = dynamic->d_un.d_ptr < base ? dynamic->d_un.d_ptr + base : dynamic->d_un.d_ptr;
-        if (dynamic->d_tag == DT_STRTAB)
+        switch (dynamic->d_tag) {
+        case DT_STRTAB:
             tables->strings = at;
-        else if (dynamic->d_tag == DT_SYMTAB)
+            break;
+        case DT_SYMTAB:
             tables->symbols = at;
-        else if (dynamic->d_tag == DT_GNU_HASH)
+            break;
+        case DT_GNU_HASH:
             tables->gnu_hash = at;
-        else if (dynamic->d_tag == DT_HASH)
+            break;
+        case DT_HASH:
             tables->hash = at;
-        else if (dynamic->d_tag == DT_VERSYM)
+            break;
+        case DT_VERSYM:
             tables->versions = at;
-        else if (dynamic->d_tag == DT_RELA)
+            break;
+        case DT_RELA:
             tables->relocations = at;
-        else if (dynamic->d_tag == DT_RELASZ)
-            tables->relocation_bytes = dynamic->d_un.d_val;
-        else if (dynamic->d_tag == DT_RELACOUNT)
+            break;
+        case DT_RELASZ:
+            tables->relocation_count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+            break;
+        case DT_RELACOUNT:
             tables->relative_relocations = dynamic->d_un.d_val;
+            break;
+        }
     }
     return tables->strings && tables->symbols && (tables->gnu_hash || tables->hash);
 }
@@ -54,22 +65,28 @@ static bool find_tables(const struct dl_phdr_info *object, struct tables *tables
     for (int i = 0; i < object->dlpi_phnum; i++)
         if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
             dynamic = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-    return read_tables(copy_loaded, object->dlpi_addr, dynamic, tables);
+    return read_tables(false, object->dlpi_addr, dynamic, tables);
+}
+
+/* The copy of a longer text that would be equal is not cut off by the end of what is mapped. */
+static bool is_text(const struct tables *tables, uintptr_t at, const char *text)
+{
+    char there[MAX_NAME];
+    size_t size = strlen(text) + 1;
+    if (!tables->may_go)
+        return strcmp((const char *)at, text) == 0;
+    return size <= sizeof there && pp_safe_copy(there, at, size) && memcmp(there, text, size) == 0;
 }
 
 static bool is_definition(const struct tables *tables, uint32_t index, const char *name, ElfW(Sym) * symbol)
 {
     ElfW(Half) version;
-    char c;
-    if (!tables->copy(symbol, tables->symbols + index * sizeof *symbol, sizeof *symbol) ||
+    if (!copy(tables, symbol, tables->symbols + index * sizeof *symbol, sizeof *symbol) ||
         symbol->st_shndx == SHN_UNDEF)
         return false;
-    uintptr_t at = tables->strings + symbol->st_name;
-    do
-        if (!tables->copy(&c, at++, 1) || c != *name)
-            return false;
-    while (*name++);
-    return !tables->versions || (tables->copy(&version, tables->versions + index * sizeof version, sizeof version) &&
+    if (!is_text(tables, tables->strings + symbol->st_name, name))
+        return false;
+    return !tables->versions || (copy(tables, &version, tables->versions + index * sizeof version, sizeof version) &&
                                  !(version & HIDDEN_VERSION));
 }
 
@@ -79,17 +96,17 @@ static uint32_t find_by_gnu_hash(const struct tables *tables, const char *name, 
     uint64_t word;
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)
         hash = hash * 33 + *p;
-    if (!tables->copy(header, tables->gnu_hash, sizeof header) || !header[0] || !header[2])
+    if (!copy(tables, header, tables->gnu_hash, sizeof header) || !header[0] || !header[2])
         return NO_SYMBOL;
     uint32_t buckets = header[0], first = header[1], bloom_words = header[2], shift = header[3];
     uintptr_t bloom = tables->gnu_hash + sizeof header, bucket = bloom + bloom_words * sizeof word;
     uintptr_t chain = bucket + buckets * sizeof index;
-    if (!tables->copy(&word, bloom + hash / 64 % bloom_words * sizeof word, sizeof word) ||
+    if (!copy(tables, &word, bloom + hash / 64 % bloom_words * sizeof word, sizeof word) ||
         !(word >> hash % 64 & word >> (hash >> shift) % 64 & 1) ||
-        !tables->copy(&index, bucket + hash % buckets * sizeof index, sizeof index) || !index || index < first)
+        !copy(tables, &index, bucket + hash % buckets * sizeof index, sizeof index) || !index || index < first)
         return NO_SYMBOL;
     for (uint32_t n = 0; n < MAX_CHAIN; n++, index++) {
-        if (!tables->copy(&chained, chain + (uintptr_t)(index - first) * sizeof chained, sizeof chained))
+        if (!copy(tables, &chained, chain + (uintptr_t)(index - first) * sizeof chained, sizeof chained))
             return NO_SYMBOL;
         if ((chained | 1) == (hash | 1) && is_definition(tables, index, name, symbol))
             return index;
@@ -106,14 +123,14 @@ static uint32_t find_by_hash(const struct tables *tables, const char *name, ElfW
         hash = (hash << 4) + *p;
         hash = (hash ^ (hash & 0xf0000000u) >> 24) & 0x0fffffffu;
     }
-    if (!tables->copy(&buckets, tables->hash, sizeof buckets) || !buckets)
+    if (!copy(tables, &buckets, tables->hash, sizeof buckets) || !buckets)
         return NO_SYMBOL;
     uintptr_t bucket = tables->hash + 2 * sizeof index, chain = bucket + buckets * sizeof index;
-    bool there = tables->copy(&index, bucket + hash % buckets * sizeof index, sizeof index);
+    bool there = copy(tables, &index, bucket + hash % buckets * sizeof index, sizeof index);
     for (uint32_t n = 0; there && index && n < MAX_CHAIN; n++) {
         if (is_definition(tables, index, name, symbol))
             return index;
-        there = tables->copy(&index, chain + (uintptr_t)index * sizeof index, sizeof index);
+        there = copy(tables, &index, chain + (uintptr_t)index * sizeof index, sizeof index);
     }
     return NO_SYMBOL;
 }
@@ -137,7 +154,7 @@ bool pp_elf_defines(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
 {
     struct tables tables;
     ElfW(Sym) symbol;
-    return read_tables(pp_safe_copy, base, dynamic, &tables) && find_defined(&tables, name, &symbol) != NO_SYMBOL;
+    return read_tables(true, base, dynamic, &tables) && find_defined(&tables, name, &symbol) != NO_SYMBOL;
 }
 
 extern struct r_debug _r_debug __attribute__((weak)); /* musl has none */
@@ -153,7 +170,7 @@ bool pp_elf_find_next(const char *names, void **found)
     while (missing && (object = object->l_next) != NULL) {
         struct tables tables;
         ElfW(Sym) symbol;
-        if (!read_tables(copy_loaded, object->l_addr, object->l_ld, &tables))
+        if (!read_tables(false, object->l_addr, object->l_ld, &tables))
             continue;
         missing = false;
         void **at = found;
@@ -166,53 +183,84 @@ bool pp_elf_find_next(const char *names, void **found)
     return true;
 }
 
-/* A variable that is searched by the object's relocations. */
-struct variable {
-    uint32_t index;             /* of its symbol, NO_SYMBOL: not defined */
-    bool has_slot;              /* of the offset table */
-    const ElfW(Rela) * pointer; /* another relocation; NULL: none yet */
-};
-
-/* Takes a relocation into account if it is a variable's. The slot of the offset table decides if there is one: other
- * pointers to the variable may be bound before it. */
-static void note_relocation(struct variable *variables, unsigned count, const ElfW(Rela) * relocation)
+/* Whether the loader has stored an address that this relocation asks for. */
+static bool is_done(uintptr_t base, const ElfW(Rela) * relocation)
 {
-    unsigned long type = ELF64_R_TYPE(relocation->r_info), index = ELF64_R_SYM(relocation->r_info);
-    if (type != PP_RELOCATION_SLOT && type != PP_RELOCATION_POINTER)
-        return;
-    for (unsigned i = 0; i < count; i++)
-        if (variables[i].index == index && !variables[i].has_slot) {
-            variables[i].has_slot = type == PP_RELOCATION_SLOT;
-            variables[i].pointer = relocation;
-        }
+    uintptr_t stored;
+    memcpy(&stored, (const void *)(base + relocation->r_offset), sizeof stored);
+    return stored != 0;
+}
+
+/* Whether the loader has relocated the object: it does so in the table's order, lazy binding is for functions only, and
+ * the last address of a symbol that is defined is not 0. */
+static bool is_relocated(const struct tables *tables, uintptr_t base)
+{
+    const ElfW(Rela) *all = (const ElfW(Rela) *)tables->relocations;
+    for (size_t i = tables->relocation_count; i-- > tables->relative_relocations;) {
+        const ElfW(Sym) *symbol = (const ElfW(Sym) *)tables->symbols + ELF64_R_SYM(all[i].r_info);
+        unsigned long type = ELF64_R_TYPE(all[i].r_info);
+        if ((type == PP_RELOCATION_SLOT || type == PP_RELOCATION_POINTER) && symbol->st_shndx != SHN_UNDEF)
+            return is_done(base, &all[i]);
+    }
+    return true;
+}
+
+/* Returns the address that relocations have given to a variable, `own` if none names it. The slot of the offset table
+ * decides if there is one: other pointers to the variable may be bound before it. */
+static uintptr_t bound_address(const struct tables *tables, uintptr_t base, uint32_t index, uintptr_t own)
+{
+    const ElfW(Rela) *all = (const ElfW(Rela) *)tables->relocations, *pointer = NULL;
+    bool has_slot = false;
+    for (size_t i = tables->relative_relocations; i < tables->relocation_count && !has_slot; i++) {
+        unsigned long type = ELF64_R_TYPE(all[i].r_info);
+        if (ELF64_R_SYM(all[i].r_info) != index || (type != PP_RELOCATION_SLOT && type != PP_RELOCATION_POINTER))
+            continue;
+        has_slot = type == PP_RELOCATION_SLOT;
+        pointer = &all[i];
+    }
+    uintptr_t address = own;
+    if (pointer) {
+        memcpy(&address, (const void *)(base + pointer->r_offset), sizeof address);
+        address -= has_slot ? 0 : (uintptr_t)pointer->r_addend;
+    }
+    return address;
+}
+
+/* Whether another object defines one of these names too, or might. */
+static bool have_rivals(const struct dl_phdr_info *own, const char *const *names, unsigned count)
+{
+    bool listed = false;
+    for (const struct link_map *object = &_r_debug ? _r_debug.r_map : NULL; object; object = object->l_next) {
+        struct tables tables;
+        ElfW(Sym) symbol;
+        bool is_own = object->l_addr == own->dlpi_addr;
+        listed |= is_own;
+        if (is_own || !read_tables(false, object->l_addr, object->l_ld, &tables))
+            continue;
+        for (unsigned i = 0; i < count; i++)
+            if (find_defined(&tables, names[i], &symbol) != NO_SYMBOL)
+                return true;
+    }
+    return !listed;
 }
 
 void pp_elf_variables(const struct dl_phdr_info *object, const char *const *names, unsigned count, uintptr_t *found)
 {
     struct tables tables;
-    struct variable variables[PP_ELF_VARIABLES_MAX] = {{0}};
     ElfW(Sym) symbol;
-    uint64_t wanted = 0; /* a bit for each index, modulo 64: most relocations are others' */
-    bool readable = find_tables(object, &tables);
+    uintptr_t base = object->dlpi_addr;
+    memset(found, 0, count * sizeof *found);
+    if (!find_tables(object, &tables) || !is_relocated(&tables, base))
+        return;
+    /* of libpython's 39,000 relocations 16,000 name a symbol: they are read only where they can make a difference */
+    bool read_relocations = have_rivals(object, names, count);
     for (unsigned i = 0; i < count; i++) {
-        uint32_t index = variables[i].index = readable ? find_defined(&tables, names[i], &symbol) : NO_SYMBOL;
-        found[i] = index != NO_SYMBOL ? object->dlpi_addr + symbol.st_value : 0;
-        wanted |= index != NO_SYMBOL ? (uint64_t)1 << index % 64 : 0;
-    }
-    /* The loader stores the addresses that it found; lazy binding is for functions only. Of libpython's 39,000
-     * relocations the first 23,000 have no symbol. */
-    const ElfW(Rela) *all = (const ElfW(Rela) *)tables.relocations;
-    size_t relocations = wanted && all ? tables.relocation_bytes / sizeof *all : 0;
-    for (size_t i = tables.relative_relocations; i < relocations; i++)
-        if (wanted >> ELF64_R_SYM(all[i].r_info) % 64 & 1)
-            note_relocation(variables, count, &all[i]);
-    for (unsigned i = 0; i < count; i++) {
-        const ElfW(Rela) *pointer = variables[i].pointer;
-        if (!pointer)
+        uint32_t index = find_defined(&tables, names[i], &symbol);
+        if (index == NO_SYMBOL)
             continue;
-        memcpy(&found[i], (const void *)(object->dlpi_addr + pointer->r_offset), sizeof found[i]);
-        if (found[i] && !variables[i].has_slot)
-            found[i] -= (uintptr_t)pointer->r_addend;
+        found[i] = base + symbol.st_value;
+        if (read_relocations)
+            found[i] = bound_address(&tables, base, index, found[i]);
     }
 }
 

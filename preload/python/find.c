@@ -123,11 +123,10 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     }
     if (search->again && (object->dlpi_addr != last.base || !is_in_use(object, last.is_initialized)))
         return 0;
-    uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion");
-    if (!get_version || !pp_elf_symbol(object, "_PyRuntime"))
+    uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion"), runtime = pp_elf_symbol(object, "_PyRuntime");
+    if (!get_version || !runtime || was_seen(runtime))
         return 0;
     /* resolved as by the object itself: a library that another copy of it preempts is no interpreter */
-    uintptr_t runtime;
     pp_elf_variables(object, (const char *const[]){"_PyRuntime"}, 1, &runtime);
     if (runtime && was_seen(runtime))
         return 0;

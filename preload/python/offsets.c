@@ -226,17 +226,22 @@ bool pp_python_offsets_fit_3_12(const struct pp_python_layout *layout, const voi
      * and three times 3 words of statistics, then `collecting`; thresholds are initially 700, 10, 10. The third word of
      * struct _is, id_refcount, is initially -1 (_PyRuntimeState_INIT and _PyInterpreterState_INIT). */
     enum { GENERATION = 24, GENERATIONS = 3 * GENERATION, TO_COLLECTING = GENERATIONS + 8 + GENERATION + GENERATIONS };
+    static const uint32_t thresholds[] = {700, 10, 10};
     const char *bytes = runtime;
-    if (layout->interpreter.collecting < TO_COLLECTING)
+    size_t to_threshold = layout->interpreter.collecting - TO_COLLECTING + 16;
+    if (layout->interpreter.collecting < TO_COLLECTING || size < to_threshold - 16 + GENERATIONS)
         return false;
-    size_t to_generations = layout->interpreter.collecting - TO_COLLECTING;
-    for (size_t at = 0; at + to_generations + GENERATIONS <= size; at += sizeof(uint64_t)) {
-        static const uint32_t thresholds[] = {700, 10, 10};
+    const char *end = bytes + size - GENERATIONS + 16 + 1;
+    /* the first byte of 700 is rare there */
+    for (const char *at = bytes + to_threshold; (at = memchr(at, thresholds[0] & 0xff, (size_t)(end - at))); at++) {
+        size_t interpreter = (size_t)(at - bytes) - to_threshold;
         int64_t references;
         unsigned same = 0;
-        memcpy(&references, bytes + at + 16, sizeof references);
+        if (interpreter % sizeof(uint64_t) != 0)
+            continue;
+        memcpy(&references, bytes + interpreter + 16, sizeof references);
         for (unsigned i = 0; references == -1 && i < 3; i++)
-            same += memcmp(bytes + at + to_generations + i * GENERATION + 16, &thresholds[i], 4) == 0;
+            same += memcmp(at + i * GENERATION, &thresholds[i], sizeof *thresholds) == 0;
         if (same == 3)
             return true;
     }

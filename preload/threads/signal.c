@@ -222,13 +222,14 @@ void pp_signal_after_fork(void)
 }
 
 /* Go's runtime asks for the action of every signal when it is loaded, before its first goroutine runs, and its own
- * handlers have SA_ONSTACK, as few others have. */
+ * handlers have SA_ONSTACK, as few others but CPython's have. An interpreter with Go in its own object had it at its
+ * start. */
 void pp_signal_check_go(uintptr_t caller, bool ours, const struct sigaction *action)
 {
     bool alternate = action && (action->sa_flags & SA_ONSTACK);
     if (atomic_load_explicit(&on_alternate_stack, memory_order_relaxed) || !(alternate || (ours && !action)))
         return;
-    if (!pp_go_holds(caller))
+    if (pp_python_of_code(caller) || !pp_go_holds(caller))
         return;
     uint64_t mask = begin_change();
     atomic_store(&on_alternate_stack, true);

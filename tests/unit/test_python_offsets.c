@@ -267,6 +267,7 @@ static void collector_of_3_12(void **state)
     runtime[generations + 5] = 10;
     runtime[generations + 8] = 10;
     assert_true(pp_python_offsets_fit_3_12(row, runtime, sizeof runtime));
+    assert_true(pp_python_offsets_fit_3_12(row, runtime, (generations + 9) * 8));
     assert_false(pp_python_offsets_fit_3_12(row, runtime, (generations + 8) * 8));
     for (unsigned i = 0; i < 3; i++) {
         runtime[generations + 2 + 3 * i]++;
