@@ -1,188 +1,160 @@
 #include "elf_symbols.h"
-#include "../base/arena.h"
-#include "../base/elf_names.h"
 #include "../base/syscalls.h"
-#include <elf.h>
+#include <stdatomic.h>
 #include <string.h>
 
-/* Larger tables are not read: .dynsym is taken instead of .symtab. */
-#define MAX_TABLES   ((uint64_t)64 << 20)
-#define MAX_SECTIONS 65536
-#define MAX_NOTES    4096
+#define AT_ONCE 1024 /* symbols read */
 /* Nested symbols that end before an address may hide the enclosing one. */
-#define MAX_STEPS_BACK 16
-#define DIGIT_BITS     8 /* of the sort; the values of a library's functions have two or three */
-#define DIGITS         (1u << DIGIT_BITS)
+#define MAX_STEPS_BACK  16
+#define MAX_LABELS_BACK 4096
+#define MAX_ALIASES     16
+#define PIECE           256 /* of a name */
 
-bool pp_elf_source_read(const struct pp_elf_source *source, void *to, size_t size, uint64_t offset)
+/* An item of the index: {value - base, is_unsized, number of the symbol}. */
+#define VALUE_SHIFT 32
+#define IS_UNSIZED  ((uint64_t)1 << 31)
+#define NUMBER_MASK (IS_UNSIZED - 1)
+#define CODE_TYPES  (1u << STT_FUNC | 1u << STT_GNU_IFUNC | 1u << STT_NOTYPE)
+#define DIGIT_BITS  11 /* of the sort; 4 MB of code have two digits */
+#define DIGITS      (1u << DIGIT_BITS)
+
+/* Sorts by value: by its lowest digit, then stably by each higher one. False without memory. */
+static bool sort_by_value(uint64_t *items, size_t count)
 {
-    if (source->fd < 0) {
-        if (offset > source->size || size > source->size - offset)
-            return false;
-        memcpy(to, source->memory + offset, size);
-        return true;
+    size_t size = count * sizeof *items;
+    uint64_t highest = 0, *from = items, *to = pp_map(size), *other = to;
+    if (!other)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        highest |= items[i];
+    for (unsigned shift = VALUE_SHIFT; shift < 64 && highest >> shift; shift += DIGIT_BITS) {
+        uint32_t starts[DIGITS + 1] = {0};
+        for (size_t i = 0; i < count; i++)
+            starts[(from[i] >> shift) % DIGITS + 1]++;
+        for (unsigned digit = 0; digit < DIGITS; digit++)
+            starts[digit + 1] += starts[digit];
+        for (size_t i = 0; i < count; i++)
+            to[starts[(from[i] >> shift) % DIGITS]++] = from[i];
+        uint64_t *sorted = to;
+        to = from;
+        from = sorted;
     }
-    for (size_t done = 0; done < size;) {
-        long r = pp_sys_pread(source->fd, (char *)to + done, size - done, offset + done);
-        if (r <= 0)
-            return false;
-        done += (size_t)r;
-    }
+    if (from != items)
+        memcpy(items, from, size);
+    pp_unmap(other, size);
     return true;
-}
-
-static bool read_header(const struct pp_elf_source *source, Elf64_Ehdr *header)
-{
-    return pp_elf_source_read(source, header, sizeof *header, 0) && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-           header->e_machine == PP_ELF_MACHINE;
-}
-
-uint8_t pp_elf_build_id(const uint8_t *notes, size_t size, uint8_t *id, size_t max)
-{
-    size_t length;
-    const uint8_t *found = pp_elf_note(notes, size, "GNU", NT_GNU_BUILD_ID, &length);
-    if (!found || length > max)
-        return 0;
-    memcpy(id, found, length);
-    return (uint8_t)length;
-}
-
-uint8_t pp_elf_source_build_id(const struct pp_elf_source *source, uint8_t *id, size_t max)
-{
-    Elf64_Ehdr header;
-    if (!read_header(source, &header) || header.e_phentsize != sizeof(Elf64_Phdr))
-        return 0;
-    for (unsigned i = 0; i < header.e_phnum; i++) {
-        Elf64_Phdr phdr;
-        if (!pp_elf_source_read(source, &phdr, sizeof phdr, header.e_phoff + i * sizeof phdr))
-            return 0;
-        uint8_t notes[MAX_NOTES];
-        size_t size = phdr.p_filesz < sizeof notes ? phdr.p_filesz : sizeof notes;
-        if (phdr.p_type != PT_NOTE || !pp_elf_source_read(source, notes, size, phdr.p_offset))
-            continue;
-        uint8_t length = pp_elf_build_id(notes, size, id, max);
-        if (length)
-            return length;
-    }
-    return 0;
-}
-
-/* The parts of a file, read whole into our own memory. */
-struct tables {
-    Elf64_Shdr *sections;
-    size_t section_count;
-    Elf64_Sym *symbols;
-    size_t symbol_count, symbols_size;
-    char *strings;
-    size_t strings_size;
-};
-
-static void *read_mapped(const struct pp_elf_source *source, uint64_t size, uint64_t offset)
-{
-    void *to = size ? pp_map(size) : NULL;
-    if (to && !pp_elf_source_read(source, to, size, offset)) {
-        pp_unmap(to, size);
-        return NULL;
-    }
-    return to;
-}
-
-static void free_tables(struct tables *t)
-{
-    pp_unmap(t->sections, t->section_count * sizeof *t->sections);
-    pp_unmap(t->symbols, t->symbols_size);
-    pp_unmap(t->strings, t->strings_size);
-}
-
-static bool read_table(const struct pp_elf_source *source, struct tables *t, uint32_t type)
-{
-    for (size_t i = 0; i < t->section_count; i++) {
-        const Elf64_Shdr *table = &t->sections[i];
-        if (table->sh_type != type || table->sh_entsize != sizeof(Elf64_Sym) || table->sh_link >= t->section_count)
-            continue;
-        const Elf64_Shdr *strings = &t->sections[table->sh_link];
-        if (strings->sh_type != SHT_STRTAB || table->sh_size > MAX_TABLES ||
-            strings->sh_size > MAX_TABLES - table->sh_size)
-            continue;
-        t->symbols_size = table->sh_size;
-        t->strings_size = strings->sh_size;
-        t->symbols = read_mapped(source, t->symbols_size, table->sh_offset);
-        t->strings = read_mapped(source, t->strings_size, strings->sh_offset);
-        if (t->symbols && t->strings) {
-            t->symbol_count = t->symbols_size / sizeof *t->symbols;
-            t->strings[t->strings_size - 1] = '\0';
-            return true;
-        }
-        pp_unmap(t->symbols, t->symbols_size);
-        pp_unmap(t->strings, t->strings_size);
-        t->symbols = NULL;
-        t->strings = NULL;
-    }
-    return false;
-}
-
-/* Adds section addresses: in an object that was not linked, as JITs register them, values are relative to the section.
- */
-static void add_section_starts(struct tables *t)
-{
-    for (size_t i = 0; i < t->symbol_count; i++)
-        if (t->symbols[i].st_shndx < t->section_count)
-            t->symbols[i].st_value += t->sections[t->symbols[i].st_shndx].sh_addr;
-}
-
-static bool read_sections(const struct pp_elf_source *source, struct tables *t, bool *relocatable)
-{
-    Elf64_Ehdr header;
-    Elf64_Shdr first;
-    *t = (struct tables){0};
-    if (!read_header(source, &header) || !header.e_shoff || header.e_shentsize != sizeof first ||
-        !pp_elf_source_read(source, &first, sizeof first, header.e_shoff))
-        return false;
-    uint64_t count = header.e_shnum ? header.e_shnum : first.sh_size;
-    if (count == 0 || count > MAX_SECTIONS)
-        return false;
-    t->section_count = count;
-    t->sections = read_mapped(source, count * sizeof first, header.e_shoff);
-    *relocatable = header.e_type == ET_REL;
-    return t->sections != NULL;
-}
-
-static bool read_tables(const struct pp_elf_source *source, struct tables *t)
-{
-    bool relocatable;
-    if (!read_sections(source, t, &relocatable) ||
-        !(read_table(source, t, SHT_SYMTAB) || read_table(source, t, SHT_DYNSYM)))
-        return false;
-    if (relocatable)
-        add_section_starts(t);
-    return true;
-}
-
-bool pp_elf_source_symbol(const struct pp_elf_source *source, bool dynamic, const char *name, uint64_t *value)
-{
-    struct tables t;
-    bool relocatable, found = false;
-    if (read_sections(source, &t, &relocatable) && read_table(source, &t, dynamic ? SHT_DYNSYM : SHT_SYMTAB))
-        for (size_t i = 0; i < t.symbol_count && !found; i++) {
-            const Elf64_Sym *symbol = &t.symbols[i];
-            found = symbol->st_name < t.strings_size && strcmp(t.strings + symbol->st_name, name) == 0;
-            *value = symbol->st_shndx == SHN_UNDEF ? 0 : symbol->st_value;
-        }
-    free_tables(&t);
-    return found;
 }
 
 /* Functions, and labels without a type in executable sections. */
-static bool is_code(const struct tables *t, const Elf64_Sym *symbol)
+static bool is_code(const struct pp_elf_sections *sections, const Elf64_Sym *symbol)
 {
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
-    if (symbol->st_shndx == SHN_UNDEF || symbol->st_name >= t->strings_size || !t->strings[symbol->st_name])
+    if (!(1u << type & CODE_TYPES) || symbol->st_shndx == SHN_UNDEF || !symbol->st_name)
         return false;
-    if (type == STT_FUNC || type == STT_GNU_IFUNC)
+    return type != STT_NOTYPE ||
+           (symbol->st_shndx < sections->count && sections->headers[symbol->st_shndx].sh_flags & SHF_EXECINSTR);
+}
+
+static uint64_t lowest_code(const struct pp_elf_sections *sections)
+{
+    uint64_t lowest = UINT64_MAX;
+    for (size_t i = 0; i < sections->count; i++)
+        if (sections->headers[i].sh_flags & SHF_EXECINSTR && sections->headers[i].sh_addr < lowest)
+            lowest = sections->headers[i].sh_addr;
+    return lowest == UINT64_MAX ? 0 : lowest;
+}
+
+/* Adds these symbols of the table, of which the first has this number. In an object that was not linked, as JITs
+ * register them, values are relative to the section. */
+static void add_items(const struct pp_elf_sections *sections, const Elf64_Sym *symbols, size_t count, uint64_t number,
+                      struct pp_elf_index *out)
+{
+    uint64_t *item = out->items + out->count;
+    for (size_t i = 0; i < count; i++) {
+        const Elf64_Sym *symbol = &symbols[i];
+        if (!is_code(sections, symbol))
+            continue;
+        uint64_t value = symbol->st_value - out->base;
+        if (sections->relocatable && symbol->st_shndx < sections->count)
+            value += sections->headers[symbol->st_shndx].sh_addr;
+        if (value <= UINT32_MAX)
+            *item++ = value << VALUE_SHIFT | (symbol->st_size ? 0 : IS_UNSIZED) | (number + i);
+    }
+    out->count = (size_t)(item - out->items);
+}
+
+static bool read_index(const struct pp_elf_source *source, const struct pp_elf_sections *sections, uint32_t type,
+                       struct pp_elf_index *out)
+{
+    const Elf64_Shdr *strings, *table = pp_elf_table(sections, type, &strings);
+    uint64_t count = table ? table->sh_size / sizeof(Elf64_Sym) : 0;
+    *out = (struct pp_elf_index){.base = lowest_code(sections)};
+    if (!count)
+        return false;
+    out->mapped = count * sizeof *out->items;
+    out->items = pp_map(out->mapped);
+    Elf64_Sym *symbols = pp_map(AT_ONCE * sizeof *symbols);
+    bool done = out->items && symbols;
+    for (uint64_t at = 0; done && at < count; at += AT_ONCE) {
+        size_t some = count - at < AT_ONCE ? count - at : AT_ONCE;
+        done = pp_elf_source_read(source, symbols, some * sizeof *symbols, table->sh_offset + at * sizeof *symbols);
+        if (done)
+            add_items(sections, symbols, some, at, out);
+    }
+    pp_unmap(symbols, AT_ONCE * sizeof *symbols);
+    out->symbols = table->sh_offset;
+    out->strings = strings->sh_offset;
+    out->strings_size = strings->sh_size;
+    if (done && out->count && sort_by_value(out->items, out->count)) {
+        uint64_t *shrunk = pp_remap(out->items, out->mapped, out->count * sizeof *out->items);
+        if (shrunk) {
+            out->items = shrunk;
+            out->mapped = out->count * sizeof *out->items;
+        }
         return true;
-    return type == STT_NOTYPE && symbol->st_shndx < t->section_count &&
-           t->sections[symbol->st_shndx].sh_flags & SHF_EXECINSTR;
+    }
+    pp_elf_index_free(out);
+    return false;
+}
+
+bool pp_elf_index_read(const struct pp_elf_source *source, struct pp_elf_index *out)
+{
+    struct pp_elf_sections sections;
+    *out = (struct pp_elf_index){0};
+    if (!pp_elf_sections_read(source, &sections))
+        return false;
+    bool done = read_index(source, &sections, SHT_SYMTAB, out) || read_index(source, &sections, SHT_DYNSYM, out);
+    pp_elf_sections_free(&sections);
+    return done;
+}
+
+void pp_elf_index_free(struct pp_elf_index *index)
+{
+    pp_unmap(index->items, index->mapped);
+    *index = (struct pp_elf_index){0};
+}
+
+struct candidate {
+    Elf64_Sym symbol;
+    char name[PP_ELF_NAME_MAX + 1];
+};
+
+/* Reads a name, cut to PP_ELF_NAME_MAX bytes; false if it is empty or not there. */
+static bool read_name(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t at, char *name)
+{
+    size_t length = 0;
+    while (length < PP_ELF_NAME_MAX && at < index->strings_size) {
+        size_t size = index->strings_size - at < PIECE ? index->strings_size - at : PIECE;
+        if (!pp_elf_source_read(source, name + length, size, index->strings + at))
+            return false;
+        const char *end = memchr(name + length, 0, size);
+        if (end)
+            return end > name;
+        length += size;
+        at += size;
+    }
+    name[length] = 0;
+    return length > 0;
 }
 
 static unsigned underscores(const char *name)
@@ -195,136 +167,152 @@ static unsigned underscores(const char *name)
 
 /* Chooses between two names of one address: a function before a label, exported before local, sized before unsized, the
  * public name (fewer leading underscores) before its internal alias, then alphabetically. */
-static bool is_better(const struct tables *t, const Elf64_Sym *a, const Elf64_Sym *b)
+static bool is_better(const struct candidate *a, const struct candidate *b)
 {
-    bool label_a = ELF64_ST_TYPE(a->st_info) == STT_NOTYPE, label_b = ELF64_ST_TYPE(b->st_info) == STT_NOTYPE;
+    bool label_a = ELF64_ST_TYPE(a->symbol.st_info) == STT_NOTYPE;
+    bool label_b = ELF64_ST_TYPE(b->symbol.st_info) == STT_NOTYPE;
     if (label_a != label_b)
         return label_b;
-    bool local_a = ELF64_ST_BIND(a->st_info) == STB_LOCAL, local_b = ELF64_ST_BIND(b->st_info) == STB_LOCAL;
+    bool local_a = ELF64_ST_BIND(a->symbol.st_info) == STB_LOCAL;
+    bool local_b = ELF64_ST_BIND(b->symbol.st_info) == STB_LOCAL;
     if (local_a != local_b)
         return local_b;
-    if ((a->st_size == 0) != (b->st_size == 0))
-        return b->st_size == 0;
-    const char *name_a = t->strings + a->st_name, *name_b = t->strings + b->st_name;
-    if (underscores(name_a) != underscores(name_b))
-        return underscores(name_a) < underscores(name_b);
-    return strcmp(name_a, name_b) < 0;
+    if ((a->symbol.st_size == 0) != (b->symbol.st_size == 0))
+        return b->symbol.st_size == 0;
+    if (underscores(a->name) != underscores(b->name))
+        return underscores(a->name) < underscores(b->name);
+    return strcmp(a->name, b->name) < 0;
 }
 
-/* Sorts by value: by its lowest digit, then stably by each higher one. False without memory. */
-static bool sort_by_value(Elf64_Sym *symbols, size_t count)
+static uint64_t value_of(const struct pp_elf_index *index, size_t i)
 {
-    uint64_t highest = 0;
-    size_t size = count * sizeof *symbols;
-    Elf64_Sym *from = symbols, *to = pp_map(size), *other = to;
-    if (!other)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        highest = symbols[i].st_value > highest ? symbols[i].st_value : highest;
-    for (unsigned shift = 0; shift < 64 && highest >> shift; shift += DIGIT_BITS) {
-        uint32_t starts[DIGITS + 1] = {0};
-        for (size_t i = 0; i < count; i++)
-            starts[(from[i].st_value >> shift) % DIGITS + 1]++;
-        for (unsigned digit = 0; digit < DIGITS; digit++)
-            starts[digit + 1] += starts[digit];
-        for (size_t i = 0; i < count; i++)
-            to[starts[(from[i].st_value >> shift) % DIGITS]++] = from[i];
-        Elf64_Sym *sorted = to;
-        to = from;
-        from = sorted;
-    }
-    if (from != symbols)
-        memcpy(symbols, from, size);
-    pp_unmap(other, size);
-    return true;
+    return index->base + (index->items[i] >> VALUE_SHIFT);
 }
 
-/* Keeps code only, ascending, with the best name of each address and without labels inside a sized function. Returns
- * their number, 0 without memory. */
-static size_t select_symbols(struct tables *t)
+size_t pp_elf_index_at(const struct pp_elf_index *index, const struct pp_elf_source *source, size_t first,
+                       struct pp_elf_symbol *found)
 {
-    size_t count = 0, kept = 0;
-    for (size_t i = 0; i < t->symbol_count; i++)
-        if (is_code(t, &t->symbols[i]))
-            t->symbols[count++] = t->symbols[i];
-    if (!count || !sort_by_value(t->symbols, count))
-        return 0;
-    uint64_t covered = 0;
-    for (size_t i = 0; i < count; i++) {
-        const Elf64_Sym *symbol = &t->symbols[i];
-        Elf64_Sym *last = kept ? &t->symbols[kept - 1] : NULL;
-        if (last && last->st_value == symbol->st_value) {
-            if (is_better(t, symbol, last))
-                *last = *symbol;
-            if (last->st_value + last->st_size > covered)
-                covered = last->st_value + last->st_size;
+    struct candidate some[2], *best = NULL, *next = some;
+    size_t end = first;
+    for (; end < index->count && value_of(index, end) == value_of(index, first); end++) {
+        uint64_t number = index->items[end] & NUMBER_MASK;
+        if (end - first >= MAX_ALIASES ||
+            !pp_elf_source_read(source, &next->symbol, sizeof next->symbol,
+                                index->symbols + number * sizeof next->symbol) ||
+            !read_name(index, source, next->symbol.st_name, next->name) || (best && !is_better(next, best)))
             continue;
-        }
-        if (symbol->st_size == 0 && symbol->st_value < covered)
-            continue;
-        uint64_t end = symbol->st_value + symbol->st_size;
-        if (end > covered)
-            covered = end;
-        t->symbols[kept++] = *symbol;
+        best = next;
+        next = best == some ? some + 1 : some;
     }
-    return kept;
-}
-
-static bool pack(const struct tables *t, size_t count, struct pp_elf_symbols *out)
-{
-    size_t names_size = 0;
-    for (size_t i = 0; i < count; i++)
-        names_size += strlen(t->strings + t->symbols[i].st_name) + 1;
-    size_t mapped = count * sizeof(struct pp_elf_symbol) + names_size;
-    if (count == 0 || names_size > UINT32_MAX)
-        return false;
-    struct pp_elf_symbol *symbols = pp_map(mapped);
-    if (!symbols)
-        return false;
-    char *names = (char *)(symbols + count);
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        const Elf64_Sym *symbol = &t->symbols[i];
-        uint64_t size = symbol->st_size;
-        symbols[i] =
-            (struct pp_elf_symbol){symbol->st_value, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX, (uint32_t)used};
-        size_t length = strlen(t->strings + symbol->st_name) + 1;
-        memcpy(names + used, t->strings + symbol->st_name, length);
-        used += length;
+    found->value = value_of(index, first);
+    found->size = 0;
+    found->name[0] = 0;
+    if (best) {
+        found->size = best->symbol.st_size;
+        memcpy(found->name, best->name, strlen(best->name) + 1);
     }
-    *out = (struct pp_elf_symbols){symbols, count, names, symbols, mapped};
-    return true;
+    return end;
 }
 
-bool pp_elf_symbols_read(const struct pp_elf_source *source, struct pp_elf_symbols *out)
+/* Returns how many values are not above the address. */
+static size_t count_up_to(const struct pp_elf_index *index, uint64_t address)
 {
-    struct tables t;
-    *out = (struct pp_elf_symbols){0};
-    bool done = read_tables(source, &t) && pack(&t, select_symbols(&t), out);
-    free_tables(&t);
-    return done;
-}
-
-void pp_elf_symbols_free(struct pp_elf_symbols *symbols)
-{
-    pp_unmap(symbols->mapping, symbols->mapped);
-    *symbols = (struct pp_elf_symbols){0};
-}
-
-const struct pp_elf_symbol *pp_elf_symbols_find(const struct pp_elf_symbols *symbols, uint64_t address)
-{
-    size_t low = 0, high = symbols->count;
+    size_t low = 0, high = index->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (symbols->symbols[middle].value <= address)
+        if (value_of(index, middle) <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    for (unsigned n = 0; n < MAX_STEPS_BACK && low-- > 0; n++) {
-        const struct pp_elf_symbol *symbol = &symbols->symbols[low];
-        if (address - symbol->value < symbol->size || (symbol->size == 0 && n == 0))
-            return symbol;
+    return low;
+}
+
+/* Returns the first index of the value before `end`. */
+static size_t run_before(const struct pp_elf_index *index, size_t end, bool *sized)
+{
+    size_t first = end;
+    *sized = false;
+    do
+        *sized |= !(index->items[--first] & IS_UNSIZED);
+    while (first && value_of(index, first - 1) == value_of(index, end - 1));
+    return first;
+}
+
+void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t address,
+                       struct pp_elf_symbol *found)
+{
+    size_t after = count_up_to(index, address), nearest = after, place = after;
+    uint64_t from = 0, to = after < index->count ? value_of(index, after) : UINT64_MAX;
+    for (unsigned functions = 0, labels = 0; place && functions < MAX_STEPS_BACK && labels < MAX_LABELS_BACK;) {
+        bool sized;
+        place = run_before(index, place, &sized);
+        if (nearest == after) {
+            nearest = place;
+            from = value_of(index, place);
+        }
+        functions += sized;
+        labels += !sized;
+        if (!sized)
+            continue;
+        pp_elf_index_at(index, source, place, found);
+        uint64_t end = found->value + found->size;
+        if (address - found->value < found->size && found->name[0]) {
+            found->from = from;
+            found->to = end < to ? end : to;
+            return;
+        }
+        from = end > from && end <= address ? end : from;
     }
-    return NULL;
+    /* a label, or a function without a size, goes up to the next symbol, unless it is inside a function */
+    found->size = 0;
+    if (nearest < after)
+        pp_elf_index_at(index, source, nearest, found);
+    if (nearest == after || found->size || from > found->value)
+        found->name[0] = 0;
+    found->from = from;
+    found->to = to;
+}
+
+/* What was found for the addresses in [from, to). */
+struct known {
+    uint64_t value, from;
+    _Atomic uint64_t to; /* written last: 0 in the child of a fork before that */
+    uint64_t size;       /* of this, with its name */
+    char name[];
+};
+
+bool pp_elf_symbols_know(const struct pp_elf_symbols *symbols, uint64_t address, uint64_t *value, const char **name)
+{
+    const struct known *known;
+    for (size_t at = 0; at < symbols->known.used; at += known->size) {
+        known = (const struct known *)((const char *)symbols->known.items + at);
+        if (!known->size) /* after a fork while it was being added */
+            break;
+        if (address >= known->to || address < known->from)
+            continue;
+        *value = known->value;
+        *name = known->name[0] ? known->name : NULL;
+        return true;
+    }
+    return false;
+}
+
+void pp_elf_symbols_remember(struct pp_elf_symbols *symbols, const struct pp_elf_symbol *found)
+{
+    size_t length = strlen(found->name), size = (sizeof(struct known) + length + 8) & ~(size_t)7;
+    struct known *known = pp_vector_add(&symbols->known, size);
+    if (!known)
+        return;
+    known->size = size;
+    known->value = found->value;
+    known->from = found->from;
+    memcpy(known->name, found->name, length + 1);
+    atomic_store(&known->to, found->to);
+}
+
+void pp_elf_symbols_free(struct pp_elf_symbols *symbols)
+{
+    pp_elf_index_free(&symbols->index);
+    pp_vector_free(&symbols->known);
 }

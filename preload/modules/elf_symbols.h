@@ -1,52 +1,52 @@
-/*
- * Reads the function names of an ELF file: .symtab, or else .dynsym, of the file or of an image in memory (the vDSO).
- * Uses neither malloc nor mmap of the file, which may be truncated meanwhile.
- */
+/* Finds the names of functions in an ELF file, in .symtab or else .dynsym. Of a file that has been read stay an index,
+ * of 8 bytes for each function, and the names that were found. */
 #ifndef PP_MODULES_ELF_SYMBOLS_H
 #define PP_MODULES_ELF_SYMBOLS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../base/arena.h"
+#include "elf_file.h"
+
+#define PP_ELF_NAME_MAX 4096
+
+/* Says where the file has the symbols of its code. All zero: there are none. */
+struct pp_elf_index {
+    uint64_t *items; /* ascending by value */
+    size_t count, mapped;
+    uint64_t base;                           /* of the values */
+    uint64_t symbols, strings, strings_size; /* where the tables are */
+};
+
+/* Makes the index. False when there are no functions, the tables are damaged or too large, or there is no memory. */
+bool pp_elf_index_read(const struct pp_elf_source *source, struct pp_elf_index *index);
+void pp_elf_index_free(struct pp_elf_index *index);
 
 struct pp_elf_symbol {
-    uint64_t value;
-    uint32_t size; /* 0: up to the next symbol */
-    uint32_t name; /* offset in names */
+    uint64_t value, size;           /* size 0: up to the next symbol */
+    uint64_t from, to;              /* the addresses around the one that was asked for which have the same answer */
+    char name[PP_ELF_NAME_MAX + 1]; /* "": none */
 };
 
+/* Finds the function that holds the address (in the file's terms). The source should be what the index was made from:
+ * of another one the answer is wrong. */
+void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t address,
+                       struct pp_elf_symbol *found);
+
+/* Reads the function at this place of the index, by the best of its names; not from and to. Returns the place of the
+ * next function. */
+size_t pp_elf_index_at(const struct pp_elf_index *index, const struct pp_elf_source *source, size_t place,
+                       struct pp_elf_symbol *found);
+
+/* What is kept of a module's file. */
 struct pp_elf_symbols {
-    const struct pp_elf_symbol *symbols; /* ascending by value, one per value */
-    size_t count;
-    const char *names;
-    void *mapping;
-    size_t mapped;
+    struct pp_elf_identity identity; /* of the file that the index is of */
+    struct pp_elf_index index;
+    struct pp_vector known; /* struct known, each with its name */
 };
 
-/* The file's bytes: a descriptor, or a copy in memory. */
-struct pp_elf_source {
-    int fd; /* -1: memory */
-    const uint8_t *memory;
-    size_t size;
-};
-
-/* Reads all of the range or returns false. */
-bool pp_elf_source_read(const struct pp_elf_source *source, void *to, size_t size, uint64_t offset);
-
-/* Copies the GNU build-id from notes; returns its length, 0 when there is none or it is longer than max. */
-uint8_t pp_elf_build_id(const uint8_t *notes, size_t size, uint8_t *id, size_t max);
-
-/* Copies the file's build-id; returns 0 when it has none or is no ELF file of this architecture. */
-uint8_t pp_elf_source_build_id(const struct pp_elf_source *source, uint8_t *id, size_t max);
-
-/* Finds a symbol of any kind by its name, in .dynsym or in .symtab. *value: 0 when it is used but not defined there. */
-bool pp_elf_source_symbol(const struct pp_elf_source *source, bool dynamic, const char *name, uint64_t *value);
-
-/* Reads all function symbols. False when there are none, they are damaged or too large, or there is no memory. */
-bool pp_elf_symbols_read(const struct pp_elf_source *source, struct pp_elf_symbols *out);
+/* Returns whether the address has been asked for, or one with the same answer. *name: NULL if it has none; valid until
+ * the next pp_elf_symbols_remember. */
+bool pp_elf_symbols_know(const struct pp_elf_symbols *symbols, uint64_t address, uint64_t *value, const char **name);
+void pp_elf_symbols_remember(struct pp_elf_symbols *symbols, const struct pp_elf_symbol *found);
 void pp_elf_symbols_free(struct pp_elf_symbols *symbols);
-
-/* Returns the function that holds the address (in the file's terms); NULL if none. */
-const struct pp_elf_symbol *pp_elf_symbols_find(const struct pp_elf_symbols *symbols, uint64_t address);
 
 #endif

@@ -52,18 +52,23 @@ static bool identify(uintptr_t at, const struct entry *entry, struct object_key 
 
 static void put_functions(struct pp_gdb_jit *jit, const struct object_key *key, uint32_t source)
 {
-    struct pp_elf_symbols symbols;
+    struct pp_elf_index index;
     uint8_t *copy = pp_safe_copy_mapped(key->image, key->size);
     if (!copy)
         return;
     struct pp_elf_source elf = {.fd = -1, .memory = copy, .size = key->size};
-    if (pp_elf_symbols_read(&elf, &symbols)) {
-        for (size_t i = 0; i < symbols.count; i++) {
-            const struct pp_elf_symbol *symbol = &symbols.symbols[i];
-            const char *name = symbols.names + symbol->name;
-            pp_code_ranges_put(jit->ranges, symbol->value, symbol->size, name, strlen(name), source, jit->refresh);
+    if (pp_elf_index_read(&elf, &index)) {
+        struct pp_elf_symbol symbol;
+        uint64_t covered = 0;
+        for (size_t i = 0; i < index.count;) {
+            i = pp_elf_index_at(&index, &elf, i, &symbol);
+            if (!symbol.name[0] || (!symbol.size && symbol.value < covered)) /* a label inside a function */
+                continue;
+            covered = symbol.value + symbol.size > covered ? symbol.value + symbol.size : covered;
+            pp_code_ranges_put(jit->ranges, symbol.value, symbol.size, symbol.name, strlen(symbol.name), source,
+                               jit->refresh);
         }
-        pp_elf_symbols_free(&symbols);
+        pp_elf_index_free(&index);
     }
     pp_unmap(copy, key->size);
 }

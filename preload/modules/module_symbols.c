@@ -37,82 +37,114 @@ static bool is_loaded_file(const struct pp_module *module, const struct pp_elf_s
     return length ? memcmp(id, module->build_id, length) == 0 : has_same_functions(module, source);
 }
 
-static bool read_names(struct pp_module *module, const struct pp_elf_source *source)
-{
-    return pp_elf_symbols_read(source, &module->private->symbols);
-}
+/* Reads something from a module's file; false if this is not the file. */
+typedef bool file_reader(struct pp_module *module, const struct pp_elf_source *source, void *argument);
 
-/* LLVM is mostly linked in and hidden, but its users also register unwind information, by a symbol that is visible. */
-static bool find_descriptor(struct pp_module *module, const struct pp_elf_source *source)
-{
-    uint64_t value = 0;
-    if (!pp_elf_source_symbol(source, true, "__jit_debug_descriptor", &value) &&
-        pp_elf_source_symbol(source, true, "__register_frame", &value))
-        pp_elf_source_symbol(source, false, "__jit_debug_descriptor", &value);
-    module->private->jit_descriptor = value ? module->bias + value : 0;
-    return true;
-}
-
-static bool read_file(struct pp_module *module, const char *path,
-                      bool (*read)(struct pp_module *module, const struct pp_elf_source *source))
+static bool read_path(struct pp_module *module, const char *path, file_reader *read, void *argument)
 {
     int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return false;
     struct pp_elf_source source = {.fd = fd};
-    bool done = is_loaded_file(module, &source) && read(module, &source);
+    bool done = read(module, &source, argument);
     pp_sys_close(fd);
     return done;
 }
 
-/* The executable is accessible even when its path now leads to another file, or nowhere. */
-static void read_own_file(struct pp_module *module,
-                          bool (*read)(struct pp_module *module, const struct pp_elf_source *source))
-{
-    if (!(module->flags & PP_MODULE_MAIN) || !read_file(module, "/proc/self/exe", read))
-        read_file(module, module->path, read);
-}
-
 /* The vDSO is mapped whole: its section headers follow the end of its only segment. */
-static void read_vdso(struct pp_module *module)
+static bool read_vdso(struct pp_module *module, file_reader *read, void *argument)
 {
     const struct pp_address_range *image = &module->private->object.image;
     size_t size = ((image->end + PAGE - 1) & ~(PAGE - 1)) - image->start;
     uint8_t *copy = size <= MAX_VDSO ? pp_safe_copy_mapped(image->start, size) : NULL;
     if (!copy)
-        return;
+        return false;
     struct pp_elf_source source = {.fd = -1, .memory = copy, .size = size};
-    pp_elf_symbols_read(&source, &module->private->symbols);
+    bool done = read(module, &source, argument);
     pp_unmap(copy, size);
+    return done;
 }
 
-static void read_symbols(struct pp_module *module)
+/* The executable is accessible even when its path now leads to another file, or nowhere. */
+static bool read_file(struct pp_module *module, file_reader *read, void *argument)
 {
     if (module->flags & PP_MODULE_VDSO)
-        read_vdso(module);
-    else
-        read_own_file(module, read_names);
+        return read_vdso(module, read, argument);
+    return (module->flags & PP_MODULE_MAIN && read_path(module, "/proc/self/exe", read, argument)) ||
+           read_path(module, module->path, read, argument);
+}
+
+/* Makes the index if there is none, or if it is of another file: a stripped one has the same build-id. */
+static bool refresh_index(struct pp_module *module, const struct pp_elf_source *source)
+{
+    struct pp_elf_symbols *symbols = &module->private->symbols;
+    struct pp_elf_identity identity;
+    if (!pp_elf_source_identity(source, &identity))
+        return false;
+    if (module->private->symbols_tried && memcmp(&identity, &symbols->identity, sizeof identity) == 0)
+        return true;
+    if (!(module->flags & PP_MODULE_VDSO) && !is_loaded_file(module, source))
+        return false;
+    module->private->symbols_tried = false;
+    pp_elf_index_free(&symbols->index);
+    pp_elf_index_read(source, &symbols->index);
+    symbols->identity = identity;
     module->private->symbols_tried = true;
+    return true;
+}
+
+struct question {
+    uint64_t address;
+    struct pp_elf_symbol answer;
+};
+
+static bool find_name(struct pp_module *module, const struct pp_elf_source *source, void *argument)
+{
+    struct question *question = argument;
+    if (!refresh_index(module, source))
+        return false;
+    pp_elf_index_find(&module->private->symbols.index, source, question->address, &question->answer);
+    return true;
 }
 
 const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintptr_t *start)
 {
-    if (!module->private->symbols_tried)
-        read_symbols(module);
-    const struct pp_elf_symbols *symbols = &module->private->symbols;
-    const struct pp_elf_symbol *symbol = pp_elf_symbols_find(symbols, address - module->bias);
-    if (!symbol)
-        return NULL;
-    *start = module->bias + symbol->value;
-    return symbols->names + symbol->name;
+    struct pp_elf_symbols *symbols = &module->private->symbols;
+    struct question question;
+    uint64_t value;
+    const char *name;
+    question.address = address - module->bias;
+    if (!pp_elf_symbols_know(symbols, question.address, &value, &name)) {
+        if (!read_file(module, find_name, &question))
+            return NULL;
+        pp_elf_symbols_remember(symbols, &question.answer);
+        if (!pp_elf_symbols_know(symbols, question.address, &value, &name))
+            return NULL; /* no memory */
+    }
+    if (name)
+        *start = module->bias + value;
+    return name;
+}
+
+/* LLVM is mostly linked in and hidden, but its users also register unwind information, by a symbol that is visible. */
+static bool find_descriptor(struct pp_module *module, const struct pp_elf_source *source, void *value)
+{
+    if (!is_loaded_file(module, source))
+        return false;
+    if (!pp_elf_source_symbol(source, true, "__jit_debug_descriptor", value) &&
+        pp_elf_source_symbol(source, true, "__register_frame", value))
+        pp_elf_source_symbol(source, false, "__jit_debug_descriptor", value);
+    return true;
 }
 
 uintptr_t pp_module_jit_descriptor(struct pp_module *module)
 {
     struct pp_module_private *private = module->private;
+    uint64_t value = 0;
     if (!private->jit_tried) {
         if (!(module->flags & PP_MODULE_VDSO))
-            read_own_file(module, find_descriptor);
+            read_file(module, find_descriptor, &value);
+        private->jit_descriptor = value ? module->bias + value : 0;
         private->jit_tried = true;
     }
     return private->jit_descriptor;

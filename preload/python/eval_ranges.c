@@ -36,6 +36,18 @@ void pp_eval_learn(uintptr_t address)
     add_range(pp_module_find(address), address);
 }
 
+/* Returns the first of these bytes that may begin a jump, `end` if there is none. Two searches for one byte each are
+ * ten times faster than a loop. */
+static const uint8_t *next_jump(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *found = end;
+    for (unsigned i = 0; i < sizeof pp_jump_first_bytes; i++) {
+        const uint8_t *byte = memchr(at, pp_jump_first_bytes[i], (size_t)(found - at));
+        found = byte ? byte : found;
+    }
+    return found;
+}
+
 /* gcc moves the unlikely parts of a function out of line: they have an FDE of their own but no dynamic symbol. No other
  * code jumps into the middle of a function. */
 static void find_cold_parts(const struct pp_module *module, uintptr_t start, uintptr_t end)
@@ -45,9 +57,13 @@ static void find_cold_parts(const struct pp_module *module, uintptr_t start, uin
         unsigned jumps;
     } parts[COLD_PARTS];
     unsigned count = 0;
-    const uint8_t *code = pp_safe_copy_mapped(start, end - start);
-    for (uintptr_t at = start; code && at + PP_JUMP_SIZE <= end; at++) {
-        uintptr_t target = pp_jump_target(code + (at - start), at), part, part_end;
+    size_t size = end - start;
+    const uint8_t *code = pp_safe_copy_mapped(start, size), *jump = code;
+    if (!code)
+        return;
+    const uint8_t *last = size >= PP_JUMP_SIZE ? code + size - PP_JUMP_SIZE + 1 : code;
+    for (; (jump = next_jump(jump, last)) < last; jump++) {
+        uintptr_t target = pp_jump_target(jump, start + (uintptr_t)(jump - code)), part, part_end;
         if (target < module->start || target >= module->end || (target >= start && target < end) ||
             !pp_module_function_range(module, target, &part, &part_end) || target == part)
             continue;
@@ -63,7 +79,7 @@ static void find_cold_parts(const struct pp_module *module, uintptr_t start, uin
         if (++parts[i].jumps == COLD_JUMPS_MIN)
             add_range(module, target);
     }
-    pp_unmap((void *)(uintptr_t)code, code ? end - start : 0);
+    pp_unmap((void *)(uintptr_t)code, size);
 }
 
 void pp_eval_find(void)

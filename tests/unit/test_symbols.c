@@ -112,6 +112,71 @@ static void copy_file(const char *from, const char *to, long size)
     assert_int_equal(system(command), 0);
 }
 
+/* Names that were found stay when the file goes; the index is made again for another file of the same build. */
+static void test_changing_file(void **state)
+{
+    (void)state;
+    void *z = dlopen("libz.so.1", RTLD_NOW);
+    Dl_info info;
+    if (!z || !dladdr(dlsym(z, "crc32"), &info))
+        skip();
+    char path[] = "/tmp/pp_symbols_XXXXXX", command[8400];
+    close(mkstemp(path));
+    copy_file(info.dli_fname, path, 1L << 30);
+    void *copy = dlopen(path, RTLD_NOW);
+    assert_non_null(copy);
+    uintptr_t crc32 = (uintptr_t)dlsym(copy, "crc32"), adler32 = (uintptr_t)dlsym(copy, "adler32"), start;
+    struct pp_module *module = module_of((void *)crc32);
+    assert_string_equal(pp_module_symbol(module, crc32 + 1, &start), "crc32");
+    /* the same build-id, everything at another place: as if it were stripped */
+    snprintf(command, sizeof command, "objcopy --add-section .extra='%s' '%s' %s.new && mv %s.new %s", info.dli_fname,
+             path, path, path, path);
+    assert_int_equal(system(command), 0);
+    assert_string_equal(pp_module_symbol(module, adler32, &start), "adler32");
+    assert_int_equal(start, adler32);
+    unlink(path);
+    assert_string_equal(pp_module_symbol(module, crc32 + 2, &start), "crc32");
+    assert_int_equal(start, crc32);
+    assert_null(pp_module_symbol(module, (uintptr_t)dlsym(copy, "deflate"), &start));
+    dlclose(copy);
+    dlclose(z);
+}
+
+/* Every address of this program has the name of the last function that begins at or below it and holds it. */
+static void test_against_the_table(void **state)
+{
+    (void)state;
+    struct pp_elf_source source = {.fd = open("/proc/self/exe", O_RDONLY)};
+    struct pp_elf_sections sections;
+    struct pp_elf_index index;
+    const Elf64_Shdr *strings, *table;
+    assert_true(pp_elf_sections_read(&source, &sections) && pp_elf_index_read(&source, &index));
+    assert_non_null(table = pp_elf_table(&sections, SHT_SYMTAB, &strings));
+    size_t count = table->sh_size / sizeof(Elf64_Sym);
+    Elf64_Sym *symbols = malloc(table->sh_size);
+    assert_true(pp_elf_source_read(&source, symbols, table->sh_size, table->sh_offset));
+    for (size_t i = 0; i < count; i++) {
+        uint64_t address = symbols[i].st_value + symbols[i].st_size / 2, value = 0;
+        if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC || !symbols[i].st_size)
+            continue;
+        for (size_t k = 0; k < count; k++)
+            if (ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC && address - symbols[k].st_value < symbols[k].st_size &&
+                symbols[k].st_value > value)
+                value = symbols[k].st_value;
+        struct pp_elf_symbol found, at_from, at_to;
+        pp_elf_index_find(&index, &source, address, &found);
+        assert_int_equal(found.value, value);
+        pp_elf_index_find(&index, &source, found.from, &at_from);
+        pp_elf_index_find(&index, &source, found.to - 1, &at_to);
+        assert_string_equal(at_from.name, found.name);
+        assert_string_equal(at_to.name, found.name);
+    }
+    free(symbols);
+    pp_elf_index_free(&index);
+    pp_elf_sections_free(&sections);
+    close(source.fd);
+}
+
 /* The file that a library was loaded from is replaced by another one: its names are those of somebody else. */
 static void test_replaced_file(void **state)
 {
@@ -165,17 +230,18 @@ static void test_damaged_file(void **state)
                 bytes[at] = (uint8_t)rand();
         }
         struct pp_elf_source source = {.fd = -1, .memory = bytes, .size = run % 5 ? size : (size_t)rand() % size};
-        struct pp_elf_symbols symbols;
+        struct pp_elf_index index;
         uint8_t id[PP_BUILD_ID_MAX];
         pp_elf_source_build_id(&source, id, sizeof id);
-        if (!pp_elf_symbols_read(&source, &symbols))
+        if (!pp_elf_index_read(&source, &index))
             continue;
         for (unsigned n = 0; n < 1000; n++) {
-            const struct pp_elf_symbol *symbol = pp_elf_symbols_find(&symbols, (uint64_t)rand() % size);
-            if (symbol)
-                assert_true(strlen(symbols.names + symbol->name) > 0);
+            struct pp_elf_symbol symbol;
+            uint64_t address = (uint64_t)rand() % size;
+            pp_elf_index_find(&index, &source, address, &symbol);
+            assert_true(symbol.from <= address && address < symbol.to && strlen(symbol.name) <= PP_ELF_NAME_MAX);
         }
-        pp_elf_symbols_free(&symbols);
+        pp_elf_index_free(&index);
     }
     free(bytes);
     close(fd);
@@ -184,8 +250,13 @@ static void test_damaged_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_functions), cmocka_unit_test(test_libc_functions), cmocka_unit_test(test_vdso),
-        cmocka_unit_test(test_replaced_file), cmocka_unit_test(test_damaged_file),
+        cmocka_unit_test(test_own_functions),
+        cmocka_unit_test(test_libc_functions),
+        cmocka_unit_test(test_vdso),
+        cmocka_unit_test(test_changing_file),
+        cmocka_unit_test(test_against_the_table),
+        cmocka_unit_test(test_replaced_file),
+        cmocka_unit_test(test_damaged_file),
     };
     (void)a_static_function(1);
     return cmocka_run_group_tests(tests, NULL, NULL);

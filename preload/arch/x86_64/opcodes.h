@@ -8,6 +8,8 @@
 
 #define PP_JUMP_SIZE 6 /* 0f 8x rel32; e9 rel32 is one less */
 
+static const uint8_t pp_jump_first_bytes[] = {0x0F, 0xE9};
+
 /* Returns the target of the jump at `at` with these PP_JUMP_SIZE bytes; 0 if they are no jump with a 32-bit distance.
  */
 static inline uintptr_t pp_jump_target(const uint8_t *code, uintptr_t at)
