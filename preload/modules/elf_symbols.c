@@ -55,12 +55,15 @@ static bool is_code(const struct pp_elf_sections *sections, const Elf64_Sym *sym
            (symbol->st_shndx < sections->count && sections->headers[symbol->st_shndx].sh_flags & SHF_EXECINSTR);
 }
 
+/* JITs leave sections that are empty at address 0. */
 static uint64_t lowest_code(const struct pp_elf_sections *sections)
 {
     uint64_t lowest = UINT64_MAX;
-    for (size_t i = 0; i < sections->count; i++)
-        if (sections->headers[i].sh_flags & SHF_EXECINSTR && sections->headers[i].sh_addr < lowest)
-            lowest = sections->headers[i].sh_addr;
+    for (size_t i = 0; i < sections->count; i++) {
+        const Elf64_Shdr *section = &sections->headers[i];
+        if (section->sh_flags & SHF_EXECINSTR && section->sh_size && section->sh_addr < lowest)
+            lowest = section->sh_addr;
+    }
     return lowest == UINT64_MAX ? 0 : lowest;
 }
 

@@ -142,6 +142,40 @@ static void test_changing_file(void **state)
     dlclose(z);
 }
 
+/* What LLVM registers: an object that was not linked, its functions at high addresses, a section without any at 0. */
+static void test_unlinked_object(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pp_symbols_XXXXXX", command[200];
+    static uint8_t bytes[1 << 16];
+    int fd = mkstemp(path);
+    snprintf(command, sizeof command,
+             "echo 'int f(int n) { return n + 1; }' | gcc -x c -ffunction-sections -c -o %s.o - && mv %s.o %s", path,
+             path, path);
+    assert_int_equal(system(command), 0);
+    close(fd);
+    fd = open(path, O_RDONLY);
+    struct pp_elf_source source = {.fd = -1, .memory = bytes, .size = (size_t)read(fd, bytes, sizeof bytes)};
+    struct pp_elf_sections sections;
+    struct pp_elf_index index;
+    struct pp_elf_symbol found;
+    assert_true(pp_elf_sections_read(&source, &sections));
+    for (size_t i = 0; i < sections.count; i++)
+        if (sections.headers[i].sh_flags & SHF_EXECINSTR && sections.headers[i].sh_size)
+            sections.headers[i].sh_addr = 0x7f0012345000;
+    Elf64_Ehdr header;
+    memcpy(&header, bytes, sizeof header);
+    memcpy(bytes + header.e_shoff, sections.headers, sections.count * sizeof *sections.headers);
+    assert_true(pp_elf_index_read(&source, &index));
+    pp_elf_index_find(&index, &source, 0x7f0012345001, &found);
+    assert_string_equal(found.name, "f");
+    assert_int_equal(found.value, 0x7f0012345000);
+    pp_elf_index_free(&index);
+    pp_elf_sections_free(&sections);
+    close(fd);
+    unlink(path);
+}
+
 /* Every address of this program has the name of the last function that begins at or below it and holds it. */
 static void test_against_the_table(void **state)
 {
@@ -255,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_changing_file),
         cmocka_unit_test(test_against_the_table),
+        cmocka_unit_test(test_unlinked_object),
         cmocka_unit_test(test_replaced_file),
         cmocka_unit_test(test_damaged_file),
     };
