@@ -34,6 +34,7 @@ measured "pyprof export to pprof" "$build/pyprof" export -o "$directory/all.pb.g
 measured "pyprof export to OTLP" "$build/pyprof" export -o "$directory/all.otlp" "$directory/logs"
 measured "pyprof export to Firefox" "$build/pyprof" export -o "$directory/all.firefox.json" "$directory/logs"
 measured "pyprof flame" "$build/pyprof" flame -o "$directory/all.html" "$directory/logs"
+measured "pyprof top --count 1" "$build/pyprof" top --count 1 "$directory/logs"
 measured "pyprof runs" "$build/pyprof" runs "$directory/logs"
 if command -v go >/dev/null; then
     # Some of them only: pprof takes 0.4 GB for each. What it reads is added up already: each file has each stack once.

@@ -10,8 +10,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Read in one go; more when a block is longer. */
-#define PORTION ((size_t)1 << 20)
+/* Read in one go, more when a block is longer: samples of equal stacks in it are summed before the profile gets them.
+ */
+#define PORTION ((size_t)16 << 20)
 /* The reader may need this much at once: it gives up on bytes that stay unreadable for twice the longest block. */
 #define ROOM (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
 /* A process that is not in /proc is believed to be dead when it has written nothing for so long: it may be in another
@@ -43,7 +44,6 @@ struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t 
     follow->request.select = (struct pt_selection){0};
     follow->request.timed = true;
     follow->keep_ns = keep_ns;
-    follow->data = pt_alloc(ROOM, 1); /* costs nothing until it is written */
     begin(follow);
     return follow;
 }
@@ -256,6 +256,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     uint64_t now = pt_clock_ns(CLOCK_MONOTONIC),
              deadline = at_most_ns < UINT64_MAX - now ? now + at_most_ns : UINT64_MAX;
     bool all;
+    follow->data = pt_alloc(ROOM, 1); /* costs nothing until it is written */
     scan_paths(follow);
     choose_run(follow);
     do {
@@ -268,6 +269,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
             follow->unusable += !source->usable || source->given_up;
         }
     } while (ask_again(follow));
+    free(follow->data);
     pt_profile_close_sums(follow->profile);
     return all;
 }
@@ -282,6 +284,5 @@ void pt_follow_free(struct pt_follow *follow)
     PT_FREE_TABLE(&follow->sources);
     pt_profile_free(follow->profile);
     free(follow->run);
-    free(follow->data);
     free(follow);
 }

@@ -19,7 +19,7 @@ struct pt_follow {
     bool fell_back;             /* it reads the fallback directory (pt_fallback_directory), too */
 
     PT_TABLE_OF(struct pt_source) sources; /* by path */
-    char *data;                            /* read buffer */
+    char *data;                            /* read buffer, while it reads */
 };
 
 /* Makes a reader for the request's paths, runs and processes; it keeps all their samples. The caller ends it with

@@ -139,6 +139,7 @@ static void take_samples(struct pt_live *live)
     pt_states_add_gc_frames(profile);
     struct pt_sample *samples = pt_take_samples(profile, &count);
     bool renamed = resolve(live);
+    bool recount = renamed || count > profile->nodes.count; /* many samples of each stack */
     name_frames(live);
     live->node_ns =
         pt_grow(live->node_ns, &live->node_capacity, (uint64_t)profile->nodes.count + 1, sizeof *live->node_ns);
@@ -148,7 +149,7 @@ static void take_samples(struct pt_live *live)
         const struct pt_sample *sample = &samples[i];
         live->node_ns[sample->node] += sample->cpu_ns;
         live->thread_ns[sample->thread] += sample->cpu_ns;
-        if (!renamed)
+        if (!recount)
             tally_add(live, &live->since, sample->node, sample->cpu_ns, only_native);
         if (!sample->interval)
             continue;
@@ -159,7 +160,7 @@ static void take_samples(struct pt_live *live)
     free(samples);
     profile->intervals.count = 1; /* the time of item 0 is not read */
     pt_index_free(&profile->intervals.index);
-    if (renamed)
+    if (recount)
         tally_since_start(live);
 }
 
