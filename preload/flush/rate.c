@@ -38,7 +38,7 @@ void pp_rate_start(bool first)
         pp_throttle_reset(&rate.throttle, pp_config.period_ns, pp_config.max_overhead_ppm);
         note_ticks();
     }
-    pp_drain_set_period(rate.throttle.period_ns);
+    pp_drain_set_period(pp_timer_longest_ns(rate.throttle.period_ns));
     atomic_store(&pp_capture.review_ns, PP_THROTTLE_SOON_NS / 1000000 * rate.throttle.limit_ppm);
 }
 
@@ -64,11 +64,11 @@ void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t other
     rate.seen_cost_ns = cost_ns;
     rate.seen_handler_ns = handler_ns;
     /* samples in the rings may still be of the longer period */
-    pp_drain_set_period(rate.throttle.period_ns > before_ns ? rate.throttle.period_ns : before_ns);
+    pp_drain_set_period(pp_timer_longest_ns(rate.throttle.period_ns > before_ns ? rate.throttle.period_ns : before_ns));
     if (!changed)
         return;
     pp_timers_set_period_ns(rate.throttle.period_ns);
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
-        pp_timer_follow(slot);
+        pp_timer_follow(slot, false);
     note_change(before_ns);
 }

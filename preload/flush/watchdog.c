@@ -46,7 +46,8 @@ static void check(struct pp_slot *slot, uint64_t deadline_ns, uint64_t *reasons)
 {
     uint64_t clock_ns = slot->flush.clock_ns, sampled_ns = atomic_load(&slot->thread.cpu_end_ns);
     int timer = atomic_load(&slot->timer);
-    if (sampled_ns > slot->flush.watched_ns) {
+    bool sampled = sampled_ns > slot->flush.watched_ns;
+    if (sampled) {
         slot->flush.watched_ns = sampled_ns;
         slot->flush.renewals = 0;
     }
@@ -56,7 +57,7 @@ static void check(struct pp_slot *slot, uint64_t deadline_ns, uint64_t *reasons)
     } else if (clock_ns > slot->flush.watched_ns + (timer == PP_TIMER_NONE ? 0 : deadline_ns)) {
         renew(slot, reasons);
     } else {
-        pp_timer_follow(slot);
+        pp_timer_follow(slot, sampled);
     }
 }
 

@@ -1,7 +1,7 @@
 /* The watchdog sees to timers that need care. A timer that could not be made is tried again (RLIMIT_SIGPENDING is
  * shared with the application and may have room by now); a timer that was deleted past us, or that does not fire
- * although its thread uses CPU, is replaced by a new timer with another phase; a timer that was set to another period
- * follows. Flush thread only. */
+ * although its thread uses CPU, is replaced by a new timer with another phase; a timer follows another period, and gets
+ * another interval when it has fired. Flush thread only. */
 #ifndef PP_FLUSH_WATCHDOG_H
 #define PP_FLUSH_WATCHDOG_H
 

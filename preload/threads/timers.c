@@ -8,7 +8,7 @@
 
 #define NS_PER_SECOND 1000000000u
 #define PERMILLE      1000u /* of the period */
-#define SPREAD        50u
+#define OFF_LEAST     50u
 
 static struct {
     _Atomic uint64_t period_ns; /* that the throttle has chosen; 0: pp_config's */
@@ -26,12 +26,22 @@ void pp_timers_set_period_ns(uint64_t period_ns)
     atomic_store(&timers.period_ns, period_ns);
 }
 
+static uint64_t time_left(int id)
+{
+    struct itimerspec times = {0};
+    pp_syscall4(SYS_timer_gettime, id, (long)&times, 0, 0);
+    return (uint64_t)times.it_value.tv_sec * NS_PER_SECOND + (uint64_t)times.it_value.tv_nsec;
+}
+
 static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_expiry)
 {
     uint64_t random = pp_sys_random(), period = pp_timers_period_ns();
+    uint64_t off = OFF_LEAST + (random >> 32) % (PP_TIMER_OFF_MOST - OFF_LEAST + 1);
     slot->timer_period_ns = period;
-    period = period * (PERMILLE - SPREAD + (random >> 32) % (2 * SPREAD + 1)) / PERMILLE;
-    uint64_t first = first_expiry == PP_FIRST_TICK ? 1 : (random & UINT32_MAX) % period + 1;
+    period = period * (random >> 63 ? PERMILLE + off : PERMILLE - off) / PERMILLE;
+    uint64_t first = first_expiry == PP_FIRST_TICK ? 1 : first_expiry == PP_FIRST_AS_DUE ? time_left(id) : 0;
+    if (!first)
+        first = (random & UINT32_MAX) % period + 1;
     struct itimerspec times = {
         .it_interval = {(time_t)(period / NS_PER_SECOND), (long)(period % NS_PER_SECOND)},
         .it_value = {(time_t)(first / NS_PER_SECOND), (long)(first % NS_PER_SECOND)},
@@ -96,11 +106,12 @@ void pp_timers_after_fork(void)
     atomic_store(&timers.count, 0);
 }
 
-void pp_timer_follow(struct pp_slot *slot)
+void pp_timer_follow(struct pp_slot *slot, bool sampled)
 {
     int id = atomic_load(&slot->timer);
-    if (id >= 0 && slot->timer_period_ns != pp_timers_period_ns())
-        set_time(slot, id, PP_FIRST_RANDOM);
+    bool changed = slot->timer_period_ns != pp_timers_period_ns();
+    if (id >= 0 && (changed || sampled))
+        set_time(slot, id, changed ? PP_FIRST_RANDOM : PP_FIRST_AS_DUE);
 }
 
 int pp_timer_renew(struct pp_slot *slot)

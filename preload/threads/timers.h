@@ -25,12 +25,17 @@ enum pp_first_expiry {
     PP_FIRST_TICK,
     /* For a thread that has been running: the first sample is uniformly random in (0, period]. */
     PP_FIRST_RANDOM,
+    /* For a timer that gets another interval: the next sample comes when it was due, so that none is put off. */
+    PP_FIRST_AS_DUE,
 };
 
-/* Creates the slot's timer on its tid's CPU clock. The interval is the period give or take 5 %, another for each
- * thread, so that work in step with the period is not always met at the same point (a sample weighs what the thread
- * has used, so the sums do not care). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING is taken.
- * 0 without a timer where the thread is to have none. */
+#define PP_TIMER_OFF_MOST 100u /* by which an interval differs from the period, in permille of it */
+
+/* Creates the slot's timer on its tid's CPU clock. The interval is 5 to 10 % longer or shorter than the period, so that
+ * work that repeats after one period, or a few, is met at another point each time: 100 samples go round it five times.
+ * Work that repeats after just the interval is met at one point until the flush thread draws another (a sample weighs
+ * what the thread has used, so the sums do not care). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING
+ * is taken. 0 without a timer where the thread is to have none. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
 /* Deletes the slot's timer, if it has one. life: NONE, or why the slot never gets a timer again (the first reason
@@ -45,8 +50,15 @@ uint64_t pp_timers_period_ns(void);
 /* Sets the period for timers that are armed from now on; pp_timer_follow updates the others. */
 void pp_timers_set_period_ns(uint64_t period_ns);
 
-/* Updates the slot's timer to the current period. Flush thread only. */
-void pp_timer_follow(struct pp_slot *slot);
+/* Returns the longest interval that a timer of this period has. */
+static inline uint64_t pp_timer_longest_ns(uint64_t period_ns)
+{
+    return period_ns + period_ns * PP_TIMER_OFF_MOST / 1000;
+}
+
+/* Updates the slot's timer to the current period; sampled: draws another interval of the same period, too. Flush thread
+ * only. */
+void pp_timer_follow(struct pp_slot *slot, bool sampled);
 
 /* Replaces a timer that does not fire, that could not be made, or that sends another signal. Returns 0 or an errno. */
 int pp_timer_renew(struct pp_slot *slot);

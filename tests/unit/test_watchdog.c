@@ -161,6 +161,30 @@ static void another_period_is_followed(void **state)
     assert_true(times.it_interval.tv_nsec < (long)(6 * MS));
 }
 
+static void a_timer_that_has_fired_gets_another_interval(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 100 };
+    struct itimerspec times, before = {0};
+    unsigned others = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        sig_atomic_t fired = ticks;
+        pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&before, 0, 0);
+        atomic_store(&slot->thread.cpu_end_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+        check();
+        pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0);
+        long off = labs(times.it_interval.tv_nsec - (long)(5 * MS));
+        assert_in_range(off, MS / 4, MS / 2);
+        others += times.it_interval.tv_nsec != before.it_interval.tv_nsec;
+        /* no sample is put off */
+        assert_true(times.it_value.tv_nsec <= before.it_value.tv_nsec || ticks != fired);
+    }
+    assert_in_range(others, ROUNDS / 2, ROUNDS);
+    check();
+    pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&before, 0, 0);
+    assert_int_equal(before.it_interval.tv_nsec, times.it_interval.tv_nsec);
+}
+
 /* As when the flush thread renews while the thread reports its end. */
 static void a_thread_that_ends_keeps_no_timer(void **state)
 {
@@ -230,6 +254,7 @@ int main(void)
         TEST(a_timer_that_could_not_be_made_is_tried_again),
         TEST(a_thread_that_blocks_the_signal_is_named_once),
         TEST(another_period_is_followed),
+        TEST(a_timer_that_has_fired_gets_another_interval),
         TEST(a_thread_that_ends_keeps_no_timer),
         TEST(of_two_timers_one_stays),
         TEST(half_of_the_limit_is_the_programs),
