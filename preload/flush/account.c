@@ -299,13 +299,14 @@ bool pp_account_is_idle(const struct pp_account *account, uint64_t own_thread_ns
     return (int64_t)(cpu_ns - own_thread_ns - account->others_ns) < (int64_t)IDLE_NS;
 }
 
-uint64_t pp_account_handler_ns(void)
+struct pp_handlers pp_account_handlers(void)
 {
-    uint64_t sum = 0;
+    struct pp_handlers sum = {0};
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         uint64_t slot_ns = atomic_load(&slot->cost.sum_ns);
         atomic_store(&slot->cost.reviewed_ns, slot_ns);
-        sum += slot_ns;
+        sum.ns += slot_ns;
+        sum.count += atomic_load(&slot->cost.count);
     }
     return sum;
 }

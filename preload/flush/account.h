@@ -69,8 +69,12 @@ bool pp_account_has_many_threads(const struct pp_account *account);
 /* Whether a process of many threads has used next to nothing since the last pp_account_close, which found as little.
  * The kernel visits each thread for that: nothing else should be done then. own_thread_ns: as for pp_account_close. */
 bool pp_account_is_idle(const struct pp_account *account, uint64_t own_thread_ns);
-/* Returns the CPU time of all handlers so far, and marks it as reviewed. */
-uint64_t pp_account_handler_ns(void);
+/* All handlers so far, and their CPU time. */
+struct pp_handlers {
+    uint64_t count, ns;
+};
+/* Returns the cost of all handlers so far, and marks it as reviewed. */
+struct pp_handlers pp_account_handlers(void);
 /* Appends the fields of an ACCOUNTING block. */
 void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, uint64_t bytes,
                       struct pp_buffer *fields);

@@ -138,7 +138,6 @@ static bool is_to_wait(struct pp_slot *slot)
 
 static void empty_ring(struct pp_slot *slot, bool ended)
 {
-    uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_refresh_ns();
     uint32_t thread = thread_id(slot, ended);
     const struct pp_record *record;
     while ((record = pp_ring_peek(&slot->ring))) {
@@ -150,7 +149,6 @@ static void empty_ring(struct pp_slot *slot, bool ended)
             take_sample(slot, thread, pp_sample_finish((const struct pp_record_unfinished *)record));
         pp_ring_release(&slot->ring, record);
     }
-    pp_interval.samples_cost_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - pp_jit_code_refresh_ns() - start_ns;
 }
 
 static void drain(struct pp_slot *slot, bool final)

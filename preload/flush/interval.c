@@ -169,7 +169,7 @@ void pp_interval_review_cost(void)
 {
     pp_interval_drain(false); /* what was taken at another rate is weighed by that rate */
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
-    pp_rate_keep_cost_down(cpu_ns, pp_account_handler_ns(), pp_interval.samples_cost_ns);
+    pp_rate_keep_cost_down(cpu_ns, pp_account_handlers());
 }
 
 void pp_interval_stop(void)

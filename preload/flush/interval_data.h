@@ -13,9 +13,6 @@ struct pp_interval {
     bool said_exec;                        /* what was written last says that the process may end by exec */
     bool anything_new;
 
-    /* drain.c's */
-    uint64_t samples_cost_ns; /* CPU time of our thread that samples have taken so far */
-
     /* write_interval.c's. Lost with a flush that could not be written: becomes a [lost] sample of the next. */
     uint64_t unwritten_ns;
 

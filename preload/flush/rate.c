@@ -15,7 +15,8 @@
 
 static struct {
     struct pp_throttle throttle;
-    uint64_t seen_cpu_ns, seen_cost_ns, seen_handler_ns;
+    uint64_t seen_cpu_ns;
+    struct pp_handlers seen;
 } rate;
 
 /* Puts into the log what becomes of a rate above the kernel's ticks. */
@@ -54,15 +55,13 @@ static void note_change(uint64_t before_ns)
                                               hundredths / 100, hundredths % 100, "%", before, now));
 }
 
-void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t others_ns)
+void pp_rate_keep_cost_down(uint64_t cpu_ns, struct pp_handlers handlers)
 {
     uint64_t before_ns = rate.throttle.period_ns, used_ns = cpu_ns > rate.seen_cpu_ns ? cpu_ns - rate.seen_cpu_ns : 0;
-    uint64_t cost_ns = handler_ns + others_ns;
     bool changed =
-        pp_throttle_add(&rate.throttle, used_ns, cost_ns - rate.seen_cost_ns, handler_ns - rate.seen_handler_ns);
+        pp_throttle_add(&rate.throttle, used_ns, handlers.count - rate.seen.count, handlers.ns - rate.seen.ns);
     rate.seen_cpu_ns = cpu_ns;
-    rate.seen_cost_ns = cost_ns;
-    rate.seen_handler_ns = handler_ns;
+    rate.seen = handlers;
     /* samples in the rings may still be of the longer period */
     pp_drain_set_period(pp_timer_longest_ns(rate.throttle.period_ns > before_ns ? rate.throttle.period_ns : before_ns));
     if (!changed)

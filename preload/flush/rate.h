@@ -3,12 +3,13 @@
 #ifndef PP_FLUSH_RATE_H
 #define PP_FLUSH_RATE_H
 
+#include "account.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Prepares for a flush thread that begins; first: in this process. */
 void pp_rate_start(bool first);
-/* Adapts the rate to the CPU time used since the start: by the process, by handlers, by what else samples need. */
-void pp_rate_keep_cost_down(uint64_t cpu_ns, uint64_t handler_ns, uint64_t others_ns);
+/* Adapts the rate to what the process and its handlers have used since the start. */
+void pp_rate_keep_cost_down(uint64_t cpu_ns, struct pp_handlers handlers);
 
 #endif

@@ -17,7 +17,6 @@ static uint32_t refreshes;  /* so far */
 static bool refreshed;      /* since the last begin */
 static bool partly_read;    /* there is more in the perf map than was read */
 static bool outdated;       /* the parent had not read all of its map, which has nothing about this process */
-static uint64_t refresh_ns; /* CPU time of all refreshes */
 /* Set during a change: a fork in the middle leaves the child with half of it. */
 static _Atomic bool changing;
 
@@ -52,7 +51,6 @@ static void read_perf_map(void)
 
 static void refresh(void)
 {
-    uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     atomic_store(&changing, true);
     refreshes++;
     if (outdated)
@@ -62,7 +60,6 @@ static void refresh(void)
     pp_gdb_jit_refresh(&gdb_jit, &ranges, refreshes);
     atomic_store(&changing, false);
     refreshed = true;
-    refresh_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
     if (ranges.dropped)
         pp_warn_once(PP_CAUSE_JIT_NAMES,
                      "more than %u functions made by a JIT: those beyond have no name, they are shown as [jit]",
@@ -86,11 +83,6 @@ enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
     name->text = pp_code_ranges_name(&ranges, range, &name->length);
     name->start = range->start;
     return PP_JIT_NAMED;
-}
-
-uint64_t pp_jit_code_refresh_ns(void)
-{
-    return refresh_ns;
 }
 
 void pp_jit_code_after_fork(void)

@@ -32,7 +32,4 @@ enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
 /* Runs in the child of fork, where the code is still there. */
 void pp_jit_code_after_fork(void);
 
-/* Returns the CPU time used by refreshes so far: it depends on the JIT, not on the samples. */
-uint64_t pp_jit_code_refresh_ns(void);
-
 #endif

@@ -11,6 +11,7 @@
 #define LOST_PERCENT       1.0
 #define TRUNCATED_PERCENT  5.0
 #define OWN_PERCENT        3.0
+#define SAMPLES_SHARE      4 /* own time of which handlers took this part follows the number of samples */
 #define DIFFERENCE_PERCENT 0.1
 /* The CPU time that profiling costs a process once, for reading unwind tables and symbols. */
 #define START_NS 100000000u
@@ -108,10 +109,10 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
              lost, pt_seconds(sum->lost_ns), sum->lost_samples);
     }
     if (own > OWN_PERCENT && sum->own_ns > START_NS * processes)
-        warn(warnings,
-             "profiling itself took %.1f %% of the CPU time (%.2f s): fewer samples per second (PYPROF_HZ) "
-             "cost less",
-             own, pt_seconds(sum->own_ns));
+        warn(warnings, "profiling itself took %.1f %% of the CPU time (%.2f s): %s", own, pt_seconds(sum->own_ns),
+             sum->handler_sum_ns * SAMPLES_SHARE >= sum->own_ns ? "fewer samples per second (PYPROF_HZ) cost less"
+                                                                : "most of it to read the symbols of libraries and to "
+                                                                  "write the profile, whatever the number of samples");
     uint64_t difference = sum->difference_ns < 0 ? 0 - (uint64_t)sum->difference_ns : (uint64_t)sum->difference_ns;
     if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT && difference > EXIT_NS * (sum->exited_threads + 1))
         warn(warnings, "the sums do not close: %.3f s of %.2f s CPU time are in none of them",
