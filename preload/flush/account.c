@@ -285,7 +285,7 @@ uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, u
     bool few = is_closed_by_few(account, own_thread_ns, waiting_ns);
     uint64_t exit_ns = few ? 0 : close_by_all(account, own_thread_ns, waiting_ns);
     uint64_t others_ns = account->cpu_ns - *own_thread_ns;
-    account->busy = others_ns - account->others_ns >= IDLE_NS;
+    account->busy = (int64_t)(others_ns - account->others_ns) >= (int64_t)IDLE_NS; /* two clocks: it may fall */
     account->others_ns = others_ns;
     return exit_ns;
 }

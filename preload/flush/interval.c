@@ -126,6 +126,11 @@ void pp_interval_save(void)
     append(PP_END_NOT);
 }
 
+bool pp_interval_is_busy(void)
+{
+    return pp_interval.account.busy;
+}
+
 bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 {
     bool final = end == PP_END_EXIT;

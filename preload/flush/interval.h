@@ -20,6 +20,8 @@ void pp_interval_save(void);
  * ends for good (CPU time of live threads since their last samples is then written as [unsampled]), PP_END_EXEC before
  * a call that may end the process, else PP_END_NOT. Returns whether pp_threads_scan is to be called again soon. */
 bool pp_interval_flush(int own_tid, enum pp_end_reason end);
+/* Returns whether the process had used CPU time worth speaking of when the account was closed last. */
+bool pp_interval_is_busy(void);
 /* Compares the cost of the samples with the limit and lowers or raises the sampling rate. */
 void pp_interval_review_cost(void);
 /* Adds the CPU time of the ending flush thread to the account, when the process goes on. */

@@ -10,6 +10,8 @@
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "interval.h"
+#include "rate.h"
+#include "short_threads.h"
 #include <stdlib.h>
 
 #define INTERVAL_NS   1000000000u
@@ -17,6 +19,9 @@
 #define SAVE_SHARE    16
 #define SCAN_NS       50000000u /* between scans for threads that are not registered */
 #define LONG_NS       3600000000000u
+/* Idle flushes in a row after which the thread rests: it sleeps until a sample, or anything else, wakes it. */
+#define REST_AFTER 10
+#define REST_NS    600000000000u /* what happens past us, and only a flush finds, waits so long */
 
 /* Does what libc does when the last thread ends; where the main thread left past libc, which then counts one too many,
  * what the kernel does. */
@@ -57,6 +62,29 @@ static bool may_have_own_descriptors(void)
     return atomic_load(&pp_process.main_watched) && !atomic_load(&pp_flush.shares_descriptors) && !pp_config.libunwind;
 }
 
+/* Whether nothing is left that only the next flushes would find out. */
+static bool may_rest(void)
+{
+    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
+        uint32_t state = atomic_load(&slot->state);
+        if (state == PP_SLOT_ENDED || (state == PP_SLOT_LIVE && atomic_load(&slot->timer) == PP_TIMER_NONE))
+            return false;
+    }
+    return atomic_load(&pp_process.main_watched) && !pp_short_threads_waiting_ns();
+}
+
+/* Returns the number of idle flushes in a row, this one included. While the thread rests, and in the last second before
+ * that, each sample wakes it: none is overlooked in between. */
+static unsigned count_idle(unsigned idle, bool scans_again)
+{
+    if (pp_interval_is_busy() || scans_again || !may_rest())
+        idle = 0;
+    else if (idle < REST_AFTER)
+        idle++;
+    pp_rate_wake_by_samples(idle >= REST_AFTER - 1);
+    return idle;
+}
+
 /* Does the last flush of the process, or of the thread. */
 static void finish(int own_tid)
 {
@@ -81,6 +109,7 @@ void *pp_flush_loop(void *argument)
         pp_fd_table_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = first_save(now);
+    unsigned idle = 0;
     for (;;) {
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
         uint64_t until = scan < next ? scan : next;
@@ -98,6 +127,12 @@ void *pp_flush_loop(void *argument)
         }
         if (pp_threads_all_ended())
             end_process(own_tid);
+        if (why && idle) {
+            pp_rate_wake_by_samples(false);
+            if (idle == REST_AFTER)
+                next = scan = save = now + INTERVAL_NS;
+            idle = 0;
+        }
         if (why & PP_WAKE_MODULES)
             pp_interval_drain(false);
         if (why & PP_WAKE_STACK)
@@ -115,7 +150,8 @@ void *pp_flush_loop(void *argument)
         if (now >= next) {
             pp_libunwind_poll();
             again = pp_interval_flush(own_tid, PP_END_NOT);
-            next = now + INTERVAL_NS;
+            idle = count_idle(idle, again);
+            next = now + (idle < REST_AFTER ? INTERVAL_NS : REST_NS);
         } else if (now >= save) {
             pp_interval_save();
             if (now >= scan)
@@ -126,9 +162,9 @@ void *pp_flush_loop(void *argument)
             again = pp_threads_scan(own_tid);
         }
         if (now >= save)
-            save = next_save(now);
+            save = pp_interval_is_busy() ? next_save(now) : next;
         if (now >= scan || again)
-            scan = again ? now + SCAN_NS : next;
+            scan = again && pp_interval_is_busy() ? now + SCAN_NS : next;
     }
     finish(own_tid);
     return NULL;

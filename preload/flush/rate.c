@@ -40,7 +40,12 @@ void pp_rate_start(bool first)
         note_ticks();
     }
     pp_drain_set_period(pp_timer_longest_ns(rate.throttle.period_ns));
-    atomic_store(&pp_capture.review_ns, PP_THROTTLE_SOON_NS / 1000000 * rate.throttle.limit_ppm);
+    pp_rate_wake_by_samples(false);
+}
+
+void pp_rate_wake_by_samples(bool each)
+{
+    atomic_store(&pp_capture.review_ns, each ? 1 : PP_THROTTLE_SOON_NS / 1000000 * rate.throttle.limit_ppm);
 }
 
 static void note_change(uint64_t before_ns)

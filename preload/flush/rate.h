@@ -9,6 +9,8 @@
 
 /* Prepares for a flush thread that begins; first: in this process. */
 void pp_rate_start(bool first);
+/* Sets whether each sample wakes the flush thread. */
+void pp_rate_wake_by_samples(bool each);
 /* Adapts the rate to what the process and its handlers have used since the start. */
 void pp_rate_keep_cost_down(uint64_t cpu_ns, struct pp_handlers handlers);
 

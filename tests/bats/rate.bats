@@ -59,6 +59,54 @@ load lib/helper
     reader accounting info.json
 }
 
+switches() {
+    awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$pid/task/$thread/status"
+}
+
+no_switch_in() {
+    local before
+    before=$(switches)
+    sleep "$1"
+    [ "$(switches)" -eq "$before" ]
+}
+
+late_is_written() {
+    collapsed >stacks.txt && [ "$(reader inclusive stacks.txt late)" -gt "$1" ]
+}
+
+@test "an idle process: the flush thread wakes once a second, and after a while only when CPU is used" {
+    mkfifo go
+    profiled "$PYTHON" -c '
+import os, threading, time
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+def late(): spin(0.3)
+spin(0.3)
+with open("pid.new", "w") as out: print(os.getpid(), file=out)
+os.rename("pid.new", "pid.txt")
+open("go").close()
+thread = threading.Thread(target=late)
+thread.start()
+thread.join()
+time.sleep(600)' 3>&- &
+    wait_until 60 test -e pid.txt
+    pid=$(cat pid.txt)
+    thread=$(grep -lx pyprof "/proc/$pid/task/"*/comm | cut -d/ -f5)
+    sleep 2
+    before=$(switches)
+    sleep 5
+    between 1 $(($(switches) - before)) 7 "times that the flush thread slept in 5 idle seconds"
+    wait_until 60 no_switch_in 2
+    no_switch_in 4 || fail "the flush thread wakes in an idle process"
+    : >go
+    wait_until 60 late_is_written 200000000
+    kill -KILL "$pid"
+    wait $! || true
+    info >info.json
+    reader accounting info.json
+}
+
 @test "second by second: the intervals add up to the whole, with context switches and page faults" {
     profiled "$PYTHON" -c '
 import time
