@@ -13,10 +13,10 @@
 static struct pp_code_ranges ranges;
 static struct pp_perf_map perf_map;
 static struct pp_gdb_jit gdb_jit;
-static uint32_t refreshes;  /* so far */
-static bool refreshed;      /* since the last begin */
-static bool partly_read;    /* there is more in the perf map than was read */
-static bool outdated;       /* the parent had not read all of its map, which has nothing about this process */
+static uint32_t refreshes; /* so far */
+static bool refreshed;     /* since the last begin */
+static bool partly_read;   /* there is more in the perf map than was read */
+static bool outdated;      /* the parent had not read all of its map, which has nothing about this process */
 /* Set during a change: a fork in the middle leaves the child with half of it. */
 static _Atomic bool changing;
 
