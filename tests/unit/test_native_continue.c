@@ -1,6 +1,6 @@
 /* A walk that stopped for want of rows continues on a copy of the stack, and finds what the walk of the stack itself
  * finds; on copies of any length it reads nothing outside them and says why it ended. */
-#include "../../preload/base/arena.h"
+#include "../../preload/base/safe_copy.h"
 #include "../../preload/capture/capture.h"
 #include "../../preload/capture/safe_read.h"
 #include "../../preload/capture/slot_memory.h"
@@ -33,7 +33,7 @@ static void (*at_bottom)(const ucontext_t *context);
 typedef void chained(unsigned i);
 static chained *const links[];
 static volatile unsigned sink;
-static unsigned current;
+static unsigned sorting, signalling;
 
 #define PLAIN(n)                                                                                                       \
     __attribute__((noinline)) static void plain_##n(unsigned i)                                                        \
@@ -75,27 +75,27 @@ ALIGNED(30)
 static int compare(const void *a, const void *b)
 {
     (void)a, (void)b;
-    links[current + 1](current + 1);
+    links[sorting + 1](sorting + 1);
     return sink > 0;
 }
 
 __attribute__((noinline)) static void by_qsort(unsigned i)
 {
     int values[2] = {2, 1};
-    current = i;
+    sorting = i;
     qsort(values, 2, sizeof *values, compare);
     sink += (unsigned)values[0];
 }
 
 static void on_signal(int number)
 {
-    links[current + 1](current + 1);
+    links[signalling + 1](signalling + 1);
     sink += (unsigned)number;
 }
 
 __attribute__((noinline)) static void by_signal(unsigned i)
 {
-    current = i;
+    signalling = i;
     raise(SIGUSR2);
     sink += i;
 }
@@ -202,7 +202,7 @@ static struct pp_stack_copy copy_stack(const struct pp_walk_state *stopped, size
     size_t size = stopped->top - start < most ? stopped->top - start : most;
     assert_true(size <= COPY_MOST);
     uint8_t *to = pages + PAGE + (guard_before ? 0 : COPY_MOST - size);
-    memcpy(to, (const void *)start, size);
+    assert_true(pp_safe_copy(to, start, size)); /* AddressSanitizer would complain of memcpy */
     return (struct pp_stack_copy){.start = start, .size = size, .bytes = to};
 }
 
