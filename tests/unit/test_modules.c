@@ -1,14 +1,27 @@
-/* The list of modules while objects come and go. */
-#include "preload/modules/loaded_objects.h"
-#include "preload/modules/modules.h"
+/* The list of modules and the functions met in them, while objects come and go and the process forks. */
+#include "preload/base/arena.h"
+#include "preload/modules/module_list.h"
 #include <dlfcn.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#define LIBRARY    "libz.so.1"
+#define FUNCTION   "crc32"
+#define MAX_FILE   (4u << 20)
+#define TRIES      100
+#define CYCLES     300
+#define MAX_GROWTH (256u << 10) /* bytes of rows, rules and a table */
 
 static unsigned came_and_went;
 
@@ -21,6 +34,16 @@ static void come_and_go(void)
     came_and_went++;
 }
 
+static bool yes(void)
+{
+    return true;
+}
+
+static bool no(void)
+{
+    return false;
+}
+
 static void has_rows(uintptr_t address)
 {
     uintptr_t start, end;
@@ -30,6 +53,100 @@ static void has_rows(uintptr_t address)
     assert_true(start <= address && address < end);
 }
 
+static uintptr_t libc_function(const char *name)
+{
+    return (uintptr_t)dlsym(RTLD_DEFAULT, name);
+}
+
+static uint32_t rule_in(const struct pp_module_table *table, uintptr_t address)
+{
+    for (uint32_t i = 0; table && i < table->count; i++) {
+        const struct pp_module_range *range = &table->ranges[i];
+        if (address >= range->start && address < range->end && range->row_count)
+            return PP_ROW_RULE(range->rows[pp_unwind_find_row(range, (uint32_t)(address - range->start))].rule);
+    }
+    return PP_RULE_UNKNOWN;
+}
+
+/* Whether handlers have a rule for the address. */
+static bool is_published(uintptr_t address)
+{
+    return rule_in(atomic_load(&pp_module_table), address) >= PP_RULE_FIRST;
+}
+
+static bool is_drafted(uintptr_t address)
+{
+    return rule_in(pp_modules_draft(), address) >= PP_RULE_FIRST;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    pp_modules_refresh();
+    pp_modules_publish();
+    pp_modules_reclaim(yes);
+    return 0;
+}
+
+enum change { NO_BUILD_ID, NO_EH_FRAME_HDR };
+
+/* Makes a copy of the library with a change. */
+static void make_library(const char *path, enum change change)
+{
+    static const uint8_t id_note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
+    static uint8_t bytes[MAX_FILE];
+    Dl_info info;
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    assert_true(handle && dladdr(dlsym(handle, FUNCTION), &info));
+    FILE *from = fopen(info.dli_fname, "rb"), *to = fopen(path, "wb");
+    assert_true(from && to);
+    size_t size = fread(bytes, 1, sizeof bytes, from);
+    assert_true(size > 0 && size < sizeof bytes);
+    if (change == NO_BUILD_ID) {
+        uint8_t *note = memmem(bytes, size, id_note, sizeof id_note);
+        assert_non_null(note);
+        note[8] = 99;
+    } else {
+        const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(void *)bytes;
+        ElfW(Phdr) *segments = (ElfW(Phdr) *)(void *)(bytes + header->e_phoff);
+        for (unsigned i = 0; i < header->e_phnum; i++)
+            if (segments[i].p_type == PT_GNU_EH_FRAME)
+                segments[i].p_type = PT_NULL;
+    }
+    assert_int_equal(fwrite(bytes, 1, size, to), size);
+    fclose(from);
+    fclose(to);
+    assert_int_equal(dlclose(handle), 0);
+}
+
+static char directory[] = "/tmp/test_modules.XXXXXX", without_id[64], without_rows[64];
+
+static int make_libraries(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    snprintf(without_id, sizeof without_id, "%s/without_id.so", directory);
+    snprintf(without_rows, sizeof without_rows, "%s/without_rows.so", directory);
+    make_library(without_id, NO_BUILD_ID);
+    make_library(without_rows, NO_EH_FRAME_HDR);
+    return 0;
+}
+
+static int remove_libraries(void **state)
+{
+    (void)state;
+    unlink(without_id);
+    unlink(without_rows);
+    return rmdir(directory);
+}
+
+static uintptr_t load(const char *path, void **handle)
+{
+    *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(*handle);
+    return (uintptr_t)dlsym(*handle, FUNCTION);
+}
+
 static void those_that_stay_get_their_rows(void **state)
 {
     (void)state;
@@ -37,11 +154,284 @@ static void those_that_stay_get_their_rows(void **state)
     pp_modules_refresh();
     assert_true(came_and_went >= 2);
     has_rows((uintptr_t)those_that_stay_get_their_rows);
-    has_rows((uintptr_t)dlsym(RTLD_DEFAULT, "qsort"));
+    has_rows(libc_function("qsort"));
+    assert_true(pp_modules_publish());
+    pp_loaded_objects_set_gate(NULL, NULL);
+    assert_true(is_published((uintptr_t)those_that_stay_get_their_rows));
+    assert_true(is_published(libc_function("qsort")));
+}
+
+static void handlers_see_nothing_before_it_is_published(void **state)
+{
+    (void)state;
+    uintptr_t address = libc_function("bsearch");
+    assert_false(is_published(address));
+    assert_false(is_drafted(address));
+    assert_true(pp_module_meet(address));
+    assert_true(is_drafted(address));
+    assert_false(is_published(address));
+    assert_false(pp_modules_publish());
+    assert_true(is_published(address));
+    assert_true(is_drafted(address));
+    assert_false(pp_module_meet(16));
+    assert_false(pp_module_meet((uintptr_t)&address));
+}
+
+/* A rule that was found in a table holds in all tables of its generation. */
+static void a_generation_keeps_its_rules(void **state)
+{
+    (void)state;
+    uintptr_t address = libc_function("strtod");
+    uint32_t generation = atomic_load(&pp_module_table)->generation;
+    assert_true(pp_module_meet(address));
+    assert_int_equal(pp_modules_draft()->generation, generation);
+    pp_modules_publish();
+    assert_int_equal(atomic_load(&pp_module_table)->generation, generation);
+    void *handle;
+    load(LIBRARY, &handle);
+    assert_true(pp_modules_refresh());
+    assert_int_not_equal(atomic_load(&pp_module_table)->generation, generation);
+    assert_int_equal(pp_modules_draft()->generation, atomic_load(&pp_module_table)->generation);
+    dlclose(handle);
+}
+
+static void a_module_without_unwind_information(void **state)
+{
+    (void)state;
+    void *handle;
+    uintptr_t address = load(without_rows, &handle), start, end;
+    assert_true(pp_modules_refresh());
+    struct pp_module *module = pp_module_find(address);
+    assert_non_null(module);
+    assert_false(pp_module_meet(address));
+    assert_false(pp_module_function_range(module, address, &start, &end));
+    pp_modules_publish();
+    assert_false(is_published(address));
+    dlclose(handle);
+}
+
+static void unloaded_while_met(void **state)
+{
+    (void)state;
+    const char *const paths[] = {LIBRARY, without_id};
+    for (unsigned i = 0; i < 2; i++) {
+        void *handle;
+        uintptr_t address = load(paths[i], &handle), stays = libc_function(i ? "mktime" : "strftime");
+        assert_true(pp_modules_refresh());
+        assert_true(pp_module_meet(address) && pp_module_meet(stays));
+        assert_true(is_drafted(address));
+        assert_int_equal(dlclose(handle), 0);
+        /* its memory is gone, its module still listed */
+        assert_true(pp_module_meet(address + 64));
+        assert_true(pp_modules_publish());
+        assert_null(pp_module_find(address));
+        assert_false(is_published(address));
+        assert_false(is_drafted(address));
+        assert_false(pp_module_meet(address));
+        assert_true(is_published(stays));
+        pp_modules_reclaim(yes);
+    }
+}
+
+/* Returns where the function is, and was when it was met before; 0: each time it came to another place. */
+static uintptr_t met_and_loaded_again(const char *path, void **handle)
+{
+    for (unsigned i = 0; i < TRIES; i++) {
+        uintptr_t address = load(path, handle);
+        pp_modules_refresh();
+        assert_true(pp_module_meet(address));
+        assert_int_equal(dlclose(*handle), 0);
+        if (load(path, handle) == address)
+            return address;
+        assert_int_equal(dlclose(*handle), 0);
+    }
+    return 0;
+}
+
+/* By its build-id a module is known to be what it was; without that anything may be there now. */
+static void unloaded_and_loaded_again(void **state)
+{
+    (void)state;
+    const char *const paths[] = {LIBRARY, without_id};
+    for (unsigned i = 0; i < 2; i++) {
+        void *handle, *other;
+        uintptr_t address = met_and_loaded_again(paths[i], &handle);
+        if (!address)
+            skip();
+        assert_true(pp_modules_publish());
+        assert_int_equal(is_published(address), i == 0);
+        assert_true(pp_module_meet(address));
+        pp_modules_publish();
+        assert_true(is_published(address));
+        /* what else is unloaded makes no difference to one with a build-id */
+        load(without_rows, &other);
+        pp_modules_refresh();
+        dlclose(other);
+        pp_modules_refresh();
+        assert_int_equal(is_published(address), i == 0);
+        pp_modules_reclaim(yes);
+        dlclose(handle);
+    }
+}
+
+static void old_tables_stay_until_they_are_reclaimed(void **state)
+{
+    (void)state;
+    const struct pp_module_table *old = atomic_load(&pp_module_table);
+    uintptr_t met = libc_function("qsort"), fresh = libc_function("regcomp");
+    pp_module_meet(met);
+    pp_modules_publish();
+    old = atomic_load(&pp_module_table);
+    uint32_t rule = rule_in(old, met);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(pp_module_meet(fresh + i * 0x4000));
+        pp_modules_publish();
+        pp_modules_reclaim(no);
+    }
+    assert_ptr_not_equal(old, atomic_load(&pp_module_table));
+    assert_int_equal(rule_in(old, met), rule);
+    assert_int_equal(rule_in(old, fresh), PP_RULE_UNKNOWN);
+    pp_modules_reclaim(yes);
+    assert_true(is_published(met) && is_published(fresh));
+}
+
+/* Rows are replaced again and again, and modules with drafts go. */
+static void nothing_leaks(void **state)
+{
+    (void)state;
+    uintptr_t libc = libc_function("qsort") & ~(uintptr_t)0xfff;
+    size_t before = 0, most;
+    for (uintptr_t i = 0; i < CYCLES; i++) {
+        void *handle;
+        uintptr_t address = load(i % 2 ? LIBRARY : without_id, &handle);
+        pp_modules_refresh();
+        pp_module_meet(libc + i * 113);
+        pp_module_meet(address);
+        if (i % 3)
+            pp_modules_publish();
+        pp_modules_draft();
+        dlclose(handle);
+        if (i % 5)
+            pp_modules_refresh();
+        pp_modules_reclaim(yes);
+        if (i == 20)
+            before = pp_mapped_bytes(&most);
+    }
+    pp_modules_publish();
+    pp_modules_reclaim(yes);
+    size_t after = pp_mapped_bytes(&most);
+    print_message("%zu bytes mapped before, %zu after\n", before, after);
+    assert_true(after < before + MAX_GROWTH);
+}
+
+/* In a child of fork, which has no other thread: what was published holds, what was not can be met again. */
+static int go_on_in_child(uintptr_t published, uintptr_t drafted)
+{
+    const struct pp_module_table *table = atomic_load(&pp_module_table);
+    uint32_t rule = rule_in(table, published);
+    if (rule < PP_RULE_FIRST)
+        return 1;
+    pp_modules_after_fork();
+    if (rule_in(atomic_load(&pp_module_table), published) != rule)
+        return 2;
+    pp_modules_reclaim(yes);
+    if (!pp_modules_refresh()) /* the counts are forgotten */
+        return 3;
+    if (rule_in(atomic_load(&pp_module_table), published) != rule)
+        return 4;
+    if (!pp_module_meet(drafted) || !is_drafted(drafted))
+        return 5;
+    pp_modules_publish();
+    pp_modules_reclaim(yes);
+    if (!is_published(drafted) || !is_published(published))
+        return 6;
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    pp_modules_publish();
+    uintptr_t address = handle ? (uintptr_t)dlsym(handle, FUNCTION) : 0;
+    if (!pp_module_meet(address))
+        return 7;
+    dlclose(handle);
+    pp_modules_publish();
+    pp_modules_reclaim(yes);
+    return is_published(drafted) ? 0 : 8;
+}
+
+static void fork_now(uintptr_t published, uintptr_t drafted)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(go_on_in_child(published, drafted));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void fork_between_any_steps(void **state)
+{
+    (void)state;
+    uintptr_t published = libc_function("qsort"), drafted = libc_function("getaddrinfo");
+    void *handle;
+    assert_true(pp_module_meet(published));
+    pp_modules_publish();
+    fork_now(published, drafted);
+    assert_true(pp_module_meet(drafted));
+    fork_now(published, drafted);
+    assert_non_null(pp_modules_draft());
+    fork_now(published, drafted);
+    assert_true(pp_module_meet(drafted + 0x2000));
+    fork_now(published, drafted);
+    load(without_id, &handle);
+    fork_now(published, drafted);
+    assert_true(pp_modules_refresh());
+    fork_now(published, drafted);
+    dlclose(handle);
+    fork_now(published, drafted);
+    assert_true(pp_modules_publish());
+    fork_now(published, drafted);
+    pp_modules_reclaim(yes);
+    fork_now(published, drafted);
+    assert_true(is_published(drafted));
+}
+
+/* As if the fork came while the child's parent packed and published: rows are packed, replaced ones not yet retired. */
+static void fork_within_publication(void **state)
+{
+    (void)state;
+    uintptr_t published = libc_function("qsort"), drafted = libc_function("fnmatch");
+    assert_true(pp_module_meet(published));
+    pp_modules_publish();
+    assert_true(pp_module_meet(drafted));
+    pid_t child = fork();
+    if (child == 0) {
+        struct pp_module *module = pp_module_find(drafted);
+        const struct pp_loaded_object *object = &module->private->object;
+        struct pp_unwind_source source = {module->start, module->end, object->eh_frame_hdr.start,
+                                          object->eh_frame_hdr.end, object->eh_segment.end};
+        module->private->replaced = module->private->rows;
+        module->private->rows = pp_unwind_draft_pack(module->private->draft, &source);
+        if (!module->private->rows)
+            _exit(9);
+        _exit(go_on_in_child(published, drafted));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(those_that_stay_get_their_rows)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+#define MODULES_TEST(f) cmocka_unit_test_setup(f, begin)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(those_that_stay_get_their_rows),
+        MODULES_TEST(handlers_see_nothing_before_it_is_published),
+        MODULES_TEST(a_generation_keeps_its_rules),
+        MODULES_TEST(a_module_without_unwind_information),
+        MODULES_TEST(unloaded_while_met),
+        MODULES_TEST(unloaded_and_loaded_again),
+        MODULES_TEST(old_tables_stay_until_they_are_reclaimed),
+        MODULES_TEST(nothing_leaks),
+        MODULES_TEST(fork_between_any_steps),
+        MODULES_TEST(fork_within_publication),
+    };
+    return cmocka_run_group_tests_name("modules", tests, make_libraries, remove_libraries);
 }
