@@ -36,6 +36,14 @@ static inline void pp_sys_munmap(void *start, size_t size)
     pp_syscall4(SYS_munmap, (long)start, (long)size, 0, 0);
 }
 
+#define PP_MADV_DONTNEED 4
+
+/* Gives whole pages back to the kernel: they read as zeros from then on. */
+static inline void pp_sys_madvise(void *start, size_t size, int advice)
+{
+    pp_syscall4(SYS_madvise, (long)start, (long)size, advice, 0);
+}
+
 static inline int pp_sys_gettid(void)
 {
     return (int)pp_syscall4(SYS_gettid, 0, 0, 0, 0);

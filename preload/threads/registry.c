@@ -88,8 +88,7 @@ void pp_slot_release(struct pp_slot *slot)
 {
     /* a burst of threads does not keep their rings for ever */
     if (atomic_load(&slot->ring.head) > RING_KEPT)
-        pp_syscall4(SYS_madvise, (long)(slot->ring.buffer + RING_KEPT), slot->ring.size - RING_KEPT, 4 /* DONTNEED */,
-                    0);
+        pp_sys_madvise(slot->ring.buffer + RING_KEPT, slot->ring.size - RING_KEPT, PP_MADV_DONTNEED);
     pp_lock_take(&registry);
     atomic_store(&slot->state, PP_SLOT_FREE);
     free_slots[free_count++] = slot->index;

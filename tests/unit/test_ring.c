@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -22,7 +23,7 @@ static int make_ring(void **state)
     struct pp_ring *ring = aligned_alloc(64, sizeof *ring);
     assert_non_null(ring);
     ring->size = RING_SIZE;
-    ring->buffer = aligned_alloc(64, RING_SIZE);
+    ring->buffer = aligned_alloc(4096, RING_SIZE);
     assert_non_null(ring->buffer);
     pp_ring_reset(ring);
     *state = ring;
@@ -118,8 +119,9 @@ static void wraps_for_ever(void **state)
 {
     struct pp_ring *ring = *state;
     /* Also across 2^32 of the indices. */
-    atomic_store(&ring->head, 0u - 3 * RING_SIZE);
-    atomic_store(&ring->tail, 0u - 3 * RING_SIZE);
+    uint64_t below = ((uint64_t)1 << 32) - 3 * RING_SIZE;
+    atomic_store(&ring->head, below);
+    atomic_store(&ring->tail, below);
     uint64_t written = 0, taken = 0;
     while (taken < 100000) {
         for (unsigned burst = (unsigned)(written % 37) + 1; burst && put(ring, written); burst--)
@@ -136,9 +138,10 @@ static void wraps_for_ever(void **state)
 static uint32_t largest(struct pp_ring *ring)
 {
     for (uint32_t size = RING_SIZE; size; size -= 8) {
-        uint32_t head = atomic_load(&ring->head);
+        uint64_t head = atomic_load(&ring->head), start = atomic_load(&ring->start);
         bool fits = pp_ring_reserve(ring, size, PP_RECORD_SAMPLE) != NULL;
         atomic_store(&ring->head, head);
+        atomic_store(&ring->start, start);
         if (fits)
             return size;
     }
@@ -152,8 +155,9 @@ static void room_is_the_largest_record(void **state)
     for (uint32_t base = 0; base < 3; base++) /* also across 2^32 of the indices */
         for (uint32_t at = 0; at < ring->size; at += 8)
             for (uint32_t used = 0; used <= ring->size; used += 24) {
-                uint32_t head = base * 0x7ffff800u + at;
+                uint64_t head = base * (uint64_t)0x7ffff800 + ring->size + at;
                 atomic_store(&ring->head, head);
+                atomic_store(&ring->start, 0);
                 atomic_store(&ring->tail, head - used);
                 assert_int_equal(pp_ring_room(ring), largest(ring));
             }
@@ -212,6 +216,67 @@ static void a_reserved_record_may_be_given_up(void **state)
     }
 }
 
+static void take_all(struct pp_ring *ring, uint64_t first)
+{
+    for (const struct pp_record *record; (record = pp_ring_peek(ring)); pp_ring_release(ring, record))
+        check(record, first++);
+}
+
+static void an_empty_ring_begins_again_at_its_first_byte(void **state)
+{
+    struct pp_ring *ring = *state;
+    for (uint64_t number = 0; number < 1000; number++) {
+        assert_true(put(ring, number));
+        assert_ptr_equal(pp_ring_peek(ring), ring->buffer);
+        take_all(ring, number);
+    }
+    /* an unread record keeps its place, and the next is written after it */
+    assert_true(put(ring, 1));
+    assert_true(put(ring, 2));
+    pp_ring_release(ring, pp_ring_peek(ring));
+    assert_true(put(ring, 3));
+    assert_ptr_equal(pp_ring_peek(ring), ring->buffer + size_of(1));
+    take_all(ring, 2);
+}
+
+/* A reader that has seen nothing of it gives no room back. */
+static void a_restart_leaves_all_of_the_room(void **state)
+{
+    struct pp_ring *ring = *state;
+    assert_true(put(ring, 1));
+    take_all(ring, 1);
+    assert_int_equal(pp_ring_room(ring), RING_SIZE);
+    assert_null(pp_ring_peek(ring));
+    assert_int_equal(pp_ring_used(ring), 0);
+    assert_non_null(pp_ring_reserve(ring, 64, PP_RECORD_SAMPLE)); /* given up: nothing is committed */
+    assert_null(pp_ring_peek(ring));
+    struct pp_record *whole = pp_ring_reserve(ring, RING_SIZE, PP_RECORD_SAMPLE);
+    assert_ptr_equal(whole, ring->buffer);
+    pp_ring_commit(ring, whole);
+    assert_int_equal(pp_ring_used(ring), RING_SIZE);
+    assert_int_equal(pp_ring_room(ring), 0);
+    assert_null(pp_ring_reserve(ring, 64, PP_RECORD_SAMPLE));
+    assert_ptr_equal(pp_ring_peek(ring), whole);
+}
+
+static void pages_of_a_large_record_are_given_back(void **state)
+{
+    struct pp_ring *ring = *state;
+    uint32_t size = 10 * 4096;
+    memset(ring->buffer, 7, RING_SIZE);
+    struct pp_record *record = pp_ring_reserve(ring, 64, PP_RECORD_CODE);
+    pp_ring_commit(ring, record);
+    record = pp_ring_reserve(ring, size, PP_RECORD_SAMPLE);
+    pp_ring_commit(ring, record);
+    for (unsigned i = 0; i < 2; i++)
+        pp_ring_release(ring, pp_ring_peek(ring));
+    assert_int_equal(ring->buffer[4095], 7);
+    for (uint32_t at = 4096; at < size; at++)
+        assert_int_equal(ring->buffer[at], 0);
+    for (uint32_t at = size; at < RING_SIZE; at++)
+        assert_int_equal(ring->buffer[at], 7);
+}
+
 #define CONCURRENT 200000u
 
 /* On one CPU, or beside other programs, who waits has the time that the other side needs: 200,000 records took 40 s. */
@@ -265,6 +330,9 @@ int main(void)
         RING_TEST(room_is_the_largest_record),
         RING_TEST(a_record_may_shrink_before_commit),
         RING_TEST(a_reserved_record_may_be_given_up),
+        RING_TEST(an_empty_ring_begins_again_at_its_first_byte),
+        RING_TEST(a_restart_leaves_all_of_the_room),
+        RING_TEST(pages_of_a_large_record_are_given_back),
         RING_TEST(both_sides_at_once),
     };
     return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
