@@ -7,6 +7,7 @@
 #define LINE_TABLE_MAX(ring) ((ring)->size * 3 / 8)
 #define UNITS_MAX            (1u << 26)
 #define CACHE_LINE           64
+#define NO_ENTRY             UINT32_MAX
 
 /* Fields of a str's state word after a shift by layout.text.kind_shift */
 #define TEXT_KIND(bits)       ((bits)&7)
@@ -19,9 +20,18 @@ struct code {
 };
 _Static_assert(sizeof(struct code) <= PP_CODE_READ_MAX, "fits into the scratch");
 
-static uint32_t set_of(const struct pp_slot *slot, uintptr_t code)
+static struct pp_code_set *set_of(const struct pp_slot *slot, uintptr_t code)
 {
-    return (uint32_t)(((code * 0x9E3779B97F4A7C15u) >> 32) * slot->code_sets >> 32);
+    return &slot->code_sets[((code * 0x9E3779B97F4A7C15u) >> 32) * slot->code_set_count >> 32];
+}
+
+/* Returns the index of the code object's entry, NO_ENTRY if it has none. async-signal-safe. */
+static uint32_t known_entry(const struct pp_slot *slot, const struct pp_code_set *set, uintptr_t code)
+{
+    for (unsigned way = 0; way < PP_CODE_WAYS; way++)
+        if (set->entries[way] && slot->codes[set->entries[way] - 1].code == code)
+            return set->entries[way] - 1u;
+    return NO_ENTRY;
 }
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -167,7 +177,7 @@ static bool define(const struct pp_python *python, struct pp_slot *slot, const s
 
 void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code)
 {
-    __builtin_prefetch(&slot->codes[set_of(slot, code) * PP_CODE_WAYS]);
+    __builtin_prefetch(set_of(slot, code));
     for (unsigned at = 0; at < python->layout.code.copy_size; at += CACHE_LINE)
         __builtin_prefetch((const char *)code + at);
 }
@@ -185,10 +195,7 @@ bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
         return false;
     for (uint32_t i = 0; i < frames; i++) {
         uintptr_t code = slot->scratch->python[i].code;
-        const struct pp_code_entry *way = &slot->codes[set_of(slot, code) * PP_CODE_WAYS], *end = way + PP_CODE_WAYS;
-        while (way < end && way->code != code)
-            way++;
-        if (!code || way == end)
+        if (!code || known_entry(slot, set_of(slot, code), code) == NO_ENTRY)
             return false;
     }
     return true;
@@ -198,16 +205,18 @@ bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
  * frames of a sample are resolved by the last definition of their entries. async-signal-safe. */
 static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overflow)
 {
-    uint32_t set = set_of(slot, code), first = set * PP_CODE_WAYS, free_way = PP_CODE_WAYS;
-    for (uint32_t way = 0; way < PP_CODE_WAYS; way++)
-        if (slot->codes[first + way].code == code)
-            return first + way;
-    for (uint32_t tries = 0; tries < PP_CODE_WAYS && free_way == PP_CODE_WAYS; tries++) {
-        uint32_t way = slot->code_next_way[set]++ % PP_CODE_WAYS;
-        if (slot->codes[first + way].used != slot->code_sample)
-            free_way = way;
+    struct pp_code_set *set = set_of(slot, code);
+    uint32_t known = known_entry(slot, set, code);
+    for (uint32_t tries = 0; tries < PP_CODE_WAYS && known == NO_ENTRY; tries++) {
+        uint16_t *entry = &set->entries[set->next_way++ % PP_CODE_WAYS];
+        if (!*entry) {
+            slot->codes[slot->codes_used].code = 0; /* it may be left from before the sets were cleared */
+            *entry = (uint16_t)++slot->codes_used;
+        }
+        if (!slot->codes[*entry - 1].code || slot->codes[*entry - 1].used != slot->code_sample)
+            known = *entry - 1u;
     }
-    return free_way < PP_CODE_WAYS ? first + free_way : pp_slot_code_entries(slot) + (*overflow)++;
+    return known != NO_ENTRY ? known : pp_slot_code_entries(slot) + (*overflow)++;
 }
 
 /* async-signal-safe. */
@@ -307,7 +316,8 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, struct pp_slot *s
     if (!is_current(slot)) {
         slot->code_epoch = atomic_load_explicit(&pp_capture.code_epoch, memory_order_acquire);
         slot->code_ended_pythons = atomic_load_explicit(&pp_capture.ended_pythons, memory_order_acquire);
-        memset(slot->codes, 0, pp_slot_code_entries(slot) * sizeof *slot->codes);
+        memset(slot->code_sets, 0, slot->code_set_count * sizeof *slot->code_sets);
+        slot->codes_used = 0;
     }
     uint32_t overflow = 0;
     slot->code_sample++;

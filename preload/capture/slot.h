@@ -55,6 +55,12 @@ enum pp_ended {
     PP_ENDED_WHOLE,    /* final_cpu_ns is all that it used */
 };
 
+/* A set takes the next unused entry for each of its ways when it first needs it: entries in use lie together. */
+struct pp_code_set {
+    uint16_t entries[PP_CODE_WAYS]; /* 1 and more; 0: none yet */
+    uint16_t next_way;
+};
+
 struct pp_code_entry {
     uintptr_t code; /* 0: entry unused */
     /* Of all by which it differs from another code object at the same address, and from itself after a change. */
@@ -166,15 +172,16 @@ struct pp_slot {
 
     /* Mapped by the first handler of the slot (slot_memory.h), kept for every thread that the slot will have. */
     struct pp_ring ring;
-    uint32_t code_sets;
+    uint32_t code_set_count;
+    struct pp_code_set *code_sets;
     struct pp_code_entry *codes; /* PP_CODE_WAYS for each set */
-    uint8_t *code_next_way;      /* one for each set */
     uint32_t *code_numbers;      /* the flush thread's: its number of each entry, 0: none; pp_slot_code_numbers() */
 
     /* The handler's. */
     struct pp_scratch *scratch;              /* while it runs, */
     uint32_t scratch_index;                  /* and which of them */
     uint32_t code_epoch, code_ended_pythons; /* pp_capture's, when the codes were cleared */
+    uint32_t codes_used;                     /* entries that sets have taken */
     uint32_t code_sample;                    /* counts samples: what an entry is in use by */
 
     /* The cost of handlers, summed over all threads that the slot had. The handler's. */
@@ -187,14 +194,14 @@ struct pp_slot {
 
 static inline uint32_t pp_slot_code_entries(const struct pp_slot *slot)
 {
-    return slot->code_sets * PP_CODE_WAYS;
+    return slot->code_set_count * PP_CODE_WAYS;
 }
 
 /* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same
  * sample; these are defined again each time. */
 static inline uint32_t pp_slot_code_numbers(const struct pp_slot *slot)
 {
-    return slot->code_sets ? pp_slot_code_entries(slot) + PP_MAX_PYTHON_FRAMES : 0;
+    return slot->code_set_count ? pp_slot_code_entries(slot) + PP_MAX_PYTHON_FRAMES : 0;
 }
 
 /* In the sigval of our timers: the application may have timers on the same signal. */

@@ -24,23 +24,24 @@ static void *map(size_t bytes)
     return memory;
 }
 
-/* async-signal-safe. */
+/* What is used first lies together: the sets and the first entries are in one page or two. async-signal-safe. */
 static bool map_thread_memory(struct pp_slot *slot)
 {
     bool large = slot->index < LARGE_SLOTS;
     uint32_t ring_bytes = large ? LARGE_RING_BYTES : RING_BYTES, sets = large ? LARGE_CODE_SETS : CODE_SETS;
     uint32_t entries = sets * PP_CODE_WAYS;
+    size_t sets_bytes = (sets * sizeof *slot->code_sets + 15) & ~(size_t)15;
     size_t codes_bytes = entries * sizeof *slot->codes;
     size_t numbers_bytes = (entries + PP_MAX_PYTHON_FRAMES) * sizeof *slot->code_numbers;
-    uint8_t *memory = map((ring_bytes + codes_bytes + numbers_bytes + sets + 4095) & ~(size_t)4095);
+    uint8_t *memory = map((ring_bytes + sets_bytes + codes_bytes + numbers_bytes + 4095) & ~(size_t)4095);
     if (!memory)
         return false;
     slot->ring.buffer = memory;
     slot->ring.size = ring_bytes;
-    slot->codes = (struct pp_code_entry *)(memory + ring_bytes);
-    slot->code_numbers = (uint32_t *)(memory + ring_bytes + codes_bytes);
-    slot->code_next_way = memory + ring_bytes + codes_bytes + numbers_bytes;
-    slot->code_sets = sets;
+    slot->code_sets = (struct pp_code_set *)(memory + ring_bytes);
+    slot->codes = (struct pp_code_entry *)(memory + ring_bytes + sets_bytes);
+    slot->code_numbers = (uint32_t *)(memory + ring_bytes + sets_bytes + codes_bytes);
+    slot->code_set_count = sets;
     return true;
 }
 
