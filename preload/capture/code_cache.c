@@ -116,13 +116,10 @@ struct text {
     struct pp_record_text record;
 };
 
-/* Locates the characters of a str object, through safe copies: this happens once per name. async-signal-safe. */
-static struct text find_text(const struct pp_python_layout *layout, uintptr_t object, int pid)
+/* Locates the characters of the str object that has this header. */
+static struct text find_text(const struct pp_python_layout *layout, uintptr_t object, const uint8_t *header)
 {
     struct text text = {0, {0, 0, 0, 0}};
-    uint8_t header[TEXT_HEADER_MAX];
-    if (!pp_plausible(object) || !pp_safe_read(pid, header, object, layout->text.state + 4u))
-        return text;
     uint32_t state = pp_u32(header, layout->text.state) >> layout->text.kind_shift;
     uintptr_t length = pp_word(header, layout->text.length);
     uint32_t width = TEXT_KIND(state);
@@ -136,21 +133,49 @@ static struct text find_text(const struct pp_python_layout *layout, uintptr_t ob
     return text;
 }
 
-/* Writes the definition of a cache entry into the ring. async-signal-safe. */
+/* What a definition needs of a code object. */
+struct parts {
+    struct text qualname, filename;
+    uintptr_t table_bytes;
+};
+
+static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
+{
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
+    return pp_sys_safe_copy(pid, scratch->copies_to, count, scratch->copies_from, count) == (long)bytes;
+}
+
+/* Finds the texts and the line table by one safe copy of their headers; all are empty if it fails. async-signal-safe.
+ */
+static struct parts find_parts(const struct pp_python_layout *layout, struct pp_scratch *scratch,
+                               const struct code *code)
+{
+    struct parts parts = {.table_bytes = 0};
+    uint8_t qualname[TEXT_HEADER_MAX], filename[TEXT_HEADER_MAX];
+    size_t header_bytes = layout->text.state + 4u;
+    scratch->copies_to[0] = (struct iovec){qualname, header_bytes};
+    scratch->copies_from[0] = (struct iovec){(void *)code->qualname, header_bytes};
+    scratch->copies_to[1] = (struct iovec){filename, header_bytes};
+    scratch->copies_from[1] = (struct iovec){(void *)code->filename, header_bytes};
+    scratch->copies_to[2] = (struct iovec){&parts.table_bytes, sizeof parts.table_bytes};
+    scratch->copies_from[2] = (struct iovec){(char *)code->line_table + layout->bytes.length, sizeof parts.table_bytes};
+    if (!copy_all(scratch, 3, 2 * header_bytes + sizeof parts.table_bytes))
+        return (struct parts){.table_bytes = 0};
+    parts.qualname = find_text(layout, code->qualname, qualname);
+    parts.filename = find_text(layout, code->filename, filename);
+    return parts;
+}
+
+/* Writes the definition of a cache entry into the ring: once per code object, by two safe copies. async-signal-safe. */
 static bool define(const struct pp_python *python, struct pp_slot *slot, const struct code *code, uint32_t entry)
 {
     const struct pp_python_layout *layout = &python->layout;
-    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    struct text qualname = find_text(layout, code->qualname, pid);
-    struct text filename = find_text(layout, code->filename, pid);
-    uintptr_t table_bytes = 0;
-    if (!pp_plausible(code->line_table) ||
-        !pp_safe_read(pid, &table_bytes, code->line_table + layout->bytes.length, sizeof table_bytes) ||
-        table_bytes > LINE_TABLE_MAX(&slot->ring))
-        table_bytes = 0;
-    uint32_t size =
-        (uint32_t)(sizeof(struct pp_record_code) + qualname.record.bytes + filename.record.bytes + table_bytes + 7) &
-        ~7u;
+    struct pp_scratch *scratch = slot->scratch;
+    struct parts parts = find_parts(layout, scratch, code);
+    uint32_t qualname_bytes = parts.qualname.record.bytes, filename_bytes = parts.filename.record.bytes;
+    uint32_t table_bytes = parts.table_bytes <= LINE_TABLE_MAX(&slot->ring) ? (uint32_t)parts.table_bytes : 0;
+    uint32_t bytes = qualname_bytes + filename_bytes + table_bytes;
+    uint32_t size = ((uint32_t)sizeof(struct pp_record_code) + bytes + 7) & ~7u;
     struct pp_record_code *record = pp_ring_reserve(&slot->ring, size, PP_RECORD_CODE);
     if (!record)
         return false;
@@ -159,18 +184,19 @@ static bool define(const struct pp_python *python, struct pp_slot *slot, const s
     record->minor = layout->minor;
     record->first_line = code->first_line;
     record->first_traceable = code->first_traceable;
-    record->line_table_bytes = (uint32_t)table_bytes;
-    record->qualname = qualname.record;
-    record->filename = filename.record;
+    record->line_table_bytes = table_bytes;
+    record->qualname = parts.qualname.record;
+    record->filename = parts.filename.record;
     uint8_t *out = (uint8_t *)(record + 1);
-    if (!pp_safe_read(pid, out, qualname.data, qualname.record.bytes) && qualname.record.bytes)
-        record->qualname.width = 0;
-    out += qualname.record.bytes;
-    if (!pp_safe_read(pid, out, filename.data, filename.record.bytes) && filename.record.bytes)
-        record->filename.width = 0;
-    out += filename.record.bytes;
-    if (table_bytes && !pp_safe_read(pid, out, code->line_table + layout->bytes.data, table_bytes))
+    scratch->copies_to[0] = (struct iovec){out, bytes};
+    scratch->copies_from[0] = (struct iovec){(void *)parts.qualname.data, qualname_bytes};
+    scratch->copies_from[1] = (struct iovec){(void *)parts.filename.data, filename_bytes};
+    scratch->copies_from[2] = (struct iovec){(char *)code->line_table + layout->bytes.data, table_bytes};
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
+    if (pp_sys_safe_copy(pid, scratch->copies_to, 1, scratch->copies_from, 3) != (long)bytes) {
+        record->qualname.width = record->filename.width = 0;
         record->line_table_bytes = 0;
+    }
     pp_ring_commit(&slot->ring, record);
     return true;
 }
@@ -247,12 +273,6 @@ static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot
         *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample};
     *resolved = (struct pp_record_frame){entry, (int32_t)unit};
     return PP_REASON_NONE;
-}
-
-static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
-{
-    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    return pp_sys_safe_copy(pid, scratch->copies_to, count, scratch->copies_from, count) == (long)bytes;
 }
 
 /* Computes the digests of possibly invalid code objects through safe copies. async-signal-safe. */
