@@ -117,7 +117,7 @@ struct text {
 };
 
 /* Locates the characters of the str object that has this header. */
-static struct text find_text(const struct pp_python_layout *layout, uintptr_t object, const uint8_t *header)
+PP_RARE static struct text find_text(const struct pp_python_layout *layout, uintptr_t object, const uint8_t *header)
 {
     struct text text = {0, {0, 0, 0, 0}};
     uint32_t state = pp_u32(header, layout->text.state) >> layout->text.kind_shift;
@@ -147,8 +147,8 @@ static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
 
 /* Finds the texts and the line table by one safe copy of their headers; all are empty if it fails. async-signal-safe.
  */
-static struct parts find_parts(const struct pp_python_layout *layout, struct pp_scratch *scratch,
-                               const struct code *code)
+PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, struct pp_scratch *scratch,
+                                       const struct code *code)
 {
     struct parts parts = {.table_bytes = 0};
     uint8_t qualname[TEXT_HEADER_MAX], filename[TEXT_HEADER_MAX];
@@ -167,7 +167,8 @@ static struct parts find_parts(const struct pp_python_layout *layout, struct pp_
 }
 
 /* Writes the definition of a cache entry into the ring: once per code object, by two safe copies. async-signal-safe. */
-static bool define(const struct pp_python *python, struct pp_slot *slot, const struct code *code, uint32_t entry)
+PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot, const struct code *code,
+                           uint32_t entry)
 {
     const struct pp_python_layout *layout = &python->layout;
     struct pp_scratch *scratch = slot->scratch;
@@ -276,8 +277,8 @@ static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot
 }
 
 /* Computes the digests of possibly invalid code objects through safe copies. async-signal-safe. */
-static bool digest_batch(const struct pp_python_layout *layout, struct pp_scratch *scratch, struct code *codes,
-                         uint32_t count)
+PP_RARE static bool digest_batch(const struct pp_python_layout *layout, struct pp_scratch *scratch, struct code *codes,
+                                 uint32_t count)
 {
     struct digest_parts *parts = (struct digest_parts *)scratch->digest_copies;
     for (uint32_t i = 0; i < count; i++) {
@@ -312,8 +313,8 @@ static bool digest_batch(const struct pp_python_layout *layout, struct pp_scratc
 
 /* Reads the code objects of at most PP_CODE_BATCH frames through safe copies: one system call for all of them, and one
  * or two for the inputs of their digests. async-signal-safe. */
-static bool read_batch(const struct pp_python *python, struct pp_scratch *scratch, const struct pp_python_frame *frames,
-                       uint32_t count, struct code *codes)
+PP_RARE static bool read_batch(const struct pp_python *python, struct pp_scratch *scratch,
+                               const struct pp_python_frame *frames, uint32_t count, struct code *codes)
 {
     const struct pp_python_layout *layout = &python->layout;
     size_t size = layout->code.copy_size;

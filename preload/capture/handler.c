@@ -65,7 +65,7 @@ uint64_t pp_slot_follow_signal(struct pp_slot *slot, uint64_t mask)
 }
 
 /* Moves the thread to our new signal; it gets its mask when we return. async-signal-safe. */
-static void follow_signal(ucontext_t *context)
+PP_RARE static void follow_signal(ucontext_t *context)
 {
     struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
     uint64_t mask;
@@ -78,7 +78,7 @@ static void follow_signal(ucontext_t *context)
 
 /* Takes the default action for a signal that our timers did not send. The program has no handler for it, or our timers
  * would use another signal. It ends the process once we return and the signal is unblocked. async-signal-safe. */
-static void act_by_default(int signal)
+PP_RARE static void act_by_default(int signal)
 {
     if (signal == SIGURG || atomic_load(&pp_capture.application_reacts))
         return;

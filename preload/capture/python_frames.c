@@ -24,7 +24,7 @@ struct chunk_header {
 };
 
 /* Copies memory that may be freed meanwhile. async-signal-safe. */
-static bool copy_with_cost(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size)
+PP_RARE static bool copy_with_cost(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size)
 {
     reader->steps += COPY_STEPS;
     return pp_safe_read(reader->pid, to, address, size);
@@ -72,7 +72,7 @@ bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
     return entered;
 }
 
-bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address)
+PP_RARE bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address)
 {
     struct chunk_header header;
     uintptr_t oldest[OUTER_CHUNKS], chunk = reader->chunk_previous;
@@ -126,7 +126,7 @@ static bool in_units(uintptr_t instr, uintptr_t units)
 }
 
 /* Converts `instr` from the thread's own bytecode copy (3.14t and later) to the code object's. async-signal-safe. */
-static bool convert_tlbc_instr(const struct pp_frame_reader *reader, const void *from, struct pp_frame *frame)
+PP_RARE static bool convert_tlbc_instr(const struct pp_frame_reader *reader, const void *from, struct pp_frame *frame)
 {
     struct {
         uintptr_t size, copies[1];

@@ -152,7 +152,7 @@ static void cut_middle(struct pp_scratch *scratch, struct pp_python_stack *stack
 }
 
 /* Ends a walk that has exceeded its budget: only the frames further in than the gap are kept. async-signal-safe. */
-static enum pp_reason give_up(const struct walk *walk, struct pp_python_stack *stack)
+PP_RARE static enum pp_reason give_up(const struct walk *walk, struct pp_python_stack *stack)
 {
     if (!stack->total)
         return PP_REASON_PYTHON_TORN;
@@ -178,7 +178,7 @@ static bool skip_middle(struct walk *walk, const struct pp_python_stack *stack, 
 }
 
 /* After a skipped middle: steps to the cframe of the eval call that `frame` has made. async-signal-safe. */
-static bool skip_cframes(struct walk *walk, struct cframe *cframe, uintptr_t frame)
+PP_RARE static bool skip_cframes(struct walk *walk, struct cframe *cframe, uintptr_t frame)
 {
     struct cframe outer;
     while (walk->reader.steps++ < PP_MAX_STEPS && cframe->address != walk->root_cframe &&
@@ -283,9 +283,9 @@ static bool is_entering(const struct walk *walk, const struct pp_interrupted *in
 /* W2: the first frame is good and its caller's frame is in a register. If several registers make a chain, the innermost
  * of those frames is the caller, and gives the longest chain. `total`: length of the chain as it is linked, if that is
  * valid; the stale link may skip frames of the run. async-signal-safe. */
-static enum pp_reason recover_call(struct walk *walk, const struct cframe *cframe,
-                                   const struct pp_interrupted *interrupted, uint32_t total,
-                                   struct pp_python_stack *stack)
+PP_RARE static enum pp_reason recover_call(struct walk *walk, const struct cframe *cframe,
+                                           const struct pp_interrupted *interrupted, uint32_t total,
+                                           struct pp_python_stack *stack)
 {
     uintptr_t best = 0;
     stack->changing = true;
@@ -303,8 +303,8 @@ static enum pp_reason recover_call(struct walk *walk, const struct cframe *cfram
 }
 
 /* W1: this eval call has no frame yet, and the next outer eval call is still where it was. async-signal-safe. */
-static enum pp_reason recover_entry(struct walk *walk, const struct pp_interrupted *interrupted,
-                                    struct pp_python_stack *stack)
+PP_RARE static enum pp_reason recover_entry(struct walk *walk, const struct pp_interrupted *interrupted,
+                                            struct pp_python_stack *stack)
 {
     const struct pp_scratch *scratch = walk->slot->scratch;
     uint32_t distance =

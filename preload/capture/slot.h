@@ -31,6 +31,10 @@
 #define PP_HANDLER_STACK 2048 /* bytes that the handler may take of a stack beside the kernel's part */
 #define PP_LAST_STACKS   8    /* kept of a thread: what it uses after its last sample is credited to them */
 
+/* Marks what an ordinary sample does not run: kept apart from the code that it does run, most of which is in none of
+ * the CPU's caches when a tick comes. */
+#define PP_RARE __attribute__((cold, noinline))
+
 enum pp_slot_state {
     PP_SLOT_FREE,
     PP_SLOT_CLAIMED,

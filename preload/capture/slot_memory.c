@@ -25,7 +25,7 @@ static void *map(size_t bytes)
 }
 
 /* What is used first lies together: the sets and the first entries are in one page or two. async-signal-safe. */
-static bool map_thread_memory(struct pp_slot *slot)
+PP_RARE static bool map_thread_memory(struct pp_slot *slot)
 {
     bool large = slot->index < LARGE_SLOTS;
     uint32_t ring_bytes = large ? LARGE_RING_BYTES : RING_BYTES, sets = large ? LARGE_CODE_SETS : CODE_SETS;

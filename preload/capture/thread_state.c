@@ -3,7 +3,7 @@
 #include "safe_read.h"
 
 /* async-signal-safe. */
-uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
+PP_RARE uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
 {
     uintptr_t fs = 0, self = 0;
     uint32_t tid = 0;
@@ -39,7 +39,7 @@ static bool on_own_stack(const struct pp_slot *slot, uintptr_t address)
 /* 3.8–3.11: whether the thread state that holds the one GIL is this thread's although another is bound to it, as
  * happens only with several interpreters. The stack of its eval loop decides that. Its creator does not: uWSGI's first
  * thread creates the states of all its threads. async-signal-safe. */
-static bool current_is_mine(const struct pp_python *python, const struct pp_slot *slot, uintptr_t current)
+PP_RARE static bool current_is_mine(const struct pp_python *python, const struct pp_slot *slot, uintptr_t current)
 {
     const struct pp_python_layout *layout = &python->layout;
     const void *runtime = (const void *)python->runtime;
@@ -103,7 +103,7 @@ static uintptr_t running_state(const struct pp_python *python, const struct pp_s
 }
 
 /* Whether the thread runs Python code of that interpreter. async-signal-safe. */
-static bool has_frames(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool attached)
+PP_RARE static bool has_frames(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool attached)
 {
     const struct pp_python_layout *layout = &python->layout;
     const void *memory = thread_state_memory(python, slot, address, attached);
