@@ -113,3 +113,37 @@ thread.join()' "$BATS_FILE_TMPDIR/coroutine.so"
         END { if (whole < 0.9 * all || !all) { print whole " of " all " ns below a handler are whole"; exit 1 } }' stacks.txt ||
         fail "$(grep signal_stack stacks.txt)"
 }
+
+# resident_with THREADS COMMAND...: KiB of a program with so many threads, each of which has used 0.1 s.
+resident_with() {
+    "${@:2}" "$PYTHON" -c "
+import re, threading, time
+count = $1
+used, measured = threading.Barrier(count), threading.Event()
+def burn():
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end: sum(range(100))
+def work():
+    burn()
+    used.wait()
+    measured.wait()
+threads = [threading.Thread(target=work) for _ in range(count - 1)]
+for thread in threads: thread.start()
+burn()
+used.wait()
+print(re.search(r'Rss: *(\d+)', open('/proc/self/smaps_rollup').read())[1])
+measured.set()
+for thread in threads: thread.join()"
+}
+
+further_threads() {
+    local without with
+    without=$(($(resident_with 64 env) - $(resident_with 1 env)))
+    with=$(($(resident_with 64 profiled) - $(resident_with 1 profiled)))
+    [ $((with - without)) -le $((63 * 48)) ] || fail "63 further threads take $((with - without)) KiB more than without us"
+}
+
+@test "each further thread of 64 takes at most 48 KB of memory" {
+    export PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=90
+    with_each_python further_threads
+}
