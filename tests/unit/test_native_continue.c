@@ -4,7 +4,7 @@
 #include "../../preload/capture/capture.h"
 #include "../../preload/capture/safe_read.h"
 #include "../../preload/capture/slot_memory.h"
-#include "../../preload/flush/unfinished.h"
+#include "../../preload/flush/finish_sample.h"
 #include "../../preload/modules/modules.h"
 #include "../../preload/unwind/unwind_rows.h"
 #include "own_stack.h"
