@@ -493,7 +493,8 @@ void torture_begin(uint32_t threads)
 {
     if (!started)
         return;
-    if (pp_modules_publish())
+    bool changed = pp_modules_refresh();
+    if (pp_modules_publish() || changed)
         pp_stacks_modules_changed(&tables);
     pp_eval_find();
     other_threads = threads != 0;

@@ -203,7 +203,7 @@ static void a_module_without_unwind_information(void **state)
     assert_true(pp_modules_refresh());
     struct pp_module *module = pp_module_find(address);
     assert_non_null(module);
-    assert_false(pp_module_meet(address));
+    assert_true(pp_module_meet(address)); /* that there is no rule is known */
     assert_false(pp_module_function_range(module, address, &start, &end));
     pp_modules_publish();
     assert_false(is_published(address));
@@ -346,7 +346,7 @@ static int go_on_in_child(uintptr_t published, uintptr_t drafted)
     if (!is_published(drafted) || !is_published(published))
         return 6;
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    pp_modules_publish();
+    pp_modules_refresh();
     uintptr_t address = handle ? (uintptr_t)dlsym(handle, FUNCTION) : 0;
     if (!pp_module_meet(address))
         return 7;

@@ -151,6 +151,7 @@ static void *refresh(void *unused)
     for (;;) {
         look_at_objects();
         oracle_lock_modules();
+        pp_modules_refresh();
         pp_modules_publish();
         pp_modules_reclaim(nothing_else_runs);
         oracle_unlock_modules();
