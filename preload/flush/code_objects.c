@@ -79,7 +79,9 @@ static const char *text_to_utf8(struct pp_arena *arena, const struct pp_record_t
     return copy;
 }
 
-static struct pp_code *new_code(struct generation *generation, const struct pp_record_code *record)
+/* table: the record's line table, in memory of the generation. */
+static struct pp_code *new_code(struct generation *generation, const struct pp_record_code *record,
+                                const uint8_t *table)
 {
     struct pp_arena *arena = &generation->arena;
     struct pp_code *code = pp_arena_alloc(arena, sizeof *code);
@@ -89,17 +91,14 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
     code->qualname = text_to_utf8(arena, &record->qualname, in, &code->qualname_length);
     in += record->qualname.bytes;
     code->filename = text_to_utf8(arena, &record->filename, in, &code->filename_length);
-    in += record->filename.bytes;
     code->minor = record->minor;
     code->first_line = record->first_line;
     code->first_traceable = record->first_traceable;
     code->line_table_bytes = record->line_table_bytes;
-    uint8_t *table = pp_arena_alloc(arena, code->line_table_bytes + 1);
-    if (!code->qualname || !code->filename || !table)
-        return NULL;
-    memcpy(table, in, code->line_table_bytes);
     code->line_table = table;
-    code->bytes = (uint32_t)sizeof *code + 2 * record->header.size;
+    if (!code->qualname || !code->filename)
+        return NULL;
+    code->bytes = (uint32_t)sizeof *code + record->header.size + code->qualname_length + code->filename_length;
     code->is_init_cleanup = strcmp(code->qualname, "__init__") == 0 && strcmp(code->filename, "__init__") == 0;
     return code;
 }
@@ -115,8 +114,11 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
         pp_intern(&generation->by_content, (const char *)record + skip, record->header.size - (uint32_t)skip, &fresh);
     if (!number)
         return;
-    if (fresh)
-        pp_intern_entry(&generation->by_content, number)->value[0] = (uintptr_t)new_code(generation, record);
+    if (fresh) {
+        struct pp_intern_entry *entry = pp_intern_entry(&generation->by_content, number);
+        size_t table = sizeof *record - skip + record->qualname.bytes + record->filename.bytes;
+        entry->value[0] = (uintptr_t)new_code(generation, record, (const uint8_t *)entry->key + table);
+    }
     slot->code_numbers[record->entry] = number;
 }
 
