@@ -180,6 +180,8 @@ PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot,
     struct pp_record_code *record = pp_ring_reserve(&slot->ring, size, PP_RECORD_CODE);
     if (!record)
         return false;
+    /* the padding too: the flush thread compares whole records */
+    memset((uint8_t *)record + size - sizeof(uint64_t), 0, sizeof(uint64_t));
     record->entry = entry;
     record->epoch = slot->code_epoch;
     record->minor = layout->minor;
