@@ -33,22 +33,33 @@ static bool grow_entries(struct pp_intern *table)
     return true;
 }
 
+static bool is_equal(const struct pp_intern_entry *entry, const void *key, uint64_t word)
+{
+    return entry->length <= sizeof word ? entry->key.word == word : memcmp(entry->key.bytes, key, entry->length) == 0;
+}
+
 uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bool *fresh)
 {
+    uint64_t word = 0;
     *fresh = false;
+    if (length <= sizeof word)
+        memcpy(&word, key, length);
     if (table->count == table->entry_capacity && !grow_entries(table))
         return 0;
     uint32_t hash = (uint32_t)pp_hash(key, length), at = hash & (table->bucket_capacity - 1);
     for (uint32_t id; (id = table->buckets[at]); at = (at + 1) & (table->bucket_capacity - 1)) {
         const struct pp_intern_entry *entry = &table->entries[id - 1];
-        if (entry->hash == hash && entry->length == length && memcmp(entry->key, key, length) == 0)
+        if (entry->hash == hash && entry->length == length && is_equal(entry, key, word))
             return id;
     }
-    void *copy = pp_arena_alloc(table->arena, length ? length : 1);
-    if (!copy)
-        return 0;
-    memcpy(copy, key, length);
-    table->entries[table->count] = (struct pp_intern_entry){hash, length, copy, {0, 0}};
+    struct pp_intern_entry entry = {.hash = hash, .length = length, .key.word = word};
+    if (length > sizeof word) {
+        void *copy = pp_arena_alloc(table->arena, length);
+        if (!copy)
+            return 0;
+        entry.key.bytes = memcpy(copy, key, length);
+    }
+    table->entries[table->count] = entry;
     table->buckets[at] = ++table->count;
     *fresh = true;
     return table->count;

@@ -8,7 +8,10 @@
 
 struct pp_intern_entry {
     uint32_t hash, length;
-    const void *key;
+    union {
+        uint64_t word; /* the key, if it is no longer than this: most keys are, and need no memory of their own */
+        const void *bytes;
+    } key;
     uint64_t value[2]; /* the user's */
 };
 
@@ -23,6 +26,11 @@ struct pp_intern {
 void pp_intern_init(struct pp_intern *table, struct pp_arena *arena);
 /* Returns the id of the key, of which a copy is kept; *fresh: whether it is new. 0 when there is no memory. */
 uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bool *fresh);
+/* Returns the entry's key; valid until the next pp_intern. */
+static inline const void *pp_intern_key(const struct pp_intern_entry *entry)
+{
+    return entry->length <= sizeof entry->key.word ? &entry->key.word : entry->key.bytes;
+}
 /* Returns the entry of an id; valid until the next pp_intern. */
 struct pp_intern_entry *pp_intern_entry(struct pp_intern *table, uint32_t id);
 

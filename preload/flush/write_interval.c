@@ -36,7 +36,7 @@ static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
     for (uint32_t id = 1; id <= pp_interval.samples.count; id++) {
         const struct pp_intern_entry *entry = pp_intern_entry(&pp_interval.samples, id);
         struct pp_sample_key key;
-        memcpy(&key, entry->key, sizeof key);
+        memcpy(&key, pp_intern_key(entry), sizeof key);
         size_t record = pp_record_begin(&payload);
         pp_put_varint(&payload, key.thread);
         pp_put_varint(&payload, key.node);

@@ -202,7 +202,7 @@ static void pack_names(struct pp_code_ranges *ranges)
         for (uint64_t i = 0; i < ranges->blocks[b]->count; i++) {
             struct pp_code_range *range = &ranges->blocks[b]->ranges[i];
             const struct pp_intern_entry *entry = pp_intern_entry(&ranges->names, range->name);
-            if (!pp_intern(&names, entry->key, entry->length, &fresh)) {
+            if (!pp_intern(&names, pp_intern_key(entry), entry->length, &fresh)) {
                 pp_arena_reset(&arena);
                 ranges->crowded = true;
                 return;
@@ -212,7 +212,7 @@ static void pack_names(struct pp_code_ranges *ranges)
         for (uint64_t i = 0; i < ranges->blocks[b]->count; i++) {
             struct pp_code_range *range = &ranges->blocks[b]->ranges[i];
             const struct pp_intern_entry *entry = pp_intern_entry(&ranges->names, range->name);
-            range->name = pp_intern(&names, entry->key, entry->length, &fresh);
+            range->name = pp_intern(&names, pp_intern_key(entry), entry->length, &fresh);
         }
     pp_arena_reset(&ranges->arena);
     ranges->arena = arena;
@@ -262,7 +262,7 @@ const char *pp_code_ranges_name(const struct pp_code_ranges *ranges, const struc
 {
     const struct pp_intern_entry *entry = &ranges->names.entries[range->name - 1];
     *length = entry->length;
-    return entry->key;
+    return pp_intern_key(entry);
 }
 
 void pp_code_ranges_remove(struct pp_code_ranges *ranges, bool (*gone)(uint32_t source, void *arg), void *arg)

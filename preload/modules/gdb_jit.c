@@ -156,7 +156,7 @@ static void forget_gone(struct pp_gdb_jit *jit)
     pp_intern_init(&objects, &arena);
     for (uint32_t i = 0; i < jit->objects.count; i++) {
         const struct pp_intern_entry *object = &jit->objects.entries[i];
-        uint32_t id = is_gone(jit, object) ? 0 : pp_intern(&objects, object->key, object->length, &fresh);
+        uint32_t id = is_gone(jit, object) ? 0 : pp_intern(&objects, pp_intern_key(object), object->length, &fresh);
         if (id)
             memcpy(pp_intern_entry(&objects, id)->value, object->value, sizeof object->value);
     }

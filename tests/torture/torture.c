@@ -199,8 +199,8 @@ static const char *compare_merged(const struct truth_frame *frames, unsigned fra
 {
     unsigned at = frame_count;
     while (node) {
-        const uint32_t *key = pp_intern_entry(&tables.nodes, node)->key;
-        const uint64_t *fields = pp_intern_entry(&tables.frames, key[1])->key;
+        const uint32_t *key = pp_intern_key(pp_intern_entry(&tables.nodes, node));
+        const uint64_t *fields = pp_intern_key(pp_intern_entry(&tables.frames, key[1]));
         node = key[0];
         if (fields[0] != PP_FRAME_PYTHON)
             continue;
@@ -210,7 +210,7 @@ static const char *compare_merged(const struct truth_frame *frames, unsigned fra
         if (at == 0)
             return "the merged stack has more Python frames";
         at--;
-        const uint64_t *code = pp_intern_entry(&tables.codes, (uint32_t)fields[1])->key;
+        const uint64_t *code = pp_intern_key(pp_intern_entry(&tables.codes, (uint32_t)fields[1]));
         if (fields[2] != frames[at].line || (frames[at].code && code[2] != frames[at].code->first_line))
             return "the merged stack has other Python frames";
     }
