@@ -62,12 +62,12 @@ static bool may_have_own_descriptors(void)
     return atomic_load(&pp_process.main_watched) && !atomic_load(&pp_flush.shares_descriptors) && !pp_config.libunwind;
 }
 
-/* Whether nothing is left that only the next flushes would find out. */
+/* Whether nothing is left that only the next flushes would find out: a thread without a timer has no samples. */
 static bool may_rest(void)
 {
     for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         uint32_t state = atomic_load(&slot->state);
-        if (state == PP_SLOT_ENDED || (state == PP_SLOT_LIVE && atomic_load(&slot->timer) == PP_TIMER_NONE))
+        if (state == PP_SLOT_ENDED || (state == PP_SLOT_LIVE && atomic_load(&slot->timer) < 0))
             return false;
     }
     return atomic_load(&pp_process.main_watched) && !pp_short_threads_waiting_ns();
