@@ -1,5 +1,6 @@
 #include "timers.h"
 #include "../base/config.h"
+#include "../base/hash.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
@@ -35,7 +36,9 @@ static uint64_t time_left(int id)
 
 static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_expiry)
 {
-    uint64_t random = pp_sys_random(), period = pp_timers_period_ns();
+    /* the last digits of a thread's clock are random enough for a drawing in each second */
+    uint64_t clock_ns = atomic_load(&slot->thread.cpu_end_ns), period = pp_timers_period_ns();
+    uint64_t random = first_expiry == PP_FIRST_AS_DUE ? pp_hash(&clock_ns, sizeof clock_ns) : pp_sys_random();
     uint64_t off = OFF_LEAST + (random >> 32) % (PP_TIMER_OFF_MOST - OFF_LEAST + 1);
     slot->timer_period_ns = period;
     period = period * (random >> 63 ? PERMILLE + off : PERMILLE - off) / PERMILLE;
