@@ -50,8 +50,8 @@ struct pp_module *pp_module_find(uintptr_t address);
 void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *arg);
 
 /* Returns the name of the function that holds the address, from .symtab or else .dynsym of the module's file (if its
- * build-id matches; the vDSO's from memory). NULL when unknown. *start: the function's address. The string is valid until
- * the next call for the module. */
+ * build-id matches; the vDSO's from memory). NULL when unknown. *start: the function's address. The string is valid
+ * until the next call for the module. */
 const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintptr_t *start);
 
 /* Returns the address of the module's __jit_debug_descriptor (gdb_jit.h), exported or not; 0: none. The first call for
