@@ -117,7 +117,7 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
     if (fresh) {
         struct pp_intern_entry *entry = pp_intern_entry(&generation->by_content, number);
         size_t table = sizeof *record - skip + record->qualname.bytes + record->filename.bytes;
-        entry->value[0] = (uintptr_t)new_code(generation, record, (const uint8_t *)entry->key + table);
+        entry->value[0] = (uintptr_t)new_code(generation, record, (const uint8_t *)pp_intern_key(entry) + table);
     }
     slot->code_numbers[record->entry] = number;
 }
