@@ -494,9 +494,9 @@ void torture_begin(uint32_t threads)
     if (!started)
         return;
     bool changed = pp_modules_refresh();
+    pp_eval_find(); /* meets the eval function, as the first flush does */
     if (pp_modules_publish() || changed)
         pp_stacks_modules_changed(&tables);
-    pp_eval_find();
     other_threads = threads != 0;
     stopping = false;
     last_pc = 0;
