@@ -367,8 +367,11 @@ static void take_sample(ucontext_t *context, uintptr_t pc)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_SAMPLE)
             examine((const struct pp_record_sample *)record, pc);
-        else if (record->type == PP_RECORD_UNFINISHED)
+        else if (record->type == PP_RECORD_UNFINISHED) {
             examine(pp_sample_finish((const struct pp_record_unfinished *)record), pc);
+            /* the loader is not to be asked here: handlers use the draft until it is published */
+            atomic_store(&pp_module_table, pp_modules_draft());
+        }
         pp_ring_release(&slot->ring, record);
     }
 }
@@ -487,16 +490,21 @@ void torture_base(const char *name, const char *file, uint32_t first_line, uint3
     truth_add_base(name, file, first_line, line);
 }
 
+static const struct pp_module_table *published;
+
 /* The instructions after this are stepped. Functions that were met before have unwind rows, samples in others are
  * finished. */
 void torture_begin(uint32_t threads)
 {
     if (!started)
         return;
+    if (published)
+        atomic_store(&pp_module_table, published);
     bool changed = pp_modules_refresh();
     pp_eval_find(); /* meets the eval function, as the first flush does */
     if (pp_modules_publish() || changed)
         pp_stacks_modules_changed(&tables);
+    published = atomic_load(&pp_module_table);
     other_threads = threads != 0;
     stopping = false;
     last_pc = 0;
