@@ -1,3 +1,4 @@
+#include "base/arena.h"
 #include "base/loader_lock.h"
 #include "base/process.h"
 #include "base/syscalls.h"
@@ -66,6 +67,7 @@ static void after_fork_in_parent(void)
 /* Forgets what only the parent's other threads could have gone on with, and what is only the parent's to write. */
 static void forget_parent(void)
 {
+    pp_arena_after_fork();          /* memory that its flush thread was giving back */
     pp_process_after_fork();        /* its number, how it began, which thread was ending it */
     pp_flush_after_fork();          /* its flush thread, the forks under way, what was not written, its file */
     pp_threads_after_fork();        /* its threads: slots, timers, handlers at work, suspects of the scan */

@@ -2,7 +2,6 @@
 #include "sanitizer.h"
 #include "syscalls.h"
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -45,27 +44,26 @@ static void *_Atomic *kept_of(size_t size)
     return size == PAGE ? kept_pages : size == FIRST_VECTOR ? kept_vectors : NULL;
 }
 
-/* Returns whole pages; *cleared: they are zero. */
-static void *take(size_t size, bool *cleared)
+void *pp_map(size_t size)
 {
+    size = round_up(size, PAGE);
     void *_Atomic *kept = kept_of(size), *start = NULL;
     for (unsigned i = 0; kept && i < KEPT_MAX && !start; i++)
         start = atomic_load(&kept[i]) ? atomic_exchange(&kept[i], NULL) : NULL;
-    *cleared = !start;
     if (start)
-        return start;
+        return memset(start, 0, size);
     start = pp_sys_mmap_anonymous(size);
     if (start)
         count_mapped(size, 0);
     return start;
 }
 
-void *pp_map(size_t size)
+void pp_arena_after_fork(void)
 {
-    bool cleared;
-    size = round_up(size, PAGE);
-    void *start = take(size, &cleared);
-    return cleared ? start : memset(start, 0, size);
+    for (unsigned i = 0; i < KEPT_MAX; i++) {
+        atomic_store(&kept_pages[i], NULL);
+        atomic_store(&kept_vectors[i], NULL);
+    }
 }
 
 void pp_unmap(void *start, size_t size)
@@ -85,9 +83,8 @@ void pp_unmap(void *start, size_t size)
 
 void *pp_remap(void *start, size_t size, size_t new_size)
 {
-    bool cleared;
     if (!start)
-        return take(round_up(new_size, PAGE), &cleared);
+        return pp_map(new_size);
     void *moved = pp_sys_mremap(start, round_up(size, PAGE), round_up(new_size, PAGE));
     if (moved)
         count_mapped(round_up(new_size, PAGE), round_up(size, PAGE));

@@ -13,9 +13,11 @@ struct pp_arena {
 /* Maps fresh anonymous pages, zeroed; NULL when the kernel has none. size is rounded up to pages. */
 void *pp_map(size_t size);
 void pp_unmap(void *start, size_t size);
-/* Grows a mapping, which may move; start may be NULL. What is added is not cleared. NULL: no memory, the mapping is
- * unchanged. */
+/* Grows a mapping, which may move; start may be NULL. NULL: no memory, the mapping is unchanged. */
 void *pp_remap(void *start, size_t size, size_t new_size);
+/* Runs in the child of fork: forgets mappings that are kept for reuse, since an owner in the middle of giving one back
+ * may still have it. */
+void pp_arena_after_fork(void);
 /* Bytes currently mapped by these functions, and their peak. Only touched pages cost memory. Any thread. */
 size_t pp_mapped_bytes(size_t *most);
 /* Items in one growing mapping, which may move. All zero: empty. */

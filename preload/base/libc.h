@@ -18,7 +18,9 @@
 
 #define PP_EXPORT __attribute__((visibility("default")))
 
-int capset(void *header, const void *data); /* in no header of libc's */
+/* in no header of libc's */
+int capset(void *header, const void *data);
+size_t __pthread_get_minstack(const pthread_attr_t *attributes); /* glibc: with what all libraries' TLS takes */
 
 /* The functions that are looked up, not imported: their default versions are newer than GLIBC_2.17, and musl lacks
  * some. An interposed function needs its name here and a wrapper in interpose/. */
@@ -30,7 +32,7 @@ int capset(void *header, const void *data); /* in no header of libc's */
     X(pthread_setspecific) X(pthread_getspecific) X(pthread_join) X(prctl) X(syscall) X(unshare) \
     X(setns) X(capset) X(fork) X(forkpty) X(daemon) X(clone) X(dlopen) X(fopen) X(fopen64) X(_exit) \
     X(quick_exit) X(kill) X(raise) X(abort) X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) \
-    X(execveat)
+    X(execveat) X(__pthread_get_minstack)
 /* clang-format on */
 
 struct pp_real {

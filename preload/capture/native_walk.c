@@ -30,7 +30,7 @@ static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
 /* Reads a part of a stack's copy; false if not all of it is there. */
 static bool read_copy(struct pp_stack_copy *copy, void *to, uintptr_t from, size_t size)
 {
-    if (from < copy->start || size > copy->size || from - copy->start > copy->size - size) {
+    if (size > copy->size || from - copy->start > copy->size - size) {
         copy->exceeded = true;
         return false;
     }
@@ -368,8 +368,7 @@ static void prefetch_last_walk(struct walk *walk, const struct pp_native_stack *
     struct pp_rule_cache *cache = stack->cache;
     if (!cache || !walk->table)
         return;
-    uint32_t count = cache->walked < MAX_PREFETCHED ? cache->walked : MAX_PREFETCHED;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < cache->walked; i++) {
         __builtin_prefetch(&cache->entries[cache_entry(stack->frames[i].ip)]);
         __builtin_prefetch((const void *)(stack->frames[i].cfa - 2 * WORD));
     }

@@ -27,15 +27,16 @@ static struct part part_of(const struct pp_walk_state *stopped, uint32_t room)
     return (struct part){start, size < room ? size : room};
 }
 
-/* Copies the part; returns how much of it is there. Where the kernel refuses to copy, what is certain to be mapped is
- * read here: see native_walk.c, load. async-signal-safe. */
+/* Copies the part; returns how much of it is there. Where the kernel refuses to copy, only the stack pointer's own page
+ * is certain to be mapped: what lies above may be a hole. async-signal-safe. */
 static uint32_t copy(const struct pp_walk_state *stopped, const struct part *part, uint8_t *to)
 {
     struct iovec local = {to, part->size}, remote = {(void *)part->start, part->size};
     long copied = pp_sys_safe_copy(pp_sys_getpid(), &local, 1, &remote, 1);
-    bool refused = copied < 0 && copied != -EFAULT && !stopped->other_stack;
-    if (refused && part->start / PAGE == stopped->registers[PP_REG_SP] / PAGE) {
-        copied = (long)(part->size < PP_STACK_NEAR ? part->size : PP_STACK_NEAR);
+    if (copied < 0 && copied != -EFAULT && !stopped->other_stack &&
+        part->start / PAGE == stopped->registers[PP_REG_SP] / PAGE) {
+        uintptr_t left = PAGE - part->start % PAGE;
+        copied = (long)(part->size < left ? part->size : left);
         memcpy(to, (const void *)part->start, (size_t)copied);
     }
     return copied > 0 ? (uint32_t)copied & ~7u : 0;
@@ -95,9 +96,8 @@ bool pp_sample_write_unfinished(struct pp_slot *slot, const struct pp_record_sam
     if (!record)
         return false;
     fill(record, head, stacks, part.start);
+    /* without a copy, the function is met at least */
     record->copy_bytes = copy(stacks->native.stopped, &part, (uint8_t *)record + fixed);
-    if (!record->copy_bytes)
-        return false; /* what was reserved is reserved again */
     record->sample.header.size = fixed + record->copy_bytes;
     pp_ring_commit(&slot->ring, record);
     if (pp_ring_used(&slot->ring) > slot->ring.size / COPIES_PART / 2)

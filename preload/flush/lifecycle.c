@@ -47,7 +47,9 @@ void pp_flush_thread_start(void)
     libc->pthread_sigmask(SIG_SETMASK, &all, &before);
     atomic_store(&pp_flush.life, PP_FLUSH_RUNS);
     int error = EINVAL;
-    for (size_t size = PP_FLUSH_STACK_SIZE; error == EINVAL && size <= STACK_SIZE_MOST; size *= 2) {
+    /* static TLS lies in the thread's stack: a library may take all of it, or nearly all */
+    size_t least = libc->__pthread_get_minstack ? libc->__pthread_get_minstack(&attributes) : 0;
+    for (size_t size = PP_FLUSH_STACK_SIZE + least; error == EINVAL && size <= STACK_SIZE_MOST; size *= 2) {
         libc->pthread_attr_setstacksize(&attributes, size);
         error = libc->pthread_create(&thread, &attributes, pp_flush_loop, NULL);
     }

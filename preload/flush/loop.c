@@ -21,7 +21,7 @@
 #define LONG_NS       3600000000000u
 /* Idle flushes in a row after which the thread rests: it sleeps until a sample, or anything else, wakes it. */
 #define REST_AFTER 10
-#define REST_NS    600000000000u /* what happens past us, and only a flush finds, waits so long */
+#define REST_NS    10000000000u /* what happens past us (a raw clone, a raw sigaction), only a flush finds */
 
 /* Does what libc does when the last thread ends; where the main thread left past libc, which then counts one too many,
  * what the kernel does. */

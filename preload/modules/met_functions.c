@@ -29,7 +29,7 @@ static bool is_met(const struct pp_module_range *range, uintptr_t address)
                PP_RULE_UNKNOWN;
 }
 
-static struct pp_unwind_source source_of(const struct pp_module *module)
+static struct pp_unwind_source source_of(struct pp_module *module)
 {
     const struct pp_loaded_object *object = &module->private->object;
     return (struct pp_unwind_source){
@@ -38,6 +38,7 @@ static struct pp_unwind_source source_of(const struct pp_module *module)
         .hdr_start = object->eh_frame_hdr.start,
         .hdr_end = object->eh_frame_hdr.end,
         .segment_end = object->eh_segment.end,
+        .index = &module->private->fdes,
     };
 }
 
@@ -77,11 +78,10 @@ bool pp_module_meet(uintptr_t address)
         return true;
     struct pp_unwind_draft *draft = draft_of(module);
     struct pp_unwind_source source = source_of(module);
-    if (!draft || !pp_unwind_draft_add(draft, &source, address))
-        return false;
-    if (draft_table)
-        pp_unwind_draft_show(draft, &draft_table->ranges[i]);
-    return true;
+    bool added = draft && pp_unwind_draft_add(draft, &source, address);
+    if (draft && draft_table)
+        pp_unwind_draft_show(draft, &draft_table->ranges[i]); /* rows may have moved, added or not */
+    return added;
 }
 
 const struct pp_module_table *pp_modules_draft(void)

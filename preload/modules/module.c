@@ -88,6 +88,7 @@ struct pp_module *pp_module_create(const struct pp_loaded_object *object, const 
 void pp_module_destroy(struct pp_module *module)
 {
     pp_module_free_draft(module);
+    pp_vector_free(&module->private->fdes.functions);
     pp_elf_symbols_free(&module->private->symbols);
     pp_unmap(module, module->private->mapped);
 }

@@ -15,6 +15,7 @@ struct pp_module_private {
     struct pp_unwind_rows *rows;     /* of the functions that were met; NULL: none */
     struct pp_unwind_rows *replaced; /* by these, until the table that has them is published */
     struct pp_unwind_draft *draft;   /* with functions met since then, NULL: none */
+    struct pp_fde_index fdes;
 
     /* Each flag is set last: after a fork in between, the work is repeated. */
     _Atomic bool symbols_tried;

@@ -140,6 +140,8 @@ void pp_modules_after_fork(void)
     for (size_t i = 0; modules && i < modules->count; i++) {
         modules->modules[i]->private->draft = NULL;
         modules->modules[i]->private->replaced = NULL;
+        if (!atomic_load(&modules->modules[i]->private->fdes.ready))
+            modules->modules[i]->private->fdes.functions = (struct pp_vector){0};
     }
     pp_modules_forget_draft();
 }

@@ -39,8 +39,8 @@ bool pp_module_meet(uintptr_t address);
 /* Returns the table that handlers will have after the next pp_modules_publish. Valid until the next call here. NULL:
  * no memory. */
 const struct pp_module_table *pp_modules_draft(void);
-/* Publishes the rows of functions that were met. Returns whether the list of modules had changed meanwhile: rows of a
- * module that has been replaced are dropped. */
+/* Publishes the rows of functions that were met, if any were. Refreshes the list before: rows of a module that has been
+ * replaced are dropped. Returns whether the list had changed. */
 bool pp_modules_publish(void);
 
 /* Returns the module whose code holds the address, NULL if none. Valid until the next refresh. */

@@ -1,204 +1,7 @@
 #include "unwind_rows.h"
 #include "../base/arena.h"
-#include "../base/safe_copy.h"
-#include "cfi.h"
 
-#define ROWS_PER_BLOCK  16
-#define WINDOW          ((uintptr_t)1024)
-#define MAX_ENTRY       ((uint64_t)1 << 20) /* bytes of an entry of .eh_frame; 6,780 have been seen */
-#define HDR_TABLE_ENTRY 8
-#define INTERPOLATIONS  8 /* then it bisects: functions of one module may have very different sizes */
-
-/* A function, or code that no function holds, as offsets in the text. */
-struct found {
-    uint32_t start, end;
-    uintptr_t fde; /* 0: no function */
-};
-
-/* Copies the program's memory in pieces: the last steps of a search stay within one. */
-struct window {
-    uintptr_t limit; /* what lies beyond is not read */
-    uintptr_t start;
-    size_t size;
-    uint8_t bytes[WINDOW];
-};
-
-static void open_window(struct window *window, uintptr_t limit)
-{
-    window->limit = limit;
-    window->start = window->size = 0; /* and its bytes are not worth zeroing */
-}
-
-/* Returns a copy of at least size bytes, valid until the next call; NULL: they cannot be read. size is at most
- * WINDOW. */
-static const uint8_t *view(struct window *window, uintptr_t address, size_t size)
-{
-    if (size > window->limit || address > window->limit - size)
-        return NULL;
-    if (address >= window->start && address - window->start + size <= window->size)
-        return window->bytes + (address - window->start);
-    uintptr_t piece = address & ~(WINDOW - 1);
-    window->start = address + size > piece + WINDOW ? address : piece;
-    window->size = window->limit - window->start < WINDOW ? window->limit - window->start : WINDOW;
-    if (!pp_safe_copy(window->bytes, window->start, window->size)) {
-        /* the next page may be missing */
-        window->start = address;
-        window->size = size;
-        if (!pp_safe_copy(window->bytes, address, size)) {
-            window->size = 0;
-            return NULL;
-        }
-    }
-    return window->bytes + (address - window->start);
-}
-
-/* Copies an entry of .eh_frame. *mapped: what to unmap after its use. False: it cannot be read, or the section ends. */
-static bool copy_entry(struct window *window, uintptr_t address, struct pp_memory_copy *copy, void **mapped)
-{
-    *mapped = NULL;
-    size_t length = window->limit - address < PP_EH_FRAME_LENGTH_MAX ? 4 : PP_EH_FRAME_LENGTH_MAX;
-    *copy = (struct pp_memory_copy){view(window, address, length), length, address};
-    if (!copy->bytes)
-        return false;
-    uint64_t size = pp_eh_frame_entry_size(copy);
-    if (!size || size > MAX_ENTRY || size > window->limit - address)
-        return false;
-    copy->size = (size_t)size;
-    if (size <= WINDOW)
-        copy->bytes = view(window, address, copy->size);
-    else
-        copy->bytes = *mapped = pp_safe_copy_mapped(address, copy->size);
-    return copy->bytes != NULL;
-}
-
-static bool read_hdr(struct pp_unwind_draft *draft, const struct pp_unwind_source *source)
-{
-    if (!draft->hdr_read) {
-        uint8_t bytes[PP_EH_FRAME_HDR_MAX];
-        size_t size = source->hdr_end - source->hdr_start;
-        struct pp_memory_copy hdr = {bytes, size < sizeof bytes ? size : sizeof bytes, source->hdr_start};
-        if (!pp_safe_copy(bytes, hdr.address, hdr.size) || !pp_eh_frame_hdr_parse(&hdr, &draft->hdr))
-            return false;
-        size_t room = source->hdr_end - draft->hdr.table;
-        if (draft->hdr.count > room / HDR_TABLE_ENTRY)
-            draft->hdr.count = (uint32_t)(room / HDR_TABLE_ENTRY);
-        draft->hdr_read = true;
-    }
-    return true;
-}
-
-static bool table_entry(struct window *window, const struct pp_unwind_source *source, const struct pp_eh_frame_hdr *hdr,
-                        uint32_t i, uintptr_t *function, uintptr_t *fde)
-{
-    int32_t entry[2];
-    const uint8_t *bytes = view(window, hdr->table + (uintptr_t)i * HDR_TABLE_ENTRY, sizeof entry);
-    if (!bytes)
-        return false;
-    memcpy(entry, bytes, sizeof entry);
-    *function = source->hdr_start + (uintptr_t)(intptr_t)entry[0];
-    *fde = source->hdr_start + (uintptr_t)(intptr_t)entry[1];
-    return true;
-}
-
-static uint32_t clip(const struct pp_unwind_source *source, uintptr_t address)
-{
-    if (address < source->text_start)
-        return 0;
-    return (uint32_t)((address < source->text_end ? address : source->text_end) - source->text_start);
-}
-
-/* Entries [low, high) of a search table are of functions in the code [from, to). */
-struct part {
-    uint32_t low, high;
-    uintptr_t from, to;
-};
-
-/* Returns the entry to compare next: where it would be if all functions had one size, at first, as most reads are then
- * of one piece of the table; later the middle. */
-static uint32_t next_entry(const struct part *part, uintptr_t address, unsigned step)
-{
-    uint32_t count = part->high - part->low;
-    uint64_t code = part->to - part->from, at = address - part->from; /* below 2^31: the product fits */
-    if (step >= INTERPOLATIONS || count <= 2 || !code)
-        return part->low + count / 2;
-    return part->low + (uint32_t)(at * (count - 1) / code);
-}
-
-/* Finds the last function of the search table that does not start after the address: from its start to the next
- * function's all is known then. */
-static bool search_table(const struct pp_unwind_source *source, const struct pp_eh_frame_hdr *hdr, uintptr_t address,
-                         struct found *found)
-{
-    struct window window;
-    open_window(&window, source->hdr_end);
-    struct part part = {0, hdr->count, source->text_start, source->text_end};
-    *found = (struct found){0, clip(source, part.to), 0};
-    for (unsigned step = 0; part.low < part.high; step++) {
-        uint32_t i = next_entry(&part, address, step);
-        uintptr_t function, fde;
-        if (!table_entry(&window, source, hdr, i, &function, &fde))
-            return false;
-        if (function > address) {
-            part.high = i;
-            part.to = function < part.to ? function : part.to;
-            found->end = clip(source, function);
-        } else {
-            part.low = i + 1;
-            part.from = function > part.from ? function : part.from;
-            found->start = clip(source, function);
-            found->fde = fde;
-        }
-    }
-    return true;
-}
-
-/* Reads an FDE and its CIE, which stays in the draft. */
-static bool read_fde(struct pp_unwind_draft *draft, struct window *window, const struct pp_memory_copy *copy,
-                     struct pp_fde *fde)
-{
-    uintptr_t address;
-    if (!pp_eh_frame_cie_of(copy, &address))
-        return false;
-    if (draft->cie.address != address) {
-        struct pp_memory_copy cie;
-        struct window other;
-        open_window(&other, window->limit);
-        void *mapped;
-        draft->cie.address = 0;
-        struct pp_cie parsed;
-        bool usable = copy_entry(&other, address, &cie, &mapped) && pp_eh_frame_cie(&cie, &parsed) &&
-                      pp_cfi_initial(&cie, &parsed, &draft->initial);
-        if (mapped)
-            pp_unmap(mapped, cie.size);
-        if (!usable)
-            return false;
-        draft->cie = parsed;
-    }
-    return pp_eh_frame_fde(copy, &draft->cie, fde);
-}
-
-/* Reads all entries in order, where there is no search table. */
-static bool scan_entries(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, uintptr_t address,
-                         struct found *found)
-{
-    struct window window;
-    open_window(&window, source->segment_end);
-    struct pp_memory_copy copy;
-    void *mapped;
-    *found = (struct found){clip(source, address), clip(source, address + 1), 0};
-    for (uintptr_t at = draft->hdr.eh_frame; at < window.limit && copy_entry(&window, at, &copy, &mapped);
-         at += copy.size) {
-        struct pp_fde fde;
-        bool holds = read_fde(draft, &window, &copy, &fde) && address >= fde.start && address < fde.end;
-        if (mapped)
-            pp_unmap(mapped, copy.size);
-        if (holds) {
-            *found = (struct found){clip(source, fde.start), clip(source, fde.end), at};
-            break;
-        }
-    }
-    return true;
-}
+#define ROWS_PER_BLOCK 16
 
 struct compilation {
     struct pp_row_builder *builder;
@@ -218,21 +21,22 @@ static void emit(void *arg, uintptr_t from, uintptr_t to, const struct pp_cfi_st
 
 /* Adds the function's rows, and the gap between it and the next function. A function that cannot be read has no
  * rule. */
-static bool compile(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, const struct found *found)
+static bool compile(struct pp_unwind_draft *draft, const struct pp_unwind_source *source,
+                    const struct pp_found_fde *found)
 {
     struct pp_row_builder *builder = &draft->builder;
-    struct window window;
-    open_window(&window, source->segment_end);
+    struct pp_entry_window window;
+    pp_entry_window_open(&window, source->segment_end);
     struct pp_memory_copy copy;
     struct pp_fde fde;
+    const struct pp_cie_state *cie;
     void *mapped;
     pp_row_builder_add(builder, found->start, PP_RULE_INVALID | PP_ROW_FUNCTION_START);
-    if (copy_entry(&window, found->fde, &copy, &mapped) && read_fde(draft, &window, &copy, &fde) &&
+    if (pp_entry_copy(&window, found->fde, &copy, &mapped) &&
+        pp_fde_read(&draft->reader, window.limit, &copy, &fde, &cie) &&
         fde.start == source->text_start + found->start) {
-        uint32_t end = clip(source, fde.end);
-        struct compilation c = {builder, source->text_start, end < found->end ? end : found->end,
-                                draft->cie.signal_frame};
-        pp_cfi_run(&copy, &draft->cie, &fde, &draft->initial, emit, &c);
+        struct compilation c = {builder, source->text_start, pp_unwind_offset(source, fde.end), cie->cie.signal_frame};
+        pp_cfi_run(&copy, &cie->cie, &fde, &cie->initial, emit, &c);
         pp_row_builder_add(builder, c.end, PP_RULE_GAP);
     }
     if (mapped)
@@ -255,22 +59,21 @@ static bool add_range(struct pp_row_builder *builder, uint32_t start, uint32_t e
 
 bool pp_unwind_draft_start(struct pp_unwind_draft *draft, const struct pp_module_range *module)
 {
-    *draft = (struct pp_unwind_draft){.hdr_read = false};
+    *draft = (struct pp_unwind_draft){.blocks = {0}};
     return pp_row_builder_start(&draft->builder, module);
 }
 
 bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, uintptr_t address)
 {
     uint32_t offset = (uint32_t)(address - source->text_start);
-    struct found found;
+    struct pp_found_fde found;
     if (is_known(draft, offset))
         return true;
     bool done = true;
-    if (read_hdr(draft, source) && (draft->hdr.table ? search_table(source, &draft->hdr, address, &found)
-                                                     : scan_entries(draft, source, address, &found)))
+    if (pp_fde_search(&draft->reader, source, address, &found))
         done = found.fde ? compile(draft, source, &found)
                          : add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
-    /* a table that cannot be read, or is not sorted, or functions that overlap */
+    /* what cannot be read, a table that is not sorted, functions that overlap */
     if (done && !is_known(draft, offset))
         done = add_range(&draft->builder, offset, offset + 1, PP_RULE_INVALID);
     return done;
@@ -339,7 +142,7 @@ struct pp_unwind_rows *pp_unwind_draft_pack(const struct pp_unwind_draft *draft,
 void pp_unwind_draft_free(struct pp_unwind_draft *draft)
 {
     pp_row_builder_free(&draft->builder);
-    *draft = (struct pp_unwind_draft){.hdr_read = false};
+    *draft = (struct pp_unwind_draft){.blocks = {0}};
 }
 
 bool pp_unwind_rows_function(const struct pp_module_range *range, uint32_t offset, uint32_t *start, uint32_t *end)

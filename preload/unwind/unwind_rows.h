@@ -1,28 +1,17 @@
 /*
  * unwind/ compiles the call frame information of single functions, those that samples met, into the rows and rules that
- * the walker uses (capture/unwind_table.h). It reads the program's memory by copies that may fail, and takes none of it
- * for granted. Flush thread only.
+ * the walker uses (capture/unwind_table.h). Flush thread only.
  */
 #ifndef PP_UNWIND_UNWIND_ROWS_H
 #define PP_UNWIND_UNWIND_ROWS_H
 
+#include "fde_search.h"
 #include "row_builder.h"
-
-/* Where a module's code and its unwind information are in the process. */
-struct pp_unwind_source {
-    uintptr_t text_start, text_end;
-    uintptr_t hdr_start, hdr_end; /* .eh_frame_hdr; equal: there is none */
-    uintptr_t segment_end;        /* of the segment that holds .eh_frame */
-};
 
 /* A module's rows while functions are added to them. */
 struct pp_unwind_draft {
     struct pp_row_builder builder;
-    struct pp_eh_frame_hdr hdr;
-    bool hdr_read;
-    /* of the last function: most share theirs */
-    struct pp_cie cie;
-    struct pp_cfi_state initial;
+    struct pp_fde_reader reader;
     uint32_t blocks[3]; /* of pp_unwind_draft_show */
 };
 

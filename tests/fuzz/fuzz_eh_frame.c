@@ -138,13 +138,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         hdr_size = (uint32_t)size;
     uint8_t *end = input_end(), *start = end - size;
     memcpy(start, data, size);
+    struct pp_fde_index index = {0};
     struct pp_unwind_source source = {
         .text_start = (uintptr_t)end + TEXT_START,
         .text_end = (uintptr_t)end + TEXT_START + TEXT_SIZE,
         .hdr_start = (uintptr_t)start,
         .hdr_end = (uintptr_t)start + hdr_size,
         .segment_end = (uintptr_t)end + (seed & 1 ? PAGE : 0),
+        .index = &index,
     };
     meet(&source, seed);
+    pp_vector_free(&index.functions);
     return 0;
 }

@@ -15,6 +15,7 @@ struct made_eh_frame {
     uint8_t *bytes; /* the header, room for its table, the entries */
     size_t used;
     uint32_t count, cie;
+    struct pp_fde_index index; /* of the module that it is */
 };
 
 static inline void made_put(struct made_eh_frame *made, const void *bytes, size_t size)
@@ -96,7 +97,7 @@ static inline uintptr_t made_text(const struct made_eh_frame *made)
 }
 
 /* The bytes after `used` are zero, so that the section has its end. */
-static inline struct pp_unwind_source made_source(const struct made_eh_frame *made)
+static inline struct pp_unwind_source made_source(struct made_eh_frame *made)
 {
     uintptr_t start = (uintptr_t)made->bytes, text = made_text(made);
     return (struct pp_unwind_source){
@@ -105,6 +106,7 @@ static inline struct pp_unwind_source made_source(const struct made_eh_frame *ma
         .hdr_start = start,
         .hdr_end = start + 12 + MADE_MAX * 8,
         .segment_end = start + made->used + 4,
+        .index = &made->index,
     };
 }
 

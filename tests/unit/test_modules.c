@@ -402,8 +402,8 @@ static void go_on_in_the_middle(uintptr_t published, uintptr_t drafted, bool pac
     pid_t child = fork();
     if (child == 0) {
         const struct pp_loaded_object *object = &private->object;
-        struct pp_unwind_source source = {object->text.start, object->text.end, object->eh_frame_hdr.start,
-                                          object->eh_frame_hdr.end, object->eh_segment.end};
+        struct pp_unwind_source source = {object->text.start,       object->text.end,       object->eh_frame_hdr.start,
+                                          object->eh_frame_hdr.end, object->eh_segment.end, &private->fdes};
         if (packed)
         private->rows = pp_unwind_draft_pack(private->draft, &source);
         private->replaced = NOT_TO_BE_READ;

@@ -284,8 +284,13 @@ static void test_damaged_libm(void **state)
             else
                 bytes[4 + (size_t)rand() % (hdr_size - 4)] ^= (uint8_t)(1 << rand() % 8);
         }
-        struct pp_unwind_source source = {rows.start, rows.end, (uintptr_t)bytes, (uintptr_t)bytes + hdr_size,
-                                          (uintptr_t)bytes + (run % 3 ? size : (size_t)rand() % size)};
+        struct pp_fde_index index = {0};
+        struct pp_unwind_source source = {rows.start,
+                                          rows.end,
+                                          (uintptr_t)bytes,
+                                          (uintptr_t)bytes + hdr_size,
+                                          (uintptr_t)bytes + (run % 3 ? size : (size_t)rand() % size),
+                                          &index};
         pp_unwind_draft_free(&draft);
         rows.row_count = 0;
         assert_true(pp_unwind_draft_start(&draft, &rows));
@@ -293,6 +298,7 @@ static void test_damaged_libm(void **state)
             assert_true(pp_unwind_draft_add(&draft, &source, rows.start + (uintptr_t)rand() % (rows.end - rows.start)));
         pp_unwind_draft_show(&draft, &rows);
         check_rows(&rows);
+        pp_vector_free(&index.functions);
     }
     pp_unwind_draft_free(&draft);
     pp_unmap(bytes, size);

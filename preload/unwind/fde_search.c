@@ -1,0 +1,238 @@
+#include "fde_search.h"
+#include "../base/safe_copy.h"
+#include "../base/sort.h"
+
+#define WINDOW          ((uintptr_t)PP_ENTRY_WINDOW)
+#define MAX_ENTRY       ((uint64_t)1 << 20) /* bytes of an entry of .eh_frame; 6,780 have been seen */
+#define HDR_TABLE_ENTRY 8
+#define INTERPOLATIONS  8 /* then it bisects: functions of one module may have very different sizes */
+
+/* A function in the index of a module without a search table. */
+struct function {
+    uint32_t start, fde; /* offsets in the text and in .eh_frame */
+};
+
+uint32_t pp_unwind_offset(const struct pp_unwind_source *source, uintptr_t address)
+{
+    if (address < source->text_start)
+        return 0;
+    return (uint32_t)((address < source->text_end ? address : source->text_end) - source->text_start);
+}
+
+void pp_entry_window_open(struct pp_entry_window *window, uintptr_t limit)
+{
+    window->limit = limit;
+    window->start = window->size = 0; /* and its bytes are not worth zeroing */
+}
+
+/* Returns a copy of at least size bytes, valid until the next call; NULL: they cannot be read. size is at most
+ * WINDOW. */
+static const uint8_t *view(struct pp_entry_window *window, uintptr_t address, size_t size)
+{
+    if (size > window->limit || address > window->limit - size)
+        return NULL;
+    if (address >= window->start && address - window->start + size <= window->size)
+        return window->bytes + (address - window->start);
+    uintptr_t piece = address & ~(WINDOW - 1);
+    window->start = address + size > piece + WINDOW ? address : piece;
+    window->size = window->limit - window->start < WINDOW ? window->limit - window->start : WINDOW;
+    if (!pp_safe_copy(window->bytes, window->start, window->size)) {
+        /* the next page may be missing */
+        window->start = address;
+        window->size = size;
+        if (!pp_safe_copy(window->bytes, address, size)) {
+            window->size = 0;
+            return NULL;
+        }
+    }
+    return window->bytes + (address - window->start);
+}
+
+bool pp_entry_copy(struct pp_entry_window *window, uintptr_t address, struct pp_memory_copy *copy, void **mapped)
+{
+    *mapped = NULL;
+    size_t length = window->limit - address < PP_EH_FRAME_LENGTH_MAX ? 4 : PP_EH_FRAME_LENGTH_MAX;
+    *copy = (struct pp_memory_copy){view(window, address, length), length, address};
+    if (!copy->bytes)
+        return false;
+    uint64_t size = pp_eh_frame_entry_size(copy);
+    if (!size || size > MAX_ENTRY || size > window->limit - address)
+        return false;
+    copy->size = (size_t)size;
+    if (size <= WINDOW)
+        copy->bytes = view(window, address, copy->size);
+    else
+        copy->bytes = *mapped = pp_safe_copy_mapped(address, copy->size);
+    return copy->bytes != NULL;
+}
+
+static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source *source)
+{
+    if (!reader->hdr_read) {
+        uint8_t bytes[PP_EH_FRAME_HDR_MAX];
+        size_t size = source->hdr_end - source->hdr_start;
+        struct pp_memory_copy hdr = {bytes, size < sizeof bytes ? size : sizeof bytes, source->hdr_start};
+        if (!pp_safe_copy(bytes, hdr.address, hdr.size) || !pp_eh_frame_hdr_parse(&hdr, &reader->hdr))
+            return false;
+        size_t room = source->hdr_end - reader->hdr.table;
+        if (reader->hdr.count > room / HDR_TABLE_ENTRY)
+            reader->hdr.count = (uint32_t)(room / HDR_TABLE_ENTRY);
+        reader->hdr_read = true;
+    }
+    return true;
+}
+
+static bool table_entry(struct pp_entry_window *window, const struct pp_unwind_source *source,
+                        const struct pp_eh_frame_hdr *hdr, uint32_t i, uintptr_t *function, uintptr_t *fde)
+{
+    int32_t entry[2];
+    const uint8_t *bytes = view(window, hdr->table + (uintptr_t)i * HDR_TABLE_ENTRY, sizeof entry);
+    if (!bytes)
+        return false;
+    memcpy(entry, bytes, sizeof entry);
+    *function = source->hdr_start + (uintptr_t)(intptr_t)entry[0];
+    *fde = source->hdr_start + (uintptr_t)(intptr_t)entry[1];
+    return true;
+}
+
+/* Entries [low, high) of a search table are of functions in the code [from, to). */
+struct part {
+    uint32_t low, high;
+    uintptr_t from, to;
+};
+
+/* Returns the entry to compare next: where it would be if all functions had one size, at first, as most reads are then
+ * of one piece of the table; later the middle. */
+static uint32_t next_entry(const struct part *part, uintptr_t address, unsigned step)
+{
+    uint32_t count = part->high - part->low;
+    uint64_t code = part->to - part->from, at = address - part->from; /* below 2^31: the product fits */
+    if (step >= INTERPOLATIONS || count <= 2 || !code)
+        return part->low + count / 2;
+    return part->low + (uint32_t)(at * (count - 1) / code);
+}
+
+/* Finds the last function of the search table that does not start after the address: from its start to the next
+ * function's all is known then. */
+static bool search_table(const struct pp_unwind_source *source, const struct pp_eh_frame_hdr *hdr, uintptr_t address,
+                         struct pp_found_fde *found)
+{
+    struct pp_entry_window window;
+    pp_entry_window_open(&window, source->hdr_end);
+    struct part part = {0, hdr->count, source->text_start, source->text_end};
+    *found = (struct pp_found_fde){0, pp_unwind_offset(source, part.to), 0};
+    for (unsigned step = 0; part.low < part.high; step++) {
+        uint32_t i = next_entry(&part, address, step);
+        uintptr_t function, fde;
+        if (!table_entry(&window, source, hdr, i, &function, &fde))
+            return false;
+        if (function > address) {
+            part.high = i;
+            part.to = function < part.to ? function : part.to;
+            found->end = pp_unwind_offset(source, function);
+        } else {
+            part.low = i + 1;
+            part.from = function > part.from ? function : part.from;
+            found->start = pp_unwind_offset(source, function);
+            found->fde = fde;
+        }
+    }
+    return true;
+}
+
+bool pp_fde_read(struct pp_fde_reader *reader, uintptr_t limit, const struct pp_memory_copy *copy, struct pp_fde *fde,
+                 const struct pp_cie_state **cie)
+{
+    uintptr_t address;
+    if (!pp_eh_frame_cie_of(copy, &address))
+        return false;
+    struct pp_cie_state *known = &reader->cies[address / 8 % PP_CIES];
+    if (known->cie.address != address) {
+        struct pp_memory_copy bytes;
+        struct pp_entry_window window;
+        struct pp_cie parsed;
+        void *mapped;
+        pp_entry_window_open(&window, limit);
+        known->cie.address = 0;
+        bool usable = pp_entry_copy(&window, address, &bytes, &mapped) && pp_eh_frame_cie(&bytes, &parsed) &&
+                      pp_cfi_initial(&bytes, &parsed, &known->initial);
+        if (mapped)
+            pp_unmap(mapped, bytes.size);
+        if (!usable)
+            return false;
+        known->cie = parsed;
+    }
+    *cie = known;
+    return pp_eh_frame_fde(copy, &known->cie, fde);
+}
+
+static bool starts_before(const void *first, const void *second, const void *unused)
+{
+    (void)unused;
+    return ((const struct function *)first)->start < ((const struct function *)second)->start;
+}
+
+/* Lists the functions of all entries, in order of their addresses. False: no memory. */
+static bool build_index(struct pp_fde_reader *reader, const struct pp_unwind_source *source)
+{
+    struct pp_entry_window window;
+    struct pp_memory_copy copy;
+    struct pp_vector functions = {0};
+    void *mapped;
+    pp_entry_window_open(&window, source->segment_end);
+    for (uintptr_t at = reader->hdr.eh_frame;
+         at < window.limit && at - reader->hdr.eh_frame <= UINT32_MAX && pp_entry_copy(&window, at, &copy, &mapped);
+         at += copy.size) {
+        struct pp_fde fde;
+        const struct pp_cie_state *cie;
+        bool is_here = pp_fde_read(reader, window.limit, &copy, &fde, &cie) && fde.start >= source->text_start &&
+                       fde.start < source->text_end;
+        if (mapped)
+            pp_unmap(mapped, copy.size);
+        struct function *function = is_here ? pp_vector_add(&functions, sizeof *function) : NULL;
+        if (function)
+            *function = (struct function){pp_unwind_offset(source, fde.start), (uint32_t)(at - reader->hdr.eh_frame)};
+        else if (is_here) {
+            pp_vector_free(&functions);
+            return false;
+        }
+    }
+    pp_sort(functions.items, functions.used / sizeof(struct function), sizeof(struct function), starts_before, NULL);
+    source->index->functions = functions;
+    atomic_store(&source->index->ready, true);
+    return true;
+}
+
+/* As search_table, where there is none: by an index of all entries. */
+static bool search_index(struct pp_fde_reader *reader, const struct pp_unwind_source *source, uintptr_t address,
+                         struct pp_found_fde *found)
+{
+    if (!atomic_load(&source->index->ready) && !build_index(reader, source))
+        return false;
+    const struct function *functions = source->index->functions.items;
+    size_t low = 0, high = source->index->functions.used / sizeof *functions, count = high;
+    uint32_t offset = pp_unwind_offset(source, address);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (functions[middle].start <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *found =
+        (struct pp_found_fde){0, low < count ? functions[low].start : pp_unwind_offset(source, source->text_end), 0};
+    if (low) {
+        found->start = functions[low - 1].start;
+        found->fde = reader->hdr.eh_frame + functions[low - 1].fde;
+    }
+    return true;
+}
+
+bool pp_fde_search(struct pp_fde_reader *reader, const struct pp_unwind_source *source, uintptr_t address,
+                   struct pp_found_fde *found)
+{
+    if (!read_hdr(reader, source))
+        return false;
+    return reader->hdr.table ? search_table(source, &reader->hdr, address, found)
+                             : search_index(reader, source, address, found);
+}

@@ -1,0 +1,69 @@
+/*
+ * Finds and reads the FDE of the function that holds an address: by the search table of .eh_frame_hdr, or, where the
+ * linker made none, by an index of all entries that is made once. Reads the program's memory by copies that may fail,
+ * and takes none of it for granted. Flush thread only.
+ */
+#ifndef PP_UNWIND_FDE_SEARCH_H
+#define PP_UNWIND_FDE_SEARCH_H
+
+#include "../base/arena.h"
+#include "cfi.h"
+#include <stdatomic.h>
+
+/* The functions of a module without a search table; lives as long as the module. All zero: not made yet. */
+struct pp_fde_index {
+    _Atomic bool ready; /* set last: a fork in between leaves the child without an index */
+    struct pp_vector functions;
+};
+
+/* Where a module's code and its unwind information are in the process. */
+struct pp_unwind_source {
+    uintptr_t text_start, text_end;
+    uintptr_t hdr_start, hdr_end; /* .eh_frame_hdr; equal: there is none */
+    uintptr_t segment_end;        /* of the segment that holds .eh_frame */
+    struct pp_fde_index *index;
+};
+
+/* Returns the offset of an address in the text, 0 or the text's size if it is outside. */
+uint32_t pp_unwind_offset(const struct pp_unwind_source *source, uintptr_t address);
+
+/* Copies the program's memory in pieces: the last steps of a search stay within one. */
+#define PP_ENTRY_WINDOW 1024
+struct pp_entry_window {
+    uintptr_t limit; /* what lies beyond is not read */
+    uintptr_t start;
+    size_t size;
+    uint8_t bytes[PP_ENTRY_WINDOW];
+};
+void pp_entry_window_open(struct pp_entry_window *window, uintptr_t limit);
+/* Copies an entry of .eh_frame; valid until the window's next use. *mapped: what to unmap then, NULL: nothing. False:
+ * it cannot be read, or the section ends. */
+bool pp_entry_copy(struct pp_entry_window *window, uintptr_t address, struct pp_memory_copy *copy, void **mapped);
+
+struct pp_cie_state {
+    struct pp_cie cie;
+    struct pp_cfi_state initial;
+};
+
+/* What is known of a module's unwind information. All zero: nothing. */
+#define PP_CIES 4 /* kept; a module has a few */
+struct pp_fde_reader {
+    struct pp_eh_frame_hdr hdr;
+    bool hdr_read;
+    struct pp_cie_state cies[PP_CIES];
+};
+
+/* Code for which one answer holds: a function with what follows it up to the next one, or code before all functions. */
+struct pp_found_fde {
+    uint32_t start, end; /* offsets in the text */
+    uintptr_t fde;       /* 0: no function */
+};
+
+/* Finds the last function that does not start after the address. False: unreadable, or no memory. */
+bool pp_fde_search(struct pp_fde_reader *reader, const struct pp_unwind_source *source, uintptr_t address,
+                   struct pp_found_fde *found);
+/* Reads the copy of an FDE, and its CIE, which lies below `limit`. */
+bool pp_fde_read(struct pp_fde_reader *reader, uintptr_t limit, const struct pp_memory_copy *copy, struct pp_fde *fde,
+                 const struct pp_cie_state **cie);
+
+#endif
