@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_COPY    ((uintptr_t)64 << 10) /* bytes of the stack */
-#define LEAST_COPY  1024u
-#define COPIES_PART 2 /* copies may fill half of the ring: no sample is to be lost for them */
-#define PAGE        ((uintptr_t)4096)
+#define MAX_COPY   ((uintptr_t)64 << 10) /* bytes of the stack */
+#define LEAST_COPY 1024u
+/* Of the ring, in quarters: what copies may fill, so that no sample is lost for them; and what is worth a wake-up, so
+ * that the next copy finds room. */
+#define COPIES_QUARTERS 3
+#define WAKE_QUARTERS   1
+#define PAGE            ((uintptr_t)4096)
 
 /* The part of the stack that the rest of the walk may read. */
 struct part {
@@ -45,7 +48,7 @@ static uint32_t copy(const struct pp_walk_state *stopped, const struct part *par
 /* Returns the bytes of the largest record with a copy. async-signal-safe. */
 static uint32_t room_for(struct pp_ring *ring)
 {
-    uint32_t room = pp_ring_room(ring), used = pp_ring_used(ring), part = ring->size / COPIES_PART;
+    uint32_t room = pp_ring_room(ring), used = pp_ring_used(ring), part = ring->size / 4 * COPIES_QUARTERS;
     if (used >= part)
         return 0;
     return room < part - used ? room : part - used;
@@ -100,7 +103,7 @@ bool pp_sample_write_unfinished(struct pp_slot *slot, const struct pp_record_sam
     record->copy_bytes = copy(stacks->native.stopped, &part, (uint8_t *)record + fixed);
     record->sample.header.size = fixed + record->copy_bytes;
     pp_ring_commit(&slot->ring, record);
-    if (pp_ring_used(&slot->ring) > slot->ring.size / COPIES_PART / 2)
+    if (pp_ring_used(&slot->ring) > slot->ring.size / 4 * WAKE_QUARTERS)
         pp_wake_flush(PP_WAKE_DRAIN);
     return true;
 }

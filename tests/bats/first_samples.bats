@@ -24,13 +24,13 @@ while time.process_time() < 0.3: work()'
     done
     count_cut
     [ "$samples" -ge 25 ]
-    [ -z "$cut" ] || fail "$(cat truncated.txt)"
+    between 0 "${cut:-0}" $((samples / 100 + 1)) "samples cut of $samples: $(cat truncated.txt)"
     # each of them from _start on
     collapsed --unit samples >stacks.txt
     awk '{ all += $NF } /^_start / { whole += $NF } END { print whole + 0 " of " all; exit whole < 0.98 * all - 1 }' stacks.txt
 }
 
-@test "no sample of a program of 0.3 s is cut for want of unwind rows" {
+@test "hardly a sample of a program of 0.3 s is cut for want of unwind rows" {
     with_each_python short_programs
 }
 
@@ -45,4 +45,53 @@ for thread in threads: thread.join()'
     count_cut
     [ "$samples" -ge 64 ]
     between 0 "${cut:-0}" $((samples / 100)) "samples cut of $samples: $(cat truncated.txt)"
+}
+
+@test "a stack with a hole in it, where process_vm_readv is refused: what lies above is left alone" {
+    cat >hole.c <<'END'
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+static double cpu(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+static void *spin(void *unused)
+{
+    char large[40960];
+    memset(large, 1, sizeof large);
+    char *page = (char *)(((uintptr_t)large + 8192) & ~(uintptr_t)4095);
+    mprotect(page, 4096, PROT_NONE);
+    for (double end = cpu() + 0.4; cpu() < end;)
+        for (volatile int i = 0; i < 5000; i++) ;
+    mprotect(page, 4096, PROT_READ | PROT_WRITE);
+    return unused;
+}
+void hole(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, spin, NULL);
+    pthread_join(thread, NULL);
+}
+END
+    gcc -shared -fPIC -o hole.so hole.c
+    for ((n = 0; n < 3; n++)); do
+        profiled "$BUILD/workloads/filtered" old "$PYTHON" -c 'import ctypes; ctypes.CDLL("./hole.so").hole()' 2>err.txt
+    done
+    "$PYPROF" export --all --format collapsed | grep -q 'spin' || fail "no sample beside the hole"
+}
+
+@test "static TLS that takes nearly all of a stack of 256 KiB, or all of it" {
+    for size in 200 239 244 249 252 400; do
+        echo "__thread char big[$size * 1024] __attribute__((tls_model(\"initial-exec\"))); char *touch(void) { return big; }" >tls.c
+        gcc -shared -fPIC -o tls.so tls.c
+        rm -rf pyprof.out
+        LIBPYPROF="$PWD/tls.so:$LIBPYPROF" profiled "$PYTHON" -c 'import json, time
+while time.process_time() < 0.25: json.dumps(list(range(300)))'
+        [ "$(reader field <(info) samples)" -ge 1 ]
+    done
 }
