@@ -110,8 +110,10 @@ void *pp_vector_add(struct pp_vector *vector, size_t size)
 
 void pp_vector_free(struct pp_vector *vector)
 {
-    pp_unmap(vector->items, vector->capacity);
-    *vector = (struct pp_vector){0};
+    struct pp_vector was = *vector;
+    /* first: the child of a fork in between would unmap what is there by then */
+    *(struct pp_vector volatile *)vector = (struct pp_vector){0};
+    pp_unmap(was.items, was.capacity);
 }
 
 void *pp_arena_alloc(struct pp_arena *arena, size_t size)

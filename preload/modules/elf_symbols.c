@@ -133,8 +133,9 @@ bool pp_elf_index_read(const struct pp_elf_source *source, struct pp_elf_index *
 
 void pp_elf_index_free(struct pp_elf_index *index)
 {
-    pp_unmap(index->items, index->mapped);
-    *index = (struct pp_elf_index){0};
+    struct pp_elf_index was = *index;
+    *(struct pp_elf_index volatile *)index = (struct pp_elf_index){0}; /* first: see pp_vector_free */
+    pp_unmap(was.items, was.mapped);
 }
 
 struct candidate {
@@ -279,43 +280,66 @@ void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_sou
 
 /* What was found for the addresses in [from, to). */
 struct known {
-    uint64_t value, from;
-    _Atomic uint64_t to; /* written last: 0 in the child of a fork before that */
-    uint64_t size;       /* of this, with its name */
-    char name[];
+    uint64_t from, to, value;
+    uint64_t name; /* offset in names */
 };
+
+/* Returns the place of the first entry that begins after the address. */
+static size_t known_after(const struct pp_elf_symbols *symbols, uint64_t address)
+{
+    const struct known *known = symbols->known.items;
+    size_t low = 0, high = symbols->known.used / sizeof *known;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (known[middle].from <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 bool pp_elf_symbols_know(const struct pp_elf_symbols *symbols, uint64_t address, uint64_t *value, const char **name)
 {
-    const struct known *known;
-    for (size_t at = 0; at < symbols->known.used; at += known->size) {
-        known = (const struct known *)((const char *)symbols->known.items + at);
-        if (!known->size) /* after a fork while it was being added */
-            break;
-        if (address >= known->to || address < known->from)
-            continue;
-        *value = known->value;
-        *name = known->name[0] ? known->name : NULL;
-        return true;
-    }
-    return false;
+    size_t after = known_after(symbols, address);
+    const struct known *known = (const struct known *)symbols->known.items + after - 1;
+    if (!after || address >= known->to)
+        return false;
+    *value = known->value;
+    *name = (const char *)symbols->names.items + known->name;
+    if (!**name)
+        *name = NULL;
+    return true;
 }
 
 void pp_elf_symbols_remember(struct pp_elf_symbols *symbols, const struct pp_elf_symbol *found)
 {
-    size_t length = strlen(found->name), size = (sizeof(struct known) + length + 8) & ~(size_t)7;
-    struct known *known = pp_vector_add(&symbols->known, size);
-    if (!known)
+    size_t length = strlen(found->name) + 1, name = symbols->names.used, after = known_after(symbols, found->from);
+    atomic_store(&symbols->changing, true);
+    char *to = pp_vector_add(&symbols->names, length);
+    struct known *last = to ? pp_vector_add(&symbols->known, sizeof *last) : NULL;
+    if (last) {
+        struct known *known = (struct known *)symbols->known.items + after;
+        memcpy(to, found->name, length);
+        memmove(known + 1, known, (size_t)(last - known) * sizeof *known);
+        *known = (struct known){found->from, found->to, found->value, name};
+    } else {
+        symbols->names.used = name;
+    }
+    atomic_store(&symbols->changing, false);
+}
+
+void pp_elf_symbols_after_fork(struct pp_elf_symbols *symbols)
+{
+    if (!atomic_load(&symbols->changing))
         return;
-    known->size = size;
-    known->value = found->value;
-    known->from = found->from;
-    memcpy(known->name, found->name, length + 1);
-    atomic_store(&known->to, found->to);
+    symbols->known = symbols->names = (struct pp_vector){0};
+    atomic_store(&symbols->changing, false);
 }
 
 void pp_elf_symbols_free(struct pp_elf_symbols *symbols)
 {
     pp_elf_index_free(&symbols->index);
     pp_vector_free(&symbols->known);
+    pp_vector_free(&symbols->names);
 }

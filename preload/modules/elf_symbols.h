@@ -5,6 +5,7 @@
 
 #include "../base/arena.h"
 #include "elf_file.h"
+#include <stdatomic.h>
 
 #define PP_ELF_NAME_MAX 4096
 
@@ -40,13 +41,17 @@ size_t pp_elf_index_at(const struct pp_elf_index *index, const struct pp_elf_sou
 struct pp_elf_symbols {
     struct pp_elf_identity identity; /* of the file that the index is of */
     struct pp_elf_index index;
-    struct pp_vector known; /* struct known, each with its name */
+    /* The names that were found, ascending by address. */
+    struct pp_vector known, names;
+    _Atomic bool changing; /* these two: a fork leaves the child with half a change */
 };
 
 /* Returns whether the address has been asked for, or one with the same answer. *name: NULL if it has none; valid until
  * the next pp_elf_symbols_remember. */
 bool pp_elf_symbols_know(const struct pp_elf_symbols *symbols, uint64_t address, uint64_t *value, const char **name);
 void pp_elf_symbols_remember(struct pp_elf_symbols *symbols, const struct pp_elf_symbol *found);
+/* Runs in the child of fork: forgets names that were being changed. */
+void pp_elf_symbols_after_fork(struct pp_elf_symbols *symbols);
 void pp_elf_symbols_free(struct pp_elf_symbols *symbols);
 
 #endif

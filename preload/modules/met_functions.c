@@ -58,6 +58,7 @@ static struct pp_unwind_draft *draft_of(struct pp_module *module)
     if (!*draft) {
         struct pp_module_range range = pp_module_range_of(module);
         struct pp_unwind_draft *fresh = pp_map(sizeof *fresh);
+        pp_module_identify(module);
         has_drafts = true;
         *draft = fresh;
         if (fresh && !pp_unwind_draft_start(fresh, &range))

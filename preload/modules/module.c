@@ -75,18 +75,27 @@ struct pp_module *pp_module_create(const struct pp_loaded_object *object, const 
     module->bias = object->bias;
     module->text_file_offset = object->text_file_offset;
     module->path = path;
-    module->build_id_length = read_build_id(object, module->build_id);
     if (object->first)
         module->flags |= PP_MODULE_MAIN;
     if (is_vdso(name))
         module->flags |= PP_MODULE_VDSO;
+    return module;
+}
+
+void pp_module_identify(struct pp_module *module)
+{
+    const struct pp_loaded_object *object = &module->private->object;
+    if (module->private->identified)
+        return;
+    module->build_id_length = read_build_id(object, module->build_id);
     if (defines(object, "_PyRuntime"))
         module->flags |= PP_MODULE_PYTHON;
-    return module;
+    module->private->identified = true;
 }
 
 void pp_module_destroy(struct pp_module *module)
 {
+    pp_module_close_file(module);
     pp_module_free_draft(module);
     pp_vector_free(&module->private->fdes.functions);
     pp_elf_symbols_free(&module->private->symbols);
@@ -101,7 +110,8 @@ bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_ob
         known->eh_frame_hdr.start != object->eh_frame_hdr.start ||
         known->eh_frame_hdr.end != object->eh_frame_hdr.end || strcmp(module->private->loader_name, name) != 0)
         return false;
-    if (nothing_unloaded)
+    /* nothing is known of its contents before it is identified */
+    if (nothing_unloaded || !module->private->identified)
         return true;
     /* Another file of this name may have been loaded at this address. */
     uint8_t id[PP_BUILD_ID_MAX];

@@ -121,7 +121,10 @@ struct pp_module *pp_module_find(uintptr_t address)
 {
     const struct pp_module_list *modules = atomic_load(&list);
     size_t i = pp_module_list_find(modules, address);
-    return modules && i < modules->count ? modules->modules[i] : NULL;
+    if (!modules || i == modules->count)
+        return NULL;
+    pp_module_identify(modules->modules[i]);
+    return modules->modules[i];
 }
 
 void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *arg)
@@ -131,17 +134,27 @@ void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *ar
         each(modules->modules[i], arg);
 }
 
+/* Writes only where there is something to forget: a page that is written to is copied. */
+static void forget_unfinished(struct pp_module_private *private)
+{
+    if (private->draft)
+    private->draft = NULL;
+    if (private->replaced)
+    private->replaced = NULL;
+    if (private->file_keeper)
+    private->file_keeper = 0;
+    if (private->fdes.functions.items && !atomic_load(&private->fdes.ready))
+    private->fdes.functions = (struct pp_vector){0};
+    pp_elf_symbols_after_fork(&private->symbols);
+}
+
 void pp_modules_after_fork(void)
 {
     /* The list is replaced by a single store, so the child can continue with it. A list that was replaced before its
      * counts were stored is read again. */
     const struct pp_module_list *modules = atomic_load(&list);
     known_adds = known_subs = 0;
-    for (size_t i = 0; modules && i < modules->count; i++) {
-        modules->modules[i]->private->draft = NULL;
-        modules->modules[i]->private->replaced = NULL;
-        if (!atomic_load(&modules->modules[i]->private->fdes.ready))
-            modules->modules[i]->private->fdes.functions = (struct pp_vector){0};
-    }
+    for (size_t i = 0; modules && i < modules->count; i++)
+        forget_unfinished(modules->modules[i]->private);
     pp_modules_forget_draft();
 }

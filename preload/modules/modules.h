@@ -18,6 +18,7 @@ struct pp_module {
     uintptr_t bias;            /* dlpi_addr: address of the process - bias = address in the file's terms */
     uint64_t text_file_offset; /* of `start` */
     const char *path;          /* absolute; the executable's own path for the main program, "[vdso]" */
+    /* Of modules that pp_module_find has returned: */
     uint8_t build_id[PP_BUILD_ID_MAX];
     uint8_t build_id_length; /* 0: none */
     uint32_t flags;          /* PP_MODULE_* of log_format.h (MAIN, VDSO; PYTHON when it defines _PyRuntime) */
