@@ -181,10 +181,28 @@ static enum pp_reason step_out_of_signal(struct walk *walk, const struct pp_unwi
     return PP_REASON_NONE;
 }
 
-/* Steps from a frame whose CFA is known to its caller. async-signal-safe. */
-static enum pp_reason step_with_cfa(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t cfa)
+/* Restores registers that are all saved in words near sp, which takes a quarter of the time: nearly every frame's.
+ * False: they are not. async-signal-safe. */
+static inline bool restore_words(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t cfa)
 {
-    uintptr_t caller[PP_TRACKED_COUNT];
+    if (!rule->lowest || walk->stack || walk->at.other_stack || cfa > walk->at.top ||
+        cfa > walk->at.registers[PP_REG_SP] + PP_STACK_NEAR || cfa + (uintptr_t)(intptr_t)rule->lowest < walk->at.low)
+        return false;
+    for (unsigned left = rule->saved; left; left &= left - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(left);
+        uintptr_t value = *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule->where[slot]);
+        if (slot == PP_TRACKED_RA)
+            walk->at.pc = value;
+        else
+            walk->at.registers[tracked_register[slot]] = value;
+    }
+    return true;
+}
+
+/* As restore_words, for all other rules. async-signal-safe. */
+static enum pp_reason restore_all(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t cfa)
+{
+    uintptr_t caller[PP_TRACKED_COUNT] = {0};
     unsigned restored = rule->saved | rule->in_register;
     for (unsigned left = restored; left; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
@@ -192,16 +210,28 @@ static enum pp_reason step_with_cfa(struct walk *walk, const struct pp_unwind_ru
         if (reason != PP_REASON_NONE)
             return reason;
     }
-    walk->at.valid &= PP_CALLEE_SAVED_MASK;
     for (unsigned left = restored & ~(1u << PP_TRACKED_RA); left; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
         walk->at.registers[tracked_register[slot]] = caller[slot];
-        walk->at.valid |= 1u << tracked_register[slot];
     }
+    walk->at.pc = caller[PP_TRACKED_RA];
+    return PP_REASON_NONE;
+}
+
+/* Steps from a frame whose CFA is known to its caller. async-signal-safe. */
+static enum pp_reason step_with_cfa(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t cfa)
+{
+    if (!restore_words(walk, rule, cfa)) {
+        enum pp_reason reason = restore_all(walk, rule, cfa);
+        if (reason != PP_REASON_NONE)
+            return reason;
+    }
+    walk->at.valid &= PP_CALLEE_SAVED_MASK;
+    for (unsigned left = (rule->saved | rule->in_register) & ~(1u << PP_TRACKED_RA); left; left &= left - 1)
+        walk->at.valid |= 1u << tracked_register[__builtin_ctz(left)];
     for (unsigned left = rule->lost; left; left &= left - 1)
         walk->at.valid &= ~(1u << tracked_register[__builtin_ctz(left)]);
     walk->at.registers[PP_REG_SP] = cfa;
-    walk->at.pc = caller[PP_TRACKED_RA];
     walk->at.exact = false;
     return PP_REASON_NONE;
 }

@@ -57,7 +57,8 @@ struct pp_unwind_rule {
     uint8_t lost;        /* tracked slots that are lost; the return address: this is the outermost frame */
     uint8_t unused;
     int16_t where[PP_TRACKED_COUNT];
-    int16_t unused2;
+    /* The least where[] of all that is saved, if that is just words at CFA + where[slot] below the CFA; else 0. */
+    int16_t lowest;
 };
 
 struct pp_module_range {

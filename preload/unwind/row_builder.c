@@ -208,6 +208,21 @@ static bool follow_register(struct pp_unwind_rule *rule, unsigned slot, const st
     }
 }
 
+/* Finds rule->lowest. */
+static int16_t lowest_word(const struct pp_unwind_rule *rule)
+{
+    int16_t lowest = 0;
+    if (rule->from_base || rule->in_register || !(rule->saved >> PP_TRACKED_RA & 1))
+        return 0;
+    for (unsigned left = rule->saved; left; left &= left - 1) {
+        int16_t where = rule->where[__builtin_ctz(left)];
+        if (where >= 0 || where % 8)
+            return 0;
+        lowest = where < lowest ? where : lowest;
+    }
+    return lowest;
+}
+
 /* Adds the caller's registers; false when its return address cannot be found. */
 static bool follow_registers(struct pp_unwind_rule *rule, const struct pp_cfi_state *state)
 {
@@ -222,6 +237,7 @@ static bool follow_registers(struct pp_unwind_rule *rule, const struct pp_cfi_st
         if (slot == PP_TRACKED_RA && reg->kind != PP_CFI_UNDEFINED)
             return false;
     }
+    rule->lowest = lowest_word(rule);
     /* The caller's stack pointer is the CFA, except in code like longjmp. */
     return state->registers[PP_REG_SP].kind == PP_CFI_SAME;
 }
