@@ -133,6 +133,9 @@ void *pp_flush_loop(void *argument)
                 next = scan = save = now + INTERVAL_NS;
             idle = 0;
         }
+        /* names are read from files: see first_save */
+        if (!pp_fd_table_here() && now < pp_process.start.monotonic_ns + INTERVAL_NS)
+            why &= ~(uint32_t)(PP_WAKE_MODULES | PP_WAKE_DRAIN);
         if (why & PP_WAKE_MODULES)
             pp_interval_drain(false);
         if (why & PP_WAKE_STACK)

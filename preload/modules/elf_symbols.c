@@ -302,9 +302,10 @@ static size_t known_after(const struct pp_elf_symbols *symbols, uint64_t address
 bool pp_elf_symbols_know(const struct pp_elf_symbols *symbols, uint64_t address, uint64_t *value, const char **name)
 {
     size_t after = known_after(symbols, address);
-    const struct known *known = (const struct known *)symbols->known.items + after - 1;
-    if (!after || address >= known->to)
+    const struct known *known = symbols->known.items;
+    if (!after || address >= known[after - 1].to)
         return false;
+    known += after - 1;
     *value = known->value;
     *name = (const char *)symbols->names.items + known->name;
     if (!**name)

@@ -95,7 +95,6 @@ void pp_module_identify(struct pp_module *module)
 
 void pp_module_destroy(struct pp_module *module)
 {
-    pp_module_close_file(module);
     pp_module_free_draft(module);
     pp_vector_free(&module->private->fdes.functions);
     pp_elf_symbols_free(&module->private->symbols);

@@ -21,7 +21,6 @@ struct pp_module_private {
     /* Each flag is set last: after a fork in between, the work is repeated. */
     _Atomic bool symbols_tried;
     struct pp_elf_symbols symbols;
-    int file, file_keeper; /* its open file, in the table of the thread of this id; 0: none */
     _Atomic bool jit_tried;
     uintptr_t jit_descriptor;
 };
@@ -59,8 +58,6 @@ void pp_retire_rows(struct pp_unwind_rows *rows);
 
 /* Makes a module of an object: its place and path. Reads none of its memory. NULL when there is no memory. */
 struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name);
-/* Closes its file, if that is kept open. */
-void pp_module_close_file(struct pp_module *module);
 /* Unmaps its symbols, its draft and itself. The caller retires its rows, which handlers may still read. */
 void pp_module_destroy(struct pp_module *module);
 /* Reads the module's build-id and kind, which all that is kept of its contents depends on; once. */

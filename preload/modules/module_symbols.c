@@ -1,6 +1,5 @@
 /* Reads the names of a module's functions from its file, if that is still what was loaded. */
 #include "../base/arena.h"
-#include "../base/fd_table.h"
 #include "../base/safe_copy.h"
 #include "../base/syscalls.h"
 #include "../common/log_format.h"
@@ -42,33 +41,6 @@ static bool is_loaded_file(struct pp_module *module, const struct pp_elf_source 
 /* Reads something from a module's file; false if this is not the file. */
 typedef bool file_reader(struct pp_module *module, const struct pp_elf_source *source, void *argument);
 
-/* Returns the descriptor of the module's file that is kept in the flush thread's own table, -1 if there is none. */
-static int kept_file(const struct pp_module *module)
-{
-    const struct pp_module_private *private = module->private;
-    return private->file_keeper && pp_fd_table_here() && private->file_keeper == pp_sys_gettid() ? private->file : -1;
-}
-
-void pp_module_close_file(struct pp_module *module)
-{
-    int fd = kept_file(module);
-    module->private->file_keeper = 0;
-    if (fd >= 0)
-        pp_sys_close(fd);
-}
-
-/* Keeps the interpreter's file open, where the program does not see that: after an upgrade or a chroot it has no path.
- * Else closes it. */
-static void keep_or_close(struct pp_module *module, int fd, bool is_its_own)
-{
-    if (is_its_own && module->flags & (PP_MODULE_MAIN | PP_MODULE_PYTHON) && pp_fd_table_here()) {
-        module->private->file = fd;
-        module->private->file_keeper = pp_sys_gettid();
-    } else {
-        pp_sys_close(fd);
-    }
-}
-
 static bool read_path(struct pp_module *module, const char *path, file_reader *read, void *argument)
 {
     int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
@@ -76,7 +48,7 @@ static bool read_path(struct pp_module *module, const char *path, file_reader *r
         return false;
     struct pp_elf_source source = {.fd = fd};
     bool done = read(module, &source, argument);
-    keep_or_close(module, fd, done);
+    pp_sys_close(fd);
     return done;
 }
 
@@ -99,9 +71,6 @@ static bool read_file(struct pp_module *module, file_reader *read, void *argumen
 {
     if (module->flags & PP_MODULE_VDSO)
         return read_vdso(module, read, argument);
-    struct pp_elf_source kept = {.fd = kept_file(module)};
-    if (kept.fd >= 0)
-        return read(module, &kept, argument);
     return (module->flags & PP_MODULE_MAIN && read_path(module, "/proc/self/exe", read, argument)) ||
            read_path(module, module->path, read, argument);
 }

@@ -135,17 +135,15 @@ void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *ar
 }
 
 /* Writes only where there is something to forget: a page that is written to is copied. */
-static void forget_unfinished(struct pp_module_private *private)
+static void forget_unfinished(struct pp_module_private *of)
 {
-    if (private->draft)
-    private->draft = NULL;
-    if (private->replaced)
-    private->replaced = NULL;
-    if (private->file_keeper)
-    private->file_keeper = 0;
-    if (private->fdes.functions.items && !atomic_load(&private->fdes.ready))
-    private->fdes.functions = (struct pp_vector){0};
-    pp_elf_symbols_after_fork(&private->symbols);
+    if (of->draft)
+        of->draft = NULL;
+    if (of->replaced)
+        of->replaced = NULL;
+    if (of->fdes.functions.items && !atomic_load(&of->fdes.ready))
+        of->fdes.functions = (struct pp_vector){0};
+    pp_elf_symbols_after_fork(&of->symbols);
 }
 
 void pp_modules_after_fork(void)
