@@ -461,6 +461,15 @@ void pp_native_continue(struct pp_native_stack *stack)
     walk_outward(&walk, stack);
 }
 
+bool pp_native_saves_frame_pointer(const struct pp_native_stack *stack, uintptr_t ip)
+{
+    struct walk walk;
+    enum pp_reason why;
+    start_again(&walk, stack);
+    const struct pp_unwind_rule *rule = search_rule(&walk, ip, &why);
+    return rule && rule->saved >> PP_TRACKED_FP & 1;
+}
+
 bool pp_native_read(const struct pp_native_stack *stack, void *to, uintptr_t from, size_t size)
 {
     return stack->copy ? read_copy(stack->copy, to, from, size) : pp_safe_read(pp_sys_getpid(), to, from, size);

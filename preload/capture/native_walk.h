@@ -82,6 +82,9 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
 /* Continues a walk that is continuable, by `table` and on `copy`. Flush thread. */
 void pp_native_continue(struct pp_native_stack *stack);
 
+/* Whether a frame at this address has saved its caller's frame pointer, as far as the rows say. async-signal-safe. */
+bool pp_native_saves_frame_pointer(const struct pp_native_stack *stack, uintptr_t ip);
+
 /* Reads the stack, or the copy; false if not all of it can be. async-signal-safe. */
 bool pp_native_read(const struct pp_native_stack *stack, void *to, uintptr_t from, size_t size);
 

@@ -33,7 +33,8 @@ static void pair_runs(const struct pp_stacks *stacks, struct pp_record_run *out)
     }
 }
 
-/* Learns the constant distance from a marker to its eval frame's CFA, from a frame at a call. async-signal-safe. */
+/* Learns the constant distance from a marker to its eval frame's CFA, from a frame at a call; not at one of the first
+ * calls, before the function has saved what its callers are found by. async-signal-safe. */
 static void learn_eval_frame(const struct pp_python *python, const struct pp_native_stack *native, uintptr_t marker)
 {
     if (native->reason != PP_REASON_NONE ||
@@ -41,7 +42,8 @@ static void learn_eval_frame(const struct pp_python *python, const struct pp_nat
         return;
     for (unsigned i = 1; i < native->count; i++) {
         const struct pp_native_frame *frame = &native->frames[i];
-        if (marker < frame->cfa && marker >= native->frames[i - 1].cfa && pp_python_of_code(frame->ip) == python) {
+        if (marker < frame->cfa && marker >= native->frames[i - 1].cfa && pp_python_of_code(frame->ip) == python &&
+            pp_native_saves_frame_pointer(native, frame->ip)) {
             atomic_store_explicit(&pp_capture.eval[python->index].body, frame->ip, memory_order_relaxed);
             atomic_store_explicit(&pp_capture.eval[python->index].marker_to_end, (uint32_t)(frame->cfa - marker),
                                   memory_order_release);
