@@ -120,16 +120,16 @@ resident_with() {
 import re, threading, time
 count = $1
 used, measured = threading.Barrier(count), threading.Event()
-def burn():
+def use_cpu():
     end = time.thread_time() + 0.1
     while time.thread_time() < end: sum(range(100))
 def work():
-    burn()
+    use_cpu()
     used.wait()
     measured.wait()
 threads = [threading.Thread(target=work) for _ in range(count - 1)]
 for thread in threads: thread.start()
-burn()
+use_cpu()
 used.wait()
 print(re.search(r'Rss: *(\d+)', open('/proc/self/smaps_rollup').read())[1])
 measured.set()
