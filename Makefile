@@ -58,7 +58,7 @@ ifeq ($(VARIANT),)
 TOOLS_CFLAGS  += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 TOOLS_LDFLAGS := -pie $(HARDEN)
-TOOLS_LIBS    := -lz -lisal -lelf -ldw -liberty -ldl -lpthread
+TOOLS_LIBS    := -lz -lisal -lelf -ldw -liberty -lm -ldl -lpthread
 ifdef TCMALLOC
 # --as-needed would drop it: nothing refers to it by name.
 TOOLS_LIBS    += -Wl,--no-as-needed -ltcmalloc_minimal

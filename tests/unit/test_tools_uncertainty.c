@@ -1,0 +1,197 @@
+/* How sure shares are: known values, and how often what is said of random samples is true. */
+#include "random.h"
+#include "tools/view/uncertainty.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define MS      1000000u
+#define PERIOD  10u /* ms */
+#define STACKS  40u
+#define REPEATS 2000u
+
+#define ASSERT_NEAR(value, expected, error) assert_true(fabs((value) - (expected)) <= (error))
+
+static struct pt_draws equal_draws(uint64_t count)
+{
+    return (struct pt_draws){.count = count, .ns = count * PERIOD * MS, .spread = 1};
+}
+
+static struct pt_bounds bounds_of(uint64_t count, uint64_t of)
+{
+    struct pt_draws draws = equal_draws(of);
+    return pt_share_bounds(&draws, count, count * PERIOD * MS, draws.ns);
+}
+
+/* The expected values are from the tables of Brown, Cai and DasGupta's paper, or by hand from Wilson's formula. */
+static void known_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t count, of;
+        double low, high;
+    } cases[] = {
+        {10, 100, 0.0552, 0.1744}, {50, 100, 0.4038, 0.5962}, {0, 100, 0, 0.0370},
+        {100, 100, 0.9630, 1},     {1, 10, 0.0179, 0.4042},   {300, 3000, 0.0898, 0.1112},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pt_bounds bounds = bounds_of(cases[i].count, cases[i].of);
+        ASSERT_NEAR(bounds.low, cases[i].low, 1e-4);
+        ASSERT_NEAR(bounds.high, cases[i].high, 1e-4);
+    }
+    struct pt_bounds none = bounds_of(0, 0);
+    assert_true(none.low == 0 && none.high == 1);
+}
+
+/* What was measured is in what shares are of, and is sure. */
+static void measured_time_is_sure(void **state)
+{
+    (void)state;
+    struct pt_draws draws = equal_draws(100);
+    struct pt_bounds all = pt_share_bounds(&draws, 10, 10 * PERIOD * MS, draws.ns),
+                     half = pt_share_bounds(&draws, 10, 10 * PERIOD * MS, 2 * draws.ns),
+                     unsampled = pt_share_bounds(&draws, 0, draws.ns, 2 * draws.ns);
+    ASSERT_NEAR(half.low, all.low / 2, 1e-12);
+    ASSERT_NEAR(half.high, all.high / 2, 1e-12);
+    assert_true(unsampled.low == 0.5 && unsampled.high == 0.5);
+}
+
+/* A profile of one-frame stacks, all in one process. */
+static struct pt_profile *new_profile(uint32_t nodes[STACKS])
+{
+    struct pt_profile *profile = pt_profile_new(NULL);
+    pt_add_thread(profile, &(struct pt_thread){.process = pt_add_process(profile, 0), .tid = 1});
+    for (uint32_t i = 0; i < STACKS; i++) {
+        struct pt_frame frame = {.kind = PP_FRAME_NATIVE, .subject = PT_NONE, .address = i + 1};
+        nodes[i] = pt_add_node(profile, 0, pt_add_frame(profile, &frame));
+    }
+    return profile;
+}
+
+static void draws_leave_out_what_was_measured(void **state)
+{
+    (void)state;
+    uint32_t nodes[STACKS];
+    struct pt_profile *profile = new_profile(nodes);
+    const struct pt_sample samples[] = {
+        {.node = nodes[0], .count = 3, .cpu_ns = 30 * MS},
+        {.node = nodes[1], .count = 1, .cpu_ns = 10 * MS},
+        {.node = nodes[1], .count = 0, .cpu_ns = 2 * MS}, /* estimated */
+        {.node = pt_add_node(profile, 0, pt_add_pseudo(profile, "[unsampled]")), .cpu_ns = 50 * MS},
+    };
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
+        pt_append_sample(profile, &samples[i]);
+    struct pt_draws draws = pt_draws_of(profile);
+    assert_int_equal(draws.count, 4);
+    assert_int_equal(draws.ns, 42 * MS);
+    ASSERT_NEAR(draws.spread, 1, 1e-9);
+    pt_profile_free(profile);
+}
+
+/* Holm's: 0.01 * 4, 0.012 * 3 and 0.02 * 2 are within 5 %; 0.06 is not, and ends it. */
+static void marks_are_corrected(void **state)
+{
+    (void)state;
+    bool marks[5];
+    pt_mark_changes((const double[]){0.06, 0.012, 0.01, 0.02}, 4, marks);
+    assert_true(!marks[0] && marks[1] && marks[2] && marks[3]);
+    pt_mark_changes((const double[]){0.02, 0.02, 0.02}, 3, marks);
+    assert_true(!marks[0] && !marks[1] && !marks[2]);
+    pt_mark_changes((const double[]){0.049}, 1, marks);
+    assert_true(marks[0]);
+    pt_mark_changes(NULL, 0, marks);
+}
+
+static double chance(uint64_t count_a, uint64_t of_a, uint64_t count_b, uint64_t of_b)
+{
+    const struct pt_draws draws[] = {equal_draws(of_a), equal_draws(of_b)};
+    return pt_change_chance(draws, (const uint64_t[]){count_a, count_b},
+                            (const uint64_t[]){count_a * PERIOD * MS, count_b * PERIOD * MS});
+}
+
+/* Twice the sum of the binomial probabilities of `low` or fewer successes of n. */
+static double binomial_chance(uint32_t low, uint32_t n, double probability)
+{
+    double sum = 0, term = pow(1 - probability, n);
+    for (uint32_t i = 0; i <= low; i++) {
+        sum += term;
+        term *= (n - i) * probability / ((i + 1) * (1 - probability));
+    }
+    return 2 * sum;
+}
+
+static void known_chances(void **state)
+{
+    (void)state;
+    assert_true(chance(0, 0, 5, 100) == 1 && chance(0, 100, 0, 100) == 1 && chance(100, 100, 50, 50) == 1);
+    assert_true(chance(30, 300, 300, 3000) > 0.9);
+    ASSERT_NEAR(chance(7, 300, 31, 3000), chance(31, 3000, 7, 300), 1e-9);
+    ASSERT_NEAR(chance(20, 100, 40, 100), chance(80, 100, 60, 100), 1e-9);
+    /* Rare parts: how a coin falls, one that is as uneven as the two profiles are. */
+    const uint32_t many = 1000000;
+    for (uint32_t all = 6; all < 60; all += 9)
+        for (uint32_t low = 0; low < all / 4; low++) {
+            double expected[] = {binomial_chance(low, all, 0.5), binomial_chance(low, all, 0.75)};
+            ASSERT_NEAR(chance(low, many, all - low, many) / expected[0], 1, 1e-3);
+            ASSERT_NEAR(chance(low, 3 * many, all - low, many) / expected[1], 1, 1e-3);
+        }
+    /* Large shares: the normal distribution. (0.5 - 0.45) / sqrt(2 * 0.475 * 0.525 / 2000) = 3.166 sigma */
+    ASSERT_NEAR(chance(1000, 2000, 900, 2000), erfc(3.166 / sqrt(2)), 4e-4);
+}
+
+/* Weights as they are on a kernel with ticks of 4 ms, and now and then a late one. */
+static uint64_t draw_weight(void)
+{
+    uint32_t ticks = 2 + random_below(2) + (random_below(50) ? 0 : random_below(8));
+    return ticks * 4 * MS + random_below(MS) - MS / 2;
+}
+
+/* One stack has the share, the others divide the rest. */
+static void bounds_hold_the_share_as_often_as_they_say(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t permille, samples;
+    } cases[] = {{5, 300}, {5, 3000}, {30, 300}, {100, 300}, {500, 300}, {900, 1000}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint32_t held = 0;
+        for (uint32_t repeat = 0; repeat < REPEATS; repeat++) {
+            uint32_t nodes[STACKS];
+            uint64_t counts[STACKS] = {0}, ns[STACKS] = {0};
+            struct pt_profile *profile = new_profile(nodes);
+            for (uint32_t j = 0; j < cases[i].samples; j++) {
+                uint32_t stack = random_below(1000) < cases[i].permille ? 0 : 1 + random_below(STACKS - 1);
+                counts[stack]++;
+                ns[stack] += draw_weight();
+            }
+            for (uint32_t j = 0; j < STACKS; j++)
+                pt_append_sample(profile, &(struct pt_sample){.node = nodes[j], .count = counts[j], .cpu_ns = ns[j]});
+            struct pt_draws draws = pt_draws_of(profile);
+            struct pt_bounds bounds = pt_share_bounds(&draws, counts[0], ns[0], draws.ns);
+            held += bounds.low <= cases[i].permille / 1000.0 && bounds.high >= cases[i].permille / 1000.0;
+            assert_true(bounds.low <= (double)ns[0] / (double)draws.ns &&
+                        (double)ns[0] / (double)draws.ns <= bounds.high);
+            pt_profile_free(profile);
+        }
+        print_message("%.1f %% of %u samples: the interval holds it in %.1f %%\n", cases[i].permille / 10.0,
+                      cases[i].samples, 100.0 * held / REPEATS);
+        assert_in_range(held, REPEATS * 93 / 100, REPEATS * 98 / 100);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_bounds),
+        cmocka_unit_test(measured_time_is_sure),
+        cmocka_unit_test(draws_leave_out_what_was_measured),
+        cmocka_unit_test(marks_are_corrected),
+        cmocka_unit_test(known_chances),
+        cmocka_unit_test(bounds_hold_the_share_as_often_as_they_say),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

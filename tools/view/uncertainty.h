@@ -1,0 +1,47 @@
+/*
+ * Says how sure shares of the CPU time are that come from samples, and whether two of them differ by more than chance.
+ *
+ * A share is the CPU time of the samples in which a function (a file, a line) was seen, of that of all samples. The
+ * samples are taken for independent draws from the program's CPU time. They are a little better than that: a thread is
+ * sampled at almost equal distances, so phases of a program that are longer than a distance get their due in each run.
+ * Samples weigh what their thread has used since the one before; the more unequal the weights, the less many samples
+ * tell.
+ *
+ * Nothing here knows what differs between two runs for other reasons than sampling: another load of the machine,
+ * another order of threads, addresses that fall into a cache in another way.
+ */
+#ifndef PT_VIEW_UNCERTAINTY_H
+#define PT_VIEW_UNCERTAINTY_H
+
+#include "../profile/model.h"
+
+/* Sums up the samples that shares come from. */
+struct pt_draws {
+    uint64_t count, ns; /* of all samples, without what was measured, not sampled: [unsampled], [thread exit] */
+    double spread;      /* mean square of a sample's weight over the square of its mean: 1 if all are equal */
+};
+
+/* Of the samples that the profile holds; in any form (enum pt_keep), after any selection. */
+struct pt_draws pt_draws_of(const struct pt_profile *profile);
+
+/* From 0 to 1. */
+struct pt_bounds {
+    double low, high;
+};
+
+/* Returns the 95 % interval (Wilson's) of the share ns / whole_ns. count, ns: of the part of the samples that the share
+ * is about, as pt_total has them; 0, 0: it was not seen. whole_ns: what shares are of, not less than draws->ns, as a
+ * rule pt_summary_program_ns. Time without samples (count 0, ns not 0) was measured: both bounds are the share. Without
+ * any samples nothing is known: 0 to 1. */
+struct pt_bounds pt_share_bounds(const struct pt_draws *draws, uint64_t count, uint64_t ns, uint64_t whole_ns);
+
+/* Returns the probability (two-sided) that a part's shares of two profiles differ as much as this, or more, by chance
+ * alone, if in truth they are equal. 1 if nothing is known. */
+double pt_change_chance(const struct pt_draws draws[2], const uint64_t counts[2], const uint64_t ns[2]);
+
+/* Sets marks[i] for those of `count` changes that are more than chance, by chances[i] from pt_change_chance. Holm's
+ * correction: however many functions are compared, and however they depend on each other (as a caller and its callee
+ * do), the probability that any is marked is 5 % at most where nothing differs. */
+void pt_mark_changes(const double *chances, uint32_t count, bool *marks);
+
+#endif
