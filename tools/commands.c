@@ -35,8 +35,9 @@ static const struct pt_option
     json = FLAG('j', "json", json, "JSON, for programs"),
     lines = FLAG('l', "lines", lines, "tell lines apart, not only functions"),
     merged = OPTION('o', "output", "FILE", PT_TEXT, output, NULL, "file to write"),
-    no_native =
-        FLAG(0, "no-native", request.select.no_native, "Python frames only: native code counts for its Python caller"),
+    native = OPTION(0, "native", "WHAT", PT_TEXT, native, "none libraries all",
+                    "native functions to show: those of extensions and libraries (libraries, default), none, or all "
+                    "with the interpreter's own; the others count for the Python function that runs them"),
     output = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
                     "file to write, '-' for stdout; its extension chooses the format"),
     page = OPTION('o', "output", "FILE", PT_TEXT, output, NULL, "page to write, '-' for stdout (default: pyprof.html)"),
@@ -56,7 +57,7 @@ static const struct pt_option
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
 /* Which files are read, and which of their samples (profile/select.h): of each command that loads and shows samples. */
 #define RUNS   &run, &all
-#define SELECT &from, &to, &pid, &thread, &focus, &ignore, &no_native
+#define SELECT &from, &to, &pid, &thread, &focus, &ignore, &native
 
 #define PATHS_HELP                                                                                                     \
     "PATH is a profile (*.pyprof) or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY    \
@@ -84,7 +85,7 @@ const struct pt_command pt_commands[] = {
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
      "pyprof report --from 10s --to 1m30s --focus 'json|orjson'"},
     {COMMAND(top), "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes",
-     OPTIONS(&delay, &count, &top, RUNS, &pid, &no_native),
+     OPTIONS(&delay, &count, &top, RUNS, &pid, &native),
      "The screen shows the last 10 seconds of all processes together; key h lists the keys: sort, filter by regular "
      "expression, processes, threads, since the start. It reads what the processes write each second, and does not "
      "touch them. With --count it prints text instead, for pipes and scripts; --top limits its rows.\n\n"
@@ -96,7 +97,7 @@ const struct pt_command pt_commands[] = {
      "pyprof top\n"
      "pyprof top 4711\n"
      "pyprof top /var/tmp/app.pyprof\n"
-     "pyprof top --count 1 --no-native | head"},
+     "pyprof top --count 1 --native=none | head"},
     {COMMAND(info), "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
      OPTIONS(&json, &intervals, RUNS), PATHS_HELP,
      "pyprof info\n"
@@ -112,9 +113,10 @@ const struct pt_command pt_commands[] = {
      "pyprof flame -o app.html\n"
      "pyprof flame --diff yesterday.pyprof pyprof.out"},
     {COMMAND(export), "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
-     OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, RUNS, SELECT), PATHS_HELP,
+     OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, RUNS, SELECT),
+     "Without --native pprof and firefox have all native functions, and pstats has none.\n\n" PATHS_HELP,
      "pyprof export -o app.pb.gz && go tool pprof -top app.pb.gz\n"
-     "pyprof export -o app.speedscope.json --no-native\n"
+     "pyprof export -o app.speedscope.json --native=none\n"
      "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg",
      .table = pt_formats_table},
     {COMMAND(runs), "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", OPTIONS(&json, &all),

@@ -122,6 +122,8 @@ refuses() {
     refuses 2 'no-such-option' info --no-such-option
     refuses 2 'unit' export --format collapsed --unit parsecs
     refuses 2 'nonsense' export --format nonsense
+    refuses 2 '^pyprof: --no-native has become --native=none$' report --no-native
+    refuses 2 "'none', 'libraries' or 'all'" top --native some
     refuses 2 '.' run
 }
 

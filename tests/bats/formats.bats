@@ -104,7 +104,7 @@ if child:
 import json, sys
 total = json.load(sys.stdin)["total"]
 print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])')
-    for options in "" "--lines --threads --processes --gil" "--no-native"; do
+    for options in "" "--lines --threads --processes --gil" "--native=none"; do
         # shellcheck disable=SC2086
         "$PYPROF" export pyprof.out --format collapsed $options >stacks.txt
         found=$(perl -ne 'my ($stack, $n) = /^(.*)\s+?(\d+(?:\.\d*)?)$/ or die "line: $_"; $sum += $n; die if grep { !length } split /;/, $stack;
@@ -166,7 +166,7 @@ for name in ("</title><script>alert(1)</script>", "\"]]>&amp;<!--", "\u202eright
     mkdir part
     pid=$("$PYPROF" info --json pyprof.out | grep -oE '"pid": *[0-9]+' | grep -oE '[0-9]+' | tail -n 1)
     for extension in $EXTENSIONS; do
-        "$PYPROF" export pyprof.out -o "part/p.$extension" --pid "$pid" --focus 'burn|fib' --no-native
+        "$PYPROF" export pyprof.out -o "part/p.$extension" --pid "$pid" --focus 'burn|fib' --native=none
     done
     ns=$(awk '{ n += $NF } END { printf "%.0f\n", n }' part/p.collapsed)
     [ "$ns" -gt 0 ] || fail "nothing selected"

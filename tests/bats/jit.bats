@@ -67,7 +67,7 @@ share_of() {
         found=$(awk -v name="$name" 'index($0, name " (jit)") { sum += $NF } END { print sum + 0 }' stacks.txt)
         [ "$found" -le "$truth" ] || cpu_near "$found" "$truth" 12 "$name"
     done
-    "$PYPROF" export pyprof.out --format speedscope | grep -q '"name":"second","file":"jit"'
+    "$PYPROF" export pyprof.out --native=all --format speedscope | grep -q '"name":"second","file":"jit"'
 }
 
 # A process with the same pid has left names for all addresses; the program's own come after them.

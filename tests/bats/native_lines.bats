@@ -133,7 +133,7 @@ EOF
     ready
     hot libc.so libcc.so
     for part in with without; do
-        "$PYPROF" export --format collapsed >$part.collapsed
+        "$PYPROF" export --native=all --format collapsed >$part.collapsed
         awk '{
             ns = $NF
             sub(/ [0-9]+$/, "")
@@ -249,7 +249,7 @@ END
     written_by dwarf_offdie
     for with in /dev/null "$PWD/other.so"; do
         cp whole.so libc.so
-        LD_PRELOAD=$PWD/by_dwarf_offdie.so WITH=$with WRITTEN=$PWD/libc.so "$PYPROF" export --format collapsed --lines >stacks.txt 2>err.txt ||
+        LD_PRELOAD=$PWD/by_dwarf_offdie.so WITH=$with WRITTEN=$PWD/libc.so "$PYPROF" export --native=all --format collapsed --lines >stacks.txt 2>err.txt ||
             fail "status $?: $(cat err.txt)"
         grep -q "^pyprof: $PWD/libc.so was written while it was read" err.txt || fail "$(cat err.txt)"
         grep -qF '(libc.so' stacks.txt || fail "no frames: $(tail -n 3 stacks.txt)"
@@ -263,9 +263,9 @@ END
     hot libc.so
     written_by dwfl_module_addrinfo
     cp libc.so.debug libc.so
-    "$PYPROF" export --format collapsed >stacks.txt
+    "$PYPROF" export --native=all --format collapsed >stacks.txt
     grep -qE 'hidden' stacks.txt || fail "no names to lose: $(tail -n 3 stacks.txt)"
-    LD_PRELOAD=$PWD/by_dwfl_module_addrinfo.so WITH=/dev/null WRITTEN=$PWD/libc.so "$PYPROF" export --format collapsed >stacks.txt 2>err.txt ||
+    LD_PRELOAD=$PWD/by_dwfl_module_addrinfo.so WITH=/dev/null WRITTEN=$PWD/libc.so "$PYPROF" export --native=all --format collapsed >stacks.txt 2>err.txt ||
         fail "status $?: $(cat err.txt)"
     grep -q "^pyprof: $PWD/libc.so was written while it was read: its functions have no names" err.txt || fail "$(cat err.txt)"
     ! grep -qF 'hidden (libc.so)' stacks.txt || fail "$(tail -n 3 stacks.txt)"
@@ -370,7 +370,7 @@ EOF
     gcc -O2 -shared -fPIC -Wl,--build-id -o libendless.so "$WORKLOADS/lib/inlined.c" endless.s
     readelf --debug-dump=info libendless.so 2>/dev/null | grep -q DW_TAG_lexical_block || fail "no such debug information"
     hot libendless.so
-    timeout 300 "$PYPROF" export --format collapsed >stacks.txt || fail "it took too long"
+    timeout 300 "$PYPROF" export --native=all --format collapsed >stacks.txt || fail "it took too long"
     grep -qF " (libendless.so) " stacks.txt || fail "nothing of the library"
 }
 
@@ -403,7 +403,7 @@ EOF
     nested >nested.s
     gcc -O2 -shared -fPIC -Wl,--build-id -o libnested.so "$WORKLOADS/lib/inlined.c" nested.s
     hot libnested.so
-    timeout 120 "$PYPROF" export --format collapsed >stacks.txt 2>err.txt || fail "it took too long"
+    timeout 120 "$PYPROF" export --native=all --format collapsed >stacks.txt 2>err.txt || fail "it took too long"
     lines_of err.txt 1 "^pyprof: .*/libnested.so: its debug information takes too long to read, or too much memory: some inlined functions are missing\$"
     grep -qF " (libnested.so) " stacks.txt || fail "nothing of the library"
 }

@@ -19,7 +19,7 @@ paired() {
     cut=$(awk -F': ' '/^(native|python)/ { n += $NF } END { print n + 0 }' truncated.txt)
     between 0 "$cut" $((samples / 200 + 1)) "incomplete of $samples samples: $(cat truncated.txt)"
     # It was not empty stacks that paired so well: most of the time is in Python below C below Python.
-    "$PYPROF" export --all --format collapsed >stacks.txt
+    "$PYPROF" export --all --format collapsed --native=all >stacks.txt
     nested=$(reader share stacks.txt 'main \(.*pairing\.py:[0-9]+\)' '[^.]*\((lib)?python3.*|.*\.so.*\)' '.*\(.*pairing\.py:[0-9]+\)')
     [ "$nested" -ge $((40 - $(few 3))) ] || fail "only $nested % of the CPU is in Python below C below main: $(head -n 5 stacks.txt)"
 }

@@ -55,7 +55,7 @@ c_calls_python() {
 # as libunwind finds them from another process.
 frozen() {
     PYPROF_SIGNAL=34 profiled "$PYTHON" "$WORKLOADS/frozen.py" python.txt "$BUILD/oracles/native_stack" native.txt
-    "$PYPROF" export --lines --threads --format perf -o p.perf
+    "$PYPROF" export --lines --threads --native=all --format perf -o p.perf
     "$PYTHON" "$ROOT/tests/bats/lib/compare_stacks.py" p.perf python.txt native.txt
 }
 

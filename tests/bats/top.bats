@@ -74,13 +74,13 @@ shown() {
 
 @test "as text: the hot function of a program that runs, its time grows from screen to screen" {
     start 1
-    "$PYPROF" top --count 1 --no-native >top.txt
+    "$PYPROF" top --count 1 --native=none >top.txt
     # Ten times as much as in other(), of twenty samples.
     share=$(shown hot 1)
     between 60 "${share%.*}" 100 "per cent in hot()"
     grep -q '^1 process running | ' top.txt || fail "$(cat top.txt)"
     # Some flushes later.
-    "$PYPROF" top --count 20 --delay 250ms --no-native >top.txt
+    "$PYPROF" top --count 20 --delay 250ms --native=none >top.txt
     grep -F ' hot (' top.txt | awk '{ if ($5 < last) bad = 1; last = $5; if (!first) first = $5 }
         END { exit bad || last <= first }' || fail "$(cat top.txt)"
     stop
@@ -131,7 +131,7 @@ print(json.load(sys.stdin)["runs"][-1]["run"])')" --pid "${pids[1]},${pids[2]}"
 @test "of a run that is over: the seconds that export says, to the last decimal" {
     start 2
     stop
-    "$PYPROF" top --count 1 --top 1000 --no-native >top.txt
+    "$PYPROF" top --count 1 --top 1000 --native=none >top.txt
     grep -q '^0 processes running, 2 ended' top.txt || fail "$(cat top.txt)"
     grep -q 'since the start' top.txt || fail "$(cat top.txt)"
     # shellcheck disable=SC2119
@@ -152,6 +152,14 @@ expect ^2 processes running .* cores busy
 expect FUNCTION
 expect ^Functions by self time, last \d+ s$
 expect hot \(burn\.py:5\)
+key n
+expect , all native code$
+expect \(libc\.so\.6\)$
+key n
+expect , Python only$
+key n
+expect last \d+ s$
+key n
 key n
 expect , Python only$
 key t
@@ -237,7 +245,7 @@ expect hot \(burn\.py
 key q
 ends 0
 END
-    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/drive.py" steps.txt "$PYPROF" top --no-native >drive.txt 2>&1 3>&- &
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/drive.py" steps.txt "$PYPROF" top --native=none >drive.txt 2>&1 3>&- &
     driver=$!
     wait_until 120 test -e waiting
     start 1
@@ -267,11 +275,11 @@ while time.process_time() < end:
     evil()
 END
     until_sampled evil profiled "$PYTHON" evil.py
-    "$PYPROF" top --count 1 --no-native >top.txt
+    "$PYPROF" top --count 1 --native=none >top.txt
     grep -q 'evil (evil.py:3)' top.txt || fail "$(cat -v top.txt)"
     ! LC_ALL=C grep -qE $'\x1b|\xc2\x9b|\xe2\x80\xae|\r|\x07' top.txt || fail "$(cat -v top.txt)"
     # The driver ends with an error at any character or sequence that is not top's own.
-    drive --no-native <<'END'
+    drive --native=none <<'END'
 expect evil \(evil\.py:3\)
 key q
 ends 0
@@ -320,11 +328,11 @@ with open("pieces/1.pyprof", "wb", buffering=0) as log:
             log.seek(at + piece)
         time.sleep(0.02)' &
     writer=$!
-    "$PYPROF" top --count 100 --delay 10ms --no-native pieces >pieces.txt
+    "$PYPROF" top --count 100 --delay 10ms --native=none pieces >pieces.txt
     wait "$writer"
-    "$PYPROF" top --count 1 --no-native pieces >top.txt
+    "$PYPROF" top --count 1 --native=none pieces >top.txt
     last=$(shown hot 7)
-    "$PYPROF" top --count 1 --no-native >top.txt
+    "$PYPROF" top --count 1 --native=none >top.txt
     [ "$last" = "$(shown hot 7)" ] || fail "$last: $(cat top.txt)"
     awk -v most="$last" '/ hot \(/ && $7 > most { exit 1 }' pieces.txt || fail "$last: $(cat pieces.txt)"
     ! grep -q 'cannot be read' pieces.txt || fail "$(cat pieces.txt)"

@@ -152,7 +152,7 @@ class Ours:
         return command, {"LD_PRELOAD": self.library, "PYPROF_OUT": os.path.join(directory, "pyprof.out")}
 
     def read(self, directory, *options):
-        export = [self.pyprof, "export", "--format", "collapsed", "--unit", "ns", *options]
+        export = [self.pyprof, "export", "--format", "collapsed", "--unit", "ns", "--native=all", *options]
         text = subprocess.check_output([*export, os.path.join(directory, "pyprof.out")], text=True)
         return [([bare_name(f) if not options else f for f in stack], ns) for stack, ns in collapsed(text.splitlines(), 1)]
 

@@ -135,21 +135,21 @@ static void frames_have_kinds_and_modules(void **state)
     struct pt_profile *sides[] = {example(100)};
     struct pt_flame *flame = pt_flame_new(sides, 1, false);
     const struct pt_flame_frame *frame = frame_named(flame, "main");
-    assert_int_equal(frame->kind, PT_FLAME_APPLICATION);
+    assert_int_equal(frame->kind, PT_KIND_APPLICATION);
     assert_string_equal(pt_string(flame->merged, frame->module), "app");
     assert_string_equal(pt_string(flame->merged, frame->file), "app.py");
     assert_string_equal(pt_string(flame->merged, frame->path), "/srv/app/app.py");
     assert_int_equal(frame->line, 10);
     frame = frame_named(flame, "fib");
-    assert_int_equal(frame->kind, PT_FLAME_PACKAGE);
+    assert_int_equal(frame->kind, PT_KIND_PACKAGE);
     assert_string_equal(pt_string(flame->merged, frame->module), "numbers");
     frame = frame_named(flame, "_start");
-    assert_int_equal(frame->kind, PT_FLAME_INTERPRETER);
+    assert_int_equal(frame->kind, PT_KIND_INTERPRETER);
     frame = frame_named(flame, "sum_squares");
-    assert_int_equal(frame->kind, PT_FLAME_NATIVE);
+    assert_int_equal(frame->kind, PT_KIND_NATIVE);
     assert_string_equal(pt_string(flame->merged, frame->module), "libfoo.so");
     frame = frame_named(flame, "[unsampled]");
-    assert_int_equal(frame->kind, PT_FLAME_PSEUDO);
+    assert_int_equal(frame->kind, PT_KIND_PSEUDO);
     pt_flame_free(flame);
     pt_profile_free(sides[0]);
 }

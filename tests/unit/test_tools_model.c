@@ -49,6 +49,24 @@ static void sums_close(void **state)
     pt_profile_free(profile);
 }
 
+/* However the samples are kept. */
+static void shares_are_of_one_sum(void **state)
+{
+    (void)state;
+    static const struct pt_load_request requests[] = {
+        {.timed = true}, {.keep = PT_KEEP_STACKS}, {.keep = PT_KEEP_STACKS, .timed = true}};
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        struct pt_profile *profile = pt_profile_new(&requests[i]);
+        struct fixture log;
+        fixture_example(&log, 100, BIAS);
+        add(profile, &log);
+        pt_profile_finish(profile);
+        struct pt_accounting sum = pt_profile_accounting(profile);
+        assert_int_equal(pt_summary_program_ns(profile), sum.cpu_ns - sum.own_ns - (uint64_t)sum.difference_ns);
+        pt_profile_free(profile);
+    }
+}
+
 static void processes_share_frames_and_stacks(void **state)
 {
     (void)state;
@@ -525,6 +543,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_close),
+        cmocka_unit_test(shares_are_of_one_sum),
         cmocka_unit_test(processes_share_frames_and_stacks),
         cmocka_unit_test(segments_of_an_instance_are_one_process),
         cmocka_unit_test(sums_close_where_parts_are_missing),

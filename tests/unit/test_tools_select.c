@@ -1,8 +1,7 @@
 /* What the options leave of a profile. */
 #include "log_fixture.h"
+#include "tools/profile/fold.h"
 #include "tools/profile/select.h"
-#include "tools/view/call_tree.h"
-#include "tools/view/summary.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -37,7 +36,7 @@ static uint64_t left_by(struct pt_selection select)
     bool any = pt_select(profile);
     uint64_t ns = pt_profile_cpu_ns(profile);
     assert_true(any ? ns > 0 : ns == 0);
-    assert_true(!pt_selects(&select) || profile->whole_ns == WHOLE);
+    assert_int_equal(profile->whole_ns, WHOLE);
     pt_profile_free(profile);
     return ns;
 }
@@ -79,21 +78,103 @@ static void times(void **state)
     assert_int_equal(left_by((struct pt_selection){.from_ns = 501000000u}), FIXTURE_PENDING_NS);
 }
 
-static void without_native_code_the_sum_stays(void **state)
+/* Frames by a letter: Python functions, the interpreter, a library, and pseudo-frames. */
+static uint32_t frame_of(struct pt_profile *profile, char letter)
+{
+    static const char *const pseudo[] = {['M'] = "[native stack truncated: no unwind rows yet]",
+                                         ['J'] = "[jit]",
+                                         ['G'] = "[gc]",
+                                         ['T'] = "[python stack torn]",
+                                         ['U'] = "[unsampled]",
+                                         ['i'] = "[interpreter]",
+                                         ['n'] = "[native]"};
+    if (letter == 'P' || letter == 'Q') {
+        const struct pt_function function = {.name = pt_intern(profile, &letter, 1)};
+        return pt_add_frame(
+            profile, &(struct pt_frame){.kind = PP_FRAME_PYTHON, .subject = pt_add_function(profile, &function)});
+    }
+    if (letter != 'I' && letter != 'L')
+        return pt_add_pseudo(profile, pseudo[(unsigned char)letter]);
+    /* The library is an extension module whose name begins like an interpreter's. */
+    const char *path = letter == 'I' ? "/usr/lib/libpython3.13.so.1.0" : "/venv/python_fast.cpython-313.so";
+    const struct pt_module module = {.path = pt_intern_text(profile, path)};
+    return pt_add_frame(profile,
+                        &(struct pt_frame){.kind = PP_FRAME_NATIVE, .subject = pt_add_module(profile, &module)});
+}
+
+static uint32_t stack_of(struct pt_profile *profile, const char *letters)
+{
+    uint32_t node = 0;
+    for (; *letters; letters++)
+        node = pt_add_node(profile, node, frame_of(profile, *letters));
+    return node;
+}
+
+static void levels_of_native_code(void **state)
 {
     (void)state;
-    const struct pt_load_request request = {.select = {.no_native = true}};
-    struct pt_profile *profile = example(&request, 0);
-    assert_true(pt_select(profile));
-    assert_false(profile->selected);
-    assert_int_equal(pt_profile_cpu_ns(profile), WHOLE);
-    const struct pt_view_options options = {.only_process = PT_NONE, .only_thread = PT_NONE};
-    struct pt_view *view = pt_view_new(profile, &options);
-    for (uint32_t i = 1; i < view->nodes.count; i++)
-        assert_int_not_equal(profile->frames.items[view->nodes.items[i].frame].kind, PP_FRAME_NATIVE);
-    assert_int_equal(view->nodes.items[0].total_ns, WHOLE);
-    pt_view_free(view);
+    static const char *const stacks[][3] = {
+        /* all, libraries, none */
+        {"P", "P", "P"},         /* Python only */
+        {"ILIPIQI", "PQ", "PQ"}, /* as programs begin, and the eval loop between two functions */
+        {"LLPIQ", "PQ", "PQ"},   /* a thread: clone above the first function */
+        {"PILIQ", "PLQ", "PQ"},  /* a library calls back */
+        {"PLI", "PL", "P"},      /* the interpreter works for a library */
+        {"PIL", "PL", "P"},      /* and calls one */
+        {"ILI", "i", "n"},       /* without Python */
+        {"ILIL", "iL", "n"},     /* and in a library */
+        {"LL", "LL", "n"},       /* a native thread */
+        {"MIPIQ", "PQ", "PQ"},   /* the outer end of the native stack is missing: the Python frames are all there */
+        {"IPMIQ", "PQ", "PQ"},   /* and so they are when it is the middle */
+        {"PMLL", "PMLL", "P"},   /* here callers of the library are missing */
+        {"PLMIL", "PLL", "P"},   /* but not here */
+        {"IPIM", "PM", "P"},     /* it ends there */
+        {"M", "M", "M"},         /* nothing else is known */
+        {"MI", "i", "n"},        /* marks without Python */
+        {"ML", "ML", "n"},       /* … */
+        {"ILGI", "G", "G"},      /* a collection without Python */
+        {"IPGIQ", "PGQ", "PGQ"}, /* and a finalizer */
+        {"TMIPL", "TPL", "TP"},  /* Python frames that are missing are told */
+        {"PIJQ", "PJQ", "PQ"},   /* code of a JIT is native */
+        {"U", "U", "U"},         /* not a stack */
+    };
+    const size_t count = sizeof stacks / sizeof stacks[0];
+    struct pt_profile *profile = pt_profile_new(NULL);
+    for (enum pt_native native = PT_NATIVE_LIBRARIES; native <= PT_NATIVE_ALL; native++) {
+        struct pt_fold fold = {.native = native};
+        for (size_t i = 0; i < count; i++) { /* one by one, as of a profile that grows */
+            uint32_t node = stack_of(profile, stacks[i][0]);
+            pt_fold_add(&fold, profile);
+            const char *wanted = stacks[i][native == PT_NATIVE_ALL ? 0 : native == PT_NATIVE_LIBRARIES ? 1 : 2];
+            if (pt_fold_node(&fold, node) != stack_of(profile, wanted))
+                fail_msg("%s is not %s", stacks[i][0], wanted);
+            pt_fold_add(&fold, profile);
+            assert_int_equal(pt_fold_node(&fold, stack_of(profile, wanted)), stack_of(profile, wanted));
+        }
+        pt_fold_free(&fold);
+    }
     pt_profile_free(profile);
+}
+
+static void at_each_level_the_sum_stays(void **state)
+{
+    (void)state;
+    for (enum pt_native native = PT_NATIVE_LIBRARIES; native <= PT_NATIVE_ALL; native++) {
+        const struct pt_load_request request = {.select = {.native = native}};
+        struct pt_profile *profile = example(&request, 0);
+        assert_true(pt_select(profile));
+        assert_false(profile->selected);
+        assert_int_equal(pt_profile_cpu_ns(profile), WHOLE);
+        assert_int_equal(profile->kind_ns[PT_KIND_NATIVE], 45000000);
+        assert_int_equal(profile->kind_ns[PT_KIND_APPLICATION] + profile->kind_ns[PT_KIND_PACKAGE], 50000000);
+        bool shown[PT_KINDS] = {false};
+        for (uint32_t i = 0; i < profile->samples.count; i++)
+            for (uint32_t at = profile->samples.items[i].node; at; at = profile->nodes.items[at].parent)
+                shown[pt_kind_of(profile, &profile->frames.items[profile->nodes.items[at].frame])] = true;
+        assert_int_equal(shown[PT_KIND_INTERPRETER], native == PT_NATIVE_ALL);
+        assert_int_equal(shown[PT_KIND_NATIVE], native != PT_NATIVE_NONE);
+        pt_profile_free(profile);
+    }
 }
 
 int main(void)
@@ -103,7 +184,8 @@ int main(void)
         cmocka_unit_test(processes_and_threads),
         cmocka_unit_test(stacks),
         cmocka_unit_test(times),
-        cmocka_unit_test(without_native_code_the_sum_stays),
+        cmocka_unit_test(levels_of_native_code),
+        cmocka_unit_test(at_each_level_the_sum_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

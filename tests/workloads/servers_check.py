@@ -76,7 +76,7 @@ def profile(row, server, control, pyprof):
     out = server.path("profile")
     info = json.loads(subprocess.check_output([pyprof, "info", "--json", out]))
     stacks = collections.defaultdict(list)
-    for line in subprocess.check_output([pyprof, "export", out, "--format", "collapsed", "--unit", "ns", "--processes"], text=True).splitlines():
+    for line in subprocess.check_output([pyprof, "export", out, "--format", "collapsed", "--unit", "ns", "--native=all", "--processes"], text=True).splitlines():
         frames, _, ns = line.rpartition(" ")
         root, *frames = frames.split(";")
         stacks[int(root.split()[1])].append((frames, int(ns)))

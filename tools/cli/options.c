@@ -182,6 +182,15 @@ static bool take_option(struct pt_cli *cli, const struct pt_option *option, cons
            (!option->choices || check_choice(option, argument));
 }
 
+static void complain_of_option(const struct pt_command *command, bool known, const char *option)
+{
+    if (strcmp(option, "--no-native") == 0)
+        pt_error("--no-native has become --native=none");
+    else
+        pt_error("%s '%s'; see 'pyprof %s --help'", known ? "missing argument of" : "no such option", option,
+                 command->name);
+}
+
 static bool take_options(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
 {
     /* '+' stops at the first operand: options after it belong to the command that is run. */
@@ -206,8 +215,7 @@ static bool take_options(const struct pt_command *command, int argc, char **argv
             return false;
         }
         if (value == '?' || value == ':') {
-            pt_error("%s '%s'; see 'pyprof %s --help'", value == ':' ? "missing argument of" : "no such option",
-                     argv[optind - 1], command->name);
+            complain_of_option(command, value == ':', argv[optind - 1]);
             return false;
         }
         int place = value - LONG_ONLY;
@@ -218,6 +226,11 @@ static bool take_options(const struct pt_command *command, int argc, char **argv
             return false;
     }
     return true;
+}
+
+static enum pt_native native_named(const char *name)
+{
+    return strcmp(name, "all") == 0 ? PT_NATIVE_ALL : strcmp(name, "none") == 0 ? PT_NATIVE_NONE : PT_NATIVE_LIBRARIES;
 }
 
 bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
@@ -233,6 +246,8 @@ bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struc
     }
     if (select->to_ns == UINT64_MAX)
         select->to_ns = 0;
+    if (cli->native)
+        select->native = native_named(cli->native);
     cli->request.paths = cli->arguments = argv + optind;
     cli->request.path_count = cli->argument_count = argc - optind;
     cli->after_dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;

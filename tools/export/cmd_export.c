@@ -4,7 +4,6 @@
 
 #include "../base/output.h"
 #include "../cli/commands.h"
-#include "../load/files.h"
 #include "../load/load.h"
 #include "export.h"
 
@@ -61,13 +60,11 @@ int pt_cmd_export(const struct pt_cli *cli)
         pt_error("%s is binary and stdout is a terminal: use -o FILE", format->name);
         return PT_EXIT_USAGE;
     }
-    if (cli->output && pt_is_profile(cli->output)) {
-        pt_error("%s is a profile: write to another file", cli->output);
-        return PT_EXIT_USAGE;
-    }
     struct pt_load_request request = cli->request;
     request.timed = request.merge_intervals = request.plain = format->flags & PT_FORMAT_TIMED;
     request.most_samples = MOST_TIMED_SAMPLES;
+    if (!cli->native && format->flags & (PT_FORMAT_ALL | PT_FORMAT_PYTHON))
+        request.select.native = format->flags & PT_FORMAT_ALL ? PT_NATIVE_ALL : PT_NATIVE_NONE;
     if (format->flags & PT_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil)
         request.keep = PT_KEEP_STACKS;
     struct pt_profile *profile = pt_load(&request);
@@ -83,8 +80,6 @@ int pt_cmd_export(const struct pt_cli *cli)
     };
     struct job job = {profile, format, &options};
     bool written = pt_write_output(cli->output, write_profile, &job);
-    if (written)
-        pt_say_written(cli->output);
     pt_profile_free(profile);
     return written ? PT_EXIT_OK : PT_EXIT_DATA;
 }

@@ -17,21 +17,23 @@ typedef void pt_exporter(struct pt_profile *profile, const struct pt_export_opti
 
 enum pt_format_flag {
     PT_FORMAT_BINARY = 1,
-    PT_FORMAT_TIMED = 2,  /* shows when CPU time was used: the profile should keep intervals */
-    PT_FORMAT_STACKS = 4, /* shows threads, processes and the GIL only when asked to */
+    PT_FORMAT_TIMED = 2,   /* shows when CPU time was used: the profile should keep intervals */
+    PT_FORMAT_STACKS = 4,  /* shows threads, processes and the GIL only when asked to */
+    PT_FORMAT_ALL = 8,     /* has all native frames unless asked otherwise: its readers can hide them */
+    PT_FORMAT_PYTHON = 16, /* has none unless asked otherwise */
 };
 
 /* name, extensions, exporter, flags, what reads it (in lines) */
 #define PT_FORMATS(X)                                                                                                  \
     X("collapsed", ".collapsed .folded .txt", pt_export_collapsed, PT_FORMAT_STACKS,                                   \
       "flamegraph.pl, speedscope,\ninferno")                                                                           \
-    X("pprof", ".pb.gz .pprof", pt_export_pprof, PT_FORMAT_BINARY,                                                     \
+    X("pprof", ".pb.gz .pprof", pt_export_pprof, PT_FORMAT_BINARY | PT_FORMAT_ALL,                                     \
       "go tool pprof, Pyroscope,\nParca; lines, threads,\nprocesses and GIL are always in")                            \
     X("svg", ".svg", pt_export_svg, PT_FORMAT_STACKS, "a flame graph as a picture")                                    \
     X("speedscope", ".speedscope.json .speedscope", pt_export_speedscope, 0, "speedscope.app")                         \
-    X("firefox", ".firefox.json .firefox", pt_export_firefox, PT_FORMAT_TIMED,                                         \
+    X("firefox", ".firefox.json .firefox", pt_export_firefox, PT_FORMAT_TIMED | PT_FORMAT_ALL,                         \
       "profiler.firefox.com;\nwhen it ran is in it")                                                                   \
-    X("pstats", ".pstats .prof", pt_export_pstats, PT_FORMAT_BINARY | PT_FORMAT_STACKS,                                \
+    X("pstats", ".pstats .prof", pt_export_pstats, PT_FORMAT_BINARY | PT_FORMAT_STACKS | PT_FORMAT_PYTHON,             \
       "Python's pstats, snakeviz,\ngprof2dot; \"ncalls\": samples")                                                    \
     X("callgrind", ".callgrind", pt_export_callgrind, PT_FORMAT_STACKS, "kcachegrind, callgrind_annotate")             \
     X("perf", ".perf", pt_export_perf_script, PT_FORMAT_TIMED, "what reads perf script")                               \

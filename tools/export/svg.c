@@ -6,7 +6,6 @@
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../flame/flame.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
 #include "export.h"
@@ -27,9 +26,9 @@
 static const struct {
     const char *name, *colour;
 } kinds[] = {
-    [PT_FLAME_APPLICATION] = {"application", "#5fa8dc"},   [PT_FLAME_PACKAGE] = {"installed packages", "#a3cdec"},
-    [PT_FLAME_STANDARD] = {"standard library", "#d5e7f5"}, [PT_FLAME_INTERPRETER] = {"interpreter", "#fbe3bd"},
-    [PT_FLAME_NATIVE] = {"native libraries", "#f0b05a"},   [PT_FLAME_PSEUDO] = {"not a function", "#dcdcdf"},
+    [PT_KIND_APPLICATION] = {"application", "#5fa8dc"},   [PT_KIND_PACKAGE] = {"installed packages", "#a3cdec"},
+    [PT_KIND_STANDARD] = {"standard library", "#d5e7f5"}, [PT_KIND_INTERPRETER] = {"interpreter", "#fbe3bd"},
+    [PT_KIND_NATIVE] = {"native libraries", "#f0b05a"},   [PT_KIND_PSEUDO] = {"not a function", "#dcdcdf"},
 };
 #define KINDS       (sizeof kinds / sizeof kinds[0])
 #define ROOT_COLOUR "#e3e6ea" /* of processes and threads, too */
@@ -129,8 +128,8 @@ static void put_node(const struct picture *picture, uint32_t number)
     const struct pt_view_node *node = &picture->view->nodes.items[number];
     FILE *out = picture->out;
     bool framed = node->frame != PT_NONE;
-    enum pt_flame_kind kind =
-        framed ? pt_flame_kind_of(picture->profile, &picture->profile->frames.items[node->frame]) : PT_FLAME_PSEUDO;
+    enum pt_kind kind =
+        framed ? pt_kind_of(picture->profile, &picture->profile->frames.items[node->frame]) : PT_KIND_PSEUDO;
     const char *text = number ? pt_string(picture->profile, node->text) : "all";
     double x = MARGIN + pixels(picture, picture->starts[number]), width = pixels(picture, total_of(picture, number));
     unsigned y = HEAD + ROW * picture->depths[number];
@@ -146,12 +145,12 @@ static void put_node(const struct picture *picture, uint32_t number)
             "</title><rect x=\"%.3f\" y=\"%u\" width=\"%.3f\" height=\"%d\" fill=\"%s\" stroke=\"#ffffff\" "
             "stroke-width=\"0.5\"/>",
             x, y, width, ROW - 1, framed ? kinds[kind].colour : ROOT_COLOUR);
-    if (framed && kind == PT_FLAME_PSEUDO)
+    if (framed && kind == PT_KIND_PSEUDO)
         fprintf(out, "<rect x=\"%.3f\" y=\"%u\" width=\"%.3f\" height=\"%d\" fill=\"url(#hatch)\"/>", x, y, width,
                 ROW - 1);
     double places = (width - 2 * PADDING) / CHARACTER;
     if (places >= SHORTEST) {
-        bool native = kind == PT_FLAME_INTERPRETER || kind == PT_FLAME_NATIVE;
+        bool native = kind == PT_KIND_INTERPRETER || kind == PT_KIND_NATIVE;
         fprintf(out, "<text x=\"%.3f\" y=\"%u\"%s>", x + PADDING, y + 13, native ? " font-style=\"italic\"" : "");
         put_text(out, text, (uint32_t)places);
         fputs("</text>", out);

@@ -87,6 +87,8 @@ int pt_cmd_flame(const struct pt_cli *cli)
         return PT_EXIT_USAGE;
     }
     struct page page = {.requests = {cli->request, cli->request}};
+    if (!cli->native)
+        page.requests[0].select.native = page.requests[1].select.native = PT_NATIVE_ALL;
     if (cli->diff)
         load_comparison(cli, &page);
     else

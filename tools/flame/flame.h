@@ -11,21 +11,9 @@
 
 #include "../profile/model.h"
 
-/* What colours tell apart; the page has the same list (web/colour.js). */
-enum pt_flame_kind {
-    PT_FLAME_APPLICATION, /* Python outside of installed packages and the standard library */
-    PT_FLAME_PACKAGE,
-    PT_FLAME_STANDARD,
-    PT_FLAME_INTERPRETER, /* native code of CPython itself */
-    PT_FLAME_NATIVE,
-    PT_FLAME_PSEUDO,
-};
-
-enum pt_flame_kind pt_flame_kind_of(const struct pt_profile *profile, const struct pt_frame *frame);
-
 /* Frames that read the same are one. */
 struct pt_flame_frame {
-    uint32_t kind;       /* enum pt_flame_kind */
+    uint32_t kind;       /* enum pt_kind */
     uint32_t text;       /* string: as everywhere (frame_text.h); makes the frame what it is, together with its kind */
     uint32_t name;       /* string: the part of the text before the place in parentheses */
     uint32_t file, path; /* strings: short and whole; "" for pseudo-frames */

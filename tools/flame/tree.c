@@ -6,44 +6,6 @@
 #include "../profile/frame_text.h"
 #include "buckets.h"
 
-static const char *after(const char *path, const char *mark)
-{
-    const char *found = strstr(path, mark);
-    return found ? found + strlen(mark) : NULL;
-}
-
-/* Returns the part of a path within a directory of packages, NULL if it is in none. */
-static const char *in_package(const char *path)
-{
-    const char *package = after(path, "/site-packages/");
-    return package ? package : after(path, "/dist-packages/");
-}
-
-static enum pt_flame_kind kind_of_source(const char *path)
-{
-    if (in_package(path))
-        return PT_FLAME_PACKAGE;
-    bool standard = after(path, "/lib/python") || strncmp(path, "<frozen ", 8) == 0;
-    return standard ? PT_FLAME_STANDARD : PT_FLAME_APPLICATION;
-}
-
-static enum pt_flame_kind kind_of_module(const char *path)
-{
-    const char *base = pt_base_name(path);
-    bool interpreter = strncmp(base, "libpython", 9) == 0 || strncmp(base, "python", 6) == 0;
-    return interpreter ? PT_FLAME_INTERPRETER : PT_FLAME_NATIVE;
-}
-
-enum pt_flame_kind pt_flame_kind_of(const struct pt_profile *profile, const struct pt_frame *frame)
-{
-    if (frame->kind == PP_FRAME_PYTHON)
-        return kind_of_source(pt_string(profile, profile->functions.items[frame->subject].file));
-    if (frame->kind == PP_FRAME_NATIVE)
-        return kind_of_module(
-            frame->subject == PT_NONE ? "" : pt_string(profile, profile->modules.items[frame->subject].path));
-    return PT_FLAME_PSEUDO;
-}
-
 /* Returns the package or the module of a path: up to the first '/', or up to the extension of a file. */
 static uint32_t first_part(struct pt_profile *strings, const char *path)
 {
@@ -58,13 +20,13 @@ static void python_frame(struct pt_flame *flame, const struct pt_profile *from, 
 {
     const struct pt_function *function = &from->functions.items[frame->subject];
     const char *path = pt_string(from, function->file), *file = pt_string(from, function->short_file);
-    const char *package = in_package(path);
-    to->kind = kind_of_source(path);
+    const char *package = pt_path_in_packages(path);
+    to->kind = pt_kind_of(from, frame);
     to->path = pt_intern_text(flame->merged, path);
     to->file = pt_intern_text(flame->merged, file);
     if (package)
         to->module = first_part(flame->merged, package);
-    else if (to->kind == PT_FLAME_STANDARD)
+    else if (to->kind == PT_KIND_STANDARD)
         to->module = pt_intern_text(flame->merged, "standard library");
     else
         to->module = first_part(flame->merged, *file == '/' ? pt_base_name(file) : file);
@@ -75,7 +37,7 @@ static void native_frame(struct pt_flame *flame, const struct pt_profile *from, 
 {
     const char *path = frame->subject == PT_NONE ? "" : pt_string(from, from->modules.items[frame->subject].path);
     const char *base = pt_base_name(path);
-    to->kind = kind_of_module(path);
+    to->kind = pt_kind_of(from, frame);
     to->path = pt_intern_text(flame->merged, path);
     to->file = to->module = pt_intern_text(flame->merged, base);
     if (lines && frame->line) {
@@ -101,7 +63,7 @@ PT_DEFINE_ADD(static uint32_t add_frame, struct pt_flame, frames, struct pt_flam
 static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *from, uint32_t number, bool lines)
 {
     const struct pt_frame *frame = &from->frames.items[number];
-    struct pt_flame_frame to = {.kind = PT_FLAME_PSEUDO};
+    struct pt_flame_frame to = {.kind = PT_KIND_PSEUDO};
     struct pt_buffer text = {0};
     pt_frame_text(&text, from, number, lines);
     to.text = pt_intern_text(flame->merged, text.data);

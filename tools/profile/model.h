@@ -16,6 +16,7 @@
 #include "../base/memory.h"
 #include "../log/accounting.h"
 #include "../log/reader.h"
+#include "kind.h"
 #include "request.h"
 
 struct pt_module {
@@ -149,6 +150,8 @@ struct pt_profile {
 
     bool selected;     /* samples were left out (select.h); accounting still includes them */
     uint64_t whole_ns; /* CPU time of all samples before the selection */
+    /* CPU time of the samples that are left by the kind of their leaf, before frames were folded (fold.h). */
+    uint64_t kind_ns[PT_KINDS];
 };
 
 /* Makes an empty profile. request NULL keeps all samples of everything that is added; else *request must outlive the

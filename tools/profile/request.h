@@ -11,12 +11,19 @@
 
 #define PT_DEFAULT_DIRECTORY PP_DEFAULT_OUT
 
+/* Says which native frames are shown; the others are folded into the Python functions that run them (fold.h). */
+enum pt_native {
+    PT_NATIVE_LIBRARIES, /* those of extensions and libraries */
+    PT_NATIVE_NONE,
+    PT_NATIVE_ALL, /* with the interpreter's own */
+};
+
 /* Selects the samples to keep. All zero: all samples. */
 struct pt_selection {
     uint64_t from_ns, to_ns; /* since the run's start; to_ns 0: until its end */
     /* As the options of these names take them; NULL: not given. */
     const char *pid, *thread, *focus, *ignore;
-    bool no_native; /* native frames are taken out of the stacks */
+    enum pt_native native;
 };
 
 /* Says how much is kept; each value takes less memory than the one before it. */

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fold.h"
 #include "frame_text.h"
-
-#define ONLY_NATIVE "[native]" /* the only frame of a stack that has no Python frame */
 
 /* Returns whether --thread is an id and not a pattern for names. */
 static bool names_ids(const char *thread)
@@ -34,11 +33,6 @@ static bool selects_early(const struct pt_selection *select)
 static bool leaves_samples_out(const struct pt_selection *select)
 {
     return selects_early(select) || selects_names(select) || selects_stacks(select);
-}
-
-bool pt_selects(const struct pt_selection *select)
-{
-    return leaves_samples_out(select) || select->no_native;
 }
 
 bool pt_selects_time(const struct pt_selection *select)
@@ -130,28 +124,11 @@ static bool *nodes_with(struct pt_profile *profile, const char *pattern)
     return nodes;
 }
 
-/* Returns, by node, the node of its stack without native frames. */
-static uint32_t *without_native(struct pt_profile *profile)
-{
-    uint32_t count = profile->nodes.count;
-    uint32_t *moved = pt_alloc(count, sizeof *moved);
-    uint32_t nothing = pt_add_node(profile, 0, pt_add_pseudo(profile, ONLY_NATIVE));
-    for (uint32_t i = 1; i < count; i++) {
-        const struct pt_node node = profile->nodes.items[i];
-        bool native = profile->frames.items[node.frame].kind == PP_FRAME_NATIVE;
-        moved[i] = native ? moved[node.parent] : pt_add_node(profile, moved[node.parent], node.frame);
-    }
-    for (uint32_t i = 1; i < count; i++)
-        if (!moved[i])
-            moved[i] = nothing;
-    return moved;
-}
-
-static void select_samples(struct pt_profile *profile, const struct pt_selection *select)
+static void leave_out(struct pt_profile *profile, const struct pt_selection *select)
 {
     bool *focus = nodes_with(profile, select->focus), *ignore = nodes_with(profile, select->ignore);
     bool *threads = threads_with(profile, select);
-    uint32_t count, *moved = select->no_native ? without_native(profile) : NULL;
+    uint32_t count;
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct pt_sample sample = samples[i];
@@ -159,27 +136,53 @@ static void select_samples(struct pt_profile *profile, const struct pt_selection
             continue;
         if ((threads && !threads[sample.thread]) || (focus && !focus[sample.node]) || (ignore && ignore[sample.node]))
             continue;
-        if (moved)
-            sample.node = moved[sample.node];
         pt_add_sample(profile, &sample);
     }
-    free(moved);
     free(ignore);
     free(focus);
     free(threads);
 }
 
+static void sum_kinds(struct pt_profile *profile)
+{
+    uint64_t *ns_of_frame = pt_alloc(profile->frames.count, sizeof *ns_of_frame);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t frame = profile->nodes.items[profile->samples.items[i].node].frame;
+        if (frame != PT_NONE)
+            ns_of_frame[frame] += profile->samples.items[i].cpu_ns;
+    }
+    for (uint32_t i = 0; i < profile->frames.count; i++)
+        if (ns_of_frame[i])
+            profile->kind_ns[pt_kind_of(profile, &profile->frames.items[i])] += ns_of_frame[i];
+    free(ns_of_frame);
+}
+
+static void fold_samples(struct pt_profile *profile, enum pt_native native)
+{
+    struct pt_fold fold = {.native = native};
+    uint32_t count;
+    pt_fold_add(&fold, profile);
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_sample sample = samples[i];
+        sample.node = pt_fold_node(&fold, sample.node);
+        pt_add_sample(profile, &sample);
+    }
+    pt_fold_free(&fold);
+}
+
 bool pt_select(struct pt_profile *profile)
 {
     const struct pt_selection *select = &profile->request->select;
-    if (!pt_selects(select))
-        return true;
     profile->whole_ns = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)
         profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
     profile->selected = leaves_samples_out(select);
-    if (selects_names(select) || selects_stacks(select) || select->no_native)
-        select_samples(profile, select);
+    if (selects_names(select) || selects_stacks(select))
+        leave_out(profile, select);
+    sum_kinds(profile);
+    if (select->native != PT_NATIVE_ALL)
+        fold_samples(profile, select->native);
     if (profile->samples.count || !profile->selected)
         return true;
     pt_message_to(profile->request->messages,

@@ -7,9 +7,6 @@
 /* Returns whether the pid is in a list with commas, as --pid takes it. */
 bool pt_pid_is_listed(const char *list, uint64_t pid);
 
-/* Returns whether the selection leaves out or changes any sample. */
-bool pt_selects(const struct pt_selection *select);
-
 /* Returns whether --from or --to is given; both count from the run's start. */
 bool pt_selects_time(const struct pt_selection *select);
 
@@ -25,8 +22,8 @@ bool pt_takes_time(const struct pt_profile *profile, uint64_t start_unix_ns, uin
 bool pt_takes_thread(const struct pt_profile *profile, uint32_t thread);
 
 /*
- * Removes the samples that --thread with a name, --focus and --ignore exclude, and for --no-native the native frames of
- * all stacks. Returns false after a message if no sample is left.
+ * Removes the samples that --thread with a name, --focus and --ignore exclude, and folds the native frames that
+ * --native leaves out. Returns false after a message if no sample is left.
  */
 bool pt_select(struct pt_profile *profile);
 

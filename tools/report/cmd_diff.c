@@ -256,6 +256,8 @@ int pt_cmd_diff(const struct pt_cli *cli)
     }
     if (!can_be_written(&job))
         return PT_EXIT_USAGE;
+    if (job.form == AS_PAGE && !cli->native)
+        requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;
     requests[0].keep = requests[1].keep = job.form == AS_PAGE ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
     names[0] = cli->argument_count ? pt_strdup(cli->arguments[0]) : run_at(1);
     if (names[0])

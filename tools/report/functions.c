@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "../base/print.h"
-#include "../flame/flame.h"
 #include "../profile/frame_text.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
@@ -106,21 +105,7 @@ static void print_python(const struct pt_report *report, const struct pt_view *v
 
 struct pt_report_native pt_report_native(const struct pt_profile *profile)
 {
-    struct pt_report_native native = {0};
-    uint64_t *ns_of_frame = pt_alloc(profile->frames.count, sizeof *ns_of_frame);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        uint32_t frame = profile->nodes.items[profile->samples.items[i].node].frame;
-        if (frame != PT_NONE)
-            ns_of_frame[frame] += profile->samples.items[i].cpu_ns;
-    }
-    for (uint32_t i = 0; i < profile->frames.count; i++) {
-        if (!ns_of_frame[i] || profile->frames.items[i].kind != PP_FRAME_NATIVE)
-            continue;
-        bool interpreter = pt_flame_kind_of(profile, &profile->frames.items[i]) == PT_FLAME_INTERPRETER;
-        *(interpreter ? &native.interpreter_ns : &native.library_ns) += ns_of_frame[i];
-    }
-    free(ns_of_frame);
-    return native;
+    return (struct pt_report_native){profile->kind_ns[PT_KIND_INTERPRETER], profile->kind_ns[PT_KIND_NATIVE]};
 }
 
 void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread)

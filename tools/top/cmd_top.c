@@ -57,6 +57,13 @@ static void show(struct pt_screen *screen, enum pt_rows_of of)
     screen->first = 0;
 }
 
+static enum pt_native next_native(enum pt_native native)
+{
+    return native == PT_NATIVE_LIBRARIES ? PT_NATIVE_ALL
+           : native == PT_NATIVE_ALL     ? PT_NATIVE_NONE
+                                         : PT_NATIVE_LIBRARIES;
+}
+
 /* Returns false when the key ends the program. */
 static bool take_key(struct pt_screen *screen, struct pt_live *live, int key)
 {
@@ -92,7 +99,7 @@ static bool take_key(struct pt_screen *screen, struct pt_live *live, int key)
         show(screen, PT_ROWS_THREADS);
         break;
     case 'n':
-        pt_live_set_native(live, !live->native);
+        pt_live_set_native(live, next_native(live->fold.native));
         break;
     case '/':
         screen->editing = true;

@@ -14,13 +14,11 @@
 #define SLACK_NS UINT64_C(10000000000)
 /* Looking for names reads files of many megabytes: it may take a part in so many of the time. */
 #define RESOLVE_SHARE 200
-/* Replaces a stack without a Python frame (select.c has it too). */
-#define ONLY_NATIVE "[native]"
 
 void pt_live_begin(struct pt_live *live, struct pt_target *target)
 {
     live->target = target;
-    live->native = !target->request.select.no_native;
+    live->fold.native = target->request.select.native;
     target->request.wants = pt_target_wants;
     target->request.wants_context = target;
     live->follow = pt_follow_new(&target->request, PT_LIVE_WINDOW_NS + SLACK_NS);
@@ -35,7 +33,8 @@ static void forget(struct pt_live *live)
     free(live->node_ns);
     free(live->thread_ns);
     free(live->texts);
-    *live = (struct pt_live){.follow = live->follow, .target = live->target, .native = live->native};
+    pt_fold_free(&live->fold);
+    *live = (struct pt_live){.follow = live->follow, .target = live->target, .fold.native = live->fold.native};
 }
 
 void pt_live_free(struct pt_live *live)
@@ -54,11 +53,12 @@ static void tally_clear(struct pt_tally *tally)
     tally->stack = 0;
 }
 
-/* Texts of frames, and room for all of them. */
+/* Folds new stacks, makes the texts of their frames, and room for all of them. */
 static void name_frames(struct pt_live *live)
 {
     struct pt_profile *profile = live->follow->profile;
     struct pt_buffer text = {0};
+    pt_fold_add(&live->fold, profile);
     live->texts = pt_grow(live->texts, &live->text_capacity, (uint64_t)profile->frames.count + 1, sizeof *live->texts);
     for (; live->text_count < profile->frames.count; live->text_count++) {
         pt_buffer_clear(&text);
@@ -71,8 +71,7 @@ static void name_frames(struct pt_live *live)
     live->window.items = pt_grow(live->window.items, &live->window.capacity, strings, sizeof *live->window.items);
 }
 
-static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32_t node, uint64_t ns,
-                      uint32_t only_native)
+static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32_t node, uint64_t ns)
 {
     const struct pt_profile *profile = live->follow->profile;
     bool leaf = true;
@@ -81,11 +80,8 @@ static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32
             tally->items[i].seen = 0;
         tally->stack = 1;
     }
-    for (; node; node = profile->nodes.items[node].parent) {
-        uint32_t frame = profile->nodes.items[node].frame;
-        struct pt_tally_item *item = &tally->items[live->texts[frame]];
-        if (!live->native && profile->frames.items[frame].kind == PP_FRAME_NATIVE)
-            continue;
+    for (node = pt_fold_node(&live->fold, node); node; node = profile->nodes.items[node].parent) {
+        struct pt_tally_item *item = &tally->items[live->texts[profile->nodes.items[node].frame]];
         if (leaf)
             item->self_ns += ns;
         if (item->seen != tally->stack)
@@ -93,27 +89,23 @@ static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32
         item->seen = tally->stack;
         leaf = false;
     }
-    if (leaf) {
-        tally->items[only_native].self_ns += ns;
-        tally->items[only_native].total_ns += ns;
-    }
     tally->whole_ns += ns;
 }
 
 static void tally_since_start(struct pt_live *live)
 {
-    uint32_t only_native = pt_intern_text(live->follow->profile, ONLY_NATIVE);
     uint32_t count = live->follow->profile->nodes.count;
     name_frames(live);
     tally_clear(&live->since);
     for (uint32_t i = 0; i < count && i < live->node_capacity; i++)
         if (live->node_ns[i])
-            tally_add(live, &live->since, i, live->node_ns[i], only_native);
+            tally_add(live, &live->since, i, live->node_ns[i]);
 }
 
-void pt_live_set_native(struct pt_live *live, bool native)
+void pt_live_set_native(struct pt_live *live, enum pt_native native)
 {
-    live->native = native;
+    pt_fold_free(&live->fold);
+    live->fold = (struct pt_fold){.native = native};
     tally_since_start(live);
 }
 
@@ -135,7 +127,7 @@ static bool resolve(struct pt_live *live)
 static void take_samples(struct pt_live *live)
 {
     struct pt_profile *profile = live->follow->profile;
-    uint32_t count, only_native = pt_intern_text(profile, ONLY_NATIVE);
+    uint32_t count;
     pt_states_add_gc_frames(profile);
     struct pt_sample *samples = pt_take_samples(profile, &count);
     bool renamed = resolve(live);
@@ -150,7 +142,7 @@ static void take_samples(struct pt_live *live)
         live->node_ns[sample->node] += sample->cpu_ns;
         live->thread_ns[sample->thread] += sample->cpu_ns;
         if (!recount)
-            tally_add(live, &live->since, sample->node, sample->cpu_ns, only_native);
+            tally_add(live, &live->since, sample->node, sample->cpu_ns);
         if (!sample->interval)
             continue;
         const struct pt_interval *interval = &profile->intervals.items[sample->interval];
@@ -218,12 +210,11 @@ bool pt_live_is_alive(const struct pt_live *live, uint32_t process)
 
 void pt_live_tally_window(struct pt_live *live)
 {
-    uint32_t only_native = pt_intern_text(live->follow->profile, ONLY_NATIVE);
     name_frames(live);
     tally_clear(&live->window);
     for (uint32_t i = 0; i < live->recent.count; i++) {
         const struct pt_recent *recent = &live->recent.items[i];
         if (pt_live_is_in_window(live, recent))
-            tally_add(live, &live->window, recent->node, recent->cpu_ns, only_native);
+            tally_add(live, &live->window, recent->node, recent->cpu_ns);
     }
 }

@@ -3,6 +3,7 @@
 #define PT_TOP_LIVE_H
 
 #include "../load/follow.h"
+#include "../profile/fold.h"
 #include "target.h"
 
 #define PT_LIVE_WINDOW_NS UINT64_C(10000000000)
@@ -27,7 +28,7 @@ struct pt_live {
     const struct pt_target *target;
     uint32_t generation;  /* of follow's profile to which all numbers here refer */
     bool complete;        /* the last read reached the ends of all logs */
-    bool native;          /* false: native time counts for the Python caller */
+    struct pt_fold fold;  /* native frames, as --native says */
     uint64_t now_unix_ns; /* time of the last read; if the run is over, its end */
     uint64_t wall_ns;     /* length of the window, which a younger run does not fill */
     uint64_t since_ns;    /* from the start of the run to its last flush */
@@ -48,8 +49,8 @@ void pt_live_begin(struct pt_live *live, struct pt_target *target);
 /* Reads what the logs have gained, for about at_most_ns. live->complete tells whether all of it was read. */
 void pt_live_read(struct pt_live *live, uint64_t at_most_ns);
 
-/* Switches native functions on or off, and recomputes the sums since the start. */
-void pt_live_set_native(struct pt_live *live, bool native);
+/* Shows other native functions, and recomputes the sums since the start. */
+void pt_live_set_native(struct pt_live *live, enum pt_native native);
 
 /* Recomputes live->window from the recent samples. */
 void pt_live_tally_window(struct pt_live *live);

@@ -64,9 +64,11 @@ static void draw_header(struct page *page, const struct pt_live *live)
     const struct pt_process *first = pt_summary_first_process(profile);
     bool small = page->screen->lines && page->screen->lines < SMALL;
     if (!small) {
-        pt_buffer_format(&page->line, "run %.8s: %s", pt_string(profile, first->run),
-                         pt_short_command(pt_string(profile, first->command_line)));
+        char *directory = live->follow->fell_back ? pt_fallback_directory() : pt_strdup("");
+        pt_buffer_format(&page->line, "run %.8s%s%s: %s", pt_string(profile, first->run), *directory ? " in " : "",
+                         directory, pt_short_command(pt_string(profile, first->command_line)));
         end_line(page, PT_STYLE_HEADING);
+        free(directory);
     }
     pt_buffer_format(&page->line, "%u process%s running", live->alive, pt_plural(live->alive, "es"));
     if (ended)
@@ -92,6 +94,8 @@ static void draw_header(struct page *page, const struct pt_live *live)
 static void draw_status(struct page *page, const struct pt_live *live)
 {
     static const char *const names[] = {"Functions", "Processes", "Threads"};
+    static const char *const natives[] = {
+        [PT_NATIVE_LIBRARIES] = "", [PT_NATIVE_NONE] = ", Python only", [PT_NATIVE_ALL] = ", all native code"};
     const struct pt_screen *screen = page->screen;
     pt_buffer_text(&page->line, names[screen->of]);
     if (screen->of == PT_ROWS_FUNCTIONS)
@@ -101,8 +105,8 @@ static void draw_status(struct page *page, const struct pt_live *live)
     else
         pt_buffer_format(&page->line, ", %s %.0f s", live->alive ? "last" : "over; its last",
                          pt_seconds(live->wall_ns));
-    if (screen->of == PT_ROWS_FUNCTIONS && !live->native)
-        pt_buffer_text(&page->line, ", Python only");
+    if (screen->of == PT_ROWS_FUNCTIONS)
+        pt_buffer_text(&page->line, natives[live->fold.native]);
     if (screen->paused)
         pt_buffer_text(&page->line, ", PAUSED");
     if (!live->complete)
@@ -175,7 +179,8 @@ static void draw_help(struct page *page)
         "t  sort by total time: with what it called",
         "w  the last 10 seconds, or since the start",
         "f  functions      p  processes      r  threads",
-        "n  native functions on or off; off: they count for the Python function that called them",
+        "n  native functions: of libraries, all with the interpreter's own, or none; those that are",
+        "   not shown count for the Python function that runs them",
         "/  only what matches a regular expression, upper or lower case; Esc: all",
         "space  pause      arrows, PgUp, PgDn, Home  scroll",
         "q  quit",

@@ -38,6 +38,17 @@ struct pt_accounting pt_summary_accounting(const struct pt_profile *profile, uin
     return sum;
 }
 
+uint64_t pt_summary_program_ns(const struct pt_profile *profile)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        bool again = profile->keep == PT_KEEP_STACKS && sample->thread != PT_NONE; /* pt_add_busy */
+        sum += again ? 0 : sample->cpu_ns;
+    }
+    return sum;
+}
+
 uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t process)
 {
     uint64_t missing = 0;

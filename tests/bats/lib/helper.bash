@@ -92,14 +92,15 @@ reader() {
 # cpu_near VALUE TRUTH PERCENT WHAT: of the CPU in a function in the profile.
 cpu_near() {
     info >cpu_near.json
-    "$PYPROF" export "${OUT:-pyprof.out}" --format perf 2>cpu_near.err >cpu_near.perf || true
+    "$PYPROF" export "${OUT:-pyprof.out}" --format perf --native=all 2>cpu_near.err >cpu_near.perf || true
     reader near "$@" cpu_near.json "$(awk '$NF == "cpu-clock:" && $(NF - 1) > n { n = $(NF - 1) } END { printf "%.0f", n }' cpu_near.perf)"
 }
 
-# collapsed [OPTIONS...]: the stacks of ./pyprof.out (or of $OUT) in ns.
+# collapsed [OPTIONS...]: the stacks of ./pyprof.out (or of $OUT) in ns, with all native frames unless the options say
+# otherwise.
 # shellcheck disable=SC2120
 collapsed() {
-    "$PYPROF" export "${OUT:-pyprof.out}" --format collapsed --unit ns "$@"
+    "$PYPROF" export "${OUT:-pyprof.out}" --format collapsed --unit ns --native=all "$@"
 }
 
 # few COUNT: what so many samples of the last profile are worth, in percent, and what has none. A program begins and ends with

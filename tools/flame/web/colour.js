@@ -1,7 +1,7 @@
 /* Colours of frames. Each differs from its neighbours in lightness too, native names are in italics and what is no
  * function is hatched: no one needs to tell hues apart. */
 
-/* By enum pp_flame_kind. */
+/* By enum pt_kind. */
 const KINDS = ["application", "installed packages", "standard library", "interpreter", "native libraries", "not a function"];
 
 const THEMES = {
