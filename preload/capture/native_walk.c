@@ -188,14 +188,11 @@ static inline bool restore_words(struct walk *walk, const struct pp_unwind_rule 
     if (!rule->lowest || walk->stack || walk->at.other_stack || cfa > walk->at.top ||
         cfa > walk->at.registers[PP_REG_SP] + PP_STACK_NEAR || cfa + (uintptr_t)(intptr_t)rule->lowest < walk->at.low)
         return false;
-    for (unsigned left = rule->saved; left; left &= left - 1) {
+    for (unsigned left = rule->saved & ~(1u << PP_TRACKED_RA); left; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
-        uintptr_t value = *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule->where[slot]);
-        if (slot == PP_TRACKED_RA)
-            walk->at.pc = value;
-        else
-            walk->at.registers[tracked_register[slot]] = value;
+        walk->at.registers[tracked_register[slot]] = *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule->where[slot]);
     }
+    walk->at.pc = *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule->where[PP_TRACKED_RA]);
     return true;
 }
 
@@ -227,10 +224,8 @@ static enum pp_reason step_with_cfa(struct walk *walk, const struct pp_unwind_ru
             return reason;
     }
     walk->at.valid &= PP_CALLEE_SAVED_MASK;
-    for (unsigned left = (rule->saved | rule->in_register) & ~(1u << PP_TRACKED_RA); left; left &= left - 1)
-        walk->at.valid |= 1u << tracked_register[__builtin_ctz(left)];
-    for (unsigned left = rule->lost; left; left &= left - 1)
-        walk->at.valid &= ~(1u << tracked_register[__builtin_ctz(left)]);
+    walk->at.valid |= pp_registers_of_slots(rule->saved | rule->in_register);
+    walk->at.valid &= ~pp_registers_of_slots(rule->lost);
     walk->at.registers[PP_REG_SP] = cfa;
     walk->at.exact = false;
     return PP_REASON_NONE;

@@ -71,6 +71,13 @@ static void take_sample(struct pp_slot *slot, uint32_t thread, const struct pp_r
         pp_interval.account.reasons[PP_REASON_LOST_RING_FULL] += charge.lost_samples;
 }
 
+/* Takes a sample with a copy of the stack, and clears it: the program may wipe secrets from its stack. */
+static void take_unfinished(struct pp_slot *slot, uint32_t thread, const struct pp_record *record)
+{
+    take_sample(slot, thread, pp_sample_finish((const struct pp_record_unfinished *)record));
+    memset(pp_ring_at(&slot->ring, pp_ring_first(&slot->ring)) + 1, 0, record->size - sizeof *record);
+}
+
 static void credit_estimate(uint32_t thread, uint32_t node, uint64_t cpu_ns)
 {
     pp_interval.account.sampled_ns += cpu_ns;
@@ -146,7 +153,7 @@ static void empty_ring(struct pp_slot *slot, bool ended)
         else if (record->type == PP_RECORD_SAMPLE)
             take_sample(slot, thread, (const struct pp_record_sample *)record);
         else if (record->type == PP_RECORD_UNFINISHED)
-            take_sample(slot, thread, pp_sample_finish((const struct pp_record_unfinished *)record));
+            take_unfinished(slot, thread, record);
         pp_ring_release(&slot->ring, record);
     }
 }

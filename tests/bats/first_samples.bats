@@ -95,3 +95,63 @@ while time.process_time() < 0.25: json.dumps(list(range(300)))'
         [ "$(reader field <(info) samples)" -ge 1 ]
     done
 }
+
+@test "what a program has wiped from its stack is not left in our copies of it" {
+    cat >secret.c <<'CODE'
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static volatile uint64_t half = 0x1234567890abcdef; /* the secret itself is in no file */
+static uint64_t secret(void) { return half * 0x9E3779B97F4A7C15; }
+#define F(n) __attribute__((noinline)) void f##n(void) { for (volatile int i = 0; i < 3000000; i++) ; }
+F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9)
+void keep(void)
+{
+    volatile uint64_t words[64];
+    for (int i = 0; i < 64; i++) words[i] = secret();
+    f0(); f1(); f2(); f3(); f4(); f5(); f6(); f7(); f8(); f9();
+    for (int i = 0; i < 64; i++) words[i] = 0;
+}
+/* Counts the secret's words in all private memory but the stacks. */
+int count(void)
+{
+    char line[256], kind[8];
+    int found = 0;
+    static uint64_t page[512];
+    int memory = open("/proc/self/mem", O_RDONLY);
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps)) {
+        unsigned long start, end;
+        if (sscanf(line, "%lx-%lx %4s", &start, &end, kind) != 3 || strcmp(kind, "rw-p") || strstr(line, "[stack"))
+            continue;
+        for (; start < end; start += sizeof page) { /* our memory may be unmapped meanwhile */
+            int words = (int)pread(memory, page, sizeof page, (off_t)start) / 8;
+            for (int i = 0; i < words; i++) found += page[i] == secret();
+        }
+    }
+    fclose(maps);
+    memset(page, 0, sizeof page);
+    return found;
+}
+CODE
+    gcc -O0 -shared -fPIC -o secret.so secret.c
+    profiled "$PYTHON" -c '
+import ctypes, time
+library = ctypes.CDLL("./secret.so")
+library.keep()
+time.sleep(1.5)
+print(library.count())' >found.txt
+    [ "$(cat found.txt)" = 0 ] || fail "$(cat found.txt) words are left"
+    collapsed | grep -q 'keep' || fail "no sample beside the secret"
+}
+
+@test "a library in which no sample fell is not read" {
+    PYPROF_HZ=50 profiled strace -f -qq -e trace=openat -o trace.txt "$PYTHON" -c 'import time, zlib, ssl
+while time.process_time() < 0.5: zlib.crc32(bytes(1 << 20))'
+    opened() { grep -c "$1" trace.txt; }
+    # the interpreter itself has opened each of them once
+    [ "$(opened 'libz.so')" -ge 2 ] || fail "libz, which was met, was not read: $(grep libz trace.txt)"
+    [ "$(opened 'libssl.so')" -le 1 ] || fail "$(grep libssl trace.txt)"
+}

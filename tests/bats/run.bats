@@ -27,11 +27,58 @@ os.wait()' 2>err.txt
     grep -q '^2 processes' report.txt || fail "$next: $(cat report.txt)"
 }
 
-@test "pyprof run finds its profile where the library has put it instead" {
-    "$PYPROF" run -o /dev/null/nowhere -- "$PYTHON" "$WORKLOADS/spin.py" 1.5 >out.txt 2>err.txt
-    next=$(sed -n 's/.* samples, .*; next: pyprof //p' err.txt)
-    eval "\"$PYPROF\" $next" >report.txt || fail "$(cat err.txt)"
-    grep -q 'spin (' report.txt || fail "$(cat err.txt report.txt)"
+@test "pyprof run: where the directory cannot be written, it says so before it starts, once, and where the profile is" {
+    : >a_file
+    for place in /dev/null/nowhere /proc/nowhere a_file; do
+        "$PYPROF" run -o $place -- "$PYTHON" "$WORKLOADS/spin.py" 1.5 >out.txt 2>err.txt
+        lines_of err.txt 2 "^pyprof: cannot write to .*$place: .*; profile goes to $TMPDIR/pyprof-[0-9]+ instead; to watch it run: pyprof top $TMPDIR/pyprof-[0-9]+\$"
+        next=$(sed -n 's/.* samples, .*; next: pyprof //p' err.txt)
+        eval "\"$PYPROF\" $next" >report.txt 2>report.err || fail "$(cat err.txt)"
+        grep -q 'spin (' report.txt || fail "$(cat err.txt report.txt)"
+    done
+    ! ls -d .pyprof-* "$TMPDIR"/.pyprof-* 2>/dev/null || fail "left there"
+}
+
+@test "the path is named to what is typed next when PYPROF_OUT was set for one command; no other profile is shown" {
+    PYPROF_OUT=elsewhere "$PYPROF" run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 >out.txt 2>err.txt
+    head -n 1 err.txt | grep -q '; to watch it run: pyprof top elsewhere$' || fail "$(cat err.txt)"
+    tail -n 1 err.txt | grep -q '; next: pyprof report elsewhere$' || fail "$(cat err.txt)"
+    PYPROF_OUT=elsewhere "$PYPROF" report >report.txt
+    grep -q 'pyprof flame -o [^ ]* elsewhere ' report.txt || fail "$(cat report.txt)"
+    PYPROF_OUT=elsewhere "$PYPROF" run -o pyprof.out -- true 2>err.txt
+    grep -q '; to watch it run: pyprof top pyprof.out$' err.txt || fail "$(cat err.txt)"
+    # A profile of another program where profiles go that cannot be written elsewhere.
+    mv elsewhere "$TMPDIR/pyprof-$(id -u)"
+    for verb in report info flame runs diff "export --format collapsed" "top --count 1" "annotate spin.py"; do
+        status=0
+        # shellcheck disable=SC2086
+        "$PYPROF" $verb >out.txt 2>err.txt || status=$?
+        [ "$status" -eq 1 ] || fail "$verb: status $status"
+        ! grep -q spin out.txt || fail "$verb: $(cat out.txt)"
+        [ "$verb" = "top --count 1" ] || lines_of err.txt 1 "no profile in pyprof.out; there is one in $TMPDIR/pyprof-[0-9]+: pyprof report $TMPDIR/pyprof-[0-9]+\$"
+    done
+    [ ! -e pyprof.html ] || fail "a page was written"
+    "$PYPROF" doctor | unwrapped | grep -q "none in pyprof.out; there is one in $TMPDIR/pyprof-" || fail "$("$PYPROF" doctor)"
+}
+
+@test "a profile is not overwritten by what is made of it" {
+    "$PYPROF" run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 >out.txt 2>err.txt
+    set -- pyprof.out/*.pyprof
+    cp "$1" kept
+    ln -s "$1" link.svg
+    for command in "export --format svg -o $1" "export -o link.svg" "merge -o $1" "merge -o link.svg $1"; do
+        status=0
+        # shellcheck disable=SC2086
+        "$PYPROF" $command >out.txt 2>err.txt || status=$?
+        [ "$status" -gt 0 ] || fail "$command: status 0"
+        lines_of err.txt 1 'is (a profile|one of the profiles to merge): write to another file$'
+        cmp "$1" kept
+    done
+    # Another profile that `merge` made before may be.
+    "$PYPROF" merge -o merged.pyprof && "$PYPROF" merge -o merged.pyprof 2>err.txt
+    lines_of err.txt 1 'merged 1 part, .* kB, into merged.pyprof$'
+    "$PYPROF" export -o spin.svg 2>err.txt
+    lines_of err.txt 1 '^pyprof: wrote spin.svg$'
 }
 
 # counts SIGNAL...: a program that counts these, says when it is ready, and ends with status 9 at SIGTERM. Its file "seen" has

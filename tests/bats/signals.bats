@@ -113,6 +113,22 @@ while time.thread_time() < end: pass' >gdb.txt 2>&1
 
 odd='import ctypes; odd = ctypes.CDLL("./odd_threads.so")'
 
+# bats test_tags=long
+@test "an action set by a system call is found while the process sleeps, within ten seconds" {
+    TIMEOUT=60 profiled "$PYTHON" -c '
+import ctypes, time
+def used_later():
+    while time.process_time() < 1.5: sum(range(1000))
+while time.process_time() < 0.3: sum(range(1000))
+time.sleep(13)
+SYS_rt_sigaction, SIGURG = 13, 23
+ctypes.CDLL(None).syscall(SYS_rt_sigaction, SIGURG, ctypes.byref((ctypes.c_ulong * 4)()), None, 8)
+time.sleep(11)
+used_later()'
+    collapsed --unit samples >stacks.txt
+    awk '/;used_later / { n += $NF } END { print n + 0; exit n < 30 }' stacks.txt
+}
+
 @test "a child of vfork that resets all its signals leaves its parent's alone" {
     gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o odd_threads.so "$WORKLOADS/lib/odd_threads.c" -lpthread
     profiled "$PYTHON" -c "$odd

@@ -108,6 +108,12 @@ bool pt_write_output(const char *path, void (*write)(void *context, FILE *out), 
     return true;
 }
 
+void pt_say_written(const char *path)
+{
+    if (!pt_is_stdout(path))
+        pt_message("wrote %s", path);
+}
+
 bool pt_has_extension(const char *path, const char *extension)
 {
     size_t length = strlen(path), suffix = strlen(extension);

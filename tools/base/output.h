@@ -16,6 +16,9 @@ bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), vo
 bool pt_write_output(const char *path, void (*write)(void *context, FILE *out), void *context);
 bool pt_is_stdout(const char *path);
 
+/* Says on stderr that the file has been written; nothing if pt_is_stdout. */
+void pt_say_written(const char *path);
+
 /* Returns whether a path has this extension (".pb.gz") and a name before it. */
 bool pt_has_extension(const char *path, const char *extension);
 

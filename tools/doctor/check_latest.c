@@ -42,11 +42,14 @@ static void check_run(const struct pt_profile *profile, const struct pt_run *run
 void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)
 {
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
-    bool any = pt_each_log(directory, NULL, NULL) > 0 || pt_each_log(fallback, NULL, NULL) > 0;
+    bool any = pt_each_log(directory, NULL, NULL) > 0, elsewhere = !any && pt_each_log(fallback, NULL, NULL) > 0;
     struct pt_load_request request = cli->request;
     request.keep = PT_KEEP_SUMS;
     struct pt_profile *profile = any ? pt_load(&request) : NULL;
-    if (!any) {
+    if (elsewhere) {
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "none in %s; there is one in %s", directory, fallback);
+        pt_remedy(findings, "pyprof report %s", fallback);
+    } else if (!any) {
         pt_find(findings, PT_LEVEL_OK, TOPIC, "none yet in %s", directory);
         pt_remedy(findings, "pyprof run -- python app.py");
     } else if (!profile) {

@@ -65,23 +65,36 @@ static bool become(const struct pt_process_info *subject)
            setresuid(subject->uid, subject->uid, subject->uid) == 0;
 }
 
+/* Makes a directory in `parent` and removes it: file systems like /proc refuse that to a user who may write there. */
+static int try_to_make(const char *parent)
+{
+    struct pt_buffer path = {0};
+    pt_buffer_format(&path, "%s/.pyprof-XXXXXX", parent);
+    int error = mkdtemp(path.data) && rmdir(path.data) == 0 ? 0 : errno;
+    pt_buffer_free(&path);
+    return error;
+}
+
 /* Tests the nearest directory that exists: the library makes those that are missing. */
-static int try_directory(const char *directory)
+int pt_output_error(const char *directory)
 {
     char path[PATH_MAX];
     struct stat status;
+    bool missing = false;
     if (strlen(directory) >= sizeof path)
         return ENAMETOOLONG;
     strcpy(path, directory);
-    while (stat(path, &status) != 0) {
+    for (; stat(path, &status) != 0; missing = true) {
         char *slash = strrchr(path, '/');
-        if (errno != ENOENT || !slash || slash == path)
-            return errno == ENOENT && slash == path ? (access("/", W_OK) == 0 ? 0 : errno) : errno;
-        *slash = '\0';
+        if (errno != ENOENT || !slash || !path[1])
+            return errno;
+        slash[slash == path] = '\0';
     }
     if (!S_ISDIR(status.st_mode))
         return ENOTDIR;
-    return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+    if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0)
+        return errno;
+    return missing ? try_to_make(path) : 0;
 }
 
 /* 0, why the process cannot write there (errno), or CANNOT_TELL. */
@@ -90,7 +103,7 @@ static int try_as(const struct pt_process_info *subject, const char *directory)
     int status;
     pid_t child = fork();
     if (child == 0)
-        _exit(become(subject) ? try_directory(directory) : CANNOT_TELL);
+        _exit(become(subject) ? pt_output_error(directory) : CANNOT_TELL);
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
         return CANNOT_TELL;
     return WEXITSTATUS(status);

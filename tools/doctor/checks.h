@@ -35,6 +35,8 @@ void pt_check_log(const struct pt_process_info *subject, struct pt_findings *fin
  * frees. */
 char *pt_output_directory(const struct pt_process_info *subject);
 char *pt_output_fallback(const struct pt_process_info *subject);
+/* Returns 0 if this user can write files in the directory (an absolute path), or make it; otherwise errno. */
+int pt_output_error(const char *directory);
 
 /* Checks what the kernel permits on this machine. */
 void pt_check_machine(const struct pt_process_info *subject, struct pt_findings *findings);

@@ -4,6 +4,7 @@
 
 #include "../base/output.h"
 #include "../cli/commands.h"
+#include "../load/files.h"
 #include "../load/load.h"
 #include "export.h"
 
@@ -60,6 +61,10 @@ int pt_cmd_export(const struct pt_cli *cli)
         pt_error("%s is binary and stdout is a terminal: use -o FILE", format->name);
         return PT_EXIT_USAGE;
     }
+    if (cli->output && pt_is_profile(cli->output)) {
+        pt_error("%s is a profile: write to another file", cli->output);
+        return PT_EXIT_USAGE;
+    }
     struct pt_load_request request = cli->request;
     request.timed = request.merge_intervals = request.plain = format->flags & PT_FORMAT_TIMED;
     request.most_samples = MOST_TIMED_SAMPLES;
@@ -80,6 +85,8 @@ int pt_cmd_export(const struct pt_cli *cli)
     };
     struct job job = {profile, format, &options};
     bool written = pt_write_output(cli->output, write_profile, &job);
+    if (written)
+        pt_say_written(cli->output);
     pt_profile_free(profile);
     return written ? PT_EXIT_OK : PT_EXIT_DATA;
 }

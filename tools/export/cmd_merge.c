@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/output.h"
@@ -58,6 +59,38 @@ static void write_merged(void *context, FILE *out)
     pt_progress_end(merge->files->messages);
 }
 
+/* Returns whether the output is one of the inputs: a merge of some of its runs would lose the others. */
+static bool is_input(const struct pt_files *files, const char *output)
+{
+    struct stat written, read;
+    bool found = false;
+    if (pt_is_stdout(output) || stat(output, &written) != 0)
+        return false;
+    for (uint32_t i = 0; i < files->count && !found; i++)
+        found =
+            stat(files->items[i].path, &read) == 0 && read.st_dev == written.st_dev && read.st_ino == written.st_ino;
+    if (found)
+        pt_error("%s is one of the profiles to merge: write to another file", output);
+    return found;
+}
+
+static void say_merged(const struct merge *merge, const char *output)
+{
+    struct pt_buffer text = {0};
+    bool small = merge->bytes < 1 << 20;
+    pt_buffer_format(&text, "merged %" PRIu64 " part%s, %.1f %s", merge->segments, pt_plural(merge->segments, "s"),
+                     (double)merge->bytes / (small ? 1 << 10 : 1 << 20), small ? "kB" : "MB");
+    if (!pt_is_stdout(output))
+        pt_buffer_format(&text, ", into %s", output);
+    if (merge->cut || merge->files->unusable)
+        pt_buffer_text(&text, "; left out: ");
+    if (merge->cut)
+        pt_buffer_format(&text, "incomplete blocks at the end of a file%s", merge->files->unusable ? ", " : "");
+    pt_files_append_unusable(&text, merge->files);
+    pt_message("%s", text.data);
+    pt_buffer_free(&text);
+}
+
 int pt_cmd_merge(const struct pt_cli *cli)
 {
     struct pt_files files = {0};
@@ -71,20 +104,9 @@ int pt_cmd_merge(const struct pt_cli *cli)
         return PT_EXIT_USAGE;
     }
     bool written = pt_files_find(&files, &cli->request) && pt_files_choose(&files, &cli->request) &&
-                   pt_write_output(cli->output, write_merged, &merge);
-    if (written) {
-        struct pt_buffer left_out = {0};
-        pt_buffer_text(&left_out, merge.cut ? "; left out: what was half written at an end" : "");
-        if (files.unusable) {
-            pt_buffer_text(&left_out, merge.cut ? ", " : "; left out: ");
-            pt_files_append_unusable(&left_out, &files);
-        }
-        bool small = merge.bytes < 1 << 20;
-        pt_message("merged %" PRIu64 " part%s, %.1f %s%s", merge.segments, pt_plural(merge.segments, "s"),
-                   (double)merge.bytes / (small ? 1 << 10 : 1 << 20), small ? "kB" : "MB",
-                   left_out.length ? left_out.data : "");
-        pt_buffer_free(&left_out);
-    }
+                   !is_input(&files, cli->output) && pt_write_output(cli->output, write_merged, &merge);
+    if (written)
+        say_merged(&merge, cli->output);
     pt_files_free(&files);
     return written && !merge.failed ? PT_EXIT_OK : PT_EXIT_DATA;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../base/numbers.h"
+#include "../base/output.h"
 #include "../log/reader.h"
 
 /* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
@@ -99,6 +100,14 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
     return usable || !named;
 }
 
+bool pt_is_profile(const char *path)
+{
+    struct pt_files one = {0};
+    bool found = pt_files_add(&one, path, false) && one.count;
+    pt_files_free(&one);
+    return found;
+}
+
 void pt_files_append_unusable(struct pt_buffer *text, const struct pt_files *files)
 {
     static const char *const one[] = {"cannot be opened", "is no profile", "was damaged by a transfer in text mode",
@@ -170,6 +179,17 @@ char *pt_default_directory(void)
     return pt_strdup(directory && *directory ? directory : PT_DEFAULT_DIRECTORY);
 }
 
+char *pt_directory_to_name(const char *output)
+{
+    char *directory = output ? pt_strdup(output) : pt_default_directory(), *read = pt_default_directory();
+    if (strcmp(directory, PT_DEFAULT_DIRECTORY) == 0 && strcmp(read, PT_DEFAULT_DIRECTORY) == 0) {
+        free(directory);
+        directory = NULL;
+    }
+    free(read);
+    return directory;
+}
+
 static void free_file(struct pt_file *file)
 {
     free(file->path);
@@ -214,19 +234,20 @@ static uint32_t drop_foreign(struct pt_files *files)
     return dropped;
 }
 
+/* Of the fallback directory only a hint is given: what lies there may be of any program. */
 static bool add_default(struct pt_files *files)
 {
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
     bool found = pt_each_log(directory, add_log, files) > 0;
-    if (!found) {
-        found = pt_each_log(fallback, add_log, files) > 0;
-        if (found)
-            pt_message_to(files->messages, "no profile in %s; reading %s", directory, fallback);
-        else
-            pt_message_to(files->messages,
-                          "no profile in %s: record one with 'pyprof run -- python app.py', or say where it is",
-                          directory);
-    }
+    struct pt_buffer command = {0};
+    pt_buffer_text(&command, "pyprof report ");
+    pt_append_argument(&command, fallback);
+    if (!found && pt_each_log(fallback, NULL, NULL) > 0)
+        pt_message_to(files->messages, "no profile in %s; there is one in %s: %s", directory, fallback, command.data);
+    else if (!found)
+        pt_message_to(files->messages,
+                      "no profile in %s: record one with 'pyprof run -- python app.py', or give its path", directory);
+    pt_buffer_free(&command);
     free(directory);
     free(fallback);
     return found;

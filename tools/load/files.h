@@ -41,6 +41,9 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
  * other files. */
 bool pt_files_add(struct pt_files *files, const char *path, bool named);
 
+/* Returns whether the file is a profile: an export or a page must not replace it. */
+bool pt_is_profile(const char *path);
+
 /* Appends how many files in directories are useless, and why. */
 void pt_files_append_unusable(struct pt_buffer *text, const struct pt_files *files);
 
@@ -50,6 +53,11 @@ int pt_each_log(const char *directory, void (*each)(void *argument, const char *
 
 /* Returns the directory that the library writes to: PYPROF_OUT or ./pyprof.out. The caller frees. */
 char *pt_default_directory(void);
+
+/* Returns the directory as a command that is to be typed next must name it, NULL if that is ./pyprof.out, which
+ * commands read without a path. PYPROF_OUT may have been set for this command only. output NULL: the default
+ * directory. The caller frees. */
+char *pt_directory_to_name(const char *output);
 
 /* Returns the fallback directory of this user, $TMPDIR/pyprof-UID, where the library writes if it cannot write to
  * PYPROF_OUT. The caller frees. */

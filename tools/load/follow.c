@@ -101,10 +101,9 @@ static void scan_paths(struct pt_follow *follow)
     }
     if (follow->request.path_count)
         return;
-    char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
-    follow->fell_back = pt_each_log(directory, check_log, follow) <= 0 && pt_each_log(fallback, check_log, follow) > 0;
+    char *directory = pt_default_directory();
+    pt_each_log(directory, check_log, follow);
     free(directory);
-    free(fallback);
 }
 
 static bool is_here(const struct pt_process *process, const struct pt_profile *profile)

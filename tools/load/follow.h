@@ -16,7 +16,6 @@ struct pt_follow {
     char *run;                  /* the run that is read from directories; NULL until there is one */
     uint64_t size, read;        /* bytes in all logs, and how many of them were read */
     uint32_t unusable;          /* number of logs that cannot be read */
-    bool fell_back;             /* it reads the fallback directory (pt_fallback_directory), too */
 
     PT_TABLE_OF(struct pt_source) sources; /* by path */
     char *data;                            /* read buffer, while it reads */

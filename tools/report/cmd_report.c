@@ -6,6 +6,7 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
+#include "../load/files.h"
 #include "../load/load.h"
 #include "../profile/gil_gc.h"
 #include "../view/summary.h"
@@ -135,6 +136,12 @@ static void print_command(const struct pt_cli *cli, const char *before, const ch
         pt_buffer_text(&line, " ");
         pt_append_argument(&line, cli->arguments[i]);
     }
+    char *directory = cli->argument_count ? NULL : pt_directory_to_name(NULL);
+    if (directory) {
+        pt_buffer_text(&line, " ");
+        pt_append_argument(&line, directory);
+    }
+    free(directory);
     fputs(before, stdout);
     pt_print_styled(stdout, PT_STYLE_HEADING, "%s", line.data);
     printf("   (%s)\n", purpose);

@@ -12,6 +12,7 @@
 #include "../base/output.h"
 #include "../cli/commands.h"
 #include "../doctor/checks.h"
+#include "../load/files.h"
 #include "child.h"
 #include "summary.h"
 
@@ -30,18 +31,46 @@ static void set_preload(const char *library)
     pt_buffer_free(&value);
 }
 
-/* Returns the directory for the profile, absolute because the command may change its own. The caller frees. */
-static char *output_directory(const struct pt_cli *cli)
+/* Where the profile goes. */
+struct place {
+    char *directory; /* absolute, because the command may change its working directory */
+    char *named;     /* the directory as commands must name it; NULL: they read it without a path */
+    char *refused;   /* the directory that was asked for, if it cannot be written; otherwise NULL */
+    int error;       /* why */
+};
+
+static char *absolute(const char *directory)
 {
-    const char *directory = cli->output ? cli->output : getenv("PYPROF_OUT");
     char working[PATH_MAX];
     struct pt_buffer path = {0};
-    if (!directory || !*directory)
-        directory = PT_DEFAULT_DIRECTORY;
     if (*directory != '/' && getcwd(working, sizeof working))
         pt_buffer_format(&path, "%s/", working);
     pt_buffer_text(&path, directory);
     return path.data;
+}
+
+/* Chooses what the library would: the fallback directory if the one that was asked for cannot be written. */
+static struct place choose_place(const struct pt_cli *cli)
+{
+    char *wanted = cli->output ? pt_strdup(cli->output) : pt_default_directory(), *fallback = pt_fallback_directory();
+    struct place place = {.directory = absolute(wanted), .named = pt_directory_to_name(cli->output)};
+    place.error = pt_output_error(place.directory);
+    if (place.error && *fallback == '/' && !pt_output_error(fallback)) {
+        place.refused = place.directory;
+        place.directory = pt_strdup(fallback);
+        free(place.named);
+        place.named = pt_strdup(fallback);
+    }
+    free(wanted);
+    free(fallback);
+    return place;
+}
+
+static void free_place(struct place *place)
+{
+    free(place->directory);
+    free(place->named);
+    free(place->refused);
 }
 
 /* Returns a new run id; NULL with errno if the kernel has no random numbers. The caller frees. */
@@ -79,18 +108,21 @@ static void set_environment(const struct pt_cli *cli, const char *library, const
         setenv("PYPROF_HZ", hz, 1);
 }
 
-static void say_beginning(const struct pt_cli *cli, const char *directory, const char *obstacle)
+static void say_beginning(const char *command, const struct place *place, const char *obstacle)
 {
     struct pt_buffer watch = {0};
     pt_buffer_text(&watch, "pyprof top");
-    if (cli->output) {
+    if (place->named) {
         pt_buffer_text(&watch, " ");
-        pt_append_argument(&watch, cli->output);
+        pt_append_argument(&watch, place->named);
     }
     if (obstacle)
-        pt_error("%s is not profiled: %s", cli->arguments[0], obstacle);
-    else
-        pt_message("profile goes to %s; to watch it run: %s", directory, watch.data);
+        pt_error("%s is not profiled: %s", command, obstacle);
+    else if (place->refused)
+        pt_message("cannot write to %s: %s; profile goes to %s instead; to watch it run: %s", place->refused,
+                   strerror(place->error), place->directory, watch.data);
+    else if (!place->error)
+        pt_message("profile goes to %s; to watch it run: %s", place->directory, watch.data);
     pt_buffer_free(&watch);
 }
 
@@ -119,8 +151,8 @@ int pt_cmd_run(const struct pt_cli *cli)
         free(library);
         return PT_EXIT_DATA;
     }
-    char *directory = output_directory(cli);
-    set_environment(cli, library, directory, run);
+    struct place place = choose_place(cli);
+    set_environment(cli, library, place.directory, run);
     time_t since = time(NULL) - CLOCKS_APART;
     pid_t command = pt_command_start(cli->arguments);
     int status = errno == ENOENT ? PT_EXIT_NO_COMMAND : PT_EXIT_CANNOT_RUN;
@@ -128,14 +160,14 @@ int pt_cmd_run(const struct pt_cli *cli)
         say_failure(cli->arguments[0], errno);
     } else {
         char *obstacle = obstacle_of(cli->arguments[0]);
-        say_beginning(cli, directory, obstacle);
+        say_beginning(cli->arguments[0], &place, obstacle);
         int wait_status = pt_command_wait(command);
-        pt_run_summary(run, since, directory, cli->output, obstacle, cli->arguments[0]);
+        pt_run_summary(run, since, place.directory, place.named, obstacle, cli->arguments[0]);
         free(obstacle);
         status = pt_command_status(wait_status);
     }
     free(library);
     free(run);
-    free(directory);
+    free_place(&place);
     return status;
 }

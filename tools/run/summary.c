@@ -86,13 +86,13 @@ static void say_sums(const struct pt_profile *profile, const char *place)
     pt_buffer_free(&path);
 }
 
-void pt_run_summary(const char *run, time_t since, const char *directory, const char *chosen, const char *reason,
+void pt_run_summary(const char *run, time_t since, const char *directory, const char *named, const char *reason,
                     const char *command)
 {
     char *elsewhere;
     struct pt_profile *profile = load_run(run, since, directory, &elsewhere);
     if (profile)
-        say_sums(profile, elsewhere ? elsewhere : chosen);
+        say_sums(profile, elsewhere ? elsewhere : named);
     else if (reason)
         pt_error("nothing was profiled: %s", reason);
     else

@@ -5,10 +5,10 @@
 #include <time.h>
 
 /* One line on stderr: what was recorded by a run that began then, and what to type next; or that nothing was, and why.
- * Looks into the directory, and where the library writes when it cannot write there. `chosen`: the directory as the
- * user named it, NULL when it is the default of commands without a path; `reason`: why the library cannot be preloaded,
+ * Looks into the directory, and where the library writes when it cannot write there. `named`: the directory as
+ * commands must name it, NULL if they read it without a path; `reason`: why the library cannot be preloaded,
  * NULL when it can. */
-void pt_run_summary(const char *run, time_t since, const char *directory, const char *chosen, const char *reason,
+void pt_run_summary(const char *run, time_t since, const char *directory, const char *named, const char *reason,
                     const char *command);
 
 #endif

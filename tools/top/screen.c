@@ -64,11 +64,9 @@ static void draw_header(struct page *page, const struct pt_live *live)
     const struct pt_process *first = pt_summary_first_process(profile);
     bool small = page->screen->lines && page->screen->lines < SMALL;
     if (!small) {
-        char *directory = live->follow->fell_back ? pt_fallback_directory() : pt_strdup("");
-        pt_buffer_format(&page->line, "run %.8s%s%s: %s", pt_string(profile, first->run), *directory ? " in " : "",
-                         directory, pt_short_command(pt_string(profile, first->command_line)));
+        pt_buffer_format(&page->line, "run %.8s: %s", pt_string(profile, first->run),
+                         pt_short_command(pt_string(profile, first->command_line)));
         end_line(page, PT_STYLE_HEADING);
-        free(directory);
     }
     pt_buffer_format(&page->line, "%u process%s running", live->alive, pt_plural(live->alive, "es"));
     if (ended)

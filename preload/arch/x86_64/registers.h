@@ -25,6 +25,12 @@ enum {
     PP_TRACKED_RA = 6,
     PP_TRACKED_COUNT = 7,
 };
+/* Converts a mask of slots, the return address's left out, into one of DWARF numbers. */
+static inline uint32_t pp_registers_of_slots(uint32_t slots)
+{
+    return (slots & 1) << PP_REG_RBX | (slots >> 1 & 1) << PP_REG_FP | (slots >> 2 & 0xf) << PP_REG_R12;
+}
+
 #define PP_CALLEE_SAVED_MASK  (1u << PP_REG_RBX | 1u << PP_REG_FP | 1u << PP_REG_SP | 0xfu << PP_REG_R12)
 #define PP_ALL_REGISTERS_MASK 0xffffu
 
