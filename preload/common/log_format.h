@@ -97,6 +97,7 @@ enum pp_process_key {
     PP_PROCESS_PARENT_INSTANCE, /* text: PP_PROCESS_INSTANCE of the process that forked this one, if known */
     PP_PROCESS_CPUS,            /* varint: processors that it may run on */
     PP_PROCESS_UNWINDER,        /* text: what walks native stacks, "libunwind"; absent: our own unwind rows */
+    PP_PROCESS_PID_NAMESPACE,   /* text: /proc/self/ns/pid; pids of other namespaces are other processes */
 };
 
 enum pp_account_key {

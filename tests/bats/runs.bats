@@ -61,6 +61,57 @@ assert runs[0]["start_unix_ns"] > runs[1]["start_unix_ns"], runs
 assert all(run["cpu_ns"] > 0.5e9 and run["duration_ns"] > 0.5e9 for run in runs), runs'
 }
 
+# processes COMMAND...: how many processes the report of this command is of.
+processes() {
+    "$PYPROF" info --json "$@" | /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["total"]["processes"])'
+}
+
+# What tox, bazel and pyperf do: children get the variables that are listed, and no others.
+@test "a launch is one run although its children's environment was scrubbed; what the shell starts next is another" {
+    cat >launch.py <<'END'
+import os, subprocess, sys
+
+kept = {name: os.environ[name] for name in ("LD_PRELOAD", "PYPROF_OUT")}
+
+def work():
+    sum(i * i for i in range(1500000))
+
+work()
+if sys.argv[1:]:
+    for rest in sys.argv[2:], []:
+        subprocess.run([sys.executable, sys.argv[0], *rest], env=kept, check=True)
+elif not os.fork():
+    work()
+    os._exit(0)
+else:
+    os.wait()
+END
+    # It starts a child that starts two others, of which each forks, and another of these.
+    export PYPROF_OUT=out
+    "$PYPROF" run -- "$PYTHON" launch.py a b 2>err.txt
+    lines_of err.txt 2 ', 8 processes; next: pyprof report out$'
+    [ "$(processes 2>err.txt)" -eq 8 ] || fail "$("$PYPROF" info)"
+    [ ! -s err.txt ] || fail "$(cat err.txt)"
+    "$PYPROF" runs >runs.txt
+    lines_of runs.txt 2 ' 8  .*launch.py a b'
+    run=$(sed -n '2s/ .*//p' runs.txt)
+    "$PYPROF" info | grep -c "run $run" | grep -qx 8 || fail "$("$PYPROF" info)"
+    "$PYPROF" top --count 1 | sed -n 2p | grep -q '^0 processes running, 8 ended' || fail "$("$PYPROF" top --count 1)"
+    "$PYPROF" doctor | unwrapped | grep -q 'the latest run, [0-9a-f]*: 8 processes' || fail "$("$PYPROF" doctor)"
+    # Without pyprof run; by hand from the same shell, when the first launch is over.
+    profiled "$PYTHON" launch.py a
+    profiled "$PYTHON" launch.py
+    "$PYPROF" runs >runs.txt
+    lines_of runs.txt 4 ' 2  .*launch.py'
+    sed -n 3p runs.txt | grep -q ' 5  .*launch.py a' || fail "$(cat runs.txt)"
+    [ "$(processes 2>err.txt)" -eq 2 ] || fail "$("$PYPROF" info)"
+    lines_of err.txt 1 '; 2 other runs left out .--all merges them, --run ID chooses one.'
+    [ "$(processes --run "$run")" -eq 8 ] || fail "$("$PYPROF" info --run "$run")"
+    "$PYPROF" merge --run "$run" -o one.bin
+    [ "$(processes one.bin)" -eq 8 ] || fail "$("$PYPROF" info one.bin)"
+    [ "$("$PYPROF" report --run "$run" | sed -n 2p | cut -d, -f1)" = "8 processes" ] || fail "$("$PYPROF" report --run "$run")"
+}
+
 @test "merge: one file that says what the files said; cat does the same" {
     once
     "$PYPROF" merge --all -o all.bin 2>merge.txt

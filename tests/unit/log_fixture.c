@@ -89,12 +89,20 @@ static void put_block(struct fixture *log, uint32_t type, struct fixture_bytes *
 
 void fixture_process(struct fixture *log, const struct fixture_process *process)
 {
+    fixture_child(log, process, &(struct fixture_origin){0, NULL, NULL});
+}
+
+void fixture_child(struct fixture *log, const struct fixture_process *process, const struct fixture_origin *origin)
+{
     static const char command[] = "python\0app.py\0--name\0two words";
     struct fixture_bytes payload = {0};
     append_text(&payload, PP_PROCESS_RUN, process->run);
     append_text(&payload, PP_PROCESS_INSTANCE, process->instance);
     append_number(&payload, PP_PROCESS_SEGMENT, process->segment);
     append_number(&payload, PP_PROCESS_PID, process->pid);
+    append_number(&payload, PP_PROCESS_PPID, origin->ppid);
+    append_text(&payload, PP_PROCESS_BOOT_ID, origin->boot_id);
+    append_text(&payload, PP_PROCESS_PID_NAMESPACE, origin->pid_namespace);
     append_number(&payload, PP_PROCESS_START_UNIX_NS, process->start_unix_ns ? process->start_unix_ns : START_NS);
     append_number(&payload, PP_PROCESS_PERIOD_NS, PERIOD_NS);
     append_field(&payload, PP_PROCESS_COMMAND_LINE, command, sizeof command);

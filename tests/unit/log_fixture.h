@@ -37,6 +37,12 @@ struct fixture_process {
     uint64_t segment, pid, start_unix_ns;
 };
 void fixture_process(struct fixture *log, const struct fixture_process *process);
+/* With what says which process its parent is. */
+struct fixture_origin {
+    uint64_t ppid;
+    const char *boot_id, *pid_namespace;
+};
+void fixture_child(struct fixture *log, const struct fixture_process *process, const struct fixture_origin *origin);
 
 uint32_t fixture_string(struct fixture *log, const char *text);
 uint32_t fixture_module(struct fixture *log, const char *path, uint64_t bias, uint64_t start, uint64_t end,

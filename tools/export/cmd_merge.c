@@ -22,15 +22,14 @@ struct merge {
 /* Whole blocks only: what a killed writer left half written would be in the way of what follows. */
 static void copy_segments(struct merge *merge, const char *data, size_t size, FILE *out)
 {
-    size_t budget = pt_read_budget(size), length = merge->run ? strlen(merge->run) : 0;
+    size_t budget = pt_read_budget(size);
     for (size_t at = 0, end = 1; at < size && end; at += end) {
         struct pt_segment segment;
         bool read = pt_segment_read(data + at, size - at, &budget, &segment, NULL) == PT_READ_OK;
-        const struct pt_text run = segment.process.run;
         size_t whole = segment.end - segment.losses.truncated_bytes;
         end = read ? segment.end : 0;
-        if (read && segment.has_process && run.length >= length &&
-            (!length || memcmp(run.data, merge->run, length) == 0)) {
+        if (read && segment.has_process &&
+            (!merge->run || pt_run_is(&merge->files->joins, segment.process.run, merge->run))) {
             fwrite(data + at, 1, whole, out);
             merge->segments++;
             merge->bytes += whole;

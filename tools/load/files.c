@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,6 +62,16 @@ static bool is_foreign(const char *path, uint32_t *owner)
     return directory.st_mode & S_IWOTH && *owner && *owner != geteuid() && *owner != directory.st_uid;
 }
 
+static char *machine_of(const struct pt_log_process *process)
+{
+    const struct pt_text boot = process->boot_id, space = process->pid_namespace;
+    struct pt_buffer text = {0};
+    pt_buffer_text(&text, "");
+    pt_buffer_append(&text, boot.data, boot.length);
+    pt_buffer_append(&text, space.data, boot.length ? space.length : 0);
+    return text.data;
+}
+
 bool pt_files_add(struct pt_files *files, const char *path, bool named)
 {
     struct stat status;
@@ -78,9 +87,13 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
         struct pt_file *file = PT_APPEND(files);
         *file = (struct pt_file){
             .path = pt_strdup(path),
+            .own_run = pt_strndup(process->run.data, process->run.length),
             .run = pt_strndup(process->run.data, process->run.length),
             .instance = pt_strndup(process->instance.data, process->instance.length),
+            .machine = machine_of(process),
             .segment = process->segment,
+            .pid = process->pid,
+            .ppid = process->ppid,
             .start_unix_ns = process->start_unix_ns,
             .size = (uint64_t)status.st_size,
             .named = named,
@@ -190,48 +203,13 @@ char *pt_directory_to_name(const char *output)
     return directory;
 }
 
-static void free_file(struct pt_file *file)
+void pt_file_free(struct pt_file *file)
 {
     free(file->path);
+    free(file->own_run);
     free(file->run);
+    free(file->machine);
     free(file->instance);
-}
-
-static void append_user(struct pt_buffer *text, uint32_t user)
-{
-    struct passwd entry, *found = NULL;
-    char strings[4096];
-    pt_buffer_format(text, "user %" PRIu32, user);
-    if (getpwuid_r(user, &entry, strings, sizeof strings, &found) == 0 && found)
-        pt_buffer_format(text, " (%s)", entry.pw_name);
-}
-
-/* Leaves out runs that another user may have made up: all files of them are foreign. */
-static uint32_t drop_foreign(struct pt_files *files)
-{
-    struct pt_buffer text = {0};
-    uint32_t kept = 0, dropped = 0;
-    for (uint32_t i = 0; i < files->count; i++) {
-        struct pt_file file = files->items[i];
-        bool own = !file.foreign;
-        for (uint32_t j = 0; j < files->count && !own; j++)
-            own = !files->items[j].foreign && strcmp(files->items[j].run, file.run) == 0;
-        if (!own && !dropped++) {
-            pt_buffer_format(&text, "run %.8s of ", file.run);
-            append_user(&text, file.owner);
-        }
-        files->items[i] = files->items[kept];
-        files->items[own ? kept++ : i] = file;
-    }
-    for (uint32_t i = kept; i < files->count; i++)
-        free_file(&files->items[i]);
-    files->count = kept;
-    if (dropped)
-        pt_message_to(files->messages,
-                      "left out: %s%s, in a directory that all may write (--all reads all, --run ID one run)",
-                      text.data, dropped == 1 ? "" : " …");
-    pt_buffer_free(&text);
-    return dropped;
 }
 
 /* Of the fallback directory only a hint is given: what lies there may be of any program. */
@@ -251,74 +229,6 @@ static bool add_default(struct pt_files *files)
     free(directory);
     free(fallback);
     return found;
-}
-
-/* Returns whether the file belongs to the run. A named file may hold segments of several runs (`merge`); of a file in a
- * directory only the first segment counts. */
-static bool in_run(const struct pt_file *file, const char *run)
-{
-    bool found = strncmp(file->run, run, strlen(run)) == 0;
-    size_t size = 0, at = 0, budget;
-    char *data = !found && file->named ? pt_read_file(file->path, SIZE_MAX - 1, &size) : NULL;
-    budget = pt_read_budget(size);
-    for (size_t end = 1; data && !found && at < size && end; at += end) {
-        struct pt_segment segment;
-        bool read = pt_segment_read(data + at, size - at, &budget, &segment, NULL) == PT_READ_OK;
-        struct pt_text of = segment.process.run;
-        found = read && of.length >= strlen(run) && memcmp(of.data, run, strlen(run)) == 0;
-        end = read ? segment.end : 0;
-        pt_segment_free(&segment);
-    }
-    free(data);
-    return found;
-}
-
-static void drop_unless_run(struct pt_files *files, const char *run, bool also_named)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < files->count; i++) {
-        struct pt_file *file = &files->items[i];
-        if (in_run(file, run) || (file->named && !also_named)) {
-            files->items[kept++] = *file;
-            continue;
-        }
-        free_file(file);
-    }
-    files->count = kept;
-}
-
-/* Keeps the files of the runs that were asked for. */
-bool pt_files_choose(struct pt_files *files, const struct pt_load_request *request)
-{
-    if (request->run) {
-        drop_unless_run(files, request->run, true);
-        if (!files->count)
-            pt_message_to(files->messages, "no run '%s' here: 'pyprof runs' lists what there is", request->run);
-        return files->count > 0;
-    }
-    const struct pt_file *latest = NULL;
-    for (uint32_t i = 0; i < files->count; i++)
-        if (!files->items[i].named && (!latest || files->items[i].start_unix_ns > latest->start_unix_ns))
-            latest = &files->items[i];
-    if (!latest || request->all)
-        return true;
-    char *run = pt_strdup(latest->run);
-    uint32_t owner = latest->owner, before = files->count;
-    struct pt_buffer text = {0};
-    pt_buffer_format(&text, "showing the latest run, %.8s", run);
-    if (owner != geteuid()) {
-        pt_buffer_text(&text, ", of ");
-        append_user(&text, owner);
-    }
-    drop_unless_run(files, run, false);
-    if (files->count < before)
-        pt_buffer_format(&text, "; %u file%s of other runs left out (--all merges, --run ID chooses)",
-                         before - files->count, before - files->count == 1 ? "" : "s");
-    if (files->count < before || owner != geteuid())
-        pt_message_to(files->messages, "%s", text.data);
-    pt_buffer_free(&text);
-    free(run);
-    return true;
 }
 
 /* Puts longer copies of a log before shorter ones: only the first is read, and a copy that was taken while the log
@@ -368,7 +278,9 @@ bool pt_files_find(struct pt_files *files, const struct pt_load_request *request
         found = add_path(files, request->paths[i]);
     if (found)
         pt_files_add_fallbacks(files, NULL, 0);
-    uint32_t foreign = found && !request->all && !request->run ? drop_foreign(files) : 0;
+    if (found)
+        pt_files_join_runs(files);
+    uint32_t foreign = found && !request->all && !request->run ? pt_files_drop_foreign(files) : 0;
     if (found && !files->count && !foreign)
         say_nothing_usable(files);
     /* names begin with a pid, and pids start again at 1 */
@@ -381,9 +293,10 @@ bool pt_files_find(struct pt_files *files, const struct pt_load_request *request
 void pt_files_free(struct pt_files *files)
 {
     for (uint32_t i = 0; i < files->count; i++)
-        free_file(&files->items[i]);
+        pt_file_free(&files->items[i]);
     for (size_t i = 0; i < sizeof files->reasons / sizeof files->reasons[0]; i++)
         free(files->reasons[i].path);
+    pt_run_joins_free(&files->joins);
     free(files->items);
     free(files->closed);
     *files = (struct pt_files){0};

@@ -5,15 +5,19 @@
 #include "../log/reader.h"
 #include "../profile/model.h"
 #include "../profile/request.h"
+#include "../profile/run_joins.h"
 
 struct pt_file {
     char *path;
-    char *run, *instance; /* of its first segment */
-    uint64_t segment;     /* number of that segment in the instance */
-    uint64_t start_unix_ns, size;
-    bool named;    /* it is a path of the request, and was not found in a directory */
-    bool foreign;  /* another user may have planted it (is_foreign) */
-    bool fallback; /* it was found in a fallback directory */
+    char *own_run, *instance; /* of its first segment */
+    char *run;                /* what own_run is a part of (pt_files_join_runs), or equal to it */
+    char *machine;            /* its boot and pid namespace; "": unknown */
+    uint64_t segment;         /* number of that segment in the instance */
+    uint64_t pid, ppid, start_unix_ns, size;
+    uint64_t ended_unix_ns; /* while runs are joined; 0: not read yet */
+    bool named;             /* it is a path of the request, and was not found in a directory */
+    bool foreign;           /* another user may have planted it (is_foreign) */
+    bool fallback;          /* it was found in a fallback directory */
     uint32_t owner;
 };
 
@@ -21,6 +25,7 @@ struct pt_files {
     const struct pt_messages *messages; /* set by pt_files_find */
     struct pt_file *items;
     uint32_t count, capacity;
+    struct pt_run_joins joins;
     char *closed;      /* a fallback directory that cannot be read; NULL: none */
     uint32_t unusable; /* number of useless files in directories */
     struct {
@@ -36,6 +41,10 @@ bool pt_files_find(struct pt_files *files, const struct pt_load_request *request
 /* Keeps the files of the requested runs: those of an id, all, or the latest run of the directories. Returns false after
  * a message if none is left. */
 bool pt_files_choose(struct pt_files *files, const struct pt_load_request *request);
+
+/* Leaves out runs that another user may have made up, all files of which are foreign, and says so. Returns the number
+ * of files left out. */
+uint32_t pt_files_drop_foreign(struct pt_files *files);
 
 /* Adds a file if it is a usable log; if a named file is not, a message says why. Returns whether to go on with the
  * other files. */
@@ -67,10 +76,15 @@ char *pt_fallback_directory(void);
  * run is not NULL, also adds that run's logs written since since_ns, whether or not the run was found. */
 void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t since_ns);
 
+/* Sets `run` of all files, and `joins`: the run of a process whose parent was running when it started, and has a log
+ * there, is a part of its parent's run. */
+void pt_files_join_runs(struct pt_files *files);
+
 /* Reads a whole file, or its first `most` bytes, and sets *size (0 for an empty file). Returns NULL with errno on
  * failure. The caller frees. */
 void *pt_read_file(const char *path, size_t most, size_t *size);
 
+void pt_file_free(struct pt_file *file);
 void pt_files_free(struct pt_files *files);
 
 #endif

@@ -21,9 +21,9 @@
 #define NS        1000000000u
 
 struct pt_source {
-    char *path, *run;
-    uint64_t start_unix_ns;
-    bool named, foreign, usable; /* not usable: no log, or not yet */
+    char *path;
+    uint32_t file;      /* its number in the files, if it is usable */
+    bool named, usable; /* not usable: no log, or not yet */
     bool given_up;
     uint64_t seen_size; /* when there was nothing more to take in */
     struct pt_growing *segment;
@@ -34,6 +34,7 @@ struct pt_source {
 static void begin(struct pt_follow *follow)
 {
     follow->profile = pt_profile_new(&follow->request);
+    follow->profile->joins = &follow->files.joins;
     follow->generation++;
 }
 
@@ -72,16 +73,12 @@ static void check_path(struct pt_follow *follow, const char *path, bool named)
     if (source->seen_size == (uint64_t)status.st_size)
         return;
     source->seen_size = (uint64_t)status.st_size;
-    struct pt_files one = {0};
-    pt_files_add(&one, path, false);
-    if (one.count && one.items[0].start_unix_ns) {
+    source->file = follow->files.count;
+    pt_files_add(&follow->files, path, false);
+    if (follow->files.count > source->file && follow->files.items[source->file].start_unix_ns) {
         source->usable = true;
         source->seen_size = 0;
-        source->run = pt_strdup(one.items[0].run);
-        source->start_unix_ns = one.items[0].start_unix_ns;
-        source->foreign = one.items[0].foreign;
     }
-    pt_files_free(&one);
 }
 
 static void check_log(void *follow, const char *path)
@@ -133,19 +130,34 @@ static void rewind_source(struct pt_source *source)
     source->given_up = false;
 }
 
+/* A parent's log may appear after its child's: the run that is shown may turn out to be a part of another. */
+static void join_runs(struct pt_follow *follow)
+{
+    if (follow->files.count == follow->joined)
+        return;
+    pt_files_join_runs(&follow->files);
+    follow->joined = follow->files.count;
+    for (uint32_t i = 0; follow->run && i < follow->files.joins.count; i++) {
+        if (strcmp(follow->files.joins.items[i].own, follow->run) != 0)
+            continue;
+        free(follow->run);
+        follow->run = pt_strdup(follow->files.joins.items[i].run);
+    }
+}
+
 /* Chooses the run that began last, of those in directories. A later run replaces it only when none of its processes
  * runs: other programs may write into the same directory. */
 static void choose_run(struct pt_follow *follow)
 {
-    const struct pt_source *latest = NULL;
+    const struct pt_file *latest = NULL;
     uint64_t now = pt_clock_ns(CLOCK_REALTIME);
     if (follow->request.run || follow->request.all)
         return;
     for (uint32_t i = 0; i < follow->sources.count; i++) {
         const struct pt_source *source = &follow->sources.items[i];
-        if (source->usable && !source->named && !source->foreign &&
-            (!latest || source->start_unix_ns > latest->start_unix_ns))
-            latest = source;
+        const struct pt_file *file = source->usable ? &follow->files.items[source->file] : NULL;
+        if (file && !source->named && !file->foreign && (!latest || file->start_unix_ns > latest->start_unix_ns))
+            latest = file;
     }
     if (!latest || (follow->run && strcmp(follow->run, latest->run) == 0))
         return;
@@ -169,7 +181,8 @@ static bool is_wanted(const struct pt_follow *follow, const struct pt_source *so
     if (source->named || follow->request.all)
         return true;
     const char *run = follow->request.run ? follow->request.run : follow->run;
-    return run && strncmp(source->run, run, strlen(run)) == 0;
+    const char *own = follow->files.items[source->file].own_run;
+    return run && pt_run_is(&follow->files.joins, (struct pt_text){own, strlen(own)}, run);
 }
 
 static size_t read_at(int descriptor, char *data, size_t room, uint64_t at)
@@ -257,6 +270,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     bool all;
     follow->data = pt_alloc(ROOM, 1); /* costs nothing until it is written */
     scan_paths(follow);
+    join_runs(follow);
     choose_run(follow);
     do {
         all = true;
@@ -269,6 +283,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
         }
     } while (ask_again(follow));
     free(follow->data);
+    pt_run_joins_apply(&follow->files.joins, follow->profile);
     pt_profile_close_sums(follow->profile);
     return all;
 }
@@ -278,8 +293,8 @@ void pt_follow_free(struct pt_follow *follow)
     for (uint32_t i = 0; i < follow->sources.count; i++) {
         pt_growing_free(follow->sources.items[i].segment);
         free(follow->sources.items[i].path);
-        free(follow->sources.items[i].run);
     }
+    pt_files_free(&follow->files);
     PT_FREE_TABLE(&follow->sources);
     pt_profile_free(follow->profile);
     free(follow->run);

@@ -18,6 +18,8 @@ struct pt_follow {
     uint32_t unusable;          /* number of logs that cannot be read */
 
     PT_TABLE_OF(struct pt_source) sources; /* by path */
+    struct pt_files files;                 /* the usable ones of these */
+    uint32_t joined;                       /* how many of them there were when their runs were joined */
     char *data;                            /* read buffer, while it reads */
 };
 

@@ -135,9 +135,11 @@ static uint32_t divide(const struct pt_files *files, uint64_t bytes, struct part
     return count;
 }
 
-static struct pt_profile *new_profile(const struct pt_load_request *request, uint64_t run_start_unix_ns)
+static struct pt_profile *new_profile(const struct pt_files *files, const struct pt_load_request *request,
+                                      uint64_t run_start_unix_ns)
 {
     struct pt_profile *profile = pt_profile_new(request);
+    profile->joins = &files->joins;
     profile->run_start_unix_ns = run_start_unix_ns;
     return profile;
 }
@@ -165,7 +167,7 @@ static void merge_parts(struct part *parts, uint32_t count)
         for (uint32_t j = i; j < count; j++)
             forget_part(&parts[j]);
         forget_part(whole);
-        whole->profile = new_profile(request, start);
+        whole->profile = new_profile(whole->files, request, start);
         whole->begin = 0;
         whole->end = whole->files->count;
         atomic_store(whole->done, 0);
@@ -185,7 +187,7 @@ static struct pt_profile *read_parts(const struct pt_files *files, const struct 
     uint32_t count = divide(files, bytes, parts);
     for (uint32_t i = count; i--;) {
         parts[i].files = files;
-        parts[i].profile = new_profile(request, run_start_unix_ns);
+        parts[i].profile = new_profile(files, request, run_start_unix_ns);
         parts[i].bytes = bytes;
         parts[i].done = &done;
         parts[i].first = !i;
@@ -232,6 +234,8 @@ static struct pt_profile *read_files(const struct pt_files *files, const struct 
     bool samples = request->keep != PT_KEEP_SUMS;
     uint32_t read;
     struct pt_profile *profile = read_parts(files, request, samples ? run_start(files, request) : 0, &read);
+    pt_run_joins_apply(&files->joins, profile);
+    profile->joins = NULL;
     *too_many = profile->too_many;
     if (*too_many) {
         pt_profile_free(profile);

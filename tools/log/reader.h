@@ -81,7 +81,8 @@ struct pt_log_labels {
     X(CWD, cwd)                                                                                                        \
     X(PYTHON_VERSION, python_version)                                                                                  \
     X(LIBRARY_VERSION, library_version)                                                                                \
-    X(UNWINDER, unwinder)
+    X(UNWINDER, unwinder)                                                                                              \
+    X(PID_NAMESPACE, pid_namespace)
 #define PT_PROCESS_NUMBERS(X)                                                                                          \
     X(PID, pid)                                                                                                        \
     X(PPID, ppid)                                                                                                      \

@@ -234,7 +234,7 @@ static void put_segment(struct adder *adder, const struct pt_segment *segment)
 static bool is_wanted_process(const struct pt_profile *profile, const struct pt_log_process *process)
 {
     const char *run = profile->request->run;
-    if (run && (process->run.length < strlen(run) || memcmp(process->run.data, run, strlen(run)) != 0))
+    if (run && !pt_run_is(profile->joins, process->run, run))
         return false;
     return !profile->request->wants || profile->request->wants(profile->request->wants_context, process);
 }

@@ -18,6 +18,7 @@
 #include "../log/reader.h"
 #include "kind.h"
 #include "request.h"
+#include "run_joins.h"
 
 struct pt_module {
     uint32_t path;                      /* string, whole path */
@@ -110,7 +111,7 @@ struct pt_part {
 
 struct pt_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
-        library_version, unwinder; /* strings */
+        library_version, unwinder, pid_namespace; /* strings */
     uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus;
     uint32_t segments;
     PT_TABLE_OF(struct pt_part) parts; /* the segments that were read, in that order */
@@ -128,8 +129,9 @@ struct pt_process {
 
 struct pt_profile {
     const struct pt_load_request *request;
-    enum pt_keep keep;          /* as requested, or more if the selection needs it (select.h) */
-    uint64_t run_start_unix_ns; /* origin of the request's times, and of time bins */
+    enum pt_keep keep;                /* as requested, or more if the selection needs it (select.h) */
+    const struct pt_run_joins *joins; /* ids of runs that are parts of others; NULL: none */
+    uint64_t run_start_unix_ns;       /* origin of the request's times, and of time bins */
 
     PT_TABLE_OF(char *) strings;
     PT_TABLE_OF(struct pt_module) modules;

@@ -34,6 +34,7 @@ static char **paths_of(const char *run, time_t since, const char *directory, uin
     struct recent recent = {.since = since};
     pt_each_log(directory, add_log, &recent);
     pt_files_add_fallbacks(&recent.files, run, (uint64_t)since * 1000000000u);
+    pt_files_join_runs(&recent.files);
     char **paths = pt_alloc((size_t)recent.files.count + 1, sizeof *paths);
     *count = 0;
     for (uint32_t i = 0; i < recent.files.count; i++)
@@ -53,7 +54,7 @@ static struct pt_profile *load_run(const char *run, time_t since, const char *di
     uint32_t count;
     char **paths = paths_of(run, since, directory, &count, elsewhere);
     const struct pt_load_request request = {
-        .paths = paths, .path_count = (int)count, .run = run, .keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr};
+        .paths = paths, .path_count = (int)count, .keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr};
     struct pt_profile *profile = count ? pt_load(&request) : NULL;
     for (uint32_t i = 0; i < count; i++)
         free(paths[i]);

@@ -1,0 +1,148 @@
+/* Which runs are joined: those of processes that were started without PYPROF_RUN by a process that has a log. */
+#include "log_fixture.h"
+#include "tools/load/load.h"
+#include "tools/load/runs.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define START_NS  1700000000000000000u
+#define SECOND_NS 1000000000u /* fixture_exit says that a process ended so long after START_NS */
+#define BOOT      "boot-1"
+#define SPACE     "pid:[1]"
+
+struct made {
+    const char *run;
+    uint64_t pid, ppid, start_ns;
+    bool exits;
+    const char *boot, *space; /* NULL: BOOT, SPACE */
+};
+
+static char directory[] = "/tmp/pyprof-test-XXXXXX";
+
+static void write_log(const struct made *made)
+{
+    struct fixture log;
+    char instance[64], name[96];
+    snprintf(instance, sizeof instance, "%s-%u-%u", made->run, (unsigned)made->pid,
+             (unsigned)(made->start_ns / 1000000));
+    snprintf(name, sizeof name, "pyprof.out/%s.pyprof", instance);
+    fixture_begin(&log);
+    fixture_child(
+        &log,
+        &(struct fixture_process){
+            .run = made->run, .instance = instance, .pid = made->pid, .start_unix_ns = START_NS + made->start_ns},
+        &(struct fixture_origin){made->ppid, made->boot ? made->boot : BOOT, made->space ? made->space : SPACE});
+    fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
+    if (made->exits)
+        fixture_exit(&log);
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(log.file.data, 1, log.file.length, file), log.file.length);
+    fclose(file);
+    fixture_end(&log);
+}
+
+static uint32_t processes(const char *run)
+{
+    const struct pt_load_request request = {.run = run};
+    struct pt_profile *profile = pt_load(&request);
+    uint32_t count = profile ? profile->processes.count : 0;
+    pt_profile_free(profile);
+    return count;
+}
+
+static uint32_t runs(void)
+{
+    const struct pt_load_request request = {.keep = PT_KEEP_SUMS};
+    struct pt_profile *profile = pt_load(&request);
+    uint32_t count;
+    assert_non_null(profile);
+    free(pt_runs_of(profile, &count));
+    pt_profile_free(profile);
+    return count;
+}
+
+#define LOG(id, number, parent, start, ...)                                                                            \
+    {                                                                                                                  \
+        .run = id, .pid = number, .ppid = parent, .start_ns = start, __VA_ARGS__                                       \
+    }
+
+/* Checks how many processes the latest run has, and how many runs there are. */
+#define check(latest, all, ...) check_logs(latest, all, (const struct made[]){__VA_ARGS__, {.run = NULL}})
+static void check_logs(uint32_t latest, uint32_t all, const struct made *made)
+{
+    assert_int_equal(system("rm -rf pyprof.out; mkdir pyprof.out"), 0);
+    for (; made->run; made++)
+        write_log(made);
+    assert_int_equal(processes(NULL), latest);
+    assert_int_equal(runs(), all);
+}
+
+static void a_child_belongs_to_the_run_of_its_parent(void **state)
+{
+    (void)state;
+    check(3, 1, LOG("aa", 10, 1, 0), LOG("bb", 11, 10, SECOND_NS), LOG("cc", 12, 10, 2 * SECOND_NS));
+    assert_int_equal(processes("aa"), 3);
+    assert_int_equal(processes("bb"), 1);
+    assert_int_equal(processes("dd"), 0);
+    /* The parent's end is after the child's start. */
+    check(2, 1, LOG("aa", 10, 1, 0, .exits = true), LOG("bb", 11, 10, SECOND_NS / 2));
+    /* Children of a child, with its run and with one of their own. */
+    check(4, 1, LOG("aa", 10, 1, 0), LOG("bb", 11, 10, 1), LOG("bb", 12, 11, 2), LOG("cc", 13, 12, 3));
+}
+
+static void a_pid_that_was_used_again_is_no_parent(void **state)
+{
+    (void)state;
+    check(1, 2, LOG("aa", 10, 1, 0, .exits = true), LOG("bb", 11, 10, 2 * SECOND_NS));
+    /* The later process with that pid is the parent. */
+    check(2, 2, LOG("aa", 10, 1, 0), LOG("bb", 10, 1, SECOND_NS), LOG("cc", 11, 10, 2 * SECOND_NS));
+    /* ... even if it has ended since. */
+    check(1, 3, LOG("aa", 10, 1, 0), LOG("bb", 10, 1, SECOND_NS / 2, .exits = true), LOG("cc", 11, 10, 2 * SECOND_NS));
+    /* It began after its supposed child. */
+    check(1, 2, LOG("aa", 11, 10, 0), LOG("bb", 10, 1, SECOND_NS));
+}
+
+static void pids_of_other_machines_are_others(void **state)
+{
+    (void)state;
+    check(1, 2, LOG("aa", 10, 1, 0), LOG("bb", 11, 10, SECOND_NS, .boot = "boot-2"));
+    check(1, 2, LOG("aa", 10, 1, 0), LOG("bb", 11, 10, SECOND_NS, .space = "pid:[2]"));
+    check(1, 2, LOG("aa", 10, 1, 0, .boot = ""), LOG("bb", 11, 10, SECOND_NS, .boot = ""));
+    check(2, 2, LOG("aa", 10, 1, 0, .space = "pid:[2]"), LOG("bb", 10, 1, 1), LOG("cc", 11, 10, SECOND_NS));
+    assert_int_equal(processes("bb"), 2);
+    /* Without a parent in this namespace. */
+    check(1, 2, LOG("aa", 10, 1, 0), LOG("bb", 11, 0, SECOND_NS));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    unsetenv("PYPROF_OUT");
+    setenv("TMPDIR", directory, 1);
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char command[sizeof directory + 8];
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    return chdir("/") == 0 ? system(command) : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_belongs_to_the_run_of_its_parent),
+        cmocka_unit_test(a_pid_that_was_used_again_is_no_parent),
+        cmocka_unit_test(pids_of_other_machines_are_others),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
