@@ -168,10 +168,15 @@ static void step_cut(struct path *path)
         step(path, frame);
 }
 
+static void step_mark(struct path *path, unsigned reason)
+{
+    step(path, pp_frame_pseudo(path->tables, reason_texts[reason]));
+}
+
 static void step_reason(struct path *path, unsigned reason, uint64_t reasons[PP_REASON_COUNT])
 {
     reasons[reason]++;
-    step(path, pp_frame_pseudo(path->tables, reason_texts[reason]));
+    step_mark(path, reason);
 }
 
 /* A run's frames, outermost first. `first` is the index of its innermost one. */
@@ -238,7 +243,6 @@ struct merge {
     bool counted;              /* 3.8–3.10 */
     struct counted evals;
     bool unpaired;
-    uint64_t *reasons;
 };
 
 static void step_next_run(struct merge *merge)
@@ -299,13 +303,14 @@ static void step_beyond(struct merge *merge, unsigned native, bool complete)
 
 /* Where the native walk ended early and was taken up further out: in the middle of a deep stack, with the Python frames
  * whose eval frames are in it, or in code of a JIT, for which there are no unwind rules, or an object that handlers
- * do not know yet. */
+ * do not know yet. The stack has a mark there, but does not count as cut: it goes on to its root, or to a reason that
+ * counts. */
 static void step_broken(struct merge *merge, unsigned i)
 {
     uintptr_t address = merge->view.native[i] & PP_NATIVE_ADDRESS;
     bool no_rule = merge->view.native[i] & PP_NATIVE_NO_RULE;
     if (merge->view.native[i] & PP_NATIVE_DEEP) {
-        step_reason(&merge->path, PP_REASON_NATIVE_TOO_DEEP, merge->reasons);
+        step_mark(&merge->path, PP_REASON_NATIVE_TOO_DEEP);
         step_runs(merge, i);
         if (!pp_in_eval(address))
             step(&merge->path, native_frame(merge->path.tables, address));
@@ -315,7 +320,7 @@ static void step_broken(struct merge *merge, unsigned i)
         step(&merge->path, generated_frame(merge->path.tables, &merge->view, i));
         return;
     }
-    step_reason(&merge->path, no_rule ? PP_REASON_NATIVE_NO_RULE : PP_REASON_NATIVE_NO_ROWS, merge->reasons);
+    step_mark(&merge->path, no_rule ? PP_REASON_NATIVE_NO_RULE : PP_REASON_NATIVE_NO_ROWS);
     step(&merge->path, native_frame(merge->path.tables, address));
 }
 
@@ -351,7 +356,6 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
         .view = view_of(sample),
         .run = sample->runs,
         .frames_left = sample->python_frames,
-        .reasons = reasons,
     };
     unsigned python_reason = sample->python_reason;
     bool at_greenlet = false;

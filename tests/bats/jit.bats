@@ -186,6 +186,10 @@ outer()'
             printf "spin_without_cfi %.0f ns, from _start on %.0f ns\n", spin, whole
             if (!whole || whole < 0.8 * spin) exit 1
         }' stacks.txt
+    # A stack that goes on to _start is complete, whatever is missing in between.
+    info >info.json
+    cut=$(reader truncated info.json | awk -F': ' '/^native/ { n += $NF } END { print n + 0 }')
+    between 0 "$cut" $(($(reader field info.json samples) / 10 + 1)) "stacks that are not complete: $(reader truncated info.json)"
 }
 
 @test "stacks go on behind assembly without unwind information" {

@@ -3,8 +3,7 @@
 load lib/helper
 
 # paired CPU_SECONDS SAMPLES: runs the workload until there are so many samples, three times at most: each time there are some.
-# Fewer than 0.1 % may be unpaired (of less than 2,000 samples one may), 0.5 % incomplete in any way; each of these is counted
-# with its reason.
+# Fewer than 0.1 % may be unpaired (of less than 2,000 samples one may), 0.5 % incomplete in any way.
 paired() {
     local samples=0 runs=0
     while [ "$samples" -lt "$2" ] && [ $((++runs)) -le 3 ]; do
@@ -16,8 +15,9 @@ paired() {
     reader truncated info.json | tee truncated.txt
     unpaired=$(sed -n 's/^python and native stack do not pair: //p' truncated.txt)
     between 0 "${unpaired:-0}" $((samples < 2000 ? 1 : (samples - 1) / 1000)) "unpaired of $samples samples: $(cat truncated.txt)"
-    cut=$(awk -F': ' '/^(native|python)/ { n += $NF } END { print n + 0 }' truncated.txt)
-    between 0 "$cut" $((samples / 200 + 1)) "incomplete of $samples samples: $(cat truncated.txt)"
+    "$PYPROF" export --all --format collapsed --native=all --unit samples >samples.txt
+    cut=$(awk '/\[(native|python) stack/ { n += $NF } END { print n + 0 }' samples.txt)
+    between 0 "$cut" $((samples / 200 + 1)) "incomplete of $samples samples: $(grep -E '\[(native|python) stack' samples.txt | head -n 5)"
     # It was not empty stacks that paired so well: most of the time is in Python below C below Python.
     "$PYPROF" export --all --format collapsed --native=all >stacks.txt
     nested=$(reader share stacks.txt 'main \(.*pairing\.py:[0-9]+\)' '[^.]*\((lib)?python3.*|.*\.so.*\)' '.*\(.*pairing\.py:[0-9]+\)')
