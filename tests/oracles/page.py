@@ -39,7 +39,7 @@ def main():
             processes[pid] = processes.get(pid, 0) + cpu
         if table in ("all", "when"):
             times[bucket] = times.get(bucket, 0) + cpu
-    for key in ("nodes", "cells", "buckets", "bucket_ns", "apart", "detail"):
+    for key in ("nodes", "cells", "buckets", "bucket_ns", "since_ns", "cpus", "apart", "detail"):
         print(key, int(about[key]))
     for name, sums in (("table", tables), ("process", processes), ("bucket", times)):
         for key, cpu in sums.items():

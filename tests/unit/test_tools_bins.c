@@ -63,19 +63,23 @@ static struct pt_profile *new_profile(const struct pt_load_request *request)
     return profile;
 }
 
-/* CPU time of intervals whose middle is there; PT_NONE: of all. */
+/* CPU time of the parts of intervals that are there; PT_NONE: of all. */
 static uint64_t ns_between(const struct pt_profile *profile, uint64_t from, uint64_t to, uint32_t thread, uint32_t node)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         const struct pt_interval *interval = &profile->intervals.items[sample->interval];
-        uint64_t middle = interval->start_unix_ns + interval->wall_ns / 2;
-        bool here = middle >= from && middle < to;
-        if (here && (thread == PT_NONE || sample->thread == thread) && (node == PT_NONE || sample->node == node))
-            sum += sample->cpu_ns;
+        if ((thread == PT_NONE || sample->thread == thread) && (node == PT_NONE || sample->node == node))
+            sum += pt_interval_part(interval, sample->cpu_ns, from, to);
     }
     return sum;
+}
+
+/* Equal but for rounding: of a sum of samples, or of each of them. */
+static void assert_near(uint64_t a, uint64_t b)
+{
+    assert_in_range(a, b > 32 ? b - 32 : 0, b + 32);
 }
 
 /* Two processes, read one after the other and in two parts. */
@@ -104,7 +108,6 @@ static void many_samples_are_in_bins(void **state)
         assert_true(profile->samples.count <= most);
         assert_true(profile->samples.count > most / 4);
         assert_int_equal(profile->bin_ns, bound->bin_ns);
-        assert_int_equal(profile->samples.count, bound->samples.count);
     }
     pt_profile_finish(bound);
     pt_profile_finish(first);
@@ -113,8 +116,8 @@ static void many_samples_are_in_bins(void **state)
         uint64_t from = START + bin * bound->bin_ns, to = from + bound->bin_ns;
         for (uint32_t thread = 0; thread < exact->threads.count; thread++)
             for (uint32_t node = 1; node < exact->nodes.count; node++)
-                assert_int_equal(ns_between(bound, from, to, thread, node), ns_between(exact, from, to, thread, node));
-        assert_int_equal(ns_between(first, from, to, PT_NONE, PT_NONE), ns_between(exact, from, to, PT_NONE, PT_NONE));
+                assert_near(ns_between(bound, from, to, thread, node), ns_between(exact, from, to, thread, node));
+        assert_near(ns_between(first, from, to, PT_NONE, PT_NONE), ns_between(exact, from, to, PT_NONE, PT_NONE));
     }
     assert_int_equal(pt_profile_cpu_ns(bound), pt_profile_cpu_ns(exact));
     assert_int_equal(pt_profile_cpu_ns(first), pt_profile_cpu_ns(exact));

@@ -194,6 +194,37 @@ static void buckets_are_few_and_keep_the_sum(void **state)
     }
 }
 
+/* A thread that is always busy, in intervals of all lengths: no bucket has more than its width, all have as much. */
+static void cpu_is_spread_over_its_interval(void **state)
+{
+    (void)state;
+    static const uint64_t walls[] = {SECOND,     130000000, 130000000, 20000000, SECOND, 5730000000u,
+                                     1070000000, 300000000, SECOND,    SECOND,   9000001};
+    struct pt_profile *profile = pt_profile_new(&with_times);
+    struct fixture log;
+    uint64_t now = 1000 * (uint64_t)SECOND, buckets[400] = {0};
+    fixture_begin(&log);
+    fixture_process(&log,
+                    &(struct fixture_process){"run", "instance", "/srv", "3.12.1", "/usr/bin/python3", 0, 7, SECOND});
+    fixture_thread(&log, 7, "MainThread");
+    uint32_t node = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "f", "/srv/app.py", 3), 3));
+    for (size_t i = 0; i < sizeof walls / sizeof walls[0]; i++) {
+        sample_at(&log, now, walls[i], node, walls[i]);
+        now += walls[i];
+    }
+    add(profile, &log);
+    pt_profile_finish(profile);
+    struct pt_flame *flame = pt_flame_new(&profile, 1, false);
+    assert_int_equal(flame->buckets, (now - 1000 * (uint64_t)SECOND) / SECOND);
+    for (uint32_t i = 0; i < flame->merged->samples.count; i++)
+        buckets[flame->merged->samples.items[i].interval] += flame->merged->samples.items[i].cpu_ns;
+    for (uint32_t i = 0; i < flame->buckets; i++)
+        assert_in_range(buckets[i], flame->bucket_ns - 2 * flame->buckets, flame->bucket_ns);
+    assert_int_equal(pt_profile_cpu_ns(flame->merged), pt_profile_cpu_ns(profile));
+    pt_flame_free(flame);
+    pt_profile_free(profile);
+}
+
 static void names_are_only_text(void **state)
 {
     (void)state;
@@ -259,10 +290,10 @@ static void times_out_of_reach_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(totals_are_those_of_info),      cmocka_unit_test(frames_have_kinds_and_modules),
-        cmocka_unit_test(two_sides_share_the_tree),      cmocka_unit_test(buckets_are_few_and_keep_the_sum),
-        cmocka_unit_test(names_are_only_text),           cmocka_unit_test(places_are_cut_off_at_the_end),
-        cmocka_unit_test(times_out_of_reach_do_no_harm),
+        cmocka_unit_test(totals_are_those_of_info),        cmocka_unit_test(frames_have_kinds_and_modules),
+        cmocka_unit_test(two_sides_share_the_tree),        cmocka_unit_test(buckets_are_few_and_keep_the_sum),
+        cmocka_unit_test(cpu_is_spread_over_its_interval), cmocka_unit_test(names_are_only_text),
+        cmocka_unit_test(places_are_cut_off_at_the_end),   cmocka_unit_test(times_out_of_reach_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

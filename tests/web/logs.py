@@ -43,6 +43,7 @@ class Log:
         self.records = {kind: [] for kind in self.tables}
         self.samples = {}
         self.sampled = self.count = 0
+        self.ends = {}  # by interval: CPU time since the start, for `info --intervals`
         self.other = {"unsampled": 0, "lost": 0, "exit": 0}
 
     def define(self, kind, key, make):
@@ -82,13 +83,15 @@ class Log:
         return node
 
     def sample(self, thread, node, ns, second=0, gil=None, count=1):
-        """CPU time at a node (or a stack of frames) in one second of the run; thread None: the process."""
+        """CPU time at a node (or a stack of frames) in one second of the run, or an interval (start, length) in ns; thread
+        None: the process."""
         if not isinstance(node, int):
             node = self.stack(node)
         number = 0 if thread is None else self.define(THREADS, thread, lambda: record(
             self.pid + len(self.tables[THREADS]), self.string(thread), START, 0 if self.tables[THREADS] else 1))
         state = 0 if gil is None else GIL_KNOWN | (HOLDS_GIL if gil else 0)
-        self.samples.setdefault(second, []).append(record(number, node, 0, state, count, ns))
+        interval = second if isinstance(second, tuple) else (second * SECOND, SECOND)
+        self.samples.setdefault(interval, []).append(record(number, node, 0, state, count, ns))
         if thread is None:
             self.other["unsampled"] += ns
         else:
@@ -109,11 +112,11 @@ class Log:
                 out += varint(key) + varint(len(data)) + data
             return out
 
-        seconds = max(self.samples, default=0) + 1
+        end = max((start + wall for start, wall in self.samples), default=SECOND)
         command = b"".join(word.encode() + b"\0" for word in self.command)
         block(PROCESS, fields([
             (1, b"run"), (2, b"instance-%d" % self.pid), (3, 0), (4, self.pid), (10, command), (12, b"/srv/app"),
-            (13, b"3.12.1"), (15, START), (16, 10000000)]))
+            (13, b"3.12.1"), (15, START), (16, 10000000), (19, 2)]))
         for kind, records in self.records.items():
             first, part = 1, b""
             for i, body in enumerate(records):
@@ -121,15 +124,17 @@ class Log:
                 if len(part) > MOST or i == len(records) - 1:
                     block(kind, varint(first) + part)
                     first, part = i + 2, b""
-        for second, records in sorted(self.samples.items()):
-            head = varint(START + second * SECOND) + varint(SECOND)
+        for (start, wall), records in sorted(self.samples.items()):
+            head = varint(START + start) + varint(wall)
             for i in range(0, len(records), 20000):
                 block(SAMPLES, head + b"".join(records[i:i + 20000]))
+            if (start, wall) in self.ends:
+                block(ACCOUNTING, fields([(1, START + start + wall), (2, start + wall), (3, self.ends[start, wall])]))
         cpu = self.sampled + self.other["unsampled"] + 2000000
         block(ACCOUNTING, fields([
-            (1, START + seconds * SECOND), (2, seconds * SECOND), (3, cpu), (4, self.sampled),
+            (1, START + end), (2, end), (3, cpu), (4, self.sampled),
             (5, self.other["unsampled"]), (9, 2000000), (11, 0), (13, self.count), (14, len(self.tables[THREADS]))]))
-        block(END, varint(START + seconds * SECOND) + varint(1))
+        block(END, varint(START + end) + varint(1))
         with open(path, "wb") as file:
             file.write(b"PYPROF\r\n" + struct.pack("<II", 1, 0x01020304) + b"".join(blocks))
 
@@ -151,6 +156,21 @@ def example(path, scale=1, pid=100):
             log.sample("MainThread", [*start, python("warm_cache", line=70), pseudo("[gc]")], 90000000, second, True, 9)
     log.sample("MainThread", [*start, python("render", line=90)], 80000000 // scale, 5, True, 8)
     log.sample(None, [pseudo("[unsampled]")], 7000001, 3, None, 0)
+    log.write(path)
+
+
+def uneven(path):
+    """Thirty seconds of one busy thread, and two for four seconds, in intervals as short and long as they come."""
+    log, at, cpu = Log(), 0, 0
+    walls = [1.0] + [0.13] * 22 + [1.0, 0.97, 1.05] * 2 + [5.7, 0.4, 0.02, 1.0, 1.0, 1.0, 1.0, 9.95]
+    for wall in (int(wall * SECOND) for wall in walls):
+        interval, share = (at, wall), 0.04 if wall > 4 * SECOND else 0.99
+        for thread in ("MainThread", "worker") if at > 15 * SECOND and wall <= SECOND else ("MainThread",):
+            ns = int(wall * share)
+            log.sample(thread, [python("main", line=10), python(f"phase_{at // (5 * SECOND)}", line=20)], ns, interval)
+            cpu += ns
+        log.ends[interval] = cpu
+        at += wall
     log.write(path)
 
 

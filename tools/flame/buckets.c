@@ -3,26 +3,21 @@
 
 #include <stdlib.h>
 
-#include "../base/numbers.h"
 #include "../profile/time_bins.h"
 
 #define MOST_BUCKETS 400
-/* A flush interval that lies over more buckets than this was not busy all the time: it counts where its middle is. */
-#define SPREAD_OVER 4
-
-static int by_value(const void *a, const void *b)
-{
-    return pt_compare(*(const uint64_t *)a, *(const uint64_t *)b);
-}
+/* No narrower: a log has an interval for a second mostly, and a sample may weigh CPU of some 50 ms before it. */
+#define LEAST_BUCKET_NS 1000000000u
+/* Intervals that lie over many buckets, of processes that rested, may not make more cells than this. */
+#define CELLS_EACH 4
 
 /* Makes buckets of one bin or several, from the run's start on if that is not long before. */
-static void choose_buckets_of_slots(struct pt_flame *flame, const struct pt_profile *from, uint64_t start, uint64_t end)
+static void choose_buckets_of_bins(struct pt_flame *flame, const struct pt_profile *from, uint64_t start, uint64_t end)
 {
     uint64_t width = from->bin_ns, run_start = from->run_start_unix_ns, count;
-    bool from_run_start = run_start <= start && start - run_start <= end - start;
     for (;; width *= 2) {
         uint64_t first = run_start % width, into = start < first ? 0 : (start - first) % width;
-        flame->start_unix_ns = from_run_start ? run_start : start - into;
+        flame->start_unix_ns = start == run_start ? start : start - into;
         count = (end - flame->start_unix_ns + width - 1) / width;
         if (count <= MOST_BUCKETS)
             break;
@@ -31,31 +26,47 @@ static void choose_buckets_of_slots(struct pt_flame *flame, const struct pt_prof
     flame->buckets = (uint32_t)count;
 }
 
-/* Buckets of a profile without bins are no narrower than a flush interval usually is: a log has nothing finer. */
+/* Returns how many cells there are at most if buckets are so wide. */
+static uint64_t count_cells(const struct pt_profile *from, uint64_t bucket_ns)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < from->samples.count; i++) {
+        const struct pt_interval *interval = &from->intervals.items[from->samples.items[i].interval];
+        count += 1 + (pt_interval_has_time(interval) ? interval->wall_ns / bucket_ns : 0);
+    }
+    return count;
+}
+
+/* Divides the run into equal buckets. */
+static void divide_run(struct pt_flame *flame, const struct pt_profile *from, uint64_t start, uint64_t end)
+{
+    uint64_t span = end - start, count = span / LEAST_BUCKET_NS;
+    count = count > MOST_BUCKETS ? MOST_BUCKETS : count ? count : 1;
+    while (count > 1 && count_cells(from, (span + count - 1) / count) > (uint64_t)from->samples.count * CELLS_EACH)
+        count /= 2;
+    flame->start_unix_ns = start;
+    flame->bucket_ns = (span + count - 1) / count;
+    flame->buckets = (uint32_t)count;
+}
+
 void pt_flame_choose_buckets(struct pt_flame *flame, const struct pt_profile *from)
 {
-    uint64_t *walls = pt_alloc(from->intervals.count, sizeof *walls), start = 0, end = 0;
-    uint32_t count = 0;
+    uint64_t start = 0, end = 0, run_start = from->run_start_unix_ns;
     for (uint32_t i = 1; i < from->intervals.count; i++) {
         const struct pt_interval *interval = &from->intervals.items[i];
         if (!pt_interval_has_time(interval))
             continue;
-        walls[count++] = interval->wall_ns;
         if (!start || interval->start_unix_ns < start)
             start = interval->start_unix_ns;
         if (interval->start_unix_ns + interval->wall_ns > end)
             end = interval->start_unix_ns + interval->wall_ns;
     }
-    if (count && from->bin_ns) {
-        choose_buckets_of_slots(flame, from, start, end);
-    } else if (count) {
-        qsort(walls, count, sizeof *walls, by_value);
-        uint64_t usual = walls[count / 2], least = (end - start) / MOST_BUCKETS + 1;
-        flame->start_unix_ns = start;
-        flame->bucket_ns = usual > least ? usual : least;
-        flame->buckets = (uint32_t)((end - start + flame->bucket_ns - 1) / flame->bucket_ns);
-    }
-    free(walls);
+    if (run_start && run_start < start && start - run_start <= end - start)
+        start = run_start;
+    if (end && from->bin_ns)
+        choose_buckets_of_bins(flame, from, start, end);
+    else if (end)
+        divide_run(flame, from, start, end);
 }
 
 static void add_cell(struct pt_flame *flame, const struct pt_sample *like, uint32_t bucket, uint64_t count,
@@ -76,19 +87,10 @@ void pt_flame_add_timed(struct pt_flame *flame, const struct pt_sample *like, co
         return;
     }
     uint64_t start = interval->start_unix_ns - flame->start_unix_ns, end = start + interval->wall_ns;
-    uint64_t first = start / flame->bucket_ns, last = (end - 1) / flame->bucket_ns;
-    uint64_t middle = (start + interval->wall_ns / 2) / flame->bucket_ns, left = like->cpu_ns;
-    if (last - first >= SPREAD_OVER)
-        first = last = middle;
-    for (uint64_t bucket = first; bucket <= last; bucket++) {
-        uint64_t from = bucket * flame->bucket_ns, to = from + flame->bucket_ns, part = left;
-        from = from > start ? from : start;
-        to = to < end ? to : end;
-        if (bucket < last)
-            part = (uint64_t)((double)like->cpu_ns * ((double)(to - from) / (double)interval->wall_ns));
-        part = part < left ? part : left;
-        left -= part;
-        add_cell(flame, like, (uint32_t)bucket, bucket == middle ? like->count : 0, part);
+    for (uint64_t bucket = start / flame->bucket_ns; bucket * flame->bucket_ns < end; bucket++) {
+        uint64_t from = flame->start_unix_ns + bucket * flame->bucket_ns, to = from + flame->bucket_ns;
+        add_cell(flame, like, (uint32_t)bucket, pt_interval_part(interval, like->count, from, to),
+                 pt_interval_part(interval, like->cpu_ns, from, to));
     }
 }
 

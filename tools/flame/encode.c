@@ -108,12 +108,20 @@ static void put_thread(struct pt_json *json, const struct pt_flame *flame, const
     pt_json_end(json, '}');
 }
 
+/* Returns when the first bucket begins, counted from the run's start as by --from and --to. */
+static uint64_t ns_into_run(const struct pt_flame *flame)
+{
+    uint64_t run_start = flame->sides[0]->run_start_unix_ns;
+    return flame->buckets && run_start < flame->start_unix_ns ? flame->start_unix_ns - run_start : 0;
+}
+
 static void put_json(struct pt_json *json, const struct pt_flame *flame)
 {
     uint32_t base = 0;
     pt_json_begin(json, NULL, '{');
     pt_json_text(json, "version", PYPROF_VERSION);
-    pt_json_number(json, "start_ms", flame->start_unix_ns / NS_PER_MS);
+    pt_json_number(json, "cpus", flame->side_count == 1 ? pt_summary_cpus(flame->sides[0]) : 0);
+    pt_json_number(json, "since_ns", ns_into_run(flame));
     pt_json_number(json, "bucket_ns", flame->bucket_ns);
     pt_json_number(json, "buckets", flame->buckets);
     pt_json_text(json, "by", flame->by_time ? "time" : "cpu");

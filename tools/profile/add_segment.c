@@ -19,13 +19,6 @@ struct adder {
     uint32_t chosen_capacity;
 };
 
-static void count_found(struct adder *adder, uint64_t count, uint64_t cpu_ns)
-{
-    struct pt_process *process = &adder->ids.profile->processes.items[adder->ids.process];
-    process->samples += count;
-    process->found_ns += cpu_ns;
-}
-
 /* Adds CPU time of a thread to a profile of PT_KEEP_STACKS. */
 static void put_thread(struct adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
                        uint32_t interval)
@@ -42,7 +35,6 @@ static void put_stack(struct adder *adder, const struct pt_segment *segment, con
 {
     uint32_t node = pt_id_map_node(&adder->ids, segment, sum->node);
     pt_add_stack(adder->ids.profile, node, pt_in_gc(sum->state), interval, sum->count, sum->cpu_ns);
-    count_found(adder, sum->count, sum->cpu_ns);
 }
 
 static void put_sample(struct adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
@@ -57,7 +49,6 @@ static void put_sample(struct adder *adder, const struct pt_segment *segment, co
         .count = sum->count,
         .cpu_ns = sum->cpu_ns,
     };
-    count_found(adder, sum->count, sum->cpu_ns);
     if (adder->ids.alone)
         pt_append_sample(adder->ids.profile, &sample);
     else
@@ -126,39 +117,73 @@ static bool is_chosen(struct adder *adder, const struct pt_segment *segment, uin
     return adder->chosen[thread] == 1;
 }
 
-static void add_chosen(struct adder *adder, const struct pt_segment *segment, const struct pt_log_samples *from,
-                       bool in_time)
+/* Adds what is selected of a part of the interval. */
+static void add_part(struct adder *adder, const struct pt_segment *segment, const struct pt_log_samples *from,
+                     const struct pt_interval *interval, const struct pt_interval *part, bool is_cut)
 {
-    for (uint32_t i = 0; i < from->count; i++) {
-        const struct pt_log_sample *sample = &from->items[i];
-        if (in_time && is_chosen(adder, segment, sample->thread))
-            add(adder, sample, 1);
-        else
-            count_found(adder, sample->count, sample->cpu_ns);
+    bool all = pt_takes_all(adder->ids.profile);
+    uint64_t start = part->start_unix_ns, end = start + part->wall_ns;
+    if (all && part->wall_ns == interval->wall_ns) {
+        add(adder, from->items, from->count);
+        return;
     }
+    for (uint32_t i = 0; i < from->count; i++) {
+        struct pt_log_sample sample = from->items[i];
+        if (part->wall_ns < interval->wall_ns) {
+            sample.count = pt_interval_part(interval, sample.count, start, end);
+            sample.cpu_ns = pt_interval_part(interval, sample.cpu_ns, start, end);
+        }
+        if ((!sample.count && !sample.cpu_ns) || (!all && !is_chosen(adder, segment, sample.thread)))
+            continue;
+        add(adder, &sample, 1);
+        adder->ids.profile->cut_ns += is_cut ? sample.cpu_ns : 0;
+    }
+}
+
+static bool begins_interval(struct adder *adder, const struct pt_interval *interval)
+{
+    return interval->start_unix_ns != adder->start_unix_ns || interval->wall_ns != adder->wall_ns;
+}
+
+/* Adds the selected part of an interval, bin by bin. */
+static void add_taken(struct adder *adder, const struct pt_segment *segment, const struct pt_log_samples *from,
+                      const struct pt_interval *interval, const struct pt_interval *taken)
+{
+    const struct pt_profile *profile = adder->ids.profile;
+    const struct pt_load_request *request = profile->request;
+    bool timed = request->timed && from->start_unix_ns + from->wall_ns >= request->timed_from_ns;
+    struct pt_interval left = timed ? *taken : (struct pt_interval){0}, bin;
+    do {
+        struct pt_interval rest = left, part = pt_time_slice(profile, &left, &bin);
+        if (begins_interval(adder, &bin)) {
+            put_sums(adder, segment);
+            left = rest;
+            part = pt_time_slice(profile, &left, &bin); /* bins may have become wider */
+            adder->start_unix_ns = bin.start_unix_ns;
+            adder->wall_ns = bin.wall_ns;
+        }
+        add_part(adder, segment, from, interval, timed ? &part : taken, taken->wall_ns < interval->wall_ns);
+    } while (left.wall_ns);
 }
 
 static void take_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *from)
 {
     struct adder *adder = context;
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
-    const struct pt_profile *profile = adder->ids.profile;
+    struct pt_profile *profile = adder->ids.profile;
     if (adder->ids.left_out || profile->too_many)
         return;
-    const struct pt_load_request *request = profile->request;
-    bool timed = request->timed && from->start_unix_ns + from->wall_ns >= request->timed_from_ns;
-    struct pt_interval at = {timed ? from->start_unix_ns : 0, timed ? from->wall_ns : 0};
-    at = pt_time_bin_of(profile, at);
-    if (at.start_unix_ns != adder->start_unix_ns || at.wall_ns != adder->wall_ns) {
-        put_sums(adder, segment);
-        at = pt_time_bin_of(profile, at); /* bins may have become wider */
-        adder->start_unix_ns = at.start_unix_ns;
-        adder->wall_ns = at.wall_ns;
+    const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
+    struct pt_interval taken = interval;
+    bool in_time = pt_take_time(profile, &taken);
+    for (uint32_t i = 0; i < from->count; i++) {
+        process->samples += from->items[i].count;
+        process->found_ns += from->items[i].cpu_ns;
     }
-    if (pt_takes_all(profile))
-        add(adder, from->items, from->count);
-    else
-        add_chosen(adder, segment, from, pt_takes_time(profile, from->start_unix_ns, from->wall_ns));
+    if (in_time && taken.wall_ns < interval.wall_ns && interval.wall_ns > profile->cut_wall_ns)
+        profile->cut_wall_ns = interval.wall_ns;
+    if (in_time)
+        add_taken(adder, segment, from, &interval, &taken);
     uint64_t end = from->start_unix_ns + from->wall_ns;
     if (end > process->end_unix_ns)
         process->end_unix_ns = end;
@@ -354,7 +379,8 @@ void pt_profile_finish(struct pt_profile *profile)
             .node = pt_add_node(profile, 0, pt_add_pseudo(profile, "[unsampled]")),
             .cpu_ns = process->accounting.pending_ns,
         };
-        if (!pt_takes_time(profile, process->accounting.end_unix_ns, 0) || !pt_takes_thread(profile, sample.thread))
+        if (!pt_take_time(profile, &(struct pt_interval){process->accounting.end_unix_ns, 0}) ||
+            !pt_takes_thread(profile, sample.thread))
             continue;
         if (profile->request->timed)
             sample.interval = pt_add_interval(profile, process->accounting.end_unix_ns, 0);

@@ -190,6 +190,8 @@ bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from)
     else
         move_samples(&maps, from);
     into->too_many |= from->too_many;
+    into->cut_ns += from->cut_ns;
+    into->cut_wall_ns = from->cut_wall_ns > into->cut_wall_ns ? from->cut_wall_ns : into->cut_wall_ns;
     pt_time_bins_bound(into);
     pt_read_losses_add(&into->losses, &from->losses);
     uint32_t *const all[] = {maps.strings,    maps.modules,   maps.functions, maps.frames, maps.nodes,

@@ -150,6 +150,8 @@ struct pt_profile {
 
     struct pt_read_losses losses; /* of all segments */
 
+    /* CPU time of intervals of which --from or --to left out a part, and the longest of these */
+    uint64_t cut_ns, cut_wall_ns;
     bool selected;     /* samples were left out (select.h); accounting still includes them */
     uint64_t whole_ns; /* CPU time of all samples before the selection */
     /* CPU time of the samples that are left by the kind of their leaf, before frames were folded (fold.h). */

@@ -6,6 +6,10 @@
 
 #include "fold.h"
 #include "frame_text.h"
+#include "time_bins.h"
+
+/* If more than one nanosecond in so many is of intervals that --from or --to cut, that is said. */
+#define CUT_PART 10
 
 /* Returns whether --thread is an id and not a pattern for names. */
 static bool names_ids(const char *thread)
@@ -63,12 +67,21 @@ static uint64_t time_since(uint64_t start, uint64_t since)
     return since < UINT64_MAX - start ? start + since : UINT64_MAX;
 }
 
-bool pt_takes_time(const struct pt_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns)
+bool pt_take_time(const struct pt_profile *profile, struct pt_interval *interval)
 {
     const struct pt_selection *select = &profile->request->select;
-    uint64_t middle = start_unix_ns + wall_ns / 2, start = profile->run_start_unix_ns;
-    return (!select->from_ns || middle >= time_since(start, select->from_ns)) &&
-           (!select->to_ns || middle < time_since(start, select->to_ns));
+    uint64_t run_start = profile->run_start_unix_ns, start = interval->start_unix_ns;
+    uint64_t from = select->from_ns ? time_since(run_start, select->from_ns) : 0;
+    uint64_t to = select->to_ns ? time_since(run_start, select->to_ns) : UINT64_MAX;
+    if (!pt_interval_has_time(interval))
+        return start >= from && (!select->to_ns || start < to);
+    uint64_t end = start + interval->wall_ns;
+    from = from > start ? from : start;
+    to = to < end ? to : end;
+    if (from >= to)
+        return false;
+    *interval = (struct pt_interval){from, to - from};
+    return true;
 }
 
 bool pt_takes_thread(const struct pt_profile *profile, uint32_t number)
@@ -183,6 +196,12 @@ bool pt_select(struct pt_profile *profile)
     sum_kinds(profile);
     if (select->native != PT_NATIVE_ALL)
         fold_samples(profile, select->native);
+    uint64_t left_ns = pt_profile_cpu_ns(profile);
+    if (profile->cut_ns > left_ns / CUT_PART)
+        pt_message_to(profile->request->messages,
+                      "--from and --to cut intervals of up to %.1f s: their CPU is taken as spread evenly, as the "
+                      "profile knows nothing finer",
+                      (double)profile->cut_wall_ns / 1e9);
     if (profile->samples.count || !profile->selected)
         return true;
     pt_message_to(profile->request->messages,

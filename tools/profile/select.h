@@ -14,11 +14,11 @@ bool pt_selects_time(const struct pt_selection *select);
 enum pt_keep pt_keep_for(const struct pt_load_request *request);
 
 /*
- * These functions apply --pid, --thread with an id, --from and --to while logs are read. A sample's time is the middle
- * of its interval, so that adjacent slices hold every sample once.
+ * These functions apply --pid, --thread with an id, --from and --to while logs are read.
  */
 bool pt_takes_all(const struct pt_profile *profile);
-bool pt_takes_time(const struct pt_profile *profile, uint64_t start_unix_ns, uint64_t wall_ns);
+/* Reduces the interval to the part that --from and --to select; returns false if that is none of it. */
+bool pt_take_time(const struct pt_profile *profile, struct pt_interval *interval);
 bool pt_takes_thread(const struct pt_profile *profile, uint32_t thread);
 
 /*

@@ -9,6 +9,7 @@ class App {
         this.diff = data.sides.length > 1;
         this.forest = new Forest(data);
         this.cpu = data.cellNs.reduce((sum, ns, i) => (data.cellKind[i] <= CELL_WHO ? sum + ns : sum), 0);
+        this.programs = data.sides.map((side) => side.cpu_ns - side.own_ns);
         this.state = stateFromHash(location.hash, data);
         this.hovered = -1;
         this.selected = 0;
@@ -165,8 +166,8 @@ class App {
             parts.push("an interval");
         if (!parts.length)
             return this.wholes[0] + this.wholes[this.wholes.length - 1] > 0 ? "" : "Nothing was sampled.";
-        return "Shown: " + short(parts.join(", "), 200) + ", " + (this.diff ? percent(this.wholes[1], this.data.sides[1].cpu_ns) :
-            seconds(this.wholes[0]) + ", " + percent(this.wholes[0], data.sides[0].cpu_ns)) + " of the CPU time.";
+        return "Shown: " + short(parts.join(", "), 200) + ", " + (this.diff ? percent(this.wholes[1], this.programs[1]) :
+            seconds(this.wholes[0]) + ", " + percent(this.wholes[0], this.programs[0])) + " of the CPU time.";
     }
 
     crumbs() {

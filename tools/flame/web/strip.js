@@ -68,10 +68,10 @@ class Strip {
 
     /* One end that passes the other takes it along. */
     typed(id) {
-        const width = this.app.data.bucket_ns / 1e9, buckets = this.app.data.buckets;
+        const width = this.app.data.bucket_ns / 1e9, buckets = this.app.data.buckets, since = this.app.data.since_ns / 1e9;
         const value = (field, otherwise) => {
             const text = document.getElementById(field).value;
-            return text === "" ? otherwise : Math.max(0, Math.min(buckets, Math.round(Number(text) / width)));
+            return text === "" ? otherwise : Math.max(0, Math.min(buckets, Math.round((Number(text) - since) / width)));
         };
         const {state} = this.app, wide = state.from < 0 ? 1 : state.to - state.from;
         let from = Math.min(value("from", 0), buckets - 1), to = Math.max(value("to", buckets), 1);
@@ -80,6 +80,7 @@ class Strip {
         else if (to <= from)
             from = Math.max(0, to - wide);
         this.choose(from, to, true);
+        this.showEnds(); /* what was typed has become the nearest there is */
     }
 
     choose(from, to, done) {
@@ -122,13 +123,16 @@ class Strip {
 
     axis(context, width, high, most) {
         const {data, theme} = this.app, span = data.bucket_ns / 1e9 * data.buckets, step = niceStep(span, width / 90);
-        const peak = "peak " + (most / data.bucket_ns).toFixed(2) + " cores";
+        const since = data.since_ns / 1e9, cores = most / data.bucket_ns;
+        /* A sample may weigh CPU of a tick or two before its interval: that is never more than the machine has. */
+        const peak = "peak " + (data.cpus ? Math.min(cores, data.cpus).toFixed(2) + " of " + data.cpus : cores.toFixed(2)) +
+            " cores";
         context.fillStyle = theme.axis;
         context.font = FONT.replace("12px", "10px");
         context.textBaseline = "alphabetic";
         context.fillRect(0, high, width, 1);
-        for (let at = 0; at <= span; at += step) {
-            const x = at / span * width, text = +at.toFixed(6) + " s";
+        for (let at = Math.ceil(since / step) * step; at <= since + span; at += step) {
+            const x = (at - since) / span * width, text = +at.toFixed(6) + " s";
             if (x + 140 > width)
                 break;
             context.fillRect(x, high, 1, 3);
@@ -140,19 +144,22 @@ class Strip {
     }
 
     fields(all) {
-        const {data, state} = this.app, width = data.bucket_ns / 1e9;
-        const from = document.getElementById("from"), to = document.getElementById("to");
-        if (document.activeElement !== from)
-            from.value = state.from < 0 ? "0" : String(+(state.from * width).toFixed(3));
-        if (document.activeElement !== to)
-            to.value = String(+((state.from < 0 ? data.buckets : state.to) * width).toFixed(3));
-        let chosen = 0, whole = 0;
-        all.forEach((ns, i) => {
-            whole += ns;
-            chosen += i >= state.from && i < state.to ? ns : 0;
-        });
+        const {app} = this, {data, state} = app;
+        if (!["from", "to"].includes(document.activeElement.id))
+            this.showEnds();
+        let chosen = 0;
+        for (let i = Math.max(0, state.from); i < state.to; i++)
+            chosen += all[i];
         document.getElementById("strip-note").textContent = state.from < 0 ?
-            "CPU over time: drag to choose an interval" :
-            "Chosen interval: " + seconds(chosen) + " CPU, " + percent(chosen, whole) + " of all";
+            "CPU over time, known by " + (data.bucket_ns / 1e9).toFixed(1) + " s: drag to choose an interval" :
+            "Chosen interval: " + seconds(chosen) + " CPU, " + percent(chosen, app.programs[0]) + " of all";
+    }
+
+    /* The ends of what is chosen, in seconds of the run, as --from and --to have them. */
+    showEnds() {
+        const {data, state} = this.app;
+        const at = (bucket) => String(+((data.since_ns + bucket * data.bucket_ns) / 1e9).toFixed(2));
+        document.getElementById("from").value = at(Math.max(0, state.from));
+        document.getElementById("to").value = at(state.from < 0 ? data.buckets : state.to);
     }
 }
