@@ -40,7 +40,8 @@ static const struct pt_option
                     "with the interpreter's own; the others count for the Python function that runs them"),
     output = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
                     "file to write, '-' for stdout; its extension chooses the format"),
-    page = OPTION('o', "output", "FILE", PT_TEXT, output, NULL, "page to write, '-' for stdout (default: pyprof.html)"),
+    page = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
+                  "page to write, or picture: .svg; '-' for stdout (default: pyprof.html)"),
     pid = OPTION(0, "pid", "PID", PT_PIDS, request.select.pid, NULL, "only these processes; commas between several"),
     processes = FLAG('p', "processes", processes, "tell processes apart"),
     run = OPTION('r', "run", "ID", PT_RUN_ID, request.run, NULL,
@@ -103,14 +104,15 @@ const struct pt_command pt_commands[] = {
      "pyprof info\n"
      "pyprof info --intervals\n"
      "pyprof info --json | jq .total"},
-    {COMMAND(flame), "[OPTIONS] [PATH...] | --diff BASE NEW", "Draws a flame graph: a page for the browser",
-     OPTIONS(&page, &lines, &diff, RUNS, &by, SELECT),
+    {COMMAND(flame), "[OPTIONS] [PATH...] | --diff BASE NEW",
+     "Draws a flame graph: a page for the browser, or a picture", OPTIONS(&page, &lines, &diff, RUNS, &by, SELECT),
      "The page is one file that needs no network: search, filters by process, thread and time, a table of functions. "
      "For a very large profile it shows times and threads apart from each other, and says so; a part of the profile, "
      "as by --pid or --from and --to, has both.\n"
      "With --diff its colours show what NEW spends more and less on than BASE, as shares of the CPU "
      "time or, with --by time, as CPU per second of run.\n\n" PATHS_HELP,
      "pyprof flame -o app.html\n"
+     "pyprof flame -o app.svg\n"
      "pyprof flame --diff yesterday.pyprof pyprof.out"},
     {COMMAND(export), "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
      OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, RUNS, SELECT),

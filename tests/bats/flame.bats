@@ -6,6 +6,21 @@ spin() {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
 }
 
+# sum ARGUMENTS...: CPU time of collapsed stacks.
+sum() {
+    "$PYPROF" export --format collapsed "$@" | awk '{ n += $NF } END { printf "%.0f\n", n }'
+}
+
+# page FILE: what it holds, for:
+page() {
+    /usr/bin/python3 "$ROOT/tests/oracles/page.py" "$1" >page.txt
+}
+
+# of NAME
+of() {
+    awk -v name="$1" '$1 == name { print $2 }' page.txt
+}
+
 @test "flame writes pyprof.html, and the same to stdout" {
     spin
     "$PYPROF" flame
@@ -21,6 +36,64 @@ spin() {
     [ "$(grep -oE 'https?://[^" )]*' page.html | sort -u)" = "http://www.w3.org/2000/svg" ]
 }
 
+@test "flame writes the picture that export writes, and says which file it wrote" {
+    spin
+    "$PYPROF" flame -o page.html 2>said.txt
+    grep -qx 'pyprof: wrote page.html' said.txt || fail "$(cat said.txt)"
+    "$PYPROF" flame -o f.svg 2>said.txt
+    grep -qx 'pyprof: wrote f.svg' said.txt || fail "$(cat said.txt)"
+    "$PYPROF" export --format svg | cmp - f.svg
+    head -n 2 f.svg | grep -q '<svg ' || fail "$(head -n 2 f.svg)"
+    for name in f.png f.json page pyprof.out/x.pdf; do
+        run "$PYPROF" flame -o "$name"
+        [ "$status" -eq 2 ]
+        [[ $output == *"$name: flame writes a page (.html) or a picture (.svg)"* ]] || fail "$output"
+        [ ! -e "$name" ]
+    done
+    run "$PYPROF" flame --diff pyprof.out pyprof.out -o f.svg
+    [ "$status" -eq 2 ]
+    [[ $output == *"a comparison is a page"* ]] || fail "$output"
+    profile=$(echo pyprof.out/*)
+    before=$(cksum <"$profile")
+    run "$PYPROF" flame -o "$profile" pyprof.out
+    [ "$status" -eq 2 ]
+    [ "$(cksum <"$profile")" = "$before" ] || fail "the profile is gone"
+    "$PYPROF" flame -o /dev/null
+}
+
+# over_time PROFILE: fails unless the page has in each part of the run what info --intervals has there.
+over_time() {
+    "$PYPROF" flame "$1" -o time.html
+    page time.html
+    "$PYPROF" info --json --intervals "$1" >info.json
+    /usr/bin/python3 "$ROOT/tests/oracles/strip.py" page.txt info.json || fail "$1: $(cat page.txt)"
+}
+
+@test "flame: CPU over time is that of info --intervals, and never more than the machine has" {
+    for seconds in 0.3 3; do
+        PYPROF_OUT=$seconds.pyprof profiled "$PYTHON" "$WORKLOADS/spin.py" $seconds
+        over_time $seconds.pyprof
+    done
+    [ "$(of buckets)" -ge 2 ] || fail "$(cat page.txt)"
+    PYTHONPATH=$ROOT/tests/web /usr/bin/python3 -c 'import logs; logs.uneven("uneven.pyprof")'
+    over_time uneven.pyprof
+    [ "$(of buckets)" -ge 25 ] || fail "$(cat page.txt)"
+}
+
+@test "a time within a flush interval selects its part of the interval, and that is said" {
+    PYTHONPATH=$ROOT/tests/web /usr/bin/python3 -c 'import logs; logs.uneven("uneven.pyprof")'
+    # The first second is one interval, always busy: of half of it there is half.
+    "$PYPROF" export --format collapsed --from 0 --to 500ms uneven.pyprof >half.txt 2>said.txt
+    ns=$(awk '{ n += $NF } END { printf "%.0f\n", n }' half.txt)
+    between 494999990 "$ns" 495000010 "ns CPU in half a second"
+    grep -q 'cut intervals of up to 1.0 s' said.txt || fail "$(cat said.txt)"
+    # What is cut is little: nothing is said.
+    "$PYPROF" export --format collapsed --from 0.5 uneven.pyprof >rest.txt 2>said.txt
+    [ ! -s said.txt ] || fail "$(cat said.txt)"
+    rest=$(awk '{ n += $NF } END { printf "%.0f\n", n }' rest.txt)
+    [ $((ns + rest)) -eq "$(sum uneven.pyprof)" ] || fail "$ns + $rest is not $(sum uneven.pyprof)"
+}
+
 @test "flame: what cannot be is said" {
     spin
     run "$PYPROF" flame --diff pyprof.out -o page.html
@@ -34,21 +107,6 @@ spin() {
     [ ! -e page.html ]
     "$PYPROF" flame --diff pyprof.out pyprof.out -o page.html
     [ -s page.html ]
-}
-
-# sum ARGUMENTS...: CPU time of collapsed stacks.
-sum() {
-    "$PYPROF" export --format collapsed "$@" | awk '{ n += $NF } END { printf "%.0f\n", n }'
-}
-
-# page FILE: what it holds, for:
-page() {
-    /usr/bin/python3 "$ROOT/tests/oracles/page.py" "$1" >page.txt
-}
-
-# of NAME
-of() {
-    awk -v name="$1" '$1 == name { print $2 }' page.txt
 }
 
 @test "flame of large logs takes memory for stacks, not for samples, and every sum of its page is true" {

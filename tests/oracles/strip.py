@@ -23,7 +23,7 @@ def main():
         for interval in process["intervals"]:
             end = interval["end_unix_ns"] - start
             begin = end - interval["wall_ns"]
-            for bucket in range(count):
+            for bucket in range(count if interval["wall_ns"] else 0):
                 part = min(end, (bucket + 1) * width) - max(begin, bucket * width)
                 wanted[bucket] += interval["cpu_ns"] * max(0, part) / interval["wall_ns"]
     for bucket in range(count):

@@ -10,8 +10,9 @@ import tempfile
 import traceback
 
 import logs
-import view  # noqa: F401 (these two hold the tests)
+import view  # noqa: F401 (these hold the tests)
 import data  # noqa: F401
+import strip  # noqa: F401
 from browser import Browser, find_chromium
 from page import PYPROF, TESTS, Page
 
@@ -29,14 +30,16 @@ def make_pages(directory):
     logs.large(at("large.pyprof"))
     logs.Log().write(at("empty.pyprof"))
     logs.deep(at("deep.pyprof"))
+    logs.uneven(at("uneven.pyprof"))
     os.mkdir(at("many"))
     subprocess.run([os.path.join(os.path.dirname(PYPROF), "bench", "make_logs"), at("many"), "2", "7"], check=True)
     for page, arguments in {
         "example.html": ["example.pyprof"], "two.html": ["example.pyprof", "other.pyprof"], "hostile.html": ["hostile.pyprof"],
-        "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
+        "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
         "large.html": ["large.pyprof"], "many.html": ["many"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
     }.items():
-        subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a == "--diff" else at(a) for a in arguments)], check=True)
+        subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,
+                       stderr=subprocess.DEVNULL)
 
 
 def main():

@@ -1,8 +1,11 @@
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/output.h"
 #include "../cli/commands.h"
+#include "../export/export.h"
+#include "../load/files.h"
 #include "../load/load.h"
 #include "flame.h"
 
@@ -11,6 +14,17 @@
 static void write_page(void *context, FILE *out)
 {
     pt_flame_write(context, out);
+}
+
+struct picture {
+    struct pt_profile *profile;
+    struct pt_export_options options;
+};
+
+static void write_svg(void *context, FILE *out)
+{
+    const struct picture *picture = context;
+    pt_export_svg(picture->profile, &picture->options, out);
 }
 
 /* Up to so many samples keep the intervals of the logs. */
@@ -70,6 +84,60 @@ static void load_page(const struct pt_cli *cli, struct page *page)
     pt_inputs_free(inputs);
 }
 
+/* Writes the picture that `export` writes. */
+static bool write_picture(const struct pt_cli *cli)
+{
+    struct pt_load_request request = cli->request;
+    request.keep = PT_KEEP_STACKS;
+    struct pt_profile *profile = pt_load(&request);
+    struct picture picture = {profile, {.lines = cli->lines}};
+    bool written = profile && pt_write_output(cli->output, write_svg, &picture);
+    pt_profile_free(profile);
+    return written;
+}
+
+static bool write_html(const struct pt_cli *cli, const char *path)
+{
+    struct page page = {.requests = {cli->request, cli->request}};
+    /* The page has all frames, and folds them itself. */
+    page.requests[0].select.native = page.requests[1].select.native = PT_NATIVE_ALL;
+    if (cli->diff)
+        load_comparison(cli, &page);
+    else
+        load_page(cli, &page);
+    if (page.flame)
+        page.flame->by_time = cli->by && strcmp(cli->by, "time") == 0;
+    bool written = page.flame && pt_write_output(path, write_page, page.flame);
+    pt_flame_free(page.flame);
+    pt_profile_free(page.sides[0]);
+    pt_profile_free(page.sides[1]);
+    return written;
+}
+
+static bool is_picture(const char *path)
+{
+    return pt_has_extension(path, ".svg");
+}
+
+/* Returns whether the output may be a page or a picture; false after a line on stderr. */
+static bool can_be_written(const struct pt_cli *cli, const char *path)
+{
+    struct stat status;
+    bool is_file = !pt_is_stdout(path) && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
+    if (!pt_is_stdout(path) && pt_is_profile(path))
+        pt_error("%s is a profile: write to another file", path);
+    else if (is_picture(path) && cli->diff)
+        pt_error("a comparison is a page: use -o FILE.html");
+    else if (is_file && !is_picture(path) && !pt_has_extension(path, ".html") && !pt_has_extension(path, ".htm"))
+        pt_error("%s: flame writes a page (.html) or a picture (.svg); for other formats see 'pyprof export --help'",
+                 path);
+    else if (pt_is_stdout(path) && isatty(STDOUT_FILENO))
+        pt_error("stdout is a terminal: use -o FILE.html");
+    else
+        return true;
+    return false;
+}
+
 int pt_cmd_flame(const struct pt_cli *cli)
 {
     const char *path = cli->output ? cli->output : DEFAULT_OUTPUT;
@@ -82,27 +150,10 @@ int pt_cmd_flame(const struct pt_cli *cli)
                            : "--by is for --diff: pyprof flame --diff --by time BASE NEW");
         return PT_EXIT_USAGE;
     }
-    if (pt_is_stdout(path) && isatty(STDOUT_FILENO)) {
-        pt_error("stdout is a terminal: use -o FILE.html");
+    if (!can_be_written(cli, path))
         return PT_EXIT_USAGE;
-    }
-    struct page page = {.requests = {cli->request, cli->request}};
-    if (!cli->native)
-        page.requests[0].select.native = page.requests[1].select.native = PT_NATIVE_ALL;
-    if (cli->diff)
-        load_comparison(cli, &page);
-    else
-        load_page(cli, &page);
-    int status = page.flame ? PT_EXIT_OK : PT_EXIT_DATA;
-    if (page.flame) {
-        page.flame->by_time = cli->by && strcmp(cli->by, "time") == 0;
-        if (!pt_write_output(path, write_page, page.flame))
-            status = PT_EXIT_DATA;
-        else if (!pt_is_stdout(path) && isatty(STDERR_FILENO))
-            pt_message("wrote %s; open it in a browser", path);
-    }
-    pt_flame_free(page.flame);
-    pt_profile_free(page.sides[0]);
-    pt_profile_free(page.sides[1]);
-    return status;
+    bool written = is_picture(path) ? write_picture(cli) : write_html(cli, path);
+    if (written)
+        pt_say_written(path);
+    return written ? PT_EXIT_OK : PT_EXIT_DATA;
 }

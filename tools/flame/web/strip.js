@@ -125,7 +125,7 @@ class Strip {
         const {data, theme} = this.app, span = data.bucket_ns / 1e9 * data.buckets, step = niceStep(span, width / 90);
         const since = data.since_ns / 1e9, cores = most / data.bucket_ns;
         /* A sample may weigh CPU of a tick or two before its interval: that is never more than the machine has. */
-        const peak = "peak " + (data.cpus ? Math.min(cores, data.cpus).toFixed(2) + " of " + data.cpus : cores.toFixed(2)) +
+        this.peak = "peak " + (data.cpus ? Math.min(cores, data.cpus).toFixed(2) + " of " + data.cpus : cores.toFixed(2)) +
             " cores";
         context.fillStyle = theme.axis;
         context.font = FONT.replace("12px", "10px");
@@ -139,7 +139,7 @@ class Strip {
             context.fillText(text, x + 3, STRIP_HEIGHT - 2);
         }
         context.textAlign = "right";
-        context.fillText(peak, width - 2, STRIP_HEIGHT - 2);
+        context.fillText(this.peak, width - 2, STRIP_HEIGHT - 2);
         context.textAlign = "left";
     }
 
