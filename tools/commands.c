@@ -50,6 +50,10 @@ static const struct pt_option
                     "only threads with this id, or with a name that matches this pattern"),
     threads = FLAG('t', "threads", threads, "tell threads apart"),
     to = OPTION(0, "to", "TIME", PT_TIME, request.select.to_ns, NULL, "only what ran before this time of the run"),
+    rows = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "rows of each table (default: 10)"),
+    sort = OPTION(0, "sort", "WHAT", PT_TEXT, sort, "self total", "order of all tables: self or total time"),
+    sum = OPTION(0, "by", "WHAT", PT_TEXT, by, "function package",
+                 "a row for each function (default) or for each package"),
     top = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "functions to list (default: 20)"),
     unit = OPTION('u', "unit", "UNIT", PT_TEXT, unit, "ns samples",
                   "weight of a stack: ns (CPU time, default) or samples");
@@ -78,7 +82,7 @@ const struct pt_command pt_commands[] = {
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app",
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
-     OPTIONS(&json, &top, &lines, &threads, &processes, RUNS, SELECT),
+     OPTIONS(&json, &rows, &sort, &sum, &lines, &threads, &processes, RUNS, SELECT),
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n" PATHS_HELP,
      "pyprof report\n"

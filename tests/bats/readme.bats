@@ -64,7 +64,7 @@ take_network() {
     types 'apt-get install gcc'
     types 'make$'
     types 'make demo'
-    shows '^Accounting: sampled'
+    shows '% of the kernel.s [0-9.]+ s accounted for'
     types 'make install'
     types 'ldconfig'
 

@@ -21,10 +21,10 @@ enum pt_exit {
 struct pt_cli {
     struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
     bool intervals, lines, threads, processes, gil, json, diff;
-    const char *output, *format, *unit, *by, *native; /* NULL: not given */
-    uint64_t delay_ns;                                /* 0: not given, as of the next ones */
-    uint32_t top, count, hz;                          /* rows of a table, number of screens, samples per second */
-    char **arguments;                                 /* the operands, NULL at the end; they point into argv */
+    const char *output, *format, *unit, *by, *sort, *native; /* NULL: not given */
+    uint64_t delay_ns;                                       /* 0: not given, as of the next ones */
+    uint32_t top, count, hz;                                 /* rows of a table, number of screens, samples per second */
+    char **arguments;                                        /* the operands, NULL at the end; they point into argv */
     int argument_count;
     bool after_dashes; /* the operands follow "--" */
 };

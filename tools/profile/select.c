@@ -6,6 +6,7 @@
 
 #include "fold.h"
 #include "frame_text.h"
+#include "nothing_left.h"
 #include "time_bins.h"
 
 /* If more than one nanosecond in so many is of intervals that --from or --to cut, that is said. */
@@ -204,8 +205,6 @@ bool pt_select(struct pt_profile *profile)
                       (double)profile->cut_wall_ns / 1e9);
     if (profile->samples.count || !profile->selected)
         return true;
-    pt_message_to(profile->request->messages,
-                  "nothing is left of %.3f s CPU: no sample fits --from, --to, --pid, --thread, --focus and --ignore",
-                  (double)profile->whole_ns / 1e9);
+    pt_say_nothing_is_left(profile);
     return false;
 }

@@ -2,19 +2,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../load/load.h"
 #include "../view/summary.h"
+#include "self.h"
+#include "source_files.h"
 #include "source_text.h"
 
 #define CONTEXT       4 /* around lines that used CPU */
 #define MOST_LINES    (2u << 20)
-#define FIGURES_WIDTH 45 /* of a row, before its text */
+#define FIGURES_WIDTH 35 /* of a row, before its text */
 
-/* CPU nanoseconds of a line: as the innermost Python line (native code that it calls counts for it), and on the stack.
- */
+/* CPU nanoseconds of a line: by itself with the native code that it calls (self.h), and with all that it calls. */
 struct line {
     uint64_t self_ns, total_ns;
     uint32_t last; /* sample + 1 that was last counted in total: recursion counts once */
@@ -33,15 +35,6 @@ struct files {
     uint32_t *of_string; /* file + 1 by path */
 };
 
-/* Whole components: "app.py" is the end of "/srv/app.py", not of "/srv/myapp.py". */
-static bool is_end_of(const char *path, const char *end)
-{
-    size_t length = strlen(path), suffix = strlen(end);
-    if (length < suffix || strcmp(path + length - suffix, end) != 0)
-        return false;
-    return length == suffix || *end == '/' || path[length - suffix - 1] == '/';
-}
-
 static struct files find_files(const struct pt_profile *profile, const char *name)
 {
     struct files files = {.of_string = pt_alloc(profile->strings.count, sizeof *files.of_string)};
@@ -51,7 +44,7 @@ static struct files find_files(const struct pt_profile *profile, const char *nam
     for (uint32_t i = 0; i < profile->functions.count; i++) {
         uint32_t path = profile->functions.items[i].file;
         const char *text = pt_string(profile, path);
-        if (files.of_string[path] || !(is_end_of(text, name) || (real && strcmp(text, real) == 0)))
+        if (files.of_string[path] || !(pt_is_end_of_path(text, name) || (real && strcmp(text, real) == 0)))
             continue;
         PT_APPEND(&files)->path = path;
         files.of_string[path] = files.count;
@@ -68,24 +61,27 @@ static struct line *line_of(struct file *file, uint32_t number)
     return &file->lines[number];
 }
 
-static void add_sample(const struct pt_profile *profile, struct files *files, uint32_t number)
+static void add_sample(const struct pt_profile *profile, struct files *files, const uint32_t *self_frames,
+                       uint32_t number)
 {
     const struct pt_sample *sample = &profile->samples.items[number];
-    bool innermost = true;
+    uint32_t self = self_frames[sample->node];
     for (uint32_t at = sample->node; at; at = profile->nodes.items[at].parent) {
         const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[at].frame];
+        bool innermost = self == profile->nodes.items[at].frame;
+        self = innermost ? PT_NONE : self; /* of a recursive function only the innermost frame */
         if (frame->kind != PP_FRAME_PYTHON)
             continue;
         uint32_t file = files->of_string[profile->functions.items[frame->subject].file];
+        uint32_t line_number = pt_frame_line(profile, frame);
         /* line numbers are not trusted: they must not claim memory */
-        if (file && frame->line < MOST_LINES) {
-            struct line *line = line_of(&files->items[file - 1], frame->line);
-            line->self_ns += innermost ? sample->cpu_ns : 0;
-            line->total_ns += line->last == number + 1 ? 0 : sample->cpu_ns;
-            line->last = number + 1;
-            files->items[file - 1].self_ns += innermost ? sample->cpu_ns : 0;
-        }
-        innermost = false;
+        if (!file || line_number >= MOST_LINES)
+            continue;
+        struct line *line = line_of(&files->items[file - 1], line_number);
+        line->self_ns += innermost ? sample->cpu_ns : 0;
+        line->total_ns += line->last == number + 1 ? 0 : sample->cpu_ns;
+        line->last = number + 1;
+        files->items[file - 1].self_ns += innermost ? sample->cpu_ns : 0;
     }
 }
 
@@ -135,12 +131,15 @@ static void print_source(const char *text, size_t length)
 
 static void print_file(const struct pt_profile *profile, const struct file *file, uint64_t whole_ns)
 {
-    pt_print_paragraph(0, 2, "%s: %.2f s CPU in its lines, %.1f %% of %.2f s", pt_string(profile, file->path),
-                       (double)file->self_ns / 1e9, pt_percent(file->self_ns, whole_ns), (double)whole_ns / 1e9);
+    pt_print_paragraph(0, 2,
+                       "%s: %.2f s CPU, %.1f %% of %.2f s. SELF is the line with the C code it calls, TOTAL with all "
+                       "that it calls.",
+                       pt_string(profile, file->path), pt_seconds(file->self_ns), pt_percent(file->self_ns, whole_ns),
+                       pt_seconds(whole_ns));
     struct pt_source source = source_of(profile, file);
     size_t length;
     bool gap = false;
-    pt_print_styled(stdout, PT_STYLE_HEADING, "\n%12s%19s%12s\n", "SELF", "TOTAL", "LINE");
+    pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%9s%7s\n", "SELF", "TOTAL", "LINE");
     for (uint32_t i = 0;; i++) {
         const char *text = i ? pt_source_line(&source, i, &length) : NULL;
         const struct line none = {0}, *line = i < file->count ? &file->lines[i] : &none;
@@ -155,9 +154,8 @@ static void print_file(const struct pt_profile *profile, const struct file *file
         gap = false;
         double self = pt_percent(line->self_ns, whole_ns);
         if (line->total_ns) {
-            pt_print_styled(stdout, pt_style_of_share(self), "%7.2f s %5.1f %%", (double)line->self_ns / 1e9, self);
-            printf("  %7.2f s %5.1f %%  %5" PRIu32 "  ", (double)line->total_ns / 1e9,
-                   pt_percent(line->total_ns, whole_ns), i);
+            pt_print_styled(stdout, pt_style_of_share(self), "%7.2f s %5.1f %%", pt_seconds(line->self_ns), self);
+            printf("  %5.1f %%  %5" PRIu32 "  ", pt_percent(line->total_ns, whole_ns), i);
         } else {
             printf("%*" PRIu32 "  ", FIGURES_WIDTH - 2, i);
         }
@@ -178,10 +176,13 @@ static int by_self(const void *a, const void *b)
 static int annotate(const struct pt_profile *profile, const char *name)
 {
     struct files files = find_files(profile, name);
+    uint32_t *self_frames = pt_self_frames(profile);
     for (uint32_t i = 0; files.count && i < profile->samples.count; i++)
-        add_sample(profile, &files, i);
-    if (!files.count)
-        pt_error("%s: no function of this file was seen: 'pyprof report' says which were", name);
+        add_sample(profile, &files, self_frames, i);
+    if (!files.count) {
+        pt_error("%s: no function of this file was seen", name);
+        pt_print_hottest_files(profile);
+    }
     if (files.count > 1)
         printf("%" PRIu32 " files end in %s.\n\n", files.count, name);
     if (files.count)
@@ -189,29 +190,37 @@ static int annotate(const struct pt_profile *profile, const char *name)
     for (uint32_t i = 0; i < files.count; i++) {
         if (i)
             putchar('\n');
-        print_file(profile, &files.items[i], pt_profile_cpu_ns(profile));
+        print_file(profile, &files.items[i], pt_summary_program_ns(profile));
         free(files.items[i].lines);
     }
     int status = files.count ? PT_EXIT_OK : PT_EXIT_DATA;
+    free(self_frames);
     free(files.items);
     free(files.of_string);
     return status;
 }
 
+/* Without a file, or with a directory instead of it, says which files there are. */
 int pt_cmd_annotate(const struct pt_cli *cli)
 {
-    if (!cli->argument_count) {
-        pt_error("missing file: pyprof annotate FILE.py");
-        return PT_EXIT_USAGE;
-    }
     struct pt_load_request request = cli->request;
-    request.paths++;
-    request.path_count--;
+    struct stat status;
+    const char *name = cli->arguments[0];
+    bool directory = name && stat(name, &status) == 0 && S_ISDIR(status.st_mode);
+    bool file = name && !directory;
+    request.paths += file;
+    request.path_count -= file;
     request.keep = PT_KEEP_STACKS;
+    if (!file)
+        pt_error("missing file: pyprof annotate FILE.py%s%s", name ? " " : "", name ? name : "");
     struct pt_profile *profile = pt_load(&request);
     if (!profile)
-        return PT_EXIT_DATA;
-    int status = annotate(profile, cli->arguments[0]);
+        return file ? PT_EXIT_DATA : PT_EXIT_USAGE;
+    int exit_status = PT_EXIT_USAGE;
+    if (file)
+        exit_status = annotate(profile, name);
+    else
+        pt_print_hottest_files(profile);
     pt_profile_free(profile);
-    return status;
+    return exit_status;
 }

@@ -16,10 +16,12 @@ bool pt_report_json(const struct pt_report *report)
     pt_json_number(&json, "start_unix_ns", start);
     pt_json_number(&json, "end_unix_ns", end);
     pt_json_versions(&json, profile, PT_NONE);
+    pt_json_number(&json, "program_ns", report->program_ns);
     pt_json_number(&json, "shown_ns", pt_profile_cpu_ns(profile));
     pt_json_number(&json, "interpreter_ns", native.interpreter_ns);
     pt_json_number(&json, "library_ns", native.library_ns);
     pt_report_functions_json(report, PT_NONE, PT_NONE, &json);
+    pt_report_packages_json(report, &json);
     pt_report_lines_json(report, &json);
     pt_report_threads_json(report, false, &json);
     pt_report_threads_json(report, true, &json);

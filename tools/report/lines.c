@@ -5,30 +5,19 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../view/summary.h"
+#include "hottest.h"
 #include "report.h"
+#include "self.h"
 #include "source_text.h"
 #include "sums_json.h"
 
-#define LINE_ROWS       8
+#define LINE_ROWS       6
 #define LONGEST_LINE    90   /* bytes of source text */
 #define EXPRESSION_ROWS 3    /* of a line */
 #define EXPRESSION_FROM 10.0 /* per cent of the line's time */
 #define ALL_OF_IT       95.0
 #define FIGURES_WIDTH   19
 #define TEXT_COLUMN     29 /* where the source begins */
-
-/* Returns, by node, the innermost Python frame at or above it, PT_NONE if there is none. The caller frees. */
-static uint32_t *innermost_python(const struct pt_profile *profile)
-{
-    uint32_t *frames = pt_alloc(profile->nodes.count, sizeof *frames);
-    frames[0] = PT_NONE;
-    for (uint32_t i = 1; i < profile->nodes.count; i++) {
-        const struct pt_node *node = &profile->nodes.items[i];
-        bool python = profile->frames.items[node->frame].kind == PP_FRAME_PYTHON;
-        frames[i] = python ? node->frame : frames[node->parent];
-    }
-    return frames;
-}
 
 /* An expression of a line, or all of a line's time when it has no columns. */
 struct place {
@@ -57,8 +46,8 @@ static struct place *places_of(const struct pt_profile *profile, const uint64_t 
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         const struct pt_frame *frame = &profile->frames.items[i];
         if (frame->kind == PP_FRAME_PYTHON && frame->subject == function && ns_of_frame[i])
-            places[(*count)++] =
-                (struct place){frame->line, frame->end_line, frame->column, frame->end_column, ns_of_frame[i]};
+            places[(*count)++] = (struct place){pt_frame_line(profile, frame), frame->end_line, frame->column,
+                                                frame->end_column, ns_of_frame[i]};
     }
     qsort(places, *count, sizeof *places, by_place);
     return places;
@@ -163,19 +152,20 @@ static void print_shown(const struct shown *shown)
     pt_buffer_free(&harmless);
 }
 
-static void print_lines(const struct pt_report *report, const uint64_t *ns_of_frame, uint32_t number)
+static void print_lines(const struct pt_report *report, const struct pt_hottest *hottest)
 {
     const struct pt_profile *profile = report->profile;
-    const struct pt_function *function = &profile->functions.items[number];
-    uint32_t place_count, count;
-    struct place *places = places_of(profile, ns_of_frame, number, &place_count);
+    const struct pt_function *function = &profile->functions.items[hottest->function];
+    uint32_t place_count, count, most = report->cli->top ? report->top : LINE_ROWS;
+    struct place *places = places_of(profile, hottest->ns_of_frame, hottest->function, &place_count);
     struct place *lines = lines_of(places, place_count, &count);
     struct pt_source source = pt_source_read(profile, function);
     putchar('\n');
-    pt_print_paragraph(0, 2, "Lines of %s (%s), native callees included:", pt_string(profile, function->name),
-                       pt_string(profile, function->short_file));
+    pt_print_paragraph(0, 2, "Lines of %s (%s), with %s:", pt_string(profile, function->name),
+                       pt_string(profile, function->short_file),
+                       hottest->application ? "all that they call outside of the application" : "the C code they call");
     print_state(source.state);
-    for (uint32_t i = 0; i < count && i < LINE_ROWS; i++) {
+    for (uint32_t i = 0; i < count && i < most; i++) {
         double share = pt_percent(lines[i].ns, report->whole_ns);
         pt_print_styled(stdout, pt_style_of_share(share), "%9.2f s %5.1f %%", pt_seconds(lines[i].ns), share);
         fputs("  ", stdout);
@@ -190,60 +180,37 @@ static void print_lines(const struct pt_report *report, const uint64_t *ns_of_fr
         if (shown.text)
             print_expressions(report, &shown, &lines[i], places, place_count);
     }
-    if (count > LINE_ROWS)
-        printf("  and %u more line%s\n", count - LINE_ROWS, pt_plural(count - LINE_ROWS, "s"));
+    if (count > most)
+        printf("%*sand %u more (--top %u)\n", TEXT_COLUMN, "", count - most, count);
     pt_source_free(&source);
     free(lines);
     free(places);
 }
 
-/* Returns the Python function that took most, native code that it calls included; PT_NONE if there is none. Sets
- * *ns_of_frame to the CPU time by frame; the caller frees. */
-static uint32_t hottest(const struct pt_profile *profile, uint64_t **ns_of_frame)
-{
-    uint32_t *innermost = innermost_python(profile);
-    uint64_t *ns_of_function = pt_alloc(profile->functions.count, sizeof *ns_of_function);
-    uint32_t top = PT_NONE;
-    *ns_of_frame = pt_alloc(profile->frames.count, sizeof **ns_of_frame);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        uint32_t frame = innermost[profile->samples.items[i].node];
-        if (frame == PT_NONE)
-            continue;
-        (*ns_of_frame)[frame] += profile->samples.items[i].cpu_ns;
-        ns_of_function[profile->frames.items[frame].subject] += profile->samples.items[i].cpu_ns;
-    }
-    for (uint32_t i = 0; i < profile->functions.count; i++)
-        if (ns_of_function[i] && (top == PT_NONE || ns_of_function[i] > ns_of_function[top]))
-            top = i;
-    free(innermost);
-    free(ns_of_function);
-    return top;
-}
-
 void pt_report_lines(const struct pt_report *report)
 {
-    uint64_t *ns_of_frame;
-    uint32_t top = hottest(report->profile, &ns_of_frame);
-    if (top != PT_NONE)
-        print_lines(report, ns_of_frame, top);
-    free(ns_of_frame);
+    struct pt_hottest hottest = pt_hottest_of(report->profile);
+    if (hottest.function != PT_NONE)
+        print_lines(report, &hottest);
+    free(hottest.ns_of_frame);
 }
 
 void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
 {
     const struct pt_profile *profile = report->profile;
-    uint64_t *ns_of_frame;
-    uint32_t top = hottest(profile, &ns_of_frame), place_count, count;
-    if (top == PT_NONE) {
+    struct pt_hottest hottest = pt_hottest_of(profile);
+    uint32_t place_count, count;
+    if (hottest.function == PT_NONE) {
         pt_json_text(json, "hottest", NULL);
-        free(ns_of_frame);
+        free(hottest.ns_of_frame);
         return;
     }
-    struct place *places = places_of(profile, ns_of_frame, top, &place_count);
+    const struct pt_function *function = &profile->functions.items[hottest.function];
+    struct place *places = places_of(profile, hottest.ns_of_frame, hottest.function, &place_count);
     struct place *lines = lines_of(places, place_count, &count);
     pt_json_begin(json, "hottest", '{');
-    pt_json_string(json, "function", profile, profile->functions.items[top].name);
-    pt_json_string(json, "file", profile, profile->functions.items[top].file);
+    pt_json_string(json, "function", profile, function->name);
+    pt_json_string(json, "file", profile, function->file);
     pt_json_begin(json, "lines", '[');
     for (uint32_t i = 0; i < count; i++) {
         pt_json_begin(json, NULL, '{');
@@ -255,5 +222,5 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
     pt_json_end(json, '}');
     free(lines);
     free(places);
-    free(ns_of_frame);
+    free(hottest.ns_of_frame);
 }

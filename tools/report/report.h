@@ -6,12 +6,14 @@
 #include "../base/json.h"
 #include "../cli/options.h"
 #include "../profile/model.h"
+#include "../view/call_tree.h"
 
 struct pt_report {
     struct pt_profile *profile;
     const struct pt_cli *cli;
     struct pt_accounting sum; /* of all processes */
-    uint64_t whole_ns;        /* what percentages are of */
+    uint64_t program_ns;      /* CPU time of the program, without the profiler's own */
+    uint64_t whole_ns;        /* what percentages are of: of that, what is selected */
     uint32_t top;             /* rows of a table */
 };
 
@@ -21,24 +23,49 @@ struct pt_report_native {
 };
 struct pt_report_native pt_report_native(const struct pt_profile *profile);
 
-/* Functions by self time, and Python functions with the native code that they call; of one process or thread only,
- * unless PT_NONE. */
+/* Prints what ran, for how long, and how much of it was native code or held the GIL. */
+void pt_report_header(const struct pt_report *report);
+
+/* Prints what a reader should know before believing that the tables answer the question: the program waited, threads
+ * of libraries spin, functions have no names. */
+void pt_report_hints(const struct pt_report *report);
+
+/* The tables by function, or by package if --by says so; of one process or thread only, unless PT_NONE. */
+void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread);
+bool pt_report_by_package(const struct pt_report *report);
+
+/* Functions: Python functions by self time, native code that they call included, and what is not Python; the
+ * application's own functions by total time; native functions. */
 void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread);
 void pt_report_functions_json(const struct pt_report *report, uint32_t process, uint32_t thread, struct pt_json *json);
 
-/* Prints which debug symbols would help, if much of the time went to functions without a name. */
-void pt_report_nameless(const struct pt_report *report);
+/* Returns a row for each Python function and for all that is not Python, which together have all CPU time of the view.
+ * *count rows, in no order; the caller frees. */
+struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct pt_view *view,
+                                       const struct pt_total *totals, uint32_t total_count, uint32_t *count);
 
-/* Prints the lines of the Python function that took most, native code that it calls included. */
+/* CPU time by package (package.h): a table, or in two lines the packages that matter. */
+void pt_report_packages(const struct pt_report *report, uint32_t process, uint32_t thread);
+void pt_report_package_sums(const struct pt_report *report);
+void pt_report_packages_json(const struct pt_report *report, struct pt_json *json);
+
+/* Prints the lines of the application's function that took most, all that it calls outside of the application
+ * included. */
 void pt_report_lines(const struct pt_report *report);
 void pt_report_lines_json(const struct pt_report *report, struct pt_json *json);
+/* Returns the file of that function, as annotate takes it; NULL if there is none. */
+const char *pt_report_hottest_file(const struct pt_report *report);
 
-/* CPU time of processes and threads. As JSON with the functions of each, where the options ask for that. */
+/* CPU time of processes and threads, where there are several. As JSON with the functions of each, where the options ask
+ * for that. */
 void pt_report_threads(const struct pt_report *report);
 void pt_report_threads_json(const struct pt_report *report, bool threads, struct pt_json *json);
 
-/* Prints a table of functions for each process or thread, most CPU time first. */
+/* Prints the tables of functions for each process or thread, most CPU time first. */
 void pt_report_split(const struct pt_report *report, bool threads);
+
+/* Prints how much of the kernel's figure is accounted for, where the rest went if it is not all of it, and warnings. */
+void pt_report_accounting(const struct pt_report *report);
 
 /* Prints the whole report as JSON. Returns false if it could not be written. */
 bool pt_report_json(const struct pt_report *report);

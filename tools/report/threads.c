@@ -1,18 +1,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../base/fit.h"
 #include "../base/print.h"
 #include "../profile/gil_gc.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
+#include "processes.h"
 #include "report.h"
 #include "sums_json.h"
 
 #define CPU_WIDTH    22 /* of a row, before shares and text */
 #define SHARE_WIDTH  11
 #define SPLIT_GROUPS 16  /* tables of functions; more would not be read */
-#define ALWAYS_SHOWN 8   /* rows, however little they have */
-#define HIDDEN_BELOW 0.5 /* per cent, of the others */
+#define ALWAYS_SHOWN 4   /* rows, however little they have */
+#define HIDDEN_BELOW 0.5 /* per cent, of the others, unless --top asks for them */
 
 struct row {
     uint32_t number; /* of a thread or a process */
@@ -45,7 +47,7 @@ static void append_name(struct pt_buffer *text, const struct pt_profile *profile
     if (threads)
         pt_thread_of_process_text(text, profile, number);
     else
-        pt_process_text(text, profile, number);
+        pt_report_process(text, profile, number, "");
 }
 
 /* Prints a share of the known part, which may be nothing, in SHARE_WIDTH columns. */
@@ -62,22 +64,28 @@ static void print_table(const struct pt_report *report, bool threads)
     const struct pt_profile *profile = report->profile;
     uint32_t count;
     struct row *rows = rows_of(profile, threads, &count);
-    struct pt_buffer text = {0};
+    struct pt_buffer text = {0}, fitted = {0};
+    const char *previous = "";
     uint64_t rest_ns = 0;
-    uint32_t rest = 0;
+    uint32_t rest = 0, columns = pt_print_columns(stdout);
     struct pt_states all = pt_states_of(profile, PT_NONE);
     bool gil = all.gil_known_ns, gc = all.gc_known_ns;
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n        CPU           %s%s%s\n", gil ? "GIL HELD   " : "",
                     gc ? "      GC   " : "", threads ? "THREAD" : "PROCESS");
     for (uint32_t i = 0; i < count; i++) {
-        if (i >= report->top ||
-            (i >= ALWAYS_SHOWN && pt_percent(rows[i].states.cpu_ns, report->whole_ns) < HIDDEN_BELOW)) {
+        if (i >= report->top || (i >= ALWAYS_SHOWN && !report->cli->top &&
+                                 pt_percent(rows[i].states.cpu_ns, report->whole_ns) < HIDDEN_BELOW)) {
             rest_ns += rows[i].states.cpu_ns;
             rest++;
             continue;
         }
         pt_buffer_clear(&text);
-        append_name(&text, profile, threads, rows[i].number);
+        if (threads) {
+            pt_thread_of_process_text(&text, profile, rows[i].number);
+        } else {
+            pt_report_process(&text, profile, rows[i].number, previous);
+            previous = pt_string(profile, profile->processes.items[rows[i].number].command_line);
+        }
         printf("%9.2f s %5.1f %%   ", (double)rows[i].states.cpu_ns / 1e9,
                pt_percent(rows[i].states.cpu_ns, report->whole_ns));
         const struct pt_states *own = &rows[i].states;
@@ -85,20 +93,42 @@ static void print_table(const struct pt_report *report, bool threads)
             print_share(own->gil_ns, own->gil_known_ns);
         if (gc)
             print_share(own->gc_ns, own->gc_known_ns);
-        pt_print_text(stdout, text.data, CPU_WIDTH + (uint32_t)(SHARE_WIDTH * (gil + gc)), PT_STYLE_PLAIN);
+        pt_buffer_clear(&fitted);
+        pt_fit_text(&fitted, text.data, columns ? columns - CPU_WIDTH - (uint32_t)(SHARE_WIDTH * (gil + gc)) : 0);
+        puts(fitted.data);
     }
     if (rest)
-        printf("%9.2f s %5.1f %%   %*s%u more\n", (double)rest_ns / 1e9, pt_percent(rest_ns, report->whole_ns),
-               SHARE_WIDTH * (gil + gc), "", rest);
+        printf("%9.2f s %5.1f %%   %*sand %u more (--top %u)\n", (double)rest_ns / 1e9,
+               pt_percent(rest_ns, report->whole_ns), SHARE_WIDTH * (gil + gc), "", rest, count);
+    pt_buffer_free(&fitted);
     pt_buffer_free(&text);
     free(rows);
+}
+
+/* Returns whether some process has several threads worth a row; its sums as a whole are no thread. */
+static bool has_threads(const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    uint32_t count, threads = 0;
+    struct row *rows = rows_of(profile, true, &count);
+    uint32_t *of_process = pt_alloc(profile->processes.count, sizeof *of_process);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pt_thread *thread = &profile->threads.items[rows[i].number];
+        bool counts = thread->tid && pt_percent(rows[i].states.cpu_ns, report->whole_ns) >= HIDDEN_BELOW;
+        uint32_t here = counts ? ++of_process[thread->process] : 0;
+        threads = here > threads ? here : threads;
+    }
+    free(of_process);
+    free(rows);
+    return threads > 1;
 }
 
 void pt_report_threads(const struct pt_report *report)
 {
     if (report->profile->processes.count > 1)
         print_table(report, false);
-    print_table(report, true);
+    if (has_threads(report))
+        print_table(report, true);
 }
 
 void pt_report_threads_json(const struct pt_report *report, bool threads, struct pt_json *json)
@@ -142,7 +172,7 @@ void pt_report_split(const struct pt_report *report, bool threads)
                          pt_percent(rows[i].states.cpu_ns, report->whole_ns));
         pt_print_styled(stdout, PT_STYLE_HEADING, "\n%s ", threads ? "Thread" : "Process");
         pt_print_text(stdout, text.data, 0, PT_STYLE_HEADING);
-        pt_report_functions(report, threads ? PT_NONE : rows[i].number, threads ? rows[i].number : PT_NONE);
+        pt_report_tables(report, threads ? PT_NONE : rows[i].number, threads ? rows[i].number : PT_NONE);
     }
     if (count > SPLIT_GROUPS)
         printf("\nNot listed, having less CPU: %u %s%s.\n", count - SPLIT_GROUPS, threads ? "thread" : "process",

@@ -1,0 +1,343 @@
+# What `pyprof report` and `annotate` answer: which function, which line, which package, which process; and whether their
+# figures agree.
+load lib/helper
+
+# A server on asyncio with three endpoints, and its client: checkout costs most, by far.
+write_server() {
+    cat >service.py <<'END'
+import hashlib, json
+
+def price(item):
+    return sum(ord(digit) * 3 % 7 for digit in str(item) * 20)
+
+def sign_order(order):
+    text = json.dumps(order).encode()
+    return hashlib.pbkdf2_hmac("sha256", text, b"salt", 300).hex()
+
+def checkout():
+    order = {"items": [price(i) for i in range(30)]}
+    return sign_order(order)
+
+def search():
+    return sorted(str(i * 7919 % 977) for i in range(300))
+
+def health():
+    return "ok"
+END
+    cat >server.py <<'END'
+import asyncio, time
+import service
+
+async def handle(reader, writer):
+    while True:
+        line = await reader.readline()
+        if not line:
+            break
+        writer.write((str(getattr(service, line.decode().strip())()) + "\n").encode())
+        await writer.drain()
+    writer.close()
+
+async def client(port, end):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+    while time.process_time() < end:
+        for name in (b"checkout", b"search", b"health"):
+            writer.write(name + b"\n")
+            await reader.readline()
+    writer.close()
+
+async def main():
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    await asyncio.gather(*[client(port, time.process_time() + 1.5) for _ in range(4)])
+    server.close()
+
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
+END
+    touch -d '1 hour ago' service.py server.py
+}
+
+# self_sum TABLE: the shares of self time in a table of report.txt, with its rest, as a whole number.
+self_sum() {
+    awk -v table="$1" '/^ +SELF +TOTAL/ { on = index($0, table) } !NF { on = 0 } on && $2 == "s" { sum += $3 } END { printf "%.0f", sum }' report.txt
+}
+
+# rows_of TABLE: the texts of its rows.
+rows_of() {
+    awk -v table="$1" '/^ +SELF +TOTAL/ { on = index($0, table); next } !NF { on = 0 } on' report.txt | cut -c29- | grep -v '^and ' || true
+}
+
+@test "report: an endpoint's cost, its lines and its file on the first screen; the first table has all CPU time" {
+    write_server
+    until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py
+    "$PYPROF" report >report.txt
+    head -n 30 report.txt | grep -qE ' [0-9.]+ %  checkout \(.*service\.py:10\)$' || fail "no endpoint: $(cat report.txt)"
+    between 99 "$(self_sum 'PYTHON FUNCTION')" 101 "percent in the first table"
+    # Of the endpoints the costliest is the first one.
+    rows_of 'FUNCTION OF THE APPLICATION' | grep -oE '^(checkout|search|health)' | head -n 1 | grep -q checkout || fail "$(cat report.txt)"
+    ! rows_of 'FUNCTION OF THE APPLICATION' | grep -E 'asyncio|json/' || fail "not the application's"
+    grep -qE '^Lines of [a-z_]+ \(.*service.py\), with all' report.txt || fail "$(cat report.txt)"
+    next=$(sed -n 's/^Next: \(pyprof annotate service.py\) .*/\1/p' report.txt)
+    [ -n "$next" ] || fail "$(tail -n 3 report.txt)"
+    "$PYPROF" ${next#pyprof } >annotated.txt
+    grep -q 'return hashlib.pbkdf2_hmac' annotated.txt || fail "$(cat annotated.txt)"
+    [ "$(wc -l <report.txt)" -le 60 ] || fail "too long: $(cat report.txt)"
+}
+
+@test "report: --top cuts every table and says so, --sort sorts every table" {
+    write_server
+    until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py
+    "$PYPROF" report --top 2 >report.txt
+    for table in 'PYTHON FUNCTION' 'FUNCTION OF THE APPLICATION'; do
+        [ "$(rows_of "$table" | wc -l)" -eq 2 ] || fail "$table: $(cat report.txt)"
+    done
+    [ "$(grep -cE ' and [0-9]+ more \(--top [0-9]+\)$' report.txt)" -ge 2 ] || fail "$(cat report.txt)"
+    # As many as it says, and they are all.
+    most=$(sed -n 's/.* and [0-9]* more (--top \([0-9]*\))$/\1/p' report.txt | sort -n | tail -n 1)
+    "$PYPROF" report --top "$most" >report.txt
+    between 99 "$(self_sum 'PYTHON FUNCTION')" 101 "percent in the first table"
+    for sort in self total; do
+        "$PYPROF" report --sort "$sort" --top 1000 >report.txt
+        column=$([ "$sort" = self ] && echo 3 || echo 5)
+        awk -v column="$column" '/^ +SELF/ { last = 101 } $2 == "s" && $4 == "%" && $6 == "%" { if ($column > last) exit 1; last = $column }' report.txt ||
+            fail "not by $sort: $(cat report.txt)"
+    done
+    status=0
+    "$PYPROF" report --sort name 2>err.txt || status=$?
+    [ "$status" -eq 2 ] || fail "status $status"
+    lines_of err.txt 1 "takes 'self' or 'total'"
+}
+
+@test "report: lines of the application's function, though the work is done in the standard library" {
+    cat >app.py <<'END'
+import json, time
+
+def encode(rows):
+    text = ""
+    return json.dumps(rows, indent=1)
+
+end = time.process_time() + 1
+while time.process_time() < end:
+    encode([{"n": i} for i in range(300)])
+END
+    touch -d '1 hour ago' app.py
+    until_sampled 'encode .*iterencode' profiled "$PYTHON" app.py
+    "$PYPROF" report >report.txt
+    grep -qE '^Lines of encode \(.*app.py\), with all that they call' report.txt || fail "$(cat report.txt)"
+    grep -qE '^ +[0-9.]+ s +[0-9.]+ % +5  return json.dumps' report.txt || fail "$(cat report.txt)"
+}
+
+# A package installed somewhere, and the program that calls it.
+write_packages() {
+    mkdir -p lib/site-packages/alpha lib/site-packages/beta
+    printf 'def work(n):\n    return sum(i * i for i in range(n))\n' | tee lib/site-packages/alpha/__init__.py >lib/site-packages/beta/core.py
+    touch lib/site-packages/beta/__init__.py
+    cat >app.py <<'END'
+import sys, time
+sys.path.insert(0, "lib/site-packages")
+import alpha, beta.core
+end = time.process_time() + 1.5
+while time.process_time() < end:
+    alpha.work(30000)
+    beta.core.work(10000)
+END
+}
+
+@test "report: CPU time by package, as a sum and as a table" {
+    write_packages
+    until_sampled 'beta/core' profiled "$PYTHON" app.py
+    "$PYPROF" report >report.txt
+    unwrapped <report.txt >flat.txt
+    grep -qE 'By package: alpha [0-9.]+ %, beta [0-9.]+ %' flat.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --by package >report.txt
+    between 99 "$(self_sum PACKAGE)" 101 "percent"
+    [ "$(rows_of PACKAGE | head -n 2 | tr '\n' ' ')" = "alpha beta " ] || fail "$(cat report.txt)"
+    "$PYPROF" report --json | /usr/bin/python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+packages = {row["name"]: row["self_ns"] for row in report["packages"]}
+assert sum(packages.values()) == report["shown_ns"], packages
+assert packages["alpha"] > packages["beta"], packages' || fail "$("$PYPROF" report --json)"
+}
+
+@test "report --json: name, file, line, module, class, kind and origin of each function, and all CPU time" {
+    cat >app.py <<'END'
+import json, time
+
+class Shop:
+    def checkout(self):
+        return [json.dumps({"n": i}) for i in range(300)]
+
+end = time.process_time() + 1
+while time.process_time() < end:
+    Shop().checkout()
+END
+    until_sampled 'checkout.*encode' profiled "$PYTHON" app.py
+    "$PYPROF" report --json >report.json
+    /usr/bin/python3 - "$VERSION" <<'END' || fail "$(cat report.json)"
+import json, os, sys
+
+report = json.load(open("report.json"))
+rows = {row["text"].split(" (")[0].split(".")[-1]: row for row in report["python"]}
+checkout = rows["checkout"]
+assert checkout["line"] == 4 and os.path.basename(checkout["file"]) == "app.py", checkout
+assert checkout["module"] == "app" and checkout["origin"] == "application" and checkout["kind"] == "python", checkout
+if tuple(map(int, sys.argv[1].split(".")[:2])) >= (3, 11):
+    assert checkout["name"] == "Shop.checkout" and checkout["class"] == "Shop", checkout
+encode = rows["encode"]
+assert encode["module"] == "json.encoder" and encode["origin"] == "standard library", encode
+assert encode["file"].startswith("/") and encode["file"].endswith("json/encoder.py"), encode
+assert sum(row["self_ns"] for row in report["python"]) == report["shown_ns"], "not all CPU time"
+for row in report["functions"]:
+    assert row["kind"] == "pseudo" or row["name"] and row["origin"] and row["package"], row
+END
+}
+
+@test "report: a program that waited is told so, one that worked is not" {
+    cat >app.py <<'END'
+import sys, time
+end = time.process_time() + 0.3
+while time.process_time() < end:
+    sum(range(1000))
+time.sleep(float(sys.argv[1]))
+END
+    until_sampled 'module' profiled "$PYTHON" app.py 6
+    "$PYPROF" report | unwrapped >flat.txt
+    grep -qE 'Hint: the program waited (8|9)[0-9] % of the [0-9.]+ s' flat.txt || fail "$(cat flat.txt)"
+    rm -r pyprof.out
+    until_sampled 'module' profiled "$PYTHON" app.py 0
+    "$PYPROF" report | unwrapped >flat.txt
+    ! grep -q 'the program waited' flat.txt || fail "$(cat flat.txt)"
+}
+
+@test "report: workers name their master; what runs only one thread has no table of threads" {
+    cat >app.py <<'END'
+import os, time
+
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(1000))
+
+children = []
+for _ in range(2):
+    pid = os.fork()
+    if not pid:
+        work(0.4)
+        os._exit(0)
+    children.append(pid)
+work(0.3)
+for pid in children:
+    os.waitpid(pid, 0)
+END
+    until_sampled 'work' profiled "$PYTHON" app.py and an argument
+    "$PYPROF" report >report.txt
+    master=$(sed -nE 's/.* ([0-9]+) .*app.py and an argument \(master\)$/\1/p' report.txt)
+    [ -n "$master" ] || fail "$(cat report.txt)"
+    [ "$(grep -cE " [0-9]+ worker of $master\$" report.txt)" -eq 2 ] || fail "$(cat report.txt)"
+    ! grep -q 'THREAD$' report.txt || fail "$(cat report.txt)"
+}
+
+@test "report: its program as it was typed, and what to type next with the profile's path" {
+    printf 'import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end:\n    sum(range(1000))\n' >app.py
+    until_sampled 'module' profiled "$PYTHON" app.py 1
+    "$PYPROF" report >report.txt
+    head -n 1 report.txt | grep -qE '^python[0-9.]* app.py 1$' || fail "$(head -n 2 report.txt)"
+    grep -qE '^Next: pyprof annotate app.py  ' report.txt || fail "$(tail -n 3 report.txt)"
+    mv pyprof.out 'else where'
+    PYPROF_OUT="else where" "$PYPROF" report >report.txt
+    next=$(sed -nE 's/^(Next:|     ) pyprof (annotate|flame) (.*)   \(.*/\2 \3/p' report.txt)
+    [ "$(wc -l <<<"$next")" -eq 2 ] || fail "$(tail -n 3 report.txt)"
+    while read -r line; do
+        eval "\"$PYPROF\" $line" >out.txt 2>err.txt || fail "$line: $(cat err.txt)"
+    done <<<"$next"
+}
+
+@test "report: the accounting is one line unless something is missing" {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 1
+    "$PYPROF" report >report.txt
+    unwrapped <report.txt >flat.txt
+    grep -qE ' [0-9.]+ % of the kernel.s [0-9.]+ s accounted for; the profiler used [0-9.]+ s of it \([0-9.]+ %\)' flat.txt || fail "$(cat report.txt)"
+    unsampled=$("$PYPROF" info --json | /usr/bin/python3 -c 'import json, sys; total = json.load(sys.stdin)["total"]; print(int(100 * total["unsampled_ns"] / total["cpu_ns"]))')
+    [ "$unsampled" -ge 4 ] || ! grep -q 'sampled [0-9.]* + unsampled' report.txt || fail "$(cat report.txt)"
+}
+
+lines_have_numbers() {
+    cat >app.py <<'END'
+import time
+
+def spin(end):
+    n = 0
+    while time.process_time() < end:
+        for i in range(1000):
+            n += i
+            if n & 1:
+                continue
+    return n
+
+spin(time.process_time() + 0.6)
+END
+    touch -d '1 hour ago' app.py
+    until_sampled 'spin' profiled "$PYTHON" app.py
+    "$PYPROF" annotate app.py >annotated.txt
+    ! grep -qE 'line unknown|^.{26} +0  ' annotated.txt || fail "$(cat annotated.txt)"
+    "$PYPROF" report >report.txt
+    ! grep -qE '^ +[0-9.]+ s +[0-9.]+ % +\?' report.txt || fail "$(cat report.txt)"
+    # One figure for one function, in the report and as the sum of its lines.
+    of_report=$(rows_of_json spin)
+    of_lines=$(awk '$2 == "s" && $7 > 2 && $7 < 11 { sum += $3 } END { print int(sum * 10) }' annotated.txt)
+    between $((of_report - 5)) "$of_lines" $((of_report + 5)) "thousandths in spin's lines; in the report"
+}
+
+# rows_of_json FUNCTION: its share of self time in thousandths.
+rows_of_json() {
+    "$PYPROF" report --json | /usr/bin/python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+print(int(1000 * sum(row["self_ns"] for row in report["python"] if row["text"].startswith(sys.argv[1])) / report["program_ns"]))' "$1"
+}
+
+@test "annotate: each line has a number, and its lines sum up to the function's self time in the report" {
+    with_each_python lines_have_numbers
+}
+
+@test "annotate: without a file, with a directory or an unknown file it names the hottest files" {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 1
+    for arguments in "" pyprof.out "nosuch.py" "nosuch.py pyprof.out"; do
+        status=0
+        # shellcheck disable=SC2086
+        "$PYPROF" annotate $arguments >out.txt 2>err.txt || status=$?
+        [ "$status" -ne 0 ] && [ ! -s out.txt ] || fail "$arguments: status $status"
+        grep -qE '^ +[0-9.]+ %  spin.py$' err.txt || fail "$arguments: $(cat err.txt)"
+    done
+}
+
+@test "what fits no sample names the options that were given and what there is" {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.5
+    refused() {
+        local status=0
+        "$PYPROF" report "${@:2}" >out.txt 2>err.txt || status=$?
+        [ "$status" -eq 1 ] || fail "${*:2}: status $status"
+        lines_of err.txt 1 "$1"
+    }
+    refused '^pyprof: no sample of [0-9.]+ s CPU fits --from 99s; the run took [0-9.]+ s$' --from 99
+    refused "fits --pid '1' --thread 'none'; processes: [0-9]+; threads: [^ ]+" --pid 1 --thread none
+    refused "fits --focus 'zzz'\$" --focus zzz
+}
+
+@test "report on a terminal of 80 columns: names and line numbers are whole, paths are cut in the middle" {
+    export LC_ALL=C.UTF-8
+    directory=a/directory/with/a/rather/long/path/in/which/the/program/lies
+    mkdir -p "$directory"
+    cat >"$directory/application.py" <<'END'
+import time
+def work_of_the_program(end):
+    while time.process_time() < end:
+        sum(range(1000))
+work_of_the_program(time.process_time() + 0.5)
+END
+    until_sampled 'work_of_the_program' profiled "$PYTHON" "$directory/application.py"
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 "$PYPROF" report | sed 's/\x1b\[[0-9;]*[mK]//g; s/.*\r//' >screen.txt
+    grep -qE ' work_of_the_program \([^ ]*…/application\.py:2\)$' screen.txt || fail "$(cat screen.txt)"
+    ! grep -vE '^pyprof: ' screen.txt | grep -E '.{81}' || fail "wider than 80: $(cat screen.txt)"
+    "$PYPROF" report | grep -q "work_of_the_program (.*$directory/application.py:2)" || fail "cut in a pipe: $("$PYPROF" report)"
+}

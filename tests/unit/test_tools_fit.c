@@ -1,0 +1,107 @@
+/* Texts cut to a number of columns, and commands as they were typed. */
+#include "tools/base/fit.h"
+#include "tools/base/terminal_text.h"
+#include "tools/view/command.h"
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void frames_keep_name_and_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t columns;
+        const char *fitted;
+    } cases[] = {
+        {"f (a.py:1)", 0, "f (a.py:1)"},
+        {"f (a.py:1)", 10, "f (a.py:1)"},
+        {"load (shop/api/orders/views.py:1205)", 30, "load (shop/api…/views.py:1205)"},
+        {"[unsampled]", 20, "[unsampled]"},
+        {"a_function_without_a_place", 11, "a_fun…place"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pt_buffer out = {0};
+        pt_fit_frame(&out, cases[i].text, cases[i].columns);
+        assert_string_equal(out.data, cases[i].fitted);
+        assert_true(!cases[i].columns || pt_shown_width(out.data) <= cases[i].columns);
+        pt_buffer_free(&out);
+    }
+}
+
+/* Whatever the widths are, the result fits, and has the line number and the end of the file's name. */
+static void all_widths(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"f", "Class.method.<locals>.<genexpr>",
+                                        "a_name_that_is_far_longer_than_the_row_in_which_it_has_to_be_shown_somehow"};
+    static const char *const paths[] = {"a.py", "shop/api/orders/views.py",
+                                        "one/two/three/four/five/six/a_file_with_a_very_long_name_of_its_own.py"};
+    for (size_t i = 0; i < 9; i++)
+        for (uint32_t columns = 24; columns < 160; columns++) {
+            char text[256];
+            struct pt_buffer out = {0};
+            snprintf(text, sizeof text, "%s (%s:1234)", names[i / 3], paths[i % 3]);
+            pt_fit_frame(&out, text, columns);
+            uint32_t width = pt_shown_width(out.data);
+            assert_true(width <= columns);
+            assert_true(columns < strlen(text) ? width == columns : strcmp(out.data, text) == 0);
+            assert_non_null(strstr(out.data, "py:1234)"));
+            bool room = strlen(names[i / 3]) + strlen(" (…s.py:1234)") <= columns;
+            assert_true(!room || strncmp(out.data, names[i / 3], strlen(names[i / 3])) == 0);
+            pt_buffer_free(&out);
+        }
+}
+
+static void wide_characters(void **state)
+{
+    (void)state;
+    struct pt_buffer out = {0};
+    for (uint32_t columns = 16; columns < 40; columns++) {
+        pt_buffer_clear(&out);
+        pt_fit_frame(&out, "größe_der_schlange (größen/maße.py:17)", columns);
+        assert_true(pt_shown_width(out.data) <= columns);
+        assert_non_null(strstr(out.data, "py:17)"));
+    }
+    pt_buffer_free(&out);
+}
+
+static void commands_as_typed(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"python3 app.py", "python3 app.py"},
+        {"/home/me/.pyenv/versions/3.12.1/bin/python3 app.py --out /tmp/x", "python3 app.py --out /tmp/x"},
+        {"/srv/venv/bin/python /srv/venv/bin/gunicorn -w 2 app:app", "gunicorn -w 2 app:app"},
+        {"/srv/venv/bin/python3.12 -m http.server", "python3.12 -m http.server"},
+        {"python3 /srv/app.py", "python3 /srv/app.py"},
+        {"./serve --port 80", "./serve --port 80"},
+        {"venv/bin/python app.py", "venv/bin/python app.py"},
+        {"gunicorn: worker [app]", "gunicorn: worker [app]"},
+        {"/usr/bin/python3", "python3"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pt_buffer text = {0};
+        pt_typed_command(&text, cases[i][0]);
+        assert_string_equal(text.length ? text.data : "", cases[i][1]);
+        pt_buffer_free(&text);
+    }
+}
+
+int main(void)
+{
+    setlocale(LC_CTYPE, "C.UTF-8");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_keep_name_and_line),
+        cmocka_unit_test(all_widths),
+        cmocka_unit_test(wide_characters),
+        cmocka_unit_test(commands_as_typed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

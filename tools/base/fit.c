@@ -1,0 +1,97 @@
+#include "fit.h"
+
+#include <string.h>
+
+#include "terminal_text.h"
+
+#define ELLIPSIS      "…"
+#define SHORTEST_PATH 6 /* columns of a path that is cut for a long name: its end tells most */
+
+/* Appends the first characters of the text that fit into so many columns. */
+static void append_first(struct pt_buffer *out, const char *text, uint32_t columns)
+{
+    for (uint32_t code; *text;) {
+        size_t bytes = pt_next_character(text, &code);
+        uint32_t width = pt_character_width(code);
+        if (width > columns)
+            return;
+        pt_buffer_append(out, text, bytes);
+        columns -= width;
+        text += bytes;
+    }
+}
+
+/* Returns the longest end of the text that fits into so many columns. */
+static const char *last_of(const char *text, uint32_t columns)
+{
+    uint32_t width = pt_shown_width(text), code;
+    while (width > columns) {
+        size_t bytes = pt_next_character(text, &code);
+        width -= pt_character_width(code);
+        text += bytes;
+    }
+    return text;
+}
+
+/* Appends a text without anything that pt_shown_text would replace; `end` columns of its end are kept if there is
+ * room for them. */
+static void append_cut(struct pt_buffer *out, const char *text, uint32_t columns, uint32_t end)
+{
+    if (pt_shown_width(text) <= columns) {
+        pt_buffer_text(out, text);
+        return;
+    }
+    if (!columns)
+        return;
+    end = end < columns ? end : columns - 1;
+    append_first(out, text, columns - 1 - end);
+    pt_buffer_text(out, ELLIPSIS);
+    pt_buffer_text(out, last_of(text, end));
+}
+
+void pt_fit_text(struct pt_buffer *out, const char *text, uint32_t columns)
+{
+    struct pt_buffer shown = {0};
+    pt_shown_text(&shown, text, 0);
+    append_cut(out, shown.length ? shown.data : "", columns ? columns : UINT32_MAX, columns / 2);
+    pt_buffer_free(&shown);
+}
+
+/* Returns where the line number begins, with its colon; the end of the place if there is none. */
+static char *line_in(char *place)
+{
+    char *colon = strrchr(place, ':');
+    return colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] ? colon : place + strlen(place);
+}
+
+void pt_fit_frame(struct pt_buffer *out, const char *text, uint32_t columns)
+{
+    struct pt_buffer shown = {0};
+    pt_shown_text(&shown, text, 0);
+    char *place = shown.length ? strstr(shown.data, " (") : NULL;
+    for (char *next = place; next; next = strstr(next + 1, " ("))
+        place = next;
+    if (!columns || !place || shown.data[shown.length - 1] != ')' || pt_shown_width(shown.data) <= columns) {
+        append_cut(out, shown.length ? shown.data : "", columns ? columns : UINT32_MAX, columns / 2);
+        pt_buffer_free(&shown);
+        return;
+    }
+    *place = '\0';
+    place += 2;
+    shown.data[shown.length - 1] = '\0';
+    struct pt_buffer path = {0};
+    const char *line = line_in(place);
+    pt_buffer_append(&path, place, (size_t)(line - place));
+    uint32_t around = 3 + pt_shown_width(line), name = pt_shown_width(shown.data);
+    uint32_t most = pt_shown_width(path.data ? path.data : ""), least = most < SHORTEST_PATH ? most : SHORTEST_PATH;
+    uint32_t room = columns > around + name ? columns - around - name : 0;
+    room = room > least ? room : least;
+    uint32_t name_room = columns > around + room ? columns - around - room : 0;
+    append_cut(out, shown.data, name_room, name_room / 2);
+    pt_buffer_text(out, " (");
+    const char *base = path.data ? strrchr(path.data, '/') : NULL;
+    append_cut(out, path.data ? path.data : "", room, base ? pt_shown_width(base) : room * 3 / 4);
+    pt_buffer_format(out, "%s)", line);
+    pt_buffer_free(&path);
+    pt_buffer_free(&shown);
+}

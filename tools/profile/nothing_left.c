@@ -1,0 +1,94 @@
+#include "nothing_left.h"
+
+#include <inttypes.h>
+
+#define MOST_LISTED 8
+
+/* Appends words with `between` them, up to a limit. */
+struct list {
+    struct pt_buffer text;
+    uint32_t count;
+};
+
+static void __attribute__((format(printf, 3, 4))) add(struct list *list, const char *between, const char *format, ...)
+{
+    if (list->count++ >= MOST_LISTED) {
+        if (list->count == MOST_LISTED + 1)
+            pt_buffer_text(&list->text, " …");
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = pt_format(format, arguments);
+    va_end(arguments);
+    pt_buffer_format(&list->text, "%s%s", list->count > 1 ? between : "", text);
+    free(text);
+}
+
+static void add_option(struct list *options, const char *name, const char *value)
+{
+    if (value)
+        add(options, " ", "--%s '%s'", name, value);
+}
+
+static struct list given_options(const struct pt_selection *select)
+{
+    struct list options = {0};
+    if (select->from_ns)
+        add(&options, " ", "--from %gs", (double)select->from_ns / 1e9);
+    if (select->to_ns)
+        add(&options, " ", "--to %gs", (double)select->to_ns / 1e9);
+    add_option(&options, "pid", select->pid);
+    add_option(&options, "thread", select->thread);
+    add_option(&options, "focus", select->focus);
+    add_option(&options, "ignore", select->ignore);
+    return options;
+}
+
+static struct list process_ids(const struct pt_profile *profile)
+{
+    struct list list = {0};
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        add(&list, ", ", "%" PRIu64, profile->processes.items[i].pid);
+    return list;
+}
+
+/* Each name once. */
+static struct list thread_names(const struct pt_profile *profile)
+{
+    struct list list = {0};
+    bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
+    for (uint32_t i = 0; i < profile->threads.count; i++) {
+        const struct pt_thread *thread = &profile->threads.items[i];
+        if (thread->tid && !listed[thread->name])
+            add(&list, ", ", "%s", pt_string(profile, thread->name));
+        listed[thread->name] = true;
+    }
+    free(listed);
+    return list;
+}
+
+static void append_list(struct pt_buffer *text, const char *what, struct list list)
+{
+    pt_buffer_format(text, "; %s: %s", what, list.text.length ? list.text.data : "none");
+    pt_buffer_free(&list.text);
+}
+
+void pt_say_nothing_is_left(const struct pt_profile *profile)
+{
+    const struct pt_selection *select = &profile->request->select;
+    struct list options = given_options(select);
+    struct pt_buffer text = {0};
+    uint64_t start, end;
+    pt_profile_span(profile, &start, &end);
+    pt_buffer_format(&text, "no sample of %.2f s CPU fits %s", (double)profile->whole_ns / 1e9, options.text.data);
+    if (select->from_ns || select->to_ns)
+        pt_buffer_format(&text, "; the run took %.2f s", end > start ? (double)(end - start) / 1e9 : 0);
+    if (select->pid)
+        append_list(&text, "processes", process_ids(profile));
+    if (select->thread)
+        append_list(&text, "threads", thread_names(profile));
+    pt_message_to(profile->request->messages, "%s", text.data);
+    pt_buffer_free(&text);
+    pt_buffer_free(&options.text);
+}

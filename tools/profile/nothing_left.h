@@ -1,0 +1,9 @@
+#ifndef PT_PROFILE_NOTHING_LEFT_H
+#define PT_PROFILE_NOTHING_LEFT_H
+
+#include "model.h"
+
+/* Sends the message that no sample fits the selection: the options that were given, and what they can choose from. */
+void pt_say_nothing_is_left(const struct pt_profile *profile);
+
+#endif

@@ -1,0 +1,48 @@
+#include "package.h"
+
+#include <string.h>
+
+#include "frame_text.h"
+#include "kind.h"
+
+#define STANDARD_LIBRARY "standard library"
+
+/* Returns the first part of a relative path: a directory, or a file without ".py". */
+static uint32_t first_part(struct pt_profile *profile, const char *path)
+{
+    size_t length = strcspn(path, "/");
+    if (!path[length] && length > 3 && strcmp(path + length - 3, ".py") == 0)
+        length -= 3;
+    return pt_intern(profile, path, length);
+}
+
+/* Returns the path of the frame's source or library; "" when it has none. */
+static const char *path_of(const struct pt_profile *profile, const struct pt_frame *frame)
+{
+    if (frame->kind == PP_FRAME_PYTHON)
+        return pt_string(profile, profile->functions.items[frame->subject].file);
+    bool library = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE;
+    return library ? pt_string(profile, profile->modules.items[frame->subject].path) : "";
+}
+
+uint32_t pt_package_of(struct pt_profile *profile, uint32_t number)
+{
+    const struct pt_frame *frame = &profile->frames.items[number];
+    const char *path = path_of(profile, frame), *installed = pt_path_in_packages(path);
+    if (frame->kind == PP_FRAME_PSEUDO)
+        return frame->subject;
+    if (installed)
+        return first_part(profile, installed);
+    if (frame->kind == PP_FRAME_NATIVE)
+        return pt_intern_text(profile, *path ? pt_base_name(path) : frame->symbol ? PT_JIT_MODULE : "no module");
+    if (pt_kind_of(profile, frame) == PT_KIND_STANDARD)
+        return pt_intern_text(profile, STANDARD_LIBRARY);
+    const char *file = pt_string(profile, profile->functions.items[frame->subject].short_file);
+    return first_part(profile, *file == '/' ? pt_base_name(file) : file);
+}
+
+bool pt_has_package(const struct pt_profile *profile, uint32_t number)
+{
+    const struct pt_frame *frame = &profile->frames.items[number];
+    return pt_path_in_packages(path_of(profile, frame)) || pt_kind_of(profile, frame) == PT_KIND_APPLICATION;
+}

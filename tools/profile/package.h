@@ -1,0 +1,16 @@
+/* Tells which package code belongs to: an installed package, the standard library, a top-level module or directory of
+ * the application, a native library. */
+#ifndef PT_PROFILE_PACKAGE_H
+#define PT_PROFILE_PACKAGE_H
+
+#include "model.h"
+
+/* Returns the package of a frame, a string; of a pseudo-frame its text. Native code of an installed package belongs to
+ * it, other libraries go by the name of their file. */
+uint32_t pt_package_of(struct pt_profile *profile, uint32_t frame);
+
+/* Returns whether the frame is code of the application or of an installed package, for which the standard library
+ * and other libraries work. */
+bool pt_has_package(const struct pt_profile *profile, uint32_t frame);
+
+#endif

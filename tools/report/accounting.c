@@ -1,0 +1,85 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/print.h"
+#include "../view/summary.h"
+#include "report.h"
+
+#define SHOWN              0.0005 /* seconds: half of the last decimal */
+#define ESTIMATED_PERCENT  0.5    /* of the CPU time, from which on it is mentioned */
+#define DIFFERENCE_PERCENT 0.5    /* from which on the sums are shown */
+#define UNSEEN_PERCENT     5.0    /* that was lost or not sampled, from which on the sums are shown */
+#define REASON_PERCENT     2.0    /* of the samples, from which on it is said why stacks are not complete */
+
+static void print_warning(void *context, const char *text)
+{
+    (void)context;
+    pt_print_styled(stdout, PT_STYLE_WARNING, "Warning");
+    pt_print_paragraph((uint32_t)strlen("Warning"), 2, ": %s.", text);
+}
+
+static uint64_t difference_of(const struct pt_accounting *sum)
+{
+    return (uint64_t)(sum->difference_ns < 0 ? -sum->difference_ns : sum->difference_ns);
+}
+
+static void print_sums(const struct pt_accounting *sum)
+{
+    double difference = (double)sum->difference_ns / 1e9;
+    if (difference > -SHOWN && difference < SHOWN)
+        difference = 0; /* never "-0.000" */
+    printf("  sampled %.3f + unsampled %.3f + lost %.3f + own %.3f\n"
+           "  + thread exit %.3f + difference %.3f = %.3f s CPU\n",
+           pt_seconds(sum->sampled_ns), pt_seconds(sum->unsampled_ns), pt_seconds(sum->lost_ns),
+           pt_seconds(sum->own_ns), pt_seconds(sum->thread_exit_ns), difference, pt_seconds(sum->cpu_ns));
+}
+
+/* Prints what was not read of stacks, or went wrong, unless it is too little to matter. */
+static void print_reasons(const struct pt_accounting *sum)
+{
+    for (uint32_t i = PP_REASON_NONE + 1; i < PP_REASON_COUNT; i++) {
+        bool of_samples = i < PP_REASON_LOST_RING_FULL; /* from there on it is not samples that are counted */
+        if (!sum->reasons[i] || (of_samples && pt_percent(sum->reasons[i], sum->samples) < REASON_PERCENT))
+            continue;
+        printf("  %s: %" PRIu64, pt_reason_text(i), sum->reasons[i]);
+        if (of_samples)
+            printf(" (%.2f %% of samples)", pt_percent(sum->reasons[i], sum->samples));
+        putchar('\n');
+    }
+}
+
+static void print_not_ended(const struct pt_profile *profile)
+{
+    uint32_t not_ended = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        not_ended += !profile->processes.items[i].ended;
+    if (not_ended)
+        printf("  still running or killed: %u of %u process%s (what they did after their\n"
+               "  last flush is not here)\n",
+               not_ended, profile->processes.count, pt_plural(profile->processes.count, "es"));
+}
+
+void pt_report_accounting(const struct pt_report *report)
+{
+    const struct pt_accounting *sum = &report->sum;
+    uint64_t difference = difference_of(sum), accounted = sum->cpu_ns > difference ? sum->cpu_ns - difference : 0;
+    putchar('\n');
+    pt_print_paragraph(0, 2,
+                       "%.1f %% of the kernel's %.2f s%s accounted for; the profiler used %.2f s of it (%.1f %%), "
+                       "which no share includes",
+                       pt_percent(accounted, sum->cpu_ns), pt_seconds(sum->cpu_ns),
+                       report->profile->selected ? " (all that ran)" : "", pt_seconds(sum->own_ns),
+                       pt_percent(sum->own_ns, sum->cpu_ns));
+    if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT ||
+        pt_percent(sum->unsampled_ns + sum->lost_ns, sum->cpu_ns) > UNSEEN_PERCENT)
+        print_sums(sum);
+    if (pt_percent(sum->estimated_ns, sum->cpu_ns) > ESTIMATED_PERCENT)
+        pt_print_paragraph(0, 2,
+                           "%.2f s are an estimate: short threads mostly end between two ticks of the kernel, so "
+                           "their time goes to stacks that were seen in threads like them",
+                           pt_seconds(sum->estimated_ns));
+    print_reasons(sum);
+    print_not_ended(report->profile);
+    pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);
+}

@@ -1,0 +1,123 @@
+/* Functions as JSON: what the text of a frame says, in fields. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/frame_text.h"
+#include "../profile/kind.h"
+#include "../profile/package.h"
+#include "report.h"
+#include "rows.h"
+#include "sums_json.h"
+
+/* Puts the class in which a method is defined: null for functions, and before 3.11, which does not tell. */
+static void put_class(struct pt_json *json, const char *qualname)
+{
+    static const char locals[] = "<locals>.";
+    for (const char *at = qualname; (at = strstr(at, locals)); at += sizeof locals - 1)
+        qualname = at + sizeof locals - 1;
+    const char *dot = strrchr(qualname, '.');
+    char *name = dot ? pt_strndup(qualname, (size_t)(dot - qualname)) : NULL;
+    pt_json_text(json, "class", name);
+    free(name);
+}
+
+/* Puts the dotted name under which a file of that path is imported: null for what is no module's file. */
+static void put_module(struct pt_json *json, const char *path)
+{
+    static const char package[] = "/__init__";
+    size_t length = strlen(path), end = sizeof package - 1;
+    if (*path == '/' || *path == '<' || length < 4 || strcmp(path + length - 3, ".py") != 0) {
+        pt_json_text(json, "module", NULL);
+        return;
+    }
+    length -= 3;
+    if (length > end && strncmp(path + length - end, package, end) == 0)
+        length -= end;
+    char *name = pt_strndup(path, length);
+    for (char *at = name; (at = strchr(at, '/'));)
+        *at = '.';
+    pt_json_text(json, "module", name);
+    free(name);
+}
+
+static void put_python(struct pt_json *json, const struct pt_report *report, const struct pt_frame *frame)
+{
+    const struct pt_profile *profile = report->profile;
+    const struct pt_function *function = &profile->functions.items[frame->subject];
+    uint32_t line = report->cli->lines && frame->line ? frame->line : function->first_line;
+    pt_json_string(json, "name", profile, function->name);
+    pt_json_string(json, "file", profile, function->file);
+    pt_json_known(json, "line", line, line);
+    put_module(json, pt_string(profile, function->short_file));
+    put_class(json, pt_string(profile, function->name));
+}
+
+static void put_native(struct pt_json *json, const struct pt_report *report, const struct pt_frame *frame)
+{
+    const struct pt_profile *profile = report->profile;
+    uint32_t path = frame->subject == PT_NONE ? 0 : profile->modules.items[frame->subject].path;
+    uint32_t line = report->cli->lines ? frame->line : 0;
+    struct pt_buffer name = {0};
+    pt_native_name(&name, profile, frame, report->cli->lines);
+    pt_json_text(json, "name", name.data);
+    pt_json_string(json, "file", profile, line ? frame->source : path);
+    pt_json_known(json, "line", line, line);
+    pt_json_text(json, "module", path ? pt_base_name(pt_string(profile, path)) : NULL);
+    pt_json_text(json, "class", NULL);
+    pt_buffer_free(&name);
+}
+
+static void put_total(struct pt_json *json, const struct pt_report *report, const struct pt_total *total)
+{
+    static const char *const kinds[] = {
+        [PP_FRAME_NATIVE] = "native", [PP_FRAME_PYTHON] = "python", [PP_FRAME_PSEUDO] = "pseudo"};
+    static const char *const origins[] = {[PT_KIND_APPLICATION] = "application",
+                                          [PT_KIND_PACKAGE] = "package",
+                                          [PT_KIND_STANDARD] = "standard library",
+                                          [PT_KIND_INTERPRETER] = "interpreter",
+                                          [PT_KIND_NATIVE] = "library"};
+    struct pt_profile *profile = report->profile;
+    bool no_frame = total->frame == PT_NONE;
+    const struct pt_frame *frame = no_frame ? NULL : &profile->frames.items[total->frame];
+    uint32_t kind = no_frame ? PP_FRAME_PSEUDO : frame->kind;
+    pt_json_begin(json, NULL, '{');
+    pt_json_text(json, "text", pt_string(profile, total->text));
+    pt_json_text(json, "kind", kinds[kind]);
+    if (kind == PP_FRAME_PYTHON)
+        put_python(json, report, frame);
+    else if (kind == PP_FRAME_NATIVE)
+        put_native(json, report, frame);
+    if (kind != PP_FRAME_PSEUDO) {
+        pt_json_text(json, "origin", origins[pt_kind_of(profile, frame)]);
+        pt_json_string(json, "package", profile, pt_package_of(profile, total->frame));
+    }
+    pt_json_number(json, "self_ns", total->self_ns);
+    pt_json_number(json, "total_ns", total->total_ns);
+    pt_json_end(json, '}');
+}
+
+static void put_totals(struct pt_json *json, const char *key, const struct pt_report *report, struct pt_total *totals,
+                       uint32_t count)
+{
+    uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
+    pt_rows_sort(totals, count, pt_rows_by_total(report, false));
+    pt_json_begin(json, key, '[');
+    for (uint32_t i = 0; i < count && i < most; i++)
+        put_total(json, report, &totals[i]);
+    pt_json_end(json, ']');
+}
+
+void pt_report_functions_json(const struct pt_report *report, uint32_t process, uint32_t thread, struct pt_json *json)
+{
+    const struct pt_view_options options = {
+        .lines = report->cli->lines, .only_process = process, .only_thread = thread};
+    struct pt_view *view = pt_view_new(report->profile, &options);
+    uint32_t count, python_count;
+    struct pt_total *totals = pt_view_totals(report->profile, view, &count);
+    struct pt_total *python = pt_report_python_rows(report->profile, view, totals, count, &python_count);
+    put_totals(json, "functions", report, totals, count);
+    put_totals(json, "python", report, python, python_count);
+    free(totals);
+    free(python);
+    pt_view_free(view);
+}

@@ -1,0 +1,79 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base/print.h"
+#include "../profile/gil_gc.h"
+#include "../view/command.h"
+#include "../view/summary.h"
+#include "report.h"
+
+#define STATES_KNOWN_PERCENT 90.0 /* of the CPU time, below which it is mentioned */
+
+/* Appends the Python versions, each once: "3.8.18, 3.11.2 and 3.13.0". */
+static void append_versions(struct pt_buffer *text, struct pt_profile *profile)
+{
+    uint32_t count;
+    uint32_t *versions = pt_summary_versions(profile, PT_NONE, &count);
+    pt_buffer_text(text, count ? "Python " : "no Python");
+    for (uint32_t i = 0; i < count; i++)
+        pt_buffer_format(text, "%s%s", i == 0 ? "" : i + 1 == count ? " and " : ", ", pt_string(profile, versions[i]));
+    free(versions);
+}
+
+static void print_native(const struct pt_report *report)
+{
+    struct pt_report_native native = pt_report_native(report->profile);
+    if (!native.interpreter_ns && !native.library_ns)
+        return;
+    printf("Native code %.1f %% of the CPU time: the interpreter %.1f %%, libraries %.1f %%\n",
+           pt_percent(native.interpreter_ns + native.library_ns, report->whole_ns),
+           pt_percent(native.interpreter_ns, report->whole_ns), pt_percent(native.library_ns, report->whole_ns));
+}
+
+/* Prints nothing where nothing is known: that is not 0 %. */
+static void print_states(const struct pt_report *report)
+{
+    struct pt_states states = pt_states_of(report->profile, PT_NONE);
+    uint64_t least = states.gil_known_ns;
+    if (states.gil_known_ns)
+        printf("GIL held %.1f %% of the CPU time", pt_percent(states.gil_ns, states.gil_known_ns));
+    if (states.gc_known_ns) {
+        printf("%s%.1f %%", states.gil_known_ns ? ", garbage collection " : "Garbage collection ",
+               pt_percent(states.gc_ns, states.gc_known_ns));
+        least = least && least < states.gc_known_ns ? least : states.gc_known_ns;
+    }
+    if (least && pt_percent(least, report->whole_ns) < STATES_KNOWN_PERCENT)
+        printf(" (known for %.1f %%)", pt_percent(least, report->whole_ns));
+    if (least)
+        putchar('\n');
+}
+
+void pt_report_header(const struct pt_report *report)
+{
+    struct pt_profile *profile = report->profile;
+    struct pt_buffer command = {0}, versions = {0};
+    uint64_t start, end;
+    pt_profile_span(profile, &start, &end);
+    append_versions(&versions, profile);
+    double wall = end > start ? pt_seconds(end - start) : 0, cpu = pt_seconds(report->program_ns);
+    uint64_t threads = report->sum.threads + report->sum.exited_threads, cpus = pt_summary_cpus(profile);
+    pt_typed_command(&command, pt_string(profile, pt_summary_first_process(profile)->command_line));
+    pt_print_text(stdout, command.data, 0, PT_STYLE_HEADING);
+    pt_print_paragraph(0, 2, "%u process%s, %" PRIu64 " thread%s, %s: %" PRIu64 " sample%s", profile->processes.count,
+                       pt_plural(profile->processes.count, "es"), threads, pt_plural(threads, "s"), versions.data,
+                       report->sum.samples, pt_plural(report->sum.samples, "s"));
+    printf("%.2f s CPU in %.2f s", cpu, wall);
+    if (wall > 0 && cpus)
+        printf(", %.2f of %" PRIu64 " cores busy", cpu / wall, cpus);
+    else if (wall > 0)
+        printf(", %.2f cores busy", cpu / wall);
+    putchar('\n');
+    if (profile->selected)
+        printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", pt_seconds(report->whole_ns),
+               pt_seconds(profile->whole_ns));
+    print_native(report);
+    print_states(report);
+    pt_buffer_free(&command);
+    pt_buffer_free(&versions);
+}

@@ -1,0 +1,133 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/print.h"
+#include "../profile/frame_text.h"
+#include "../view/summary.h"
+#include "report.h"
+
+#define WAITED_FROM    50.0      /* per cent of the run's time */
+#define PREEMPTED_NS   20000000u /* the most that a thread usually waits for a CPU */
+#define SPINS_FROM     5.0       /* per cent of the CPU time */
+#define NAMELESS_FROM  10.0      /* per cent of the CPU time: from here on names are worth some trouble */
+#define NAMELESS_LEAST 1.0       /* per cent, of a module that is named */
+#define NAMELESS_NAMED 4         /* modules to name */
+
+static void __attribute__((format(printf, 1, 2))) hint(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = pt_format(format, arguments);
+    va_end(arguments);
+    pt_print_styled(stdout, PT_STYLE_WARNING, "Hint");
+    pt_print_paragraph(4, 2, ": %s", text);
+    free(text);
+}
+
+/* The time in which no thread used a CPU is at least the run's less the CPU time of all threads. A thread that was
+ * preempted (an involuntary switch) waited for a CPU, which is no property of the program. */
+static void hint_waiting(const struct pt_report *report)
+{
+    uint64_t start, end;
+    pt_profile_span(report->profile, &start, &end);
+    uint64_t wall_ns = end > start ? end - start : 0, preempted_ns = report->sum.involuntary_switches * PREEMPTED_NS;
+    if (report->profile->selected || wall_ns <= report->sum.cpu_ns + preempted_ns ||
+        pt_percent(wall_ns - report->sum.cpu_ns - preempted_ns, wall_ns) < WAITED_FROM)
+        return;
+    hint("the program waited %.0f %% of the %.2f s that it ran. pyprof measures CPU time only: what a program waits "
+         "for is shown by py-spy dump --pid PID.",
+         pt_percent(wall_ns - report->sum.cpu_ns, wall_ns), pt_seconds(wall_ns));
+}
+
+/* Functions in which threads of native pools wait for work or for each other by spinning; the beginnings of their
+ * names. */
+static const struct spinner {
+    const char *function, *advice;
+} spinners[] = {
+    {"blas_thread_server", "OPENBLAS_NUM_THREADS=1"},
+    {"exec_blas_async_wait", "OPENBLAS_NUM_THREADS=1"},
+    {"gomp_barrier_wait", "OMP_WAIT_POLICY=passive"},
+    {"gomp_team_barrier_wait", "OMP_WAIT_POLICY=passive"},
+    {"gomp_simple_barrier_wait", "OMP_WAIT_POLICY=passive"},
+    {"gomp_thread_start", "OMP_WAIT_POLICY=passive"},
+    {"__kmp_hyper_barrier_release", "KMP_BLOCKTIME=0"},
+    {"__kmp_wait_", "KMP_BLOCKTIME=0"},
+    {"kmp_flag_", "KMP_BLOCKTIME=0"},
+};
+#define SPINNERS (sizeof spinners / sizeof spinners[0])
+
+/* Returns the spinner + 1 in which a stack with this leaf waits, 0 if it does something else. */
+static size_t spinner_of(const struct pt_profile *profile, uint32_t node)
+{
+    for (; node; node = profile->nodes.items[node].parent) {
+        const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
+        const char *name = frame->kind == PP_FRAME_NATIVE ? pt_string(profile, frame->symbol) : "";
+        for (size_t i = 0; *name && i < SPINNERS; i++)
+            if (strncmp(name, spinners[i].function, strlen(spinners[i].function)) == 0)
+                return i + 1;
+        if (!strstr(name, "sched_yield") && !frame->inlined_into)
+            return 0;
+    }
+    return 0;
+}
+
+static void hint_spinning(const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    uint64_t ns[SPINNERS + 1] = {0}, sum_ns = 0;
+    size_t most = 1;
+    for (uint32_t i = 0; i < profile->samples.count; i++)
+        ns[spinner_of(profile, profile->samples.items[i].node)] += profile->samples.items[i].cpu_ns;
+    for (size_t i = 1; i <= SPINNERS; i++) {
+        sum_ns += ns[i];
+        most = ns[i] > ns[most] ? i : most;
+    }
+    if (pt_percent(sum_ns, report->whole_ns) >= SPINS_FROM)
+        hint("%.1f %% of the CPU time went to threads of a native library that wait for each other in a loop (%s). "
+             "With %s they do not.",
+             pt_percent(sum_ns, report->whole_ns), spinners[most - 1].function, spinners[most - 1].advice);
+}
+
+static void hint_nameless(const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    uint64_t *ns_of_module = pt_alloc(profile->modules.count, sizeof *ns_of_module), nameless_ns = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t frame = profile->nodes.items[profile->samples.items[i].node].frame;
+        if (frame == PT_NONE || profile->frames.items[frame].kind != PP_FRAME_NATIVE)
+            continue;
+        uint32_t module = profile->frames.items[frame].subject;
+        if (profile->frames.items[frame].symbol || module == PT_NONE || !profile->modules.items[module].build_id)
+            continue;
+        ns_of_module[module] += profile->samples.items[i].cpu_ns;
+        nameless_ns += profile->samples.items[i].cpu_ns;
+    }
+    struct pt_buffer modules = {0};
+    for (unsigned named = 0; named < NAMELESS_NAMED && profile->modules.count; named++) {
+        uint32_t most = 0;
+        for (uint32_t i = 1; i < profile->modules.count; i++)
+            if (ns_of_module[i] > ns_of_module[most])
+                most = i;
+        if (pt_percent(ns_of_module[most], report->whole_ns) < NAMELESS_LEAST)
+            break;
+        pt_buffer_format(&modules, "%s%s", named ? ", " : "",
+                         pt_base_name(pt_string(profile, profile->modules.items[most].path)));
+        ns_of_module[most] = 0;
+    }
+    if (pt_percent(nameless_ns, report->whole_ns) >= NAMELESS_FROM)
+        hint("%.1f %% of the CPU time is in native functions without a name (%s). Debug symbols would name them, also "
+             "in "
+             "this profile: packages -dbgsym, of the archive debian-debug or ddebs, or DEBUGINFOD_URLS.",
+             pt_percent(nameless_ns, report->whole_ns), modules.length ? modules.data : "many libraries");
+    pt_buffer_free(&modules);
+    free(ns_of_module);
+}
+
+void pt_report_hints(const struct pt_report *report)
+{
+    hint_waiting(report);
+    hint_spinning(report);
+    hint_nameless(report);
+}

@@ -1,0 +1,18 @@
+/* Finds the function whose lines a user wants to see. */
+#ifndef PT_REPORT_HOTTEST_H
+#define PT_REPORT_HOTTEST_H
+
+#include "../profile/model.h"
+
+/* The function whose lines are shown, and CPU time by frame. */
+struct pt_hottest {
+    uint32_t function; /* PT_NONE: there is none */
+    bool application;  /* callees outside of the application are included, not only native ones */
+    uint64_t *ns_of_frame;
+};
+
+/* Follows the function with most self time to the application's function that calls it, perhaps through others; if
+ * there is no code of the application, to itself. The caller frees ns_of_frame. */
+struct pt_hottest pt_hottest_of(const struct pt_profile *profile);
+
+#endif

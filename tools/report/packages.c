@@ -1,0 +1,139 @@
+/* CPU time by package: code of the standard library, of the interpreter and of other libraries counts for the package
+ * that calls it. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base/print.h"
+#include "../profile/package.h"
+#include "../view/summary.h"
+#include "report.h"
+#include "rows.h"
+#include "self.h"
+#include "sums_json.h"
+
+#define NO_PACKAGE   "(no package)"
+#define LISTED_FROM  1.0 /* per cent, in the short sum */
+#define MOST_LISTED  6
+#define PACKAGE_ROWS "PACKAGE, with the standard library and C code it calls"
+
+/* Returns the package for which the CPU time of a stack counts that ends in `frame`, given that of the stack without
+ * this frame (0: none yet). */
+static uint32_t package_with(struct pt_profile *profile, uint32_t frame, uint32_t without)
+{
+    if (frame == PT_NONE)
+        return 0;
+    bool python = profile->frames.items[frame].kind == PP_FRAME_PYTHON;
+    bool alone = profile->frames.items[frame].kind == PP_FRAME_PSEUDO &&
+                 pt_self_frame(profile, frame, without ? 0 : PT_NONE) == frame;
+    return alone || pt_has_package(profile, frame) || (!without && python) ? pt_package_of(profile, frame) : without;
+}
+
+/* Returns *count rows, one for each package. The caller frees. */
+static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view *view, uint32_t *count)
+{
+    uint32_t none = pt_intern_text(profile, NO_PACKAGE), room = view->nodes.count;
+    uint32_t *packages = pt_alloc(room, sizeof *packages);
+    for (uint32_t i = 1; i < room; i++) {
+        struct pt_view_node *node = &view->nodes.items[i];
+        packages[i] = package_with(profile, node->frame, packages[node->parent]);
+        if (node->frame != PT_NONE)
+            node->text = pt_package_of(profile, node->frame);
+    }
+    struct pt_total *totals = pt_view_totals(profile, view, count);
+    struct pt_total *rows = pt_alloc(profile->strings.count, sizeof *rows); /* by package */
+    for (uint32_t i = 0; i < room; i++) {
+        struct pt_total *row = &rows[packages[i] ? packages[i] : none];
+        row->self_ns += view->nodes.items[i].ns;
+        row->self_count += view->nodes.items[i].count;
+    }
+    for (uint32_t i = 0; i < *count; i++) {
+        rows[totals[i].text].total_ns = totals[i].total_ns;
+        rows[totals[i].text].total_count = totals[i].total_count;
+    }
+    rows[none].total_ns = rows[none].self_ns;
+    *count = 0;
+    for (uint32_t i = 1; i < profile->strings.count; i++) {
+        if (!rows[i].self_ns)
+            continue;
+        struct pt_total row = rows[i];
+        row.text = i;
+        row.frame = PT_NONE;
+        rows[(*count)++] = row;
+    }
+    free(totals);
+    free(packages);
+    return rows;
+}
+
+static struct pt_total *rows_of(const struct pt_report *report, uint32_t process, uint32_t thread, uint32_t *count,
+                                uint64_t *whole_ns)
+{
+    const struct pt_view_options options = {.only_process = process, .only_thread = thread};
+    struct pt_view *view = pt_view_new(report->profile, &options);
+    struct pt_total *rows = package_rows(report->profile, view, count);
+    bool all = process == PT_NONE && thread == PT_NONE;
+    *whole_ns = all ? report->whole_ns : view->nodes.items[0].total_ns;
+    pt_view_free(view);
+    return rows;
+}
+
+void pt_report_packages(const struct pt_report *report, uint32_t process, uint32_t thread)
+{
+    struct pt_rows rows = {.title = PACKAGE_ROWS};
+    rows.items = rows_of(report, process, thread, &rows.count, &rows.whole_ns);
+    pt_rows_print(report, &rows);
+    free(rows.items);
+}
+
+/* Returns whether installed packages took as much as is listed. */
+static bool has_installed(const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    bool *installed = pt_alloc(profile->nodes.count, sizeof *installed);
+    uint64_t sum_ns = 0;
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        installed[i] = installed[node->parent] ||
+                       (pt_has_package(profile, node->frame) && !pt_is_application(profile, node->frame));
+    }
+    for (uint32_t i = 0; i < profile->samples.count; i++)
+        sum_ns += installed[profile->samples.items[i].node] ? profile->samples.items[i].cpu_ns : 0;
+    free(installed);
+    return pt_percent(sum_ns, report->whole_ns) >= LISTED_FROM;
+}
+
+void pt_report_package_sums(const struct pt_report *report)
+{
+    if (!has_installed(report))
+        return;
+    uint32_t count;
+    uint64_t whole_ns;
+    struct pt_total *rows = rows_of(report, PT_NONE, PT_NONE, &count, &whole_ns);
+    struct pt_buffer text = {0};
+    pt_rows_sort(rows, count, false);
+    for (uint32_t i = 0; i < count && i < MOST_LISTED && pt_percent(rows[i].self_ns, whole_ns) >= LISTED_FROM; i++)
+        pt_buffer_format(&text, "%s %s %.1f %%", i ? "," : "", pt_string(report->profile, rows[i].text),
+                         pt_percent(rows[i].self_ns, whole_ns));
+    putchar('\n');
+    pt_print_paragraph(0, 2, "By package:%s (all: --by package)", text.length ? text.data : "");
+    pt_buffer_free(&text);
+    free(rows);
+}
+
+void pt_report_packages_json(const struct pt_report *report, struct pt_json *json)
+{
+    uint32_t count;
+    uint64_t whole_ns;
+    struct pt_total *rows = rows_of(report, PT_NONE, PT_NONE, &count, &whole_ns);
+    pt_rows_sort(rows, count, pt_rows_by_total(report, false));
+    pt_json_begin(json, "packages", '[');
+    for (uint32_t i = 0; i < count && (!report->cli->top || i < report->cli->top); i++) {
+        pt_json_begin(json, NULL, '{');
+        pt_json_string(json, "name", report->profile, rows[i].text);
+        pt_json_number(json, "self_ns", rows[i].self_ns);
+        pt_json_number(json, "total_ns", rows[i].total_ns);
+        pt_json_end(json, '}');
+    }
+    pt_json_end(json, ']');
+    free(rows);
+}
