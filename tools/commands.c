@@ -13,8 +13,8 @@
 
 static const struct pt_option
     all = FLAG('a', "all", request.all, "all runs of a directory, merged"),
-    by = OPTION(0, "by", "WHAT", PT_TEXT, by, "cpu time none",
-                "compare shares of the CPU (cpu, default), CPU per second of run (time), or CPU (none)"),
+    by = OPTION(0, "by", "WHAT", PT_TEXT, by, "share cpu time",
+                "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time)"),
     count = OPTION('c', "count", "N", PT_NUMBER, count, NULL, "print N screens as plain text, and end"),
     delay = OPTION('d', "delay", "TIME", PT_DURATION, delay_ns, NULL, "time between two screens (default: 1s)"),
     diff = FLAG('d', "diff", diff, "compare two profiles, BASE and NEW"),
@@ -22,6 +22,8 @@ static const struct pt_option
                          "text (default), json, html (a flame graph), or collapsed (stacks with both weights)"),
     directory = OPTION('o', "output", "DIR", PT_TEXT, output, NULL,
                        "directory for the profile (default: " PT_DEFAULT_DIRECTORY ")"),
+    fail_above = OPTION(0, "fail-above", "PERCENT", PT_PERCENT, fail_above, NULL,
+                        "end with status 1 if something is slower in B by more than this part of A's CPU, below"),
     focus = OPTION(0, "focus", "REGEX", PT_REGEX, request.select.focus, NULL, "only stacks with a frame that matches"),
     format = OPTION('f', "format", "NAME", PT_TEXT, format, PT_FORMATS(WORD),
                     "the format, below; to stdout unless -o is given"),
@@ -132,13 +134,24 @@ const struct pt_command pt_commands[] = {
      "pyprof runs\n"
      "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\""},
     {COMMAND(diff), "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
-     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &by, SELECT),
+     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &by, &fail_above, SELECT),
      "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
      ".\nWithout B the latest run there is compared with A; without both, with the run before it.\n"
-     "Extensions of FILE: .html, .json, .collapsed and .folded; all others are text.",
+     "Extensions of FILE: .html, .json, .collapsed and .folded; all others are text.\n\n"
+     "Marked with * is what changed by more than chance: what two profiles of the same program would show in one of 20 "
+     "comparisons at most, in any function, so few are the samples. Only these rows are listed, unless --top is given. "
+     "What differs from run to run for other reasons than sampling, as the load of the machine, is not told apart from "
+     "a change of the program: with --all A and B are all runs of two directories, at best made in turn.\n\n"
+     "--fail-above 3% judges each function (self and total) and each file, and with --by cpu or time also the CPU of "
+     "all, "
+     "if A and B have several runs. What is marked, and uses more CPU in B than in A by more than 3 % of A's CPU, is "
+     "slower. The exit status is 0 if nothing is slower, 1 if something is, and 2 if there was nothing to compare. "
+     "For a program that does the same work in each run (a benchmark, a test) add --by cpu: as shares, what became "
+     "faster makes all else slower.",
      "pyprof diff\n"
      "pyprof diff -o diff.html yesterday.pyprof pyprof.out\n"
      "pyprof diff --by time yesterday.pyprof pyprof.out\n"
+     "pyprof diff --all --by cpu --fail-above 3% base.pyprof new.pyprof\n"
      "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg"},
     {COMMAND(annotate), "[OPTIONS] FILE.py [PATH...]", "Prints a source file with the CPU time of its lines",
      OPTIONS(RUNS, SELECT),

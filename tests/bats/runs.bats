@@ -1,4 +1,4 @@
-# Several runs: runs, merge, diff, annotate.
+# Several runs: runs, merge, annotate.
 load lib/helper
 
 # Two runs of one program, the second one with more of fib and less of digest.
@@ -140,54 +140,6 @@ END
     "$PYPROF" info all.bin >info.txt 2>err.txt
     [ ! -s err.txt ] || fail "$(cat err.txt)"
     [ "$(grep -c '^process' info.txt)" -eq 2 ] || fail "$(cat info.txt)"
-}
-
-@test "diff: the function that got dearer and the one that got cheaper, by name; totals are those of the runs" {
-    once
-    "$PYPROF" diff >diff.txt
-    grep -E ' fib \(app\.py\)' diff.txt | awk '{ exit !($6 > 10) }' || fail "$(cat diff.txt)"
-    grep -E ' digest \(app\.py\)' diff.txt | awk '{ exit !($6 < -10) }' || fail "$(cat diff.txt)"
-    grep -q '^Accounting' diff.txt || fail "$(cat diff.txt)"
-    old=$("$PYPROF" runs | sed -n 3p | cut -d' ' -f1)
-    "$PYPROF" diff "$old" | cmp - diff.txt
-    "$PYPROF" merge --run "$old" -o old.bin
-    "$PYPROF" diff old.bin pyprof.out 2>/dev/null | cmp - diff.txt
-    # Collapsed: both weights, the first brought to the second's CPU or left as it is.
-    "$PYPROF" diff --format collapsed --by none -o diff.collapsed
-    was=$(awk '{ n += $(NF - 1) } END { printf "%.0f\n", n }' diff.collapsed)
-    [ "$was" -eq "$("$PYPROF" export --format collapsed old.bin | total)" ] || fail "A: $was"
-    [ "$(total diff.collapsed)" -eq "$("$PYPROF" export --format collapsed 2>/dev/null | total)" ] || fail "B"
-    "$PYPROF" diff --json --by time | /usr/bin/python3 -c '
-import json, sys
-data = json.load(sys.stdin)
-for side, at in (("a", 0), ("b", 1)):
-    found = sum(f["self_ns"][at] for f in data["functions"])
-    assert found == data[side]["shown_ns"], (side, found)
-    assert found == data[side]["cpu_ns"] - data[side]["own_ns"] - data[side]["difference_ns"], side'
-    # What the file is called says what it is, unless an option does.
-    "$PYPROF" diff -o diff.folded && "$PYPROF" diff --format collapsed | cmp - diff.folded
-    "$PYPROF" diff -o diff.json && "$PYPROF" diff --json | cmp - diff.json
-    "$PYPROF" diff -o diff.other && cmp diff.txt diff.other
-    "$PYPROF" diff --format text -o text.html && cmp diff.txt text.html
-    "$PYPROF" flame --diff old.bin pyprof.out -o flame.html 2>/dev/null
-    "$PYPROF" diff old.bin pyprof.out -o diff.html 2>/dev/null && cmp flame.html diff.html
-    "$PYPROF" flame --diff --by time old.bin pyprof.out -o flame.html 2>/dev/null
-    "$PYPROF" diff --by time old.bin pyprof.out -o time.html 2>/dev/null && cmp flame.html time.html
-    ! cmp -s time.html diff.html || fail "--by time makes no difference"
-    for options in "--by time old.bin" "--diff --by none old.bin old.bin"; do
-        status=0
-        # shellcheck disable=SC2086
-        "$PYPROF" flame $options -o never.html 2>err.txt || status=$?
-        [ "$status" -eq 2 ] && [ ! -e never.html ] || fail "$options: status $status"
-        lines_of err.txt 1 '[-]-by '
-    done
-    status=0
-    "$PYPROF" diff --by none -o never.html 2>err.txt || status=$?
-    [ "$status" -eq 2 ] && [ ! -e never.html ] || fail "status $status"
-    status=0
-    "$PYPROF" diff nowhere 2>err.txt || status=$?
-    [ "$status" -eq 1 ] || fail "status $status"
-    lines_of err.txt 1 "no run 'nowhere'"
 }
 
 @test "annotate: lines with their CPU; a source that is missing or was changed is said, not shown" {

@@ -166,29 +166,32 @@ static void functions_are_compared(void **state)
     append_run(&before, "aa", "1", 10, 1000);
     append_run(&after, "bb", "2", 30, 3000);
     struct pt_side sides[2] = {pt_side_of(read_all(&before, NULL)), pt_side_of(read_all(&after, NULL))};
-    uint32_t count;
-    struct pt_compared *all = pt_compare_functions(sides, PT_COMPARE_CPU, false, &count);
-    assert_int_equal(count, 3);
-    assert_string_equal(all[0].text, "1"); /* 50 % and 0 %; "moved" has 50 % and 75 % */
-    assert_int_equal(all[0].self_ns[1], 0);
+    struct pt_comparison comparison = pt_comparison_of(sides, PT_COMPARE_SHARE, false);
+    const struct pt_compared *functions = comparison.functions;
+    assert_int_equal(comparison.function_count, 3);
+    assert_string_equal(functions[0].text, "1"); /* 50 % and 0 %; "moved" has 50 % and 75 % */
+    assert_int_equal(functions[0].self.ns[1], 0);
     uint64_t sums[2] = {0, 0};
-    for (uint32_t i = 0; i < count; i++) {
-        if (strncmp(all[i].text, "moved", 5) == 0) {
-            assert_int_equal(all[i].self_ns[0], 1000);
-            assert_int_equal(all[i].self_ns[1], 3000);
-            assert_int_equal(all[i].total_ns[1], 4000);
+    for (uint32_t i = 0; i < comparison.function_count; i++) {
+        if (strncmp(functions[i].text, "moved", 5) == 0) {
+            assert_int_equal(functions[i].self.ns[0], 1000);
+            assert_int_equal(functions[i].self.ns[1], 3000);
+            assert_int_equal(functions[i].total.ns[1], 4000);
         }
-        sums[0] += all[i].self_ns[0];
-        sums[1] += all[i].self_ns[1];
+        sums[0] += functions[i].self.ns[0];
+        sums[1] += functions[i].self.ns[1];
     }
-    assert_int_equal(sums[0], sides[0].cpu_ns);
-    assert_int_equal(sums[1], sides[1].cpu_ns);
-    free(all);
-    all = pt_compare_stacks(sides, false, &count);
+    assert_int_equal(sums[0], sides[0].whole_ns);
+    assert_int_equal(sums[1], sides[1].whole_ns);
+    assert_int_equal(comparison.file_count, 1);
+    assert_int_equal(comparison.files[0].self.ns[1], 3000);
+    pt_comparison_free(&comparison);
+    uint32_t count;
+    struct pt_compared *all = pt_compare_stacks(sides, false, &count);
     assert_int_equal(count, 3);
     assert_string_equal(all[0].text, "moved (/srv/app.py)");
-    assert_int_equal(all[0].self_ns[0], 1000);
-    assert_int_equal(all[0].self_ns[1], 3000);
+    assert_int_equal(all[0].self.ns[0], 1000);
+    assert_int_equal(all[0].self.ns[1], 3000);
     pt_compared_stacks_free(all, count);
     pt_profile_free(sides[0].profile);
     pt_profile_free(sides[1].profile);

@@ -1,10 +1,12 @@
 /* How sure shares are: known values, and how often what is said of random samples is true. */
 #include "random.h"
+#include "tools/report/compare.h"
 #include "tools/view/uncertainty.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -183,6 +185,146 @@ static void bounds_hold_the_share_as_often_as_they_say(void **state)
     }
 }
 
+#define FUNCTIONS 200u
+#define FILES     20u
+#define PAIRS     1000u
+
+static uint32_t parent_of(uint32_t function)
+{
+    return (function - 1) / 3;
+}
+
+/* Shares of self time, as function 0 calls 1 to 3, function 1 calls 4 to 6 and so on. */
+struct program {
+    double shares[FUNCTIONS];
+};
+
+/* Zipf's law: some functions have most of the time, most have hardly any. */
+static struct program zipf(void)
+{
+    struct program program;
+    double sum = 0;
+    for (uint32_t i = 0; i < FUNCTIONS; i++)
+        sum += 1.0 / (i + 1);
+    for (uint32_t i = 0; i < FUNCTIONS; i++) /* scattered over the tree */
+        program.shares[i * 37 % FUNCTIONS] = 1 / (sum * (i + 1));
+    return program;
+}
+
+static uint32_t draw_function(const struct program *program)
+{
+    double at = random_below(UINT32_MAX) / (double)UINT32_MAX;
+    uint32_t i = 0;
+    while (i < FUNCTIONS - 1 && (at -= program->shares[i]) >= 0)
+        i++;
+    return i;
+}
+
+/* A run of the program, as `pyprof diff` loads it. */
+static struct pt_profile *draw_profile(const struct program *program, uint32_t samples)
+{
+    static const struct pt_load_request request = {.keep = PT_KEEP_STACKS};
+    uint64_t counts[FUNCTIONS] = {0}, ns[FUNCTIONS] = {0};
+    uint32_t nodes[FUNCTIONS];
+    struct pt_profile *profile = pt_profile_new(&request);
+    pt_add_process(profile, 0);
+    for (uint32_t i = 0; i < samples; i++) {
+        uint32_t function = draw_function(program);
+        counts[function]++;
+        ns[function] += draw_weight();
+    }
+    for (uint32_t i = 0; i < FUNCTIONS; i++) {
+        char name[16], file[16];
+        snprintf(name, sizeof name, "f%u", (unsigned)i);
+        snprintf(file, sizeof file, "file%u.py", (unsigned)(i % FILES));
+        uint32_t path = pt_intern_text(profile, file);
+        struct pt_function function = {
+            .name = pt_intern_text(profile, name), .file = path, .short_file = path, .first_line = i + 1};
+        struct pt_frame frame = {.kind = PP_FRAME_PYTHON, .subject = pt_add_function(profile, &function)};
+        nodes[i] = pt_add_node(profile, i ? nodes[parent_of(i)] : 0, pt_add_frame(profile, &frame));
+        if (counts[i])
+            pt_add_stack(profile, nodes[i], false, 0, counts[i], ns[i]);
+    }
+    return profile;
+}
+
+static uint32_t draw_size(void)
+{
+    return 300 + random_below(2701);
+}
+
+struct marks {
+    uint32_t any, changed; /* of functions and files; whether the changed function is marked */
+};
+
+static struct marks compare(struct pt_profile *a, struct pt_profile *b, uint32_t changed)
+{
+    char name[32];
+    const struct pt_side sides[] = {pt_side_of(a), pt_side_of(b)};
+    struct pt_comparison comparison = pt_comparison_of(sides, PT_COMPARE_SHARE, false);
+    struct marks marks = {0};
+    snprintf(name, sizeof name, "f%u (file%u.py)", (unsigned)changed, (unsigned)(changed % FILES));
+    for (uint32_t i = 0; i < comparison.function_count; i++) {
+        const struct pt_compared *one = &comparison.functions[i];
+        marks.any += one->self.marked || one->total.marked;
+        marks.changed |= one->self.marked && strcmp(one->text, name) == 0;
+    }
+    for (uint32_t i = 0; i < comparison.file_count; i++)
+        marks.any += comparison.files[i].self.marked;
+    pt_comparison_free(&comparison);
+    pt_profile_free(a);
+    pt_profile_free(b);
+    return marks;
+}
+
+static void equal_profiles_are_not_marked(void **state)
+{
+    (void)state;
+    const struct program program = zipf();
+    uint32_t marked = 0;
+    for (uint32_t i = 0; i < PAIRS; i++)
+        marked += compare(draw_profile(&program, draw_size()), draw_profile(&program, draw_size()), 0).any > 0;
+    print_message("%u of %u pairs of equal profiles have a mark\n", (unsigned)marked, (unsigned)PAIRS);
+    assert_in_range(marked, 1, PAIRS * 5 / 100);
+}
+
+static double width_of(double share, uint32_t samples)
+{
+    struct pt_bounds bounds = bounds_of((uint64_t)(share * samples + 0.5), samples);
+    return bounds.high - bounds.low;
+}
+
+/* Returns the share that is greater by twice the interval: that of both shares which is wider. */
+static double greater_by_two_intervals(double share, const uint32_t sizes[2])
+{
+    double greater = share;
+    for (int i = 0; i < 50; i++)
+        greater = share + 2 * fmax(width_of(share, sizes[0]), width_of(greater, sizes[1]));
+    return greater;
+}
+
+/* One function, any of them, gets more, or less. */
+static void twice_the_interval_is_marked(void **state)
+{
+    (void)state;
+    const struct program program = zipf();
+    uint32_t marked = 0;
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        uint32_t changed = random_below(FUNCTIONS), sizes[] = {draw_size(), draw_size()};
+        double share = program.shares[changed], greater = greater_by_two_intervals(share, sizes);
+        struct program other = program;
+        assert_true(greater < 0.95);
+        for (uint32_t j = 0; j < FUNCTIONS; j++)
+            other.shares[j] *= (1 - greater) / (1 - share);
+        other.shares[changed] = greater;
+        struct pt_profile *a = draw_profile(&program, sizes[0]), *b = draw_profile(&other, sizes[1]);
+        marked += i % 2 ? compare(a, b, changed).changed : compare(b, a, changed).changed;
+    }
+    print_message("%u of %u functions that changed by twice the interval are marked\n", (unsigned)marked,
+                  (unsigned)PAIRS);
+    assert_in_range(marked, PAIRS * 95 / 100, PAIRS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +334,8 @@ int main(void)
         cmocka_unit_test(marks_are_corrected),
         cmocka_unit_test(known_chances),
         cmocka_unit_test(bounds_hold_the_share_as_often_as_they_say),
+        cmocka_unit_test(equal_profiles_are_not_marked),
+        cmocka_unit_test(twice_the_interval_is_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,6 +109,18 @@ static bool take_time(const char *name, const char *text, uint64_t *ns)
     return true;
 }
 
+/* Parses "3%" or "3". */
+static bool take_percent(const char *name, const char *text, double *percent)
+{
+    char *end;
+    *percent = strtod(text, &end);
+    bool good = end != text && isdigit((unsigned char)*text) && *percent > 0 && *percent <= HIGHEST_NUMBER;
+    good = good && (!*end || strcmp(end, "%") == 0);
+    if (!good)
+        pt_error("--%s takes a percentage like 3%%, not '%s'", name, text);
+    return good;
+}
+
 /* Checks that the regular expression compiles; its users compile it again. */
 static bool check_regex(const char *name, const char *text)
 {
@@ -166,6 +178,8 @@ static bool take_option(struct pt_cli *cli, const struct pt_option *option, cons
         return take_number(option->name, argument, PP_HIGHEST_HZ, field);
     case PT_NUMBER:
         return take_number(option->name, argument, HIGHEST_NUMBER, field);
+    case PT_PERCENT:
+        return take_percent(option->name, argument, field);
     case PT_TIME:
         return take_time(option->name, argument, field);
     case PT_DURATION:

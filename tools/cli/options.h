@@ -23,8 +23,9 @@ struct pt_cli {
     bool intervals, lines, threads, processes, gil, json, diff;
     const char *output, *format, *unit, *by, *sort, *native; /* NULL: not given */
     uint64_t delay_ns;                                       /* 0: not given, as of the next ones */
-    uint32_t top, count, hz;                                 /* rows of a table, number of screens, samples per second */
-    char **arguments;                                        /* the operands, NULL at the end; they point into argv */
+    double fail_above;                                       /* per cent */
+    uint32_t top, count, hz; /* rows of a table, number of screens, samples per second */
+    char **arguments;        /* the operands, NULL at the end; they point into argv */
     int argument_count;
     bool after_dashes; /* the operands follow "--" */
 };
@@ -37,6 +38,7 @@ enum pt_value {
     PT_PIDS,   /* pids with commas between them */
     PT_REGEX,
     PT_HZ,       /* uint32_t */
+    PT_PERCENT,  /* double, not 0 */
     PT_NUMBER,   /* uint32_t */
     PT_TIME,     /* uint64_t, nanoseconds */
     PT_DURATION, /* uint64_t, nanoseconds, not 0 */

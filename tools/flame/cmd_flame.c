@@ -145,8 +145,8 @@ int pt_cmd_flame(const struct pt_cli *cli)
         pt_error("--diff takes two profiles: pyprof flame --diff BASE NEW");
         return PT_EXIT_USAGE;
     }
-    if (cli->by && (!cli->diff || strcmp(cli->by, "none") == 0)) {
-        pt_error(cli->diff ? "the page compares shares of the CPU or CPU per second: --by cpu or --by time"
+    if (cli->by && (!cli->diff || strcmp(cli->by, "cpu") == 0)) {
+        pt_error(cli->diff ? "the page compares shares of the CPU or CPU per second: --by share or --by time"
                            : "--by is for --diff: pyprof flame --diff --by time BASE NEW");
         return PT_EXIT_USAGE;
     }

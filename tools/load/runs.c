@@ -24,6 +24,7 @@ static void add_process(const struct pt_profile *profile, struct pt_run *run, ui
     run->segments += process->segments;
     run->not_ended += !process->ended;
     run->cpu_ns += process->accounting.cpu_ns;
+    run->own_ns += process->accounting.own_ns;
 }
 
 struct pt_run *pt_runs_of(const struct pt_profile *profile, uint32_t *count)

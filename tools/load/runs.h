@@ -9,7 +9,7 @@ struct pt_run {
     uint32_t first; /* the process that started first */
     uint32_t processes, segments;
     uint32_t not_ended; /* processes that still run or were killed */
-    uint64_t start_unix_ns, end_unix_ns, cpu_ns;
+    uint64_t start_unix_ns, end_unix_ns, cpu_ns, own_ns;
 };
 
 /* Returns an array of *count runs, newest first. The caller frees. */

@@ -1,36 +1,65 @@
 #include "compare.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../export/export.h"
+#include "../load/runs.h"
+#include "../profile/frame_text.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
 
+/* Of two profiles of about the same size: as many samples, all of which are on one side, are no more than chance. Less
+ * need not be tested, and do not make the correction for the number of tests harsher. */
+#define FEWEST_SAMPLES 6
+
 struct pt_side pt_side_of(struct pt_profile *profile)
 {
-    struct pt_side side = {.profile = profile, .cpu_ns = pt_profile_cpu_ns(profile)};
-    uint64_t end;
-    pt_profile_span(profile, &side.start_unix_ns, &end);
-    side.wall_ns = end > side.start_unix_ns ? end - side.start_unix_ns : 0;
+    struct pt_side side = {.profile = profile, .draws = pt_draws_of(profile)};
+    struct pt_run *runs = pt_runs_of(profile, &side.run_count);
     side.sum = pt_summary_accounting(profile, PT_NONE);
+    side.whole_ns = pt_summary_program_ns(profile);
+    side.start_unix_ns = side.run_count ? runs[side.run_count - 1].start_unix_ns : 0;
+    for (uint32_t i = 0; i < side.run_count; i++) {
+        side.wall_ns += runs[i].end_unix_ns > runs[i].start_unix_ns ? runs[i].end_unix_ns - runs[i].start_unix_ns : 0;
+        if (!profile->selected)
+            pt_several_add(&side.runs, pt_seconds(runs[i].cpu_ns) - pt_seconds(runs[i].own_ns));
+    }
     for (uint32_t i = 0; i < profile->functions.count; i++)
         profile->functions.items[i].first_line = 0;
+    free(runs);
     return side;
 }
 
-double pt_compare_value(const struct pt_side *side, enum pt_compare_by by, uint64_t ns)
+double pt_compare_unit(const struct pt_side *side, enum pt_compare_by by)
 {
-    if (by == PT_COMPARE_CPU)
-        return pt_percent(ns, side->cpu_ns);
+    if (by == PT_COMPARE_SHARE)
+        return side->whole_ns ? 100 / (double)side->whole_ns : 0;
     if (by == PT_COMPARE_TIME)
-        return side->wall_ns ? 1e3 * (double)ns / (double)side->wall_ns : 0;
-    return (double)ns / 1e9;
+        return side->wall_ns ? 1e3 / (double)side->wall_ns : 0;
+    return side->run_count ? 1e-9 / side->run_count : 0;
+}
+
+double pt_compare_change(const struct pt_comparison *comparison, const struct pt_change *change)
+{
+    double values[2];
+    for (int side = 0; side < 2; side++)
+        values[side] = (double)change->ns[side] * pt_compare_unit(&comparison->sides[side], comparison->by);
+    return values[1] - values[0];
 }
 
 static int by_text(const void *a, const void *b)
 {
     return strcmp(((const struct pt_compared *)a)->text, ((const struct pt_compared *)b)->text);
+}
+
+static void add_change(struct pt_change *sum, const struct pt_change *change)
+{
+    for (int side = 0; side < 2; side++) {
+        sum->ns[side] += change->ns[side];
+        sum->counts[side] += change->counts[side];
+    }
 }
 
 /* Sorts, and merges items with equal texts; frees the texts that are not needed any more, if they are owned. */
@@ -45,66 +74,153 @@ static uint32_t unite(struct pt_compared *all, uint32_t count, bool owned)
             all[kept++] = all[i];
             continue;
         }
-        for (int side = 0; side < 2; side++) {
-            all[kept - 1].self_ns[side] += all[i].self_ns[side];
-            all[kept - 1].total_ns[side] += all[i].total_ns[side];
-        }
+        add_change(&all[kept - 1].self, &all[i].self);
+        add_change(&all[kept - 1].total, &all[i].total);
         if (owned)
             free((char *)(uintptr_t)all[i].text);
     }
     return kept;
 }
 
-/* Says how the change of a function is measured. */
-struct measure {
-    const struct pt_side *sides;
-    enum pt_compare_by by;
-};
-
-static double change_of(const struct measure *measure, const uint64_t ns[2])
+/* Returns the file that a frame's code is in, a library of native code; NULL: none. */
+static const char *file_of(const struct pt_profile *profile, const struct pt_frame *frame)
 {
-    double change = pt_compare_value(&measure->sides[1], measure->by, ns[1]) -
-                    pt_compare_value(&measure->sides[0], measure->by, ns[0]);
-    return change < 0 ? -change : change;
+    if (frame->kind == PP_FRAME_PYTHON)
+        return pt_string(profile, profile->functions.items[frame->subject].short_file);
+    if (frame->kind != PP_FRAME_NATIVE || frame->subject == PT_NONE)
+        return NULL;
+    return pt_base_name(pt_string(profile, profile->modules.items[frame->subject].path));
 }
 
-static int by_change(const void *a, const void *b, void *measure)
-{
-    const struct pt_compared *x = a, *y = b;
-    double u = change_of(measure, x->self_ns), v = change_of(measure, y->self_ns);
-    if (u == v) {
-        u = change_of(measure, x->total_ns);
-        v = change_of(measure, y->total_ns);
-    }
-    if (u != v)
-        return u > v ? -1 : 1;
-    return strcmp(x->text, y->text);
-}
-
-struct pt_compared *pt_compare_functions(const struct pt_side sides[2], enum pt_compare_by by, bool lines,
-                                         uint32_t *count)
+/* Appends the functions and the files of one side. */
+static void add_side(struct pt_comparison *comparison, int side, bool lines)
 {
     const struct pt_view_options options = {.lines = lines, .only_process = PT_NONE, .only_thread = PT_NONE};
-    struct pt_compared *all = NULL;
-    uint32_t capacity = 0;
-    *count = 0;
-    for (int side = 0; side < 2; side++) {
-        uint32_t totals_count;
-        struct pt_view *view = pt_view_new(sides[side].profile, &options);
-        struct pt_total *totals = pt_view_totals(sides[side].profile, view, &totals_count);
-        all = pt_grow(all, &capacity, (uint64_t)*count + totals_count + 1, sizeof *all);
-        for (uint32_t i = 0; i < totals_count; i++) {
-            struct pt_compared *one = &all[(*count)++];
-            one->text = pt_string(sides[side].profile, totals[i].text);
-            one->self_ns[side] = totals[i].self_ns;
-            one->total_ns[side] = totals[i].total_ns;
-        }
-        free(totals);
-        pt_view_free(view);
+    struct pt_profile *profile = comparison->sides[side].profile;
+    struct pt_view *view = pt_view_new(profile, &options);
+    uint32_t count, room = comparison->function_count, file_room = comparison->file_count;
+    struct pt_total *totals = pt_view_totals(profile, view, &count);
+    comparison->functions =
+        pt_grow(comparison->functions, &room, (uint64_t)room + count + 1, sizeof *comparison->functions);
+    comparison->files =
+        pt_grow(comparison->files, &file_room, (uint64_t)file_room + count + 1, sizeof *comparison->files);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_compared one = {.text = pt_string(profile, totals[i].text)};
+        one.self.ns[side] = totals[i].self_ns;
+        one.self.counts[side] = totals[i].self_count;
+        one.total.ns[side] = totals[i].total_ns;
+        one.total.counts[side] = totals[i].total_count;
+        comparison->functions[comparison->function_count++] = one;
+        one.text = file_of(profile, &profile->frames.items[totals[i].frame]);
+        one.total = (struct pt_change){0};
+        if (one.text && *one.text)
+            comparison->files[comparison->file_count++] = one;
     }
-    *count = unite(all, *count, false);
-    qsort_r(all, *count, sizeof *all, by_change, &(struct measure){sides, by});
-    return all;
+    free(totals);
+    pt_view_free(view);
+}
+
+/* A change of CPU time is one only if it is not within what both sides are unsure of: the share of a function changes
+ * when others do, and that is not its change. */
+static bool is_apart(const struct pt_comparison *comparison, const struct pt_change *change)
+{
+    struct pt_bounds bounds[2];
+    for (int i = 0; i < 2; i++) {
+        const struct pt_side *side = &comparison->sides[i];
+        double whole = (double)side->whole_ns * pt_compare_unit(side, comparison->by);
+        bounds[i] = pt_share_bounds(&side->draws, change->counts[i], change->ns[i], side->whole_ns);
+        bounds[i].low *= whole;
+        bounds[i].high *= whole;
+    }
+    return bounds[0].high < bounds[1].low || bounds[1].high < bounds[0].low;
+}
+
+struct tests {
+    struct pt_change **changes;
+    uint32_t count, capacity;
+};
+
+static void add_test(const struct pt_comparison *comparison, struct tests *tests, struct pt_change *change)
+{
+    const struct pt_draws draws[] = {comparison->sides[0].draws, comparison->sides[1].draws};
+    change->chance = 1;
+    if (change->counts[0] + change->counts[1] < FEWEST_SAMPLES)
+        return;
+    change->chance = pt_change_chance(draws, change->counts, change->ns);
+    tests->changes = pt_grow(tests->changes, &tests->capacity, (uint64_t)tests->count + 1, sizeof(struct pt_change *));
+    tests->changes[tests->count++] = change;
+}
+
+static bool is_leaf(const struct pt_compared *one)
+{
+    return one->self.ns[0] == one->total.ns[0] && one->self.ns[1] == one->total.ns[1];
+}
+
+/* Shares are what is tested, in any unit: the speed of a machine differs from run to run, and with it all CPU time. */
+static void mark(struct pt_comparison *comparison)
+{
+    struct tests tests = {0};
+    for (uint32_t i = 0; i < comparison->function_count; i++) {
+        struct pt_compared *one = &comparison->functions[i];
+        add_test(comparison, &tests, &one->self);
+        if (!is_leaf(one))
+            add_test(comparison, &tests, &one->total);
+    }
+    for (uint32_t i = 0; i < comparison->file_count; i++)
+        add_test(comparison, &tests, &comparison->files[i].self);
+    double *chances = pt_alloc(tests.count, sizeof *chances);
+    bool *marks = pt_alloc(tests.count, sizeof *marks);
+    for (uint32_t i = 0; i < tests.count; i++)
+        chances[i] = tests.changes[i]->chance;
+    pt_mark_changes(chances, tests.count, marks);
+    for (uint32_t i = 0; i < tests.count; i++)
+        tests.changes[i]->marked =
+            marks[i] && (comparison->by == PT_COMPARE_SHARE || is_apart(comparison, tests.changes[i]));
+    for (uint32_t i = 0; i < comparison->function_count; i++)
+        if (is_leaf(&comparison->functions[i]))
+            comparison->functions[i].total = comparison->functions[i].self;
+    comparison->tested = tests.count;
+    free(tests.changes);
+    free(chances);
+    free(marks);
+}
+
+static int by_size(const struct pt_comparison *comparison, const struct pt_change *a, const struct pt_change *b)
+{
+    double x = fabs(pt_compare_change(comparison, a)), y = fabs(pt_compare_change(comparison, b));
+    return (x < y) - (x > y);
+}
+
+/* Where the time is comes before its callers. */
+static int by_change(const void *a, const void *b, void *comparison)
+{
+    const struct pt_compared *x = a, *y = b;
+    int self = y->self.marked - x->self.marked, total = y->total.marked - x->total.marked;
+    int by_self = by_size(comparison, &x->self, &y->self), by_total = by_size(comparison, &x->total, &y->total);
+    if (self || total)
+        return self ?: total;
+    if (x->total.marked && !x->self.marked)
+        return by_total ?: by_self ?: by_text(x, y);
+    return by_self ?: by_total ?: by_text(x, y);
+}
+
+struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_compare_by by, bool lines)
+{
+    struct pt_comparison comparison = {.sides = sides, .by = by};
+    for (int side = 0; side < 2; side++)
+        add_side(&comparison, side, lines);
+    comparison.function_count = unite(comparison.functions, comparison.function_count, false);
+    comparison.file_count = unite(comparison.files, comparison.file_count, false);
+    mark(&comparison);
+    qsort_r(comparison.functions, comparison.function_count, sizeof *comparison.functions, by_change, &comparison);
+    qsort_r(comparison.files, comparison.file_count, sizeof *comparison.files, by_change, &comparison);
+    return comparison;
+}
+
+void pt_comparison_free(struct pt_comparison *comparison)
+{
+    free(comparison->functions);
+    free(comparison->files);
 }
 
 struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines, uint32_t *count)
@@ -129,7 +245,7 @@ struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines,
             *space = '\0';
             all = pt_grow(all, &capacity, (uint64_t)*count + 1, sizeof *all);
             all[*count] = (struct pt_compared){.text = pt_strdup(line)};
-            all[(*count)++].self_ns[side] = strtoull(space + 1, NULL, 10);
+            all[(*count)++].self.ns[side] = strtoull(space + 1, NULL, 10);
         }
         free(text);
     }

@@ -2,36 +2,71 @@
 #ifndef PT_REPORT_COMPARE_H
 #define PT_REPORT_COMPARE_H
 
-#include "../profile/model.h"
+#include <stdio.h>
 
-enum pt_compare_by { PT_COMPARE_CPU, PT_COMPARE_TIME, PT_COMPARE_NONE };
+#include "../cli/options.h"
+#include "../profile/model.h"
+#include "../view/uncertainty.h"
+
+enum pt_compare_by { PT_COMPARE_SHARE, PT_COMPARE_TIME, PT_COMPARE_CPU };
 
 struct pt_side {
     struct pt_profile *profile;
     struct pt_accounting sum;
-    uint64_t cpu_ns; /* of the samples: what shares are of */
+    struct pt_draws draws;
+    uint64_t whole_ns; /* CPU time that shares are of */
     uint64_t start_unix_ns, wall_ns;
+    struct pt_several
+        runs; /* CPU seconds of the program in each of the side's runs; no runs: only a part is selected */
+    uint32_t run_count;
 };
 
-/* CPU nanoseconds of a function or a stack on both sides; 0 where it is not there. */
+/* CPU time of a function, a file or a stack in both profiles; 0 where it is not there. */
+struct pt_change {
+    uint64_t ns[2], counts[2];
+    double chance; /* pt_change_chance */
+    bool marked;   /* it is more than chance */
+};
+
 struct pt_compared {
     const char *text; /* of one of the profiles */
-    uint64_t self_ns[2], total_ns[2];
+    struct pt_change self, total;
+};
+
+/* Functions (or lines) and files. Those whose change is more than chance come first, self time before total time, by
+ * its size; then the others. Files have self time only. */
+struct pt_comparison {
+    const struct pt_side *sides; /* A, B */
+    enum pt_compare_by by;
+    struct pt_compared *functions, *files;
+    uint32_t function_count, file_count;
+    uint32_t tested; /* how many changes were held against chance; the marks are corrected for that */
 };
 
 /* Returns the side of a profile. Removes the first lines of its functions, which change whenever something above them
  * is edited. */
 struct pt_side pt_side_of(struct pt_profile *profile);
 
-/* Returns nanoseconds of a side in the unit of the comparison: per cent of its CPU, milliseconds per second of its run,
- * or seconds. */
-double pt_compare_value(const struct pt_side *side, enum pt_compare_by by, uint64_t ns);
+/* Returns what a nanosecond of a side is in the unit of the comparison: per cent of its CPU, milliseconds per second of
+ * its runs, or seconds of one run. */
+double pt_compare_unit(const struct pt_side *side, enum pt_compare_by by);
 
-/* Returns functions (or lines), those first whose self value changed most. The caller frees. */
-struct pt_compared *pt_compare_functions(const struct pt_side sides[2], enum pt_compare_by by, bool lines,
-                                         uint32_t *count);
+/* Returns by how much more B has than A, in that unit. */
+double pt_compare_change(const struct pt_comparison *comparison, const struct pt_change *change);
 
-/* Returns stacks as "root;…;leaf", sorted; only self_ns is set. The caller frees with pt_compared_stacks_free. */
+/* The caller ends it with pt_comparison_free; the sides must live as long. */
+struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_compare_by by, bool lines);
+void pt_comparison_free(struct pt_comparison *comparison);
+
+/* Write a comparison for people, and for programs. */
+void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out);
+void pt_comparison_json(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out);
+
+/* Says on stderr what uses more CPU in B than in A: more than `percent` of A's CPU, and more than chance. Returns
+ * whether there is nothing. */
+bool pt_comparison_passes(const struct pt_comparison *comparison, double percent);
+
+/* Returns stacks as "root;…;leaf", sorted; only ns of self is set. The caller frees with pt_compared_stacks_free. */
 struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines, uint32_t *count);
 void pt_compared_stacks_free(struct pt_compared *stacks, uint32_t count);
 

@@ -137,3 +137,24 @@ void pt_mark_changes(const double *chances, uint32_t count, bool *marks)
         marks[order[place++]] = true;
     free(order);
 }
+
+void pt_several_add(struct pt_several *several, double value)
+{
+    double off = value - several->mean;
+    several->least = several->count && several->least < value ? several->least : value;
+    several->most = several->count && several->most > value ? several->most : value;
+    several->mean += off / ++several->count;
+    several->squares += off * (value - several->mean);
+}
+
+double pt_means_chance(const struct pt_several *a, const struct pt_several *b)
+{
+    if (a->count < 2 || b->count < 2)
+        return 1;
+    double of_a = a->squares / (a->count - 1) / a->count, of_b = b->squares / (b->count - 1) / b->count;
+    double both = of_a + of_b, difference = a->mean - b->mean;
+    if (!(both > 0))
+        return difference == 0;
+    double freedom = both * both / (of_a * of_a / (a->count - 1) + of_b * of_b / (b->count - 1));
+    return beta_below(freedom / 2, 0.5, freedom / (freedom + difference * difference / both));
+}

@@ -44,4 +44,16 @@ double pt_change_chance(const struct pt_draws draws[2], const uint64_t counts[2]
  * do), the probability that any is marked is 5 % at most where nothing differs. */
 void pt_mark_changes(const double *chances, uint32_t count, bool *marks);
 
+/* A value that was measured several times. Starts as {0}. */
+struct pt_several {
+    uint32_t count;
+    double mean, least, most;
+    double squares; /* sum of the squared distances from the mean */
+};
+void pt_several_add(struct pt_several *several, double value);
+
+/* Returns the probability (two-sided) that two means differ as much as this, or more, by chance alone (Welch's t-test);
+ * 1 if one of them was measured only once, which says nothing about chance. */
+double pt_means_chance(const struct pt_several *a, const struct pt_several *b);
+
 #endif

@@ -1,0 +1,172 @@
+# `pyprof diff`: what it compares, what it marks as more than chance, and what it fails for.
+load lib/helper
+
+# Two runs of one program, the second one with more of fib and less of digest.
+program='import hashlib
+import sys
+import time
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def digest(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        hashlib.sha256(b"x" * 200000).digest()
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        fib(15)
+
+digest(float(sys.argv[1]))
+burn(float(sys.argv[2]))'
+
+setup_file() {
+    export RUNS_DIRECTORY=$BATS_FILE_TMPDIR
+}
+
+once() {
+    if [ ! -e "$RUNS_DIRECTORY/done" ]; then
+        (
+            cd "$RUNS_DIRECTORY" || exit 1
+            echo "$program" >app.py
+            touch -d '1 hour ago' app.py
+            profiled "$PYTHON" app.py 1 0.1
+            profiled "$PYTHON" app.py 0.1 1
+        )
+        touch "$RUNS_DIRECTORY/done"
+    fi
+    cp -rp "$RUNS_DIRECTORY/pyprof.out" "$RUNS_DIRECTORY/app.py" .
+}
+
+total() {
+    awk '{ n += $NF } END { printf "%.0f\n", n }' "$@"
+}
+
+@test "diff: the function that got dearer and the one that got cheaper, by name; totals are those of the runs" {
+    once
+    "$PYPROF" diff >diff.txt
+    grep -E ' fib \(app\.py\)' diff.txt | awk '{ exit !($2 + 0 > 10 && $2 ~ /\*/) }' || fail "$(cat diff.txt)"
+    grep -E ' digest \(app\.py\)' diff.txt | awk '{ exit !($4 + 0 < -10 && $4 ~ /\*/) }' || fail "$(cat diff.txt)"
+    grep -q 'One run does not say' diff.txt || fail "$(cat diff.txt)"
+    ! grep '^  *[0-9]' diff.txt | grep -v '\*' || fail "rows within chance: $(cat diff.txt)"
+    "$PYPROF" diff --top 10000 | grep '^  *[0-9]' | grep -qv '\*' || fail "no rows within chance with --top"
+    old=$("$PYPROF" runs | sed -n 3p | cut -d' ' -f1)
+    "$PYPROF" diff "$old" | cmp - diff.txt
+    "$PYPROF" merge --run "$old" -o old.bin
+    "$PYPROF" diff old.bin pyprof.out 2>/dev/null | cmp - diff.txt
+    # Collapsed: both weights, the first brought to the second's CPU or left as it is.
+    "$PYPROF" diff --format collapsed --by cpu -o diff.collapsed
+    was=$(awk '{ n += $(NF - 1) } END { printf "%.0f\n", n }' diff.collapsed)
+    [ "$was" -eq "$("$PYPROF" export --format collapsed old.bin | total)" ] || fail "A: $was"
+    [ "$(total diff.collapsed)" -eq "$("$PYPROF" export --format collapsed 2>/dev/null | total)" ] || fail "B"
+    "$PYPROF" diff --json --by time | /usr/bin/python3 -c '
+import json, sys
+data = json.load(sys.stdin)
+for side, at in (("a", 0), ("b", 1)):
+    found = sum(f["self_ns"][at] for f in data["functions"])
+    assert found == data[side]["shown_ns"], (side, found)
+    assert found == data[side]["cpu_ns"] - data[side]["own_ns"] - data[side]["difference_ns"], side
+    for f in data["functions"]:
+        for of in "self", "total":
+            share = f[of + "_ns"][at] / found
+            assert f[of + "_low"][at] - 1e-6 <= share <= f[of + "_high"][at] + 1e-6, f
+changed = {f["text"] for f in data["functions"] if f["total_significant"]}
+assert {"fib (app.py)", "digest (app.py)"} <= changed, changed
+assert not any(f["self_significant"] and f["self_chance"] > 0.05 for f in data["functions"])'
+    # What the file is called says what it is, unless an option does.
+    "$PYPROF" diff -o diff.folded && "$PYPROF" diff --format collapsed | cmp - diff.folded
+    "$PYPROF" diff -o diff.json && "$PYPROF" diff --json | cmp - diff.json
+    "$PYPROF" diff -o diff.other && cmp diff.txt diff.other
+    "$PYPROF" diff --format text -o text.html && cmp diff.txt text.html
+    "$PYPROF" flame --diff old.bin pyprof.out -o flame.html 2>/dev/null
+    "$PYPROF" diff old.bin pyprof.out -o diff.html 2>/dev/null && cmp flame.html diff.html
+    "$PYPROF" flame --diff --by time old.bin pyprof.out -o flame.html 2>/dev/null
+    "$PYPROF" diff --by time old.bin pyprof.out -o time.html 2>/dev/null && cmp flame.html time.html
+    ! cmp -s time.html diff.html || fail "--by time makes no difference"
+    for options in "--by time old.bin" "--diff --by cpu old.bin old.bin"; do
+        status=0
+        # shellcheck disable=SC2086
+        "$PYPROF" flame $options -o never.html 2>err.txt || status=$?
+        [ "$status" -eq 2 ] && [ ! -e never.html ] || fail "$options: status $status"
+        lines_of err.txt 1 '[-]-by '
+    done
+    status=0
+    "$PYPROF" diff --by cpu -o never.html 2>err.txt || status=$?
+    [ "$status" -eq 2 ] && [ ! -e never.html ] || fail "status $status"
+    status=0
+    "$PYPROF" diff nowhere 2>err.txt || status=$?
+    [ "$status" -eq 1 ] || fail "status $status"
+    lines_of err.txt 1 "no run 'nowhere'"
+}
+
+# gate STATUS ARGUMENTS...: diff with these ends so.
+gate() {
+    local expected=$1 status=0
+    shift
+    "$PYPROF" diff "$@" >gate.txt 2>err.txt || status=$?
+    [ "$status" -eq "$expected" ] || fail "$*: status $status: $(cat err.txt gate.txt)"
+}
+
+@test "diff: a profile and itself: nothing is marked, nothing is listed, no gate fails" {
+    once
+    gate 0 pyprof.out pyprof.out --fail-above 0.001%
+    grep -q 'none: [0-9]* changes are within chance' gate.txt || fail "$(cat gate.txt)"
+    ! grep -q '^  *[0-9].*app.py' gate.txt || fail "$(cat gate.txt)"
+    grep -q 'nothing is slower' err.txt || fail "$(cat err.txt)"
+    gate 0 pyprof.out pyprof.out
+    ! grep -q slower err.txt || fail "$(cat err.txt)"
+}
+
+@test "diff --fail-above: 1 for what got slower, by its name; 2 where nothing can be compared, so that nothing seems slower" {
+    once
+    gate 1 --fail-above 3%
+    grep -qE '^pyprof: slower by [0-9.]+ % of A.s CPU: fib \(app\.py\)' err.txt || fail "$(cat err.txt)"
+    ! grep -q 'digest' err.txt || fail "what became faster: $(cat err.txt)"
+    [ "$(grep -c . err.txt)" -le 13 ] || fail "$(cat err.txt)"
+    # Larger than any change; and in other forms.
+    gate 0 --fail-above 101
+    gate 1 --fail-above 3 --json
+    /usr/bin/python3 -m json.tool gate.txt >/dev/null
+    gate 1 --fail-above 3% --format collapsed -o stacks.collapsed
+    gate 2 nowhere --fail-above 3%
+    gate 2 nowhere pyprof.out --fail-above 3%
+    gate 2 --fail-above 3% -o nowhere/diff.txt
+    for percent in 0 -1 x 3x ''; do
+        gate 2 --fail-above "$percent"
+        lines_of err.txt 1 'takes a percentage'
+    done
+    gate 2 --fail-above 3% -o page.html
+    [ ! -e page.html ]
+}
+
+# As shares fib got slower when digest became faster: its own CPU time is what it was.
+@test "diff --by cpu: what became faster makes nothing else slower" {
+    echo "$program" >app.py
+    PYPROF_OUT=slow profiled "$PYTHON" app.py 1 0.6
+    PYPROF_OUT=fast profiled "$PYTHON" app.py 0.2 0.6
+    gate 1 slow fast --fail-above 10%
+    gate 0 slow fast --fail-above 10% --by cpu
+    grep -E ' digest \(app\.py\)' gate.txt | awk '{ exit !($4 + 0 < -0.5 && $4 ~ /\*/) }' || fail "$(cat gate.txt)"
+    gate 1 fast slow --fail-above 10% --by cpu
+    grep -q 'digest (app.py)' err.txt || fail "$(cat err.txt)"
+}
+
+# All of the program is slower, so that no function's share changes: only CPU times of several runs say it.
+@test "diff --all: the CPU of several runs is judged; that of one is not" {
+    echo "$program" >app.py
+    for _ in 1 2 3; do
+        PYPROF_OUT=base profiled "$PYTHON" app.py 0.2 0.2
+        PYPROF_OUT=new profiled "$PYTHON" app.py 0.4 0.4
+    done
+    gate 1 --all base new --by cpu --fail-above 20%
+    grep -q 'the whole program' err.txt || fail "$(cat err.txt)"
+    grep -q 'more than chance' gate.txt || fail "$(cat gate.txt)"
+    grep -qE 'in 3 runs.* in 3 runs' gate.txt || fail "$(cat gate.txt)"
+    gate 0 --all new base --by cpu --fail-above 20%
+    gate 0 --all base base --by cpu --fail-above 20%
+    grep -q 'within chance' gate.txt || fail "$(cat gate.txt)"
+    gate 0 base new --by cpu --fail-above 20%
+    ! grep -q 'the whole program' err.txt || fail "$(cat err.txt)"
+}

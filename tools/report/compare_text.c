@@ -1,0 +1,169 @@
+#include <inttypes.h>
+#include <math.h>
+#include <time.h>
+
+#include "../base/print.h"
+#include "../base/terminal_text.h"
+#include "../view/summary.h"
+#include "compare.h"
+
+#define TOP              20
+#define SIDE_INDENTATION 3
+#define NS_PER_SECOND    1000000000u
+#define FAILURES_NAMED   10
+#define CHANCE           0.05 /* below it the runs' CPU times differ by more than chance */
+
+static void print_side(FILE *out, char letter, const struct pt_side *side)
+{
+    char start[32] = "";
+    time_t when = (time_t)(side->start_unix_ns / NS_PER_SECOND);
+    struct tm local;
+    if (localtime_r(&when, &local))
+        strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
+    fprintf(out, "%c  %s  ", letter, start);
+    if (side->run_count > 1)
+        fprintf(out, "%" PRIu32 " runs, ", side->run_count);
+    fprintf(out, "%.2f s CPU in %.2f s, %" PRIu64 " sample%s\n   ", pt_seconds(side->whole_ns),
+            pt_seconds(side->wall_ns), side->draws.count, pt_plural(side->draws.count, "s"));
+    pt_print_text(out, pt_string(side->profile, pt_summary_first_process(side->profile)->command_line),
+                  SIDE_INDENTATION, PT_STYLE_FAINT);
+}
+
+static void print_runs(FILE *out, const struct pt_several *runs)
+{
+    fprintf(out, "%.2f s", runs->mean);
+    if (runs->count > 1)
+        fprintf(out, " (%.2f to %.2f in %" PRIu32 " runs)", runs->least, runs->most, runs->count);
+}
+
+/* CPU time is measured, not sampled: only more runs say how much it differs from run to run. */
+static void print_cpu(FILE *out, const struct pt_side sides[2])
+{
+    const struct pt_several *a = &sides[0].runs, *b = &sides[1].runs;
+    if (!a->count || !b->count || !(a->mean > 0))
+        return;
+    fputs("\nCPU of a run: ", out);
+    print_runs(out, a);
+    fputs(", then ", out);
+    print_runs(out, b);
+    fprintf(out, ": %+.1f %%", 100 * (b->mean - a->mean) / a->mean);
+    if (a->count < 2 || b->count < 2)
+        fputs("\n  One run does not say how much runs differ by chance: see --all\n", out);
+    else
+        fputs(pt_means_chance(a, b) <= CHANCE ? ",\n  more than chance\n" : ",\n  within chance\n", out);
+}
+
+struct table {
+    const struct pt_comparison *comparison;
+    FILE *out;
+    int digits;
+};
+
+static int print_change(const struct table *table, const struct pt_change *change)
+{
+    double after = (double)change->ns[1] * pt_compare_unit(&table->comparison->sides[1], table->comparison->by);
+    return fprintf(table->out, " %6.*f %+7.*f%c ", table->digits, after, table->digits,
+                   pt_compare_change(table->comparison, change), change->marked ? '*' : ' ');
+}
+
+static bool is_marked(const struct pt_compared *one)
+{
+    return one->self.marked || one->total.marked;
+}
+
+/* Prints the rows that are more than chance; after them others only where --top says how many there may be. */
+static void print_rows(const struct table *table, const struct pt_compared *all, uint32_t count, bool files,
+                       uint32_t top)
+{
+    uint32_t shown = 0, marked = 0, most = top ? top : TOP;
+    while (marked < count && is_marked(&all[marked]))
+        marked++;
+    for (; shown < count && shown < most && (top || shown < marked); shown++) {
+        bool faint = shown >= marked;
+        if (faint && pt_has_colour(table->out))
+            fputs(pt_style_sequences[PT_STYLE_FAINT], table->out);
+        int used = print_change(table, &all[shown].self);
+        used += files ? 0 : print_change(table, &all[shown].total);
+        used += fprintf(table->out, " ");
+        pt_print_text(table->out, all[shown].text, (uint32_t)used, faint ? PT_STYLE_FAINT : PT_STYLE_PLAIN);
+    }
+    if (!marked && !shown)
+        fprintf(table->out, "  none: %" PRIu32 " change%s within chance\n", count, count == 1 ? " is" : "s are");
+    if (shown < marked)
+        fprintf(table->out, "  and %" PRIu32 " more (--top %" PRIu32 ")\n", marked - shown, marked);
+    uint32_t hidden = count - (shown > marked ? shown : marked);
+    if (hidden && (marked || shown))
+        fprintf(table->out, "  and %" PRIu32 " more within chance\n", hidden);
+}
+
+void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out)
+{
+    static const char *const explained[] = {"Per cent of the CPU", "Milliseconds of CPU per second of a run",
+                                            "Seconds of CPU in a run"};
+    const struct table table = {comparison, out, comparison->by == PT_COMPARE_CPU ? 2 : 1};
+    print_side(out, 'A', &comparison->sides[0]);
+    print_side(out, 'B', &comparison->sides[1]);
+    print_cpu(out, comparison->sides);
+    fprintf(out, "\n%s, in B and more (+) or less (-) than in A. *: more than chance\n", explained[comparison->by]);
+    pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE    TOTAL  CHANGE   %s\n",
+                    cli->lines ? "LINE" : "FUNCTION");
+    print_rows(&table, comparison->functions, comparison->function_count, false, cli->top);
+    if (comparison->file_count && (is_marked(&comparison->files[0]) || cli->top)) {
+        pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE   FILE\n");
+        print_rows(&table, comparison->files, comparison->file_count, true, cli->top);
+    }
+}
+
+struct gate {
+    const struct pt_comparison *comparison;
+    double most; /* per cent of A's CPU */
+    uint32_t failures;
+};
+
+static void fail(struct gate *gate, const char *text, const char *what, double percent)
+{
+    struct pt_buffer name = {0};
+    pt_shown_text(&name, text, 0);
+    if (gate->failures++ < FAILURES_NAMED)
+        pt_error("slower by %.1f %% of A's CPU: %s%s", percent, name.data, what);
+    pt_buffer_free(&name);
+}
+
+/* Returns whether the change is too large. */
+static bool judge(struct gate *gate, const struct pt_change *change, const char *text, const char *what)
+{
+    const struct pt_side *a = &gate->comparison->sides[0];
+    double whole = (double)a->whole_ns * pt_compare_unit(a, gate->comparison->by);
+    double percent = whole > 0 ? 100 * pt_compare_change(gate->comparison, change) / whole : 0;
+    bool fails = change->marked && percent > gate->most;
+    if (fails)
+        fail(gate, text, what, percent);
+    return fails;
+}
+
+static void judge_cpu(struct gate *gate)
+{
+    const struct pt_several *a = &gate->comparison->sides[0].runs, *b = &gate->comparison->sides[1].runs;
+    double percent = a->mean > 0 ? 100 * (b->mean - a->mean) / a->mean : 0;
+    if (percent > gate->most && pt_means_chance(a, b) <= CHANCE)
+        fail(gate, "the whole program", "", percent);
+}
+
+bool pt_comparison_passes(const struct pt_comparison *comparison, double percent)
+{
+    struct gate gate = {.comparison = comparison, .most = percent};
+    if (comparison->by != PT_COMPARE_SHARE)
+        judge_cpu(&gate);
+    for (uint32_t i = 0; i < comparison->function_count; i++) {
+        const struct pt_compared *one = &comparison->functions[i];
+        if (!judge(&gate, &one->self, one->text, ", self time"))
+            judge(&gate, &one->total, one->text, ", total time");
+    }
+    for (uint32_t i = 0; i < comparison->file_count; i++)
+        judge(&gate, &comparison->files[i].self, comparison->files[i].text, "");
+    if (gate.failures > FAILURES_NAMED)
+        pt_error("and %" PRIu32 " more", gate.failures - FAILURES_NAMED);
+    if (!gate.failures)
+        pt_message("nothing is slower by more than chance and %g %% of A's CPU", percent);
+    return !gate.failures;
+}
