@@ -174,6 +174,9 @@ const struct pt_command pt_commands[] = {
      "pyprof doctor\n"
      "pyprof doctor 4711\n"
      "pyprof doctor -- gunicorn -w 4 app:app"},
+    {COMMAND(library), "", "Prints the path of the library, for LD_PRELOAD", NO_OPTIONS,
+     "For scripts, Procfiles and unit files, where `pyprof run` is not wanted.",
+     "LD_PRELOAD=$(pyprof library) python app.py"},
     {COMMAND(completion), "bash | zsh | fish", "Prints a script that completes pyprof's command line in a shell",
      NO_OPTIONS, "`make install` puts the scripts where the shells find them.",
      "source <(pyprof completion bash)\n"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/library_path.h"
 #include "base/memory.h"
 #include "base/print.h"
 #include "cli/commands.h"
@@ -41,6 +42,17 @@ static void end_without_memory(void)
     exit(PT_EXIT_DATA);
 }
 
+int pt_cmd_library(const struct pt_cli *cli)
+{
+    char *path = cli->argument_count ? NULL : pt_find_library();
+    if (cli->argument_count)
+        pt_error("'pyprof library' takes no arguments; to profile a command: pyprof run -- %s", cli->arguments[0]);
+    if (path)
+        puts(path);
+    free(path);
+    return path ? PT_EXIT_OK : cli->argument_count ? PT_EXIT_USAGE : PT_EXIT_DATA;
+}
+
 int main(int argc, char **argv)
 {
     pt_when_out_of_memory = end_without_memory;
@@ -50,7 +62,7 @@ int main(int argc, char **argv)
     int status = PT_EXIT_OK;
     setlocale(LC_CTYPE, "C.UTF-8"); /* how wide characters are: text of profiles is UTF-8 */
     if (!name) {
-        pt_error("missing command; see 'pyprof --help'");
+        pt_error("missing command; to begin: pyprof run -- python app.py; 'pyprof --help' lists all commands");
         return PT_EXIT_USAGE;
     }
     bool help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
@@ -64,7 +76,7 @@ int main(int argc, char **argv)
     }
     const struct pt_command *command = pt_command_named(help ? argv[2] : name);
     if (!command) {
-        pt_error("no such command '%s'; see 'pyprof --help'", help ? argv[2] : name);
+        pt_unknown_command(help ? argv[2] : name);
         return PT_EXIT_USAGE;
     }
     if (help)

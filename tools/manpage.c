@@ -125,6 +125,7 @@ static void put_main(void)
          ".TP\n.B DEBUGINFOD_URLS\nservers from which libdebuginfod fetches missing debug information of native code;\n"
          "if unset, nothing goes to the network\n"
          ".TP\n.BR DEBUGINFOD_CACHE_PATH \", \" XDG_CACHE_HOME\nwhere libdebuginfod keeps what it has fetched\n"
+         ".SH COPYRIGHT\nThe libpyprof authors. Licensed under the Apache License, Version 2.0.\n"
          ".SH SEE ALSO\n.BR libpyprof (7),\n.BR pyprof\\-log (5)");
 }
 

@@ -127,6 +127,72 @@ refuses() {
     refuses 2 '.' run
 }
 
+# answers WORD PATTERN: the one line of `pyprof WORD`.
+answers() {
+    refuses 2 "^pyprof: no command '$1'; .*$2" "$1"
+}
+
+@test "pyprof: what users of other profilers type, what is misspelled, and programs get an answer" {
+    for word in record start trace attach; do answers $word 'pyprof run -- python app.py$'; done
+    answers attach 'a running process cannot be joined'
+    answers dump 'pyprof top PID$'
+    answers stats 'pyprof report$'
+    answers flamegraph 'pyprof flame;.*app.svg$'
+    answers serve 'pyprof flame -o app.html$'
+    for pair in reprot:report rnu:run flme:flame expotr:export diff2:diff anotate:annotate tpo:top; do
+        answers ${pair%:*} "did you mean 'pyprof ${pair#*:}'\?$"
+    done
+    for word in xy frobnicate s o; do answers $word "'pyprof --help' lists them$"; done
+    answers app.py 'pyprof run -- python app.py$'
+    answers python3.12 'pyprof run -- python3.12$'
+    answers 4711 'pyprof top 4711$'
+    refuses 2 'pyprof run -- python app.py' # nothing at all
+    # Nothing is offered that does not exist.
+    grep -oE 'pyprof [a-z]+' "$ROOT/tools/unknown_command.c" | sort -u | sed 's/pyprof //' | grep -vxE 'shows|does' | while read -r verb; do
+        "$PYPROF" help "$verb" >out.txt || fail "$verb"
+    done
+}
+
+@test "pyprof library: a path for LD_PRELOAD" {
+    # shellcheck disable=SC2046
+    env LD_PRELOAD="$("$PYPROF" library)" "$PYTHON" -c 'sum(range(9000000))' 2>err.txt
+    [ ! -s err.txt ] || fail "$(cat err.txt)"
+    [ "$(log_files | wc -l)" -eq 1 ] || fail "$(ls pyprof.out)"
+    refuses 2 'pyprof run -- python' library python
+}
+
+@test "pyprof export: what to do without a format" {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    refuses 2 'a page for the browser is made by: pyprof flame -o x.html' export -o x.html
+    for arguments in "-o x.foo" ""; do
+        status=0
+        # shellcheck disable=SC2086
+        "$PYPROF" export $arguments 2>err.txt || status=$?
+        [ "$status" -eq 2 ] || fail "status $status"
+        grep -qE '^  speedscope +\.speedscope\.json$' err.txt || fail "$(cat err.txt)"
+    done
+    refuses 2 "[-]-run takes the id of a run or its beginning, not ''" report --run ''
+}
+
+@test "pyprof: a file that may not be read says why, and one that is damaged is warned of in the report" {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 1.2
+    set -- pyprof.out/*.pyprof
+    python3 - "$1" damaged.pyprof <<'END'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[len(data) * 2 // 3] ^= 0xFF
+open(sys.argv[2], "wb").write(data)
+END
+    "$PYPROF" report damaged.pyprof 2>err.txt | unwrapped >report.txt
+    lines_of err.txt 1 'not read: .*damaged'
+    grep -q 'the log is damaged: 1 block of ' report.txt || fail "$(cat report.txt)"
+    [ "$(id -u)" -eq 0 ] || skip "only root can become another user"
+    chmod 755 "$BATS_RUN_TMPDIR" "$(dirname "$(dirname "$BATS_TEST_TMPDIR")")" "$(dirname "$BATS_TEST_TMPDIR")" "$BATS_TEST_TMPDIR" pyprof.out
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$PYPROF" --version >out.txt || skip "pyprof is out of reach for other users"
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$PYPROF" report pyprof.out 2>err.txt && fail "it could read"
+    lines_of err.txt 1 'cannot be opened \(.*\.pyprof: Permission denied\)'
+}
+
 @test "pyprof: --help and --version" {
     "$PYPROF" --help >out.txt
     grep -q report out.txt || fail "$(cat out.txt)"

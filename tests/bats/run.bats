@@ -61,6 +61,38 @@ os.wait()' 2>err.txt
     "$PYPROF" doctor | unwrapped | grep -q "none in pyprof.out; there is one in $TMPDIR/pyprof-" || fail "$("$PYPROF" doctor)"
 }
 
+@test "processes that a signal has ended are not said to run; a rate that was lowered is told; old Pythons are named" {
+    cat >pool.py <<'END'
+import multiprocessing, signal, sys, time
+
+def work():
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        sum(range(1000))
+
+if __name__ == "__main__":
+    workers = [multiprocessing.Process(target=work) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    time.sleep(2.5)
+    for worker in workers:
+        worker.terminate()
+        worker.join()
+END
+    PYPROF_MAX_OVERHEAD=0.01 "$PYPROF" run --hz 200 -- "$PYTHON" pool.py 2>err.txt
+    tail -n 1 err.txt | grep -q ', [0-9]* processes (.*2 ended by a signal); the rate was lowered from 200 to [0-9]* samples per CPU second.*; next: ' || fail "$(cat err.txt)"
+    [ "$("$PYPROF" info | grep -c ' ended by a signal$')" -eq 2 ] || fail "$("$PYPROF" info)"
+    "$PYPROF" info | grep -q 'threads [1-9].* (0 alive)' || fail "$("$PYPROF" info)"
+    old=$(compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/*/bin/python3.[67]" | head -n 1)
+    [ -n "$old" ] || skip "no Python 3.6 or 3.7 here"
+    "$PYPROF" run -- "$old" -c 'sum(range(9000000))' 2>err.txt
+    lines_of err.txt 2 '^pyprof: .* is not profiled: Python 3.[67] is too old; Python 3.8 to 3.15 can be profiled$'
+    status=0
+    "$PYPROF" doctor -- "$old" >out.txt || status=$?
+    [ "$status" -eq 1 ] && grep -q 'FAIL python   Python 3.[67] is too old' out.txt || fail "$status: $(cat out.txt)"
+}
+
 @test "a profile is not overwritten by what is made of it" {
     "$PYPROF" run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 >out.txt 2>err.txt
     set -- pyprof.out/*.pyprof

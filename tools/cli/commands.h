@@ -10,6 +10,9 @@ extern const unsigned pt_command_count;
 /* Returns the command of this name, NULL when there is none. */
 const struct pt_command *pt_command_named(const char *name);
 
+/* Says that there is no such command, and what may have been meant. */
+void pt_unknown_command(const char *name);
+
 int pt_cmd_run(const struct pt_cli *cli);
 int pt_cmd_report(const struct pt_cli *cli);
 int pt_cmd_top(const struct pt_cli *cli);
@@ -21,6 +24,7 @@ int pt_cmd_diff(const struct pt_cli *cli);
 int pt_cmd_annotate(const struct pt_cli *cli);
 int pt_cmd_merge(const struct pt_cli *cli);
 int pt_cmd_doctor(const struct pt_cli *cli);
+int pt_cmd_library(const struct pt_cli *cli);
 int pt_cmd_completion(const struct pt_cli *cli);
 int pt_cmd_complete(const struct pt_cli *cli);
 int pt_cmd_manpage(const struct pt_cli *cli);

@@ -41,7 +41,7 @@ static void print_lines(const char *text)
 void pt_cli_help(const struct pt_command *command)
 {
     char *text = pt_command_text(command);
-    printf("Usage: pyprof %s %s\n", command->name, command->arguments);
+    printf("Usage: pyprof %s%s%s\n", command->name, *command->arguments ? " " : "", command->arguments);
     pt_print_paragraph(0, 0, "%s.", command->summary);
     puts("\nOptions:");
     for (const struct pt_option *const *at = command->options; *at; at++) {
@@ -184,9 +184,14 @@ static bool take_option(struct pt_cli *cli, const struct pt_option *option, cons
         return take_time(option->name, argument, field);
     case PT_DURATION:
         return take_time(option->name, argument, field) && check_duration(option->name, field);
+    case PT_RUN_ID: /* a shell variable that is not set must not mean all runs */
+        if (!*argument) {
+            pt_error("--%s takes the id of a run or its beginning, not ''; 'pyprof runs' lists them", option->name);
+            return false;
+        }
+        __attribute__((fallthrough));
     case PT_PIDS:
     case PT_REGEX:
-    case PT_RUN_ID:
     case PT_TEXT:
         *(const char **)field = argument;
         break;

@@ -82,6 +82,8 @@ static void say_python(const char *path, const struct pt_elf_facts *facts, struc
     if (facts->python && facts->python_debug) {
         pt_find(findings, PT_LEVEL_WARN, "python", "%s is a debug build of Python: native frames only", base);
         pt_remedy(findings, "use a release build");
+    } else if (!pt_check_python_name(path, findings)) {
+        return;
     } else if (facts->python || strncmp(base, "python", 6) == 0) {
         pt_find(findings, PT_LEVEL_OK, "python", "%s is Python", base);
     } else {

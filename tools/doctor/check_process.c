@@ -15,26 +15,55 @@ struct python {
     char *path;
 };
 
+/* Reads the version in a name: libpython3.8.so.1.0, python3.8. */
+static void take_name_version(struct python *python, const char *path)
+{
+    const char *base = strrchr(path, '/'), *name = strstr(base ? base : path, "python");
+    char *end;
+    if (!name)
+        return;
+    python->major = (unsigned)strtoul(name + strlen("python"), &end, 10);
+    python->minor = *end == '.' ? (unsigned)strtoul(end + 1, NULL, 10) : 0;
+}
+
+static bool is_too_old(const struct python *python)
+{
+    return python->major && (python->major < 3 || (python->major == 3 && python->minor && python->minor < FIRST_MINOR));
+}
+
+bool pt_check_python_name(const char *path, struct pt_findings *findings)
+{
+    struct python python = {0};
+    char *real = realpath(path, NULL);
+    take_name_version(&python, real ? real : path);
+    free(real);
+    if (!is_too_old(&python))
+        return true;
+    pt_find(findings, PT_LEVEL_FAIL, "python", "Python %u.%u is too old", python.major, python.minor);
+    pt_remedy(findings, "Python 3.%u to 3.%u can be profiled", FIRST_MINOR, LAST_MINOR);
+    return false;
+}
+
 static void take_version(struct python *python, const struct pt_elf_facts *facts)
 {
-    const char *base = strrchr(python->path, '/'), *digits = base ? strpbrk(base, "0123456789") : NULL;
     python->debug = facts->python_debug;
     if (facts->python_version) {
         python->major = facts->python_version >> 24;
         python->minor = facts->python_version >> 16 & 0xff;
         python->micro = facts->python_version >> 8 & 0xff;
         python->prerelease = (facts->python_version >> 4 & 0xf) < FINAL_RELEASE;
-    } else if (digits) { /* libpython3.8.so.1.0, python3.8 */
-        char *end;
-        python->major = (unsigned)strtoul(digits, &end, 10);
-        python->minor = *end == '.' ? (unsigned)strtoul(end + 1, NULL, 10) : 0;
+    } else {
+        take_name_version(python, python->path);
     }
 }
 
+/* What marks an interpreter came with 3.7: older ones are known by their names. */
 static bool examine(struct python *python, const char *here, const char *path)
 {
     struct pt_elf_facts facts;
-    if (!pt_elf_facts_read(here, &facts) || !facts.python)
+    struct python named = {0};
+    take_name_version(&named, path);
+    if (!pt_elf_facts_read(here, &facts) || (!facts.python && !is_too_old(&named)))
         return false;
     python->found = true;
     python->path = pt_strdup(path);
@@ -80,10 +109,10 @@ static bool check_python(const struct pt_process_info *subject, struct pt_findin
         pt_find(findings, PT_LEVEL_WARN, "python", "%s is a %s: native frames only", python.path,
                 python.debug ? "debug build" : "pre-release");
         pt_remedy(findings, "use a release build");
-    } else if (python.major == 3 && python.minor < FIRST_MINOR) {
-        pt_find(findings, PT_LEVEL_FAIL, "python", "Python %u.%u in %s is older than 3.%u: it is not profiled",
-                python.major, python.minor, python.path, FIRST_MINOR);
-        pt_remedy(findings, "3.%u to 3.%u are", FIRST_MINOR, LAST_MINOR);
+    } else if (is_too_old(&python)) {
+        pt_find(findings, PT_LEVEL_FAIL, "python", "Python %u.%u in %s is too old", python.major, python.minor,
+                python.path);
+        pt_remedy(findings, "Python 3.%u to 3.%u can be profiled", FIRST_MINOR, LAST_MINOR);
     } else if (python.major && (python.major != 3 || python.minor > LAST_MINOR)) {
         pt_find(findings, PT_LEVEL_WARN, "python", "%s: Python %u.%u is not known to this pyprof: native frames only",
                 python.path, python.major, python.minor);

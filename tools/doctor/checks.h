@@ -10,6 +10,9 @@
 /* Runs all checks of a running process. Returns false if it is not sampled because it has no Python. */
 bool pt_check_process(const struct pt_process_info *subject, struct pt_findings *findings);
 
+/* Adds a failure if the name of an interpreter's file says that it is too old, and returns false. */
+bool pt_check_python_name(const char *path, struct pt_findings *findings);
+
 /* Checks whether the library is in the process, and if not, why. Returns PT_LEVEL_WARN if that cannot be seen. */
 enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_findings *findings);
 /* Returns whether the loader of a program of this kind would take the library at this path of the subject's root. */

@@ -12,6 +12,7 @@
 
 #include "../base/memory.h"
 #include "../base/numbers.h"
+#include "../base/output.h"
 
 #define CHUNK            65536
 #define NS_PER_SECOND    1000000000u
@@ -104,6 +105,17 @@ static int last_number(const char *line, int otherwise)
     return digits == end ? otherwise : atoi(digits);
 }
 
+/* Some programs write a title in the place of their arguments: that is one argument with blanks. */
+static void quote_command(struct pt_process_info *subject, size_t size)
+{
+    struct pt_buffer quoted = {0};
+    for (size_t i = 0; subject->command && i < size; i += strlen(subject->command + i) + 1) {
+        pt_buffer_text(&quoted, i ? " " : "");
+        pt_append_argument(&quoted, subject->command + i);
+    }
+    subject->quoted = quoted.data;
+}
+
 bool pt_process_info_read(int pid, struct pt_process_info *subject)
 {
     size_t size = 0;
@@ -125,6 +137,7 @@ bool pt_process_info_read(int pid, struct pt_process_info *subject)
         subject->name = pt_strdup("");
     subject->name[strcspn(subject->name, "\n")] = '\0';
     subject->command = pt_proc_text(pid, "cmdline", &size);
+    quote_command(subject, size);
     for (size_t i = 0; subject->command && i + 1 < size; i++)
         if (!subject->command[i])
             subject->command[i] = ' ';
@@ -144,6 +157,7 @@ void pt_process_info_free(struct pt_process_info *subject)
 {
     free(subject->name);
     free(subject->command);
+    free(subject->quoted);
     free(subject->status);
     free(subject->maps);
     free(subject->environment);

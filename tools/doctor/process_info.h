@@ -12,6 +12,7 @@ struct pt_process_info {
     uid_t real_uid, uid; /* uid, gid: effective */
     gid_t gid;
     char *name, *command;     /* command: arguments with blanks between; "" when there are none */
+    char *quoted;             /* the command as a shell takes it; NULL when there is none */
     char *status;             /* text of /proc/PID/status */
     char *maps, *environment; /* NULL when they cannot be seen; environment: NUL-separated, two NULs at the end */
     char *program, *working;  /* paths in its own root; NULL when they cannot be seen */

@@ -18,11 +18,13 @@ static const struct pt_format *format_of(const struct pt_cli *cli)
 static void complain_of_format(const struct pt_cli *cli)
 {
     struct pt_buffer known = {0};
-    pt_formats_line(&known);
-    if (cli->output && strcmp(cli->output, "-") != 0)
-        pt_error("%s: no format has this extension: use --format, or one of %s", cli->output, known.data);
+    pt_formats_list(&known);
+    if (pt_is_stdout(cli->output))
+        pt_error("missing format: use -o FILE with the extension of a format, or --format NAME:\n%s", known.data);
+    else if (pt_has_extension(cli->output, ".html"))
+        pt_error("%s: a page for the browser is made by: pyprof flame -o %s", cli->output, cli->output);
     else
-        pt_error("missing format: use -o FILE with its extension, or --format NAME: %s", known.data);
+        pt_error("%s: no format has this extension; use --format NAME, or one of these:\n%s", cli->output, known.data);
     pt_buffer_free(&known);
 }
 

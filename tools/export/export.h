@@ -23,28 +23,26 @@ enum pt_format_flag {
     PT_FORMAT_PYTHON = 16, /* has none unless asked otherwise */
 };
 
-/* name, extensions, exporter, flags, what reads it (in lines) */
+/* name, extension, exporter, flags, what reads it (in lines) */
 #define PT_FORMATS(X)                                                                                                  \
-    X("collapsed", ".collapsed .folded .txt", pt_export_collapsed, PT_FORMAT_STACKS,                                   \
-      "flamegraph.pl, speedscope,\ninferno")                                                                           \
-    X("pprof", ".pb.gz .pprof", pt_export_pprof, PT_FORMAT_BINARY | PT_FORMAT_ALL,                                     \
+    X("collapsed", ".collapsed", pt_export_collapsed, PT_FORMAT_STACKS, "flamegraph.pl, speedscope,\ninferno")         \
+    X("pprof", ".pb.gz", pt_export_pprof, PT_FORMAT_BINARY | PT_FORMAT_ALL,                                            \
       "go tool pprof, Pyroscope,\nParca; lines, threads,\nprocesses and GIL are always in")                            \
     X("svg", ".svg", pt_export_svg, PT_FORMAT_STACKS, "a flame graph as a picture")                                    \
-    X("speedscope", ".speedscope.json .speedscope", pt_export_speedscope, 0, "speedscope.app")                         \
-    X("firefox", ".firefox.json .firefox", pt_export_firefox, PT_FORMAT_TIMED | PT_FORMAT_ALL,                         \
+    X("speedscope", ".speedscope.json", pt_export_speedscope, 0, "speedscope.app")                                     \
+    X("firefox", ".firefox.json", pt_export_firefox, PT_FORMAT_TIMED | PT_FORMAT_ALL,                                  \
       "profiler.firefox.com;\nwhen it ran is in it")                                                                   \
-    X("pstats", ".pstats .prof", pt_export_pstats, PT_FORMAT_BINARY | PT_FORMAT_STACKS | PT_FORMAT_PYTHON,             \
+    X("pstats", ".pstats", pt_export_pstats, PT_FORMAT_BINARY | PT_FORMAT_STACKS | PT_FORMAT_PYTHON,                   \
       "Python's pstats, snakeviz,\ngprof2dot; \"ncalls\": samples")                                                    \
     X("callgrind", ".callgrind", pt_export_callgrind, PT_FORMAT_STACKS, "kcachegrind, callgrind_annotate")             \
     X("perf", ".perf", pt_export_perf_script, PT_FORMAT_TIMED, "what reads perf script")                               \
-    X("otlp", ".otlp .otlp.pb", pt_export_otlp, PT_FORMAT_BINARY,                                                      \
-      "OpenTelemetry: ProfilesData,\nprofiles/v1development")
+    X("otlp", ".otlp", pt_export_otlp, PT_FORMAT_BINARY, "OpenTelemetry: ProfilesData,\nprofiles/v1development")
 
-#define PT_DECLARE_EXPORTER(name, extensions, write, ...) pt_exporter write;
+#define PT_DECLARE_EXPORTER(name, extension, write, ...) pt_exporter write;
 PT_FORMATS(PT_DECLARE_EXPORTER)
 
 struct pt_format {
-    const char *name, *extensions; /* extensions: words */
+    const char *name, *extension;
     pt_exporter *write;
     unsigned flags; /* enum pt_format_flag */
     const char *readers;
@@ -56,8 +54,8 @@ extern const size_t pt_format_count;
 const struct pt_format *pt_format_named(const char *name);
 const struct pt_format *pt_format_of_path(const char *path);
 
-/* Appends all of them in a line, with their extensions, or as a table for people. */
-void pt_formats_line(struct pt_buffer *text);
+/* Appends all of them with their extension, a line each, or as a table for people. */
+void pt_formats_list(struct pt_buffer *text);
 void pt_formats_table(struct pt_buffer *text);
 
 #endif

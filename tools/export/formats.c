@@ -19,33 +19,20 @@ const struct pt_format *pt_format_named(const char *name)
     return NULL;
 }
 
-static bool has_extension_of(const char *path, const struct pt_format *format)
-{
-    char extension[32];
-    for (const char *at = format->extensions; *at; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        snprintf(extension, sizeof extension, "%.*s", (int)length, at);
-        if (pt_has_extension(path, extension))
-            return true;
-        at += length;
-    }
-    return false;
-}
-
 const struct pt_format *pt_format_of_path(const char *path)
 {
     for (size_t i = 0; i < pt_format_count; i++)
-        if (has_extension_of(path, &pt_formats[i]))
+        if (pt_has_extension(path, pt_formats[i].extension))
             return &pt_formats[i];
     /* callgrind.out.PID is what kcachegrind opens */
     bool callgrind = strncmp(pt_base_name(path), "callgrind.out", strlen("callgrind.out")) == 0;
     return callgrind ? pt_format_named("callgrind") : NULL;
 }
 
-void pt_formats_line(struct pt_buffer *text)
+void pt_formats_list(struct pt_buffer *text)
 {
     for (size_t i = 0; i < pt_format_count; i++)
-        pt_buffer_format(text, "%s%s (%s)", i ? ", " : "", pt_formats[i].name, pt_formats[i].extensions);
+        pt_buffer_format(text, "%s  %-10s %s", i ? "\n" : "", pt_formats[i].name, pt_formats[i].extension);
 }
 
 void pt_formats_table(struct pt_buffer *text)
@@ -53,12 +40,12 @@ void pt_formats_table(struct pt_buffer *text)
     int names = 0, extensions = 0;
     pt_buffer_text(text, "Formats, by extension or --format:\n");
     for (size_t i = 0; i < pt_format_count; i++) {
-        int name = (int)strlen(pt_formats[i].name), extension = (int)strlen(pt_formats[i].extensions);
+        int name = (int)strlen(pt_formats[i].name), extension = (int)strlen(pt_formats[i].extension);
         names = name > names ? name : names;
         extensions = extension > extensions ? extension : extensions;
     }
     for (size_t i = 0; i < pt_format_count; i++) {
-        const char *name = pt_formats[i].name, *extension = pt_formats[i].extensions;
+        const char *name = pt_formats[i].name, *extension = pt_formats[i].extension;
         for (const char *line = pt_formats[i].readers; line;
              line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
             pt_buffer_format(text, "  %-*s %-*s %.*s\n", names, name, extensions, extension, (int)strcspn(line, "\n"),

@@ -105,6 +105,7 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
         unsigned reason = data || !error ? result : PT_READ_OK;
         files->unusable++;
         files->reasons[reason].count++;
+        files->reasons[reason].error = error;
         if (!files->reasons[reason].path)
             files->reasons[reason].path = pt_strdup(path);
     }
@@ -133,8 +134,10 @@ void pt_files_append_unusable(struct pt_buffer *text, const struct pt_files *fil
         uint32_t count = files->reasons[i].count;
         if (!count)
             continue;
-        pt_buffer_format(text, "%s%" PRIu32 " file%s that %s (%s%s)", first ? "" : ", ", count, count == 1 ? "" : "s",
+        pt_buffer_format(text, "%s%" PRIu32 " file%s that %s (%s%s", first ? "" : ", ", count, count == 1 ? "" : "s",
                          count == 1 ? one[i] : several[i], files->reasons[i].path, count == 1 ? "" : " …");
+        pt_buffer_format(text, files->reasons[i].error && i == PT_READ_OK ? ": %s)" : ")",
+                         strerror(files->reasons[i].error));
         first = false;
     }
 }

@@ -31,6 +31,7 @@ struct pt_files {
     struct {
         uint32_t count;
         char *path;                 /* of one of these files */
+        int error;                  /* why it cannot be opened */
     } reasons[PT_READ_VERSION + 1]; /* by enum pt_read_result; PT_READ_OK: cannot be opened */
 };
 

@@ -6,6 +6,7 @@
 #include "../cli/commands.h"
 #include "../load/load.h"
 #include "../profile/gil_gc.h"
+#include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "sums_json.h"
 
@@ -112,6 +113,16 @@ static void print_remark(void *kind, const char *text)
     print_line("%s: %s", (const char *)kind, text);
 }
 
+/* The sums of a process that has ended still have the threads that it ended with. */
+static uint64_t live_threads(const struct pt_profile *profile, uint32_t process)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if ((process == PT_NONE || i == process) && !profile->processes.items[i].ended)
+            sum += profile->processes.items[i].accounting.threads;
+    return sum;
+}
+
 static void print_sums(const struct pt_profile *profile, uint32_t process)
 {
     struct pt_accounting sum = pt_summary_accounting(profile, process);
@@ -120,9 +131,10 @@ static void print_sums(const struct pt_profile *profile, uint32_t process)
                pt_seconds(sum.cpu_ns), pt_seconds(sum.sampled_ns), pt_seconds(sum.unsampled_ns),
                pt_seconds(sum.lost_ns), pt_seconds(sum.own_ns), pt_seconds(sum.thread_exit_ns),
                (double)sum.difference_ns / 1e9);
-    print_line("samples %" PRIu64 " (lost %" PRIu64 "), threads %" PRIu64 " alive + %" PRIu64
-               " ended, cpu before the start %.3f s",
-               sum.samples, sum.lost_samples, sum.threads, sum.exited_threads, pt_seconds(sum.before_start_ns));
+    print_line("samples %" PRIu64 " (lost %" PRIu64 "), threads %" PRIu64 " (%" PRIu64
+               " alive), CPU before the start %.3f s",
+               sum.samples, sum.lost_samples, sum.threads + sum.exited_threads, live_threads(profile, process),
+               pt_seconds(sum.before_start_ns));
     print_line("context switches %" PRIu64 " by itself + %" PRIu64 " by others, page faults %" PRIu64 " + %" PRIu64
                " from disk",
                sum.voluntary_switches, sum.involuntary_switches, sum.minor_faults, sum.major_faults);
@@ -161,6 +173,20 @@ static void print_intervals(const struct pt_process *process)
     }
 }
 
+static const char *state_of(const struct pt_profile *profile, uint32_t process)
+{
+    switch (pt_end_of(profile, process)) {
+    case PT_END_ITSELF:
+        return "ended";
+    case PT_END_RUNNING:
+        return "running";
+    case PT_END_SIGNAL:
+        return "ended by a signal";
+    default:
+        return "running or killed";
+    }
+}
+
 static void print_text(const struct pt_profile *profile)
 {
     for (uint32_t i = 0; i < profile->processes.count; i++) {
@@ -169,8 +195,7 @@ static void print_text(const struct pt_profile *profile)
         pt_print_text(stdout, pt_string(profile, process->command_line), (uint32_t)used, PT_STYLE_PLAIN);
         print_line("run %s, Python %s, parent %" PRIu64 ", host %s, %.3f s wall, %s", pt_string(profile, process->run),
                    process->python_version ? pt_string(profile, process->python_version) : "not found", process->ppid,
-                   pt_string(profile, process->host), pt_seconds(process->accounting.wall_ns),
-                   process->ended ? "ended" : "running or killed");
+                   pt_string(profile, process->host), pt_seconds(process->accounting.wall_ns), state_of(profile, i));
         if (process->unwinder)
             print_line("native stacks by %s", pt_string(profile, process->unwinder));
         print_sums(profile, i);

@@ -162,7 +162,7 @@ int pt_cmd_run(const struct pt_cli *cli)
         char *obstacle = obstacle_of(cli->arguments[0]);
         say_beginning(cli->arguments[0], &place, obstacle);
         int wait_status = pt_command_wait(command);
-        pt_run_summary(run, since, place.directory, place.named, obstacle, cli->arguments[0]);
+        pt_run_summary(run, since, place.directory, place.named, cli->hz, obstacle, cli->arguments[0]);
         free(obstacle);
         status = pt_command_status(wait_status);
     }

@@ -10,7 +10,10 @@
 #include "../cli/options.h"
 #include "../load/files.h"
 #include "../load/load.h"
+#include "../view/open_ends.h"
 #include "../view/summary.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
 
 /* Files that were written since the run began. */
 struct recent {
@@ -62,22 +65,37 @@ static struct pt_profile *load_run(const char *run, time_t since, const char *di
     return profile;
 }
 
-static void say_sums(const struct pt_profile *profile, const char *place)
+/* Says if fewer samples were taken than were asked for. */
+static void append_rate(struct pt_buffer *text, const struct pt_profile *profile, uint32_t hz)
+{
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if (profile->processes.items[i].period_ns > longest)
+            longest = profile->processes.items[i].period_ns;
+    if (hz && longest > NS_PER_SECOND / hz)
+        pt_buffer_format(text,
+                         "; the rate was lowered from %" PRIu32 " to %" PRIu64
+                         " samples per CPU second to keep below PYPROF_MAX_OVERHEAD",
+                         hz, NS_PER_SECOND / longest);
+}
+
+static void say_sums(const struct pt_profile *profile, const char *place, uint32_t hz)
 {
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
-    struct pt_buffer text = {0}, path = {0};
+    struct pt_open_ends open = pt_open_ends_of(profile);
+    struct pt_buffer text = {0}, path = {0}, ends = {0};
     uint64_t start, end;
-    uint32_t not_ended = 0, processes = profile->processes.count;
+    uint32_t processes = profile->processes.count;
     pt_profile_span(profile, &start, &end);
-    for (uint32_t i = 0; i < processes; i++)
-        not_ended += !profile->processes.items[i].ended;
     pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, pt_plural(sum.samples, "s"),
                      (double)sum.cpu_ns / 1e9);
     if (end > start)
         pt_buffer_format(&text, " in %.2f s", (double)(end - start) / 1e9);
     pt_buffer_format(&text, ", %" PRIu32 " process%s", processes, pt_plural(processes, "es"));
-    if (not_ended)
-        pt_buffer_format(&text, " (%" PRIu32 " still running or killed)", not_ended);
+    pt_open_ends_append(&ends, &open);
+    if (ends.length)
+        pt_buffer_format(&text, " (%s)", ends.data);
+    append_rate(&text, profile, hz);
     if (place) {
         pt_buffer_text(&path, " ");
         pt_append_argument(&path, place);
@@ -85,15 +103,16 @@ static void say_sums(const struct pt_profile *profile, const char *place)
     pt_message("%s; next: pyprof report%s", text.data, path.length ? path.data : "");
     pt_buffer_free(&text);
     pt_buffer_free(&path);
+    pt_buffer_free(&ends);
 }
 
-void pt_run_summary(const char *run, time_t since, const char *directory, const char *named, const char *reason,
-                    const char *command)
+void pt_run_summary(const char *run, time_t since, const char *directory, const char *named, uint32_t hz,
+                    const char *reason, const char *command)
 {
     char *elsewhere;
     struct pt_profile *profile = load_run(run, since, directory, &elsewhere);
     if (profile)
-        say_sums(profile, elsewhere ? elsewhere : named);
+        say_sums(profile, elsewhere ? elsewhere : named, hz);
     else if (reason)
         pt_error("nothing was profiled: %s", reason);
     else

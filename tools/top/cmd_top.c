@@ -27,9 +27,7 @@ static void edit_filter(struct pt_screen *screen, int key)
 {
     size_t length = strlen(screen->filter);
     if (key == '\r' || key == '\n') {
-        screen->editing = false;
-        if (screen->filter_is_bad)
-            *screen->filter = '\0';
+        screen->editing = screen->filter_is_bad;
     } else if (key == PT_KEY_ESCAPE) {
         screen->editing = false;
         *screen->filter = '\0';
@@ -139,11 +137,12 @@ static void draw(struct pt_screen *screen, struct pt_live *live)
     pt_buffer_free(&page);
 }
 
-/* A run that is over when it is first seen is shown as a whole. */
-static void read_first(struct pt_screen *screen, const struct pt_live *live, bool *complete)
+/* A run that is over when it is first read is shown as a whole, and one that runs in its last seconds. *seen counts up
+ * to the last run that was read. */
+static void read_first(struct pt_screen *screen, const struct pt_live *live, uint32_t *seen)
 {
-    if (!*complete && live->complete && live->follow->profile->processes.count) {
-        *complete = true;
+    if (*seen != live->generation && live->complete && live->follow->profile->processes.count) {
+        *seen = live->generation;
         screen->since_start = !live->alive;
     }
 }
@@ -151,12 +150,12 @@ static void read_first(struct pt_screen *screen, const struct pt_live *live, boo
 static void interact(struct pt_screen *screen, struct pt_live *live, uint64_t delay_ns)
 {
     uint64_t next = 0;
-    bool complete = false;
+    uint32_t seen = 0;
     for (int key = PT_KEY_NONE; take_key(screen, live, key);) {
         uint64_t now = pt_clock_ns(CLOCK_MONOTONIC);
         if (now >= next && !screen->paused) {
             pt_live_read(live, READ_NS);
-            read_first(screen, live, &complete);
+            read_first(screen, live, &seen);
             next = live->complete ? now + delay_ns : now;
         }
         draw(screen, live);
@@ -168,7 +167,7 @@ static void interact(struct pt_screen *screen, struct pt_live *live, uint64_t de
 static int print_screens(struct pt_screen *screen, struct pt_live *live, uint32_t count, uint64_t delay_ns)
 {
     struct pt_buffer page = {0};
-    bool complete = false;
+    uint32_t seen = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct timespec delay = {(time_t)(delay_ns / 1000000000u), (long)(delay_ns % 1000000000u)};
         if (i)
@@ -176,7 +175,7 @@ static int print_screens(struct pt_screen *screen, struct pt_live *live, uint32_
         do /* in portions: their samples are added up in between */
             pt_live_read(live, READ_NS);
         while (!live->complete);
-        read_first(screen, live, &complete);
+        read_first(screen, live, &seen);
         pt_buffer_clear(&page);
         pt_screen_draw(&page, screen, live);
         if (printf("%s%s", i ? "\n" : "", page.data) < 0 || fflush(stdout) != 0)

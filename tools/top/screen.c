@@ -236,7 +236,8 @@ static void draw_footer(struct page *page)
     struct pt_buffer text = {0};
     if (screen->editing)
         pt_buffer_format(&text, "/%s_%s", screen->filter,
-                         screen->filter_is_bad ? "   (not a regular expression yet)" : "   Enter: keep, Esc: all");
+                         screen->filter_is_bad ? "   (not a regular expression; Esc: all)"
+                                               : "   Enter: keep, Esc: all");
     else if (screen->help)
         pt_buffer_text(&text, "any key: back   q quit");
     else

@@ -98,8 +98,12 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
 {
     char *(*const places[])(const struct pt_process_info *) = {pt_output_directory, pt_output_fallback};
     if (!subject->maps || !subject->environment) {
-        pt_error("process %d belongs to user %u: run pyprof as that user or as root", subject->pid,
-                 (unsigned)subject->uid);
+        bool mine = geteuid() == 0 || geteuid() == subject->uid;
+        pt_error(
+            mine ? "process %d of user %u may not be inspected: the capability SYS_PTRACE is missing (a container's "
+                   "root has it with --cap-add SYS_PTRACE)"
+                 : "process %d belongs to user %u: run pyprof as that user or as root",
+            subject->pid, (unsigned)subject->uid);
         return false;
     }
     if (!has_library(subject)) {

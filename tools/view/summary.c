@@ -213,6 +213,10 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     struct pt_accounting raw =
         only == PT_NONE ? pt_profile_accounting(profile) : profile->processes.items[only].accounting;
     struct pt_accounting sum = pt_summary_accounting(profile, only);
+    if (only == PT_NONE && profile->losses.damaged_blocks)
+        warn(&warnings, "the log is damaged: %" PRIu64 " block%s of %" PRIu64 " bytes cannot be read",
+             profile->losses.damaged_blocks, pt_plural(profile->losses.damaged_blocks, "s"),
+             profile->losses.damaged_bytes);
     if (without_sums)
         warn(&warnings, "%u of %u processes left no accounting: killed, or still in the first second", without_sums,
              checked);

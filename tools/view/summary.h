@@ -8,8 +8,8 @@
  * sum that users see is sampled + unsampled + lost + own + thread exit + difference = cpu. */
 struct pt_accounting pt_summary_accounting(const struct pt_profile *profile, uint32_t process);
 
-/* Returns what shares are of in all views: the CPU time of the stacks that the profile holds. Without a selection, and of
- * logs without damage, it is the program's CPU time without what profiling cost: cpu - own - difference. */
+/* Returns what shares are of in all views: the CPU time of the stacks that the profile holds. Without a selection, and
+ * of logs without damage, it is the program's CPU time without what profiling cost: cpu - own - difference. */
 uint64_t pt_summary_program_ns(const struct pt_profile *profile);
 
 /* Returns the CPU time of parts of the profile that were removed, which is in no sum; of one process or all (PT_NONE).
