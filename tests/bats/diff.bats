@@ -170,3 +170,46 @@ gate() {
     gate 0 base new --by cpu --fail-above 20%
     ! grep -q 'the whole program' err.txt || fail "$(cat err.txt)"
 }
+
+# commit SECONDS: a program that uses so much CPU in fib, and 0.3 s in digest.
+commit() {
+    sed "s/float(sys.argv.1.)/0.3/; s/float(sys.argv.2.)/$1/" <<<"$program" >benchmark.py
+    git add .
+    git -c user.name=x -c user.email=x@localhost -c commit.gpgsign=false commit -q -m "fib: $1 s"
+}
+
+# gated STATUS ARGUMENTS...
+gated() {
+    local expected=$1 status=0
+    shift
+    RUNS=3 FAIL_ABOVE=20% PATH=$BUILD:$PATH ci/gate.sh "$@" >gate.txt 2>err.txt || status=$?
+    [ "$status" -eq "$expected" ] || fail "$*: status $status: $(cat gate.txt err.txt)"
+    [ "$(git worktree list | wc -l)" -eq 1 ] || fail "$(git worktree list)"
+}
+
+# shellcheck disable=SC2016
+@test "contrib/ci/gate.sh as it stands: the same commit passes, a slower one fails, what cannot be compared does neither" {
+    mkdir project && cd project && git init -q
+    mkdir ci && cp "$ROOT/contrib/ci/gate.sh" ci/
+    printf '%s\n' /pyprof-gate /gate.txt /err.txt >.gitignore
+    commit 0.3
+    gated 0 HEAD "$PYTHON" benchmark.py
+    grep -q 'nothing is slower' err.txt || fail "$(cat err.txt)"
+    [ ! -e pyprof-gate/diff.html ]
+    [ "$("$PYPROF" runs pyprof-gate/base.pyprof | grep -c benchmark.py)" -eq 3 ]
+    [ "$("$PYPROF" runs pyprof-gate/new.pyprof | grep -c benchmark.py)" -eq 3 ]
+    commit 0.9
+    gated 1 HEAD~1 "$PYTHON" benchmark.py
+    grep -qE 'slower by [0-9.]+ % of A.s CPU: the whole program' err.txt || fail "$(cat err.txt)"
+    grep -qE 'slower by [0-9.]+ % of A.s CPU: fib \(benchmark.py\)' err.txt || fail "$(cat err.txt)"
+    ! grep -q digest err.txt || fail "$(cat err.txt)"
+    [ -s pyprof-gate/diff.html ]
+    gated 2 HEAD~1 false
+    gated 2 no-such-commit "$PYTHON" benchmark.py
+    gated 2 HEAD
+    grep -q 'gate.sh COMMIT COMMAND' err.txt || fail "$(cat err.txt)"
+    # The workflow installs what building needs, and runs the script by its usage.
+    sed -n '/^if \[ "$want" != build/q; s/^need \([^ ]*-dev\) .*/\1/p' "$ROOT/tests/deps.sh" | grep -v '^libc6' | sort >needed.txt
+    grep -o '[a-z0-9]*-dev' "$ROOT/contrib/ci/pyprof.yml" | sort | diff needed.txt -
+    grep -q 'ci/gate.sh "[^"]*" python benchmark.py' "$ROOT/contrib/ci/pyprof.yml"
+}
