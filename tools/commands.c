@@ -15,6 +15,7 @@ static const struct pt_option
     all = FLAG('a', "all", request.all, "all runs of a directory, merged"),
     by = OPTION(0, "by", "WHAT", PT_TEXT, by, "share cpu time",
                 "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time)"),
+    ci = FLAG(0, "ci", ci, "how sure shares are: the range that holds the true share in 95 of 100 runs"),
     count = OPTION('c', "count", "N", PT_NUMBER, count, NULL, "print N screens as plain text, and end"),
     delay = OPTION('d', "delay", "TIME", PT_DURATION, delay_ns, NULL, "time between two screens (default: 1s)"),
     diff = FLAG('d', "diff", diff, "compare two profiles, BASE and NEW"),
@@ -84,7 +85,7 @@ const struct pt_command pt_commands[] = {
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app",
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
-     OPTIONS(&json, &rows, &sort, &sum, &lines, &threads, &processes, RUNS, SELECT),
+     OPTIONS(&json, &rows, &sort, &sum, &ci, &lines, &threads, &processes, RUNS, SELECT),
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n" PATHS_HELP,
      "pyprof report\n"
@@ -154,7 +155,7 @@ const struct pt_command pt_commands[] = {
      "pyprof diff --all --by cpu --fail-above 3% base.pyprof new.pyprof\n"
      "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg"},
     {COMMAND(annotate), "[OPTIONS] FILE.py [PATH...]", "Prints a source file with the CPU time of its lines",
-     OPTIONS(RUNS, SELECT),
+     OPTIONS(&ci, RUNS, SELECT),
      "FILE.py is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py.\n" PATHS_HELP,
      "pyprof annotate app.py\n"
      "pyprof annotate json/decoder.py --thread MainThread /var/tmp/app.pyprof"},

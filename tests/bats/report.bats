@@ -209,6 +209,55 @@ END
     ! grep -q 'the program waited' flat.txt || fail "$(cat flat.txt)"
 }
 
+@test "report: native threads that wait in a loop are named, with the setting against it" {
+    command -v gcc >/dev/null || skip "gcc is missing"
+    printf 'void gomp_barrier_wait(long n) { while (n-- > 0) __asm__ volatile("pause"); }\n' >spin.c
+    gcc -O2 -shared -fPIC -o spin.so spin.c
+    cat >app.py <<'END'
+import ctypes, threading, time
+spin = ctypes.CDLL("./spin.so").gomp_barrier_wait
+spin.argtypes = [ctypes.c_long]
+
+def wait():
+    end = time.thread_time() + 0.6
+    while time.thread_time() < end:
+        spin(1000000)
+
+thread = threading.Thread(target=wait)
+thread.start()
+sum(i * i for i in range(1000000))
+thread.join()
+END
+    until_sampled 'gomp_barrier_wait' profiled "$PYTHON" app.py
+    "$PYPROF" report | unwrapped >flat.txt
+    grep -qE 'Hint: [0-9.]+ % of the CPU time went to threads .* \(gomp_barrier_wait\)\. With OMP_WAIT_POLICY=passive' flat.txt || fail "$(cat flat.txt)"
+}
+
+@test "--ci: the range of each share, in tables, lines and JSON" {
+    write_server
+    until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py
+    "$PYPROF" report --json >report.json
+    /usr/bin/python3 - <<'END' || fail "$(head -c 3000 report.json)"
+import json
+
+report = json.load(open("report.json"))
+for row in report["functions"] + report["python"] + report["packages"]:
+    for what in "self", "total":
+        share = row[what + "_ns"] / report["shown_ns"]
+        # an estimate has no samples of its own: its interval may be narrower than its share is wide
+        assert 0 <= row[what + "_low"] <= share + 1e-6 and row[what + "_high"] >= share - 1e-6, row
+first = report["python"][0]
+assert 0.02 < first["self_high"] - first["self_low"] < 0.5, first
+END
+    "$PYPROF" report --ci --top 3 >report.txt
+    awk '/^ +SELF +95 % RANGE +TOTAL/ { found = 1; next }
+        found && split($5, range, "–") == 2 { rows++; if ($3 < range[1] || $3 > range[2]) exit 1 } !NF { found = 0 }
+        END { exit rows < 3 }' report.txt || fail "$(cat report.txt)"
+    grep -qE '^ +SELF +TOTAL +95 % RANGE  FUNCTION OF THE APPLICATION' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" annotate service.py --ci >annotated.txt
+    grep -qE ' % +[0-9.]+–[0-9.]+ +[0-9]+  .*pbkdf2' annotated.txt || fail "$(cat annotated.txt)"
+}
+
 @test "report: workers name their master; what runs only one thread has no table of threads" {
     cat >app.py <<'END'
 import os, time

@@ -9,17 +9,25 @@
 #include "../load/load.h"
 #include "../view/summary.h"
 #include "self.h"
+#include "shares.h"
 #include "source_files.h"
 #include "source_text.h"
 
 #define CONTEXT       4 /* around lines that used CPU */
 #define MOST_LINES    (2u << 20)
-#define FIGURES_WIDTH 35 /* of a row, before its text */
+#define FIGURES_WIDTH 35 /* of a row, before its text, without --ci */
 
 /* CPU nanoseconds of a line: by itself with the native code that it calls (self.h), and with all that it calls. */
 struct line {
-    uint64_t self_ns, total_ns;
+    uint64_t self_ns, self_count, total_ns, total_count;
     uint32_t last; /* sample + 1 that was last counted in total: recursion counts once */
+};
+
+/* What shares are of, and the samples that they come from. */
+struct whole {
+    uint64_t ns;
+    struct pt_draws draws;
+    bool ci; /* intervals are printed */
 };
 
 struct file {
@@ -79,7 +87,9 @@ static void add_sample(const struct pt_profile *profile, struct files *files, co
             continue;
         struct line *line = line_of(&files->items[file - 1], line_number);
         line->self_ns += innermost ? sample->cpu_ns : 0;
+        line->self_count += innermost ? sample->count : 0;
         line->total_ns += line->last == number + 1 ? 0 : sample->cpu_ns;
+        line->total_count += line->last == number + 1 ? 0 : sample->count;
         line->last = number + 1;
         files->items[file - 1].self_ns += innermost ? sample->cpu_ns : 0;
     }
@@ -120,26 +130,41 @@ static bool is_near(const struct file *file, uint32_t number)
     return false;
 }
 
-static void print_source(const char *text, size_t length)
+static void print_source(const char *text, size_t length, uint32_t used)
 {
     struct pt_buffer line = {0};
     for (size_t i = 0; i < length; i++)
         pt_buffer_append(&line, text[i] == '\t' ? "    " : &text[i], text[i] == '\t' ? 4 : 1);
-    pt_print_text(stdout, length ? line.data : "", FIGURES_WIDTH, PT_STYLE_PLAIN);
+    pt_print_text(stdout, length ? line.data : "", used, PT_STYLE_PLAIN);
     pt_buffer_free(&line);
 }
 
-static void print_file(const struct pt_profile *profile, const struct file *file, uint64_t whole_ns)
+/* Prints the figures of a line, and its number. */
+static void print_figures(const struct line *line, uint32_t number, const struct whole *whole)
 {
+    double self = pt_percent(line->self_ns, whole->ns);
+    struct pt_share total = pt_share_of(&whole->draws, line->total_count, line->total_ns, whole->ns);
+    enum pt_style style = total.known ? PT_STYLE_PLAIN : PT_STYLE_FAINT;
+    pt_print_styled(stdout, style ?: pt_style_of_share(self), "%7.2f s %5.1f %%", pt_seconds(line->self_ns), self);
+    pt_print_styled(stdout, style, "  %5.1f %%", pt_percent(line->total_ns, whole->ns));
+    if (whole->ci)
+        pt_print_interval(&total);
+    printf("  %5" PRIu32 "  ", number);
+}
+
+static void print_file(const struct pt_profile *profile, const struct file *file, const struct whole *whole)
+{
+    uint32_t used = FIGURES_WIDTH + (whole->ci ? PT_INTERVAL_WIDTH : 0);
     pt_print_paragraph(0, 2,
                        "%s: %.2f s CPU, %.1f %% of %.2f s. SELF is the line with the C code it calls, TOTAL with all "
                        "that it calls.",
-                       pt_string(profile, file->path), pt_seconds(file->self_ns), pt_percent(file->self_ns, whole_ns),
-                       pt_seconds(whole_ns));
+                       pt_string(profile, file->path), pt_seconds(file->self_ns), pt_percent(file->self_ns, whole->ns),
+                       pt_seconds(whole->ns));
     struct pt_source source = source_of(profile, file);
     size_t length;
     bool gap = false;
-    pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%9s%7s\n", "SELF", "TOTAL", "LINE");
+    pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%9s%s%7s\n", "SELF", "TOTAL", whole->ci ? PT_INTERVAL_HEADING : "",
+                    "LINE");
     for (uint32_t i = 0;; i++) {
         const char *text = i ? pt_source_line(&source, i, &length) : NULL;
         const struct line none = {0}, *line = i < file->count ? &file->lines[i] : &none;
@@ -152,15 +177,12 @@ static void print_file(const struct pt_profile *profile, const struct file *file
         if (gap)
             puts("        …");
         gap = false;
-        double self = pt_percent(line->self_ns, whole_ns);
-        if (line->total_ns) {
-            pt_print_styled(stdout, pt_style_of_share(self), "%7.2f s %5.1f %%", pt_seconds(line->self_ns), self);
-            printf("  %5.1f %%  %5" PRIu32 "  ", pt_percent(line->total_ns, whole_ns), i);
-        } else {
-            printf("%*" PRIu32 "  ", FIGURES_WIDTH - 2, i);
-        }
+        if (line->total_ns)
+            print_figures(line, i, whole);
+        else
+            printf("%*" PRIu32 "  ", (int)used - 2, i);
         if (text)
-            print_source(text, length);
+            print_source(text, length, used);
         else
             puts(i ? "" : "(line unknown)");
     }
@@ -173,8 +195,9 @@ static int by_self(const void *a, const void *b)
     return pt_compare(y->self_ns, x->self_ns) ?: pt_compare(x->path, y->path);
 }
 
-static int annotate(const struct pt_profile *profile, const char *name)
+static int annotate(const struct pt_profile *profile, const char *name, bool ci)
 {
+    const struct whole whole = {pt_summary_program_ns(profile), pt_draws_of(profile), ci};
     struct files files = find_files(profile, name);
     uint32_t *self_frames = pt_self_frames(profile);
     for (uint32_t i = 0; files.count && i < profile->samples.count; i++)
@@ -190,7 +213,7 @@ static int annotate(const struct pt_profile *profile, const char *name)
     for (uint32_t i = 0; i < files.count; i++) {
         if (i)
             putchar('\n');
-        print_file(profile, &files.items[i], pt_summary_program_ns(profile));
+        print_file(profile, &files.items[i], &whole);
         free(files.items[i].lines);
     }
     int status = files.count ? PT_EXIT_OK : PT_EXIT_DATA;
@@ -218,7 +241,7 @@ int pt_cmd_annotate(const struct pt_cli *cli)
         return file ? PT_EXIT_DATA : PT_EXIT_USAGE;
     int exit_status = PT_EXIT_USAGE;
     if (file)
-        exit_status = annotate(profile, name);
+        exit_status = annotate(profile, name, cli->ci);
     else
         pt_print_hottest_files(profile);
     pt_profile_free(profile);

@@ -115,6 +115,7 @@ int pt_cmd_report(const struct pt_cli *cli)
     report.sum = pt_summary_accounting(profile, PT_NONE);
     report.whole_ns = pt_summary_program_ns(profile);
     report.program_ns = profile->selected ? profile->whole_ns : report.whole_ns;
+    report.draws = pt_draws_of(profile);
     bool written = true;
     if (cli->json)
         written = pt_report_json(&report);

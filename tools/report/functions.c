@@ -77,12 +77,13 @@ void pt_report_functions(const struct pt_report *report, uint32_t process, uint3
     bool lines = report->cli->lines, all = process == PT_NONE && thread == PT_NONE;
     const struct pt_view_options options = {.lines = lines, .only_process = process, .only_thread = thread};
     struct pt_view *view = pt_view_new(profile, &options);
-    uint64_t whole_ns = all ? report->whole_ns : view->nodes.items[0].total_ns;
     uint32_t count, total_count;
     struct pt_total *totals = pt_view_totals(profile, view, &total_count);
     struct pt_total *python = pt_report_python_rows(profile, view, totals, total_count, &count);
-    struct pt_rows rows = {.items = python, .count = count, .whole_ns = whole_ns};
-    rows.title = lines ? "PYTHON LINE, with the C code it calls" : "PYTHON FUNCTION, with the C code it calls";
+    struct pt_rows rows = pt_rows_of_view(report, view, all);
+    rows.items = python;
+    rows.count = count;
+    rows.title = lines ? "PYTHON LINE, C code included" : "PYTHON FUNCTION, C code included";
     pt_rows_print(report, &rows);
     rows.title = lines ? "LINE OF THE APPLICATION" : "FUNCTION OF THE APPLICATION";
     rows.count = keep(profile, python, count, pt_is_application);
@@ -90,7 +91,9 @@ void pt_report_functions(const struct pt_report *report, uint32_t process, uint3
     pt_rows_print(report, &rows);
     struct pt_report few = *report;
     few.top = report->cli->top ? report->top : report->top / NATIVE_ROWS_FEWER;
-    rows = (struct pt_rows){.title = lines ? "NATIVE LINE" : "NATIVE FUNCTION", .items = totals, .whole_ns = whole_ns};
+    rows.title = lines ? "NATIVE LINE" : "NATIVE FUNCTION";
+    rows.items = totals;
+    rows.by_total = false;
     rows.count = keep(profile, totals, total_count, is_native);
     rows.least = NATIVE_FROM;
     pt_rows_print(&few, &rows);

@@ -67,7 +67,8 @@ static void put_native(struct pt_json *json, const struct pt_report *report, con
     pt_buffer_free(&name);
 }
 
-static void put_total(struct pt_json *json, const struct pt_report *report, const struct pt_total *total)
+static void put_total(struct pt_json *json, const struct pt_report *report, const struct pt_rows *rows,
+                      const struct pt_total *total)
 {
     static const char *const kinds[] = {
         [PP_FRAME_NATIVE] = "native", [PP_FRAME_PYTHON] = "python", [PP_FRAME_PSEUDO] = "pseudo"};
@@ -91,19 +92,18 @@ static void put_total(struct pt_json *json, const struct pt_report *report, cons
         pt_json_text(json, "origin", origins[pt_kind_of(profile, frame)]);
         pt_json_string(json, "package", profile, pt_package_of(profile, total->frame));
     }
-    pt_json_number(json, "self_ns", total->self_ns);
-    pt_json_number(json, "total_ns", total->total_ns);
+    pt_rows_put_times(json, rows, total);
     pt_json_end(json, '}');
 }
 
-static void put_totals(struct pt_json *json, const char *key, const struct pt_report *report, struct pt_total *totals,
-                       uint32_t count)
+static void put_totals(struct pt_json *json, const char *key, const struct pt_report *report,
+                       const struct pt_rows *rows)
 {
     uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
-    pt_rows_sort(totals, count, pt_rows_by_total(report, false));
+    pt_rows_sort(rows->items, rows->count, pt_rows_by_total(report, false));
     pt_json_begin(json, key, '[');
-    for (uint32_t i = 0; i < count && i < most; i++)
-        put_total(json, report, &totals[i]);
+    for (uint32_t i = 0; i < rows->count && i < most; i++)
+        put_total(json, report, rows, &rows->items[i]);
     pt_json_end(json, ']');
 }
 
@@ -112,12 +112,13 @@ void pt_report_functions_json(const struct pt_report *report, uint32_t process, 
     const struct pt_view_options options = {
         .lines = report->cli->lines, .only_process = process, .only_thread = thread};
     struct pt_view *view = pt_view_new(report->profile, &options);
-    uint32_t count, python_count;
-    struct pt_total *totals = pt_view_totals(report->profile, view, &count);
-    struct pt_total *python = pt_report_python_rows(report->profile, view, totals, count, &python_count);
-    put_totals(json, "functions", report, totals, count);
-    put_totals(json, "python", report, python, python_count);
-    free(totals);
-    free(python);
+    bool all = process == PT_NONE && thread == PT_NONE;
+    struct pt_rows functions = pt_rows_of_view(report, view, all), python = functions;
+    functions.items = pt_view_totals(report->profile, view, &functions.count);
+    python.items = pt_report_python_rows(report->profile, view, functions.items, functions.count, &python.count);
+    put_totals(json, "functions", report, &functions);
+    put_totals(json, "python", report, &python);
+    free(functions.items);
+    free(python.items);
     pt_view_free(view);
 }

@@ -14,7 +14,7 @@
 #define NO_PACKAGE   "(no package)"
 #define LISTED_FROM  1.0 /* per cent, in the short sum */
 #define MOST_LISTED  6
-#define PACKAGE_ROWS "PACKAGE, with the standard library and C code it calls"
+#define PACKAGE_ROWS "PACKAGE, standard library and C code included"
 
 /* Returns the package for which the CPU time of a stack counts that ends in `frame`, given that of the stack without
  * this frame (0: none yet). */
@@ -51,6 +51,7 @@ static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view 
         rows[totals[i].text].total_count = totals[i].total_count;
     }
     rows[none].total_ns = rows[none].self_ns;
+    rows[none].total_count = rows[none].self_count;
     *count = 0;
     for (uint32_t i = 1; i < profile->strings.count; i++) {
         if (!rows[i].self_ns)
@@ -65,22 +66,20 @@ static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view 
     return rows;
 }
 
-static struct pt_total *rows_of(const struct pt_report *report, uint32_t process, uint32_t thread, uint32_t *count,
-                                uint64_t *whole_ns)
+static struct pt_rows rows_of(const struct pt_report *report, uint32_t process, uint32_t thread)
 {
     const struct pt_view_options options = {.only_process = process, .only_thread = thread};
     struct pt_view *view = pt_view_new(report->profile, &options);
-    struct pt_total *rows = package_rows(report->profile, view, count);
-    bool all = process == PT_NONE && thread == PT_NONE;
-    *whole_ns = all ? report->whole_ns : view->nodes.items[0].total_ns;
+    struct pt_rows rows = pt_rows_of_view(report, view, process == PT_NONE && thread == PT_NONE);
+    rows.title = PACKAGE_ROWS;
+    rows.items = package_rows(report->profile, view, &rows.count);
     pt_view_free(view);
     return rows;
 }
 
 void pt_report_packages(const struct pt_report *report, uint32_t process, uint32_t thread)
 {
-    struct pt_rows rows = {.title = PACKAGE_ROWS};
-    rows.items = rows_of(report, process, thread, &rows.count, &rows.whole_ns);
+    struct pt_rows rows = rows_of(report, process, thread);
     pt_rows_print(report, &rows);
     free(rows.items);
 }
@@ -106,34 +105,33 @@ void pt_report_package_sums(const struct pt_report *report)
 {
     if (!has_installed(report))
         return;
-    uint32_t count;
-    uint64_t whole_ns;
-    struct pt_total *rows = rows_of(report, PT_NONE, PT_NONE, &count, &whole_ns);
+    struct pt_rows rows = rows_of(report, PT_NONE, PT_NONE);
     struct pt_buffer text = {0};
-    pt_rows_sort(rows, count, false);
-    for (uint32_t i = 0; i < count && i < MOST_LISTED && pt_percent(rows[i].self_ns, whole_ns) >= LISTED_FROM; i++)
-        pt_buffer_format(&text, "%s %s %.1f %%", i ? "," : "", pt_string(report->profile, rows[i].text),
-                         pt_percent(rows[i].self_ns, whole_ns));
+    pt_rows_sort(rows.items, rows.count, false);
+    for (uint32_t i = 0; i < rows.count && i < MOST_LISTED; i++) {
+        double share = pt_percent(rows.items[i].self_ns, rows.whole_ns);
+        if (share < LISTED_FROM)
+            break;
+        pt_buffer_format(&text, "%s %s %.1f %%", i ? "," : "", pt_string(report->profile, rows.items[i].text), share);
+    }
     putchar('\n');
     pt_print_paragraph(0, 2, "By package:%s (all: --by package)", text.length ? text.data : "");
     pt_buffer_free(&text);
-    free(rows);
+    free(rows.items);
 }
 
 void pt_report_packages_json(const struct pt_report *report, struct pt_json *json)
 {
-    uint32_t count;
-    uint64_t whole_ns;
-    struct pt_total *rows = rows_of(report, PT_NONE, PT_NONE, &count, &whole_ns);
-    pt_rows_sort(rows, count, pt_rows_by_total(report, false));
+    struct pt_rows rows = rows_of(report, PT_NONE, PT_NONE);
+    uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
+    pt_rows_sort(rows.items, rows.count, pt_rows_by_total(report, false));
     pt_json_begin(json, "packages", '[');
-    for (uint32_t i = 0; i < count && (!report->cli->top || i < report->cli->top); i++) {
+    for (uint32_t i = 0; i < rows.count && i < most; i++) {
         pt_json_begin(json, NULL, '{');
-        pt_json_string(json, "name", report->profile, rows[i].text);
-        pt_json_number(json, "self_ns", rows[i].self_ns);
-        pt_json_number(json, "total_ns", rows[i].total_ns);
+        pt_json_string(json, "name", report->profile, rows.items[i].text);
+        pt_rows_put_times(json, &rows, &rows.items[i]);
         pt_json_end(json, '}');
     }
     pt_json_end(json, ']');
-    free(rows);
+    free(rows.items);
 }

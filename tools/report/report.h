@@ -7,6 +7,7 @@
 #include "../cli/options.h"
 #include "../profile/model.h"
 #include "../view/call_tree.h"
+#include "../view/uncertainty.h"
 
 struct pt_report {
     struct pt_profile *profile;
@@ -14,6 +15,7 @@ struct pt_report {
     struct pt_accounting sum; /* of all processes */
     uint64_t program_ns;      /* CPU time of the program, without the profiler's own */
     uint64_t whole_ns;        /* what percentages are of: of that, what is selected */
+    struct pt_draws draws;    /* the samples that shares come from */
     uint32_t top;             /* rows of a table */
 };
 

@@ -7,8 +7,10 @@
 #include "../base/fit.h"
 #include "../base/print.h"
 #include "../view/summary.h"
+#include "shares.h"
 
-#define FIGURES_WIDTH 28   /* of a row, before its text */
+#define FIGURES_WIDTH 28   /* of a row, before its text, without --ci */
+#define REST_WIDTH    17   /* of it, seconds and share of self time */
 #define HIDDEN_BELOW  0.05 /* per cent: shown as 0.0 % otherwise */
 
 static int by_self(const void *a, const void *b)
@@ -38,21 +40,49 @@ static bool is_function(const struct pt_report *report, const struct pt_total *r
     return row->frame == PT_NONE || report->profile->frames.items[row->frame].kind != PP_FRAME_PSEUDO;
 }
 
+struct pt_rows pt_rows_of_view(const struct pt_report *report, const struct pt_view *view, bool all)
+{
+    struct pt_rows rows = {.whole_ns = report->whole_ns, .draws = report->draws};
+    if (!all) {
+        rows.whole_ns = rows.draws.ns = view->nodes.items[0].total_ns;
+        rows.draws.count = view->nodes.items[0].total_count;
+    }
+    return rows;
+}
+
 static void print_row(const struct pt_report *report, const struct pt_rows *rows, const struct pt_total *row,
                       bool by_total)
 {
     double self = pt_percent(row->self_ns, rows->whole_ns), total = pt_percent(row->total_ns, rows->whole_ns);
     uint32_t columns = pt_print_columns(stdout);
     struct pt_buffer text = {0};
-    enum pt_style style = is_function(report, row) ? PT_STYLE_PLAIN : PT_STYLE_FAINT;
+    struct pt_share share = pt_share_of(&rows->draws, by_total ? row->total_count : row->self_count,
+                                        by_total ? row->total_ns : row->self_ns, rows->whole_ns);
+    uint32_t used = FIGURES_WIDTH + (report->cli->ci ? PT_INTERVAL_WIDTH : 0);
+    enum pt_style style = is_function(report, row) && share.known ? PT_STYLE_PLAIN : PT_STYLE_FAINT;
     pt_print_styled(stdout, style ?: pt_style_of_share(by_total ? 0 : self), "%7.2f s %5.1f %%",
                     pt_seconds(row->self_ns), self);
+    if (!by_total && report->cli->ci)
+        pt_print_interval(&share);
     pt_print_styled(stdout, style ?: pt_style_of_share(by_total ? total : 0), "  %5.1f %%", total);
+    if (by_total && report->cli->ci)
+        pt_print_interval(&share);
     fputs("  ", stdout);
-    pt_fit_frame(&text, pt_string(report->profile, row->text), columns ? columns - FIGURES_WIDTH : 0);
+    pt_fit_frame(&text, pt_string(report->profile, row->text), columns ? columns - used : 0);
     pt_print_styled(stdout, style, "%s", text.length ? text.data : "");
     putchar('\n');
     pt_buffer_free(&text);
+}
+
+static void print_heading(const struct pt_report *report, const struct pt_rows *rows, bool by_total)
+{
+    const char *interval = report->cli->ci ? PT_INTERVAL_HEADING : "";
+    struct pt_buffer title = {0};
+    pt_buffer_format(&title, "%s%s", rows->title, by_total ? ", by total" : "");
+    pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%s%9s%s  ", "SELF", by_total ? "" : interval, "TOTAL",
+                    by_total ? interval : "");
+    pt_print_text(stdout, title.data, FIGURES_WIDTH + (uint32_t)strlen(interval), PT_STYLE_HEADING);
+    pt_buffer_free(&title);
 }
 
 void pt_rows_print(const struct pt_report *report, const struct pt_rows *rows)
@@ -70,13 +100,25 @@ void pt_rows_print(const struct pt_report *report, const struct pt_rows *rows)
             continue;
         }
         if (!shown++)
-            pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%9s  %s%s\n", "SELF", "TOTAL", rows->title,
-                            total ? ", by total" : "");
+            print_heading(report, rows, total);
         print_row(report, rows, row, total);
     }
-    if (shown && hidden && pt_percent(hidden_ns, rows->whole_ns) >= HIDDEN_BELOW)
-        printf("%7.2f s %5.1f %%           and %u more (--top %u)\n", pt_seconds(hidden_ns),
-               pt_percent(hidden_ns, rows->whole_ns), hidden, shown + hidden);
-    else if (shown && hidden)
-        printf("%28sand %u more (--top %u)\n", "", hidden, shown + hidden);
+    if (!shown || !hidden)
+        return;
+    int before_text = FIGURES_WIDTH - REST_WIDTH + (report->cli->ci ? PT_INTERVAL_WIDTH : 0);
+    if (pt_percent(hidden_ns, rows->whole_ns) >= HIDDEN_BELOW)
+        printf("%7.2f s %5.1f %%", pt_seconds(hidden_ns), pt_percent(hidden_ns, rows->whole_ns));
+    else
+        printf("%*s", REST_WIDTH, "");
+    printf("%*sand %u more (--top %u)\n", before_text, "", hidden, shown + hidden);
+}
+
+void pt_rows_put_times(struct pt_json *json, const struct pt_rows *rows, const struct pt_total *row)
+{
+    struct pt_share self = pt_share_of(&rows->draws, row->self_count, row->self_ns, rows->whole_ns);
+    struct pt_share total = pt_share_of(&rows->draws, row->total_count, row->total_ns, rows->whole_ns);
+    pt_json_number(json, "self_ns", row->self_ns);
+    pt_json_bounds(json, "self_low", "self_high", &self);
+    pt_json_number(json, "total_ns", row->total_ns);
+    pt_json_bounds(json, "total_low", "total_high", &total);
 }

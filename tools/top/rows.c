@@ -6,15 +6,7 @@
 #include <string.h>
 
 #include "../view/call_tree.h"
-
-const char *pt_short_command(const char *command_line)
-{
-    const char *program = command_line;
-    for (const char *at = command_line; *at && *at != ' '; at++)
-        if (*at == '/' && at[1] && at[1] != ' ')
-            program = at + 1;
-    return program;
-}
+#include "../view/command.h"
 
 void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_rows_of of, const struct pt_row *row)
 {
@@ -23,8 +15,8 @@ void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_row
         pt_buffer_text(text, pt_string(profile, row->number));
     } else if (of == PT_ROWS_PROCESSES) {
         const struct pt_process *process = &profile->processes.items[row->number];
-        pt_buffer_format(text, "%" PRIu64 " %s", process->pid,
-                         pt_short_command(pt_string(profile, process->command_line)));
+        pt_buffer_format(text, "%" PRIu64 " ", process->pid);
+        pt_typed_command(text, pt_string(profile, process->command_line));
     } else {
         pt_thread_of_process_text(text, profile, row->number);
     }

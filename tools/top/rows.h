@@ -27,7 +27,4 @@ struct pt_row *pt_rows_new(struct pt_live *live, const struct pt_rows_options *o
 /* Appends the row's name: a function, "pid command" or a thread. */
 void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_rows_of of, const struct pt_row *row);
 
-/* Returns the command line without its program's directory; the result points into command_line. */
-const char *pt_short_command(const char *command_line);
-
 #endif

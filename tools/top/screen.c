@@ -7,6 +7,7 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../load/files.h"
+#include "../view/command.h"
 #include "../view/summary.h"
 
 #define SMALL 10 /* lines, below which only the most important of the header is shown */
@@ -64,8 +65,8 @@ static void draw_header(struct page *page, const struct pt_live *live)
     const struct pt_process *first = pt_summary_first_process(profile);
     bool small = page->screen->lines && page->screen->lines < SMALL;
     if (!small) {
-        pt_buffer_format(&page->line, "run %.8s: %s", pt_string(profile, first->run),
-                         pt_short_command(pt_string(profile, first->command_line)));
+        pt_buffer_format(&page->line, "run %.8s: ", pt_string(profile, first->run));
+        pt_typed_command(&page->line, pt_string(profile, first->command_line));
         end_line(page, PT_STYLE_HEADING);
     }
     pt_buffer_format(&page->line, "%u process%s running", live->alive, pt_plural(live->alive, "es"));
