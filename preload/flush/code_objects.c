@@ -16,6 +16,7 @@ static struct generation {
 } generations[2];
 
 static uint32_t interval = 1; /* counts flushes */
+static uint64_t changes;
 
 static struct generation *generation_of(uint32_t epoch)
 {
@@ -106,6 +107,7 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
 void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
 {
     slot->code_numbers[record->entry] = 0;
+    changes++;
     struct generation *generation = generation_of(record->epoch);
     /* what the definition says, without the cache entry it is for */
     size_t skip = offsetof(struct pp_record_code, minor);
@@ -152,14 +154,21 @@ void pp_codes_limit(void)
 {
     uint32_t epoch = atomic_load(&pp_capture.code_epoch);
     interval++;
+    changes++;
     if (generations[epoch & 1].arena.mapped < limit_of(&generations[epoch & 1]))
         return;
     forget(&generations[(epoch + 1) & 1]);
     atomic_store(&pp_capture.code_epoch, epoch + 1);
 }
 
+uint64_t pp_codes_changes(void)
+{
+    return changes;
+}
+
 void pp_codes_reset(void)
 {
+    changes++;
     forget(&generations[0]);
     forget(&generations[1]);
     /* handlers clear their caches: what they defined is not known here any more */

@@ -28,6 +28,8 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record);
 /* Returns the code object of a cache entry as a sample of that epoch means it; NULL if it is not known. *number
  * identifies it among those of its epoch. */
 struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t entry, uint32_t *number);
+/* Returns a number that changes whenever pp_codes_find may give another answer than before, and in each interval. */
+uint64_t pp_codes_changes(void);
 /* Drops the older generation if the current one has grown beyond its share. Between drains. */
 void pp_codes_limit(void);
 /* Forgets all. Runs in the child of fork. */

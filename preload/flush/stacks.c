@@ -7,21 +7,13 @@
 #include "stacks.h"
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
-#include "../common/log_format.h"
 #include "../modules/jit_code.h"
 #include "../python/eval_ranges.h"
 #include "../python/greenlet.h"
-#include "../python/line_table.h"
 #include "code_objects.h"
+#include "stack_frames.h"
+#include "stack_path.h"
 #include <string.h>
-
-#define HIDDEN_FRAME UINT32_MAX /* in a cache: ours, not to be shown */
-
-static const char *const reason_texts[] = {
-#define X(name, text) "[" text "]",
-    PP_REASONS(X)
-#undef X
-};
 
 struct view {
     const struct pp_record_sample *head;
@@ -44,6 +36,7 @@ void pp_stacks_modules_changed(struct pp_tables *tables)
 {
     pp_arena_reset(&tables->native_arena);
     pp_intern_init(&tables->native_frames, &tables->native_arena);
+    pp_path_forget();
     pp_greenlet_refresh();
 }
 
@@ -76,118 +69,70 @@ static unsigned native_end(const struct view *view, bool *at_greenlet)
     return native;
 }
 
-static bool is_ours(uintptr_t address)
+/* What the key of a step holds. Bits of the second word, which tell the kinds apart. */
+#define BY_ADDRESS   0u
+#define BY_FRAME     1u
+#define BY_CODE      2u
+#define BY_INNERMOST 3u /* code, of the innermost frame */
+
+static struct pp_path_key key_of(uint64_t first, uint64_t second, unsigned kind)
 {
-    static uintptr_t start, end;
-    if (!start) {
-        const struct pp_module *self = pp_module_find((uintptr_t)pp_handle_signal);
-        if (self) {
-            end = self->end;
-            start = self->start;
-        }
-    }
-    return address >= start && address < end;
+    return (struct pp_path_key){{first, second << 2 | kind}};
 }
 
-static uint32_t native_frame(struct pp_tables *tables, uintptr_t address)
+static void step(struct pp_path *path, uint32_t frame)
 {
-    bool fresh;
-    uint32_t id = pp_intern(&tables->native_frames, &address, sizeof address, &fresh);
-    if (!id)
-        return 0;
-    if (!fresh)
-        return (uint32_t)pp_intern_entry(&tables->native_frames, id)->value[0];
-    uint32_t frame = HIDDEN_FRAME;
-    if (!is_ours(address)) {
-        struct pp_module *module = pp_module_find(address);
-        uintptr_t start = address, end;
-        const char *symbol = module ? pp_module_symbol(module, address, &start) : NULL;
-        /* a function without a name is still one function: it goes by where it begins */
-        if (!symbol && (!module || !pp_module_function_range(module, address, &start, &end)))
-            start = address;
-        frame = pp_frame_native(tables, module ? pp_module_id(tables, module) : 0, address,
-                                symbol ? pp_string_id(tables, symbol, strlen(symbol)) : 0, address - start);
-    }
-    pp_intern_entry(&tables->native_frames, id)->value[0] = frame;
-    return frame;
+    struct pp_path_key key = key_of(frame, 0, BY_FRAME);
+    if (frame != PP_HIDDEN_FRAME && !pp_path_repeat(path, key))
+        pp_path_step(path, key, frame);
 }
 
-/* HIDDEN_FRAME for what is not to be shown, 0 without memory. */
-static uint32_t python_frame(struct pp_tables *tables, struct pp_slot *slot, uint32_t epoch,
-                             const struct pp_record_frame *frame, bool innermost)
+/* The address is in a module. */
+static void step_address(struct pp_path *path, uintptr_t address)
 {
-    uint32_t number;
-    struct pp_code *code = pp_codes_find(slot, epoch, frame->entry, &number);
-    if (!code)
-        return pp_frame_pseudo(tables, reason_texts[PP_REASON_PYTHON_TORN]);
-    /* before its first RESUME a frame that is not the innermost one only prepares its cells: CPython hides it too */
-    if (code->is_init_cleanup || (!innermost && frame->unit < (int32_t)code->first_traceable))
-        return HIDDEN_FRAME;
-    bool fresh;
-    uint32_t key[] = {epoch, number, (uint32_t)frame->unit};
-    uint32_t id = pp_intern(&tables->python_frames, key, sizeof key, &fresh);
-    if (!id)
-        return 0;
-    if (!fresh)
-        return (uint32_t)pp_intern_entry(&tables->python_frames, id)->value[0];
-    if (!code->log_id || code->log_segment != tables->segment) {
-        uint32_t qualname = pp_string_id(tables, code->qualname, code->qualname_length);
-        uint32_t file = pp_string_id(tables, code->filename, code->filename_length);
-        code->log_id = qualname && file ? pp_code_id(tables, qualname, file, code->first_line) : 0;
-        code->log_segment = tables->segment;
-    }
-    int32_t unit = frame->unit < (int32_t)code->first_traceable ? -1 : frame->unit;
-    struct pp_position position =
-        pp_position_of(code->minor, code->line_table, code->line_table_bytes, code->first_line, unit);
-    uint32_t result = code->log_id ? pp_frame_python(tables, code->log_id, &position) : 0;
-    pp_intern_entry(&tables->python_frames, id)->value[0] = result;
-    return result;
+    struct pp_path_key key = key_of(address, 0, BY_ADDRESS);
+    if (!pp_path_repeat(path, key))
+        pp_path_step(path, key, pp_stack_native_frame(path->tables, address));
 }
 
-/* The tree is walked from the root; a step without memory makes the whole stack 0. */
-struct path {
-    struct pp_tables *tables;
-    uint32_t node, frame; /* the last one */
-    bool failed;
-};
-
-static void step(struct path *path, uint32_t frame)
+static void step_python(struct pp_path *path, struct pp_slot *slot, uint32_t epoch, const struct pp_record_frame *frame,
+                        bool innermost)
 {
-    if (frame == HIDDEN_FRAME || path->failed)
-        return;
-    path->frame = frame;
-    path->node = frame ? pp_node_id(path->tables, path->node, frame) : 0;
-    path->failed = path->node == 0;
+    struct pp_path_key key = key_of((uint64_t)frame->entry << 32 | (uint32_t)frame->unit,
+                                    (uint64_t)epoch << 30 ^ slot->index, innermost ? BY_INNERMOST : BY_CODE);
+    if (!pp_path_repeat(path, key))
+        pp_path_step(path, key, pp_stack_python_frame(path->tables, slot, epoch, frame, innermost));
 }
 
 /* This frame marks where Python frames were left out, however many. */
-static void step_cut(struct path *path)
+static void step_cut(struct pp_path *path)
 {
-    uint32_t frame = pp_frame_pseudo(path->tables, reason_texts[PP_REASON_PYTHON_TOO_DEEP]);
+    uint32_t frame = pp_stack_reason_frame(path->tables, PP_REASON_PYTHON_TOO_DEEP);
     if (frame != path->frame)
         step(path, frame);
 }
 
-static void step_mark(struct path *path, unsigned reason)
+static void step_mark(struct pp_path *path, unsigned reason)
 {
-    step(path, pp_frame_pseudo(path->tables, reason_texts[reason]));
+    step(path, pp_stack_reason_frame(path->tables, reason));
 }
 
-static void step_reason(struct path *path, unsigned reason, uint64_t reasons[PP_REASON_COUNT])
+static void step_reason(struct pp_path *path, unsigned reason, uint64_t reasons[PP_REASON_COUNT])
 {
     reasons[reason]++;
     step_mark(path, reason);
 }
 
 /* A run's frames, outermost first. `first` is the index of its innermost one. */
-static void step_run(struct path *path, struct pp_slot *slot, const struct view *view, unsigned first, unsigned count)
+static void step_run(struct pp_path *path, struct pp_slot *slot, const struct view *view, unsigned first,
+                     unsigned count)
 {
     for (unsigned i = count; i-- > 0;) {
         const struct pp_record_frame *python = &view->python[first + i];
         if (python->entry == PP_ENTRY_CUT)
             step_cut(path);
         else
-            step(path, python_frame(path->tables, slot, view->head->epoch, python, first + i == 0));
+            step_python(path, slot, view->head->epoch, python, first + i == 0);
     }
 }
 
@@ -222,20 +167,20 @@ static uint32_t generated_frame(struct pp_tables *tables, const struct view *vie
     uintptr_t address = view->native[i] & PP_NATIVE_ADDRESS;
     struct pp_jit_name name;
     if (i && pp_in_eval(view->native[i - 1]))
-        return HIDDEN_FRAME;
+        return PP_HIDDEN_FRAME;
     enum pp_jit_result known = pp_jit_code_find(address, &name);
     if (known == PP_JIT_UNKNOWN && i + 1u == view->head->native_frames)
-        return native_frame(tables, address); /* nothing says that it is a JIT's */
+        return pp_stack_native_frame(tables, address); /* nothing says that it is a JIT's */
     if (known != PP_JIT_NAMED)
         return pp_frame_pseudo(tables, "[jit]");
     if (is_trampoline(&name) && view->head->python_frames)
-        return HIDDEN_FRAME;
+        return PP_HIDDEN_FRAME;
     return pp_frame_native(tables, 0, address, pp_string_id(tables, name.text, name.length), address - name.start);
 }
 
 /* One stack on its way from the root to the leaf. */
 struct merge {
-    struct path path;
+    struct pp_path path;
     struct pp_slot *slot;
     struct view view;
     unsigned open;             /* native frame of the run whose end was left out */
@@ -313,7 +258,7 @@ static void step_broken(struct merge *merge, unsigned i)
         step_mark(&merge->path, PP_REASON_NATIVE_TOO_DEEP);
         step_runs(merge, i);
         if (!pp_in_eval(address))
-            step(&merge->path, native_frame(merge->path.tables, address));
+            step_address(&merge->path, address);
         return;
     }
     if (!pp_module_find(address)) {
@@ -321,7 +266,7 @@ static void step_broken(struct merge *merge, unsigned i)
         return;
     }
     step_mark(&merge->path, no_rule ? PP_REASON_NATIVE_NO_RULE : PP_REASON_NATIVE_NO_ROWS);
-    step(&merge->path, native_frame(merge->path.tables, address));
+    step_address(&merge->path, address);
 }
 
 /* A native frame, or the Python frames that it runs. */
@@ -343,7 +288,7 @@ static void step_native(struct merge *merge, unsigned i)
     } else if (!pp_module_find(view->native[i])) {
         step(&merge->path, generated_frame(tables, view, i));
     } else {
-        step(&merge->path, native_frame(tables, view->native[i]));
+        step_address(&merge->path, view->native[i]);
     }
 }
 
@@ -351,7 +296,7 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
                        uint64_t reasons[PP_REASON_COUNT])
 {
     struct merge merge = {
-        .path = {.tables = tables},
+        .path = pp_path_start(tables, pp_codes_changes()),
         .slot = slot,
         .view = view_of(sample),
         .run = sample->runs,
