@@ -155,6 +155,11 @@ static bool add_pythons(void)
                          "Python %s: native frames only, %s", candidate.version, why);
         } else if (!pp_warned(PP_CAUSE_SAFE_COPY)) {
             struct pp_python *python = &pythons[python_count];
+            if (!candidate.layout.heap_type.cached_keys)
+                pp_warn_once(PP_CAUSE_PYTHON_CLASSES,
+                             "Python %s: threads have the kernel's names, its classes are laid out in a way that this "
+                             "pyprof does not know",
+                             candidate.version);
             *python = candidate;
             python->index = (uint8_t)python_count;
             atomic_store_explicit(&pp_capture.pythons[python_count++], python, memory_order_release);

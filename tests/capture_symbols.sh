@@ -1,8 +1,8 @@
 #!/bin/bash
 # What the signal handler's objects may call, as TAP: tests/capture_symbols.sh [BUILD]
 #
-# Everything in preload/capture runs inside a signal handler, in a thread that may hold any lock: nothing there may reach
-# libc, but for the four functions that compilers call on their own. No thread-local variable (a raw-clone thread has its
+# Everything in preload/capture and preload/context runs inside a signal handler, in a thread that may hold any lock:
+# nothing there may reach libc, but for the four functions that compilers call on their own. No thread-local variable (a raw-clone thread has its
 # creator's) and no stack protector (its canary is one). Calls through pointers are named below, each with its reason.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -110,7 +110,7 @@ int pp_bad(const struct calls *calls) { return calls->call(); }
 SOURCE
 
 objects=()
-for source in preload/capture/*.c; do
+for source in preload/capture/*.c preload/context/*.c; do
     objects+=("$BUILD/obj/${source%.c}.o")
 done
 if [ ! -e "${objects[0]}" ]; then
@@ -118,10 +118,10 @@ if [ ! -e "${objects[0]}" ]; then
 else
     found=$(violations "${objects[@]}")
     if [ -z "$found" ]; then
-        ok "${#objects[@]} objects of preload/capture use nothing but ${libc_allowed[*]} ${project_allowed[*]}"
+        ok "${#objects[@]} objects of preload/capture and preload/context use nothing but ${libc_allowed[*]} ${project_allowed[*]}"
     else
         echo "$found"
-        not_ok "preload/capture calls what a signal handler may not"
+        not_ok "the handler calls what a signal handler may not"
     fi
 fi
 exit $status

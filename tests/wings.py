@@ -16,9 +16,13 @@ WINGS = {
 }
 
 
+# The handler and what it reads are one wing.
+PARTS = {"context": "capture"}
+
+
 def wing_of(path):
     parts = path.split("/")
-    return parts[1] if len(parts) > 2 else ""
+    return PARTS.get(parts[1], parts[1]) if len(parts) > 2 else ""
 
 
 def height(path):

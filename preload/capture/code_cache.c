@@ -1,8 +1,9 @@
 #include "code_cache.h"
+#include "../context/frame_rules.h"
+#include "../context/objects.h"
 #include "safe_read.h"
 
-#define TEXT_HEADER_MAX 80
-#define TEXT_BYTES_MAX  1024u /* of a name; longer names are truncated */
+#define TEXT_BYTES_MAX 1024u /* of a name; longer names are truncated */
 /* Larger line tables are not copied, and their code shows its first line. Two of this size fit into the ring. */
 #define LINE_TABLE_MAX(ring) ((ring)->size * 3 / 8)
 #define UNITS_MAX            (1u << 26)
@@ -111,31 +112,9 @@ static bool read_code(const struct pp_python *python, const void *from, struct c
            code->units <= UNITS_MAX;
 }
 
-struct text {
-    uintptr_t data;
-    struct pp_record_text record;
-};
-
-/* Locates the characters of the str object that has this header. */
-PP_RARE static struct text find_text(const struct pp_python_layout *layout, uintptr_t object, const uint8_t *header)
-{
-    struct text text = {0, {0, 0, 0, 0}};
-    uint32_t state = pp_u32(header, layout->text.state) >> layout->text.kind_shift;
-    uintptr_t length = pp_word(header, layout->text.length);
-    uint32_t width = TEXT_KIND(state);
-    if (!TEXT_IS_COMPACT(state) || (width != 1 && width != 2 && width != 4) || length > PP_HIGHEST_ADDRESS)
-        return text;
-    uintptr_t bytes = length * width;
-    text.data = object + (TEXT_IS_ASCII(state) ? layout->text.ascii_data : layout->text.compact_data);
-    text.record.width = (uint8_t)width;
-    text.record.cut = bytes > TEXT_BYTES_MAX;
-    text.record.bytes = (uint32_t)(bytes > TEXT_BYTES_MAX ? TEXT_BYTES_MAX : bytes);
-    return text;
-}
-
 /* What a definition needs of a code object. */
 struct parts {
-    struct text qualname, filename;
+    struct pp_str qualname, filename;
     uintptr_t table_bytes;
 };
 
@@ -151,7 +130,7 @@ PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, st
                                        const struct code *code)
 {
     struct parts parts = {.table_bytes = 0};
-    uint8_t qualname[TEXT_HEADER_MAX], filename[TEXT_HEADER_MAX];
+    uint8_t qualname[PP_STR_HEADER_MAX], filename[PP_STR_HEADER_MAX];
     size_t header_bytes = layout->text.state + 4u;
     scratch->copies_to[0] = (struct iovec){qualname, header_bytes};
     scratch->copies_from[0] = (struct iovec){(void *)code->qualname, header_bytes};
@@ -161,14 +140,15 @@ PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, st
     scratch->copies_from[2] = (struct iovec){(char *)code->line_table + layout->bytes.length, sizeof parts.table_bytes};
     if (!copy_all(scratch, 3, 2 * header_bytes + sizeof parts.table_bytes))
         return (struct parts){.table_bytes = 0};
-    parts.qualname = find_text(layout, code->qualname, qualname);
-    parts.filename = find_text(layout, code->filename, filename);
+    parts.qualname = pp_str_find(layout, code->qualname, qualname, TEXT_BYTES_MAX);
+    parts.filename = pp_str_find(layout, code->filename, filename, TEXT_BYTES_MAX);
     return parts;
 }
 
-/* Writes the definition of a cache entry into the ring: once per code object, by two safe copies. async-signal-safe. */
+/* Writes the definition of a cache entry into the ring: once per code object, by two safe copies. *rule: the function's
+ * rule. async-signal-safe. */
 PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot, const struct code *code,
-                           uint32_t entry)
+                           uint32_t entry, enum pp_frame_rule *rule)
 {
     const struct pp_python_layout *layout = &python->layout;
     struct pp_scratch *scratch = slot->scratch;
@@ -200,6 +180,7 @@ PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot,
         record->qualname.width = record->filename.width = 0;
         record->line_table_bytes = 0;
     }
+    *rule = pp_frame_rule_of(record);
     pp_ring_commit(&slot->ring, record);
     return true;
 }
@@ -266,14 +247,15 @@ static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot
     uint64_t digest = entry_digest(code);
     uint32_t entry = find_entry(slot, frame->code, overflow);
     struct pp_code_entry *cached = entry < pp_slot_code_entries(slot) ? &slot->codes[entry] : NULL;
+    enum pp_frame_rule rule = cached ? cached->rule : PP_FRAME_ANY;
     if (!cached || cached->code != frame->code || cached->digest != digest) {
         if (cached)
             cached->code = 0;
-        if (!define(python, slot, code, entry))
+        if (!define(python, slot, code, entry, &rule))
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)
-        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample};
+        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, (uint8_t)rule};
     *resolved = (struct pp_record_frame){entry, (int32_t)unit};
     return PP_REASON_NONE;
 }

@@ -38,6 +38,7 @@ struct pp_python_layout {
     struct {
         uint16_t collecting;       /* 3.9+: int, 1 while a garbage collection runs */
         uint16_t collecting_frame; /* 3.15: the collecting thread's current frame when the collection began */
+        uint16_t modules;          /* sys.modules */
     } interpreter;
     struct {
         uint16_t interp, top, root_cframe, thread_id, datastack_chunk, datastack_top;
@@ -47,6 +48,7 @@ struct pp_python_layout {
     } thread_state;
     struct {
         uint16_t code, previous, instr, owner, is_entry;
+        uint16_t locals;     /* the first one */
         uint16_t tlbc_index; /* 3.14t+: which copy of the bytecode `instr` points into */
         uint16_t copy_size;
     } frame;
@@ -69,7 +71,11 @@ struct pp_python_layout {
     struct {
         uint16_t length, data;
     } bytes;
-    uint8_t object_type; /* ob_type */
+    struct {
+        uint16_t size;        /* tp_basicsize of `type`; 0: not known */
+        uint16_t cached_keys; /* the keys that the instances share; 0: the layout of classes is not known */
+    } heap_type;              /* a class made by Python */
+    uint8_t object_type;      /* ob_type */
 };
 
 /* An interpreter of this process. Start-up writes it before publishing it; handlers read it. */
@@ -83,7 +89,7 @@ struct pp_python {
     void *(*this_thread_state)(void);
     /* 3.12+: the attached thread state, NULL while the thread does not hold the GIL. */
     struct pp_tls_word attached;
-    uintptr_t frame_type, code_type, generator_type, coroutine_type, async_generator_type;
+    uintptr_t frame_type, code_type, generator_type, coroutine_type, async_generator_type, text_type, dict_type;
     uintptr_t eval_function; /* entry of _PyEval_EvalFrameDefault; its loop may be in a .cold part elsewhere */
     uintptr_t module_start, module_end; /* of the object that holds the interpreter */
     char version[16];                   /* "3.11.2" */

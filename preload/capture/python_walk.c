@@ -163,6 +163,7 @@ PP_RARE static enum pp_reason give_up(const struct walk *walk, struct pp_python_
     while (stack->runs > 1 && walk->slot->scratch->runs[stack->runs - 2].frames >= stack->gap)
         stack->runs--;
     stack->total = stack->gap;
+    stack->outermost = 0;
     return PP_REASON_PYTHON_TOO_DEEP;
 }
 
@@ -199,6 +200,7 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
     uintptr_t address = first, last_marker = 0;
     bool skipped = false;
     stack->total = stack->runs = stack->gap = 0;
+    stack->outermost = 0;
     stack->collecting = false;
     walk->spent += reader->steps;
     if (!pp_frames_begin(reader, walk->state->memory))
@@ -221,6 +223,7 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         if (!frame.is_shim) {
             pp_code_fetch(walk->state->python, walk->slot, frame.code);
             keep_frame(walk, stack, &frame);
+            stack->outermost = address;
         }
         address = innermost && second ? second : frame.previous;
         if (!ends_run)
@@ -251,12 +254,14 @@ static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp
         struct pp_frame frame;
         if (stack->total == PP_MAX_STEPS) {
             stack->gap = stack->total;
+            stack->outermost = 0;
             break;
         }
         if (!pp_frame_read(&walk->reader, address, stack->total == 0, &frame))
             return PP_REASON_PYTHON_TORN;
         pp_code_fetch(walk->state->python, walk->slot, frame.code);
         keep_frame(walk, stack, &frame);
+        stack->outermost = address;
         /* frames of a recursion are mostly evenly spaced; without this each step waits for a cache miss */
         uintptr_t ahead = address + PP_FRAMES_FETCHED_AHEAD * (frame.previous - address);
         __builtin_prefetch((const void *)ahead);

@@ -15,8 +15,9 @@ struct pp_interrupted {
 /* The result in scratch->python and scratch->runs, innermost first. */
 struct pp_python_stack {
     uint32_t frames, runs;
-    uint32_t total; /* frames seen; more than `frames` if there were too many */
-    uint32_t gap;   /* frames before the first that was left out (all further out, or only the middle); 0: none was */
+    uint32_t total;      /* frames seen; more than `frames` if there were too many */
+    uintptr_t outermost; /* address of the last frame; 0: what is further out was not read */
+    uint32_t gap; /* frames before the first that was left out (all further out, or only the middle); 0: none was */
     /* The signal may have hit the native eval function while it changes the chain: the innermost run may be wrong
      * although it passed every guard, so its code objects must be verified. */
     bool doubtful;

@@ -11,6 +11,7 @@ enum pp_record_type {
     PP_RECORD_CODE,
     PP_RECORD_SAMPLE,
     PP_RECORD_UNFINISHED,
+    PP_RECORD_CONTEXT,
 };
 
 struct pp_record {
@@ -36,6 +37,22 @@ struct pp_record_code {
     uint32_t line_table_bytes; /* 0: too large to copy */
     struct pp_record_text qualname, filename;
     /* then the characters of qualname and of filename, and the line table */
+};
+
+enum pp_context_kind {
+    PP_CONTEXT_THREAD, /* the threading.Thread that runs, and its name */
+    PP_CONTEXT_KINDS
+};
+#define PP_CONTEXT_TEXT_MAX 256u /* bytes of characters */
+
+/* What the thread's samples belong to from here on, until the next record of that kind. */
+struct pp_record_context {
+    struct pp_record header;
+    uint64_t identity; /* of two contexts that follow each other it tells whether they are one; 0: none */
+    struct pp_record_text text;
+    uint32_t kind; /* enum pp_context_kind */
+    uint32_t unused;
+    /* then the characters */
 };
 
 /* One per native frame that runs Python frames (a run), innermost first. */
@@ -76,6 +93,7 @@ struct pp_record_sample {
     /* Voluntary and involuntary context switches and the CPU time since the last overdue sample; counted only when this
      * sample is overdue (pp_capture.overdue_ns). */
     uint32_t voluntary, involuntary;
+    uint32_t contexts; /* 1 << enum pp_context_kind of those that could be read: the last record says what they are */
     uint64_t counted_ns;
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */
 };

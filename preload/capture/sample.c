@@ -1,4 +1,5 @@
 /* Takes a sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
+#include "../context/context.h"
 #include "code_cache.h"
 #include "pairing.h"
 #include "safe_read.h"
@@ -89,9 +90,9 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
     native->count = 1;
 }
 
-/* Walks the Python stack and resumes the native walk by it. async-signal-safe. */
+/* Walks the Python stack, resumes the native walk by it and reads what the sample belongs to. async-signal-safe. */
 static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp_slot *slot, const ucontext_t *context,
-                                  struct pp_stacks *stacks)
+                                  struct pp_stacks *stacks, uint32_t *contexts)
 {
     const struct pp_native_stack *native = &stacks->native;
     struct pp_interrupted interrupted = {
@@ -108,6 +109,8 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
     enum pp_reason resolved = resolve_frames(state->python, slot, &stacks->python);
     if (resolved != PP_REASON_NONE)
         return resolved;
+    if (!pp_contexts_read(state, slot, &stacks->python, contexts))
+        return PP_REASON_LOST_RING_FULL;
     if (stacks->python.runs && !stacks->python.counted && !interrupted.other_stack)
         stacks->interpreter = state->python;
     pp_stacks_resume_native(stacks);
@@ -165,7 +168,7 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
         struct pp_thread_state state;
         enum pp_reason reason = pp_thread_state_find(slot, &state);
         if (state.python)
-            reason = walk_python(&state, slot, context, &stacks);
+            reason = walk_python(&state, slot, context, &stacks, &head.contexts);
         head.state = state.state | (stacks.python.collecting ? PP_STATE_GC : 0);
         if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
             stacks.python.frames = stacks.python.runs = 0;

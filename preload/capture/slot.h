@@ -7,6 +7,7 @@
 #define PP_CAPTURE_SLOT_H
 
 #include "../common/log_format.h"
+#include "../context/objects.h"
 #include "libunwind_walk.h"
 #include "native_walk.h"
 #include "python_layout.h"
@@ -27,6 +28,8 @@
 #define PP_DIGEST_TEXT_MAX 64  /* bytes of a name */
 #define PP_DIGEST_COPY_MAX (48 + PP_DIGEST_TEXT_MAX)
 #define PP_CODE_READ_MAX   48
+
+#define PP_THREAD_NAME_MAX 128 /* bytes, a NUL included */
 
 #define PP_HANDLER_STACK 2048 /* bytes that the handler may take of a stack beside the kernel's part */
 #define PP_LAST_STACKS   8    /* kept of a thread: what it uses after its last sample is credited to them */
@@ -70,6 +73,7 @@ struct pp_code_entry {
     /* Of all by which it differs from another code object at the same address, and from itself after a change. */
     uint64_t digest;
     uint32_t used; /* by which sample last */
+    uint8_t rule;  /* enum pp_frame_rule */
 };
 
 struct pp_python_frame {
@@ -93,6 +97,7 @@ struct pp_scratch {
     struct iovec copies_to[2 * PP_CODE_BATCH], copies_from[2 * PP_CODE_BATCH];
     struct pp_rule_cache rules; /* lives from sample to sample */
     _Alignas(8) uint8_t frames_window[PP_FRAMES_WINDOW];
+    uint8_t context_text[PP_CONTEXT_TEXT_MAX];
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
     struct pp_python_frame python[PP_MAX_STEPS + 2];
@@ -137,6 +142,11 @@ struct pp_slot_thread {
     uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;
     uintptr_t lent_thread_state, lent_by; /* a thread state that ran here and that another thread had made; which */
     _Atomic uint32_t ran_python;          /* it has had a thread state */
+    /* Its PyInterpreterState, which may be gone, and that one's interpreter; 0: no Python stack was read yet. */
+    _Atomic uintptr_t interpreter_state;
+    const struct pp_python *_Atomic python;
+    uint64_t contexts[PP_CONTEXT_KINDS]; /* digests of the last contexts in the ring; 0: none */
+    struct pp_attribute name_attribute;  /* of the last threading.Thread */
 };
 
 /* What the flush thread keeps of a slot's thread: zeroed for the next thread. Its clocks are first set by the thread
@@ -155,10 +165,15 @@ struct pp_slot_flush {
     uint64_t mean_late_ns; /* from its timer's expiry to its samples, the last ones counting most */
     uint64_t seen_own_ns, seen_lost_ns;
     uint32_t seen_lost_samples;
-    uint32_t name_age;
+    /* thread_names.c's: the name that log_thread has, a string of log_segment, and who knows it */
+    uint32_t log_name, name_source, name_age;
+    uint32_t log_named;             /* id of the name below, 0: not found yet */
+    uint64_t name_identity;         /* of the last thread that a handler has read, */
+    bool several_names;             /* and whether there were others */
     uint32_t nodes[PP_LAST_STACKS]; /* of its last samples, in the call tree of log_segment: a ring */
     uint32_t node_count;            /* put into it so far */
-    char name[16];
+    /* That a handler has read, UTF-8; "": none. The last one, and the thread's own in all segments. */
+    char name[PP_THREAD_NAME_MAX], own_name[PP_THREAD_NAME_MAX];
 };
 
 struct pp_slot {

@@ -169,6 +169,9 @@ enum pp_frame_kind {
 #define PP_MODULE_VDSO   4u
 
 #define PP_THREAD_MAIN 1u
+/* A further name of the thread with this tid and start, which it had while it took these samples: the names of a thread
+ * that was renamed, or of the green threads that it runs, are told apart. */
+#define PP_THREAD_NAMED 2u
 
 #define PP_STATE_HOLDS_GIL 1u
 #define PP_STATE_GC        2u /* a garbage collection runs in this thread, finalizers that it calls included */

@@ -1,5 +1,6 @@
 #include "code_objects.h"
 #include "../capture/capture.h"
+#include "record_text.h"
 #include <string.h>
 
 /* Bytes; two generations at most. */
@@ -32,47 +33,12 @@ static void forget(struct generation *generation)
     memset(generation, 0, sizeof *generation);
 }
 
-static size_t encode_utf8(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xC0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 63));
-        return 2;
-    }
-    if ((c >= 0xD800 && c < 0xE000) || c > 0x10FFFF)
-        c = 0xFFFD; /* lone surrogates: file names that are not UTF-8 */
-    if (c < 0x10000) {
-        out[0] = (char)(0xE0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 63));
-        out[2] = (char)(0x80 | (c & 63));
-        return 3;
-    }
-    out[0] = (char)(0xF0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 63));
-    out[2] = (char)(0x80 | (c >> 6 & 63));
-    out[3] = (char)(0x80 | (c & 63));
-    return 4;
-}
-
 /* Copies a str's characters as UTF-8 into the arena. */
 static const char *text_to_utf8(struct pp_arena *arena, const struct pp_record_text *text, const uint8_t *characters,
                                 uint32_t *length)
 {
     char utf8[NAME_MAX_BYTES];
-    size_t n = 0;
-    for (uint32_t at = 0; text->width && at + text->width <= text->bytes && n + 8 < sizeof utf8; at += text->width) {
-        uint32_t c = 0;
-        memcpy(&c, characters + at, text->width);
-        n += encode_utf8(utf8 + n, c);
-    }
-    if (text->cut)
-        n += encode_utf8(utf8 + n, 0x2026);
-    if (!text->width)
-        utf8[n++] = '?';
+    size_t n = pp_record_text_utf8(utf8, sizeof utf8, text, characters);
     char *copy = pp_arena_alloc(arena, n + 1);
     if (copy)
         memcpy(copy, utf8, n);

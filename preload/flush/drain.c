@@ -1,6 +1,5 @@
 #include "drain.h"
 #include "../base/config.h"
-#include "../base/proc_file.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../modules/jit_code.h"
@@ -11,9 +10,9 @@
 #include "interval_data.h"
 #include "short_threads.h"
 #include "stacks.h"
+#include "thread_names.h"
 #include <string.h>
 
-#define NAME_REFRESH   10        /* flushes after which a thread's name is read again */
 #define UNREACHABLE_NS 50000000u /* used by a thread before it is worth a warning that no signal reaches it */
 
 static struct pp_ticks ticks;
@@ -24,42 +23,9 @@ static void add_charge(uint32_t thread, const struct pp_charge *charge)
     pp_add_pseudo(&pp_interval.account.lost_ns, thread, "[lost]", charge->lost_samples, charge->lost_ns);
 }
 
-/* The kernel's name of a thread (/proc/self/task/TID/comm), or the name that it had at its end. */
-static void read_name(struct pp_slot *slot, bool ended, char name[16])
+static void take_sample(struct pp_slot *slot, const struct pp_record_sample *record)
 {
-    memset(name, 0, 16);
-    if (ended && slot->thread.final_name[0]) {
-        memcpy(name, slot->thread.final_name, 15);
-        return;
-    }
-    size_t n = pp_read_task_file(atomic_load(&slot->tid), "comm", name, 15);
-    if (n > 0 && name[n - 1] == '\n')
-        name[n - 1] = 0;
-}
-
-/* The log's id of the slot's thread, defined at first use and again when the thread has got another name. */
-static uint32_t thread_id(struct pp_slot *slot, bool ended)
-{
-    bool known = slot->flush.log_thread && slot->flush.log_segment == pp_interval.tables.segment;
-    if (known && !ended && slot->flush.name_age++ < NAME_REFRESH)
-        return slot->flush.log_thread;
-    char name[16];
-    read_name(slot, ended, name);
-    slot->flush.name_age = 0;
-    if (!known || (name[0] && strcmp(name, slot->flush.name) != 0)) {
-        memcpy(slot->flush.name, name, sizeof name);
-        slot->flush.log_thread =
-            pp_thread_id(&pp_interval.tables, known ? slot->flush.log_thread : 0, atomic_load(&slot->tid), name,
-                         slot->thread.start_unix_ns, slot->thread.is_main);
-        if (!known)
-            slot->flush.node_count = 0;
-        slot->flush.log_segment = pp_interval.tables.segment;
-    }
-    return slot->flush.log_thread;
-}
-
-static void take_sample(struct pp_slot *slot, uint32_t thread, const struct pp_record_sample *record)
-{
+    uint32_t thread = pp_thread_of_sample(slot, record);
     struct pp_charge charge = pp_account_sample(&pp_interval.account, slot, record, &ticks);
     uint32_t node = pp_stack_node(&pp_interval.tables, slot, record, pp_interval.account.reasons);
     struct pp_sample_key key = {thread, node, record->state};
@@ -72,9 +38,9 @@ static void take_sample(struct pp_slot *slot, uint32_t thread, const struct pp_r
 }
 
 /* Takes a sample with a copy of the stack, and clears it: the program may wipe secrets from its stack. */
-static void take_unfinished(struct pp_slot *slot, uint32_t thread, const struct pp_record *record)
+static void take_unfinished(struct pp_slot *slot, const struct pp_record *record)
 {
-    take_sample(slot, thread, pp_sample_finish((const struct pp_record_unfinished *)record));
+    take_sample(slot, pp_sample_finish((const struct pp_record_unfinished *)record));
     memset(pp_ring_at(&slot->ring, pp_ring_first(&slot->ring)) + 1, 0, record->size - sizeof *record);
 }
 
@@ -126,7 +92,7 @@ static void take_end(struct pp_slot *slot)
         pp_thread_unreachable(slot);
     if (!charge.unsampled_ns && !charge.lost_ns)
         return;
-    uint32_t thread = thread_id(slot, true);
+    uint32_t thread = pp_thread_of_slot(slot, true);
     if (charge.unsampled_ns && estimate_tail(slot, thread, charge.unsampled_ns))
         charge.unsampled_ns = 0;
     add_charge(thread, &charge);
@@ -145,15 +111,22 @@ static bool is_to_wait(struct pp_slot *slot)
 
 static void empty_ring(struct pp_slot *slot, bool ended)
 {
-    uint32_t thread = thread_id(slot, ended);
     const struct pp_record *record;
+    bool is_defined = false;
     while ((record = pp_ring_peek(&slot->ring))) {
+        bool is_sample = record->type == PP_RECORD_SAMPLE || record->type == PP_RECORD_UNFINISHED;
+        if (is_sample && !is_defined) { /* the first sample may come with the thread's name */
+            pp_thread_of_slot(slot, ended);
+            is_defined = true;
+        }
         if (record->type == PP_RECORD_CODE)
             pp_codes_define(slot, (const struct pp_record_code *)record);
+        else if (record->type == PP_RECORD_CONTEXT)
+            pp_thread_take_name(slot, (const struct pp_record_context *)record);
         else if (record->type == PP_RECORD_SAMPLE)
-            take_sample(slot, thread, (const struct pp_record_sample *)record);
+            take_sample(slot, (const struct pp_record_sample *)record);
         else if (record->type == PP_RECORD_UNFINISHED)
-            take_unfinished(slot, thread, record);
+            take_unfinished(slot, record);
         pp_ring_release(&slot->ring, record);
     }
 }
@@ -202,7 +175,7 @@ void pp_drain_rest(void)
             continue;
         struct pp_charge charge = pp_account_rest(&pp_interval.account, slot);
         if (charge.unsampled_ns || charge.lost_ns)
-            add_charge(thread_id(slot, false), &charge);
+            add_charge(pp_thread_of_slot(slot, false), &charge);
     }
 }
 

@@ -4,7 +4,8 @@
 #define NAME_MAX_BYTES 4096u /* of a string in the log */
 #define FULL_MAX       ((size_t)48 << 20)
 #define FULL_MIN       ((size_t)8 << 20)
-#define FULL_SHARE     4 /* times what lasts */
+#define FULL_SHARE     4     /* times what lasts */
+#define NAMES_MAX      1000u /* of threads, beside each one's own */
 
 void pp_tables_reset(struct pp_tables *tables)
 {
@@ -14,8 +15,8 @@ void pp_tables_reset(struct pp_tables *tables)
     pp_arena_reset(&tables->arena);
     pp_arena_reset(&tables->native_arena);
     pp_intern_init(&tables->native_frames, &tables->native_arena);
-    struct pp_intern *interns[] = {&tables->strings, &tables->codes, &tables->frames, &tables->nodes,
-                                   &tables->python_frames};
+    struct pp_intern *interns[] = {&tables->strings, &tables->codes,         &tables->frames,
+                                   &tables->nodes,   &tables->python_frames, &tables->thread_names};
     for (unsigned i = 0; i < sizeof interns / sizeof *interns; i++)
         pp_intern_init(interns[i], &tables->arena);
     tables->modules = tables->threads = tables->lasting_nodes = 0;
@@ -148,17 +149,32 @@ struct new_thread {
     uint64_t start_unix_ns;
 };
 
-uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, const char *name, uint64_t start_unix_ns,
-                      bool is_main)
+uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, uint32_t name, uint64_t start_unix_ns,
+                      uint32_t flags)
 {
-    uint32_t string = pp_string_id(tables, name, strlen(name));
-    if (!string)
+    if (!name)
         return 0;
     if (!id)
         id = ++tables->threads;
-    struct new_thread thread = {id, string, (uint32_t)tid, is_main ? PP_THREAD_MAIN : 0, start_unix_ns};
+    struct new_thread thread = {id, name, (uint32_t)tid, flags, start_unix_ns};
     pp_put_bytes(&tables->fresh[PP_BLOCK_THREADS], &thread, sizeof thread);
     return id;
+}
+
+uint32_t pp_thread_named(struct pp_tables *tables, uint32_t thread, int tid, uint32_t name, uint64_t start_unix_ns)
+{
+    static const char other[] = "(other)";
+    bool fresh, full = tables->thread_names.count >= NAMES_MAX;
+    uint32_t key[] = {thread, name}, at = pp_intern(&tables->thread_names, key, sizeof key, &fresh);
+    if (!at)
+        return 0;
+    if (fresh) {
+        uint32_t others = full ? pp_string_id(tables, other, sizeof other - 1) : name;
+        uint32_t id = others == name ? pp_thread_id(tables, 0, tid, name, start_unix_ns, PP_THREAD_NAMED)
+                                     : pp_thread_named(tables, thread, tid, others, start_unix_ns);
+        pp_intern_entry(&tables->thread_names, at)->value[0] = id;
+    }
+    return (uint32_t)pp_intern_entry(&tables->thread_names, at)->value[0];
 }
 
 static void write_threads(struct pp_tables *tables, struct pp_buffer *out, uint32_t *sequence)

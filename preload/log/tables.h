@@ -13,9 +13,10 @@ struct pp_tables {
     struct pp_arena arena;
     uint32_t segment; /* counts segments: ids kept elsewhere are void when it differs */
     struct pp_intern strings, codes, frames, nodes;
-    uint32_t modules, threads; /* ids given out */
-    uint32_t interval;         /* counts pp_tables_write, from 1 on */
-    uint32_t lasting_nodes;    /* seen in more than one interval; their entries have value[0] == 0 */
+    struct pp_intern thread_names; /* {thread, string} -> the id of that name */
+    uint32_t modules, threads;     /* ids given out */
+    uint32_t interval;             /* counts pp_tables_write, from 1 on */
+    uint32_t lasting_nodes;        /* seen in more than one interval; their entries have value[0] == 0 */
     /* Callers' caches that live as long as the segment: code address -> frame; {code, unit} -> frame. */
     struct pp_intern native_frames, python_frames;
     struct pp_arena native_arena;                 /* of native_frames, which is forgotten whenever modules change */
@@ -33,9 +34,11 @@ uint32_t pp_frame_native(struct pp_tables *tables, uint32_t module, uintptr_t ad
 uint32_t pp_frame_python(struct pp_tables *tables, uint32_t code, const struct pp_position *position);
 uint32_t pp_frame_pseudo(struct pp_tables *tables, const char *text);
 uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame);
-/* Defines a new thread (id 0) or renames a known thread; returns its id. */
-uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, const char *name, uint64_t start_unix_ns,
-                      bool is_main);
+/* Defines a new thread (id 0) or renames a known thread; returns its id. name: a string; flags: PP_THREAD_*. */
+uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, uint32_t name, uint64_t start_unix_ns,
+                      uint32_t flags);
+/* Returns the id of a further name of a known thread; of many, all later ones are "(other)". */
+uint32_t pp_thread_named(struct pp_tables *tables, uint32_t thread, int tid, uint32_t name, uint64_t start_unix_ns);
 
 /* Whether the segment should end. The limit is a multiple of the memory of recurring stacks: a program that makes and
  * drops functions all the time needs no more than others. */

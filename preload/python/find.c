@@ -6,6 +6,7 @@
 #include "../base/elf_names.h"
 #include "../base/libc.h"
 #include "../base/message.h"
+#include "../context/objects.h"
 #include "offsets.h"
 #include "tls.h"
 #include <dlfcn.h>
@@ -145,8 +146,8 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     const unsigned long *version = (const unsigned long *)pp_elf_symbol(object, "Py_Version");
     search->version = version ? (uint32_t)*version : 0;
     search->get_version = get_version;
-    static const char *const types[] = {"PyType_Type", "PyFrame_Type", "PyCode_Type",
-                                        "PyGen_Type",  "PyCoro_Type",  "PyAsyncGen_Type"};
+    static const char *const types[] = {"PyType_Type", "PyFrame_Type",    "PyCode_Type",    "PyGen_Type",
+                                        "PyCoro_Type", "PyAsyncGen_Type", "PyUnicode_Type", "PyDict_Type"};
     uintptr_t found[sizeof types / sizeof *types];
     pp_elf_variables(object, types, sizeof types / sizeof *types, found);
     search->type_type = found[0];
@@ -155,6 +156,8 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     python->generator_type = found[3];
     python->coroutine_type = found[4];
     python->async_generator_type = found[5];
+    python->text_type = found[6];
+    python->dict_type = found[7];
     python->this_thread_state = (state_getter *)pp_elf_symbol(object, "PyGILState_GetThisThreadState");
     python->eval_function = pp_elf_symbol(object, "_PyEval_EvalFrameDefault");
     if (HEX_MINOR(search->version) >= MINOR_WITH_ATTACHED)
@@ -182,6 +185,15 @@ static bool objects_as_expected(const struct search *search)
     uintptr_t type;
     memcpy(&type, (const char *)search->python->code_type + search->python->layout.object_type, sizeof type);
     return type == search->type_type;
+}
+
+/* Whether classes have the size that the row was read from: types are statically initialised too. */
+static bool classes_as_expected(const struct search *search)
+{
+    const struct pp_python_layout *layout = &search->python->layout;
+    uintptr_t size, at = search->type_type + layout->object_type + sizeof(uintptr_t) + PP_TYPE_BASIC_SIZE;
+    memcpy(&size, (const char *)at, sizeof size);
+    return !layout->heap_type.size || size == layout->heap_type.size;
 }
 
 /* "3.8.18 (default, …", "3.10.0rc1+ (…" */
@@ -238,10 +250,13 @@ static const char *check(struct search *search)
     if (why)
         return why;
     if (!python->this_thread_state || !python->frame_type || !python->eval_function || !python->code_type ||
-        !python->generator_type || !python->coroutine_type || !python->async_generator_type || !search->type_type)
+        !python->generator_type || !python->coroutine_type || !python->async_generator_type || !python->text_type ||
+        !python->dict_type || !search->type_type)
         return "it does not export what is needed";
     if (!objects_as_expected(search))
         return "its objects are laid out differently (a debug build?)";
+    if (!classes_as_expected(search))
+        python->layout.heap_type.cached_keys = 0;
     if (!pin(search->name))
         return "it cannot be kept loaded";
     if (python->attached.kind && !agrees_with_getter(&python->attached, search->get_attached))

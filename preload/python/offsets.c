@@ -101,6 +101,8 @@ struct field {
 
 static const struct field fields[] = {
     {FIELD_runtime_finalizing, ROW(runtime.finalizing), false, NULL},
+    {FIELD_interpreter_modules, ROW(interpreter.modules), false, NULL},
+    {FIELD_heap_type_keys, ROW(heap_type.cached_keys), false, NULL},
     {FIELD_thread_interp, ROW(thread_state.interp), false, NULL},
     {FIELD_thread_frame, ROW(thread_state.top), false, NULL},
     {FIELD_thread_id, ROW(thread_state.thread_id), false, NULL},
@@ -110,6 +112,7 @@ static const struct field fields[] = {
     {FIELD_frame_instr, ROW(frame.instr), false, FRAMES},
     {FIELD_frame_owner, ROW(frame.owner), false, FRAMES},
     {FIELD_frame_locals, ROW(frame.copy_size), false, FRAMES},
+    {FIELD_frame_locals, ROW(frame.locals), false, FRAMES},
     {FIELD_frame_tlbc_index, ROW(frame.tlbc_index), true, FRAMES},
     {FIELD_code_filename, ROW(code.filename), false, CODES},
     {FIELD_code_qualname, ROW(code.qualname), false, CODES},

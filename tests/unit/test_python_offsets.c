@@ -64,6 +64,7 @@ static void truth(struct said *said, unsigned minor, bool free_threaded)
     unsigned gc = said->interpreter + (minor >= 14 ? 5 : 4);
     said->words[said->interpreter] = 60000;
     said->words[gc] = 7400;
+    said->words[gc + 1] = row->interpreter.modules;
     SAY(gc, 300, row->interpreter.collecting ? row->interpreter.collecting - 7400 : 200, 120);
     if (minor == 13)
         said->words[said->gc + 2] = 0;
@@ -84,6 +85,8 @@ static void truth(struct said *said, unsigned minor, bool free_threaded)
     if (minor >= 14)
         said->words[said->code + 10] = row->code.tlbc;
     SAY(object, 16, row->object_type);
+    if (minor >= 15)
+        said->words[said->object + 9] = row->heap_type.cached_keys;
     SAY(bytes, 40, row->bytes.length, row->bytes.data);
     SAY(text, 64, row->text.state, row->text.length, row->text.ascii_data);
     if (minor >= 15)

@@ -100,7 +100,7 @@ PT_DEFINE_ADD(uint32_t pt_add_frame, struct pt_profile, frames, struct pt_frame,
               item->inlined_into)
 PT_DEFINE_ADD(static uint32_t add_node, struct pt_profile, nodes, struct pt_node, item->parent, item->frame)
 PT_DEFINE_ADD(static uint32_t add_thread, struct pt_profile, threads, struct pt_thread, item->process, item->tid,
-              item->start_unix_ns)
+              item->start_unix_ns, item->flags &PP_THREAD_NAMED ? item->name : 0)
 PT_DEFINE_ADD(static uint32_t add_interval, struct pt_profile, intervals, struct pt_interval, item->start_unix_ns,
               item->wall_ns)
 PT_DEFINE_IDENTITY(samples, struct pt_sample, item->thread, item->node, item->labels, item->state, item->interval)

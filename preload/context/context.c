@@ -1,0 +1,63 @@
+#include "context.h"
+#include "../base/hash.h"
+#include "../capture/safe_read.h"
+#include "frame_rules.h"
+#include "thread_name.h"
+
+/* Puts a context into the ring unless it is the thread's last of its kind. The characters are compared too: what has
+ * taken a freed object's address may have another name. async-signal-safe. */
+static bool put(const struct pp_object_reader *reader, struct pp_slot *slot, enum pp_context_kind kind,
+                const struct pp_context *context, uint32_t *known)
+{
+    uint8_t *characters = slot->scratch->context_text;
+    const struct pp_record_text *text = &context->text.record;
+    if (text->bytes && !pp_object_copy(reader, characters, context->text.data, text->bytes))
+        return true;
+    uint64_t digest = context->identity ? pp_hash(characters, text->bytes) + context->identity + text->width : 0;
+    *known |= 1u << kind;
+    if (digest == slot->thread.contexts[kind])
+        return true;
+    uint32_t size = ((uint32_t)sizeof(struct pp_record_context) + text->bytes + 7) & ~7u;
+    struct pp_record_context *record = pp_ring_reserve(&slot->ring, size, PP_RECORD_CONTEXT);
+    if (!record)
+        return false;
+    record->identity = context->identity;
+    record->kind = kind;
+    record->text = *text;
+    memcpy(record + 1, characters, text->bytes);
+    pp_ring_commit(&slot->ring, record);
+    slot->thread.contexts[kind] = digest;
+    return true;
+}
+
+static bool runs_greenlets(void)
+{
+    return atomic_load_explicit(&pp_capture.greenlet_start, memory_order_relaxed) != 0;
+}
+
+bool pp_contexts_read(const struct pp_thread_state *state, struct pp_slot *slot, const struct pp_python_stack *stack,
+                      uint32_t *known)
+{
+    struct pp_context context = {.identity = 0};
+    struct pp_object_reader reader = {
+        .python = state->python,
+        .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),
+        .plain = state->attached && !state->python->layout.free_threaded,
+    };
+    atomic_store_explicit(&slot->thread.interpreter_state,
+                          pp_word(state->memory, state->python->layout.thread_state.interp), memory_order_relaxed);
+    atomic_store_explicit(&slot->thread.python, state->python, memory_order_release);
+    if (!stack->frames || !stack->outermost)
+        return true;
+    uint32_t entry = slot->scratch->resolved[stack->frames - 1].entry;
+    if (entry >= pp_slot_code_entries(slot))
+        return true;
+    bool is_thread = slot->codes[entry].rule == PP_FRAME_THREAD;
+    if (is_thread && !state->attached && slot->thread.contexts[PP_CONTEXT_THREAD] && !runs_greenlets()) {
+        *known |= 1u << PP_CONTEXT_THREAD; /* a thread has one such frame */
+        return true;
+    }
+    if (is_thread && !pp_thread_name_read(&reader, stack->outermost, &slot->thread.name_attribute, &context))
+        return true;
+    return put(&reader, slot, PP_CONTEXT_THREAD, &context, known);
+}

@@ -1,0 +1,40 @@
+#include "frame_rules.h"
+#include <string.h>
+
+struct ascii {
+    const char *characters;
+    uint32_t length;
+};
+#define ASCII(text)                                                                                                    \
+    {                                                                                                                  \
+        text, sizeof text - 1                                                                                          \
+    }
+
+static const struct rule {
+    enum pp_frame_rule rule;
+    struct ascii qualname, name; /* before 3.11 code objects only have the name */
+    struct ascii file;           /* what the path ends with, after a slash or from its beginning */
+} rules[] = {
+    {PP_FRAME_THREAD, ASCII("Thread._bootstrap"), ASCII("_bootstrap"), ASCII("threading.py")},
+};
+
+/* async-signal-safe. */
+static bool ends_with(const struct pp_record_text *text, const uint8_t *characters, const struct ascii *end)
+{
+    return text->width == 1 && !text->cut && text->bytes >= end->length &&
+           memcmp(characters + text->bytes - end->length, end->characters, end->length) == 0;
+}
+
+enum pp_frame_rule pp_frame_rule_of(const struct pp_record_code *record)
+{
+    const uint8_t *qualname = (const uint8_t *)(record + 1), *file = qualname + record->qualname.bytes;
+    for (const struct rule *rule = rules; rule < rules + sizeof rules / sizeof *rules; rule++) {
+        const struct ascii *name = record->minor < 11 ? &rule->name : &rule->qualname;
+        if (record->qualname.bytes == name->length && ends_with(&record->qualname, qualname, name) &&
+            ends_with(&record->filename, file, &rule->file) &&
+            (record->filename.bytes == rule->file.length ||
+             file[record->filename.bytes - rule->file.length - 1] == '/'))
+            return rule->rule;
+    }
+    return PP_FRAME_ANY;
+}

@@ -1,0 +1,15 @@
+/* Knows the Python functions whose frames tell what a sample belongs to. */
+#ifndef PP_CONTEXT_FRAME_RULES_H
+#define PP_CONTEXT_FRAME_RULES_H
+
+#include "../capture/record.h"
+
+enum pp_frame_rule {
+    PP_FRAME_ANY,    /* tells nothing */
+    PP_FRAME_THREAD, /* outermost in its stack; its first local is the threading.Thread that the code runs in */
+};
+
+/* Returns the rule for the function that the definition is of. async-signal-safe. */
+enum pp_frame_rule pp_frame_rule_of(const struct pp_record_code *record);
+
+#endif

@@ -1,0 +1,205 @@
+#include "objects.h"
+#include "../capture/safe_read.h"
+
+/* Fields that follow the header of every object: offsets beyond the header, the same in all versions. */
+#define TYPE_BASIC_SIZE  PP_TYPE_BASIC_SIZE
+#define TYPE_FLAGS       152
+#define TYPE_DICT_OFFSET 272
+#define DICT_KEYS        16
+#define DICT_VALUES      24
+
+#define FLAG_INLINE_VALUES ((uintptr_t)1 << 2) /* 3.13+ */
+#define FLAG_MANAGED_DICT  ((uintptr_t)1 << 4) /* 3.11+ */
+
+#define KEYS_HEADER     40 /* bytes; 32 since 3.11 */
+#define SLOTS_MAX       ((uint64_t)1 << 32)
+#define LOG_MAX         34
+#define SEARCHED        64 /* keys of an instance */
+#define ASCII_MAX       32 /* of a name that is searched for */
+#define DICT_OFFSET_MAX 4096
+
+/* Fields of a str's state word after a shift by layout.text.kind_shift */
+#define TEXT_KIND(bits)       ((bits)&7)
+#define TEXT_IS_COMPACT(bits) (((bits) >> 3) & 1)
+#define TEXT_IS_ASCII(bits)   (((bits) >> 4) & 1)
+
+bool pp_object_copy(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size)
+{
+    if (address < PP_LOWEST_ADDRESS || address > PP_HIGHEST_ADDRESS - size)
+        return false;
+    if (!reader->plain)
+        return pp_safe_read(reader->pid, to, address, size);
+    memcpy(to, (const void *)address, size);
+    return true;
+}
+
+/* async-signal-safe. */
+static bool load(const struct pp_object_reader *reader, uintptr_t address, uintptr_t *word)
+{
+    return address % sizeof *word == 0 && pp_object_copy(reader, word, address, sizeof *word);
+}
+
+/* async-signal-safe. */
+static unsigned header_size(const struct pp_object_reader *reader)
+{
+    return reader->python->layout.object_type + (unsigned)sizeof(uintptr_t);
+}
+
+/* async-signal-safe. */
+static bool load_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t *type)
+{
+    return pp_plausible(object) && load(reader, object + reader->python->layout.object_type, type) &&
+           pp_plausible(*type);
+}
+
+bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t *keys, uintptr_t *values)
+{
+    uintptr_t type, fields = dict + header_size(reader);
+    if (!load_type(reader, dict, &type) || type != reader->python->dict_type ||
+        !load(reader, fields + DICT_KEYS, keys) || !load(reader, fields + DICT_VALUES, values))
+        return false;
+    /* since 3.13 a word of sizes comes first */
+    if (*values && reader->python->layout.minor >= 13)
+        *values += sizeof(uintptr_t);
+    return true;
+}
+
+bool pp_dict_keys_open(const struct pp_object_reader *reader, uintptr_t keys, struct pp_dict_keys *found)
+{
+    uint8_t header[KEYS_HEADER];
+    if (!pp_plausible(keys))
+        return false;
+    if (reader->python->layout.minor < 11) {
+        if (!pp_object_copy(reader, header, keys, KEYS_HEADER))
+            return false;
+        uint64_t slots = pp_word(header, 8);
+        unsigned width = slots <= UINT8_MAX ? 1 : slots <= UINT16_MAX ? 2 : 4; /* of the index of an entry */
+        *found = (struct pp_dict_keys){keys + KEYS_HEADER + slots * width, pp_word(header, 32), 24, 8};
+        return slots < SLOTS_MAX;
+    }
+    if (!pp_object_copy(reader, header, keys, KEYS_HEADER - 8) || header[9] > LOG_MAX)
+        return false;
+    bool general = header[10] == 0; /* else all keys are str, and their hashes are in them */
+    *found = (struct pp_dict_keys){keys + KEYS_HEADER - 8 + ((uintptr_t)1 << header[9]), pp_word(header, 24),
+                                   general ? 24 : 16, general ? 8 : 0};
+    return true;
+}
+
+/* Where an instance keeps its attributes. */
+struct storage {
+    uintptr_t keys;
+    uintptr_t values; /* 0: the entries of `keys` have them */
+    uint64_t room;    /* of the values */
+};
+
+/* Finds the values of an instance that has no dict (3.11 and later), else the dict. async-signal-safe. */
+static bool find_values(const struct pp_object_reader *reader, uintptr_t object, uintptr_t type,
+                        struct storage *storage, uintptr_t *dict)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t flags, word, fields = type + header_size(reader);
+    *storage = (struct storage){.room = UINT8_MAX};
+    *dict = 0;
+    if (layout->minor < 11)
+        return load(reader, fields + TYPE_DICT_OFFSET, &word) && word - 1 < DICT_OFFSET_MAX &&
+               load(reader, object + word, dict);
+    if (!load(reader, fields + TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT))
+        return false;
+    if (layout->minor == 11)
+        return load(reader, object - 32, &storage->values) && load(reader, object - 24, dict);
+    if (layout->minor == 12) {
+        bool read = load(reader, object - 24, &word);
+        storage->values = word & 1 ? word + 1 : 0; /* a tagged pointer */
+        *dict = word;
+        return read;
+    }
+    if (flags & FLAG_INLINE_VALUES) {
+        if (!load(reader, fields + TYPE_BASIC_SIZE, &word) || !load(reader, object + word, &storage->room))
+            return false;
+        if (storage->room >> 24 & UINT8_MAX) /* valid: no dict has taken them over */
+            storage->values = object + word + sizeof storage->room;
+        storage->room &= UINT8_MAX;
+    }
+    return load(reader, object - (layout->free_threaded ? 8 : 24), dict);
+}
+
+/* async-signal-safe. */
+static bool find_storage(const struct pp_object_reader *reader, uintptr_t object, struct storage *storage)
+{
+    uintptr_t type, dict;
+    if (!reader->python->layout.heap_type.cached_keys || !load_type(reader, object, &type) ||
+        !find_values(reader, object, type, storage, &dict))
+        return false;
+    if (storage->values)
+        return load(reader, type + reader->python->layout.heap_type.cached_keys, &storage->keys);
+    return pp_dict_open(reader, dict, &storage->keys, &storage->values);
+}
+
+/* Finds the key, at first where it was found last. async-signal-safe. */
+static bool find_key(const struct pp_object_reader *reader, const struct pp_dict_keys *keys, const char *name,
+                     struct pp_attribute *learnt)
+{
+    uintptr_t key;
+    uint64_t at = learnt->index;
+    if (learnt->key && at < keys->count && load(reader, keys->entries + at * keys->size + keys->key, &key) &&
+        key == learnt->key)
+        return true;
+    for (at = 0; at < keys->count && at < SEARCHED; at++)
+        if (load(reader, keys->entries + at * keys->size + keys->key, &key) && pp_str_is(reader, key, name)) {
+            *learnt = (struct pp_attribute){key, at};
+            return true;
+        }
+    return false;
+}
+
+bool pp_attribute_read(const struct pp_object_reader *reader, uintptr_t object, const char *name,
+                       struct pp_attribute *learnt, uintptr_t *value)
+{
+    struct storage storage;
+    struct pp_dict_keys keys;
+    if (!find_storage(reader, object, &storage) || !pp_dict_keys_open(reader, storage.keys, &keys) ||
+        !find_key(reader, &keys, name, learnt))
+        return false;
+    if (!storage.values)
+        return load(reader, keys.entries + learnt->index * keys.size + keys.key + sizeof *value, value);
+    return learnt->index < storage.room && load(reader, storage.values + learnt->index * sizeof *value, value);
+}
+
+struct pp_str pp_str_find(const struct pp_python_layout *layout, uintptr_t object, const uint8_t *header, uint32_t most)
+{
+    struct pp_str text = {0, {0, 0, 0, 0}};
+    uint32_t state = pp_u32(header, layout->text.state) >> layout->text.kind_shift;
+    uintptr_t length = pp_word(header, layout->text.length);
+    uint32_t width = TEXT_KIND(state);
+    if (!TEXT_IS_COMPACT(state) || (width != 1 && width != 2 && width != 4) || length > PP_HIGHEST_ADDRESS)
+        return text;
+    uintptr_t bytes = length * width;
+    text.data = object + (TEXT_IS_ASCII(state) ? layout->text.ascii_data : layout->text.compact_data);
+    text.record.width = (uint8_t)width;
+    text.record.cut = bytes > most;
+    text.record.bytes = (uint32_t)(bytes > most ? most : bytes);
+    return text;
+}
+
+bool pp_str_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *text)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uint8_t header[PP_STR_HEADER_MAX];
+    if (!pp_plausible(object) || !pp_object_copy(reader, header, object, layout->text.state + 4u) ||
+        pp_word(header, layout->object_type) != reader->python->text_type)
+        return false;
+    *text = pp_str_find(layout, object, header, most);
+    return text->record.width != 0;
+}
+
+bool pp_str_is(const struct pp_object_reader *reader, uintptr_t object, const char *ascii)
+{
+    struct pp_str text;
+    char characters[ASCII_MAX];
+    uint32_t length = 0;
+    while (ascii[length])
+        length++;
+    return pp_str_open(reader, object, ASCII_MAX, &text) && text.record.width == 1 && text.record.bytes == length &&
+           !text.record.cut && pp_object_copy(reader, characters, text.data, length) &&
+           memcmp(characters, ascii, length) == 0;
+}

@@ -1,0 +1,61 @@
+/* Reads Python objects: attributes of instances, dicts, strings. Every read is bounded and checks types first; an
+ * object that is being changed reads as absent. */
+#ifndef PP_CONTEXT_OBJECTS_H
+#define PP_CONTEXT_OBJECTS_H
+
+#include "../capture/python_layout.h"
+#include "../capture/record.h"
+#include <stddef.h>
+
+#define PP_TYPE_BASIC_SIZE 16 /* of a type object, beyond its header */
+
+struct pp_object_reader {
+    const struct pp_python *python;
+    int pid;
+    bool plain; /* what is read cannot be freed meanwhile; otherwise it is copied by the kernel */
+};
+
+/* Where an attribute was found last: the instances of a class mostly share their keys. */
+struct pp_attribute {
+    uintptr_t key; /* its name, which the class's code keeps alive */
+    uint64_t index;
+};
+
+/* The entries of a dict's keys object. */
+struct pp_dict_keys {
+    uintptr_t entries;
+    uint64_t count;
+    unsigned size, key; /* bytes of an entry; where its key is, which the value follows */
+};
+#define PP_DICT_ENTRY_MAX 24
+
+/* Characters of a str object. */
+struct pp_str {
+    uintptr_t data;
+    struct pp_record_text record;
+};
+
+/* Copies what may be no object at all; false if it cannot be read. async-signal-safe. */
+bool pp_object_copy(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size);
+
+/* Finds the values of an exact dict: *values is 0 if they are in the entries. async-signal-safe. */
+bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t *keys, uintptr_t *values);
+/* Finds the entries of a keys object. async-signal-safe. */
+bool pp_dict_keys_open(const struct pp_object_reader *reader, uintptr_t keys, struct pp_dict_keys *found);
+
+/* Reads an attribute that an instance keeps in its values or its dict; false if it has none of this ASCII name. learnt:
+ * zeroed at first. async-signal-safe. */
+bool pp_attribute_read(const struct pp_object_reader *reader, uintptr_t object, const char *name,
+                       struct pp_attribute *learnt, uintptr_t *value);
+
+/* Locates the characters of the str object that has this header, `most` bytes of them. async-signal-safe. */
+struct pp_str pp_str_find(const struct pp_python_layout *layout, uintptr_t object, const uint8_t *header,
+                          uint32_t most);
+#define PP_STR_HEADER_MAX 80
+
+/* Locates the characters of what may be no str object; false if it is none. async-signal-safe. */
+bool pp_str_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *text);
+/* Whether the object is a str with these ASCII characters. async-signal-safe. */
+bool pp_str_is(const struct pp_object_reader *reader, uintptr_t object, const char *ascii);
+
+#endif
