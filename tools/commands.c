@@ -123,7 +123,9 @@ const struct pt_command pt_commands[] = {
      "pyprof flame --diff yesterday.pyprof pyprof.out"},
     {COMMAND(export), "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
      OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, RUNS, SELECT),
-     "Without --native pprof and firefox have all native functions, and pstats has none.\n\n" PATHS_HELP,
+     "Without --native pprof and firefox have all native functions, and pstats has none.\n"
+     "The stacks hold the CPU time of the program: \"shown\" in the accounting that is in each file. \"own\" is what "
+     "profiling cost beside it (the signal handlers and the library's thread) and is in no stack.\n\n" PATHS_HELP,
      "pyprof export -o app.pb.gz && go tool pprof -top app.pb.gz\n"
      "pyprof export -o app.speedscope.json --native=none\n"
      "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg",

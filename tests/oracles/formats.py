@@ -204,7 +204,7 @@ def svg(path, collapsed_path):
 def total(directory, info_path):
     with open(info_path, encoding="utf-8") as file:
         sums = json.load(file)["total"]
-    wanted = sums["cpu_ns"] - sums["own_ns"] - sums["difference_ns"]
+    wanted = shown(sums)
     readers = {
         "collapsed": collapsed,
         "speedscope.json": speedscope,
@@ -227,6 +227,11 @@ def total(directory, info_path):
 PARTS = "cpu", "sampled", "unsampled", "lost", "own", "thread_exit", "difference", "estimated"
 
 
+def shown(sums):
+    """What is in the stacks: all but what profiling cost. So an export and what it says that it leaves out are the CPU time."""
+    return sums["cpu_ns"] - sums["own_ns"] - sums["difference_ns"]
+
+
 def accounting(path, info):
     with open(info, encoding="utf-8") as file:
         report = json.load(file)
@@ -235,7 +240,7 @@ def accounting(path, info):
     if path.endswith(".otlp"):
         return accounting_of_processes(data, report["processes"])
     data = gzip.decompress(data) if path.endswith(".gz") else data
-    line = " ".join(f"{name}={report['total'][name + '_ns']}" for name in PARTS).replace("cpu=", "cpu_ns=")
+    line = " ".join(f"{name}={report['total'][name + '_ns']}" for name in PARTS).replace("cpu=", "cpu_ns=") + f" shown={shown(report['total'])}"
     need(line.encode() in data, "not in", path, line)
     return 0
 
@@ -248,9 +253,9 @@ def accounting_of_processes(data, processes):
     sums = {}
     for resource in found.resource_profiles:
         values = {pair.key: pair.value.int_value for pair in resource.resource.attributes}
-        sums[values["process.pid"]] = {name: values[f"pyprof.{name}_ns"] for name in PARTS}
+        sums[values["process.pid"]] = {name: values[f"pyprof.{name}_ns"] for name in (*PARTS, "shown")}
     for process in processes:
-        wanted = {name: process[name + "_ns"] for name in PARTS}
+        wanted = {**{name: process[name + "_ns"] for name in PARTS}, "shown": shown(process)}
         need(sums[process["pid"]] == wanted, sums[process["pid"]], "is not", wanted)
     need(any(process["estimated_ns"] for process in processes), "nothing is an estimate: the test shows less than it should")
     return 0

@@ -137,6 +137,31 @@ static void hostile_names(void **state)
     pt_profile_free(profile);
 }
 
+/* In the order of time, not of names; within a second those of one function follow each other. */
+static void speedscope_samples_are_in_time(void **state)
+{
+    (void)state;
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
+    uint32_t thread = fixture_thread(&log, 7, "MainThread");
+    uint32_t late = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "a_late", "/a.py", 1), 1));
+    uint32_t early = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "z_early", "/a.py", 9), 9));
+    uint32_t below = fixture_node(&log, late, fixture_python(&log, fixture_code(&log, "below", "/a.py", 5), 5));
+    const uint64_t seconds[][3][FIXTURE_SAMPLE_FIELDS] = {
+        {{thread, early, 0, 0, 1, 10}, {thread, late, 0, 0, 1, 20}, {thread, below, 0, 0, 1, 30}},
+        {{thread, below, 0, 0, 1, 11}, {thread, early, 0, 0, 1, 21}, {thread, late, 0, 0, 1, 31}},
+        {{thread, early, 0, 0, 1, 12}, {thread, late, 0, 0, 1, 22}, {thread, below, 0, 0, 1, 32}}};
+    for (unsigned i = 0; i < 3; i++)
+        fixture_samples_at(&log, i * 1000000000u, 1000000000u, seconds[i], 3);
+    struct pt_profile *profile = loaded(&log);
+    size_t size;
+    char *text = written(profile, pt_export_speedscope, (struct pt_export_options){0}, &size);
+    assert_non_null(strstr(text, "[10,20,30,21,31,11,12,22,32]"));
+    free(text);
+    pt_profile_free(profile);
+}
+
 static void json_text(void **state)
 {
     (void)state;
@@ -166,6 +191,7 @@ int main(void)
         cmocka_unit_test(every_option_writes_something_and_twice_the_same),
         cmocka_unit_test(a_profile_without_samples),
         cmocka_unit_test(hostile_names),
+        cmocka_unit_test(speedscope_samples_are_in_time),
         cmocka_unit_test(json_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

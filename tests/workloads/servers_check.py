@@ -79,6 +79,8 @@ def profile(row, server, control, pyprof):
     for line in subprocess.check_output([pyprof, "export", out, "--format", "collapsed", "--unit", "ns", "--native=all", "--processes"], text=True).splitlines():
         frames, _, ns = line.rpartition(" ")
         root, *frames = frames.split(";")
+        if root.startswith("[accounting: "):
+            continue
         stacks[int(root.split()[1])].append((frames, int(ns)))
     # By exec a process begins a new file; its clock goes on.
     images = collections.defaultdict(list)

@@ -28,8 +28,9 @@ static void complain_of_format(const struct pt_cli *cli)
     pt_buffer_free(&known);
 }
 
-/* The limit for formats that show times: more samples are merged over time. */
+/* The limits for formats that show times: more samples are merged over time. */
 #define MOST_TIMED_SAMPLES (1u << 21)
+#define MOST_WHOLE_STACKS  (1u << 17)
 
 static void say_merged(const struct pt_profile *profile, const struct pt_format *format)
 {
@@ -69,7 +70,7 @@ int pt_cmd_export(const struct pt_cli *cli)
     }
     struct pt_load_request request = cli->request;
     request.timed = request.merge_intervals = request.plain = format->flags & PT_FORMAT_TIMED;
-    request.most_samples = MOST_TIMED_SAMPLES;
+    request.most_samples = format->flags & PT_FORMAT_WHOLE_STACKS ? MOST_WHOLE_STACKS : MOST_TIMED_SAMPLES;
     if (!cli->native && format->flags & (PT_FORMAT_ALL | PT_FORMAT_PYTHON))
         request.select.native = format->flags & PT_FORMAT_ALL ? PT_NATIVE_ALL : PT_NATIVE_NONE;
     if (format->flags & PT_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil)

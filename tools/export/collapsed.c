@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "../view/call_tree.h"
+#include "../view/summary.h"
 #include "export.h"
 
 /* Frames are separated by ';' and end at the line's end. */
@@ -38,4 +39,14 @@ void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_opti
     free(ends);
     pt_buffer_free(&line);
     pt_view_free(view);
+}
+
+/* The format has no comments; its readers draw nothing for a stack without weight. */
+void pt_export_collapsed_file(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
+{
+    struct pt_buffer line = {0};
+    pt_export_collapsed(profile, options, out);
+    pt_summary_append_accounting(profile, &line);
+    fprintf(out, "[accounting: %s] 0\n", line.data);
+    pt_buffer_free(&line);
 }

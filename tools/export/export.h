@@ -17,19 +17,21 @@ typedef void pt_exporter(struct pt_profile *profile, const struct pt_export_opti
 
 enum pt_format_flag {
     PT_FORMAT_BINARY = 1,
-    PT_FORMAT_TIMED = 2,   /* shows when CPU time was used: the profile should keep intervals */
-    PT_FORMAT_STACKS = 4,  /* shows threads, processes and the GIL only when asked to */
-    PT_FORMAT_ALL = 8,     /* has all native frames unless asked otherwise: its readers can hide them */
-    PT_FORMAT_PYTHON = 16, /* has none unless asked otherwise */
+    PT_FORMAT_TIMED = 2,         /* shows when CPU time was used: the profile should keep intervals */
+    PT_FORMAT_STACKS = 4,        /* shows threads, processes and the GIL only when asked to */
+    PT_FORMAT_ALL = 8,           /* has all native frames unless asked otherwise: its readers can hide them */
+    PT_FORMAT_PYTHON = 16,       /* has none unless asked otherwise */
+    PT_FORMAT_WHOLE_STACKS = 32, /* each sample has all its frames: many make a large file */
 };
 
 /* name, extension, exporter, flags, what reads it (in lines) */
 #define PT_FORMATS(X)                                                                                                  \
-    X("collapsed", ".collapsed", pt_export_collapsed, PT_FORMAT_STACKS, "flamegraph.pl, speedscope,\ninferno")         \
+    X("collapsed", ".collapsed", pt_export_collapsed_file, PT_FORMAT_STACKS, "flamegraph.pl, speedscope,\ninferno")    \
     X("pprof", ".pb.gz", pt_export_pprof, PT_FORMAT_BINARY | PT_FORMAT_ALL,                                            \
       "go tool pprof, Pyroscope,\nParca; lines, threads,\nprocesses and GIL are always in")                            \
     X("svg", ".svg", pt_export_svg, PT_FORMAT_STACKS, "a flame graph as a picture")                                    \
-    X("speedscope", ".speedscope.json", pt_export_speedscope, 0, "speedscope.app")                                     \
+    X("speedscope", ".speedscope.json", pt_export_speedscope, PT_FORMAT_TIMED | PT_FORMAT_WHOLE_STACKS,                \
+      "speedscope.app")                                                                                                \
     X("firefox", ".firefox.json", pt_export_firefox, PT_FORMAT_TIMED | PT_FORMAT_ALL,                                  \
       "profiler.firefox.com;\nwhen it ran is in it")                                                                   \
     X("pstats", ".pstats", pt_export_pstats, PT_FORMAT_BINARY | PT_FORMAT_STACKS | PT_FORMAT_PYTHON,                   \
@@ -40,6 +42,7 @@ enum pt_format_flag {
 
 #define PT_DECLARE_EXPORTER(name, extension, write, ...) pt_exporter write;
 PT_FORMATS(PT_DECLARE_EXPORTER)
+pt_exporter pt_export_collapsed; /* the stacks alone */
 
 struct pt_format {
     const char *name, *extension;

@@ -303,20 +303,10 @@ static void put_thread(struct writer *writer, const struct pt_sample *samples, u
     pt_json_end(json, '}');
 }
 
-static int by_thread_and_time(const void *a, const void *b, void *profile)
-{
-    const struct pt_sample *x = a, *y = b;
-    const struct pt_interval *intervals = ((const struct pt_profile *)profile)->intervals.items;
-    uint64_t u = intervals[x->interval].start_unix_ns + intervals[x->interval].wall_ns / 2;
-    uint64_t v = intervals[y->interval].start_unix_ns + intervals[y->interval].wall_ns / 2;
-    return pt_compare(x->thread, y->thread) ?: pt_compare(u, v) ?: pt_compare(x->node, y->node);
-}
-
 static void put_threads(struct writer *writer)
 {
     uint32_t count;
-    struct pt_sample *samples = pt_merged_samples(writer->profile, &count);
-    qsort_r(samples, count, sizeof *samples, by_thread_and_time, writer->profile);
+    struct pt_sample *samples = pt_samples_in_time(writer->profile, &count);
     pt_json_begin(&writer->json, "threads", '[');
     for (uint32_t i = 0, first; i < count;) {
         for (first = i; i < count && samples[i].thread == samples[first].thread;)

@@ -1,5 +1,6 @@
 #include "frames.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/numbers.h"
@@ -74,6 +75,48 @@ struct pt_sample *pt_merged_samples(const struct pt_profile *profile, uint32_t *
 {
     struct pt_sample *samples = pt_copy(profile->samples.items, profile->samples.count, sizeof *samples);
     *count = pt_merge_equal(samples, profile->samples.count, by_identity);
+    return samples;
+}
+
+struct order {
+    const struct pt_profile *profile;
+    uint32_t *places; /* of nodes, in a depth-first walk of the tree */
+};
+
+static void place_nodes(struct order *order)
+{
+    const struct pt_node *nodes = order->profile->nodes.items;
+    uint32_t count = order->profile->nodes.count;
+    uint32_t *sizes = pt_alloc(count, sizeof *sizes), *next = pt_alloc(count, sizeof *next);
+    order->places = pt_alloc(count, sizeof *order->places);
+    for (uint32_t i = count; i-- > 1;)
+        sizes[nodes[i].parent] += ++sizes[i];
+    for (uint32_t i = 1; i < count; i++) {
+        order->places[i] = next[nodes[i].parent];
+        next[nodes[i].parent] += sizes[i];
+        next[i] = order->places[i] + 1;
+    }
+    free(sizes);
+    free(next);
+}
+
+static int by_time(const void *a, const void *b, void *context)
+{
+    const struct order *order = context;
+    const struct pt_sample *x = a, *y = b;
+    const struct pt_interval *intervals = order->profile->intervals.items;
+    uint64_t u = intervals[x->interval].start_unix_ns + intervals[x->interval].wall_ns / 2;
+    uint64_t v = intervals[y->interval].start_unix_ns + intervals[y->interval].wall_ns / 2;
+    return pt_compare(x->thread, y->thread) ?: pt_compare(u, v) ?: pt_compare(order->places[x->node], order->places[y->node]);
+}
+
+struct pt_sample *pt_samples_in_time(const struct pt_profile *profile, uint32_t *count)
+{
+    struct order order = {.profile = profile};
+    struct pt_sample *samples = pt_merged_samples(profile, count);
+    place_nodes(&order);
+    qsort_r(samples, *count, sizeof *samples, by_time, &order);
+    free(order.places);
     return samples;
 }
 

@@ -30,6 +30,10 @@ void pt_append_plain(struct pt_buffer *out, const char *text, const char *specia
  * frees. */
 struct pt_sample *pt_merged_samples(const struct pt_profile *profile, uint32_t *count);
 
+/* Returns these samples sorted by thread, then by the middle of their interval, then in the order of a walk of the
+ * tree: those of one function follow each other. The caller frees. */
+struct pt_sample *pt_samples_in_time(const struct pt_profile *profile, uint32_t *count);
+
 /* Returns, by node, whether a sample's stack goes through it. The caller frees. */
 bool *pt_nodes_used(const struct pt_profile *profile);
 

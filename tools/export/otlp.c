@@ -159,7 +159,7 @@ static void append_resource_attribute(struct pt_buffer *resource, const char *ke
     pt_buffer_free(&any);
 }
 
-static void append_resource(struct writer *writer, struct pt_buffer *to, uint32_t number)
+static void append_resource(struct writer *writer, struct pt_buffer *to, uint32_t number, uint64_t shown_ns)
 {
     const struct pt_profile *profile = writer->profile;
     const struct pt_process *process = &profile->processes.items[number];
@@ -180,6 +180,7 @@ static void append_resource(struct writer *writer, struct pt_buffer *to, uint32_
     append_resource_attribute(&resource, "pyprof.thread_exit_ns", NULL, sum.thread_exit_ns);
     append_resource_attribute(&resource, "pyprof.difference_ns", NULL, (uint64_t)sum.difference_ns);
     append_resource_attribute(&resource, "pyprof.estimated_ns", NULL, sum.estimated_ns);
+    append_resource_attribute(&resource, "pyprof.shown_ns", NULL, shown_ns);
     pt_proto_message(to, RESOURCE_PROFILES_RESOURCE, &resource);
     pt_buffer_free(&resource);
 }
@@ -188,7 +189,10 @@ static void put_process(struct writer *writer, const struct pt_sample *samples, 
                         const struct pt_export_options *options, FILE *out)
 {
     struct pt_buffer resource = {0}, scope = {0}, name = {0}, whole = {0};
-    append_resource(writer, &resource, writer->profile->threads.items[samples[0].thread].process);
+    uint64_t shown_ns = 0;
+    for (uint32_t i = 0; i < count; i++)
+        shown_ns += samples[i].cpu_ns;
+    append_resource(writer, &resource, writer->profile->threads.items[samples[0].thread].process, shown_ns);
     pt_proto_text(&name, SCOPE_NAME, "pyprof");
     pt_proto_text(&name, SCOPE_VERSION, PYPROF_VERSION);
     pt_proto_message(&scope, SCOPE_PROFILES_SCOPE, &name);

@@ -2,12 +2,13 @@
  * What Python's own pstats reads: a marshalled dict
  *     {(file, line, name): (primitive calls, calls, own time, time, {caller's key: (…same four…)})}
  * in codes that every version of CPython reads (no references, no small tuples). There are no calls in samples: in
- * their place are the number of samples at the leaf and the number on the stack. Seconds are doubles: exact to a
- * nanosecond up to a hundred days.
+ * their place is the number of samples with the function on the stack, recursion counted once, so that times per call
+ * are about those between two samples. Seconds are doubles: exact to a nanosecond up to a hundred days.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../view/summary.h"
 #include "call_graph.h"
 #include "export.h"
 #include "frames.h"
@@ -68,7 +69,18 @@ static void put_tuple(struct writer *writer, uint32_t items)
     put_bytes(writer, items, 4);
 }
 
-/* Native functions are written like built-in ones: ("~", 0, "<name>") prints as {name}. */
+/* ("~", 0, "<name>") prints as {name}. */
+static void put_built_in(struct writer *writer, const char *name)
+{
+    struct pt_buffer text = {0};
+    pt_buffer_format(&text, "<%s>", name);
+    put_text(writer, "~");
+    put_int(writer, 0);
+    put_text(writer, text.data);
+    pt_buffer_free(&text);
+}
+
+/* Native functions are written like built-in ones. */
 static void put_key(struct writer *writer, uint32_t function)
 {
     const struct pt_call_function *from = &writer->graph->functions.items[function];
@@ -80,20 +92,29 @@ static void put_key(struct writer *writer, uint32_t function)
         put_text(writer, pt_string(writer->profile, parts.name));
         return;
     }
-    struct pt_buffer name = {0};
-    pt_buffer_format(&name, "<%s>", pt_string(writer->profile, from->text));
-    put_text(writer, "~");
-    put_int(writer, 0);
-    put_text(writer, name.data);
-    pt_buffer_free(&name);
+    put_built_in(writer, pt_string(writer->profile, from->text));
 }
 
 static void put_weight(struct writer *writer, const struct pt_call_weight *weight)
 {
-    put_int(writer, weight->self_count);
+    put_int(writer, weight->total_count);
     put_int(writer, weight->total_count);
     put_time(writer, weight->self_count, weight->self_ns);
     put_time(writer, weight->total_count, weight->total_ns);
+}
+
+/* The accounting is a function without time: the format has no place for a text. */
+static void put_accounting(struct writer *writer)
+{
+    struct pt_buffer text = {0};
+    pt_buffer_text(&text, "accounting: ");
+    pt_summary_append_accounting(writer->profile, &text);
+    put_tuple(writer, 3);
+    put_built_in(writer, text.data);
+    put_tuple(writer, 5);
+    put_weight(writer, &(struct pt_call_weight){0});
+    fputs("{0", writer->out);
+    pt_buffer_free(&text);
 }
 
 void pt_export_pstats(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
@@ -114,6 +135,7 @@ void pt_export_pstats(struct pt_profile *profile, const struct pt_export_options
         }
         putc('0', out);
     }
+    put_accounting(&writer);
     putc('0', out);
     free(edges);
     pt_call_graph_free(graph);

@@ -176,10 +176,12 @@ static void put_head(const struct picture *picture)
     pt_buffer_free(&accounting);
     put_text(out, pt_string(profile, profile->processes.items[0].command_line), LONGEST_LINE);
     fprintf(out,
-            "</text>\n<text x=\"%d\" y=\"40\" fill=\"#66707a\">%u process%s, %.2f s CPU, %" PRIu64 " sample%s</text>\n",
+            "</text>\n<text x=\"%d\" y=\"40\" fill=\"#66707a\">%u process%s, %.2f s CPU, %" PRIu64
+            " sample%s; profiling cost another %.2f s</text>\n",
             MARGIN, profile->processes.count, pt_plural(profile->processes.count, "es"),
             (double)picture->view->nodes.items[0].total_ns / 1e9, picture->view->nodes.items[0].total_count,
-            pt_plural(picture->view->nodes.items[0].total_count, "s"));
+            pt_plural(picture->view->nodes.items[0].total_count, "s"),
+            (double)pt_summary_accounting(profile, PT_NONE).own_ns / 1e9);
     unsigned x = MARGIN;
     for (unsigned i = 0; i < KINDS; i++) {
         fprintf(out,

@@ -182,9 +182,9 @@ void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_bu
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     pt_buffer_format(line,
                      "cpu_ns=%" PRIu64 " sampled=%" PRIu64 " unsampled=%" PRIu64 " lost=%" PRIu64 " own=%" PRIu64
-                     " thread_exit=%" PRIu64 " difference=%" PRId64 " estimated=%" PRIu64,
+                     " thread_exit=%" PRIu64 " difference=%" PRId64 " estimated=%" PRIu64 " shown=%" PRIu64,
                      sum.cpu_ns, sum.sampled_ns, sum.unsampled_ns, sum.lost_ns, sum.own_ns, sum.thread_exit_ns,
-                     sum.difference_ns, sum.estimated_ns);
+                     sum.difference_ns, sum.estimated_ns, pt_summary_program_ns(profile));
 }
 
 void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),

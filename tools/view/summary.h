@@ -16,8 +16,8 @@ uint64_t pt_summary_program_ns(const struct pt_profile *profile);
  */
 uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t process);
 
-/* Appends that sum in a line, for exports that have a place for one; the parts in ns. After it, how much of the sampled
- * part is an estimate. */
+/* Appends that sum in a line, for exports; the parts in ns. After it, how much of the sampled part is an estimate, and
+ * the CPU time of the stacks: what profiling cost, and what a selection leaves out, is not in these. */
 void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_buffer *line);
 
 /* Calls each with every warning, a sentence without a full stop, for one process or for all (PT_NONE). */

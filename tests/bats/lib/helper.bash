@@ -97,10 +97,13 @@ cpu_near() {
 }
 
 # collapsed [OPTIONS...]: the stacks of ./pyprof.out (or of $OUT) in ns, with all native frames unless the options say
-# otherwise.
+# otherwise; without the accounting at their end.
 # shellcheck disable=SC2120
 collapsed() {
-    "$PYPROF" export "${OUT:-pyprof.out}" --format collapsed --unit ns --native=all "$@"
+    (
+        set -o pipefail
+        "$PYPROF" export "${OUT:-pyprof.out}" --format collapsed --unit ns --native=all "$@" | sed '/^\[accounting: .* 0$/d'
+    )
 }
 
 # few COUNT: what so many samples of the last profile are worth, in percent, and what has none. A program begins and ends with
