@@ -86,6 +86,17 @@ static void add_items(const struct pp_elf_sections *sections, const Elf64_Sym *s
     out->count = (size_t)(item - out->items);
 }
 
+/* Adds the start of each section with code, by the symbol without a name: none goes on from one section to the next. */
+static void add_sections(const struct pp_elf_sections *sections, struct pp_elf_index *out)
+{
+    for (size_t i = 0; i < sections->count; i++) {
+        const Elf64_Shdr *section = &sections->headers[i];
+        uint64_t value = section->sh_addr - out->base;
+        if (section->sh_flags & SHF_EXECINSTR && section->sh_size && value <= UINT32_MAX)
+            out->items[out->count++] = value << VALUE_SHIFT | IS_UNSIZED | STN_UNDEF;
+    }
+}
+
 static bool read_index(const struct pp_elf_source *source, const struct pp_elf_sections *sections, uint32_t type,
                        struct pp_elf_index *out)
 {
@@ -94,7 +105,7 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
     *out = (struct pp_elf_index){.base = lowest_code(sections)};
     if (!count)
         return false;
-    out->mapped = count * sizeof *out->items;
+    out->mapped = (count + sections->count) * sizeof *out->items;
     out->items = pp_map(out->mapped);
     Elf64_Sym *symbols = pp_map(AT_ONCE * sizeof *symbols);
     bool done = out->items && symbols;
@@ -105,6 +116,8 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
             add_items(sections, symbols, some, at, out);
     }
     pp_unmap(symbols, AT_ONCE * sizeof *symbols);
+    if (done && out->count)
+        add_sections(sections, out);
     out->symbols = table->sh_offset;
     out->strings = strings->sh_offset;
     out->strings_size = strings->sh_size;

@@ -3,6 +3,7 @@
 #include "../base/safe_copy.h"
 #include "../base/syscalls.h"
 #include "../common/log_format.h"
+#include "elf_plt.h"
 #include "module_list.h"
 #include <fcntl.h>
 #include <string.h>
@@ -105,6 +106,8 @@ static bool find_name(struct pp_module *module, const struct pp_elf_source *sour
     if (!refresh_index(module, source))
         return false;
     pp_elf_index_find(&module->private->symbols.index, source, question->address, &question->answer);
+    if (!*question->answer.name)
+        pp_elf_plt_find(source, question->address, &question->answer);
     return true;
 }
 

@@ -420,6 +420,38 @@ EOF
     grep -qE ';hidden \(libc\.so\) [0-9]+$' stacks.txt || fail "$(tail -n 2 stacks.txt)"
 }
 
+@test "stubs by which a library calls others have the names of those, in each kind of table; stripped, too" {
+    ready
+    cat >stubs.c <<'END'
+#include <stdlib.h>
+#ifdef TAKEN
+int (*volatile taken)(int) = abs;
+#endif
+unsigned hot(unsigned count)
+{
+    unsigned sum = 0;
+    while (count--)
+        sum += (unsigned)abs((int)count);
+    return sum;
+}
+END
+    lazy=.plt
+    indirect=.plt.sec
+    taken=.plt.got
+    for kind in lazy indirect taken; do
+        options=(-fcf-protection=none)
+        [ $kind != indirect ] || options=(-fcf-protection=full -Wl,-z,ibtplt)
+        [ $kind != taken ] || options+=(-DTAKEN)
+        gcc -O1 -fno-builtin -shared -fPIC -s -Wl,--build-id "${options[@]}" -o lib$kind.so stubs.c
+        readelf -SW lib$kind.so | grep -qF " ${!kind} " || fail "lib$kind.so has no ${!kind}: $(readelf -SW lib$kind.so)"
+        until_sampled "abs@plt \\(lib$kind\\.so\\)" profiled "$PYTHON" -c "
+import ctypes, time
+library = ctypes.CDLL('./lib$kind.so')
+while time.process_time() < 1: library.hot(1000000)"
+        ! grep -E ";_init \(lib$kind\.so\)" stacks.txt || fail "_init: $(cat stacks.txt)"
+    done
+}
+
 @test "Rust: names without hashes, inlined closures" {
     ready
     [ -e librust.so ] || skip "rustc is missing"

@@ -303,6 +303,7 @@ static void symbols_read_as_people_know_them(void **state)
         {"_ZN3foo3barEi", "foo::bar(int)"},
         {"_PyEval_EvalFrameDefault.cold", "_PyEval_EvalFrameDefault"},
         {"memcpy@@GLIBC_2.14", "memcpy"},
+        {"memcpy@plt", "memcpy@plt"},
         {"gc_collect_main.constprop.0", "gc_collect_main"},
         {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
         {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.7419", "core::fmt::Write::write_fmt"},

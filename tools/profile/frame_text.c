@@ -6,6 +6,9 @@
 
 #include "../base/demangle.h"
 
+/* Ends the name of a stub by which a module calls a function of another one. */
+#define PLT "@plt"
+
 const char *pt_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -96,7 +99,10 @@ static void append_symbol(struct pt_buffer *text, const char *symbol, size_t len
 
 void pt_symbol_text(struct pt_buffer *text, const char *symbol)
 {
+    size_t length = strlen(symbol), stub = strlen(PLT);
     append_symbol(text, symbol, without_suffixes(symbol));
+    if (length > stub && strcmp(symbol + length - stub, PLT) == 0)
+        pt_buffer_text(text, PLT);
 }
 
 /* Functions without a name go by the address where they begin, as far as that is known. */

@@ -6,7 +6,8 @@
 
 #define PP_ELF_MACHINE EM_X86_64
 
-#define PP_RELOCATION_SLOT    R_X86_64_GLOB_DAT /* in the global offset table: the variable's address */
-#define PP_RELOCATION_POINTER R_X86_64_64       /* in data: the variable's address plus the addend */
+#define PP_RELOCATION_SLOT    R_X86_64_GLOB_DAT  /* in the global offset table: the variable's address */
+#define PP_RELOCATION_CALL    R_X86_64_JUMP_SLOT /* in the global offset table: the address of a function to call */
+#define PP_RELOCATION_POINTER R_X86_64_64        /* in data: the variable's address plus the addend */
 
 #endif

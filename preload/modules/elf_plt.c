@@ -1,0 +1,92 @@
+#include "elf_plt.h"
+#include "../arch/arch.h"
+#include "../base/syscalls.h"
+#include <string.h>
+
+#define MAX_RELOCATIONS ((uint64_t)64 << 20) /* bytes */
+#define SUFFIX          "@plt"
+
+/* Linkers give the tables, and no other code, an entry size: of 8 or 16 bytes. */
+static const Elf64_Shdr *table_at(const struct pp_elf_sections *sections, uint64_t address)
+{
+    for (size_t i = 0; i < sections->count; i++) {
+        const Elf64_Shdr *section = &sections->headers[i];
+        if (section->sh_flags & SHF_EXECINSTR && (section->sh_entsize == 8 || section->sh_entsize == PP_STUB_SIZE) &&
+            address >= section->sh_addr && address - section->sh_addr < section->sh_size)
+            return section;
+    }
+    return NULL;
+}
+
+/* Returns the number of the symbol whose address the loader puts into the slot, 0 if there is none. */
+static uint32_t symbol_in_slot(const struct pp_elf_source *source, const Elf64_Shdr *table, uint64_t slot)
+{
+    uint32_t symbol = 0;
+    Elf64_Rela *items = table->sh_size <= MAX_RELOCATIONS ? pp_map(table->sh_size) : NULL;
+    if (items && pp_elf_source_read(source, items, table->sh_size, table->sh_offset))
+        for (size_t i = 0; !symbol && i < table->sh_size / sizeof *items; i++) {
+            uint64_t type = ELF64_R_TYPE(items[i].r_info);
+            if (items[i].r_offset == slot && (type == PP_RELOCATION_CALL || type == PP_RELOCATION_SLOT))
+                symbol = (uint32_t)ELF64_R_SYM(items[i].r_info);
+        }
+    pp_unmap(items, table->sh_size);
+    return symbol;
+}
+
+/* Sets the name to that of a symbol of the table; false if it cannot be read. */
+static bool read_name(const struct pp_elf_source *source, const struct pp_elf_sections *sections, uint32_t table,
+                      uint32_t symbol, char *name)
+{
+    Elf64_Sym item;
+    const Elf64_Shdr *symbols = table < sections->count ? &sections->headers[table] : NULL;
+    if (!symbols || symbols->sh_link >= sections->count || symbol >= symbols->sh_size / sizeof item ||
+        !pp_elf_source_read(source, &item, sizeof item, symbols->sh_offset + symbol * sizeof item))
+        return false;
+    const Elf64_Shdr *strings = &sections->headers[symbols->sh_link];
+    uint64_t left = item.st_name < strings->sh_size ? strings->sh_size - item.st_name : 0;
+    size_t most = PP_ELF_NAME_MAX - (sizeof SUFFIX - 1), size = left < most ? left : most;
+    if (!pp_elf_source_read(source, name, size, strings->sh_offset + item.st_name))
+        return false;
+    name[size] = 0;
+    return *name;
+}
+
+/* Relocations of these tables follow the others. */
+static void name_stub(const struct pp_elf_source *source, const struct pp_elf_sections *sections, uint64_t slot,
+                      char *name)
+{
+    for (size_t i = sections->count; i-- > 0;) {
+        const Elf64_Shdr *table = &sections->headers[i];
+        uint32_t symbol = table->sh_type == SHT_RELA ? symbol_in_slot(source, table, slot) : 0;
+        if (!symbol)
+            continue;
+        if (read_name(source, sections, table->sh_link, symbol, name))
+            memcpy(name + strlen(name), SUFFIX, sizeof SUFFIX);
+        else
+            *name = 0;
+        return;
+    }
+}
+
+void pp_elf_plt_find(const struct pp_elf_source *source, uint64_t address, struct pp_elf_symbol *found)
+{
+    struct pp_elf_sections sections;
+    uint8_t code[PP_STUB_SIZE];
+    if (!pp_elf_sections_read(source, &sections))
+        return;
+    const Elf64_Shdr *table = sections.relocatable ? NULL : table_at(&sections, address);
+    if (table) {
+        uint64_t offset = address - table->sh_addr;
+        offset -= offset % table->sh_entsize;
+        *found->name = 0;
+        found->from = found->value = table->sh_addr + offset;
+        found->size = table->sh_entsize;
+        found->to = found->from + found->size;
+        uint64_t slot = pp_elf_source_read(source, code, sizeof code, table->sh_offset + offset)
+                            ? pp_stub_slot(code, found->from)
+                            : 0;
+        if (slot)
+            name_stub(source, &sections, slot, found->name);
+    }
+    pp_elf_sections_free(&sections);
+}
