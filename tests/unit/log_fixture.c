@@ -207,11 +207,16 @@ uint32_t fixture_node(struct fixture *log, uint32_t parent, uint32_t frame)
 
 uint32_t fixture_thread(struct fixture *log, uint64_t tid, const char *name)
 {
+    return fixture_thread_flags(log, tid, name, log->threads ? 0 : PP_THREAD_MAIN);
+}
+
+uint32_t fixture_thread_flags(struct fixture *log, uint64_t tid, const char *name, uint64_t flags)
+{
     struct fixture_bytes record = {0};
     fixture_varint(&record, tid);
     fixture_varint(&record, fixture_string(log, name));
     fixture_varint(&record, START_NS);
-    fixture_varint(&record, log->threads ? 0 : PP_THREAD_MAIN);
+    fixture_varint(&record, flags);
     return put_definition(log, PP_BLOCK_THREADS, &log->threads, &record);
 }
 

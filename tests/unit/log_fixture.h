@@ -55,6 +55,7 @@ uint32_t fixture_python_at(struct fixture *log, uint32_t code, const uint32_t po
 uint32_t fixture_pseudo(struct fixture *log, const char *text);
 uint32_t fixture_node(struct fixture *log, uint32_t parent, uint32_t frame);
 uint32_t fixture_thread(struct fixture *log, uint64_t tid, const char *name);
+uint32_t fixture_thread_flags(struct fixture *log, uint64_t tid, const char *name, uint64_t flags);
 uint32_t fixture_labels(struct fixture *log, const char *key, const char *value);
 void fixture_sample(struct fixture *log, uint32_t thread, uint32_t node, uint32_t labels, uint32_t state,
                     uint64_t count, uint64_t cpu_ns);

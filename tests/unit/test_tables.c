@@ -2,6 +2,7 @@
 #include "preload/log/tables.h"
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -71,12 +72,33 @@ static void positions_make_records_of_their_own(void **state)
     assert_int_equal(flush_all(), 1);
 }
 
+/* Each name of a thread is one thread of the log, until there are too many: then known names stay what they are. */
+static void many_names_of_threads_become_others(void **state)
+{
+    (void)state;
+    char name[16];
+    pp_tables_reset(&tables);
+    uint32_t thread = pp_thread_id(&tables, 0, 7, pp_string_id(&tables, "own", 3), 1, PP_THREAD_MAIN);
+    uint32_t first = pp_thread_named(&tables, thread, 7, pp_string_id(&tables, "first", 5), 1), last = first;
+    assert_int_not_equal(first, thread);
+    for (unsigned i = 0; i < 1500; i++) {
+        int length = snprintf(name, sizeof name, "name %u", i);
+        last = pp_thread_named(&tables, thread, 7, pp_string_id(&tables, name, (size_t)length), 1);
+        assert_int_equal(last, pp_thread_named(&tables, thread, 7, pp_string_id(&tables, name, (size_t)length), 1));
+    }
+    assert_int_equal(last, pp_thread_named(&tables, thread, 7, pp_string_id(&tables, "(other)", 7), 1));
+    assert_int_equal(first, pp_thread_named(&tables, thread, 7, pp_string_id(&tables, "first", 5), 1));
+    assert_in_range(tables.threads, 1000, 1003);
+    flush_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_not_last_ends_the_segment_early),
         cmocka_unit_test(what_lasts_may_take_more),
         cmocka_unit_test(positions_make_records_of_their_own),
+        cmocka_unit_test(many_names_of_threads_become_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,34 @@ static void segments_of_an_instance_are_one_process(void **state)
     pt_profile_free(profile);
 }
 
+/* A thread that takes another name is one thread, unless its names are told apart: then so they are in all segments. */
+static void names_of_a_thread_are_told_apart(void **state)
+{
+    (void)state;
+    struct pt_profile *profile = pt_profile_new(NULL);
+    for (uint64_t segment = 0; segment < 2; segment++) {
+        struct fixture log;
+        fixture_begin(&log);
+        fixture_process(&log, &(struct fixture_process){"r", "same", "/", "3.12.0", "/bin/python", segment, 7, 0});
+        uint32_t node = fixture_node(&log, 0, fixture_pseudo(&log, "[gc]"));
+        const char *names[] = {"own", "second", "third"};
+        for (unsigned i = 0; i < 3; i++) {
+            unsigned name = segment ? (3 - i) % 3 : i;
+            uint32_t thread = fixture_thread_flags(&log, 7, names[name], name ? PP_THREAD_NAMED : 0);
+            fixture_sample(&log, thread, node, 0, 0, 1, name + 1);
+        }
+        add(profile, &log);
+    }
+    pt_profile_finish(profile);
+    assert_int_equal(profile->threads.count, 3);
+    assert_int_equal(profile->samples.count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        const char *name = pt_string(profile, profile->threads.items[profile->samples.items[i].thread].name);
+        assert_int_equal(profile->samples.items[i].cpu_ns, *name == 'o' ? 2 : *name == 's' ? 4 : 6);
+    }
+    pt_profile_free(profile);
+}
+
 /* A segment with 10 ns of samples, of which the process had 10 less than `number` segments make, and 3 pending. */
 static void add_part(struct pt_profile *profile, uint64_t number)
 {
@@ -547,6 +575,7 @@ int main(void)
         cmocka_unit_test(shares_are_of_one_sum),
         cmocka_unit_test(processes_share_frames_and_stacks),
         cmocka_unit_test(segments_of_an_instance_are_one_process),
+        cmocka_unit_test(names_of_a_thread_are_told_apart),
         cmocka_unit_test(sums_close_where_parts_are_missing),
         cmocka_unit_test(interpreters_may_come_later),
         cmocka_unit_test(intervals_stay_apart_on_demand),
