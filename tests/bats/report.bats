@@ -78,7 +78,7 @@ rows_of() {
     grep -qE '^Lines of [a-z_]+ \(.*service.py\), with all' report.txt || fail "$(cat report.txt)"
     next=$(sed -n 's/^Next: \(pyprof annotate service.py\) .*/\1/p' report.txt)
     [ -n "$next" ] || fail "$(tail -n 3 report.txt)"
-    "$PYPROF" ${next#pyprof } >annotated.txt
+    eval "\"$PYPROF\" ${next#pyprof }" >annotated.txt
     grep -q 'return hashlib.pbkdf2_hmac' annotated.txt || fail "$(cat annotated.txt)"
     [ "$(wc -l <report.txt)" -le 60 ] || fail "too long: $(cat report.txt)"
 }
@@ -129,7 +129,15 @@ END
 # A package installed somewhere, and the program that calls it.
 write_packages() {
     mkdir -p lib/site-packages/alpha lib/site-packages/beta
-    printf 'def work(n):\n    return sum(i * i for i in range(n))\n' | tee lib/site-packages/alpha/__init__.py >lib/site-packages/beta/core.py
+    printf 'def work(n):\n    return sum(i * i for i in range(n))\n' >lib/site-packages/alpha/__init__.py
+    # Code that the package makes is its own.
+    cat >lib/site-packages/beta/core.py <<'END'
+made = {}
+exec(compile("def work(n):\n    return sum(i * i for i in range(n))\n", "<made>", "exec"), made)
+
+def work(n):
+    return made["work"](n)
+END
     touch lib/site-packages/beta/__init__.py
     cat >app.py <<'END'
 import sys, time
@@ -151,6 +159,7 @@ END
     "$PYPROF" report --by package >report.txt
     between 99 "$(self_sum PACKAGE)" 101 "percent"
     [ "$(rows_of PACKAGE | head -n 2 | tr '\n' ' ')" = "alpha beta " ] || fail "$(cat report.txt)"
+    ! rows_of PACKAGE | grep made || fail "$(cat report.txt)"
     "$PYPROF" report --json | /usr/bin/python3 -c '
 import json, sys
 report = json.load(sys.stdin)

@@ -41,8 +41,16 @@ uint32_t pt_package_of(struct pt_profile *profile, uint32_t number)
     return first_part(profile, *file == '/' ? pt_base_name(file) : file);
 }
 
+/* Returns whether the path is that of code which a library made, as of a template: it works for its caller. What is in
+ * no file because a user gave it to the interpreter is none. */
+static bool is_generated(const char *path)
+{
+    return *path == '<' && strcmp(path, "<string>") != 0 && strcmp(path, "<stdin>") != 0;
+}
+
 bool pt_has_package(const struct pt_profile *profile, uint32_t number)
 {
     const struct pt_frame *frame = &profile->frames.items[number];
-    return pt_path_in_packages(path_of(profile, frame)) || pt_kind_of(profile, frame) == PT_KIND_APPLICATION;
+    const char *path = path_of(profile, frame);
+    return pt_path_in_packages(path) || (pt_kind_of(profile, frame) == PT_KIND_APPLICATION && !is_generated(path));
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../profile/kind.h"
+#include "../profile/package.h"
 
 /* Returns whether a pseudo-frame stands for CPU time of which no stack is known, and not for a part of a stack. */
 static bool stands_alone(const char *text)
@@ -36,7 +37,8 @@ uint32_t *pt_self_frames(const struct pt_profile *profile)
 
 bool pt_is_application(const struct pt_profile *profile, uint32_t frame)
 {
-    return frame != PT_NONE && pt_kind_of(profile, &profile->frames.items[frame]) == PT_KIND_APPLICATION;
+    return frame != PT_NONE && pt_kind_of(profile, &profile->frames.items[frame]) == PT_KIND_APPLICATION &&
+           pt_has_package(profile, frame);
 }
 
 uint32_t *pt_application_frames(const struct pt_profile *profile)

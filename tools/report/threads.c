@@ -14,6 +14,7 @@
 #define SHARE_WIDTH  11
 #define SPLIT_GROUPS 16  /* tables of functions; more would not be read */
 #define ALWAYS_SHOWN 4   /* rows, however little they have */
+#define THREAD_FROM  2.0 /* per cent that a second thread of a process has, or there is no table of threads */
 #define HIDDEN_BELOW 0.5 /* per cent, of the others, unless --top asks for them */
 
 struct row {
@@ -114,7 +115,7 @@ static bool has_threads(const struct pt_report *report)
     uint32_t *of_process = pt_alloc(profile->processes.count, sizeof *of_process);
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_thread *thread = &profile->threads.items[rows[i].number];
-        bool counts = thread->tid && pt_percent(rows[i].states.cpu_ns, report->whole_ns) >= HIDDEN_BELOW;
+        bool counts = thread->tid && pt_percent(rows[i].states.cpu_ns, report->whole_ns) >= THREAD_FROM;
         uint32_t here = counts ? ++of_process[thread->process] : 0;
         threads = here > threads ? here : threads;
     }
