@@ -34,9 +34,12 @@ bool pp_object_copy(const struct pp_object_reader *reader, void *to, uintptr_t a
 }
 
 /* async-signal-safe. */
-static bool load(const struct pp_object_reader *reader, uintptr_t address, uintptr_t *word)
+static inline bool load(const struct pp_object_reader *reader, uintptr_t address, uintptr_t *word)
 {
-    return address % sizeof *word == 0 && pp_object_copy(reader, word, address, sizeof *word);
+    if (!reader->plain || !pp_plausible(address))
+        return address % sizeof *word == 0 && pp_object_copy(reader, word, address, sizeof *word);
+    *word = pp_word((const void *)address, 0);
+    return true;
 }
 
 /* async-signal-safe. */
