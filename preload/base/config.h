@@ -2,6 +2,7 @@
 #ifndef PP_BASE_CONFIG_H
 #define PP_BASE_CONFIG_H
 
+#include "../common/settings.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct pp_config {
     uint64_t max_disk;              /* PYPROF_MAX_DISK, bytes; 0: no limit */
     uint32_t max_overhead_ppm;      /* PYPROF_MAX_OVERHEAD, of the CPU time */
     int signal;                     /* PYPROF_SIGNAL */
+    enum pp_clock clock;            /* PYPROF_CLOCK */
     bool libunwind;                 /* PYPROF_UNWIND */
     bool verbose;                   /* PYPROF_VERBOSE */
 };

@@ -1,4 +1,5 @@
 #include "filter_trial.h"
+#include "config.h"
 #include "fd_table.h"
 #include "message.h"
 #include "proc_file.h"
@@ -7,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -15,7 +17,8 @@
 #include <sys/wait.h>
 
 #define STATUS_MAX      4096
-#define OWN_TABLE_CALLS 3 /* the last of `uses` */
+#define OWN_TABLE_CALLS 5 /* the last of `uses` */
+#define EVENT_CALLS     2 /* and the last of these */
 
 /* The system calls of our code and pthread_create, except those that every program needs. */
 /* clang-format off */
@@ -47,6 +50,9 @@ static const struct {
     {SYS_close_range, {UINT_MAX, 0, CLOSE_RANGE_UNSHARE, 0}},
     {SYS_pidfd_open, {-1, 0, 0, 0}},
     {SYS_pidfd_getfd, {-1, 0, 0, 0}},
+    /* for perf events */
+    {SYS_perf_event_open, {0, -1, -1, -1}},
+    {SYS_ioctl, {-1, PERF_EVENT_IOC_ENABLE, 0, 0}},
 };
 
 /* Runs in the child and makes system calls only: the caller's TLS is shared. All signals are blocked, so no handler
@@ -57,7 +63,8 @@ static _Noreturn void try_calls(bool own_descriptors)
     pp_syscall4(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         pp_syscall6(calls[i], -1, 0, 0, 0, -1, 0);
-    for (size_t i = 0; i < sizeof uses / sizeof *uses - (own_descriptors ? 0 : OWN_TABLE_CALLS); i++) {
+    size_t count = sizeof uses / sizeof *uses, left_out = pp_config.clock == PP_CLOCK_TICK ? EVENT_CALLS : 0;
+    for (size_t i = 0; i < count - (own_descriptors ? left_out : OWN_TABLE_CALLS); i++) {
         const long *a = uses[i].arguments;
         pp_syscall6(uses[i].number, a[0], a[1], a[2], a[3], -1, 0);
     }

@@ -16,10 +16,12 @@ void pp_wake_flush(enum pp_wake why)
         pp_syscall4(SYS_futex, (long)&pp_capture.wake, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 
-/* Returns the slot that our timer's signal names, NULL if it comes late and its thread is gone. async-signal-safe. */
-static struct pp_slot *slot_of_signal(const siginfo_t *info)
+/* Returns the slot that the signal of our timer or of our event names, NULL if it comes late and its thread is gone.
+ * async-signal-safe. */
+static struct pp_slot *slot_of_signal(const siginfo_t *info, bool event)
 {
-    struct pp_slot *slot = pp_slot_at((uint32_t)(uint64_t)info->si_value.sival_ptr);
+    struct pp_slot *slot =
+        pp_slot_at(event ? (uint32_t)info->si_fd - PP_EVENT_FIRST_FD : (uint32_t)(uint64_t)info->si_value.sival_ptr);
     if (!slot || atomic_load_explicit(&slot->state, memory_order_acquire) != PP_SLOT_LIVE ||
         atomic_load_explicit(&slot->tid, memory_order_relaxed) != pp_sys_gettid())
         return NULL;
@@ -99,25 +101,54 @@ static bool is_costly(const struct pp_slot *slot)
                            limit_ns;
 }
 
+/* Whether the signal is to become a sample. Where a thread has an event, that samples its own code, the ticks sample
+ * its system calls, and a tick steps in for an event that is overdue. due_ns: what the sample represents.
+ * async-signal-safe. */
+static bool is_due(struct pp_slot *slot, bool event, const ucontext_t *context, uint64_t cpu_ns, uint64_t *due_ns)
+{
+    uint64_t period_ns = atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
+    uint64_t previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed);
+    *due_ns = period_ns;
+    if (!period_ns) {
+        if (!event && atomic_load_explicit(&pp_capture.events_wanted, memory_order_relaxed) &&
+            !slot->thread.asked_for_event) {
+            slot->thread.asked_for_event = true;
+            pp_wake_flush(PP_WAKE_EVENT);
+        }
+        return !event;
+    }
+    bool in_call = pp_context_in_call(context);
+    if (event)
+        return !in_call;
+    uint64_t tick_ns = slot->thread.tick_ns ? slot->thread.tick_ns : previous_ns;
+    slot->thread.tick_ns = cpu_ns;
+    if (in_call)
+        *due_ns = cpu_ns - tick_ns;
+    return in_call || cpu_ns - previous_ns > atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
+}
+
 void pp_handle_signal(int signal, siginfo_t *info, void *context)
 {
     uint64_t mark = info->si_code == SI_TIMER ? (uint64_t)info->si_value.sival_ptr >> 32 : 0;
+    bool event = signal == SIGURG && info->si_code == POLL_IN;
     if (mark == PP_SIGVAL_FOLLOW)
         follow_signal(context);
-    else if (mark != PP_SIGVAL_MAGIC)
+    else if (mark != PP_SIGVAL_MAGIC && !event)
         act_by_default(signal);
-    if (mark != PP_SIGVAL_MAGIC)
+    if (mark != PP_SIGVAL_MAGIC && !event)
         return;
     pp_allow_unaligned();
     /* without a system call: a seccomp filter may forbid it */
-    struct pp_slot *slot = pp_is_enabled() ? slot_of_signal(info) : NULL;
+    struct pp_slot *slot = pp_is_enabled() ? slot_of_signal(info, event) : NULL;
     if (!slot)
         return;
-    uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), due_ns;
+    if (!is_due(slot, event, context, start, &due_ns))
+        return;
     /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */
     atomic_store(&slot->in_handler, 1);
     if (pp_slot_memory_begin(slot)) {
-        pp_take_sample(slot, context, start);
+        pp_take_sample(slot, context, start, due_ns);
         pp_slot_memory_end(slot);
     } else {
         pp_lose_sample(slot, start);

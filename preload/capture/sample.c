@@ -136,11 +136,12 @@ void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns)
     atomic_store_explicit(&slot->thread.lost_samples, samples + 1, memory_order_relaxed);
 }
 
-void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns)
+void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
 {
     struct pp_record_sample head = {
         .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
         .cpu_ns = cpu_ns,
+        .due_ns = due_ns,
         .own_ns = atomic_load_explicit(&slot->thread.own_ns, memory_order_relaxed),
         .lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed),
         .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),

@@ -122,6 +122,8 @@ struct pp_slot_thread {
      * (native_walk.c, load). */
     _Atomic uintptr_t stack_low, stack_top;
 
+    _Atomic uint64_t event_period_ns; /* of its perf event; 0: it has none (threads/perf_clock.h) */
+
     /* The thread's own: the signal that is kept out of its mask, and whether it believes to block that signal
      * (interpose/sigmask.c). */
     _Atomic int own_signal;
@@ -137,6 +139,8 @@ struct pp_slot_thread {
     _Atomic uint64_t cpu_end_ns; /* the thread's CPU clock when its last handler ended */
     _Atomic uint64_t own_ns, lost_ns;
     _Atomic uint32_t lost_samples;
+    uint64_t tick_ns; /* the thread's CPU clock at the last signal of its timer, since it has an event */
+    bool asked_for_event;
     _Atomic uintptr_t unknown_stack_sp; /* asks the flush thread for stack_top */
     /* At its last overdue sample; and the thread's CPU clock then. */
     uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;

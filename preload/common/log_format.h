@@ -98,6 +98,7 @@ enum pp_process_key {
     PP_PROCESS_CPUS,            /* varint: processors that it may run on */
     PP_PROCESS_UNWINDER,        /* text: what walks native stacks, "libunwind"; absent: our own unwind rows */
     PP_PROCESS_PID_NAMESPACE,   /* text: /proc/self/ns/pid; pids of other namespaces are other processes */
+    PP_PROCESS_CLOCK,           /* text: the clock in use and why, for people; again when it changes; absent: ticks */
 };
 
 enum pp_account_key {

@@ -87,6 +87,15 @@ static bool parse_unwinder(const char *text, uint64_t *libunwind)
     return *libunwind || strcmp(text, "rows") == 0;
 }
 
+static bool parse_clock(const char *text, uint64_t *clock)
+{
+    static const char *const names[] = {[PP_CLOCK_TICK] = "tick", [PP_CLOCK_PERF] = "perf", [PP_CLOCK_AUTO] = "auto"};
+    *clock = 0;
+    while (*clock < sizeof names / sizeof *names && strcmp(text, names[*clock]) != 0)
+        ++*clock;
+    return *clock < sizeof names / sizeof *names;
+}
+
 static bool parse_switch(const char *text, uint64_t *on)
 {
     *on = strcmp(text, "0") != 0;
@@ -99,6 +108,7 @@ const char *const pp_setting_names[PP_SETTING_COUNT] = {
     [PP_SETTING_MAX_DISK] = "PYPROF_MAX_DISK",
     [PP_SETTING_SIGNAL] = "PYPROF_SIGNAL",
     [PP_SETTING_UNWIND] = "PYPROF_UNWIND",
+    [PP_SETTING_CLOCK] = "PYPROF_CLOCK",
     [PP_SETTING_VERBOSE] = "PYPROF_VERBOSE",
     [PP_SETTING_OUT] = "PYPROF_OUT",
     [PP_SETTING_RUN] = "PYPROF_RUN",
@@ -109,7 +119,7 @@ static const struct {
     uint64_t otherwise;
     const char *wrong;
 } rules[] = {
-    [PP_SETTING_HZ] = {parse_hz, 100, "is not a number from 1 to 1000 (samples per CPU second): using 100"},
+    [PP_SETTING_HZ] = {parse_hz, 100, "is not a number from 1 to 5000 (samples per CPU second): using 100"},
     [PP_SETTING_MAX_OVERHEAD] = {parse_percent, PP_PPM_PER_PERCENT,
                                  "is not a percentage above 0 and up to 100 (0.5, 2%): using 1"},
     [PP_SETTING_MAX_DISK] = {parse_size, (uint64_t)1 << 30,
@@ -118,6 +128,7 @@ static const struct {
                            "is not SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or the number of a real-time signal (34 to "
                            "64): using SIGURG"},
     [PP_SETTING_UNWIND] = {parse_unwinder, false, "is not rows or libunwind: using rows"},
+    [PP_SETTING_CLOCK] = {parse_clock, PP_CLOCK_TICK, "is not tick, perf or auto: using tick"},
     [PP_SETTING_VERBOSE] = {parse_switch, false, ""},
 };
 
@@ -127,6 +138,13 @@ const char *pp_setting_read(enum pp_setting setting, const char *text, uint64_t 
         return NULL;
     *value = rules[setting].otherwise;
     return text && *text ? rules[setting].wrong : NULL;
+}
+
+enum pp_clock pp_setting_clock(const char *text, uint64_t hz)
+{
+    uint64_t clock;
+    pp_setting_read(PP_SETTING_CLOCK, text, &clock);
+    return (!text || !*text) && hz > PP_HIGHEST_TICK_HZ ? PP_CLOCK_AUTO : (enum pp_clock)clock;
 }
 
 bool pp_disk_is_full(uint64_t free_bytes, uint64_t all_bytes)

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PP_HIGHEST_HZ 1000
+#define PP_HIGHEST_HZ      5000
+#define PP_HIGHEST_TICK_HZ 1000 /* what ticks may be asked for: no kernel ticks more often */
 
 #define PP_PPM_PER_PERCENT 10000
 #define PP_DEFAULT_OUT     "pyprof.out"
@@ -18,10 +19,17 @@ enum pp_setting {
     PP_SETTING_MAX_DISK,     /* bytes; 0: no limit */
     PP_SETTING_SIGNAL,       /* a signal number */
     PP_SETTING_UNWIND,       /* 1: libunwind, 0: rows */
+    PP_SETTING_CLOCK,        /* enum pp_clock */
     PP_SETTING_VERBOSE,
     PP_SETTING_OUT, /* PYPROF_OUT and PYPROF_RUN are text: pp_setting_read does not take them */
     PP_SETTING_RUN,
     PP_SETTING_COUNT,
+};
+
+enum pp_clock {
+    PP_CLOCK_TICK, /* POSIX timers, which the kernel checks at its ticks */
+    PP_CLOCK_PERF, /* perf events for each thread, and the ticks for its system calls */
+    PP_CLOCK_AUTO, /* perf events for the threads that the ticks miss, and for rates above the ticks' */
 };
 
 extern const char *const pp_setting_names[PP_SETTING_COUNT];
@@ -30,6 +38,10 @@ extern const char *const pp_setting_names[PP_SETTING_COUNT];
  * wrong text the rest of a sentence that begins with "NAME=TEXT": why it is wrong and what is used instead (static).
  * Not for settings that are text. */
 const char *pp_setting_read(enum pp_setting setting, const char *text, uint64_t *value);
+
+/* Returns the clock that PYPROF_CLOCK=TEXT chooses: where it is not set, only rates above the ticks' get perf events.
+ */
+enum pp_clock pp_setting_clock(const char *text, uint64_t hz);
 
 /* Returns whether a file system is too full for profiles: the last 5 %, at most 64 MiB, are left to the program, which
  * would fail without them. free_bytes: free for this user; all_bytes: the size, 0 if the file system does not say. */

@@ -29,6 +29,7 @@
 #define IN_STEP_MEAN_TICKS   2u
 #define LATE_SAMPLES         8u   /* over so many of them, */
 #define LATE_MAX_TICKS       25u  /* each counted up to here. */
+#define KEPT_TICKS           8u   /* CPU time that waits for a sample of the right clock */
 #define IN_STEP_LATE_PERCENT 150u /* of a tick: what runs all the time is not later than this */
 
 /* Takes what is new of own cost and losses since the last record, which carries sums. */
@@ -71,6 +72,11 @@ static uint64_t hidden_ns(const struct pp_record_sample *record, uint64_t used_n
     return (uint64_t)(share * (used < most ? used : most));
 }
 
+bool pp_account_in_step(const struct pp_slot *slot, uint64_t tick_ns)
+{
+    return slot->flush.mean_late_ns > tick_ns * IN_STEP_MEAN_TICKS;
+}
+
 /* Whether the sample comes no later than that of a thread that does not work in step with the ticks. */
 static bool is_in_time(struct pp_slot *slot, const struct pp_record_sample *record, uint64_t used_ns,
                        const struct pp_ticks *ticks)
@@ -80,17 +86,30 @@ static bool is_in_time(struct pp_slot *slot, const struct pp_record_sample *reco
     uint64_t counted_ns = late_ns < most_ns ? late_ns : most_ns, mean_ns = slot->flush.mean_late_ns;
     mean_ns = (mean_ns * (LATE_SAMPLES - 1) + counted_ns) / LATE_SAMPLES;
     slot->flush.mean_late_ns = mean_ns;
-    if (mean_ns > tick_ns * IN_STEP_MEAN_TICKS)
+    if (pp_account_in_step(slot, tick_ns))
         return late_ns <= tick_ns * IN_STEP_LATE_PERCENT / 100;
     return late_ns <= tick_ns * LATE_TICKS;
+}
+
+/* Takes a sample of a thread with two clocks, each of which sees a part of its CPU time only: what a sample does not
+ * represent is left to the samples of the other clock, up to KEPT_TICKS. */
+static uint64_t share_of_clock(struct pp_slot *slot, const struct pp_record_sample *record,
+                               const struct pp_ticks *ticks)
+{
+    uint64_t waiting_ns = record->cpu_ns > slot->flush.accounted_ns ? record->cpu_ns - slot->flush.accounted_ns : 0;
+    uint64_t most_ns = record->due_ns + KEPT_TICKS * ticks->tick_ns;
+    return waiting_ns > most_ns          ? waiting_ns - KEPT_TICKS * ticks->tick_ns
+           : waiting_ns < record->due_ns ? waiting_ns
+                                         : record->due_ns;
 }
 
 struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *slot,
                                    const struct pp_record_sample *record, const struct pp_ticks *ticks)
 {
     struct pp_charge charge = take_sums(account, slot, record->own_ns, record->lost_ns, record->lost_samples);
-    uint64_t used = record->cpu_ns - record->cpu_previous_ns;
-    charge.sampled_ns = is_in_time(slot, record, used, ticks) ? used : ticks->period_ns / 2 + ticks->tick_ns;
+    uint64_t used = record->due_ns ? share_of_clock(slot, record, ticks) : record->cpu_ns - record->cpu_previous_ns;
+    bool whole = record->due_ns || is_in_time(slot, record, used, ticks);
+    charge.sampled_ns = whole ? used : ticks->period_ns / 2 + ticks->tick_ns;
     charge.unsampled_ns = used - charge.sampled_ns;
     slot->flush.accounted_ns += used;
     account->sampled_ns += charge.sampled_ns;

@@ -46,6 +46,9 @@ uint64_t pp_account_overdue_ns(const struct pp_ticks *ticks);
 /* Returns the CPU time that a sample may stand for, where nothing is known of the thread. */
 uint64_t pp_account_bound_ns(const struct pp_ticks *ticks);
 
+/* Whether the thread's samples have been so late on average that it works in step with the ticks. */
+bool pp_account_in_step(const struct pp_slot *slot, uint64_t tick_ns);
+
 /* Holds what a record, or the end of a thread, adds. */
 struct pp_charge {
     uint64_t sampled_ns;   /* weight of the sample */

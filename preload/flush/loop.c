@@ -7,6 +7,7 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../libunwind/libunwind.h"
+#include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "interval.h"
@@ -107,6 +108,7 @@ void *pp_flush_loop(void *argument)
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
     if (may_have_own_descriptors())
         pp_fd_table_begin();
+    pp_events_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = first_save(now);
     unsigned idle = 0;
@@ -121,6 +123,7 @@ void *pp_flush_loop(void *argument)
         if (atomic_load(&pp_flush.life) >= PP_FLUSH_LEAVES)
             break;
         if (pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED)) {
+            pp_events_forget();
             pp_wake_all(&pp_flush.life);
             pp_interval_stop();
             return NULL;
@@ -138,6 +141,8 @@ void *pp_flush_loop(void *argument)
             why &= ~(uint32_t)(PP_WAKE_MODULES | PP_WAKE_DRAIN);
         if (why & PP_WAKE_MODULES)
             pp_interval_drain(false);
+        if (why & PP_WAKE_EVENT)
+            pp_events_answer();
         if (why & PP_WAKE_STACK)
             pp_interval_stacks();
         if (why & PP_WAKE_COST)

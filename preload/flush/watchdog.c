@@ -2,7 +2,9 @@
 #include "../base/proc_file.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../threads/perf_clock.h"
 #include "../threads/registry.h"
+#include "account.h"
 #include <string.h>
 #include <time.h>
 
@@ -46,11 +48,14 @@ static void check(struct pp_slot *slot, uint64_t deadline_ns, uint64_t *reasons)
 {
     uint64_t clock_ns = slot->flush.clock_ns, sampled_ns = atomic_load(&slot->thread.cpu_end_ns);
     int timer = atomic_load(&slot->timer);
+    bool missed = clock_ns > slot->flush.watched_ns + deadline_ns || pp_account_in_step(slot, pp_sys_tick_ns());
     bool sampled = sampled_ns > slot->flush.watched_ns;
     if (sampled) {
         slot->flush.watched_ns = sampled_ns;
         slot->flush.renewals = 0;
     }
+    if (timer >= 0)
+        pp_event_follow(slot, missed);
     if (timer < PP_TIMER_NONE) {
         if (timer != PP_TIMER_ENDED && clock_ns > deadline_ns)
             pp_thread_unreachable(slot);

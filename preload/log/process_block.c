@@ -5,6 +5,7 @@
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/timers.h"
 #include "segment.h"
@@ -66,6 +67,13 @@ static unsigned count_cpus(void)
     return count;
 }
 
+static void put_clock(struct pp_segment *segment)
+{
+    segment->clock = pp_events_clock();
+    if (segment->clock)
+        put_text_field(PP_PROCESS_CLOCK, segment->clock);
+}
+
 static void put_period(struct pp_segment *segment)
 {
     segment->period_ns = pp_timers_period_ns();
@@ -125,6 +133,7 @@ static void put_all(struct pp_segment *segment)
         put_text_field(PP_PROCESS_UNWINDER, "libunwind");
     pp_put_number_field(&fields, PP_PROCESS_START_UNIX_NS, pp_process.start.unix_ns);
     put_period(segment);
+    put_clock(segment);
     pp_put_number_field(&fields, PP_PROCESS_TICK_NS, pp_sys_tick_ns());
     pp_put_number_field(&fields, PP_PROCESS_CPUS, count_cpus());
 }
@@ -153,6 +162,8 @@ void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out)
         put_python_versions(segment);
     if (pp_timers_period_ns() != segment->period_ns)
         put_period(segment);
+    if (pp_events_clock() != segment->clock)
+        put_clock(segment);
     if (fields.length)
         pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
 }

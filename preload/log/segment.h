@@ -17,6 +17,7 @@ struct pp_segment {
     uint32_t user;                                /* the effective user that made it */
     bool open;                                    /* the file exists, and all that was written to it is whole */
     uint32_t pythons;                             /* interpreters that it names */
+    const char *clock;                            /* that it names */
     uint64_t period_ns;                           /* that it names */
     uint64_t command_line_sum;                    /* of the command line that it names */
     uint32_t number;                              /* segments begun */

@@ -5,6 +5,7 @@
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/slot_memory.h"
+#include "perf_clock.h"
 #include "scan.h"
 #include "signal.h"
 #include <errno.h>
@@ -153,8 +154,10 @@ void pp_thread_begin_bare(struct pp_slot *slot)
 void pp_thread_never_arm(void)
 {
     struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
-    if (slot)
-        pp_timer_disarm(slot, PP_TIMER_UNREACHABLE);
+    if (!slot)
+        return;
+    pp_timer_disarm(slot, PP_TIMER_UNREACHABLE);
+    pp_events_end("a thread has its system calls dispatched to itself");
 }
 
 /* A thread that others push off its CPU meets fewer ticks, at moments that have nothing to do with its own work (three
@@ -217,6 +220,7 @@ void pp_threads_after_fork(void)
         atomic_store(&pp_thread_reasons[i], 0);
     pp_slot_memory_after_fork();
     pp_timers_after_fork();
+    pp_events_after_fork();
     pp_thread_scan_after_fork();
     pp_signal_after_fork();
 }

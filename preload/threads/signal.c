@@ -6,6 +6,7 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../modules/go_runtime.h"
+#include "perf_clock.h"
 #include "registry.h"
 #include "thread_slot.h"
 #include <errno.h>
@@ -171,6 +172,7 @@ static bool give_away(uint64_t mask)
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE)
             pp_timer_renew(slot);
+    pp_events_end(pp_events_need_sigurg);
     let_threads_follow();
     pp_real()->sigaction(signal, &last, NULL);
     return true;

@@ -34,14 +34,19 @@ static uint64_t time_left(int id)
     return (uint64_t)times.it_value.tv_sec * NS_PER_SECOND + (uint64_t)times.it_value.tv_nsec;
 }
 
+uint64_t pp_timer_draw_ns(uint64_t random)
+{
+    uint64_t off = OFF_LEAST + (random >> 32) % (PP_TIMER_OFF_MOST - OFF_LEAST + 1);
+    return pp_timers_period_ns() * (random >> 63 ? PERMILLE + off : PERMILLE - off) / PERMILLE;
+}
+
 static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_expiry)
 {
     /* the last digits of a thread's clock are random enough for a drawing in each second */
-    uint64_t clock_ns = atomic_load(&slot->thread.cpu_end_ns), period = pp_timers_period_ns();
+    uint64_t clock_ns = atomic_load(&slot->thread.cpu_end_ns);
     uint64_t random = first_expiry == PP_FIRST_AS_DUE ? pp_hash(&clock_ns, sizeof clock_ns) : pp_sys_random();
-    uint64_t off = OFF_LEAST + (random >> 32) % (PP_TIMER_OFF_MOST - OFF_LEAST + 1);
-    slot->timer_period_ns = period;
-    period = period * (random >> 63 ? PERMILLE + off : PERMILLE - off) / PERMILLE;
+    uint64_t period = pp_timer_draw_ns(random);
+    slot->timer_period_ns = pp_timers_period_ns();
     uint64_t first = first_expiry == PP_FIRST_TICK ? 1 : first_expiry == PP_FIRST_AS_DUE ? time_left(id) : 0;
     if (!first)
         first = (random & UINT32_MAX) % period + 1;

@@ -56,6 +56,9 @@ static inline uint64_t pp_timer_longest_ns(uint64_t period_ns)
     return period_ns + period_ns * PP_TIMER_OFF_MOST / 1000;
 }
 
+/* Returns an interval by a random number: 5 to 10 % longer or shorter than the current period. */
+uint64_t pp_timer_draw_ns(uint64_t random);
+
 /* Updates the slot's timer to the current period; sampled: draws another interval of the same period, too. Flush thread
  * only. */
 void pp_timer_follow(struct pp_slot *slot, bool sampled);

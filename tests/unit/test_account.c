@@ -134,6 +134,29 @@ static void an_end_closes_the_thread(void **state)
     assert_int_equal(pp_account_end(&account, slot).unsampled_ns, 0);
 }
 
+/* A sample of a thread with two clocks. */
+static uint64_t share(uint64_t cpu_ms, uint64_t due_ms)
+{
+    struct pp_record_sample record = {.cpu_ns = cpu_ms * MS, .due_ns = due_ms * MS};
+    struct pp_charge charge = pp_account_sample(&account, slot, &record, &ticks);
+    assert_int_equal(charge.unsampled_ns, 0);
+    return charge.sampled_ns / MS;
+}
+
+static void a_sample_of_two_clocks_leaves_the_other_clock_its_part(void **state)
+{
+    (void)state;
+    /* the thread's own code, after 30 ms of which 20 were in system calls, and then a call */
+    assert_int_equal(share(30, 10), 10);
+    assert_int_equal(share(31, 14), 14);
+    /* no more than there is */
+    assert_int_equal(share(40, 20), 16);
+    assert_int_equal(slot->flush.accounted_ns, 40 * MS);
+    /* what no clock has seen goes to the next sample but for 8 ticks */
+    assert_int_equal(share(140, 10), 68);
+    assert_int_equal(account.sampled_ns, 108 * MS);
+}
+
 /* As if our own threads had burned own_ns; what they have, when the clocks were read, into it. */
 static uint64_t account_close(uint64_t *own_ns, uint64_t waiting_ns)
 {
@@ -272,6 +295,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, reset, done)
     const struct CMUnitTest tests[] = {
         TEST(a_sample_weighs_what_was_burned),
+        TEST(a_sample_of_two_clocks_leaves_the_other_clock_its_part),
         TEST(a_backlog_does_not_fall_on_the_next_sample),
         TEST(what_is_late_all_the_time_is_in_step),
         TEST(what_went_to_sleep_was_not_pushed_off),

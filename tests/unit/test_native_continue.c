@@ -401,7 +401,7 @@ static const struct pp_record_sample *take_first_sample(const ucontext_t *contex
     atomic_store(&slot.thread.stack_low, low);
     atomic_store(&slot.thread.stack_top, top);
     atomic_store(&pp_module_table, none);
-    pp_take_sample(&slot, context, 0);
+    pp_take_sample(&slot, context, 0, 0);
     atomic_store(&pp_module_table, published);
     pp_slot_memory_end(&slot);
     free(none);

@@ -208,7 +208,7 @@ static inline void oracle_finish(struct oracle *o, const ucontext_t *context, co
         unmet->ranges[i].row_count = 0;
     atomic_store(&slot.thread.stack_top, o->stack_top);
     atomic_store(&pp_module_table, unmet);
-    pp_take_sample(&slot, context, 0);
+    pp_take_sample(&slot, context, 0, 0);
     atomic_store(&pp_module_table, published);
     pp_slot_memory_end(&slot);
     const struct pp_record *record = pp_ring_peek(&slot.ring);

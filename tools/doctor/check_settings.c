@@ -1,7 +1,10 @@
 /* Checks the settings as the library will read them: it warns of the same ones. */
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../preload/common/settings.h"
 #include "../base/library_path.h"
@@ -32,6 +35,36 @@ static void check_value(const struct pt_process_info *subject, enum pp_setting s
     pt_remedy(findings, "correct or unset it");
 }
 
+static bool events_permitted(void)
+{
+    struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+                                         .size = sizeof attributes,
+                                         .config = PERF_COUNT_SW_TASK_CLOCK,
+                                         .exclude_kernel = 1,
+                                         .exclude_hv = 1};
+    long descriptor = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (descriptor >= 0)
+        close((int)descriptor);
+    return descriptor >= 0;
+}
+
+static void check_clock(const struct pt_process_info *subject, struct pt_findings *findings)
+{
+    uint64_t hz;
+    pp_setting_read(PP_SETTING_HZ, value_of(subject, PP_SETTING_HZ), &hz);
+    if (pp_setting_clock(value_of(subject, PP_SETTING_CLOCK), hz) == PP_CLOCK_TICK)
+        return;
+    if (events_permitted()) {
+        pt_find(findings, PT_LEVEL_OK, "clock", "perf events are permitted here");
+        return;
+    }
+    pt_find(findings, PT_LEVEL_WARN, "clock",
+            "perf_event_open is not permitted here: kernel ticks are used, whatever PYPROF_CLOCK says%s",
+            hz > PP_HIGHEST_TICK_HZ ? ", and fewer samples come than PYPROF_HZ asks for" : "");
+    pt_remedy(findings, "sysctl kernel.perf_event_paranoid=2; in a container, have its seccomp profile permit "
+                        "perf_event_open");
+}
+
 /* The kernel sends no more samples than it has ticks. */
 static void check_ticks(const struct pt_process_info *subject, struct pt_findings *findings)
 {
@@ -41,12 +74,12 @@ static void check_ticks(const struct pt_process_info *subject, struct pt_finding
         clock_getres(CLOCK_REALTIME_COARSE, &tick) != 0 || tick.tv_sec || !tick.tv_nsec)
         return;
     unsigned long ticks = (unsigned long)(NS_PER_SECOND / tick.tv_nsec);
-    if (hz <= ticks)
+    if (hz <= ticks || pp_setting_clock(value_of(subject, PP_SETTING_CLOCK), hz) != PP_CLOCK_TICK)
         return;
     pt_find(findings, PT_LEVEL_WARN, TOPIC,
             "PYPROF_HZ=%lu is more than this kernel's %lu ticks per second: not more samples than that come",
             (unsigned long)hz, ticks);
-    pt_remedy(findings, "nothing is wrong; PYPROF_HZ=%lu gives the same", ticks);
+    pt_remedy(findings, "PYPROF_CLOCK=auto may give more; PYPROF_HZ=%lu gives the same", ticks);
 }
 
 static void check_name(const char *name, size_t length, struct pt_findings *findings)
@@ -89,4 +122,5 @@ void pt_check_settings(const struct pt_process_info *subject, struct pt_findings
     check_ticks(subject, findings);
     if (findings->count == before)
         pt_find(findings, PT_LEVEL_OK, TOPIC, "every PYPROF_ variable is valid");
+    check_clock(subject, findings);
 }

@@ -82,7 +82,8 @@ struct pt_log_labels {
     X(PYTHON_VERSION, python_version)                                                                                  \
     X(LIBRARY_VERSION, library_version)                                                                                \
     X(UNWINDER, unwinder)                                                                                              \
-    X(PID_NAMESPACE, pid_namespace)
+    X(PID_NAMESPACE, pid_namespace)                                                                                    \
+    X(CLOCK, clock)
 #define PT_PROCESS_NUMBERS(X)                                                                                          \
     X(PID, pid)                                                                                                        \
     X(PPID, ppid)                                                                                                      \

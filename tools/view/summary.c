@@ -111,7 +111,8 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
         warn(warnings, "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]", unsampled,
              pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
-                   : "short threads, or work that runs in step with the kernel's clock tick");
+                   : "short threads, or work that runs in step with the kernel's clock tick, which PYPROF_CLOCK=auto "
+                     "may sample");
     }
     if (lost > LOST_PERCENT) {
         warn(warnings,

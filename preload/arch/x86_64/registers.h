@@ -2,6 +2,7 @@
 #ifndef PP_ARCH_X86_64_REGISTERS_H
 #define PP_ARCH_X86_64_REGISTERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -59,6 +60,14 @@ static inline uintptr_t pp_context_pc(const ucontext_t *context)
 static inline uintptr_t pp_context_sp(const ucontext_t *context)
 {
     return (uintptr_t)context->uc_mcontext.gregs[PP_GREG_SP];
+}
+
+/* Whether the thread was in a system call, which has just returned or is to start again: the instruction leaves its
+ * return address in rcx. Code of the thread's own that holds its next address there has just returned from a call. */
+static inline bool pp_context_in_call(const ucontext_t *context)
+{
+    uintptr_t pc = pp_context_pc(context), rcx = (uintptr_t)context->uc_mcontext.gregs[REG_RCX];
+    return rcx == pc || rcx == pc + 2;
 }
 
 /* The processor in the names of libunwind's functions. */

@@ -13,6 +13,8 @@ TIMEOUT=${TIMEOUT:-600}
 export ROOT BUILD LIBPYPROF PYPROF WORKLOADS
 # PYPROF may name another build of the tool; the settings of the library are the tests' own.
 unset LD_PRELOAD "${!PYPROF_@}"
+# TESTED_CLOCK=perf: what must not harm the program must not do so by perf events either.
+[ -z "${TESTED_CLOCK:-}" ] || export PYPROF_CLOCK=$TESTED_CLOCK
 
 # shellcheck source=tests/bats/lib/pythons.sh
 . "$ROOT/tests/bats/lib/pythons.sh"

@@ -1,0 +1,226 @@
+#include "perf_clock.h"
+#include "../base/config.h"
+#include "../base/fd_table.h"
+#include "../base/message.h"
+#include "../base/syscalls.h"
+#include "../capture/capture.h"
+#include "timers.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#define NS_PER_SECOND 1000000000u
+#define WORTH_NS      5000000u  /* CPU time of a thread that is worth an event without a sample */
+#define DRAW_EACH     32u       /* signals: a new period puts off the next signal, by half a period on average */
+#define END_NS        50000000u /* at most, for the flush thread to end all events */
+#define PAUSE_NS      100000
+#define SET_OWNER     15 /* F_SETOWN_EX */
+#define SET_SIGNAL    10 /* F_SETSIG */
+
+static struct {
+    bool permitted;
+    const char *clock;     /* in words */
+    _Atomic uint32_t open; /* events */
+    const char *_Atomic ended_by;
+    struct event {
+        int tid;        /* 0: none */
+        bool refused;   /* the thread of this tid cannot have one */
+        uint64_t count; /* of the slot's samples when the period was drawn */
+        uint64_t period_ns;
+    } slots[PP_EVENT_SLOTS];
+} events;
+
+const char pp_events_need_sigurg[] = "SIGURG is not our signal";
+
+static int descriptor_of(const struct pp_slot *slot)
+{
+    return PP_EVENT_FIRST_FD + (int)slot->index;
+}
+
+static int open_event(int tid, uint64_t period_ns)
+{
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attributes,
+        .config = PERF_COUNT_SW_TASK_CLOCK,
+        .sample_period = period_ns,
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    return (int)pp_syscall6(SYS_perf_event_open, (long)&attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
+}
+
+/* Returns why there are no events here, NULL if there may be. */
+static const char *obstacle(void)
+{
+    if (!pp_fd_table_here())
+        return "the kernel has no descriptor table for our thread (Linux 5.9)";
+    if (atomic_load(&events.ended_by))
+        return atomic_load(&events.ended_by);
+    if (atomic_load(&pp_capture.signal) != SIGURG)
+        return pp_events_need_sigurg;
+    int descriptor = open_event(pp_sys_gettid(), pp_config.period_ns);
+    if (descriptor < 0)
+        return descriptor == -EMFILE ? "too few descriptors are allowed (ulimit -n)"
+                                     : "perf_event_open is not permitted (kernel.perf_event_paranoid, seccomp)";
+    pp_sys_close(descriptor);
+    return NULL;
+}
+
+static void say_obstacle(const char *why)
+{
+    static char texts[2][160]; /* the text that is in the log is not changed */
+    char *text = texts[events.clock == texts[0]];
+    events.clock = pp_format(text, sizeof texts[0], "kernel ticks; no perf events: %s", why);
+}
+
+void pp_events_begin(void)
+{
+    if (pp_config.clock == PP_CLOCK_TICK)
+        return;
+    memset(events.slots, 0, sizeof events.slots);
+    atomic_store(&events.open, 0);
+    bool finer = pp_config.period_ns < pp_sys_tick_ns(), all = finer || pp_config.clock == PP_CLOCK_PERF;
+    const char *why = obstacle();
+    events.permitted = !why;
+    atomic_store(&pp_capture.events_wanted, !why && all);
+    events.clock = all ? "perf events" : "kernel ticks; perf events for threads that the ticks miss";
+    if (!why)
+        return;
+    say_obstacle(why);
+    if (pp_config.period_ns < NS_PER_SECOND / PP_HIGHEST_TICK_HZ)
+        pp_warn_once(PP_CAUSE_CLOCK,
+                     "PYPROF_HZ=%lu needs perf events: %s; using kernel ticks, %lu samples per CPU second at most",
+                     NS_PER_SECOND / pp_config.period_ns, why, NS_PER_SECOND / pp_sys_tick_ns());
+}
+
+const char *pp_events_clock(void)
+{
+    return events.clock;
+}
+
+static void close_event(struct event *event, int descriptor)
+{
+    if (event->tid && !event->refused) {
+        pp_sys_close(descriptor);
+        atomic_fetch_sub(&events.open, 1);
+    }
+    *event = (struct event){0};
+}
+
+void pp_events_forget(void)
+{
+    atomic_store(&pp_capture.events_wanted, 0);
+    for (struct pp_slot *slot = pp_slot_at(0); slot && slot->index < PP_EVENT_SLOTS;
+         slot = pp_slot_at(slot->index + 1)) {
+        atomic_store(&slot->thread.event_period_ns, 0);
+        close_event(&events.slots[slot->index], descriptor_of(slot));
+    }
+    events.permitted = false;
+}
+
+static void end_if_told(void)
+{
+    const char *why = atomic_load(&events.ended_by);
+    if (!why || !events.clock)
+        return;
+    pp_events_forget();
+    say_obstacle(why);
+}
+
+void pp_events_after_fork(void)
+{
+    atomic_store(&pp_capture.events_wanted, 0);
+    atomic_store(&events.open, 0);
+    atomic_store(&events.ended_by, NULL);
+}
+
+/* Moves the event to its slot's descriptor and has it signal the thread. Returns whether it does. */
+static bool direct(int opened, int wanted, int tid)
+{
+    struct f_owner_ex {
+        int type, pid;
+    } owner = {0 /* F_OWNER_TID */, tid};
+    int descriptor = (int)pp_syscall4(SYS_fcntl, opened, F_DUPFD_CLOEXEC, wanted, 0);
+    pp_sys_close(opened);
+    if (descriptor < 0)
+        return false;
+    if (descriptor == wanted && pp_syscall4(SYS_fcntl, descriptor, SET_OWNER, (long)&owner, 0) == 0 &&
+        pp_syscall4(SYS_fcntl, descriptor, SET_SIGNAL, SIGURG, 0) == 0 &&
+        pp_syscall4(SYS_fcntl, descriptor, F_SETFL, O_ASYNC, 0) == 0 &&
+        pp_syscall4(SYS_ioctl, descriptor, PERF_EVENT_IOC_ENABLE, 0, 0) == 0)
+        return true;
+    pp_sys_close(descriptor);
+    return false;
+}
+
+static void give_event(struct pp_slot *slot, struct event *event)
+{
+    int tid = atomic_load(&slot->tid);
+    uint64_t period_ns = pp_timer_draw_ns(pp_sys_random());
+    *event = (struct event){tid, true, atomic_load(&slot->cost.count), pp_timers_period_ns()};
+    int opened = open_event(tid, period_ns);
+    if (opened < 0)
+        return;
+    /* first: the event may signal at once */
+    atomic_store(&slot->thread.event_period_ns, period_ns);
+    if (!direct(opened, descriptor_of(slot), tid)) {
+        atomic_store(&slot->thread.event_period_ns, 0);
+        return;
+    }
+    event->refused = false;
+    atomic_fetch_add(&events.open, 1);
+    end_if_told();
+}
+
+static void draw_again(struct pp_slot *slot, struct event *event)
+{
+    uint64_t count = atomic_load(&slot->cost.count), usual_ns = pp_timers_period_ns();
+    if (event->period_ns == usual_ns && count - event->count < DRAW_EACH)
+        return;
+    uint64_t period_ns = pp_timer_draw_ns(pp_sys_random());
+    event->count = count;
+    event->period_ns = usual_ns;
+    atomic_store(&slot->thread.event_period_ns, period_ns);
+    pp_syscall4(SYS_ioctl, descriptor_of(slot), PERF_EVENT_IOC_PERIOD, (long)&period_ns, 0);
+}
+
+void pp_event_follow(struct pp_slot *slot, bool missed)
+{
+    if (!events.permitted || slot->index >= PP_EVENT_SLOTS)
+        return;
+    struct event *event = &events.slots[slot->index];
+    if (event->tid && event->tid != atomic_load(&slot->tid))
+        close_event(event, descriptor_of(slot));
+    if (event->tid && !event->refused)
+        draw_again(slot, event);
+    else if (!event->tid && (missed || slot->thread.asked_for_event ||
+                             (atomic_load(&pp_capture.events_wanted) && slot->flush.clock_ns > WORTH_NS)))
+        give_event(slot, event);
+}
+
+void pp_events_answer(void)
+{
+    end_if_told();
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
+        if (atomic_load(&slot->state) == PP_SLOT_LIVE && slot->thread.asked_for_event &&
+            !atomic_load(&slot->thread.event_period_ns))
+            pp_event_follow(slot, false);
+}
+
+void pp_events_end(const char *why)
+{
+    static const struct timespec pause = {0, PAUSE_NS};
+    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + END_NS;
+    atomic_store(&events.ended_by, why);
+    if (pp_fd_table_here())
+        end_if_told();
+    while (atomic_load(&events.open) && pp_sys_clock_ns(CLOCK_MONOTONIC) < end) {
+        pp_wake_flush(PP_WAKE_EVENT);
+        pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+    }
+}

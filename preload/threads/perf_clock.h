@@ -1,0 +1,53 @@
+/* A second clock for threads that the kernel's ticks miss: perf_event_open(PERF_COUNT_SW_TASK_CLOCK), a timer of high
+ * resolution that runs while its thread does. Flush thread only, except for pp_events_end.
+ *
+ * The event signals in the thread's own code only (exclude_kernel): every user may have that up to perf_event_paranoid
+ * 2, and no system call of the program is interrupted (with the kernel's part 35 of 51 signals made poll fail by
+ * EINTR). What the event cannot see, the thread's timer does, which stays armed: a tick in a system call is delivered
+ * when the call returns, by then recognizable (pp_context_in_call). So the two share the work (capture/handler.c,
+ * is_due):
+ *
+ * - an event's signal samples the thread's own code and represents the event's period;
+ * - a tick in a system call samples the call and represents the time since the tick before;
+ * - other ticks are dropped, unless the event is overdue, as it is where its signal is lost;
+ * - what neither represents waits for a sample that can take it (flush/account.c, share_of_clock). Page faults are seen
+ *   by neither: they count where the next samples are.
+ *
+ * Descriptors. An event lives as long as its descriptor, which is in the flush thread's own table: the program never
+ * sees it, and without a table of our own there are no events. Its number is the slot's index and PP_EVENT_FIRST_FD, by
+ * which the handler finds the slot; a thread whose number RLIMIT_NOFILE forbids stays with its timer. The table ends
+ * with the flush thread: at exec, before a namespace or a right of the program changes, at the end of profiling. No
+ * child inherits an event.
+ *
+ * Signal. Only SIGURG: where the kernel cannot queue a real-time signal of an event it sends SIGIO, which is deadly,
+ * and a signal that comes late, in the image after exec or when the program has taken the signal over, must be
+ * harmless. Whoever ends the events, before our signal moves or would harm a thread, stores the reason and then reads
+ * how many are open; whoever makes an event counts it and then reads the reason: one of the two sees the other. */
+#ifndef PP_THREADS_PERF_CLOCK_H
+#define PP_THREADS_PERF_CLOCK_H
+
+#include "../capture/slot.h"
+#include <stdbool.h>
+
+/* Finds out whether there may be events, when the flush thread begins. */
+void pp_events_begin(void);
+/* Forgets the events, when the flush thread ends and its table with it: the timers go on alone. */
+void pp_events_forget(void);
+
+/* Gives the thread an event if it is to have one; missed: the ticks miss its work. Keeps an event to the rate and, when
+ * it has signalled some times, draws another period for it, as pp_timer_follow does. */
+void pp_event_follow(struct pp_slot *slot, bool missed);
+/* Gives events to the threads whose handlers have asked for one, or ends all events if that is to be. */
+void pp_events_answer(void);
+
+/* Ends all events for good, for this reason (static), and waits for that, 50 ms at most. Any thread. */
+void pp_events_end(const char *why);
+extern const char pp_events_need_sigurg[];
+
+/* Forgets the events of the parent in the child of fork. */
+void pp_events_after_fork(void);
+
+/* Returns the clock in use and the reason for it, in words; NULL: ticks, as by default. */
+const char *pp_events_clock(void);
+
+#endif

@@ -1,0 +1,105 @@
+# PYPROF_CLOCK: perf events where the kernel's ticks see too little. All suites run with them when TESTED_CLOCK=perf is set.
+load lib/helper
+
+events_permitted() {
+    "$PYTHON" -c '
+import ctypes, struct, sys
+attributes = struct.pack("<IIQQQQQ", 1, 64, 1, 10**7, 0, 0, 1 | 1 << 5 | 1 << 6) + bytes(16)
+sys.exit(ctypes.CDLL(None).syscall(298, attributes, 0, -1, -1, 0) < 0)' || skip "perf_event_open is not permitted here"
+}
+
+events() {
+    PYPROF_CLOCK=perf profiled "$PYTHON" "$WORKLOADS/perf_events.py" "$@"
+}
+
+# share_of FUNCTION: its CPU in the profile over that of both functions of calls.py, in permille.
+share_of() {
+    collapsed >stacks.txt
+    echo $(($(reader inclusive stacks.txt "$1") * 1000 / ($(reader inclusive stacks.txt calls) + $(reader inclusive stacks.txt calculates))))
+}
+
+@test "system calls beside calculation: each has its share, at any rate" {
+    events_permitted
+    for hz in 100 1000 5000; do
+        rm -rf pyprof.out
+        PYPROF_CLOCK=perf PYPROF_HZ=$hz PYPROF_MAX_OVERHEAD=50 profiled "$PYTHON" "$WORKLOADS/calls.py" 6 >truth.txt
+        read -r calls calculates <truth.txt
+        info >info.json
+        reader accounting info.json
+        # Ticks sample system calls: 600 to 1500 in 6 s, of which half. 4 sigma.
+        truth=$((calls * 1000 / (calls + calculates)))
+        between $((truth - 85)) "$(share_of calls)" $((truth + 85)) "permille of system calls at $hz Hz, not $truth"
+    done
+}
+
+@test "work in step with the ticks is sampled" {
+    events_permitted
+    for clock in perf auto; do
+        rm -rf pyprof.out
+        PYPROF_CLOCK=$clock profiled "$PYTHON" "$WORKLOADS/calls.py" 5 step >truth.txt
+        info >info.json
+        reader accounting info.json
+        due=$(($(reader field info.json cpu_ns) / 10000000))
+        between $((due * 4 / 10)) "$(reader field info.json samples)" "$due" "samples with $clock"
+        [ "$(reader field info.json unsampled_ns)" -lt $((due * 10000000 / 4)) ] || fail "unsampled with $clock: $(cat info.json)"
+    done
+}
+
+@test "a rate of 2000 takes perf events, for a short command, too" {
+    events_permitted
+    "$PYPROF" run --hz 2000 -o pyprof.out -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 >out.txt 2>err.txt
+    info >info.json
+    grep -q '"clock": *"perf events"' info.json || fail "another clock: $(cat info.json)"
+    [ "$(reader field info.json samples)" -ge 300 ] || fail "samples: $(cat info.json)"
+}
+
+@test "perf_event_open is refused: ticks, with a line where its rate was asked for" {
+    export DENIED=perf
+    for setting in PYPROF_CLOCK=perf PYPROF_CLOCK=auto PYPROF_HZ=2000; do
+        rm -rf pyprof.out
+        env "$setting" LD_PRELOAD="$LIBPYPROF" "$BUILD/workloads/denied" "$PYTHON" "$WORKLOADS/spin.py" 1 2>err.txt
+        if [ "$setting" != PYPROF_HZ=2000 ]; then
+            [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
+        else
+            lines_of err.txt 1 "^pyprof: PYPROF_HZ=2000 needs perf events: perf_event_open is not permitted .*; using kernel ticks, [0-9]+ samples per CPU second at most$"
+        fi
+        info >info.json
+        grep -q '"clock": *"kernel ticks; no perf events: perf_event_open is not permitted' info.json || fail "clock: $(cat info.json)"
+        collapsed >stacks.txt
+        cpu_near "$(reader inclusive stacks.txt spin)" 1000000000 5 "spin with $setting"
+    done
+}
+
+@test "a clock that is none: one line, and ticks" {
+    PYPROF_CLOCK=hpet profiled "$PYTHON" -c 'sum(range(10**7))' 2>err.txt
+    lines_of err.txt 1 '^pyprof: PYPROF_CLOCK=hpet is not tick, perf or auto: using tick$'
+}
+
+@test "events: in the flush thread's table alone, as many as the threads at a time, in forks their own" {
+    events_permitted
+    [ "$(events descriptors)" = "('pyprof', 1)" ] || fail "descriptors: $(events descriptors)"
+    between 1 "$(events ended)" 40 "events after 80 threads, 10 at a time"
+    [ "$(events forks | sort -u)" = 0 ] || fail "in forks: $(events forks)"
+}
+
+@test "events: RLIMIT_NOFILE is the program's" {
+    events_permitted
+    [ "$(events no_room)" = "$("$PYTHON" "$WORKLOADS/perf_events.py" no_room)" ] || fail "descriptors left: $(events no_room)"
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt work)" 3000000000 5 "threads with and without an event"
+}
+
+@test "events: a program that takes SIGURG over gets its own signals only" {
+    events_permitted
+    [ "$(PYPROF_HZ=5000 events taken)" = "True 5 {}" ] || fail "$(PYPROF_HZ=5000 events taken)"
+    info >info.json
+    grep -q '"clock": *"kernel ticks; no perf events: SIGURG is not our signal"' info.json || fail "clock: $(cat info.json)"
+}
+
+@test "events: no system call is interrupted, no image after exec meets a signal" {
+    events_permitted
+    [ "$(PYPROF_HZ=5000 events waits)" = 0 ] || fail "poll was interrupted"
+    [ "$(PYPROF_HZ=5000 events images)" = alive ] || fail "exec"
+}
