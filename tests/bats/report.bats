@@ -204,16 +204,16 @@ END
 @test "report: a program that waited is told so, one that worked is not" {
     cat >app.py <<'END'
 import sys, time
-end = time.process_time() + 0.3
+end = time.process_time() + float(sys.argv[2])
 while time.process_time() < end:
     sum(range(1000))
 time.sleep(float(sys.argv[1]))
 END
-    until_sampled 'module' profiled "$PYTHON" app.py 6
+    until_sampled 'module' profiled "$PYTHON" app.py 6 0.05
     "$PYPROF" report | unwrapped >flat.txt
     grep -qE 'Hint: the program waited (8|9)[0-9] % of the [0-9.]+ s' flat.txt || fail "$(cat flat.txt)"
     rm -r pyprof.out
-    until_sampled 'module' profiled "$PYTHON" app.py 0
+    until_sampled 'module' profiled "$PYTHON" app.py 0 0.5
     "$PYPROF" report | unwrapped >flat.txt
     ! grep -q 'the program waited' flat.txt || fail "$(cat flat.txt)"
 }

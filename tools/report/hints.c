@@ -9,7 +9,7 @@
 #include "report.h"
 
 #define WAITED_FROM    50.0      /* per cent of the run's time */
-#define PREEMPTED_NS   20000000u /* the most that a thread usually waits for a CPU */
+#define PREEMPTED_NS   10000000u /* what a thread may wait for a CPU after each preemption */
 #define SPINS_FROM     5.0       /* per cent of the CPU time */
 #define NAMELESS_FROM  10.0      /* per cent of the CPU time: from here on names are worth some trouble */
 #define NAMELESS_LEAST 1.0       /* per cent, of a module that is named */
