@@ -224,8 +224,13 @@ lint:
 	@BUILD=$(BUILD) tests/lint.sh
 
 # Manual pages and completions come from the program's own tables: a build for another machine has none.
-docs: $(BUILD)/pyprof
+# The picture in README.md is made if it is missing; `make README.svg` makes it again.
+docs: $(BUILD)/pyprof $(if $(wildcard README.svg),,README.svg)
 	@tools/man/make.sh $(BUILD)/pyprof $(BUILD)/share
+
+README.svg: all
+	$(QUIET)$(BUILD)/pyprof run -o $(BUILD)/example -- python3 contrib/example/app.py
+	$(QUIET)$(BUILD)/pyprof export --ignore _find_and_load -o $@ $(BUILD)/example
 
 install: all docs
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)

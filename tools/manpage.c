@@ -107,6 +107,32 @@ static void put_command(const struct pt_command *command)
     puts(".SH SEE ALSO\n.BR pyprof (1),\n.BR libpyprof (7)");
 }
 
+static void put_frames(void)
+{
+    puts(".SH FRAMES\nPython functions are shown as\n.IR \"function (file.py:N)\" ,\nN being the line where the "
+         "function "
+         "starts, native functions as\n.IR \"symbol (library.so)\" .\nAn address replaces a name that was stripped;\n"
+         ".I (inlined)\nmarks a function that the compiler inlined into its caller.\n"
+         "Names in brackets are not functions:\n"
+         ".TP\n.B [unsampled]\nCPU time without a sample: after a thread's last sample, or in step with the kernel's "
+         "ticks\n"
+         ".TP\n.B [gc]\ngarbage collection, a callee of the Python function that triggered it\n"
+         ".TP\n.B [interpreter]\na stack with frames of the interpreter only\n"
+         ".TP\n.B [lost]\nsamples that were dropped because a buffer was full\n"
+         ".TP\n.B [thread exit]\nCPU time that the kernel bills for ending threads\n"
+         ".TP\n.BR \"[native stack truncated: \\fIreason\\fB]\" \", \" \"[python stack torn]\"\n"
+         "the rest of this stack could not be read, and why; \"no unwind rows yet\": a first sample of some function, "
+         "on a\n"
+         "stack too deep to be copied\n"
+         ".TP\n.B [stack lost in a damaged block]\na part of the file cannot be read; the CPU time is known\n"
+         ".SH NATIVE CODE\nNames of native functions travel in the profile.\n"
+         "Where a library has debug information, its inlined functions, files and lines are shown too.\n"
+         ".B pyprof\nsearches the library itself,\n.I /usr/lib/debug\n(on Debian and Ubuntu the \\-dbgsym packages) "
+         "and\n"
+         "debuginfod's cache on the machine where it runs, and uses only files whose build-id matches.\n"
+         ".B pyprof top\ncounts inlined functions towards their callers.");
+}
+
 static void put_main(void)
 {
     put_title("", "", "Shows where the CPU time of a Python program goes");
@@ -120,6 +146,7 @@ static void put_main(void)
         put_string(pt_commands[i].summary);
         putchar('\n');
     }
+    put_frames();
     puts(".SH EXAMPLES\n.nf\npyprof run \\-\\- python app.py\npyprof report\npyprof flame \\-o app.html\n.fi\n"
          ".SH ENVIRONMENT\n.TP\n.B PYPROF_OUT\nthe directory to read when no PATH is given (default: ./pyprof.out)\n"
          ".TP\n.B DEBUGINFOD_URLS\nservers from which libdebuginfod fetches missing debug information of native code;\n"
