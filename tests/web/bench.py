@@ -16,7 +16,7 @@ STEPS = {
     "search": "app.find(app.state.search ? '' : 'method_1')",
     "filter by thread": "(app.state.thread = app.state.thread ? '' : 't1', app.filtered(true))",
     "choose an interval": "(app.state.from = app.state.from < 0 ? 3 : -1, app.state.to = 40, app.filtered(true))",
-    "native off and on": "app.toggle('native')",
+    "native code none and all": "app.showNative(app.state.native === 'all' ? 'none' : 'all')",
     "inverted on and off": "app.toggle('inverted')",
 }
 

@@ -46,11 +46,11 @@ def hostile_names_are_only_text(page):
 
 @test
 def nothing_sampled_is_said(page):
-    page.open("empty.html")
+    page.open("empty.html", "#n=all")
     assert "Nothing was sampled" in page.text("#status"), page.text("#status")
     assert "own 2.0 ms" in page.text("#accounting")
     page.search("x")
-    for selector in ("#inverted", "#native", "#flame", "#reset"):
+    for selector in ("#inverted", "#native-none", "#flame", "#reset"):
         page.browser.click_on(selector)
     page.quiet()
 
@@ -154,8 +154,8 @@ def hundred_thousand_nodes(page):
     page.wait("app.state.inverted")
     equal(page.total(), whole, "CPU")
     near(page.evaluate("app.shown.children(0).reduce((sum, n) => sum + app.shown.total[0][n], 0)"), whole, "CPU next to the root")
-    page.browser.click_on("#native")
-    page.wait("!app.state.native")
+    page.browser.click_on("#native-none")
+    page.wait("app.state.native === 'none'")
     near(page.total(), whole, "CPU without native frames")
     page.quiet()
 
@@ -218,6 +218,9 @@ def text_stands_out_from_its_colours(page):
                     low.push([name, fill, contrast(fill, theme.text)]);
             if (contrast(theme.found, theme.foundText) < 4.5)
                 low.push([name, "found"]);
+            for (const [text, back] of [["faintText", "faint"], ["axis", "edge"], ["text", "root"]])
+                if (contrast(theme[text], theme[back]) < 4.5)
+                    low.push([name, text, contrast(theme[text], theme[back])]);
         }
         return low;
     })()""")

@@ -174,6 +174,16 @@ def uneven(path):
     log.write(path)
 
 
+def fan(path):
+    """One function that calls another for a sixth of its time, and four thousand for the rest."""
+    log = Log(command=("/opt/python/bin/python3.12", "app.py"))
+    main = [python("main", line=10)]
+    log.sample("MainThread", [*main, python("wide", line=20)], 800000000, 0, True, 80)
+    for i in range(4000):
+        log.sample("MainThread", [*main, python(f"callee_{i}", line=100 + i)], 1000000, i % 5, True)
+    log.write(path)
+
+
 HOSTILE = [
     "</script><script>window.hacked = 1</script>", "<img src=x onerror='window.hacked = 2'>", "\"'`;${window.hacked = 3}",
     "]]></title><x onload=\"window.hacked = 4\"/>", "<!--", "evil\u202egnp.exe", "zero\u200bwidth\u2066", "\u05d0\u05d1\u05d2",

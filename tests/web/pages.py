@@ -13,6 +13,7 @@ import logs
 import view  # noqa: F401 (these hold the tests)
 import data  # noqa: F401
 import strip  # noqa: F401
+import explore  # noqa: F401
 from browser import Browser, find_chromium
 from page import PYPROF, TESTS, Page
 
@@ -31,15 +32,17 @@ def make_pages(directory):
     logs.Log().write(at("empty.pyprof"))
     logs.deep(at("deep.pyprof"))
     logs.uneven(at("uneven.pyprof"))
+    logs.fan(at("fan.pyprof"))
     os.mkdir(at("many"))
     subprocess.run([os.path.join(os.path.dirname(PYPROF), "bench", "make_logs"), at("many"), "2", "7"], check=True)
     for page, arguments in {
         "example.html": ["example.pyprof"], "two.html": ["example.pyprof", "other.pyprof"], "hostile.html": ["hostile.pyprof"],
-        "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
+        "fan.html": ["fan.pyprof"], "none.html": ["--native=none", "example.pyprof"], "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
         "large.html": ["large.pyprof"], "many.html": ["many"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
     }.items():
         subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,
                        stderr=subprocess.DEVNULL)
+    subprocess.run([PYPROF, "diff", "-o", at("compared.html"), at("example.pyprof"), at("slower.pyprof")], check=True)
 
 
 def main():

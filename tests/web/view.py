@@ -8,6 +8,12 @@ import xml.etree.ElementTree as xml
 from page import PYPROF, equal, near, test
 
 
+def collapsed(page):
+    """The stacks that the page draws, as `export --format collapsed` has them."""
+    return dict(page.evaluate("""[...app.tree.frame.keys()].filter((n) => n && app.tree.self[0][n] > 0).map((n) => [
+        pathTo(app.tree, n).map((i) => app.data.text[app.tree.frame[i]]).join(";"), String(app.tree.self[0][n])])"""))
+
+
 def info(path):
     return json.loads(subprocess.run([PYPROF, "info", "--json", path], check=True, capture_output=True).stdout)["total"]
 
@@ -28,13 +34,13 @@ def loads_and_adds_up_to_what_info_says(page):
 
 @test
 def zooms_by_click_and_back_by_the_breadcrumb_and_history(page):
-    page.open("example.html")
+    page.open("example.html", "#n=all")
     page.click_frame("handle")
     page.wait("app.top > 0")
     equal(page.top(), "handle", "zoomed")
     equal(sorted(set(page.drawn())), ["handle", "parse", "scan_once"], "drawn")
     equal(page.evaluate("[...document.querySelectorAll('#crumbs button')].map((b) => b.textContent)"),
-          ["all", "_start", "main", "handle"], "breadcrumb")
+          ["all", "_start65.2 %", "main65.2 %", "handle60.7 %"], "breadcrumb")
     page.click_frame("parse")
     page.wait("location.hash.split('.').length === 4")
     page.evaluate("history.back()")
@@ -64,6 +70,7 @@ def finds_by_regular_expression_and_says_the_share(page):
     equal(page.selected(), "parse", "back")
     page.type("(")
     page.wait("document.getElementById('search').getAttribute('aria-invalid') === 'true'")
+    assert page.text("#status").startswith("0 functions contain the text, which is no regular expression"), page.text("#status")
     page.key("Escape")
     page.wait("app.matches === null")
     page.search("PARSE (")  # no regular expression, but part of a name
@@ -72,7 +79,7 @@ def finds_by_regular_expression_and_says_the_share(page):
 
 @test
 def turns_stacks_inside_out(page):
-    page.open("example.html")
+    page.open("example.html", "#n=all")
     page.browser.click_on("#inverted")
     page.wait("app.state.inverted")
     near(page.evaluate("app.shown.total[0][0]"), page.evaluate("app.tree.total[0][0]"), "CPU of the inverted tree")
@@ -85,7 +92,7 @@ def turns_stacks_inside_out(page):
 
 
 @test
-def root_below_and_native_off(page):
+def root_at_the_bottom_and_three_levels_of_native_code(page):
     page.open("example.html")
     below = page.place("all")[1]
     page.browser.click_on("#flame")
@@ -96,11 +103,22 @@ def root_below_and_native_off(page):
     page.wait("app.top > 0")
     equal(page.top(), "main", "clicked with the root below")
     before = page.total()
-    page.browser.click_on("#native")
-    page.wait("!app.state.native")
-    equal(page.total(), before, "CPU without native frames")
-    assert not {"scan_once", "deflate", "_start"} & set(page.drawn()), page.drawn()
+    for level, native in (("none", set()), ("all", {"scan_once", "deflate", "_start", "start_thread"}),
+                          ("libraries", {"scan_once", "deflate"})):
+        page.browser.click_on("#native-" + level)
+        page.wait(f"app.state.native === '{level}'")
+        equal(page.total(), before, f"CPU with native code: {level}")
+        equal({"scan_once", "deflate", "_start", "start_thread"} & set(page.drawn()), native, f"native code: {level}")
+        equal(page.evaluate("[...document.querySelectorAll('#native [aria-pressed=true]')].map((b) => b.textContent)"), [level],
+              "the switch")
+        wanted = subprocess.run([PYPROF, "export", "--format", "collapsed", "--native", level, page.file("example.pyprof")],
+                                check=True, capture_output=True, text=True).stdout
+        equal(collapsed(page), dict(line.rsplit(" ", 1) for line in wanted.splitlines()), f"stacks: {level}")
+    page.browser.click_on("#native-none")
     equal(page.first_rows(2), ["parse", "compress"], "native code counts in its callers")
+    page.focus("#graph")
+    page.key("n")
+    page.wait("app.state.native === 'libraries' && location.hash === '#v=b'", "the address of the default")
 
 
 @test
@@ -158,7 +176,7 @@ def chooses_an_interval_with_the_brush(page):
 
 @test
 def table_sorts_and_highlights(page):
-    page.open("example.html")
+    page.open("example.html", "#n=all")
     page.browser.click_on("#columns th:nth-child(2) button")
     page.wait("app.state.sort === 'total'")
     equal(page.first_rows(2), ["_start", "main"], "by total time")
@@ -200,7 +218,7 @@ def saves_what_is_shown_as_svg(page):
 
 @test
 def keyboard_alone_is_enough(page):
-    page.open("example.html")
+    page.open("example.html", "#n=all")
     for _ in range(40):
         page.key("Tab")
         if page.evaluate("document.activeElement.id") == "graph":
@@ -235,7 +253,7 @@ def keyboard_alone_is_enough(page):
     page.wait("app.state.inverted")
     page.key("i")
     page.key("n")
-    page.wait("!app.state.native && !app.state.inverted")
+    page.wait("app.state.native === 'none' && !app.state.inverted")
     page.key("?")
     page.wait("document.getElementById('help').open")
     page.key("Escape")
@@ -311,7 +329,7 @@ def every_control_is_reached_and_used_by_keys(page):
 @test
 def links_show_the_same_again(page):
     page.open("example.html")
-    page.browser.click_on("#native")
+    page.browser.click_on("#native-all")
     page.click_frame("main")
     page.wait("app.top > 0")
     page.search("parse")

@@ -105,8 +105,10 @@ static bool write_html(const struct pt_cli *cli, const char *path)
         load_comparison(cli, &page);
     else
         load_page(cli, &page);
-    if (page.flame)
+    if (page.flame) {
+        page.flame->native = cli->request.select.native;
         page.flame->by_time = cli->by && strcmp(cli->by, "time") == 0;
+    }
     bool written = page.flame && pt_write_output(path, write_page, page.flame);
     pt_flame_free(page.flame);
     pt_profile_free(page.sides[0]);

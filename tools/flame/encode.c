@@ -115,6 +115,9 @@ static uint64_t ns_into_run(const struct pt_flame *flame)
     return flame->buckets && run_start < flame->start_unix_ns ? flame->start_unix_ns - run_start : 0;
 }
 
+static const char *const native_levels[] = {
+    [PT_NATIVE_LIBRARIES] = "libraries", [PT_NATIVE_NONE] = "none", [PT_NATIVE_ALL] = "all"};
+
 static void put_json(struct pt_json *json, const struct pt_flame *flame)
 {
     uint32_t base = 0;
@@ -125,6 +128,7 @@ static void put_json(struct pt_json *json, const struct pt_flame *flame)
     pt_json_number(json, "bucket_ns", flame->bucket_ns);
     pt_json_number(json, "buckets", flame->buckets);
     pt_json_text(json, "by", flame->by_time ? "time" : "cpu");
+    pt_json_text(json, "native", native_levels[flame->native]);
     pt_json_number(json, "detail", flame->detail);
     pt_json_bool(json, "apart", flame->apart);
     pt_json_number(json, "nodes", flame->merged->nodes.count);

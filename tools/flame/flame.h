@@ -38,7 +38,8 @@ struct pt_flame {
     struct pt_profile *const *sides; /* the profiles, one or two; the second one is compared with the first */
     unsigned side_count;
     bool lines;
-    bool by_time; /* the page compares CPU per second of the run at first, not shares of the CPU */
+    enum pt_native native; /* what the page shows at first of native code; it has all */
+    bool by_time;          /* the page compares CPU per second of the run at first, not shares of the CPU */
     /* Of all sides: strings, nodes (their frame is one of `frames`) and samples (thread: counted on over the sides;
      * state: the GIL's bits; interval: bucket). */
     struct pt_profile *merged;

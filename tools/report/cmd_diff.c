@@ -71,6 +71,7 @@ static void put_page(struct job *job, FILE *out)
 {
     struct pt_flame *flame = pt_flame_new(job->profiles, 2, job->cli->lines);
     flame->by_time = job->by == PT_COMPARE_TIME;
+    flame->native = job->cli->request.select.native;
     pt_flame_write(flame, out);
     pt_flame_free(flame);
 }
@@ -163,6 +164,8 @@ int pt_cmd_diff(const struct pt_cli *cli)
     if (job.form == AS_PAGE && !cli->native)
         requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;
     requests[0].keep = requests[1].keep = job.form == AS_PAGE ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
+    if (job.form == AS_PAGE) /* it has all frames, and folds them itself */
+        requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;
     names[0] = cli->argument_count ? pt_strdup(cli->arguments[0]) : run_at(1);
     if (names[0])
         names[1] = cli->argument_count == 2 ? pt_strdup(cli->arguments[1]) : run_at(0);

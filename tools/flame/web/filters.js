@@ -69,7 +69,7 @@ function fillThreads(app, cpu) {
     document.getElementById("thread-label").hidden = one.length < 2 || data.detail >= DETAIL_PROCESSES;
 }
 
-const SWITCHES = ["native", "inverted", "flame"];
+const SWITCHES = ["inverted", "flame"];
 
 /* Makes the controls show the state, wherever it came from. */
 function showControls(app) {
@@ -78,6 +78,8 @@ function showControls(app) {
         document.getElementById(id).value = String(state[id]);
     for (const id of SWITCHES)
         document.getElementById(id).setAttribute("aria-pressed", String(state[id]));
+    for (const level of NATIVE_LEVELS)
+        document.getElementById("native-" + level).setAttribute("aria-pressed", String(state.native === level));
     const search = document.getElementById("search");
     if (document.activeElement !== search)
         search.value = state.search;
@@ -117,11 +119,13 @@ function bindControls(app) {
     });
     for (const id of SWITCHES)
         get(id).addEventListener("click", () => app.toggle(id));
+    for (const level of NATIVE_LEVELS)
+        get("native-" + level).addEventListener("click", () => app.showNative(level));
     get("search").addEventListener("input", () => app.find(get("search").value));
     get("search").addEventListener("keydown", (event) => {
         if (event.key === "Enter") {
             event.preventDefault();
-            app.nextMatch(event.shiftKey ? -1 : 1);
+            showMatch(app, event.shiftKey ? -1 : 1, true);
         } else if (event.key === "Escape") {
             event.preventDefault();
             event.stopPropagation();
@@ -130,17 +134,17 @@ function bindControls(app) {
             get("graph").focus();
         }
     });
-    get("next").addEventListener("click", () => app.nextMatch(1));
+    get("next").addEventListener("click", () => showMatch(app, 1, true));
     get("reset").addEventListener("click", () => app.reset());
     get("save").addEventListener("click", () => saveSvg(app));
     get("rows").addEventListener("click", (event) => {
-        const button = event.target.closest("button[data-frame]");
-        if (button)
-            app.focusOn(Number(button.dataset.frame));
+        const row = event.target.closest("[data-frame]");
+        if (row)
+            app.focusOn(Number(row.dataset.frame));
     });
     get("rows").addEventListener("dblclick", (event) => {
-        const button = event.target.closest("button[data-frame]");
-        if (button)
-            app.zoomToFrame(Number(button.dataset.frame));
+        const row = event.target.closest("[data-frame]");
+        if (row)
+            app.zoomToFrame(Number(row.dataset.frame));
     });
 }

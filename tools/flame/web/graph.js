@@ -1,5 +1,8 @@
 /* The graph under mouse and finger: what is hovered, zoomed, scrolled; and what a screen reader is told of it. */
 
+const READABLE = 12; /* pixels of a frame out of a group of narrow ones */
+const NARROWEST_PART = 1e-9; /* of the width of what is zoomed */
+
 class Graph {
     constructor(app) {
         this.app = app;
@@ -14,6 +17,7 @@ class Graph {
         this.box.addEventListener("mousemove", (event) => this.hover(event));
         this.box.addEventListener("mouseleave", () => this.leave());
         this.box.addEventListener("click", (event) => this.click(event));
+        this.box.addEventListener("wheel", (event) => this.wheel(event), {passive: false});
         this.box.addEventListener("focus", () => {
             app.active = this.box.matches(":focus-visible");
             this.announce();
@@ -94,19 +98,59 @@ class Graph {
     }
 
     click(event) {
-        const rect = this.rectUnder(event);
-        if (rect < 0 || this.app.layout.node[rect] < 0)
+        const rect = this.rectUnder(event), {layout, state, top, shown} = this.app;
+        if (rect < 0)
             return;
-        const node = this.app.layout.node[rect];
-        this.tip.hidden = true;
-        this.app.zoom(node === this.app.top && node > 0 ? this.app.shown.parent[node] : node);
+        const node = layout.node[rect];
+        if (node < 0)
+            this.openGroup(rect, event);
+        else
+            this.app.zoom(node === top && node > 0 && !state.part ? shown.parent[node] : node);
+    }
+
+    /* Zooms to narrow frames: to all of the group, or to as many around the pointer as have room. */
+    openGroup(rect, event) {
+        const {start, end, hidden} = this.app.layout, wide = end[rect] - start[rect];
+        const part = wide * Math.min(1, this.width / (READABLE * hidden[rect]));
+        const [from, to] = this.app.state.part || [0, 1];
+        const at = from + (event.clientX - this.box.getBoundingClientRect().left) / this.width * (to - from);
+        const first = Math.max(start[rect], Math.min(end[rect] - part, at - part / 2));
+        this.app.zoomToPart([first, first + part], true);
+    }
+
+    /* With Ctrl, which is also what two fingers on a touchpad send, the wheel zooms; sideways it moves. */
+    wheel(event) {
+        const zooms = event.ctrlKey || event.metaKey, side = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+        if (!zooms && (!side || !this.app.state.part))
+            return;
+        event.preventDefault();
+        const box = this.box.getBoundingClientRect();
+        const lines = event.deltaMode ? 16 : 1;
+        if (zooms)
+            this.scale(Math.exp(event.deltaY * lines / 300), (event.clientX - box.left) / this.width);
+        else
+            this.move(side * lines / this.width);
+    }
+
+    /* What is seen becomes so many times as much, around a point of it. */
+    scale(factor, at) {
+        const [from, to] = this.app.state.part || [0, 1], wide = Math.min(1, Math.max(NARROWEST_PART, (to - from) * factor));
+        const start = Math.max(0, Math.min(1 - wide, from + (to - from - wide) * at));
+        this.app.zoomToPart([start, start + wide], false);
+    }
+
+    /* By a share of what is seen, to the right or the left. */
+    move(share) {
+        const [from, to] = this.app.state.part || [0, 1];
+        const start = Math.max(0, Math.min(1 - (to - from), from + share * (to - from)));
+        this.app.zoomToPart([start, start + to - from], false);
     }
 
     showTip(rect, x, y) {
         const node = this.app.layout.node[rect];
         if (node < 0)
             this.tip.replaceChildren(element("p", {}, plural(this.app.layout.hidden[rect], "frame"),
-                " too narrow to be drawn: zoom in to see them"));
+                " too narrow to be drawn: click to see them"));
         else
             this.tip.replaceChildren(...this.describe(node));
         this.tip.hidden = false;
@@ -149,15 +193,31 @@ class Graph {
         line("total", seconds(shown.total[0][node]) + ", " + percent(shown.total[0][node], shown.total[0][0]));
         if (!this.app.state.inverted)
             line("self", seconds(shown.self[0][node]) + ", " + percent(shown.self[0][node], shown.total[0][0]));
-        if (top > 0)
-            line("of the zoomed", percent(shown.total[side][node], shown.total[side][top]));
+        if (top > 0 && node !== top)
+            line("of what is zoomed", percent(shown.total[side][node], shown.total[side][top]));
+        if (shown.parent[node] > 0 && shown.parent[node] !== top)
+            line(this.app.state.inverted ? "of its callee" : "of its caller",
+                percent(shown.total[side][node], shown.total[side][shown.parent[node]]));
+        if (this.app.wholes[0] < 0.999 * this.app.programs[0])
+            line("of the program", percent(shown.total[0][node], this.app.programs[0]));
         line("samples", shown.samples[node].toLocaleString("en"));
         return list;
+    }
+
+    /* Zooms in to a node that is drawn nowhere, or too narrow to be seen. */
+    reveal(node) {
+        const {app} = this, rect = app.layout.node.indexOf(node);
+        if (rect >= 0 && app.layout.w[rect] >= 3)
+            return;
+        const [from, to] = placeOf(app.shown, app.top, node, app.side), around = Math.min(1, Math.max(20 * (to - from), NARROWEST_PART));
+        const start = Math.max(0, Math.min(1 - around, (from + to - around) / 2));
+        app.zoomToPart([start, start + around], false);
     }
 
     /* The node under the keyboard: into view, and said. */
     select(node) {
         this.app.selected = node;
+        this.reveal(node);
         const rect = this.app.layout.node.indexOf(node);
         if (rect >= 0) {
             const y = this.yOf(rowOf(this.app.layout, rect)), height = this.box.clientHeight;

@@ -4,10 +4,12 @@ function showHeader(app) {
     const {sides, processes} = app.data, last = sides[sides.length - 1];
     const first = (side) => processes.filter((p) => p.side === side).sort((a, b) => a.start_ms - b.start_ms)[0];
     const command = first(sides.length - 1) ? first(sides.length - 1).command : "";
-    const title = app.diff ? command + ", compared with " + first(0).command : command || "pyprof";
-    document.title = short(command, 60) + " – pyprof";
+    /* The path of the interpreter is nothing that was typed. */
+    const typed = (line) => line.replace(/^[^\s]*\/(?=[^\s])/, "");
+    const title = app.diff ? typed(command) + ", compared with " + typed(first(0).command) : typed(command) || "pyprof";
+    document.title = short(typed(command), 60) + " – pyprof";
     document.getElementById("title").textContent = short(title, 300);
-    document.getElementById("title").title = short(title, 2000);
+    document.getElementById("title").title = short(command, 2000);
     const versions = [...new Set(sides.flatMap((side) => side.pythons))];
     const sum = (side) => {
         const wall = (side.end_ms - side.start_ms) / 1000;

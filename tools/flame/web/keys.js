@@ -8,9 +8,11 @@ const KEYS = [
     ["Esc", "zoom out, then end the search"],
     ["Home", "to the root"],
     ["/", "find; Enter goes to the next match, Shift+Enter back"],
-    ["n", "native frames on and off"],
+    ["n", "native code: libraries, all, or none"],
+    ["c C", "copy the function's name, or the stack"],
+    ["+ −", "zoom in and out sideways, as Ctrl and the wheel; Shift and the wheel moves"],
     ["i", "inverted on and off"],
-    ["b", "root below or above"],
+    ["b", "root at the bottom or at the top"],
     ["h", "highlight this function everywhere"],
     ["s", "save as SVG"],
     ["d", "dark or light"],
@@ -49,6 +51,8 @@ function onGraphKey(app, graph, event) {
         graph.select(app.top);
     else if (event.key === "h" && shown.frame[app.selected] >= 0)
         app.focusOn(shown.frame[app.selected]);
+    else if (event.key === "+" || event.key === "-")
+        graph.scale(event.key === "+" ? 0.5 : 2, 0.5);
     else
         return false;
     return true;
@@ -57,7 +61,9 @@ function onGraphKey(app, graph, event) {
 function onPageKey(app, event) {
     const actions = {
         "/": () => document.getElementById("search").select(),
-        n: () => app.toggle("native"),
+        n: () => app.showNative(NATIVE_LEVELS[(NATIVE_LEVELS.indexOf(app.state.native) + 1) % NATIVE_LEVELS.length]),
+        c: () => app.copy(false),
+        C: () => app.copy(true),
         i: () => app.toggle("inverted"),
         b: () => app.toggle("flame"),
         s: () => saveSvg(app),
@@ -67,6 +73,7 @@ function onPageKey(app, event) {
     };
     if (!actions[event.key])
         return false;
+    app.graph.tip.hidden = true;
     actions[event.key]();
     return true;
 }

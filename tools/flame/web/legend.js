@@ -1,7 +1,7 @@
 /* What the colours mean, with shares: itself an answer. */
 
 function swatch(color, hatched) {
-    const made = element("span", {className: "swatch" + (hatched ? " hatched" : "")});
+    const made = element("span", {className: "swatch" + (hatched === "narrow" ? " narrow" : hatched ? " hatched" : "")});
     made.style.backgroundColor = color;
     made.setAttribute("aria-hidden", "true");
     return made;
@@ -27,6 +27,8 @@ function showLegend(app) {
     };
     if (app.matches)
         item(swatch(theme.found), "found");
+    if (app.layout && app.layout.node.includes(-1))
+        item(swatch(theme.faint, "narrow"), "too narrow: click to see them");
     if (app.diff) {
         item(swatch(changeColour(theme, 1, 0)), "− less than in base");
         item(swatch(changeColour(theme, 1, 1)), "± the same");
@@ -40,13 +42,14 @@ function showLegend(app) {
         if (shares.length > 9)
             item("", plural(shares.length - 9, "other"));
     } else {
-        const shares = new Map(sharesBy(app, (i) => data.frames.kind[i]));
+        const shares = new Map(sharesBy(app, (i) => data.frames.kind[i])), seen = new Set();
+        app.totals.total[app.side].forEach((total, i) => total > 0 && seen.add(data.frames.kind[i]));
         KINDS.forEach((name, kind) => {
-            if (!shares.has(kind))
+            if (!seen.has(kind))
                 return;
             const text = kind < KIND_NATIVE ? "Python: " + name : name;
             item(swatch(theme.kinds[kind], kind === KIND_PSEUDO), isNative(kind) ? element("i", {}, "native: " +
-                name.replace("native ", "")) : text, shares.get(kind));
+                name.replace("native ", "")) : text, shares.get(kind) || 0);
         });
     }
     document.getElementById("legend").replaceChildren(...items);

@@ -3,13 +3,14 @@
 class App {
     constructor(data) {
         prepareTexts(data);
-        addOutsideFrame(data);
+        addOutsideFrames(data);
         data.ranks = rankModules(data);
         this.data = data;
         this.diff = data.sides.length > 1;
         this.forest = new Forest(data);
         this.cpu = data.cellNs.reduce((sum, ns, i) => (data.cellKind[i] <= CELL_WHO ? sum + ns : sum), 0);
-        this.programs = data.sides.map((side) => side.cpu_ns - side.own_ns);
+        /* CPU time of each program without the library's own: what shares are of. */
+        this.programs = data.sides.map((side) => side.selected || this.diff ? side.cpu_ns - side.own_ns : this.cpu);
         this.state = stateFromHash(location.hash, data);
         this.hovered = -1;
         this.selected = 0;
@@ -69,12 +70,13 @@ class App {
         this.wholes = this.tree.total.map((total) => total[0]);
         /* What shares are of: a second of CPU in each second is the whole of one core. */
         this.bases = state.by === "time" ? this.data.sides.map((side) => (side.end_ms - side.start_ms) * 1e6) : this.wholes;
-        this.totals = functionTotals(this.data, this.tree);
+        this.totals = functionTotals(this.data, this.tree, 0);
         this.top = nodeAt(this.shown, state.zoom);
         this.selected = this.top;
         this.hovered = -1;
+        this.graph.tip.hidden = true;
         showControls(this);
-        this.match();
+        match(this);
         this.recolour();
         this.graph.toRoot();
     }
@@ -84,74 +86,32 @@ class App {
         document.documentElement.dataset.theme = this.themeName;
         this.theme = THEMES[this.themeName];
         this.colours = frameColours(this.data, this.theme, this.state.colour);
-        showLegend(this);
-        this.table.show();
         this.strip.paint();
         this.relayout();
+        this.table.show();
     }
 
+    /* After zooming: what is drawn, and what says so. */
     relayout() {
-        this.layout = layOut(this.shown, this.top, Math.max(1, this.graph.width), this.side);
+        this.layOut();
         this.graph.box.style.setProperty("--rows", String(this.layout.rows));
+        this.graph.tip.hidden = true;
+        showLegend(this);
         this.crumbs();
         this.graph.announce();
         this.graph.later();
     }
 
+    layOut() {
+        this.layout = layOut(this.shown, this.top, Math.max(1, this.graph.width), this.side, this.state.part);
+    }
+
     resized() {
         if (this.layout && this.layout.width !== this.graph.width) {
             this.strip.paint();
-            this.layout = layOut(this.shown, this.top, Math.max(1, this.graph.width), this.side);
+            this.layOut();
         }
         this.graph.resized();
-    }
-
-    /* Names hold parentheses and braces: what is no regular expression is looked for as it is, if it is there. */
-    searchTest(search) {
-        const {text} = this.data;
-        try {
-            const regex = new RegExp(search, "i");
-            return (i) => regex.test(text[i]);
-        } catch {
-            const plain = search.toLowerCase(), contains = (i) => text[i].toLowerCase().includes(plain);
-            return text.some((_, i) => contains(i)) ? contains : null;
-        }
-    }
-
-    /* Finds out which frames match, and what they come to. */
-    match() {
-        const {state, data} = this;
-        const input = document.getElementById("search");
-        let test = null;
-        input.removeAttribute("aria-invalid");
-        if (state.search) {
-            test = this.searchTest(state.search);
-            if (!test) {
-                input.setAttribute("aria-invalid", "true");
-                this.matches = this.found = null;
-                this.say("This is no regular expression yet.");
-                return;
-            }
-        } else if (state.focus >= 0) {
-            test = (i) => i === state.focus;
-        }
-        this.matches = this.found = null;
-        this.matchList = null;
-        if (!test) {
-            this.say(this.chosenText());
-            return;
-        }
-        this.matches = Uint8Array.from(data.text, (text, i) => (test(i) ? 1 : 0));
-        this.found = matchedNodes(this.tree, this.matches);
-        let functions = 0;
-        for (let i = 0; i < this.matches.length; i++)
-            functions += this.matches[i] && this.totals.total.some((total) => total[i] > 0) ? 1 : 0;
-        const what = state.search ? plural(functions, "function") + (functions === 1 ? " matches" : " match") :
-            short(data.text[state.focus], 200);
-        const shares = this.found.sums.map((sum, side) => percent(sum, this.bases[side]));
-        this.say(what + ": " + (this.diff ? shares[1] + (state.by === "time" ? " of a core, " : " of the CPU time, ") +
-            shares[0] + " in base" :
-            shares[0] + " of the CPU time (" + seconds(this.found.sums[0]) + ")") + " with all they call.");
     }
 
     chosenText() {
@@ -170,11 +130,26 @@ class App {
             seconds(this.wholes[0]) + ", " + percent(this.wholes[0], this.programs[0])) + " of the CPU time.";
     }
 
+    /* Self and total of the functions within what is zoomed. */
+    tableTotals() {
+        if (!this.top)
+            return this.totals;
+        if (this.zoomed?.top !== this.top || this.zoomed.shown !== this.shown) {
+            const {tree, state, shown, top, data} = this;
+            const totals = state.inverted ? functionTotals(data, only(tree, callPath(shown, top)), 0) : functionTotals(data, tree, top);
+            this.zoomed = {top, shown, totals};
+        }
+        return this.zoomed.totals;
+    }
+
     crumbs() {
-        const path = pathTo(this.shown, this.top), made = [];
+        const path = pathTo(this.shown, this.top), made = [], {shown, side, state} = this;
         const crumb = (node, text) => {
+            const share = percent(shown.total[side][node], this.bases[side]), here = node === this.top && !state.part;
             const button = element("button", {type: "button", title: short(text, 500)}, short(text, 60));
-            if (node === this.top)
+            if (node)
+                button.append(element("small", {}, share));
+            if (here)
                 button.setAttribute("aria-current", "true");
             button.addEventListener("click", () => this.zoom(node));
             return button;
@@ -185,8 +160,10 @@ class App {
             if (path.length > 7 && i === 2)
                 made.push(element("span", {}, "… " + (path.length - 6) + " …"));
             if (path.length <= 7 || i < 2 || i >= path.length - 4)
-                made.push(crumb(node, this.data.label[this.shown.frame[node]]));
+                made.push(crumb(node, this.data.label[shown.frame[node]]));
         });
+        if (state.part)
+            made.push(element("span", {}, "a part, " + percent(state.part[1] - state.part[0], 1) + " of it"));
         document.getElementById("crumbs").replaceChildren(...made);
     }
 
@@ -207,16 +184,38 @@ class App {
         this.top = this.selected = node;
         this.hovered = -1;
         this.state.zoom = pathTo(this.shown, node).map((n) => this.shown.frame[n]);
+        this.state.part = null;
         this.saveState(true);
         this.relayout();
+        this.table.show();
         this.graph.toRoot();
+    }
+
+    /* Zooms sideways: to a part of the width of what is zoomed. */
+    zoomToPart(part, push) {
+        const before = this.state.part || [0, 1];
+        this.state.part = part[1] - part[0] >= 1 ? null : push ? [Math.max(0, part[0]), Math.min(1, part[1])] : part;
+        if (before[0] === part[0] && before[1] === part[1])
+            return;
+        this.hovered = -1;
+        this.saveState(push);
+        this.relayout();
     }
 
     /* Turning things round keeps the search, not the place. */
     toggle(name) {
         this.state[name] = !this.state[name];
-        if (name !== "flame")
+        if (name !== "flame") {
             this.state.zoom = [];
+            this.state.part = null;
+        }
+        this.filtered(true);
+    }
+
+    showNative(level) {
+        this.state.native = level;
+        this.state.zoom = [];
+        this.state.part = null;
         this.filtered(true);
     }
 
@@ -231,10 +230,28 @@ class App {
         this.state.search = "";
         document.getElementById("search").value = "";
         this.matched();
+        if (this.state.focus >= 0)
+            showMatch(this, 1, false);
+    }
+
+    /* What is under the mouse, else the function that is marked, else what the keys have selected. */
+    copy(stack) {
+        const {shown, data, hovered, state, selected} = this, node = hovered > 0 ? hovered : selected;
+        const marked = hovered <= 0 && !stack && state.focus >= 0;
+        const path = pathTo(shown, node).map((n) => data.text[shown.frame[n]]);
+        if (state.inverted)
+            path.reverse();
+        if (!marked && !path.length) {
+            this.say("Nothing is selected: point at a function, then press c.");
+            return;
+        }
+        const text = marked ? data.text[state.focus] : stack ? path.join("\n") : data.text[shown.frame[node]];
+        copyText(text).then(() => this.say(stack ? "Copied a stack of " + plural(path.length, "frame") + "." :
+            "Copied " + short(text, 120) + "."), () => this.say("The browser did not let the page copy."));
     }
 
     matched() {
-        this.match();
+        match(this);
         showLegend(this);
         this.table.show();
         this.strip.paint();
@@ -242,41 +259,17 @@ class App {
         this.saveState(false);
     }
 
-    /* Nodes that match, the widest first: all there are in what is zoomed, without those within another. */
-    nextMatch(step) {
-        if (!this.matches)
-            return;
-        if (!this.matchList || this.matchList.top !== this.top || this.matchList.shown !== this.shown) {
-            const nodes = [], open = [this.top];
-            while (open.length && nodes.length < 10000) {
-                const node = open.pop();
-                if (this.shown.frame[node] >= 0 && this.matches[this.shown.frame[node]])
-                    nodes.push(node);
-                else if (this.shown.total[this.side][node] >= this.shown.total[this.side][this.top] / 10000)
-                    open.push(...this.shown.children(node));
-            }
-            nodes.sort((a, b) => this.shown.total[this.side][b] - this.shown.total[this.side][a]);
-            this.matchList = {nodes, at: step > 0 ? -1 : 0, top: this.top, shown: this.shown};
-        }
-        const {nodes} = this.matchList;
-        if (!nodes.length)
-            return;
-        this.matchList.at = (this.matchList.at + step + nodes.length) % nodes.length;
-        this.active = true;
-        this.graph.select(nodes[this.matchList.at]);
-        this.say("Match " + (this.matchList.at + 1) + " of " + nodes.length + ": " +
-            document.getElementById("item" + this.graph.item).textContent + ".");
-    }
-
     zoomToFrame(frame) {
         this.state.focus = frame;
         this.matched();
-        this.nextMatch(1);
+        showMatch(this, 1, true);
         this.zoom(this.selected);
     }
 
     escape() {
-        if (this.top > 0)
+        if (this.state.part)
+            this.zoomToPart([0, 1], true);
+        else if (this.top > 0)
             this.zoom(0);
         else if (this.matches) {
             document.getElementById("search").value = "";

@@ -20,7 +20,7 @@ function looksOf(app, node) {
     const looks = {fill: theme.root, text: theme.text, hatched: kind === KIND_PSEUDO, italic: isNative(kind)};
     if (node < 0) {
         looks.fill = theme.faint;
-        looks.hatched = true;
+        looks.narrow = true;
     } else if (isFound(app, node)) {
         looks.fill = theme.found;
         looks.text = theme.foundText;
@@ -42,14 +42,16 @@ function labelsOf(app, node) {
     const frame = app.shown.frame[node];
     if (frame < 0) {
         const all = "all " + seconds(app.shown.total[app.side][node]);
-        return [all, all];
+        return [all, all, all];
     }
     let sign = "";
     if (app.diff) {
         const [before, after] = sharesOf(app, node);
         sign = change(after - before) + "  ";
     }
-    return [short(sign + app.data.text[frame], LONGEST_LABEL), short(sign + app.data.label[frame], LONGEST_LABEL)];
+    const share = app.diff ? "" : "  " + percent(app.shown.total[0][node], app.shown.total[0][0]);
+    return [short(sign + app.data.text[frame], LONGEST_LABEL) + share, short(sign + app.data.text[frame], LONGEST_LABEL),
+        short(sign + app.data.label[frame], LONGEST_LABEL)];
 }
 
 /* The beginning of a text that fits, "" when too little of it would. */
@@ -68,8 +70,8 @@ function fitText(measure, text, room) {
 }
 
 function bestLabel(measure, app, node, room) {
-    const [long, name] = labelsOf(app, node);
-    return measure(long) <= room ? long : fitText(measure, name, room);
+    const labels = labelsOf(app, node);
+    return labels.find((label) => measure(label) <= room) || fitText(measure, labels[2], room);
 }
 
 function hatchPattern(context, theme) {
@@ -84,6 +86,16 @@ function hatchPattern(context, theme) {
         pen.lineTo(at + 6, 0);
     }
     pen.stroke();
+    return context.createPattern(tile, "repeat");
+}
+
+/* For frames that are too narrow: narrow lines. */
+function narrowPattern(context, theme) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 3;
+    const pen = tile.getContext("2d");
+    pen.fillStyle = theme.hatch;
+    pen.fillRect(0, 0, 1, 3);
     return context.createPattern(tile, "repeat");
 }
 
@@ -106,7 +118,7 @@ function prepareCanvas(canvas, width, height) {
 /* `view`: {scroll, height, yOf(row)}. */
 function paintGraph(app, canvas, view) {
     const layout = app.layout, context = prepareCanvas(canvas, layout.width, view.height);
-    const hatch = hatchPattern(context, app.theme);
+    const hatch = hatchPattern(context, app.theme), narrow = narrowPattern(context, app.theme);
     const measure = (text) => context.measureText(text).width;
     context.textBaseline = "middle";
     context.direction = "ltr";
@@ -119,21 +131,22 @@ function paintGraph(app, canvas, view) {
             const looks = looksOf(app, node);
             context.fillStyle = looks.fill;
             context.fillRect(x, y, wide, ROW - 1);
-            if (looks.hatched && w > 2) {
-                context.fillStyle = hatch;
+            if ((looks.hatched || looks.narrow) && w > 2) {
+                context.fillStyle = looks.narrow ? narrow : hatch;
                 context.fillRect(x, y, wide, ROW - 1);
             }
-            if (node < 0 || w < 24)
+            const seen = Math.max(0, x), room = Math.min(x + w, layout.width) - seen;
+            if (node < 0 || room < 24)
                 continue;
             context.font = (looks.italic ? "italic " : "") + FONT;
-            const label = bestLabel(measure, app, node, w - 9);
+            const label = bestLabel(measure, app, node, room - 9);
             if (looks.hatched && label) {
                 /* Letters on a hatch are hard to read. */
                 context.fillStyle = looks.fill;
-                context.fillRect(x + 2, y + 2, Math.min(wide - 4, measure(label) + 6), ROW - 5);
+                context.fillRect(seen + 2, y + 2, Math.min(room - 5, measure(label) + 6), ROW - 5);
             }
             context.fillStyle = looks.text;
-            context.fillText(label, x + 4, y + ROW / 2);
+            context.fillText(label, seen + 4, y + ROW / 2);
         }
     }
     outline(app, context, view, app.hovered, 1);

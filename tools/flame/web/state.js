@@ -1,9 +1,12 @@
 /* What someone looks at, kept in the address, so that a link shows the same. */
 
+const NATIVE_LEVELS = ["none", "libraries", "all"];
+const PARTS = 1e12; /* a part of what is zoomed is from and to so many of its parts */
+
 function firstState(data) {
     const diff = data.sides.length > 1;
-    return {zoom: [], search: "", focus: -1, process: -1, thread: "", gil: 0, from: -1, to: -1, native: true, inverted: false,
-        flame: false, colour: "kind", sort: diff ? "change" : "self", width: 1, by: data.by};
+    return {zoom: [], search: "", focus: -1, process: -1, thread: "", gil: 0, from: -1, to: -1, native: data.native, inverted: false,
+        flame: false, part: null, colour: "kind", sort: diff ? "change" : "self", width: 1, by: data.by};
 }
 
 function choosesWho(state) {
@@ -32,7 +35,9 @@ function stateToHash(state, data) {
     put("t", state.thread, "");
     put("g", state.gil, first.gil);
     put("i", state.from + "-" + state.to, "-1--1");
-    put("v", (state.native ? "" : "n") + (state.inverted ? "i" : "") + (state.flame ? "b" : ""), "");
+    put("n", state.native, first.native);
+    put("x", state.part ? state.part.map((at) => Math.round(at * PARTS)).join("-") : "", "");
+    put("v", (state.inverted ? "i" : "") + (state.flame ? "b" : ""), "");
     put("c", state.colour, first.colour);
     put("o", state.sort, first.sort);
     put("w", state.width, first.width);
@@ -62,7 +67,11 @@ function stateFromHash(hash, data) {
         [state.from, state.to] = [+range[1], +range[2]];
     keepApart(state, data, true);
     const view = parts.get("v") || "";
-    state.native = !view.includes("n");
+    if (NATIVE_LEVELS.includes(parts.get("n")))
+        state.native = parts.get("n");
+    const part = /^(\d{1,12})-(\d{1,12})$/.exec(parts.get("x") || "");
+    if (part && +part[1] < +part[2] && +part[2] <= PARTS)
+        state.part = [part[1] / PARTS, part[2] / PARTS];
     state.inverted = view.includes("i");
     state.flame = view.includes("b");
     state.colour = parts.get("c") === "module" ? "module" : "kind";

@@ -7,7 +7,7 @@ function bucketSums(app) {
     const data = app.data, slots = chosenSlots(data, app.state);
     const all = new Float64Array(data.buckets + 1), found = new Float64Array(data.buckets + 1);
     const kind = !data.apart ? CELL_ALL : choosesWho(app.state) ? CELL_BUSY : CELL_WHEN;
-    const inside = app.found && kind !== CELL_BUSY ? app.found.inside : null, place = app.state.native ? null : app.forest.python.place;
+    const inside = app.found && kind !== CELL_BUSY ? app.found.inside : null, {place} = app.forest.shape(app.state.native);
     for (let i = 0; i < data.cells; i++) {
         if (data.cellKind[i] !== kind || !slots[data.cellSlot[i]])
             continue;

@@ -14,7 +14,8 @@ function svgText(app) {
         `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"` +
         ` font-family="system-ui, sans-serif" font-size="12">`,
         '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse">' +
-        `<path d="M-6 6L0 0M0 6L6 0M6 6L12 0" stroke="${theme.hatch}"/></pattern></defs>`,
+        `<path d="M-6 6L0 0M0 6L6 0M6 6L12 0" stroke="${theme.hatch}"/></pattern><pattern id="narrow" width="3" height="3"` +
+        ` patternUnits="userSpaceOnUse"><path d="M0.5 0V3" stroke="${theme.hatch}"/></pattern></defs>`,
         `<rect width="100%" height="100%" fill="${theme.edge}"/>`,
         `<text x="${margin}" y="22" font-size="15" fill="${theme.text}">${escapeXml(short(app.title, 150))}</text>`,
         `<text x="${margin}" y="42" fill="${theme.axis}">${escapeXml(document.getElementById("summary").textContent)}</text>`);
@@ -27,12 +28,12 @@ function svgText(app) {
             const text = node < 0 ? plural(layout.hidden[i], "narrow frame") : frame < 0 ? "all" : short(data.text[frame], 1000);
             const figures = node < 0 ? "" : "\n" + percent(shown.total[side][node], whole) + ", " + seconds(shown.total[side][node]);
             out.push(`<g><title>${escapeXml(text + figures)}</title><rect ${box} fill="${looks.fill}"/>`);
-            if (looks.hatched)
-                out.push(`<rect ${box} fill="url(#hatch)"/>`);
+            if (looks.hatched || looks.narrow)
+                out.push(`<rect ${box} fill="url(#${looks.narrow ? "narrow" : "hatch"})"/>`);
             pen.font = (looks.italic ? "italic " : "") + FONT;
             const label = node < 0 || w < 24 ? "" : bestLabel(measure, app, node, w - 9);
             if (label)
-                out.push(`<text x="${(layout.x[i] + margin + 4).toFixed(2)}" y="${y + 14}" fill="${looks.text}"` +
+                out.push(`<text x="${(Math.max(0, layout.x[i]) + margin + 4).toFixed(2)}" y="${y + 14}" fill="${looks.text}"` +
                     `${looks.italic ? ' font-style="italic"' : ""}>${escapeXml(label)}</text>`);
             out.push("</g>");
         }

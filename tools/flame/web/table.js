@@ -34,7 +34,7 @@ class Table {
 
     /* Frame numbers in order. */
     order() {
-        const {data, totals, matches, state, diff} = this.app, last = totals.self.length - 1;
+        const {data, matches, state, diff} = this.app, totals = this.app.tableTotals(), last = totals.self.length - 1;
         const self = totals.self[last], total = totals.total[last];
         const share = (side, frame) => this.app.bases[side] > 0 ? totals.self[side][frame] / this.app.bases[side] : 0;
         const list = [];
@@ -53,13 +53,15 @@ class Table {
         return list;
     }
 
-    number(part, whole) {
-        return element("td", {className: "number"}, element("b", {}, percent(part, whole)),
+    number(part, side) {
+        const {app} = this, whole = app.diff || !app.top ? app.bases[side] : app.shown.total[side][app.top];
+        const title = app.top && !app.diff ? percent(part, app.bases[side]) + " of all" : "";
+        return element("td", {className: "number", title}, element("b", {}, percent(part, whole)),
             element("small", {}, seconds(part)));
     }
 
     row(frame) {
-        const {app} = this, {data, totals, state, bases, diff} = app, last = totals.self.length - 1;
+        const {app} = this, {data, state, bases, diff} = app, totals = app.tableTotals(), last = totals.self.length - 1;
         const button = element("button", {type: "button", title: short(data.text[frame], 1000)}, short(data.label[frame], 200));
         button.dataset.frame = frame;
         button.setAttribute("aria-pressed", String(state.focus === frame));
@@ -70,23 +72,33 @@ class Table {
         if (diff) {
             const points = totals.self[1][frame] / (bases[1] || 1) - totals.self[0][frame] / (bases[0] || 1);
             cells.push(element("td", {className: "number " + (points > 0 ? "grew" : "shrank")}, element("b", {}, change(points))));
-            cells.push(this.number(totals.self[1][frame], bases[1]), this.number(totals.self[0][frame], bases[0]));
+            cells.push(this.number(totals.self[1][frame], 1), this.number(totals.self[0][frame], 0));
         } else {
-            cells.push(this.number(totals.self[last][frame], bases[last]));
-            cells.push(this.number(totals.total[last][frame], bases[last]));
+            cells.push(this.number(totals.self[last][frame], last));
+            cells.push(this.number(totals.total[last][frame], last));
         }
         const row = element("tr", {className: "kind" + data.frames.kind[frame] + (state.focus === frame ? " chosen" : "")}, ...cells, name);
+        row.dataset.frame = frame;
         /* A bar behind the first number: the eye finds the long one. */
         if (!diff)
             cells[0].style.backgroundSize = (90 * totals.self[0][frame] / this.most).toFixed(1) + "% 3px";
         return row;
     }
 
+    /* What the table is of, if that is not all. */
+    within() {
+        const {app} = this, {shown, top, side} = app, text = document.getElementById("within");
+        text.textContent = top ? "Within " + short(app.data.label[shown.frame[top]], 80) + ": " +
+            seconds(shown.total[side][top]) + ", " + percent(shown.total[side][top], app.bases[side]) + " of all" : "";
+    }
+
     show() {
         this.head();
+        this.within();
+        const totals = this.app.tableTotals();
         const order = this.order(), active = document.activeElement;
         const kept = active && this.body.contains(active) ? active.dataset.frame : undefined;
-        this.most = order.reduce((most, frame) => Math.max(most, this.app.totals.self[0][frame]), 1);
+        this.most = order.reduce((most, frame) => Math.max(most, totals.self[0][frame]), 1);
         this.body.replaceChildren(...order.slice(0, this.limit).map((frame) => this.row(frame)));
         if (kept !== undefined) {
             const again = this.body.querySelector('button[data-frame="' + kept + '"]');

@@ -42,42 +42,74 @@ function sumCells(data, state) {
     return {self, samples};
 }
 
-/* The tree without native frames: what they burn counts in the Python frame that called them. */
-function pythonShape(data) {
-    const frames = data.frames, outside = frames.kind.length - 1; /* addOutsideFrame */
-    const place = new Int32Array(data.nodes), parent = [-1], frame = [-1], known = new Map();
-    const add = (above, number) => {
-        const key = above * (outside + 1) + number;
-        let node = known.get(key);
-        if (node === undefined) {
-            node = parent.length;
-            known.set(key, node);
-            parent.push(above);
-            frame.push(number);
-        }
-        return node;
-    };
-    for (let i = 1; i < data.nodes; i++) {
-        const above = place[data.parent[i]], number = data.frame[i];
-        place[i] = isNative(frames.kind[number]) ? above : add(above, number);
-    }
-    /* Native code that no Python frame called: it has to be somewhere. */
-    for (let i = 1; i < data.nodes; i++)
-        if (!place[i])
-            place[i] = add(0, outside);
-    return {place, parent: Int32Array.from(parent), frame: Int32Array.from(frame)};
+/* What folding does with a frame, as in tools/profile/fold.c. */
+const FOLD_SHOWN = 0, FOLD_INTERPRETER = 1, FOLD_LIBRARY = 2, FOLD_MARK = 3;
+
+function foldClasses(data) {
+    return Uint8Array.from(data.frames.kind, (kind, i) => {
+        if (kind === KIND_NATIVE)
+            return FOLD_INTERPRETER;
+        if (kind === KIND_NATIVE + 1 || data.label[i] === "[jit]")
+            return FOLD_LIBRARY;
+        return kind === KIND_PSEUDO && data.label[i].startsWith("[native stack truncated") ? FOLD_MARK : FOLD_SHOWN;
+    });
 }
 
-const NO_PYTHON = "[native code outside of Python]";
+/* Gives add(parent, frame): a number for each child, the same for the same. */
+function childAdder(most) {
+    const parent = new Int32Array(most).fill(-1), frame = new Int32Array(most).fill(-1);
+    const mask = 2 ** Math.ceil(Math.log2(2 * most)) - 1, slots = new Int32Array(mask + 1);
+    let count = 1;
+    const add = (above, number) => {
+        let at = (Math.imul(above, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b)) >>> 7 & mask;
+        for (; slots[at]; at = at + 1 & mask)
+            if (parent[slots[at]] === above && frame[slots[at]] === number)
+                return slots[at];
+        parent[count] = above;
+        frame[count] = number;
+        return slots[at] = count++;
+    };
+    return {add, shape: () => ({parent: parent.subarray(0, count), frame: frame.subarray(0, count)})};
+}
 
-/* So that the frame of pythonShape has a name; done once. */
-function addOutsideFrame(data) {
-    data.frames.kind.push(KIND_PSEUDO);
-    data.label.push(NO_PYTHON);
-    data.place.push("");
-    data.text.push(NO_PYTHON);
-    data.module.push(PSEUDO_MODULE);
-    data.frames.path.push(0);
+/* The tree with some native frames folded into the Python functions that run them, as --native says; `place` is where
+ * each node has gone. */
+function foldedShape(data, level) {
+    const classes = foldClasses(data), none = level === "none", whole = data.frames.kind.length;
+    const interpreter = whole - 2, native = whole - 1; /* addOutsideFrames */
+    const place = new Int32Array(data.nodes), under = new Int32Array(data.nodes), {add, shape} = childAdder(data.nodes + 3);
+    for (let i = 1; i < data.nodes; i++) {
+        const parent = data.parent[i], frame = data.frame[i], kind = classes[frame], base = under[parent];
+        under[i] = base;
+        if (kind === FOLD_SHOWN)
+            place[i] = under[i] = add(base, frame);
+        else if (none)
+            place[i] = base || add(0, kind === FOLD_MARK && !place[parent] ? frame : native);
+        else if (kind === FOLD_INTERPRETER)
+            place[i] = base || add(0, interpreter);
+        else if (kind === FOLD_MARK)
+            place[i] = add(base || place[parent], frame);
+        else {
+            place[i] = add(place[parent], frame);
+            under[i] = base ? place[i] : 0;
+        }
+    }
+    return {place, ...shape()};
+}
+
+const NO_PYTHON = ["[interpreter]", "[native]"];
+
+/* So that stacks that lose all their frames have a name; done once. */
+function addOutsideFrames(data) {
+    for (const name of NO_PYTHON) {
+        data.frames.kind.push(KIND_PSEUDO);
+        data.frames.path.push(0);
+        data.frames.line.push(0);
+        data.label.push(name);
+        data.place.push("");
+        data.text.push(name);
+        data.module.push(PSEUDO_MODULE);
+    }
 }
 
 /* Children of all nodes, one after the other: those of n are list[start[n]] to list[start[n + 1]]. */
@@ -128,34 +160,38 @@ class Tree {
 class Forest {
     constructor(data) {
         this.data = data;
-        this.whole = {parent: data.parent, frame: data.frame};
-        this.whole.lists = childLists(data.parent);
-        this.python = null;
+        this.shapes = new Map();
+    }
+
+    /* The tree's form with native code at a level. */
+    shape(level) {
+        if (!this.shapes.has(level)) {
+            const {data} = this, shape = level === "all" ? {parent: data.parent, frame: data.frame} : foldedShape(data, level);
+            shape.lists = childLists(shape.parent);
+            this.shapes.set(level, shape);
+        }
+        return this.shapes.get(level);
     }
 
     tree(state) {
-        const sums = sumCells(this.data, state);
-        if (state.native)
-            return new Tree(this.whole, sums);
-        if (!this.python) {
-            this.python = pythonShape(this.data);
-            this.python.lists = childLists(this.python.parent);
-        }
+        const sums = sumCells(this.data, state), shape = this.shape(state.native), {place} = shape;
+        if (!place)
+            return new Tree(shape, sums);
         const fold = (from) => {
-            const to = new Float64Array(this.python.parent.length);
+            const to = new Float64Array(shape.parent.length);
             for (let i = 0; i < from.length; i++)
-                to[this.python.place[i]] += from[i];
+                to[place[i]] += from[i];
             return to;
         };
-        return new Tree(this.python, {self: sums.self.map(fold), samples: fold(sums.samples)});
+        return new Tree(shape, {self: sums.self.map(fold), samples: fold(sums.samples)});
     }
 }
 
-/* Self and total of each frame; recursion counts once. */
-function functionTotals(data, tree) {
+/* Self and total of each frame in the subtree of `top`; recursion counts once. */
+function functionTotals(data, tree, top) {
     const frames = data.frames.kind.length, sides = tree.total.length;
     const self = tree.self.map(() => new Float64Array(frames)), total = tree.self.map(() => new Float64Array(frames));
-    const open = new Int32Array(frames), {start, list} = tree.lists, path = [0], next = [start[0]];
+    const open = new Int32Array(frames), {start, list} = tree.lists, path = [top], next = [start[top]];
     while (path.length) {
         const at = path.length - 1, node = path[at], frame = tree.frame[node];
         if (next[at] === start[node] && frame >= 0) {
@@ -180,6 +216,25 @@ function functionTotals(data, tree) {
             open[frame]--;
     }
     return {self, total};
+}
+
+/* Frames of an inverted tree's node, from the innermost function out. */
+function callPath(inverted, node) {
+    return pathTo(inverted, node).map((n) => inverted.frame[n]);
+}
+
+/* The tree with only the CPU time of stacks that end in these frames, the innermost first. */
+function only(tree, frames) {
+    const ends = (node) => frames.every((frame) => {
+        const same = tree.frame[node] === frame;
+        node = tree.parent[node];
+        return same;
+    });
+    const self = tree.self.map(() => new Float64Array(tree.parent.length)), samples = new Float64Array(tree.parent.length);
+    for (let i = 1; i < tree.parent.length; i++)
+        if (tree.frame[i] === frames[0] && ends(i))
+            tree.self.forEach((from, side) => { self[side][i] = from[i]; });
+    return new Tree(tree, {self, samples});
 }
 
 /* Which nodes lie on a stack with a frame that matches, and how much that is. */
