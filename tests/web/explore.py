@@ -114,6 +114,33 @@ def table_and_breadcrumb_follow_the_zoom(page):
 
 
 @test
+def callers_and_callees_of_a_function(page):
+    page.open("example.html")
+    page.search("handle ")
+    page.browser.click_on("#rows tr td.number")
+    page.wait("!document.getElementById('around').hidden")
+    lists = page.evaluate("""[...document.querySelectorAll('#around section')].map((s) => [s.firstChild.textContent,
+        [...s.querySelectorAll('li')].map((li) => [...li.children].map((e) => e.textContent).join(' '))])""")
+    equal(lists, [["Called by", ["100.0 % main 3.50 s"]], ["Calls", ["85.7 % parse 3.00 s"]]], "around handle")
+    assert "itself 14.3 % of that" in page.text("#around"), page.text("#around")
+    page.browser.click_on("#around section:last-of-type button")
+    page.wait("app.data.label[app.state.focus] === 'parse'")
+    page.browser.click_on("#around .head button")
+    page.wait("document.getElementById('around').hidden && app.state.focus < 0")
+    page.open("deep.html")
+    # Recursion counts once: all of it comes from outside, and goes to itself.
+    around = page.evaluate("""(() => {
+        const frames = [-1, 0, 1, 0, 1, 2], parent = [-1, 0, 1, 2, 3, 4], ns = [0, 1, 2, 4, 8, 16];
+        const tree = new Tree({parent: Int32Array.from(parent), frame: Int32Array.from(frames), lists: null},
+            {self: [Float64Array.from(ns)], samples: new Float64Array(6)});
+        return [aroundOf(tree, 0, 0), aroundOf(tree, 0, 1)];
+    })()""")
+    equal(around, [{"whole": 31, "self": 5, "callers": [[-1, 31]], "callees": [[1, 30]]},
+                   {"whole": 30, "self": 10, "callers": [[0, 30]], "callees": [[0, 28], [2, 16]]}], "recursion")
+    page.quiet()
+
+
+@test
 def names_and_stacks_are_copied(page):
     page.browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     page.open("example.html")

@@ -113,7 +113,8 @@ def root_at_the_bottom_and_three_levels_of_native_code(page):
               "the switch")
         wanted = subprocess.run([PYPROF, "export", "--format", "collapsed", "--native", level, page.file("example.pyprof")],
                                 check=True, capture_output=True, text=True).stdout
-        equal(collapsed(page), dict(line.rsplit(" ", 1) for line in wanted.splitlines()), f"stacks: {level}")
+        equal(collapsed(page), dict(line.rsplit(" ", 1) for line in wanted.splitlines() if not line.startswith("[accounting")),
+              f"stacks: {level}")
     page.browser.click_on("#native-none")
     equal(page.first_rows(2), ["parse", "compress"], "native code counts in its callers")
     page.focus("#graph")

@@ -142,6 +142,11 @@ function bindControls(app) {
         if (row)
             app.focusOn(Number(row.dataset.frame));
     });
+    get("around").addEventListener("click", (event) => {
+        const button = event.target.closest("[data-frame]");
+        if (button)
+            app.focusOn(Number(button.dataset.frame));
+    });
     get("rows").addEventListener("dblclick", (event) => {
         const row = event.target.closest("[data-frame]");
         if (row)

@@ -171,8 +171,8 @@ class Graph {
         if (place)
             parts.push(element("p", {className: "place"}, short(place, 300)));
         if (kind !== KIND_PSEUDO)
-            parts.push(element("p", {className: "place"}, (isNative(kind) ? "" : "Python, ") + KINDS[kind] + ": " +
-                short(data.module[frame], 100)));
+            parts.push(element("p", {className: "place"}, (isNative(kind) ? "" : "Python, ") + KINDS[kind] +
+                (data.module[frame] === KINDS[kind] ? "" : ": " + short(data.module[frame], 100))));
         parts.push(this.figures(node));
         if (state.inverted && !diff)
             parts.push(element("p", {className: "place"}, "Inverted: its callers are " + (state.flame ? "above" : "below")));

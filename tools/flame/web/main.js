@@ -89,6 +89,7 @@ class App {
         this.strip.paint();
         this.relayout();
         this.table.show();
+        showAround(this);
     }
 
     /* After zooming: what is drawn, and what says so. */
@@ -254,6 +255,7 @@ class App {
         match(this);
         showLegend(this);
         this.table.show();
+        showAround(this);
         this.strip.paint();
         this.graph.later();
         this.saveState(false);

@@ -69,7 +69,7 @@ function stateFromHash(hash, data) {
     const view = parts.get("v") || "";
     if (NATIVE_LEVELS.includes(parts.get("n")))
         state.native = parts.get("n");
-    const part = /^(\d{1,12})-(\d{1,12})$/.exec(parts.get("x") || "");
+    const part = /^(\d{1,13})-(\d{1,13})$/.exec(parts.get("x") || "");
     if (part && +part[1] < +part[2] && +part[2] <= PARTS)
         state.part = [part[1] / PARTS, part[2] / PARTS];
     state.inverted = view.includes("i");

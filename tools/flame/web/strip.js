@@ -124,8 +124,9 @@ class Strip {
     axis(context, width, high, most) {
         const {data, theme} = this.app, span = data.bucket_ns / 1e9 * data.buckets, step = niceStep(span, width / 90);
         const since = data.since_ns / 1e9, cores = most / data.bucket_ns;
-        /* A sample may weigh CPU of a tick or two before its interval: that is never more than the machine has. */
-        this.peak = "peak " + (data.cpus ? Math.min(cores, data.cpus).toFixed(2) + " of " + data.cpus : cores.toFixed(2)) +
+        /* A sample may weigh CPU of some ticks before its interval: what that adds is not of this time. */
+        const rounded = data.cpus && cores < 1.1 * data.cpus ? Math.min(cores, data.cpus) : cores;
+        this.peak = "peak " + (data.cpus ? rounded.toFixed(2) + " of " + data.cpus : cores.toFixed(2)) +
             " cores";
         context.fillStyle = theme.axis;
         context.font = FONT.replace("12px", "10px");
