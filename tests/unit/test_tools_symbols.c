@@ -1,5 +1,6 @@
 /* Names by build-id, from this test's own executable, and starts of functions that have none. */
 #include "tools/profile/frame_text.h"
+#include "tools/symbols/callers.h"
 #include "tools/symbols/eh_frame_hdr.h"
 #include "tools/symbols/symbols.h"
 #include <fcntl.h>
@@ -142,6 +143,62 @@ static void unwind_tables_tell_where_functions_begin(void **state)
     close(descriptor);
 }
 
+static uint32_t native(struct pt_profile *profile, const char *module, uint64_t address, const char *symbol)
+{
+    const struct pt_module in = {.path = pt_intern_text(profile, module)};
+    return pt_add_frame(profile, &(struct pt_frame){.kind = PP_FRAME_NATIVE,
+                                                    .subject = pt_add_module(profile, &in),
+                                                    .address = address,
+                                                    .symbol_offset = address % 16,
+                                                    .symbol = pt_intern_text(profile, symbol)});
+}
+
+/* A stack of three frames, the first two of which have names. */
+static void add_stack(struct pt_profile *profile, const uint32_t frames[3], uint64_t ns)
+{
+    uint32_t node = 0;
+    for (unsigned i = 0; i < 3; i++)
+        node = pt_add_node(profile, node, frames[i]);
+    pt_add_sample(profile, &(struct pt_sample){.node = node, .count = 1, .cpu_ns = ns});
+}
+
+static void assert_text(const struct pt_profile *profile, uint32_t frame, const char *wanted)
+{
+    struct pt_buffer text = {0};
+    pt_frame_text(&text, profile, frame, false);
+    assert_string_equal(text.data, wanted);
+    pt_buffer_free(&text);
+}
+
+static void functions_without_a_name_have_their_callers(void **state)
+{
+    (void)state;
+    struct pt_profile *profile = pt_profile_new(NULL);
+    uint32_t deflate = native(profile, "/lib/libz.so.1", 0x100, "deflate.part.0"),
+             inflate = native(profile, "/lib/libz.so.1", 0x200, "inflate"),
+             other = native(profile, "/lib/libc.so.6", 0x300, "qsort"),
+             one = native(profile, "/lib/libz.so.1", 0x4974, ""), again = native(profile, "/lib/libz.so.1", 0x4971, ""),
+             two = native(profile, "/lib/libz.so.1", 0x5002, ""), many = native(profile, "/lib/libz.so.1", 0x6003, ""),
+             called_back = native(profile, "/lib/libz.so.1", 0x7004, "");
+    add_stack(profile, (const uint32_t[]){other, deflate, one}, 10);
+    add_stack(profile, (const uint32_t[]){deflate, one, again}, 10);
+    add_stack(profile, (const uint32_t[]){other, deflate, two}, 40);
+    add_stack(profile, (const uint32_t[]){other, inflate, two}, 60);
+    for (unsigned i = 0; i < 3; i++)
+        add_stack(profile, (const uint32_t[]){deflate, i ? native(profile, "/lib/libz.so.1", i, "x") : inflate, many},
+                  10);
+    profile->frames.items[native(profile, "/lib/libz.so.1", 2, "x")].symbol = pt_intern_text(profile, "y");
+    add_stack(profile, (const uint32_t[]){deflate, other, called_back}, 10);
+    pt_symbols_name_callers(profile);
+    assert_text(profile, one, "deflate → 0x4970 (libz.so.1)");
+    assert_text(profile, again, "deflate → 0x4970 (libz.so.1)"); /* of one function, at another address */
+    assert_text(profile, two, "inflate, … → 0x5000 (libz.so.1)");
+    assert_text(profile, many, "0x6000 (libz.so.1)"); /* none of three leads to half of it */
+    assert_text(profile, called_back, "0x7000 (libz.so.1)");
+    assert_text(profile, inflate, "inflate (libz.so.1)");
+    pt_profile_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +206,7 @@ int main(void)
         cmocka_unit_test(another_build_is_not_believed),
         cmocka_unit_test(nameless_functions_go_by_their_start),
         cmocka_unit_test(unwind_tables_tell_where_functions_begin),
+        cmocka_unit_test(functions_without_a_name_have_their_callers),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

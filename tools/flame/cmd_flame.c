@@ -88,6 +88,7 @@ static void load_page(const struct pt_cli *cli, struct page *page)
 static bool write_picture(const struct pt_cli *cli)
 {
     struct pt_load_request request = cli->request;
+    request.callers = true;
     request.keep = PT_KEEP_STACKS;
     struct pt_profile *profile = pt_load(&request);
     struct picture picture = {profile, {.lines = cli->lines}};
@@ -101,6 +102,7 @@ static bool write_html(const struct pt_cli *cli, const char *path)
     struct page page = {.requests = {cli->request, cli->request}};
     /* The page has all frames, and folds them itself. */
     page.requests[0].select.native = page.requests[1].select.native = PT_NATIVE_ALL;
+    page.requests[0].callers = page.requests[1].callers = !cli->diff;
     if (cli->diff)
         load_comparison(cli, &page);
     else

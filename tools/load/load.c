@@ -13,6 +13,7 @@
 #include "../profile/frame_text.h"
 #include "../profile/gil_gc.h"
 #include "../profile/select.h"
+#include "../symbols/callers.h"
 #include "../symbols/symbols.h"
 #include "files.h"
 
@@ -247,6 +248,8 @@ static struct pt_profile *read_files(const struct pt_files *files, const struct 
         pt_profile_finish(profile);
     if (read && samples && !request->no_names) {
         pt_symbols_resolve(profile);
+        if (request->callers)
+            pt_symbols_name_callers(profile);
         pt_states_add_gc_frames(profile);
     }
     pt_progress_end(request->messages);

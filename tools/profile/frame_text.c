@@ -122,6 +122,8 @@ void pt_native_name(struct pt_buffer *text, const struct pt_profile *profile, co
 static void native_text(struct pt_buffer *text, const struct pt_profile *profile, const struct pt_frame *frame,
                         bool lines)
 {
+    if (frame->caller)
+        pt_buffer_format(text, "%s → ", pt_string(profile, frame->caller));
     pt_native_name(text, profile, frame, lines);
     if (lines && frame->line) {
         pt_buffer_format(text, " (%s:%" PRIu32 ")", pt_base_name(pt_string(profile, frame->source)), frame->line);

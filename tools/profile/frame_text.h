@@ -2,6 +2,7 @@
  * Writes frames and paths as people read them:
  * Python "qualname (path.py:N)", native "symbol (libfoo.so)", pseudo-frames "[gc]". A native function without a name is
  * "0x1234 (libfoo.so)", by its start in the file's own terms; where that is unknown, or with lines, by the address.
+ * Where its callers are known (pt_load_request) it is "deflate → 0x4970 (libz.so.1)".
  * With lines a native frame is "symbol (foo.c:N)" if its source is known. A function that the compiler inlined reads
  * "symbol (inlined) (libfoo.so)".
  * Code that a JIT made and named reads "name (jit)".

@@ -46,6 +46,7 @@ struct pt_frame {
     /* Native, with an address like that of its caller: the number of the frame that it is inlined into + 1; 0: it is
      * not inlined. */
     uint32_t inlined_into;
+    uint32_t caller; /* native without a symbol: string, what leads to it (symbols/callers.h); 0: not known */
 };
 
 struct pt_node {

@@ -50,6 +50,7 @@ struct pt_load_request {
     bool plain;             /* samples are not split by labels or GIL */
     bool usage;             /* what processes had used at the end of each interval */
     bool no_names;          /* native frames keep the names that the log has for them */
+    bool callers;           /* those without a name have their callers' (symbols/callers.h); not to compare profiles */
     bool timed;             /* samples of different intervals stay apart … */
     uint64_t timed_from_ns; /* … if these end after this (unix); the others have interval 0 */
     uint32_t most_samples;  /* if timed; 0: any number. If there would be more … */
