@@ -23,7 +23,7 @@ static const struct pt_option
                          "text (default), json, html (a flame graph), or collapsed (stacks with both weights)"),
     directory = OPTION('o', "output", "DIR", PT_TEXT, output, NULL,
                        "directory for the profile (default: " PT_DEFAULT_DIRECTORY ")"),
-    fail_above = OPTION(0, "fail-above", "PERCENT", PT_PERCENT, fail_above, NULL,
+    fail_above = OPTION(0, "fail-above", "PCT", PT_PERCENT, fail_above, NULL,
                         "end with status 1 if something is slower in B by more than this part of A's CPU, below"),
     focus = OPTION(0, "focus", "REGEX", PT_REGEX, request.select.focus, NULL, "only stacks with a frame that matches"),
     format = OPTION('f', "format", "NAME", PT_TEXT, format, PT_FORMATS(WORD),

@@ -29,28 +29,20 @@ static void print_side(FILE *out, char letter, const struct pt_side *side)
                   SIDE_INDENTATION, PT_STYLE_FAINT);
 }
 
-static void print_runs(FILE *out, const struct pt_several *runs)
-{
-    fprintf(out, "%.2f s", runs->mean);
-    if (runs->count > 1)
-        fprintf(out, " (%.2f to %.2f in %" PRIu32 " runs)", runs->least, runs->most, runs->count);
-}
-
 /* CPU time is measured, not sampled: only more runs say how much it differs from run to run. */
 static void print_cpu(FILE *out, const struct pt_side sides[2])
 {
     const struct pt_several *a = &sides[0].runs, *b = &sides[1].runs;
     if (!a->count || !b->count || !(a->mean > 0))
         return;
-    fputs("\nCPU of a run: ", out);
-    print_runs(out, a);
-    fputs(", then ", out);
-    print_runs(out, b);
-    fprintf(out, ": %+.1f %%", 100 * (b->mean - a->mean) / a->mean);
+    fprintf(out, "\nCPU of a run: %.2f s, then %.2f s: %+.1f %%", a->mean, b->mean,
+            100 * (b->mean - a->mean) / a->mean);
     if (a->count < 2 || b->count < 2)
         fputs("\n  One run does not say how much runs differ by chance: see --all\n", out);
     else
-        fputs(pt_means_chance(a, b) <= CHANCE ? ",\n  more than chance\n" : ",\n  within chance\n", out);
+        fprintf(out, ", %s chance\n  %.2f to %.2f s in %" PRIu32 " runs, then %.2f to %.2f s in %" PRIu32 " runs\n",
+                pt_means_chance(a, b) <= CHANCE ? "more than" : "within", a->least, a->most, a->count, b->least,
+                b->most, b->count);
 }
 
 struct table {
@@ -98,13 +90,13 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
 
 void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out)
 {
-    static const char *const explained[] = {"Per cent of the CPU", "Milliseconds of CPU per second of a run",
+    static const char *const explained[] = {"Per cent of the CPU", "Milliseconds of CPU per second",
                                             "Seconds of CPU in a run"};
     const struct table table = {comparison, out, comparison->by == PT_COMPARE_CPU ? 2 : 1};
     print_side(out, 'A', &comparison->sides[0]);
     print_side(out, 'B', &comparison->sides[1]);
     print_cpu(out, comparison->sides);
-    fprintf(out, "\n%s, in B and more (+) or less (-) than in A. *: more than chance\n", explained[comparison->by]);
+    fprintf(out, "\n%s: B, and its change from A; * is more than chance\n", explained[comparison->by]);
     pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE    TOTAL  CHANGE   %s\n",
                     cli->lines ? "LINE" : "FUNCTION");
     print_rows(&table, comparison->functions, comparison->function_count, false, cli->top);
