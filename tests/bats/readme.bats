@@ -68,9 +68,9 @@ take_network() {
     [ "$(wc -l <commands.txt)" -ge 15 ] || fail "$(cat commands.txt)"
     while read -r verb rest; do
         "$PYPROF" help "$verb" >help.txt 2>&1 || fail "$verb: $(cat help.txt)"
-        for option in $(grep -oE '(^| )-{1,2}[a-z-]+' <<<"${rest%% -- *}"); do
+        while read -r option; do
             [ "$option" = -- ] || grep -qE -- "(^| )$option\b" help.txt || fail "$verb: no option $option"
-        done
+        done < <(grep -oE '(^| )-{1,2}[a-z-]+' <<<"${rest%% -- *}")
     done <commands.txt
     for option in $(grep -oE '`--[a-z-]+' "$ROOT/README.md" | tr -d '`'); do
         cat <("$PYPROF" help report) <("$PYPROF" help annotate) | grep -q -- "$option" || fail "no option $option"
@@ -114,6 +114,7 @@ take_network() {
     types 'pyprof run --'
     shows "^pyprof: profile goes to $home/pyprof.out; to watch it run: pyprof top"
     types 'pyprof report$'
+    # shellcheck disable=SC2016
     here 'LD_PRELOAD=$(pyprof library) python3 app.py && LD_PRELOAD=libpyprof.so python3 app.py' >out.txt 2>&1 || fail "$(cat out.txt)"
     here 'pyprof runs' >out.txt
     [ "$(wc -l <out.txt)" -eq 5 ] || fail "$(cat out.txt)" # with the line of the command
