@@ -31,7 +31,7 @@ load lib/helper
     PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/spin.py" 1 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
     info >info.json
-    if [ "$tick" -gt 1000000 ]; then
+    if [ "$tick" -gt 1000000 ] && [ -z "${TESTED_CLOCK:-}" ]; then # perf events are not bound to it
         grep "at most $((1000000000 / tick)) samples per CPU second" info.json || fail "not explained: $(cat info.json)"
     fi
     collapsed >stacks.txt
