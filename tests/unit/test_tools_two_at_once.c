@@ -122,12 +122,11 @@ static void load(struct loader *loader, const char *path, bool good)
     char *paths[] = {pt_strdup(path)}, *text = NULL;
     size_t size;
     const struct pt_messages messages = {.message = keep_message, .progress = NULL, .context = loader};
-    const struct pt_load_request request = {
-        .paths = paths,
-        .path_count = 1,
-        .select = {.native = PT_NATIVE_ALL},
-        .keep = good ? PT_KEEP_STACKS : PT_KEEP_SAMPLES,
-        .messages = &messages};
+    const struct pt_load_request request = {.paths = paths,
+                                            .path_count = 1,
+                                            .select = {.native = PT_NATIVE_ALL},
+                                            .keep = good ? PT_KEEP_STACKS : PT_KEEP_SAMPLES,
+                                            .messages = &messages};
     struct pt_profile *profile = pt_load(&request);
     loader->loaded += profile != NULL;
     loader->refused += !profile;

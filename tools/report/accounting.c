@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../base/print.h"
+#include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "report.h"
 
@@ -49,15 +50,15 @@ static void print_reasons(const struct pt_accounting *sum)
     }
 }
 
-static void print_not_ended(const struct pt_profile *profile)
+static void print_open_ends(const struct pt_profile *profile)
 {
-    uint32_t not_ended = 0;
-    for (uint32_t i = 0; i < profile->processes.count; i++)
-        not_ended += !profile->processes.items[i].ended;
-    if (not_ended)
-        printf("  still running or killed: %u of %u process%s (what they did after their\n"
-               "  last flush is not here)\n",
-               not_ended, profile->processes.count, pt_plural(profile->processes.count, "es"));
+    struct pt_open_ends ends = pt_open_ends_of(profile);
+    struct pt_buffer text = {0};
+    pt_open_ends_append(&text, &ends);
+    if (text.length)
+        printf("  of %u process%s: %s\n", profile->processes.count, pt_plural(profile->processes.count, "es"),
+               text.data);
+    pt_buffer_free(&text);
 }
 
 void pt_report_accounting(const struct pt_report *report)
@@ -80,6 +81,6 @@ void pt_report_accounting(const struct pt_report *report)
                            "their time goes to stacks that were seen in threads like them",
                            pt_seconds(sum->estimated_ns));
     print_reasons(sum);
-    print_not_ended(report->profile);
+    print_open_ends(report->profile);
     pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);
 }

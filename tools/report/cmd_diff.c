@@ -144,6 +144,8 @@ static int compare(struct job *job)
         job->comparison = pt_comparison_of(job->sides, job->by, job->cli->lines);
     }
     int status = pt_write_output(job->cli->output, write_diff, job) ? PT_EXIT_OK : cannot_compare(job->cli);
+    if (!status)
+        pt_say_written(job->cli->output);
     if (!status && job->cli->fail_above > 0)
         status = pt_comparison_passes(&job->comparison, job->cli->fail_above) ? PT_EXIT_OK : GATE_FAILED;
     pt_comparison_free(&job->comparison);

@@ -87,6 +87,7 @@ static void print_tables(const struct pt_report *report)
         pt_report_package_sums(report);
     pt_report_lines(report);
     pt_report_threads(report);
+    pt_report_nameless(report);
 }
 
 static void print_report(const struct pt_report *report)

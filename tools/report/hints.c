@@ -90,7 +90,7 @@ static void hint_spinning(const struct pt_report *report)
              pt_percent(sum_ns, report->whole_ns), spinners[most - 1].function, spinners[most - 1].advice);
 }
 
-static void hint_nameless(const struct pt_report *report)
+void pt_report_nameless(const struct pt_report *report)
 {
     const struct pt_profile *profile = report->profile;
     uint64_t *ns_of_module = pt_alloc(profile->modules.count, sizeof *ns_of_module), nameless_ns = 0;
@@ -118,8 +118,7 @@ static void hint_nameless(const struct pt_report *report)
     }
     if (pt_percent(nameless_ns, report->whole_ns) >= NAMELESS_FROM)
         hint("%.1f %% of the CPU time is in native functions without a name (%s). Debug symbols would name them, also "
-             "in "
-             "this profile: packages -dbgsym, of the archive debian-debug or ddebs, or DEBUGINFOD_URLS.",
+             "in this profile: packages -dbgsym, of the archive debian-debug or ddebs, or DEBUGINFOD_URLS.",
              pt_percent(nameless_ns, report->whole_ns), modules.length ? modules.data : "many libraries");
     pt_buffer_free(&modules);
     free(ns_of_module);
@@ -129,5 +128,4 @@ void pt_report_hints(const struct pt_report *report)
 {
     hint_waiting(report);
     hint_spinning(report);
-    hint_nameless(report);
 }

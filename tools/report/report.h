@@ -29,8 +29,11 @@ struct pt_report_native pt_report_native(const struct pt_profile *profile);
 void pt_report_header(const struct pt_report *report);
 
 /* Prints what a reader should know before believing that the tables answer the question: the program waited, threads
- * of libraries spin, functions have no names. */
+ * of libraries spin. */
 void pt_report_hints(const struct pt_report *report);
+
+/* Says which libraries lack names, if many native functions do. */
+void pt_report_nameless(const struct pt_report *report);
 
 /* The tables by function, or by package if --by says so; of one process or thread only, unless PT_NONE. */
 void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread);
