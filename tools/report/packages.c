@@ -28,6 +28,20 @@ static uint32_t package_with(struct pt_profile *profile, uint32_t frame, uint32_
     return alone || pt_has_package(profile, frame) || (!without && python) ? pt_package_of(profile, frame) : without;
 }
 
+/* Moves rows with time, which are at the numbers of their texts, to the beginning. Returns how many there are. */
+static uint32_t gather(struct pt_total *rows, uint32_t texts)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < texts; i++) {
+        struct pt_total row = rows[i];
+        row.text = i;
+        row.frame = PT_NONE;
+        if (row.self_ns)
+            rows[count++] = row;
+    }
+    return count;
+}
+
 /* Returns *count rows, one for each package. The caller frees. */
 static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view *view, uint32_t *count)
 {
@@ -52,15 +66,7 @@ static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view 
     }
     rows[none].total_ns = rows[none].self_ns;
     rows[none].total_count = rows[none].self_count;
-    *count = 0;
-    for (uint32_t i = 1; i < profile->strings.count; i++) {
-        if (!rows[i].self_ns)
-            continue;
-        struct pt_total row = rows[i];
-        row.text = i;
-        row.frame = PT_NONE;
-        rows[(*count)++] = row;
-    }
+    *count = gather(rows, profile->strings.count);
     free(totals);
     free(packages);
     return rows;
@@ -101,23 +107,44 @@ static bool has_installed(const struct pt_report *report)
     return pt_percent(sum_ns, report->whole_ns) >= LISTED_FROM;
 }
 
+/* As package_rows, of all samples and without totals: this takes no call tree. */
+static struct pt_total *self_rows(struct pt_profile *profile, uint32_t *count)
+{
+    uint32_t none = pt_intern_text(profile, NO_PACKAGE);
+    uint32_t *packages = pt_alloc(profile->nodes.count, sizeof *packages);
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        packages[i] = package_with(profile, node->frame, packages[node->parent]);
+    }
+    struct pt_total *rows = pt_alloc(profile->strings.count, sizeof *rows); /* by package */
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        if (sample->node) /* node 0: time that stacks have, too (PT_KEEP_STACKS) */
+            rows[packages[sample->node] ? packages[sample->node] : none].self_ns += sample->cpu_ns;
+    }
+    *count = gather(rows, profile->strings.count);
+    free(packages);
+    return rows;
+}
+
 void pt_report_package_sums(const struct pt_report *report)
 {
     if (!has_installed(report))
         return;
-    struct pt_rows rows = rows_of(report, PT_NONE, PT_NONE);
+    uint32_t count;
+    struct pt_total *rows = self_rows(report->profile, &count);
     struct pt_buffer text = {0};
-    pt_rows_sort(rows.items, rows.count, false);
-    for (uint32_t i = 0; i < rows.count && i < MOST_LISTED; i++) {
-        double share = pt_percent(rows.items[i].self_ns, rows.whole_ns);
+    pt_rows_sort(rows, count, false);
+    for (uint32_t i = 0; i < count && i < MOST_LISTED; i++) {
+        double share = pt_percent(rows[i].self_ns, report->whole_ns);
         if (share < LISTED_FROM)
             break;
-        pt_buffer_format(&text, "%s %s %.1f %%", i ? "," : "", pt_string(report->profile, rows.items[i].text), share);
+        pt_buffer_format(&text, "%s %s %.1f %%", i ? "," : "", pt_string(report->profile, rows[i].text), share);
     }
     putchar('\n');
     pt_print_paragraph(0, 2, "By package:%s (all: --by package)", text.length ? text.data : "");
     pt_buffer_free(&text);
-    free(rows.items);
+    free(rows);
 }
 
 void pt_report_packages_json(const struct pt_report *report, struct pt_json *json)
