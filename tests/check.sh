@@ -171,6 +171,7 @@ suites() {
 
 # The suites that feed pyprof with what is bad or large, on its sanitized build.
 tools_sanitized() {
+    ln -sf ../libpyprof.so "$BUILD/san/libpyprof.so" # for the commands that run a program
     PYPROF=$(realpath "$BUILD/san/pyprof") PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) \
         run_bats sanitized --filter-tags '!long' tests/bats/{bad_input,durability,flame,pprof,runs}.bats
 }

@@ -12,7 +12,7 @@ import tempfile
 # nothing of ours calls the functions that are in front of libc's. In tools/ it is main and the table of commands.
 WINGS = {
     "preload": ["common", "arch", "base", "capture", "unwind", "modules", "python", "threads", "libunwind", "log", "flush", "", "interpose"],
-    "tools": ["base", "log", "profile", "symbols", "load", "view", "cli", "flame", "export", "doctor", "run", "report", "top", ""],
+    "tools": ["base", "log", "profile", "symbols", "load", "view", "cli", "export", "flame", "doctor", "run", "report", "top", ""],
 }
 
 

@@ -435,15 +435,14 @@ unsigned hot(unsigned count)
     return sum;
 }
 END
-    lazy=.plt
-    indirect=.plt.sec
-    taken=.plt.got
     for kind in lazy indirect taken; do
-        options=(-fcf-protection=none)
-        [ $kind != indirect ] || options=(-fcf-protection=full -Wl,-z,ibtplt)
-        [ $kind != taken ] || options+=(-DTAKEN)
+        case $kind in
+        lazy) section=.plt options=(-fcf-protection=none) ;;
+        indirect) section=.plt.sec options=(-fcf-protection=full -Xlinker -z -Xlinker ibtplt) ;;
+        taken) section=.plt.got options=(-fcf-protection=none -DTAKEN) ;;
+        esac
         gcc -O1 -fno-builtin -shared -fPIC -s -Wl,--build-id "${options[@]}" -o lib$kind.so stubs.c
-        readelf -SW lib$kind.so | grep -qF " ${!kind} " || fail "lib$kind.so has no ${!kind}: $(readelf -SW lib$kind.so)"
+        readelf -SW lib$kind.so | grep -qF " $section " || fail "lib$kind.so has no $section: $(readelf -SW lib$kind.so)"
         until_sampled "abs@plt \\(lib$kind\\.so\\)" profiled "$PYTHON" -c "
 import ctypes, time
 library = ctypes.CDLL('./lib$kind.so')
