@@ -167,7 +167,10 @@ gate() {
     gate 0 --all new base --by cpu --fail-above 20%
     gate 0 --all base base --by cpu --fail-above 20%
     grep -q 'within chance' gate.txt || fail "$(cat gate.txt)"
-    gate 0 base new --by cpu --fail-above 20%
+    gate 2 base new --by cpu --fail-above 20%
+    grep -q 'one run does not tell' err.txt || fail "$(cat err.txt)"
+    gate 2 base new -o diff.svg
+    [ ! -e diff.svg ]
     ! grep -q 'the whole program' err.txt || fail "$(cat err.txt)"
 }
 

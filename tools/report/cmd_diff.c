@@ -10,6 +10,7 @@
 #include "../flame/flame.h"
 #include "../load/load.h"
 #include "../load/runs.h"
+#include "../profile/frame_text.h"
 #include "compare.h"
 
 /* Exit statuses with --fail-above, as those of diff(1): a comparison that failed is not one that could not be made. */
@@ -99,6 +100,16 @@ static enum form form_of(const struct pt_cli *cli)
     return AS_TEXT;
 }
 
+/* Returns false after a line on stderr: the extension is another format's. */
+static bool has_form(const struct pt_cli *cli)
+{
+    if (cli->format || cli->json || pt_is_stdout(cli->output) || form_of(cli) != AS_TEXT ||
+        pt_has_extension(cli->output, ".txt") || !strchr(pt_base_name(cli->output), '.'))
+        return true;
+    pt_error("%s: diff writes .html, .json, .collapsed and .txt", cli->output);
+    return false;
+}
+
 /* Returns false after a line on stderr. */
 static bool can_be_written(const struct job *job)
 {
@@ -138,6 +149,8 @@ static int cannot_compare(const struct pt_cli *cli)
 /* Returns the exit status. */
 static int compare(struct job *job)
 {
+    static const int exit_of_gate[] = {
+        [PT_GATE_PASSED] = PT_EXIT_OK, [PT_GATE_FAILED] = GATE_FAILED, [PT_GATE_OPEN] = CANNOT_COMPARE};
     if (job->form != AS_PAGE) {
         for (int i = 0; i < 2; i++)
             job->sides[i] = pt_side_of(job->profiles[i]);
@@ -147,7 +160,7 @@ static int compare(struct job *job)
     if (!status)
         pt_say_written(job->cli->output);
     if (!status && job->cli->fail_above > 0)
-        status = pt_comparison_passes(&job->comparison, job->cli->fail_above) ? PT_EXIT_OK : GATE_FAILED;
+        status = exit_of_gate[pt_comparison_judge(&job->comparison, job->cli->fail_above)];
     pt_comparison_free(&job->comparison);
     return status;
 }
@@ -161,7 +174,7 @@ int pt_cmd_diff(const struct pt_cli *cli)
         pt_error("diff takes two profiles: pyprof diff A B");
         return PT_EXIT_USAGE;
     }
-    if (!can_be_written(&job))
+    if (!has_form(cli) || !can_be_written(&job))
         return PT_EXIT_USAGE;
     if (job.form == AS_PAGE && !cli->native)
         requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;

@@ -62,9 +62,14 @@ void pt_comparison_free(struct pt_comparison *comparison);
 void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out);
 void pt_comparison_json(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out);
 
-/* Says on stderr what uses more CPU in B than in A: more than `percent` of A's CPU, and more than chance. Returns
- * whether there is nothing. */
-bool pt_comparison_passes(const struct pt_comparison *comparison, double percent);
+enum pt_gate {
+    PT_GATE_PASSED,
+    PT_GATE_FAILED,
+    PT_GATE_OPEN, /* the program's CPU has grown, and single runs do not tell whether that is chance */
+};
+
+/* Says on stderr what uses more CPU in B than in A: more than `percent` of A's CPU, and more than chance. */
+enum pt_gate pt_comparison_judge(const struct pt_comparison *comparison, double percent);
 
 /* Returns stacks as "root;…;leaf", sorted; only ns of self is set. The caller frees with pt_compared_stacks_free. */
 struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines, uint32_t *count);

@@ -133,19 +133,21 @@ static bool judge(struct gate *gate, const struct pt_change *change, const char 
     return fails;
 }
 
-static void judge_cpu(struct gate *gate)
+/* Judges the program's CPU. Returns whether it has grown and there are too few runs to tell whether by chance. */
+static bool judge_cpu(struct gate *gate)
 {
     const struct pt_several *a = &gate->comparison->sides[0].runs, *b = &gate->comparison->sides[1].runs;
     double percent = a->mean > 0 ? 100 * (b->mean - a->mean) / a->mean : 0;
-    if (percent > gate->most && pt_means_chance(a, b) <= CHANCE)
+    bool several = a->count > 1 && b->count > 1;
+    if (percent > gate->most && several && pt_means_chance(a, b) <= CHANCE)
         fail(gate, "the whole program", "", percent);
+    return percent > gate->most && !several;
 }
 
-bool pt_comparison_passes(const struct pt_comparison *comparison, double percent)
+enum pt_gate pt_comparison_judge(const struct pt_comparison *comparison, double percent)
 {
     struct gate gate = {.comparison = comparison, .most = percent};
-    if (comparison->by != PT_COMPARE_SHARE)
-        judge_cpu(&gate);
+    bool open = comparison->by != PT_COMPARE_SHARE && judge_cpu(&gate);
     for (uint32_t i = 0; i < comparison->function_count; i++) {
         const struct pt_compared *one = &comparison->functions[i];
         if (!judge(&gate, &one->self, one->text, ", self time"))
@@ -155,7 +157,13 @@ bool pt_comparison_passes(const struct pt_comparison *comparison, double percent
         judge(&gate, &comparison->files[i].self, comparison->files[i].text, "");
     if (gate.failures > FAILURES_NAMED)
         pt_error("and %" PRIu32 " more", gate.failures - FAILURES_NAMED);
-    if (!gate.failures)
+    if (gate.failures)
+        return PT_GATE_FAILED;
+    if (open)
+        pt_error("the whole program used more than %g %% more CPU; one run does not tell whether that is chance: "
+                 "compare several runs of each (--all A B)",
+                 percent);
+    else
         pt_message("nothing is slower by more than chance and %g %% of A's CPU", percent);
-    return !gate.failures;
+    return open ? PT_GATE_OPEN : PT_GATE_PASSED;
 }

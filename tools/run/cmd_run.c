@@ -142,6 +142,10 @@ int pt_cmd_run(const struct pt_cli *cli)
         pt_error("missing command: pyprof run -- python app.py");
         return PT_EXIT_USAGE;
     }
+    if (cli->output && !*cli->output) {
+        pt_error("-o takes a directory for the profile, not ''");
+        return PT_EXIT_USAGE;
+    }
     char *library = pt_find_library();
     if (!library)
         return PT_EXIT_DATA;
