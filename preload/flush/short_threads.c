@@ -74,7 +74,9 @@ static void add_claim(struct group *group, uint32_t node, uint64_t part_ns)
 
 bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns, uint64_t tick_ns)
 {
-    if (ended->cpu_ns == 0 || ended->cpu_ns > SHORT_MAX_PERIODS * period_ns)
+    /* also where events are finer than the ticks: the first sample comes at a tick */
+    uint64_t between_ns = period_ns > tick_ns ? period_ns : tick_ns;
+    if (ended->cpu_ns == 0 || ended->cpu_ns > SHORT_MAX_PERIODS * between_ns)
         return false;
     unsigned group = group_of(ended->kind, ended->cpu_ns);
     if (group == GROUPS || waiting_count == WAITING_MAX)

@@ -6,6 +6,7 @@
 #include "record_text.h"
 #include <string.h>
 
+#define MAIN_NAME    "MainThread"
 #define NAME_REFRESH 10 /* drains after which a thread's name is read again */
 
 /* Where the name of a slot's thread comes from; a better source wins. */
@@ -57,10 +58,13 @@ static uint32_t find_name(struct pp_slot *slot, bool ended, enum source *source)
 {
     char name[PP_THREAD_NAME_MAX];
     *source = SOURCE_LIST;
-    if (!ended && pp_python_thread_name(slot, name, sizeof name))
+    /* the threading module of a subinterpreter gives this name to the thread that imports it */
+    bool listed = !ended && pp_python_thread_name(slot, name, sizeof name) &&
+                  (slot->thread.is_main || strcmp(name, MAIN_NAME) != 0);
+    if (listed)
         return string_of(name);
     if (slot->thread.is_main && atomic_load(&slot->thread.python))
-        return string_of("MainThread");
+        return string_of(MAIN_NAME);
     *source = SOURCE_KERNEL;
     return kernel_name(slot, ended);
 }

@@ -167,13 +167,13 @@ static void give_event(struct pp_slot *slot, struct event *event)
     if (opened < 0)
         return;
     /* first: the event may signal at once */
-    atomic_store(&slot->thread.event_period_ns, period_ns);
-    if (!direct(opened, descriptor_of(slot), tid)) {
-        atomic_store(&slot->thread.event_period_ns, 0);
-        return;
-    }
-    event->refused = false;
     atomic_fetch_add(&events.open, 1);
+    atomic_store(&slot->thread.event_period_ns, period_ns);
+    event->refused = !direct(opened, descriptor_of(slot), tid);
+    if (event->refused) {
+        atomic_store(&slot->thread.event_period_ns, 0);
+        atomic_fetch_sub(&events.open, 1);
+    }
     end_if_told();
 }
 

@@ -82,3 +82,27 @@ green_threads() {
 @test "green threads have the names of their own threads" {
     with_a_python green_threads
 }
+
+# Its threading module calls whichever thread imports it MainThread.
+in_a_subinterpreter() {
+    profiled "$PYTHON" -c '
+import threading, _xxsubinterpreters as interpreters
+def work():
+    own = interpreters.create()
+    interpreters.run_string(own, """if True:
+        import threading, time
+        end = time.thread_time() + 0.6
+        while time.thread_time() < end: sum(range(300))""")
+    interpreters.destroy(own)
+thread = threading.Thread(target=work, name="Worker")
+thread.start()
+thread.join()'
+    "$PYPROF" report --json | ${READ%% *} -c '
+import json, sys
+for thread in json.load(sys.stdin)["threads"]:
+    assert thread["name"] != "MainThread" or thread["shown_ns"] < 3e8, thread'
+}
+
+@test "a thread that runs a subinterpreter is not called the main thread" {
+    with_pythons "$(list_pythons | grep ' 3\.\(8\|12\)\.')" in_a_subinterpreter
+}

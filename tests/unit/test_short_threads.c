@@ -144,6 +144,19 @@ static void long_threads_are_left_out(void **state)
     assert_int_equal(pp_short_threads_waiting_ns(), 0);
 }
 
+/* At 2,000 samples a second a thread of some milliseconds is as short as at 100: its first sample comes at a tick. */
+static void a_period_below_the_ticks_makes_no_thread_long(void **state)
+{
+    (void)state;
+    uint32_t node = 7;
+    struct pp_ended_thread seen = {1, 6 * MS, 2 * MS, 1, false, 1, &node},
+                           unseen = {1, 6 * MS, 6 * MS, 2, false, 0, NULL};
+    assert_true(pp_short_threads_end(&seen, MS / 2, TICK));
+    assert_true(pp_short_threads_end(&unseen, MS / 2, TICK));
+    pp_short_threads_settle(credit, unsampled, true);
+    assert_int_equal(by_node[7] + unsampled_ns, 8 * MS);
+}
+
 static void nothing_waits_for_ever(void **state)
 {
     (void)state;
@@ -186,6 +199,7 @@ int main(void)
         cmocka_unit_test_setup(few_stacks_wait_for_more_to_share_with, reset),
         cmocka_unit_test_setup(one_stack_does_not_draw_all, reset),
         cmocka_unit_test_setup(long_threads_are_left_out, reset),
+        cmocka_unit_test_setup(a_period_below_the_ticks_makes_no_thread_long, reset),
         cmocka_unit_test_setup(nothing_waits_for_ever, reset),
         cmocka_unit_test_setup(memory_is_bounded_and_sums_hold, reset),
     };
