@@ -399,3 +399,23 @@ END
     ! grep -vE '^pyprof: ' screen.txt | grep -E '.{81}' || fail "wider than 80: $(cat screen.txt)"
     "$PYPROF" report | grep -q "work_of_the_program (.*$directory/application.py:2)" || fail "cut in a pipe: $("$PYPROF" report)"
 }
+
+@test "processes of multiprocessing are told by what they do; several launches together are told as such" {
+    cat >pool.py <<'CODE'
+import multiprocessing
+def work(n): return sum(range(n))
+if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
+    with multiprocessing.Pool(2) as pool:
+        pool.map(work, [3000000] * 20)
+        pool.close()
+        pool.join()
+CODE
+    profiled "$PYTHON" pool.py
+    "$PYPROF" report --top 20 >report.txt
+    [ "$(grep -cE "[0-9]+ worker of [0-9]+ \(multiprocessing, spawned\)$" report.txt)" -eq 2 ] || fail "$(cat report.txt)"
+    ! grep -q 'spawn_main(tracker' report.txt || fail "$(cat report.txt)"
+    ! grep -q ' of [0-9]* runs,' report.txt || fail "$(cat report.txt)"
+    profiled "$PYTHON" -c 'sum(range(3000000))'
+    "$PYPROF" report --all | grep -qE '^[0-9]+ processes of 2 runs, ' || fail "$("$PYPROF" report --all | head -n 3)"
+}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
+#include "../load/runs.h"
 #include "../profile/gil_gc.h"
 #include "../view/command.h"
 #include "../view/summary.h"
@@ -52,7 +53,7 @@ static void print_states(const struct pt_report *report)
 void pt_report_header(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
-    struct pt_buffer command = {0}, versions = {0};
+    struct pt_buffer command = {0}, versions = {0}, of_runs = {0};
     uint64_t start, end;
     pt_profile_span(profile, &start, &end);
     append_versions(&versions, profile);
@@ -60,9 +61,14 @@ void pt_report_header(const struct pt_report *report)
     uint64_t threads = report->sum.threads + report->sum.exited_threads, cpus = pt_summary_cpus(profile);
     pt_typed_command(&command, pt_string(profile, pt_summary_first_process(profile)->command_line));
     pt_print_text(stdout, command.data, 0, PT_STYLE_HEADING);
-    pt_print_paragraph(0, 2, "%u process%s, %" PRIu64 " thread%s, %s: %" PRIu64 " sample%s", profile->processes.count,
-                       pt_plural(profile->processes.count, "es"), threads, pt_plural(threads, "s"), versions.data,
-                       report->sum.samples, pt_plural(report->sum.samples, "s"));
+    uint32_t runs;
+    free(pt_runs_of(profile, &runs));
+    if (runs > 1)
+        pt_buffer_format(&of_runs, " of %u runs", runs);
+    pt_print_paragraph(0, 2, "%u process%s%s, %" PRIu64 " thread%s, %s: %" PRIu64 " sample%s", profile->processes.count,
+                       pt_plural(profile->processes.count, "es"), of_runs.length ? of_runs.data : "", threads,
+                       pt_plural(threads, "s"), versions.data, report->sum.samples,
+                       pt_plural(report->sum.samples, "s"));
     printf("%.2f s CPU in %.2f s", cpu, wall);
     if (wall > 0 && cpus)
         printf(", %.2f of %" PRIu64 " cores busy", cpu / wall, cpus);
@@ -74,6 +80,7 @@ void pt_report_header(const struct pt_report *report)
                pt_seconds(profile->whole_ns));
     print_native(report);
     print_states(report);
+    pt_buffer_free(&of_runs);
     pt_buffer_free(&command);
     pt_buffer_free(&versions);
 }

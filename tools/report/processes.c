@@ -46,6 +46,21 @@ static size_t common(const char *text, const char *previous)
     return text[length] || previous[length] ? words : 0;
 }
 
+/* Appends what a process of multiprocessing's is for, in place of its long command. Returns false for other processes.
+ */
+static bool append_role(struct pt_buffer *text, const struct pt_process *process, const char *command)
+{
+    if (strstr(command, " --multiprocessing-fork"))
+        pt_buffer_format(text, "worker of %" PRIu64 " (multiprocessing, spawned)", process->ppid);
+    else if (strstr(command, "from multiprocessing.resource_tracker import"))
+        pt_buffer_format(text, "resource tracker of %" PRIu64 " (multiprocessing)", process->ppid);
+    else if (strstr(command, "from multiprocessing.forkserver import"))
+        pt_buffer_format(text, "fork server of %" PRIu64 " (multiprocessing)", process->ppid);
+    else
+        return false;
+    return true;
+}
+
 void pt_report_process(struct pt_buffer *text, const struct pt_profile *profile, uint32_t number, const char *previous)
 {
     const struct pt_process *process = &profile->processes.items[number];
@@ -55,6 +70,8 @@ void pt_report_process(struct pt_buffer *text, const struct pt_profile *profile,
         pt_buffer_format(text, "worker of %" PRIu64, profile->processes.items[master].pid);
         return;
     }
+    if (append_role(text, process, pt_string(profile, process->command_line)))
+        return;
     struct pt_buffer command = {0}, before = {0};
     pt_typed_command(&command, pt_string(profile, process->command_line));
     pt_typed_command(&before, previous);
