@@ -36,11 +36,11 @@ for file, name in ("selected.json", "latin é"), ("main.json", "MainThread"):
     with_each_python every_kind
 }
 
-# never_anothers KIND SECONDS: each function runs in the thread with its name. Stacks that were not read may have the name
-# of the process's threads.
+# never_anothers KIND SECONDS [HELD]: each function runs in the thread with its name. Stacks that were not read may have
+# the name of the process's threads. HELD: only samples with the GIL, as a thread without it has the name of before.
 never_anothers() {
     PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" "$WORKLOADS/thread_names.py" "$1" "$2"
-    collapsed --threads --unit samples >stacks.txt
+    collapsed --threads --gil --unit samples | grep -F "${3:-only_}" >stacks.txt
     awk '
         match($0, /;only_[0-9]+ \(/) {
             ran = substr($0, RSTART + 1, RLENGTH - 3)
@@ -64,10 +64,10 @@ short_threads() {
 }
 
 renamed_threads() {
-    never_anothers renamed 2
+    never_anothers renamed 2 ';GIL held;'
 }
 
-@test "a sample of a thread that changes its name has the name of that moment" {
+@test "a sample with the GIL, of a thread that changes its name, has the name of that moment" {
     with_each_python renamed_threads
 }
 

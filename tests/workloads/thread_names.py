@@ -11,6 +11,7 @@ if sys.argv[1] == "green":
 
 import ctypes
 import hashlib
+import itertools
 import json
 import threading
 import time
@@ -19,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 SECONDS = float(sys.argv[2])
 END = time.monotonic() + SECONDS
 made = 0
+numbers = itertools.count(1)
 
 
 def spin(seconds):
@@ -30,10 +32,10 @@ def spin(seconds):
 def function():
     """A function that no other thread runs, with a name of its own."""
     global made
-    made += 1
+    number = made = next(numbers)  # of one step: threads of `renamed` call this at the same time
     names = {"spin": spin}
-    exec(f"def only_{made}(seconds):\n    spin(seconds)\n", names)
-    return names[f"only_{made}"]
+    exec(f"def only_{number}(seconds):\n    spin(seconds)\n", names)
+    return names[f"only_{number}"]
 
 
 class Worker(threading.Thread):
