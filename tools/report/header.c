@@ -27,7 +27,7 @@ static void print_native(const struct pt_report *report)
     struct pt_report_native native = pt_report_native(report->profile);
     if (!native.interpreter_ns && !native.library_ns)
         return;
-    printf("Native code %.1f %% of the CPU time: the interpreter's own %.1f %%, libraries' %.1f %%\n",
+    printf("Native code %.1f %% of the CPU: the interpreter's own %.1f %%, libraries' %.1f %%\n",
            pt_percent(native.interpreter_ns + native.library_ns, report->whole_ns),
            pt_percent(native.interpreter_ns, report->whole_ns), pt_percent(native.library_ns, report->whole_ns));
 }
