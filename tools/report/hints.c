@@ -116,10 +116,12 @@ void pt_report_nameless(const struct pt_report *report)
                          pt_base_name(pt_string(profile, profile->modules.items[most].path)));
         ns_of_module[most] = 0;
     }
-    if (pt_percent(nameless_ns, report->whole_ns) >= NAMELESS_FROM)
+    if (pt_percent(nameless_ns, report->whole_ns) >= NAMELESS_FROM) {
+        putchar('\n');
         hint("%.1f %% of the CPU time is in native functions without a name (%s). Debug symbols would name them, also "
              "in this profile: packages -dbgsym, of the archive debian-debug or ddebs, or DEBUGINFOD_URLS.",
              pt_percent(nameless_ns, report->whole_ns), modules.length ? modules.data : "many libraries");
+    }
     pt_buffer_free(&modules);
     free(ns_of_module);
 }
