@@ -12,7 +12,7 @@ def price(item):
 
 def sign_order(order):
     text = json.dumps(order).encode()
-    return hashlib.pbkdf2_hmac("sha256", text, b"salt", 300).hex()
+    return hashlib.pbkdf2_hmac("sha256", text, b"salt", 2000).hex()
 
 def checkout():
     order = {"items": [price(i) for i in range(30)]}
