@@ -1,48 +1,6 @@
 # `pyprof diff`: what it compares, what it marks as more than chance, and what it fails for.
 load lib/helper
-
-# Two runs of one program, the second one with more of fib and less of digest.
-program='import hashlib
-import sys
-import time
-
-def fib(n):
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
-
-def digest(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        hashlib.sha256(b"x" * 200000).digest()
-
-def burn(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        fib(15)
-
-digest(float(sys.argv[1]))
-burn(float(sys.argv[2]))'
-
-setup_file() {
-    export RUNS_DIRECTORY=$BATS_FILE_TMPDIR
-}
-
-once() {
-    if [ ! -e "$RUNS_DIRECTORY/done" ]; then
-        (
-            cd "$RUNS_DIRECTORY" || exit 1
-            echo "$program" >app.py
-            touch -d '1 hour ago' app.py
-            profiled "$PYTHON" app.py 1 0.1
-            profiled "$PYTHON" app.py 0.1 1
-        )
-        touch "$RUNS_DIRECTORY/done"
-    fi
-    cp -rp "$RUNS_DIRECTORY/pyprof.out" "$RUNS_DIRECTORY/app.py" .
-}
-
-total() {
-    awk '{ n += $NF } END { printf "%.0f\n", n }' "$@"
-}
+load lib/two_runs
 
 @test "diff: the function that got dearer and the one that got cheaper, by name; totals are those of the runs" {
     once
@@ -143,7 +101,7 @@ gate() {
 
 # As shares fib got slower when digest became faster: its own CPU time is what it was.
 @test "diff --by cpu: what became faster makes nothing else slower" {
-    echo "$program" >app.py
+    program >app.py
     PYPROF_OUT=slow profiled "$PYTHON" app.py 1 0.6
     PYPROF_OUT=fast profiled "$PYTHON" app.py 0.2 0.6
     gate 1 slow fast --fail-above 10%
@@ -155,7 +113,7 @@ gate() {
 
 # All of the program is slower, so that no function's share changes: only CPU times of several runs say it.
 @test "diff --all: the CPU of several runs is judged; that of one is not" {
-    echo "$program" >app.py
+    program >app.py
     for _ in 1 2 3; do
         PYPROF_OUT=base profiled "$PYTHON" app.py 0.2 0.2
         PYPROF_OUT=new profiled "$PYTHON" app.py 0.4 0.4
@@ -176,7 +134,7 @@ gate() {
 
 # commit SECONDS: a program that uses so much CPU in fib, and 0.3 s in digest.
 commit() {
-    sed "s/float(sys.argv.1.)/0.3/; s/float(sys.argv.2.)/$1/" <<<"$program" >benchmark.py
+    sed "s/float(sys.argv.1.)/0.3/; s/float(sys.argv.2.)/$1/" <(program) >benchmark.py
     git add .
     git -c user.name=x -c user.email=x@localhost -c commit.gpgsign=false commit -q -m "fib: $1 s"
 }

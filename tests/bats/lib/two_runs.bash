@@ -1,0 +1,48 @@
+# Two runs of one program, for suites that compare or choose runs.
+
+# program: the source, which uses digest and burn for so many seconds each.
+program() {
+    cat <<'END'
+import hashlib
+import sys
+import time
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def digest(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        hashlib.sha256(b"x" * 200000).digest()
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        fib(15)
+
+digest(float(sys.argv[1]))
+burn(float(sys.argv[2]))
+END
+}
+
+setup_file() {
+    export RUNS_DIRECTORY=$BATS_FILE_TMPDIR
+}
+
+once() {
+    if [ ! -e "$RUNS_DIRECTORY/done" ]; then
+        (
+            cd "$RUNS_DIRECTORY" || exit 1
+            program >app.py
+            touch -d '1 hour ago' app.py
+            profiled "$PYTHON" app.py 1 0.1
+            profiled "$PYTHON" app.py 0.1 1
+        )
+        touch "$RUNS_DIRECTORY/done"
+    fi
+    cp -rp "$RUNS_DIRECTORY/pyprof.out" "$RUNS_DIRECTORY/app.py" .
+}
+
+total() {
+    awk '{ n += $NF } END { printf "%.0f\n", n }' "$@"
+}
