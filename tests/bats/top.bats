@@ -154,7 +154,6 @@ expect ^Functions by self time, last \d+ s$
 expect hot \(burn\.py:5\)
 key n
 expect , all native code$
-expect \(libc\.so\.6\)$
 key n
 expect , Python only$
 key n
@@ -166,7 +165,7 @@ key t
 expect by total time
 expect 0\.0 % +\d+\.\d % .* <module> \(burn\.py:1\)
 key /^OTH(e
-expect not a regular expression yet
+expect not a regular expression;
 key \x7f\x7f\x7fhe\r
 expect , /\^OThe$
 expect other \(burn\.py:11\)
