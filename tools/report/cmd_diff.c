@@ -176,8 +176,6 @@ int pt_cmd_diff(const struct pt_cli *cli)
     }
     if (!has_form(cli) || !can_be_written(&job))
         return PT_EXIT_USAGE;
-    if (job.form == AS_PAGE && !cli->native)
-        requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;
     requests[0].keep = requests[1].keep = job.form == AS_PAGE ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
     if (job.form == AS_PAGE) /* it has all frames, and folds them itself */
         requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;

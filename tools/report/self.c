@@ -5,7 +5,7 @@
 #include "../profile/kind.h"
 #include "../profile/package.h"
 
-/* Returns whether a pseudo-frame stands for CPU time of which no stack is known, and not for a part of a stack. */
+/* Returns whether a pseudo-frame is CPU time of which no stack is known, and not a part of a stack. */
 static bool stands_alone(const char *text)
 {
     static const char *const parts[] = {"[native", "[interpreter", "[python", "[jit", "[frame"};

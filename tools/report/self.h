@@ -1,5 +1,5 @@
 /* Says for which frame of a stack its CPU time counts as self time where native code counts for the Python function
- * that calls it: for the innermost Python function or garbage collection, or for what stands for CPU time without a
+ * that calls it: for the innermost Python function or garbage collection, or for what is CPU time without a
  * stack. In a profile without native frames that is the innermost frame. */
 #ifndef PT_REPORT_SELF_H
 #define PT_REPORT_SELF_H

@@ -6,7 +6,7 @@ const NARROWEST = 0.7; /* pixels; what is narrower is drawn as one block with it
 
 /* Rects of the subtree of `top`; `part` of its width, from and to a fraction of it, is as wide as all. Those of row r are
  * rects[rowStart[r]] to rects[rowStart[r + 1]], from left to right, cut off a little outside of what is seen. A rect
- * without a node (-1) stands for `hidden` narrow ones; `start` and `end` are fractions of the whole width. */
+ * without a node (-1) is `hidden` narrow ones together; `start` and `end` are fractions of the whole width. */
 function layOut(tree, top, width, side, part) {
     const [left, right] = part || [0, 1], whole = width / (right - left), away = left * whole;
     const weight = tree.total[side], scale = weight[top] > 0 ? whole / weight[top] : 0;
