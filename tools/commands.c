@@ -41,6 +41,8 @@ static const struct pt_option
     native = OPTION(0, "native", "WHAT", PT_TEXT, native, "none libraries all",
                     "native functions to show: those of extensions and libraries (libraries, default), none, or all "
                     "with the interpreter's own; the others count for the Python function that runs them"),
+    no_awaiters = FLAG(0, "no-awaiters", request.select.no_awaiters,
+                       "stacks of asyncio without the tasks that await the one that ran"),
     output = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
                     "file to write, '-' for stdout; its extension chooses the format"),
     page = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
@@ -65,7 +67,7 @@ static const struct pt_option
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
 /* Which files are read, and which of their samples (profile/select.h): of each command that loads and shows samples. */
 #define RUNS   &run, &all
-#define SELECT &from, &to, &pid, &thread, &focus, &ignore, &native
+#define SELECT &from, &to, &pid, &thread, &focus, &ignore, &native, &no_awaiters
 
 #define PATHS_HELP                                                                                                     \
     "PATH is a profile (*.pyprof) or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY    \

@@ -222,9 +222,14 @@ uint32_t fixture_thread_flags(struct fixture *log, uint64_t tid, const char *nam
 
 uint32_t fixture_labels(struct fixture *log, const char *key, const char *value)
 {
+    return fixture_label_set(log, (const char *const[]){key, value, NULL});
+}
+
+uint32_t fixture_label_set(struct fixture *log, const char *const *pairs)
+{
     struct fixture_bytes record = {0};
-    fixture_varint(&record, fixture_string(log, key));
-    fixture_varint(&record, fixture_string(log, value));
+    for (; *pairs; pairs++)
+        fixture_varint(&record, fixture_string(log, *pairs));
     return put_definition(log, PP_BLOCK_LABELS, &log->labels, &record);
 }
 

@@ -57,6 +57,8 @@ uint32_t fixture_node(struct fixture *log, uint32_t parent, uint32_t frame);
 uint32_t fixture_thread(struct fixture *log, uint64_t tid, const char *name);
 uint32_t fixture_thread_flags(struct fixture *log, uint64_t tid, const char *name, uint64_t flags);
 uint32_t fixture_labels(struct fixture *log, const char *key, const char *value);
+/* Keys and values in turn, NULL at the end. */
+uint32_t fixture_label_set(struct fixture *log, const char *const *pairs);
 void fixture_sample(struct fixture *log, uint32_t thread, uint32_t node, uint32_t labels, uint32_t state,
                     uint64_t count, uint64_t cpu_ns);
 /* Of an interval of their own, in the order of fixture_sample: thread, node, labels, state, count, nanoseconds. */

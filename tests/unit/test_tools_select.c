@@ -92,6 +92,10 @@ static uint32_t frame_of(struct pt_profile *profile, char letter)
                                          ['T'] = "[python stack torn]",
                                          ['U'] = "[unsampled]",
                                          ['i'] = "[interpreter]",
+                                         ['k'] = "[task]",
+                                         ['a'] = "[task a]",
+                                         ['l'] = "[loop]",
+                                         ['C'] = "[creator]",
                                          ['n'] = "[native]"};
     if (letter == 'P' || letter == 'Q') {
         const struct pt_function function = {.name = pt_intern(profile, &letter, 1)};
@@ -120,28 +124,40 @@ static void levels_of_native_code(void **state)
     (void)state;
     static const char *const stacks[][3] = {
         /* all, libraries, none */
-        {"P", "P", "P"},         /* Python only */
-        {"ILIPIQI", "PQ", "PQ"}, /* as programs begin, and the eval loop between two functions */
-        {"LLPIQ", "PQ", "PQ"},   /* a thread: clone above the first function */
-        {"PILIQ", "PLQ", "PQ"},  /* a library calls back */
-        {"PLI", "PL", "P"},      /* the interpreter works for a library */
-        {"PIL", "PL", "P"},      /* and calls one */
-        {"ILI", "i", "n"},       /* without Python */
-        {"ILIL", "iL", "n"},     /* and in a library */
-        {"LL", "LL", "n"},       /* a native thread */
-        {"MIPIQ", "PQ", "PQ"},   /* the outer end of the native stack is missing: the Python frames are all there */
-        {"IPMIQ", "PQ", "PQ"},   /* and so they are when it is the middle */
-        {"PMLL", "PMLL", "P"},   /* here callers of the library are missing */
-        {"PLMIL", "PLL", "P"},   /* but not here */
-        {"IPIM", "PM", "P"},     /* it ends there */
-        {"M", "M", "M"},         /* nothing else is known */
-        {"MI", "i", "n"},        /* marks without Python */
-        {"ML", "ML", "n"},       /* … */
-        {"ILGI", "G", "G"},      /* a collection without Python */
-        {"IPGIQ", "PGQ", "PGQ"}, /* and a finalizer */
-        {"TMIPL", "TPL", "TP"},  /* Python frames that are missing are told */
-        {"PIJQ", "PJQ", "PQ"},   /* code of a JIT is native */
-        {"U", "U", "U"},         /* not a stack */
+        {"P", "P", "P"},            /* Python only */
+        {"ILIPIQI", "PQ", "PQ"},    /* as programs begin, and the eval loop between two functions */
+        {"LLPIQ", "PQ", "PQ"},      /* a thread: clone above the first function */
+        {"PILIQ", "PLQ", "PQ"},     /* a library calls back */
+        {"PLI", "PL", "P"},         /* the interpreter works for a library */
+        {"PIL", "PL", "P"},         /* and calls one */
+        {"ILI", "i", "n"},          /* without Python */
+        {"ILIL", "iL", "n"},        /* and in a library */
+        {"LL", "LL", "n"},          /* a native thread */
+        {"MIPIQ", "PQ", "PQ"},      /* the outer end of the native stack is missing: the Python frames are all there */
+        {"IPMIQ", "PQ", "PQ"},      /* and so they are when it is the middle */
+        {"PMLL", "PMLL", "P"},      /* here callers of the library are missing */
+        {"PLMIL", "PLL", "P"},      /* but not here */
+        {"IPIM", "PM", "P"},        /* it ends there */
+        {"M", "M", "M"},            /* nothing else is known */
+        {"MI", "i", "n"},           /* marks without Python */
+        {"ML", "ML", "n"},          /* … */
+        {"ILGI", "G", "G"},         /* a collection without Python */
+        {"IPGIQ", "PGQ", "PGQ"},    /* and a finalizer */
+        {"TMIPL", "TPL", "TP"},     /* Python frames that are missing are told */
+        {"PIJQ", "PJQ", "PQ"},      /* code of a JIT is native */
+        {"U", "U", "U"},            /* not a stack */
+        {"IPQkPIL", "lkPL", "lkP"}, /* what is outside of a task is its loop */
+        {"IPakPQ", "lakPQ", "lakPQ"}, /* with a task that awaits it */
+        {"CkP", "CkP", "CkP"},        /* its first step is in the task that made it */
+        {"kPL", "kPL", "kP"},         /* nothing is known of the loop */
+        {"PaPkP", "lkP", "lkP"},      /* loops in loops: the innermost task */
+        {"PMkP", "lkP", "lkP"},       /* the outer end is missing */
+        {"aLLPQ", "aPQ", "aPQ"},      /* a thread works for a task */
+        {"aLILP", "aP", "aP"},
+        {"aLL", "aLL", "an"}, /* without Python */
+        {"aIL", "aiL", "an"},
+        {"aM", "aM", "aM"},
+        {"aLPkP", "alkP", "alkP"}, /* and has a loop */
     };
     const size_t count = sizeof stacks / sizeof stacks[0];
     struct pt_profile *profile = pt_profile_new(NULL);

@@ -243,7 +243,7 @@ static struct pt_profile *draw_profile(const struct program *program, uint32_t s
         struct pt_frame frame = {.kind = PP_FRAME_PYTHON, .subject = pt_add_function(profile, &function)};
         nodes[i] = pt_add_node(profile, i ? nodes[parent_of(i)] : 0, pt_add_frame(profile, &frame));
         if (counts[i])
-            pt_add_stack(profile, nodes[i], false, 0, counts[i], ns[i]);
+            pt_add_stack(profile, &(struct pt_sample){.node = nodes[i], .count = counts[i], .cpu_ns = ns[i]});
     }
     return profile;
 }

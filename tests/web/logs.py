@@ -1,11 +1,12 @@
 """Writes profiles for the page's tests, from preload/common/log_format.h: what a run of a program never gives twice the same."""
 
 import struct
+import sys
 import zlib
 
 SECOND = 1000000000
 START = 1700000000 * SECOND
-PROCESS, STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, SAMPLES, ACCOUNTING, END = 1, 2, 3, 4, 5, 6, 7, 9, 10, 12
+PROCESS, STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, LABELS, SAMPLES, ACCOUNTING, END = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12
 HOLDS_GIL, GIL_KNOWN = 1, 8
 MOST = 1 << 20  # bytes of a block, so that no block is too long
 
@@ -39,7 +40,7 @@ def pseudo(text):
 class Log:
     def __init__(self, pid=100, command=("python", "app.py")):
         self.pid, self.command = pid, command
-        self.tables = {kind: {} for kind in (STRINGS, MODULES, CODES, FRAMES, NODES, THREADS)}
+        self.tables = {kind: {} for kind in (STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, LABELS)}
         self.records = {kind: [] for kind in self.tables}
         self.samples = {}
         self.sampled = self.count = 0
@@ -82,16 +83,18 @@ class Log:
             node = self.node(node, frame)
         return node
 
-    def sample(self, thread, node, ns, second=0, gil=None, count=1):
+    def sample(self, thread, node, ns, second=0, gil=None, count=1, labels=()):
         """CPU time at a node (or a stack of frames) in one second of the run, or an interval (start, length) in ns; thread
-        None: the process."""
+        None: the process. labels: pairs of a key and a value."""
         if not isinstance(node, int):
             node = self.stack(node)
         number = 0 if thread is None else self.define(THREADS, thread, lambda: record(
             self.pid + len(self.tables[THREADS]), self.string(thread), START, 0 if self.tables[THREADS] else 1))
+        label_set = 0 if not labels else self.define(LABELS, labels, lambda: record(
+            *(self.string(text) for pair in labels for text in pair)))
         state = 0 if gil is None else GIL_KNOWN | (HOLDS_GIL if gil else 0)
         interval = second if isinstance(second, tuple) else (second * SECOND, SECOND)
-        self.samples.setdefault(interval, []).append(record(number, node, 0, state, count, ns))
+        self.samples.setdefault(interval, []).append(record(number, node, label_set, state, count, ns))
         if thread is None:
             self.other["unsampled"] += ns
         else:
@@ -232,3 +235,40 @@ def large(path, nodes=100000, seconds=60, functions=4000):
         for _ in range(1 + random(3)):
             log.sample(f"worker-{random(8)}", node, 1000000 + random(20000000), random(seconds), bool(random(2)))
     log.write(path)
+
+
+def service(path, slower=1):
+    """Four seconds of a server whose samples have contexts: two endpoints in tasks of one loop, one of which gives work to a
+    thread; a task without an endpoint; greenlets; a thread without any context. Its CPU by endpoint: /checkout 1.6 s (slower:
+    so many times), /search/{query} 0.8 s, none 1.257 s."""
+    log = Log()
+    loop = [native("_start", "/usr/bin/python3.12"), python("<module>", line=1),
+            python("run", "/usr/lib/python3.12/asyncio/runners.py", 160),
+            python("Handle._run", "/usr/lib/python3.12/asyncio/events.py", 80)]
+    thread = [native("start_thread", "/usr/lib/libc.so.6"), python("_WorkItem.run", "/usr/lib/python3.12/concurrent/futures/thread.py", 50)]
+    task = [*loop, pseudo("[task]")]
+    serving = (("task", "handle_request"), ("awaiter", "serve"))
+    checkout, search = ("endpoint", "/checkout"), ("endpoint", "/search/{query}")
+    for second in range(4):
+        for tenant in ("acme", "globex"):
+            labels = (*serving, checkout, ("span", "POST /checkout"), ("tenant", tenant))
+            log.sample("MainThread", [*task, python("checkout", line=20), python("total", line=30)], 100000000 * slower, second, True,
+                       10 * slower, labels)
+        log.sample("MainThread", [*task, python("checkout", line=20), native("deflate")], 100000000 * slower, second, False, 10 * slower,
+                   (*serving, checkout, ("span", "POST /checkout"), ("tenant", "acme")))
+        log.sample("asyncio_0", [*thread, python("thumbnail", line=50)], 100000000 * slower, second, False, 10 * slower,
+                   (("awaiter", "handle_request"), ("awaiter", "serve"), checkout))
+        log.sample("MainThread", [*task, python("search", line=60), python("rank", line=70)], 200000000, second, True, 20,
+                   (*serving, search))
+        log.sample("MainThread", [*task, python("refresh", line=80)], 50000000, second, True, 5, (("task", "refresh"),))
+        log.sample("MainThread", [*loop[:3], python("BaseEventLoop._run_once", "/usr/lib/python3.12/asyncio/base_events.py", 1900)],
+                   12500000, second, True, 2)
+        for greenlet in ("crawl", "[hub]"):
+            log.sample("gevent", [python(greenlet.strip("[]"), line=90)], 100000000, second, True, 10, (("greenlet", greenlet),))
+        log.sample("metrics", [python("send", line=95)], 50000000, second, False, 5)
+    log.sample(None, [pseudo("[unsampled]")], 7000001, 3, None, 0)
+    log.write(path)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:3], *map(int, sys.argv[3:]))

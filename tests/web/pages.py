@@ -14,6 +14,7 @@ import view  # noqa: F401 (these hold the tests)
 import data  # noqa: F401
 import strip  # noqa: F401
 import explore  # noqa: F401
+import contexts  # noqa: F401
 from browser import Browser, find_chromium
 from page import PYPROF, TESTS, Page
 
@@ -33,12 +34,13 @@ def make_pages(directory):
     logs.deep(at("deep.pyprof"))
     logs.uneven(at("uneven.pyprof"))
     logs.fan(at("fan.pyprof"))
+    logs.service(at("service.pyprof"))
     os.mkdir(at("many"))
     subprocess.run([os.path.join(os.path.dirname(PYPROF), "bench", "make_logs"), at("many"), "2", "7"], check=True)
     for page, arguments in {
         "example.html": ["example.pyprof"], "two.html": ["example.pyprof", "other.pyprof"], "hostile.html": ["hostile.pyprof"],
         "fan.html": ["fan.pyprof"], "none.html": ["--native=none", "example.pyprof"], "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
-        "large.html": ["large.pyprof"], "many.html": ["many"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
+        "service.html": ["service.pyprof"], "large.html": ["large.pyprof"], "many.html": ["many"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
     }.items():
         subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,
                        stderr=subprocess.DEVNULL)

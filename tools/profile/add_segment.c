@@ -30,18 +30,13 @@ static void put_thread(struct adder *adder, const struct pt_segment *segment, co
         pt_add_busy(profile, thread, sum->state, interval, sum->cpu_ns);
 }
 
-static void put_stack(struct adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
-                      uint32_t interval)
-{
-    uint32_t node = pt_id_map_node(&adder->ids, segment, sum->node);
-    pt_add_stack(adder->ids.profile, node, pt_in_gc(sum->state), interval, sum->count, sum->cpu_ns);
-}
-
+/* Adds a sample, or CPU time of a stack to a profile of PT_KEEP_STACKS. */
 static void put_sample(struct adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
                        uint32_t interval)
 {
+    bool stacks = adder->ids.profile->keep == PT_KEEP_STACKS;
     struct pt_sample sample = {
-        .thread = pt_id_map_thread(&adder->ids, segment, sum->thread),
+        .thread = stacks ? PT_NONE : pt_id_map_thread(&adder->ids, segment, sum->thread),
         .node = pt_id_map_node(&adder->ids, segment, sum->node),
         .labels = pt_id_map_label_set(&adder->ids, segment, sum->labels) & PT_MOST_LABEL_SETS,
         .state = sum->state & PT_MOST_STATES,
@@ -49,7 +44,9 @@ static void put_sample(struct adder *adder, const struct pt_segment *segment, co
         .count = sum->count,
         .cpu_ns = sum->cpu_ns,
     };
-    if (adder->ids.alone)
+    if (stacks)
+        pt_add_stack(adder->ids.profile, &sample);
+    else if (adder->ids.alone)
         pt_append_sample(adder->ids.profile, &sample);
     else
         pt_add_sample(adder->ids.profile, &sample);
@@ -68,10 +65,7 @@ static void put_sums(struct adder *adder, const struct pt_segment *segment)
     for (uint32_t i = 0; i < adder->thread_sums.count; i++)
         put_thread(adder, segment, &adder->thread_sums.items[i], interval);
     for (uint32_t i = 0; i < adder->sums.count; i++)
-        if (profile->keep == PT_KEEP_STACKS)
-            put_stack(adder, segment, &adder->sums.items[i], interval);
-        else
-            put_sample(adder, segment, &adder->sums.items[i], interval);
+        put_sample(adder, segment, &adder->sums.items[i], interval);
     adder->ids.alone = adder->ids.alone && request->timed; /* another interval is another sample */
     pt_sample_sums_clear(&adder->sums);
     pt_sample_sums_clear(&adder->thread_sums);
@@ -88,6 +82,7 @@ static void add_plain(struct adder *adder, const struct pt_log_sample *samples, 
         threads[i] = (struct pt_log_sample){.thread = sample->thread, .state = sample->state, .cpu_ns = sample->cpu_ns};
         plain[i] = (struct pt_log_sample){.thread = stacks ? 0 : sample->thread,
                                           .node = sample->node,
+                                          .labels = sample->labels,
                                           .state = sample->state & (PP_STATE_GC_KNOWN | PP_STATE_GC),
                                           .count = sample->count,
                                           .cpu_ns = sample->cpu_ns};
@@ -388,7 +383,7 @@ void pt_profile_finish(struct pt_profile *profile)
             sample.interval = pt_add_interval(profile, process->accounting.end_unix_ns, 0);
         if (profile->keep == PT_KEEP_STACKS) {
             pt_states_add(&profile->threads.items[sample.thread].states, 0, sample.cpu_ns);
-            pt_add_stack(profile, sample.node, false, sample.interval, 0, sample.cpu_ns);
+            pt_add_stack(profile, &sample);
             if (profile->request->timed)
                 pt_add_busy(profile, sample.thread, 0, sample.interval, sample.cpu_ns);
         } else {

@@ -4,6 +4,8 @@
  * `libraries` folds the interpreter's frames, and all native ones above the first Python frame. `none` folds all native
  * frames. A stack that would lose all frames is "[interpreter]" or "[native]". Marks of native stacks that are not
  * complete stay only where a frame that stays follows from native code, or where the stack ends.
+ *
+ * What is outside of a task (task_stacks.h), the event loop, is "[loop]". "[creator]" there stays as it is.
  */
 #ifndef PT_PROFILE_FOLD_H
 #define PT_PROFILE_FOLD_H
@@ -13,6 +15,7 @@
 struct pt_folded {
     uint32_t node;  /* the folded stack */
     uint32_t under; /* the same without what the next frame may fold; 0: so far there are native frames only */
+    uint32_t base;  /* of these, what is no native frame: tasks at the root; 0: nothing */
 };
 
 /* Starts as {.native = …}; pt_fold_free ends it. */

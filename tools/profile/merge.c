@@ -133,6 +133,7 @@ static void add_stacks(struct maps *maps)
         struct pt_sample sample = maps->from->samples.items[i];
         sample.thread = sample.thread == PT_NONE ? PT_NONE : maps->threads[sample.thread];
         sample.node = maps->nodes[sample.node];
+        sample.labels = maps->label_sets[sample.labels] & PT_MOST_LABEL_SETS;
         sample.interval = maps->intervals[sample.interval];
         pt_add_as_kept(maps->into, &sample);
     }

@@ -159,16 +159,11 @@ void pt_add_sample(struct pt_profile *profile, const struct pt_sample *sample)
     pt_index_add(&profile->samples.index, hash, profile->samples.count - 1);
 }
 
-void pt_add_stack(struct pt_profile *profile, uint32_t node, bool in_gc, uint32_t interval, uint64_t count,
-                  uint64_t cpu_ns)
+void pt_add_stack(struct pt_profile *profile, const struct pt_sample *sample)
 {
-    const uint32_t state = in_gc ? PP_STATE_GC_KNOWN | PP_STATE_GC : 0;
-    const struct pt_sample stack = {.thread = PT_NONE,
-                                    .node = node,
-                                    .state = state & PT_MOST_STATES,
-                                    .interval = interval,
-                                    .count = count,
-                                    .cpu_ns = cpu_ns};
+    struct pt_sample stack = *sample;
+    stack.thread = PT_NONE;
+    stack.state = pt_in_gc(sample->state) ? PP_STATE_GC_KNOWN | PP_STATE_GC : 0;
     pt_add_sample(profile, &stack);
 }
 
@@ -185,7 +180,7 @@ void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, ui
 void pt_add_as_kept(struct pt_profile *profile, const struct pt_sample *sample)
 {
     if (sample->thread == PT_NONE)
-        pt_add_stack(profile, sample->node, pt_in_gc(sample->state), sample->interval, sample->count, sample->cpu_ns);
+        pt_add_stack(profile, sample);
     else if (profile->keep == PT_KEEP_STACKS)
         pt_add_busy(profile, sample->thread, sample->state, sample->interval, sample->cpu_ns);
     else

@@ -216,9 +216,9 @@ struct pt_node *pt_take_nodes(struct pt_profile *profile, uint32_t *count);
 void pt_add_sample(struct pt_profile *profile, const struct pt_sample *sample);
 /* Adds a sample that is known to be new: faster than pt_add_sample, and takes less memory. */
 void pt_append_sample(struct pt_profile *profile, const struct pt_sample *sample);
-/* Adds CPU time of a stack to a profile of PT_KEEP_STACKS. */
-void pt_add_stack(struct pt_profile *profile, uint32_t node, bool in_gc, uint32_t interval, uint64_t count,
-                  uint64_t cpu_ns);
+/* Adds CPU time of a stack to a profile of PT_KEEP_STACKS: all of the sample but its thread, and of its state only
+ * whether it was a garbage collection. */
+void pt_add_stack(struct pt_profile *profile, const struct pt_sample *sample);
 /* Adds CPU time of a thread in an interval to a profile of PT_KEEP_STACKS with times. */
 void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, uint32_t interval, uint64_t cpu_ns);
 /* Adds a sample of a profile that keeps as much: as a stack, a busy thread or a sample. */

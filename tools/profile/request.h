@@ -23,13 +23,14 @@ struct pt_selection {
     uint64_t from_ns, to_ns; /* since the run's start; to_ns 0: until its end */
     /* As the options of these names take them; NULL: not given. */
     const char *pid, *thread, *focus, *ignore;
+    bool no_awaiters; /* stacks are without the tasks that await theirs (task_stacks.h) */
     enum pt_native native;
 };
 
 /* Says how much is kept; each value takes less memory than the one before it. */
 enum pt_keep {
     PT_KEEP_SAMPLES,
-    /* Samples are not split by thread, labels or GIL; threads have sums. With `timed`, further samples at node 0 say
+    /* Samples are not split by thread or GIL; threads have sums. With `timed`, further samples at node 0 say
      * when each thread was busy, so that all CPU time is there twice. */
     PT_KEEP_STACKS,
     PT_KEEP_SUMS, /* no samples: processes of all runs and their accounting */
@@ -47,7 +48,7 @@ struct pt_load_request {
 
     struct pt_selection select;
     enum pt_keep keep;
-    bool plain;             /* samples are not split by labels or GIL */
+    bool plain;             /* samples are not split by GIL */
     bool usage;             /* what processes had used at the end of each interval */
     bool no_names;          /* native frames keep the names that the log has for them */
     bool callers;           /* those without a name have their callers' (symbols/callers.h); not to compare profiles */

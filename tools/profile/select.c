@@ -7,6 +7,7 @@
 #include "fold.h"
 #include "frame_text.h"
 #include "nothing_left.h"
+#include "task_stacks.h"
 #include "time_bins.h"
 
 /* If more than one nanosecond in so many is of intervals that --from or --to cut, that is said. */
@@ -171,6 +172,19 @@ static void sum_kinds(struct pt_profile *profile)
     free(ns_of_frame);
 }
 
+static void add_tasks(struct pt_profile *profile)
+{
+    struct pt_task_stacks stacks = {.no_awaiters = profile->request->select.no_awaiters};
+    uint32_t count;
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_sample sample = samples[i];
+        sample.node = pt_task_stack(&stacks, profile, sample.node, sample.labels);
+        pt_add_sample(profile, &sample);
+    }
+    pt_task_stacks_free(&stacks);
+}
+
 static void fold_samples(struct pt_profile *profile, enum pt_native native)
 {
     struct pt_fold fold = {.native = native};
@@ -192,6 +206,8 @@ bool pt_select(struct pt_profile *profile)
     for (uint32_t i = 0; i < profile->processes.count; i++)
         profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
     profile->selected = leaves_samples_out(select);
+    if (profile->label_sets.count > 1)
+        add_tasks(profile);
     if (selects_names(select) || selects_stacks(select))
         leave_out(profile, select);
     sum_kinds(profile);

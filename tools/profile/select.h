@@ -22,8 +22,8 @@ bool pt_take_time(const struct pt_profile *profile, struct pt_interval *interval
 bool pt_takes_thread(const struct pt_profile *profile, uint32_t thread);
 
 /*
- * Removes the samples that --thread with a name, --focus and --ignore exclude, and folds the native frames that
- * --native leaves out. Returns false after a message if no sample is left.
+ * Puts tasks into the stacks (task_stacks.h), removes the samples that --thread with a name, --focus and --ignore
+ * exclude, and folds the native frames that --native leaves out. Returns false after a message if no sample is left.
  */
 bool pt_select(struct pt_profile *profile);
 

@@ -43,7 +43,8 @@ function sumCells(data, state) {
 }
 
 /* What folding does with a frame, as in tools/profile/fold.c. */
-const FOLD_SHOWN = 0, FOLD_INTERPRETER = 1, FOLD_LIBRARY = 2, FOLD_MARK = 3;
+const FOLD_SHOWN = 0, FOLD_INTERPRETER = 1, FOLD_LIBRARY = 2, FOLD_MARK = 3, FOLD_TASK = 4;
+const TASK = /^\[task[ \]]/, CREATOR = "[creator]";
 
 function foldClasses(data) {
     return Uint8Array.from(data.frames.kind, (kind, i) => {
@@ -51,7 +52,9 @@ function foldClasses(data) {
             return FOLD_INTERPRETER;
         if (kind === KIND_NATIVE + 1 || data.label[i] === "[jit]")
             return FOLD_LIBRARY;
-        return kind === KIND_PSEUDO && data.label[i].startsWith("[native stack truncated") ? FOLD_MARK : FOLD_SHOWN;
+        if (kind !== KIND_PSEUDO)
+            return FOLD_SHOWN;
+        return data.label[i].startsWith("[native stack truncated") ? FOLD_MARK : TASK.test(data.label[i]) ? FOLD_TASK : FOLD_SHOWN;
     });
 }
 
@@ -73,43 +76,57 @@ function childAdder(most) {
 }
 
 /* The tree with some native frames folded into the Python functions that run them, as --native says; `place` is where
- * each node has gone. */
+ * each node has gone, `under` and `base` are as in tools/profile/fold.h. */
 function foldedShape(data, level) {
     const classes = foldClasses(data), none = level === "none", whole = data.frames.kind.length;
-    const interpreter = whole - 2, native = whole - 1; /* addOutsideFrames */
-    const place = new Int32Array(data.nodes), under = new Int32Array(data.nodes), {add, shape} = childAdder(data.nodes + 3);
+    const [interpreter, native, loop] = OUTSIDE.map((name, i) => whole - OUTSIDE.length + i); /* addOutsideFrames */
+    const tasks = data.frame.reduce((count, frame) => (classes[frame] === FOLD_TASK ? count + 1 : count), 0);
+    const place = new Int32Array(data.nodes), under = new Int32Array(data.nodes), base = new Int32Array(data.nodes);
+    const {add, shape} = childAdder(data.nodes + 3 * tasks + 3);
     for (let i = 1; i < data.nodes; i++) {
-        const parent = data.parent[i], frame = data.frame[i], kind = classes[frame], base = under[parent];
-        under[i] = base;
+        const parent = data.parent[i], frame = data.frame[i], kind = classes[frame], above = under[parent], root = base[parent];
+        under[i] = above;
+        base[i] = root;
         if (kind === FOLD_SHOWN)
-            place[i] = under[i] = add(base, frame);
-        else if (none)
-            place[i] = base || add(0, kind === FOLD_MARK && !place[parent] ? frame : native);
+            place[i] = under[i] = add(above || root, frame);
+        else if (kind === FOLD_TASK) {
+            const follows = !parent || classes[data.frame[parent]] === FOLD_TASK || data.label[data.frame[parent]] === CREATOR;
+            const at = follows ? place[parent] : add(root, loop);
+            place[i] = add(at, frame);
+            if (at === root && !above)
+                base[i] = place[i];
+            else
+                under[i] = place[i];
+        } else if (none)
+            place[i] = above || add(root, kind === FOLD_MARK && place[parent] === root ? frame : native);
         else if (kind === FOLD_INTERPRETER)
-            place[i] = base || add(0, interpreter);
+            place[i] = above || add(root, interpreter);
         else if (kind === FOLD_MARK)
-            place[i] = add(base || place[parent], frame);
+            place[i] = add(above || place[parent], frame);
         else {
             place[i] = add(place[parent], frame);
-            under[i] = base ? place[i] : 0;
+            under[i] = above ? place[i] : 0;
         }
     }
     return {place, ...shape()};
 }
 
-const NO_PYTHON = ["[interpreter]", "[native]"];
+const OUTSIDE = ["[interpreter]", "[native]", "[loop]"];
 
-/* So that stacks that lose all their frames have a name; done once. */
+/* Adds a frame that is no function. */
+function addPseudoFrame(data, name) {
+    data.frames.kind.push(KIND_PSEUDO);
+    data.frames.path.push(0);
+    data.frames.line.push(0);
+    data.label.push(name);
+    data.place.push("");
+    data.text.push(name);
+    data.module.push(PSEUDO_MODULE);
+}
+
+/* So that what is folded has a name where nothing else is left; done once. */
 function addOutsideFrames(data) {
-    for (const name of NO_PYTHON) {
-        data.frames.kind.push(KIND_PSEUDO);
-        data.frames.path.push(0);
-        data.frames.line.push(0);
-        data.label.push(name);
-        data.place.push("");
-        data.text.push(name);
-        data.module.push(PSEUDO_MODULE);
-    }
+    OUTSIDE.forEach((name) => addPseudoFrame(data, name));
 }
 
 /* Children of all nodes, one after the other: those of n are list[start[n]] to list[start[n + 1]]. */
