@@ -7,6 +7,7 @@
 #               clang's own runtime. The handler must not be instrumented: it reads what may not be read.
 #   FUZZ=1      libFuzzer harnesses of tests/fuzz (clang), in build/fuzz
 #   TCMALLOC=1  the tools allocate with tcmalloc
+#   WERROR=     warnings are no errors: for compilers other than those that CI has
 #   V=1         shows the commands
 
 VERSION := 0.1.0
@@ -16,6 +17,7 @@ BINDIR  ?= $(PREFIX)/bin
 LIBDIR  ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share
 CFLAGS  ?= -O2 -g
+WERROR  ?= -Werror
 
 ifdef SAN
 BUILD    ?= build/san
@@ -38,7 +40,7 @@ BUILD    ?= build
 VARIANT  :=
 endif
 
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPYPROF_VERSION='"$(VERSION)"' -I. -Wall -Wextra -Werror -Wstrict-prototypes \
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPYPROF_VERSION='"$(VERSION)"' -I. -Wall -Wextra $(WERROR) -Wstrict-prototypes \
               -Wmissing-prototypes -Wvla -fvisibility=hidden -MMD -MP $(CPPFLAGS) $(CFLAGS) $(VARIANT)
 HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
 
@@ -68,10 +70,14 @@ comma := ,
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c'))
-TOOLS_OBJ   := $(call objects,$(shell find tools -name '*.c') preload/common/settings.c) $(BUILD)/obj/page.o
+# The programs of a wheel have gzip_zlib.c in place of gzip_isal.c.
+TOOLS_OBJ   := $(call objects,$(filter-out %/gzip_zlib.c,$(shell find tools -name '*.c')) preload/common/settings.c) \
+               $(BUILD)/obj/page.o
+GZIP_ZLIB   := $(BUILD)/obj/tools/base/gzip_zlib.o
 TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))
 FIXTURE_OBJ := $(call objects,$(wildcard tests/unit/log_fixture.c))
 UNIT_TOOLS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_tools_*.c))
+UNIT_ZLIB   := $(BUILD)/unit/test_tools_gzip_zlib
 UNIT_PRELOAD := $(filter-out $(UNIT_TOOLS),$(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c)))
 UNIT_SHARED := $(patsubst tests/unit/%.c,$(BUILD)/unit/%.so,$(wildcard tests/unit/*_preload.c))
 TORTURE     := $(patsubst %,$(BUILD)/torture/torture.so,$(wildcard tests/torture/torture.c))
@@ -108,7 +114,7 @@ $(foreach wing,python unwind modules log flush,$(BUILD)/obj/preload/$(wing)/%.o)
   $(foreach file,arena intern safe_copy,$(BUILD)/obj/preload/base/$(file).o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
 $(BUILD)/obj/preload/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS)
 $(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)
-$(BUILD)/obj/tests/%.o: KIND_CFLAGS = -fPIC
+$(BUILD)/obj/tests/%.o $(BUILD)/obj/contrib/%.o: KIND_CFLAGS = -fPIC
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
 	@mkdir -p $(@D)
@@ -138,11 +144,14 @@ $(BUILD)/libpyprof_tools.a: $(TOOLS_LIB_OBJ)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-units: $(UNIT_TOOLS) $(UNIT_PRELOAD) $(UNIT_SHARED) $(TORTURE)
+units: $(UNIT_TOOLS) $(UNIT_ZLIB) $(UNIT_PRELOAD) $(UNIT_SHARED) $(TORTURE)
 
 UNIT_LINK = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@
 
 $(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUILD)/libpyprof_tools.a
+	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
+
+$(UNIT_ZLIB): $(BUILD)/obj/tests/unit/test_tools_gzip.o $(GZIP_ZLIB) $(BUILD)/libpyprof_tools.a
 	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
 
 # The oracle compares our unwinder with libunwind; --as-needed leaves it out of the other tests.
@@ -244,6 +253,48 @@ uninstall:
 	  $(DESTDIR)$(DATADIR)/man/man5/pyprof-log.5 $(DESTDIR)$(DATADIR)/man/man7/libpyprof.7 \
 	  $(DESTDIR)$(DATADIR)/bash-completion/completions/pyprof $(DESTDIR)$(DATADIR)/zsh/site-functions/_pyprof \
 	  $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/pyprof.fish
+
+# The wheel and the source distribution: see contrib/python/README.md. The wheel's pyprof runs with any glibc from 2.17 on:
+# gcc compiles it, and zig links it with that glibc's symbols and Debian 12's static libraries. The static libraries of a
+# system with a newer glibc may need what old_glibc.c does not have; the linker then says what.
+PACK        := python3 contrib/python/backend.py
+STATIC_LIBS  = $(foreach name,dw elf iberty z lzma bz2,$(shell $(CC) -print-file-name=lib$(name).a))
+ZIG         := ziglang==0.17.1
+WHEEL_DIR   := $(BUILD)/wheel
+ZIG_LINK     = ZIG_GLOBAL_CACHE_DIR=$(abspath $(BUILD))/zig ZIG_LOCAL_CACHE_DIR=$(abspath $(BUILD))/zig \
+               $(BUILD)/venv/$(ZIG)/bin/python -m ziglang cc -target x86_64-linux-gnu.2.17
+
+.PHONY: wheel wheel-programs sdist
+wheel: $(WHEEL_DIR)/manylinux/pyprof $(WHEEL_DIR)/manylinux/libpyprof.so
+	$(QUIET)tools/man/make.sh $< $(<D)/share
+	$(QUIET)$(PACK) wheel $(<D) $(BUILD)/dist $(STATIC_LIBS)
+
+sdist:
+	$(QUIET)$(PACK) sdist $(BUILD)/dist
+
+# What the source distribution builds and installs: for this system, with its shared libraries.
+wheel-programs: $(WHEEL_DIR)/linux/pyprof $(WHEEL_DIR)/linux/libpyprof.so
+	$(QUIET)tools/man/make.sh $< $(<D)/share
+
+WHEEL_OBJ := $(filter-out %/gzip_isal.o,$(TOOLS_OBJ)) $(GZIP_ZLIB)
+
+$(WHEEL_DIR)/linux/pyprof: $(WHEEL_OBJ)
+	@mkdir -p $(@D)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(TOOLS_LDFLAGS) $(LDFLAGS) -s -o $@ $^ $(filter-out -lisal,$(TOOLS_LIBS))
+
+$(WHEEL_DIR)/manylinux/pyprof: $(WHEEL_OBJ) $(BUILD)/obj/contrib/python/old_glibc.o
+	@tests/deps.sh wheel
+	@mkdir -p $(@D)
+	$(QUIET)tests/venv.sh $(BUILD)/venv/$(ZIG) $$(command -v python3) $(ZIG) >/dev/null
+	@echo '  LINK $@'
+	$(QUIET)$(ZIG_LINK) $(TOOLS_LDFLAGS) -Wl,--build-id=sha1 -s -o $@ $^ $(STATIC_LIBS) -lm -ldl -lpthread
+
+# The build id is that of what is in the wheel, not that of debugging information, which names directories.
+$(WHEEL_DIR)/%/libpyprof.so: $(PRELOAD_OBJ)
+	@mkdir -p $(@D)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -Wl,--build-id=sha1 -s -o $@ $^
 
 clean:
 	rm -rf $(BUILD)

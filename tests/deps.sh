@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing: tests/deps.sh build | demo | bench | check | long (each includes the
-# one before) | accuracy (bench, and profilers to compare with). Prints nothing and needs no rights when nothing is
-# missing.
+# one before) | accuracy (bench, and profilers to compare with) | wheel (demo, and what the wheel is linked with).
+# Prints nothing and needs no rights when nothing is missing.
 set -eu
 
 want=${1:-check}
@@ -53,8 +53,14 @@ if [ "$want" != build ]; then
     need python3-venv has_venv
 fi
 
+# The static libdw needs them; their -dev packages have the static libraries.
+if [ "$want" = wheel ] || [ "$want" = check ] || [ "$want" = long ]; then
+    need liblzma-dev has_file /usr/lib/*/liblzma.a
+    need libbz2-dev has_file /usr/lib/*/libbz2.a
+fi
+
 # `make bench` measures libunwind beside our walk.
-if [ "$want" != build ] && [ "$want" != demo ]; then
+if [ "$want" != build ] && [ "$want" != demo ] && [ "$want" != wheel ]; then
     need libunwind-dev has_file /usr/include/libunwind.h /usr/include/*/libunwind.h
 fi
 

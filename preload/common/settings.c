@@ -64,12 +64,21 @@ static bool parse_size(const char *text, uint64_t *bytes)
     return !*bytes || *bytes >= DISK_LEAST;
 }
 
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {{"URG", SIGURG}, {"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"STKFLT", SIGSTKFLT}};
+
+const char *pp_setting_signal_name(int number)
+{
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (number == signals[i].number)
+            return signals[i].name;
+    return NULL;
+}
+
 static bool parse_signal(const char *text, uint64_t *number)
 {
-    static const struct {
-        const char *name;
-        int number;
-    } signals[] = {{"URG", SIGURG}, {"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"STKFLT", SIGSTKFLT}};
     const char *bare = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
     bool is_number = parse_number(text, number);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {

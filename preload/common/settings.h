@@ -39,6 +39,9 @@ extern const char *const pp_setting_names[PP_SETTING_COUNT];
  * Not for settings that are text. */
 const char *pp_setting_read(enum pp_setting setting, const char *text, uint64_t *value);
 
+/* Returns the name, without SIG, of a signal that PYPROF_SIGNAL takes by name; NULL for another. */
+const char *pp_setting_signal_name(int number);
+
 /* Returns the clock that PYPROF_CLOCK=TEXT chooses: where it is not set, only rates above the ticks' get perf events.
  */
 enum pp_clock pp_setting_clock(const char *text, uint64_t hz);

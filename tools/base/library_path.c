@@ -11,6 +11,9 @@
 #include "memory.h"
 #include "print.h"
 
+#define UNUSABLE  ":;" /* between directories in LD_LIBRARY_PATH */
+#define SEPARATES " :" /* between libraries in LD_PRELOAD */
+
 /* Directory of this program, "" when the kernel does not say. The caller frees. */
 static char *own_directory(void)
 {
@@ -34,11 +37,11 @@ char *pt_find_library(void)
         pt_buffer_free(&candidate);
         if (!path)
             continue;
-        bool usable = access(path, R_OK) == 0 && !strpbrk(path, " :");
+        bool usable = access(path, R_OK) == 0 && !strpbrk(path, UNUSABLE);
         if (!usable && access(path, R_OK) != 0)
             pt_error("%s: %s: make it readable for the user that runs the command", path, strerror(errno));
         else if (!usable)
-            pt_error("%s: LD_PRELOAD cannot hold a path with a space or a colon: install pyprof elsewhere", path);
+            pt_error("%s: the loader takes no path with a colon or a semicolon: install pyprof elsewhere", path);
         if (!usable)
             free(path);
         free(directory);
@@ -51,4 +54,35 @@ char *pt_find_library(void)
                  directory, directory);
     free(directory);
     return found ? pt_strdup(PT_LIBRARY) : NULL;
+}
+
+/* Appends an entry to a variable that is a list with colons, unless it is there. */
+static void append_entry(const char *variable, const char *entry)
+{
+    const char *present = getenv(variable);
+    struct pt_buffer value = {0};
+    if (present && *present && !strstr(present, entry))
+        pt_buffer_format(&value, "%s:%s", present, entry);
+    else
+        pt_buffer_text(&value, present && *present ? present : entry);
+    setenv(variable, value.data, 1);
+    pt_buffer_free(&value);
+}
+
+bool pt_fits_preload(const char *library)
+{
+    return !strpbrk(library, SEPARATES);
+}
+
+void pt_preload(const char *library)
+{
+    const char *name = strrchr(library, '/');
+    if (pt_fits_preload(library)) {
+        append_entry("LD_PRELOAD", library);
+        return;
+    }
+    char *directory = pt_strndup(library, (size_t)(name - library));
+    append_entry("LD_LIBRARY_PATH", directory);
+    append_entry("LD_PRELOAD", name + 1);
+    free(directory);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../preload/common/settings.h"
 #include "../base/memory.h"
 #include "../base/print.h"
 #include "checks.h"
@@ -120,7 +121,7 @@ static void check_timers(const struct pt_process_info *subject, const struct tim
 static void check_signal(const struct pt_process_info *subject, const struct threads *threads,
                          struct pt_findings *findings)
 {
-    const char *name = sigabbrev_np(threads->signal);
+    const char *name = pp_setting_signal_name(threads->signal);
     struct pt_buffer text = {0};
     if (name)
         pt_buffer_format(&text, "SIG%s", name);

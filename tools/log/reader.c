@@ -1,9 +1,9 @@
 #include "reader.h"
 
-#include <isa-l.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/gzip.h"
 #include "../base/memory.h"
 #include "segment_tables.h"
 
@@ -56,8 +56,8 @@ static bool crc_right(struct scan *scan, size_t at, const struct pp_log_block_he
     if (cost > scan->crc_budget)
         return false;
     const uint32_t words[] = {header->type, header->length, header->sequence};
-    uint32_t crc = crc32_gzip_refl(0, (const unsigned char *)words, sizeof words);
-    if (crc32_gzip_refl(crc, scan->data + at + sizeof *header, header->length) == header->crc32)
+    uint32_t crc = pt_crc32(0, words, sizeof words);
+    if (pt_crc32(crc, scan->data + at + sizeof *header, header->length) == header->crc32)
         return true;
     scan->crc_budget -= cost;
     return false;

@@ -19,18 +19,6 @@
 #define RUN_BYTES    16
 #define CLOCKS_APART 60 /* seconds, of a file system elsewhere and of this machine */
 
-static void set_preload(const char *library)
-{
-    const char *present = getenv("LD_PRELOAD");
-    struct pt_buffer value = {0};
-    if (present && *present && !strstr(present, library))
-        pt_buffer_format(&value, "%s:%s", present, library);
-    else
-        pt_buffer_text(&value, present && *present ? present : library);
-    setenv("LD_PRELOAD", value.data, 1);
-    pt_buffer_free(&value);
-}
-
 /* Where the profile goes. */
 struct place {
     char *directory; /* absolute, because the command may change its working directory */
@@ -100,7 +88,7 @@ static char *obstacle_of(const char *command)
 static void set_environment(const struct pt_cli *cli, const char *library, const char *directory, const char *run)
 {
     char hz[16];
-    set_preload(library);
+    pt_preload(library);
     setenv("PYPROF_OUT", directory, 1);
     setenv("PYPROF_RUN", run, 1);
     snprintf(hz, sizeof hz, "%u", cli->hz);

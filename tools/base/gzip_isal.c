@@ -1,26 +1,32 @@
-#include "gzip.h"
-
-#include <isa-l/igzip_lib.h>
+#include <isa-l.h>
 #include <stdlib.h>
+
+#include "gzip.h"
 
 #define LEVEL        1 /* of 3 */
 #define LEVEL_BUFFER ISAL_DEF_LVL1_LARGE
 #define PIECE        (512u << 10)
 
+struct pt_gzip_stream {
+    struct isal_zstream isal;
+    uint8_t level_buffer[LEVEL_BUFFER];
+};
+
 void pt_gzip_begin(struct pt_gzip *gzip, FILE *out)
 {
     *gzip = (struct pt_gzip){.out = out, .stream = pt_alloc(1, sizeof *gzip->stream)};
-    isal_deflate_init(gzip->stream);
-    gzip->stream->gzip_flag = IGZIP_GZIP;
-    gzip->stream->level = LEVEL;
-    gzip->stream->level_buf_size = LEVEL_BUFFER;
-    gzip->stream->level_buf = pt_alloc(LEVEL_BUFFER, 1);
+    struct isal_zstream *stream = &gzip->stream->isal;
+    isal_deflate_init(stream);
+    stream->gzip_flag = IGZIP_GZIP;
+    stream->level = LEVEL;
+    stream->level_buf_size = LEVEL_BUFFER;
+    stream->level_buf = gzip->stream->level_buffer;
 }
 
 static void compress(struct pt_gzip *gzip)
 {
     unsigned char *compressed = pt_alloc(1, PIECE);
-    struct isal_zstream *stream = gzip->stream;
+    struct isal_zstream *stream = &gzip->stream->isal;
     stream->next_in = (unsigned char *)gzip->text.data;
     stream->avail_in = (uint32_t)gzip->text.length;
     do {
@@ -41,9 +47,13 @@ void pt_gzip_flush(struct pt_gzip *gzip)
 
 void pt_gzip_end(struct pt_gzip *gzip)
 {
-    gzip->stream->end_of_stream = 1;
+    gzip->stream->isal.end_of_stream = 1;
     compress(gzip);
-    free(gzip->stream->level_buf);
     free(gzip->stream);
     pt_buffer_free(&gzip->text);
+}
+
+uint32_t pt_crc32(uint32_t before, const void *bytes, size_t length)
+{
+    return crc32_gzip_refl(before, bytes, length);
 }

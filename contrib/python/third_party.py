@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is linked into the wheel's pyprof, and under which licences: the libraries are those of Debian packages."""
+
+import json
+import pathlib
+import subprocess
+
+# By the library's file name: the project that it is of, and its licence.
+PROJECTS = {
+    "libdw": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
+    "libelf": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
+    "libiberty": ("libiberty", "GPL-2.0-or-later WITH GCC-exception-2.0"),  # of it the demangler, cp-demangle.c
+    "libz": ("zlib", "Zlib"),
+    "liblzma": ("xz", "0BSD"),
+    "libbz2": ("bzip2", "bzip2-1.0.6"),
+}
+COMMON = ("GPL-2", "GPL-3", "LGPL-3")
+
+NOTICE = """libpyprof's own code is under the Apache License 2.0 (LICENSE). The program pyprof in this wheel contains these libraries,
+in object code, unchanged, as Debian has built them; libpyprof.so contains none of them:
+
+%s
+Their licences are beside this file: copyright.NAME, and the texts that these refer to. Their source code is that of the named
+versions of Debian's source packages. To link pyprof with another version of a library: build libpyprof's source distribution
+of this version, which links what the system has.
+"""
+
+
+def packages(libraries):
+    """One for each library: (name of the library, Debian's package, version, source package)."""
+    found = []
+    for path in libraries:
+        owner = subprocess.run(
+            ["dpkg-query", "-S", str(pathlib.Path(path).resolve())], check=True, stdout=subprocess.PIPE
+        ).stdout.decode()
+        package = owner.split(":")[0]
+        version, source = (
+            subprocess.run(
+                ["dpkg-query", "-W", "-f", "${Version}\t${source:Package}", package], check=True, stdout=subprocess.PIPE
+            )
+            .stdout.decode()
+            .split("\t")
+        )
+        found.append((pathlib.Path(path).stem, package, version, source))
+    return found
+
+
+def licences(libraries):
+    """File names and contents that must be in the wheel."""
+    if not libraries:
+        return {}
+    lines, files = "", {}
+    for name, package, version, source in packages(libraries):
+        project, licence = PROJECTS[name]
+        lines += "    %-10s of %s, %s\n               Debian package %s %s, source package %s\n" % (
+            name, project, licence, package, version, source)  # fmt: skip
+        files["copyright." + name] = pathlib.Path("/usr/share/doc", package, "copyright").read_bytes()
+    for name in COMMON:
+        files[name] = pathlib.Path("/usr/share/common-licenses", name).read_bytes()
+    files["NOTICE"] = (NOTICE % lines).encode()
+    return files
+
+
+def expression(libraries):
+    """The licence of the whole, in SPDX's terms."""
+    parts = ["Apache-2.0"]
+    for name in (pathlib.Path(path).stem for path in libraries):
+        licence = PROJECTS[name][1]
+        licence = "(%s)" % licence if " OR " in licence else licence
+        if licence not in parts:
+            parts.append(licence)
+    return " AND ".join(parts)
+
+
+def component(kind, name, version, licence, purl, reference):
+    return {
+        "type": kind,
+        "bom-ref": reference,
+        "name": name,
+        "version": version,
+        "licenses": [{"expression": licence}],
+        "purl": purl,
+    }
+
+
+def bill_of_materials(version, libraries):
+    """CycloneDX, without a time: equal wheels have equal bytes."""
+    whole = component("application", "libpyprof", version, "Apache-2.0", "pkg:pypi/libpyprof@" + version, "libpyprof")
+    parts = [
+        component(
+            "library",
+            name,
+            debian,
+            PROJECTS[name][1],
+            "pkg:deb/debian/%s@%s?arch=amd64" % (package, debian.replace("+", "%2B").replace(":", "%3A")),
+            name,
+        )
+        for name, package, debian, _ in packages(libraries)
+    ]
+    document = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {"component": whole},
+        "components": parts,
+        "dependencies": [{"ref": "libpyprof", "dependsOn": [part["bom-ref"] for part in parts]}],
+    }
+    return (json.dumps(document, indent=1) + "\n").encode()
