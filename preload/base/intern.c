@@ -38,20 +38,42 @@ static bool is_equal(const struct pp_intern_entry *entry, const void *key, uint6
     return entry->length <= sizeof word ? entry->key.word == word : memcmp(entry->key.bytes, key, entry->length) == 0;
 }
 
-uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bool *fresh)
+/* Returns the bucket of the key, or the empty one where it belongs. */
+static uint32_t bucket_of(const struct pp_intern *table, const void *key, uint32_t length, uint64_t word, uint32_t hash)
 {
-    uint64_t word = 0;
-    *fresh = false;
-    if (length <= sizeof word)
-        memcpy(&word, key, length);
-    if (table->count == table->entry_capacity && !grow_entries(table))
-        return 0;
-    uint32_t hash = (uint32_t)pp_hash(key, length), at = hash & (table->bucket_capacity - 1);
+    uint32_t at = hash & (table->bucket_capacity - 1);
     for (uint32_t id; (id = table->buckets[at]); at = (at + 1) & (table->bucket_capacity - 1)) {
         const struct pp_intern_entry *entry = &table->entries[id - 1];
         if (entry->hash == hash && entry->length == length && is_equal(entry, key, word))
-            return id;
+            break;
     }
+    return at;
+}
+
+static uint64_t word_of(const void *key, uint32_t length)
+{
+    uint64_t word = 0;
+    if (length <= sizeof word)
+        memcpy(&word, key, length);
+    return word;
+}
+
+uint32_t pp_intern_find(const struct pp_intern *table, const void *key, uint32_t length)
+{
+    if (!table->count)
+        return 0;
+    return table->buckets[bucket_of(table, key, length, word_of(key, length), (uint32_t)pp_hash(key, length))];
+}
+
+uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bool *fresh)
+{
+    uint64_t word = word_of(key, length);
+    *fresh = false;
+    if (table->count == table->entry_capacity && !grow_entries(table))
+        return 0;
+    uint32_t hash = (uint32_t)pp_hash(key, length), at = bucket_of(table, key, length, word, hash);
+    if (table->buckets[at])
+        return table->buckets[at];
     struct pp_intern_entry entry = {.hash = hash, .length = length, .key.word = word};
     if (length > sizeof word) {
         void *copy = pp_arena_alloc(table->arena, length);

@@ -26,6 +26,8 @@ struct pp_intern {
 void pp_intern_init(struct pp_intern *table, struct pp_arena *arena);
 /* Returns the id of the key, of which a copy is kept; *fresh: whether it is new. 0 when there is no memory. */
 uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bool *fresh);
+/* Returns the id of the key, 0 if it is not in the table. */
+uint32_t pp_intern_find(const struct pp_intern *table, const void *key, uint32_t length);
 /* Returns the entry's key; valid until the next pp_intern. */
 static inline const void *pp_intern_key(const struct pp_intern_entry *entry)
 {

@@ -3,6 +3,7 @@
 #define PP_CAPTURE_H
 
 #include "../base/process.h"
+#include "../context/facts.h"
 #include "libunwind_walk.h"
 #include "python_layout.h"
 #include "slot.h"
@@ -58,6 +59,9 @@ struct pp_capture {
     /* Code of the greenlet extension, set by the flush thread: native frames further out belong to other greenlets. */
     _Atomic uintptr_t greenlet_start, greenlet_end;
 
+    /* What is known of the sources of contexts; NULL: none was found. */
+    const struct pp_context_facts *_Atomic contexts;
+
     /* Incremented when the flush thread drops its code definitions: cache entries of an older epoch are void. */
     _Atomic uint32_t code_epoch;
 
@@ -110,13 +114,14 @@ static inline const struct pp_python *pp_python_of_code(uintptr_t address)
 void pp_handle_signal(int signal, siginfo_t *info, void *context);
 
 enum pp_wake {
-    PP_WAKE_DRAIN = 1,   /* a ring is half full, copies of stacks fill a quarter, or many threads have ended */
-    PP_WAKE_MODULES = 2, /* PP_MODULES_WANTED was set */
-    PP_WAKE_STACK = 4,   /* a thread's unknown_stack_sp was set */
-    PP_WAKE_STOP = 8,    /* the flush thread must stop */
-    PP_WAKE_EXEC = 16,   /* exec is about to replace the program */
-    PP_WAKE_EVENT = 64,  /* a thread is to get a perf event, or all events are to end */
-    PP_WAKE_COST = 32,   /* a thread's handlers have exceeded review_ns */
+    PP_WAKE_DRAIN = 1,      /* a ring is half full, copies of stacks fill a quarter, or many threads have ended */
+    PP_WAKE_MODULES = 2,    /* PP_MODULES_WANTED was set */
+    PP_WAKE_STACK = 4,      /* a thread's unknown_stack_sp was set */
+    PP_WAKE_STOP = 8,       /* the flush thread must stop */
+    PP_WAKE_EXEC = 16,      /* exec is about to replace the program */
+    PP_WAKE_EVENT = 64,     /* a thread is to get a perf event, or all events are to end */
+    PP_WAKE_CONTEXTS = 128, /* a frame of a source of contexts that is not known yet was met */
+    PP_WAKE_COST = 32,      /* a thread's handlers have exceeded review_ns */
 };
 
 /* A slot's perf event has this descriptor in the flush thread's table: the signal carries it. Other descriptors of ours

@@ -116,6 +116,7 @@ static bool read_code(const struct pp_python *python, const void *from, struct c
 struct parts {
     struct pp_str qualname, filename;
     uintptr_t table_bytes;
+    uint32_t flags;
 };
 
 static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
@@ -127,7 +128,7 @@ static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
 /* Finds the texts and the line table by one safe copy of their headers; all are empty if it fails. async-signal-safe.
  */
 PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, struct pp_scratch *scratch,
-                                       const struct code *code)
+                                       const struct code *code, uintptr_t address)
 {
     struct parts parts = {.table_bytes = 0};
     uint8_t qualname[PP_STR_HEADER_MAX], filename[PP_STR_HEADER_MAX];
@@ -138,7 +139,9 @@ PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, st
     scratch->copies_from[1] = (struct iovec){(void *)code->filename, header_bytes};
     scratch->copies_to[2] = (struct iovec){&parts.table_bytes, sizeof parts.table_bytes};
     scratch->copies_from[2] = (struct iovec){(char *)code->line_table + layout->bytes.length, sizeof parts.table_bytes};
-    if (!copy_all(scratch, 3, 2 * header_bytes + sizeof parts.table_bytes))
+    scratch->copies_to[3] = (struct iovec){&parts.flags, sizeof parts.flags};
+    scratch->copies_from[3] = (struct iovec){(char *)address + layout->code.flags, sizeof parts.flags};
+    if (!copy_all(scratch, 4, 2 * header_bytes + sizeof parts.table_bytes + sizeof parts.flags))
         return (struct parts){.table_bytes = 0};
     parts.qualname = pp_str_find(layout, code->qualname, qualname, TEXT_BYTES_MAX);
     parts.filename = pp_str_find(layout, code->filename, filename, TEXT_BYTES_MAX);
@@ -148,11 +151,11 @@ PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, st
 /* Writes the definition of a cache entry into the ring: once per code object, by two safe copies. *rule: the function's
  * rule. async-signal-safe. */
 PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot, const struct code *code,
-                           uint32_t entry, enum pp_frame_rule *rule)
+                           uintptr_t address, uint32_t entry, enum pp_frame_rule *rule)
 {
     const struct pp_python_layout *layout = &python->layout;
     struct pp_scratch *scratch = slot->scratch;
-    struct parts parts = find_parts(layout, scratch, code);
+    struct parts parts = find_parts(layout, scratch, code, address);
     uint32_t qualname_bytes = parts.qualname.record.bytes, filename_bytes = parts.filename.record.bytes;
     uint32_t table_bytes = parts.table_bytes <= LINE_TABLE_MAX(&slot->ring) ? (uint32_t)parts.table_bytes : 0;
     uint32_t bytes = qualname_bytes + filename_bytes + table_bytes;
@@ -167,6 +170,7 @@ PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot,
     record->minor = layout->minor;
     record->first_line = code->first_line;
     record->first_traceable = code->first_traceable;
+    record->flags = parts.flags;
     record->line_table_bytes = table_bytes;
     record->qualname = parts.qualname.record;
     record->filename = parts.filename.record;
@@ -182,6 +186,8 @@ PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot,
     }
     *rule = pp_frame_rule_of(record);
     pp_ring_commit(&slot->ring, record);
+    if (*rule == PP_FRAME_LOOP && !atomic_load_explicit(&pp_capture.contexts, memory_order_relaxed))
+        pp_wake_flush(PP_WAKE_CONTEXTS);
     return true;
 }
 
@@ -251,7 +257,7 @@ static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot
     if (!cached || cached->code != frame->code || cached->digest != digest) {
         if (cached)
             cached->code = 0;
-        if (!define(python, slot, code, entry, &rule))
+        if (!define(python, slot, code, frame->code, entry, &rule))
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)

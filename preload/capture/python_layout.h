@@ -44,7 +44,10 @@ struct pp_python_layout {
         uint16_t interp, top, root_cframe, thread_id, datastack_chunk, datastack_top;
         uint16_t cframe;     /* 3.10, 3.11: address of the running eval loop's cframe on its stack, or of root_cframe */
         uint16_t base_frame; /* 3.15: address of the shim, in the thread state, that closes the outermost run */
-        uint16_t copy_size;  /* covers all of the above */
+        uint16_t dict;       /* 3.8–3.12: asyncio keeps the running loop in there */
+        uint16_t copy_size;  /* covers all of the above, but not what follows */
+        uint16_t running_loop; /* 3.13: of asyncio; follows the thread state */
+        uint16_t running_task; /* 3.14+: of asyncio */
     } thread_state;
     struct {
         uint16_t code, previous, instr, owner, is_entry;
@@ -53,12 +56,14 @@ struct pp_python_layout {
         uint16_t copy_size;
     } frame;
     struct {
-        uint16_t frame;   /* the frame embedded in a generator, coroutine or async generator */
-        int8_t executing; /* gi_frame_state while it runs */
+        uint16_t frame;    /* the frame embedded in a generator, coroutine or async generator */
+        uint16_t object;   /* 3.8–3.10: address of its frame object */
+        uint16_t qualname; /* str */
+        int8_t executing;  /* gi_frame_state while it runs */
     } generator;
     struct {
         uint16_t units; /* 3.11+: number of code units */
-        uint16_t first_line, filename, qualname, line_table, first_traceable, version;
+        uint16_t first_line, filename, qualname, line_table, first_traceable, version, flags;
         uint16_t instructions; /* 3.11+: where the code units begin */
         uint16_t bytecode;     /* 3.8–3.10: address of the bytes object with the code units */
         uint16_t tlbc;         /* 3.14t+: address of {size, per-thread copies of the instructions} */
@@ -75,7 +80,11 @@ struct pp_python_layout {
         uint16_t size;        /* tp_basicsize of `type`; 0: not known */
         uint16_t cached_keys; /* the keys that the instances share; 0: the layout of classes is not known */
     } heap_type;              /* a class made by Python */
-    uint8_t object_type;      /* ob_type */
+    struct {
+        uint16_t size; /* tp_basicsize of _asyncio.Task; another size has another layout */
+        uint16_t coroutine, name;
+    } task;
+    uint8_t object_type; /* ob_type */
 };
 
 /* An interpreter of this process. Start-up writes it before publishing it; handlers read it. */

@@ -34,7 +34,7 @@ struct walk {
     const struct pp_thread_state *state;
     struct pp_slot *slot;
     struct pp_frame_reader reader;
-    uintptr_t root_cframe, base_frame;
+    uintptr_t root_cframe, base_frame, task_frame;
     /* Data stack chunk at which the middle of a deep stack begins, in all walks of the sample. */
     uintptr_t middle_chunk;
     uint32_t spent; /* steps of all walks */
@@ -102,8 +102,11 @@ static bool step_cframe(const struct walk *walk, struct cframe *cframe, uintptr_
     return true;
 }
 
-static void keep_frame(const struct walk *walk, struct pp_python_stack *stack, const struct pp_frame *frame)
+static void keep_frame(const struct walk *walk, struct pp_python_stack *stack, uintptr_t address,
+                       const struct pp_frame *frame)
 {
+    if (address == walk->task_frame)
+        stack->task_frame = stack->total;
     walk->slot->scratch->python[stack->total++] = (struct pp_python_frame){frame->code, frame->instr};
 }
 
@@ -138,6 +141,8 @@ static void cut_middle(struct pp_scratch *scratch, struct pp_python_stack *stack
         scratch->python[from] = scratch->python[from + 1] = (struct pp_python_frame){0, 0};
     }
     stack->frames = from + cut + (to < total) + total - to;
+    if (stack->task_frame != PP_NO_FRAME && stack->task_frame >= from)
+        stack->task_frame = stack->task_frame < to ? from : stack->task_frame - to + from + 2;
     stack->runs = 0;
     for (uint32_t i = 0; i < runs; i++) {
         uint32_t end = scratch->runs[i].frames, inner = smaller(end, from) - smaller(start, from);
@@ -201,6 +206,7 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
     bool skipped = false;
     stack->total = stack->runs = stack->gap = 0;
     stack->outermost = 0;
+    stack->task_frame = PP_NO_FRAME;
     stack->collecting = false;
     walk->spent += reader->steps;
     if (!pp_frames_begin(reader, walk->state->memory))
@@ -222,7 +228,7 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         uintptr_t marker = address;
         if (!frame.is_shim) {
             pp_code_fetch(walk->state->python, walk->slot, frame.code);
-            keep_frame(walk, stack, &frame);
+            keep_frame(walk, stack, address, &frame);
             stack->outermost = address;
         }
         address = innermost && second ? second : frame.previous;
@@ -260,7 +266,7 @@ static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp
         if (!pp_frame_read(&walk->reader, address, stack->total == 0, &frame))
             return PP_REASON_PYTHON_TORN;
         pp_code_fetch(walk->state->python, walk->slot, frame.code);
-        keep_frame(walk, stack, &frame);
+        keep_frame(walk, stack, address, &frame);
         stack->outermost = address;
         /* frames of a recursion are mostly evenly spaced; without this each step waits for a cache miss */
         uintptr_t ahead = address + PP_FRAMES_FETCHED_AHEAD * (frame.previous - address);
@@ -393,12 +399,14 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
                    .sp = interrupted->sp,
                    .other_stack = interrupted->other_stack,
                    .stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed)},
+        .task_frame = interrupted->task_frame,
         .root_cframe = layout->thread_state.root_cframe ? state->address + layout->thread_state.root_cframe : 0,
     };
     if (layout->thread_state.base_frame)
         walk.base_frame = pp_word(thread_state, layout->thread_state.base_frame);
     *stack = (struct pp_python_stack){
         .doubtful = pp_in_eval(interrupted->pc) || !pp_in_eval(state->python->eval_function),
+        .task_frame = PP_NO_FRAME,
     };
     if (is_entering(&walk, interrupted) && interrupted->native_frames)
         walk.reader.entered_end = slot->scratch->native[0].cfa;

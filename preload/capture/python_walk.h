@@ -10,6 +10,7 @@ struct pp_interrupted {
     bool native_complete;    /* the native walk reached the outermost frame */
     bool other_stack;        /* sp is not on the thread's own stack */
     const greg_t *registers; /* the PP_GENERAL_GREGS general-purpose registers */
+    uintptr_t task_frame;    /* address of the frame with which the running task's own stack begins; 0: none */
 };
 
 /* The result in scratch->python and scratch->runs, innermost first. */
@@ -25,6 +26,7 @@ struct pp_python_stack {
     bool changing; /* the chain was torn, or may be here: a call has begun and the callee executed nothing */
     bool counted;  /* 3.8–3.10: one run without a marker, each frame with a native eval frame of its own */
     bool collecting;
+    uint32_t task_frame; /* index of that frame, PP_NO_FRAME: it is not there */
 };
 
 /* Walks the Python frames of the calling thread, whose C stack ends at slot->thread.stack_top. Returns PP_REASON_NONE

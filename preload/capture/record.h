@@ -34,14 +34,23 @@ struct pp_record_code {
     uint32_t minor; /* of its CPython: selects the format of the line table */
     uint32_t first_line;
     uint32_t first_traceable;  /* code units before the first RESUME */
+    uint32_t flags;            /* co_flags */
     uint32_t line_table_bytes; /* 0: too large to copy */
     struct pp_record_text qualname, filename;
     /* then the characters of qualname and of filename, and the line table */
 };
 
+#define PP_MAX_AWAITERS 16
+
 enum pp_context_kind {
     PP_CONTEXT_THREAD, /* the threading.Thread that runs, and its name */
-    PP_CONTEXT_KINDS
+    PP_CONTEXT_TASK,   /* the asyncio task, and its name */
+    PP_CONTEXT_GREENLET,
+    PP_CONTEXT_ENDPOINT,
+    PP_CONTEXT_SPAN,
+    PP_CONTEXT_LABELS,  /* the program's own */
+    PP_CONTEXT_AWAITER, /* the task that awaits the task; what awaits that is of the next kind, and so on */
+    PP_CONTEXT_KINDS = PP_CONTEXT_AWAITER + PP_MAX_AWAITERS
 };
 #define PP_CONTEXT_TEXT_MAX 256u /* bytes of characters */
 
@@ -79,6 +88,8 @@ struct pp_record_frame {
 #define PP_NATIVE_ADDRESS (PP_NATIVE_DEEP - 1)
 #define PP_ENTRY_CUT      UINT32_MAX /* frames are left out here */
 
+#define PP_NO_FRAME UINT16_MAX
+
 struct pp_record_sample {
     struct pp_record header;
     /* The thread's CPU clock: at the end of its previous handler, and at the start of this one. */
@@ -91,7 +102,8 @@ struct pp_record_sample {
     uint32_t epoch;
     uint16_t native_frames, runs, python_frames;
     uint8_t native_reason, python_reason; /* enum pp_reason */
-    uint32_t state;                       /* PP_STATE_* */
+    uint16_t state;                       /* PP_STATE_* */
+    uint16_t task_frame; /* index of the Python frame with which the task's own stack begins, or PP_NO_FRAME */
     /* Voluntary and involuntary context switches and the CPU time since the last overdue sample; counted only when this
      * sample is overdue (pp_capture.overdue_ns). */
     uint32_t voluntary, involuntary;

@@ -95,6 +95,7 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
                                   struct pp_stacks *stacks, uint32_t *contexts)
 {
     const struct pp_native_stack *native = &stacks->native;
+    const struct pp_context_reader reader = pp_context_reader_of(state, slot);
     struct pp_interrupted interrupted = {
         .pc = pp_context_pc(context),
         .sp = pp_context_sp(context),
@@ -103,13 +104,15 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
         .other_stack = on_other_stack(slot, pp_context_sp(context)),
         .registers = context->uc_mcontext.gregs,
     };
+    if (!pp_contexts_read(&reader, contexts, &interrupted.task_frame))
+        return PP_REASON_LOST_RING_FULL;
     enum pp_reason reason = pp_python_walk(state, slot, &interrupted, &stacks->python);
     if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
         return reason;
     enum pp_reason resolved = resolve_frames(state->python, slot, &stacks->python);
     if (resolved != PP_REASON_NONE)
         return resolved;
-    if (!pp_contexts_read(state, slot, &stacks->python, contexts))
+    if (!pp_contexts_read_frames(&reader, &stacks->python, contexts))
         return PP_REASON_LOST_RING_FULL;
     if (stacks->python.runs && !stacks->python.counted && !interrupted.other_stack)
         stacks->interpreter = state->python;
@@ -142,6 +145,7 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
         .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
         .cpu_ns = cpu_ns,
         .due_ns = due_ns,
+        .task_frame = PP_NO_FRAME,
         .own_ns = atomic_load_explicit(&slot->thread.own_ns, memory_order_relaxed),
         .lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed),
         .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),
@@ -170,9 +174,11 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
         enum pp_reason reason = pp_thread_state_find(slot, &state);
         if (state.python)
             reason = walk_python(&state, slot, context, &stacks, &head.contexts);
-        head.state = state.state | (stacks.python.collecting ? PP_STATE_GC : 0);
+        head.state = (uint16_t)(state.state | (stacks.python.collecting ? PP_STATE_GC : 0));
         if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
             stacks.python.frames = stacks.python.runs = 0;
+        if (stacks.python.frames)
+            head.task_frame = (uint16_t)stacks.python.task_frame;
         head.python_reason = (uint8_t)reason;
     }
     head.epoch = slot->code_epoch;

@@ -34,6 +34,11 @@
 #define PP_HANDLER_STACK 2048 /* bytes that the handler may take of a stack beside the kernel's part */
 #define PP_LAST_STACKS   8    /* kept of a thread: what it uses after its last sample is credited to them */
 
+/* Where a sample is in the log's current segment: its call tree node and label set. */
+struct pp_leaf {
+    uint32_t node, labels;
+};
+
 /* Marks what an ordinary sample does not run: kept apart from the code that it does run, most of which is in none of
  * the CPU's caches when a tick comes. */
 #define PP_RARE __attribute__((cold, noinline))
@@ -151,6 +156,7 @@ struct pp_slot_thread {
     const struct pp_python *_Atomic python;
     uint64_t contexts[PP_CONTEXT_KINDS]; /* digests of the last contexts in the ring; 0: none */
     struct pp_attribute name_attribute;  /* of the last threading.Thread */
+    struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */
 };
 
 /* What the flush thread keeps of a slot's thread: zeroed for the next thread. Its clocks are first set by the thread
@@ -171,11 +177,14 @@ struct pp_slot_flush {
     uint32_t seen_lost_samples;
     /* thread_names.c's: the name that log_thread has, a string of log_segment, and who knows it */
     uint32_t log_name, name_source, name_age;
-    uint32_t log_named;             /* id of the name below, 0: not found yet */
-    uint64_t name_identity;         /* of the last thread that a handler has read, */
-    bool several_names;             /* and whether there were others */
-    uint32_t nodes[PP_LAST_STACKS]; /* of its last samples, in the call tree of log_segment: a ring */
-    uint32_t node_count;            /* put into it so far */
+    uint32_t log_named;                    /* id of the name below, 0: not found yet */
+    uint64_t name_identity;                /* of the last thread that a handler has read, */
+    bool several_names;                    /* and whether there were others */
+    struct pp_leaf leaves[PP_LAST_STACKS]; /* of its last samples, in log_segment: a ring */
+    uint32_t leaf_count;                   /* put into it so far */
+    /* contexts.c's: bits of the kinds that the thread is in at this place of the ring; the label set of those of them
+     * that a sample knows, in that segment. */
+    uint32_t contexts, labels_known, labels_segment, labels;
     /* That a handler has read, UTF-8; "": none. The last one, and the thread's own in all segments. */
     char name[PP_THREAD_NAME_MAX], own_name[PP_THREAD_NAME_MAX];
 };
@@ -191,7 +200,8 @@ struct pp_slot {
 
     struct pp_slot_thread thread;
     struct pp_slot_flush flush;
-    uint64_t timer_period_ns; /* that the timer was set to: of the thread that sets it */
+    struct pp_context_texts *texts; /* flush/contexts.c's; NULL: not needed so far. Kept for every thread of the slot */
+    uint64_t timer_period_ns;       /* that the timer was set to: of the thread that sets it */
 
     /* Mapped by the first handler of the slot (slot_memory.h), kept for every thread that the slot will have. */
     struct pp_ring ring;

@@ -1,17 +1,19 @@
 #include "context.h"
 #include "../base/hash.h"
 #include "../capture/safe_read.h"
+#include "asyncio.h"
 #include "frame_rules.h"
 #include "thread_name.h"
 
 /* Puts a context into the ring unless it is the thread's last of its kind. The characters are compared too: what has
  * taken a freed object's address may have another name. async-signal-safe. */
-static bool put(const struct pp_object_reader *reader, struct pp_slot *slot, enum pp_context_kind kind,
-                const struct pp_context *context, uint32_t *known)
+static bool put(const struct pp_context_reader *reader, enum pp_context_kind kind, const struct pp_context *context,
+                uint32_t *known)
 {
+    struct pp_slot *slot = reader->slot;
     uint8_t *characters = slot->scratch->context_text;
     const struct pp_record_text *text = &context->text.record;
-    if (text->bytes && !pp_object_copy(reader, characters, context->text.data, text->bytes))
+    if (text->bytes && !pp_object_copy(&reader->objects, characters, context->text.data, text->bytes))
         return true;
     uint64_t digest = context->identity ? pp_hash(characters, text->bytes) + context->identity + text->width : 0;
     *known |= 1u << kind;
@@ -35,29 +37,57 @@ static bool runs_greenlets(void)
     return atomic_load_explicit(&pp_capture.greenlet_start, memory_order_relaxed) != 0;
 }
 
-bool pp_contexts_read(const struct pp_thread_state *state, struct pp_slot *slot, const struct pp_python_stack *stack,
-                      uint32_t *known)
+struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *state, struct pp_slot *slot)
+{
+    const struct pp_context_facts *facts = atomic_load_explicit(&pp_capture.contexts, memory_order_acquire);
+    uintptr_t interpreter_state = pp_word(state->memory, state->python->layout.thread_state.interp);
+    atomic_store_explicit(&slot->thread.interpreter_state, interpreter_state, memory_order_relaxed);
+    atomic_store_explicit(&slot->thread.python, state->python, memory_order_release);
+    if (facts && (facts->interpreter_state != interpreter_state || facts->python != state->python))
+        facts = NULL;
+    return (struct pp_context_reader){
+        .objects = {.python = state->python,
+                    .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),
+                    .plain = state->attached && !state->python->layout.free_threaded},
+        .facts = facts,
+        .state = state,
+        .slot = slot,
+    };
+}
+
+/* async-signal-safe. */
+static bool read_task(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame)
 {
     struct pp_context context = {.identity = 0};
-    struct pp_object_reader reader = {
-        .python = state->python,
-        .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),
-        .plain = state->attached && !state->python->layout.free_threaded,
-    };
-    atomic_store_explicit(&slot->thread.interpreter_state,
-                          pp_word(state->memory, state->python->layout.thread_state.interp), memory_order_relaxed);
-    atomic_store_explicit(&slot->thread.python, state->python, memory_order_release);
+    if (!reader->facts->asyncio.task_type || !pp_asyncio_read(reader, &context))
+        return true;
+    if (context.identity)
+        *task_frame = pp_asyncio_frame(&reader->objects, context.identity);
+    return put(reader, PP_CONTEXT_TASK, &context, known);
+}
+
+bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame)
+{
+    *task_frame = 0;
+    return !reader->facts || read_task(reader, known, task_frame);
+}
+
+bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
+                             uint32_t *known)
+{
+    struct pp_slot *slot = reader->slot;
+    struct pp_context context = {.identity = 0};
     if (!stack->frames || !stack->outermost)
         return true;
     uint32_t entry = slot->scratch->resolved[stack->frames - 1].entry;
     if (entry >= pp_slot_code_entries(slot))
         return true;
     bool is_thread = slot->codes[entry].rule == PP_FRAME_THREAD;
-    if (is_thread && !state->attached && slot->thread.contexts[PP_CONTEXT_THREAD] && !runs_greenlets()) {
+    if (is_thread && !reader->state->attached && slot->thread.contexts[PP_CONTEXT_THREAD] && !runs_greenlets()) {
         *known |= 1u << PP_CONTEXT_THREAD; /* a thread has one such frame */
         return true;
     }
-    if (is_thread && !pp_thread_name_read(&reader, stack->outermost, &slot->thread.name_attribute, &context))
+    if (is_thread && !pp_thread_name_read(&reader->objects, stack->outermost, &slot->thread.name_attribute, &context))
         return true;
-    return put(&reader, slot, PP_CONTEXT_THREAD, &context, known);
+    return put(reader, PP_CONTEXT_THREAD, &context, known);
 }

@@ -1,9 +1,11 @@
-/* What a sample belongs to, by kind. A source reads its kind in the handler, on the thread that owns it; a source's
- * file has the names of objects and fields that it knows and one function, pp_*_read. */
+/* What a sample belongs to, by kind. A source reads its kind in the handler, on the thread that owns it. Its file has
+ * the names of objects and fields that it knows and the functions pp_*_find (flush thread: fills in the source's facts)
+ * and pp_*_read (handler). */
 #ifndef PP_CONTEXT_H
 #define PP_CONTEXT_H
 
 #include "../capture/python_walk.h"
+#include "facts.h"
 #include "objects.h"
 
 /* What a source has read. */
@@ -12,10 +14,26 @@ struct pp_context {
     struct pp_str text;
 };
 
-/* Reads what the sample belongs to, and puts what has changed since the thread's last sample into the ring, before the
- * sample. Sets the bits in *known of the kinds that could be read. Returns false if the ring has no room.
- * async-signal-safe; needs slot->scratch with the resolved frames; bounded. */
-bool pp_contexts_read(const struct pp_thread_state *state, struct pp_slot *slot, const struct pp_python_stack *stack,
-                      uint32_t *known);
+/* What sources read from. */
+struct pp_context_reader {
+    struct pp_object_reader objects;
+    const struct pp_context_facts *facts; /* NULL: no source was found in the thread's interpreter */
+    const struct pp_thread_state *state;
+    struct pp_slot *slot;
+};
+
+/* Reads, before the Python stack is walked, what does not depend on it, and puts what has changed since the thread's
+ * last sample into the ring, before the sample. Sets the bits in *known of the kinds that could be read, and
+ * *task_frame to the frame with which the running task's own stack begins (0: none). Returns false if the ring has no
+ * room. async-signal-safe; needs slot->scratch; bounded. */
+bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame);
+
+/* Reads what the frames of the Python stack tell: as pp_contexts_read. async-signal-safe; needs slot->scratch with the
+ * resolved frames; bounded. */
+bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
+                             uint32_t *known);
+
+/* Makes a reader for the thread's state. async-signal-safe. */
+struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *state, struct pp_slot *slot);
 
 #endif

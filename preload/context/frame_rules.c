@@ -16,6 +16,8 @@ static const struct rule {
     struct ascii file;           /* what the path ends with, after a slash or from its beginning */
 } rules[] = {
     {PP_FRAME_THREAD, ASCII("Thread._bootstrap"), ASCII("_bootstrap"), ASCII("threading.py")},
+    {PP_FRAME_LOOP, ASCII("Handle._run"), ASCII("_run"), ASCII("asyncio/events.py")},
+    {PP_FRAME_LOOP, ASCII("Runner.run"), ASCII("run"), ASCII("asyncio/runners.py")},
 };
 
 /* async-signal-safe. */

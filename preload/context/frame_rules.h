@@ -6,6 +6,7 @@
 
 enum pp_frame_rule {
     PP_FRAME_ANY,    /* tells nothing */
+    PP_FRAME_LOOP,   /* an event loop of asyncio */
     PP_FRAME_THREAD, /* outermost in its stack; its first local is the threading.Thread that the code runs in */
 };
 

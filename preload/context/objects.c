@@ -8,6 +8,8 @@
 #define DICT_KEYS        16
 #define DICT_VALUES      24
 
+#define TYPE_BASE 240
+
 #define FLAG_INLINE_VALUES ((uintptr_t)1 << 2) /* 3.13+ */
 #define FLAG_MANAGED_DICT  ((uintptr_t)1 << 4) /* 3.11+ */
 
@@ -16,6 +18,7 @@
 #define LOG_MAX         34
 #define SEARCHED        64 /* keys of an instance */
 #define ASCII_MAX       32 /* of a name that is searched for */
+#define BASES_MAX       6  /* between a class and the type that is searched for */
 #define DICT_OFFSET_MAX 4096
 
 /* Fields of a str's state word after a shift by layout.text.kind_shift */
@@ -33,8 +36,7 @@ bool pp_object_copy(const struct pp_object_reader *reader, void *to, uintptr_t a
     return true;
 }
 
-/* async-signal-safe. */
-static inline bool load(const struct pp_object_reader *reader, uintptr_t address, uintptr_t *word)
+bool pp_object_word(const struct pp_object_reader *reader, uintptr_t address, uintptr_t *word)
 {
     if (!reader->plain || !pp_plausible(address))
         return address % sizeof *word == 0 && pp_object_copy(reader, word, address, sizeof *word);
@@ -48,19 +50,32 @@ static unsigned header_size(const struct pp_object_reader *reader)
     return reader->python->layout.object_type + (unsigned)sizeof(uintptr_t);
 }
 
-/* async-signal-safe. */
-static bool load_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t *type)
+bool pp_object_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t *type)
 {
-    return pp_plausible(object) && load(reader, object + reader->python->layout.object_type, type) &&
+    return pp_plausible(object) && pp_object_word(reader, object + reader->python->layout.object_type, type) &&
            pp_plausible(*type);
+}
+
+bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintptr_t wanted)
+{
+    uintptr_t type;
+    if (!wanted || !pp_object_type(reader, object, &type))
+        return false;
+    for (unsigned i = 0; i < BASES_MAX && type != wanted; i++)
+        if (!pp_plausible(type) || !pp_object_word(reader, type + header_size(reader) + TYPE_BASE, &type))
+            return false;
+    return type == wanted;
 }
 
 bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t *keys, uintptr_t *values)
 {
-    uintptr_t type, fields = dict + header_size(reader);
-    if (!load_type(reader, dict, &type) || type != reader->python->dict_type ||
-        !load(reader, fields + DICT_KEYS, keys) || !load(reader, fields + DICT_VALUES, values))
+    uintptr_t words[1 + (DICT_VALUES + 8) / sizeof(uintptr_t)]; /* from the type on */
+    if (!pp_plausible(dict) ||
+        !pp_object_copy(reader, words, dict + reader->python->layout.object_type, sizeof words) ||
+        words[0] != reader->python->dict_type)
         return false;
+    *keys = pp_word(words + 1, DICT_KEYS);
+    *values = pp_word(words + 1, DICT_VALUES);
     /* since 3.13 a word of sizes comes first */
     if (*values && reader->python->layout.minor >= 13)
         *values += sizeof(uintptr_t);
@@ -104,37 +119,38 @@ static bool find_values(const struct pp_object_reader *reader, uintptr_t object,
     *storage = (struct storage){.room = UINT8_MAX};
     *dict = 0;
     if (layout->minor < 11)
-        return load(reader, fields + TYPE_DICT_OFFSET, &word) && word - 1 < DICT_OFFSET_MAX &&
-               load(reader, object + word, dict);
-    if (!load(reader, fields + TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT))
+        return pp_object_word(reader, fields + TYPE_DICT_OFFSET, &word) && word - 1 < DICT_OFFSET_MAX &&
+               pp_object_word(reader, object + word, dict);
+    if (!pp_object_word(reader, fields + TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT))
         return false;
     if (layout->minor == 11)
-        return load(reader, object - 32, &storage->values) && load(reader, object - 24, dict);
+        return pp_object_word(reader, object - 32, &storage->values) && pp_object_word(reader, object - 24, dict);
     if (layout->minor == 12) {
-        bool read = load(reader, object - 24, &word);
+        bool read = pp_object_word(reader, object - 24, &word);
         storage->values = word & 1 ? word + 1 : 0; /* a tagged pointer */
         *dict = word;
         return read;
     }
     if (flags & FLAG_INLINE_VALUES) {
-        if (!load(reader, fields + TYPE_BASIC_SIZE, &word) || !load(reader, object + word, &storage->room))
+        if (!pp_object_word(reader, fields + TYPE_BASIC_SIZE, &word) ||
+            !pp_object_word(reader, object + word, &storage->room))
             return false;
         if (storage->room >> 24 & UINT8_MAX) /* valid: no dict has taken them over */
             storage->values = object + word + sizeof storage->room;
         storage->room &= UINT8_MAX;
     }
-    return load(reader, object - (layout->free_threaded ? 8 : 24), dict);
+    return pp_object_word(reader, object - (layout->free_threaded ? 8 : 24), dict);
 }
 
 /* async-signal-safe. */
 static bool find_storage(const struct pp_object_reader *reader, uintptr_t object, struct storage *storage)
 {
     uintptr_t type, dict;
-    if (!reader->python->layout.heap_type.cached_keys || !load_type(reader, object, &type) ||
+    if (!reader->python->layout.heap_type.cached_keys || !pp_object_type(reader, object, &type) ||
         !find_values(reader, object, type, storage, &dict))
         return false;
     if (storage->values)
-        return load(reader, type + reader->python->layout.heap_type.cached_keys, &storage->keys);
+        return pp_object_word(reader, type + reader->python->layout.heap_type.cached_keys, &storage->keys);
     return pp_dict_open(reader, dict, &storage->keys, &storage->values);
 }
 
@@ -144,11 +160,11 @@ static bool find_key(const struct pp_object_reader *reader, const struct pp_dict
 {
     uintptr_t key;
     uint64_t at = learnt->index;
-    if (learnt->key && at < keys->count && load(reader, keys->entries + at * keys->size + keys->key, &key) &&
+    if (learnt->key && at < keys->count && pp_object_word(reader, keys->entries + at * keys->size + keys->key, &key) &&
         key == learnt->key)
         return true;
     for (at = 0; at < keys->count && at < SEARCHED; at++)
-        if (load(reader, keys->entries + at * keys->size + keys->key, &key) && pp_str_is(reader, key, name)) {
+        if (pp_object_word(reader, keys->entries + at * keys->size + keys->key, &key) && pp_str_is(reader, key, name)) {
             *learnt = (struct pp_attribute){key, at};
             return true;
         }
@@ -164,8 +180,33 @@ bool pp_attribute_read(const struct pp_object_reader *reader, uintptr_t object, 
         !find_key(reader, &keys, name, learnt))
         return false;
     if (!storage.values)
-        return load(reader, keys.entries + learnt->index * keys.size + keys.key + sizeof *value, value);
-    return learnt->index < storage.room && load(reader, storage.values + learnt->index * sizeof *value, value);
+        return pp_object_word(reader, keys.entries + learnt->index * keys.size + keys.key + sizeof *value, value);
+    return learnt->index < storage.room &&
+           pp_object_word(reader, storage.values + learnt->index * sizeof *value, value);
+}
+
+bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value)
+{
+    uintptr_t address, values, entry[2];
+    struct pp_dict_keys keys;
+    if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys))
+        return false;
+    for (uint64_t i = 0; i < keys.count && i < SEARCHED; i++)
+        if (pp_object_copy(reader, entry, keys.entries + i * keys.size + keys.key, sizeof entry) && entry[0] == key) {
+            *value = entry[1];
+            return entry[1] != 0;
+        }
+    return false;
+}
+
+bool pp_dict_get_named(const struct pp_object_reader *reader, uintptr_t dict, const char *name,
+                       struct pp_attribute *learnt, uintptr_t *value)
+{
+    uintptr_t address, values;
+    struct pp_dict_keys keys;
+    return pp_dict_open(reader, dict, &address, &values) && !values && pp_dict_keys_open(reader, address, &keys) &&
+           find_key(reader, &keys, name, learnt) &&
+           pp_object_word(reader, keys.entries + learnt->index * keys.size + keys.key + sizeof *value, value) && *value;
 }
 
 struct pp_str pp_str_find(const struct pp_python_layout *layout, uintptr_t object, const uint8_t *header, uint32_t most)

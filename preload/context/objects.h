@@ -43,6 +43,20 @@ bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr
 /* Finds the entries of a keys object. async-signal-safe. */
 bool pp_dict_keys_open(const struct pp_object_reader *reader, uintptr_t keys, struct pp_dict_keys *found);
 
+/* Reads the type of what may be no object at all. async-signal-safe. */
+bool pp_object_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t *type);
+/* Whether the object is of this type or of a class derived from it. async-signal-safe. */
+bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintptr_t type);
+/* Reads a word that may be at no valid address. async-signal-safe. */
+bool pp_object_word(const struct pp_object_reader *reader, uintptr_t address, uintptr_t *word);
+
+/* Reads the value of a key of an exact dict, among the first ones; false if it has none. By the key's address:
+ * async-signal-safe. */
+bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value);
+/* The key is a str with these ASCII characters. learnt: zeroed at first. async-signal-safe. */
+bool pp_dict_get_named(const struct pp_object_reader *reader, uintptr_t dict, const char *name,
+                       struct pp_attribute *learnt, uintptr_t *value);
+
 /* Reads an attribute that an instance keeps in its values or its dict; false if it has none of this ASCII name. learnt:
  * zeroed at first. async-signal-safe. */
 bool pp_attribute_read(const struct pp_object_reader *reader, uintptr_t object, const char *name,

@@ -61,6 +61,7 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
     code->minor = record->minor;
     code->first_line = record->first_line;
     code->first_traceable = record->first_traceable;
+    code->flags = record->flags;
     code->line_table_bytes = record->line_table_bytes;
     code->line_table = table;
     if (!code->qualname || !code->filename)

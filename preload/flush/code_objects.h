@@ -14,6 +14,7 @@ struct pp_code {
     uint32_t qualname_length, filename_length;
     uint32_t minor; /* of its CPython */
     uint32_t first_line, first_traceable;
+    uint32_t flags; /* co_flags */
     const uint8_t *line_table;
     uint32_t line_table_bytes;
     bool is_init_cleanup; /* 3.12+: the interpreter's own frame under an inlined __init__ */

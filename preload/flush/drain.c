@@ -6,6 +6,7 @@
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "code_objects.h"
+#include "contexts.h"
 #include "finish_sample.h"
 #include "interval_data.h"
 #include "short_threads.h"
@@ -28,11 +29,12 @@ static void take_sample(struct pp_slot *slot, const struct pp_record_sample *rec
     uint32_t thread = pp_thread_of_sample(slot, record);
     struct pp_charge charge = pp_account_sample(&pp_interval.account, slot, record, &ticks);
     uint32_t node = pp_stack_node(&pp_interval.tables, slot, record, pp_interval.account.reasons);
-    struct pp_sample_key key = {thread, node, record->state};
+    uint32_t labels = pp_contexts_labels(slot, record->contexts);
+    struct pp_sample_key key = {thread, node, labels, record->state};
     pp_add_sample(&pp_interval.account.sampled_ns, &key, 1, charge.sampled_ns);
     add_charge(thread, &charge);
     if (node)
-        slot->flush.nodes[slot->flush.node_count++ % PP_LAST_STACKS] = node;
+        slot->flush.leaves[slot->flush.leaf_count++ % PP_LAST_STACKS] = (struct pp_leaf){node, labels};
     if (charge.lost_samples)
         pp_interval.account.reasons[PP_REASON_LOST_RING_FULL] += charge.lost_samples;
 }
@@ -44,11 +46,11 @@ static void take_unfinished(struct pp_slot *slot, const struct pp_record *record
     memset(pp_ring_at(&slot->ring, pp_ring_first(&slot->ring)) + 1, 0, record->size - sizeof *record);
 }
 
-static void credit_estimate(uint32_t thread, uint32_t node, uint64_t cpu_ns)
+static void credit_estimate(uint32_t thread, struct pp_leaf leaf, uint64_t cpu_ns)
 {
     pp_interval.account.sampled_ns += cpu_ns;
     pp_interval.account.estimated_ns += cpu_ns;
-    struct pp_sample_key key = {thread, node, PP_STATE_ESTIMATED};
+    struct pp_sample_key key = {thread, leaf.node, leaf.labels, PP_STATE_ESTIMATED};
     if (!pp_add_sample(&pp_interval.account.sampled_ns, &key, 0, cpu_ns))
         pp_interval.account.estimated_ns -= cpu_ns;
 }
@@ -63,7 +65,7 @@ static void give_up_estimate(uint32_t thread, uint64_t cpu_ns)
  * Returns whether it has found its place. */
 static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t tail_ns)
 {
-    uint32_t stacks = slot->flush.node_count < PP_LAST_STACKS ? slot->flush.node_count : PP_LAST_STACKS;
+    uint32_t stacks = slot->flush.leaf_count < PP_LAST_STACKS ? slot->flush.leaf_count : PP_LAST_STACKS;
     struct pp_ended_thread ended = {
         .kind = (uintptr_t)slot->thread.start_routine,
         .cpu_ns = atomic_load(&slot->thread.final_cpu_ns),
@@ -71,7 +73,7 @@ static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t 
         .thread = thread,
         .pushed_off = slot->thread.pushed_off,
         .samples = stacks,
-        .nodes = slot->flush.nodes,
+        .leaves = slot->flush.leaves,
     };
     if (ended.kind && pp_short_threads_end(&ended, pp_timers_period_ns(), ticks.tick_ns)) {
         pp_interval.account.unsampled_ns -= tail_ns;
@@ -80,7 +82,7 @@ static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t 
     if (!stacks || (tail_ns > pp_account_bound_ns(&ticks) && !ended.pushed_off))
         return false;
     pp_interval.account.unsampled_ns -= tail_ns;
-    credit_estimate(thread, slot->flush.nodes[tail_ns % stacks], tail_ns);
+    credit_estimate(thread, slot->flush.leaves[tail_ns % stacks], tail_ns);
     return true;
 }
 
@@ -109,6 +111,14 @@ static bool is_to_wait(struct pp_slot *slot)
     return *ended != PP_ENDED_WHOLE;
 }
 
+static void take_context(struct pp_slot *slot, const struct pp_record_context *record)
+{
+    if (record->kind == PP_CONTEXT_THREAD)
+        pp_thread_take_name(slot, record);
+    else
+        pp_contexts_take(slot, record);
+}
+
 static void empty_ring(struct pp_slot *slot, bool ended)
 {
     const struct pp_record *record;
@@ -122,7 +132,7 @@ static void empty_ring(struct pp_slot *slot, bool ended)
         if (record->type == PP_RECORD_CODE)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_CONTEXT)
-            pp_thread_take_name(slot, (const struct pp_record_context *)record);
+            take_context(slot, (const struct pp_record_context *)record);
         else if (record->type == PP_RECORD_SAMPLE)
             take_sample(slot, (const struct pp_record_sample *)record);
         else if (record->type == PP_RECORD_UNFINISHED)

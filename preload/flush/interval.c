@@ -11,6 +11,7 @@
 #include "../threads/scan.h"
 #include "../threads/signal.h"
 #include "code_objects.h"
+#include "context_facts.h"
 #include "drain.h"
 #include "interval_data.h"
 #include "lifecycle.h"
@@ -55,6 +56,7 @@ void pp_interval_drain(bool final)
             atomic_compare_exchange_strong(&pp_capture.modules, &wanted, PP_MODULES_CHECKED);
     }
     pp_drain(final);
+    pp_context_facts_refresh();
     if (pp_modules_publish())
         modules_changed();
     pp_modules_reclaim(pp_handlers_quiet);

@@ -19,8 +19,8 @@ struct pp_interval {
     /* account.c's; drain.c adds to it, write_interval.c takes back what could not be written */
     struct pp_account account;
 
-    /* The log's ids, and the samples that use them: {thread, node, state} -> {count, cpu}. drain.c's and stacks.c's,
-     * until write_interval.c has written them. */
+    /* The log's ids, and the samples that use them: {thread, node, labels, state} -> {count, cpu}. drain.c's and
+     * stacks.c's, until write_interval.c has written them. */
     struct pp_tables tables;
     struct pp_arena arena;
     struct pp_intern samples;
@@ -29,7 +29,7 @@ struct pp_interval {
 extern struct pp_interval pp_interval;
 
 struct pp_sample_key {
-    uint32_t thread, node, state;
+    uint32_t thread, node, labels, state;
 };
 
 /* Adds to a sample. Returns false when there is no memory: the time has then gone from `sum` to the lost. */

@@ -10,6 +10,7 @@
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
+#include "context_facts.h"
 #include "interval.h"
 #include "rate.h"
 #include "short_threads.h"
@@ -141,6 +142,8 @@ void *pp_flush_loop(void *argument)
             why &= ~(uint32_t)(PP_WAKE_MODULES | PP_WAKE_DRAIN);
         if (why & PP_WAKE_MODULES)
             pp_interval_drain(false);
+        if (why & PP_WAKE_CONTEXTS)
+            pp_context_facts_refresh();
         if (why & PP_WAKE_EVENT)
             pp_events_answer();
         if (why & PP_WAKE_STACK)

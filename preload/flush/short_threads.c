@@ -12,7 +12,7 @@
 #define PUSHED_FLUSHES    2  /* and fewer when no more have come in so many flushes */
 
 struct claim {
-    uint32_t node;
+    struct pp_leaf leaf;
     uint64_t budget_ns, pushed_budget_ns;
 };
 
@@ -59,7 +59,7 @@ static unsigned group_of(uintptr_t kind, uint64_t cpu_ns)
 }
 
 /* Keeps the newest stacks. A stack that is replaced leaves what it had not drawn of its fair parts to its successor. */
-static void add_claim(struct group *group, uint32_t node, uint64_t part_ns)
+static void add_claim(struct group *group, struct pp_leaf leaf, uint64_t part_ns)
 {
     uint64_t left_ns = 0;
     unsigned at = group->claims;
@@ -69,7 +69,7 @@ static void add_claim(struct group *group, uint32_t node, uint64_t part_ns)
         at = group->oldest++ % CLAIMS;
         left_ns = group->claim[at].budget_ns;
     }
-    group->claim[at] = (struct claim){node, FAIR_PARTS * part_ns + left_ns, PUSHED_PARTS * part_ns};
+    group->claim[at] = (struct claim){leaf, FAIR_PARTS * part_ns + left_ns, PUSHED_PARTS * part_ns};
 }
 
 bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns, uint64_t tick_ns)
@@ -86,7 +86,7 @@ bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_n
     uint64_t represents_ns = ended->cpu_ns > tick_ns ? ended->cpu_ns : tick_ns;
     uint64_t part = ended->samples ? represents_ns / ended->samples : 0;
     for (uint32_t i = 0; i < ended->samples; i++)
-        add_claim(&groups[group], ended->nodes[i], part);
+        add_claim(&groups[group], ended->leaves[i], part);
     waiting[waiting_count++] = (struct waiting){group, ended->thread, 0, ended->tail_ns, ended->pushed_off};
     groups[group].waiting++;
     waiting_ns += ended->tail_ns;
@@ -106,7 +106,7 @@ static bool credit_one(const struct waiting *thread, bool forgetting, pp_short_c
         if (*budget_ns < thread->tail_ns)
             continue;
         *budget_ns -= thread->tail_ns;
-        credit(thread->thread, claim->node, thread->tail_ns);
+        credit(thread->thread, claim->leaf, thread->tail_ns);
         return true;
     }
     return false;

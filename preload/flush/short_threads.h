@@ -15,6 +15,7 @@
 #ifndef PP_FLUSH_SHORT_THREADS_H
 #define PP_FLUSH_SHORT_THREADS_H
 
+#include "../capture/slot.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,12 +25,12 @@ struct pp_ended_thread {
     uint64_t tail_ns; /* used after its last sample */
     uint32_t thread;  /* in the log */
     bool pushed_off;  /* its CPU was taken away while it worked */
-    uint32_t samples; /* of nodes[] */
-    const uint32_t *nodes;
+    uint32_t samples; /* of leaves[] */
+    const struct pp_leaf *leaves;
 };
 
 /* Adds cpu_ns to a stack of a thread, in the current interval. */
-typedef void pp_short_credit(uint32_t thread, uint32_t node, uint64_t cpu_ns);
+typedef void pp_short_credit(uint32_t thread, struct pp_leaf leaf, uint64_t cpu_ns);
 
 /* Takes an ended thread in. False if it is none of ours: its tail is [unsampled]. */
 bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns, uint64_t tick_ns);

@@ -27,6 +27,8 @@ struct pp_path pp_path_start(struct pp_tables *tables, uint64_t code_changes)
 bool pp_path_repeat(struct pp_path *path, struct pp_path_key key)
 {
     uint32_t i = path->steps;
+    if (path->outside)
+        return true;
     path->departed |=
         i >= last.steps || last.taken[i].key.words[0] != key.words[0] || last.taken[i].key.words[1] != key.words[1];
     if (path->departed)

@@ -22,13 +22,14 @@ struct pp_path {
     uint32_t steps;
     bool departed; /* a step differed from the last stack's */
     bool failed;   /* a step had no memory: the whole stack is lost */
+    bool outside;  /* steps are not taken: these frames are left out */
 };
 
 /* Starts at the root. code_changes: pp_codes_changes(). */
 struct pp_path pp_path_start(struct pp_tables *tables, uint64_t code_changes);
 
-/* Takes the step that the last stack took at this place, if that had this key; else false, and the caller finds the
- * frame and calls pp_path_step. */
+/* Takes the step that the last stack took at this place, if that had this key, or none at all if the path is outside;
+ * else false, and the caller finds the frame and calls pp_path_step. */
 bool pp_path_repeat(struct pp_path *path, struct pp_path_key key);
 
 /* Steps to the frame's node: one that is shown, PP_HIDDEN_FRAME, or 0 for no memory. */

@@ -15,6 +15,8 @@
 #include "stack_path.h"
 #include <string.h>
 
+#define COROUTINE_FLAGS 0x380u /* CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR */
+
 struct view {
     const struct pp_record_sample *head;
     const uint64_t *native;
@@ -123,12 +125,34 @@ static void step_reason(struct pp_path *path, unsigned reason, uint64_t reasons[
     step_mark(path, reason);
 }
 
+/* The task's own stack begins: what a task is called is in the sample's labels. */
+static void step_task(struct pp_path *path)
+{
+    path->outside = false;
+    step(path, pp_frame_pseudo(path->tables, "[task]"));
+}
+
+/* Whether a coroutine runs further out than the task: that of the task which has started this one eagerly, or which
+ * runs a loop of its own. */
+static bool runs_in_other_task(struct pp_slot *slot, const struct view *view)
+{
+    const struct pp_code *code;
+    uint32_t number;
+    for (unsigned i = view->head->task_frame + 1u; i < view->head->python_frames; i++)
+        if ((code = pp_codes_find(slot, view->head->epoch, view->python[i].entry, &number)) != NULL &&
+            code->flags & COROUTINE_FLAGS)
+            return true;
+    return false;
+}
+
 /* A run's frames, outermost first. `first` is the index of its innermost one. */
 static void step_run(struct pp_path *path, struct pp_slot *slot, const struct view *view, unsigned first,
                      unsigned count)
 {
     for (unsigned i = count; i-- > 0;) {
         const struct pp_record_frame *python = &view->python[first + i];
+        if (first + i == view->head->task_frame)
+            step_task(path);
         if (python->entry == PP_ENTRY_CUT)
             step_cut(path);
         else
@@ -316,6 +340,10 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
         python_reason = PP_REASON_GREENLET_SWITCH;
     } else {
         native = native_end(&merge.view, &at_greenlet);
+    }
+    if (merge.frames_left && sample->task_frame < sample->python_frames && runs_in_other_task(slot, &merge.view)) {
+        step(&merge.path, pp_frame_pseudo(tables, "[creator]"));
+        merge.path.outside = true;
     }
     if (python_reason == PP_REASON_PYTHON_TOO_DEEP)
         reasons[python_reason]++; /* said where it is cut */

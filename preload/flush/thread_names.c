@@ -85,7 +85,7 @@ uint32_t pp_thread_of_slot(struct pp_slot *slot, bool ended)
     bool known = flush->log_thread && flush->log_segment == pp_interval.tables.segment;
     if (!known) {
         flush->log_segment = pp_interval.tables.segment;
-        flush->node_count = flush->log_named = 0;
+        flush->leaf_count = flush->log_named = 0;
         flush->log_name = 0;
         flush->name_source = SOURCE_KERNEL;
     }

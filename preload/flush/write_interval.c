@@ -40,7 +40,7 @@ static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
         size_t record = pp_record_begin(&payload);
         pp_put_varint(&payload, key.thread);
         pp_put_varint(&payload, key.node);
-        pp_put_varint(&payload, 0);
+        pp_put_varint(&payload, key.labels);
         pp_put_varint(&payload, key.state);
         pp_put_varint(&payload, entry->value[0]);
         pp_put_varint(&payload, entry->value[1]);

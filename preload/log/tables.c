@@ -6,17 +6,18 @@
 #define FULL_MIN       ((size_t)8 << 20)
 #define FULL_SHARE     4     /* times what lasts */
 #define NAMES_MAX      1000u /* of threads, beside each one's own */
+#define LABELS_MAX     1000u /* sets, and as many of keys */
 
 void pp_tables_reset(struct pp_tables *tables)
 {
     uint32_t segment = tables->segment + 1;
-    for (unsigned type = PP_BLOCK_STRINGS; type <= PP_BLOCK_THREADS; type++)
+    for (unsigned type = PP_BLOCK_STRINGS; type <= PP_BLOCK_LABELS; type++)
         pp_buffer_clear(&tables->fresh[type]);
     pp_arena_reset(&tables->arena);
     pp_arena_reset(&tables->native_arena);
     pp_intern_init(&tables->native_frames, &tables->native_arena);
-    struct pp_intern *interns[] = {&tables->strings, &tables->codes,         &tables->frames,
-                                   &tables->nodes,   &tables->python_frames, &tables->thread_names};
+    struct pp_intern *interns[] = {&tables->strings,       &tables->codes,        &tables->frames, &tables->nodes,
+                                   &tables->python_frames, &tables->thread_names, &tables->labels};
     for (unsigned i = 0; i < sizeof interns / sizeof *interns; i++)
         pp_intern_init(interns[i], &tables->arena);
     tables->modules = tables->threads = tables->lasting_nodes = 0;
@@ -136,6 +137,54 @@ uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame)
     return id;
 }
 
+static void define_labels(struct pp_tables *tables, uint32_t id, const char *set, uint32_t length)
+{
+    struct pp_buffer *out = &tables->fresh[PP_BLOCK_LABELS];
+    start_block(out, id);
+    size_t record = pp_record_begin(out);
+    for (const char *text = set; text < set + length; text += strlen(text) + 1)
+        pp_put_varint(out, pp_string_id(tables, text, strlen(text)));
+    pp_record_end(out, record);
+}
+
+/* Copies a label set with other values; returns its length. */
+static uint32_t with_values(char out[PP_LABELS_BYTES], const char *set, uint32_t length, const char *value)
+{
+    uint32_t used = 0, value_bytes = (uint32_t)strlen(value) + 1;
+    bool is_key = true;
+    for (const char *text = set; text < set + length; text += strlen(text) + 1, is_key = !is_key) {
+        uint32_t bytes = (uint32_t)strlen(text) + 1;
+        if (!is_key)
+            continue;
+        if (used + bytes + value_bytes > PP_LABELS_BYTES)
+            break;
+        memcpy(out + used, text, bytes);
+        memcpy(out + used + bytes, value, value_bytes);
+        used += bytes + value_bytes;
+    }
+    return used;
+}
+
+uint32_t pp_labels_id(struct pp_tables *tables, const char *set, uint32_t length)
+{
+    char others[PP_LABELS_BYTES];
+    bool fresh;
+    uint32_t id = length ? pp_intern_find(&tables->labels, set, length) : 0;
+    if (id || !length)
+        return id;
+    if (tables->labels.count >= LABELS_MAX) {
+        length = with_values(others, set, length, "(other)");
+        set = others;
+        id = pp_intern_find(&tables->labels, set, length);
+        if (id || tables->labels.count >= 2 * LABELS_MAX)
+            return id;
+    }
+    id = pp_intern(&tables->labels, set, length, &fresh);
+    if (fresh)
+        define_labels(tables, id, set, length);
+    return id;
+}
+
 bool pp_tables_full(const struct pp_tables *tables)
 {
     size_t mapped = tables->arena.mapped;
@@ -207,8 +256,10 @@ static void write_threads(struct pp_tables *tables, struct pp_buffer *out, uint3
 
 void pp_tables_write(struct pp_tables *tables, struct pp_buffer *out, uint32_t *sequence)
 {
-    for (enum pp_log_block type = PP_BLOCK_STRINGS; type < PP_BLOCK_THREADS; type++) {
+    for (enum pp_log_block type = PP_BLOCK_STRINGS; type <= PP_BLOCK_LABELS; type++) {
         struct pp_buffer *payload = &tables->fresh[type];
+        if (type == PP_BLOCK_THREADS)
+            continue;
         out->failed |= payload->failed;
         if (payload->length)
             pp_put_block(out, type, payload, sequence);

@@ -18,17 +18,17 @@
     .bytes = {.length = header, .data = header + 16}, .object_type = header - 8
 
 /* PyThreadState and PyCodeObject of 3.8 to 3.10. */
-#define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .copy_size = 272
+#define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .dict = 152, .copy_size = 272
 #define OBJECT_CODE                                                                                                    \
-    .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .copy_size = 128
+    .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .flags = 36, .copy_size = 128
 /* PyThreadState of 3.13 and 3.14, the frames of 3.12 on, PyCodeObject of 3.12 on. */
 #define THREAD_STATE                                                                                                   \
     .interp = 16, .top = 72, .thread_id = 152, .datastack_chunk = 232, .datastack_top = 240, .copy_size = 248
 #define FRAME .code = 0, .previous = 8, .instr = 56
 #define CODE(header, traceable, end)                                                                                   \
     .units = header, .first_line = header + 52, .filename = header + 96, .qualname = header + 112,                     \
-    .line_table = header + 120, .version = header + 76, .first_traceable = traceable, .instructions = end,             \
-    .copy_size = end
+    .line_table = header + 120, .version = header + 76, .flags = header + 32, .first_traceable = traceable,            \
+    .instructions = end, .copy_size = end
 
 static const struct pp_python_layout layouts[] = {
     {
@@ -43,9 +43,11 @@ static const struct pp_python_layout layouts[] = {
         .interpreter = {.modules = 56},
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32, .previous = 24, .instr = 104, .locals = 360, .copy_size = 120},
+        .generator = {.object = 16, .qualname = 56},
         .code = {OBJECT_CODE},
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 880, .cached_keys = 872},
+        .task = {.size = 144, .coroutine = 112, .name = 120},
     },
     {
         .minor = 9,
@@ -54,9 +56,11 @@ static const struct pp_python_layout layouts[] = {
         .interpreter = {.collecting = 816, .modules = 856},
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32, .previous = 24, .instr = 104, .locals = 360, .copy_size = 120},
+        .generator = {.object = 16, .qualname = 56},
         .code = {OBJECT_CODE},
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 880, .cached_keys = 864},
+        .task = {.size = 184, .coroutine = 152, .name = 160},
     },
     {
         .minor = 10,
@@ -65,9 +69,11 @@ static const struct pp_python_layout layouts[] = {
         .interpreter = {.collecting = 816, .modules = 856},
         .thread_state = {OBJECT_THREAD_STATE, .cframe = 48},
         .frame = {.code = 32, .previous = 24, .instr = 96, .locals = 352, .copy_size = 120},
+        .generator = {.object = 16, .qualname = 48},
         .code = {OBJECT_CODE},
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 888, .cached_keys = 872},
+        .task = {.size = 192, .coroutine = 160, .name = 168},
     },
     {
         .minor = 11,
@@ -80,12 +86,14 @@ static const struct pp_python_layout layouts[] = {
                          .root_cframe = 336,
                          .cframe = 56,
                          .thread_id = 152,
+                         .dict = 128,
                          .datastack_chunk = 296,
                          .datastack_top = 304,
                          .copy_size = 360},
         .frame = {.code = 32, .previous = 48, .instr = 56, .owner = 69, .is_entry = 68, .locals = 72, .copy_size = 72},
-        .generator = {.frame = 80},
+        .generator = {.frame = 80, .qualname = 40},
         .code = {.units = 16,
+                 .flags = 48,
                  .first_line = 72,
                  .filename = 112,
                  .qualname = 128,
@@ -95,6 +103,7 @@ static const struct pp_python_layout layouts[] = {
                  .copy_size = 184},
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 904, .cached_keys = 872},
+        .task = {.size = 176, .coroutine = 136, .name = 144},
     },
     {
         .minor = 12,
@@ -107,14 +116,16 @@ static const struct pp_python_layout layouts[] = {
                          .top = 56,
                          .root_cframe = 272,
                          .thread_id = 136,
+                         .dict = 112,
                          .datastack_chunk = 232,
                          .datastack_top = 240,
                          .copy_size = 288},
         .frame = {FRAME, .owner = 70, .locals = 72, .copy_size = 72},
-        .generator = {.frame = 72},
+        .generator = {.frame = 72, .qualname = 32},
         .code = {CODE(16, 176, 192)},
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 920, .cached_keys = 880},
+        .task = {.size = 176, .coroutine = 136, .name = 144},
     },
     {
         .minor = 13,
@@ -124,10 +135,11 @@ static const struct pp_python_layout layouts[] = {
         .interpreter = {.collecting = 7600, .modules = 7656},
         .thread_state = {THREAD_STATE},
         .frame = {FRAME, .owner = 70, .locals = 72, .copy_size = 72},
-        .generator = {.frame = 72},
+        .generator = {.frame = 72, .qualname = 32},
         .code = {CODE(16, 184, 200)},
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 928, .cached_keys = 880},
+        .task = {.size = 144, .coroutine = 120, .name = 128},
     },
     {
         .minor = 13,
@@ -138,10 +150,11 @@ static const struct pp_python_layout layouts[] = {
         .interpreter = {.modules = 7664},
         .thread_state = {THREAD_STATE},
         .frame = {FRAME, .owner = 70, .locals = 72, .copy_size = 72},
-        .generator = {.frame = 88},
+        .generator = {.frame = 88, .qualname = 48},
         .code = {CODE(32, 200, 216)},
         OBJECTS(32, 56, 72, 2),
         .heap_type = {.cached_keys = 896},
+        .task = {.size = 160, .coroutine = 136, .name = 144},
     },
     {
         .minor = 14,
@@ -150,12 +163,13 @@ static const struct pp_python_layout layouts[] = {
         .code_tag = 3,
         .runtime = {.finalizing = 784, .key = 2336},
         .interpreter = {.collecting = 7600, .modules = 7688},
-        .thread_state = {THREAD_STATE},
+        .thread_state = {THREAD_STATE, .running_task = 872},
         .frame = {FRAME, .owner = 74, .locals = 80, .copy_size = 80},
-        .generator = {.frame = 72},
+        .generator = {.frame = 72, .qualname = 32},
         .code = {CODE(16, 192, 208)},
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 936, .cached_keys = 880},
+        .task = {.size = 168, .coroutine = 128, .name = 136},
     },
     {
         .minor = 14,
@@ -165,12 +179,13 @@ static const struct pp_python_layout layouts[] = {
         .code_tag = 3,
         .runtime = {.finalizing = 784, .key = 2336},
         .interpreter = {.modules = 7712},
-        .thread_state = {THREAD_STATE},
+        .thread_state = {THREAD_STATE, .running_task = 872},
         .frame = {FRAME, .owner = 78, .tlbc_index = 72, .locals = 80, .copy_size = 80},
-        .generator = {.frame = 88},
+        .generator = {.frame = 88, .qualname = 48},
         .code = {CODE(32, 208, 232), .tlbc = 224},
         OBJECTS(32, 56, 72, 8),
         .heap_type = {.cached_keys = 896},
+        .task = {.size = 184, .coroutine = 144, .name = 152},
     },
     {
         .minor = 15,
@@ -185,12 +200,14 @@ static const struct pp_python_layout layouts[] = {
                          .datastack_chunk = 256,
                          .datastack_top = 264,
                          .base_frame = 80,
+                         .running_task = 1032,
                          .copy_size = 272},
         .frame = {FRAME, .owner = 74, .locals = 80, .copy_size = 80},
-        .generator = {.frame = 72, .executing = 4},
+        .generator = {.frame = 72, .qualname = 32, .executing = 4},
         .code = {CODE(16, 192, 208)},
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 944, .cached_keys = 888},
+        .task = {.size = 168, .coroutine = 128, .name = 136},
     },
 };
 

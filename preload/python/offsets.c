@@ -162,6 +162,8 @@ static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *wo
     /* datastack_top follows (struct _ts, "datastack_chunk; datastack_top; datastack_limit") */
     layout->thread_state.datastack_top = (uint16_t)(chunk + sizeof(uint64_t));
     layout->thread_state.datastack_chunk = (uint16_t)chunk;
+    if (minor == 13 && PUBLISHED(thread_size) <= UINT16_MAX)
+        layout->thread_state.running_loop = (uint16_t)PUBLISHED(thread_size); /* asyncio_running_loop follows */
     const uint16_t used[] = {layout->thread_state.interp,        layout->thread_state.top,
                              layout->thread_state.thread_id,     layout->thread_state.datastack_chunk,
                              layout->thread_state.datastack_top, layout->thread_state.base_frame};

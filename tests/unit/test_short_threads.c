@@ -14,9 +14,9 @@
 
 static uint64_t by_node[NODES], by_thread[NODES], unsampled_ns;
 
-static void credit(uint32_t thread, uint32_t node, uint64_t ns)
+static void credit(uint32_t thread, struct pp_leaf leaf, uint64_t ns)
 {
-    by_node[node] += ns;
+    by_node[leaf.node] += ns;
     by_thread[thread] += ns;
 }
 
@@ -38,14 +38,16 @@ static int reset(void **state)
 
 static bool ends(uintptr_t kind, uint64_t cpu, uint64_t tail, uint32_t thread, uint32_t node)
 {
-    struct pp_ended_thread ended = {kind, cpu, tail, thread, false, node != 0, &node};
+    const struct pp_leaf leaf = {node, 0};
+    struct pp_ended_thread ended = {kind, cpu, tail, thread, false, node != 0, &leaf};
     return pp_short_threads_end(&ended, PERIOD, TICK);
 }
 
 /* A thread of 1 ms that others pushed off its CPU; node 0: it was not seen. */
 static void pushed_off_ends(uint32_t node)
 {
-    struct pp_ended_thread ended = {1, MS, MS, node, true, node != 0, &node};
+    const struct pp_leaf leaf = {node, 0};
+    struct pp_ended_thread ended = {1, MS, MS, node, true, node != 0, &leaf};
     assert_true(pp_short_threads_end(&ended, PERIOD, TICK));
 }
 
@@ -148,8 +150,8 @@ static void long_threads_are_left_out(void **state)
 static void a_period_below_the_ticks_makes_no_thread_long(void **state)
 {
     (void)state;
-    uint32_t node = 7;
-    struct pp_ended_thread seen = {1, 6 * MS, 2 * MS, 1, false, 1, &node},
+    const struct pp_leaf leaf = {7, 0};
+    struct pp_ended_thread seen = {1, 6 * MS, 2 * MS, 1, false, 1, &leaf},
                            unseen = {1, 6 * MS, 6 * MS, 2, false, 0, NULL};
     assert_true(pp_short_threads_end(&seen, MS / 2, TICK));
     assert_true(pp_short_threads_end(&unseen, MS / 2, TICK));

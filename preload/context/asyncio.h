@@ -1,0 +1,23 @@
+/* Reads the asyncio task that the thread runs, also where its stack is torn: the interpreter says which. Of uvloop,
+ * anyio and every other loop that runs tasks of C, too. */
+#ifndef PP_CONTEXT_ASYNCIO_H
+#define PP_CONTEXT_ASYNCIO_H
+
+#include "context.h"
+
+/* The keys of sys.modules whose values pp_asyncio_find takes. */
+#define PP_ASYNCIO_MODULE "_asyncio"
+
+/* Finds the types of a process that has imported _asyncio, by the dict of that module. Returns false if it is not known
+ * how tasks are laid out. Flush thread. */
+bool pp_asyncio_find(const struct pp_object_reader *reader, uintptr_t module_dict, struct pp_asyncio_facts *facts);
+
+/* Reads the running task: its identity is 0 if none runs. false: it could not be read. async-signal-safe. */
+bool pp_asyncio_read(const struct pp_context_reader *reader, struct pp_context *context);
+/* Reads a task's name; that of its coroutine for a default name. async-signal-safe. */
+bool pp_task_name_read(const struct pp_object_reader *reader, uintptr_t task, struct pp_str *text);
+/* Returns the address of the Python frame with which the task's own stack begins, 0 if it is not Python's.
+ * async-signal-safe. */
+uintptr_t pp_asyncio_frame(const struct pp_object_reader *reader, uintptr_t task);
+
+#endif

@@ -1,0 +1,80 @@
+#include "context_facts.h"
+#include "../capture/capture.h"
+#include "../capture/safe_read.h"
+#include "../context/asyncio.h"
+#include "python_modules.h"
+#include <string.h>
+
+/* Published facts are never freed: handlers may read them. */
+#define CHANGES_MAX 64
+
+static struct pp_context_facts published[CHANGES_MAX];
+static unsigned changes;
+
+/* sys.modules as it was searched last */
+static struct {
+    uintptr_t interpreter_state, dict, keys;
+    uint64_t count;
+} searched;
+
+/* Returns the state of an interpreter in which a thread was sampled. */
+static uintptr_t find_interpreter(const struct pp_python **python)
+{
+    const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
+    if (known) {
+        *python = known->python;
+        return known->interpreter_state;
+    }
+    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
+        if ((*python = atomic_load_explicit(&slot->thread.python, memory_order_acquire)) != NULL)
+            return atomic_load(&slot->thread.interpreter_state);
+    return 0;
+}
+
+/* Whether modules were imported since the last search. */
+static bool has_changed(const struct pp_object_reader *reader, uintptr_t interpreter_state)
+{
+    uintptr_t values;
+    struct pp_dict_keys keys;
+    if (searched.interpreter_state != interpreter_state) {
+        memset(&searched, 0, sizeof searched);
+        searched.interpreter_state = interpreter_state;
+        searched.dict = pp_python_modules(reader, interpreter_state);
+    }
+    uintptr_t address = 0;
+    if (!searched.dict || !pp_dict_open(reader, searched.dict, &address, &values) ||
+        !pp_dict_keys_open(reader, address, &keys)) {
+        searched.interpreter_state = 0;
+        return false;
+    }
+    bool changed = address != searched.keys || keys.count != searched.count;
+    searched.keys = address;
+    searched.count = keys.count;
+    return changed;
+}
+
+static void publish(const struct pp_context_facts *facts)
+{
+    const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
+    if (changes == CHANGES_MAX || (known && memcmp(known, facts, sizeof *facts) == 0))
+        return;
+    published[changes] = *facts;
+    atomic_store_explicit(&pp_capture.contexts, &published[changes++], memory_order_release);
+}
+
+void pp_context_facts_refresh(void)
+{
+    struct pp_context_facts facts;
+    struct pp_object_reader reader = {.pid = atomic_load(&pp_process.pid)};
+    uintptr_t dict;
+    memset(&facts, 0, sizeof facts); /* the padding too: it is compared */
+    facts.interpreter_state = find_interpreter(&reader.python);
+    facts.python = reader.python;
+    if (!reader.python || !has_changed(&reader, facts.interpreter_state))
+        return;
+    bool found = false;
+    if (pp_python_module_dict(&reader, searched.dict, PP_ASYNCIO_MODULE, &dict))
+        found |= pp_asyncio_find(&reader, dict, &facts.asyncio);
+    if (found)
+        publish(&facts);
+}

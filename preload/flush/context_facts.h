@@ -1,0 +1,8 @@
+/* Finds the sources of contexts that the program has imported. Flush thread only. */
+#ifndef PP_FLUSH_CONTEXT_FACTS_H
+#define PP_FLUSH_CONTEXT_FACTS_H
+
+/* Searches sys.modules if it has changed, and publishes what handlers need. */
+void pp_context_facts_refresh(void);
+
+#endif

@@ -1,0 +1,74 @@
+#include "contexts.h"
+#include "../base/arena.h"
+#include "interval_data.h"
+#include "record_text.h"
+#include <string.h>
+
+#define TEXT_BYTES 160 /* of a name in UTF-8, a NUL included */
+
+struct pp_context_texts {
+    char texts[PP_CONTEXT_KINDS][TEXT_BYTES];
+};
+
+static const char *const keys[PP_CONTEXT_AWAITER] = {
+    [PP_CONTEXT_TASK] = "task",
+    [PP_CONTEXT_GREENLET] = "greenlet",
+    [PP_CONTEXT_ENDPOINT] = "endpoint",
+    [PP_CONTEXT_SPAN] = "span",
+};
+
+void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
+{
+    uint32_t bit = 1u << record->kind;
+    slot->flush.labels_segment = 0;
+    slot->flush.contexts &= ~bit;
+    if (!slot->texts)
+        slot->texts = pp_map(sizeof *slot->texts);
+    if (!record->identity || !slot->texts)
+        return;
+    char *text = slot->texts->texts[record->kind];
+    text[pp_record_text_utf8(text, TEXT_BYTES - 1, &record->text, (const uint8_t *)(record + 1))] = 0;
+    slot->flush.contexts |= bit;
+}
+
+/* A label set that is being made. */
+struct set {
+    char bytes[PP_LABELS_BYTES];
+    uint32_t length;
+};
+
+static void add_text(struct set *set, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    memcpy(set->bytes + set->length, text, bytes);
+    set->length += (uint32_t)bytes;
+}
+
+static void add(struct set *set, const char *key, const char *value)
+{
+    if (set->length + strlen(key) + strlen(value) + 2 > sizeof set->bytes)
+        return;
+    add_text(set, key);
+    add_text(set, value);
+}
+
+uint32_t pp_contexts_labels(struct pp_slot *slot, uint32_t known)
+{
+    static struct set set;
+    struct pp_slot_flush *flush = &slot->flush;
+    known &= flush->contexts;
+    if (!known)
+        return 0;
+    if (flush->labels_segment == pp_interval.tables.segment && flush->labels_known == known)
+        return flush->labels;
+    set.length = 0;
+    for (unsigned kind = 0; kind < PP_CONTEXT_AWAITER; kind++)
+        if (keys[kind] && known & 1u << kind)
+            add(&set, keys[kind], slot->texts->texts[kind]);
+    for (unsigned kind = PP_CONTEXT_AWAITER; kind < PP_CONTEXT_KINDS && known & 1u << kind; kind++)
+        add(&set, "awaiter", slot->texts->texts[kind]);
+    flush->labels = pp_labels_id(&pp_interval.tables, set.bytes, set.length);
+    flush->labels_known = known;
+    flush->labels_segment = pp_interval.tables.segment;
+    return flush->labels;
+}

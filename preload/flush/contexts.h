@@ -1,0 +1,13 @@
+/* Turns what handlers have read of a sample's contexts into its label set. Flush thread only. */
+#ifndef PP_FLUSH_CONTEXTS_H
+#define PP_FLUSH_CONTEXTS_H
+
+#include "../capture/slot.h"
+
+/* Takes in what a handler has read: what the samples that follow in the ring belong to. */
+void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *record);
+/* Returns the label set of a sample of the slot in the log's current segment, 0: none. known: bits of the kinds that
+ * the handler could read. */
+uint32_t pp_contexts_labels(struct pp_slot *slot, uint32_t known);
+
+#endif
