@@ -41,7 +41,7 @@ def truth_of_native(path):
 
 def profile(path):
     """{tid: [[frame, ...], ...]}, innermost first; a frame is (file, line, name) or (file, address), the file "" where the
-    profile has a source line instead. What was inlined is part of the frame below it."""
+    profile has a source line instead. What was inlined is part of the frame below it; marks of asyncio tasks are left out."""
     stacks = {}
     for block in open(path).read().split("\n\n"):
         head, *lines = block.strip("\n").split("\n")
@@ -59,7 +59,7 @@ def profile(path):
                 stack.append(("" if source else os.path.basename(place), int(address, 16)))
             elif python := source:
                 stack.append((os.path.basename(python[1]), int(python[2]), name.split(".")[-1]))
-            else:
+            elif not name.startswith("[task"):
                 stack.append(("pyprof", name))
         stacks.setdefault(int(match[1]), []).append(stack)
     return stacks
