@@ -10,6 +10,8 @@ BUILD=${1:-build}
 library=$BUILD/libpyprof.so
 # The functions that the library interposes: those marked PP_EXPORT there, each with its reason, and syscall in assembler.
 interposed=$(grep -ohP '^PP_EXPORT .*?\K\w+(?=\()' preload/interpose/*.c; echo syscall)
+# Those that a program may call.
+offered_to_programs=$(grep -ohP '^PP_EXPORT .*?\K\w+(?=\()' preload/control.c)
 floor=2.17
 status=0
 
@@ -47,7 +49,8 @@ verdict "asks for no version above GLIBC_$floor" \
 
 exported=$(nm --dynamic --defined-only --format=posix "$library" | awk '{ print $1 }')
 echo "exports: $(paste -sd' ' <<<"$exported")"
-verdict "exports interposed functions only" "$(grep -vxF "$interposed" <<<"$exported")"
+verdict "exports what it interposes, and pyprof_ functions" "$(grep -vxF "$interposed"$'\n'"$offered_to_programs" <<<"$exported"
+    grep -v '^pyprof_' <<<"$offered_to_programs")"
 
 # A function that sets the action or the mask of signals past us may keep our signal from coming. siginterrupt only changes a
 # flag, which the flush thread puts back.

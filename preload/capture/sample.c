@@ -165,6 +165,12 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
         .runs = slot->scratch->runs,
         .frames = slot->scratch->resolved,
     };
+    if (atomic_load_explicit(&pp_capture.pauses, memory_order_relaxed)) {
+        stacks.native.reason = PP_REASON_PAUSED;
+        if (!write_sample(slot, &head, &stacks))
+            pp_lose_sample(slot, cpu_ns);
+        return;
+    }
     if (slot->thread.scanned && !slot->thread.thread_pointer)
         slot->thread.thread_pointer = pp_foreign_thread_pointer(slot);
     walk_native(slot, context, &stacks.native);

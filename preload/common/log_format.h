@@ -199,6 +199,7 @@ enum pp_frame_kind {
     X(PYTHON_FINALIZING, "python stack not read: interpreter is finalizing")                                           \
     X(PYTHON_UNPAIRED, "python and native stack do not pair")                                                          \
     X(GREENLET_SWITCH, "greenlet switch")                                                                              \
+    X(PAUSED, "paused")                                                                                                \
     X(LOST_RING_FULL, "lost: ring full")                                                                               \
     X(LOST_NO_MEMORY, "lost: no memory for tables")                                                                    \
     X(TIMER_FAILED, "thread without a timer: timer_create failed")                                                     \

@@ -1,0 +1,30 @@
+/* What the program may call: the library's only functions that are not libc's. */
+#include "base/libc.h"
+#include "capture/capture.h"
+#include "flush/lifecycle.h"
+
+/* Returns 1 if this process is being profiled and is not paused. async-signal-safe. */
+PP_EXPORT int pyprof_is_active(void);
+/* Has handlers take [paused] in place of stacks, in all threads and in the children of fork, until each pause is taken
+ * back. Return 0. async-signal-safe. */
+PP_EXPORT int pyprof_pause(void);
+PP_EXPORT int pyprof_resume(void);
+
+PP_EXPORT int pyprof_is_active(void)
+{
+    return pp_flush_thread_runs() && !atomic_load(&pp_capture.pauses);
+}
+
+PP_EXPORT int pyprof_pause(void)
+{
+    atomic_fetch_add(&pp_capture.pauses, 1);
+    return 0;
+}
+
+PP_EXPORT int pyprof_resume(void)
+{
+    uint32_t pauses = atomic_load(&pp_capture.pauses);
+    while (pauses && !atomic_compare_exchange_weak(&pp_capture.pauses, &pauses, pauses - 1))
+        ;
+    return 0;
+}

@@ -1,0 +1,199 @@
+# contrib/python/libpyprof: what a program may tell the profiler that it runs under.
+load lib/helper
+
+setup() {
+    prepare
+    cp -r "$ROOT/contrib/python/libpyprof" .
+    PYTHONPATH=$PWD
+    export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
+}
+
+inert_without_the_library() {
+    "$PYTHON" - <<'END'
+import sys
+
+before = set(sys.modules)
+import libpyprof
+
+# Nothing else is loaded: that is what an import costs.
+new = set(sys.modules) - before - {"libpyprof", "__future__", "contextvars", "_contextvars"}
+assert not new, new
+assert not libpyprof.is_active()
+libpyprof.pause()
+libpyprof.resume()
+libpyprof.resume()
+with libpyprof.labels(endpoint="/"):
+    pass
+sys.modules["ctypes"] = None  # a Python without it
+libpyprof._library = None
+assert not libpyprof.is_active()
+libpyprof.pause()
+END
+}
+
+@test "without the library the module does nothing, and loads nothing but contextvars" {
+    with_each_python inert_without_the_library
+}
+
+write_paused() {
+    cat >paused.py <<'END'
+import os, sys, threading, time
+import libpyprof
+
+
+def spin(seconds):
+    used = time.thread_time()
+    while time.thread_time() - used < seconds:
+        sum(range(1000))
+    return time.thread_time() - used
+
+
+def seen():
+    spin(0.3)
+
+
+def hidden(result):
+    result.append(spin(0.3))
+
+
+assert libpyprof.is_active()
+libpyprof.resume()  # one too many
+seen()
+result = []
+libpyprof.pause()
+libpyprof.pause()
+assert not libpyprof.is_active()
+hidden(result)
+libpyprof.resume()
+assert not libpyprof.is_active()
+thread = threading.Thread(target=hidden, args=(result,))
+thread.start()
+thread.join()
+child = os.fork()
+if not child:
+    sys.stdout = None
+    hidden(result)
+    assert not libpyprof.is_active()
+    libpyprof.resume()
+    assert libpyprof.is_active()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+libpyprof.resume()
+assert libpyprof.is_active()
+seen()
+print(int((sum(result) + 0.3) * 1e9))
+END
+}
+
+pauses() {
+    write_paused
+    paused_ns=$("$PYPROF" run -- "$PYTHON" paused.py 2>run.err) || fail "$(cat run.err)"
+    collapsed >stacks.txt
+    ! grep 'hidden' stacks.txt || fail "samples while it was paused"
+    grep -q ';seen ' stacks.txt || fail "$(cat stacks.txt)"
+    cpu_near "$(awk '/^\[paused\] / { sum += $NF } END { printf "%.0f", sum }' stacks.txt)" "$paused_ns" 12 "[paused]"
+    "$PYPROF" report >report.txt
+    grep -qE '\[paused\]$' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" info >info.txt
+    grep -qE '^ *paused: [0-9]+$' info.txt || fail "$(cat info.txt)"
+}
+
+@test "pause and resume are counted; in all threads and in forked children, [paused] has what is used meanwhile" {
+    with_a_python pauses
+}
+
+labels_are_bytes() {
+    "$PYTHON" - <<'END'
+import asyncio
+import libpyprof
+from libpyprof import labels, pyprof_labels
+
+
+def now():
+    return pyprof_labels.get(b"none")
+
+
+with labels(endpoint="/cart", tenant=7):
+    assert now() == b"endpoint=/cart;tenant=7", now()
+    with labels(tenant=8, a="1;2=3\n4%", b="\u00e9"):
+        assert now() == b"endpoint=/cart;tenant=8;a=1%3B2%3D3%0A4%25;b=\xc3\xa9", now()
+        with labels(long="x" * 300):
+            assert now() == b"endpoint=/cart;tenant=8;a=1%3B2%3D3%0A4%25;b=\xc3\xa9", now()
+    with labels():
+        assert now() == b"endpoint=/cart;tenant=7", now()
+    assert now() == b"endpoint=/cart;tenant=7", now()
+assert now() == b"none", now()
+with labels(key="x" * 252):
+    assert len(now()) == 256, now()
+    with labels(more=1):
+        assert len(now()) == 256, now()
+with labels(key="x" * 253):
+    assert now() == b"", now()
+try:
+    with labels(endpoint="/"):
+        raise KeyError
+except KeyError:
+    assert now() == b"none", now()
+
+
+async def task(name):
+    with labels(name=name):
+        await asyncio.sleep(0.01)
+        assert now() == b"name=" + name.encode(), now()
+
+
+async def tasks():
+    await asyncio.gather(task("a"), task("b"))
+
+
+asyncio.run(tasks())
+
+
+def application(environ, start_response):
+    assert now() == b"endpoint=/users/*/orders;method=GET", now()
+    start_response("200 OK", [])
+    return [b"whole"]
+
+
+def streaming(environ, start_response):
+    start_response("200 OK", [])
+    yield now()
+    yield b"end"
+
+
+environ = {"PATH_INFO": "/users/4711/orders", "REQUEST_METHOD": "GET"}
+body = libpyprof.wsgi(application)(environ, lambda *_: None)
+assert body == [b"whole"] and now() == b"none"
+body = libpyprof.wsgi(streaming)({"SCRIPT_NAME": "/v2", "PATH_INFO": "/4f1c0a9e-7d61-4be4", "REQUEST_METHOD": "PUT"}, lambda *_: None)
+assert list(body) == [b"endpoint=/v2/*;method=PUT", b"end"] and now() == b"none"
+
+
+async def served(scope, receive, send):
+    await send(now())
+
+
+async def requests():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    for scope in {"type": "http", "path": "/a", "method": "POST"}, {"type": "websocket", "path": "/b"}, {"type": "lifespan"}:
+        await libpyprof.asgi(served)(scope, None, send)
+    assert sent == [b"endpoint=/a;method=POST", b"endpoint=/b;method=websocket", b"none"], sent
+
+
+asyncio.run(requests())
+END
+}
+
+@test "labels: nested, of each task, encoded, 256 bytes at most; WSGI and ASGI applications have endpoint and method" {
+    with_each_python labels_are_bytes
+}
+
+# bats test_tags=long
+@test "the module's types are right for mypy" {
+    PYTHON=$(matching_pythons 3.12) VERSION=3.12
+    venv=$(venv_with mypy) || fail "$venv"
+    "$venv/bin/mypy" --strict --cache-dir=none libpyprof >mypy.txt || fail "$(cat mypy.txt)"
+}
