@@ -2,6 +2,7 @@
 #include "base/libc.h"
 #include "capture/capture.h"
 #include "flush/lifecycle.h"
+#include <errno.h>
 
 /* Returns 1 if this process is being profiled and is not paused. async-signal-safe. */
 PP_EXPORT int pyprof_is_active(void);
@@ -9,6 +10,8 @@ PP_EXPORT int pyprof_is_active(void);
  * back. Return 0. async-signal-safe. */
 PP_EXPORT int pyprof_pause(void);
 PP_EXPORT int pyprof_resume(void);
+/* Has all samples written; waits two seconds at most. Returns 0. async-signal-safe. */
+PP_EXPORT int pyprof_flush(void);
 
 PP_EXPORT int pyprof_is_active(void)
 {
@@ -26,5 +29,13 @@ PP_EXPORT int pyprof_resume(void)
     uint32_t pauses = atomic_load(&pp_capture.pauses);
     while (pauses && !atomic_compare_exchange_weak(&pp_capture.pauses, &pauses, pauses - 1))
         ;
+    return 0;
+}
+
+PP_EXPORT int pyprof_flush(void)
+{
+    int before = errno;
+    pp_flush_before_signal();
+    errno = before;
     return 0;
 }

@@ -95,6 +95,7 @@ def write_wheel(programs, directory, tag, libraries):
         ["Wheel-Version: 1.0\nGenerator: libpyprof\nRoot-Is-Purelib: false\n"]
         + ["Tag: py3-none-%s\n" % one for one in tag.split(".")]
     ).encode()
+    files[INFO + "/entry_points.txt"] = b"[pytest11]\npyprof = libpyprof.pytest_plugin\n"
     record = ["%s,sha256=%s,%d" % (name, digest(files[name]), len(files[name])) for name in sorted(files)]
     files[INFO + "/RECORD"] = "\n".join(record + [INFO + "/RECORD,,", ""]).encode()
     name = "%s-py3-none-%s.whl" % (NAME, tag)

@@ -194,6 +194,6 @@ END
 # bats test_tags=long
 @test "the module's types are right for mypy" {
     PYTHON=$(matching_pythons 3.12) VERSION=3.12
-    venv=$(venv_with mypy) || fail "$venv"
+    venv=$(venv_with mypy pytest) || fail "$venv"
     "$venv/bin/mypy" --strict --cache-dir=none libpyprof >mypy.txt || fail "$(cat mypy.txt)"
 }

@@ -148,6 +148,78 @@ readme_in_environment() {
     [ -z "$(ls uv-bin)" ] || fail "$(ls uv-bin)"
 }
 
+# tested OPTION...: pytest of the environment, on tests of which one fails.
+tested() {
+    local status=0
+    PYTHONPATH=$packages env/bin/python -m pytest -p no:cacheprovider "$@" >tested.txt 2>tested.err || status=$?
+    [ "$status" -eq 1 ] && grep -qE '^(=+ )?1 failed, 2 passed' tested.txt || fail "status $status: $(cat tested.txt tested.err)"
+}
+
+@test "pytest --pyprof prints the hottest functions of the tests, with xdist too, and nothing unless asked" {
+    needs_python 3.12
+    venv=$(venv_with pytest pytest-xdist) || fail "$venv"
+    packages=$(echo "$venv"/lib/python*/site-packages)
+    installed env
+    echo 'import sys; print("conftest is read", "ctypes" in sys.modules)' >conftest.py
+    cat >test_work.py <<'END'
+import time
+import pytest
+
+
+def spin(seconds):
+    used = time.process_time()
+    while time.process_time() - used < seconds:
+        sum(range(1000))
+
+
+@pytest.fixture
+def prepared():
+    spin(0.3)
+
+
+def test_fixture(prepared):
+    pass
+
+
+def test_call():
+    spin(0.3)
+
+
+def test_failure():
+    assert False
+END
+    tested -s
+    grep -q 'conftest is read False' tested.txt || fail "the plugin loads more than it needs: $(cat tested.txt)"
+    [ ! -e pyprof.out ] || fail "profiled unasked"
+    ! grep pyprof: tested.txt tested.err || fail "a word unasked"
+    tested --pyprof -s
+    [ "$(grep -c 'conftest is read' tested.txt)" -eq 1 ] || fail "$(cat tested.txt)"
+    grep -A2 '^=* pyprof: hottest functions of the tests =*$' tested.txt | grep -qE '^ +0\.[0-9]+ s .* spin \(test_work.py:5\)$' || fail "$(cat tested.txt)"
+    tested --pyprof -n 2
+    grep -A2 '^=* pyprof: hottest functions of the tests =*$' tested.txt | grep -qE ' spin \(test_work.py:5\)$' || fail "$(cat tested.txt)"
+    [ "$(env/bin/pyprof info --json | grep -c '"pid":')" -ge 3 ] || fail "no workers"
+    # What pytest.main was called by is not started again.
+    ! PYTHONPATH=$packages env/bin/python -c 'import sys, pytest; print("once"); sys.exit(pytest.main(["--pyprof"]))' >main.txt 2>&1 || fail "$(cat main.txt)"
+    [ "$(grep -c once main.txt)" -eq 1 ] || fail "$(cat main.txt)"
+    grep -q 'pyprof run -- COMMAND' main.txt || fail "$(cat main.txt)"
+}
+
+# bats test_tags=long
+@test "pyprof run -- jupyter: functions of a notebook's cells have their CPU time" {
+    needs_python 3.12
+    venv=$(venv_with nbclient ipykernel) || fail "$venv"
+    cat >work.ipynb <<'END'
+{"cells": [{"cell_type": "code", "execution_count": null, "id": "a", "metadata": {}, "outputs": [], "source": [
+"import time\n", "def spin(seconds):\n", "    used = time.process_time()\n",
+"    while time.process_time() - used < seconds:\n", "        sum(range(1000))\n"]},
+{"cell_type": "code", "execution_count": null, "id": "b", "metadata": {}, "outputs": [], "source": ["spin(0.5)"]}],
+"metadata": {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}, "nbformat": 4, "nbformat_minor": 5}
+END
+    PATH=$venv/bin:$PATH IPYTHONDIR=$PWD/ipython "$PYPROF" run -- jupyter execute work.ipynb >run.txt 2>&1 || fail "$(cat run.txt)"
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt spin)" 500000000 15 "the notebook's function"
+}
+
 # backend PYTHON-STATEMENTS: in a process in which the backend of the source distribution is imported.
 backend() {
     /usr/bin/python3 -c "import sys; sys.path.insert(0, '$ROOT/contrib/python'); sys.dont_write_bytecode = True
