@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "export/export.h"
+#include "profile/group.h"
 
 #define OPTION(letter, name, argument, value, field, choices, help)                                                    \
     {                                                                                                                  \
@@ -13,8 +14,12 @@
 
 static const struct pt_option
     all = FLAG('a', "all", request.all, "all runs of a directory, merged"),
-    by = OPTION(0, "by", "WHAT", PT_TEXT, by, "share cpu time",
-                "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time)"),
+    by =
+        OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS,
+               "whose CPU it was: by function (default), endpoint, task, greenlet, thread, span, package or label:KEY"),
+    compare = OPTION(0, "by", "WHAT", PT_BY, by, "share cpu time " PT_GROUPS,
+                     "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time); "
+                     "of functions, or of endpoint, task, greenlet, thread, span, package or label:KEY"),
     ci = FLAG(0, "ci", ci, "how sure shares are: the range that holds the true share in 95 of 100 runs"),
     count = OPTION('c', "count", "N", PT_NUMBER, count, NULL, "print N screens as plain text, and end"),
     delay = OPTION('d', "delay", "TIME", PT_DURATION, delay_ns, NULL, "time between two screens (default: 1s)"),
@@ -25,15 +30,16 @@ static const struct pt_option
                        "directory for the profile (default: " PT_DEFAULT_DIRECTORY ")"),
     fail_above = OPTION(0, "fail-above", "PCT", PT_PERCENT, fail_above, NULL,
                         "end with status 1 if something is slower in B by more than this part of A's CPU, below"),
-    focus = OPTION(0, "focus", "REGEX", PT_REGEX, request.select.focus, NULL, "only stacks with a frame that matches"),
+    focus = OPTION(0, "focus", "REGEX", PT_REGEX, request.select.focus, NULL,
+                   "only stacks with a frame that matches, or of a context that does: 'endpoint=/cart', 'task=poll'"),
     format = OPTION('f', "format", "NAME", PT_TEXT, format, PT_FORMATS(WORD),
                     "the format, below; to stdout unless -o is given"),
     from = OPTION(0, "from", "TIME", PT_TIME, request.select.from_ns, NULL,
                   "only what ran from this time of the run on: 90, 1m30s, 250ms"),
     gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
     hz = OPTION(0, "hz", "N", PT_HZ, hz, NULL, "samples per second of CPU time (default: 100)"),
-    ignore =
-        OPTION(0, "ignore", "REGEX", PT_REGEX, request.select.ignore, NULL, "only stacks without a frame that matches"),
+    ignore = OPTION(0, "ignore", "REGEX", PT_REGEX, request.select.ignore, NULL,
+                    "only stacks without a frame or context that matches"),
     intervals = FLAG('i', "intervals", intervals, "second by second: CPU, cores busy, switches, page faults"),
     json = FLAG('j', "json", json, "JSON, for programs"),
     lines = FLAG('l', "lines", lines, "tell lines apart, not only functions"),
@@ -43,6 +49,8 @@ static const struct pt_option
                     "with the interpreter's own; the others count for the Python function that runs them"),
     no_awaiters = FLAG(0, "no-awaiters", request.select.no_awaiters,
                        "stacks of asyncio without the tasks that await the one that ran"),
+    not_thread = OPTION(0, "not-thread", "NAME", PT_REGEX, request.select.not_thread, NULL,
+                        "only threads without this id, or with a name that does not match"),
     output = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
                     "file to write, '-' for stdout; its extension chooses the format"),
     page = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
@@ -57,8 +65,6 @@ static const struct pt_option
     to = OPTION(0, "to", "TIME", PT_TIME, request.select.to_ns, NULL, "only what ran before this time of the run"),
     rows = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "rows of each table (default: 10)"),
     sort = OPTION(0, "sort", "WHAT", PT_TEXT, sort, "self total", "order of all tables: self or total time"),
-    sum = OPTION(0, "by", "WHAT", PT_TEXT, by, "function package",
-                 "a row for each function (default) or for each package"),
     top = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "functions to list (default: 20)"),
     unit = OPTION('u', "unit", "UNIT", PT_TEXT, unit, "ns samples",
                   "weight of a stack: ns (CPU time, default) or samples");
@@ -67,7 +73,7 @@ static const struct pt_option
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
 /* Which files are read, and which of their samples (profile/select.h): of each command that loads and shows samples. */
 #define RUNS   &run, &all
-#define SELECT &from, &to, &pid, &thread, &focus, &ignore, &native, &no_awaiters
+#define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &native, &no_awaiters
 
 #define PATHS_HELP                                                                                                     \
     "PATH is a profile (*.pyprof) or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY    \
@@ -87,7 +93,7 @@ const struct pt_command pt_commands[] = {
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app",
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
-     OPTIONS(&json, &rows, &sort, &sum, &ci, &lines, &threads, &processes, RUNS, SELECT),
+     OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT),
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n" PATHS_HELP,
      "pyprof report\n"
@@ -114,7 +120,7 @@ const struct pt_command pt_commands[] = {
      "pyprof info --intervals\n"
      "pyprof info --json | jq .total"},
     {COMMAND(flame), "[OPTIONS] [PATH...] | --diff BASE NEW",
-     "Draws a flame graph: a page for the browser, or a picture", OPTIONS(&page, &lines, &diff, RUNS, &by, SELECT),
+     "Draws a flame graph: a page for the browser, or a picture", OPTIONS(&page, &lines, &diff, RUNS, &compare, SELECT),
      "The page is one file that needs no network: search, filters by process, thread and time, a table of functions. "
      "For a very large profile it shows times and threads apart from each other, and says so; a part of the profile, "
      "as by --pid or --from and --to, has both.\n"
@@ -124,7 +130,7 @@ const struct pt_command pt_commands[] = {
      "pyprof flame -o app.svg\n"
      "pyprof flame --diff yesterday.pyprof pyprof.out"},
     {COMMAND(export), "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
-     OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, RUNS, SELECT),
+     OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, &by, RUNS, SELECT),
      "Without --native pprof and firefox have all native functions, and pstats has none.\n"
      "The stacks hold the CPU time of the program: \"shown\" in the accounting that is in each file. \"own\" is what "
      "profiling cost beside it (the signal handlers and the library's thread) and is in no stack.\n\n" PATHS_HELP,
@@ -139,7 +145,7 @@ const struct pt_command pt_commands[] = {
      "pyprof runs\n"
      "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\""},
     {COMMAND(diff), "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
-     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &by, &fail_above, SELECT),
+     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &compare, &fail_above, SELECT),
      "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
      ".\nWithout B the latest run there is compared with A; without both, with the run before it.\n"
      "Extensions of FILE: .html, .json, .collapsed and .folded; all others are text.\n\n"

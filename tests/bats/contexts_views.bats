@@ -42,3 +42,167 @@ sum() {
         "$PYPROF" $view --no-awaiters app.pyprof >/dev/null || fail "$view"
     done
 }
+
+# by WORD FILE: "CPU value" of each value, from report --json.
+by() {
+    "$PYPROF" report --json --by "$1" "$2" | /usr/bin/python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+rows = report["by"]
+assert sum(row["cpu_ns"] for row in rows) == report["shown_ns"] == report["program_ns"], rows
+assert sum(row["samples"] for row in rows) == 368, rows
+assert [set(row) for row in rows] == [{"value", "cpu_ns", "samples"}] * len(rows), rows
+assert [row["cpu_ns"] for row in rows] == sorted((row["cpu_ns"] for row in rows), reverse=True)
+for row in rows:
+    print(row["cpu_ns"], row["value"])'
+}
+
+@test "report --by: the values of each context, whose CPU in sum is the program's to the nanosecond" {
+    service app
+    by endpoint app.pyprof >values.txt
+    printf '1600000000 /checkout\n1257000001 None\n800000000 /search/{query}\n' | diff - values.txt
+    # A task has also what it gave to a thread.
+    by task app.pyprof >values.txt
+    printf '2400000000 handle_request\n1057000001 None\n200000000 refresh\n' | diff - values.txt
+    by greenlet app.pyprof >values.txt
+    printf '2857000001 None\n400000000 [hub]\n400000000 crawl\n' | diff - <(sort -k1,1nr -k2 values.txt)
+    by thread app.pyprof >values.txt
+    printf '2250000000 MainThread\n800000000 gevent\n400000000 asyncio_0\n200000000 metrics\n7000001 None\n' | diff - values.txt
+    by span app.pyprof >values.txt
+    printf '2457000001 None\n1200000000 POST /checkout\n' | diff - values.txt
+    by label:tenant app.pyprof >values.txt
+    printf '2457000001 None\n800000000 acme\n400000000 globex\n' | diff - values.txt
+    by package app.pyprof >values.txt
+    printf '3650000000 app\n7000001 [unsampled]\n' | diff - values.txt
+}
+
+# rows: of the table of values in report.txt, with what is in it most
+rows() {
+    awk '/^ +CPU SAMPLES/ { on = 1; next } !NF || !/ %/ { on = 0 } on' report.txt
+}
+
+@test "report --by endpoint: which endpoint, and where its CPU went, in 80 columns" {
+    service app
+    "$PYPROF" report --by endpoint app.pyprof >report.txt
+    rows >rows.txt
+    grep -qE '^ +1\.60 s +43\.8 % +160  /checkout +50 % total \(app\.py:30\)$' rows.txt || fail "$(cat report.txt)"
+    grep -qE '^ +0\.80 s +21\.9 % +80  /search/\{query\} +100 % rank \(app\.py:70\)$' rows.txt || fail "$(cat report.txt)"
+    [ "$(wc -l <rows.txt)" -eq 3 ]
+    "$PYPROF" report --by endpoint --lines --ci --top 1 app.pyprof >report.txt
+    grep -qE '^ +1\.60 s +43\.8 % +[0-9.]+–[0-9.]+ +160  /checkout ' report.txt || fail "$(cat report.txt)"
+    grep -qF 'and 2 more (--by endpoint --top 3)' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --by endpoint --threads app.pyprof >report.txt
+    [ "$(grep -cE '^ +CPU SAMPLES  ENDPOINT' report.txt)" -eq 5 ] || fail "$(cat report.txt)"
+    grep -A3 '^Thread asyncio_0' report.txt | grep -qE '100\.0 % +40  /checkout' || fail "$(cat report.txt)"
+}
+
+@test "report without options has a short table of endpoints, else of tasks, else of greenlets" {
+    service app
+    "$PYPROF" report app.pyprof >report.txt
+    rows >rows.txt
+    [ "$(awk '{ print $6 }' rows.txt | tr '\n' ' ')" = "/checkout (none) /search/{query} " ] || fail "$(cat report.txt)"
+    grep -qxF 'Others: --by task, greenlet, span, label:tenant, thread, package' report.txt || fail "$(cat report.txt)"
+    [ "$(head -n 12 report.txt | grep -c '/checkout')" -eq 1 ] || fail "not on the first screen: $(cat report.txt)"
+    "$PYPROF" report --thread gevent app.pyprof >report.txt
+    rows | grep -qE ' 50\.0 % +40  crawl +100 % crawl' || fail "$(cat report.txt)"
+    "$PYPROF" report --focus refresh app.pyprof >report.txt
+    rows | grep -qE ' 100\.0 % +20  refresh ' || fail "$(cat report.txt)"
+    "$PYPROF" report --thread metrics app.pyprof >report.txt
+    ! grep -E 'SAMPLES|--by' report.txt || fail "a table of nothing"
+}
+
+@test "what a profile has no context for is said, with what it has" {
+    /usr/bin/python3 "$ROOT/tests/web/logs.py" example plain.pyprof
+    service app
+    for view in report "report --json" "export --format collapsed" "export --format pprof" "flame -o x.svg" "flame -o x.html" diff; do
+        # shellcheck disable=SC2046,SC2086 # words
+        run "$PYPROF" $view --by endpoint plain.pyprof $([ "$view" != diff ] || echo app.pyprof)
+        [ "$status" -eq 1 ] || fail "$view: $status"
+        [[ $output == "pyprof: --by endpoint: no sample has one; they come from Flask, "*". This profile has: --by thread, package" ]] || fail "$view: $output"
+        [ ! -e x.svg ] && [ ! -e x.html ]
+    done
+    run "$PYPROF" report --by label:shop app.pyprof
+    [ "$status" -eq 1 ]
+    [[ $output == *"--by label:shop: no sample has one; "*" --by endpoint, task, greenlet, span, label:tenant, thread, package" ]] || fail "$output"
+    for word in banana label: Endpoint ""; do
+        run "$PYPROF" report --by "$word" app.pyprof
+        [ "$status" -eq 2 ]
+        [[ $output == *"--by takes 'function', 'endpoint', "*" or 'label:KEY', not '$word'" ]] || fail "$output"
+    done
+}
+
+@test "exports --by: the value is the root frame; without it nothing changes" {
+    service app
+    collapsed --by endpoint app.pyprof >all.txt
+    [ "$(grep '^/checkout;' all.txt | sum)" = 1600000000 ]
+    [ "$(grep '^(none);' all.txt | sum)" = 1257000001 ]
+    grep -qF '/search/{query};[loop];[task serve];[task handle_request];search (app.py:60)' all.txt || fail "$(cat all.txt)"
+    [ "$(sum <all.txt)" = "$WHOLE" ]
+    for by in thread task greenlet span package label:tenant; do
+        collapsed --by "$by" app.pyprof >all.txt
+        [ "$(sum <all.txt)" = "$WHOLE" ] || fail "$by"
+        # Without the roots they are the same stacks.
+        sed 's/^[^;]*;//' all.txt | awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (s in sum) printf "%s %.0f\n", s, sum[s] }' | sort >without.txt
+        collapsed app.pyprof | sort | diff - without.txt || fail "$by"
+    done
+    collapsed --by function app.pyprof | diff - <(collapsed app.pyprof)
+    for format in svg speedscope firefox callgrind perf otlp; do
+        "$PYPROF" export --by endpoint --format "$format" app.pyprof | grep -qaF '/search/{query}' || fail "$format"
+    done
+    "$PYPROF" flame --by endpoint -o app.svg app.pyprof
+    "$PYPROF" export --by endpoint --format svg app.pyprof | cmp - app.svg
+}
+
+@test "pprof has contexts as labels, for -tagfocus" {
+    service app
+    "$PYPROF" export -o app.pb.gz app.pyprof
+    command -v go >/dev/null || skip "go is missing"
+    export PPROF_TMPDIR=$PWD
+    go tool pprof -sample_index=cpu -tagfocus=endpoint=/checkout -top app.pb.gz >top.txt 2>&1
+    grep -qE 'Showing nodes accounting for 1600ms' top.txt || fail "$(cat top.txt)"
+    go tool pprof -tags app.pb.gz >tags.txt 2>&1
+    for value in handle_request serve crawl 'POST /checkout' globex; do
+        grep -qF "$value" tags.txt || fail "$value: $(cat tags.txt)"
+    done
+}
+
+@test "--focus and --ignore match contexts, --not-thread leaves threads out" {
+    service app
+    total() {
+        collapsed "$@" app.pyprof | sum
+    }
+    [ "$(total --focus endpoint=/checkout)" = 1600000000 ]
+    [ "$(total --focus '^endpoint=/search')" = 800000000 ]
+    [ "$(total --ignore endpoint=)" = 1257000001 ]
+    [ "$(total --focus 'tenant=(acme|globex)$' --ignore deflate)" = 800000000 ]
+    [ "$(total --focus 'task=refresh|greenlet=crawl')" = 600000000 ]
+    [ "$(total --focus '\[task serve\]')" = 2400000000 ]
+    [ "$(total --not-thread 'gevent|metrics')" = $((WHOLE - 1000000000)) ]
+    [ "$(total --not-thread 103)" = $((WHOLE - 200000000)) ]
+    [ "$(total --thread 'a' --not-thread '^MainThread$')" = 400000000 ]
+    run "$PYPROF" report --not-thread . app.pyprof
+    [ "$status" -eq 1 ]
+    [[ $output == *"no sample of 3.66 s CPU fits --not-thread '.'; threads: MainThread, "* ]] || fail "$output"
+}
+
+@test "diff --by endpoint marks the endpoint that has become slower, and fails for it" {
+    service app
+    service slower 2
+    "$PYPROF" diff --by endpoint app.pyprof slower.pyprof >diff.txt
+    grep -qE '^ +60\.9 +\+17\.1\*  /checkout$' diff.txt || fail "$(cat diff.txt)"
+    grep -qE '^    CPU  CHANGE   ENDPOINT$' diff.txt || fail "$(cat diff.txt)"
+    "$PYPROF" diff --by endpoint --by cpu app.pyprof slower.pyprof >diff.txt
+    grep -qE '^ +3\.20 +\+1\.60\*  /checkout$' diff.txt || fail "$(cat diff.txt)"
+    ! grep search diff.txt || fail "not slower"
+    run "$PYPROF" diff --by endpoint --by cpu --fail-above 3% app.pyprof slower.pyprof
+    [ "$status" -eq 1 ]
+    [[ $output == *"slower by 43.8 % of A's CPU: /checkout"* ]] || fail "$output"
+    "$PYPROF" diff --json --by endpoint app.pyprof slower.pyprof | /usr/bin/python3 -c '
+import json, sys
+diff = json.load(sys.stdin)
+assert diff["group"] == "endpoint" and "functions" not in diff, diff
+values = {row["value"]: row["self_ns"] for row in diff["values"]}
+assert values == {"/checkout": [1600000000, 3200000000], "/search/{query}": [800000000] * 2, None: [1257000001] * 2}, values'
+    "$PYPROF" diff --by endpoint --by cpu --format collapsed app.pyprof slower.pyprof >stacks.txt
+    grep -qF '/checkout;[loop];[task serve];[task handle_request];checkout (app.py);total (app.py) 800000000 1600000000' stacks.txt || fail "$(cat stacks.txt)"
+}

@@ -48,7 +48,7 @@ completed() {
     lines_of out.txt 1 '^--processes$'
     completed "$PYPROF" export --format spe >out.txt
     lines_of out.txt 1 '^speedscope$'
-    completed "$PYPROF" diff --by t >out.txt
+    completed "$PYPROF" diff --by ti >out.txt
     lines_of out.txt 1 '^time$'
     : >some_file.pyprof
     completed "$PYPROF" info some >out.txt
@@ -64,7 +64,7 @@ completed() {
 tabs='pyprof rep|pyprof report
 pyprof report --pro|pyprof report --processes
 pyprof export --format spee|pyprof export --format speedscope
-pyprof diff --by t|pyprof diff --by time
+pyprof diff --by ti|pyprof diff --by time
 pyprof help dif|pyprof help diff
 pyprof completion z|pyprof completion zsh
 pyprof info some_|pyprof info some_file.pyprof

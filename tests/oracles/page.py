@@ -28,7 +28,7 @@ def main():
         parts.append(data[at + 4:at + 4 + length])
         at += 4 + length
     about = json.loads(parts[0])
-    steps, slots, buckets, _, ns = (column(part) for part in parts[3:])
+    steps, slots, buckets, _, ns = (column(part) for part in parts[3:8])
     node, tables, processes, times = 0, {}, {}, {}
     for step, slot, bucket, cpu in zip(steps, slots, buckets, ns):
         node += step

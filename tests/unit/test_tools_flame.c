@@ -60,7 +60,7 @@ static struct pt_profile *seconds_of(const char *name, unsigned count)
 struct decoded {
     struct pt_buffer data;
     char *json;
-    struct pt_cursor columns[7];
+    struct pt_cursor columns[8];
 };
 
 static struct decoded decode(const struct pt_flame *flame)
@@ -69,7 +69,7 @@ static struct decoded decode(const struct pt_flame *flame)
     pt_flame_encode(&decoded.data, flame);
     assert_memory_equal(decoded.data.data, "PYF1", 4);
     size_t at = 4;
-    for (int i = -1; i < 7; i++) {
+    for (int i = -1; i < 8; i++) {
         const unsigned char *bytes = (const unsigned char *)decoded.data.data + at;
         uint32_t length = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
         at += 4 + (size_t)length;

@@ -166,7 +166,7 @@ static void functions_are_compared(void **state)
     append_run(&before, "aa", "1", 10, 1000);
     append_run(&after, "bb", "2", 30, 3000);
     struct pt_side sides[2] = {pt_side_of(read_all(&before, NULL)), pt_side_of(read_all(&after, NULL))};
-    struct pt_comparison comparison = pt_comparison_of(sides, PT_COMPARE_SHARE, false);
+    struct pt_comparison comparison = pt_comparison_of(sides, PT_COMPARE_SHARE, NULL, false);
     const struct pt_compared *functions = comparison.functions;
     assert_int_equal(comparison.function_count, 3);
     assert_string_equal(functions[0].text, "1"); /* 50 % and 0 %; "moved" has 50 % and 75 % */

@@ -261,7 +261,7 @@ static struct marks compare(struct pt_profile *a, struct pt_profile *b, uint32_t
 {
     char name[32];
     const struct pt_side sides[] = {pt_side_of(a), pt_side_of(b)};
-    struct pt_comparison comparison = pt_comparison_of(sides, PT_COMPARE_SHARE, false);
+    struct pt_comparison comparison = pt_comparison_of(sides, PT_COMPARE_SHARE, NULL, false);
     struct marks marks = {0};
     snprintf(name, sizeof name, "f%u (file%u.py)", (unsigned)changed, (unsigned)(changed % FILES));
     for (uint32_t i = 0; i < comparison.function_count; i++) {

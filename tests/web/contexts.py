@@ -6,9 +6,9 @@ from page import PYPROF, equal, test
 from view import collapsed
 
 
-def exported(page, *options):
+def exported(page, *options, profile="service.pyprof"):
     """The stacks as `export` has them, without the line of accounting."""
-    lines = subprocess.run([PYPROF, "export", "--format", "collapsed", *options, page.file("service.pyprof")], check=True,
+    lines = subprocess.run([PYPROF, "export", "--format", "collapsed", *options, page.file(profile)], check=True,
                            capture_output=True, text=True).stdout.splitlines()
     return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("[accounting"))
 
@@ -18,4 +18,57 @@ def tasks_are_in_the_stacks_of_every_level_of_native_code(page):
     for level in ("libraries", "none", "all"):
         page.open("service.html", "#n=" + level)
         equal(collapsed(page), exported(page, "--native=" + level), level)
+    page.quiet()
+
+
+GROUPS = ["endpoint", "task", "greenlet", "span", "label:tenant", "thread", "package"]
+
+
+@test
+def groups_are_those_of_the_exports_and_hold_all_cpu_time(page):
+    for by in GROUPS:
+        for level in ("libraries", "none"):
+            page.open("service.html", f"#y={by}&n={level}")
+            equal(collapsed(page), exported(page, "--by", by, "--native=" + level), f"{by}, {level}")
+        equal(page.total(), 3657000001, by)
+    for level in ("libraries", "none", "all"):
+        page.open("example.html", "#y=package&n=" + level)
+        equal(collapsed(page), exported(page, "--by=package", "--native=" + level, profile="example.pyprof"), "packages, " + level)
+    page.quiet()
+
+
+@test
+def a_select_groups_and_the_link_keeps_it(page):
+    page.open("service.html")
+    equal(page.evaluate("[...document.getElementById('group').options].map((one) => one.value)"), ["", *GROUPS], "groups")
+    page.click_frame("[loop]")
+    page.wait("app.top > 0")
+    page.evaluate("""(() => { const select = document.getElementById('group'); select.value = 'endpoint';
+                  select.dispatchEvent(new Event('change')); })()""")
+    equal(page.evaluate("app.top"), 0, "zoomed out")
+    equal(page.drawn()[1:4], ["/checkout", "(none)", "/search/{query}"], "the values, the heaviest first")
+    assert "y=endpoint" in page.evaluate("location.hash"), page.evaluate("location.hash")
+    page.click_frame("/checkout")
+    page.wait("app.top > 0")
+    assert "1.60 s, 43.8 % of all" in page.text("#within"), page.text("#within")
+    link = page.evaluate("location.hash")
+    page.open("service.html", link)
+    equal(page.top(), "/checkout", "zoomed by the link")
+    page.open("service.html", "#y=nonsense")
+    equal(page.evaluate("app.state.group"), "", "a group that is none")
+    page.quiet()
+
+
+@test
+def by_on_the_command_line_is_the_page_s_first_group(page):
+    page.open("by_task.html")
+    equal(page.evaluate("document.getElementById('group').value"), "task", "group")
+    equal(page.drawn()[1:4], ["handle_request", "(none)", "refresh"], "values")
+    page.evaluate("app.reset()")
+    equal(page.evaluate("app.state.group"), "task", "group after a reset")
+    page.open("by_task.html", "#y=")
+    equal(collapsed(page), exported(page), "stacks without a group")
+    page.open("compared_by_endpoint.html")
+    equal(sorted(page.drawn()[1:4]), ["(none)", "/checkout", "/search/{query}"], "values of a comparison")
+    equal(page.evaluate("app.wholes"), [3657000001, 5257000001], "CPU of both")
     page.quiet()

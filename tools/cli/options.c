@@ -159,13 +159,24 @@ static bool check_choice(const struct pt_option *option, const char *argument)
     for (const char *at = option->choices, *next; *at && !found; at = next) {
         size_t word = strcspn(at, " ");
         next = at + word + strspn(at + word, " ");
-        found = word == length && memcmp(at, argument, length) == 0;
+        const char *colon = memchr(at, ':', word);
+        size_t fixed = colon ? (size_t)(colon - at) + 1 : word;
+        found = (colon ? length > fixed : length == word) && memcmp(at, argument, fixed) == 0;
         pt_buffer_format(&known, "%s'%.*s'", known.length ? *next ? ", " : " or " : "", (int)word, at);
     }
     if (!found)
         pt_error("--%s takes %s, not '%s'", option->name, known.data, argument);
     pt_buffer_free(&known);
     return found;
+}
+
+/* Takes what diff compares (share, cpu, time), or whose CPU it was (group.h). */
+static void take_by(struct pt_cli *cli, const char *argument)
+{
+    if (strcmp(argument, "share") == 0 || strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0)
+        cli->by = argument;
+    else
+        cli->request.by = strcmp(argument, "function") == 0 ? NULL : argument;
 }
 
 static bool take_option(struct pt_cli *cli, const struct pt_option *option, const char *argument)
@@ -184,6 +195,9 @@ static bool take_option(struct pt_cli *cli, const struct pt_option *option, cons
         return take_time(option->name, argument, field);
     case PT_DURATION:
         return take_time(option->name, argument, field) && check_duration(option->name, field);
+    case PT_BY:
+        take_by(cli, argument);
+        break;
     case PT_RUN_ID: /* a shell variable that is not set must not mean all runs */
         if (!*argument) {
             pt_error("--%s takes the id of a run or its beginning, not ''; 'pyprof runs' lists them", option->name);

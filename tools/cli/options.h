@@ -37,6 +37,7 @@ enum pt_value {
     PT_RUN_ID, /* a run id or its beginning */
     PT_PIDS,   /* pids with commas between them */
     PT_REGEX,
+    PT_BY,       /* what is compared, or whose CPU it was: struct pt_cli's `by` or the request's */
     PT_HZ,       /* uint32_t */
     PT_PERCENT,  /* double, not 0 */
     PT_NUMBER,   /* uint32_t */
@@ -49,7 +50,8 @@ struct pt_option {
     const char *name, *argument; /* argument: its name in the help; NULL: none */
     enum pt_value value;
     size_t field;        /* offset in struct pt_cli */
-    const char *choices; /* the words that are allowed, with blanks between them; NULL: any text */
+    const char *choices; /* the words that are allowed, with blanks between them; NULL: any text. Of "label:KEY" the
+                          * part after ':' is any */
     const char *help;
 };
 

@@ -69,7 +69,7 @@ int pt_cmd_export(const struct pt_cli *cli)
         return PT_EXIT_USAGE;
     }
     struct pt_load_request request = cli->request;
-    request.callers = true;
+    request.callers = request.by_roots = true;
     request.timed = request.merge_intervals = request.plain = format->flags & PT_FORMAT_TIMED;
     request.most_samples = format->flags & PT_FORMAT_WHOLE_STACKS ? MOST_WHOLE_STACKS : MOST_TIMED_SAMPLES;
     if (!cli->native && format->flags & (PT_FORMAT_ALL | PT_FORMAT_PYTHON))

@@ -103,6 +103,8 @@ static void append_sample(struct writer *writer, struct pt_buffer *to, const str
     struct pt_buffer message = {0}, key = {0};
     uint32_t count = put_thread_attributes(writer, sample->thread);
     for (uint32_t i = set.first; i < set.first + set.count; i++) {
+        if (i > set.first && profile->labels.items[i].key == profile->labels.items[i - 1].key)
+            continue; /* of the tasks that await, the nearest: an attribute has one value */
         pt_buffer_clear(&key);
         pt_buffer_format(&key, "process.context.label.%s", pt_string(profile, profile->labels.items[i].key));
         put_number(writer, count++, text_attribute(writer, key.data, profile->labels.items[i].value));

@@ -61,6 +61,7 @@ static void load_many(struct pt_inputs *inputs, const struct pt_cli *cli, struct
         return;
     page->flame = pt_flame_new(page->sides, 1, cli->lines);
     when.keep = PT_KEEP_STACKS;
+    when.by = NULL;
     when.timed = when.merge_intervals = true;
     when.most_samples = MOST_TIMES;
     struct pt_profile *times = pt_inputs_load(inputs, &when, &too_many);
@@ -88,7 +89,7 @@ static void load_page(const struct pt_cli *cli, struct page *page)
 static bool write_picture(const struct pt_cli *cli)
 {
     struct pt_load_request request = cli->request;
-    request.callers = true;
+    request.callers = request.by_roots = true;
     request.keep = PT_KEEP_STACKS;
     struct pt_profile *profile = pt_load(&request);
     struct picture picture = {profile, {.lines = cli->lines}};
@@ -109,8 +110,15 @@ static bool write_html(const struct pt_cli *cli, const char *path)
         load_page(cli, &page);
     if (page.flame) {
         page.flame->native = cli->request.select.native;
+        page.flame->group = cli->request.by;
         page.flame->by_time = cli->by && strcmp(cli->by, "time") == 0;
     }
+    const char *by = page.flame ? page.flame->group : NULL;
+    if (by && !pt_flame_has_group(page.flame, by))
+        pt_message(
+            "so many stacks that the page cannot group them by %s; that of a part, as by --pid or --from and --to, "
+            "can",
+            by);
     bool written = page.flame && pt_write_output(path, write_page, page.flame);
     pt_flame_free(page.flame);
     pt_profile_free(page.sides[0]);

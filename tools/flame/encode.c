@@ -1,10 +1,11 @@
 /*
  * What the page is given. Numbers are little-endian:
- *   "PYF1", then the length and the text of a JSON object (strings, frames, threads, processes, sums), then seven
- *   columns, each its length in bytes and LEB128 numbers:
+ *   "PYF1", then the length and the text of a JSON object (strings, frames, threads, processes, sums, contexts), then
+ *   eight columns, each its length in bytes and LEB128 numbers:
  *     of nodes, from node 1 on: own number - parent's number; frame
  *     of cells, sorted: node - previous cell's node; thread * 3 + GIL (0 unknown, 1 held, 2 not held); bucket; samples;
- *     nanoseconds (flame.h says which cells there are when "apart" is true)
+ *     nanoseconds; place in each context's values, and no such column if there are none (flame.h says which cells there
+ *     are when "apart" is true)
  * Names come from the profiled program: here they are JSON strings, in the page all of it is base64.
  */
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 #include "../base/json.h"
 #include "../base/numbers.h"
 #include "../base/proto.h"
+#include "../profile/group.h"
 #include "../view/summary.h"
 #include "flame.h"
 
@@ -108,6 +110,11 @@ static void put_thread(struct pt_json *json, const struct pt_flame *flame, const
     pt_json_end(json, '}');
 }
 
+struct encoder {
+    struct pt_json *json;
+    const struct pt_flame *flame;
+};
+
 /* Returns when the first bucket begins, counted from the run's start as by --from and --to. */
 static uint64_t ns_into_run(const struct pt_flame *flame)
 {
@@ -115,11 +122,31 @@ static uint64_t ns_into_run(const struct pt_flame *flame)
     return flame->buckets && run_start < flame->start_unix_ns ? flame->start_unix_ns - run_start : 0;
 }
 
+/* Puts what the page can group by besides threads and packages: the values, by label set. */
+static void put_contexts(void *context, const char *word)
+{
+    struct encoder *encoder = context;
+    struct pt_json *json = encoder->json;
+    struct pt_profile *profile = encoder->flame->merged;
+    if (!strcmp(word, "thread") || !strcmp(word, "package"))
+        return;
+    struct pt_group group = pt_group_by(profile, word);
+    pt_json_begin(json, NULL, '{');
+    pt_json_text(json, "by", word);
+    pt_json_begin(json, "values", '[');
+    for (uint32_t i = 0; i < profile->label_sets.count; i++)
+        pt_json_text(json, NULL, group.values[i] ? pt_string(profile, group.values[i]) : NULL);
+    pt_json_end(json, ']');
+    pt_json_end(json, '}');
+    pt_group_free(&group);
+}
+
 static const char *const native_levels[] = {
     [PT_NATIVE_LIBRARIES] = "libraries", [PT_NATIVE_NONE] = "none", [PT_NATIVE_ALL] = "all"};
 
 static void put_json(struct pt_json *json, const struct pt_flame *flame)
 {
+    struct encoder encoder = {json, flame};
     uint32_t base = 0;
     pt_json_begin(json, NULL, '{');
     pt_json_text(json, "version", PYPROF_VERSION);
@@ -128,6 +155,10 @@ static void put_json(struct pt_json *json, const struct pt_flame *flame)
     pt_json_number(json, "bucket_ns", flame->bucket_ns);
     pt_json_number(json, "buckets", flame->buckets);
     pt_json_text(json, "by", flame->by_time ? "time" : "cpu");
+    pt_json_text(json, "group", flame->group ? flame->group : "");
+    pt_json_begin(json, "contexts", '[');
+    pt_groups_each(flame->merged, put_contexts, &encoder);
+    pt_json_end(json, ']');
     pt_json_text(json, "native", native_levels[flame->native]);
     pt_json_number(json, "detail", flame->detail);
     pt_json_bool(json, "apart", flame->apart);
@@ -189,14 +220,14 @@ static uint32_t gil(const struct pt_sample *cell)
 static int by_node(const void *a, const void *b)
 {
     const struct pt_sample *x = a, *y = b;
-    return pt_compare(x->node, y->node) ?: pt_compare(x->thread, y->thread) ?: pt_compare(x->state, y->state) ?: pt_compare(x->interval, y->interval);
+    return pt_compare(x->node, y->node) ?: pt_compare(x->thread, y->thread) ?: pt_compare(x->state, y->state) ?: pt_compare(x->interval, y->interval) ?: pt_compare(x->labels, y->labels);
 }
 
 static void put_cells(struct pt_buffer *data, const struct pt_flame *flame)
 {
     uint32_t count = flame->merged->samples.count, node = 0;
     struct pt_sample *cells = pt_copy(flame->merged->samples.items, count, sizeof *cells);
-    struct pt_buffer columns[5] = {{0}};
+    struct pt_buffer columns[6] = {{0}};
     qsort(cells, count, sizeof *cells, by_node);
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_sample *cell = &cells[i];
@@ -205,6 +236,8 @@ static void put_cells(struct pt_buffer *data, const struct pt_flame *flame)
         pt_append_varint(&columns[2], cell->interval);
         pt_append_varint(&columns[3], cell->count);
         pt_append_varint(&columns[4], cell->cpu_ns);
+        if (flame->merged->label_sets.count > 1)
+            pt_append_varint(&columns[5], cell->labels);
         node = cell->node;
     }
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)

@@ -40,8 +40,9 @@ struct pt_flame {
     bool lines;
     enum pt_native native; /* what the page shows at first of native code; it has all */
     bool by_time;          /* the page compares CPU per second of the run at first, not shares of the CPU */
-    /* Of all sides: strings, nodes (their frame is one of `frames`) and samples (thread: counted on over the sides;
-     * state: the GIL's bits; interval: bucket). */
+    const char *group;     /* the word of --by that the page groups by at first; NULL: none */
+    /* Of all sides: strings, label sets, nodes (their frame is one of `frames`) and samples (thread: counted on over
+     * the sides; state: the GIL's bits; interval: bucket). */
     struct pt_profile *merged;
     PT_TABLE_OF(struct pt_flame_frame) frames;
     /* Bucket b is the time from start + b * width on; the last one + 1 holds what has no time. */
@@ -65,6 +66,9 @@ void pt_flame_add_times(struct pt_flame *flame, const struct pt_profile *times);
 
 /* Returns the number of threads of all sides. */
 uint32_t pt_flame_threads(const struct pt_flame *flame);
+
+/* Returns whether the page can group by the word of --by: a very large one lacks contexts, and threads. */
+bool pt_flame_has_group(const struct pt_flame *flame, const char *by);
 
 /* Appends what the page is given: see encode.c for its form. */
 void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame);

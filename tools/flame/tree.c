@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../profile/frame_text.h"
+#include "../profile/group.h"
 #include "buckets.h"
 
 /* Returns the package or the module of a path: up to the first '/', or up to the extension of a file. */
@@ -109,6 +110,11 @@ uint32_t pt_flame_threads(const struct pt_flame *flame)
     for (unsigned i = 0; i < flame->side_count; i++)
         count += flame->sides[i]->threads.count;
     return count;
+}
+
+bool pt_flame_has_group(const struct pt_flame *flame, const char *by)
+{
+    return pt_has_group(flame->merged, by) && !(flame->apart && strcmp(by, "thread") == 0);
 }
 
 void pt_flame_free(struct pt_flame *flame)

@@ -40,6 +40,7 @@ static struct list given_options(const struct pt_selection *select)
         add(&options, " ", "--to %gs", (double)select->to_ns / 1e9);
     add_option(&options, "pid", select->pid);
     add_option(&options, "thread", select->thread);
+    add_option(&options, "not-thread", select->not_thread);
     add_option(&options, "focus", select->focus);
     add_option(&options, "ignore", select->ignore);
     return options;
@@ -86,7 +87,7 @@ void pt_say_nothing_is_left(const struct pt_profile *profile)
         pt_buffer_format(&text, "; the run took %.2f s", end > start ? (double)(end - start) / 1e9 : 0);
     if (select->pid)
         append_list(&text, "processes", process_ids(profile));
-    if (select->thread)
+    if (select->thread || select->not_thread)
         append_list(&text, "threads", thread_names(profile));
     pt_message_to(profile->request->messages, "%s", text.data);
     pt_buffer_free(&text);

@@ -4,6 +4,7 @@
 
 #include "frame_text.h"
 #include "kind.h"
+#include "self.h"
 
 #define STANDARD_LIBRARY "standard library"
 
@@ -53,4 +54,24 @@ bool pt_has_package(const struct pt_profile *profile, uint32_t number)
     const struct pt_frame *frame = &profile->frames.items[number];
     const char *path = path_of(profile, frame);
     return pt_path_in_packages(path) || (pt_kind_of(profile, frame) == PT_KIND_APPLICATION && !is_generated(path));
+}
+
+uint32_t pt_package_with(struct pt_profile *profile, uint32_t frame, uint32_t without)
+{
+    if (frame == PT_NONE)
+        return 0;
+    bool python = profile->frames.items[frame].kind == PP_FRAME_PYTHON;
+    bool alone = profile->frames.items[frame].kind == PP_FRAME_PSEUDO &&
+                 pt_self_frame(profile, frame, without ? 0 : PT_NONE) == frame;
+    return alone || pt_has_package(profile, frame) || (!without && python) ? pt_package_of(profile, frame) : without;
+}
+
+uint32_t *pt_packages_by_node(struct pt_profile *profile)
+{
+    uint32_t *packages = pt_alloc(profile->nodes.count, sizeof *packages);
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        packages[i] = pt_package_with(profile, node->frame, packages[node->parent]);
+    }
+    return packages;
 }

@@ -13,4 +13,11 @@ uint32_t pt_package_of(struct pt_profile *profile, uint32_t frame);
  * and other libraries work. */
 bool pt_has_package(const struct pt_profile *profile, uint32_t frame);
 
+/* Returns the package for which the CPU time of a stack counts that ends in `frame`, given that of the stack without
+ * this frame; 0: none yet. */
+uint32_t pt_package_with(struct pt_profile *profile, uint32_t frame, uint32_t without);
+
+/* Returns that package for each node. The caller frees. */
+uint32_t *pt_packages_by_node(struct pt_profile *profile);
+
 #endif

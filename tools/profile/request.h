@@ -22,7 +22,7 @@ enum pt_native {
 struct pt_selection {
     uint64_t from_ns, to_ns; /* since the run's start; to_ns 0: until its end */
     /* As the options of these names take them; NULL: not given. */
-    const char *pid, *thread, *focus, *ignore;
+    const char *pid, *thread, *not_thread, *focus, *ignore;
     bool no_awaiters; /* stacks are without the tasks that await theirs (task_stacks.h) */
     enum pt_native native;
 };
@@ -47,6 +47,8 @@ struct pt_load_request {
     bool all;        /* all runs of a directory */
 
     struct pt_selection select;
+    const char *by; /* whose CPU it was is asked for (group.h): samples have that; NULL: it is not */
+    bool by_roots;  /* and it is the first frame of each stack */
     enum pt_keep keep;
     bool plain;             /* samples are not split by GIL */
     bool usage;             /* what processes had used at the end of each interval */

@@ -6,6 +6,7 @@
 
 #include "fold.h"
 #include "frame_text.h"
+#include "group.h"
 #include "nothing_left.h"
 #include "task_stacks.h"
 #include "time_bins.h"
@@ -16,13 +17,13 @@
 /* Returns whether --thread is an id and not a pattern for names. */
 static bool names_ids(const char *thread)
 {
-    return *thread && !thread[strspn(thread, "0123456789")];
+    return thread && *thread && !thread[strspn(thread, "0123456789")];
 }
 
-/* Returns whether --thread is a pattern for names, which are known only after everything is read. */
+/* Returns whether --thread or --not-thread is a pattern for names, which are known only after everything is read. */
 static bool selects_names(const struct pt_selection *select)
 {
-    return select->thread && !names_ids(select->thread);
+    return (select->thread && !names_ids(select->thread)) || (select->not_thread && !names_ids(select->not_thread));
 }
 
 static bool selects_stacks(const struct pt_selection *select)
@@ -33,7 +34,7 @@ static bool selects_stacks(const struct pt_selection *select)
 /* Returns whether samples are left out while the logs are read. */
 static bool selects_early(const struct pt_selection *select)
 {
-    return pt_selects_time(select) || select->pid || (select->thread && !selects_names(select));
+    return pt_selects_time(select) || select->pid || names_ids(select->thread) || names_ids(select->not_thread);
 }
 
 static bool leaves_samples_out(const struct pt_selection *select)
@@ -49,7 +50,9 @@ bool pt_selects_time(const struct pt_selection *select)
 enum pt_keep pt_keep_for(const struct pt_load_request *request)
 {
     /* Sums of threads are of all their stacks. */
-    bool needs_samples = selects_names(&request->select) || (!request->timed && selects_stacks(&request->select));
+    bool by_thread = request->by && strcmp(request->by, "thread") == 0;
+    bool needs_samples =
+        by_thread || selects_names(&request->select) || (!request->timed && selects_stacks(&request->select));
     return request->keep == PT_KEEP_STACKS && needs_samples ? PT_KEEP_SAMPLES : request->keep;
 }
 
@@ -91,9 +94,9 @@ bool pt_takes_thread(const struct pt_profile *profile, uint32_t number)
     const struct pt_selection *select = &profile->request->select;
     const struct pt_thread *thread = &profile->threads.items[number];
     uint64_t pid = profile->processes.items[thread->process].pid;
-    bool by_id = select->thread && names_ids(select->thread);
     return (!select->pid || pt_pid_is_listed(select->pid, pid)) &&
-           (!by_id || pt_pid_is_listed(select->thread, thread->tid));
+           (!names_ids(select->thread) || pt_pid_is_listed(select->thread, thread->tid)) &&
+           (!names_ids(select->not_thread) || !pt_pid_is_listed(select->not_thread, thread->tid));
 }
 
 bool pt_takes_all(const struct pt_profile *profile)
@@ -103,10 +106,10 @@ bool pt_takes_all(const struct pt_profile *profile)
 
 /* Returns, by thread, whether its name matches; NULL without a pattern. The last name of a thread counts, which is not
  * known while the log is read. */
-static bool *threads_with(const struct pt_profile *profile, const struct pt_selection *select)
+static bool *threads_with(const struct pt_profile *profile, const char *pattern)
 {
     regex_t names;
-    if (!selects_names(select) || regcomp(&names, select->thread, REG_EXTENDED | REG_NOSUB) != 0)
+    if (!pattern || names_ids(pattern) || regcomp(&names, pattern, REG_EXTENDED | REG_NOSUB) != 0)
         return NULL;
     bool *matching = pt_alloc(profile->threads.count, sizeof *matching);
     for (uint32_t i = 0; i < profile->threads.count; i++)
@@ -115,19 +118,16 @@ static bool *threads_with(const struct pt_profile *profile, const struct pt_sele
     return matching;
 }
 
-/* Returns, by node, whether a frame of the stack that ends there matches; NULL without a pattern. */
-static bool *nodes_with(struct pt_profile *profile, const char *pattern)
+/* Returns, by node, whether a frame of the stack that ends there matches. */
+static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
 {
-    regex_t regex;
-    if (!pattern || regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-        return NULL;
     bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
     bool *nodes = pt_alloc(profile->nodes.count, sizeof *nodes);
     struct pt_buffer text = {0};
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         pt_buffer_clear(&text);
         pt_frame_text(&text, profile, i, false);
-        frames[i] = regexec(&regex, text.data, 0, NULL, 0) == 0;
+        frames[i] = regexec(regex, text.data, 0, NULL, 0) == 0;
     }
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
@@ -135,27 +135,73 @@ static bool *nodes_with(struct pt_profile *profile, const char *pattern)
     }
     pt_buffer_free(&text);
     free(frames);
-    regfree(&regex);
     return nodes;
+}
+
+/* Returns, by label set, whether "key=value" of a label matches. */
+static bool *label_sets_with(const struct pt_profile *profile, const regex_t *regex)
+{
+    bool *sets = pt_alloc(profile->label_sets.count, sizeof *sets);
+    struct pt_buffer text = {0};
+    for (uint32_t i = 1; i < profile->label_sets.count; i++) {
+        const struct pt_label_set *set = &profile->label_sets.items[i];
+        for (uint32_t j = set->first; j < set->first + set->count && !sets[i]; j++) {
+            const struct pt_label *label = &profile->labels.items[j];
+            pt_buffer_clear(&text);
+            pt_buffer_format(&text, "%s=%s", pt_string(profile, label->key), pt_string(profile, label->value));
+            sets[i] = regexec(regex, text.data, 0, NULL, 0) == 0;
+        }
+    }
+    pt_buffer_free(&text);
+    return sets;
+}
+
+/* What --focus or --ignore matches. */
+struct matches {
+    bool *nodes, *label_sets; /* NULL: there is no pattern */
+};
+
+static struct matches matches_of(struct pt_profile *profile, const char *pattern)
+{
+    struct matches matches = {0};
+    regex_t regex;
+    if (!pattern || regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return matches;
+    matches = (struct matches){nodes_with(profile, &regex), label_sets_with(profile, &regex)};
+    regfree(&regex);
+    return matches;
+}
+
+static bool is_match(const struct matches *matches, const struct pt_sample *sample, bool without_pattern)
+{
+    return matches->nodes ? matches->nodes[sample->node] || matches->label_sets[sample->labels] : without_pattern;
+}
+
+static void free_matches(struct matches *matches)
+{
+    free(matches->nodes);
+    free(matches->label_sets);
 }
 
 static void leave_out(struct pt_profile *profile, const struct pt_selection *select)
 {
-    bool *focus = nodes_with(profile, select->focus), *ignore = nodes_with(profile, select->ignore);
-    bool *threads = threads_with(profile, select);
+    struct matches focus = matches_of(profile, select->focus), ignore = matches_of(profile, select->ignore);
+    bool *threads = threads_with(profile, select->thread), *others = threads_with(profile, select->not_thread);
     uint32_t count;
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct pt_sample sample = samples[i];
         if (selects_stacks(select) && !sample.node)
             continue;
-        if ((threads && !threads[sample.thread]) || (focus && !focus[sample.node]) || (ignore && ignore[sample.node]))
+        if ((threads && !threads[sample.thread]) || (others && others[sample.thread]) ||
+            !is_match(&focus, &sample, true) || is_match(&ignore, &sample, false))
             continue;
         pt_add_sample(profile, &sample);
     }
-    free(ignore);
-    free(focus);
+    free_matches(&ignore);
+    free_matches(&focus);
     free(threads);
+    free(others);
 }
 
 static void sum_kinds(struct pt_profile *profile)
@@ -199,6 +245,26 @@ static void fold_samples(struct pt_profile *profile, enum pt_native native)
     pt_fold_free(&fold);
 }
 
+/* Puts the value that --by asks for above each stack. */
+static void add_roots(struct pt_profile *profile)
+{
+    struct pt_group group = pt_group_by(profile, profile->request->by);
+    struct pt_task_stacks stacks = {0};
+    uint32_t count;
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_sample sample = samples[i];
+        uint32_t value = sample.node ? pt_group_value(&group, &sample) : 0;
+        const char *text = value ? pt_string(profile, value) : PT_NO_GROUP;
+        if (sample.node) /* node 0: when a thread was busy */
+            sample.node =
+                pt_stack_below(&stacks, profile, sample.node, pt_add_node(profile, 0, pt_add_pseudo(profile, text)));
+        pt_add_sample(profile, &sample);
+    }
+    pt_task_stacks_free(&stacks);
+    pt_group_free(&group);
+}
+
 bool pt_select(struct pt_profile *profile)
 {
     const struct pt_selection *select = &profile->request->select;
@@ -219,8 +285,16 @@ bool pt_select(struct pt_profile *profile)
                       "--from and --to cut intervals of up to %.1f s: their CPU is taken as spread evenly, as the "
                       "profile knows nothing finer",
                       (double)profile->cut_wall_ns / 1e9);
-    if (profile->samples.count || !profile->selected)
-        return true;
-    pt_say_nothing_is_left(profile);
-    return false;
+    if (!profile->samples.count && profile->selected) {
+        pt_say_nothing_is_left(profile);
+        return false;
+    }
+    const char *by = profile->request->by;
+    if (by && profile->samples.count && !pt_has_group(profile, by)) {
+        pt_say_no_group(profile, by);
+        return false;
+    }
+    if (by && profile->request->by_roots)
+        add_roots(profile);
+    return true;
 }

@@ -23,7 +23,8 @@ bool pt_takes_thread(const struct pt_profile *profile, uint32_t thread);
 
 /*
  * Puts tasks into the stacks (task_stacks.h), removes the samples that --thread with a name, --focus and --ignore
- * exclude, and folds the native frames that --native leaves out. Returns false after a message if no sample is left.
+ * exclude, and folds the native frames that --native leaves out. Returns false after a message if no sample is left,
+ * or if none has the context that is asked for.
  */
 bool pt_select(struct pt_profile *profile);
 

@@ -105,6 +105,11 @@ uint32_t pt_task_stack(struct pt_task_stacks *stacks, struct pt_profile *profile
     return chain.whole ? composed(stacks, profile, node, boundary, chain.whole) : node;
 }
 
+uint32_t pt_stack_below(struct pt_task_stacks *stacks, struct pt_profile *profile, uint32_t node, uint32_t above)
+{
+    return composed(stacks, profile, node, 0, above);
+}
+
 void pt_task_stacks_free(struct pt_task_stacks *stacks)
 {
     free(stacks->chains);

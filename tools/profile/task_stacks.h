@@ -39,6 +39,9 @@ struct pt_task_stacks {
 /* Returns the stack of a sample with its tasks in it; the same node if it has none. */
 uint32_t pt_task_stack(struct pt_task_stacks *stacks, struct pt_profile *profile, uint32_t node, uint32_t labels);
 
+/* Returns the stack below the frames of another one. */
+uint32_t pt_stack_below(struct pt_task_stacks *stacks, struct pt_profile *profile, uint32_t node, uint32_t above);
+
 void pt_task_stacks_free(struct pt_task_stacks *stacks);
 
 #endif

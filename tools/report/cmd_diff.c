@@ -72,6 +72,7 @@ static void put_page(struct job *job, FILE *out)
 {
     struct pt_flame *flame = pt_flame_new(job->profiles, 2, job->cli->lines);
     flame->by_time = job->by == PT_COMPARE_TIME;
+    flame->group = job->cli->request.by;
     flame->native = job->cli->request.select.native;
     pt_flame_write(flame, out);
     pt_flame_free(flame);
@@ -154,7 +155,7 @@ static int compare(struct job *job)
     if (job->form != AS_PAGE) {
         for (int i = 0; i < 2; i++)
             job->sides[i] = pt_side_of(job->profiles[i]);
-        job->comparison = pt_comparison_of(job->sides, job->by, job->cli->lines);
+        job->comparison = pt_comparison_of(job->sides, job->by, job->cli->request.by, job->cli->lines);
     }
     int status = pt_write_output(job->cli->output, write_diff, job) ? PT_EXIT_OK : cannot_compare(job->cli);
     if (!status)
@@ -177,6 +178,7 @@ int pt_cmd_diff(const struct pt_cli *cli)
     if (!has_form(cli) || !can_be_written(&job))
         return PT_EXIT_USAGE;
     requests[0].keep = requests[1].keep = job.form == AS_PAGE ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
+    requests[0].by_roots = requests[1].by_roots = job.form == AS_COLLAPSED;
     if (job.form == AS_PAGE) /* it has all frames, and folds them itself */
         requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;
     names[0] = cli->argument_count ? pt_strdup(cli->arguments[0]) : run_at(1);

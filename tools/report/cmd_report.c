@@ -64,26 +64,23 @@ static void print_next(const struct pt_report *report)
     print_command(report->cli, before, "pyprof flame", NULL, "a flame graph for the browser");
 }
 
-bool pt_report_by_package(const struct pt_report *report)
-{
-    return report->cli->by && strcmp(report->cli->by, "package") == 0;
-}
-
 void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread)
 {
-    if (pt_report_by_package(report))
-        pt_report_packages(report, process, thread);
+    if (report->cli->request.by)
+        pt_report_values(report, process, thread);
     else
         pt_report_functions(report, process, thread);
 }
 
 static void print_tables(const struct pt_report *report)
 {
+    if (!report->cli->request.by)
+        pt_report_values_unasked(report);
     if (report->cli->processes || report->cli->threads)
         pt_report_split(report, report->cli->threads);
     else
         pt_report_tables(report, PT_NONE, PT_NONE);
-    if (!pt_report_by_package(report))
+    if (!report->cli->request.by)
         pt_report_package_sums(report);
     pt_report_lines(report);
     pt_report_threads(report);

@@ -7,6 +7,7 @@
 #include "../export/export.h"
 #include "../load/runs.h"
 #include "../profile/frame_text.h"
+#include "../profile/group.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
 
@@ -120,6 +121,31 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
     pt_view_free(view);
 }
 
+/* Appends the values of one side that --by asks for. */
+static void add_groups(struct pt_comparison *comparison, int side)
+{
+    struct pt_profile *profile = comparison->sides[side].profile;
+    struct pt_group group = pt_group_by(profile, comparison->group);
+    uint32_t none = pt_intern_text(profile, PT_NO_GROUP), room = comparison->function_count;
+    struct pt_change *sums = pt_alloc(profile->strings.count, sizeof *sums);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        struct pt_change *sum = &sums[pt_group_value(&group, sample) ?: none];
+        sum->ns[side] += sample->cpu_ns;
+        sum->counts[side] += sample->count;
+    }
+    for (uint32_t i = 1; i < profile->strings.count; i++) {
+        if (!sums[i].ns[side])
+            continue;
+        comparison->functions =
+            pt_grow(comparison->functions, &room, (uint64_t)comparison->function_count + 1, sizeof(struct pt_compared));
+        comparison->functions[comparison->function_count++] =
+            (struct pt_compared){pt_string(profile, i), sums[i], sums[i]};
+    }
+    free(sums);
+    pt_group_free(&group);
+}
+
 /* A change of CPU time is one only if it is not within what both sides are unsure of: the share of a function changes
  * when others do, and that is not its change. */
 static bool is_apart(const struct pt_comparison *comparison, const struct pt_change *change)
@@ -204,11 +230,15 @@ static int by_change(const void *a, const void *b, void *comparison)
     return by_self ?: by_total ?: by_text(x, y);
 }
 
-struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_compare_by by, bool lines)
+struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_compare_by by, const char *group,
+                                      bool lines)
 {
-    struct pt_comparison comparison = {.sides = sides, .by = by};
+    struct pt_comparison comparison = {.sides = sides, .by = by, .group = group};
     for (int side = 0; side < 2; side++)
-        add_side(&comparison, side, lines);
+        if (group)
+            add_groups(&comparison, side);
+        else
+            add_side(&comparison, side, lines);
     comparison.function_count = unite(comparison.functions, comparison.function_count, false);
     comparison.file_count = unite(comparison.files, comparison.file_count, false);
     mark(&comparison);

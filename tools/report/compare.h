@@ -33,11 +33,13 @@ struct pt_compared {
     struct pt_change self, total;
 };
 
-/* Functions (or lines) and files. Those whose change is more than chance come first, self time before total time, by
- * its size; then the others. Files have self time only. */
+/* Functions (or lines) and files, or instead of both what --by asks for (group.h). Those whose change is more than
+ * chance come first, self time before total time, by its size; then the others. Files and groups have self time only.
+ */
 struct pt_comparison {
     const struct pt_side *sides; /* A, B */
     enum pt_compare_by by;
+    const char *group; /* the word of --by; NULL: functions are compared */
     struct pt_compared *functions, *files;
     uint32_t function_count, file_count;
     uint32_t tested; /* how many changes were held against chance; the marks are corrected for that */
@@ -55,7 +57,8 @@ double pt_compare_unit(const struct pt_side *side, enum pt_compare_by by);
 double pt_compare_change(const struct pt_comparison *comparison, const struct pt_change *change);
 
 /* The caller ends it with pt_comparison_free; the sides must live as long. */
-struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_compare_by by, bool lines);
+struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_compare_by by, const char *group,
+                                      bool lines);
 void pt_comparison_free(struct pt_comparison *comparison);
 
 /* Write a comparison for people, and for programs. */

@@ -1,6 +1,8 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "../base/json.h"
+#include "../profile/group.h"
 #include "compare.h"
 
 static void put_side(struct pt_json *json, const char *key, const struct pt_side *side)
@@ -63,9 +65,12 @@ static void put_rows(struct pt_json *json, const char *key, const struct pt_comp
     pt_json_begin(json, key, '[');
     for (uint32_t i = 0; i < count; i++) {
         pt_json_begin(json, NULL, '{');
-        pt_json_text(json, "text", all[i].text);
+        if (comparison->group)
+            pt_json_text(json, "value", strcmp(all[i].text, PT_NO_GROUP) == 0 ? NULL : all[i].text);
+        else
+            pt_json_text(json, "text", all[i].text);
         put_change(json, "self", comparison, &all[i].self);
-        if (all == comparison->functions)
+        if (all == comparison->functions && !comparison->group)
             put_change(json, "total", comparison, &all[i].total);
         pt_json_end(json, '}');
     }
@@ -80,7 +85,10 @@ void pt_comparison_json(const struct pt_comparison *comparison, const struct pt_
     put_side(&json, "a", &comparison->sides[0]);
     put_side(&json, "b", &comparison->sides[1]);
     pt_json_number(&json, "tested", comparison->tested);
-    put_rows(&json, "functions", comparison, comparison->functions, count);
-    put_rows(&json, "files", comparison, comparison->files, comparison->file_count);
+    if (comparison->group)
+        pt_json_text(&json, "group", comparison->group);
+    put_rows(&json, comparison->group ? "values" : "functions", comparison, comparison->functions, count);
+    if (!comparison->group)
+        put_rows(&json, "files", comparison, comparison->files, comparison->file_count);
     pt_json_end_document(&json);
 }

@@ -4,6 +4,7 @@
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
+#include "../profile/group.h"
 #include "../view/summary.h"
 #include "compare.h"
 
@@ -97,9 +98,16 @@ void pt_comparison_print(const struct pt_comparison *comparison, const struct pt
     print_side(out, 'B', &comparison->sides[1]);
     print_cpu(out, comparison->sides);
     fprintf(out, "\n%s: B, and its change from A; * is more than chance\n", explained[comparison->by]);
-    pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE    TOTAL  CHANGE   %s\n",
-                    cli->lines ? "LINE" : "FUNCTION");
-    print_rows(&table, comparison->functions, comparison->function_count, false, cli->top);
+    if (comparison->group) {
+        struct pt_buffer title = {0};
+        pt_group_title(&title, comparison->group);
+        pt_print_styled(out, PT_STYLE_HEADING, "\n    CPU  CHANGE   %s\n", title.data);
+        pt_buffer_free(&title);
+    } else {
+        pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE    TOTAL  CHANGE   %s\n",
+                        cli->lines ? "LINE" : "FUNCTION");
+    }
+    print_rows(&table, comparison->functions, comparison->function_count, comparison->group, cli->top);
     if (comparison->file_count && (is_marked(&comparison->files[0]) || cli->top)) {
         pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE   FILE\n");
         print_rows(&table, comparison->files, comparison->file_count, true, cli->top);
@@ -150,7 +158,9 @@ enum pt_gate pt_comparison_judge(const struct pt_comparison *comparison, double 
     bool open = comparison->by != PT_COMPARE_SHARE && judge_cpu(&gate);
     for (uint32_t i = 0; i < comparison->function_count; i++) {
         const struct pt_compared *one = &comparison->functions[i];
-        if (!judge(&gate, &one->self, one->text, ", self time"))
+        if (comparison->group)
+            judge(&gate, &one->self, one->text, "");
+        else if (!judge(&gate, &one->self, one->text, ", self time"))
             judge(&gate, &one->total, one->text, ", total time");
     }
     for (uint32_t i = 0; i < comparison->file_count; i++)

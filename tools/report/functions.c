@@ -1,12 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../profile/self.h"
 #include "../view/summary.h"
 #include "report.h"
 #include "rows.h"
-#include "self.h"
 
-#define NO_PYTHON         "(no Python function)"
 #define NATIVE_FROM       1.0 /* per cent of self time: native functions with less are not listed unasked */
 #define NATIVE_ROWS_FEWER 2   /* the table of native functions has half of the rows */
 
@@ -18,7 +17,7 @@ struct pt_report_native pt_report_native(const struct pt_profile *profile)
 struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct pt_view *view,
                                        const struct pt_total *totals, uint32_t total_count, uint32_t *count)
 {
-    uint32_t none = pt_intern_text(profile, NO_PYTHON);
+    uint32_t none = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
     struct pt_total *self = pt_alloc(profile->strings.count, sizeof *self); /* by text */
     uint32_t *frames = pt_alloc(view->nodes.count, sizeof *frames), *texts = pt_alloc(view->nodes.count, sizeof *texts);
     frames[0] = PT_NONE;

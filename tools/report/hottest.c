@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "../base/numbers.h"
+#include "../profile/self.h"
 #include "report.h"
-#include "self.h"
 #include "source_files.h"
 
 /* CPU time of stacks by the function whose lines are shown and the one that has it as self time. */

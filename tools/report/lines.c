@@ -4,10 +4,10 @@
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
+#include "../profile/self.h"
 #include "../view/summary.h"
 #include "hottest.h"
 #include "report.h"
-#include "self.h"
 #include "source_text.h"
 #include "sums_json.h"
 

@@ -4,29 +4,17 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
+#include "../profile/group.h"
 #include "../profile/package.h"
+#include "../profile/self.h"
 #include "../view/summary.h"
 #include "report.h"
 #include "rows.h"
-#include "self.h"
 #include "sums_json.h"
 
-#define NO_PACKAGE   "(no package)"
-#define LISTED_FROM  1.0 /* per cent, in the short sum */
-#define MOST_LISTED  6
-#define PACKAGE_ROWS "PACKAGE, standard library and C code included"
-
-/* Returns the package for which the CPU time of a stack counts that ends in `frame`, given that of the stack without
- * this frame (0: none yet). */
-static uint32_t package_with(struct pt_profile *profile, uint32_t frame, uint32_t without)
-{
-    if (frame == PT_NONE)
-        return 0;
-    bool python = profile->frames.items[frame].kind == PP_FRAME_PYTHON;
-    bool alone = profile->frames.items[frame].kind == PP_FRAME_PSEUDO &&
-                 pt_self_frame(profile, frame, without ? 0 : PT_NONE) == frame;
-    return alone || pt_has_package(profile, frame) || (!without && python) ? pt_package_of(profile, frame) : without;
-}
+#define NO_PACKAGE  "(no package)"
+#define LISTED_FROM 1.0 /* per cent, in the short sum */
+#define MOST_LISTED 6
 
 /* Moves rows with time, which are at the numbers of their texts, to the beginning. Returns how many there are. */
 static uint32_t gather(struct pt_total *rows, uint32_t texts)
@@ -49,7 +37,7 @@ static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view 
     uint32_t *packages = pt_alloc(room, sizeof *packages);
     for (uint32_t i = 1; i < room; i++) {
         struct pt_view_node *node = &view->nodes.items[i];
-        packages[i] = package_with(profile, node->frame, packages[node->parent]);
+        packages[i] = pt_package_with(profile, node->frame, packages[node->parent]);
         if (node->frame != PT_NONE)
             node->text = pt_package_of(profile, node->frame);
     }
@@ -70,24 +58,6 @@ static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view 
     free(totals);
     free(packages);
     return rows;
-}
-
-static struct pt_rows rows_of(const struct pt_report *report, uint32_t process, uint32_t thread)
-{
-    const struct pt_view_options options = {.only_process = process, .only_thread = thread};
-    struct pt_view *view = pt_view_new(report->profile, &options);
-    struct pt_rows rows = pt_rows_of_view(report, view, process == PT_NONE && thread == PT_NONE);
-    rows.title = PACKAGE_ROWS;
-    rows.items = package_rows(report->profile, view, &rows.count);
-    pt_view_free(view);
-    return rows;
-}
-
-void pt_report_packages(const struct pt_report *report, uint32_t process, uint32_t thread)
-{
-    struct pt_rows rows = rows_of(report, process, thread);
-    pt_rows_print(report, &rows);
-    free(rows.items);
 }
 
 /* Returns whether installed packages took as much as is listed. */
@@ -111,19 +81,15 @@ static bool has_installed(const struct pt_report *report)
 static struct pt_total *self_rows(struct pt_profile *profile, uint32_t *count)
 {
     uint32_t none = pt_intern_text(profile, NO_PACKAGE);
-    uint32_t *packages = pt_alloc(profile->nodes.count, sizeof *packages);
-    for (uint32_t i = 1; i < profile->nodes.count; i++) {
-        const struct pt_node *node = &profile->nodes.items[i];
-        packages[i] = package_with(profile, node->frame, packages[node->parent]);
-    }
+    struct pt_group group = pt_group_by(profile, "package");
     struct pt_total *rows = pt_alloc(profile->strings.count, sizeof *rows); /* by package */
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         if (sample->node) /* node 0: time that stacks have, too (PT_KEEP_STACKS) */
-            rows[packages[sample->node] ? packages[sample->node] : none].self_ns += sample->cpu_ns;
+            rows[pt_group_value(&group, sample) ?: none].self_ns += sample->cpu_ns;
     }
     *count = gather(rows, profile->strings.count);
-    free(packages);
+    pt_group_free(&group);
     return rows;
 }
 
@@ -149,7 +115,10 @@ void pt_report_package_sums(const struct pt_report *report)
 
 void pt_report_packages_json(const struct pt_report *report, struct pt_json *json)
 {
-    struct pt_rows rows = rows_of(report, PT_NONE, PT_NONE);
+    const struct pt_view_options options = {.only_process = PT_NONE, .only_thread = PT_NONE};
+    struct pt_view *view = pt_view_new(report->profile, &options);
+    struct pt_rows rows = pt_rows_of_view(report, view, true);
+    rows.items = package_rows(report->profile, view, &rows.count);
     uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
     pt_rows_sort(rows.items, rows.count, pt_rows_by_total(report, false));
     pt_json_begin(json, "packages", '[');

@@ -35,9 +35,17 @@ void pt_report_hints(const struct pt_report *report);
 /* Says which libraries lack names, if many native functions do. */
 void pt_report_nameless(const struct pt_report *report);
 
-/* The tables by function, or by package if --by says so; of one process or thread only, unless PT_NONE. */
+/* The row of what is in no Python function. */
+#define PT_REPORT_NO_PYTHON "(no Python function)"
+
+/* The tables by function, or what --by asks for; of one process or thread only, unless PT_NONE. */
 void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread);
-bool pt_report_by_package(const struct pt_report *report);
+
+/* CPU time by the values that --by asks for; without it a short table of endpoints, tasks or greenlets, if there are
+ * any. */
+void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread);
+void pt_report_values_unasked(const struct pt_report *report);
+void pt_report_values_json(const struct pt_report *report, struct pt_json *json);
 
 /* Functions: Python functions by self time, native code that they call included, and what is not Python; the
  * application's own functions by total time; native functions. */
@@ -49,8 +57,7 @@ void pt_report_functions_json(const struct pt_report *report, uint32_t process, 
 struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct pt_view *view,
                                        const struct pt_total *totals, uint32_t total_count, uint32_t *count);
 
-/* CPU time by package (package.h): a table, or in two lines the packages that matter. */
-void pt_report_packages(const struct pt_report *report, uint32_t process, uint32_t thread);
+/* CPU time by package (package.h): in two lines the packages that matter. */
 void pt_report_package_sums(const struct pt_report *report);
 void pt_report_packages_json(const struct pt_report *report, struct pt_json *json);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
+#include "../profile/self.h"
 #include "../view/summary.h"
-#include "self.h"
 
 #define FILES_LISTED 5
 #define LISTED_FROM  0.05 /* per cent of the CPU time */

@@ -60,6 +60,8 @@ function decode(bytes) {
     data.cellBucket = readColumn(part(), cells, new Int32Array(cells));
     data.cellCount = readColumn(part(), cells, new Float64Array(cells));
     data.cellNs = readColumn(part(), cells, new Float64Array(cells));
+    const labels = part();
+    data.cellLabels = labels.length ? readColumn(labels, cells, new Int32Array(cells)) : new Int32Array(cells);
     data.cellKind = cellKinds(data);
     data.busy = !data.apart || data.cellKind.includes(CELL_BUSY); /* whether it is known when someone was */
     return data;

@@ -74,7 +74,7 @@ const SWITCHES = ["inverted", "flame"];
 /* Makes the controls show the state, wherever it came from. */
 function showControls(app) {
     const {state} = app;
-    for (const id of ["process", "thread", "gil", "colour", "width", "by"])
+    for (const id of ["process", "thread", "gil", "group", "colour", "width", "by"])
         document.getElementById(id).value = String(state[id]);
     for (const id of SWITCHES)
         document.getElementById(id).setAttribute("aria-pressed", String(state[id]));
@@ -89,6 +89,7 @@ function bindControls(app) {
     const cpu = cpuByThread(app.data), get = (id) => document.getElementById(id);
     fillProcesses(app, cpu);
     fillThreads(app, cpu);
+    fillGroups(app);
     get("gil-label").hidden = !app.data.cellSlot.some((slot) => slot % 3);
     get("width-label").hidden = !app.diff;
     get("by-label").hidden = !app.diff;

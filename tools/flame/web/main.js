@@ -4,6 +4,7 @@ class App {
     constructor(data) {
         prepareTexts(data);
         addOutsideFrames(data);
+        addGroups(data);
         data.ranks = rankModules(data);
         this.data = data;
         this.diff = data.sides.length > 1;

@@ -5,7 +5,7 @@ const PARTS = 1e12; /* a part of what is zoomed is from and to so many of its pa
 
 function firstState(data) {
     const diff = data.sides.length > 1;
-    return {zoom: [], search: "", focus: -1, process: -1, thread: "", gil: 0, from: -1, to: -1, native: data.native, inverted: false,
+    return {zoom: [], group: data.groups.has(data.group) ? data.group : "", search: "", focus: -1, process: -1, thread: "", gil: 0, from: -1, to: -1, native: data.native, inverted: false,
         flame: false, part: null, colour: "kind", sort: diff ? "change" : "self", width: 1, by: data.by};
 }
 
@@ -29,6 +29,7 @@ function stateToHash(state, data) {
             parts.set(key, value);
     };
     put("z", state.zoom.join("."), "");
+    put("y", state.group, first.group);
     put("q", state.search, "");
     put("f", state.focus, first.focus);
     put("p", state.process, first.process);
@@ -55,6 +56,8 @@ function stateFromHash(hash, data) {
     };
     const frames = data.frames.kind.length;
     state.zoom = (parts.get("z") || "").split(".").filter((n) => /^\d{1,9}$/.test(n) && +n < frames).map(Number);
+    if (parts.has("y") && (!parts.get("y") || data.groups.has(parts.get("y"))))
+        state.group = parts.get("y");
     state.search = parts.get("q") || "";
     state.focus = number("f", 0, frames, -1);
     state.process = number("p", 0, data.processes.length, -1);

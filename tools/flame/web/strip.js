@@ -7,13 +7,12 @@ function bucketSums(app) {
     const data = app.data, slots = chosenSlots(data, app.state);
     const all = new Float64Array(data.buckets + 1), found = new Float64Array(data.buckets + 1);
     const kind = !data.apart ? CELL_ALL : choosesWho(app.state) ? CELL_BUSY : CELL_WHEN;
-    const inside = app.found && kind !== CELL_BUSY ? app.found.inside : null, {place} = app.forest.shape(app.state.native);
+    const inside = app.found && kind !== CELL_BUSY ? app.found.inside : null, {cells} = app.forest.shape(app.state);
     for (let i = 0; i < data.cells; i++) {
         if (data.cellKind[i] !== kind || !slots[data.cellSlot[i]])
             continue;
-        const node = place ? place[data.cellNode[i]] : data.cellNode[i];
         all[data.cellBucket[i]] += data.cellNs[i];
-        if (inside && inside[node])
+        if (inside && inside[cells[i]])
             found[data.cellBucket[i]] += data.cellNs[i];
     }
     return {all, found};

@@ -25,17 +25,17 @@ function cellKinds(data) {
 }
 
 /* CPU and samples of each node itself, over the chosen threads and the chosen interval. */
-function sumCells(data, state) {
+function sumCells(data, state, shape) {
     const slots = chosenSlots(data, state), kind = !data.apart ? CELL_ALL : state.from < 0 ? CELL_WHO : CELL_WHEN;
     const sides = data.threads.map((thread) => data.processes[thread.process].side).concat(0);
-    const self = data.sides.map(() => new Float64Array(data.nodes));
-    const samples = new Float64Array(data.nodes);
+    const self = data.sides.map(() => new Float64Array(shape.parent.length));
+    const samples = new Float64Array(shape.parent.length);
     const first = state.from < 0 ? 0 : state.from, last = state.from < 0 ? Infinity : state.to;
     for (let i = 0; i < data.cells; i++) {
         const slot = data.cellSlot[i], bucket = data.cellBucket[i];
         if (data.cellKind[i] !== kind || !slots[slot] || bucket < first || bucket >= last)
             continue;
-        const node = data.cellNode[i];
+        const node = shape.cells[i];
         self[sides[(slot / 3) | 0]][node] += data.cellNs[i];
         samples[node] += data.cellCount[i];
     }
@@ -78,8 +78,8 @@ function childAdder(most) {
 /* The tree with some native frames folded into the Python functions that run them, as --native says; `place` is where
  * each node has gone, `under` and `base` are as in tools/profile/fold.h. */
 function foldedShape(data, level) {
-    const classes = foldClasses(data), none = level === "none", whole = data.frames.kind.length;
-    const [interpreter, native, loop] = OUTSIDE.map((name, i) => whole - OUTSIDE.length + i); /* addOutsideFrames */
+    const classes = foldClasses(data), none = level === "none";
+    const [interpreter, native, loop] = data.outside;
     const tasks = data.frame.reduce((count, frame) => (classes[frame] === FOLD_TASK ? count + 1 : count), 0);
     const place = new Int32Array(data.nodes), under = new Int32Array(data.nodes), base = new Int32Array(data.nodes);
     const {add, shape} = childAdder(data.nodes + 3 * tasks + 3);
@@ -113,7 +113,7 @@ function foldedShape(data, level) {
 
 const OUTSIDE = ["[interpreter]", "[native]", "[loop]"];
 
-/* Adds a frame that is no function. */
+/* Adds a frame that is no function. Returns its number. */
 function addPseudoFrame(data, name) {
     data.frames.kind.push(KIND_PSEUDO);
     data.frames.path.push(0);
@@ -121,12 +121,12 @@ function addPseudoFrame(data, name) {
     data.label.push(name);
     data.place.push("");
     data.text.push(name);
-    data.module.push(PSEUDO_MODULE);
+    return data.module.push(PSEUDO_MODULE) - 1;
 }
 
 /* So that what is folded has a name where nothing else is left; done once. */
 function addOutsideFrames(data) {
-    OUTSIDE.forEach((name) => addPseudoFrame(data, name));
+    data.outside = OUTSIDE.map((name) => addPseudoFrame(data, name));
 }
 
 /* Children of all nodes, one after the other: those of n are list[start[n]] to list[start[n + 1]]. */
@@ -180,27 +180,23 @@ class Forest {
         this.shapes = new Map();
     }
 
-    /* The tree's form with native code at a level. */
-    shape(level) {
-        if (!this.shapes.has(level)) {
-            const {data} = this, shape = level === "all" ? {parent: data.parent, frame: data.frame} : foldedShape(data, level);
+    /* The tree's form with native code at a level and groups; `cells` is the node of each cell. */
+    shape({native, group}) {
+        const key = native + " " + group, {data} = this;
+        if (!this.shapes.has(key)) {
+            const shape = group ? groupedShape(data, this.shape({native, group: ""}), group) :
+                native === "all" ? {parent: data.parent, frame: data.frame, cells: data.cellNode} : foldedShape(data, native);
+            if (!shape.cells)
+                shape.cells = data.cellNode.map((node) => shape.place[node]);
             shape.lists = childLists(shape.parent);
-            this.shapes.set(level, shape);
+            this.shapes.set(key, shape);
         }
-        return this.shapes.get(level);
+        return this.shapes.get(key);
     }
 
     tree(state) {
-        const sums = sumCells(this.data, state), shape = this.shape(state.native), {place} = shape;
-        if (!place)
-            return new Tree(shape, sums);
-        const fold = (from) => {
-            const to = new Float64Array(shape.parent.length);
-            for (let i = 0; i < from.length; i++)
-                to[place[i]] += from[i];
-            return to;
-        };
-        return new Tree(shape, {self: sums.self.map(fold), samples: fold(sums.samples)});
+        const shape = this.shape(state);
+        return new Tree(shape, sumCells(this.data, state, shape));
     }
 }
 

@@ -1,10 +1,10 @@
 /* Says for which frame of a stack its CPU time counts as self time where native code counts for the Python function
  * that calls it: for the innermost Python function or garbage collection, or for what is CPU time without a
  * stack. In a profile without native frames that is the innermost frame. */
-#ifndef PT_REPORT_SELF_H
-#define PT_REPORT_SELF_H
+#ifndef PT_PROFILE_SELF_H
+#define PT_PROFILE_SELF_H
 
-#include "../profile/model.h"
+#include "model.h"
 
 /* Returns the frame for a stack that ends in `frame` (PT_NONE for the root), given that of the stack without this
  * frame; PT_NONE: native code that no Python function called. */

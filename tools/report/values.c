@@ -1,0 +1,240 @@
+/* CPU time by what --by asks for (group.h), with the function that most of each value's time is in. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/fit.h"
+#include "../base/print.h"
+#include "../base/terminal_text.h"
+#include "../profile/frame_text.h"
+#include "../profile/group.h"
+#include "../profile/self.h"
+#include "../view/summary.h"
+#include "report.h"
+#include "shares.h"
+#include "sums_json.h"
+
+#define FIGURES_WIDTH 27   /* of a row, before its value, without --ci */
+#define SHARE_WIDTH   6    /* of a function's share, before its text */
+#define LEAST_WIDTH   10   /* columns of the value, and of the function */
+#define HIDDEN_BELOW  0.05 /* per cent: shown as 0.0 % otherwise */
+#define SHORT_ROWS    5    /* of the table that is shown unasked */
+
+struct value {
+    uint32_t value; /* string; 0: none */
+    uint64_t ns, count;
+    uint32_t function; /* string: the function with most of it */
+    uint64_t function_ns;
+};
+
+/* CPU time of a function, in samples of a value. */
+struct part {
+    uint32_t value, text;
+    uint64_t ns;
+};
+
+struct parts {
+    PT_TABLE_OF(struct part) items;
+};
+PT_DEFINE_ADD(static uint32_t add_part, struct parts, items, struct part, item->value, item->text)
+
+struct values {
+    struct value *items;
+    uint32_t count, value_width; /* columns of the longest value */
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct value *x = a, *y = b;
+    return pt_compare(y->ns, x->ns) ?: pt_compare(x->value, y->value);
+}
+
+static bool is_wanted(const struct pt_profile *profile, const struct pt_sample *sample, uint32_t process,
+                      uint32_t thread)
+{
+    if (profile->keep == PT_KEEP_STACKS && sample->thread != PT_NONE) /* when a thread was busy */
+        return false;
+    return (thread == PT_NONE || sample->thread == thread) &&
+           (process == PT_NONE || profile->threads.items[sample->thread].process == process);
+}
+
+/* Returns the values, those with most CPU time first; of one process or thread only, unless PT_NONE. The caller frees
+ * items. */
+static struct values values_of(const struct pt_report *report, const char *by, uint32_t process, uint32_t thread)
+{
+    struct pt_profile *profile = report->profile;
+    struct pt_group group = pt_group_by(profile, by);
+    uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
+    uint32_t *texts = pt_frame_texts(profile, report->cli->lines), *frames = pt_self_frames(profile);
+    struct value *of_string = pt_alloc(profile->strings.count, sizeof *of_string);
+    struct values values = {.items = of_string};
+    struct parts parts = {0};
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        if (!is_wanted(profile, sample, process, thread))
+            continue;
+        uint32_t value = pt_group_value(&group, sample), frame = frames[sample->node];
+        struct part part = {.value = value, .text = frame == PT_NONE ? no_python : texts[frame]};
+        uint32_t place = add_part(&parts, &part);
+        parts.items.items[place].ns += sample->cpu_ns;
+        of_string[value].ns += sample->cpu_ns;
+        of_string[value].count += sample->count;
+    }
+    for (uint32_t i = 0; i < parts.items.count; i++) {
+        const struct part *part = &parts.items.items[i];
+        struct value *value = &of_string[part->value];
+        bool first = !value->function_ns;
+        if (first || pt_compare(part->ns, value->function_ns) > 0) {
+            value->function = part->text;
+            value->function_ns = part->ns;
+        }
+    }
+    for (uint32_t i = 0; i < profile->strings.count; i++) {
+        struct value value = of_string[i];
+        if (!value.ns && !value.count)
+            continue;
+        value.value = i;
+        uint32_t width = (uint32_t)pt_shown_width(i ? pt_string(profile, i) : PT_NO_GROUP);
+        values.value_width = width > values.value_width ? width : values.value_width;
+        values.items[values.count++] = value;
+    }
+    qsort(values.items, values.count, sizeof *values.items, by_time);
+    PT_FREE_TABLE(&parts.items);
+    free(frames);
+    free(texts);
+    pt_group_free(&group);
+    return values;
+}
+
+struct table {
+    const struct pt_report *report;
+    uint64_t whole_ns;
+    struct pt_draws draws;
+    uint32_t value_width, function_width; /* function_width 0: any */
+};
+
+static void print_fitted(const char *text, uint32_t width)
+{
+    struct pt_buffer fitted = {0};
+    pt_fit_text(&fitted, text, width);
+    int padding = (int)width - (int)pt_shown_width(text);
+    printf("%s%*s", fitted.data, padding > 0 ? padding : 0, "");
+    pt_buffer_free(&fitted);
+}
+
+static void print_value(const struct table *table, const struct value *value)
+{
+    const struct pt_profile *profile = table->report->profile;
+    double percent = pt_percent(value->ns, table->whole_ns);
+    struct pt_share share = pt_share_of(&table->draws, value->count, value->ns, table->whole_ns);
+    struct pt_buffer function = {0};
+    pt_print_styled(stdout, pt_style_of_share(value->value ? percent : 0), "%7.2f s %5.1f %%", pt_seconds(value->ns),
+                    percent);
+    if (table->report->cli->ci)
+        pt_print_interval(&share);
+    printf("%8" PRIu64 "  ", value->count);
+    print_fitted(value->value ? pt_string(profile, value->value) : PT_NO_GROUP, table->value_width);
+    pt_fit_frame(&function, pt_string(profile, value->function), table->function_width);
+    printf("  %3.0f %% %s\n", pt_percent(value->function_ns, value->ns), function.length ? function.data : "");
+    pt_buffer_free(&function);
+}
+
+static void print_heading(const struct table *table, const char *title)
+{
+    pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%s%8s  ", "CPU", table->report->cli->ci ? PT_INTERVAL_HEADING : "",
+                    "SAMPLES");
+    print_fitted(title, table->value_width);
+    pt_print_styled(stdout, PT_STYLE_HEADING, "  MOST OF IT IN\n");
+}
+
+/* Divides what a line has room for between the value and the function. */
+static void choose_widths(struct table *table, uint32_t widest)
+{
+    uint32_t columns = pt_print_columns(stdout), used = FIGURES_WIDTH + 2 + SHARE_WIDTH;
+    used += table->report->cli->ci ? PT_INTERVAL_WIDTH : 0;
+    table->value_width = widest;
+    if (!columns)
+        return;
+    uint32_t room = columns > used + 2 * LEAST_WIDTH ? columns - used : 2 * LEAST_WIDTH;
+    table->value_width = widest < room / 2 ? widest : room / 2;
+    table->function_width = room - table->value_width;
+}
+
+static void print_table(struct table *table, const struct values *values, const char *by, uint32_t most)
+{
+    const struct pt_cli *cli = table->report->cli;
+    struct pt_buffer title = {0};
+    uint32_t shown = 0, hidden = 0;
+    uint64_t hidden_ns = 0;
+    pt_group_title(&title, by);
+    choose_widths(table, values->value_width > title.length ? values->value_width : (uint32_t)title.length);
+    print_heading(table, title.data);
+    pt_buffer_free(&title);
+    for (uint32_t i = 0; i < values->count; i++) {
+        const struct value *value = &values->items[i];
+        if (shown < most && pt_percent(value->ns, table->whole_ns) >= HIDDEN_BELOW) {
+            print_value(table, value);
+            shown++;
+        } else {
+            hidden++;
+            hidden_ns += value->ns;
+        }
+    }
+    if (hidden)
+        printf("%7.2f s %5.1f %%%*sand %" PRIu32 " more (--by %s --top %" PRIu32 ")\n", pt_seconds(hidden_ns),
+               pt_percent(hidden_ns, table->whole_ns), (int)(FIGURES_WIDTH - 17 + (cli->ci ? PT_INTERVAL_WIDTH : 0)),
+               "", hidden, by, values->count);
+}
+
+void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread)
+{
+    const char *by = report->cli->request.by;
+    struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
+    struct values values = values_of(report, by, process, thread);
+    if (process != PT_NONE || thread != PT_NONE) {
+        table.whole_ns = table.draws.ns = table.draws.count = 0;
+        for (uint32_t i = 0; i < values.count; i++) {
+            table.whole_ns += values.items[i].ns;
+            table.draws.count += values.items[i].count;
+        }
+        table.draws.ns = table.whole_ns;
+    }
+    print_table(&table, &values, by, report->top);
+    free(values.items);
+}
+
+void pt_report_values_unasked(const struct pt_report *report)
+{
+    static const char *const answers[] = {"endpoint", "task", "greenlet"};
+    const size_t count = sizeof answers / sizeof answers[0];
+    size_t i = 0;
+    while (i < count && !pt_has_group(report->profile, answers[i]))
+        i++;
+    if (i == count)
+        return;
+    struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
+    struct values values = values_of(report, answers[i], PT_NONE, PT_NONE);
+    struct pt_buffer others = {0};
+    print_table(&table, &values, answers[i], report->cli->top ? report->top : SHORT_ROWS);
+    pt_groups_append(&others, report->profile, answers[i]);
+    pt_print_paragraph(0, 2, "Others: --by %s", others.data);
+    pt_buffer_free(&others);
+    free(values.items);
+}
+
+void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
+{
+    struct values values = values_of(report, report->cli->request.by, PT_NONE, PT_NONE);
+    uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
+    pt_json_begin(json, "by", '[');
+    for (uint32_t i = 0; i < values.count && i < most; i++) {
+        pt_json_begin(json, NULL, '{');
+        pt_json_string(json, "value", report->profile, values.items[i].value);
+        pt_json_number(json, "cpu_ns", values.items[i].ns);
+        pt_json_number(json, "samples", values.items[i].count);
+        pt_json_end(json, '}');
+    }
+    pt_json_end(json, ']');
+    free(values.items);
+}
