@@ -98,12 +98,14 @@ const struct pt_command pt_commands[] = {
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n" PATHS_HELP,
      "pyprof report\n"
      "pyprof report --json | jq '.python[:5]'\n"
+     "pyprof report --by endpoint\n"
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
      "pyprof report --from 10s --to 1m30s --focus 'json|orjson'"},
     {COMMAND(top), "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes",
-     OPTIONS(&delay, &count, &top, RUNS, &pid, &native),
+     OPTIONS(&delay, &count, &top, &by, RUNS, &pid, &native, &no_awaiters),
      "The screen shows the last 10 seconds of all processes together; key h lists the keys: sort, filter by regular "
-     "expression, processes, threads, since the start. It reads what the processes write each second, and does not "
+     "expression, processes, threads, endpoints and the like, since the start. It reads what the processes write each "
+     "second, and does not "
      "touch them. With --count it prints text instead, for pipes and scripts; --top limits its rows.\n\n"
      "PID is a process that runs under libpyprof: it and all its descendants are shown, wherever they write. A file "
      "whose name is a number is ./NUMBER.\n"
@@ -113,6 +115,7 @@ const struct pt_command pt_commands[] = {
      "pyprof top\n"
      "pyprof top 4711\n"
      "pyprof top /var/tmp/app.pyprof\n"
+     "pyprof top --by endpoint\n"
      "pyprof top --count 1 --native=none | head"},
     {COMMAND(info), "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
      OPTIONS(&json, &intervals, RUNS), PATHS_HELP,

@@ -206,3 +206,17 @@ assert values == {"/checkout": [1600000000, 3200000000], "/search/{query}": [800
     "$PYPROF" diff --by endpoint --by cpu --format collapsed app.pyprof slower.pyprof >stacks.txt
     grep -qF '/checkout;[loop];[task serve];[task handle_request];checkout (app.py);total (app.py) 800000000 1600000000' stacks.txt || fail "$(cat stacks.txt)"
 }
+
+@test "top --by: the values of a run, and what there is when it has none" {
+    service app
+    "$PYPROF" top --count 1 --by endpoint app.pyprof >top.txt
+    grep -qE '^ +CPU +CPU  ENDPOINT$' top.txt || fail "$(cat top.txt)"
+    printf '43.8 1.60 /checkout\n34.4 1.26 (none)\n21.9 0.80 /search/{query}\n' | diff - <(awk '$2 == "%" { print $1, $3, $5 }' top.txt)
+    "$PYPROF" top --count 1 --top 100 --native=none app.pyprof >top.txt
+    grep -qE ' 65\.6 % .* \[task serve\]$' top.txt || fail "$(cat top.txt)"
+    "$PYPROF" top --count 1 --top 100 --no-awaiters app.pyprof >top.txt
+    ! grep -F '[task serve]' top.txt || fail "an awaiter is there"
+    grep -qE ' 54\.7 % .* \[task handle_request\]$' top.txt || fail "$(cat top.txt)"
+    "$PYPROF" top --count 1 --by label:shop app.pyprof >top.txt
+    grep -qF 'no sample has one; there are: endpoint, task, greenlet, span, label:tenant, thread, package' top.txt || fail "$(cat top.txt)"
+}

@@ -181,7 +181,14 @@ key \x1b
 key r
 expect CPU  THREAD$
 expect of process
-key f
+key b
+expect ^By thread, last \d+ s$
+expect 100\.0 % .* MainThread$
+key b
+expect CPU  PACKAGE$
+expect burn$
+key b
+expect ^Functions by total time
 key w
 expect by total time since the start
 key h

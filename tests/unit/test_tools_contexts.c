@@ -1,6 +1,8 @@
-/* Contexts of samples: tasks in stacks. */
+/* Contexts of samples: tasks in stacks, groups, selection. */
 #include "log_fixture.h"
+#include "tools/profile/group.h"
 #include "tools/profile/select.h"
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -110,12 +112,120 @@ static void with_all_native_code_the_loop_is_whole(void **state)
     pt_profile_free(profile);
 }
 
+static uint64_t ns_of_value(const struct pt_profile *profile, const struct pt_group *group, const char *value)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t string = pt_group_value(group, &profile->samples.items[i]);
+        if (string ? strcmp(pt_string(profile, string), value) == 0 : !*value)
+            ns += profile->samples.items[i].cpu_ns;
+    }
+    return ns;
+}
+
+/* CPU of values, in samples; the last value is "", what has none. */
+static void groups(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *by;
+        struct {
+            const char *value;
+            uint64_t samples;
+        } values[4];
+    } wanted[] = {
+        {"endpoint", {{"/a", 2}, {"/b", 2}, {"", 2}}},
+        {"task", {{"child", 4}, {"parent", 1}, {"", 1}}}, /* parent gave work to a thread */
+        {"thread", {{"MainThread", 4}, {"pool", 2}, {"", 0}}},
+        {"package", {{"run", 1}, {"leaf", 5}, {"", 0}}},
+        {"label:awaiter", {{"parent", 3}, {"", 3}}},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .by = wanted[i].by};
+        struct pt_profile *profile = service(&request);
+        struct pt_group group = pt_group_by(profile, wanted[i].by);
+        uint64_t sum = 0;
+        for (size_t j = 0; j < 4 && wanted[i].values[j].value; j++) {
+            uint64_t ns = ns_of_value(profile, &group, wanted[i].values[j].value);
+            assert_int_equal(ns, wanted[i].values[j].samples * SAMPLE_NS);
+            sum += ns;
+        }
+        assert_int_equal(sum, SERVICE_NS);
+        pt_group_free(&group);
+        pt_profile_free(profile);
+    }
+}
+
+static void values_are_roots(void **state)
+{
+    (void)state;
+    const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .by = "endpoint", .by_roots = true};
+    struct pt_profile *profile = service(&request);
+    assert_int_equal(ns_of(profile, "/a;[loop];[task root];[task parent];[task child];leaf"), SAMPLE_NS);
+    assert_int_equal(ns_of(profile, "/b;[loop];[task child];leaf;leaf"), SAMPLE_NS);
+    assert_int_equal(ns_of(profile, "/b;leaf"), SAMPLE_NS);
+    assert_int_equal(ns_of(profile, "(none);[task parent];leaf"), SAMPLE_NS);
+    assert_int_equal(ns_of(profile, "(none);run"), SAMPLE_NS);
+    assert_int_equal(pt_profile_cpu_ns(profile), SERVICE_NS);
+    pt_profile_free(profile);
+}
+
+static void contexts_select(void **state)
+{
+    (void)state;
+    static const struct {
+        struct pt_selection select;
+        uint64_t samples;
+    } wanted[] = {
+        {{.focus = "endpoint=/a"}, 2},
+        {{.focus = "^task=child$"}, 4},
+        {{.ignore = "awaiter=parent"}, 3},
+        {{.focus = "\\[task parent\\]"}, 3},
+        {{.focus = "child|run", .ignore = "endpoint=/b"}, 3},
+        {{.not_thread = "pool"}, 4},
+        {{.not_thread = "7"}, 2},
+        {{.thread = "o", .not_thread = "Main"}, 2},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .select = wanted[i].select};
+        struct pt_profile *profile = service(&request);
+        if (pt_profile_cpu_ns(profile) != wanted[i].samples * SAMPLE_NS)
+            fail_msg("%zu: %" PRIu64 " ns", i, pt_profile_cpu_ns(profile));
+        pt_profile_free(profile);
+    }
+}
+
+static void profiles_that_are_merged_keep_contexts(void **state)
+{
+    (void)state;
+    static const struct pt_load_request request = {.keep = PT_KEEP_STACKS};
+    for (int keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
+        struct pt_load_request kept = request;
+        kept.keep = (enum pt_keep)keep;
+        struct pt_profile *one = service(&kept), *other = pt_profile_new(&kept);
+        struct fixture log;
+        fixture_example(&log, 100, 0);
+        assert_int_equal(pt_profile_add_segment(other, log.file.data, log.file.length, "other"), PT_READ_OK);
+        fixture_end(&log);
+        /* Numbers change: the example has label sets of its own. */
+        assert_true(pt_profile_merge(other, one));
+        struct pt_group group = pt_group_by(other, "endpoint");
+        assert_int_equal(ns_of_value(other, &group, "/a"), 2 * SAMPLE_NS);
+        pt_group_free(&group);
+        pt_profile_free(other);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_are_in_stacks),
         cmocka_unit_test(without_awaiters_the_task_stays),
         cmocka_unit_test(with_all_native_code_the_loop_is_whole),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(values_are_roots),
+        cmocka_unit_test(contexts_select),
+        cmocka_unit_test(profiles_that_are_merged_keep_contexts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,10 +72,13 @@ void pt_group_free(struct pt_group *group)
     *group = (struct pt_group){0};
 }
 
-/* Returns, by label set, whether a sample has it. The caller frees. */
+/* Returns, by label set, whether a sample has it; of a profile whose samples were taken out all have been there. The
+ * caller frees. */
 static bool *used_sets(const struct pt_profile *profile)
 {
     bool *used = pt_alloc(profile->label_sets.count, sizeof *used);
+    for (uint32_t i = 0; !profile->samples.count && i < profile->label_sets.count; i++)
+        used[i] = true;
     for (uint32_t i = 0; profile->label_sets.count > 1 && i < profile->samples.count; i++)
         used[profile->samples.items[i].labels] = true;
     return used;

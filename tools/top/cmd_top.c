@@ -6,6 +6,7 @@
 
 #include "../base/print.h"
 #include "../cli/commands.h"
+#include "../profile/group.h"
 #include "screen.h"
 #include "terminal.h"
 
@@ -55,6 +56,30 @@ static void show(struct pt_screen *screen, enum pt_rows_of of)
     screen->first = 0;
 }
 
+struct next_group {
+    const char *after;
+    bool found;
+    char word[sizeof((struct pt_screen *)NULL)->by];
+};
+
+static void take_next(void *context, const char *word)
+{
+    struct next_group *next = context;
+    if ((!*next->after || next->found) && !*next->word && strlen(word) < sizeof next->word)
+        strcpy(next->word, word);
+    next->found |= strcmp(word, next->after) == 0;
+}
+
+/* Shows the next group that the profile has; after the last one functions. */
+static void show_next_group(struct pt_screen *screen, const struct pt_live *live)
+{
+    struct next_group next = {.after = screen->of == PT_ROWS_GROUPS ? screen->by : ""};
+    pt_groups_each(live->follow->profile, take_next, &next);
+    screen->of = *next.word ? PT_ROWS_GROUPS : PT_ROWS_FUNCTIONS;
+    memcpy(screen->by, next.word, sizeof screen->by);
+    screen->first = 0;
+}
+
 static enum pt_native next_native(enum pt_native native)
 {
     return native == PT_NATIVE_LIBRARIES ? PT_NATIVE_ALL
@@ -95,6 +120,9 @@ static bool take_key(struct pt_screen *screen, struct pt_live *live, int key)
         break;
     case 'r':
         show(screen, PT_ROWS_THREADS);
+        break;
+    case 'b':
+        show_next_group(screen, live);
         break;
     case 'n':
         pt_live_set_native(live, next_native(live->fold.native));
@@ -189,6 +217,11 @@ int pt_cmd_top(const struct pt_cli *cli)
 {
     struct pt_live live = {0};
     struct pt_screen screen = {.rows = cli->top ? cli->top : TEXT_ROWS};
+    const char *by = cli->request.by;
+    if (by && strlen(by) < sizeof screen.by) {
+        screen.of = PT_ROWS_GROUPS;
+        strcpy(screen.by, by);
+    }
     uint64_t delay_ns = cli->delay_ns ? cli->delay_ns : DELAY_NS;
     struct pt_target target;
     int status = PT_EXIT_OK;

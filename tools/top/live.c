@@ -19,6 +19,7 @@ void pt_live_begin(struct pt_live *live, struct pt_target *target)
 {
     live->target = target;
     live->fold.native = target->request.select.native;
+    live->tasks.no_awaiters = target->request.select.no_awaiters;
     target->request.wants = pt_target_wants;
     target->request.wants_context = target;
     live->follow = pt_follow_new(&target->request, PT_LIVE_WINDOW_NS + SLACK_NS);
@@ -32,9 +33,14 @@ static void forget(struct pt_live *live)
     free(live->recent.items);
     free(live->node_ns);
     free(live->thread_ns);
+    free(live->labels_ns);
     free(live->texts);
     pt_fold_free(&live->fold);
-    *live = (struct pt_live){.follow = live->follow, .target = live->target, .fold.native = live->fold.native};
+    pt_task_stacks_free(&live->tasks);
+    *live = (struct pt_live){.follow = live->follow,
+                             .target = live->target,
+                             .tasks.no_awaiters = live->tasks.no_awaiters,
+                             .fold.native = live->fold.native};
 }
 
 void pt_live_free(struct pt_live *live)
@@ -130,6 +136,8 @@ static void take_samples(struct pt_live *live)
     uint32_t count;
     pt_states_add_gc_frames(profile);
     struct pt_sample *samples = pt_take_samples(profile, &count);
+    for (uint32_t i = 0; i < count; i++)
+        samples[i].node = pt_task_stack(&live->tasks, profile, samples[i].node, samples[i].labels);
     bool renamed = resolve(live);
     bool recount = renamed || count > profile->nodes.count; /* many samples of each stack */
     name_frames(live);
@@ -137,8 +145,10 @@ static void take_samples(struct pt_live *live)
         pt_grow(live->node_ns, &live->node_capacity, (uint64_t)profile->nodes.count + 1, sizeof *live->node_ns);
     live->thread_ns =
         pt_grow(live->thread_ns, &live->thread_capacity, (uint64_t)profile->threads.count + 1, sizeof *live->thread_ns);
+    live->labels_ns = pt_grow(live->labels_ns, &live->labels_capacity, profile->label_sets.count, sizeof(uint64_t));
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_sample *sample = &samples[i];
+        live->labels_ns[sample->labels] += sample->cpu_ns;
         live->node_ns[sample->node] += sample->cpu_ns;
         live->thread_ns[sample->thread] += sample->cpu_ns;
         if (!recount)
@@ -146,7 +156,7 @@ static void take_samples(struct pt_live *live)
         if (!sample->interval)
             continue;
         const struct pt_interval *interval = &profile->intervals.items[sample->interval];
-        *PT_APPEND(&live->recent) = (struct pt_recent){sample->thread, sample->node,
+        *PT_APPEND(&live->recent) = (struct pt_recent){sample->thread, sample->node, sample->labels,
                                                        interval->start_unix_ns + interval->wall_ns / 2, sample->cpu_ns};
     }
     free(samples);

@@ -4,6 +4,7 @@
 
 #include "../load/follow.h"
 #include "../profile/fold.h"
+#include "../profile/task_stacks.h"
 #include "target.h"
 
 #define PT_LIVE_WINDOW_NS UINT64_C(10000000000)
@@ -19,23 +20,24 @@ struct pt_tally {
 };
 
 struct pt_recent {
-    uint32_t thread, node;
+    uint32_t thread, node, labels;
     uint64_t middle_unix_ns, cpu_ns;
 };
 
 struct pt_live {
     struct pt_follow *follow;
     const struct pt_target *target;
-    uint32_t generation;  /* of follow's profile to which all numbers here refer */
-    bool complete;        /* the last read reached the ends of all logs */
+    uint32_t generation; /* of follow's profile to which all numbers here refer */
+    bool complete;       /* the last read reached the ends of all logs */
+    struct pt_task_stacks tasks;
     struct pt_fold fold;  /* native frames, as --native says */
     uint64_t now_unix_ns; /* time of the last read; if the run is over, its end */
     uint64_t wall_ns;     /* length of the window, which a younger run does not fill */
     uint64_t since_ns;    /* from the start of the run to its last flush */
     uint32_t alive;       /* number of processes that still run */
     PT_TABLE_OF(struct pt_recent) recent;
-    uint64_t *node_ns, *thread_ns; /* since the start, by node and by thread */
-    uint32_t node_capacity, thread_capacity;
+    uint64_t *node_ns, *thread_ns, *labels_ns; /* since the start, by node, by thread and by label set */
+    uint32_t node_capacity, thread_capacity, labels_capacity;
     uint32_t *texts; /* string number of each frame's text */
     uint32_t text_count, text_capacity;
     struct pt_tally since, window;

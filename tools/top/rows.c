@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../profile/group.h"
 #include "../view/call_tree.h"
 #include "../view/command.h"
 
@@ -13,6 +14,8 @@ void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_row
     const struct pt_profile *profile = live->follow->profile;
     if (of == PT_ROWS_FUNCTIONS) {
         pt_buffer_text(text, pt_string(profile, row->number));
+    } else if (of == PT_ROWS_GROUPS) {
+        pt_buffer_text(text, row->number ? pt_string(profile, row->number) : PT_NO_GROUP);
     } else if (of == PT_ROWS_PROCESSES) {
         const struct pt_process *process = &profile->processes.items[row->number];
         pt_buffer_format(text, "%" PRIu64 " ", process->pid);
@@ -88,6 +91,47 @@ static struct pt_row *tasks(const struct pt_live *live, bool threads, bool since
     return rows;
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Returns no rows if none has a value. */
+static struct pt_row *groups(const struct pt_live *live, const char *by, bool since_start, uint32_t *count,
+                             uint64_t *whole_ns)
+{
+    struct pt_profile *profile = live->follow->profile;
+    struct pt_group group = pt_group_by(profile, by);
+    const struct {
+        const uint64_t *ns;
+        uint32_t count; /* items that are new since the last sums have none */
+    } since[] = {[PT_GROUP_OF_LABELS] = {live->labels_ns, least(profile->label_sets.count, live->labels_capacity)},
+                 [PT_GROUP_OF_THREAD] = {live->thread_ns, least(profile->threads.count, live->thread_capacity)},
+                 [PT_GROUP_OF_STACK] = {live->node_ns, least(profile->nodes.count, live->node_capacity)}};
+    struct pt_row *rows = pt_alloc((size_t)profile->strings.count + 1, sizeof *rows); /* by string */
+    bool any = pt_has_group(profile, by);
+    for (uint32_t i = 0; i < live->recent.count; i++) {
+        const struct pt_recent *recent = &live->recent.items[i];
+        struct pt_sample sample = {.thread = recent->thread, .node = recent->node};
+        sample.labels = recent->labels & PT_MOST_LABEL_SETS;
+        if (pt_live_is_in_window(live, recent))
+            rows[pt_group_value(&group, &sample)].self_ns += recent->cpu_ns;
+    }
+    for (uint32_t i = 0; i < since[group.of].count; i++)
+        rows[group.values[i]].since_self_ns += since[group.of].ns[i];
+    for (uint32_t i = 0; any && i < profile->strings.count; i++) {
+        struct pt_row row = rows[i];
+        row.number = i;
+        row.self_ns = row.total_ns = since_start ? row.since_self_ns : row.self_ns;
+        row.since_total_ns = row.since_self_ns;
+        *whole_ns += row.self_ns;
+        if (row.self_ns)
+            rows[(*count)++] = row;
+    }
+    pt_group_free(&group);
+    return rows;
+}
+
 static void keep_matching(const struct pt_live *live, const struct pt_rows_options *options, struct pt_row *rows,
                           uint32_t *count)
 {
@@ -115,6 +159,8 @@ struct pt_row *pt_rows_new(struct pt_live *live, const struct pt_rows_options *o
     *whole_ns = 0;
     if (options->of == PT_ROWS_FUNCTIONS)
         rows = functions(live, options->since_start, count, whole_ns);
+    else if (options->of == PT_ROWS_GROUPS)
+        rows = groups(live, options->by, options->since_start, count, whole_ns);
     else
         rows = tasks(live, options->of == PT_ROWS_THREADS, options->since_start, count, whole_ns);
     keep_matching(live, options, rows, count);

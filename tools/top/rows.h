@@ -1,13 +1,13 @@
-/* Makes the tables of `pyprof top`: rows of functions, processes or threads. */
+/* Makes the tables of `pyprof top`: rows of functions, processes, threads, or what --by asks for (group.h). */
 #ifndef PT_TOP_ROWS_H
 #define PT_TOP_ROWS_H
 
 #include "live.h"
 
-enum pt_rows_of { PT_ROWS_FUNCTIONS, PT_ROWS_PROCESSES, PT_ROWS_THREADS };
+enum pt_rows_of { PT_ROWS_FUNCTIONS, PT_ROWS_PROCESSES, PT_ROWS_THREADS, PT_ROWS_GROUPS };
 
 struct pt_row {
-    uint32_t number;            /* of the string, process or thread */
+    uint32_t number;            /* of the string (of a group 0: none), process or thread */
     uint64_t self_ns, total_ns; /* in the window or since the start; they differ for functions only */
     uint64_t since_self_ns, since_total_ns;
     uint64_t wall_ns; /* processes and threads: how much of the window they existed */
@@ -15,6 +15,7 @@ struct pt_row {
 
 struct pt_rows_options {
     enum pt_rows_of of;
+    const char *by; /* of PT_ROWS_GROUPS: the word of --by */
     bool by_total, since_start;
     const char *filter; /* POSIX extended regular expression; "": no filter */
 };

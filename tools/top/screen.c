@@ -7,6 +7,7 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../load/files.h"
+#include "../profile/group.h"
 #include "../view/command.h"
 #include "../view/summary.h"
 
@@ -96,7 +97,10 @@ static void draw_status(struct page *page, const struct pt_live *live)
     static const char *const natives[] = {
         [PT_NATIVE_LIBRARIES] = "", [PT_NATIVE_NONE] = ", Python only", [PT_NATIVE_ALL] = ", all native code"};
     const struct pt_screen *screen = page->screen;
-    pt_buffer_text(&page->line, names[screen->of]);
+    if (screen->of == PT_ROWS_GROUPS)
+        pt_buffer_format(&page->line, "By %s", screen->by);
+    else
+        pt_buffer_text(&page->line, names[screen->of]);
     if (screen->of == PT_ROWS_FUNCTIONS)
         pt_buffer_format(&page->line, " by %s time", screen->by_total ? "total" : "self");
     if (screen->since_start)
@@ -125,7 +129,8 @@ static void draw_row(struct page *page, const struct pt_live *live, const struct
                          pt_percent(row->total_ns, whole_ns), pt_seconds(row->since_self_ns),
                          pt_seconds(row->since_total_ns));
     } else {
-        pt_buffer_format(line, "%6.1f %% %9.2f s  ", pt_percent(row->self_ns, row->wall_ns),
+        pt_buffer_format(line, "%6.1f %% %9.2f s  ",
+                         pt_percent(row->self_ns, of == PT_ROWS_GROUPS ? whole_ns : row->wall_ns),
                          pt_seconds(row->since_self_ns));
     }
     if (of == PT_ROWS_PROCESSES)
@@ -143,13 +148,16 @@ static void draw_table(struct page *page, struct pt_screen *screen, struct pt_li
         "   SELF   TOTAL        SELF       TOTAL  FUNCTION",
         "     CPU         CPU  THREADS  STATE    PROCESS",
         "     CPU         CPU  THREAD",
+        "     CPU         CPU  ",
     };
-    const struct pt_rows_options options = {screen->of, screen->by_total, screen->since_start,
+    const struct pt_rows_options options = {screen->of, screen->by, screen->by_total, screen->since_start,
                                             screen->filter_is_bad ? "" : screen->filter};
     uint32_t count, used = page->count + 1, room = screen->rows;
     uint64_t whole_ns;
     struct pt_row *rows = pt_rows_new(live, &options, &count, &whole_ns);
     pt_buffer_text(&page->line, headings[screen->of]);
+    if (screen->of == PT_ROWS_GROUPS)
+        pt_group_title(&page->line, screen->by);
     if (screen->lines)
         pt_buffer_format(&page->line, "%*s", (int)screen->columns, ""); /* the bar goes to the edge */
     if (screen->lines && page->line.length > screen->columns)
@@ -161,7 +169,11 @@ static void draw_table(struct page *page, struct pt_screen *screen, struct pt_li
         screen->first = count > room ? count - room : 0;
     for (uint32_t i = screen->first; i < count && i - screen->first < room; i++)
         draw_row(page, live, &rows[i], whole_ns);
-    if (!count) {
+    if (!count && screen->of == PT_ROWS_GROUPS && !pt_has_group(live->follow->profile, screen->by)) {
+        pt_buffer_text(&page->line, "  no sample has one; there are: ");
+        pt_groups_append(&page->line, live->follow->profile, screen->by);
+        end_line(page, PT_STYLE_PLAIN);
+    } else if (!count) {
         pt_buffer_text(&page->line, *screen->filter                           ? "  nothing matches"
                                     : screen->since_start                     ? "  no CPU time was sampled"
                                     : live->follow->read < live->follow->size ? "  reading"
@@ -178,6 +190,7 @@ static void draw_help(struct page *page)
         "t  sort by total time: with what it called",
         "w  the last 10 seconds, or since the start",
         "f  functions      p  processes      r  threads",
+        "b  by endpoint, task, greenlet, span, label, thread, package: the next of these that there is",
         "n  native functions: of libraries, all with the interpreter's own, or none; those that are",
         "   not shown count for the Python function that runs them",
         "/  only what matches a regular expression, upper or lower case; Esc: all",
@@ -242,7 +255,7 @@ static void draw_footer(struct page *page)
     else if (screen->help)
         pt_buffer_text(&text, "any key: back   q quit");
     else
-        pt_buffer_text(&text, "s self  t total  w window  f functions  p processes  r threads  n native  "
+        pt_buffer_text(&text, "s self  t total  w window  f functions  p processes  r threads  b by …  n native  "
                               "/ filter  h help  q quit");
     pt_shown_text(page->out, text.data, screen->columns);
     pt_buffer_free(&text);

@@ -9,6 +9,7 @@ struct pt_screen {
     uint32_t rows;           /* of the table in plain text */
     bool colour;
     enum pt_rows_of of;
+    char by[64]; /* of groups: the word of --by */
     bool by_total, since_start, paused, help, editing;
     char filter[128];
     bool filter_is_bad;
