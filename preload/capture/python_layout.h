@@ -45,6 +45,7 @@ struct pp_python_layout {
         uint16_t cframe;     /* 3.10, 3.11: address of the running eval loop's cframe on its stack, or of root_cframe */
         uint16_t base_frame; /* 3.15: address of the shim, in the thread state, that closes the outermost run */
         uint16_t dict;       /* 3.8–3.12: asyncio keeps the running loop in there */
+        uint16_t context;    /* the Context of contextvars */
         uint16_t copy_size;  /* covers all of the above, but not what follows */
         uint16_t running_loop; /* 3.13: of asyncio; follows the thread state */
         uint16_t running_task; /* 3.14+: of asyncio */
@@ -99,6 +100,7 @@ struct pp_python {
     /* 3.12+: the attached thread state, NULL while the thread does not hold the GIL. */
     struct pp_tls_word attached;
     uintptr_t frame_type, code_type, generator_type, coroutine_type, async_generator_type, text_type, dict_type;
+    uintptr_t context_type, context_variable_type, member_type; /* 0: not exported */
     uintptr_t eval_function; /* entry of _PyEval_EvalFrameDefault; its loop may be in a .cold part elsewhere */
     uintptr_t module_start, module_end; /* of the object that holds the interpreter */
     char version[16];                   /* "3.11.2" */

@@ -111,6 +111,12 @@ struct pp_scratch {
     struct pp_walk_state stopped;
 };
 
+/* Where sources of contexts found their attributes last. */
+struct pp_learnt_attributes {
+    struct pp_attribute span_context, span_name; /* of OpenTelemetry's spans */
+    struct pp_attribute flask_request, flask_url_rule, flask_rule;
+};
+
 /* What a slot keeps of its thread alone: zeroed for the next thread. */
 struct pp_slot_thread {
     /* Written while the slot is CLAIMED, constant from then on. */
@@ -157,6 +163,8 @@ struct pp_slot_thread {
     uint64_t contexts[PP_CONTEXT_KINDS]; /* digests of the last contexts in the ring; 0: none */
     struct pp_attribute name_attribute;  /* of the last threading.Thread */
     struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */
+    struct pp_learnt_attributes learnt;
+    bool context_checked; /* the thread's Context has been found where it is expected */
 };
 
 /* What the flush thread keeps of a slot's thread: zeroed for the next thread. Its clocks are first set by the thread

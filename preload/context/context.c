@@ -3,6 +3,7 @@
 #include "../capture/safe_read.h"
 #include "asyncio.h"
 #include "frame_rules.h"
+#include "sources.h"
 #include "thread_name.h"
 
 /* Puts a context into the ring unless it is the thread's last of its kind. The characters are compared too: what has
@@ -66,10 +67,43 @@ static bool read_task(const struct pp_context_reader *reader, uint32_t *known, u
     return put(reader, PP_CONTEXT_TASK, &context, known);
 }
 
+/* Reads the innermost span. Where several libraries trace, OpenTelemetry's name is the one that others share.
+ * async-signal-safe. */
+static bool read_span(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *span)
+{
+    const struct pp_context_facts *facts = reader->facts;
+    bool read = true;
+    if (facts->opentelemetry.variable.address)
+        read = pp_opentelemetry_read(reader, vars, span);
+    if (read && !span->identity && facts->ddtrace.variable.address)
+        read = pp_ddtrace_read(reader, vars, span);
+    if (read && !span->identity && facts->sentry.variable.address)
+        read = pp_sentry_read(reader, vars, span);
+    return read;
+}
+
+/* Reads what is in context variables. async-signal-safe. */
+static bool read_variables(const struct pp_context_reader *reader, uint32_t *known)
+{
+    const struct pp_context_facts *facts = reader->facts;
+    struct pp_context span = {.identity = 0}, endpoint = span, labels = span;
+    uintptr_t vars;
+    if (!facts->variables ||
+        !pp_context_vars_open(&reader->objects, reader->state->memory, &reader->slot->thread.context_checked, &vars))
+        return true;
+    if (read_span(reader, vars, &span) && !put(reader, PP_CONTEXT_SPAN, &span, known))
+        return false;
+    if (facts->flask.variable.address && pp_flask_read(reader, vars, &endpoint) &&
+        !put(reader, PP_CONTEXT_ENDPOINT, &endpoint, known))
+        return false;
+    return !facts->labels.variable.address || !pp_labels_read(reader, vars, &labels) ||
+           put(reader, PP_CONTEXT_LABELS, &labels, known);
+}
+
 bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame)
 {
     *task_frame = 0;
-    return !reader->facts || read_task(reader, known, task_frame);
+    return !reader->facts || (read_task(reader, known, task_frame) && read_variables(reader, known));
 }
 
 bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,

@@ -12,6 +12,7 @@
 struct pp_context {
     uintptr_t identity; /* an address, which may be reused when the object is gone; 0: the sample belongs to none */
     struct pp_str text;
+    uint64_t trace_id[2]; /* of a span: the lower 64 bits first */
 };
 
 /* What sources read from. */

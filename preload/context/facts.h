@@ -5,6 +5,8 @@
 #define PP_CONTEXT_FACTS_H
 
 #include "../capture/python_layout.h"
+#include "context_vars.h"
+#include "values.h"
 
 /* asyncio.h */
 struct pp_asyncio_facts {
@@ -12,10 +14,49 @@ struct pp_asyncio_facts {
     uintptr_t running_tasks; /* the dict {loop: task} of all threads, 3.8 to 3.13 */
 };
 
+/* sources.h */
+struct pp_opentelemetry_facts {
+    struct pp_context_var variable; /* not found: the source is not there; in all of these */
+    uintptr_t span_key;             /* of the current span among the variable's values */
+};
+struct pp_ddtrace_facts {
+    struct pp_context_var variable;
+    struct pp_slot_attribute name, trace_id, span_id;
+};
+struct pp_sentry_facts {
+    struct pp_context_var variable;
+    struct pp_slot_attribute span, trace_id, span_id, description, operation, transaction_name;
+};
+struct pp_flask_facts {
+    struct pp_context_var variable;
+};
+struct pp_labels_facts {
+    struct pp_context_var variable;
+};
+
+/* Modules by whose dicts the sources are found. */
+enum pp_source_module {
+    PP_MODULE_OPENTELEMETRY,
+    PP_MODULE_OPENTELEMETRY_SPAN,
+    PP_MODULE_DDTRACE,
+    PP_MODULE_DDTRACE_SPAN,
+    PP_MODULE_SENTRY,
+    PP_MODULE_SENTRY_SPAN,
+    PP_MODULE_FLASK,
+    PP_MODULE_LABELS,
+    PP_SOURCE_MODULES
+};
+
 struct pp_context_facts {
     const struct pp_python *python;
     uintptr_t interpreter_state;
     struct pp_asyncio_facts asyncio;
+    bool variables; /* one of these was found: */
+    struct pp_opentelemetry_facts opentelemetry;
+    struct pp_ddtrace_facts ddtrace;
+    struct pp_sentry_facts sentry;
+    struct pp_flask_facts flask;
+    struct pp_labels_facts labels;
 };
 
 #endif

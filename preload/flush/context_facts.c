@@ -2,6 +2,7 @@
 #include "../capture/capture.h"
 #include "../capture/safe_read.h"
 #include "../context/asyncio.h"
+#include "../context/sources.h"
 #include "python_modules.h"
 #include <string.h>
 
@@ -53,6 +54,18 @@ static bool has_changed(const struct pp_object_reader *reader, uintptr_t interpr
     return changed;
 }
 
+/* Finds what the modules that are there keep in context variables. */
+static bool find_variables(const struct pp_object_reader *reader, const uintptr_t *modules,
+                           struct pp_context_facts *facts)
+{
+    facts->variables |= pp_opentelemetry_find(reader, modules, &facts->opentelemetry);
+    facts->variables |= pp_ddtrace_find(reader, modules, &facts->ddtrace);
+    facts->variables |= pp_sentry_find(reader, modules, &facts->sentry);
+    facts->variables |= pp_flask_find(reader, modules, &facts->flask);
+    facts->variables |= pp_labels_find(reader, modules, &facts->labels);
+    return facts->variables;
+}
+
 static void publish(const struct pp_context_facts *facts)
 {
     const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
@@ -72,7 +85,22 @@ void pp_context_facts_refresh(void)
     facts.python = reader.python;
     if (!reader.python || !has_changed(&reader, facts.interpreter_state))
         return;
+    static const char *const names[PP_SOURCE_MODULES] = {
+        [PP_MODULE_OPENTELEMETRY] = "opentelemetry.context",
+        [PP_MODULE_OPENTELEMETRY_SPAN] = "opentelemetry.trace.propagation",
+        [PP_MODULE_DDTRACE] = "ddtrace._trace.provider",
+        [PP_MODULE_DDTRACE_SPAN] = "ddtrace._trace.span",
+        [PP_MODULE_SENTRY] = "sentry_sdk.scope",
+        [PP_MODULE_SENTRY_SPAN] = "sentry_sdk.tracing",
+        [PP_MODULE_FLASK] = "flask.globals",
+        [PP_MODULE_LABELS] = "libpyprof",
+    };
+    uintptr_t modules[PP_SOURCE_MODULES] = {0};
     bool found = false;
+    for (unsigned i = 0; i < PP_SOURCE_MODULES; i++)
+        if (!pp_python_module_dict(&reader, searched.dict, names[i], &modules[i]))
+            modules[i] = 0;
+    found |= find_variables(&reader, modules, &facts);
     if (pp_python_module_dict(&reader, searched.dict, PP_ASYNCIO_MODULE, &dict))
         found |= pp_asyncio_find(&reader, dict, &facts.asyncio);
     if (found)

@@ -146,8 +146,9 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     const unsigned long *version = (const unsigned long *)pp_elf_symbol(object, "Py_Version");
     search->version = version ? (uint32_t)*version : 0;
     search->get_version = get_version;
-    static const char *const types[] = {"PyType_Type", "PyFrame_Type",    "PyCode_Type",    "PyGen_Type",
-                                        "PyCoro_Type", "PyAsyncGen_Type", "PyUnicode_Type", "PyDict_Type"};
+    static const char *const types[] = {"PyType_Type",    "PyFrame_Type",      "PyCode_Type",       "PyGen_Type",
+                                        "PyCoro_Type",    "PyAsyncGen_Type",   "PyUnicode_Type",    "PyDict_Type",
+                                        "PyContext_Type", "PyContextVar_Type", "PyMemberDescr_Type"};
     uintptr_t found[sizeof types / sizeof *types];
     pp_elf_variables(object, types, sizeof types / sizeof *types, found);
     search->type_type = found[0];
@@ -158,6 +159,9 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     python->async_generator_type = found[5];
     python->text_type = found[6];
     python->dict_type = found[7];
+    python->context_type = found[8];
+    python->context_variable_type = found[9];
+    python->member_type = found[10];
     python->this_thread_state = (state_getter *)pp_elf_symbol(object, "PyGILState_GetThisThreadState");
     python->eval_function = pp_elf_symbol(object, "_PyEval_EvalFrameDefault");
     if (HEX_MINOR(search->version) >= MINOR_WITH_ATTACHED)

@@ -18,12 +18,13 @@
     .bytes = {.length = header, .data = header + 16}, .object_type = header - 8
 
 /* PyThreadState and PyCodeObject of 3.8 to 3.10. */
-#define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .dict = 152, .copy_size = 272
+#define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .dict = 152, .context = 240, .copy_size = 272
 #define OBJECT_CODE                                                                                                    \
     .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .flags = 36, .copy_size = 128
 /* PyThreadState of 3.13 and 3.14, the frames of 3.12 on, PyCodeObject of 3.12 on. */
 #define THREAD_STATE                                                                                                   \
-    .interp = 16, .top = 72, .thread_id = 152, .datastack_chunk = 232, .datastack_top = 240, .copy_size = 248
+    .interp = 16, .top = 72, .thread_id = 152, .context = 208, .datastack_chunk = 232, .datastack_top = 240,           \
+    .copy_size = 248
 #define FRAME .code = 0, .previous = 8, .instr = 56
 #define CODE(header, traceable, end)                                                                                   \
     .units = header, .first_line = header + 52, .filename = header + 96, .qualname = header + 112,                     \
@@ -87,6 +88,7 @@ static const struct pp_python_layout layouts[] = {
                          .cframe = 56,
                          .thread_id = 152,
                          .dict = 128,
+                         .context = 224,
                          .datastack_chunk = 296,
                          .datastack_top = 304,
                          .copy_size = 360},
@@ -117,6 +119,7 @@ static const struct pp_python_layout layouts[] = {
                          .root_cframe = 272,
                          .thread_id = 136,
                          .dict = 112,
+                         .context = 208,
                          .datastack_chunk = 232,
                          .datastack_top = 240,
                          .copy_size = 288},
@@ -197,6 +200,7 @@ static const struct pp_python_layout layouts[] = {
         .thread_state = {.interp = 16,
                          .top = 72,
                          .thread_id = 176,
+                         .context = 232,
                          .datastack_chunk = 256,
                          .datastack_top = 264,
                          .base_frame = 80,

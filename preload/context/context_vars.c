@@ -1,0 +1,139 @@
+/* The variables of a context are in a hash array mapped trie (Python/hamt.c). Its nodes never change once they are in a
+ * context, and a thread's context has a new trie before it drops the old one. */
+#include "context_vars.h"
+#include "../capture/safe_read.h"
+#include "values.h"
+
+/* Fields that follow the header of every object: offsets beyond the header, the same in all versions. */
+#define CONTEXT_VARS  8
+#define TRIE_ROOT     0
+#define VAR_HASH      40 /* free-threaded builds have nothing cached before it: */
+#define VAR_HASH_FREE 16
+#define TYPE_NAME     8
+#define NODE_SIZE     0 /* of bitmap and collision nodes: words in the array */
+#define NODE_BITMAP   8
+#define NODE_ARRAY    16
+#define BRANCHES      0 /* of array nodes */
+
+#define LEVEL_BITS     5
+#define HASH_BITS      32
+#define COLLISIONS_MAX 16
+
+struct pair {
+    uintptr_t key, value;
+};
+
+/* Beginnings of the types' names, "hamt_bitmap_node" … */
+#define NODE_KIND_BITMAP    "hamt_bit"
+#define NODE_KIND_BRANCHES  "hamt_arr"
+#define NODE_KIND_COLLISION "hamt_col"
+#define NODE_KIND_LENGTH    8
+
+bool pp_context_var_find(const struct pp_object_reader *reader, uintptr_t object, struct pp_context_var *var)
+{
+    uintptr_t type, hash, place = reader->python->layout.free_threaded ? VAR_HASH_FREE : VAR_HASH;
+    *var = (struct pp_context_var){0, 0};
+    if (!pp_object_type(reader, object, &type) || type != reader->python->context_variable_type ||
+        !pp_object_word(reader, object + pp_object_header(reader) + place, &hash))
+        return false;
+    var->address = object;
+    var->hash = (uint32_t)hash ^ (uint32_t)(hash >> HASH_BITS);
+    if (var->hash == UINT32_MAX)
+        var->hash--;
+    return true;
+}
+
+bool pp_context_vars_open(const struct pp_object_reader *reader, const void *thread_state, bool *checked,
+                          uintptr_t *vars)
+{
+    /* Not all patch releases were checked: what is no context is found out by a copy, which cannot fault. */
+    struct pp_object_reader careful = *reader;
+    uintptr_t type, context = pp_word(thread_state, reader->python->layout.thread_state.context);
+    *vars = 0;
+    if (!context)
+        return true;
+    careful.plain = reader->plain && *checked;
+    if (!pp_object_type(&careful, context, &type) || !type || type != reader->python->context_type)
+        return false;
+    *checked = true;
+    return pp_object_word(reader, context + pp_object_header(reader) + CONTEXT_VARS, vars) && pp_plausible(*vars);
+}
+
+/* Returns the number of bits that are set. The compiler's own function is not to be called here. async-signal-safe. */
+static unsigned count_bits(uint32_t bits)
+{
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    bits = (bits + (bits >> 4)) & 0x0f0f0f0f;
+    return bits * 0x01010101 >> 24;
+}
+
+/* Reads the pair of a bitmap node that is for this part of the hash, {0, 0} if there is none. async-signal-safe. */
+static bool read_bitmap(const struct pp_object_reader *reader, uintptr_t node, uint32_t part, struct pair *pair)
+{
+    uint32_t bitmap, bit = (uint32_t)1 << part;
+    uintptr_t fields = node + pp_object_header(reader);
+    if (!pp_object_copy(reader, &bitmap, fields + NODE_BITMAP, sizeof bitmap))
+        return false;
+    return !(bitmap & bit) ||
+           pp_object_copy(reader, pair, fields + NODE_ARRAY + count_bits(bitmap & (bit - 1)) * sizeof *pair,
+                          sizeof *pair);
+}
+
+/* Finds the key's pair among those whose hashes are equal. async-signal-safe. */
+static bool read_collision(const struct pp_object_reader *reader, uintptr_t node, uintptr_t key, struct pair *pair)
+{
+    struct pair found;
+    uintptr_t words, fields = node + pp_object_header(reader);
+    if (!pp_object_word(reader, fields + NODE_SIZE, &words))
+        return false;
+    for (uintptr_t i = 0; i < words / 2 && i < COLLISIONS_MAX; i++) {
+        if (!pp_object_copy(reader, &found, fields + NODE_ARRAY + i * sizeof found, sizeof found))
+            return false;
+        if (found.key == key)
+            *pair = found;
+    }
+    return true;
+}
+
+/* Reads what a node has for the key: {key, value}, {0, next node} or {0, 0}. async-signal-safe. */
+static bool read_node(const struct pp_object_reader *reader, uintptr_t node, const struct pp_context_var *var,
+                      unsigned shift, struct pair *pair)
+{
+    uintptr_t type, name;
+    char kind[NODE_KIND_LENGTH];
+    uint32_t part = shift < HASH_BITS ? var->hash >> shift & ((1u << LEVEL_BITS) - 1) : 0;
+    *pair = (struct pair){0, 0};
+    if (!pp_object_type(reader, node, &type) ||
+        !pp_object_word(reader, type + pp_object_header(reader) + TYPE_NAME, &name) ||
+        !pp_object_copy(reader, kind, name, sizeof kind))
+        return false;
+    if (memcmp(kind, NODE_KIND_BITMAP, sizeof kind) == 0)
+        return read_bitmap(reader, node, part, pair);
+    if (memcmp(kind, NODE_KIND_BRANCHES, sizeof kind) == 0)
+        return pp_object_word(reader, node + pp_object_header(reader) + BRANCHES + part * sizeof node, &pair->value);
+    return memcmp(kind, NODE_KIND_COLLISION, sizeof kind) == 0 && read_collision(reader, node, var->address, pair);
+}
+
+bool pp_context_var_read(const struct pp_object_reader *reader, uintptr_t vars, const struct pp_context_var *var,
+                         uintptr_t *value)
+{
+    uintptr_t node;
+    struct pair pair;
+    *value = 0;
+    if (!vars || !var->address)
+        return true;
+    if (!pp_object_word(reader, vars + pp_object_header(reader) + TRIE_ROOT, &node))
+        return false;
+    /* the last level has the collisions */
+    for (unsigned shift = 0; shift < HASH_BITS + 2 * LEVEL_BITS; shift += LEVEL_BITS) {
+        if (!read_node(reader, node, var, shift, &pair))
+            return false;
+        if (pair.key || !pair.value) {
+            *value = pair.key == var->address ? pair.value : 0;
+            return true;
+        }
+        node = pair.value;
+    }
+    return false;
+}

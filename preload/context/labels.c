@@ -1,0 +1,19 @@
+#include "sources.h"
+#include "values.h"
+
+bool pp_labels_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_labels_facts *facts)
+{
+    uintptr_t variable;
+    return pp_name_find(reader, modules[PP_MODULE_LABELS], "pyprof_labels", &variable) &&
+           pp_context_var_find(reader, variable, &facts->variable);
+}
+
+bool pp_labels_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context)
+{
+    uintptr_t labels;
+    if (!pp_context_var_read(&reader->objects, vars, &reader->facts->labels.variable, &labels))
+        return false;
+    if (labels && pp_bytes_open(&reader->objects, labels, PP_CONTEXT_TEXT_MAX, &context->text))
+        context->identity = labels;
+    return true;
+}

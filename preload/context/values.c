@@ -1,0 +1,140 @@
+#include "values.h"
+#include "../capture/safe_read.h"
+
+/* Fields that follow the header of every object: offsets beyond the header. */
+#define SIZE         0 /* of ints, tuples, bytes; in ints of 3.12 and later the sign is in it, too */
+#define INT_DIGITS   8
+#define TYPE_FLAGS   152
+#define TYPE_BASE    240
+#define TYPE_DICT    248
+#define DICT_KEYS    16
+#define DICT_VALUES  24
+#define MEMBER       24 /* of a member descriptor: its PyMemberDef */
+#define MEMBER_PLACE 16 /* in that: the offset in an instance */
+
+#define BASES_MAX  6
+#define DIGITS_MAX 5 /* of 30 bits: 128 bits */
+#define DIGIT_BITS 30
+#define SMALL_DICT 16
+#define LARGE_DICT 4096
+#define OFFSET_MAX 4096
+#define TAG_SIGN   3 /* of an int, since 3.12; 0: positive, 1: zero */
+#define TAG_SHIFT  3
+#define MINOR_HASH 14 /* since which tuples keep their hash before the items */
+#define MINOR_TAGS 12 /* since which the size of an int has its sign in the lowest bits */
+
+/* async-signal-safe. */
+static bool has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class)
+{
+    uintptr_t type, flags;
+    return pp_object_type(reader, object, &type) &&
+           pp_object_word(reader, type + pp_object_header(reader) + TYPE_FLAGS, &flags) && flags >> class & 1;
+}
+
+bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64_t value[2])
+{
+    uint32_t digits[DIGITS_MAX] = {0};
+    uintptr_t size, fields = object + pp_object_header(reader);
+    if (!has_class(reader, object, PP_CLASS_INT) || !pp_object_word(reader, fields + SIZE, &size))
+        return false;
+    if (reader->python->layout.minor >= MINOR_TAGS) {
+        if ((size & TAG_SIGN) > 1)
+            return false;
+        size >>= TAG_SHIFT;
+    }
+    if (size > DIGITS_MAX || !pp_object_copy(reader, digits, fields + INT_DIGITS, size * sizeof *digits))
+        return false;
+    unsigned __int128 sum = 0;
+    for (unsigned i = DIGITS_MAX; i-- > 0;)
+        sum = sum << DIGIT_BITS | digits[i];
+    value[0] = (uint64_t)sum;
+    value[1] = (uint64_t)(sum >> 64);
+    return true;
+}
+
+bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintptr_t index, uintptr_t *item)
+{
+    uintptr_t size, fields = tuple + pp_object_header(reader);
+    uintptr_t items = fields + (reader->python->layout.minor >= MINOR_HASH ? 16 : 8);
+    return has_class(reader, tuple, PP_CLASS_TUPLE) && pp_object_word(reader, fields + SIZE, &size) && index < size &&
+           pp_object_word(reader, items + index * sizeof *item, item);
+}
+
+bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *bytes)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t size;
+    if (!has_class(reader, object, PP_CLASS_BYTES) || !pp_object_word(reader, object + layout->bytes.length, &size))
+        return false;
+    bytes->data = object + layout->bytes.data;
+    bytes->record = (struct pp_record_text){(uint32_t)(size > most ? most : size), 1, size > most, 0};
+    return true;
+}
+
+/* Finds the entries of a dict that has no values apart; up to 3.10 an empty dict has some, but no keys.
+ * async-signal-safe. */
+static bool find_entries(const struct pp_object_reader *reader, uintptr_t dict, struct pp_dict_keys *keys)
+{
+    uintptr_t at, values, fields = dict + pp_object_header(reader);
+    return has_class(reader, dict, PP_CLASS_DICT) && pp_object_word(reader, fields + DICT_KEYS, &at) &&
+           pp_object_word(reader, fields + DICT_VALUES, &values) && pp_dict_keys_open(reader, at, keys) &&
+           (!values || !keys->count);
+}
+
+bool pp_small_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value)
+{
+    struct pp_dict_keys keys;
+    *value = 0;
+    if (!find_entries(reader, dict, &keys))
+        return false;
+    for (uint64_t i = 0; i < keys.count && i < SMALL_DICT; i++) {
+        uintptr_t found, at = keys.entries + i * keys.size + keys.key;
+        if (!pp_object_word(reader, at, &found))
+            return false;
+        if (found == key)
+            return pp_object_word(reader, at + sizeof found, value);
+    }
+    return keys.count <= SMALL_DICT;
+}
+
+bool pp_name_find(const struct pp_object_reader *reader, uintptr_t dict, const char *name, uintptr_t *value)
+{
+    struct pp_dict_keys keys;
+    if (!find_entries(reader, dict, &keys))
+        return false;
+    for (uint64_t i = 0; i < keys.count && i < LARGE_DICT; i++) {
+        uintptr_t entry[2];
+        if (pp_object_copy(reader, entry, keys.entries + i * keys.size + keys.key, sizeof entry) && entry[1] &&
+            pp_str_is(reader, entry[0], name)) {
+            *value = entry[1];
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const char *name,
+                  struct pp_slot_attribute *slot)
+{
+    uintptr_t header = pp_object_header(reader), dict, member, kind, definition;
+    slot->type = 0;
+    for (unsigned bases = 0; bases < BASES_MAX && pp_plausible(type); bases++) {
+        if (pp_object_word(reader, type + header + TYPE_DICT, &dict) && pp_name_find(reader, dict, name, &member)) {
+            if (!pp_object_type(reader, member, &kind) || !kind || kind != reader->python->member_type ||
+                !pp_object_word(reader, member + header + MEMBER, &definition) ||
+                !pp_object_word(reader, definition + MEMBER_PLACE, &slot->offset) || slot->offset >= OFFSET_MAX)
+                return false;
+            slot->type = type;
+            return true;
+        }
+        if (!pp_object_word(reader, type + header + TYPE_BASE, &type))
+            return false;
+    }
+    return false;
+}
+
+bool pp_slot_read(const struct pp_object_reader *reader, uintptr_t object, const struct pp_slot_attribute *slot,
+                  uintptr_t *value)
+{
+    return pp_object_is(reader, object, slot->type) && pp_object_word(reader, object + slot->offset, value);
+}

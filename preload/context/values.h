@@ -1,0 +1,55 @@
+/* Reads the values of Python objects that contexts are made of: numbers, tuples, bytes, entries of small dicts, slots.
+ */
+#ifndef PP_CONTEXT_VALUES_H
+#define PP_CONTEXT_VALUES_H
+
+#include "objects.h"
+
+/* Returns the bytes of an object's header, its type included. async-signal-safe. */
+static inline unsigned pp_object_header(const struct pp_object_reader *reader)
+{
+    return reader->python->layout.object_type + (unsigned)sizeof(uintptr_t);
+}
+
+/* Bits of tp_flags: the type is this class or a subclass of it. */
+enum pp_class {
+    PP_CLASS_INT = 24,
+    PP_CLASS_TUPLE = 26,
+    PP_CLASS_BYTES = 27,
+    PP_CLASS_DICT = 29,
+};
+
+/* Where the instances of a class made by Python keep an attribute for which the class has a slot. */
+struct pp_slot_attribute {
+    uintptr_t type; /* the class, 0: not found */
+    uintptr_t offset;
+};
+
+/* Reads the lowest 128 bits of an int of 0 or more, the lower 64 first; false for any other object. async-signal-safe.
+ */
+bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64_t value[2]);
+
+/* Reads an item of a tuple or of a subclass's instance. async-signal-safe. */
+bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintptr_t index, uintptr_t *item);
+
+/* Locates the bytes of a bytes object, `most` of them. async-signal-safe. */
+bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *bytes);
+
+/* Reads the value under the key with this address from a dict of a few entries, or a subclass's; *value is 0 if it has
+ * none. async-signal-safe. */
+bool pp_small_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value);
+
+/* Finds the value under this ASCII name in the dict of a module or a class: searches all of it. For the flush thread.
+ */
+bool pp_name_find(const struct pp_object_reader *reader, uintptr_t dict, const char *name, uintptr_t *value);
+
+/* Finds the slot that a class or one of its bases has under this ASCII name. For the flush thread. */
+bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const char *name,
+                  struct pp_slot_attribute *slot);
+/* Reads the slot of an instance; *value is 0 if nothing is in it. False for another class's instance.
+ * async-signal-safe.
+ */
+bool pp_slot_read(const struct pp_object_reader *reader, uintptr_t object, const struct pp_slot_attribute *slot,
+                  uintptr_t *value);
+
+#endif

@@ -1,0 +1,212 @@
+/*
+ * What the readers of contexts find in the interpreter that loads this, for a Python program to compare with what it
+ * knows. For ctypes through PyDLL: the calling thread holds the GIL. Also steps through a program and reads after every
+ * instruction.
+ */
+#include "libc_functions.h"
+#include "preload/capture/capture.h"
+#include "preload/capture/safe_read.h"
+#include "preload/context/sources.h"
+#include "preload/context/values.h"
+#include "preload/flush/context_facts.h"
+#include "preload/python/find.h"
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define EXPORT    __attribute__((visibility("default")))
+#define TRAP_FLAG 0x100
+#define VALUES    64
+
+static struct pp_python python;
+static struct pp_slot slot;
+static uintptr_t (*thread_state)(void);
+
+/* 0: ready. plain: as the handler reads while it has the GIL. */
+EXPORT int readers_start(void);
+EXPORT uintptr_t readers_variable(uintptr_t object, int plain);
+EXPORT int readers_int(uintptr_t object, int plain, uint64_t value[2]);
+EXPORT uintptr_t readers_item(uintptr_t tuple, uintptr_t index, int plain);
+EXPORT int readers_bytes(uintptr_t object, int plain, char *to);
+EXPORT uintptr_t readers_entry(uintptr_t dict, uintptr_t key, int plain);
+EXPORT uintptr_t readers_slot(uintptr_t type, const char *name, uintptr_t object);
+EXPORT void readers_find_sources(void);
+EXPORT int readers_source(const char *name, int plain, uint64_t ids[3], char *text);
+EXPORT void readers_step(uintptr_t object, const uintptr_t *values, unsigned count);
+EXPORT void readers_stop(uint64_t counts[3]);
+
+#define FAILED ((uintptr_t)-1)
+
+static struct pp_object_reader reader(int plain)
+{
+    return (struct pp_object_reader){.python = &python, .pid = getpid(), .plain = plain};
+}
+
+int readers_start(void)
+{
+    const char *why;
+    find_libc_functions();
+    if (!pp_python_find(&python, &why) || why)
+        return 1;
+    *(void **)&thread_state = dlsym(RTLD_DEFAULT, "PyThreadState_Get");
+    atomic_store(&pp_process.pid, getpid());
+    return thread_state == NULL;
+}
+
+static bool open_vars(const struct pp_object_reader *objects, uintptr_t *vars)
+{
+    return pp_context_vars_open(objects, (const void *)thread_state(), &slot.thread.context_checked, vars);
+}
+
+uintptr_t readers_variable(uintptr_t object, int plain)
+{
+    struct pp_object_reader objects = reader(plain);
+    struct pp_context_var var;
+    uintptr_t vars, value;
+    if (!pp_context_var_find(&objects, object, &var) || !open_vars(&objects, &vars) ||
+        !pp_context_var_read(&objects, vars, &var, &value))
+        return FAILED;
+    return value;
+}
+
+int readers_int(uintptr_t object, int plain, uint64_t value[2])
+{
+    struct pp_object_reader objects = reader(plain);
+    return pp_int_read(&objects, object, value);
+}
+
+uintptr_t readers_item(uintptr_t tuple, uintptr_t index, int plain)
+{
+    struct pp_object_reader objects = reader(plain);
+    uintptr_t item;
+    return pp_tuple_item(&objects, tuple, index, &item) ? item : FAILED;
+}
+
+int readers_bytes(uintptr_t object, int plain, char *to)
+{
+    struct pp_object_reader objects = reader(plain);
+    struct pp_str bytes;
+    if (!pp_bytes_open(&objects, object, PP_CONTEXT_TEXT_MAX, &bytes) ||
+        !pp_object_copy(&objects, to, bytes.data, bytes.record.bytes))
+        return -1;
+    return (int)bytes.record.bytes;
+}
+
+uintptr_t readers_entry(uintptr_t dict, uintptr_t key, int plain)
+{
+    struct pp_object_reader objects = reader(plain);
+    uintptr_t value;
+    return pp_small_dict_get(&objects, dict, key, &value) ? value : FAILED;
+}
+
+uintptr_t readers_slot(uintptr_t type, const char *name, uintptr_t object)
+{
+    struct pp_object_reader objects = reader(0);
+    struct pp_slot_attribute found;
+    uintptr_t value;
+    return pp_slot_find(&objects, type, name, &found) && pp_slot_read(&objects, object, &found, &value) ? value : FAILED;
+}
+
+/* As the flush thread does, in the interpreter of the calling thread. */
+void readers_find_sources(void)
+{
+    atomic_store(&slot.thread.interpreter_state,
+                 pp_word((const void *)thread_state(), python.layout.thread_state.interp));
+    atomic_store(&slot.thread.python, &python);
+    atomic_store(&pp_capture.slots[0], &slot);
+    pp_context_facts_refresh();
+}
+
+typedef bool source_reader(const struct pp_context_reader *, uintptr_t, struct pp_context *);
+
+/* 1: read, into ids (trace, lower half first, identity) and text (Latin-1); 0: not found; -1: it could not be read. */
+int readers_source(const char *name, int plain, uint64_t ids[3], char *text)
+{
+    static const struct {
+        const char *name;
+        source_reader *read;
+    } sources[] = {{"opentelemetry", pp_opentelemetry_read},
+                   {"ddtrace", pp_ddtrace_read},
+                   {"sentry", pp_sentry_read},
+                   {"flask", pp_flask_read},
+                   {"labels", pp_labels_read}};
+    struct pp_thread_state state = {.python = &python, .memory = (const void *)thread_state(), .attached = true};
+    struct pp_context_reader context_reader = {
+        .objects = reader(plain), .facts = atomic_load(&pp_capture.contexts), .state = &state, .slot = &slot};
+    struct pp_context context = {.identity = 0};
+    uintptr_t vars;
+    text[0] = 0;
+    if (!context_reader.facts)
+        return 0;
+    if (!open_vars(&context_reader.objects, &vars))
+        return -1;
+    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++)
+        if (strcmp(sources[i].name, name) == 0 && !sources[i].read(&context_reader, vars, &context))
+            return -1;
+    memcpy(ids, context.trace_id, sizeof context.trace_id);
+    ids[2] = context.identity;
+    if (!pp_object_copy(&context_reader.objects, text, context.text.data, context.text.record.bytes) &&
+        context.text.record.bytes)
+        return -1;
+    text[context.text.record.bytes] = 0;
+    return 1;
+}
+
+/* --- after every instruction --- */
+
+static struct {
+    uint64_t steps, wrong, unread;
+    uintptr_t values[VALUES];
+    unsigned count;
+    struct pp_context_var var;
+    uintptr_t state;
+    volatile bool stops;
+} stepped;
+
+static void on_trap(int number, siginfo_t *info, void *argument)
+{
+    ucontext_t *context = argument;
+    struct pp_object_reader objects = reader(1);
+    uintptr_t vars, value;
+    bool right = false;
+    (void)number, (void)info;
+    if (stepped.stops) {
+        context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        return;
+    }
+    context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+    stepped.steps++;
+    if (!pp_context_vars_open(&objects, (const void *)stepped.state, &slot.thread.context_checked, &vars) ||
+        !pp_context_var_read(&objects, vars, &stepped.var, &value)) {
+        stepped.unread++;
+        return;
+    }
+    for (unsigned i = 0; i < stepped.count; i++)
+        right |= stepped.values[i] == value;
+    stepped.wrong += !right;
+}
+
+/* From here on, after every instruction of this thread, which keeps the GIL, the variable must have one of the values. */
+void readers_step(uintptr_t object, const uintptr_t *values, unsigned count)
+{
+    struct pp_object_reader objects = reader(0);
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
+    stepped.state = thread_state();
+    stepped.count = count < VALUES ? count : VALUES;
+    memcpy(stepped.values, values, stepped.count * sizeof *values);
+    stepped.stops = !pp_context_var_find(&objects, object, &stepped.var);
+    sigaction(SIGTRAP, &action, NULL);
+    syscall(SYS_tgkill, getpid(), gettid(), SIGTRAP);
+}
+
+void readers_stop(uint64_t counts[3])
+{
+    stepped.stops = true;
+    counts[0] = stepped.steps;
+    counts[1] = stepped.wrong;
+    counts[2] = stepped.unread;
+}
