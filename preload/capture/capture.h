@@ -60,6 +60,7 @@ struct pp_capture {
     /* Code of the greenlet extension, set by the flush thread: native frames further out belong to other greenlets. */
     _Atomic uintptr_t greenlet_start, greenlet_end;
 
+    _Atomic uint32_t serving; /* a frame was met that serves a request (PP_FRAME_SERVES) */
     /* What is known of the sources of contexts; NULL: none was found. */
     const struct pp_context_facts *_Atomic contexts;
 

@@ -107,7 +107,7 @@ static void keep_frame(const struct walk *walk, struct pp_python_stack *stack, u
 {
     if (address == walk->task_frame)
         stack->task_frame = stack->total;
-    walk->slot->scratch->python[stack->total++] = (struct pp_python_frame){frame->code, frame->instr};
+    walk->slot->scratch->python[stack->total++] = (struct pp_python_frame){frame->code, frame->instr, address};
 }
 
 /* Until cut_middle, `frames` of a run includes those of the runs further in. */
@@ -138,7 +138,7 @@ static void cut_middle(struct pp_scratch *scratch, struct pp_python_stack *stack
         from = smaller(stack->gap ? stack->gap : total, KEPT_INNER);
         to = larger(stack->gap, total - smaller(total, KEPT_OUTER));
         memmove(&scratch->python[from + 2], &scratch->python[to], (total - to) * sizeof scratch->python[0]);
-        scratch->python[from] = scratch->python[from + 1] = (struct pp_python_frame){0, 0};
+        scratch->python[from] = scratch->python[from + 1] = (struct pp_python_frame){0, 0, 0};
     }
     stack->frames = from + cut + (to < total) + total - to;
     if (stack->task_frame != PP_NO_FRAME && stack->task_frame >= from)

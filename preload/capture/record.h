@@ -57,7 +57,8 @@ enum pp_context_kind {
 /* What the thread's samples belong to from here on, until the next record of that kind. */
 struct pp_record_context {
     struct pp_record header;
-    uint64_t identity; /* of two contexts that follow each other it tells whether they are one; 0: none */
+    uint64_t identity; /* of two contexts that follow each other it tells whether they are one; 0: none. A span's id */
+    uint64_t trace_id[2]; /* of a span: the lower 64 bits first */
     struct pp_record_text text;
     uint32_t kind; /* enum pp_context_kind */
     uint32_t unused;

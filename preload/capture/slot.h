@@ -84,6 +84,7 @@ struct pp_code_entry {
 struct pp_python_frame {
     uintptr_t code; /* 0: frames are left out here */
     uintptr_t instr;
+    uintptr_t address;
 };
 
 /* Python frames that one native frame runs. */
@@ -102,7 +103,7 @@ struct pp_scratch {
     struct iovec copies_to[2 * PP_CODE_BATCH], copies_from[2 * PP_CODE_BATCH];
     struct pp_rule_cache rules; /* lives from sample to sample */
     _Alignas(8) uint8_t frames_window[PP_FRAMES_WINDOW];
-    uint8_t context_text[PP_CONTEXT_TEXT_MAX];
+    uint8_t context_text[PP_CONTEXT_TEXT_MAX], endpoint[PP_CONTEXT_TEXT_MAX];
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
     struct pp_python_frame python[PP_MAX_STEPS + 2];
@@ -115,6 +116,7 @@ struct pp_scratch {
 struct pp_learnt_attributes {
     struct pp_attribute span_context, span_name; /* of OpenTelemetry's spans */
     struct pp_attribute flask_request, flask_url_rule, flask_rule;
+    struct pp_attribute django_match, django_route, route_path, fastapi_path;
 };
 
 /* What a slot keeps of its thread alone: zeroed for the next thread. */

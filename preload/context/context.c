@@ -2,6 +2,7 @@
 #include "../base/hash.h"
 #include "../capture/safe_read.h"
 #include "asyncio.h"
+#include "endpoint.h"
 #include "frame_rules.h"
 #include "sources.h"
 #include "thread_name.h"
@@ -25,6 +26,7 @@ static bool put(const struct pp_context_reader *reader, enum pp_context_kind kin
     if (!record)
         return false;
     record->identity = context->identity;
+    memcpy(record->trace_id, context->trace_id, sizeof record->trace_id);
     record->kind = kind;
     record->text = *text;
     memcpy(record + 1, characters, text->bytes);
@@ -93,7 +95,7 @@ static bool read_variables(const struct pp_context_reader *reader, uint32_t *kno
         return true;
     if (read_span(reader, vars, &span) && !put(reader, PP_CONTEXT_SPAN, &span, known))
         return false;
-    if (facts->flask.variable.address && pp_flask_read(reader, vars, &endpoint) &&
+    if (facts->flask.variable.address && pp_flask_read(reader, vars, &endpoint) && endpoint.identity &&
         !put(reader, PP_CONTEXT_ENDPOINT, &endpoint, known))
         return false;
     return !facts->labels.variable.address || !pp_labels_read(reader, vars, &labels) ||
@@ -106,8 +108,21 @@ bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, u
     return !reader->facts || (read_task(reader, known, task_frame) && read_variables(reader, known));
 }
 
-bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
-                             uint32_t *known)
+/* Reads what request the frames serve, unless a context variable says it. async-signal-safe. */
+static bool read_endpoint(const struct pp_context_reader *reader, const struct pp_python_stack *stack, uint32_t *known)
+{
+    struct pp_context context = {.identity = 0};
+    bool serving = atomic_load_explicit(&pp_capture.serving, memory_order_relaxed);
+    bool may_end = reader->slot->thread.contexts[PP_CONTEXT_ENDPOINT] != 0;
+    if (*known & 1u << PP_CONTEXT_ENDPOINT || (!serving && !may_end))
+        return true;
+    if (serving)
+        pp_endpoint_read(reader, stack, &context);
+    return put(reader, PP_CONTEXT_ENDPOINT, &context, known);
+}
+
+/* Reads the name of the threading.Thread. async-signal-safe. */
+static bool read_thread(const struct pp_context_reader *reader, const struct pp_python_stack *stack, uint32_t *known)
 {
     struct pp_slot *slot = reader->slot;
     struct pp_context context = {.identity = 0};
@@ -124,4 +139,10 @@ bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struc
     if (is_thread && !pp_thread_name_read(&reader->objects, stack->outermost, &slot->thread.name_attribute, &context))
         return true;
     return put(reader, PP_CONTEXT_THREAD, &context, known);
+}
+
+bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
+                             uint32_t *known)
+{
+    return read_thread(reader, stack, known) && read_endpoint(reader, stack, known);
 }

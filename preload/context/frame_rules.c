@@ -18,6 +18,14 @@ static const struct rule {
     {PP_FRAME_THREAD, ASCII("Thread._bootstrap"), ASCII("_bootstrap"), ASCII("threading.py")},
     {PP_FRAME_LOOP, ASCII("Handle._run"), ASCII("_run"), ASCII("asyncio/events.py")},
     {PP_FRAME_LOOP, ASCII("Runner.run"), ASCII("run"), ASCII("asyncio/runners.py")},
+    {PP_FRAME_DJANGO, ASCII("BaseHandler._get_response"), ASCII("_get_response"),
+     ASCII("django/core/handlers/base.py")},
+    {PP_FRAME_DJANGO, ASCII("BaseHandler._get_response_async"), ASCII("_get_response_async"),
+     ASCII("django/core/handlers/base.py")},
+    {PP_FRAME_FASTAPI, ASCII("APIRoute.handle"), ASCII("handle"), ASCII("fastapi/routing.py")},
+    {PP_FRAME_ROUTE, ASCII("Route.handle"), ASCII("handle"), ASCII("starlette/routing.py")},
+    {PP_FRAME_ROUTE, ASCII("Mount.handle"), ASCII("handle"), ASCII("starlette/routing.py")},
+    {PP_FRAME_ROUTE, ASCII("WebSocketRoute.handle"), ASCII("handle"), ASCII("starlette/routing.py")},
 };
 
 /* async-signal-safe. */

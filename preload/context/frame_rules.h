@@ -8,6 +8,11 @@ enum pp_frame_rule {
     PP_FRAME_ANY,    /* tells nothing */
     PP_FRAME_LOOP,   /* an event loop of asyncio */
     PP_FRAME_THREAD, /* outermost in its stack; its first local is the threading.Thread that the code runs in */
+    /* They serve a request (endpoint.c): */
+    PP_FRAME_DJANGO,
+    PP_FRAME_ROUTE, /* of Starlette, and of what is made of it */
+    PP_FRAME_FASTAPI,
+    PP_FRAME_SERVES = PP_FRAME_DJANGO /* from here on */
 };
 
 /* Returns the rule for the function that the definition is of. async-signal-safe. */

@@ -42,7 +42,6 @@ bool pp_opentelemetry_read(const struct pp_context_reader *reader, uintptr_t var
     if (!read_ids(reader, span, context))
         return false;
     /* another process's span has no name, nor has a span that is not recorded */
-    if (pp_attribute_read(&reader->objects, span, "_name", &reader->slot->thread.learnt.span_name, &name))
-        pp_str_open(&reader->objects, name, PP_CONTEXT_TEXT_MAX, &context->text);
-    return true;
+    return !pp_attribute_read(&reader->objects, span, "_name", &reader->slot->thread.learnt.span_name, &name) ||
+           pp_str_open(&reader->objects, name, PP_CONTEXT_TEXT_MAX, &context->text);
 }

@@ -1,6 +1,7 @@
 #include "contexts.h"
 #include "../base/arena.h"
 #include "interval_data.h"
+#include "own_labels.h"
 #include "record_text.h"
 #include <string.h>
 
@@ -8,6 +9,8 @@
 
 struct pp_context_texts {
     char texts[PP_CONTEXT_KINDS][TEXT_BYTES];
+    char own[PP_OWN_LABELS_BYTES]; /* of the program: keys and values in turn, with a NUL after each, */
+    uint32_t own_length;
 };
 
 static const char *const keys[PP_CONTEXT_AWAITER] = {
@@ -27,7 +30,10 @@ void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *reco
     if (!record->identity || !slot->texts)
         return;
     char *text = slot->texts->texts[record->kind];
-    text[pp_record_text_utf8(text, TEXT_BYTES - 1, &record->text, (const uint8_t *)(record + 1))] = 0;
+    if (record->kind == PP_CONTEXT_LABELS)
+        slot->texts->own_length = pp_own_labels(slot->texts->own, (const char *)(record + 1), &record->text);
+    else
+        text[pp_record_text_utf8(text, TEXT_BYTES - 1, &record->text, (const uint8_t *)(record + 1))] = 0;
     slot->flush.contexts |= bit;
 }
 
@@ -46,10 +52,46 @@ static void add_text(struct set *set, const char *text)
 
 static void add(struct set *set, const char *key, const char *value)
 {
-    if (set->length + strlen(key) + strlen(value) + 2 > sizeof set->bytes)
+    if (!*value || set->length + strlen(key) + strlen(value) + 2 > sizeof set->bytes)
         return;
     add_text(set, key);
     add_text(set, value);
+}
+
+/* Returns the key that follows in the program's labels, NULL at their end; *value: its value. */
+static const char *next_own(const struct pp_context_texts *texts, uint32_t *at, const char **value)
+{
+    const char *key = texts->own + *at;
+    if (*at >= texts->own_length)
+        return NULL;
+    *value = key + strlen(key) + 1;
+    *at += (uint32_t)(strlen(key) + strlen(*value) + 2);
+    return key;
+}
+
+static bool is_own(const struct pp_context_texts *texts, bool has_own, const char *wanted)
+{
+    uint32_t at = 0;
+    const char *key, *value;
+    while (has_own && (key = next_own(texts, &at, &value)) != NULL)
+        if (strcmp(key, wanted) == 0)
+            return true;
+    return false;
+}
+
+/* Adds what the program has no label of its own for, and the program's labels. */
+static void add_all(struct set *set, const struct pp_context_texts *texts, uint32_t known)
+{
+    bool has_own = known & 1u << PP_CONTEXT_LABELS;
+    const char *key, *value;
+    uint32_t at = 0;
+    for (unsigned kind = 0; kind < PP_CONTEXT_AWAITER; kind++)
+        if (keys[kind] && known & 1u << kind && !is_own(texts, has_own, keys[kind]))
+            add(set, keys[kind], texts->texts[kind]);
+    for (unsigned kind = PP_CONTEXT_AWAITER; kind < PP_CONTEXT_KINDS && known & 1u << kind; kind++)
+        add(set, "awaiter", texts->texts[kind]);
+    while (has_own && (key = next_own(texts, &at, &value)) != NULL)
+        add(set, key, value);
 }
 
 uint32_t pp_contexts_labels(struct pp_slot *slot, uint32_t known)
@@ -62,12 +104,8 @@ uint32_t pp_contexts_labels(struct pp_slot *slot, uint32_t known)
     if (flush->labels_segment == pp_interval.tables.segment && flush->labels_known == known)
         return flush->labels;
     set.length = 0;
-    for (unsigned kind = 0; kind < PP_CONTEXT_AWAITER; kind++)
-        if (keys[kind] && known & 1u << kind)
-            add(&set, keys[kind], slot->texts->texts[kind]);
-    for (unsigned kind = PP_CONTEXT_AWAITER; kind < PP_CONTEXT_KINDS && known & 1u << kind; kind++)
-        add(&set, "awaiter", slot->texts->texts[kind]);
-    flush->labels = pp_labels_id(&pp_interval.tables, set.bytes, set.length);
+    add_all(&set, slot->texts, known);
+    flush->labels = set.length ? pp_labels_id(&pp_interval.tables, set.bytes, set.length) : 0;
     flush->labels_known = known;
     flush->labels_segment = pp_interval.tables.segment;
     return flush->labels;

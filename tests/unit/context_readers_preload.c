@@ -43,7 +43,7 @@ EXPORT void readers_stop(uint64_t counts[3]);
 
 static struct pp_object_reader reader(int plain)
 {
-    return (struct pp_object_reader){.python = &python, .pid = getpid(), .plain = plain};
+    return (struct pp_object_reader){.python = &python, .pid = atomic_load(&pp_process.pid), .plain = plain};
 }
 
 int readers_start(void)

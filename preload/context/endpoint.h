@@ -1,0 +1,13 @@
+/* Reads the endpoint that the running thread or task serves, by the frames of the frameworks that keep no context
+ * variable for it: the route of Django, the path of Starlette and FastAPI. */
+#ifndef PP_CONTEXT_ENDPOINT_H
+#define PP_CONTEXT_ENDPOINT_H
+
+#include "context.h"
+
+/* Reads the endpoint; context->identity stays 0 if no frame serves a request. async-signal-safe; needs slot->scratch
+ * with the resolved frames. */
+void pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
+                      struct pp_context *context);
+
+#endif

@@ -1,0 +1,89 @@
+# What samples belong to by context variables and frames: spans, endpoints, the program's labels. Each program measures what it
+# uses for each value by its threads' clocks.
+load lib/helper
+
+readers() {
+    timeout -k 5 300 "$PYTHON" "$WORKLOADS/context_readers.py" "$BUILD/unit/context_readers_preload.so" ||
+        fail "the readers and the interpreter differ"
+}
+
+@test "context variables, ints, tuples, bytes, dicts and slots are read as the interpreter has them, at every instruction" {
+    with_each_python readers
+}
+
+# served SOURCE KEY PACKAGE...
+served() {
+    local source=$1 key=$2 python=$PYTHON venv
+    shift 2
+    if [ $# -gt 0 ]; then
+        venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
+        python=$venv/bin/python
+    fi
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled PYTHONPATH="$ROOT/contrib/python" "$python" \
+        "$WORKLOADS/requests_served.py" "$source" 3 >truth.json
+    ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" "$key" truth.json
+}
+
+opentelemetry() {
+    served opentelemetry span opentelemetry-sdk
+}
+
+@test "spans of OpenTelemetry: threads, tasks, copied contexts, without the GIL" {
+    with_each_python opentelemetry
+}
+
+sentry() {
+    served sentry span sentry-sdk
+}
+
+@test "transactions and spans of Sentry" {
+    with_a_python sentry
+}
+
+ddtrace() {
+    served ddtrace span 'ddtrace<4'
+}
+
+@test "spans of ddtrace up to 3" {
+    with_pythons "$(list_pythons | grep ' 3\.\(8\|12\)\.')" ddtrace
+}
+
+labels() {
+    served labels customer
+}
+
+@test "the program's own labels" {
+    with_a_python labels
+}
+
+flask() {
+    served flask endpoint flask
+}
+
+@test "endpoints of Flask by its context variable" {
+    with_a_python flask
+}
+
+django() {
+    served django endpoint django
+}
+
+@test "endpoints of Django by its frames" {
+    with_a_python django
+}
+
+starlette() {
+    served starlette endpoint starlette
+}
+
+@test "endpoints of Starlette by its frames; a mount and a route in it are one path" {
+    with_a_python starlette
+}
+
+fastapi() {
+    served fastapi endpoint fastapi
+}
+
+@test "endpoints of FastAPI, of included routers too" {
+    with_a_python fastapi
+}

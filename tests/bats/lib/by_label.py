@@ -1,0 +1,94 @@
+"""by_label.py KEY TRUTH: compares the samples' label KEY in ./pyprof.out with what tests/workloads/requests_served.py has
+printed. What runs in the function in_X has the value X, all of it; each value has the CPU time that its thread's clock says;
+all of them together have what the process used."""
+import collections
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+SAMPLE, LOCATION, FUNCTION, STRING = 2, 4, 5, 6
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    """Numbers, and bytes of what has a length, by field number."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key & 7 == 2:
+            value, at = data[at : at + value], at + value
+        yield key >> 3, value
+
+
+def packed(data):
+    at = 0
+    while at < len(data):
+        value, at = varint(data, at)
+        yield value
+
+
+def read(data):
+    strings, functions, locations, samples = [], {}, {}, []
+    for number, value in fields(data):
+        if number == STRING:
+            strings.append(value.decode())
+        elif number == FUNCTION:
+            function = dict(fields(value))
+            functions[function[1]] = function[2]
+        elif number == LOCATION:
+            lines = [dict(fields(line)) for field, line in fields(value) if field == 4]
+            locations[dict(fields(value))[1]] = [line.get(1, 0) for line in lines]
+        elif number == SAMPLE:
+            samples.append(list(fields(value)))
+    for sample in samples:
+        stack = [location for field, ids in sample if field == 1 for location in packed(ids)]
+        counts = [count for field, values in sample if field == 2 for count in packed(values)]
+        labels = [dict(fields(label)) for field, label in sample if field == 3]
+        names = [strings[functions[function]] for location in stack for function in locations[location] if function]
+        yield names, counts, {strings[label[1]]: strings[label.get(2, 0)] for label in labels}
+
+
+def compare(wrong, text):
+    print(text)
+    if wrong:
+        sys.exit("that is wrong")
+
+
+key, truth = sys.argv[1], json.load(open(sys.argv[2]))
+tool = os.environ["PYPROF"]
+subprocess.run([tool, "export", "--format", "pprof", "-o", "by_label.pb.gz"], check=True, stderr=subprocess.DEVNULL)
+total = json.loads(subprocess.run([tool, "info", "--json"], check=True, stdout=subprocess.PIPE).stdout)["total"]
+counts, times, within = collections.Counter(), collections.Counter(), collections.defaultdict(collections.Counter)
+for names, (samples, ns), labels in read(gzip.open("by_label.pb.gz").read()):
+    value = labels.get(key, "")
+    counts[value] += samples
+    times[value] += ns
+    inner = next((name for name in names if name.startswith("in_")), None)
+    if inner:
+        within[inner[3:]][value] += samples
+
+right = sum(found[value] for value, found in within.items())
+none = sum(within.pop("None").values())
+missing = sum(found[""] for found in within.values())
+wrong = sum(sum(found.values()) - found[value] - found[""] for value, found in within.items())
+compare(right < 30 or wrong or missing, f"{right} samples right, {wrong} wrong, {missing} without a value, {none} to have none")
+period = sum(times.values()) / sum(counts.values())
+for value, ns in truth["values"].items():
+    # what begins and ends a span or a request has its value, too
+    chance = 5 * period * (counts[value] + 1) ** 0.5 + 0.05 * ns
+    compare(abs(times[value] - ns) > chance, f"{value}: {times[value] / 1e6:.1f} ms, by its clock {ns / 1e6:.1f} ms")
+rest = total["cpu_ns"] - sum(times.values())
+compare(not 0 <= rest <= total["unsampled_ns"] + total["own_ns"] + 1, f"sum {sum(times.values())}, {rest} without samples")

@@ -1,0 +1,313 @@
+"""requests_served.py SOURCE SECONDS: uses CPU for values of a context (spans, endpoints, labels) that a library, or the program,
+has set; prints as JSON what each value used by the clock of its thread: {"values": {VALUE: ns}, "none": ns}.
+
+SOURCE is opentelemetry, sentry, ddtrace, labels, flask, django, starlette, fastapi. The work is done in threads, in coroutines of an event loop
+and in worker threads that take over the context, half of it without the GIL."""
+import asyncio
+import contextlib
+import contextvars
+import hashlib
+import io
+import json
+import sys
+import threading
+import time
+import types
+
+SOURCE, SECONDS = sys.argv[1], float(sys.argv[2])
+DATA = b"x" * (1 << 16)
+used = {}
+functions = {}
+lock = threading.Lock()
+
+
+def work(value, ms):
+    """Uses CPU for the value in a function for it; None is no value."""
+    if value not in functions:
+        code = work_in.__code__.replace(co_name=f"in_{value}")
+        if sys.version_info >= (3, 11):
+            code = code.replace(co_qualname=f"in_{value}")
+        functions[value] = types.FunctionType(code, globals())
+    functions[value](value, ms)
+
+
+def work_in(value, ms):
+    since = now = time.thread_time_ns()
+    number = 0
+    while now - since < ms * 1e6:
+        number += 1
+        if number % 2:
+            hashlib.sha256(DATA)  # without the GIL
+        else:
+            sum(range(2000))
+        now = time.thread_time_ns()
+    with lock:
+        used[value] = used.get(value, 0) + now - since
+
+
+def share(n):
+    """Milliseconds of the n-th value: they differ."""
+    return 1 + n % 4
+
+
+class Threads:
+    """Sets values in threads: enter(value) returns a context manager."""
+
+    values = ["one", "two", "three", "four", "five"]
+    of_contexts = True  # what is set in a context stays so in its copies
+
+    def apart(self):
+        """For what a thread or a task does apart from all others."""
+        return contextlib.nullcontext()
+
+    def serve(self, first):
+        with self.apart():
+            self.serves(first)
+
+    def serves(self, first):
+        n = first
+        while time.monotonic() < END:
+            n += 1
+            value = self.values[n % len(self.values)]
+            with self.enter(value):
+                work(value, share(n))
+                if n % 3 == 0:
+                    inner = self.values[(n + 1) % len(self.values)]
+                    with self.enter(inner):
+                        work(inner, 1)
+                    work(value, 1)
+                if n % 5 == 0 and self.of_contexts:
+                    threading.Thread(target=contextvars.copy_context().run, args=(work, value, 2)).start()
+            work(None, 1)
+
+    async def served(self, first):
+        with self.apart():
+            await self.serves_tasks(first)
+
+    async def serves_tasks(self, first):
+        n = first
+        while time.monotonic() < END:
+            n += 1
+            value = self.values[n % len(self.values)]
+            with self.enter(value):
+                work(value, share(n))
+                await asyncio.sleep(0)
+                child = asyncio.ensure_future(self.child(value))
+                work(value, 1)
+                await child
+            work(None, 1)
+            await asyncio.sleep(0)
+
+    async def child(self, value):
+        work(value, 1)
+        await asyncio.sleep(0)
+        work(value, 1)
+
+    async def several(self):
+        await asyncio.gather(*(self.served(n) for n in range(3)))
+
+    def run(self):
+        threads = [threading.Thread(target=self.serve, args=(n,)) for n in range(2)]
+        for thread in threads:
+            thread.start()
+        asyncio.new_event_loop().run_until_complete(self.several())
+        for thread in threads:
+            thread.join()
+
+
+class OpenTelemetry(Threads):
+    def __init__(self):
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import TracerProvider
+
+        trace.set_tracer_provider(TracerProvider())
+        self.enter = trace.get_tracer("test").start_as_current_span
+
+
+class Sentry(Threads):
+    of_contexts = False
+
+    def __init__(self):
+        import sentry_sdk
+
+        self.sdk = sentry_sdk
+        sentry_sdk.init(traces_sample_rate=1.0, default_integrations=False)
+        self.apart = sentry_sdk.new_scope
+
+    def enter(self, value):
+        if self.sdk.get_current_span() is None:
+            return self.sdk.start_transaction(name=value, op="test")
+        return self.sdk.start_span(op=value) if value == "five" else self.sdk.start_span(op="test", name=value)
+
+
+class DDTrace(Threads):
+    def __init__(self):
+        from ddtrace import tracer
+
+        self.enter = tracer.trace
+
+
+class Labels(Threads):
+    def __init__(self):
+        import libpyprof  # contrib/python
+
+        self.enter = lambda value: libpyprof.labels(customer=value)
+
+
+async def nothing():
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def ignore(message):
+    if message["type"] == "http.response.start":
+        assert message["status"] == 200, message
+
+
+class Requests:
+    """Requests to an application, without a server. Its values are endpoints, and the paths of requests to them."""
+
+    def wsgi(self, path):
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "SERVER_NAME": "s", "SERVER_PORT": "80", "wsgi.url_scheme": "http"}
+        environ.update({"wsgi.input": io.BytesIO(), "wsgi.errors": sys.stderr, "SCRIPT_NAME": ""})
+        body = self.app(environ, lambda status, headers: self.check(status))
+        list(body)
+        getattr(body, "close", int)()
+
+    def check(self, status):
+        assert status.startswith("200"), status
+
+    async def asgi(self, path):
+        scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "path": path, "root_path": ""}
+        scope.update({"raw_path": path.encode(), "query_string": b"", "headers": [], "scheme": "http"})
+        scope.update({"server": ("s", 80), "client": ("c", 1)})
+        await self.app(scope, nothing, ignore)
+
+    def serve(self, first):
+        n = first
+        while time.monotonic() < END:
+            n += 1
+            self.wsgi(list(self.paths.values())[n % len(self.paths)])
+            work(None, 1)
+
+    async def served(self, first):
+        n = first
+        while time.monotonic() < END:
+            n += 1
+            await self.asgi(list(self.paths.values())[n % len(self.paths)])
+            work(None, 1)
+            await asyncio.sleep(0)
+
+    async def several(self):
+        await asyncio.gather(*(self.served(n) for n in range(3)))
+
+    def run(self):
+        if self.asynchronous:
+            asyncio.new_event_loop().run_until_complete(self.several())
+            return
+        threads = [threading.Thread(target=self.serve, args=(n,)) for n in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+class Flask(Requests):
+    asynchronous = False
+    paths = {"/": "/", "/items/<int:item>": "/items/7", "/users/<name>/carts": "/users/you/carts"}
+
+    def __init__(self):
+        import flask
+
+        self.app = flask.Flask("app")
+        for n, rule in enumerate(self.paths):
+            self.app.add_url_rule(rule, f"view{n}", self.view(rule, 2 + n))
+
+    def view(self, rule, ms):
+        def view(**arguments):
+            work(rule, ms)
+            return "done"
+
+        return view
+
+
+class Django(Requests):
+    asynchronous = False
+    paths = {"/": "/", "/items/<int:item>/": "/items/7/", "/shop/users/(.+)/carts$": "/shop/users/you/carts"}
+
+    def __init__(self):
+        import django
+        import django.conf
+        import django.core.handlers.wsgi
+        import django.urls
+
+        urls = [django.urls.path("", self.view("/", 2)), django.urls.path("items/<int:item>/", self.view("/items/<int:item>/", 3))]
+        inner = [django.urls.re_path("^users/(.+)/carts$", self.view("/shop/users/(.+)/carts$", 4))]
+        urls.append(django.urls.path("shop/", django.urls.include(inner)))
+        module = sys.modules["urls"] = types.ModuleType("urls")
+        module.urlpatterns = urls
+        django.conf.settings.configure(ROOT_URLCONF="urls", ALLOWED_HOSTS=["*"], SECRET_KEY="s")
+        django.setup()
+        self.app = django.core.handlers.wsgi.WSGIHandler()
+
+    def view(self, route, ms):
+        import django.http
+
+        def view(request, *arguments, **more):
+            work(route, ms)
+            return django.http.HttpResponse("done")
+
+        return view
+
+
+class Starlette(Requests):
+    asynchronous = True
+    paths = {"/": "/", "/items/{item:int}": "/items/7", "/shop/users/{name}/carts": "/shop/users/you/carts"}
+
+    def view(self, path, ms):
+        from starlette.responses import PlainTextResponse
+
+        async def view(request):
+            work(path, ms)
+            await asyncio.sleep(0)
+            work(path, 1)
+            return PlainTextResponse("done")
+
+        return view
+
+    def __init__(self):
+        from starlette.applications import Starlette
+        from starlette.routing import Mount, Route
+
+        routes = [Route(path, self.view(path, 2 + n)) for n, path in enumerate(list(self.paths)[:2])]
+        inner = [Route("/users/{name}/carts", self.view("/shop/users/{name}/carts", 4))]
+        self.app = Starlette(routes=routes + [Mount("/shop", routes=inner)])
+
+
+class FastAPI(Starlette):
+    paths = {**Starlette.paths, "/router/{customer}": "/router/7"}
+
+    def __init__(self):
+        from fastapi import APIRouter, FastAPI, Request
+
+        def route(app, path, ms, prefix=""):
+            view = self.view(prefix + path, ms)
+            view.__annotations__["request"] = Request
+            app.get(path)(view)
+
+        self.app, inner, router = FastAPI(), FastAPI(), APIRouter()
+        route(self.app, "/", 2)
+        route(self.app, "/items/{item:int}", 3)
+        route(inner, "/users/{name}/carts", 4, "/shop")
+        self.app.mount("/shop", inner)
+        route(router, "/{customer}", 5, "/router")
+        self.app.include_router(router, prefix="/router")
+
+
+sources = {"opentelemetry": OpenTelemetry, "sentry": Sentry, "ddtrace": DDTrace, "labels": Labels, "flask": Flask, "django": Django}
+sources.update({"starlette": Starlette, "fastapi": FastAPI})
+source = sources[SOURCE]()
+time.sleep(1.5)  # what was imported is found once a second
+END = time.monotonic() + SECONDS
+source.run()
+none = used.pop(None, 0)
+print(json.dumps({"values": used, "none": none, "process": time.process_time_ns()}))
