@@ -296,6 +296,18 @@ $(WHEEL_DIR)/%/libpyprof.so: $(PRELOAD_OBJ)
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -Wl,--build-id=sha1 -s -o $@ $^
 
+# A package for the Debian or Ubuntu that this is, in $(BUILD)/deb, from what is committed.
+.PHONY: deb
+deb:
+	@tests/deps.sh deb
+	$(QUIET)rm -rf $(BUILD)/deb
+	$(QUIET)mkdir -p $(BUILD)/deb/libpyprof-$(VERSION)
+	$(QUIET)git archive HEAD | tar -x -C $(BUILD)/deb/libpyprof-$(VERSION)
+	$(QUIET)cp -r contrib/debian $(BUILD)/deb/libpyprof-$(VERSION)/debian
+	$(QUIET)cd $(BUILD)/deb/libpyprof-$(VERSION) && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u BUILD \
+	  dpkg-buildpackage -b -uc -us >../build.log 2>&1 || { tail -n 30 ../build.log; exit 1; }
+	@ls $(BUILD)/deb/*.deb
+
 clean:
 	rm -rf $(BUILD)
 

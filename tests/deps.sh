@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing: tests/deps.sh build | demo | bench | check | long (each includes the
-# one before) | accuracy (bench, and profilers to compare with) | wheel (demo, and what the wheel is linked with).
+# one before) | accuracy (bench, and profilers to compare with) | wheel (demo, and what the wheel is linked with) |
+# deb (build, and what makes a Debian package).
 # Prints nothing and needs no rights when nothing is missing.
 set -eu
 
@@ -48,7 +49,12 @@ need libiberty-dev has_file /usr/include/libiberty/demangle.h
 need zlib1g-dev has_file /usr/include/zlib.h
 need libisal-dev has_file /usr/include/isa-l/igzip_lib.h
 
-if [ "$want" != build ]; then
+if [ "$want" = deb ] || [ "$want" = long ]; then
+    need debhelper has_command dh
+    need lintian has_command lintian
+fi
+
+if [ "$want" != build ] && [ "$want" != deb ]; then
     need python3 has_file /usr/bin/python3
     need python3-venv has_venv
 fi
@@ -60,7 +66,7 @@ if [ "$want" = wheel ] || [ "$want" = check ] || [ "$want" = long ]; then
 fi
 
 # `make bench` measures libunwind beside our walk.
-if [ "$want" != build ] && [ "$want" != demo ] && [ "$want" != wheel ]; then
+if [ "$want" != build ] && [ "$want" != demo ] && [ "$want" != wheel ] && [ "$want" != deb ]; then
     need libunwind-dev has_file /usr/include/libunwind.h /usr/include/*/libunwind.h
 fi
 

@@ -193,6 +193,7 @@ END
 
 # bats test_tags=long
 @test "the module's types are right for mypy" {
+    # shellcheck disable=SC2034 # venv_with's
     PYTHON=$(matching_pythons 3.12) VERSION=3.12
     venv=$(venv_with mypy pytest) || fail "$venv"
     "$venv/bin/mypy" --strict --cache-dir=none libpyprof >mypy.txt || fail "$(cat mypy.txt)"

@@ -1,5 +1,6 @@
 # What README promises to someone who has just come: every command as it is there, in a Debian without anything.
 load lib/helper
+load lib/debian
 
 # shellcheck disable=SC2153 # ROOT is helper.bash's
 # as_printed PATTERN: the line of README that shows this command, without the remark after it.
@@ -8,16 +9,6 @@ as_printed() {
     lines=$(sed -nE 's/^    (\$ )?(.*[^ ])$/\2/p' "$ROOT/README.md" | sed -E 's/  +# .*//' | grep -E "^($1)" | head -n 1)
     [ -n "$lines" ] || fail "README shows no command like /$1/"
     echo "$lines"
-}
-
-# here COMMAND: in the newcomer's Debian, at the place he is at; mounts end with the command.
-here() {
-    echo "\$ $1"
-    # shellcheck disable=SC2016
-    unshare --mount --pid --fork bash -c '
-        mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" &&
-        exec chroot "$0" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$1" TERM=xterm \
-            LC_ALL=C.UTF-8 "${@:2}"' "$root" "$home" "${network[@]}" timeout -k 5 "$TIMEOUT" bash -c "cd $place && $1" </dev/null
 }
 
 # types PATTERN: what README prints, typed.
@@ -30,21 +21,6 @@ types() {
 
 shows() {
     grep -qE "$1" out.txt || fail "no /$1/: $(cat out.txt)"
-}
-
-# Without which this machine's network is not reached: no part of what a newcomer does.
-take_network() {
-    local file certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
-    for file in /etc/resolv.conf /etc/hosts /etc/pip.conf; do
-        [ ! -e "$file" ] || install -D -m 644 "$file" "$root$file"
-    done
-    mapfile -t network < <(env | grep -E '^(PIP_INDEX_URL|PIP_DEFAULT_TIMEOUT|https?_proxy|no_proxy)=')
-    # At a place of their own: packages write the usual one.
-    if [ -e "$certificates" ]; then
-        install -D -m 644 "$certificates" "$root/etc/test-certificates.crt"
-        network+=(PIP_CERT=/etc/test-certificates.crt)
-    fi
-    printf 'APT::Get::Assume-Yes "true";\nAcquire::Retries "3";\nAcquire::Check-Valid-Until "false";\n' >"$root/etc/apt/apt.conf.d/99test"
 }
 
 @test "README's picture and sample are of the example, line for line; its commands and options exist" {
@@ -79,13 +55,9 @@ take_network() {
 
 # bats test_tags=long
 @test "README alone in a clean Debian 12: build, demo, install, run, report, hot line, flame graph, pprof" {
-    [ "$(id -u)" -eq 0 ] || skip "only root can make a Debian of its own"
-    needs_namespaces --mount --pid --fork --mount-proc
-    clean=$("$ROOT/tests/roots.sh" bookworm) || fail "$clean"
-    root=$BATS_TEST_TMPDIR/debian
-    cp -a "$clean" "$root"
-    take_network
-    home=/srv/newcomer
+    needs_debian
+    clean_debian
+    # shellcheck disable=SC2154 # clean_debian's
     mkdir -p "$root$home/libpyprof"
     # The commit, as a newcomer clones it: not what is changed here and not committed.
     git -C "$ROOT" archive HEAD | tar -x -C "$root$home/libpyprof"
