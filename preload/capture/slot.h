@@ -165,6 +165,9 @@ struct pp_slot_thread {
     uint64_t contexts[PP_CONTEXT_KINDS]; /* digests of the last contexts in the ring; 0: none */
     struct pp_attribute name_attribute;  /* of the last threading.Thread */
     struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */
+    struct pp_learnt_awaiters {
+        struct pp_attribute parent_task, cancel_scope, host_task;
+    } awaiters; /* context/awaiters.c's */
     struct pp_learnt_attributes learnt;
     bool context_checked; /* the thread's Context has been found where it is expected */
 };

@@ -1,22 +1,21 @@
 #include "asyncio.h"
 #include "../capture/safe_read.h"
+#include "values.h"
 
 #define RUNNING_LOOP "__asyncio_running_event_loop__" /* in the dict of a thread state, 3.8 to 3.12 */
 #define HOLDER_LOOP  16                               /* up to 3.11 what is there holds the loop, */
 #define HOLDER_PID   24                               /* and the process in which it runs */
 #define DEFAULT_NAME "Task-"                          /* and a number: says nothing, and there is one for each task */
 
-bool pp_asyncio_find(const struct pp_object_reader *reader, uintptr_t module_dict, struct pp_asyncio_facts *facts)
+bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_asyncio_facts *facts)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
-    struct pp_attribute task = {0}, running = {0};
-    uintptr_t size;
-    if (!pp_dict_get_named(reader, module_dict, "Task", &task, &facts->task_type) ||
+    uintptr_t module = modules[PP_MODULE_ASYNCIO], size;
+    if (!pp_name_find(reader, module, "Task", &facts->task_type) ||
         !pp_object_word(reader, facts->task_type + layout->object_type + sizeof size + PP_TYPE_BASIC_SIZE, &size) ||
         size != layout->task.size)
         return false;
-    return layout->thread_state.running_task ||
-           pp_dict_get_named(reader, module_dict, "_current_tasks", &running, &facts->running_tasks);
+    return layout->thread_state.running_task || pp_name_find(reader, module, "_current_tasks", &facts->running_tasks);
 }
 
 /* Reads the event loop that the thread runs (3.8 to 3.13). async-signal-safe. */

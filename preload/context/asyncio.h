@@ -5,12 +5,9 @@
 
 #include "context.h"
 
-/* The keys of sys.modules whose values pp_asyncio_find takes. */
-#define PP_ASYNCIO_MODULE "_asyncio"
-
-/* Finds the types of a process that has imported _asyncio, by the dict of that module. Returns false if it is not known
+/* Finds the type of tasks, by the dict of the module _asyncio. Returns false if it is not there, or if it is not known
  * how tasks are laid out. Flush thread. */
-bool pp_asyncio_find(const struct pp_object_reader *reader, uintptr_t module_dict, struct pp_asyncio_facts *facts);
+bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_asyncio_facts *facts);
 
 /* Reads the running task: its identity is 0 if none runs. false: it could not be read. async-signal-safe. */
 bool pp_asyncio_read(const struct pp_context_reader *reader, struct pp_context *context);

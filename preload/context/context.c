@@ -2,6 +2,7 @@
 #include "../base/hash.h"
 #include "../capture/safe_read.h"
 #include "asyncio.h"
+#include "awaiters.h"
 #include "endpoint.h"
 #include "frame_rules.h"
 #include "sources.h"
@@ -58,6 +59,25 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
     };
 }
 
+/* Puts the chain of tasks that await the task, if any, each of a kind of its own. async-signal-safe. */
+static bool put_awaiters(const struct pp_context_reader *reader, uintptr_t task, uint32_t *known)
+{
+    uintptr_t chain[PP_MAX_AWAITERS + 1] = {task};
+    unsigned count = 0;
+    while (chain[count] && count < PP_MAX_AWAITERS) {
+        uintptr_t awaiter = pp_awaiter_of(reader, chain[count]);
+        for (unsigned i = 0; i <= count; i++)
+            awaiter = chain[i] == awaiter ? 0 : awaiter; /* a circle: each waits for the other, for ever */
+        struct pp_context context = {.identity = awaiter};
+        if (awaiter)
+            pp_task_name_read(&reader->objects, awaiter, &context.text);
+        if (!put(reader, PP_CONTEXT_AWAITER + count, &context, known))
+            return false;
+        chain[++count] = awaiter;
+    }
+    return true;
+}
+
 /* async-signal-safe. */
 static bool read_task(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame)
 {
@@ -66,7 +86,8 @@ static bool read_task(const struct pp_context_reader *reader, uint32_t *known, u
         return true;
     if (context.identity)
         *task_frame = pp_asyncio_frame(&reader->objects, context.identity);
-    return put(reader, PP_CONTEXT_TASK, &context, known);
+    return put(reader, PP_CONTEXT_TASK, &context, known) &&
+           (!reader->state->attached || put_awaiters(reader, context.identity, known));
 }
 
 /* Reads the innermost span. Where several libraries trace, OpenTelemetry's name is the one that others share.

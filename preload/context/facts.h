@@ -14,6 +14,12 @@ struct pp_asyncio_facts {
     uintptr_t running_tasks; /* the dict {loop: task} of all threads, 3.8 to 3.13 */
 };
 
+/* awaiters.h: types of callbacks */
+struct pp_awaiters_facts {
+    uintptr_t future_type, function_type, builtin_type, method_type;
+    uintptr_t partial_type; /* 0: these were not found */
+};
+
 /* sources.h */
 struct pp_opentelemetry_facts {
     struct pp_context_var variable; /* not found: the source is not there; in all of these */
@@ -36,6 +42,9 @@ struct pp_labels_facts {
 
 /* Modules by whose dicts the sources are found. */
 enum pp_source_module {
+    PP_MODULE_ASYNCIO,
+    PP_MODULE_TYPES,
+    PP_MODULE_FUNCTOOLS,
     PP_MODULE_OPENTELEMETRY,
     PP_MODULE_OPENTELEMETRY_SPAN,
     PP_MODULE_DDTRACE,
@@ -51,6 +60,7 @@ struct pp_context_facts {
     const struct pp_python *python;
     uintptr_t interpreter_state;
     struct pp_asyncio_facts asyncio;
+    struct pp_awaiters_facts awaiters;
     bool variables; /* one of these was found: */
     struct pp_opentelemetry_facts opentelemetry;
     struct pp_ddtrace_facts ddtrace;

@@ -17,7 +17,7 @@
 #define SLOTS_MAX       ((uint64_t)1 << 32)
 #define LOG_MAX         34
 #define SEARCHED        64 /* keys of an instance */
-#define ASCII_MAX       32 /* of a name that is searched for */
+#define ASCII_MAX       48 /* of a name that is searched for */
 #define BASES_MAX       6  /* between a class and the type that is searched for */
 #define DICT_OFFSET_MAX 4096
 

@@ -23,8 +23,7 @@
 #define MINOR_HASH 14 /* since which tuples keep their hash before the items */
 #define MINOR_TAGS 12 /* since which the size of an int has its sign in the lowest bits */
 
-/* async-signal-safe. */
-static bool has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class)
+bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class)
 {
     uintptr_t type, flags;
     return pp_object_type(reader, object, &type) &&
@@ -35,7 +34,7 @@ bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64
 {
     uint32_t digits[DIGITS_MAX] = {0};
     uintptr_t size, fields = object + pp_object_header(reader);
-    if (!has_class(reader, object, PP_CLASS_INT) || !pp_object_word(reader, fields + SIZE, &size))
+    if (!pp_object_has_class(reader, object, PP_CLASS_INT) || !pp_object_word(reader, fields + SIZE, &size))
         return false;
     if (reader->python->layout.minor >= MINOR_TAGS) {
         if ((size & TAG_SIGN) > 1)
@@ -56,15 +55,16 @@ bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintp
 {
     uintptr_t size, fields = tuple + pp_object_header(reader);
     uintptr_t items = fields + (reader->python->layout.minor >= MINOR_HASH ? 16 : 8);
-    return has_class(reader, tuple, PP_CLASS_TUPLE) && pp_object_word(reader, fields + SIZE, &size) && index < size &&
-           pp_object_word(reader, items + index * sizeof *item, item);
+    return pp_object_has_class(reader, tuple, PP_CLASS_TUPLE) && pp_object_word(reader, fields + SIZE, &size) &&
+           index < size && pp_object_word(reader, items + index * sizeof *item, item);
 }
 
 bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *bytes)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
     uintptr_t size;
-    if (!has_class(reader, object, PP_CLASS_BYTES) || !pp_object_word(reader, object + layout->bytes.length, &size))
+    if (!pp_object_has_class(reader, object, PP_CLASS_BYTES) ||
+        !pp_object_word(reader, object + layout->bytes.length, &size))
         return false;
     bytes->data = object + layout->bytes.data;
     bytes->record = (struct pp_record_text){(uint32_t)(size > most ? most : size), 1, size > most, 0};
@@ -76,7 +76,7 @@ bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint
 static bool find_entries(const struct pp_object_reader *reader, uintptr_t dict, struct pp_dict_keys *keys)
 {
     uintptr_t at, values, fields = dict + pp_object_header(reader);
-    return has_class(reader, dict, PP_CLASS_DICT) && pp_object_word(reader, fields + DICT_KEYS, &at) &&
+    return pp_object_has_class(reader, dict, PP_CLASS_DICT) && pp_object_word(reader, fields + DICT_KEYS, &at) &&
            pp_object_word(reader, fields + DICT_VALUES, &values) && pp_dict_keys_open(reader, at, keys) &&
            (!values || !keys->count);
 }

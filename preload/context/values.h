@@ -14,6 +14,7 @@ static inline unsigned pp_object_header(const struct pp_object_reader *reader)
 /* Bits of tp_flags: the type is this class or a subclass of it. */
 enum pp_class {
     PP_CLASS_INT = 24,
+    PP_CLASS_LIST = 25,
     PP_CLASS_TUPLE = 26,
     PP_CLASS_BYTES = 27,
     PP_CLASS_DICT = 29,
@@ -24,6 +25,9 @@ struct pp_slot_attribute {
     uintptr_t type; /* the class, 0: not found */
     uintptr_t offset;
 };
+
+/* Whether the object is of this class or a subclass. async-signal-safe. */
+bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class);
 
 /* Reads the lowest 128 bits of an int of 0 or more, the lower 64 first; false for any other object. async-signal-safe.
  */

@@ -2,6 +2,7 @@
 #include "../capture/capture.h"
 #include "../capture/safe_read.h"
 #include "../context/asyncio.h"
+#include "../context/awaiters.h"
 #include "../context/sources.h"
 #include "python_modules.h"
 #include <string.h>
@@ -79,13 +80,15 @@ void pp_context_facts_refresh(void)
 {
     struct pp_context_facts facts;
     struct pp_object_reader reader = {.pid = atomic_load(&pp_process.pid)};
-    uintptr_t dict;
     memset(&facts, 0, sizeof facts); /* the padding too: it is compared */
     facts.interpreter_state = find_interpreter(&reader.python);
     facts.python = reader.python;
     if (!reader.python || !has_changed(&reader, facts.interpreter_state))
         return;
     static const char *const names[PP_SOURCE_MODULES] = {
+        [PP_MODULE_ASYNCIO] = "_asyncio",
+        [PP_MODULE_TYPES] = "types",
+        [PP_MODULE_FUNCTOOLS] = "functools",
         [PP_MODULE_OPENTELEMETRY] = "opentelemetry.context",
         [PP_MODULE_OPENTELEMETRY_SPAN] = "opentelemetry.trace.propagation",
         [PP_MODULE_DDTRACE] = "ddtrace._trace.provider",
@@ -101,8 +104,13 @@ void pp_context_facts_refresh(void)
         if (!pp_python_module_dict(&reader, searched.dict, names[i], &modules[i]))
             modules[i] = 0;
     found |= find_variables(&reader, modules, &facts);
-    if (pp_python_module_dict(&reader, searched.dict, PP_ASYNCIO_MODULE, &dict))
-        found |= pp_asyncio_find(&reader, dict, &facts.asyncio);
+    if (pp_asyncio_find(&reader, modules, &facts.asyncio)) {
+        found = true;
+        if (!pp_awaiters_find(&reader, modules, &facts.awaiters))
+            memset(&facts.awaiters, 0, sizeof facts.awaiters);
+    } else {
+        memset(&facts.asyncio, 0, sizeof facts.asyncio);
+    }
     if (found)
         publish(&facts);
 }

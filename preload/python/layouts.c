@@ -49,6 +49,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 880, .cached_keys = 872},
         .task = {.size = 144, .coroutine = 112, .name = 120},
+        .function = {.closure = 48, .qualname = 104},
     },
     {
         .minor = 9,
@@ -62,6 +63,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 880, .cached_keys = 864},
         .task = {.size = 184, .coroutine = 152, .name = 160},
+        .function = {.closure = 48, .qualname = 104},
     },
     {
         .minor = 10,
@@ -75,6 +77,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 888, .cached_keys = 872},
         .task = {.size = 192, .coroutine = 160, .name = 168},
+        .function = {.closure = 72, .qualname = 40},
     },
     {
         .minor = 11,
@@ -106,6 +109,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 904, .cached_keys = 872},
         .task = {.size = 176, .coroutine = 136, .name = 144},
+        .function = {.closure = 72, .qualname = 40},
     },
     {
         .minor = 12,
@@ -129,6 +133,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 920, .cached_keys = 880},
         .task = {.size = 176, .coroutine = 136, .name = 144},
+        .function = {.closure = 72, .qualname = 40},
     },
     {
         .minor = 13,
@@ -143,6 +148,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 928, .cached_keys = 880},
         .task = {.size = 144, .coroutine = 120, .name = 128},
+        .function = {.closure = 72, .qualname = 40},
     },
     {
         .minor = 13,
@@ -158,6 +164,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(32, 56, 72, 2),
         .heap_type = {.cached_keys = 896},
         .task = {.size = 160, .coroutine = 136, .name = 144},
+        .function = {.closure = 88, .qualname = 56},
     },
     {
         .minor = 14,
@@ -172,7 +179,8 @@ static const struct pp_python_layout layouts[] = {
         .code = {CODE(16, 192, 208)},
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 936, .cached_keys = 880},
-        .task = {.size = 168, .coroutine = 128, .name = 136},
+        .task = {.size = 168, .coroutine = 128, .name = 136, .awaited_by = 96, .awaited_by_is_set = 109},
+        .function = {.closure = 72, .qualname = 40},
     },
     {
         .minor = 14,
@@ -188,7 +196,8 @@ static const struct pp_python_layout layouts[] = {
         .code = {CODE(32, 208, 232), .tlbc = 224},
         OBJECTS(32, 56, 72, 8),
         .heap_type = {.cached_keys = 896},
-        .task = {.size = 184, .coroutine = 144, .name = 152},
+        .task = {.size = 184, .coroutine = 144, .name = 152, .awaited_by = 112, .awaited_by_is_set = 125},
+        .function = {.closure = 88, .qualname = 56},
     },
     {
         .minor = 15,
@@ -211,7 +220,8 @@ static const struct pp_python_layout layouts[] = {
         .code = {CODE(16, 192, 208)},
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 944, .cached_keys = 888},
-        .task = {.size = 168, .coroutine = 128, .name = 136},
+        .task = {.size = 168, .coroutine = 128, .name = 136, .awaited_by = 96, .awaited_by_is_set = 109},
+        .function = {.closure = 72, .qualname = 40},
     },
 };
 

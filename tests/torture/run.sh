@@ -71,14 +71,32 @@ torture() {
     judge "$text" $?
 }
 
+# contexts NAME PYTHON TEXT OPTION...: what samples belong to.
+contexts() {
+    local log=$logs/$1.log python=$2 text=$3 exit right
+    shift 3
+    timeout -k 5 "${TORTURE_TIMEOUT:-900}" "$python" tests/torture/contexts.py "$object" "$@" >"$log" 2>&1
+    exit=$?
+    if grep -q "the test does not know" "$log"; then
+        echo "ok - $text, contexts # SKIP $(sed -n 's/^skip: //p' "$log")"
+        return
+    fi
+    sed 's/^/# /' "$log"
+    right=$(sed -n 's/^kind=1 .*right=\([0-9]*\).*/\1/p' "$log")
+    grep -q '^steps=' "$log" && ! grep -qE 'wrong=[1-9]|missing=[1-9]' "$log" && [ "${right:-0}" -gt 1000 ]
+    result $? "$text: after every instruction the task and those that await it are right (exit status $exit)"
+}
+
 # one_python COUNT PYTHON VERSION
 one_python() {
     local count=$1 python=$2 text="$3 ($2)"
     find_greenlet "$python" "$3"
     if [ -n "$long" ]; then
+        contexts "$count-contexts" "$python" "$text" --steps 1500000
         torture "$count" "$python" "$text" --whole --steps 1000000
         torture "$count-warm" "$python" "$text, warm" --whole --steps 1000000 --warm
     else
+        contexts "$count-contexts" "$python" "$text" --steps 110000 --first "$count"
         torture "$count" "$python" "$text" --steps 200000 --first $((3 * count))
     fi
 }

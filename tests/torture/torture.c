@@ -16,6 +16,7 @@
 #include "../../preload/python/greenlet.h"
 #include "../../preload/python/line_table.h"
 #include "../unit/libc_functions.h"
+#include "contexts.h"
 #include "places.h"
 #include "plain.h"
 #include <dlfcn.h>
@@ -53,6 +54,7 @@ static uint64_t reasons[PP_REASON_COUNT];
 static unsigned minor;
 static bool started, stopping, other_threads;
 static uintptr_t last_pc;
+static uint64_t most_steps = UINT64_MAX;
 
 /* The library's modules call libc through this table; none of its wrappers is part of this object. */
 const struct pp_real *pp_real(void)
@@ -137,7 +139,8 @@ static bool complain(const char *what, uintptr_t pc, const struct truth_frame *f
     fprintf(stderr, "# step %llu, at ", (unsigned long long)count.steps);
     places_print_address(stderr, pc);
     fprintf(stderr, ": %s\n", what);
-    truth_print(frames, frame_count);
+    if (frames)
+        truth_print(frames, frame_count);
     return true;
 }
 
@@ -356,6 +359,14 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
     merge(&sample, frames, total, pc);
 }
 
+static void examine_contexts(const struct pp_record_sample *head, uintptr_t pc)
+{
+    const char *why = contexts_compare(head);
+    count.samples++;
+    if (why)
+        complain(why, pc, NULL, 0);
+}
+
 static void take_sample(ucontext_t *context, uintptr_t pc)
 {
     siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_TIMER};
@@ -365,6 +376,10 @@ static void take_sample(ucontext_t *context, uintptr_t pc)
     while ((record = pp_ring_peek(&slot->ring))) {
         if (record->type == PP_RECORD_CODE)
             pp_codes_define(slot, (const struct pp_record_code *)record);
+        else if (record->type == PP_RECORD_CONTEXT)
+            contexts_take((const struct pp_record_context *)record);
+        else if (contexts_are_on())
+            examine_contexts((const struct pp_record_sample *)record, pc);
         else if (record->type == PP_RECORD_SAMPLE)
             examine((const struct pp_record_sample *)record, pc);
         else if (record->type == PP_RECORD_UNFINISHED) {
@@ -383,7 +398,7 @@ static void on_trap(int number, siginfo_t *info, void *argument)
     uintptr_t pc = (uintptr_t)registers[REG_RIP];
     int saved_errno = errno;
     (void)number, (void)info;
-    if (stopping) {
+    if (stopping || count.steps >= most_steps) {
         registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
     } else {
         registers[REG_EFL] |= TRAP_FLAG;
@@ -514,6 +529,11 @@ void torture_begin(uint32_t threads)
 void torture_end(void)
 {
     stopping = true;
+}
+
+void torture_limit(uint64_t steps)
+{
+    most_steps = steps;
 }
 
 uint64_t torture_steps(void)

@@ -20,6 +20,8 @@ TORTURE_EXPORT void torture_base(const char *name, const char *file, uint32_t fi
 TORTURE_EXPORT void torture_begin(uint32_t threads);
 TORTURE_EXPORT void torture_end(void);
 TORTURE_EXPORT uint64_t torture_steps(void);
+/* No instruction is stepped after so many. */
+TORTURE_EXPORT void torture_limit(uint64_t steps);
 /* One line of sums, then comments. */
 TORTURE_EXPORT void torture_report(void);
 

@@ -1,0 +1,191 @@
+#include "awaiters.h"
+#include "../capture/safe_read.h"
+#include "values.h"
+
+#define CALLBACKS_MAX 4  /* callbacks of a future that are tried */
+#define CELLS_MAX     8  /* variables of a callback that are tried */
+#define DEPTH_MAX     3  /* futures between a task and its awaiter */
+#define FUTURES_MAX   12 /* tried in all: some lead back to where they come from */
+#define SET_MAX       16 /* entries of a set that are tried */
+
+/* Fields beyond the header of an object, the same in all versions */
+#define METHOD_FUNCTION   0 /* a bound method's */
+#define METHOD_SELF       8
+#define BUILTIN_SELF      8
+#define CELL_VALUE        0
+#define PARTIAL_FUNCTION  0
+#define PARTIAL_ARGUMENTS 8
+#define WAKEUP_TASK       0 /* 3.8, 3.9: TaskWakeupMethWrapper */
+#define FUTURE_CALLBACK   8 /* the first one */
+#define FUTURE_CALLBACKS  24
+#define LIST_SIZE         0
+#define LIST_ITEMS        8
+#define SET_MASK          16
+#define SET_TABLE         24
+
+bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_awaiters_facts *facts)
+{
+    return pp_name_find(reader, modules[PP_MODULE_ASYNCIO], "Future", &facts->future_type) &&
+           pp_name_find(reader, modules[PP_MODULE_TYPES], "FunctionType", &facts->function_type) &&
+           pp_name_find(reader, modules[PP_MODULE_TYPES], "BuiltinFunctionType", &facts->builtin_type) &&
+           pp_name_find(reader, modules[PP_MODULE_TYPES], "MethodType", &facts->method_type) &&
+           pp_name_find(reader, modules[PP_MODULE_FUNCTOOLS], "partial", &facts->partial_type);
+}
+
+/* A search for the task that waits, through futures between it and the task. */
+struct search {
+    const struct pp_context_reader *reader;
+    uintptr_t from; /* the task, which futures lead back to */
+    unsigned futures;
+};
+
+/* Reads a field of an object by its offset beyond the header. async-signal-safe. */
+static uintptr_t field(const struct search *search, uintptr_t object, unsigned offset)
+{
+    uintptr_t value;
+    const struct pp_object_reader *reader = &search->reader->objects;
+    return pp_object_word(reader, object + pp_object_header(reader) + offset, &value) ? value : 0;
+}
+
+/* async-signal-safe. */
+static bool is_task(const struct search *search, uintptr_t object)
+{
+    return object && object != search->from &&
+           pp_object_is(&search->reader->objects, object, search->reader->facts->asyncio.task_type);
+}
+
+/* Whether a function has this qualified name. async-signal-safe. */
+static bool is_named(const struct search *search, uintptr_t function, const char *name)
+{
+    const struct pp_object_reader *reader = &search->reader->objects;
+    uintptr_t text;
+    return pp_object_word(reader, function + reader->python->layout.function.qualname, &text) &&
+           pp_str_is(reader, text, name);
+}
+
+/* anyio: the task that has entered a task group, from the group. async-signal-safe. */
+static uintptr_t host_of_group(const struct search *search, uintptr_t group)
+{
+    struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
+    uintptr_t scope, task;
+    return pp_attribute_read(&search->reader->objects, group, "cancel_scope", &learnt->cancel_scope, &scope) &&
+                   pp_attribute_read(&search->reader->objects, scope, "_host_task", &learnt->host_task, &task) &&
+                   is_task(search, task)
+               ? task
+               : 0;
+}
+
+static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);
+
+/* What a variable of a callback leads to. async-signal-safe. */
+static uintptr_t awaiter_of_value(struct search *search, uintptr_t value, bool of_group, unsigned depth)
+{
+    const struct pp_object_reader *reader = &search->reader->objects;
+    if (of_group)
+        return host_of_group(search, value);
+    if (is_task(search, value))
+        return value;
+    if (value == search->from || !pp_object_is(reader, value, search->reader->facts->awaiters.future_type))
+        return 0;
+    return awaiter_of_future(search, value, depth + 1);
+}
+
+/* The functions that asyncio and anyio put into a task; any other may know tasks that do not wait. */
+static const char *const waiting_functions[] = {
+    "gather.<locals>._done_callback", "_gather.<locals>._done_callback", /* 3.9 */
+    "_wait.<locals>._on_completion",  "shield.<locals>._inner_done_callback", "_chain_future.<locals>._call_set_state",
+};
+#define GROUP_FUNCTION "TaskGroup._spawn.<locals>.task_done"
+
+/* async-signal-safe. */
+static uintptr_t awaiter_of_function(struct search *search, uintptr_t function, unsigned depth)
+{
+    const struct pp_object_reader *reader = &search->reader->objects;
+    bool waits = false, of_group = is_named(search, function, GROUP_FUNCTION);
+    uintptr_t closure, cell, found = 0;
+    for (unsigned i = 0; i < sizeof waiting_functions / sizeof *waiting_functions && !waits; i++)
+        waits = is_named(search, function, waiting_functions[i]);
+    if (!(waits || of_group) || !pp_object_word(reader, function + reader->python->layout.function.closure, &closure))
+        return 0;
+    for (unsigned i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++)
+        found = awaiter_of_value(search, field(search, cell, CELL_VALUE), of_group, depth);
+    return found;
+}
+
+/* async-signal-safe. */
+static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, unsigned depth)
+{
+    const struct pp_object_reader *reader = &search->reader->objects;
+    const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
+    uintptr_t type, self, argument;
+    if (!callback || !pp_object_type(reader, callback, &type))
+        return 0;
+    if (type == facts->function_type)
+        return awaiter_of_function(search, callback, depth);
+    if (type == facts->builtin_type) { /* task_wakeup of the task that awaits */
+        self = field(search, callback, BUILTIN_SELF);
+        return is_task(search, self) ? self : 0;
+    }
+    if (type == facts->method_type) {
+        self = field(search, callback, METHOD_SELF);
+        return is_named(search, field(search, callback, METHOD_FUNCTION), "TaskGroup._on_task_done") &&
+                       pp_attribute_read(reader, self, "_parent_task",
+                                         &search->reader->slot->thread.awaiters.parent_task, &self) &&
+                       is_task(search, self)
+                   ? self
+                   : 0;
+    }
+    if (type == facts->partial_type) /* wait_for, up to 3.11 */
+        return is_named(search, field(search, callback, PARTIAL_FUNCTION), "_release_waiter") &&
+                       pp_tuple_item(reader, field(search, callback, PARTIAL_ARGUMENTS), 0, &argument)
+                   ? awaiter_of_value(search, argument, false, depth)
+                   : 0;
+    self = field(search, callback, WAKEUP_TASK);
+    return reader->python->layout.minor < 10 && is_task(search, self) ? self : 0;
+}
+
+/* Tries the callbacks of a future or task. async-signal-safe. */
+static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth)
+{
+    const struct pp_object_reader *reader = &search->reader->objects;
+    uintptr_t list, items, item, callback, found;
+    if (depth > DEPTH_MAX || search->futures++ >= FUTURES_MAX)
+        return 0;
+    found = awaiter_of_callback(search, field(search, future, FUTURE_CALLBACK), depth);
+    list = found ? 0 : field(search, future, FUTURE_CALLBACKS);
+    if (!list || !pp_object_has_class(reader, list, PP_CLASS_LIST))
+        return found;
+    uintptr_t count = field(search, list, LIST_SIZE);
+    items = field(search, list, LIST_ITEMS);
+    for (unsigned i = 0; i < count && i < CALLBACKS_MAX && !found; i++)
+        if (pp_object_word(reader, items + i * sizeof item, &item) && pp_tuple_item(reader, item, 0, &callback))
+            found = awaiter_of_callback(search, callback, depth);
+    return found;
+}
+
+/* 3.14 and later: what awaits a task is a task, or a set of tasks. async-signal-safe. */
+static uintptr_t read_awaited_by(const struct search *search, uintptr_t task)
+{
+    const struct pp_object_reader *reader = &search->reader->objects;
+    uintptr_t by, key;
+    uint8_t is_set;
+    if (!pp_object_word(reader, task + reader->python->layout.task.awaited_by, &by) || !by ||
+        !pp_object_copy(reader, &is_set, task + reader->python->layout.task.awaited_by_is_set, sizeof is_set))
+        return 0;
+    if (!is_set)
+        return is_task(search, by) ? by : 0;
+    uintptr_t mask = field(search, by, SET_MASK), table = field(search, by, SET_TABLE);
+    for (uintptr_t i = 0; i <= mask && i < SET_MAX; i++)
+        if (pp_object_word(reader, table + i * 2 * sizeof key, &key) && is_task(search, key))
+            return key;
+    return 0;
+}
+
+uintptr_t pp_awaiter_of(const struct pp_context_reader *reader, uintptr_t task)
+{
+    struct search search = {.reader = reader, .from = task};
+    if (!reader->facts->awaiters.partial_type)
+        return 0;
+    return reader->objects.python->layout.task.awaited_by ? read_awaited_by(&search, task)
+                                                          : awaiter_of_future(&search, task, 0);
+}

@@ -1,0 +1,27 @@
+/* What the workload of contexts.py says a sample belongs to, and whether what was captured agrees. */
+#ifndef TORTURE_CONTEXTS_H
+#define TORTURE_CONTEXTS_H
+
+#include "../../preload/capture/record.h"
+#include "torture.h"
+
+/* A mark, by enum pp_context_kind: what the sample belongs to of that kind is the text with this number. */
+enum {
+    CONTEXTS_UNKNOWN = 0, /* any text that was added, or nothing */
+    CONTEXTS_NONE = 255,
+};
+
+/* The bytes of the marks. From then on samples are compared by their contexts only. */
+TORTURE_EXPORT void contexts_marks(const uint8_t *marks);
+/* Adds a text that samples may belong to, and says its number among those of that kind. */
+TORTURE_EXPORT uint32_t contexts_text(uint32_t kind, const char *text);
+/* Searches for sources, as the flush thread does. */
+TORTURE_EXPORT void contexts_refresh(void);
+TORTURE_EXPORT void contexts_report(void);
+
+bool contexts_are_on(void);
+void contexts_take(const struct pp_record_context *record);
+/* Returns NULL, or how the sample's contexts are wrong. */
+const char *contexts_compare(const struct pp_record_sample *sample);
+
+#endif

@@ -1,0 +1,185 @@
+"""Single-steps programs whose code belongs to tasks and the like: contexts.py OBJECT [--steps N] [--source NAME].
+
+A byte for each kind of context says, while a function that only computes runs, what its instructions belong to
+(contexts.h). Around these functions, in the libraries' own code, any context that the program has is right."""
+import argparse
+import asyncio
+import ctypes
+import os
+import sys
+
+VERSION = sys.version_info[:2]
+TASK, GREENLET, ENDPOINT, SPAN, LABELS, AWAITER = 1, 2, 3, 4, 5, 6  # enum pp_context_kind
+KINDS, NONE = 32, 255
+MARKS = bytearray(KINDS)
+pinned = (ctypes.c_char * KINDS).from_buffer(MARKS)
+library = None
+begin = end = int  # from where to where each round is stepped
+
+
+def number(kind, text):
+    return library.contexts_text(kind, text.encode())
+
+
+def compute(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+
+# --- asyncio ---
+
+
+async def step(task, awaiters):
+    """Computes as the task with this number, which those with these numbers await."""
+    MARKS[TASK] = task
+    for i, awaiter in enumerate(awaiters):
+        MARKS[AWAITER + i] = awaiter
+    MARKS[AWAITER + len(awaiters)] = NONE
+    compute(3)
+    for i in range(len(awaiters) + 1):
+        MARKS[AWAITER + i] = 0
+    MARKS[TASK] = 0
+
+
+async def worker(task, awaiters):
+    begin()
+    await step(task, awaiters)
+    await asyncio.sleep(0)
+    await step(task, awaiters)
+
+
+async def default_name(awaiters):
+    await worker(number(TASK, "default_name"), awaiters)
+
+
+async def renamed(awaiters):
+    for name in "first", "second":
+        text = number(TASK, name)
+        asyncio.current_task().set_name(name)
+        await step(text, awaiters)
+        await asyncio.sleep(0)
+
+
+async def waiting(way, above):
+    """Awaits a task in one way or another."""
+    awaiters = (number(AWAITER, way), *(number(AWAITER + 1 + i, "main") for i in range(above)))
+    task = asyncio.ensure_future(worker(number(TASK, "awaited"), awaiters))
+    task.set_name("awaited")
+    await WAYS[way](task)
+
+
+async def await_plainly(task):
+    await task
+
+
+WAYS = {
+    "await": await_plainly,
+    "gather": lambda task: asyncio.gather(task, asyncio.sleep(0)),
+    "wait": lambda task: asyncio.wait({task}),
+    "wait_for": lambda task: asyncio.wait_for(task, 60),
+    "shield": asyncio.shield,
+}
+
+
+def callback(ready):
+    MARKS[TASK] = NONE
+    compute(3)
+    MARKS[TASK] = 0
+    ready.set_result(None)
+
+
+async def main(way):
+    me = asyncio.current_task()
+    me.set_name("main")
+    if way not in WAYS:
+        begin()
+    here = number(TASK, "main")
+    await step(here, ())
+    if way in WAYS:
+        task = asyncio.ensure_future(waiting(way, 1))
+        task.set_name(way)
+        await task
+    elif way == "names":
+        mine = (number(AWAITER, "main"),)
+        await asyncio.gather(default_name(mine), renamed(mine))
+    elif way == "callback":
+        ready = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(callback, ready)
+        await ready
+    elif VERSION >= (3, 12):
+        await eager(here)
+    await step(here, ())
+    end()
+
+
+async def started_eagerly(task):
+    await step(task, ())
+
+
+async def eager(here):
+    loop = asyncio.get_running_loop()
+    for name in "eager 1", "eager 2":
+        task = asyncio.Task(started_eagerly(number(TASK, name)), loop=loop, name=name, eager_start=True)
+        await step(here, ())
+        await task
+
+
+ROUNDS = [*WAYS, "names", "callback", "eager"]
+
+
+def prepare_asyncio():
+    """The tasks that run now and then, while nothing says that they compute."""
+    for kind in (TASK, AWAITER, AWAITER + 1, AWAITER + 2):
+        for name in ("main", "waiting", "renamed", "default_name", "worker", "sleep", "started_eagerly", *WAYS):
+            number(kind, name)
+
+
+def run_asyncio(count, loops=[]):
+    if not loops:
+        loops.append(asyncio.new_event_loop())
+        asyncio.set_event_loop(loops[0])
+    loops[0].run_until_complete(main(ROUNDS[count % len(ROUNDS)]))
+
+
+SOURCES = {"asyncio": (prepare_asyncio, run_asyncio)}
+
+
+def main_program():
+    global library, begin, end
+    parser = argparse.ArgumentParser()
+    parser.add_argument("object")
+    parser.add_argument("--steps", type=int, default=100000, help="how many instructions are stepped")
+    parser.add_argument("--first", type=int, default=0, help="number of the round to begin with")
+    parser.add_argument("--source", choices=SOURCES, default="asyncio")
+    options = parser.parse_args()
+    library = ctypes.PyDLL(os.path.abspath(options.object))
+    library.torture_start.restype = ctypes.c_char_p
+    library.torture_steps.restype = ctypes.c_uint64
+    why = library.torture_start(VERSION[1])
+    if why:
+        print("skip: %s" % why.decode())
+        return
+    library.contexts_marks(ctypes.c_void_p(ctypes.addressof(pinned)))
+    prepare, run = SOURCES[options.source]
+    prepare()
+    for i in range(32):
+        run(i)
+    begin = lambda: library.torture_begin(0)
+    end = library.torture_end
+    begin()
+    compute(3)  # a sample tells which interpreter is to be searched
+    end()
+    library.contexts_refresh()
+    count = options.first
+    library.torture_limit(ctypes.c_uint64(options.steps))
+    while library.torture_steps() < options.steps:
+        run(count)  # stepped from begin to end
+        count += 1
+    sys.stdout.flush()
+    library.contexts_report()
+    print("steps=%d" % library.torture_steps())
+
+
+main_program()
