@@ -14,9 +14,9 @@
 
 static const struct pt_option
     all = FLAG('a', "all", request.all, "all runs of a directory, merged"),
-    by =
-        OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS,
-               "whose CPU it was: by function (default), endpoint, task, greenlet, thread, span, package or label:KEY"),
+    by = OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS,
+                "whose CPU it was, not only in which function (default): endpoint, task, greenlet, thread, span, "
+                "package, or label:KEY for a label of the program"),
     compare = OPTION(0, "by", "WHAT", PT_BY, by, "share cpu time " PT_GROUPS,
                      "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time); "
                      "of functions, or of endpoint, task, greenlet, thread, span, package or label:KEY"),
@@ -48,8 +48,8 @@ static const struct pt_option
                     "native functions to show: those of extensions and libraries (libraries, default), none, or all "
                     "with the interpreter's own; the others count for the Python function that runs them"),
     no_awaiters = FLAG(0, "no-awaiters", request.select.no_awaiters,
-                       "stacks of asyncio without the tasks that await the one that ran"),
-    not_thread = OPTION(0, "not-thread", "NAME", PT_REGEX, request.select.not_thread, NULL,
+                       "stacks without the tasks that await the one that ran (asyncio)"),
+    not_thread = OPTION(0, "not-thread", "ID", PT_REGEX, request.select.not_thread, NULL,
                         "only threads without this id, or with a name that does not match"),
     output = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
                     "file to write, '-' for stdout; its extension chooses the format"),
@@ -95,7 +95,12 @@ const struct pt_command pt_commands[] = {
     {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
      OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT),
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
-     "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n" PATHS_HELP,
+     "With --json --by: \"by\" has the CPU and the samples of each value, and of null, the rest.\n"
+     "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n"
+     "--by endpoint, task, greenlet and span need a program that has them: Flask, Django, Starlette or FastAPI; "
+     "asyncio "
+     "or trio; gevent, eventlet or greenlet; OpenTelemetry, Sentry or ddtrace. To a task counts also what it gave to a "
+     "thread.\n\n" PATHS_HELP,
      "pyprof report\n"
      "pyprof report --json | jq '.python[:5]'\n"
      "pyprof report --by endpoint\n"
@@ -128,12 +133,16 @@ const struct pt_command pt_commands[] = {
      "For a very large profile it shows times and threads apart from each other, and says so; a part of the profile, "
      "as by --pid or --from and --to, has both.\n"
      "With --diff its colours show what NEW spends more and less on than BASE, as shares of the CPU "
-     "time or, with --by time, as CPU per second of run.\n\n" PATHS_HELP,
+     "time or, with --by time, as CPU per second of run.\n"
+     "The page can group by endpoint, task and others, too, without --by.\n\n" PATHS_HELP,
      "pyprof flame -o app.html\n"
      "pyprof flame -o app.svg\n"
+     "pyprof flame --by endpoint\n"
      "pyprof flame --diff yesterday.pyprof pyprof.out"},
     {COMMAND(export), "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
      OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, &by, RUNS, SELECT),
+     "With --by the first frame of each stack is the endpoint or task that it ran for. pprof and otlp have all of "
+     "them as labels, too: go tool pprof -tagfocus endpoint=/cart.\n"
      "Without --native pprof and firefox have all native functions, and pstats has none.\n"
      "The stacks hold the CPU time of the program: \"shown\" in the accounting that is in each file. \"own\" is what "
      "profiling cost beside it (the signal handlers and the library's thread) and is in no stack.\n\n" PATHS_HELP,
@@ -164,6 +173,7 @@ const struct pt_command pt_commands[] = {
      "faster makes all else slower.",
      "pyprof diff\n"
      "pyprof diff -o diff.html yesterday.pyprof pyprof.out\n"
+     "pyprof diff --by endpoint --by cpu yesterday.pyprof pyprof.out\n"
      "pyprof diff --by time yesterday.pyprof pyprof.out\n"
      "pyprof diff --all --by cpu --fail-above 3% base.pyprof new.pyprof\n"
      "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg"},

@@ -1,5 +1,6 @@
 #include "package.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "frame_text.h"
@@ -7,6 +8,7 @@
 #include "self.h"
 
 #define STANDARD_LIBRARY "standard library"
+#define CALLERS          (PT_NONE - 1) /* no string: code that works for the package that calls it */
 
 /* Returns the first part of a relative path: a directory, or a file without ".py". */
 static uint32_t first_part(struct pt_profile *profile, const char *path)
@@ -69,9 +71,18 @@ uint32_t pt_package_with(struct pt_profile *profile, uint32_t frame, uint32_t wi
 uint32_t *pt_packages_by_node(struct pt_profile *profile)
 {
     uint32_t *packages = pt_alloc(profile->nodes.count, sizeof *packages);
+    /* By frame, below nothing and below a package: what pt_package_with returns + 1; 0: not known yet. */
+    uint32_t *known[2];
+    for (int below = 0; below < 2; below++)
+        known[below] = pt_alloc(profile->frames.count, sizeof *known[0]);
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
-        packages[i] = pt_package_with(profile, node->frame, packages[node->parent]);
+        uint32_t without = packages[node->parent], *found = &known[without != 0][node->frame];
+        if (!*found)
+            *found = pt_package_with(profile, node->frame, without ? CALLERS : 0) + 1;
+        packages[i] = *found - 1 == CALLERS ? without : *found - 1;
     }
+    for (int below = 0; below < 2; below++)
+        free(known[below]);
     return packages;
 }

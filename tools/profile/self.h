@@ -17,6 +17,9 @@ uint32_t *pt_self_frames(const struct pt_profile *profile);
  * none. The caller frees. */
 uint32_t *pt_application_frames(const struct pt_profile *profile);
 
+/* Returns pt_is_application of each frame: for more nodes than there are frames. The caller frees. */
+bool *pt_applications(const struct pt_profile *profile);
+
 bool pt_is_application(const struct pt_profile *profile, uint32_t frame);
 
 /* Returns the line that a Python frame runs; that of its function's beginning for instructions without a line. */

@@ -6,6 +6,8 @@
 #define BOUNDARY "[task]"
 #define NAMED    "[task "
 
+#define MOST_AWAITERS 16 /* the nearest; a log is not trusted */
+
 bool pt_is_task(const char *text)
 {
     return strcmp(text, BOUNDARY) == 0 || strncmp(text, NAMED, sizeof NAMED - 1) == 0;
@@ -28,18 +30,20 @@ static struct pt_task_chain chain_of(struct pt_task_stacks *stacks, struct pt_pr
     stacks->chains = pt_grow(stacks->chains, &stacks->chain_capacity, (uint64_t)number + 1, sizeof *stacks->chains);
     struct pt_task_chain chain = stacks->chains[number];
     const struct pt_label_set *set = &profile->label_sets.items[number];
-    uint32_t task = 0;
+    uint32_t task = 0, awaiters[MOST_AWAITERS], count = 0;
     if (chain.known)
         return chain;
     chain.known = true;
-    for (uint32_t i = set->first + set->count; i-- > set->first;) { /* the task's own awaiter is the first */
+    for (uint32_t i = set->first; i < set->first + set->count; i++) {
         const struct pt_label label = profile->labels.items[i];
         const char *key = pt_string(profile, label.key);
         if (strcmp(key, "task") == 0)
             task = label.value;
-        else if (!stacks->no_awaiters && strcmp(key, "awaiter") == 0)
-            chain.awaiters = with_task(profile, chain.awaiters, label.value);
+        else if (!stacks->no_awaiters && count < MOST_AWAITERS && strcmp(key, "awaiter") == 0)
+            awaiters[count++] = label.value;
     }
+    while (count--)
+        chain.awaiters = with_task(profile, chain.awaiters, awaiters[count]);
     if (task)
         chain.whole = with_task(profile, chain.awaiters, task);
     return stacks->chains[number] = chain;

@@ -65,12 +65,15 @@ static bool has_installed(const struct pt_report *report)
 {
     const struct pt_profile *profile = report->profile;
     bool *installed = pt_alloc(profile->nodes.count, sizeof *installed);
+    bool *of_frame = pt_alloc(profile->frames.count, sizeof *of_frame);
     uint64_t sum_ns = 0;
+    for (uint32_t i = 0; i < profile->frames.count; i++)
+        of_frame[i] = pt_has_package(profile, i) && !pt_is_application(profile, i);
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
-        installed[i] = installed[node->parent] ||
-                       (pt_has_package(profile, node->frame) && !pt_is_application(profile, node->frame));
+        installed[i] = installed[node->parent] || of_frame[node->frame];
     }
+    free(of_frame);
     for (uint32_t i = 0; i < profile->samples.count; i++)
         sum_ns += installed[profile->samples.items[i].node] ? profile->samples.items[i].cpu_ns : 0;
     free(installed);
