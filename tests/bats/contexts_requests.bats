@@ -13,13 +13,13 @@ readers() {
 
 # served SOURCE KEY PACKAGE...
 served() {
-    local source=$1 key=$2 python=$PYTHON venv
+    local source=$1 key=$2 program=$PYTHON venv
     shift 2
     if [ $# -gt 0 ]; then
         venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
-        python=$venv/bin/python
+        program=$venv/bin/python
     fi
-    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled PYTHONPATH="$ROOT/contrib/python" "$python" \
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled PYTHONPATH="$ROOT/contrib/python" "$program" \
         "$WORKLOADS/requests_served.py" "$source" 3 >truth.json
     ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" "$key" truth.json
 }

@@ -108,7 +108,8 @@ uintptr_t readers_slot(uintptr_t type, const char *name, uintptr_t object)
     struct pp_object_reader objects = reader(0);
     struct pp_slot_attribute found;
     uintptr_t value;
-    return pp_slot_find(&objects, type, name, &found) && pp_slot_read(&objects, object, &found, &value) ? value : FAILED;
+    return pp_slot_find(&objects, type, name, &found) && pp_slot_read(&objects, object, &found, &value) ? value
+                                                                                                        : FAILED;
 }
 
 /* As the flush thread does, in the interpreter of the calling thread. */
@@ -190,7 +191,8 @@ static void on_trap(int number, siginfo_t *info, void *argument)
     stepped.wrong += !right;
 }
 
-/* From here on, after every instruction of this thread, which keeps the GIL, the variable must have one of the values. */
+/* From here on, after every instruction of this thread, which keeps the GIL, the variable must have one of the values.
+ */
 void readers_step(uintptr_t object, const uintptr_t *values, unsigned count)
 {
     struct pp_object_reader objects = reader(0);

@@ -24,9 +24,9 @@ lock = threading.Lock()
 def work(value, ms):
     """Uses CPU for the value in a function for it; None is no value."""
     if value not in functions:
-        code = work_in.__code__.replace(co_name=f"in_{value}")
+        code = work_in.__code__.replace(co_name=f"WITHIN {value}")
         if sys.version_info >= (3, 11):
-            code = code.replace(co_qualname=f"in_{value}")
+            code = code.replace(co_qualname=f"WITHIN {value}")
         functions[value] = types.FunctionType(code, globals())
     functions[value](value, ms)
 

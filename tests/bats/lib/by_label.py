@@ -1,5 +1,5 @@
 """by_label.py KEY TRUTH: compares the samples' label KEY in ./pyprof.out with what tests/workloads/requests_served.py has
-printed. What runs in the function in_X has the value X, all of it; each value has the CPU time that its thread's clock says;
+printed. What runs in the function "WITHIN X" has the value X, all of it; each value has the CPU time that its thread's clock says;
 all of them together have what the process used."""
 import collections
 import gzip
@@ -76,9 +76,9 @@ for names, (samples, ns), labels in read(gzip.open("by_label.pb.gz").read()):
     value = labels.get(key, "")
     counts[value] += samples
     times[value] += ns
-    inner = next((name for name in names if name.startswith("in_")), None)
+    inner = next((name for name in names if name.startswith("WITHIN ")), None)
     if inner:
-        within[inner[3:]][value] += samples
+        within[inner[7:]][value] += samples
 
 right = sum(found[value] for value, found in within.items())
 none = sum(within.pop("None").values())
