@@ -104,6 +104,7 @@ struct pp_scratch {
     struct pp_rule_cache rules; /* lives from sample to sample */
     _Alignas(8) uint8_t frames_window[PP_FRAMES_WINDOW];
     uint8_t context_text[PP_CONTEXT_TEXT_MAX], endpoint[PP_CONTEXT_TEXT_MAX];
+    struct pp_object_copies copies;
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
     struct pp_python_frame python[PP_MAX_STEPS + 2];

@@ -49,10 +49,12 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
     atomic_store_explicit(&slot->thread.python, state->python, memory_order_release);
     if (facts && (facts->interpreter_state != interpreter_state || facts->python != state->python))
         facts = NULL;
+    slot->scratch->copies.count = 0;
     return (struct pp_context_reader){
         .objects = {.python = state->python,
                     .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),
-                    .plain = state->attached && !state->python->layout.free_threaded},
+                    .plain = state->attached && !state->python->layout.free_threaded,
+                    .copies = &slot->scratch->copies},
         .facts = facts,
         .state = state,
         .slot = slot,

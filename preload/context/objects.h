@@ -9,10 +9,20 @@
 
 #define PP_TYPE_BASIC_SIZE 16 /* of a type object, beyond its header */
 
+/* Blocks of memory as the kernel has copied them: what is read next is mostly beside what was read before. */
+#define PP_COPY_BLOCK  128 /* bytes, aligned: in one page */
+#define PP_COPY_BLOCKS 16
+struct pp_object_copies {
+    unsigned count; /* made in this sample: the last ones are there */
+    uintptr_t starts[PP_COPY_BLOCKS];
+    uint8_t blocks[PP_COPY_BLOCKS][PP_COPY_BLOCK];
+};
+
 struct pp_object_reader {
     const struct pp_python *python;
     int pid;
-    bool plain; /* what is read cannot be freed meanwhile; otherwise it is copied by the kernel */
+    bool plain;                      /* what is read cannot be freed meanwhile; otherwise it is copied by the kernel */
+    struct pp_object_copies *copies; /* none at the start of a sample; NULL: every read is of this moment */
 };
 
 /* Where an attribute was found last: the instances of a class mostly share their keys. */

@@ -41,9 +41,13 @@ EXPORT void readers_stop(uint64_t counts[3]);
 
 #define FAILED ((uintptr_t)-1)
 
+static struct pp_object_copies copies;
+
 static struct pp_object_reader reader(int plain)
 {
-    return (struct pp_object_reader){.python = &python, .pid = atomic_load(&pp_process.pid), .plain = plain};
+    copies.count = 0;
+    return (struct pp_object_reader){
+        .python = &python, .pid = atomic_load(&pp_process.pid), .plain = plain, .copies = &copies};
 }
 
 int readers_start(void)
