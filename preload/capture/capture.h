@@ -9,9 +9,10 @@
 #include "slot.h"
 #include <signal.h>
 
-#define PP_MAX_THREADS 16384
-#define PP_EVAL_RANGES 16
-#define PP_MAX_PYTHONS 4
+#define PP_MAX_THREADS      16384
+#define PP_EVAL_RANGES      16
+#define PP_MAX_PYTHONS      4
+#define PP_GREENLET_CALLERS 8
 
 enum pp_modules_state {
     PP_MODULES_KNOWN,  /* it may be a new module's: the handler that meets it sets WANTED and wakes the flush thread */
@@ -59,6 +60,10 @@ struct pp_capture {
     } eval[PP_MAX_PYTHONS];
     /* Code of the greenlet extension, set by the flush thread: native frames further out belong to other greenlets. */
     _Atomic uintptr_t greenlet_start, greenlet_end;
+    /* Parts of it in which the Python frames may be the next greenlet's already and the running one still the last. */
+    struct {
+        _Atomic uintptr_t start, end;
+    } greenlet_switched[PP_GREENLET_CALLERS];
 
     _Atomic uint32_t serving; /* a frame was met that serves a request (PP_FRAME_SERVES) */
     /* What is known of the sources of contexts; NULL: none was found. */

@@ -188,7 +188,8 @@ PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot,
     pp_ring_commit(&slot->ring, record);
     if (*rule >= PP_FRAME_SERVES)
         atomic_store_explicit(&pp_capture.serving, 1, memory_order_relaxed);
-    if (*rule == PP_FRAME_LOOP && !atomic_load_explicit(&pp_capture.contexts, memory_order_relaxed))
+    if ((*rule == PP_FRAME_LOOP || *rule == PP_FRAME_HUB) &&
+        !atomic_load_explicit(&pp_capture.contexts, memory_order_relaxed))
         pp_wake_flush(PP_WAKE_CONTEXTS);
     return true;
 }

@@ -46,6 +46,7 @@ enum pp_context_kind {
     PP_CONTEXT_THREAD, /* the threading.Thread that runs, and its name */
     PP_CONTEXT_TASK,   /* the asyncio task, and its name */
     PP_CONTEXT_GREENLET,
+    PP_CONTEXT_SPAWN, /* the file and, as its identity, the line where the greenlet was spawned */
     PP_CONTEXT_ENDPOINT,
     PP_CONTEXT_SPAN,
     PP_CONTEXT_LABELS,  /* the program's own */

@@ -5,6 +5,7 @@
 #include "awaiters.h"
 #include "endpoint.h"
 #include "frame_rules.h"
+#include "greenlet.h"
 #include "sources.h"
 #include "thread_name.h"
 
@@ -125,10 +126,22 @@ static bool read_variables(const struct pp_context_reader *reader, uint32_t *kno
            put(reader, PP_CONTEXT_LABELS, &labels, known);
 }
 
+/* async-signal-safe. */
+static bool read_greenlet(const struct pp_context_reader *reader, uint32_t *known)
+{
+    struct pp_context greenlet = {.identity = 0}, site = greenlet;
+    if (!reader->facts->greenlet.type)
+        return true;
+    if (pp_greenlet_read(reader, &greenlet, &site) && !put(reader, PP_CONTEXT_GREENLET, &greenlet, known))
+        return false;
+    return !site.identity || put(reader, PP_CONTEXT_SPAWN, &site, known);
+}
+
 bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame)
 {
     *task_frame = 0;
-    return !reader->facts || (read_task(reader, known, task_frame) && read_variables(reader, known));
+    return !reader->facts ||
+           (read_task(reader, known, task_frame) && read_variables(reader, known) && read_greenlet(reader, known));
 }
 
 /* Reads what request the frames serve, unless a context variable says it. async-signal-safe. */
@@ -145,16 +158,12 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
 }
 
 /* Reads the name of the threading.Thread. async-signal-safe. */
-static bool read_thread(const struct pp_context_reader *reader, const struct pp_python_stack *stack, uint32_t *known)
+static bool read_thread(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
+                        enum pp_frame_rule rule, uint32_t *known)
 {
     struct pp_slot *slot = reader->slot;
     struct pp_context context = {.identity = 0};
-    if (!stack->frames || !stack->outermost)
-        return true;
-    uint32_t entry = slot->scratch->resolved[stack->frames - 1].entry;
-    if (entry >= pp_slot_code_entries(slot))
-        return true;
-    bool is_thread = slot->codes[entry].rule == PP_FRAME_THREAD;
+    bool is_thread = rule == PP_FRAME_THREAD;
     if (is_thread && !reader->state->attached && slot->thread.contexts[PP_CONTEXT_THREAD] && !runs_greenlets()) {
         *known |= 1u << PP_CONTEXT_THREAD; /* a thread has one such frame */
         return true;
@@ -165,7 +174,18 @@ static bool read_thread(const struct pp_context_reader *reader, const struct pp_
 }
 
 bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
-                             uint32_t *known)
+                             unsigned native_frames, uint32_t *known)
 {
-    return read_thread(reader, stack, known) && read_endpoint(reader, stack, known);
+    const struct pp_slot *slot = reader->slot;
+    struct pp_context greenlet = {.identity = 0};
+    if (!stack->frames || !stack->outermost)
+        return read_endpoint(reader, stack, known);
+    uint32_t entry = slot->scratch->resolved[stack->frames - 1].entry;
+    enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
+    if (reader->facts && reader->facts->greenlet.type && !(*known & 1u << PP_CONTEXT_GREENLET) &&
+        pp_greenlet_read_frame(reader, native_frames, stack->outermost, rule, &greenlet) &&
+        !put(reader, PP_CONTEXT_GREENLET, &greenlet, known))
+        return false;
+    return (entry >= pp_slot_code_entries(slot) || read_thread(reader, stack, rule, known)) &&
+           read_endpoint(reader, stack, known);
 }

@@ -8,6 +8,8 @@
 #include "facts.h"
 #include "objects.h"
 
+#define PP_SAME_NAME 1 /* the identity of contexts that are one when they have the same name */
+
 /* What a source has read. */
 struct pp_context {
     uintptr_t identity; /* an address, which may be reused when the object is gone; 0: the sample belongs to none */
@@ -30,9 +32,9 @@ struct pp_context_reader {
 bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame);
 
 /* Reads what the frames of the Python stack tell: as pp_contexts_read. async-signal-safe; needs slot->scratch with the
- * resolved frames; bounded. */
+ * native and the resolved frames; bounded. */
 bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
-                             uint32_t *known);
+                             unsigned native_frames, uint32_t *known);
 
 /* Makes a reader for the thread's state. async-signal-safe. */
 struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *state, struct pp_slot *slot);

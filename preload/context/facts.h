@@ -20,6 +20,19 @@ struct pp_awaiters_facts {
     uintptr_t partial_type; /* 0: these were not found */
 };
 
+/* greenlet.h */
+struct pp_greenlet_facts {
+    uintptr_t type, size, dict_offset; /* greenlet.greenlet, its instances' size and where they have their dict */
+    uintptr_t getter;                  /* PyGreenlet_GetCurrent */
+    uint64_t tls_module;               /* since 2.0: whose TLS block says which greenlet the thread runs; or before */
+    uintptr_t current;                 /* the static variable that says which one some thread runs; both 0: not found */
+    uintptr_t hub_type;                /* gevent.hub.Hub, */
+    uintptr_t gevent_type;             /* gevent.Greenlet, */
+    uintptr_t name_key, run_key;       /* keys in the dict of an instance, */
+    uintptr_t spawn_type;              /* and the frames that it keeps of where it was spawned; 0: not found */
+    uintptr_t function_type, method_type, partial_type;
+};
+
 /* sources.h */
 struct pp_opentelemetry_facts {
     struct pp_context_var variable; /* not found: the source is not there; in all of these */
@@ -53,6 +66,10 @@ enum pp_source_module {
     PP_MODULE_SENTRY_SPAN,
     PP_MODULE_FLASK,
     PP_MODULE_LABELS,
+    PP_MODULE_GREENLET,
+    PP_MODULE_OLD_GREENLET,
+    PP_MODULE_GEVENT_GREENLET,
+    PP_MODULE_GEVENT_HUB,
     PP_SOURCE_MODULES
 };
 
@@ -61,6 +78,7 @@ struct pp_context_facts {
     uintptr_t interpreter_state;
     struct pp_asyncio_facts asyncio;
     struct pp_awaiters_facts awaiters;
+    struct pp_greenlet_facts greenlet;
     bool variables; /* one of these was found: */
     struct pp_opentelemetry_facts opentelemetry;
     struct pp_ddtrace_facts ddtrace;

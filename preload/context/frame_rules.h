@@ -7,6 +7,8 @@
 enum pp_frame_rule {
     PP_FRAME_ANY,    /* tells nothing */
     PP_FRAME_LOOP,   /* an event loop of asyncio */
+    PP_FRAME_HUB,    /* outermost in its stack: switches to the greenlets whose turn it is */
+    PP_FRAME_CALLS,  /* outermost in a greenlet's stack; its second local is what the greenlet runs */
     PP_FRAME_THREAD, /* outermost in its stack; its first local is the threading.Thread that the code runs in */
     /* They serve a request (endpoint.c): */
     PP_FRAME_DJANGO,

@@ -2,13 +2,8 @@
 #include "../capture/safe_read.h"
 
 /* Fields that follow the header of every object: offsets beyond the header, the same in all versions. */
-#define TYPE_BASIC_SIZE  PP_TYPE_BASIC_SIZE
-#define TYPE_FLAGS       152
-#define TYPE_DICT_OFFSET 272
-#define DICT_KEYS        16
-#define DICT_VALUES      24
-
-#define TYPE_BASE 240
+#define DICT_KEYS   16
+#define DICT_VALUES 24
 
 #define FLAG_INLINE_VALUES ((uintptr_t)1 << 2) /* 3.13+ */
 #define FLAG_MANAGED_DICT  ((uintptr_t)1 << 4) /* 3.11+ */
@@ -84,7 +79,7 @@ bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintp
     if (!wanted || !pp_object_type(reader, object, &type))
         return false;
     for (unsigned i = 0; i < BASES_MAX && type != wanted; i++)
-        if (!pp_plausible(type) || !pp_object_word(reader, type + header_size(reader) + TYPE_BASE, &type))
+        if (!pp_plausible(type) || !pp_object_word(reader, type + header_size(reader) + PP_TYPE_BASE, &type))
             return false;
     return type == wanted;
 }
@@ -141,9 +136,9 @@ static bool find_values(const struct pp_object_reader *reader, uintptr_t object,
     *storage = (struct storage){.room = UINT8_MAX};
     *dict = 0;
     if (layout->minor < 11)
-        return pp_object_word(reader, fields + TYPE_DICT_OFFSET, &word) && word - 1 < DICT_OFFSET_MAX &&
+        return pp_object_word(reader, fields + PP_TYPE_DICT_OFFSET, &word) && word - 1 < DICT_OFFSET_MAX &&
                pp_object_word(reader, object + word, dict);
-    if (!pp_object_word(reader, fields + TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT))
+    if (!pp_object_word(reader, fields + PP_TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT))
         return false;
     if (layout->minor == 11)
         return pp_object_word(reader, object - 32, &storage->values) && pp_object_word(reader, object - 24, dict);
@@ -154,7 +149,7 @@ static bool find_values(const struct pp_object_reader *reader, uintptr_t object,
         return read;
     }
     if (flags & FLAG_INLINE_VALUES) {
-        if (!pp_object_word(reader, fields + TYPE_BASIC_SIZE, &word) ||
+        if (!pp_object_word(reader, fields + PP_TYPE_BASIC_SIZE, &word) ||
             !pp_object_word(reader, object + word, &storage->room))
             return false;
         if (storage->room >> 24 & UINT8_MAX) /* valid: no dict has taken them over */
@@ -211,12 +206,12 @@ bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_
 {
     uintptr_t address, values, entry[2];
     struct pp_dict_keys keys;
-    if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys))
+    if (!pp_dict_open(reader, dict, &address, &values) || !pp_dict_keys_open(reader, address, &keys))
         return false;
     for (uint64_t i = 0; i < keys.count && i < SEARCHED; i++)
         if (pp_object_copy(reader, entry, keys.entries + i * keys.size + keys.key, sizeof entry) && entry[0] == key) {
             *value = entry[1];
-            return entry[1] != 0;
+            return (!values || pp_object_word(reader, values + i * sizeof *value, value)) && *value;
         }
     return false;
 }

@@ -7,7 +7,12 @@
 #include "../capture/record.h"
 #include <stddef.h>
 
-#define PP_TYPE_BASIC_SIZE 16 /* of a type object, beyond its header */
+/* Of a type object, beyond its header. */
+#define PP_TYPE_BASIC_SIZE  16
+#define PP_TYPE_FLAGS       152
+#define PP_TYPE_BASE        240
+#define PP_TYPE_DICT        248
+#define PP_TYPE_DICT_OFFSET 272
 
 /* Blocks of memory as the kernel has copied them: what is read next is mostly beside what was read before. */
 #define PP_COPY_BLOCK  128 /* bytes, aligned: in one page */

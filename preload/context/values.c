@@ -4,9 +4,6 @@
 /* Fields that follow the header of every object: offsets beyond the header. */
 #define SIZE         0 /* of ints, tuples, bytes; in ints of 3.12 and later the sign is in it, too */
 #define INT_DIGITS   8
-#define TYPE_FLAGS   152
-#define TYPE_BASE    240
-#define TYPE_DICT    248
 #define DICT_KEYS    16
 #define DICT_VALUES  24
 #define MEMBER       24 /* of a member descriptor: its PyMemberDef */
@@ -27,7 +24,7 @@ bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object
 {
     uintptr_t type, flags;
     return pp_object_type(reader, object, &type) &&
-           pp_object_word(reader, type + pp_object_header(reader) + TYPE_FLAGS, &flags) && flags >> class & 1;
+           pp_object_word(reader, type + pp_object_header(reader) + PP_TYPE_FLAGS, &flags) && flags >> class & 1;
 }
 
 bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64_t value[2])
@@ -119,7 +116,7 @@ bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const c
     uintptr_t header = pp_object_header(reader), dict, member, kind, definition;
     slot->type = 0;
     for (unsigned bases = 0; bases < BASES_MAX && pp_plausible(type); bases++) {
-        if (pp_object_word(reader, type + header + TYPE_DICT, &dict) && pp_name_find(reader, dict, name, &member)) {
+        if (pp_object_word(reader, type + header + PP_TYPE_DICT, &dict) && pp_name_find(reader, dict, name, &member)) {
             if (!pp_object_type(reader, member, &kind) || !kind || kind != reader->python->member_type ||
                 !pp_object_word(reader, member + header + MEMBER, &definition) ||
                 !pp_object_word(reader, definition + MEMBER_PLACE, &slot->offset) || slot->offset >= OFFSET_MAX)
@@ -127,7 +124,7 @@ bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const c
             slot->type = type;
             return true;
         }
-        if (!pp_object_word(reader, type + header + TYPE_BASE, &type))
+        if (!pp_object_word(reader, type + header + PP_TYPE_BASE, &type))
             return false;
     }
     return false;

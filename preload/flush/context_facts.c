@@ -3,7 +3,9 @@
 #include "../capture/safe_read.h"
 #include "../context/asyncio.h"
 #include "../context/awaiters.h"
+#include "../context/greenlet.h"
 #include "../context/sources.h"
+#include "../modules/modules.h"
 #include "python_modules.h"
 #include <string.h>
 
@@ -67,6 +69,23 @@ static bool find_variables(const struct pp_object_reader *reader, const uintptr_
     return facts->variables;
 }
 
+/* Finds the greenlet that a thread runs. */
+static bool find_greenlets(const struct pp_object_reader *reader, const uintptr_t *modules,
+                           struct pp_greenlet_facts *facts)
+{
+    bool found = pp_greenlet_find(reader, modules, facts);
+    if (found && !facts->current) {
+        const struct pp_module *module = pp_module_find(facts->getter);
+        found = module && module->tls_size == PP_GREENLET_TLS_SIZE;
+        facts->tls_module = found ? module->tls_module : 0;
+        if (!module)
+            searched.keys = 0; /* it has just been loaded */
+    }
+    if (!found)
+        memset(facts, 0, sizeof *facts);
+    return found;
+}
+
 static void publish(const struct pp_context_facts *facts)
 {
     const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
@@ -97,6 +116,10 @@ void pp_context_facts_refresh(void)
         [PP_MODULE_SENTRY_SPAN] = "sentry_sdk.tracing",
         [PP_MODULE_FLASK] = "flask.globals",
         [PP_MODULE_LABELS] = "libpyprof",
+        [PP_MODULE_GREENLET] = "greenlet._greenlet",
+        [PP_MODULE_OLD_GREENLET] = "greenlet",
+        [PP_MODULE_GEVENT_GREENLET] = "gevent._gevent_cgreenlet",
+        [PP_MODULE_GEVENT_HUB] = "gevent.hub",
     };
     uintptr_t modules[PP_SOURCE_MODULES] = {0};
     bool found = false;
@@ -111,6 +134,7 @@ void pp_context_facts_refresh(void)
     } else {
         memset(&facts.asyncio, 0, sizeof facts.asyncio);
     }
+    found |= find_greenlets(&reader, modules, &facts.greenlet);
     if (found)
         publish(&facts);
 }

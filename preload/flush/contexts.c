@@ -1,5 +1,6 @@
 #include "contexts.h"
 #include "../base/arena.h"
+#include "../base/message.h"
 #include "interval_data.h"
 #include "own_labels.h"
 #include "record_text.h"
@@ -20,6 +21,15 @@ static const char *const keys[PP_CONTEXT_AWAITER] = {
     [PP_CONTEXT_SPAN] = "span",
 };
 
+/* Makes "file.py:20" of the end of a path. */
+static void shorten_site(char *text, uint32_t line)
+{
+    const char *slash = strrchr(text, '/');
+    char file[TEXT_BYTES];
+    pp_format(file, sizeof file, "%s", slash ? slash + 1 : text);
+    pp_format(text, TEXT_BYTES, "%s:%u", file, line);
+}
+
 void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
 {
     uint32_t bit = 1u << record->kind;
@@ -34,6 +44,8 @@ void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *reco
         slot->texts->own_length = pp_own_labels(slot->texts->own, (const char *)(record + 1), &record->text);
     else
         text[pp_record_text_utf8(text, TEXT_BYTES - 1, &record->text, (const uint8_t *)(record + 1))] = 0;
+    if (record->kind == PP_CONTEXT_SPAWN)
+        shorten_site(text, (uint32_t)record->identity);
     slot->flush.contexts |= bit;
 }
 
@@ -56,6 +68,16 @@ static void add(struct set *set, const char *key, const char *value)
         return;
     add_text(set, key);
     add_text(set, value);
+}
+
+/* Returns the value of a kind; a greenlet's is what it runs, and where it was spawned if that is known. */
+static const char *value_of(const struct pp_context_texts *texts, unsigned kind, uint32_t known)
+{
+    static char spawned[2 * TEXT_BYTES + 16];
+    if (kind != PP_CONTEXT_GREENLET || !(known & 1u << PP_CONTEXT_SPAWN))
+        return texts->texts[kind];
+    pp_format(spawned, sizeof spawned, "%s (spawned at %s)", texts->texts[kind], texts->texts[PP_CONTEXT_SPAWN]);
+    return spawned;
 }
 
 /* Returns the key that follows in the program's labels, NULL at their end; *value: its value. */
@@ -87,7 +109,7 @@ static void add_all(struct set *set, const struct pp_context_texts *texts, uint3
     uint32_t at = 0;
     for (unsigned kind = 0; kind < PP_CONTEXT_AWAITER; kind++)
         if (keys[kind] && known & 1u << kind && !is_own(texts, has_own, keys[kind]))
-            add(set, keys[kind], texts->texts[kind]);
+            add(set, keys[kind], value_of(texts, kind, known));
     for (unsigned kind = PP_CONTEXT_AWAITER; kind < PP_CONTEXT_KINDS && known & 1u << kind; kind++)
         add(set, "awaiter", texts->texts[kind]);
     while (has_own && (key = next_own(texts, &at, &value)) != NULL)

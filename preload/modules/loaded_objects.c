@@ -37,6 +37,9 @@ static void note_segment(struct pp_loaded_object *object, const ElfW(Phdr) * phd
         object->eh_frame_hdr = (struct pp_address_range){start, end};
         object->eh_frame_hdr_file_offset = phdr->p_offset;
         break;
+    case PT_TLS:
+        object->tls_size = phdr->p_memsz;
+        break;
     case PT_DYNAMIC:
         object->dynamic = (struct pp_address_range){start, end};
         break;
@@ -60,6 +63,7 @@ static bool copy_object(struct pp_loaded_objects *out, const struct dl_phdr_info
     copy[length] = '\0';
     *object = (struct pp_loaded_object){.bias = info->dlpi_addr, .first = out->count++ == 0};
     object->name = (uint32_t)(copy - (char *)out->names.items);
+    object->tls_module = info->dlpi_tls_modid;
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
         note_segment(object, &info->dlpi_phdr[i]);
     const ElfW(Phdr) *segment =
@@ -74,7 +78,7 @@ static bool copy_object(struct pp_loaded_objects *out, const struct dl_phdr_info
 static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct pp_loaded_objects *out = arg;
-    out->known = size >= offsetof(struct dl_phdr_info, dlpi_tls_modid);
+    out->known = size >= offsetof(struct dl_phdr_info, dlpi_tls_data);
     if (out->known) {
         out->adds = info->dlpi_adds;
         out->subs = info->dlpi_subs;

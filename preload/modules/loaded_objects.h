@@ -24,8 +24,9 @@ struct pp_loaded_object {
     struct pp_address_range dynamic;
     struct pp_address_range notes[PP_OBJECT_NOTES];
     unsigned note_count;
-    bool first;    /* in the loader's list: the executable */
-    uint32_t name; /* offset in names */
+    uint64_t tls_module, tls_size; /* of its thread-local block: the number in a DTV, 0: it has none */
+    bool first;                    /* in the loader's list: the executable */
+    uint32_t name;                 /* offset in names */
 };
 
 struct pp_loaded_objects {

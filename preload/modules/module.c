@@ -74,6 +74,8 @@ struct pp_module *pp_module_create(const struct pp_loaded_object *object, const 
     module->end = object->text.end;
     module->bias = object->bias;
     module->text_file_offset = object->text_file_offset;
+    module->tls_module = object->tls_module;
+    module->tls_size = object->tls_size;
     module->path = path;
     if (object->first)
         module->flags |= PP_MODULE_MAIN;

@@ -14,10 +14,11 @@
 
 struct pp_module {
     /* From dl_iterate_phdr; constant while the module is known. */
-    uintptr_t start, end;      /* executable segments, lowest to highest address */
-    uintptr_t bias;            /* dlpi_addr: address of the process - bias = address in the file's terms */
-    uint64_t text_file_offset; /* of `start` */
-    const char *path;          /* absolute; the executable's own path for the main program, "[vdso]" */
+    uintptr_t start, end;          /* executable segments, lowest to highest address */
+    uintptr_t bias;                /* dlpi_addr: address of the process - bias = address in the file's terms */
+    uint64_t text_file_offset;     /* of `start` */
+    uint64_t tls_module, tls_size; /* of its thread-local block: the number in a DTV, 0: it has none */
+    const char *path;              /* absolute; the executable's own path for the main program, "[vdso]" */
     /* Of modules that pp_module_find has returned: */
     uint8_t build_id[PP_BUILD_ID_MAX];
     uint8_t build_id_length; /* 0: none */

@@ -14,7 +14,6 @@
 #include "../modules/modules.h"
 #include <string.h>
 
-#define CALLERS_MAX   8
 #define ADDITION_SIZE 6
 #define CALL_SIZE     5 /* e8 rel32 */
 
@@ -23,7 +22,7 @@ static struct {
     uintptr_t function_start, function_end, addition;
     struct {
         uintptr_t end, call;
-    } callers[CALLERS_MAX];
+    } callers[PP_GREENLET_CALLERS];
     unsigned caller_count;
 } greenlet;
 
@@ -39,7 +38,8 @@ static bool calls(const uint8_t *code, uintptr_t at, uintptr_t function)
 static void find_callers(const struct pp_module *module, const uint8_t *code)
 {
     uintptr_t start;
-    for (uintptr_t at = module->start; at + CALL_SIZE <= module->end && greenlet.caller_count < CALLERS_MAX; at++)
+    for (uintptr_t at = module->start; at + CALL_SIZE <= module->end && greenlet.caller_count < PP_GREENLET_CALLERS;
+         at++)
         if (calls(code + (at - module->start), at, greenlet.function_start) &&
             pp_module_function_range(module, at, &start, &greenlet.callers[greenlet.caller_count].end))
             greenlet.callers[greenlet.caller_count++].call = at;
@@ -48,8 +48,10 @@ static void find_callers(const struct pp_module *module, const uint8_t *code)
 static void examine_module(struct pp_module *module, void *argument)
 {
     (void)argument;
-    const char *name = strrchr(module->path, '/');
-    if (!name || strncmp(name, "/_greenlet.", 11) != 0)
+    static const char name[] = "_greenlet.", name_until_0_4[] = "greenlet.cpython-";
+    const char *path = strrchr(module->path, '/');
+    if (!path || (strncmp(path + 1, name, sizeof name - 1) != 0 &&
+                  strncmp(path + 1, name_until_0_4, sizeof name_until_0_4 - 1) != 0))
         return;
     greenlet.start = module->start;
     greenlet.end = module->end;
@@ -69,6 +71,11 @@ void pp_greenlet_refresh(void)
     pp_modules_each(examine_module, NULL);
     atomic_store(&pp_capture.greenlet_start, greenlet.start);
     atomic_store(&pp_capture.greenlet_end, greenlet.end);
+    for (unsigned i = 0; i < PP_GREENLET_CALLERS; i++) {
+        bool known = i < greenlet.caller_count;
+        atomic_store(&pp_capture.greenlet_switched[i].start, known ? greenlet.callers[i].call + CALL_SIZE : 0);
+        atomic_store(&pp_capture.greenlet_switched[i].end, greenlet.callers[i].end);
+    }
 }
 
 bool pp_greenlet_holds(uintptr_t address)

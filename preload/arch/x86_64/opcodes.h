@@ -22,6 +22,19 @@ static inline uintptr_t pp_jump_target(const uint8_t *code, uintptr_t at)
     return at + opcode + sizeof distance + (uintptr_t)(intptr_t)distance;
 }
 
+#define PP_LOAD_SIZE 7
+
+/* Whether these PP_LOAD_SIZE bytes at `at` load rax from a variable of their object, mov disp32(%rip),%rax; from
+ * which. */
+static inline bool pp_load_of_variable(const uint8_t *code, uintptr_t at, uintptr_t *variable)
+{
+    static const uint8_t load[] = {0x48, 0x8B, 0x05};
+    int32_t distance;
+    memcpy(&distance, code + sizeof load, sizeof distance);
+    *variable = at + PP_LOAD_SIZE + (uintptr_t)(intptr_t)distance;
+    return memcmp(code, load, sizeof load) == 0;
+}
+
 /* Whether the bytes move stack and frame by one distance: addq %reg, %rsp; addq %reg, %rbp. Greenlet's switch does. */
 static inline bool pp_moves_stack(const uint8_t *code)
 {

@@ -271,7 +271,7 @@ cpu_at_least() {
 # venv_with PACKAGE...: prints the directory of an environment of $PYTHON that has them; kept in the build directory.
 venv_with() {
     local name
-    name=$(tr ' ' + <<<"$*")
+    name=$(tr ' =' '+-' <<<"$*") # env takes what has a = for a variable
     "$ROOT/tests/venv.sh" "$BUILD/venv/$name-$VERSION-$(cksum <<<"$PYTHON" | cut -d' ' -f1)" "$PYTHON" "$@" 2>venv.err ||
         fail "no $* for $PYTHON: $(tail -n 5 venv.err)"
 }

@@ -1,0 +1,255 @@
+#include "greenlet.h"
+#include "../capture/safe_read.h"
+
+/* Fields beyond the header of an object */
+#define CALLED     0 /* by a bound method, by a functools.partial */
+#define SPAWN_CODE 0 /* of gevent's _Frame */
+#define SPAWN_LINE 8
+#define SPAWN_BACK 16
+/* beyond the fields of greenlet.greenlet, in gevent's Greenlet */
+#define GEVENT_SPAWN 40
+/* up to greenlet 1.x, from the object's beginning */
+#define OLD_STACK_STOP 24
+#define OLD_RUN_INFO   64                     /* of a greenlet that has begun: the dict of its thread's state */
+#define OLD_KEY        "__greenlet_ts_curkey" /* in that dict, while another thread's is in the static variable */
+
+#define STATE_NONE      1       /* since 2.0, in the thread's word: it has used no greenlet yet */
+#define HUB             "[hub]" /* switches to the greenlets whose turn it is */
+#define BASES_MAX       8
+#define HEAP_TYPE       9  /* a bit of tp_flags */
+#define CALLS_MAX       4  /* callables in callables */
+#define SITES_MAX       10 /* gevent keeps so many frames */
+#define PATH_CHARACTERS 64 /* the last ones */
+
+/* Reads the running greenlet of greenlet 0.4 and 1.x. What is in the static variable may be another thread's, which
+ * frees it at any time. async-signal-safe. */
+static bool read_old(const struct pp_context_reader *reader, uintptr_t *greenlet)
+{
+    struct pp_object_reader careful = reader->objects;
+    struct pp_attribute key = {0};
+    uintptr_t dict, owner = 0, stop;
+    careful.plain = false;
+    if (!pp_object_word(&careful, reader->facts->greenlet.current, greenlet) ||
+        !pp_object_word(&careful, reader->state->address + careful.python->layout.thread_state.dict, &dict))
+        return false;
+    if (*greenlet)
+        pp_object_word(&careful, *greenlet + OLD_RUN_INFO, &owner);
+    if (!dict || (owner != dict && !pp_dict_get_named(&reader->objects, dict, OLD_KEY, &key, greenlet))) {
+        *greenlet = 0;
+        return true;
+    }
+    if (!pp_object_word(&careful, *greenlet + OLD_STACK_STOP, &stop))
+        return false;
+    if (stop == UINTPTR_MAX) /* the thread's first one, which owns the whole stack */
+        *greenlet = 0;
+    return true;
+}
+
+/* Reads the running greenlet, 0: the thread's first one. async-signal-safe. */
+static bool read_current(const struct pp_context_reader *reader, uintptr_t *greenlet)
+{
+    const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
+    uintptr_t first_and_current[2];
+    if (facts->current)
+        return read_old(reader, greenlet);
+    struct pp_tls_word word = {.kind = PP_TLS_DYNAMIC, .module = facts->tls_module, .offset = sizeof(uintptr_t)};
+    uintptr_t state = pp_tls_read(&word, reader->slot->thread.thread_pointer);
+    *greenlet = 0;
+    if (!state || state == STATE_NONE)
+        return true;
+    if (!pp_object_copy(&reader->objects, first_and_current, state, sizeof first_and_current))
+        return false;
+    if (first_and_current[1] != first_and_current[0])
+        *greenlet = first_and_current[1];
+    return true;
+}
+
+enum kind {
+    UNKNOWN, /* no greenlet */
+    PLAIN,
+    GEVENT,
+    GEVENT_HUB,
+};
+
+/* Classifies a greenlet by the first of its type's bases that is known. async-signal-safe. */
+static enum kind kind_of(const struct pp_context_reader *reader, uintptr_t greenlet, uintptr_t *type)
+{
+    const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
+    uintptr_t base;
+    if (!pp_object_type(&reader->objects, greenlet, type))
+        return UNKNOWN;
+    base = *type;
+    for (unsigned i = 0; i < BASES_MAX && pp_plausible(base); i++) {
+        if (base == facts->type)
+            return PLAIN;
+        if (base == facts->gevent_type)
+            return GEVENT;
+        if (base == facts->hub_type)
+            return GEVENT_HUB;
+        if (!pp_object_word(&reader->objects, base + pp_object_header(&reader->objects) + PP_TYPE_BASE, &base))
+            return UNKNOWN;
+    }
+    return UNKNOWN;
+}
+
+/* Names what is the same context in all threads. async-signal-safe. */
+static bool named(struct pp_context *greenlet, const char *name, uint32_t bytes)
+{
+    greenlet->text = (struct pp_str){(uintptr_t)name, {bytes, 1, 0, 0}};
+    return true;
+}
+
+/* Locates the name of a class, if Python's code has made it. async-signal-safe. */
+static bool read_class(const struct pp_object_reader *objects, uintptr_t class, struct pp_str *name)
+{
+    uintptr_t words[2], place = objects->python->layout.heap_type.cached_keys; /* the name comes before it */
+    uintptr_t flags;
+    return place && pp_object_word(objects, class + pp_object_header(objects) + PP_TYPE_FLAGS, &flags) &&
+           flags >> HEAP_TYPE & 1 && pp_object_copy(objects, words, class + place - sizeof *words, sizeof words) &&
+           words[1] && pp_str_open(objects, words[0], PP_CONTEXT_TEXT_MAX, name);
+}
+
+/* Locates the name of the function that a callable calls in the end; of a callable object, its class's.
+ * async-signal-safe. */
+static bool read_callable(const struct pp_context_reader *reader, uintptr_t callable, struct pp_str *name)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
+    uintptr_t type, text;
+    for (unsigned i = 0; i < CALLS_MAX && pp_object_type(objects, callable, &type); i++) {
+        if (type == facts->function_type)
+            return pp_object_word(objects, callable + objects->python->layout.function.qualname, &text) &&
+                   pp_str_open(objects, text, PP_CONTEXT_TEXT_MAX, name);
+        if (type != facts->method_type && type != facts->partial_type)
+            return read_class(objects, type, name);
+        if (!pp_object_word(objects, callable + pp_object_header(objects) + CALLED, &callable))
+            return false;
+    }
+    return false;
+}
+
+/* Finds what a greenlet of gevent runs: what it was given, or else what its class has. async-signal-safe. */
+static bool find_run(const struct pp_context_reader *reader, uintptr_t dict, uintptr_t type, uintptr_t *run)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
+    unsigned header = pp_object_header(objects);
+    if (dict && pp_dict_get(objects, dict, facts->run_key, run))
+        return true;
+    for (unsigned i = 0; i < BASES_MAX && type != facts->gevent_type && pp_plausible(type); i++)
+        if (pp_object_word(objects, type + header + PP_TYPE_DICT, &dict) &&
+            pp_dict_get(objects, dict, facts->run_key, run))
+            return true;
+        else if (!pp_object_word(objects, type + header + PP_TYPE_BASE, &type))
+            return false;
+    return false;
+}
+
+/* Locates the last characters of a path. async-signal-safe. */
+static bool open_path(const struct pp_object_reader *objects, uintptr_t code, struct pp_str *path)
+{
+    uintptr_t text;
+    if (!pp_object_word(objects, code + objects->python->layout.code.filename, &text) ||
+        !pp_str_open(objects, text, UINT32_MAX, path))
+        return false;
+    uint32_t most = PATH_CHARACTERS * path->record.width, bytes = path->record.bytes;
+    if (bytes > most) {
+        path->data += bytes - most;
+        path->record.bytes = most;
+    }
+    return true;
+}
+
+/* Whether code of this path only hands on what another wants to be run: that one is of interest. async-signal-safe. */
+static bool hands_on(const struct pp_object_reader *objects, const struct pp_str *path)
+{
+    static const char gevent[] = "/gevent/", threading[] = "/threading.py";
+    enum { GEVENT_LENGTH = sizeof gevent - 1, THREADING_LENGTH = sizeof threading - 1 };
+    char text[PATH_CHARACTERS];
+    uint32_t length = path->record.bytes;
+    if (path->record.width != 1 || !pp_object_copy(objects, text, path->data, length))
+        return false;
+    for (uint32_t i = 0; i + GEVENT_LENGTH <= length; i++)
+        if (memcmp(text + i, gevent, GEVENT_LENGTH) == 0)
+            return true;
+    return length >= THREADING_LENGTH && memcmp(text + length - THREADING_LENGTH, threading, THREADING_LENGTH) == 0;
+}
+
+/* Reads where a greenlet of gevent was spawned: the innermost frame that is not gevent's own, of those that gevent has
+ * kept. async-signal-safe. */
+static void read_site(const struct pp_context_reader *reader, uintptr_t greenlet, struct pp_context *site)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
+    uintptr_t frame, type, words[1 + (SPAWN_BACK + 8) / sizeof(uintptr_t)]; /* from the type on */
+    if (!facts->spawn_type || !pp_object_word(objects, greenlet + facts->size + GEVENT_SPAWN, &frame))
+        return;
+    for (unsigned i = 0; i < SITES_MAX && pp_plausible(frame); i++) {
+        if (!pp_object_copy(objects, words, frame + objects->python->layout.object_type, sizeof words) ||
+            words[0] != facts->spawn_type)
+            return;
+        uintptr_t code = pp_word(words + 1, SPAWN_CODE);
+        if (!pp_object_type(objects, code, &type) || type != objects->python->code_type ||
+            !open_path(objects, code, &site->text))
+            return;
+        if (!hands_on(objects, &site->text)) {
+            site->identity = pp_u32(words + 1, SPAWN_LINE);
+            return;
+        }
+        frame = pp_word(words + 1, SPAWN_BACK);
+    }
+}
+
+bool pp_greenlet_read(const struct pp_context_reader *reader, struct pp_context *greenlet, struct pp_context *site)
+{
+    const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
+    uintptr_t current, type, dict, value;
+    if (!read_current(reader, &current))
+        return false;
+    if (!current)
+        return true;
+    enum kind kind = kind_of(reader, current, &type);
+    greenlet->identity = PP_SAME_NAME;
+    if (kind == GEVENT_HUB)
+        return named(greenlet, HUB, sizeof HUB - 1);
+    if (kind != GEVENT || !pp_object_word(&reader->objects, current + facts->dict_offset, &dict))
+        return false;
+    if (dict && pp_dict_get(&reader->objects, dict, facts->name_key, &value) &&
+        pp_str_open(&reader->objects, value, PP_CONTEXT_TEXT_MAX, &greenlet->text))
+        return true;
+    read_site(reader, current, site);
+    return find_run(reader, dict, type, &value) && read_callable(reader, value, &greenlet->text);
+}
+
+/* Whether the extension has switched stacks and may not be done with it. async-signal-safe. */
+static bool is_switching(const struct pp_slot *slot, unsigned native_frames)
+{
+    for (unsigned i = 0; i < native_frames && !pp_in_eval(slot->scratch->native[i].ip); i++) {
+        uintptr_t address = slot->scratch->native[i].ip;
+        for (unsigned caller = 0; caller < PP_GREENLET_CALLERS; caller++)
+            if (address >= atomic_load_explicit(&pp_capture.greenlet_switched[caller].start, memory_order_relaxed) &&
+                address < atomic_load_explicit(&pp_capture.greenlet_switched[caller].end, memory_order_relaxed))
+                return true;
+    }
+    return false;
+}
+
+bool pp_greenlet_read_frame(const struct pp_context_reader *reader, unsigned native_frames, uintptr_t frame,
+                            enum pp_frame_rule rule, struct pp_context *greenlet)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_python_layout *layout = &objects->python->layout;
+    uintptr_t current, type, value;
+    if (!read_current(reader, &current) || !current || kind_of(reader, current, &type) == UNKNOWN ||
+        is_switching(reader->slot, native_frames))
+        return false;
+    greenlet->identity = PP_SAME_NAME;
+    if (rule == PP_FRAME_HUB)
+        return named(greenlet, HUB, sizeof HUB - 1);
+    if (rule == PP_FRAME_CALLS && pp_object_word(objects, frame + layout->frame.locals + sizeof value, &value) &&
+        read_callable(reader, value & ~(uintptr_t)layout->code_tag, &greenlet->text))
+        return true;
+    return pp_object_word(objects, frame + layout->frame.code, &value) &&
+           pp_object_word(objects, (value & ~(uintptr_t)layout->code_tag) + layout->code.qualname, &value) &&
+           pp_str_open(objects, value, PP_CONTEXT_TEXT_MAX, &greenlet->text);
+}

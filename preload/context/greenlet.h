@@ -1,0 +1,25 @@
+/* Reads the greenlet that the thread runs, of greenlet, gevent and eventlet. What says whose CPU time it was is what a
+ * greenlet runs and where it was spawned, not which of a thousand it is: all of the same name are one context. */
+#ifndef PP_CONTEXT_GREENLET_H
+#define PP_CONTEXT_GREENLET_H
+
+#include "context.h"
+#include "frame_rules.h"
+
+#define PP_GREENLET_TLS_SIZE 16 /* of the extension: whether the word is initialised, and the word */
+
+/* Finds the types of greenlets, by the dicts of modules; but for facts->tls_module, which facts->getter's object has.
+ * Returns false if greenlet is not there, or not as it is expected. Flush thread. */
+bool pp_greenlet_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_greenlet_facts *facts);
+
+/* Reads the name of the running greenlet; its identity is 0 in a thread's first greenlet, which is the thread's own.
+ * site: where gevent spawned it; its identity is the line, 0: not known, or of no interest. false: the greenlet could
+ * not be read, or only its frames tell its name. async-signal-safe; bounded. */
+bool pp_greenlet_read(const struct pp_context_reader *reader, struct pp_context *greenlet, struct pp_context *site);
+
+/* Reads what pp_greenlet_read could not: the name by the greenlet's outermost Python frame and the rule for that one's
+ * function. false: the frames may be another greenlet's. async-signal-safe; bounded. */
+bool pp_greenlet_read_frame(const struct pp_context_reader *reader, unsigned native_frames, uintptr_t frame,
+                            enum pp_frame_rule rule, struct pp_context *greenlet);
+
+#endif
