@@ -11,7 +11,7 @@ PROJECTS = {
     "libelf": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
     "libiberty": ("libiberty", "GPL-2.0-or-later WITH GCC-exception-2.0"),  # of it the demangler, cp-demangle.c
     "libz": ("zlib", "Zlib"),
-    "liblzma": ("xz", "0BSD"),
+    "liblzma": ("xz", "LicenseRef-Public-Domain"),
     "libbz2": ("bzip2", "bzip2-1.0.6"),
 }
 COMMON = ("GPL-2", "GPL-3", "LGPL-3")
@@ -20,9 +20,10 @@ NOTICE = """libpyprof's own code is under the Apache License 2.0 (LICENSE). The 
 in object code, unchanged, as Debian has built them; libpyprof.so contains none of them:
 
 %s
-Their licences are beside this file: copyright.NAME, and the texts that these refer to. Their source code is that of the named
-versions of Debian's source packages. To link pyprof with another version of a library: build libpyprof's source distribution
-of this version, which links what the system has.
+The linker adds start-up code of glibc (LGPL-2.1-or-later, with permission to link it into any program) and of LLVM's compiler-rt
+(Apache-2.0 WITH LLVM-exception). The libraries' licences are beside this file: copyright.NAME, and the texts that these
+refer to. Their source code is that of the named versions of Debian's source packages. To link pyprof with another version of a
+library: build libpyprof's source distribution of this version, which links what the system has.
 """
 
 
