@@ -191,6 +191,55 @@ END
     with_each_python labels_are_bytes
 }
 
+# label_near KEY VALUE NS: what report --by says of this value of a label.
+label_near() {
+    "$PYPROF" report --json --by "label:$1" >by.json
+    cpu_near "$("${READ%% *}" -c 'import json, sys
+print(sum(row["cpu_ns"] for row in json.load(open("by.json"))["by"] if row["value"] == sys.argv[1]))' "$2")" "$3" 15 "$1 $2"
+}
+
+labels_in_profile() {
+    cat >labelled.py <<'END'
+import asyncio, time
+from libpyprof import labels
+
+
+def spin(seconds):
+    used = time.thread_time()
+    while time.thread_time() - used < seconds:
+        sum(range(1000))
+
+
+async def part(name):
+    with labels(part=name):
+        for _ in range(40):
+            spin(0.01)
+            await asyncio.sleep(0)
+
+
+async def parts():
+    await asyncio.gather(part("a"), part("b"))
+
+
+spin(1.1)  # until the library has found the module
+with labels(tenant=7):
+    spin(0.4)
+    with labels(tenant="8=\u00e9;%", part="c"):
+        spin(0.4)
+asyncio.run(parts())
+END
+    "$PYPROF" run -- "$PYTHON" labelled.py 2>run.err || fail "$(cat run.err)"
+    label_near tenant 7 400000000
+    label_near tenant '8=é;%' 400000000
+    label_near part a 400000000
+    label_near part b 400000000
+    label_near part c 400000000
+}
+
+@test "report --by label: has what ran with labels, of nested scopes and of tasks" {
+    with_a_python labels_in_profile
+}
+
 # bats test_tags=long
 @test "the module's types are right for mypy" {
     # shellcheck disable=SC2034 # venv_with's
