@@ -220,3 +220,22 @@ assert values == {"/checkout": [1600000000, 3200000000], "/search/{query}": [800
     "$PYPROF" top --count 1 --by label:shop app.pyprof >top.txt
     grep -qF 'no sample has one; there are: endpoint, task, greenlet, span, label:tenant, thread, package' top.txt || fail "$(cat top.txt)"
 }
+
+@test "tables of values fit 80 columns whatever the names are, and show nothing that a terminal could obey" {
+    export LC_ALL=C.UTF-8
+    /usr/bin/python3 "$ROOT/tests/web/logs.py" endpoints odd.pyprof
+    for options in "" "--by endpoint" "--by endpoint --ci --top 3"; do
+        # shellcheck disable=SC2086 # words
+        /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 "$PYPROF" report $options odd.pyprof | tr -d '\r' | sed 's/\x1b\[[0-9;]*m//g' >screen.txt
+        grep -qE '^ +CPU .*SAMPLES  ENDPOINT' screen.txt || fail "$options: $(cat screen.txt)"
+        /usr/bin/python3 -c '
+import sys, unicodedata
+for line in open("screen.txt", encoding="utf-8"):
+    line = line.rstrip("\n")
+    width = sum(0 if unicodedata.category(c) == "Cf" else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+    assert width <= 80 and not any(unicodedata.category(c) == "Cc" or c in "\u202e\u2066" for c in line), (width, line)' || fail "$options"
+    done
+    "$PYPROF" report --by endpoint --top 20 odd.pyprof >report.txt
+    ! grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\x{202e}' report.txt || fail "$(cat -v report.txt)"
+    [ "$(collapsed --by endpoint odd.pyprof | sum)" = 1200000066 ]
+}

@@ -4,6 +4,7 @@
  */
 #include "tools/flame/flame.h"
 #include "tools/profile/gil_gc.h"
+#include "tools/profile/select.h"
 #include "tools/view/call_tree.h"
 #include <stdlib.h>
 #include <string.h>
@@ -42,13 +43,18 @@ static void read_growing(const uint8_t *data, size_t size)
 
 static void read_whole(const void *data, size_t size, enum pt_keep keep)
 {
-    const struct pt_load_request request = {.keep = keep};
+    const struct pt_load_request request = {
+        .keep = keep, .by = keep == PT_KEEP_SAMPLES ? "package" : "task", .by_roots = true};
     struct pt_profile *profile = pt_profile_new(&request);
     pt_profile_add_segment(profile, data, size, "fuzz");
     pt_profile_add_segment(profile, data, size, "again");
     pt_profile_finish(profile);
     pt_states_add_gc_frames(profile);
     free(pt_states_by(profile, true));
+    uint64_t whole = pt_profile_cpu_ns(profile);
+    pt_select(profile);
+    if (pt_profile_cpu_ns(profile) != whole)
+        abort();
     const struct pt_view_options options = {
         .lines = true, .gil = keep == PT_KEEP_SAMPLES, .only_process = PT_NONE, .only_thread = PT_NONE};
     pt_view_free(pt_view_new(profile, &options));

@@ -270,5 +270,14 @@ def service(path, slower=1):
     log.write(path)
 
 
+def endpoints(path):
+    """One function with endpoints whose names are long, wide, empty or hostile."""
+    log = Log()
+    for i, name in enumerate(["/a/very/long/path/with/{many}/parts/and/{others}/that/goes/on/and/on", "\u65e5\u672c\u8a9e" * 20, "", *HOSTILE[:9]]):
+        log.sample("MainThread", [python("a_name_that_is_longer_than_its_column", "/srv/app/package/views.py", 1234)], 100000000 + i, 0, True,
+                   10, (("endpoint", name),))
+    log.write(path)
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:3], *map(int, sys.argv[3:]))

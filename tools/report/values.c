@@ -18,6 +18,7 @@
 #define FIGURES_WIDTH 27   /* of a row, before its value, without --ci */
 #define SHARE_WIDTH   6    /* of a function's share, before its text */
 #define LEAST_WIDTH   10   /* columns of the value, and of the function */
+#define MOST_WIDTH    40   /* of the value where lines may have any length; longer ones are not cut */
 #define HIDDEN_BELOW  0.05 /* per cent: shown as 0.0 % otherwise */
 #define SHORT_ROWS    5    /* of the table that is shown unasked */
 
@@ -41,7 +42,7 @@ PT_DEFINE_ADD(static uint32_t add_part, struct parts, items, struct part, item->
 
 struct values {
     struct value *items;
-    uint32_t count, value_width; /* columns of the longest value */
+    uint32_t count;
 };
 
 static int by_time(const void *a, const void *b)
@@ -95,8 +96,6 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         if (!value.ns && !value.count)
             continue;
         value.value = i;
-        uint32_t width = (uint32_t)pt_shown_width(i ? pt_string(profile, i) : PT_NO_GROUP);
-        values.value_width = width > values.value_width ? width : values.value_width;
         values.items[values.count++] = value;
     }
     qsort(values.items, values.count, sizeof *values.items, by_time);
@@ -112,17 +111,22 @@ struct table {
     uint64_t whole_ns;
     struct pt_draws draws;
     uint32_t value_width, function_width; /* function_width 0: any */
+    bool cut;                             /* longer values are */
 };
 
-static void print_fitted(const char *text, uint32_t width)
+static void print_fitted(const struct table *table, const char *text)
 {
     struct pt_buffer fitted = {0};
-    pt_fit_text(&fitted, text, width);
-    int padding = (int)width - (int)pt_shown_width(text);
+    pt_fit_text(&fitted, text, table->cut ? table->value_width : 0);
+    int padding = (int)table->value_width - (int)pt_shown_width(fitted.data);
     printf("%s%*s", fitted.data, padding > 0 ? padding : 0, "");
     pt_buffer_free(&fitted);
 }
 
+static const char *text_of(const struct table *table, const struct value *value)
+{
+    return value->value ? pt_string(table->report->profile, value->value) : PT_NO_GROUP;
+}
 static void print_value(const struct table *table, const struct value *value)
 {
     const struct pt_profile *profile = table->report->profile;
@@ -134,7 +138,7 @@ static void print_value(const struct table *table, const struct value *value)
     if (table->report->cli->ci)
         pt_print_interval(&share);
     printf("%8" PRIu64 "  ", value->count);
-    print_fitted(value->value ? pt_string(profile, value->value) : PT_NO_GROUP, table->value_width);
+    print_fitted(table, text_of(table, value));
     pt_fit_frame(&function, pt_string(profile, value->function), table->function_width);
     printf("  %3.0f %% %s\n", pt_percent(value->function_ns, value->ns), function.length ? function.data : "");
     pt_buffer_free(&function);
@@ -144,47 +148,47 @@ static void print_heading(const struct table *table, const char *title)
 {
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%s%8s  ", "CPU", table->report->cli->ci ? PT_INTERVAL_HEADING : "",
                     "SAMPLES");
-    print_fitted(title, table->value_width);
+    print_fitted(table, title);
     pt_print_styled(stdout, PT_STYLE_HEADING, "  MOST OF IT IN\n");
 }
 
-/* Divides what a line has room for between the value and the function. */
-static void choose_widths(struct table *table, uint32_t widest)
+/* Divides what a line has room for between the value and the function. What is no terminal has any room. */
+static void choose_widths(struct table *table, const struct values *values, uint32_t shown, const char *title)
 {
-    uint32_t columns = pt_print_columns(stdout), used = FIGURES_WIDTH + 2 + SHARE_WIDTH;
+    uint32_t columns = pt_print_columns(stdout), used = FIGURES_WIDTH + 2 + SHARE_WIDTH, widest = pt_shown_width(title);
     used += table->report->cli->ci ? PT_INTERVAL_WIDTH : 0;
-    table->value_width = widest;
-    if (!columns)
-        return;
+    for (uint32_t i = 0; i < shown; i++) {
+        uint32_t width = pt_shown_width(text_of(table, &values->items[i]));
+        widest = width > widest ? width : widest;
+    }
     uint32_t room = columns > used + 2 * LEAST_WIDTH ? columns - used : 2 * LEAST_WIDTH;
-    table->value_width = widest < room / 2 ? widest : room / 2;
-    table->function_width = room - table->value_width;
+    uint32_t most = columns ? room / 2 : MOST_WIDTH;
+    table->value_width = widest < most ? widest : most;
+    table->function_width = columns ? room - table->value_width : 0;
+    table->cut = columns;
 }
 
 static void print_table(struct table *table, const struct values *values, const char *by, uint32_t most)
 {
     const struct pt_cli *cli = table->report->cli;
     struct pt_buffer title = {0};
-    uint32_t shown = 0, hidden = 0;
+    uint32_t shown = 0;
     uint64_t hidden_ns = 0;
+    while (shown < values->count && shown < most &&
+           pt_percent(values->items[shown].ns, table->whole_ns) >= HIDDEN_BELOW)
+        shown++;
     pt_group_title(&title, by);
-    choose_widths(table, values->value_width > title.length ? values->value_width : (uint32_t)title.length);
+    choose_widths(table, values, shown, title.data);
     print_heading(table, title.data);
     pt_buffer_free(&title);
-    for (uint32_t i = 0; i < values->count; i++) {
-        const struct value *value = &values->items[i];
-        if (shown < most && pt_percent(value->ns, table->whole_ns) >= HIDDEN_BELOW) {
-            print_value(table, value);
-            shown++;
-        } else {
-            hidden++;
-            hidden_ns += value->ns;
-        }
-    }
-    if (hidden)
+    for (uint32_t i = 0; i < shown; i++)
+        print_value(table, &values->items[i]);
+    for (uint32_t i = shown; i < values->count; i++)
+        hidden_ns += values->items[i].ns;
+    if (shown < values->count)
         printf("%7.2f s %5.1f %%%*sand %" PRIu32 " more (--by %s --top %" PRIu32 ")\n", pt_seconds(hidden_ns),
                pt_percent(hidden_ns, table->whole_ns), (int)(FIGURES_WIDTH - 17 + (cli->ci ? PT_INTERVAL_WIDTH : 0)),
-               "", hidden, by, values->count);
+               "", values->count - shown, by, values->count);
 }
 
 void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread)
