@@ -15,11 +15,31 @@
 static struct pp_context_facts published[CHANGES_MAX];
 static unsigned changes;
 
-/* sys.modules as it was searched last */
+/* sys.modules as it was searched last, and what was found in it */
 static struct {
     uintptr_t interpreter_state, dict, keys;
     uint64_t count;
+    uintptr_t modules[PP_SOURCE_MODULES]; /* dicts; 0: not imported */
+    bool again;                           /* a module that was found then may not have been complete */
 } searched;
+
+static const char *const names[PP_SOURCE_MODULES] = {
+    [PP_MODULE_ASYNCIO] = "_asyncio",
+    [PP_MODULE_TYPES] = "types",
+    [PP_MODULE_FUNCTOOLS] = "functools",
+    [PP_MODULE_OPENTELEMETRY] = "opentelemetry.context",
+    [PP_MODULE_OPENTELEMETRY_SPAN] = "opentelemetry.trace.propagation",
+    [PP_MODULE_DDTRACE] = "ddtrace._trace.provider",
+    [PP_MODULE_DDTRACE_SPAN] = "ddtrace._trace.span",
+    [PP_MODULE_SENTRY] = "sentry_sdk.scope",
+    [PP_MODULE_SENTRY_SPAN] = "sentry_sdk.tracing",
+    [PP_MODULE_FLASK] = "flask.globals",
+    [PP_MODULE_LABELS] = "libpyprof",
+    [PP_MODULE_GREENLET] = "greenlet._greenlet",
+    [PP_MODULE_OLD_GREENLET] = "greenlet",
+    [PP_MODULE_GEVENT_GREENLET] = "gevent._gevent_cgreenlet",
+    [PP_MODULE_GEVENT_HUB] = "gevent.hub",
+};
 
 /* Returns the state of an interpreter in which a thread was sampled. */
 static uintptr_t find_interpreter(const struct pp_python **python)
@@ -35,8 +55,9 @@ static uintptr_t find_interpreter(const struct pp_python **python)
     return 0;
 }
 
-/* Whether modules were imported since the last search. */
-static bool has_changed(const struct pp_object_reader *reader, uintptr_t interpreter_state)
+/* Searches what was imported since the last search, if anything was. sys.modules grows at its end; where it has been
+ * moved, it is searched from its beginning. Returns whether there may be more to find. */
+static bool search_modules(const struct pp_object_reader *reader, uintptr_t interpreter_state)
 {
     uintptr_t values;
     struct pp_dict_keys keys;
@@ -51,10 +72,15 @@ static bool has_changed(const struct pp_object_reader *reader, uintptr_t interpr
         searched.interpreter_state = 0;
         return false;
     }
-    bool changed = address != searched.keys || keys.count != searched.count;
+    bool moved = address != searched.keys || keys.count < searched.count;
+    bool changed = moved || keys.count != searched.count, again = searched.again;
+    if (changed)
+        pp_python_module_dicts(reader, searched.dict, moved ? 0 : searched.count, names, PP_SOURCE_MODULES,
+                               searched.modules);
     searched.keys = address;
     searched.count = keys.count;
-    return changed;
+    searched.again = changed;
+    return changed || again;
 }
 
 /* Finds what the modules that are there keep in context variables. */
@@ -102,30 +128,10 @@ void pp_context_facts_refresh(void)
     memset(&facts, 0, sizeof facts); /* the padding too: it is compared */
     facts.interpreter_state = find_interpreter(&reader.python);
     facts.python = reader.python;
-    if (!reader.python || !has_changed(&reader, facts.interpreter_state))
+    if (!reader.python || !search_modules(&reader, facts.interpreter_state))
         return;
-    static const char *const names[PP_SOURCE_MODULES] = {
-        [PP_MODULE_ASYNCIO] = "_asyncio",
-        [PP_MODULE_TYPES] = "types",
-        [PP_MODULE_FUNCTOOLS] = "functools",
-        [PP_MODULE_OPENTELEMETRY] = "opentelemetry.context",
-        [PP_MODULE_OPENTELEMETRY_SPAN] = "opentelemetry.trace.propagation",
-        [PP_MODULE_DDTRACE] = "ddtrace._trace.provider",
-        [PP_MODULE_DDTRACE_SPAN] = "ddtrace._trace.span",
-        [PP_MODULE_SENTRY] = "sentry_sdk.scope",
-        [PP_MODULE_SENTRY_SPAN] = "sentry_sdk.tracing",
-        [PP_MODULE_FLASK] = "flask.globals",
-        [PP_MODULE_LABELS] = "libpyprof",
-        [PP_MODULE_GREENLET] = "greenlet._greenlet",
-        [PP_MODULE_OLD_GREENLET] = "greenlet",
-        [PP_MODULE_GEVENT_GREENLET] = "gevent._gevent_cgreenlet",
-        [PP_MODULE_GEVENT_HUB] = "gevent.hub",
-    };
-    uintptr_t modules[PP_SOURCE_MODULES] = {0};
+    const uintptr_t *modules = searched.modules;
     bool found = false;
-    for (unsigned i = 0; i < PP_SOURCE_MODULES; i++)
-        if (!pp_python_module_dict(&reader, searched.dict, names[i], &modules[i]))
-            modules[i] = 0;
     found |= find_variables(&reader, modules, &facts);
     if (pp_asyncio_find(&reader, modules, &facts.asyncio)) {
         found = true;

@@ -1,5 +1,6 @@
 #include "python_modules.h"
 #include "../capture/safe_read.h"
+#include <string.h>
 
 #define CHUNK       64          /* entries of a dict that are copied at once */
 #define STATE_BYTES (24u << 10) /* of a PyInterpreterState: sys.modules is in there */
@@ -12,24 +13,37 @@ static bool is_wanted(const struct pp_object_reader *reader, const struct pp_wan
     return wanted->name ? pp_str_is(reader, entry->key, wanted->name) : pp_word(bytes, 0) == wanted->hash;
 }
 
+static uint8_t chunk[CHUNK * PP_DICT_ENTRY_MAX];
+
+/* Copies the entries from `at` on into the chunk. */
+static bool copy_chunk(const struct pp_object_reader *reader, const struct pp_dict_keys *keys, uint64_t at)
+{
+    uint64_t count = keys->count - at < CHUNK ? keys->count - at : CHUNK;
+    return pp_object_copy(reader, chunk, keys->entries + at * keys->size, count * keys->size);
+}
+
+/* at: in the dict; i: in the chunk. */
+static struct pp_python_entry entry_of(const struct pp_dict_keys *keys, uint64_t at, uint64_t i)
+{
+    const uint8_t *bytes = chunk + i * keys->size;
+    return (struct pp_python_entry){keys->entries + at * keys->size + keys->key, pp_word(bytes, keys->key),
+                                    pp_word(bytes, keys->key + sizeof(uintptr_t))};
+}
+
 bool pp_python_dict_find(const struct pp_object_reader *reader, uintptr_t dict, const struct pp_wanted *wanted,
                          uint64_t most, struct pp_python_entry *entry)
 {
-    static uint8_t chunk[CHUNK * PP_DICT_ENTRY_MAX];
     uintptr_t address, values;
     struct pp_dict_keys keys;
     if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys) ||
         (!wanted->name && !keys.key))
         return false;
     for (uint64_t at = 0; at < keys.count && at < most; at += CHUNK) {
-        uint64_t count = keys.count - at < CHUNK ? keys.count - at : CHUNK;
-        if (!pp_object_copy(reader, chunk, keys.entries + at * keys.size, count * keys.size))
+        if (!copy_chunk(reader, &keys, at))
             return false;
-        for (uint64_t i = 0; i < count; i++) {
-            const uint8_t *bytes = chunk + i * keys.size;
-            *entry = (struct pp_python_entry){keys.entries + (at + i) * keys.size + keys.key, pp_word(bytes, keys.key),
-                                              pp_word(bytes, keys.key + sizeof(uintptr_t))};
-            if (is_wanted(reader, wanted, bytes, entry))
+        for (uint64_t i = 0; i < CHUNK && at + i < keys.count; i++) {
+            *entry = entry_of(&keys, at + i, i);
+            if (is_wanted(reader, wanted, chunk + i * keys.size, entry))
                 return true;
         }
     }
@@ -65,6 +79,45 @@ uintptr_t pp_python_modules(const struct pp_object_reader *reader, uintptr_t sta
         if (pp_object_copy(reader, &dict, state + at, sizeof dict) && is_modules(reader, dict))
             return dict;
     return 0;
+}
+
+/* Reads a str of ASCII characters and its length; false for any other, and for what is too long. */
+static bool read_name(const struct pp_object_reader *reader, uintptr_t object, char name[PP_MODULE_NAME_MAX])
+{
+    uint8_t bytes[PP_STR_HEADER_MAX + PP_MODULE_NAME_MAX];
+    const struct pp_python_layout *layout = &reader->python->layout;
+    size_t header = layout->text.ascii_data;
+    if (!pp_plausible(object) || !pp_object_copy(reader, bytes, object, header + PP_MODULE_NAME_MAX) ||
+        pp_word(bytes, layout->object_type) != reader->python->text_type)
+        return false;
+    struct pp_str text = pp_str_find(layout, object, bytes, PP_MODULE_NAME_MAX - 1);
+    if (text.record.width != 1 || text.record.cut || text.data != object + header)
+        return false;
+    memcpy(name, bytes + header, text.record.bytes);
+    name[text.record.bytes] = 0;
+    return true;
+}
+
+void pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t modules, uint64_t from,
+                            const char *const *names, unsigned count, uintptr_t *dicts)
+{
+    uintptr_t address, values;
+    struct pp_dict_keys keys;
+    char name[PP_MODULE_NAME_MAX];
+    if (!pp_dict_open(reader, modules, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys))
+        return;
+    for (uint64_t at = from; at < keys.count && at < PP_NAMES_MAX; at++) {
+        struct pp_python_entry entry;
+        if ((at - from) % CHUNK == 0 && !copy_chunk(reader, &keys, at))
+            return;
+        entry = entry_of(&keys, at, (at - from) % CHUNK);
+        if (!entry.value || !read_name(reader, entry.key, name))
+            continue;
+        for (unsigned i = 0; i < count; i++)
+            if (strcmp(name, names[i]) == 0 &&
+                !pp_object_word(reader, entry.value + reader->python->layout.object_type + sizeof *dicts, &dicts[i]))
+                dicts[i] = 0;
+    }
 }
 
 bool pp_python_module_dict(const struct pp_object_reader *reader, uintptr_t modules, const char *name, uintptr_t *dict)

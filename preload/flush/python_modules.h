@@ -27,5 +27,10 @@ bool pp_python_dict_named(const struct pp_object_reader *reader, uintptr_t dict,
 uintptr_t pp_python_modules(const struct pp_object_reader *reader, uintptr_t interpreter_state);
 /* Finds the dict of an imported module. */
 bool pp_python_module_dict(const struct pp_object_reader *reader, uintptr_t modules, const char *name, uintptr_t *dict);
+/* Finds the dicts of the modules with these names, which are shorter than PP_MODULE_NAME_MAX, from an entry of
+ * sys.modules on. dicts[] of what is not among these entries stay as they are. */
+void pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t modules, uint64_t from,
+                            const char *const *names, unsigned count, uintptr_t *dicts);
+#define PP_MODULE_NAME_MAX 40
 
 #endif
