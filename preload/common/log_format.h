@@ -59,9 +59,9 @@ enum pp_log_block {
     /* varint first_id, then records {varint record_length, varint tid, str name, varint start_unix_ns, varint flags}.
      */
     PP_BLOCK_THREADS = 7,
-    /* varint first_id, then records {varint record_length, pairs {str key, str value}}. A key may come several times, in an order of
-     * meaning: "task", then "awaiter" for the task that awaits it, for the task that awaits that … ; "greenlet",
-     * "endpoint", "span"; every other key is the program's own. */
+    /* varint first_id, then records {varint record_length, pairs {str key, str value}}. A key may come several times,
+     * in an order of meaning: "task", then "awaiter" for the task that awaits it, for the task that awaits that … ;
+     * "greenlet", "endpoint", "span"; every other key is the program's own. */
     PP_BLOCK_LABELS = 8,
     /* varint start_unix_ns, varint wall_ns, then records {varint record_length, varint thread id (0: the process),
      * varint node id, varint label set id (0: none), varint state (PP_STATE_*), varint count, varint cpu_ns}. */
@@ -101,6 +101,7 @@ enum pp_process_key {
     PP_PROCESS_UNWINDER,        /* text: what walks native stacks, "libunwind"; absent: our own unwind rows */
     PP_PROCESS_PID_NAMESPACE,   /* text: /proc/self/ns/pid; pids of other namespaces are other processes */
     PP_PROCESS_CLOCK,           /* text: the clock in use and why, for people; again when it changes; absent: ticks */
+    PP_PROCESS_CONTEXTS,        /* text: the sources of contexts that are read, for people; again when it changes */
 };
 
 enum pp_account_key {

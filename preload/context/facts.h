@@ -8,6 +8,8 @@
 #include "context_vars.h"
 #include "values.h"
 
+#define PP_CONTEXT_SOURCES_TEXT 256
+
 /* asyncio.h */
 struct pp_asyncio_facts {
     uintptr_t task_type;     /* _asyncio.Task; 0: not found */
@@ -85,6 +87,7 @@ struct pp_context_facts {
     struct pp_sentry_facts sentry;
     struct pp_flask_facts flask;
     struct pp_labels_facts labels;
+    char text[PP_CONTEXT_SOURCES_TEXT]; /* what was found, and what was not, for people */
 };
 
 #endif

@@ -1,4 +1,5 @@
 #include "context_facts.h"
+#include "../base/message.h"
 #include "../capture/capture.h"
 #include "../capture/safe_read.h"
 #include "../context/asyncio.h"
@@ -112,6 +113,36 @@ static bool find_greenlets(const struct pp_object_reader *reader, const uintptr_
     return found;
 }
 
+/* Says which of the sources that the program has imported are read. */
+static void describe(const uintptr_t *modules, struct pp_context_facts *facts)
+{
+    const struct {
+        enum pp_source_module module;
+        const char *name;
+        bool found;
+    } sources[] = {
+        {PP_MODULE_ASYNCIO, facts->awaiters.partial_type ? "asyncio tasks and what awaits them" : "asyncio tasks",
+         facts->asyncio.task_type != 0},
+        {PP_MODULE_OLD_GREENLET, "greenlets", facts->greenlet.type != 0},
+        {PP_MODULE_OPENTELEMETRY_SPAN, "OpenTelemetry spans", facts->opentelemetry.variable.address != 0},
+        {PP_MODULE_DDTRACE, "ddtrace spans", facts->ddtrace.variable.address != 0},
+        {PP_MODULE_SENTRY, "Sentry spans", facts->sentry.variable.address != 0},
+        {PP_MODULE_FLASK, "Flask endpoints", facts->flask.variable.address != 0},
+        {PP_MODULE_LABELS, "the program's labels", facts->labels.variable.address != 0},
+    };
+    struct pp_text text;
+    pp_text_init(&text, facts->text, sizeof facts->text);
+    for (unsigned found = 1; found <= 1; found--)
+        for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++) {
+            if (!modules[sources[i].module] || sources[i].found != found)
+                continue;
+            pp_text_add(&text, text.length ? ", " : "");
+            pp_text_add(&text, found ? "" : "but not ");
+            pp_text_add(&text, sources[i].name);
+            pp_text_add(&text, found ? "" : " (of a version that this pyprof does not know)");
+        }
+}
+
 static void publish(const struct pp_context_facts *facts)
 {
     const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
@@ -141,6 +172,7 @@ void pp_context_facts_refresh(void)
         memset(&facts.asyncio, 0, sizeof facts.asyncio);
     }
     found |= find_greenlets(&reader, modules, &facts.greenlet);
+    describe(modules, &facts);
     if (found)
         publish(&facts);
 }

@@ -74,6 +74,13 @@ static void put_clock(struct pp_segment *segment)
         put_text_field(PP_PROCESS_CLOCK, segment->clock);
 }
 
+static void put_contexts(struct pp_segment *segment)
+{
+    segment->contexts = atomic_load(&pp_capture.contexts);
+    if (segment->contexts)
+        put_text_field(PP_PROCESS_CONTEXTS, segment->contexts->text);
+}
+
 static void put_period(struct pp_segment *segment)
 {
     segment->period_ns = pp_timers_period_ns();
@@ -134,6 +141,7 @@ static void put_all(struct pp_segment *segment)
     pp_put_number_field(&fields, PP_PROCESS_START_UNIX_NS, pp_process.start.unix_ns);
     put_period(segment);
     put_clock(segment);
+    put_contexts(segment);
     pp_put_number_field(&fields, PP_PROCESS_TICK_NS, pp_sys_tick_ns());
     pp_put_number_field(&fields, PP_PROCESS_CPUS, count_cpus());
 }
@@ -164,6 +172,8 @@ void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out)
         put_period(segment);
     if (pp_events_clock() != segment->clock)
         put_clock(segment);
+    if (atomic_load(&pp_capture.contexts) != segment->contexts)
+        put_contexts(segment);
     if (fields.length)
         pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
 }

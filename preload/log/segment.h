@@ -18,6 +18,7 @@ struct pp_segment {
     bool open;                                    /* the file exists, and all that was written to it is whole */
     uint32_t pythons;                             /* interpreters that it names */
     const char *clock;                            /* that it names */
+    const struct pp_context_facts *contexts;      /* that it describes */
     uint64_t period_ns;                           /* that it names */
     uint64_t command_line_sum;                    /* of the command line that it names */
     uint32_t number;                              /* segments begun */

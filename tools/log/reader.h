@@ -83,7 +83,8 @@ struct pt_log_labels {
     X(LIBRARY_VERSION, library_version)                                                                                \
     X(UNWINDER, unwinder)                                                                                              \
     X(PID_NAMESPACE, pid_namespace)                                                                                    \
-    X(CLOCK, clock)
+    X(CLOCK, clock)                                                                                                    \
+    X(CONTEXTS, contexts)
 #define PT_PROCESS_NUMBERS(X)                                                                                          \
     X(PID, pid)                                                                                                        \
     X(PPID, ppid)                                                                                                      \

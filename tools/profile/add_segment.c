@@ -236,6 +236,8 @@ static void take_sums(struct adder *adder, const struct pt_segment *segment)
             process->command_line = pt_id_map_command_line(&adder->ids, segment->process.command_line);
         if (segment->process.clock.length) /* perf events may end */
             process->clock = pt_id_map_intern(&adder->ids, segment->process.clock);
+        if (segment->process.contexts.length) /* more is imported */
+            process->contexts = pt_id_map_intern(&adder->ids, segment->process.contexts);
         process->period_ns = segment->process.period_ns; /* the last one: it may have been lowered */
     }
     if (segment->has_accounting && !adder->ids.left_out)

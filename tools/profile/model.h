@@ -112,7 +112,7 @@ struct pt_part {
 
 struct pt_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
-        library_version, unwinder, pid_namespace, clock; /* strings */
+        library_version, unwinder, pid_namespace, clock, contexts; /* strings */
     uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus;
     uint32_t segments;
     PT_TABLE_OF(struct pt_part) parts; /* the segments that were read, in that order */

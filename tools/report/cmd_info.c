@@ -63,6 +63,7 @@ static void put_process(struct pt_json *json, struct pt_profile *profile, uint32
     pt_json_string(json, "python_version", profile, process->python_version);
     pt_json_versions(json, profile, number);
     pt_json_text(json, "unwind", process->unwinder ? pt_string(profile, process->unwinder) : "rows");
+    pt_json_text(json, "contexts", pt_string(profile, process->contexts));
     pt_json_text(json, "clock", process->clock ? pt_string(profile, process->clock) : "kernel ticks");
     pt_json_string(json, "cmdline", profile, process->command_line);
     pt_json_number(json, "start_unix_ns", process->start_unix_ns);
@@ -201,6 +202,8 @@ static void print_text(const struct pt_profile *profile)
             print_line("native stacks by %s", pt_string(profile, process->unwinder));
         if (process->clock)
             print_line("sampled by %s", pt_string(profile, process->clock));
+        if (process->contexts)
+            print_line("samples belong to %s", pt_string(profile, process->contexts));
         print_sums(profile, i);
         pt_summary_notes(profile, i, print_remark, "note");
         if (profile->request->usage)
