@@ -25,6 +25,11 @@
 
 bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_awaiters_facts *facts)
 {
+    uintptr_t group, scope;
+    if (pp_name_find(reader, modules[PP_MODULE_ANYIO], "TaskGroup", &group))
+        pp_slot_find(reader, group, "cancel_scope", &facts->cancel_scope);
+    if (pp_name_find(reader, modules[PP_MODULE_ANYIO], "CancelScope", &scope))
+        pp_slot_find(reader, scope, "_host_task", &facts->host_task);
     return pp_name_find(reader, modules[PP_MODULE_ASYNCIO], "Future", &facts->future_type) &&
            pp_name_find(reader, modules[PP_MODULE_TYPES], "FunctionType", &facts->function_type) &&
            pp_name_find(reader, modules[PP_MODULE_TYPES], "BuiltinFunctionType", &facts->builtin_type) &&
@@ -63,16 +68,21 @@ static bool is_named(const struct search *search, uintptr_t function, const char
            pp_str_is(reader, text, name);
 }
 
-/* anyio: the task that has entered a task group, from the group. async-signal-safe. */
+/* anyio: the task that has entered a task group, from the group. Which of its classes have slots depends on its
+ * version. async-signal-safe. */
 static uintptr_t host_of_group(const struct search *search, uintptr_t group)
 {
+    const struct pp_object_reader *reader = &search->reader->objects;
+    const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
     struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
     uintptr_t scope, task;
-    return pp_attribute_read(&search->reader->objects, group, "cancel_scope", &learnt->cancel_scope, &scope) &&
-                   pp_attribute_read(&search->reader->objects, scope, "_host_task", &learnt->host_task, &task) &&
-                   is_task(search, task)
-               ? task
-               : 0;
+    if (!(facts->cancel_scope.type && pp_slot_read(reader, group, &facts->cancel_scope, &scope)) &&
+        !pp_attribute_read(reader, group, "cancel_scope", &learnt->cancel_scope, &scope))
+        return 0;
+    if (!(facts->host_task.type && pp_slot_read(reader, scope, &facts->host_task, &task)) &&
+        !pp_attribute_read(reader, scope, "_host_task", &learnt->host_task, &task))
+        return 0;
+    return is_task(search, task) ? task : 0;
 }
 
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);

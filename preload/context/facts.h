@@ -19,7 +19,8 @@ struct pp_asyncio_facts {
 /* awaiters.h: types of callbacks */
 struct pp_awaiters_facts {
     uintptr_t future_type, function_type, builtin_type, method_type;
-    uintptr_t partial_type; /* 0: these were not found */
+    uintptr_t partial_type;                           /* 0: these were not found */
+    struct pp_slot_attribute cancel_scope, host_task; /* of anyio's classes, where these are slots */
 };
 
 /* greenlet.h */
@@ -60,6 +61,7 @@ enum pp_source_module {
     PP_MODULE_ASYNCIO,
     PP_MODULE_TYPES,
     PP_MODULE_FUNCTOOLS,
+    PP_MODULE_ANYIO,
     PP_MODULE_OPENTELEMETRY,
     PP_MODULE_OPENTELEMETRY_SPAN,
     PP_MODULE_DDTRACE,

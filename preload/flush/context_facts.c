@@ -28,6 +28,7 @@ static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_ASYNCIO] = "_asyncio",
     [PP_MODULE_TYPES] = "types",
     [PP_MODULE_FUNCTOOLS] = "functools",
+    [PP_MODULE_ANYIO] = "anyio._backends._asyncio",
     [PP_MODULE_OPENTELEMETRY] = "opentelemetry.context",
     [PP_MODULE_OPENTELEMETRY_SPAN] = "opentelemetry.trace.propagation",
     [PP_MODULE_DDTRACE] = "ddtrace._trace.provider",

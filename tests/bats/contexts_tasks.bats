@@ -1,0 +1,165 @@
+# Samples belong to the asyncio tasks that ran, and to no other.
+load lib/helper
+
+# Reads the stacks of ./stacks.txt (collapsed, by task, in samples). Each function in_NAME computes in the task NAME; before
+# the first sample of a loop nothing is known of tasks.
+check_tasks() {
+    ${READ%% *} -c '
+import collections, re
+right, wrong, missing = collections.Counter(), [], collections.Counter()
+for line in open("stacks.txt"):
+    stack, _, count = line.rpartition(" ")
+    frames = stack.split(";")
+    ran = [match[1] for frame in frames if (match := re.match(r"in_(\w+) \(", frame))]
+    if not ran:
+        continue
+    wanted = {"no_loop": "(none)", "in_executor": "(none)"}.get(ran[-1], ran[-1])
+    if frames[0] == wanted:
+        right[ran[-1]] += int(count)
+    elif frames[0] == "(none)":
+        missing[ran[-1]] += int(count)
+    else:
+        wrong.append(line)
+    if len(ran) > 1:
+        wrong.append("two tasks in a stack: " + line)
+    if wanted != "(none)" and frames[0] == wanted and not {"[loop]", "[creator]"} & set(frames):
+        wrong.append("no boundary: " + line)
+    if {"_run_once", "run_forever"} & {frame.split(" ")[0] for frame in frames} and frames[0] == wanted != "(none)":
+        wrong.append("the frames of the loop: " + line)
+print(dict(right), "missing:", dict(missing))
+assert not wrong, wrong[:3]
+assert sum(missing.values()) <= 3 + sum(right.values()) / 200, missing
+assert len(right) >= 9 and min(right.values()) > 3, right'
+}
+
+every_kind() {
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" "$WORKLOADS/tasks.py" 0.25 >truth.json
+    "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
+    check_tasks
+    # who waits for whom, in each way, up to the main task
+    for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded; do
+        grep -qF "[task main];[task ${pair%/*}];[task ${pair#*/}]" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
+    done
+    ! grep -F 'in_grouped (' stacks.txt | grep -vF '[task groups];[task grouped]'
+    "$PYPROF" export --format collapsed --unit samples --no-awaiters >bare.txt
+    grep -qF '[task waited]' bare.txt
+    ! grep -F '[task waits]' bare.txt | grep -F 'in_waited ('
+    info | ${READ%% *} -c '
+import json, sys
+assert json.load(sys.stdin)["processes"][0]["contexts"] == "asyncio tasks and what awaits them"'
+}
+
+@test "every sample in a task has the name of that task, its own frames, and the tasks that await it" {
+    with_each_python every_kind
+}
+
+# The CPU of each task is what the program measured, and nothing is lost or counted twice.
+shares() {
+    profiled "$PYTHON" "$WORKLOADS/tasks.py" 1 default_name gathers without_gil >truth.json
+    "$PYPROF" report --json --by task >by.json
+    "$PYPROF" report --json >all.json
+    ${READ%% *} -c '
+import json
+by = json.load(open("by.json"))["by"]
+truth = json.load(open("truth.json"))
+found = {row["value"]: row for row in by}
+for name, seconds in truth.items():
+    if name in ("no_loop", "in_executor"):
+        continue
+    row = found[name]
+    sigma = (seconds * 1e9 * row["cpu_ns"] / row["samples"]) ** 0.5
+    print(name, seconds, row)
+    assert abs(row["cpu_ns"] - seconds * 1e9) < 3 * sigma + 0.05e9, (name, seconds, row)
+whole = json.load(open("all.json"))["program_ns"]
+assert sum(row["cpu_ns"] for row in by) == whole, (by, whole)'
+}
+
+@test "the CPU time of each task is what the program measured itself, and the sum is the program's" {
+    with_a_python shares
+}
+
+uvloop_names() {
+    local venv
+    venv=$(venv_with uvloop anyio)
+    cat >app.py <<'END'
+import asyncio, sys, time
+import anyio, uvloop
+
+def in_child(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+async def child():
+    for _ in range(50):
+        in_child(0.004)
+        await anyio.sleep(0)
+
+async def main():
+    asyncio.current_task().set_name("main")
+    async with anyio.create_task_group() as group:
+        group.start_soon(child, name="child")
+
+loop = uvloop.new_event_loop()
+asyncio.set_event_loop(loop)
+loop.run_until_complete(main())
+END
+    PYPROF_HZ=250 profiled "$venv/bin/python" app.py
+    "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
+    grep -F 'in_child (' stacks.txt >child.txt
+    awk '/^child;/ { right += $NF } { all += $NF } END { print right, all; exit right < all - 3 || right < 10 }' child.txt
+    # (the group's class may have been found only after the first sample)
+    [ "$(grep '^child;' child.txt | grep -vF '[task main];[task child]' | awk '{ n += $NF } END { print n + 0 }')" -le 2 ]
+}
+
+# bats test_tags=long
+@test "uvloop and anyio: the task, and through its group the task that waits" {
+    with_a_python uvloop_names
+}
+
+# names_in_turn: a task for each request, of unique names: none is under another's name, and what is kept stays bounded.
+many_names() {
+    cat >app.py <<'END'
+import asyncio, sys, time
+
+def in_request(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+async def request(number):
+    space = {"in_request": in_request}
+    in_request(0.0002)
+
+async def main():
+    end = time.monotonic() + float(sys.argv[1])
+    number = 0
+    while time.monotonic() < end:
+        for _ in range(100):
+            number += 1
+            asyncio.ensure_future(request(number)).set_name("request %d" % number)
+        await asyncio.sleep(0)
+    print(number)
+
+asyncio.run(main())
+END
+    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" app.py "$1"
+    "$PYPROF" report --json --by task >by.json
+    ${READ%% *} -c '
+import json
+rows = json.load(open("by.json"))["by"]
+names = [row["value"] for row in rows]
+print(len(names), "names,", sum(row["samples"] for row in rows), "samples")
+assert len(names) <= 1010, len(names)
+assert all(name is None or name in ("(other)", "main") or name.startswith("request ") for name in names), names'
+}
+
+hardly_any() {
+    many_names 3
+    size=$(stat -c %s "$(log_files)")
+    [ "$size" -lt 400000 ]
+}
+
+@test "a task for each request, with a name of its own: what is kept stays bounded" {
+    with_a_python hardly_any
+}

@@ -1,0 +1,139 @@
+"""tasks.py SECONDS [KIND...]: asyncio tasks of all kinds, each of which computes in a function that has its task's name.
+
+Prints, as JSON, the CPU time that each of these functions used, by the thread's own clock."""
+import asyncio
+import hashlib
+import json
+import sys
+import threading
+import time
+
+VERSION = sys.version_info[:2]
+SECONDS = float(sys.argv[1])
+SLICE = 0.004
+used = {}
+
+
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        for _ in range(200):
+            pass
+
+
+def hash_without_gil(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        hashlib.sha256(b"x" * 300000).digest()
+
+
+def computes(name, work=spin):
+    """A function in_NAME whose time is measured."""
+    space = {"work": work, "used": used, "time": time}
+    exec(f"""def in_{name}(seconds):
+    start = time.thread_time()
+    work(seconds)
+    used["{name}"] = used.get("{name}", 0) + time.thread_time() - start
+""", space)
+    return space["in_" + name]
+
+
+async def rounds(function, seconds):
+    for _ in range(max(1, int(seconds / SLICE))):
+        function(SLICE)
+        await asyncio.sleep(0)
+
+
+def named(coroutine, name):
+    task = asyncio.ensure_future(coroutine)
+    task.set_name(name)
+    return task
+
+
+async def default_name(seconds):
+    await rounds(computes("default_name"), seconds)
+
+
+async def without_gil(seconds):
+    await rounds(computes("without_gil", hash_without_gil), seconds)
+
+
+async def gathers(seconds):
+    await asyncio.gather(named(rounds(computes("gathered"), seconds), "gathered"), asyncio.sleep(0))
+
+
+async def waits(seconds):
+    await asyncio.wait({named(rounds(computes("waited"), seconds), "waited")})
+
+
+async def waits_for(seconds):
+    await asyncio.wait_for(named(rounds(computes("waited_for"), seconds), "waited_for"), 60)
+
+
+async def shields(seconds):
+    await asyncio.shield(named(rounds(computes("shielded"), seconds), "shielded"))
+
+
+async def groups(seconds):
+    async with asyncio.TaskGroup() as group:
+        group.create_task(rounds(computes("grouped"), seconds), name="grouped")
+
+
+async def eager_child(function, seconds):
+    function(seconds)
+
+
+async def eager(seconds):
+    mine = computes("eager")
+    for _ in range(int(seconds / 2 / SLICE)):
+        child = asyncio.Task(eager_child(computes("eager_child"), SLICE), loop=asyncio.get_running_loop(),
+                             name="eager_child", eager_start=True)
+        mine(SLICE)
+        await child
+
+
+async def async_generator(function, seconds):
+    for _ in range(int(seconds / SLICE)):
+        function(SLICE)
+        yield
+        await asyncio.sleep(0)
+
+
+async def iterates(seconds):
+    async for _ in async_generator(computes("iterates"), seconds):
+        pass
+
+
+async def executes(seconds):
+    function = computes("in_executor")
+    for _ in range(4):
+        await asyncio.get_running_loop().run_in_executor(None, function, seconds / 4)
+
+
+KINDS = [default_name, without_gil, gathers, waits, waits_for, shields, iterates, executes]
+KINDS += [groups] if VERSION >= (3, 11) else []
+KINDS += [eager] if VERSION >= (3, 12) else []
+
+
+def no_loop():
+    """Beside the loops: a thread without one has no task."""
+    computes("no_loop")(SECONDS)
+
+
+async def main():
+    kinds = [kind for kind in KINDS if kind.__name__ in sys.argv[2:] or not sys.argv[2:]]
+    await asyncio.gather(*(named(kind(SECONDS), kind.__name__) for kind in kinds if kind is not default_name),
+                         *(kind(SECONDS) for kind in kinds if kind is default_name))
+
+
+async def second_loop():
+    await named(rounds(computes("second_loop"), SECONDS), "second_loop")
+
+
+threads = [threading.Thread(target=no_loop), threading.Thread(target=asyncio.run, args=(second_loop(),))]
+for thread in threads:
+    thread.start()
+asyncio.run(main())
+for thread in threads:
+    thread.join()
+print(json.dumps(used))
