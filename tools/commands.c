@@ -181,6 +181,7 @@ const struct pt_command pt_commands[] = {
      OPTIONS(&ci, RUNS, SELECT),
      "FILE.py is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py.\n" PATHS_HELP,
      "pyprof annotate app.py\n"
+     "pyprof annotate app.py --focus endpoint=/cart\n"
      "pyprof annotate json/decoder.py --thread MainThread /var/tmp/app.pyprof"},
     {COMMAND(merge), "-o FILE [OPTIONS] [PATH...]", "Makes one file of the profiles of many processes",
      OPTIONS(&merged, RUNS),

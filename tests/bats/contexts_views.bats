@@ -149,6 +149,11 @@ rows() {
     for format in svg speedscope firefox callgrind perf otlp; do
         "$PYPROF" export --by endpoint --format "$format" app.pyprof | grep -qaF '/search/{query}' || fail "$format"
     done
+    # Attributes of OTLP, each once; they are there without --by, too.
+    "$PYPROF" export --format otlp app.pyprof >app.otlp
+    for key in task awaiter endpoint greenlet span tenant; do
+        grep -qaF "process.context.label.$key" app.otlp || fail "$key"
+    done
     "$PYPROF" flame --by endpoint -o app.svg app.pyprof
     "$PYPROF" export --by endpoint --format svg app.pyprof | cmp - app.svg
 }

@@ -65,6 +65,7 @@ tabs='pyprof rep|pyprof report
 pyprof report --pro|pyprof report --processes
 pyprof export --format spee|pyprof export --format speedscope
 pyprof diff --by ti|pyprof diff --by time
+pyprof report --by lab|pyprof report --by label:KEY
 pyprof help dif|pyprof help diff
 pyprof completion z|pyprof completion zsh
 pyprof info some_|pyprof info some_file.pyprof

@@ -72,3 +72,14 @@ def by_on_the_command_line_is_the_page_s_first_group(page):
     equal(sorted(page.drawn()[1:4]), ["(none)", "/checkout", "/search/{query}"], "values of a comparison")
     equal(page.evaluate("app.wholes"), [3657000001, 5257000001], "CPU of both")
     page.quiet()
+
+
+@test
+def hostile_values_are_only_text(page):
+    page.open("endpoints.html")
+    equal(page.evaluate("window.hacked"), None, "hacked")
+    values = page.evaluate("app.tree.children(0).map((node) => app.data.label[app.tree.frame[node]])")
+    assert "</script><script>window.hacked = 1</script>" in values and "(none)" in values, values
+    assert "evil\\u{202e}gnp.exe" in values, values
+    equal(page.total(), 1200000066, "CPU")
+    page.quiet()

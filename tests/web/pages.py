@@ -35,13 +35,14 @@ def make_pages(directory):
     logs.uneven(at("uneven.pyprof"))
     logs.fan(at("fan.pyprof"))
     logs.service(at("service.pyprof"))
+    logs.endpoints(at("endpoints.pyprof"))
     logs.service(at("slower_service.pyprof"), 2)
     os.mkdir(at("many"))
     subprocess.run([os.path.join(os.path.dirname(PYPROF), "bench", "make_logs"), at("many"), "2", "7"], check=True)
     for page, arguments in {
         "example.html": ["example.pyprof"], "two.html": ["example.pyprof", "other.pyprof"], "hostile.html": ["hostile.pyprof"],
         "fan.html": ["fan.pyprof"], "none.html": ["--native=none", "example.pyprof"], "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
-        "service.html": ["service.pyprof"], "by_task.html": ["--by=task", "service.pyprof"],
+        "service.html": ["service.pyprof"], "endpoints.html": ["--by=endpoint", "endpoints.pyprof"], "by_task.html": ["--by=task", "service.pyprof"],
         "compared_by_endpoint.html": ["--diff", "--by=endpoint", "service.pyprof", "slower_service.pyprof"], "large.html": ["large.pyprof"], "many.html": ["many"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
     }.items():
         subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,

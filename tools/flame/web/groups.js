@@ -1,10 +1,15 @@
 /* Whose CPU it was: the words of --by as groups of cells. */
 
-const NO_GROUP = "(none)", THREADS = "thread", PACKAGES = "package";
+const NO_GROUP = "(none)", PROCESS = "(process)", THREADS = "thread", PACKAGES = "package";
 
 /* As in tools/profile/self.c: pseudo-frames that are a part of a stack, and no CPU time of their own. */
 const PARTS_OF_STACKS = /^\[(native|interpreter|python|jit|frame|task|loop\]|creator\])/;
 const GENERATED = /^<(?!string>$|stdin>$)/;
+
+/* What is of the process as a whole is of no thread. */
+function threadNames(data) {
+    return data.threads.map((thread) => (thread.tid || thread.name !== PROCESS ? thread.name : ""));
+}
 
 function packageInPath(path) {
     const found = /\/(?:site|dist)-packages\/([^/]+)/.exec(path);
@@ -51,7 +56,7 @@ function addGroups(data) {
         add(context.by, context.values);
     }
     if (!data.apart)
-        add(THREADS, data.threads.map((thread) => (thread.tid ? thread.name : "")));
+        add(THREADS, threadNames(data));
     add(PACKAGES, packages);
 }
 
@@ -64,7 +69,7 @@ function valuesOfCells(data, by, shape) {
         return (cell) => of[data.cellLabels[cell]];
     }
     if (by === THREADS) {
-        const of = numbers(data.threads.map((thread) => (thread.tid ? thread.name : "")));
+        const of = numbers(threadNames(data));
         return (cell) => of[(data.cellSlot[cell] / 3) | 0];
     }
     const of = numbers(packagesOf(data, shape));
