@@ -24,12 +24,29 @@ served() {
     ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" "$key" truth.json
 }
 
+# same_spans PACKAGE...
+same_spans() {
+    local venv
+    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
+    timeout -k 5 300 "$venv/bin/python" "$WORKLOADS/context_sources.py" "$BUILD/unit/context_readers_preload.so"
+}
+
 opentelemetry() {
     served opentelemetry span opentelemetry-sdk
+    same_spans opentelemetry-sdk
 }
 
 @test "spans of OpenTelemetry: threads, tasks, copied contexts, without the GIL" {
     with_each_python opentelemetry
+}
+
+old_opentelemetry() {
+    same_spans opentelemetry-sdk==1.15.0 'setuptools<70'
+    same_spans opentelemetry-sdk==1.5.0 'setuptools<70'
+}
+
+@test "spans of older versions of OpenTelemetry" {
+    with_pythons "$(list_pythons | grep ' 3\.8\.')" old_opentelemetry
 }
 
 sentry() {
