@@ -104,9 +104,17 @@ bool pp_asyncio_read(const struct pp_context_reader *reader, struct pp_context *
 
 uintptr_t pp_asyncio_frame(const struct pp_object_reader *reader, uintptr_t task)
 {
+    uintptr_t coroutine;
+    return pp_object_word(reader, task + reader->python->layout.task.coroutine, &coroutine)
+               ? pp_coroutine_frame(reader, coroutine)
+               : 0;
+}
+
+uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t coroutine)
+{
     const struct pp_python_layout *layout = &reader->python->layout;
-    uintptr_t coroutine, frame;
-    if (!pp_object_word(reader, task + layout->task.coroutine, &coroutine) || !is_python_coroutine(reader, coroutine))
+    uintptr_t frame;
+    if (!is_python_coroutine(reader, coroutine))
         return 0;
     if (!layout->generator.object)
         return coroutine + layout->generator.frame;

@@ -199,3 +199,12 @@ uintptr_t pp_awaiter_of(const struct pp_context_reader *reader, uintptr_t task)
     return reader->objects.python->layout.task.awaited_by ? read_awaited_by(&search, task)
                                                           : awaiter_of_future(&search, task, 0);
 }
+
+uintptr_t pp_awaiter_of_result(const struct pp_context_reader *reader, uintptr_t future)
+{
+    struct search search = {.reader = reader};
+    return reader->facts && reader->facts->awaiters.partial_type &&
+                   pp_object_is(&reader->objects, future, reader->facts->awaiters.future_type)
+               ? awaiter_of_future(&search, future, 0)
+               : 0;
+}

@@ -13,8 +13,8 @@ bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *mo
  * thread that runs their event loop: only for that thread while it holds the GIL. async-signal-safe. */
 uintptr_t pp_awaiter_of(const struct pp_context_reader *reader, uintptr_t task);
 
-/* Returns the task that awaits what the function `run` of a thread pool's work item does, by the item (the local that
- * the frame of `run` begins with); 0: none. async-signal-safe. */
-uintptr_t pp_awaiter_of_work(const struct pp_context_reader *reader, uintptr_t item);
+/* Returns the task that awaits the future of what another thread does, 0: none. The task is suspended meanwhile.
+ * async-signal-safe. */
+uintptr_t pp_awaiter_of_result(const struct pp_context_reader *reader, uintptr_t future);
 
 #endif

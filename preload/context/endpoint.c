@@ -1,11 +1,22 @@
 #include "endpoint.h"
 #include "../capture/safe_read.h"
+#include "asyncio.h"
+#include "awaiters.h"
 #include "frame_rules.h"
 
 /* Locals by number, of functions that have had these for years, but the last: */
 #define SELF            0
 #define DJANGO_REQUEST  1
 #define FASTAPI_CONTEXT 4 /* None, or what holds the path of a route in an included router */
+#define WORKER_FUTURE   5
+
+/* Of frames: where a suspended frame's value stack ends. A pointer, or words from the first local on (3.11 to 3.13). */
+#define STACK_TOP        64
+#define STACK_TOP_3_8    72
+#define STACK_DEPTH_3_10 80 /* STACK_TOP has its beginning */
+
+#define STACK_MAX     1024 /* words */
+#define SUSPENDED_MAX 64   /* frames of a task that are searched */
 
 /* async-signal-safe. */
 static bool read_local(const struct pp_context_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value)
@@ -72,28 +83,83 @@ static void append(const struct pp_context_reader *reader, struct pp_context *co
     text->cut |= part->text.record.cut;
 }
 
+/* Adds what a frame with such a rule tells. async-signal-safe. */
+static void add_frame(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule,
+                      struct pp_context *context)
+{
+    uint8_t *buffer = reader->slot->scratch->endpoint;
+    struct pp_context part = {.identity = 0};
+    if (rule == PP_FRAME_DJANGO) {
+        if (!read_django(reader, frame, &part))
+            return;
+        buffer[0] = '/';
+        context->text = (struct pp_str){(uintptr_t)buffer, {1, 1, 0, 0}};
+    } else if (!read_route(reader, frame, rule, &part) || part.identity == context->identity) {
+        return; /* a method and the one that it extends */
+    }
+    append(reader, context, &part);
+}
+
+/* Returns what a frame awaits that is suspended, 0: it is not known. async-signal-safe. */
+static uintptr_t awaited_by_frame(const struct pp_object_reader *reader, uintptr_t frame)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t top, target;
+    uint32_t depth;
+    if (layout->minor >= 11 && layout->minor <= 13) {
+        if (!pp_object_copy(reader, &depth, frame + STACK_TOP, sizeof depth) || depth == 0 || depth > STACK_MAX)
+            return 0;
+        top = frame + layout->frame.locals + depth * sizeof top;
+    } else if (!pp_object_word(reader, frame + (layout->minor < 10 ? STACK_TOP_3_8 : STACK_TOP), &top)) {
+        return 0;
+    }
+    if (layout->minor == 10) {
+        if (!pp_object_copy(reader, &depth, frame + STACK_DEPTH_3_10, sizeof depth) || depth > STACK_MAX)
+            return 0;
+        top += depth * sizeof top;
+    }
+    top -= (layout->minor >= 15 ? 2 : 1) * sizeof top;
+    return pp_object_word(reader, top, &target) ? target & ~(uintptr_t)layout->code_tag : 0;
+}
+
+/* Adds what the suspended frames of a task tell, for which another thread works. async-signal-safe. */
+static void add_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_python_layout *layout = &objects->python->layout;
+    uintptr_t code, frame = pp_asyncio_frame(objects, task);
+    for (unsigned i = 0; i < SUSPENDED_MAX && frame; i++) {
+        if (!pp_object_word(objects, frame + layout->frame.code, &code))
+            return;
+        enum pp_frame_rule rule = pp_frame_rule_read(objects, code & ~(uintptr_t)layout->code_tag);
+        if (rule >= PP_FRAME_SERVES && rule != PP_FRAME_WORKER)
+            add_frame(reader, frame, rule, context);
+        frame = pp_coroutine_frame(objects, awaited_by_frame(objects, frame));
+    }
+}
+
+/* Adds what the task tells for which a thread of anyio works. async-signal-safe. */
+static void add_worker(const struct pp_context_reader *reader, uintptr_t frame, struct pp_context *context)
+{
+    struct pp_context_reader careful = *reader;
+    uintptr_t future, task;
+    careful.objects.plain = false; /* another function of the name may have no such local */
+    if (read_local(&careful, frame, WORKER_FUTURE, &future) && (task = pp_awaiter_of_result(&careful, future)) != 0)
+        add_task(reader, task, context);
+}
+
 void pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
                       struct pp_context *context)
 {
     const struct pp_slot *slot = reader->slot;
-    uint8_t *buffer = slot->scratch->endpoint;
-    *context = (struct pp_context){.text = {(uintptr_t)buffer, {0, 1, 0, 0}}};
+    *context = (struct pp_context){.text = {(uintptr_t)slot->scratch->endpoint, {0, 1, 0, 0}}};
     /* Outermost first: a route within a mount has the paths of both. */
     for (uint32_t i = stack->frames; i-- > 0;) {
-        struct pp_context part = {.identity = 0};
         uint32_t entry = slot->scratch->resolved[i].entry;
         enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
-        if (rule < PP_FRAME_SERVES)
-            continue;
-        if (rule == PP_FRAME_DJANGO) {
-            if (!read_django(reader, slot->scratch->python[i].address, &part))
-                continue;
-            buffer[0] = '/';
-            context->text = (struct pp_str){(uintptr_t)buffer, {1, 1, 0, 0}};
-        } else if (!read_route(reader, slot->scratch->python[i].address, rule, &part) ||
-                   part.identity == context->identity) {
-            continue; /* a method and the one that it extends */
-        }
-        append(reader, context, &part);
+        if (rule == PP_FRAME_WORKER)
+            add_worker(reader, slot->scratch->python[i].address, context);
+        else if (rule >= PP_FRAME_SERVES)
+            add_frame(reader, slot->scratch->python[i].address, rule, context);
     }
 }

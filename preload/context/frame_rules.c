@@ -1,6 +1,9 @@
 #include "frame_rules.h"
 #include <string.h>
 
+#define NAME_MAX 40 /* longer names have no rule */
+#define FILE_MAX 64 /* of the end of a path */
+
 struct ascii {
     const char *characters;
     uint32_t length;
@@ -31,6 +34,7 @@ static const struct rule {
     {PP_FRAME_ROUTE, ASCII("Route.handle"), ASCII("handle"), ASCII("starlette/routing.py")},
     {PP_FRAME_ROUTE, ASCII("Mount.handle"), ASCII("handle"), ASCII("starlette/routing.py")},
     {PP_FRAME_ROUTE, ASCII("WebSocketRoute.handle"), ASCII("handle"), ASCII("starlette/routing.py")},
+    {PP_FRAME_WORKER, ASCII("WorkerThread.run"), ASCII("run"), ASCII("anyio/_backends/_asyncio.py")},
 };
 
 /* async-signal-safe. */
@@ -40,16 +44,53 @@ static bool ends_with(const struct pp_record_text *text, const uint8_t *characte
            memcmp(characters + text->bytes - end->length, end->characters, end->length) == 0;
 }
 
-enum pp_frame_rule pp_frame_rule_of(const struct pp_record_code *record)
+/* A function as its code object describes it. */
+struct function {
+    unsigned minor;
+    struct pp_record_text name, file;
+    const uint8_t *name_characters, *file_characters;
+};
+
+/* async-signal-safe. */
+static enum pp_frame_rule rule_of(const struct function *function)
 {
-    const uint8_t *qualname = (const uint8_t *)(record + 1), *file = qualname + record->qualname.bytes;
     for (const struct rule *rule = rules; rule < rules + sizeof rules / sizeof *rules; rule++) {
-        const struct ascii *name = record->minor < 11 ? &rule->name : &rule->qualname;
-        if (record->qualname.bytes == name->length && ends_with(&record->qualname, qualname, name) &&
-            ends_with(&record->filename, file, &rule->file) &&
-            (record->filename.bytes == rule->file.length ||
-             file[record->filename.bytes - rule->file.length - 1] == '/'))
+        const struct ascii *name = function->minor < 11 ? &rule->name : &rule->qualname;
+        uint32_t before = function->file.bytes - rule->file.length;
+        if (function->name.bytes == name->length && ends_with(&function->name, function->name_characters, name) &&
+            ends_with(&function->file, function->file_characters, &rule->file) &&
+            (before == 0 || function->file_characters[before - 1] == '/'))
             return rule->rule;
     }
     return PP_FRAME_ANY;
+}
+
+enum pp_frame_rule pp_frame_rule_of(const struct pp_record_code *record)
+{
+    const uint8_t *qualname = (const uint8_t *)(record + 1);
+    const struct function function = {record->minor, record->qualname, record->filename, qualname,
+                                      qualname + record->qualname.bytes};
+    return rule_of(&function);
+}
+
+enum pp_frame_rule pp_frame_rule_read(const struct pp_object_reader *reader, uintptr_t code)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uint8_t name_characters[NAME_MAX], file_characters[FILE_MAX];
+    uintptr_t type, object;
+    struct pp_str name, file;
+    if (!pp_object_type(reader, code, &type) || type != reader->python->code_type ||
+        !pp_object_word(reader, code + layout->code.qualname, &object) ||
+        !pp_str_open(reader, object, NAME_MAX, &name) || name.record.cut ||
+        !pp_object_copy(reader, name_characters, name.data, name.record.bytes) ||
+        !pp_object_word(reader, code + layout->code.filename, &object) ||
+        !pp_str_open(reader, object, UINT32_MAX, &file))
+        return PP_FRAME_ANY;
+    /* the end of the path says it */
+    uint32_t skipped = file.record.bytes > FILE_MAX ? file.record.bytes - FILE_MAX : 0;
+    file.record.bytes -= skipped;
+    if (!pp_object_copy(reader, file_characters, file.data + skipped, file.record.bytes))
+        return PP_FRAME_ANY;
+    const struct function function = {layout->minor, name.record, file.record, name_characters, file_characters};
+    return rule_of(&function);
 }

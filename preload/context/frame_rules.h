@@ -3,6 +3,7 @@
 #define PP_CONTEXT_FRAME_RULES_H
 
 #include "../capture/record.h"
+#include "objects.h"
 
 enum pp_frame_rule {
     PP_FRAME_ANY,    /* tells nothing */
@@ -14,10 +15,13 @@ enum pp_frame_rule {
     PP_FRAME_DJANGO,
     PP_FRAME_ROUTE, /* of Starlette, and of what is made of it */
     PP_FRAME_FASTAPI,
+    PP_FRAME_WORKER,                  /* in a thread of anyio, for a task */
     PP_FRAME_SERVES = PP_FRAME_DJANGO /* from here on */
 };
 
 /* Returns the rule for the function that the definition is of. async-signal-safe. */
 enum pp_frame_rule pp_frame_rule_of(const struct pp_record_code *record);
+/* Returns the rule for what may be no code object at all. async-signal-safe. */
+enum pp_frame_rule pp_frame_rule_read(const struct pp_object_reader *reader, uintptr_t code);
 
 #endif

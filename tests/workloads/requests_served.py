@@ -261,7 +261,16 @@ class Django(Requests):
 
 class Starlette(Requests):
     asynchronous = True
-    paths = {"/": "/", "/items/{item:int}": "/items/7", "/shop/users/{name}/carts": "/shop/users/you/carts"}
+    paths = {"/": "/", "/items/{item:int}": "/items/7", "/shop/users/{name}/carts": "/shop/users/you/carts", "/shop/thread": "/shop/thread"}
+
+    def in_thread(self, path, ms):
+        from starlette.responses import PlainTextResponse
+
+        def view(request):
+            work(path, ms)
+            return PlainTextResponse("done")
+
+        return view
 
     def view(self, path, ms):
         from starlette.responses import PlainTextResponse
@@ -280,17 +289,18 @@ class Starlette(Requests):
 
         routes = [Route(path, self.view(path, 2 + n)) for n, path in enumerate(list(self.paths)[:2])]
         inner = [Route("/users/{name}/carts", self.view("/shop/users/{name}/carts", 4))]
+        inner.append(Route("/thread", self.in_thread("/shop/thread", 6)))
         self.app = Starlette(routes=routes + [Mount("/shop", routes=inner)])
 
 
 class FastAPI(Starlette):
-    paths = {**Starlette.paths, "/router/{customer}": "/router/7"}
+    paths = {**Starlette.paths, "/router/{customer}": "/router/7", "/router/threads/{thread}": "/router/threads/7"}
 
     def __init__(self):
         from fastapi import APIRouter, FastAPI, Request
 
-        def route(app, path, ms, prefix=""):
-            view = self.view(prefix + path, ms)
+        def route(app, path, ms, prefix="", make=self.view):
+            view = make(prefix + path, ms)
             view.__annotations__["request"] = Request
             app.get(path)(view)
 
@@ -298,8 +308,10 @@ class FastAPI(Starlette):
         route(self.app, "/", 2)
         route(self.app, "/items/{item:int}", 3)
         route(inner, "/users/{name}/carts", 4, "/shop")
+        route(inner, "/thread", 6, "/shop", self.in_thread)
         self.app.mount("/shop", inner)
         route(router, "/{customer}", 5, "/router")
+        route(router, "/threads/{thread}", 7, "/router", self.in_thread)
         self.app.include_router(router, prefix="/router")
 
 
