@@ -167,7 +167,7 @@ struct pp_slot_thread {
     struct pp_attribute name_attribute;  /* of the last threading.Thread */
     struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */
     struct pp_learnt_awaiters {
-        struct pp_attribute parent_task, cancel_scope, host_task;
+        struct pp_attribute parent_task, cancel_scope, host_task, work_future, done_callbacks;
     } awaiters; /* context/awaiters.c's */
     struct pp_learnt_attributes learnt;
     bool context_checked; /* the thread's Context has been found where it is expected */

@@ -208,3 +208,18 @@ uintptr_t pp_awaiter_of_result(const struct pp_context_reader *reader, uintptr_t
                ? awaiter_of_future(&search, future, 0)
                : 0;
 }
+
+uintptr_t pp_awaiter_of_work(const struct pp_context_reader *reader, uintptr_t item)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    struct pp_learnt_awaiters *learnt = &reader->slot->thread.awaiters;
+    struct search search = {.reader = reader};
+    uintptr_t future, list, callback;
+    if (!reader->facts || !reader->facts->awaiters.partial_type ||
+        !pp_attribute_read(objects, item, "future", &learnt->work_future, &future) ||
+        !pp_attribute_read(objects, future, "_done_callbacks", &learnt->done_callbacks, &list) ||
+        !pp_object_has_class(objects, list, PP_CLASS_LIST) || !field(&search, list, LIST_SIZE) ||
+        !pp_object_word(objects, field(&search, list, LIST_ITEMS), &callback))
+        return 0;
+    return awaiter_of_callback(&search, callback, 0);
+}

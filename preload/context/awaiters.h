@@ -16,5 +16,7 @@ uintptr_t pp_awaiter_of(const struct pp_context_reader *reader, uintptr_t task);
 /* Returns the task that awaits the future of what another thread does, 0: none. The task is suspended meanwhile.
  * async-signal-safe. */
 uintptr_t pp_awaiter_of_result(const struct pp_context_reader *reader, uintptr_t future);
+/* The same for the _WorkItem of a ThreadPoolExecutor. async-signal-safe. */
+uintptr_t pp_awaiter_of_work(const struct pp_context_reader *reader, uintptr_t item);
 
 #endif

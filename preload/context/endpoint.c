@@ -132,19 +132,25 @@ static void add_task(const struct pp_context_reader *reader, uintptr_t task, str
         if (!pp_object_word(objects, frame + layout->frame.code, &code))
             return;
         enum pp_frame_rule rule = pp_frame_rule_read(objects, code & ~(uintptr_t)layout->code_tag);
-        if (rule >= PP_FRAME_SERVES && rule != PP_FRAME_WORKER)
+        if (rule >= PP_FRAME_SERVES && rule < PP_FRAME_WORK)
             add_frame(reader, frame, rule, context);
         frame = pp_coroutine_frame(objects, awaited_by_frame(objects, frame));
     }
 }
 
-/* Adds what the task tells for which a thread of anyio works. async-signal-safe. */
-static void add_worker(const struct pp_context_reader *reader, uintptr_t frame, struct pp_context *context)
+/* Adds what the task tells for which a thread works. async-signal-safe. */
+static void add_work(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule,
+                     struct pp_context *context)
 {
     struct pp_context_reader careful = *reader;
-    uintptr_t future, task;
-    careful.objects.plain = false; /* another function of the name may have no such local */
-    if (read_local(&careful, frame, WORKER_FUTURE, &future) && (task = pp_awaiter_of_result(&careful, future)) != 0)
+    uintptr_t local, task = 0;
+    if (rule == PP_FRAME_WORKER && reader->objects.python->layout.minor < 11)
+        careful.objects.plain = false; /* another function of the name may have no such local */
+    if (rule == PP_FRAME_WORK && read_local(&careful, frame, SELF, &local))
+        task = pp_awaiter_of_work(&careful, local);
+    else if (rule == PP_FRAME_WORKER && read_local(&careful, frame, WORKER_FUTURE, &local))
+        task = pp_awaiter_of_result(&careful, local);
+    if (task)
         add_task(reader, task, context);
 }
 
@@ -157,8 +163,8 @@ void pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_py
     for (uint32_t i = stack->frames; i-- > 0;) {
         uint32_t entry = slot->scratch->resolved[i].entry;
         enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
-        if (rule == PP_FRAME_WORKER)
-            add_worker(reader, slot->scratch->python[i].address, context);
+        if (rule == PP_FRAME_WORK || rule == PP_FRAME_WORKER)
+            add_work(reader, slot->scratch->python[i].address, rule, context);
         else if (rule >= PP_FRAME_SERVES)
             add_frame(reader, slot->scratch->python[i].address, rule, context);
     }

@@ -11,12 +11,12 @@ enum pp_frame_rule {
     PP_FRAME_HUB,    /* outermost in its stack: switches to the greenlets whose turn it is */
     PP_FRAME_CALLS,  /* outermost in a greenlet's stack; its second local is what the greenlet runs */
     PP_FRAME_THREAD, /* outermost in its stack; its first local is the threading.Thread that the code runs in */
-    /* They serve a request (endpoint.c): */
-    PP_FRAME_DJANGO,
+    PP_FRAME_SERVES, /* from here on: they serve a request (endpoint.c) */
+    PP_FRAME_DJANGO = PP_FRAME_SERVES,
     PP_FRAME_ROUTE, /* of Starlette, and of what is made of it */
     PP_FRAME_FASTAPI,
-    PP_FRAME_WORKER,                  /* in a thread of anyio, for a task */
-    PP_FRAME_SERVES = PP_FRAME_DJANGO /* from here on */
+    PP_FRAME_WORK,   /* in a thread of a pool, maybe for a task */
+    PP_FRAME_WORKER, /* in a thread of anyio, for a task */
 };
 
 /* Returns the rule for the function that the definition is of. async-signal-safe. */

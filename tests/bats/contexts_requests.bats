@@ -85,15 +85,23 @@ django() {
     served django endpoint django
 }
 
+django_async() {
+    served django-async endpoint django
+}
+
 @test "endpoints of Django by its frames" {
     with_a_python django
+}
+
+@test "endpoints of Django's views that asyncio hands to a thread" {
+    with_a_python django_async
 }
 
 starlette() {
     served starlette endpoint starlette
 }
 
-@test "endpoints of Starlette by its frames; a mount and a route in it are one path" {
+@test "endpoints of Starlette by its frames, in threads too; a mount and a route in it are one path" {
     with_a_python starlette
 }
 
@@ -101,6 +109,6 @@ fastapi() {
     served fastapi endpoint fastapi
 }
 
-@test "endpoints of FastAPI, of included routers too" {
+@test "endpoints of FastAPI, of included routers and in threads too" {
     with_a_python fastapi
 }

@@ -1,7 +1,7 @@
 """requests_served.py SOURCE SECONDS: uses CPU for values of a context (spans, endpoints, labels) that a library, or the program,
-has set; prints as JSON what each value used by the clock of its thread: {"values": {VALUE: ns}, "none": ns}.
+has set; prints as JSON what each value used by the clock of its thread: {"values": {VALUE: ns}, "hands_to_threads": BOOL}.
 
-SOURCE is opentelemetry, sentry, ddtrace, labels, flask, django, starlette, fastapi. The work is done in threads, in coroutines of an event loop
+SOURCE is opentelemetry, sentry, ddtrace, labels, flask, django, django-async, starlette, fastapi. The work is done in threads, in coroutines of an event loop
 and in worker threads that take over the context, half of it without the GIL."""
 import asyncio
 import contextlib
@@ -176,11 +176,11 @@ class Requests:
     def check(self, status):
         assert status.startswith("200"), status
 
-    async def asgi(self, path):
+    async def asgi(self, path, receive=nothing):
         scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "path": path, "root_path": ""}
         scope.update({"raw_path": path.encode(), "query_string": b"", "headers": [], "scheme": "http"})
         scope.update({"server": ("s", 80), "client": ("c", 1)})
-        await self.app(scope, nothing, ignore)
+        await self.app(scope, receive, ignore)
 
     def serve(self, first):
         n = first
@@ -259,6 +259,34 @@ class Django(Requests):
         return view
 
 
+class DjangoAsync(Django):
+    """The views run in a thread, as Django has it for those that are not coroutines."""
+
+    asynchronous = True
+
+    def __init__(self):
+        import django.core.handlers.asgi
+
+        super().__init__()
+        self.app = django.core.handlers.asgi.ASGIHandler()
+
+    async def served(self, first):
+        messages = iter([])
+
+        async def receive():  # Django waits for the client's end meanwhile
+            for message in messages:
+                return message
+            await asyncio.sleep(3600)
+
+        n = first
+        while time.monotonic() < END:
+            n += 1
+            messages = iter([await nothing()])
+            await self.asgi(list(self.paths.values())[n % len(self.paths)], receive)
+            work(None, 1)
+            await asyncio.sleep(0)
+
+
 class Starlette(Requests):
     asynchronous = True
     paths = {"/": "/", "/items/{item:int}": "/items/7", "/shop/users/{name}/carts": "/shop/users/you/carts", "/shop/thread": "/shop/thread"}
@@ -316,10 +344,10 @@ class FastAPI(Starlette):
 
 
 sources = {"opentelemetry": OpenTelemetry, "sentry": Sentry, "ddtrace": DDTrace, "labels": Labels, "flask": Flask, "django": Django}
-sources.update({"starlette": Starlette, "fastapi": FastAPI})
+sources.update({"django-async": DjangoAsync, "starlette": Starlette, "fastapi": FastAPI})
 source = sources[SOURCE]()
 time.sleep(1.5)  # what was imported is found once a second
 END = time.monotonic() + SECONDS
 source.run()
-none = used.pop(None, 0)
-print(json.dumps({"values": used, "none": none, "process": time.process_time_ns()}))
+used.pop(None, 0)
+print(json.dumps({"values": used, "hands_to_threads": getattr(source, "asynchronous", False)}))
