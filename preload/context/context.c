@@ -4,10 +4,11 @@
 #include "asyncio.h"
 #include "awaiters.h"
 #include "endpoint.h"
-#include "frame_rules.h"
 #include "greenlet.h"
 #include "sources.h"
 #include "thread_name.h"
+
+#define POOL_FRAMES 8 /* of a pool's thread, with which it comes to its work */
 
 /* Puts a context into the ring unless it is the thread's last of its kind. The characters are compared too: what has
  * taken a freed object's address may have another name. async-signal-safe. */
@@ -62,13 +63,11 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
     };
 }
 
-/* Puts the chain of tasks that await the task, if any, each of a kind of its own. async-signal-safe. */
-static bool put_awaiters(const struct pp_context_reader *reader, uintptr_t task, uint32_t *known)
+/* Puts a chain of tasks, each of which awaits the one before it, each of a kind of its own. async-signal-safe. */
+static bool put_awaiters(const struct pp_context_reader *reader, uintptr_t task, uintptr_t awaiter, uint32_t *known)
 {
     uintptr_t chain[PP_MAX_AWAITERS + 1] = {task};
-    unsigned count = 0;
-    while (chain[count] && count < PP_MAX_AWAITERS) {
-        uintptr_t awaiter = pp_awaiter_of(reader, chain[count]);
+    for (unsigned count = 0; count < PP_MAX_AWAITERS; count++) {
         for (unsigned i = 0; i <= count; i++)
             awaiter = chain[i] == awaiter ? 0 : awaiter; /* a circle: each waits for the other, for ever */
         struct pp_context context = {.identity = awaiter};
@@ -76,7 +75,10 @@ static bool put_awaiters(const struct pp_context_reader *reader, uintptr_t task,
             pp_task_name_read(&reader->objects, awaiter, &context.text);
         if (!put(reader, PP_CONTEXT_AWAITER + count, &context, known))
             return false;
-        chain[++count] = awaiter;
+        if (!awaiter)
+            break;
+        chain[count + 1] = awaiter;
+        awaiter = pp_awaiter_of(reader, awaiter);
     }
     return true;
 }
@@ -90,7 +92,8 @@ static bool read_task(const struct pp_context_reader *reader, uint32_t *known, u
     if (context.identity)
         *task_frame = pp_asyncio_frame(&reader->objects, context.identity);
     return put(reader, PP_CONTEXT_TASK, &context, known) &&
-           (!reader->state->attached || put_awaiters(reader, context.identity, known));
+           (!context.identity || !reader->state->attached ||
+            put_awaiters(reader, context.identity, pp_awaiter_of(reader, context.identity), known));
 }
 
 /* Reads the innermost span. Where several libraries trace, OpenTelemetry's name is the one that others share.
@@ -157,6 +160,23 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
     return put(reader, PP_CONTEXT_ENDPOINT, &context, known);
 }
 
+/* Reads which task awaits the work that a thread of a pool does. async-signal-safe. */
+static bool read_work(const struct pp_context_reader *reader, const struct pp_python_stack *stack, uint32_t *known)
+{
+    const struct pp_slot *slot = reader->slot;
+    if (!reader->facts || !reader->facts->awaiters.partial_type || !reader->state->attached)
+        return true;
+    for (uint32_t i = stack->frames; i-- > 0 && i + POOL_FRAMES >= stack->frames;) {
+        uint32_t entry = slot->scratch->resolved[i].entry;
+        enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
+        if (rule != PP_FRAME_WORK && rule != PP_FRAME_WORKER)
+            continue;
+        uintptr_t task = pp_awaiter_of_frame(reader, slot->scratch->python[i].address, rule);
+        return !task || put_awaiters(reader, 0, task, known);
+    }
+    return true;
+}
+
 /* Reads the name of the threading.Thread. async-signal-safe. */
 static bool read_thread(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
                         enum pp_frame_rule rule, uint32_t *known)
@@ -187,5 +207,5 @@ bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struc
         !put(reader, PP_CONTEXT_GREENLET, &greenlet, known))
         return false;
     return (entry >= pp_slot_code_entries(slot) || read_thread(reader, stack, rule, known)) &&
-           read_endpoint(reader, stack, known);
+           (rule != PP_FRAME_THREAD || read_work(reader, stack, known)) && read_endpoint(reader, stack, known);
 }

@@ -2,7 +2,6 @@
 #include "../capture/safe_read.h"
 #include "asyncio.h"
 #include "awaiters.h"
-#include "frame_rules.h"
 
 /* Locals by number, of functions that have had these for years, but the last: */
 #define SELF            0
@@ -138,18 +137,24 @@ static void add_task(const struct pp_context_reader *reader, uintptr_t task, str
     }
 }
 
+uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule)
+{
+    struct pp_context_reader careful = *reader;
+    uintptr_t local;
+    if (rule == PP_FRAME_WORKER && reader->objects.python->layout.minor < 11)
+        careful.objects.plain = false; /* another function of the name may have no such local */
+    if (rule == PP_FRAME_WORK && read_local(&careful, frame, SELF, &local))
+        return pp_awaiter_of_work(&careful, local);
+    if (rule == PP_FRAME_WORKER && read_local(&careful, frame, WORKER_FUTURE, &local))
+        return pp_awaiter_of_result(&careful, local);
+    return 0;
+}
+
 /* Adds what the task tells for which a thread works. async-signal-safe. */
 static void add_work(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule,
                      struct pp_context *context)
 {
-    struct pp_context_reader careful = *reader;
-    uintptr_t local, task = 0;
-    if (rule == PP_FRAME_WORKER && reader->objects.python->layout.minor < 11)
-        careful.objects.plain = false; /* another function of the name may have no such local */
-    if (rule == PP_FRAME_WORK && read_local(&careful, frame, SELF, &local))
-        task = pp_awaiter_of_work(&careful, local);
-    else if (rule == PP_FRAME_WORKER && read_local(&careful, frame, WORKER_FUTURE, &local))
-        task = pp_awaiter_of_result(&careful, local);
+    uintptr_t task = pp_awaiter_of_frame(reader, frame, rule);
     if (task)
         add_task(reader, task, context);
 }

@@ -4,6 +4,11 @@
 #define PP_CONTEXT_ENDPOINT_H
 
 #include "context.h"
+#include "frame_rules.h"
+
+/* Returns the task that awaits what the frame of PP_FRAME_WORK or PP_FRAME_WORKER does; 0: none, or it is not known.
+ * async-signal-safe. */
+uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule);
 
 /* Reads the endpoint; context->identity stays 0 if no frame serves a request. async-signal-safe; needs slot->scratch
  * with the resolved frames. */
