@@ -70,6 +70,8 @@ enum pp_source_module {
     PP_MODULE_SENTRY_SPAN,
     PP_MODULE_FLASK,
     PP_MODULE_LABELS,
+    PP_MODULE_DJANGO, /* these two are known by their frames (endpoint.h) */
+    PP_MODULE_STARLETTE,
     PP_MODULE_GREENLET,
     PP_MODULE_OLD_GREENLET,
     PP_MODULE_GEVENT_GREENLET,

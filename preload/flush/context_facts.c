@@ -37,6 +37,8 @@ static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_SENTRY_SPAN] = "sentry_sdk.tracing",
     [PP_MODULE_FLASK] = "flask.globals",
     [PP_MODULE_LABELS] = "libpyprof",
+    [PP_MODULE_DJANGO] = "django.core.handlers.base",
+    [PP_MODULE_STARLETTE] = "starlette.routing",
     [PP_MODULE_GREENLET] = "greenlet._greenlet",
     [PP_MODULE_OLD_GREENLET] = "greenlet",
     [PP_MODULE_GEVENT_GREENLET] = "gevent._gevent_cgreenlet",
@@ -86,7 +88,7 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
 }
 
 /* Finds what the modules that are there keep in context variables. */
-static bool find_variables(const struct pp_object_reader *reader, const uintptr_t *modules,
+static void find_variables(const struct pp_object_reader *reader, const uintptr_t *modules,
                            struct pp_context_facts *facts)
 {
     facts->variables |= pp_opentelemetry_find(reader, modules, &facts->opentelemetry);
@@ -94,11 +96,10 @@ static bool find_variables(const struct pp_object_reader *reader, const uintptr_
     facts->variables |= pp_sentry_find(reader, modules, &facts->sentry);
     facts->variables |= pp_flask_find(reader, modules, &facts->flask);
     facts->variables |= pp_labels_find(reader, modules, &facts->labels);
-    return facts->variables;
 }
 
 /* Finds the greenlet that a thread runs. */
-static bool find_greenlets(const struct pp_object_reader *reader, const uintptr_t *modules,
+static void find_greenlets(const struct pp_object_reader *reader, const uintptr_t *modules,
                            struct pp_greenlet_facts *facts)
 {
     bool found = pp_greenlet_find(reader, modules, facts);
@@ -111,7 +112,6 @@ static bool find_greenlets(const struct pp_object_reader *reader, const uintptr_
     }
     if (!found)
         memset(facts, 0, sizeof *facts);
-    return found;
 }
 
 /* Says which of the sources that the program has imported are read. */
@@ -129,6 +129,8 @@ static void describe(const uintptr_t *modules, struct pp_context_facts *facts)
         {PP_MODULE_DDTRACE, "ddtrace spans", facts->ddtrace.variable.address != 0},
         {PP_MODULE_SENTRY, "Sentry spans", facts->sentry.variable.address != 0},
         {PP_MODULE_FLASK, "Flask endpoints", facts->flask.variable.address != 0},
+        {PP_MODULE_DJANGO, "Django endpoints", true},
+        {PP_MODULE_STARLETTE, "Starlette endpoints", true},
         {PP_MODULE_LABELS, "the program's labels", facts->labels.variable.address != 0},
     };
     struct pp_text text;
@@ -163,17 +165,13 @@ void pp_context_facts_refresh(void)
     if (!reader.python || !search_modules(&reader, facts.interpreter_state))
         return;
     const uintptr_t *modules = searched.modules;
-    bool found = false;
-    found |= find_variables(&reader, modules, &facts);
-    if (pp_asyncio_find(&reader, modules, &facts.asyncio)) {
-        found = true;
-        if (!pp_awaiters_find(&reader, modules, &facts.awaiters))
-            memset(&facts.awaiters, 0, sizeof facts.awaiters);
-    } else {
+    find_variables(&reader, modules, &facts);
+    if (!pp_asyncio_find(&reader, modules, &facts.asyncio))
         memset(&facts.asyncio, 0, sizeof facts.asyncio);
-    }
-    found |= find_greenlets(&reader, modules, &facts.greenlet);
+    if (!facts.asyncio.task_type || !pp_awaiters_find(&reader, modules, &facts.awaiters))
+        memset(&facts.awaiters, 0, sizeof facts.awaiters);
+    find_greenlets(&reader, modules, &facts.greenlet);
     describe(modules, &facts);
-    if (found)
+    if (facts.text[0])
         publish(&facts);
 }
