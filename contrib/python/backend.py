@@ -120,7 +120,8 @@ def write_sdist(directory):
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=str(ROOT), check=True, stdout=subprocess.PIPE).stdout
         names = sorted(os.fsdecode(name) for name in listed.split(b"\0") if name and not name.startswith(b"."))
     else:
-        names = sorted(str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.is_file())
+        every = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.is_file()]
+        names = sorted(name for name in every if not name.startswith("build/") and not name.endswith(".pyc"))
     project = (HERE / "pyproject.toml").read_text().replace('["."]', '["contrib/python"]')
     files = {name: (ROOT / name).read_bytes() for name in names if (ROOT / name).is_file()}
     files["pyproject.toml"] = project.encode()

@@ -11,7 +11,7 @@ setup_file() {
 
 # needs_python VERSION: sets PYTHON to it.
 needs_python() {
-    PYTHON=$(matching_pythons "$1" | cut -d' ' -f1)
+    PYTHON=$(matching_pythons "$1" 2>others.txt | cut -d' ' -f1)
     [ -n "$PYTHON" ] || skip "no Python $1"
     VERSION=$("$PYTHON" -c 'import platform; print(platform.python_version())')
 }
@@ -38,7 +38,7 @@ profiles() {
 
 @test "the wheel: its programs need glibc 2.17 only, auditwheel agrees, twine has no objection, 3 MB at most" {
     [ "$(stat -c %s "$WHEEL")" -le 3000000 ] || fail "$(ls -l "$WHEEL")"
-    unzip -q "$WHEEL" -d wheel
+    /usr/bin/python3 -m zipfile -e "$WHEEL" wheel
     for file in wheel/*.data/scripts/pyprof wheel/*.data/data/lib/pyprof/libpyprof.so; do
         readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vxE 'lib(c|m|dl|pthread)\.so\.[0-9]' >others.txt || true
         [ ! -s others.txt ] || fail "$file needs $(cat others.txt)"
@@ -54,7 +54,7 @@ profiles() {
 }
 
 @test "the wheel names what is linked into it: licences and a bill of materials" {
-    unzip -q "$WHEEL" -d wheel
+    /usr/bin/python3 -m zipfile -e "$WHEEL" wheel
     /usr/bin/python3 - wheel/*.dist-info <<'END'
 import email, json, pathlib, sys
 
@@ -116,7 +116,8 @@ readme_in_environment() {
 @test "from a path with spaces, run profiles another environment's interpreter; library says what to use" {
     needs_python 3.13
     installed "my environment"
-    profiles "my environment/bin/pyprof" "$(matching_pythons 3.8)"
+    other=$(matching_pythons 3.8 2>others.txt) || other=$PYTHON
+    profiles "my environment/bin/pyprof" "$other"
     LD_LIBRARY_PATH=/nowhere profiles "my environment/bin/pyprof" "$PYTHON"
     ! "my environment/bin/pyprof" library >out.txt 2>err.txt || fail "$(cat out.txt)"
     [ ! -s out.txt ] || fail "$(cat out.txt)"
@@ -198,6 +199,8 @@ END
     tested --pyprof -n 2
     grep -A2 '^=* pyprof: hottest functions of the tests =*$' tested.txt | grep -qE ' spin \(test_work.py:5\)$' || fail "$(cat tested.txt)"
     [ "$(env/bin/pyprof info --json | grep -c '"pid":')" -ge 3 ] || fail "no workers"
+    PYTHONPATH=$packages env/bin/python -m pytest -p no:cacheprovider --pyprof --collect-only >tested.txt 2>&1 || fail "$(cat tested.txt)"
+    grep -q '^none: no test was running' tested.txt || fail "$(cat tested.txt)"
     # What pytest.main was called by is not started again.
     ! PYTHONPATH=$packages env/bin/python -c 'import sys, pytest; print("once"); sys.exit(pytest.main(["--pyprof"]))' >main.txt 2>&1 || fail "$(cat main.txt)"
     [ "$(grep -c once main.txt)" -eq 1 ] || fail "$(cat main.txt)"

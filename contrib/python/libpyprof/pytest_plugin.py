@@ -71,7 +71,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
     report = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     terminalreporter.section("pyprof: hottest functions of the tests")
     if report.returncode:
-        terminalreporter.line(report.stderr.decode(errors="replace").strip())
+        why = report.stderr.decode(errors="replace").strip()
+        terminalreporter.line("none: no test was running when a sample was taken" if "--focus" in why else why)
         return
     for line in _table(json.loads(report.stdout.decode())):
         terminalreporter.line(line)
