@@ -59,6 +59,12 @@ static uintptr_t find_interpreter(const struct pp_python **python)
     return 0;
 }
 
+/* Whether the interpreter is taking its modules apart. */
+static bool is_finalizing(const struct pp_python *python)
+{
+    return pp_word((const void *)python->runtime, python->layout.runtime.finalizing) != 0;
+}
+
 /* Searches what was imported since the last search, if anything was. sys.modules grows at its end; where it has been
  * moved, it is searched from its beginning. Returns whether there may be more to find. */
 static bool search_modules(const struct pp_object_reader *reader, uintptr_t interpreter_state)
@@ -162,7 +168,7 @@ void pp_context_facts_refresh(void)
     memset(&facts, 0, sizeof facts); /* the padding too: it is compared */
     facts.interpreter_state = find_interpreter(&reader.python);
     facts.python = reader.python;
-    if (!reader.python || !search_modules(&reader, facts.interpreter_state))
+    if (!reader.python || is_finalizing(reader.python) || !search_modules(&reader, facts.interpreter_state))
         return;
     const uintptr_t *modules = searched.modules;
     find_variables(&reader, modules, &facts);
