@@ -112,7 +112,7 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
     enum pp_reason resolved = resolve_frames(state->python, slot, &stacks->python);
     if (resolved != PP_REASON_NONE)
         return resolved;
-    if (!pp_contexts_read_frames(&reader, &stacks->python, native->count, contexts))
+    if (!pp_contexts_read_frames(&reader, &stacks->python, native, contexts))
         return PP_REASON_LOST_RING_FULL;
     if (stacks->python.runs && !stacks->python.counted && !interrupted.other_stack)
         stacks->interpreter = state->python;

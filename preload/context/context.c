@@ -194,7 +194,7 @@ static bool read_thread(const struct pp_context_reader *reader, const struct pp_
 }
 
 bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
-                             unsigned native_frames, uint32_t *known)
+                             const struct pp_native_stack *native, uint32_t *known)
 {
     const struct pp_slot *slot = reader->slot;
     struct pp_context greenlet = {.identity = 0};
@@ -203,7 +203,7 @@ bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struc
     uint32_t entry = slot->scratch->resolved[stack->frames - 1].entry;
     enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
     if (reader->facts && reader->facts->greenlet.type && !(*known & 1u << PP_CONTEXT_GREENLET) &&
-        pp_greenlet_read_frame(reader, native_frames, stack->outermost, rule, &greenlet) &&
+        pp_greenlet_read_frame(reader, native, stack->outermost, rule, &greenlet) &&
         !put(reader, PP_CONTEXT_GREENLET, &greenlet, known))
         return false;
     return (entry >= pp_slot_code_entries(slot) || read_thread(reader, stack, rule, known)) &&

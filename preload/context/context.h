@@ -32,9 +32,9 @@ struct pp_context_reader {
 bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame);
 
 /* Reads what the frames of the Python stack tell: as pp_contexts_read. async-signal-safe; needs slot->scratch with the
- * native and the resolved frames; bounded. */
+ * resolved frames; bounded. */
 bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
-                             unsigned native_frames, uint32_t *known);
+                             const struct pp_native_stack *native, uint32_t *known);
 
 /* Makes a reader for the thread's state. async-signal-safe. */
 struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *state, struct pp_slot *slot);

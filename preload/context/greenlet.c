@@ -221,27 +221,39 @@ bool pp_greenlet_read(const struct pp_context_reader *reader, struct pp_context 
     return find_run(reader, dict, type, &value) && read_callable(reader, value, &greenlet->text);
 }
 
-/* Whether the extension has switched stacks and may not be done with it. async-signal-safe. */
-static bool is_switching(const struct pp_slot *slot, unsigned native_frames)
+/* async-signal-safe. */
+static bool is_in(uintptr_t address, const _Atomic uintptr_t *start, const _Atomic uintptr_t *end)
 {
-    for (unsigned i = 0; i < native_frames && !pp_in_eval(slot->scratch->native[i].ip); i++) {
-        uintptr_t address = slot->scratch->native[i].ip;
-        for (unsigned caller = 0; caller < PP_GREENLET_CALLERS; caller++)
-            if (address >= atomic_load_explicit(&pp_capture.greenlet_switched[caller].start, memory_order_relaxed) &&
-                address < atomic_load_explicit(&pp_capture.greenlet_switched[caller].end, memory_order_relaxed))
-                return true;
-    }
-    return false;
+    return address >= atomic_load_explicit(start, memory_order_relaxed) &&
+           address < atomic_load_explicit(end, memory_order_relaxed);
 }
 
-bool pp_greenlet_read_frame(const struct pp_context_reader *reader, unsigned native_frames, uintptr_t frame,
-                            enum pp_frame_rule rule, struct pp_context *greenlet)
+/* Whether the extension has switched stacks and may not be done with it, as far as the native frames tell. What the
+ * walk has not seen of them for want of rows the flush thread will see (flush/finish_sample.c).
+ * async-signal-safe. */
+static bool is_switching(const struct pp_native_stack *native)
+{
+    bool runs_extension = false;
+    for (unsigned i = 0; i < native->count; i++) {
+        uintptr_t address = native->frames[i].ip;
+        if (pp_in_eval(address))
+            return false;
+        for (unsigned caller = 0; caller < PP_GREENLET_CALLERS; caller++)
+            if (is_in(address, &pp_capture.greenlet_switched[caller].start, &pp_capture.greenlet_switched[caller].end))
+                return true;
+        runs_extension |= is_in(address, &pp_capture.greenlet_start, &pp_capture.greenlet_end);
+    }
+    return runs_extension && !native->continuable; /* its callers are not known */
+}
+
+bool pp_greenlet_read_frame(const struct pp_context_reader *reader, const struct pp_native_stack *native,
+                            uintptr_t frame, enum pp_frame_rule rule, struct pp_context *greenlet)
 {
     const struct pp_object_reader *objects = &reader->objects;
     const struct pp_python_layout *layout = &objects->python->layout;
     uintptr_t current, type, value;
     if (!read_current(reader, &current) || !current || kind_of(reader, current, &type) == UNKNOWN ||
-        is_switching(reader->slot, native_frames))
+        is_switching(native))
         return false;
     greenlet->identity = PP_SAME_NAME;
     if (rule == PP_FRAME_HUB)

@@ -19,7 +19,7 @@ bool pp_greenlet_read(const struct pp_context_reader *reader, struct pp_context 
 
 /* Reads what pp_greenlet_read could not: the name by the greenlet's outermost Python frame and the rule for that one's
  * function. false: the frames may be another greenlet's. async-signal-safe; bounded. */
-bool pp_greenlet_read_frame(const struct pp_context_reader *reader, unsigned native_frames, uintptr_t frame,
-                            enum pp_frame_rule rule, struct pp_context *greenlet);
+bool pp_greenlet_read_frame(const struct pp_context_reader *reader, const struct pp_native_stack *native,
+                            uintptr_t frame, enum pp_frame_rule rule, struct pp_context *greenlet);
 
 #endif

@@ -2,6 +2,7 @@
 #include "../capture/capture.h"
 #include "../capture/pairing.h"
 #include "../modules/modules.h"
+#include "../python/greenlet.h"
 #include <string.h>
 
 #define MAX_SAMPLE                                                                                                     \
@@ -74,5 +75,8 @@ const struct pp_record_sample *pp_sample_finish(const struct pp_record_unfinishe
         stacks.native.reason = PP_REASON_NATIVE_NO_ROWS;
     finished.sample = *head;
     pp_stacks_write(&stacks, &finished.sample);
+    /* the handler has not seen all callers: what it has read of the frames may be another greenlet's */
+    if (pp_greenlet_switch((const uint64_t *)(&finished.sample + 1), finished.sample.native_frames, false))
+        finished.sample.contexts &= ~(1u << PP_CONTEXT_GREENLET);
     return &finished.sample;
 }

@@ -9,7 +9,7 @@ import os
 import sys
 
 VERSION = sys.version_info[:2]
-TASK, GREENLET, ENDPOINT, SPAN, LABELS, AWAITER = 1, 2, 3, 4, 5, 6  # enum pp_context_kind
+TASK, GREENLET, SPAWN, ENDPOINT, SPAN, LABELS, AWAITER = 1, 2, 3, 4, 5, 6, 7  # enum pp_context_kind
 KINDS, NONE = 32, 255
 MARKS = bytearray(KINDS)
 pinned = (ctypes.c_char * KINDS).from_buffer(MARKS)
@@ -148,6 +148,9 @@ SOURCES = {"asyncio": (prepare_asyncio, run_asyncio)}
 
 def main_program():
     global library, begin, end
+    from greenlets import SOURCES as greenlets
+
+    SOURCES.update(greenlets)
     parser = argparse.ArgumentParser()
     parser.add_argument("object")
     parser.add_argument("--steps", type=int, default=100000, help="how many instructions are stepped")

@@ -50,16 +50,17 @@ judge() {
     result $(($(field recovered) * 100 < $(field torn) * 95)) "$text: torn states recovered: $(field recovered) of $(field torn)"
 }
 
-# Lets this interpreter find greenlet, if that can be had.
-find_greenlet() {
-    local python=$1 version=$2 venv
+# find_package PYTHON VERSION PACKAGE: lets this interpreter find greenlet, gevent or eventlet, if that can be had.
+find_package() {
+    local python=$1 version=$2 package=$3 venv
     unset PYTHONPATH
-    "$python" -c 'import greenlet' 2>/dev/null && return
-    if venv=$(tests/venv.sh "$BUILD/venv/greenlet-$version-$(cksum <<<"$python" | cut -d' ' -f1)" "$python" greenlet 2>/dev/null); then
+    "$python" -c "import $package" 2>/dev/null && return
+    if venv=$(tests/venv.sh "$BUILD/venv/$package-$version-$(cksum <<<"$python" | cut -d' ' -f1)" "$python" "$package" 2>/dev/null); then
         PYTHONPATH=$(compgen -G "$venv/lib/python3*/site-packages")
         export PYTHONPATH
     else
-        echo "# $python: without greenlet"
+        echo "# $python: without $package"
+        return 1
     fi
 }
 
@@ -71,10 +72,10 @@ torture() {
     judge "$text" $?
 }
 
-# contexts NAME PYTHON TEXT OPTION...: what samples belong to.
+# contexts NAME PYTHON TEXT KIND OPTION...: what samples belong to, of this kind above all.
 contexts() {
-    local log=$logs/$1.log python=$2 text=$3 exit right
-    shift 3
+    local log=$logs/$1.log python=$2 text=$3 kind=$4 exit right
+    shift 4
     timeout -k 5 "${TORTURE_TIMEOUT:-900}" "$python" tests/torture/contexts.py "$object" "$@" >"$log" 2>&1
     exit=$?
     if grep -q "the test does not know" "$log"; then
@@ -82,22 +83,35 @@ contexts() {
         return
     fi
     sed 's/^/# /' "$log"
-    right=$(sed -n 's/^kind=1 .*right=\([0-9]*\).*/\1/p' "$log")
+    right=$(sed -n "s/^kind=$kind .*right=\([0-9]*\).*/\1/p" "$log")
     grep -q '^steps=' "$log" && ! grep -qE 'wrong=[1-9]|missing=[1-9]' "$log" && [ "${right:-0}" -gt 1000 ]
-    result $? "$text: after every instruction the task and those that await it are right (exit status $exit)"
+    result $? "$text: after every instruction it is right what it belongs to, $* (exit status $exit)"
+}
+
+# greenlets COUNT PYTHON VERSION STEPS SOURCE...: of those sources that can be had here.
+greenlets() {
+    local count=$1 python=$2 version=$3 steps=$4 source
+    shift 4
+    for source in "$@"; do
+        if find_package "$python" "$version" "$source"; then
+            contexts "$count-$source" "$python" "$version ($python)" 2 --source "$source" --steps "$steps"
+        fi
+    done
 }
 
 # one_python COUNT PYTHON VERSION
 one_python() {
     local count=$1 python=$2 text="$3 ($2)"
-    find_greenlet "$python" "$3"
+    find_package "$python" "$3" greenlet || true
     if [ -n "$long" ]; then
-        contexts "$count-contexts" "$python" "$text" --steps 1500000
+        contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 1500000
         torture "$count" "$python" "$text" --whole --steps 1000000
         torture "$count-warm" "$python" "$text, warm" --whole --steps 1000000 --warm
+        greenlets "$count" "$python" "$3" 1000000 greenlet gevent eventlet
     else
-        contexts "$count-contexts" "$python" "$text" --steps 110000 --first "$count"
+        contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 110000 --first "$count"
         torture "$count" "$python" "$text" --steps 200000 --first $((3 * count))
+        greenlets "$count" "$python" "$3" 110000 greenlet
     fi
 }
 

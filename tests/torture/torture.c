@@ -359,8 +359,12 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
     merge(&sample, frames, total, pc);
 }
 
-static void examine_contexts(const struct pp_record_sample *head, uintptr_t pc)
+static void examine_either(const struct pp_record_sample *head, uintptr_t pc)
 {
+    if (!contexts_are_on()) {
+        examine(head, pc);
+        return;
+    }
     const char *why = contexts_compare(head);
     count.samples++;
     if (why)
@@ -378,12 +382,10 @@ static void take_sample(ucontext_t *context, uintptr_t pc)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_CONTEXT)
             contexts_take((const struct pp_record_context *)record);
-        else if (contexts_are_on())
-            examine_contexts((const struct pp_record_sample *)record, pc);
         else if (record->type == PP_RECORD_SAMPLE)
-            examine((const struct pp_record_sample *)record, pc);
+            examine_either((const struct pp_record_sample *)record, pc);
         else if (record->type == PP_RECORD_UNFINISHED) {
-            examine(pp_sample_finish((const struct pp_record_unfinished *)record), pc);
+            examine_either(pp_sample_finish((const struct pp_record_unfinished *)record), pc);
             /* the loader is not to be asked here: handlers use the draft until it is published */
             atomic_store(&pp_module_table, pp_modules_draft());
         }

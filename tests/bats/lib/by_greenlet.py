@@ -29,7 +29,10 @@ for value, _, number in stacks(sys.argv[4]):
     times[value] += number
 total = info["total"]
 period = sum(times.values()) / sum(counts.values())
-faults = ["%g samples in %s have %s" % (number, mark, value) for (mark, value), number in others.items() if number]
+# a greenlet's outermost function may be unknown in the middle of a switch
+none = sum(number for (_, value), number in others.items() if value == "(none)")
+faults = ["%g samples in %s have %s" % (number, mark, value) for (mark, value), number in others.items()
+          if number and (value != "(none)" or none > 2)]
 faults += [f"no sample in {mark}" for mark in marks if not right[mark]]
 farthest = 0
 for value, ns in truth["values"].items():
