@@ -1,5 +1,8 @@
 """Writes profiles for the page's tests, from preload/common/log_format.h: what a run of a program never gives twice the same."""
 
+import base64
+import hashlib
+import os
 import struct
 import sys
 import zlib
@@ -33,6 +36,11 @@ def native(symbol, module="/usr/lib/libfoo.so.1"):
     return ("native", symbol, module)
 
 
+def at(function, line, column=0, end_column=0):
+    """A Python frame at another line of its function, and an expression of it."""
+    return (*function, line, column, end_column)
+
+
 def pseudo(text):
     return ("pseudo", text)
 
@@ -64,9 +72,10 @@ class Log:
             if frame[0] == "pseudo":
                 return record(3, self.string(frame[1]))
             if frame[0] == "python":
-                code = self.define(CODES, frame, lambda: record(
+                code = self.define(CODES, frame[:4], lambda: record(
                     self.string(frame[1]), self.string(frame[2]), frame[3]))
-                return record(2, code, frame[3])
+                line, *columns = frame[4:] or frame[3:]
+                return record(2, code, line, *([line, *columns] if columns and columns[0] else []))
             module = self.define(MODULES, frame[2], lambda: record(
                 self.string(frame[2]), 0, 0x1000, 0x10000000, 0x1000, 0, 0))
             return record(1, module, 0x2000 + 64 * len(self.tables[FRAMES]), self.string(frame[1]), 4)
@@ -159,6 +168,62 @@ def example(path, scale=1, pid=100):
             log.sample("MainThread", [*start, python("warm_cache", line=70), pseudo("[gc]")], 90000000, second, True, 9)
     log.sample("MainThread", [*start, python("render", line=90)], 80000000 // scale, 5, True, 8)
     log.sample(None, [pseudo("[unsampled]")], 7000001, 3, None, 0)
+    log.write(path)
+
+
+SHOP = """import hashlib
+
+
+def sign(text):
+    a = hashlib.sha256(text) + hashlib.md5(text)
+    if a < 3: return "</script><b>&amp;"
+	return sign(a)
+
+
+def main():
+    for i in range(9): sign(b"é" * i)
+
+
+
+    print("a comment's distance")
+
+
+def other():
+    pass
+"""
+
+
+def shop(path, directory, source="shop.py"):
+    """Two functions whose source is in a directory, lines and expressions; a function in a file that is not there, in
+    one that was changed, and in one that is another's."""
+    log = Log()
+    for name, text, when in ((source, SHOP, START // SECOND - 9), ("changed.py", "def f():\n    pass\n", START // SECOND + 9),
+                             ("moved.py", "# only this\n", START // SECOND - 9)):
+        with open(f"{directory}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.utime(file.name, (when, when))
+    main, sign = (python(name, f"{directory}/{source}", line) for name, line in (("main", 10), ("sign", 4)))
+    call = at(main, 11, 24, 39)
+    for node, ns in (([call, at(sign, 5, 9, 29), native("SHA256")], 500000000), ([call, at(sign, 5, 32, 49), native("MD5")], 250000000),
+                     ([call, at(sign, 7, 9, 16), at(sign, 5, 9, 29)], 100000000), ([call, at(sign, 6, 8, 13)], 50000000),
+                     ([call], 20000000), ([at(main, 15)], 1000000)):
+        log.sample("MainThread", node, ns, 0, True, ns // 10000000)
+    for name in ("gone.py", "changed.py", "moved.py"):
+        log.sample("MainThread", [python("f", f"{directory}/{name}", 1)], 25000000, 1, True, 3)
+    log.write(path)
+
+
+def wordy(path, directory, functions=900):
+    """Functions whose source is more than a page may hold, and does not compress well."""
+    log, lines = Log(), []
+    for i in range(functions):
+        function = python(f"f{i}", f"{directory}/wordy.py", len(lines) + 1)
+        lines.append(f"def f{i}():")
+        lines += ["    x = '" + base64.b64encode(hashlib.sha512(b"%d %d" % (i, j)).digest() * 2).decode() + "'" for j in range(8)]
+        log.sample("MainThread", [at(function, len(lines) - 4)], 10000000)
+    with open(f"{directory}/wordy.py", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    os.utime(file.name, (START // SECOND - 9,) * 2)
     log.write(path)
 
 

@@ -15,6 +15,7 @@ import data  # noqa: F401
 import strip  # noqa: F401
 import explore  # noqa: F401
 import contexts  # noqa: F401
+import source  # noqa: F401
 from browser import Browser, find_chromium
 from page import PYPROF, TESTS, Page
 
@@ -37,11 +38,14 @@ def make_pages(directory):
     logs.service(at("service.pyprof"))
     logs.endpoints(at("endpoints.pyprof"))
     logs.service(at("slower_service.pyprof"), 2)
+    logs.shop(at("shop.pyprof"), directory)
+    logs.wordy(at("wordy.pyprof"), directory)
     os.mkdir(at("many"))
     subprocess.run([os.path.join(os.path.dirname(PYPROF), "bench", "make_logs"), at("many"), "2", "7"], check=True)
     for page, arguments in {
         "example.html": ["example.pyprof"], "two.html": ["example.pyprof", "other.pyprof"], "hostile.html": ["hostile.pyprof"],
         "fan.html": ["fan.pyprof"], "none.html": ["--native=none", "example.pyprof"], "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
+        "shop.html": ["shop.pyprof"], "lines.html": ["--lines", "shop.pyprof"], "wordy.html": ["wordy.pyprof"],
         "service.html": ["service.pyprof"], "endpoints.html": ["--by=endpoint", "endpoints.pyprof"], "by_task.html": ["--by=task", "service.pyprof"],
         "compared_by_endpoint.html": ["--diff", "--by=endpoint", "service.pyprof", "slower_service.pyprof"], "large.html": ["large.pyprof"], "many.html": ["many"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
     }.items():

@@ -1,6 +1,7 @@
 /*
  * What the page is given. Numbers are little-endian:
- *   "PYF1", then the length and the text of a JSON object (strings, frames, threads, processes, sums, contexts), then
+ *   "PYF1", then the length and the text of a JSON object (strings, frames, threads, processes, sums, contexts,
+ *   source: sources.h), then
  *   eight columns, each its length in bytes and LEB128 numbers:
  *     of nodes, from node 1 on: own number - parent's number; frame
  *     of cells, sorted: node - previous cell's node; thread * 3 + GIL (0 unknown, 1 held, 2 not held); bucket; samples;
@@ -179,6 +180,7 @@ static void put_json(struct pt_json *json, const struct pt_flame *flame)
             put_thread(json, flame, flame->sides[i], j, base);
     pt_json_end(json, ']');
     put_frames(json, flame);
+    pt_json_format(json, "source", "%s", flame->source);
     pt_json_end(json, '}');
 }
 

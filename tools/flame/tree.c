@@ -6,6 +6,7 @@
 #include "../profile/frame_text.h"
 #include "../profile/group.h"
 #include "buckets.h"
+#include "sources.h"
 
 /* Returns the package or the module of a path: up to the first '/', or up to the extension of a file. */
 static uint32_t first_part(struct pt_profile *strings, const char *path)
@@ -100,6 +101,7 @@ struct pt_flame *pt_flame_new(struct pt_profile *const *sides, unsigned side_cou
     flame->side_count = side_count;
     flame->lines = lines;
     flame->merged = pt_profile_new(NULL);
+    flame->source = pt_flame_sources(sides[side_count - 1]); /* before it may lose its samples */
     pt_flame_add_cells(flame);
     return flame;
 }
@@ -123,5 +125,6 @@ void pt_flame_free(struct pt_flame *flame)
         return;
     pt_profile_free(flame->merged);
     PT_FREE_TABLE(&flame->frames);
+    free(flame->source);
     free(flame);
 }

@@ -7,21 +7,13 @@
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../load/load.h"
-#include "../profile/self.h"
+#include "../view/line_sums.h"
+#include "../view/source_text.h"
 #include "../view/summary.h"
 #include "shares.h"
 #include "source_files.h"
-#include "source_text.h"
 
-#define CONTEXT       4 /* around lines that used CPU */
-#define MOST_LINES    (2u << 20)
 #define FIGURES_WIDTH 35 /* of a row, before its text, without --ci */
-
-/* CPU nanoseconds of a line: by itself with the native code that it calls (self.h), and with all that it calls. */
-struct line {
-    uint64_t self_ns, self_count, total_ns, total_count;
-    uint32_t last; /* sample + 1 that was last counted in total: recursion counts once */
-};
 
 /* What shares are of, and the samples that they come from. */
 struct whole {
@@ -30,104 +22,30 @@ struct whole {
     bool ci; /* intervals are printed */
 };
 
-struct file {
-    uint32_t path; /* string */
-    struct line *lines;
-    uint32_t count, capacity;
-    uint64_t self_ns;
-};
-
-struct files {
-    struct file *items;
-    uint32_t count, capacity;
-    uint32_t *of_string; /* file + 1 by path */
-};
-
-static struct files find_files(const struct pt_profile *profile, const char *name)
+static struct pt_line_sums find_files(const struct pt_profile *profile, const char *name)
 {
-    struct files files = {.of_string = pt_alloc(profile->strings.count, sizeof *files.of_string)};
+    struct pt_line_sums files = pt_line_sums_new(profile);
     char *real = realpath(name, NULL);
     while (strncmp(name, "./", 2) == 0)
         name += 2;
     for (uint32_t i = 0; i < profile->functions.count; i++) {
         uint32_t path = profile->functions.items[i].file;
         const char *text = pt_string(profile, path);
-        if (files.of_string[path] || !(pt_is_end_of_path(text, name) || (real && strcmp(text, real) == 0)))
-            continue;
-        PT_APPEND(&files)->path = path;
-        files.of_string[path] = files.count;
+        if (pt_is_end_of_path(text, name) || (real && strcmp(text, real) == 0))
+            pt_line_sums_add_file(&files, path);
     }
     free(real);
     return files;
 }
 
-static struct line *line_of(struct file *file, uint32_t number)
+static void print_state(enum pt_source_state state)
 {
-    file->lines = pt_grow(file->lines, &file->capacity, (uint64_t)number + 1, sizeof *file->lines);
-    if (number >= file->count)
-        file->count = number + 1;
-    return &file->lines[number];
-}
-
-static void add_sample(const struct pt_profile *profile, struct files *files, const uint32_t *self_frames,
-                       uint32_t number)
-{
-    const struct pt_sample *sample = &profile->samples.items[number];
-    uint32_t self = self_frames[sample->node];
-    for (uint32_t at = sample->node; at; at = profile->nodes.items[at].parent) {
-        const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[at].frame];
-        bool innermost = self == profile->nodes.items[at].frame;
-        self = innermost ? PT_NONE : self; /* of a recursive function only the innermost frame */
-        if (frame->kind != PP_FRAME_PYTHON)
-            continue;
-        uint32_t file = files->of_string[profile->functions.items[frame->subject].file];
-        uint32_t line_number = pt_frame_line(profile, frame);
-        /* line numbers are not trusted: they must not claim memory */
-        if (!file || line_number >= MOST_LINES)
-            continue;
-        struct line *line = line_of(&files->items[file - 1], line_number);
-        line->self_ns += innermost ? sample->cpu_ns : 0;
-        line->self_count += innermost ? sample->count : 0;
-        line->total_ns += line->last == number + 1 ? 0 : sample->cpu_ns;
-        line->total_count += line->last == number + 1 ? 0 : sample->count;
-        line->last = number + 1;
-        files->items[file - 1].self_ns += innermost ? sample->cpu_ns : 0;
-    }
-}
-
-/* Returns the source if all functions of the file that ran are where the profile has them; else prints why there is
- * none. */
-static struct pt_source source_of(const struct pt_profile *profile, const struct file *file)
-{
-    struct pt_source source = {.state = PT_SOURCE_MISSING};
-    bool first = true;
-    for (uint32_t i = 0; i < profile->functions.count; i++) {
-        if (profile->functions.items[i].file != file->path)
-            continue;
-        struct pt_source one = pt_source_read(profile, &profile->functions.items[i]);
-        if (!first)
-            pt_source_free(&source);
-        source = one;
-        first = false;
-        if (source.state != PT_SOURCE_READ)
-            break;
-    }
-    if (source.state == PT_SOURCE_MISSING)
+    if (state == PT_SOURCE_MISSING)
         printf("  the source is not here: lines without their text\n");
-    else if (source.state == PT_SOURCE_NEWER)
+    else if (state == PT_SOURCE_NEWER)
         printf("  the source was changed after the profile began: lines without their text\n");
-    else if (source.state == PT_SOURCE_OTHER)
+    else if (state == PT_SOURCE_OTHER)
         printf("  the source is not what ran (functions are elsewhere in it): lines without their text\n");
-    return source;
-}
-
-static bool is_near(const struct file *file, uint32_t number)
-{
-    uint32_t from = number > CONTEXT ? number - CONTEXT : 1;
-    for (uint32_t i = from; i <= number + CONTEXT && i < file->count; i++)
-        if (file->lines[i].total_ns)
-            return true;
-    return false;
 }
 
 static void print_source(const char *text, size_t length, uint32_t used)
@@ -140,7 +58,7 @@ static void print_source(const char *text, size_t length, uint32_t used)
 }
 
 /* Prints the figures of a line, and its number. */
-static void print_figures(const struct line *line, uint32_t number, const struct whole *whole)
+static void print_figures(const struct pt_line *line, uint32_t number, const struct whole *whole)
 {
     double self = pt_percent(line->self_ns, whole->ns);
     struct pt_share total = pt_share_of(&whole->draws, line->total_count, line->total_ns, whole->ns);
@@ -152,7 +70,7 @@ static void print_figures(const struct line *line, uint32_t number, const struct
     printf("  %5" PRIu32 "  ", number);
 }
 
-static void print_file(const struct pt_profile *profile, const struct file *file, const struct whole *whole)
+static void print_file(const struct pt_profile *profile, const struct pt_file_lines *file, const struct whole *whole)
 {
     uint32_t used = FIGURES_WIDTH + (whole->ci ? PT_INTERVAL_WIDTH : 0);
     pt_print_paragraph(0, 2,
@@ -160,17 +78,18 @@ static void print_file(const struct pt_profile *profile, const struct file *file
                        "that it calls.",
                        pt_string(profile, file->path), pt_seconds(file->self_ns), pt_percent(file->self_ns, whole->ns),
                        pt_seconds(whole->ns));
-    struct pt_source source = source_of(profile, file);
+    struct pt_source source = pt_source_of_file(profile, file->path);
+    print_state(source.state);
     size_t length;
     bool gap = false;
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%9s%s%7s\n", "SELF", "TOTAL", whole->ci ? PT_INTERVAL_HEADING : "",
                     "LINE");
     for (uint32_t i = 0;; i++) {
         const char *text = i ? pt_source_line(&source, i, &length) : NULL;
-        const struct line none = {0}, *line = i < file->count ? &file->lines[i] : &none;
+        const struct pt_line none = {0}, *line = i < file->count ? &file->lines[i] : &none;
         if (i >= file->count && !text)
             break;
-        if (!line->total_ns && (!text || !is_near(file, i))) {
+        if (!line->total_ns && (!text || !pt_line_is_near(file, i))) {
             gap = gap || i;
             continue;
         }
@@ -191,17 +110,16 @@ static void print_file(const struct pt_profile *profile, const struct file *file
 
 static int by_self(const void *a, const void *b)
 {
-    const struct file *x = a, *y = b;
+    const struct pt_file_lines *x = a, *y = b;
     return pt_compare(y->self_ns, x->self_ns) ?: pt_compare(x->path, y->path);
 }
 
 static int annotate(const struct pt_profile *profile, const char *name, bool ci)
 {
     const struct whole whole = {pt_summary_program_ns(profile), pt_draws_of(profile), ci};
-    struct files files = find_files(profile, name);
-    uint32_t *self_frames = pt_self_frames(profile);
-    for (uint32_t i = 0; files.count && i < profile->samples.count; i++)
-        add_sample(profile, &files, self_frames, i);
+    struct pt_line_sums files = find_files(profile, name);
+    if (files.count)
+        pt_line_sums_count(&files, profile);
     if (!files.count) {
         pt_error("%s: no function of this file was seen", name);
         pt_print_hottest_files(profile);
@@ -214,12 +132,9 @@ static int annotate(const struct pt_profile *profile, const char *name, bool ci)
         if (i)
             putchar('\n');
         print_file(profile, &files.items[i], &whole);
-        free(files.items[i].lines);
     }
     int status = files.count ? PT_EXIT_OK : PT_EXIT_DATA;
-    free(self_frames);
-    free(files.items);
-    free(files.of_string);
+    pt_line_sums_free(&files);
     return status;
 }
 

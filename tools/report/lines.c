@@ -5,77 +5,52 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../profile/self.h"
+#include "../view/line_sums.h"
+#include "../view/source_text.h"
 #include "../view/summary.h"
 #include "hottest.h"
 #include "report.h"
-#include "source_text.h"
 #include "sums_json.h"
 
-#define LINE_ROWS       6
-#define LONGEST_LINE    90   /* bytes of source text */
-#define EXPRESSION_ROWS 3    /* of a line */
-#define EXPRESSION_FROM 10.0 /* per cent of the line's time */
-#define ALL_OF_IT       95.0
-#define FIGURES_WIDTH   19
-#define TEXT_COLUMN     29 /* where the source begins */
-
-/* An expression of a line, or all of a line's time when it has no columns. */
-struct place {
-    uint32_t line, end_line, column, end_column;
-    uint64_t ns;
-};
-
-static int by_place(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    return pt_compare(x->line, y->line) ?: pt_compare(x->column, y->column) ?: pt_compare(x->end_line, y->end_line) ?: pt_compare(x->end_column, y->end_column);
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    return pt_compare(y->ns, x->ns) ?: by_place(a, b);
-}
+#define LINE_ROWS     6
+#define LONGEST_LINE  90 /* bytes of source text */
+#define FIGURES_WIDTH 19
+#define TEXT_COLUMN   29 /* where the source begins */
 
 /* Returns the places of a function that took time, in their order in the source. The caller frees. */
-static struct place *places_of(const struct pt_profile *profile, const uint64_t *ns_of_frame, uint32_t function,
-                               uint32_t *count)
+static struct pt_place *places_of(const struct pt_profile *profile, const uint64_t *ns_of_frame, uint32_t function,
+                                  uint32_t *count)
 {
-    struct place *places = pt_alloc(profile->frames.count, sizeof *places);
+    struct pt_place *places = pt_alloc(profile->frames.count, sizeof *places);
     *count = 0;
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         const struct pt_frame *frame = &profile->frames.items[i];
         if (frame->kind == PP_FRAME_PYTHON && frame->subject == function && ns_of_frame[i])
-            places[(*count)++] = (struct place){pt_frame_line(profile, frame), frame->end_line, frame->column,
-                                                frame->end_column, ns_of_frame[i]};
+            places[(*count)++] = (struct pt_place){pt_frame_line(profile, frame), frame->end_line, frame->column,
+                                                   frame->end_column, ns_of_frame[i]};
     }
-    qsort(places, *count, sizeof *places, by_place);
+    qsort(places, *count, sizeof *places, pt_by_place);
     return places;
 }
 
 /* Returns a place for each line, with all of its time; the columns are not used. */
-static struct place *lines_of(const struct place *places, uint32_t count, uint32_t *lines_count)
+static struct pt_place *lines_of(const struct pt_place *places, uint32_t count, uint32_t *lines_count)
 {
-    struct place *lines = pt_alloc(count, sizeof *lines);
+    struct pt_place *lines = pt_alloc(count, sizeof *lines);
     *lines_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (!*lines_count || lines[*lines_count - 1].line != places[i].line)
-            lines[(*lines_count)++] = (struct place){.line = places[i].line};
+            lines[(*lines_count)++] = (struct pt_place){.line = places[i].line};
         lines[*lines_count - 1].ns += places[i].ns;
     }
-    qsort(lines, *lines_count, sizeof *lines, by_time);
+    qsort(lines, *lines_count, sizeof *lines, pt_by_place_time);
     return lines;
 }
 
-/* The text of a line without its indentation, as much of it as is printed. */
-struct shown {
-    const char *text;
-    size_t indentation, length;
-};
-
-static struct shown shown_line(const struct pt_source *source, uint32_t line)
+/* Returns the text of a line without its indentation, as much of it as is printed. */
+static struct pt_shown_line shown_line(const struct pt_source *source, uint32_t line)
 {
-    struct shown shown = {0};
+    struct pt_shown_line shown = {0};
     size_t size, most = pt_print_columns(stdout) ? pt_print_columns(stdout) - TEXT_COLUMN : LONGEST_LINE;
     shown.text = pt_source_line(source, line, &size);
     if (!shown.text)
@@ -92,46 +67,24 @@ static struct shown shown_line(const struct pt_source *source, uint32_t line)
     return shown;
 }
 
-/* Appends carets below the place's part of the line. Returns false if they would say nothing: without columns, beyond
- * what is shown, or below all of it. A place that goes on in other lines is marked up to the end of its first. */
-static bool mark(struct pt_buffer *out, const struct shown *shown, const struct place *place)
-{
-    size_t start = place->column - 1, end = place->end_column - 1;
-    if (!place->column || start < shown->indentation)
-        return false;
-    start -= shown->indentation;
-    end -= end < shown->indentation ? end : shown->indentation;
-    if (place->end_line != place->line || end > shown->length)
-        for (end = shown->length; end && shown->text[end - 1] == ' ';)
-            end--;
-    if (start == 0 && end >= shown->length)
-        return false;
-    return pt_source_carets(out, shown->text, shown->length, start, end);
-}
-
 /* Prints the expressions of a line that took most of its time; with figures, unless one expression took all of it. */
-static void print_expressions(const struct pt_report *report, const struct shown *shown, const struct place *line,
-                              const struct place *places, uint32_t count)
+static void print_expressions(const struct pt_report *report, const struct pt_shown_line *shown,
+                              const struct pt_place *line, const struct pt_place *places, uint32_t count)
 {
-    struct place *own = pt_alloc(count, sizeof *own);
+    struct pt_place hot[PT_HOT_PLACES];
     struct pt_buffer carets = {0};
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (places[i].line == line->line)
-            own[found++] = places[i];
-    qsort(own, found, sizeof *own, by_time);
-    for (uint32_t i = 0; i < found && i < EXPRESSION_ROWS && pt_percent(own[i].ns, line->ns) >= EXPRESSION_FROM; i++) {
+    uint32_t found = pt_hot_places(places, count, line->line, line->ns, hot);
+    for (uint32_t i = 0; i < found; i++) {
         pt_buffer_clear(&carets);
-        if (!mark(&carets, shown, &own[i]))
+        if (!pt_place_carets(&carets, shown, &hot[i]))
             continue;
-        if (pt_percent(own[i].ns, line->ns) >= ALL_OF_IT)
+        if (pt_percent(hot[i].ns, line->ns) >= PT_ALL_OF_LINE)
             printf("%*s%s\n", TEXT_COLUMN, "", carets.data);
         else
-            printf("%9.2f s %5.1f %%%*s%s\n", pt_seconds(own[i].ns), pt_percent(own[i].ns, report->whole_ns),
+            printf("%9.2f s %5.1f %%%*s%s\n", pt_seconds(hot[i].ns), pt_percent(hot[i].ns, report->whole_ns),
                    TEXT_COLUMN - FIGURES_WIDTH, "", carets.data);
     }
     pt_buffer_free(&carets);
-    free(own);
 }
 
 static void print_state(enum pt_source_state state)
@@ -142,7 +95,7 @@ static void print_state(enum pt_source_state state)
         puts("  (the file is not the one that ran: its text is not shown)");
 }
 
-static void print_shown(const struct shown *shown)
+static void print_shown(const struct pt_shown_line *shown)
 {
     struct pt_buffer text = {0}, harmless = {0};
     pt_buffer_append(&text, shown->text, shown->length);
@@ -157,8 +110,8 @@ static void print_lines(const struct pt_report *report, const struct pt_hottest 
     const struct pt_profile *profile = report->profile;
     const struct pt_function *function = &profile->functions.items[hottest->function];
     uint32_t place_count, count, most = report->cli->top ? report->top : LINE_ROWS;
-    struct place *places = places_of(profile, hottest->ns_of_frame, hottest->function, &place_count);
-    struct place *lines = lines_of(places, place_count, &count);
+    struct pt_place *places = places_of(profile, hottest->ns_of_frame, hottest->function, &place_count);
+    struct pt_place *lines = lines_of(places, place_count, &count);
     struct pt_source source = pt_source_read(profile, function);
     putchar('\n');
     pt_print_paragraph(0, 2, "Lines of %s (%s), with %s:", pt_string(profile, function->name),
@@ -173,7 +126,7 @@ static void print_lines(const struct pt_report *report, const struct pt_hottest 
             printf("%6" PRIu32, lines[i].line);
         else
             printf("     ?");
-        struct shown shown = shown_line(&source, lines[i].line);
+        struct pt_shown_line shown = shown_line(&source, lines[i].line);
         if (shown.text)
             print_shown(&shown);
         putchar('\n');
@@ -206,8 +159,8 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
         return;
     }
     const struct pt_function *function = &profile->functions.items[hottest.function];
-    struct place *places = places_of(profile, hottest.ns_of_frame, hottest.function, &place_count);
-    struct place *lines = lines_of(places, place_count, &count);
+    struct pt_place *places = places_of(profile, hottest.ns_of_frame, hottest.function, &place_count);
+    struct pt_place *lines = lines_of(places, place_count, &count);
     pt_json_begin(json, "hottest", '{');
     pt_json_string(json, "function", profile, function->name);
     pt_json_string(json, "file", profile, function->file);

@@ -54,5 +54,6 @@ function showAround(app) {
     close.addEventListener("click", () => app.focusOn(frame));
     box.replaceChildren(element("p", {className: "head"}, element("b", {}, short(app.data.label[frame], 200)), close),
         element("p", {}, seconds(whole) + ", " + percent(whole, app.bases[app.side]) + "; itself " + percent(self, whole) + " of that"),
+        element("p", {}, element("small", {}, sourceNote(app.data, frame))),
         aroundList(app, "Called by", callers, whole), aroundList(app, "Calls", callees, whole));
 }

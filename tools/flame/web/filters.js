@@ -122,6 +122,7 @@ function bindControls(app) {
         get(id).addEventListener("click", () => app.toggle(id));
     for (const level of NATIVE_LEVELS)
         get("native-" + level).addEventListener("click", () => app.showNative(level));
+    get("lines").addEventListener("click", () => toggleSource(app));
     get("search").addEventListener("input", () => app.find(get("search").value));
     get("search").addEventListener("keydown", (event) => {
         if (event.key === "Enter") {

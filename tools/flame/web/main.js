@@ -3,6 +3,7 @@
 class App {
     constructor(data) {
         prepareTexts(data);
+        prepareSources(data);
         addOutsideFrames(data);
         addGroups(data);
         data.ranks = rankModules(data);
@@ -99,6 +100,7 @@ class App {
         this.graph.box.style.setProperty("--rows", String(this.layout.rows));
         this.graph.tip.hidden = true;
         showLegend(this);
+        showSource(this);
         this.crumbs();
         this.graph.announce();
         this.graph.later();
@@ -257,6 +259,7 @@ class App {
         showLegend(this);
         this.table.show();
         showAround(this);
+        showSource(this);
         this.strip.paint();
         this.graph.later();
         this.saveState(false);

@@ -6,7 +6,7 @@ const PARTS = 1e12; /* a part of what is zoomed is from and to so many of its pa
 function firstState(data) {
     const diff = data.sides.length > 1;
     return {zoom: [], group: data.groups.has(data.group) ? data.group : "", search: "", focus: -1, process: -1, thread: "", gil: 0, from: -1, to: -1, native: data.native, inverted: false,
-        flame: false, part: null, colour: "kind", sort: diff ? "change" : "self", width: 1, by: data.by};
+        flame: false, source: true, part: null, colour: "kind", sort: diff ? "change" : "self", width: 1, by: data.by};
 }
 
 function choosesWho(state) {
@@ -39,6 +39,7 @@ function stateToHash(state, data) {
     put("n", state.native, first.native);
     put("x", state.part ? state.part.map((at) => Math.round(at * PARTS)).join("-") : "", "");
     put("v", (state.inverted ? "i" : "") + (state.flame ? "b" : ""), "");
+    put("s", state.source ? "" : "0", "");
     put("c", state.colour, first.colour);
     put("o", state.sort, first.sort);
     put("w", state.width, first.width);
@@ -77,6 +78,7 @@ function stateFromHash(hash, data) {
         state.part = [part[1] / PARTS, part[2] / PARTS];
     state.inverted = view.includes("i");
     state.flame = view.includes("b");
+    state.source = parts.get("s") !== "0";
     state.colour = parts.get("c") === "module" ? "module" : "kind";
     const sorts = data.sides.length > 1 ? ["change", "self", "base", "name"] : ["self", "total", "name"];
     state.sort = sorts.includes(parts.get("o")) ? parts.get("o") : sorts[0];

@@ -50,11 +50,11 @@ static bool begins_there(const struct pt_source *source, const char *qualname, u
     return false;
 }
 
-struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function)
+static struct pt_source read_file(const struct pt_profile *profile, uint32_t name)
 {
     struct pt_source source = {.state = PT_SOURCE_MISSING};
     struct pt_buffer path = {0};
-    const char *file = pt_string(profile, function->file);
+    const char *file = pt_string(profile, name);
     uint64_t start, end;
     if (*file == '<' || !*file)
         return source;
@@ -66,15 +66,36 @@ struct pt_source pt_source_read(const struct pt_profile *profile, const struct p
         pt_buffer_format(&path, "%s/%s", pt_string(profile, profile->processes.items[i].cwd), file);
         source.text = pt_read_file(path.data, SOURCE_BYTES, &source.size);
     }
-    if (source.text) {
+    if (source.text)
         source.state = is_newer(path.data, start) ? PT_SOURCE_NEWER : PT_SOURCE_READ;
-        if (source.state == PT_SOURCE_READ &&
-            !begins_there(&source, pt_string(profile, function->name), function->first_line))
-            source.state = PT_SOURCE_OTHER;
-    }
-    if (source.state != PT_SOURCE_READ)
+    if (source.state == PT_SOURCE_NEWER)
         pt_source_free(&source);
     pt_buffer_free(&path);
+    return source;
+}
+
+static void check(struct pt_source *source, const struct pt_profile *profile, const struct pt_function *function)
+{
+    if (source->state == PT_SOURCE_READ &&
+        !begins_there(source, pt_string(profile, function->name), function->first_line)) {
+        source->state = PT_SOURCE_OTHER;
+        pt_source_free(source);
+    }
+}
+
+struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function)
+{
+    struct pt_source source = read_file(profile, function->file);
+    check(&source, profile, function);
+    return source;
+}
+
+struct pt_source pt_source_of_file(const struct pt_profile *profile, uint32_t path)
+{
+    struct pt_source source = read_file(profile, path);
+    for (uint32_t i = 0; i < profile->functions.count; i++)
+        if (profile->functions.items[i].file == path)
+            check(&source, profile, &profile->functions.items[i]);
     return source;
 }
 

@@ -1,6 +1,6 @@
 /* Reads the source of a Python function on this machine, if it is likely to be what ran. */
-#ifndef PT_REPORT_SOURCE_TEXT_H
-#define PT_REPORT_SOURCE_TEXT_H
+#ifndef PT_VIEW_SOURCE_TEXT_H
+#define PT_VIEW_SOURCE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +23,8 @@ struct pt_source {
 
 /* The caller ends it with pt_source_free. */
 struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function);
+/* Reads a file (a string) if all of its functions that ran are likely to be where the profile has them. */
+struct pt_source pt_source_of_file(const struct pt_profile *profile, uint32_t path);
 void pt_source_free(struct pt_source *source);
 
 /* Returns the text of a line, from 1 on, without its end; NULL if there is no such line. */
