@@ -173,7 +173,7 @@ suites() {
 tools_sanitized() {
     ln -sf ../libpyprof.so "$BUILD/san/libpyprof.so" # for the commands that run a program
     PYPROF=$(realpath "$BUILD/san/pyprof") PYTHONS=$(list_pythons | head -n 1 | cut -d' ' -f1) \
-        run_bats sanitized --filter-tags '!long' tests/bats/{bad_input,durability,flame,pprof,runs}.bats
+        run_bats sanitized --filter-tags '!long' tests/bats/{bad_input,contexts_views,durability,flame,pprof,runs}.bats
 }
 
 # absent NAME WHY: what the machine lacks is a skipped test, but in a CI job a failed one.

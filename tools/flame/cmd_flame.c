@@ -116,7 +116,7 @@ static bool write_html(const struct pt_cli *cli, const char *path)
     const char *by = page.flame ? page.flame->group : NULL;
     if (by && !pt_flame_has_group(page.flame, by))
         pt_message(
-            "so many stacks that the page cannot group them by %s; that of a part, as by --pid or --from and --to, "
+            "so many stacks that the page cannot group them by %s; a page of a part, as by --pid or --from and --to, "
             "can",
             by);
     bool written = page.flame && pt_write_output(path, write_page, page.flame);

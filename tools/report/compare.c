@@ -243,7 +243,8 @@ struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_com
     comparison.file_count = unite(comparison.files, comparison.file_count, false);
     mark(&comparison);
     qsort_r(comparison.functions, comparison.function_count, sizeof *comparison.functions, by_change, &comparison);
-    qsort_r(comparison.files, comparison.file_count, sizeof *comparison.files, by_change, &comparison);
+    if (comparison.file_count) /* groups have none */
+        qsort_r(comparison.files, comparison.file_count, sizeof *comparison.files, by_change, &comparison);
     return comparison;
 }
 

@@ -122,6 +122,7 @@ void pt_report_packages_json(const struct pt_report *report, struct pt_json *jso
     struct pt_view *view = pt_view_new(report->profile, &options);
     struct pt_rows rows = pt_rows_of_view(report, view, true);
     rows.items = package_rows(report->profile, view, &rows.count);
+    pt_view_free(view);
     uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
     pt_rows_sort(rows.items, rows.count, pt_rows_by_total(report, false));
     pt_json_begin(json, "packages", '[');
