@@ -7,6 +7,7 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../libunwind/libunwind.h"
+#include "../log/directory.h"
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
@@ -48,13 +49,21 @@ static uint64_t next_save(uint64_t now)
     return now + (part > SAVE_LEAST_NS ? part : SAVE_LEAST_NS);
 }
 
-/* Not within the first second of a process that may be about to give up root (what it makes before is root's), nor
- * where what is open for a write is the program's to meet. */
+static bool has_directory(void)
+{
+    int directory = pp_directory_open(pp_config.out, false);
+    if (directory >= 0)
+        pp_syscall4(SYS_close, directory, 0, 0, 0);
+    return directory >= 0;
+}
+
+/* Not within the first second of a process that may be about to give up root, if it were to make the directory, which
+ * would be root's; nor where what is open for a write is the program's to meet. */
 static uint64_t first_save(uint64_t now)
 {
     bool forked = pp_process.start.process_cpu_ns == 0;
     bool root = pp_syscall4(SYS_geteuid, 0, 0, 0, 0) == 0;
-    return pp_fd_table_here() && (forked || !root) ? next_save(now) : now + INTERVAL_NS;
+    return pp_fd_table_here() && (forked || !root || has_directory()) ? next_save(now) : now + INTERVAL_NS;
 }
 
 /* After the main thread has ended, the flush thread ends the process, which writes what is in the buffers of stdio. And

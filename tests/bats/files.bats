@@ -195,6 +195,40 @@ while time.monotonic() < end: pass' 2>err.txt
     [ "$(stat -c %u open/young open/young/*.pyprof | xargs)" = "65534 65534" ] || fail "$(ls -lnR open)"
 }
 
+@test "a spawned worker that is terminated within its first second leaves its profile, root's too" {
+    cat >spawns.py <<'END'
+import multiprocessing
+import os
+import time
+
+def burn(used, seconds):
+    while time.process_time() < seconds:
+        used.value = time.process_time()
+        sum(range(2000))
+
+if __name__ == "__main__":
+    spawn = multiprocessing.get_context("spawn")
+    used = spawn.Value("d", 0)
+    burn(used, 0.3)
+    while not os.path.isdir("pyprof.out") or not os.listdir("pyprof.out"):
+        time.sleep(0.05)
+    used.value = 0
+    worker = spawn.Process(target=burn, args=(used, 60))
+    worker.start()
+    while used.value < 0.4:
+        time.sleep(0.005)
+    worker.kill()
+    worker.join()
+    print(worker.pid)
+END
+    profiled "$PYTHON" spawns.py >pid.txt
+    info | ${READ%% *} -c '
+import json, sys
+pid = int(open("pid.txt").read())
+worker, = [process for process in json.load(sys.stdin)["processes"] if process["pid"] == pid]
+assert worker["samples"] > 2, worker'
+}
+
 @test "a link or directory of another user where all may write: one line, and nothing of ours goes there" {
     open_to_others
     mkdir -m 1777 shared
