@@ -148,9 +148,10 @@ SOURCES = {"asyncio": (prepare_asyncio, run_asyncio)}
 
 def main_program():
     global library, begin, end
+    from contexts_requests import SOURCES as requests
     from greenlets import SOURCES as greenlets
 
-    SOURCES.update(greenlets)
+    SOURCES.update(greenlets, **requests)
     parser = argparse.ArgumentParser()
     parser.add_argument("object")
     parser.add_argument("--steps", type=int, default=100000, help="how many instructions are stepped")

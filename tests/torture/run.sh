@@ -108,10 +108,15 @@ one_python() {
         torture "$count" "$python" "$text" --whole --steps 1000000
         torture "$count-warm" "$python" "$text, warm" --whole --steps 1000000 --warm
         greenlets "$count" "$python" "$3" 1000000 greenlet gevent eventlet
+        contexts "$count-labels" "$python" "$text" 6 --source labels --steps 1000000
+        if find_package "$python" "$3" opentelemetry-sdk; then
+            contexts "$count-spans" "$python" "$text" 5 --source opentelemetry --steps 1000000
+        fi
     else
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 110000 --first "$count"
         torture "$count" "$python" "$text" --steps 200000 --first $((3 * count))
         greenlets "$count" "$python" "$3" 110000 greenlet
+        contexts "$count-labels" "$python" "$text" 6 --source labels --steps 60000 --first "$count"
     fi
 }
 
