@@ -104,6 +104,8 @@ struct pp_scratch {
     struct pp_rule_cache rules; /* lives from sample to sample */
     _Alignas(8) uint8_t frames_window[PP_FRAMES_WINDOW];
     uint8_t context_text[PP_CONTEXT_TEXT_MAX], endpoint[PP_CONTEXT_TEXT_MAX];
+    uintptr_t awaiters[PP_MAX_AWAITERS]; /* the tasks that await the sample's task, each the one before it */
+    uint32_t awaiter_count;
     struct pp_object_copies copies;
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];

@@ -66,10 +66,11 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
 /* Puts a chain of tasks, each of which awaits the one before it, each of a kind of its own. async-signal-safe. */
 static bool put_awaiters(const struct pp_context_reader *reader, uintptr_t task, uintptr_t awaiter, uint32_t *known)
 {
-    uintptr_t chain[PP_MAX_AWAITERS + 1] = {task};
+    struct pp_scratch *scratch = reader->slot->scratch;
     for (unsigned count = 0; count < PP_MAX_AWAITERS; count++) {
-        for (unsigned i = 0; i <= count; i++)
-            awaiter = chain[i] == awaiter ? 0 : awaiter; /* a circle: each waits for the other, for ever */
+        awaiter = awaiter == task ? 0 : awaiter;
+        for (unsigned i = 0; i < count; i++)
+            awaiter = scratch->awaiters[i] == awaiter ? 0 : awaiter; /* a circle: each waits for the other, for ever */
         struct pp_context context = {.identity = awaiter};
         if (awaiter)
             pp_task_name_read(&reader->objects, awaiter, &context.text);
@@ -77,7 +78,8 @@ static bool put_awaiters(const struct pp_context_reader *reader, uintptr_t task,
             return false;
         if (!awaiter)
             break;
-        chain[count + 1] = awaiter;
+        scratch->awaiters[count] = awaiter;
+        scratch->awaiter_count = count + 1;
         awaiter = pp_awaiter_of(reader, awaiter);
     }
     return true;
@@ -143,6 +145,7 @@ static bool read_greenlet(const struct pp_context_reader *reader, uint32_t *know
 bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame)
 {
     *task_frame = 0;
+    reader->slot->scratch->awaiter_count = 0;
     return !reader->facts ||
            (read_task(reader, known, task_frame) && read_variables(reader, known) && read_greenlet(reader, known));
 }
@@ -157,6 +160,9 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
         return true;
     if (serving)
         pp_endpoint_read(reader, stack, &context);
+    /* what a task has others do is for its endpoint */
+    for (uint32_t i = 0; serving && !context.identity && i < reader->slot->scratch->awaiter_count; i++)
+        pp_endpoint_read_task(reader, reader->slot->scratch->awaiters[i], &context);
     return put(reader, PP_CONTEXT_ENDPOINT, &context, known);
 }
 

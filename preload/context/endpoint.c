@@ -121,7 +121,7 @@ static uintptr_t awaited_by_frame(const struct pp_object_reader *reader, uintptr
     return pp_object_word(reader, top, &target) ? target & ~(uintptr_t)layout->code_tag : 0;
 }
 
-/* Adds what the suspended frames of a task tell, for which another thread works. async-signal-safe. */
+/* Adds what the suspended frames of a task tell. async-signal-safe. */
 static void add_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context)
 {
     const struct pp_object_reader *objects = &reader->objects;
@@ -157,6 +157,12 @@ static void add_work(const struct pp_context_reader *reader, uintptr_t frame, en
     uintptr_t task = pp_awaiter_of_frame(reader, frame, rule);
     if (task)
         add_task(reader, task, context);
+}
+
+void pp_endpoint_read_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context)
+{
+    *context = (struct pp_context){.text = {(uintptr_t)reader->slot->scratch->endpoint, {0, 1, 0, 0}}};
+    add_task(reader, task, context);
 }
 
 void pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,

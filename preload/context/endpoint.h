@@ -10,6 +10,10 @@
  * async-signal-safe. */
 uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule);
 
+/* Reads the endpoint of a suspended task by its frames; as pp_endpoint_read. Only for a thread that holds the GIL.
+ * async-signal-safe. */
+void pp_endpoint_read_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context);
+
 /* Reads the endpoint; context->identity stays 0 if no frame serves a request. async-signal-safe; needs slot->scratch
  * with the resolved frames. */
 void pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,

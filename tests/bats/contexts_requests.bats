@@ -112,3 +112,22 @@ fastapi() {
 @test "endpoints of FastAPI, of included routers and in threads too" {
     with_a_python fastapi
 }
+
+gathered() {
+    local venv
+    venv=$(PIP_ONLY_BINARY=:all: venv_with starlette) || fail "$venv"
+    profiled "$venv/bin/python" "$WORKLOADS/gathered.py" >truth.json
+    "$PYPROF" report --json --by endpoint >by.json
+    ${READ%% *} -c '
+import json
+truth, by = json.load(open("truth.json")), {row["value"]: row for row in json.load(open("by.json"))["by"]}
+for name, seconds in truth.items():
+    row = by[name]
+    print(name, seconds, row)
+    sigma = (seconds * row["cpu_ns"] / 1e9 / row["samples"]) ** 0.5
+    assert abs(row["cpu_ns"] / 1e9 - seconds) < 3 * sigma + 0.03, (name, seconds, row)'
+}
+
+@test "what tasks do that an endpoint gathers is the endpoint's" {
+    with_a_python gathered
+}
