@@ -122,7 +122,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
 	$(QUIET)$(CC) $(ALL_CFLAGS) $(KIND_CFLAGS) -c -o $@ $<
 
 # The page that `pyprof flame` writes, from tools/flame/web. The order of the scripts is that in which they need each other.
-PAGE := page.html style.css $(addsuffix .js,data text colour tree invert layout paint strip table legend svg state search source around \
+PAGE := page.html style.css $(addsuffix .js,data text colour uncertainty tree invert layout paint strip table legend svg state search source around \
         filters groups header graph keys main)
 
 $(BUILD)/page.c: tools/flame/web/embed.sh $(addprefix tools/flame/web/,$(PAGE))

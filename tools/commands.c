@@ -23,7 +23,6 @@ static const struct pt_option
     ci = FLAG(0, "ci", ci, "how sure shares are: the range that holds the true share in 95 of 100 runs"),
     count = OPTION('c', "count", "N", PT_NUMBER, count, NULL, "print N screens as plain text, and end"),
     delay = OPTION('d', "delay", "TIME", PT_DURATION, delay_ns, NULL, "time between two screens (default: 1s)"),
-    diff = FLAG('d', "diff", diff, "compare two profiles, BASE and NEW"),
     diff_format = OPTION('f', "format", "NAME", PT_TEXT, format, "text json html collapsed",
                          "text (default), json, html (a flame graph), or collapsed (stacks with both weights)"),
     directory = OPTION('o', "output", "DIR", PT_TEXT, output, NULL,
@@ -127,18 +126,17 @@ const struct pt_command pt_commands[] = {
      "pyprof info\n"
      "pyprof info --intervals\n"
      "pyprof info --json | jq .total"},
-    {COMMAND(flame), "[OPTIONS] [PATH...] | --diff BASE NEW",
-     "Draws a flame graph: a page for the browser, or a picture", OPTIONS(&page, &lines, &diff, RUNS, &compare, SELECT),
+    {COMMAND(flame), "[OPTIONS] [PATH...]", "Draws a flame graph: a page for the browser, or a picture",
+     OPTIONS(&page, &lines, RUNS, &by, SELECT),
      "The page is one file that needs no network: search, filters by process, thread and time, a table of functions. "
      "For a very large profile it shows times and threads apart from each other, and says so; a part of the profile, "
      "as by --pid or --from and --to, has both.\n"
-     "With --diff its colours show what NEW spends more and less on than BASE, as shares of the CPU "
-     "time or, with --by time, as CPU per second of run.\n"
+     "It has the source lines of the hottest functions, as far as the source is here and is what ran. "
+     "'pyprof diff -o FILE.html' makes a page that compares two profiles.\n"
      "The page can group by endpoint, task and others, too, without --by.\n\n" PATHS_HELP,
      "pyprof flame -o app.html\n"
      "pyprof flame -o app.svg\n"
-     "pyprof flame --by endpoint\n"
-     "pyprof flame --diff yesterday.pyprof pyprof.out"},
+     "pyprof flame --by endpoint"},
     {COMMAND(export), "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
      OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, &by, RUNS, SELECT),
      "With --by the first frame of each stack is the endpoint or task that it ran for. pprof and otlp have all of "

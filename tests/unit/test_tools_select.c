@@ -198,9 +198,39 @@ static void at_each_level_the_sum_stays(void **state)
     }
 }
 
+/* What pip installs beside the interpreter is installed; "<string>" is the program's only where it is the program. */
+static void commands_are_installed_and_strings_are_of_their_program(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *executable, *file;
+        enum pt_kind kind;
+    } cases[] = {
+        {"/srv/venv/bin/python /srv/venv/bin/gunicorn app:app", "/usr/bin/python3.11", "/srv/venv/bin/gunicorn",
+         PT_KIND_PACKAGE},
+        {"python3 /usr/bin/tool", "/usr/bin/python3.11", "/usr/bin/tool", PT_KIND_PACKAGE},
+        {"/srv/venv/bin/python /srv/bin/run", "/usr/bin/python3.11", "/srv/bin/run", PT_KIND_APPLICATION},
+        {"/srv/venv/bin/python app.py", "/usr/bin/python3.11", "/srv/venv/bin/more/app.py", PT_KIND_APPLICATION},
+        {"python3 app.py", "/usr/bin/python3.11", "<string>", PT_KIND_STANDARD},
+        {"python3 -c pass", "/usr/bin/python3.11", "<string>", PT_KIND_APPLICATION},
+        {"editor", "/usr/bin/editor", "<string>", PT_KIND_APPLICATION},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pt_profile *profile = pt_profile_new(NULL);
+        uint32_t number = pt_add_process(profile, pt_intern_text(profile, "i"));
+        profile->processes.items[number].command_line = pt_intern_text(profile, cases[i].command);
+        profile->processes.items[number].executable = pt_intern_text(profile, cases[i].executable);
+        PT_APPEND(&profile->functions)->file = pt_intern_text(profile, cases[i].file);
+        const struct pt_frame frame = {.kind = PP_FRAME_PYTHON, .subject = profile->functions.count - 1};
+        assert_int_equal(pt_kind_of(profile, &frame), cases[i].kind);
+        pt_profile_free(profile);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_are_installed_and_strings_are_of_their_program),
         cmocka_unit_test(nothing_asked_leaves_all),
         cmocka_unit_test(processes_and_threads),
         cmocka_unit_test(stacks),

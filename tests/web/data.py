@@ -103,7 +103,7 @@ def compares_two_profiles(page):
     assert shares[1] > shares[0], shares
     page.browser.mouse("mouseMoved", *page.place("parse"))
     page.wait("!document.getElementById('tip').hidden")
-    assert "change+" in page.text("#tip") and "base" in page.text("#tip"), page.text("#tip")
+    assert "change here+" in page.text("#tip") and "base" in page.text("#tip"), page.text("#tip")
     labels = page.evaluate("[app.layout.node.filter((n) => n > 0).map((n) => labelsOf(app, n)[0])][0]")
     assert any(label.startswith("+") for label in labels) and any(label.startswith("−") for label in labels), labels
     equal(page.evaluate("document.getElementById('time').hidden"), True, "no time in common")

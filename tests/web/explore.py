@@ -132,7 +132,7 @@ def callers_and_callees_of_a_function(page):
     around = page.evaluate("""(() => {
         const frames = [-1, 0, 1, 0, 1, 2], parent = [-1, 0, 1, 2, 3, 4], ns = [0, 1, 2, 4, 8, 16];
         const tree = new Tree({parent: Int32Array.from(parent), frame: Int32Array.from(frames), lists: null},
-            {self: [Float64Array.from(ns)], samples: new Float64Array(6)});
+            {self: [Float64Array.from(ns)], samples: [new Float64Array(6)]});
         return [aroundOf(tree, 0, 0), aroundOf(tree, 0, 1)];
     })()""")
     equal(around, [{"whole": 31, "self": 5, "callers": [[-1, 31]], "callees": [[1, 30]]},
@@ -168,7 +168,7 @@ def native_code_is_shown_as_the_command_line_says(page):
     page.browser.click_on("#native-all")
     page.wait("app.state.native === 'all'")
     assert {"deflate", "_start"} <= set(page.drawn()), page.drawn()
-    page.open("compared.html")
+    page.open("diff.html")
     equal(page.evaluate("[app.state.native, app.data.label.includes('_start')]"), ["libraries", True], "in a comparison")
 
 

@@ -151,22 +151,27 @@ class Log:
             file.write(b"PYPROF\r\n" + struct.pack("<II", 1, 0x01020304) + b"".join(blocks))
 
 
-def example(path, scale=1, pid=100):
-    """Ten seconds of a small service: parse is hot in the main thread, compress in two workers, the cache warms up first."""
+def example(path, scale=1, pid=100, moved=0):
+    """Ten seconds of a small service: parse is hot in the main thread, compress in two workers, the cache warms up first. moved:
+    all functions of the application are so many lines further down."""
     log = Log(pid)
+
+    def python(name, file="/srv/app/app.py", line=1):
+        return ("python", name, file, line + moved)
+
     start = [native("_start", "/usr/bin/python3.12"), python("main", line=10)]
     parse = [*start, python("handle", line=20), python("parse", "/opt/lib/python3.12/json/decoder.py", 343)]
     work = [native("start_thread", "/usr/lib/libc.so.6"), python("work", line=40)]
     for second in range(10):
         log.sample("MainThread", [*parse, native("scan_once", "/usr/lib/python3.12/lib-dynload/_json.so")],
-                   300000000 * scale + second, second, True, 30)
+                   int(300000000 * scale) + second, second, True, 30)
         log.sample("MainThread", [*start, python("handle", line=20)], 50000000, second, True, 5)
         for worker in ("worker-0", "worker-1"):
             log.sample(worker, [*work, python("compress", "/opt/site-packages/zippy/core.py", 7), native("deflate")],
                        100000000, second, False, 10)
         if second < 2:
             log.sample("MainThread", [*start, python("warm_cache", line=70), pseudo("[gc]")], 90000000, second, True, 9)
-    log.sample("MainThread", [*start, python("render", line=90)], 80000000 // scale, 5, True, 8)
+    log.sample("MainThread", [*start, python("render", line=90)], int(80000000 / scale), 5, True, 8)
     log.sample(None, [pseudo("[unsampled]")], 7000001, 3, None, 0)
     log.write(path)
 

@@ -16,6 +16,7 @@ import strip  # noqa: F401
 import explore  # noqa: F401
 import contexts  # noqa: F401
 import source  # noqa: F401
+import chance  # noqa: F401
 from browser import Browser, find_chromium
 from page import PYPROF, TESTS, Page
 
@@ -29,6 +30,7 @@ def make_pages(directory):
     logs.example(at("example.pyprof"))
     logs.example(at("slower.pyprof"), 2)
     logs.example(at("other.pyprof"), 1, 200)
+    logs.example(at("moved.pyprof"), 1.02, moved=3)
     logs.hostile(at("hostile.pyprof"))
     logs.large(at("large.pyprof"))
     logs.Log().write(at("empty.pyprof"))
@@ -38,6 +40,7 @@ def make_pages(directory):
     logs.service(at("service.pyprof"))
     logs.endpoints(at("endpoints.pyprof"))
     logs.service(at("slower_service.pyprof"), 2)
+    logs.service(at("slow_service.pyprof"), 5)
     logs.shop(at("shop.pyprof"), directory)
     logs.wordy(at("wordy.pyprof"), directory)
     os.mkdir(at("many"))
@@ -47,11 +50,16 @@ def make_pages(directory):
         "fan.html": ["fan.pyprof"], "none.html": ["--native=none", "example.pyprof"], "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
         "shop.html": ["shop.pyprof"], "lines.html": ["--lines", "shop.pyprof"], "wordy.html": ["wordy.pyprof"],
         "service.html": ["service.pyprof"], "endpoints.html": ["--by=endpoint", "endpoints.pyprof"], "by_task.html": ["--by=task", "service.pyprof"],
-        "compared_by_endpoint.html": ["--diff", "--by=endpoint", "service.pyprof", "slower_service.pyprof"], "large.html": ["large.pyprof"], "many.html": ["many"], "diff.html": ["--diff", "example.pyprof", "slower.pyprof"],
+        "large.html": ["large.pyprof"], "many.html": ["many"],
     }.items():
         subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,
                        stderr=subprocess.DEVNULL)
-    subprocess.run([PYPROF, "diff", "-o", at("compared.html"), at("example.pyprof"), at("slower.pyprof")], check=True)
+    for page, arguments in {
+        "diff.html": ["example.pyprof", "slower.pyprof"], "changed.html": ["service.pyprof", "slow_service.pyprof"], "moved.html": ["example.pyprof", "moved.pyprof"],
+        "compared_by_endpoint.html": ["--by=endpoint", "service.pyprof", "slower_service.pyprof"],
+    }.items():
+        subprocess.run([PYPROF, "diff", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,
+                       stderr=subprocess.DEVNULL)
 
 
 def main():

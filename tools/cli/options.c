@@ -219,6 +219,8 @@ static void complain_of_option(const struct pt_command *command, bool known, con
 {
     if (strcmp(option, "--no-native") == 0)
         pt_error("--no-native has become --native=none");
+    else if (strcmp(option, "--diff") == 0)
+        pt_error("two profiles are compared by diff: pyprof diff -o FILE.html BASE NEW");
     else
         pt_error("%s '%s'; see 'pyprof %s --help'", known ? "missing argument of" : "no such option", option,
                  command->name);

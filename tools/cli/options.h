@@ -20,7 +20,7 @@ enum pt_exit {
 
 struct pt_cli {
     struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
-    bool intervals, lines, threads, processes, gil, json, diff, ci;
+    bool intervals, lines, threads, processes, gil, json, ci;
     const char *output, *format, *unit, *by, *sort, *native; /* NULL: not given */
     uint64_t delay_ns;                                       /* 0: not given, as of the next ones */
     double fail_above;                                       /* per cent */

@@ -64,8 +64,9 @@ static void put_frames(struct pt_json *json, const struct pt_flame *flame)
     pt_json_end(json, '}');
 }
 
-static void put_side(struct pt_json *json, struct pt_profile *profile)
+static void put_side(struct pt_json *json, const struct pt_flame *flame, unsigned side)
 {
+    struct pt_profile *profile = flame->sides[side];
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     uint64_t start, end;
     uint32_t count, *versions = pt_summary_versions(profile, PT_NONE, &count);
@@ -75,6 +76,7 @@ static void put_side(struct pt_json *json, struct pt_profile *profile)
     pt_json_number(json, "end_ms", end / NS_PER_MS);
     pt_json_fields(json, &sum, sums, sizeof sums / sizeof sums[0]);
     pt_json_format(json, "difference_ns", "%" PRId64, sum.difference_ns);
+    pt_json_format(json, "spread", "%.6f", flame->spread[side]);
     pt_json_bool(json, "selected", profile->selected);
     pt_json_begin(json, "pythons", '[');
     for (uint32_t i = 0; i < count; i++)
@@ -167,7 +169,7 @@ static void put_json(struct pt_json *json, const struct pt_flame *flame)
     pt_json_number(json, "cells", flame->merged->samples.count);
     pt_json_begin(json, "sides", '[');
     for (unsigned i = 0; i < flame->side_count; i++)
-        put_side(json, flame->sides[i]);
+        put_side(json, flame, i);
     pt_json_end(json, ']');
     pt_json_begin(json, "processes", '[');
     for (unsigned i = 0; i < flame->side_count; i++)

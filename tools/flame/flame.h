@@ -52,7 +52,8 @@ struct pt_flame {
     /* Cells by thread have bucket `buckets` + 1 and all CPU time; beside them there is all of it again by
      * bucket, of thread pt_flame_threads(), and, if it is known, by thread and bucket, of node 0. */
     bool apart;
-    char *source; /* of the last side: JSON of pt_flame_sources */
+    double spread[2]; /* of the sides' samples (view/uncertainty.h) */
+    char *source;     /* of the last side: JSON of pt_flame_sources */
 };
 
 /* Profiles that were loaded with times, or without, and then there is no time in the page; they must live as

@@ -5,6 +5,7 @@
 
 #include "../profile/frame_text.h"
 #include "../profile/group.h"
+#include "../view/uncertainty.h"
 #include "buckets.h"
 #include "sources.h"
 
@@ -68,7 +69,6 @@ static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *fr
     struct pt_flame_frame to = {.kind = PT_KIND_PSEUDO};
     struct pt_buffer text = {0};
     pt_frame_text(&text, from, number, lines);
-    to.text = pt_intern_text(flame->merged, text.data);
     if (frame->kind == PP_FRAME_PYTHON) {
         python_frame(flame, from, frame, &to);
         to.line = lines && frame->line ? frame->line : from->functions.items[frame->subject].first_line;
@@ -76,8 +76,15 @@ static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *fr
         native_frame(flame, from, frame, &to, lines);
     }
     to.name = name_of(flame, text.data, &to);
+    /* Between two profiles a function may have moved within its file. */
+    const char *colon = strrchr(text.data, ':');
+    if (flame->side_count > 1 && !lines && to.line && colon && to.name != pt_intern_text(flame->merged, text.data))
+        text.length = (size_t)(colon - text.data);
+    to.text = pt_intern(flame->merged, text.data, text.length);
     pt_buffer_free(&text);
-    return add_frame(flame, &to);
+    number = add_frame(flame, &to);
+    flame->frames.items[number].line = to.line; /* where it is now */
+    return number;
 }
 
 uint32_t *pt_flame_add_nodes(struct pt_flame *flame, const struct pt_profile *from)
@@ -101,6 +108,8 @@ struct pt_flame *pt_flame_new(struct pt_profile *const *sides, unsigned side_cou
     flame->side_count = side_count;
     flame->lines = lines;
     flame->merged = pt_profile_new(NULL);
+    for (unsigned i = 0; i < side_count; i++)
+        flame->spread[i] = pt_draws_of(sides[i]).spread;
     flame->source = pt_flame_sources(sides[side_count - 1]); /* before it may lose its samples */
     pt_flame_add_cells(flame);
     return flame;

@@ -16,14 +16,6 @@ const char *pt_path_in_packages(const char *path)
     return package ? package : after(path, "/dist-packages/");
 }
 
-static enum pt_kind kind_of_source(const char *path)
-{
-    if (pt_path_in_packages(path))
-        return PT_KIND_PACKAGE;
-    bool standard = after(path, "/lib/python") || strncmp(path, "<frozen ", 8) == 0;
-    return standard ? PT_KIND_STANDARD : PT_KIND_APPLICATION;
-}
-
 /* "libpython3.13.so.1.0", "python3.11", "python"; not "python_calamine.cpython-311-x86_64-linux-gnu.so". */
 static bool is_interpreter(const char *path)
 {
@@ -37,10 +29,54 @@ static bool is_interpreter(const char *path)
     return !*base || strchr("0123456789.-", *base);
 }
 
+/* Returns whether the first word of a command line is a program in the directory, the first bytes of `path`. */
+static bool is_program_in(const char *command, const char *path, size_t directory)
+{
+    const char *slash = memrchr(command, '/', strcspn(command, " "));
+    return slash && (size_t)(slash + 1 - command) == directory && memcmp(command, path, directory) == 0;
+}
+
+/* Returns whether the script is in the directory of an interpreter that ran: pip puts commands there. */
+static bool is_command(const struct pt_profile *profile, const char *path)
+{
+    size_t directory = (size_t)(pt_base_name(path) - path);
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        if (is_program_in(pt_string(profile, process->command_line), path, directory) ||
+            is_program_in(pt_string(profile, process->executable), path, directory))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether "<string>" may be what was given to python -c, or what a program gave to the interpreter in it. Else
+ * it is code that a library made, as dataclasses do. */
+static bool is_string_the_program(const struct pt_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        if (strstr(pt_string(profile, process->command_line), " -c") ||
+            !is_interpreter(pt_string(profile, process->executable)))
+            return true;
+    }
+    return profile->processes.count == 0;
+}
+
+static enum pt_kind kind_of_source(const struct pt_profile *profile, const char *path)
+{
+    if (pt_path_in_packages(path))
+        return PT_KIND_PACKAGE;
+    if (after(path, "/lib/python") || strncmp(path, "<frozen ", 8) == 0)
+        return PT_KIND_STANDARD;
+    if (strcmp(path, "<string>") == 0)
+        return is_string_the_program(profile) ? PT_KIND_APPLICATION : PT_KIND_STANDARD;
+    return after(path, "/bin/") && is_command(profile, path) ? PT_KIND_PACKAGE : PT_KIND_APPLICATION;
+}
+
 enum pt_kind pt_kind_of(const struct pt_profile *profile, const struct pt_frame *frame)
 {
     if (frame->kind == PP_FRAME_PYTHON)
-        return kind_of_source(pt_string(profile, profile->functions.items[frame->subject].file));
+        return kind_of_source(profile, pt_string(profile, profile->functions.items[frame->subject].file));
     if (frame->kind != PP_FRAME_NATIVE)
         return PT_KIND_PSEUDO;
     bool interpreter =

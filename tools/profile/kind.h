@@ -8,7 +8,7 @@ struct pt_profile;
 /* What colours tell apart; the page has the same list (flame/web/colour.js). */
 enum pt_kind {
     PT_KIND_APPLICATION, /* Python outside of installed packages and the standard library */
-    PT_KIND_PACKAGE,
+    PT_KIND_PACKAGE,     /* also a command in the interpreter's directory, as pip installs it */
     PT_KIND_STANDARD,
     PT_KIND_INTERPRETER, /* native code of CPython itself; its extension modules are PT_KIND_NATIVE */
     PT_KIND_NATIVE,

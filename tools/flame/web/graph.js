@@ -184,13 +184,19 @@ class Graph {
         const line = (name, value) => list.append(element("dt", {}, name), element("dd", {}, value));
         if (diff) {
             const [before, after] = sharesOf(this.app, node);
-            line("change", change(after - before));
+            line("change here", change(after - before));
             const of = this.app.state.by === "time" ? " of a core, " : ", ";
+            const frame = shown.frame[node];
+            if (frame >= 0)
+                line("function", functionChange(this.app, frame));
             line("new", percent(after, 1) + of + seconds(shown.total[1][node]));
             line("base", percent(before, 1) + of + seconds(shown.total[0][node]));
             return list;
         }
         line("total", seconds(shown.total[0][node]) + ", " + percent(shown.total[0][node], shown.total[0][0]));
+        const bounds = shareBounds(this.app.draws[0], shown.samples[0][node], shown.total[0][node], shown.total[0][0]);
+        if (bounds && node > 0)
+            line("95 % range", bounds.map((bound) => (100 * bound).toFixed(1)).join("–") + " %");
         if (!this.app.state.inverted)
             line("self", seconds(shown.self[0][node]) + ", " + percent(shown.self[0][node], shown.total[0][0]));
         if (top > 0 && node !== top)
@@ -200,7 +206,7 @@ class Graph {
                 percent(shown.total[side][node], shown.total[side][shown.parent[node]]));
         if (this.app.wholes[0] < 0.999 * this.app.programs[0])
             line("of the program", percent(shown.total[0][node], this.app.programs[0]));
-        line("samples", shown.samples[node].toLocaleString("en"));
+        line("samples", shown.samples[0][node].toLocaleString("en"));
         return list;
     }
 

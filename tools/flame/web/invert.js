@@ -8,20 +8,19 @@ class InvertedTree {
         this.parent = [-1];
         this.total = tree.total.map((total) => [total[0]]);
         this.self = tree.self.map((self) => [self[0]]);
-        this.samples = [tree.samples[0]];
-        this.ownSamples = [tree.ownSamples[0]];
+        this.samples = tree.samples.map((samples) => [samples[0]]);
         this.grown = [];
         /* Of each node that has not grown: how much of it comes through which nodes of the base tree. */
         this.sources = [null];
         const groups = new Map(), first = tree.self[0], last = tree.self[tree.self.length - 1];
         for (let i = 1; i < tree.parent.length; i++)
             if (first[i] || last[i])
-                this.add(groups, 0, i, tree.self, i, tree.ownSamples[i], false);
+                this.add(groups, 0, i, tree.self, tree.ownSamples, i, false);
         this.finish(0, groups);
     }
 
-    /* Node `source` of the base tree with weights[side][at]. Sources that cannot come twice need not be looked up. */
-    add(groups, above, source, weights, at, samples, again) {
+    /* Node `source` of the base tree with weights[side][at] and as many samples. Sources that cannot come twice need not be looked up. */
+    add(groups, above, source, weights, samples, at, again) {
         const frame = this.base.frame[source];
         let node = groups.get(frame);
         if (node === undefined) {
@@ -31,9 +30,8 @@ class InvertedTree {
             this.parent.push(above);
             this.total.forEach((total) => total.push(0));
             this.self.forEach((self) => self.push(0));
-            this.samples.push(0);
-            this.ownSamples.push(0);
-            this.sources.push({nodes: [], weights: weights.map(() => []), samples: [], places: again ? new Map() : null});
+            this.samples.forEach((counts) => counts.push(0));
+            this.sources.push({nodes: [], weights: weights.map(() => []), samples: weights.map(() => []), places: again ? new Map() : null});
         }
         const sources = this.sources[node];
         let place = again ? sources.places.get(source) : undefined;
@@ -43,14 +41,14 @@ class InvertedTree {
                 sources.places.set(source, place);
             sources.nodes.push(source);
             sources.weights.forEach((list) => list.push(0));
-            sources.samples.push(0);
+            sources.samples.forEach((list) => list.push(0));
         }
         for (let side = 0; side < weights.length; side++) {
             this.total[side][node] += weights[side][at];
             sources.weights[side][place] += weights[side][at];
+            this.samples[side][node] += samples[side][at];
+            sources.samples[side][place] += samples[side][at];
         }
-        this.samples[node] += samples;
-        sources.samples[place] += samples;
     }
 
     finish(node, groups) {
@@ -66,10 +64,9 @@ class InvertedTree {
         for (let i = 0; i < nodes.length; i++) {
             const above = this.base.parent[nodes[i]];
             if (above > 0) {
-                this.add(groups, node, above, weights, i, samples[i], true);
+                this.add(groups, node, above, weights, samples, i, true);
             } else {
                 this.self.forEach((self, side) => self[node] += weights[side][i]);
-                this.ownSamples[node] += samples[i];
             }
         }
         this.finish(node, groups);

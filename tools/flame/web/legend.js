@@ -30,9 +30,9 @@ function showLegend(app) {
     if (app.layout && app.layout.node.includes(-1))
         item(swatch(theme.faint, "narrow"), "too narrow: click to see them");
     if (app.diff) {
-        item(swatch(changeColour(theme, 1, 0)), "− less than in base");
-        item(swatch(changeColour(theme, 1, 1)), "± the same");
-        item(swatch(changeColour(theme, 0, 1)), "+ more than in base");
+        item(swatch(changeColour(theme, 1, 0)), "− functions with less than in base");
+        item(swatch(changeColour(theme, 1, 1)), "not more change than chance");
+        item(swatch(changeColour(theme, 0, 1)), "+ functions with more than in base");
     } else if (app.state.colour === "module") {
         const frames = data.frames.kind, shares = sharesBy(app, (i) => data.module[i]);
         for (const [module, share] of shares.slice(0, 9)) {

@@ -73,6 +73,8 @@ class App {
         /* What shares are of: a second of CPU in each second is the whole of one core. */
         this.bases = state.by === "time" ? this.data.sides.map((side) => (side.end_ms - side.start_ms) * 1e6) : this.wholes;
         this.totals = functionTotals(this.data, this.tree, 0);
+        this.draws = this.data.sides.map((side, i) => drawsOf(this.data, this.tree, i));
+        this.marks = this.diff ? markChanges(this) : null;
         this.top = nodeAt(this.shown, state.zoom);
         this.selected = this.top;
         this.hovered = -1;

@@ -8,6 +8,17 @@ function sharesOf(app, node) {
     return app.shown.total.map((total, side) => app.bases[side] > 0 ? total[node] / app.bases[side] : 0);
 }
 
+/* Shares of a function in both sides, of its "self" time or its "total" over all stacks. */
+function functionShares(app, frame, of) {
+    return app.totals[of].map((ns, side) => app.bases[side] > 0 ? ns[frame] / app.bases[side] : 0);
+}
+
+function functionChange(app, frame) {
+    const text = (of) => change(functionShares(app, frame, of)[1] - functionShares(app, frame, of)[0]);
+    const {marks} = app, chance = marks[frame] ? "" : ", not more than chance";
+    return text("self") + " self, " + text("total") + " total" + chance;
+}
+
 function isFound(app, node) {
     const frame = app.shown.frame[node];
     return app.matches !== null && frame >= 0 && app.matches[frame] === 1;
@@ -30,7 +41,8 @@ function looksOf(app, node) {
         looks.text = theme.faintText;
         looks.hatched = false;
     } else if (app.diff && frame >= 0) {
-        looks.fill = changeColour(theme, ...sharesOf(app, node));
+        looks.fill = app.marks[frame] ? changeColour(theme, ...functionShares(app, frame, CHANGED[app.marks[frame]])) :
+            changeColour(theme, 1, 1);
     } else if (frame >= 0) {
         looks.fill = app.colours[frame];
     }

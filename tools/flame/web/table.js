@@ -71,7 +71,7 @@ class Table {
         const cells = [];
         if (diff) {
             const points = totals.self[1][frame] / (bases[1] || 1) - totals.self[0][frame] / (bases[0] || 1);
-            cells.push(element("td", {className: "number " + (points > 0 ? "grew" : "shrank")}, element("b", {}, change(points))));
+            cells.push(element("td", {className: "number" + (CHANGED[app.marks[frame]] === "self" ? "" : " chance"), title: functionChange(app, frame)}, element("b", {}, change(points))));
             cells.push(this.number(totals.self[1][frame], 1), this.number(totals.self[0][frame], 0));
         } else {
             cells.push(this.number(totals.self[last][frame], last));

@@ -29,15 +29,15 @@ function sumCells(data, state, shape) {
     const slots = chosenSlots(data, state), kind = !data.apart ? CELL_ALL : state.from < 0 ? CELL_WHO : CELL_WHEN;
     const sides = data.threads.map((thread) => data.processes[thread.process].side).concat(0);
     const self = data.sides.map(() => new Float64Array(shape.parent.length));
-    const samples = new Float64Array(shape.parent.length);
+    const samples = data.sides.map(() => new Float64Array(shape.parent.length));
     const first = state.from < 0 ? 0 : state.from, last = state.from < 0 ? Infinity : state.to;
     for (let i = 0; i < data.cells; i++) {
         const slot = data.cellSlot[i], bucket = data.cellBucket[i];
         if (data.cellKind[i] !== kind || !slots[slot] || bucket < first || bucket >= last)
             continue;
-        const node = shape.cells[i];
-        self[sides[(slot / 3) | 0]][node] += data.cellNs[i];
-        samples[node] += data.cellCount[i];
+        const node = shape.cells[i], side = sides[(slot / 3) | 0];
+        self[side][node] += data.cellNs[i];
+        samples[side][node] += data.cellCount[i];
     }
     return {self, samples};
 }
@@ -151,12 +151,11 @@ class Tree {
         this.self = sums.self;
         this.ownSamples = sums.samples;
         this.total = sums.self.map((self) => self.slice());
-        this.samples = sums.samples.slice();
-        for (let i = count - 1; i > 0; i--) {
-            for (const total of this.total)
+        this.samples = sums.samples.map((samples) => samples.slice());
+        const totals = [...this.total, ...this.samples];
+        for (let i = count - 1; i > 0; i--)
+            for (const total of totals)
                 total[this.parent[i]] += total[i];
-            this.samples[this.parent[i]] += this.samples[i];
-        }
         this.sorted = new Map();
     }
 
@@ -200,18 +199,22 @@ class Forest {
     }
 }
 
-/* Self and total of each frame in the subtree of `top`; recursion counts once. */
+/* Self and total of each frame in the subtree of `top`; recursion counts once. `samples`: of both. */
 function functionTotals(data, tree, top) {
     const frames = data.frames.kind.length, sides = tree.total.length;
-    const self = tree.self.map(() => new Float64Array(frames)), total = tree.self.map(() => new Float64Array(frames));
+    const sums = () => tree.self.map(() => new Float64Array(frames)), self = sums(), total = sums();
+    const samples = {self: sums(), total: sums()};
     const open = new Int32Array(frames), {start, list} = tree.lists, path = [top], next = [start[top]];
     while (path.length) {
         const at = path.length - 1, node = path[at], frame = tree.frame[node];
         if (next[at] === start[node] && frame >= 0) {
             for (let side = 0; side < sides; side++) {
                 self[side][frame] += tree.self[side][node];
-                if (!open[frame])
+                samples.self[side][frame] += tree.ownSamples[side][node];
+                if (!open[frame]) {
                     total[side][frame] += tree.total[side][node];
+                    samples.total[side][frame] += tree.samples[side][node];
+                }
             }
         }
         if (next[at] === start[node] && frame >= 0)
@@ -228,7 +231,7 @@ function functionTotals(data, tree, top) {
         if (frame >= 0)
             open[frame]--;
     }
-    return {self, total};
+    return {self, total, samples};
 }
 
 /* Frames of an inverted tree's node, from the innermost function out. */
@@ -243,7 +246,7 @@ function only(tree, frames) {
         node = tree.parent[node];
         return same;
     });
-    const self = tree.self.map(() => new Float64Array(tree.parent.length)), samples = new Float64Array(tree.parent.length);
+    const self = tree.self.map(() => new Float64Array(tree.parent.length)), samples = self;
     for (let i = 1; i < tree.parent.length; i++)
         if (tree.frame[i] === frames[0] && ends(i))
             tree.self.forEach((from, side) => { self[side][i] = from[i]; });
