@@ -150,8 +150,8 @@ const struct pt_command pt_commands[] = {
      .table = pt_formats_table},
     {COMMAND(runs), "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", OPTIONS(&json, &all),
      "PATH is a profile or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
-     ".\nOther commands take an id, or its beginning, with --run. In a directory that all may write to, --all lists "
-     "runs of other users, too: no file of theirs is yours, root's or the directory owner's.",
+     ".\nOther commands take an id, or its beginning, with --run. In a directory that all may write to, files of "
+     "other users than you, root and the directory's owner are left out; --all lists their runs, too.",
      "pyprof runs\n"
      "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\""},
     {COMMAND(diff), "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",

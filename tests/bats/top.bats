@@ -362,3 +362,22 @@ with open("pieces/1.pyprof", "wb", buffering=0) as log:
     echo "# $percent % of a core, $screens screens in 30 s, at most $gap s apart" >&3
     awk -v percent="$percent" -v screens="$screens" 'BEGIN { exit !(percent < 1 && screens >= 20) }'
 }
+
+@test "on a terminal rows of too few samples to know the share are faint" {
+    PYTHONPATH=$ROOT/tests/web /usr/bin/python3 -c 'import logs; logs.example("few.pyprof")'
+    /usr/bin/python3 - "$PYPROF" >screen.txt <<'END'
+import os, pty, sys, time
+pid, terminal = pty.fork()
+if not pid:
+    os.environ["TERM"] = "xterm"
+    os.environ.pop("NO_COLOR", None)
+    os.execv(sys.argv[1], [sys.argv[1], "top", "few.pyprof"])
+text, end = b"", time.time() + 60
+while b"render" not in text and time.time() < end:
+    text += os.read(terminal, 65536)
+os.write(terminal, b"q")
+print(text.decode())
+END
+    grep -F 'render (app.py:90)' screen.txt | grep -q $'\033\[2m' || fail "$(cat -v screen.txt)"
+    ! grep -F 'parse (json' screen.txt | grep -q $'\033\[2m' || fail "$(cat -v screen.txt)"
+}

@@ -36,8 +36,8 @@ static void hint_waiting(const struct pt_report *report)
     if (report->profile->selected || wall_ns <= report->sum.cpu_ns + preempted_ns ||
         pt_percent(wall_ns - report->sum.cpu_ns - preempted_ns, wall_ns) < WAITED_FROM)
         return;
-    hint("the program waited %.0f %% of the %.2f s that it ran. pyprof measures CPU time only: what a program waits "
-         "for is shown by py-spy dump --pid PID.",
+    hint("the program waited %.0f %% of the %.2f s that it ran, if no CPU limit of its container held it back. pyprof "
+         "measures CPU time only: what a program waits for is shown by py-spy dump --pid PID.",
          pt_percent(wall_ns - report->sum.cpu_ns, wall_ns), pt_seconds(wall_ns));
 }
 

@@ -32,6 +32,7 @@ static void forget(struct pt_live *live)
     free(live->window.items);
     free(live->recent.items);
     free(live->node_ns);
+    free(live->node_counts);
     free(live->thread_ns);
     free(live->labels_ns);
     free(live->texts);
@@ -55,7 +56,7 @@ static void tally_clear(struct pt_tally *tally)
 {
     if (tally->capacity)
         memset(tally->items, 0, tally->capacity * sizeof *tally->items);
-    tally->whole_ns = 0;
+    tally->whole_ns = tally->count = 0;
     tally->stack = 0;
 }
 
@@ -77,7 +78,7 @@ static void name_frames(struct pt_live *live)
     live->window.items = pt_grow(live->window.items, &live->window.capacity, strings, sizeof *live->window.items);
 }
 
-static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32_t node, uint64_t ns)
+static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32_t node, uint64_t ns, uint64_t count)
 {
     const struct pt_profile *profile = live->follow->profile;
     bool leaf = true;
@@ -88,14 +89,19 @@ static void tally_add(const struct pt_live *live, struct pt_tally *tally, uint32
     }
     for (node = pt_fold_node(&live->fold, node); node; node = profile->nodes.items[node].parent) {
         struct pt_tally_item *item = &tally->items[live->texts[profile->nodes.items[node].frame]];
-        if (leaf)
+        if (leaf) {
             item->self_ns += ns;
-        if (item->seen != tally->stack)
+            item->self_count += count;
+        }
+        if (item->seen != tally->stack) {
             item->total_ns += ns;
+            item->total_count += count;
+        }
         item->seen = tally->stack;
         leaf = false;
     }
     tally->whole_ns += ns;
+    tally->count += count;
 }
 
 static void tally_since_start(struct pt_live *live)
@@ -105,7 +111,7 @@ static void tally_since_start(struct pt_live *live)
     tally_clear(&live->since);
     for (uint32_t i = 0; i < count && i < live->node_capacity; i++)
         if (live->node_ns[i])
-            tally_add(live, &live->since, i, live->node_ns[i]);
+            tally_add(live, &live->since, i, live->node_ns[i], live->node_counts[i]);
 }
 
 void pt_live_set_native(struct pt_live *live, enum pt_native native)
@@ -143,6 +149,8 @@ static void take_samples(struct pt_live *live)
     name_frames(live);
     live->node_ns =
         pt_grow(live->node_ns, &live->node_capacity, (uint64_t)profile->nodes.count + 1, sizeof *live->node_ns);
+    live->node_counts = pt_grow(live->node_counts, &live->node_counts_capacity, (uint64_t)profile->nodes.count + 1,
+                                sizeof *live->node_counts);
     live->thread_ns =
         pt_grow(live->thread_ns, &live->thread_capacity, (uint64_t)profile->threads.count + 1, sizeof *live->thread_ns);
     live->labels_ns = pt_grow(live->labels_ns, &live->labels_capacity, profile->label_sets.count, sizeof(uint64_t));
@@ -150,14 +158,16 @@ static void take_samples(struct pt_live *live)
         const struct pt_sample *sample = &samples[i];
         live->labels_ns[sample->labels] += sample->cpu_ns;
         live->node_ns[sample->node] += sample->cpu_ns;
+        live->node_counts[sample->node] += sample->count;
         live->thread_ns[sample->thread] += sample->cpu_ns;
         if (!recount)
-            tally_add(live, &live->since, sample->node, sample->cpu_ns);
+            tally_add(live, &live->since, sample->node, sample->cpu_ns, sample->count);
         if (!sample->interval)
             continue;
         const struct pt_interval *interval = &profile->intervals.items[sample->interval];
-        *PT_APPEND(&live->recent) = (struct pt_recent){sample->thread, sample->node, sample->labels,
-                                                       interval->start_unix_ns + interval->wall_ns / 2, sample->cpu_ns};
+        *PT_APPEND(&live->recent) = (struct pt_recent){sample->thread, sample->node,
+                                                       sample->labels, interval->start_unix_ns + interval->wall_ns / 2,
+                                                       sample->cpu_ns, sample->count};
     }
     free(samples);
     profile->intervals.count = 1; /* the time of item 0 is not read */
@@ -225,6 +235,6 @@ void pt_live_tally_window(struct pt_live *live)
     for (uint32_t i = 0; i < live->recent.count; i++) {
         const struct pt_recent *recent = &live->recent.items[i];
         if (pt_live_is_in_window(live, recent))
-            tally_add(live, &live->window, recent->node, recent->cpu_ns);
+            tally_add(live, &live->window, recent->node, recent->cpu_ns, recent->count);
     }
 }

@@ -12,16 +12,16 @@
 /* CPU time of functions, summed by their text. */
 struct pt_tally {
     struct pt_tally_item {
-        uint64_t self_ns, total_ns;
+        uint64_t self_ns, total_ns, self_count, total_count;
         uint32_t seen; /* number of the last stack that held it, so that recursion counts once in totals */
     } * items;         /* by string number */
     uint32_t capacity, stack;
-    uint64_t whole_ns;
+    uint64_t whole_ns, count; /* of all samples */
 };
 
 struct pt_recent {
     uint32_t thread, node, labels;
-    uint64_t middle_unix_ns, cpu_ns;
+    uint64_t middle_unix_ns, cpu_ns, count;
 };
 
 struct pt_live {
@@ -37,7 +37,8 @@ struct pt_live {
     uint32_t alive;       /* number of processes that still run */
     PT_TABLE_OF(struct pt_recent) recent;
     uint64_t *node_ns, *thread_ns, *labels_ns; /* since the start, by node, by thread and by label set */
-    uint32_t node_capacity, thread_capacity, labels_capacity;
+    uint64_t *node_counts;                     /* samples */
+    uint32_t node_capacity, node_counts_capacity, thread_capacity, labels_capacity;
     uint32_t *texts; /* string number of each frame's text */
     uint32_t text_count, text_capacity;
     struct pt_tally since, window;

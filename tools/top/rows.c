@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../profile/group.h"
+#include "../report/shares.h"
 #include "../view/call_tree.h"
 #include "../view/command.h"
 
@@ -37,16 +38,21 @@ static struct pt_row *functions(const struct pt_live *live, bool since_start, ui
     const struct pt_tally *shown = since_start ? &live->since : &live->window;
     uint32_t strings = live->follow->profile->strings.count, capacity = 0;
     struct pt_row *rows = pt_grow(NULL, &capacity, 1, sizeof *rows);
+    /* As if all samples weighed the same. */
+    const struct pt_draws draws = {.count = shown->count, .ns = shown->whole_ns, .spread = 1};
     *whole_ns = shown->whole_ns;
     for (uint32_t i = 0; i < strings && i < shown->capacity; i++) {
         if (!shown->items[i].total_ns)
             continue;
         rows = pt_grow(rows, &capacity, (uint64_t)*count + 1, sizeof *rows);
-        rows[(*count)++] = (struct pt_row){.number = i,
-                                           .self_ns = shown->items[i].self_ns,
-                                           .total_ns = shown->items[i].total_ns,
-                                           .since_self_ns = live->since.items[i].self_ns,
-                                           .since_total_ns = live->since.items[i].total_ns};
+        rows[(*count)++] = (struct pt_row){
+            .number = i,
+            .self_ns = shown->items[i].self_ns,
+            .total_ns = shown->items[i].total_ns,
+            .unsure =
+                !pt_share_of(&draws, shown->items[i].total_count, shown->items[i].total_ns, shown->whole_ns).known,
+            .since_self_ns = live->since.items[i].self_ns,
+            .since_total_ns = live->since.items[i].total_ns};
     }
     return rows;
 }

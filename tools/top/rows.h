@@ -10,6 +10,7 @@ struct pt_row {
     uint32_t number;            /* of the string (of a group 0: none), process or thread */
     uint64_t self_ns, total_ns; /* in the window or since the start; they differ for functions only */
     uint64_t since_self_ns, since_total_ns;
+    bool unsure;      /* functions: too few samples to know the total share (report/shares.h) */
     uint64_t wall_ns; /* processes and threads: how much of the window they existed */
 };
 

@@ -139,13 +139,13 @@ static void draw_row(struct page *page, const struct pt_live *live, const struct
                          : profile->processes.items[row->number].ended ? "ended"
                                                                        : "killed");
     pt_row_text(line, live, of, row);
-    end_line(page, PT_STYLE_PLAIN);
+    end_line(page, row->unsure ? PT_STYLE_FAINT : PT_STYLE_PLAIN);
 }
 
 static void draw_table(struct page *page, struct pt_screen *screen, struct pt_live *live)
 {
     static const char *const headings[] = {
-        "   SELF   TOTAL        SELF       TOTAL  FUNCTION",
+        "   SELF   TOTAL   RUN: SELF  RUN: TOTAL  FUNCTION",
         "     CPU         CPU  THREADS  STATE    PROCESS",
         "     CPU         CPU  THREAD",
         "     CPU         CPU  ",
@@ -197,7 +197,7 @@ static void draw_help(struct page *page)
         "space  pause      arrows, PgUp, PgDn, Home  scroll",
         "q  quit",
         "Columns: share in the time that is shown, then seconds since the start. CPU of processes and",
-        "threads is of one core.",
+        "threads is of one core. Faint: too few samples to know the share.",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         pt_buffer_text(&page->line, lines[i]);
