@@ -49,7 +49,23 @@ static int by_heat(const void *a, const void *b)
     return pt_compare(y->application, x->application) ?: pt_compare(y->ns, x->ns) ?: pt_compare(x->function, y->function);
 }
 
-/* Finds the functions that are hot enough, and counts the lines of their files. */
+static void read_file(struct sources *sources, uint32_t number)
+{
+    struct hot_file *file = &sources->files[number];
+    file->source = pt_source_of_file(sources->profile, sources->sums.items[number].path);
+    const char *at = file->source.text, *end = at ? at + file->source.size : NULL;
+    uint32_t room = 0;
+    for (file->line_count = 1; at && at < end; file->line_count++) {
+        file->lines = pt_grow(file->lines, &room, (uint64_t)file->line_count + 2, sizeof *file->lines);
+        file->lines[file->line_count] = at;
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at ? at + 1 : end;
+        file->lines[file->line_count + 1] = at;
+    }
+    file->taken = pt_alloc(file->line_count, sizeof *file->taken);
+}
+
+/* Finds the functions that are hot enough, and their files. */
 static void find_functions(struct sources *sources)
 {
     const struct pt_profile *profile = sources->profile;
@@ -76,24 +92,20 @@ static void find_functions(struct sources *sources)
     qsort(all, sources->count, sizeof *all, by_heat);
     for (uint32_t i = 0; i < sources->count && sources->sums.count < MOST_FILES; i++)
         pt_line_sums_add_file(&sources->sums, profile->functions.items[all[i].function].file);
-    pt_line_sums_count(&sources->sums, profile);
     pt_line_sums_free(&totals);
 }
 
-static void read_file(struct sources *sources, uint32_t number)
+/* Reads the files, and counts their lines if there is one to show. */
+static void read_files(struct sources *sources)
 {
-    struct hot_file *file = &sources->files[number];
-    file->source = pt_source_of_file(sources->profile, sources->sums.items[number].path);
-    const char *at = file->source.text, *end = at ? at + file->source.size : NULL;
-    uint32_t room = 0;
-    for (file->line_count = 1; at && at < end; file->line_count++) {
-        file->lines = pt_grow(file->lines, &room, (uint64_t)file->line_count + 2, sizeof *file->lines);
-        file->lines[file->line_count] = at;
-        at = memchr(at, '\n', (size_t)(end - at));
-        at = at ? at + 1 : end;
-        file->lines[file->line_count + 1] = at;
+    bool any = false;
+    sources->files = pt_alloc(sources->sums.count, sizeof *sources->files);
+    for (uint32_t i = 0; i < sources->sums.count; i++) {
+        read_file(sources, i);
+        any |= sources->files[i].source.state == PT_SOURCE_READ;
     }
-    file->taken = pt_alloc(file->line_count, sizeof *file->taken);
+    if (any)
+        pt_line_sums_count(&sources->sums, sources->profile);
 }
 
 /* Returns a line without its end, or as much of it as is shown. */
@@ -116,8 +128,6 @@ static void take_function(struct sources *sources, const struct hot_function *ho
     uint32_t number = sources->sums.of_string[function->file], first = function->first_line, last;
     struct hot_file *file = number ? &sources->files[number - 1] : NULL;
     size_t bytes = 0;
-    if (file && !file->taken)
-        read_file(sources, number - 1);
     if (!file) {
         sources->left_out++;
         return;
@@ -242,7 +252,7 @@ char *pt_flame_sources(const struct pt_profile *profile)
     char *text;
     size_t length;
     find_functions(&sources);
-    sources.files = pt_alloc(sources.sums.count, sizeof *sources.files);
+    read_files(&sources);
     for (uint32_t i = 0; i < sources.count; i++)
         take_function(&sources, &sources.functions[i]);
     struct pt_json json = {.out = open_memstream(&text, &length)};

@@ -77,8 +77,8 @@ static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *fr
     }
     to.name = name_of(flame, text.data, &to);
     /* Between two profiles a function may have moved within its file. */
-    const char *colon = strrchr(text.data, ':');
-    if (flame->side_count > 1 && !lines && to.line && colon && to.name != pt_intern_text(flame->merged, text.data))
+    const char *colon = flame->side_count > 1 && !lines && to.line ? strrchr(text.data, ':') : NULL;
+    if (colon && to.name != pt_intern_text(flame->merged, text.data))
         text.length = (size_t)(colon - text.data);
     to.text = pt_intern(flame->merged, text.data, text.length);
     pt_buffer_free(&text);
