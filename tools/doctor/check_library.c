@@ -122,10 +122,14 @@ enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_
 {
     if (!subject->maps || (!*subject->maps && !subject->environment)) {
         pt_find(findings, PT_LEVEL_WARN, TOPIC,
-                "what is loaded in a process of user %u cannot be seen: nor its environment and its files",
+                "what is loaded in this process of user %u, its environment and its files cannot be seen",
                 (unsigned)subject->uid);
-        pt_remedy(findings, "ask as that user or as root (the right is CAP_SYS_PTRACE): sudo pyprof doctor %d",
-                  subject->pid);
+        if (geteuid() == 0) /* as in a container */
+            pt_remedy(findings, "you are root, but without the right CAP_SYS_PTRACE: ask on the host, or give the "
+                                "container that right");
+        else
+            pt_remedy(findings, "ask as that user or as root (the right is CAP_SYS_PTRACE): sudo pyprof doctor %d",
+                      subject->pid);
         return PT_LEVEL_WARN;
     }
     const char *at = subject->maps;

@@ -190,14 +190,15 @@ static void draw_help(struct page *page)
         "t  sort by total time: with what it called",
         "w  the last 10 seconds, or since the start",
         "f  functions      p  processes      r  threads",
-        "b  by endpoint, task, greenlet, span, label, thread, package: the next of these that there is",
-        "n  native functions: of libraries, all with the interpreter's own, or none; those that are",
-        "   not shown count for the Python function that runs them",
+        "b  by endpoint, task, greenlet, span, label, thread, package: the next of them",
+        "n  native functions: of libraries, all with the interpreter's own, or none;",
+        "   those that are not shown count for the Python function that runs them",
         "/  only what matches a regular expression, upper or lower case; Esc: all",
         "space  pause      arrows, PgUp, PgDn, Home  scroll",
         "q  quit",
-        "Columns: share in the time that is shown, then seconds since the start. CPU of processes and",
-        "threads is of one core. Faint: too few samples to know the share.",
+        "Columns: shares in the time that is shown, then seconds of the whole run (RUN).",
+        "CPU of processes and threads is of one core. Faint: too few samples to know the",
+        "share.",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         pt_buffer_text(&page->line, lines[i]);
