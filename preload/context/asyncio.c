@@ -51,7 +51,7 @@ static bool read_task(const struct pp_context_reader *reader, uintptr_t *task)
     struct pp_object_reader careful = reader->objects;
     careful.plain = false; /* the dict of a module that was removed is freed */
     if (loop)
-        pp_dict_get(&careful, reader->facts->asyncio.running_tasks, loop, task);
+        pp_dict_get_object(&careful, reader->facts->asyncio.running_tasks, loop, task);
     return true;
 }
 

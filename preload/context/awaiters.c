@@ -9,19 +9,20 @@
 #define SET_MAX       16 /* entries of a set that are tried */
 
 /* Fields beyond the header of an object, the same in all versions */
-#define METHOD_FUNCTION   0 /* a bound method's */
-#define METHOD_SELF       8
-#define BUILTIN_SELF      8
-#define CELL_VALUE        0
-#define PARTIAL_FUNCTION  0
-#define PARTIAL_ARGUMENTS 8
-#define WAKEUP_TASK       0 /* 3.8, 3.9: TaskWakeupMethWrapper */
-#define FUTURE_CALLBACK   8 /* the first one */
-#define FUTURE_CALLBACKS  24
-#define LIST_SIZE         0
-#define LIST_ITEMS        8
-#define SET_MASK          16
-#define SET_TABLE         24
+#define METHOD_FUNCTION    0 /* a bound method's */
+#define METHOD_SELF        8
+#define BUILTIN_DEFINITION 0
+#define BUILTIN_SELF       8
+#define CELL_VALUE         0
+#define PARTIAL_FUNCTION   0
+#define PARTIAL_ARGUMENTS  8
+#define WAKEUP_TASK        0 /* 3.8, 3.9: TaskWakeupMethWrapper */
+#define FUTURE_CALLBACK    8 /* the first one */
+#define FUTURE_CALLBACKS   24
+#define LIST_SIZE          0
+#define LIST_ITEMS         8
+#define SET_MASK           16
+#define SET_TABLE          24
 
 bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_awaiters_facts *facts)
 {
@@ -59,12 +60,25 @@ static bool is_task(const struct search *search, uintptr_t object)
            pp_object_is(&search->reader->objects, object, search->reader->facts->asyncio.task_type);
 }
 
-/* Whether a function has this qualified name. async-signal-safe. */
+/* Whether there is a C string with these characters; reads none beyond its end. async-signal-safe. */
+static bool is_c_string(const struct pp_object_reader *reader, uintptr_t address, const char *wanted)
+{
+    char character;
+    for (;; address++, wanted++) {
+        if (!pp_object_copy(reader, &character, address, 1) || character != *wanted)
+            return false;
+        if (!character)
+            return true;
+    }
+}
+
+/* Whether what is called is a Python function with this qualified name. async-signal-safe. */
 static bool is_named(const struct search *search, uintptr_t function, const char *name)
 {
     const struct pp_object_reader *reader = &search->reader->objects;
-    uintptr_t text;
-    return pp_object_word(reader, function + reader->python->layout.function.qualname, &text) &&
+    uintptr_t type, text;
+    return pp_object_type(reader, function, &type) && type == search->reader->facts->awaiters.function_type &&
+           pp_object_word(reader, function + reader->python->layout.function.qualname, &text) &&
            pp_str_is(reader, text, name);
 }
 
@@ -132,9 +146,13 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
         return 0;
     if (type == facts->function_type)
         return awaiter_of_function(search, callback, depth);
-    if (type == facts->builtin_type) { /* task_wakeup of the task that awaits */
+    if (type == facts->builtin_type) {
+        uintptr_t definition = field(search, callback, BUILTIN_DEFINITION), name;
         self = field(search, callback, BUILTIN_SELF);
-        return is_task(search, self) ? self : 0;
+        return is_task(search, self) && pp_object_word(reader, definition, &name) &&
+                       is_c_string(reader, name, "task_wakeup") /* other methods do not say that it waits */
+                   ? self
+                   : 0;
     }
     if (type == facts->method_type) {
         self = field(search, callback, METHOD_SELF);
@@ -150,27 +168,41 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
                        pp_tuple_item(reader, field(search, callback, PARTIAL_ARGUMENTS), 0, &argument)
                    ? awaiter_of_value(search, argument, false, depth)
                    : 0;
+    if (reader->python->layout.minor >= 10 ||
+        !is_c_string(reader, field(search, type, PP_TYPE_NAME), "TaskWakeupMethWrapper"))
+        return 0;
     self = field(search, callback, WAKEUP_TASK);
-    return reader->python->layout.minor < 10 && is_task(search, self) ? self : 0;
+    return is_task(search, self) ? self : 0;
+}
+
+/* Tries the further callbacks of a future or task. The signal may have hit the thread while it enlarges the list, whose
+ * items are then freed. async-signal-safe. */
+static uintptr_t awaiter_of_list(struct search *search, uintptr_t list, unsigned depth)
+{
+    struct pp_context_reader careful = *search->reader;
+    struct search copying = *search;
+    uintptr_t fields[2], item, callback, found = 0;
+    careful.objects.plain = false;
+    copying.reader = &careful;
+    if (!pp_object_has_class(&careful.objects, list, PP_CLASS_LIST) ||
+        !pp_object_copy(&careful.objects, fields, list + pp_object_header(&careful.objects), sizeof fields))
+        return 0;
+    for (unsigned i = 0; i < fields[0] && i < CALLBACKS_MAX && !found; i++)
+        if (pp_object_word(&careful.objects, fields[1] + i * sizeof item, &item) &&
+            pp_tuple_item(&careful.objects, item, 0, &callback))
+            found = awaiter_of_callback(&copying, callback, depth);
+    search->futures = copying.futures;
+    return found;
 }
 
 /* Tries the callbacks of a future or task. async-signal-safe. */
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth)
 {
-    const struct pp_object_reader *reader = &search->reader->objects;
-    uintptr_t list, items, item, callback, found;
     if (depth > DEPTH_MAX || search->futures++ >= FUTURES_MAX)
         return 0;
-    found = awaiter_of_callback(search, field(search, future, FUTURE_CALLBACK), depth);
-    list = found ? 0 : field(search, future, FUTURE_CALLBACKS);
-    if (!list || !pp_object_has_class(reader, list, PP_CLASS_LIST))
-        return found;
-    uintptr_t count = field(search, list, LIST_SIZE);
-    items = field(search, list, LIST_ITEMS);
-    for (unsigned i = 0; i < count && i < CALLBACKS_MAX && !found; i++)
-        if (pp_object_word(reader, items + i * sizeof item, &item) && pp_tuple_item(reader, item, 0, &callback))
-            found = awaiter_of_callback(search, callback, depth);
-    return found;
+    uintptr_t found = awaiter_of_callback(search, field(search, future, FUTURE_CALLBACK), depth);
+    uintptr_t list = found ? 0 : field(search, future, FUTURE_CALLBACKS);
+    return list ? awaiter_of_list(search, list, depth) : found;
 }
 
 /* 3.14 and later: what awaits a task is a task, or a set of tasks. async-signal-safe. */

@@ -12,6 +12,8 @@
 #define SLOTS_MAX       ((uint64_t)1 << 32)
 #define LOG_MAX         34
 #define SEARCHED        64 /* keys of an instance */
+#define PROBES_MAX      32 /* slots of a dict that are tried for a key */
+#define SLOT_EMPTY      (-1)
 #define ASCII_MAX       48 /* of a name that is searched for */
 #define BASES_MAX       6  /* between a class and the type that is searched for */
 #define DICT_OFFSET_MAX 4096
@@ -84,10 +86,18 @@ bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintp
     return type == wanted;
 }
 
+/* Whether the object may be copied as one of this type: a smaller object may lie at the end of its memory. What the
+ * kernel copies is checked afterwards. async-signal-safe. */
+static bool is_of_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t wanted)
+{
+    uintptr_t type;
+    return pp_plausible(object) && (!reader->plain || (pp_object_type(reader, object, &type) && type == wanted));
+}
+
 bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t *keys, uintptr_t *values)
 {
     uintptr_t words[1 + (DICT_VALUES + 8) / sizeof(uintptr_t)]; /* from the type on */
-    if (!pp_plausible(dict) ||
+    if (!is_of_type(reader, dict, reader->python->dict_type) ||
         !pp_object_copy(reader, words, dict + reader->python->layout.object_type, sizeof words) ||
         words[0] != reader->python->dict_type)
         return false;
@@ -109,15 +119,21 @@ bool pp_dict_keys_open(const struct pp_object_reader *reader, uintptr_t keys, st
             return false;
         uint64_t slots = pp_word(header, 8);
         unsigned width = slots <= UINT8_MAX ? 1 : slots <= UINT16_MAX ? 2 : 4; /* of the index of an entry */
-        *found = (struct pp_dict_keys){keys + KEYS_HEADER + slots * width, pp_word(header, 32), 24, 8};
+        *found = (struct pp_dict_keys){
+            keys + KEYS_HEADER + slots * width, pp_word(header, 32), 24, 8, keys + KEYS_HEADER, slots, width};
         return slots < SLOTS_MAX;
     }
-    if (!pp_object_copy(reader, header, keys, KEYS_HEADER - 8) || header[9] > LOG_MAX)
+    if (!pp_object_copy(reader, header, keys, KEYS_HEADER - 8) || header[9] > LOG_MAX || header[8] > header[9])
         return false;
     bool general = header[10] == 0; /* else all keys are str, and their hashes are in them */
-    *found = (struct pp_dict_keys){keys + KEYS_HEADER - 8 + ((uintptr_t)1 << header[9]), pp_word(header, 24),
-                                   general ? 24 : 16, general ? 8 : 0};
-    return true;
+    *found = (struct pp_dict_keys){keys + KEYS_HEADER - 8 + ((uintptr_t)1 << header[9]),
+                                   pp_word(header, 24),
+                                   general ? 24 : 16,
+                                   general ? 8 : 0,
+                                   keys + KEYS_HEADER - 8,
+                                   (uint64_t)1 << header[8],
+                                   1u << (header[9] - header[8])};
+    return found->slot_size <= sizeof(uint64_t);
 }
 
 /* Where an instance keeps its attributes. */
@@ -216,6 +232,34 @@ bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_
     return false;
 }
 
+bool pp_dict_get_object(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value)
+{
+    uintptr_t address, values, entry[2];
+    struct pp_dict_keys keys;
+    if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys))
+        return false;
+    uint64_t hash = (uint64_t)key >> 4 | (uint64_t)key << 60, perturb = hash, slot = hash; /* _Py_HashPointer */
+    for (unsigned probes = 0; probes < PROBES_MAX; probes++) {
+        int64_t number = 0;
+        unsigned unused_bits = 64 - 8 * keys.slot_size;
+        slot &= keys.slot_count - 1;
+        if (!pp_object_copy(reader, &number, keys.slots + slot * keys.slot_size, keys.slot_size))
+            return false;
+        number = (int64_t)((uint64_t)number << unused_bits) >> unused_bits;
+        if (number == SLOT_EMPTY || number >= (int64_t)keys.count)
+            return false;
+        if (number >= 0 &&
+            pp_object_copy(reader, entry, keys.entries + (uint64_t)number * keys.size + keys.key, sizeof entry) &&
+            entry[0] == key) {
+            *value = entry[1];
+            return *value != 0;
+        }
+        perturb >>= 5;
+        slot = slot * 5 + perturb + 1;
+    }
+    return false;
+}
+
 bool pp_dict_get_named(const struct pp_object_reader *reader, uintptr_t dict, const char *name,
                        struct pp_attribute *learnt, uintptr_t *value)
 {
@@ -246,7 +290,8 @@ bool pp_str_open(const struct pp_object_reader *reader, uintptr_t object, uint32
 {
     const struct pp_python_layout *layout = &reader->python->layout;
     uint8_t header[PP_STR_HEADER_MAX];
-    if (!pp_plausible(object) || !pp_object_copy(reader, header, object, layout->text.state + 4u) ||
+    if (!is_of_type(reader, object, reader->python->text_type) ||
+        !pp_object_copy(reader, header, object, layout->text.state + 4u) ||
         pp_word(header, layout->object_type) != reader->python->text_type)
         return false;
     *text = pp_str_find(layout, object, header, most);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 /* Of a type object, beyond its header. */
+#define PP_TYPE_NAME        8
 #define PP_TYPE_BASIC_SIZE  16
 #define PP_TYPE_FLAGS       152
 #define PP_TYPE_BASE        240
@@ -41,6 +42,10 @@ struct pp_dict_keys {
     uintptr_t entries;
     uint64_t count;
     unsigned size, key; /* bytes of an entry; where its key is, which the value follows */
+    /* The hash table of the entries' numbers: 1, 2, 4 or 8 bytes each. */
+    uintptr_t slots;
+    uint64_t slot_count;
+    unsigned slot_size;
 };
 #define PP_DICT_ENTRY_MAX 24
 
@@ -68,6 +73,9 @@ bool pp_object_word(const struct pp_object_reader *reader, uintptr_t address, ui
 /* Reads the value of a key of an exact dict, among the first ones; false if it has none. By the key's address:
  * async-signal-safe. */
 bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value);
+/* The same for a key whose hash is its address, as objects have it by default, in a dict of any size.
+ * async-signal-safe. */
+bool pp_dict_get_object(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value);
 /* The key is a str with these ASCII characters. learnt: zeroed at first. async-signal-safe. */
 bool pp_dict_get_named(const struct pp_object_reader *reader, uintptr_t dict, const char *name,
                        struct pp_attribute *learnt, uintptr_t *value);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Published facts are never freed: handlers may read them. */
-#define CHANGES_MAX 64
+#define CHANGES_MAX 512
 
 static struct pp_context_facts published[CHANGES_MAX];
 static unsigned changes;
@@ -45,18 +45,25 @@ static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_GEVENT_HUB] = "gevent.hub",
 };
 
-/* Returns the state of an interpreter in which a thread was sampled. */
+/* Returns the state of an interpreter in which a thread was sampled last: the one that is known, as long as there is
+ * such a thread. */
 static uintptr_t find_interpreter(const struct pp_python **python)
 {
     const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
-    if (known) {
-        *python = known->python;
-        return known->interpreter_state;
+    uintptr_t found = 0;
+    *python = NULL;
+    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
+        const struct pp_python *ran = atomic_load_explicit(&slot->thread.python, memory_order_acquire);
+        uintptr_t state = atomic_load(&slot->thread.interpreter_state);
+        bool is_known = known && ran == known->python && state == known->interpreter_state;
+        if (!ran || (found && !is_known))
+            continue;
+        *python = ran;
+        found = state;
+        if (is_known)
+            break;
     }
-    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
-        if ((*python = atomic_load_explicit(&slot->thread.python, memory_order_acquire)) != NULL)
-            return atomic_load(&slot->thread.interpreter_state);
-    return 0;
+    return found;
 }
 
 /* Whether the interpreter is taking its modules apart. */

@@ -5,7 +5,7 @@
 
 #include "../context/objects.h"
 
-#define PP_NAMES_MAX 4096u /* entries searched in sys.modules and in the dict of a module */
+#define PP_NAMES_MAX 65536u /* entries searched in sys.modules and in the dict of a module */
 
 /* What is searched for in a dict: a str, or the hash of an int. */
 struct pp_wanted {

@@ -26,6 +26,11 @@ all_kinds() {
 }
 
 @test "each sample has the name of its greenlet, each name its CPU time" {
+    with_a_python all_kinds
+}
+
+# bats test_tags=long
+@test "the same with each interpreter" {
     with_each_python all_kinds
 }
 
@@ -41,6 +46,7 @@ old_greenlet() {
     done
 }
 
+# bats test_tags=long
 @test "greenlet 0.4, 1.1 and 2.0" {
     with_pythons "$(list_pythons | grep ' 3\.8\.')" old_greenlet
 }

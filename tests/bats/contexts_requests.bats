@@ -37,6 +37,11 @@ opentelemetry() {
 }
 
 @test "spans of OpenTelemetry: threads, tasks, copied contexts, without the GIL" {
+    with_a_python opentelemetry
+}
+
+# bats test_tags=long
+@test "spans of OpenTelemetry with each interpreter" {
     with_each_python opentelemetry
 }
 
@@ -45,6 +50,7 @@ old_opentelemetry() {
     same_spans opentelemetry-sdk==1.5.0 'setuptools<70'
 }
 
+# bats test_tags=long
 @test "spans of older versions of OpenTelemetry" {
     with_pythons "$(list_pythons | grep ' 3\.8\.')" old_opentelemetry
 }
@@ -53,6 +59,7 @@ sentry() {
     served sentry span sentry-sdk
 }
 
+# bats test_tags=long
 @test "transactions and spans of Sentry" {
     with_a_python sentry
 }
@@ -61,6 +68,7 @@ ddtrace() {
     served ddtrace span 'ddtrace<4'
 }
 
+# bats test_tags=long
 @test "spans of ddtrace up to 3" {
     with_pythons "$(list_pythons | grep ' 3\.\(8\|12\)\.')" ddtrace
 }
@@ -77,6 +85,7 @@ flask() {
     served flask endpoint flask
 }
 
+# bats test_tags=long
 @test "endpoints of Flask by its context variable" {
     with_a_python flask
 }
@@ -89,10 +98,12 @@ django_async() {
     served django-async endpoint django
 }
 
+# bats test_tags=long
 @test "endpoints of Django by its frames" {
     with_a_python django
 }
 
+# bats test_tags=long
 @test "endpoints of Django's views that asyncio hands to a thread" {
     with_a_python django_async
 }
@@ -101,6 +112,7 @@ starlette() {
     served starlette endpoint starlette
 }
 
+# bats test_tags=long
 @test "endpoints of Starlette by its frames, in threads too; a mount and a route in it are one path" {
     with_a_python starlette
 }

@@ -166,3 +166,78 @@ hardly_any() {
 @test "a task for each request, with a name of its own: what is kept stays bounded" {
     with_a_python hardly_any
 }
+
+odd_callbacks() {
+    for kind in partial method; do
+        PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" "$WORKLOADS/odd_callbacks.py" $kind >out.txt
+        [ "$(cat out.txt)" = ok ]
+        "$PYPROF" report --json --by task | grep -q '"main"'
+    done
+    cat >cancels.py <<'END'
+import asyncio, time
+
+async def innocent():
+    await asyncio.sleep(60)
+
+async def worker():
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        pass
+
+async def main():
+    other = asyncio.ensure_future(innocent())
+    other.set_name("innocent")
+    task = asyncio.ensure_future(worker())
+    task.set_name("worker")
+    task.add_done_callback(lambda task, cancel=other.cancel: cancel())
+    task.add_done_callback(other.remove_done_callback)
+    while not task.done():
+        await asyncio.sleep(0.01)
+
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
+END
+    profiled "$PYTHON" -W ignore cancels.py 2>/dev/null
+    collapsed --native=none >stacks.txt
+    grep -qF '[task worker];worker ' stacks.txt
+    ! grep -F '[task innocent]' stacks.txt
+}
+
+@test "callbacks that are neither functions nor a task's wake-up are left alone" {
+    with_each_python odd_callbacks
+}
+
+many_loops() {
+    cat >loops.py <<'END'
+import asyncio, threading, time
+
+def in_loop(name):
+    async def job():
+        for _ in range(4):
+            end = time.thread_time() + 0.02
+            while time.thread_time() < end:
+                pass
+            await asyncio.sleep(0)
+    async def main():
+        asyncio.current_task().set_name(name)
+        await job()
+    asyncio.run(main())
+
+threads = [threading.Thread(target=in_loop, args=("job %d" % i,)) for i in range(100)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+END
+    profiled "$PYTHON" loops.py
+    "$PYPROF" report --json --by task >by.json
+    ${READ%% *} -c '
+import json
+rows = json.load(open("by.json"))["by"]
+jobs = [row["cpu_ns"] for row in rows if row["value"] and row["value"].startswith("job ")]
+print(len(jobs), "jobs", sum(jobs) / 1e9, "s")
+assert len(jobs) == 100 and sum(jobs) > 100 * 0.08e9 * 0.9'
+}
+
+@test "a hundred threads with loops of their own: each has its task" {
+    with_a_python many_loops
+}
