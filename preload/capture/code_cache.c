@@ -186,7 +186,7 @@ PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot,
     }
     *rule = pp_frame_rule_of(record);
     pp_ring_commit(&slot->ring, record);
-    if (*rule >= PP_FRAME_SERVES)
+    if (*rule >= PP_FRAME_SERVES && *rule < PP_FRAME_WORK)
         atomic_store_explicit(&pp_capture.serving, 1, memory_order_relaxed);
     if ((*rule == PP_FRAME_LOOP || *rule == PP_FRAME_HUB) &&
         !atomic_load_explicit(&pp_capture.contexts, memory_order_relaxed))
