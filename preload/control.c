@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the program may call: the library's only functions that are not libc's. */
 #include "base/libc.h"
 #include "capture/capture.h"

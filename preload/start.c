@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process without Python gets nothing from us: no constructor runs, and no system call is made but the loader's.
  * When Python appears (pp_start), the handler is installed, the calling thread registered and armed, and the flush
  * thread made; a fork child does the same again. */

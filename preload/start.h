@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides whether and when to profile this process. */
 #ifndef PP_START_H
 #define PP_START_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Completion: shells ask `pyprof complete` what may follow. */
 #include <stdio.h>
 #include <stdlib.h>

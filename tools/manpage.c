@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Manual pages, from the tables of commands and options. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the wheel's pyprof takes from glibc 2.25 and 2.26, for systems from glibc 2.17 on. */
 #include <errno.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that differs between processors: instructions, registers, glibc's TLS layout. Each processor has a folder
  * of files with these names and functions. Included by all wings above. */
 #ifndef PP_ARCH_H

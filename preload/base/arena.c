@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "arena.h"
 #include "sanitizer.h"
 #include "syscalls.h"

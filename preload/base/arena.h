@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Provides memory in mappings of our own: never the host's malloc, which may not survive a fork and is being measured.
  * An arena belongs to the flush thread. */
 #ifndef PP_BASE_ARENA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads untrusted bytes within bounds: anything past the end reads as 0 and sets `failed`. */
 #ifndef PP_BASE_BYTES_H
 #define PP_BASE_BYTES_H

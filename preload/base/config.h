@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Holds the settings of this process, read once when profiling starts (preload/config.c), constant afterwards. */
 #ifndef PP_BASE_CONFIG_H
 #define PP_BASE_CONFIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_names.h"
 #include "../arch/arch.h"
 #include "safe_copy.h"

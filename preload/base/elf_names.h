@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads loaded objects' own tables in memory, which also have what RTLD_LOCAL hides. The object must stay loaded
  * meanwhile: call these in a dl_iterate_phdr callback, or for a pinned object. Normal context. */
 #ifndef PP_BASE_ELF_NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "fd_table.h"
 #include "syscalls.h"
 #include <errno.h>

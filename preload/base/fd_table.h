@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gives the flush thread a descriptor table of its own (close_range(2) with CLOSE_RANGE_UNSHARE, Linux 5.9). The
  * program never sees a descriptor of ours, its RLIMIT_NOFILE does not apply to us, a file that it closes is closed, and
  * the system calls of a program with one thread keep the kernel's fast path for unshared tables. Without it (an older

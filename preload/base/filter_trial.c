@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "filter_trial.h"
 #include "config.h"
 #include "fd_table.h"

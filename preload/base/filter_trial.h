@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds out in a child whether a seccomp filter that is older than the program would kill it for our system calls. */
 #ifndef PP_BASE_FILTER_TRIAL_H
 #define PP_BASE_FILTER_TRIAL_H

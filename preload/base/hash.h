@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes bytes for tables in memory: not for files, not against an adversary. */
 #ifndef PP_BASE_HASH_H
 #define PP_BASE_HASH_H

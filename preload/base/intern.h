@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps byte strings to ids 1, 2, 3 … in the order of insertion. Its memory is an arena's. Flush thread only. */
 #ifndef PP_BASE_INTERN_H
 #define PP_BASE_INTERN_H

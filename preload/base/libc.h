@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/ is what every wing uses: system calls, locks, memory, text, /proc, and in this header libc's own functions,
  * which those of interpose/ wrap. */
 #ifndef PP_BASE_LIBC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "loader_lock.h"
 #include "elf_names.h"
 #include "syscalls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the lock that the loader holds while its list of objects changes or is walked. */
 #ifndef PP_BASE_LOADER_LOCK_H
 #define PP_BASE_LOADER_LOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Implements a small lock on a futex: 0 free, 1 held, 2 held with waiters. Unlike a pthread mutex it has no owner, so
  * the child of fork may simply open it again, and it needs nothing from libc. Never taken in a handler. Not recursive.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "mappings.h"
 #include "syscalls.h"
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds what is mapped where, by /proc/self/maps. No allocation; normal context. */
 #ifndef PP_BASE_MAPPINGS_H
 #define PP_BASE_MAPPINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Formats text in fixed buffers, and writes messages to stderr: a line for each cause in a process and its children. */
 #ifndef PP_BASE_MESSAGE_H
 #define PP_BASE_MESSAGE_H

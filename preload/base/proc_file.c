@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "proc_file.h"
 #include "message.h"
 #include "syscalls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads small files and directories, mostly of /proc. */
 #ifndef PP_BASE_PROC_FILE_H
 #define PP_BASE_PROC_FILE_H

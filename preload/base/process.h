@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Describes the profiled process: its number, its start, and the state of its end. */
 #ifndef PP_BASE_PROCESS_H
 #define PP_BASE_PROCESS_H

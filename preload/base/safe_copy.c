@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "safe_copy.h"
 #include "arena.h"
 #include "syscalls.h"

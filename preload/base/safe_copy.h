@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies memory of this process that another thread may unmap at any moment (a module being unloaded). */
 #ifndef PP_BASE_SAFE_COPY_H
 #define PP_BASE_SAFE_COPY_H

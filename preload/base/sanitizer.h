@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Annotates the flush side for AddressSanitizer (ASAN=1, SAN=1): its memory is not malloc's, and its thread was not
  * made by the sanitizer's pthread_create. Does nothing in any other build. */
 #ifndef PP_BASE_SANITIZER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sorts in place: a heap sort, which has no bad case and needs no memory. */
 #ifndef PP_BASE_SORT_H
 #define PP_BASE_SORT_H

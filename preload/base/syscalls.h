@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* System calls without libc: no errno (a raw-clone thread shares its creator's), no cancellation points, no
  * interposition by another preloaded library. Unless stated otherwise they return what the kernel returns: -errno on
  * failure. All are async-signal-safe. */

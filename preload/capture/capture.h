@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* State shared with the handler: start-up and the flush thread write it, the handler mostly reads it. */
 #ifndef PP_CAPTURE_H
 #define PP_CAPTURE_H

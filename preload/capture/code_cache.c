@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "code_cache.h"
 #include "../context/frame_rules.h"
 #include "../context/objects.h"

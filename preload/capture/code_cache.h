@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Caches, for each thread, the code objects that the flush thread already knows. Samples refer to a code object by the
  * index of its cache entry. At first sight, or when another code object has taken its address, the handler copies the
  * names and the line table into the ring as a definition of the entry. An eviction costs only another definition, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks native stacks by libunwind (PYPROF_UNWIND=libunwind), the one exception in this directory: libunwind takes its
  * own lock, then the loader's, and maps memory. It blocks signals meanwhile, so a thread never waits for itself. A
  * thread interrupted inside the loader holds the loader's lock over half-changed data, where libunwind could deadlock

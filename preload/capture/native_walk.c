@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "native_walk.h"
 #include "safe_read.h"
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The native walk: from a signal's context to the list of return addresses, by the unwind rows that unwind/ compiles.
  * Everything here is async-signal-safe, takes no lock, allocates nothing and reads only the row tables and [SP - red

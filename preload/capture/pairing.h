@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs both stacks of a sample: which native frame runs which run of Python frames, and by that how a native walk goes
  * on beyond code without unwind rows. Handlers do it on the stack itself; the flush thread on a copy, where the handler
  * had no rows yet. Everything here is async-signal-safe. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Direct loads are only made from memory that cannot be freed meanwhile: our own C stack; the data stack of an attached
  * thread (another thread may attach a detached thread state and pop its chunks); frame objects (up to 3.10), to which
  * the thread holds references while it executes them. Frames in generators lie on the heap and are copied, since a torn

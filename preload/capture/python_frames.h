@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads one Python frame of the calling thread, after checking that a frame can be at the address. */
 #ifndef PP_CAPTURE_PYTHON_FRAMES_H
 #define PP_CAPTURE_PYTHON_FRAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Has the field offsets of a minor version of CPython; python/layouts.c has a row for each. */
 #ifndef PP_CAPTURE_PYTHON_LAYOUT_H
 #define PP_CAPTURE_PYTHON_LAYOUT_H

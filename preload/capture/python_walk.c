@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks the chain of Python frames of the interrupted thread.
  *
  * The handler runs on the thread that owns these frames, so no other thread changes them. But the signal may have hit

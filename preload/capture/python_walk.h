@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PP_CAPTURE_PYTHON_WALK_H
 #define PP_CAPTURE_PYTHON_WALK_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Defines what a handler puts into its thread's ring and the flush thread takes out: the contract between capture/ and
  * flush/. Records are contiguous, 8-byte aligned and in chronological order. A code definition precedes the first
  * sample that uses its cache entry; the entry may be redefined later for another code object. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One ring per thread, from its signal handler (the only writer) to the flush thread (the only reader).
  *
  * Indices count bytes and never wrap; the offset in the buffer is index & (size - 1). What is unread is

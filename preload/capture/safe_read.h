@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads through pointers that may be stale: the kernel copies, so an unmapped page is an error and not a fault. */
 #ifndef PP_CAPTURE_SAFE_READ_H
 #define PP_CAPTURE_SAFE_READ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Takes a sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
 #include "../context/context.h"
 #include "code_cache.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A slot holds all that we keep for a thread of the host. Slots are numbered, mapped at first use, used again after
  * their thread has ended, and never unmapped: a signal that was queued for a thread may be delivered late.
  *

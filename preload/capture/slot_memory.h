@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps the memory that handlers use. A thread's ring and code cache are mapped by its first sample: a thread without
  * samples costs only its slot. Scratch memory belongs to a handler only while it runs, so there are about as many
  * pieces as CPUs. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "thread_state.h"
 #include "python_walk.h"
 #include "safe_read.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the calling thread's interpreter by its PyThreadState, and whether it holds the GIL or collects garbage. */
 #ifndef PP_CAPTURE_THREAD_STATE_H
 #define PP_CAPTURE_THREAD_STATE_H

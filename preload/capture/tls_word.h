@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a thread-local word of another module without the loader: __tls_get_addr allocates and locks if the thread has
  * not touched that module's block yet, or if anything was loaded since. Also reads a thread's value under a pthread key
  * without libc: pthread_getspecific finds its thread by the FS register, which a program may use for something else. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unfinished.h"
 #include "../base/syscalls.h"
 #include "capture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes samples whose native walk needs unwind rows that do not exist yet. */
 #ifndef PP_CAPTURE_UNFINISHED_H
 #define PP_CAPTURE_UNFINISHED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The unwind tables that modules/ publishes for the handler: each module's code range and the rows of its functions
  * that samples have met, sorted by address.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Defines the log, the contract between preload/ (the only writer) and tools/ (the only reader).
  *
  * A segment is one file: a pp_log_file_header, then blocks until the end of the file. A block is a pp_log_block_header

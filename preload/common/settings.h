@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the PYPROF_ variables: their names, valid values and defaults. The library uses this before libc is ready (no
  * locale, no allocation), and `pyprof doctor` uses it to check a process's settings. */
 #ifndef PP_COMMON_SETTINGS_H

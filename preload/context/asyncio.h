@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the asyncio task that the thread runs, also where its stack is torn: the interpreter says which. Of uvloop,
  * anyio and every other loop that runs tasks of C, too. */
 #ifndef PP_CONTEXT_ASYNCIO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads who waits for an asyncio task: the task that awaits it, the task that awaits that, and so on. Nothing in a task
  * says so before 3.14; but what waits has put a callback into the task, and the callback leads to the waiting task: of
  * await, gather, wait, wait_for, shield, TaskGroup, and anyio's task groups. as_completed leads nowhere up to 3.13. */

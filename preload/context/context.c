@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "context.h"
 #include "../base/hash.h"
 #include "../capture/safe_read.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a sample belongs to, by kind. A source reads its kind in the handler, on the thread that owns it. Its file has
  * the names of objects and fields that it knows and the functions pp_*_find (flush thread: fills in the source's facts)
  * and pp_*_read (handler). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The variables of a context are in a hash array mapped trie (Python/hamt.c). Its nodes never change once they are in a
  * context, and a thread's context has a new trie before it drops the old one. */
 #include "context_vars.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads Python's context variables (contextvars) of the running thread, as its context has them now. */
 #ifndef PP_CONTEXT_VARS_H
 #define PP_CONTEXT_VARS_H

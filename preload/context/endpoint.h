@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the endpoint that the running thread or task serves, by the frames of the frameworks that keep no context
  * variable for it: the route of Django, the path of Starlette and FastAPI. */
 #ifndef PP_CONTEXT_ENDPOINT_H

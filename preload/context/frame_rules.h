@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Knows the Python functions whose frames tell what a sample belongs to. */
 #ifndef PP_CONTEXT_FRAME_RULES_H
 #define PP_CONTEXT_FRAME_RULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the greenlet that the thread runs, of greenlet, gevent and eventlet. What says whose CPU time it was is what a
  * greenlet runs and where it was spawned, not which of a thousand it is: all of the same name are one context. */
 #ifndef PP_CONTEXT_GREENLET_H

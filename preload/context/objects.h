@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads Python objects: attributes of instances, dicts, strings. Every read is bounded and checks types first; an
  * object that is being changed reads as absent. */
 #ifndef PP_CONTEXT_OBJECTS_H

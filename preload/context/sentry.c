@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "../capture/safe_read.h"
 #include "sources.h"
 #include "values.h"

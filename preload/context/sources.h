@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what libraries and the program itself keep in context variables: the span that is being worked on, the endpoint
  * that is being served, labels. Each source has its own file: pp_*_find learns, by the dicts of the library's modules,
  * where its things are (false: not there, or not where they are expected; flush thread), and pp_*_read reads what the

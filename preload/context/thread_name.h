@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the name that Python has for the running thread. Under gevent's patches that is the green thread. */
 #ifndef PP_CONTEXT_THREAD_NAME_H
 #define PP_CONTEXT_THREAD_NAME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the values of Python objects that contexts are made of: numbers, tuples, bytes, entries of small dicts, slots.
  */
 #ifndef PP_CONTEXT_VALUES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "account.h"
 #include "../base/arena.h"
 #include "../base/process.h"

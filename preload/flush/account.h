@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every CPU nanosecond of the process has one place: sampled + unsampled + pending + lost + own + thread exit +
  * difference = the process clock since Python appeared. Flush thread only. */
 #ifndef PP_FLUSH_ACCOUNT_H

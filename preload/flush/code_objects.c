@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "code_objects.h"
 #include "../capture/capture.h"
 #include "record_text.h"

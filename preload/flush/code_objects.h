@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the code objects that handlers defined, by content: a function that ten threads have seen is kept once.
  * There are two generations: when the current one is full the handlers have to define all code objects again
  * (pp_capture.code_epoch), and what the older generation holds lives on until the next change, for samples that were

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "context_facts.h"
 #include "../base/message.h"
 #include "../capture/capture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the sources of contexts that the program has imported. Flush thread only. */
 #ifndef PP_FLUSH_CONTEXT_FACTS_H
 #define PP_FLUSH_CONTEXT_FACTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "contexts.h"
 #include "../base/arena.h"
 #include "../base/message.h"

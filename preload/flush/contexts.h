@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Turns what handlers have read of a sample's contexts into its label set. Flush thread only. */
 #ifndef PP_FLUSH_CONTEXTS_H
 #define PP_FLUSH_CONTEXTS_H

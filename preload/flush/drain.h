@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the rings into the interval: samples, the ends of threads, and what their CPU time comes to. Flush thread only.
  */
 #ifndef PP_FLUSH_DRAIN_H

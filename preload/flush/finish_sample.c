@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "finish_sample.h"
 #include "../capture/capture.h"
 #include "../capture/pairing.h"

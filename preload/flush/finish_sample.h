@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finishes samples whose native walk met functions without unwind rows: compiles the rows and continues the walk on the
  * copy of the stack that the handler made. Flush thread only. */
 #ifndef PP_FLUSH_FINISH_SAMPLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate: what the flush thread does inside libc or the loader, and forks, keep out of each other's way. */
 #include "../base/lock.h"
 #include "../modules/loaded_objects.h"

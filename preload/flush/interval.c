@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "interval.h"
 #include "../base/loader_lock.h"
 #include "../base/mappings.h"

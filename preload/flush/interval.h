@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Does the steps of a flush: drains the rings of the handlers, aggregates the samples and appends an interval to the
  * log. Flush thread only, unless a function says otherwise. */
 #ifndef PP_FLUSH_INTERVAL_H

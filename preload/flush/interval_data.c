@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "interval_data.h"
 
 struct pp_interval pp_interval;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Holds what the flush thread has taken in and not yet written, and the sums that it keeps meanwhile. One set for the
  * process; the files of a flush share it, each field with the file that changes it. Flush thread only. */
 #ifndef PP_FLUSH_INTERVAL_DATA_H

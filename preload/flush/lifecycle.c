@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Begins and ends the flush thread. Nothing here waits for longer than END_NS, but for the kernel to take a thread
  * down.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the flush thread, waits for it and ends it, from the other threads of the process. loop.h runs in it. */
 #ifndef PP_FLUSH_LIFECYCLE_H
 #define PP_FLUSH_LIFECYCLE_H

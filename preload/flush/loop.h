@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the flush thread: decides what is due, and when. pp_flush is all that it shares with the threads that make it,
  * wait for it and end it (lifecycle.h). */
 #ifndef PP_FLUSH_LOOP_H

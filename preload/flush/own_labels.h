@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Takes apart the labels that a program has set for itself. */
 #ifndef PP_FLUSH_OWN_LABELS_H
 #define PP_FLUSH_OWN_LABELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "python_modules.h"
 #include "../capture/safe_read.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Searches the dicts of a running interpreter: what is found was there a moment ago, and no reference to it is held.
  * Flush thread only. */
 #ifndef PP_FLUSH_PYTHON_MODULES_H

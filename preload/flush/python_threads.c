@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "python_threads.h"
 #include "../capture/capture.h"
 #include "../capture/safe_read.h"

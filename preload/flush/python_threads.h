@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the name of a thread in threading's own list of threads, where its stack does not tell it: the main thread,
  * threads made by C that threading has been asked about, threads that were never seen with the GIL. */
 #ifndef PP_FLUSH_PYTHON_THREADS_H

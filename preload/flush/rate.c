@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "rate.h"
 #include "../base/config.h"
 #include "../base/message.h"

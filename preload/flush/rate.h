@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets how often samples are taken: less often than configured if they cost too much (throttle.h). Flush thread only.
  */
 #ifndef PP_FLUSH_RATE_H

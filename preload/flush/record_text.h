@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Converts the characters of a str object to UTF-8. */
 #ifndef PP_FLUSH_RECORD_TEXT_H
 #define PP_FLUSH_RECORD_TEXT_H

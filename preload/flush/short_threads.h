@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Credits the CPU time of short threads, which mostly end before their timer has fired, to stacks.
  *
  * A thread that uses T is sampled with probability p(T), at the first kernel tick that it meets: a thread that was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "stack_frames.h"
 #include "../capture/capture.h"
 #include "../common/log_format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the log's frames of native addresses and of Python frames; each returns PP_HIDDEN_FRAME for what is not to be
  * shown, and 0 without memory. Flush thread only. */
 #ifndef PP_FLUSH_STACK_FRAMES_H

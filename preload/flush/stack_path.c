@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "stack_path.h"
 
 #define MOST_STEPS 512u /* of the last stack; what is deeper is searched for */

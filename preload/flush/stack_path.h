@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The way of one stack from the root of the call tree to its leaf. Flush thread only.
  *
  * The last stack's way is kept: as long as a stack's steps are equal to those, from the root on, their results are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The merge. The handler has paired each run of Python frames with the native frame that executes it (the run's entry
  * marker lies inside that frame), so from the root on: a paired native frame is replaced by its run, any other is shown

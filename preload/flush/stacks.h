@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a sample record to a node of the call tree: native and Python frames merged into one stack. Flush thread only.
  */
 #ifndef PP_FLUSH_STACKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "thread_names.h"
 #include "../base/proc_file.h"
 #include "../capture/capture.h"

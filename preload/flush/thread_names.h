@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names the threads in the log. Python's name wins over the kernel's, which is cut, late or the program's. A sample
  * goes to the name that its thread had when it was taken: a thread that changes its name has a row for each, and so has
  * a thread that runs several green threads. Flush thread only. */

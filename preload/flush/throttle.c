@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "throttle.h"
 
 #define PPM            1000000u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the cost of samples below a share of the CPU time by taking fewer of them. The cost is the handlers'. What the
  * flush thread does for samples later takes about as long (0.3 to 1.2 times where it was measured), and the rest of
  * what it does, as to read the symbols of a library, would not become less. Costs are summed over windows of CPU time.

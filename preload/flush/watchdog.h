@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watchdog sees to timers that need care. A timer that could not be made is tried again (RLIMIT_SIGPENDING is
  * shared with the application and may have room by now); a timer that was deleted past us, or that does not fire
  * although its thread uses CPU, is replaced by a new timer with another phase; a timer follows another period, and gets

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "write_interval.h"
 #include "../base/config.h"
 #include "../base/message.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the interval (interval_data.h) as blocks into the log, and decides when a segment ends. Flush thread only. */
 #ifndef PP_FLUSH_WRITE_INTERVAL_H
 #define PP_FLUSH_WRITE_INTERVAL_H

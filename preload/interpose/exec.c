@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the profile before exec replaces the program. */
 #include "../base/libc.h"
 #include "../flush/lifecycle.h"

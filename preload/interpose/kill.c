@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the profile before a signal that the program sends itself ends it: CPython does so after Ctrl-C and a fatal
  * error, uvicorn at the end of each worker. */
 #include "../base/libc.h"

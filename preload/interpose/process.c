@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wraps the functions that fork and that end the process. */
 #include "../base/libc.h"
 #include "../base/syscalls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wraps the calls of libc that show that an interpreter begins, forks or ends. */
 #include "../base/libc.h"
 #include "../base/proc_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wraps the calls by which a program gives up rights. A seccomp filter may kill for system calls that the program does
  * not need but we do: profiling ends before the program installs a filter. Capabilities, privileges and namespaces are
  * a thread's own: in a program of one thread, the flush thread ends before they change, and is made again with the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wraps the functions that set signal actions; what they do to our signal is in threads/signal.h. */
 #include "../base/libc.h"
 #include "../base/process.h"

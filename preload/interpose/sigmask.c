@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wraps the functions that set signal masks. Threads that block everything (uwsgi's request threads, libzmq,
  * librdkafka) would never be sampled, so our signal is kept out of these masks; the program reads back what it set. A
  * program that blocks our signal by name, or waits for it by name, gets it for itself (threads/signal.c). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* interpose/ wraps functions of libc that the program calls: each does for the caller what libc's does, and a little
  * for us; before profiling starts and in the child of vfork it only passes the call through. Here: the functions that
  * make threads. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "libunwind.h"
 #include "../base/elf_names.h"
 #include "../base/libc.h"

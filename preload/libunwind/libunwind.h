@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libunwind/ is PYPROF_UNWIND=libunwind: native stacks by the system's libunwind instead of our own rows. */
 #ifndef PP_LIBUNWIND_H
 #define PP_LIBUNWIND_H

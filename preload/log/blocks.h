@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Encodes the log's blocks (log_format.h) into growing buffers in our own mappings. Flush thread only. */
 #ifndef PP_LOG_BLOCKS_H
 #define PP_LOG_BLOCKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens the directory that files are written to. */
 #ifndef PP_LOG_DIRECTORY_H
 #define PP_LOG_DIRECTORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds what profiles take on the disk: PYPROF_MAX_DISK, and the file system's free space. Flush thread only. */
 #ifndef PP_LOG_DISK_H
 #define PP_LOG_DISK_H

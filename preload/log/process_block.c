@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the PROCESS block: what a segment says of the process, and what of it changes later. */
 #include "../base/hash.h"
 #include "../base/message.h"

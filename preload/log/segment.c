@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "segment.h"
 #include "../base/message.h"
 #include "../base/syscalls.h"

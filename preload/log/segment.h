@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* log/ writes the log: this header its files, tables.h what they define, blocks.h the encoding. No descriptor is held
  * between writes: programs list, close and reuse descriptors. Flush thread only. */
 #ifndef PP_LOG_SEGMENT_H

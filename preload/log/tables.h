@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps what the current segment of the log defines, and the definitions for the next flush. All of it is forgotten
  * when a segment ends: the next segment defines what it uses again, which also bounds our memory. An id is 0 when there
  * is no memory for it. Flush thread only. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps a sorted list of blocks of sorted ranges: code comes in any order, up to 100,000 ranges at once.
  */
 #include "code_ranges.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names ranges of code outside every module: what JITs make. Ranges never overlap: a new range replaces what it covers,
  * since JITs reuse their memory. Flush thread only; memory is our own mappings.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_file.h"
 #include "../base/arena.h"
 #include "../base/elf_names.h"

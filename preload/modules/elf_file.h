@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads an ELF file of this architecture, or an image in memory (the vDSO, what JITs register). Uses neither malloc nor
  * mmap of the file, which may be truncated meanwhile. */
 #ifndef PP_MODULES_ELF_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_plt.h"
 #include "../arch/arch.h"
 #include "../base/syscalls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names the stubs of procedure linkage tables, through which a module calls functions of others. */
 #ifndef PP_MODULES_ELF_PLT_H
 #define PP_MODULES_ELF_PLT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_symbols.h"
 #include "../base/syscalls.h"
 #include <stdatomic.h>

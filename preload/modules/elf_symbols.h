@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the names of functions in an ELF file, in .symtab or else .dynsym. Of a file that has been read stay an index,
  * of 8 bytes for each function, and the names that were found. */
 #ifndef PP_MODULES_ELF_SYMBOLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the lists that JITs keep for debuggers: LLVM (numba) and CPython 3.15 list the objects that they make, whole
  * ELF files in memory, at the symbol __jit_debug_descriptor. The program may change a list at any time: everything is

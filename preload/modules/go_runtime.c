@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "go_runtime.h"
 #include "../base/elf_names.h"
 #include "../capture/safe_read.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recognizes Go programs, whose stacks are not what signal handlers expect. */
 #ifndef PP_MODULES_GO_RUNTIME_H
 #define PP_MODULES_GO_RUNTIME_H

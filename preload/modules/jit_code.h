@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names code that belongs to no module, by perf_map.h and gdb_jit.h. Flush thread only unless a function says
  * otherwise. */
 #ifndef PP_MODULES_JIT_CODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies what the dynamic loader has loaded, under its lock; everything else happens afterwards. */
 #ifndef PP_MODULES_LOADED_OBJECTS_H
 #define PP_MODULES_LOADED_OBJECTS_H

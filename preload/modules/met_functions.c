@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles the rows of functions that samples met. Rows are added to drafts, which nothing but the flush thread sees;
  * publishing packs each changed module's draft and stores a new table. */
 #include "../base/arena.h"

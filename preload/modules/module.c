@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a module of what the loader says. */
 #include "../base/arena.h"
 #include "../base/elf_names.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of modules.h: what a module has besides what its users see. Flush thread only. */
 #ifndef PP_MODULES_MODULE_LIST_H
 #define PP_MODULES_MODULE_LIST_H

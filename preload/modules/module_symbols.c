@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the names of a module's functions from its file, if that is still what was loaded. */
 #include "../base/arena.h"
 #include "../base/safe_copy.h"

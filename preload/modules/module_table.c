@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Publishes the modules to handlers, and keeps memory that handlers may still read. */
 #include "../base/arena.h"
 #include "module_list.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "modules.h"
 #include "../base/arena.h"
 #include "../common/log_format.h"

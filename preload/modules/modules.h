@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * modules/ knows the loaded ELF objects and the code of JITs: what is mapped where, build-ids, unwind rows, symbol
  * names. All functions here: flush thread only (or the exiting thread once the flush thread has stopped). Memory is our

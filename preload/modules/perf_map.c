@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "perf_map.h"
 #include "../base/syscalls.h"
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads /tmp/perf-PID.map: the names that JITs write for perf, a line "START SIZE NAME" each, both numbers in
  * hexadecimal. The file only grows, so only what is new is read. Anyone can write to /tmp: the file may be anything.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "eval_ranges.h"
 #include "../arch/arch.h"
 #include "../base/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the native eval functions' code (pp_capture.eval_ranges) for handlers and the merge. Flush thread only. */
 #ifndef PP_PYTHON_EVAL_RANGES_H
 #define PP_PYTHON_EVAL_RANGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An interpreter is an object, executable or library, that defines _PyRuntime and Py_GetVersion. There can be several,
  * and RTLD_LOCAL can hide them: each object's own tables are read. An object is read in dl_iterate_phdr's callback,
  * while the loader keeps it; except for Py_IsInitialized and Py_GetVersion, its functions are called once it is pinned.

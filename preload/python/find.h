@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* python/ knows CPython: this header finds the interpreters of this process. */
 #ifndef PP_PYTHON_FIND_H
 #define PP_PYTHON_FIND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A switch: slp_switch saves the slice of the stack that the next greenlet needs, adds a distance to rsp and rbp,
  * copies the next greenlet's slice in and returns on its stack; its caller, g_switchstack, then gives the interpreter's
  * thread state the next greenlet's values. From the addition until then, stack and thread state do not match. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Greenlet switches C stacks under the interpreter: which native frames are whose. Flush thread only. */
 #ifndef PP_PYTHON_GREENLET_H
 #define PP_PYTHON_GREENLET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the offsets of each minor version of CPython, x86-64. Each row was read from DWARF or compiled headers of a
  * real build of that version and checked by walking at every instruction of a call-heavy
  * program: 3.8.18, 3.9.18, 3.10.13; 3.11.2 (Debian, static) and 3.11.7; 3.12.1; 3.13.0 and 3.13.18; 3.14.10; 3.15.2.

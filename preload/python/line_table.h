@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps a code unit to its place in the source, by the three table formats that CPython has had. Bytes are untrusted. */
 #ifndef PP_PYTHON_LINE_TABLE_H
 #define PP_PYTHON_LINE_TABLE_H

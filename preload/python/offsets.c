@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fields are in the order of struct _Py_DebugOffsets in Include/internal/pycore_debug_offsets.h (3.14, 3.15) and
  * pycore_runtime.h (3.13): 64-bit numbers after eight bytes of cookie. The order depends on the minor version only,
  * from its release candidates on. */

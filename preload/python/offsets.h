@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the offsets that CPython 3.13 and later publish (_Py_DebugOffsets, in _PyRuntime) with our own row. */
 #ifndef PP_PYTHON_OFFSETS_H
 #define PP_PYTHON_OFFSETS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds an interpreter's thread-local words without symbols, by the code of their exported getters. */
 #ifndef PP_PYTHON_TLS_H
 #define PP_PYTHON_TLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "perf_clock.h"
 #include "../base/config.h"
 #include "../base/fd_table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A second clock for threads that the kernel's ticks miss: perf_event_open(PERF_COUNT_SW_TASK_CLOCK), a timer of high
  * resolution that runs while its thread does. Flush thread only, except for pp_events_end.
  *

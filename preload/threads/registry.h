@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps one slot per thread of the host. Slots are claimed and given back under a lock that no handler takes.
  * capture/slot.h describes the life of a slot. */
 #ifndef PP_THREADS_REGISTRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that were not registered. The kernel's count of threads says whether there are any; /proc/self/task names
  * them.
  *

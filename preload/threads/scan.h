@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asks the kernel for threads that were not registered, and for threads that ended without reporting it. */
 #ifndef PP_THREADS_SCAN_H
 #define PP_THREADS_SCAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses our signal and keeps its action.
  *
  * The default is SIGURG: the kernel ignores it where it has no handler, so whatever action a program sets past us, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "thread_slot.h"
 #include "../base/libc.h"
 #include "../base/syscalls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ties each thread to its slot, so that the thread finds its slot and its end is noticed. */
 #ifndef PP_THREADS_SELF_H
 #define PP_THREADS_SELF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "timers.h"
 #include "../base/config.h"
 #include "../base/hash.h"

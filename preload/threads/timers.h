@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arms per-thread CPU-time timers. Any thread may arm the timer of any other by its tid. Normal context.
  *
  * slot->timer is one word that says all of a timer's life: the kernel's id while the timer is armed, else enum

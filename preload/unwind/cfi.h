@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs call frame instructions (DWARF 4, 6.4.2): turns the bytes of a CIE and an FDE into one state per code range. */
 #ifndef PP_UNWIND_CFI_H
 #define PP_UNWIND_CFI_H

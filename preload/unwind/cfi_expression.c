@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluates DWARF expressions in CFI symbolically: those that compilers and hand-written assembly use for stack
  * addresses have one base register, at most one scaled index, and at most one dereference. */
 #include "cfi.h"

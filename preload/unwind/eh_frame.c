@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "eh_frame.h"
 
 /* Pointer encodings: the low four bits are the format, the next three what it is relative to. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the entries of .eh_frame (LSB 5.0, "Exception Frames"; DWARF 4, 6.4): where a function is and which call frame
  * instructions describe it. Works on copies of single entries; all input is untrusted. Any thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "fde_search.h"
 #include "../base/safe_copy.h"
 #include "../base/sort.h"

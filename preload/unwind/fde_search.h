@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds and reads the FDE of the function that holds an address: by the search table of .eh_frame_hdr, or, where the
  * linker made none, by an index of all entries that is made once. Reads the program's memory by copies that may fail,

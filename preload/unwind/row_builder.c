@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "row_builder.h"
 #include "../base/arena.h"
 #include "../base/hash.h"

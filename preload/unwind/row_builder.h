@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the rows of functions and the distinct rules that they use, in mappings of its own. */
 #ifndef PP_UNWIND_ROW_BUILDER_H
 #define PP_UNWIND_ROW_BUILDER_H

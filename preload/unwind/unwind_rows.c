@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind_rows.h"
 #include "../base/arena.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * unwind/ compiles the call frame information of single functions, those that samples met, into the rows and rules that
  * the walker uses (capture/unwind_table.h). Flush thread only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Demangles names of C++ and Rust functions. */
 #ifndef PT_BASE_DEMANGLE_H
 #define PT_BASE_DEMANGLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cuts text to a number of columns where that hurts least: in the middle, with an ellipsis. The text is shown as
  * pt_shown_text shows it. 0 columns: all of it. */
 #ifndef PT_BASE_FIT_H

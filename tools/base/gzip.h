@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A gzip stream without name and time: equal input gives equal bytes. By ISA-L (gzip_isal.c) or by zlib (gzip_zlib.c),
  * which a program links that is to run without ISA-L. */
 #ifndef PT_BASE_GZIP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON, written as a stream: the writer puts the commas. */
 #ifndef PT_BASE_JSON_H
 #define PT_BASE_JSON_H

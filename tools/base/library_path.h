@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds libpyprof.so. */
 #ifndef PT_BASE_LIBRARY_PATH_H
 #define PT_BASE_LIBRARY_PATH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of the tools. Nothing here returns NULL: without memory the program's handler is called. */
 #ifndef PT_BASE_MEMORY_H
 #define PT_BASE_MEMORY_H

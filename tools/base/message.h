@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines for people. The program writes them to stderr; what loads profiles hands them to its caller. */
 #ifndef PT_BASE_MESSAGE_H
 #define PT_BASE_MESSAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers: clocks, words, order. */
 #ifndef PT_BASE_NUMBERS_H
 #define PT_BASE_NUMBERS_H

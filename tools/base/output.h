@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes files. */
 #ifndef PT_BASE_OUTPUT_H
 #define PT_BASE_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints text for people: as wide as their terminal, with colours on one that has them. */
 #ifndef PT_BASE_PRINT_H
 #define PT_BASE_PRINT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the wire format of protocol buffers. */
 #ifndef PT_BASE_PROTO_H
 #define PT_BASE_PROTO_H

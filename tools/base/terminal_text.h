@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the text of a profile fit for a terminal. Names come from the profiled program and may hold anything. */
 #ifndef PT_BASE_TERMINAL_TEXT_H
 #define PT_BASE_TERMINAL_TEXT_H

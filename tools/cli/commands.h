@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Declares the commands. Each entry point returns the exit status (enum pt_exit). */
 #ifndef PT_CLI_COMMANDS_H
 #define PT_CLI_COMMANDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the command line of every command into struct pt_cli. */
 #ifndef PT_CLI_OPTIONS_H
 #define PT_CLI_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks a command before it is run: what its file is, and whether the library could be preloaded into it. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the latest run in the default directory. */
 #include <inttypes.h>
 #include <stdlib.h>

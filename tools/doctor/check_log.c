@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks what the process has written. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks what the kernel permits here; a child tries it. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks where the profile of a process goes, and whether the process can write there. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks whether samples can be taken: the library's thread, its timers, its signal, and the limits on all three. */
 #include <signal.h>
 #include <stdio.h>

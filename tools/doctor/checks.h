@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Declares the checks of `pyprof doctor`; each adds its findings to *findings. */
 #ifndef PT_DOCTOR_CHECKS_H
 #define PT_DOCTOR_CHECKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads from a program file what decides whether a library can be preloaded into it. */
 #ifndef PT_DOCTOR_ELF_FACTS_H
 #define PT_DOCTOR_ELF_FACTS_H

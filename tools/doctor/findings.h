@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the results of `pyprof doctor`: a list of checks, each with what to do if it failed. */
 #ifndef PT_DOCTOR_FINDINGS_H
 #define PT_DOCTOR_FINDINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what /proc shows of a process. */
 #ifndef PT_DOCTOR_PROCESS_INFO_H
 #define PT_DOCTOR_PROCESS_INFO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a graph of functions and calls, for formats without stacks. */
 #ifndef PT_EXPORT_CALL_GRAPH_H
 #define PT_EXPORT_CALL_GRAPH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For kcachegrind, qcachegrind and callgrind_annotate. Calls are samples; inclusive costs of recursive functions are
  * those readers' business (they find the cycles).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writers of profiles for other tools, and the list of them: the command line, its help and the completions come from
  * it. Each format has a file of its own. */
 #ifndef PT_EXPORT_H

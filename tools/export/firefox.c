@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Firefox Profiler's processed format, version 60: the first with tables that all threads share; its front-end
  * brings older versions up to its own. A sample is at the middle of the log's interval (a second) in which it fell,

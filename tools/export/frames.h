@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splits a frame into parts, for formats that have a field for each. */
 #ifndef PT_EXPORT_FRAMES_H
 #define PT_EXPORT_FRAMES_H

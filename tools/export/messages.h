@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages that pprof and OTLP have in common: both formats number strings and functions. */
 #ifndef PT_EXPORT_MESSAGES_H
 #define PT_EXPORT_MESSAGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OpenTelemetry's profiles signal, ProfilesData of opentelemetry-proto v1.11.0 (package profiles.v1development: alpha,
  * it may change). The same bytes are an ExportProfilesServiceRequest. A profile has one type of value there, so each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `perf script` prints, for the many tools that read it. Each sample is a record of its own, so that those which
  * count records count samples; its period is its CPU time in nanoseconds. A log knows the interval (a second) in which

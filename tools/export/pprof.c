@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples are written first, tables after them: a table's entries are numbered at their first use, so that ids are
  * 1, 2, 3 … in the order of the file, which some readers insist on.

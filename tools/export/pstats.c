@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What Python's own pstats reads: a marshalled dict
  *     {(file, line, name): (primitive calls, calls, own time, time, {caller's key: (…same four…)})}

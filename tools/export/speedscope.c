@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One profile per thread, chosen in speedscope by a menu: the format has no tree of processes. Samples are in the order
  * of time, a flush interval (a second) after the other: speedscope shows that first. */
 #include <stdlib.h>

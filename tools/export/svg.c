@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A flame graph as a picture, the root on top: what pages and documents show without any script. Names come from
  * anywhere: they get in as text only. */
 #include <inttypes.h>

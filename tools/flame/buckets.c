@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cells of the page: the CPU time of the tree's nodes by time and thread. */
 #include "buckets.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Declares what the parts of tools/flame that make the tree and its cells share. */
 #ifndef PT_FLAME_BUCKETS_H
 #define PT_FLAME_BUCKETS_H

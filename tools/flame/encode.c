@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the page is given. Numbers are little-endian:
  *   "PYF1", then the length and the text of a JSON object (strings, frames, threads, processes, sums, contexts,

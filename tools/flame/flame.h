@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `pyprof flame`: one call tree of one profile, or of two that are compared, as a web page that holds all it needs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles that are too large for a page as they are: CPU by thread is kept apart from CPU by time. */
 #include <stdlib.h>
 

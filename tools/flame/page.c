@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page: what was made at build time from tools/flame/web, with the data in its middle. */
 #include <stdlib.h>
 #include <zlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source of the hottest Python functions, for the page: what `pyprof annotate` prints, with carets. */
 #ifndef PT_FLAME_SOURCES_H
 #define PT_FLAME_SOURCES_H

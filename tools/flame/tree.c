@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One tree of one or two profiles: pt_flame_new. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the runs of a request among the files that were found. */
 #include <inttypes.h>
 #include <pwd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the log files that a request means. */
 #ifndef PT_LOAD_FILES_H
 #define PT_LOAD_FILES_H

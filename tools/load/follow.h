@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the logs of a request as they grow, each byte once. */
 #ifndef PT_LOAD_FOLLOW_H
 #define PT_LOAD_FOLLOW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Joins runs: a process that was started without PYPROF_RUN has a run id of its own, but if its parent has a log, both
  * belong to one launch. */
 #include <stdlib.h>

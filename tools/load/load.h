@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loads a profile as requested. */
 #ifndef PT_LOAD_H
 #define PT_LOAD_H

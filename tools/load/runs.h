@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the runs in a profile: a run is one launch and all its descendants. */
 #ifndef PT_LOAD_RUNS_H
 #define PT_LOAD_RUNS_H

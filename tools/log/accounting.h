@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the sums of one process: where every nanosecond of its CPU clock went. */
 #ifndef PT_LOG_ACCOUNTING_H
 #define PT_LOG_ACCOUNTING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads bytes that are not trusted: every step is checked, and after the first bad one all return 0. */
 #ifndef PT_LOG_CURSOR_H
 #define PT_LOG_CURSOR_H

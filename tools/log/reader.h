@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads one log segment from bytes that may be damaged or forged (../../preload/common/log_format.h is the format).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decodes the payloads of blocks into the tables of a segment, for reader.c. */
 #ifndef PT_LOG_SEGMENT_TABLES_H
 #define PT_LOG_SEGMENT_TABLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From segments to the profile: pt_profile_add_segment and pt_profile_finish. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Folds native frames into the Python functions that run them, as --native says (request.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "gil_gc.h"
 
 #include <stdlib.h>

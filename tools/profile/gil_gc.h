@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums CPU time by the state of the interpreter: with or without the GIL, inside or outside the garbage collector. */
 #ifndef PT_PROFILE_GIL_GC_H
 #define PT_PROFILE_GIL_GC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Says whose CPU a sample is, for all views: --by thread, task, greenlet, endpoint, span, package or label:KEY.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps ids of a segment to numbers of the profile; adds an item to the profile at its first use. */
 #ifndef PT_PROFILE_ID_MAP_H
 #define PT_PROFILE_ID_MAP_H

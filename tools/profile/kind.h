@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells apart what a frame is a part of: the application, a package, the interpreter … */
 #ifndef PT_PROFILE_KIND_H
 #define PT_PROFILE_KIND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merges two profiles: pt_profile_merge. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Holds a profile in memory, made of one or more segments; equal items are kept once.
  *

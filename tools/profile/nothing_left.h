@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PT_PROFILE_NOTHING_LEFT_H
 #define PT_PROFILE_NOTHING_LEFT_H
 

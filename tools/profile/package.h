@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells which package code belongs to: an installed package, the standard library, a top-level module or directory of
  * the application, a native library. */
 #ifndef PT_PROFILE_PACKAGE_H

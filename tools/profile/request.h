@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Describes a request: which logs to load, and what to keep of them. */
 #ifndef PT_PROFILE_REQUEST_H
 #define PT_PROFILE_REQUEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Holds which runs are parts of others: a process that was started without PYPROF_RUN, because its environment was
  * scrubbed, has a run id of its own. */
 #ifndef PT_PROFILE_RUN_JOINS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums the samples of one segment by the log's own ids before these are mapped to numbers of the profile: a log has
  * many more records than different samples. */
 #ifndef PT_PROFILE_SAMPLE_SUMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Applies a selection to a profile: by time, process, thread and stack. */
 #ifndef PT_PROFILE_SELECT_H
 #define PT_PROFILE_SELECT_H

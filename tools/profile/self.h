@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Says for which frame of a stack its CPU time counts as self time where native code counts for the Python function
  * that calls it: for the innermost Python function or garbage collection, or for what is CPU time without a
  * stack. In a profile without native frames that is the innermost frame. */

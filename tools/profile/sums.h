@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the sums of a process from those of its parts (segments), which may come in any order. */
 #ifndef PT_PROFILE_SUMS_H
 #define PT_PROFILE_SUMS_H

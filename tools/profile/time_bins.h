@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits the size of profiles that keep intervals: if there are more samples than requested, neighbouring intervals are
  * merged until there are not. The intervals are then bins of equal width, a power of two of seconds, from the run's

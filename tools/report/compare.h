@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares two profiles, function by function and stack by stack. */
 #ifndef PT_REPORT_COMPARE_H
 #define PT_REPORT_COMPARE_H

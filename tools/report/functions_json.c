@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions as JSON: what the text of a frame says, in fields. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the function whose lines a user wants to see. */
 #ifndef PT_REPORT_HOTTEST_H
 #define PT_REPORT_HOTTEST_H

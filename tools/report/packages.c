@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU time by package: code of the standard library, of the interpreter and of other libraries counts for the package
  * that calls it. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names processes and threads in tables. */
 #ifndef PT_REPORT_PROCESSES_H
 #define PT_REPORT_PROCESSES_H

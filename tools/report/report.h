@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sections of `pyprof report`. Each prints to stdout, an empty line before it; those that are data are also there
  * as JSON. */
 #ifndef PT_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of `pyprof report` in which a row is a function, a line or a package. */
 #ifndef PT_REPORT_ROWS_H
 #define PT_REPORT_ROWS_H

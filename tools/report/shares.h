@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shares of the CPU time with what is known of their uncertainty. */
 #ifndef PT_REPORT_SHARES_H
 #define PT_REPORT_SHARES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source files of a profile: how to name them, and which used most CPU time. */
 #ifndef PT_REPORT_SOURCE_FILES_H
 #define PT_REPORT_SOURCE_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the sums of a profile and its processes as JSON, alike in all commands. */
 #ifndef PT_REPORT_SUMS_JSON_H
 #define PT_REPORT_SUMS_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU time by what --by asks for (group.h), with the function that most of each value's time is in. */
 #include <inttypes.h>
 #include <stdio.h>

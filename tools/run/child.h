@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a command as a child of this program, as if it ran in its place. */
 #ifndef PT_RUN_CHILD_H
 #define PT_RUN_CHILD_H

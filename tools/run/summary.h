@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what `pyprof run` reports at its end. */
 #ifndef PT_RUN_SUMMARY_H
 #define PT_RUN_SUMMARY_H

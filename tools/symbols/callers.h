@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells functions without a name by the function of their module that leads to them. */
 #ifndef PT_SYMBOLS_CALLERS_H
 #define PT_SYMBOLS_CALLERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the files on this machine that name the addresses of a module: by build-id only, since a file that is found by
  * its name may be of another build. */
 #ifndef PT_SYMBOLS_DEBUG_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A unit (a source file's part of the debug information) is read when the first address in it is looked up, and a
  * function's inlined calls at the first address in that. Units and functions are found by their own ranges and not by

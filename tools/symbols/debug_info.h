@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads what DWARF says of the addresses of one file: source lines, and the functions that are inlined there.
  *

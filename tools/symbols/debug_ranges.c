@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "debug_ranges.h"
 
 #include <stdlib.h>

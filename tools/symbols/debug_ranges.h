@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the owner of an address among ranges. */
 #ifndef PT_SYMBOLS_DEBUG_RANGES_H
 #define PT_SYMBOLS_DEBUG_RANGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fetches debug information of the modules that use most of the CPU: from debuginfod servers, if DEBUGINFOD_URLS names
  * any, with its own client library, loaded if it is there. */
 #ifndef PT_SYMBOLS_DEBUGINFOD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "eh_frame_hdr.h"
 
 #include <gelf.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds where functions begin in files without symbols, by the search table of .eh_frame_hdr. */
 #ifndef PT_SYMBOLS_EH_FRAME_HDR_H
 #define PT_SYMBOLS_EH_FRAME_HDR_H

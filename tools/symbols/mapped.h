@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Protects the program from files that another program writes while they are mapped, as a build or an upgrade does. */
 #ifndef PT_SYMBOLS_MAPPED_H
 #define PT_SYMBOLS_MAPPED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds names, source lines and inlined functions of native frames. */
 #ifndef PT_SYMBOLS_H
 #define PT_SYMBOLS_H

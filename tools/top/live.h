@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Adds up a growing profile for `pyprof top`: CPU time in the last seconds (the window) and since the run's start. */
 #ifndef PT_TOP_LIVE_H
 #define PT_TOP_LIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the tables of `pyprof top`: rows of functions, processes, threads, or what --by asks for (group.h). */
 #ifndef PT_TOP_ROWS_H
 #define PT_TOP_ROWS_H

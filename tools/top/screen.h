@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Draws the screen of `pyprof top`. */
 #ifndef PT_TOP_SCREEN_H
 #define PT_TOP_SCREEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Selects the processes that `pyprof top` shows: all, those of --pid, or a running process and its descendants. */
 #ifndef PT_TOP_TARGET_H
 #define PT_TOP_TARGET_H

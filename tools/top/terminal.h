@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Controls the terminal while a program uses all of its screen. */
 #ifndef PT_TOP_TERMINAL_H
 #define PT_TOP_TERMINAL_H

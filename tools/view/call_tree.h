@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds the call tree as people read it: frames with equal texts are merged, samples can be split by process, thread
  * and GIL (as frames next to the root) or left out.

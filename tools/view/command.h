@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shows command lines as users type them. */
 #ifndef PT_VIEW_COMMAND_H
 #define PT_VIEW_COMMAND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums CPU time up by source line, and by the expressions of a line. */
 #ifndef PT_VIEW_LINE_SUMS_H
 #define PT_VIEW_LINE_SUMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers from 1 on for things that have a number of the profile already, in the order of their first use: what formats
  * with tables of their own need. */
 #ifndef PT_VIEW_NUMBERING_H

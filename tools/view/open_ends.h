@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells what became of processes whose logs do not say that they ended. */
 #ifndef PT_VIEW_OPEN_ENDS_H
 #define PT_VIEW_OPEN_ENDS_H

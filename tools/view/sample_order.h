@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Orders the samples of a large profile stack by stack: what formats write for a stack is then made once, and
  * compresses well. */
 #ifndef PT_VIEW_SAMPLE_ORDER_H

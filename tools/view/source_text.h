@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the source of a Python function on this machine, if it is likely to be what ran. */
 #ifndef PT_VIEW_SOURCE_TEXT_H
 #define PT_VIEW_SOURCE_TEXT_H

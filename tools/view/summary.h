@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Derives figures, warnings and notes from the sums of a profile. */
 #ifndef PT_VIEW_SUMMARY_H
 #define PT_VIEW_SUMMARY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Says how sure shares of the CPU time are that come from samples, and whether two of them differ by more than chance.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decodes the few instructions that are needed: jumps, and those of a function's epilogue. */
 #ifndef PP_ARCH_X86_64_OPCODES_H
 #define PP_ARCH_X86_64_OPCODES_H

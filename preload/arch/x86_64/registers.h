@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names x86-64's registers by DWARF number (System V psABI, figure 3.36), and their places in a signal's context. */
 #ifndef PP_ARCH_X86_64_REGISTERS_H
 #define PP_ARCH_X86_64_REGISTERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names the relocations by which a loader fills pointers to a variable. */
 #ifndef PP_ARCH_X86_64_RELOCATIONS_H
 #define PP_ARCH_X86_64_RELOCATIONS_H

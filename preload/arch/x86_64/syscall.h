@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes system calls. */
 #ifndef PP_ARCH_X86_64_SYSCALL_H
 #define PP_ARCH_X86_64_SYSCALL_H

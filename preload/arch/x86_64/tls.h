@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Describes glibc's layout of thread-local storage on x86-64, and the code that reads it. */
 #ifndef PP_ARCH_X86_64_TLS_H
 #define PP_ARCH_X86_64_TLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPython 3.12 and later keep the attached thread state in a thread-local variable without an exported symbol, 3.15 the
  * bound one too, but export functions that return them. Their code is a handful of instructions, which this file
  * follows for the one register that matters. The forms are those of U. Drepper, "ELF Handling For Thread-Local
