@@ -171,7 +171,7 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
 static bool read_work(const struct pp_context_reader *reader, const struct pp_python_stack *stack, uint32_t *known)
 {
     const struct pp_slot *slot = reader->slot;
-    if (!reader->facts || !reader->facts->awaiters.partial_type || !reader->state->attached)
+    if (!reader->facts || !reader->facts->awaiters.partial_type)
         return true;
     for (uint32_t i = stack->frames; i-- > 0 && i + POOL_FRAMES >= stack->frames;) {
         uint32_t entry = slot->scratch->resolved[i].entry;

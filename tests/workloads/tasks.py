@@ -105,7 +105,7 @@ async def iterates(seconds):
 
 
 async def executes(seconds):
-    function = computes("in_executor")
+    function = computes("in_executor", lambda seconds: (spin(seconds / 2), hash_without_gil(seconds / 2)))
     for _ in range(4):
         await asyncio.get_running_loop().run_in_executor(None, function, seconds / 4)
 
