@@ -170,8 +170,18 @@ def main_program():
     prepare()
     for i in range(32):
         run(i)
-    begin = lambda: library.torture_begin(0)
-    end = library.torture_end
+    stepping = []
+
+    def begin():
+        """Stepping is not begun within what is stepped: what prepares it is not to be interrupted."""
+        if not stepping:
+            stepping.append(True)
+            library.torture_begin(0)
+
+    def end():
+        library.torture_end()
+        stepping.clear()
+
     begin()
     compute(3)  # a sample tells which interpreter is to be searched
     end()
