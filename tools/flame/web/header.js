@@ -5,7 +5,7 @@ function showHeader(app) {
     const first = (side) => processes.filter((p) => p.side === side).sort((a, b) => a.start_ms - b.start_ms)[0];
     const command = first(sides.length - 1) ? first(sides.length - 1).command : "";
     /* The path of the interpreter is nothing that was typed. */
-    const typed = (line) => line.replace(/^[^\s]*\/(?=[^\s])/, "");
+    const typed = (line) => line[0] === "'" ? line.replace(/^'[^']*\/([^'/]+)'/, "$1") : line.replace(/^[^\s]*\/(?=[^\s])/, "");
     const title = app.diff ? typed(command) + ", compared with " + typed(first(0).command) : typed(command) || "pyprof";
     document.title = short(typed(command), 60) + " – pyprof";
     document.getElementById("title").textContent = short(title, 300);
