@@ -201,7 +201,7 @@ import multiprocessing
 import os
 import time
 
-def burn(used, seconds):
+def work(used, seconds):
     while time.process_time() < seconds:
         used.value = time.process_time()
         sum(range(2000))
@@ -209,11 +209,11 @@ def burn(used, seconds):
 if __name__ == "__main__":
     spawn = multiprocessing.get_context("spawn")
     used = spawn.Value("d", 0)
-    burn(used, 0.3)
+    work(used, 0.3)
     while not os.path.isdir("pyprof.out") or not os.listdir("pyprof.out"):
         time.sleep(0.05)
     used.value = 0
-    worker = spawn.Process(target=burn, args=(used, 60))
+    worker = spawn.Process(target=work, args=(used, 60))
     worker.start()
     while used.value < 0.4:
         time.sleep(0.005)

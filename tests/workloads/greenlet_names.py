@@ -226,7 +226,7 @@ def gevent_callable():
 
 
 def short_lived(name):
-    """A function that is made anew each time."""
+    """A function that is made again for each call."""
 
     def gevent_short_first():
         turn("gevent_short_first", TURN // 10)

@@ -1,7 +1,7 @@
 /* The source lines of a Python function, with the CPU time of each, as `pyprof annotate` has them. */
 
 const LINES_AROUND = 4;
-const HOTTEST = 55; /* per cent of the heat's colour behind the hottest line */
+const HOTTEST = 55; /* per cent of the heat's colour that the hottest line's background has */
 const NO_SOURCE = {
     missing: "Its source was not here when this page was made.",
     newer: "Its source was changed after the profile began.",
