@@ -77,6 +77,16 @@ enum pp_log_block {
     /* After PROCESS: the last ACCOUNTING block of the process's earlier segments. Where these are missing, what is left
      * is the last ACCOUNTING less this block. */
     PP_BLOCK_EARLIER = 13,
+    /* Single samples of selected traces; their CPU time is in SAMPLES, too. varint start_unix_ns, then records {varint
+     * record_length, svarint unix_ns - start_unix_ns, varint thread id, varint node id, varint label set id (0: none),
+     * varint state (PP_STATE_*), varint cpu_ns, trace id and span id as W3C Trace Context writes them: 16 and 8 bytes,
+     * the most significant first}. */
+    PP_BLOCK_TRACES = 14,
+    /* Requests that the program has counted (pyprof_request). varint start_unix_ns, varint wall_ns, then records
+     * {varint record_length, str endpoint, varint count, varint measured, varint cpu_ns, PP_HANDLER_BUCKETS varints}:
+     * requests that ended in that time; of how many of them the CPU time is known, its sum, and how many took how much
+     * (pp_request_bucket_limit). */
+    PP_BLOCK_REQUESTS = 15,
 };
 
 enum pp_process_key {
@@ -103,6 +113,7 @@ enum pp_process_key {
     PP_PROCESS_PID_NAMESPACE,   /* text: /proc/self/ns/pid; pids of other namespaces are other processes */
     PP_PROCESS_CLOCK,           /* text: the clock in use and why, for people; again when it changes; absent: ticks */
     PP_PROCESS_CONTEXTS,        /* text: the sources of contexts that are read, for people; again when it changes */
+    PP_PROCESS_TRACES,          /* text: PYPROF_TRACES as it holds, "0.01" or "0.01,only"; absent: no traces are kept */
 };
 
 enum pp_account_key {
@@ -138,6 +149,9 @@ enum pp_account_key {
     PP_ACCOUNT_REMOVED_BYTES,
     PP_ACCOUNT_MAPPED_BYTES, /* address space of the library's own data now */
     PP_ACCOUNT_MOST_MAPPED_BYTES,
+    PP_ACCOUNT_NOT_SELECTED_NS, /* written as [not selected] samples: CPU of traces that PYPROF_TRACES=…,only leaves
+                                   out; a part of SAMPLED_NS */
+    PP_ACCOUNT_NOT_SELECTED,    /* how many samples these are, a part of SAMPLES */
 };
 
 /* Bucket i holds handler times t with limit(i-1) <= t < limit(i), limit(i) = 2^(i/4) * (1 + (i%4)/4) * 64 ns;
@@ -146,6 +160,12 @@ enum pp_account_key {
 static inline uint64_t pp_handler_bucket_limit(unsigned i)
 {
     return ((uint64_t)16 << (i / 4)) * (4 + i % 4);
+}
+
+/* The same for CPU times of requests: from 16 us to 1 s. */
+static inline uint64_t pp_request_bucket_limit(unsigned i)
+{
+    return pp_handler_bucket_limit(i) << 8;
 }
 
 enum pp_end_reason {
