@@ -41,6 +41,14 @@ static void set_variable(enum pp_setting setting, const char *value)
     __atomic_store_n(&environ, grown, __ATOMIC_RELEASE);
 }
 
+static void read_traces(void)
+{
+    pp_config.traces = read_setting(PP_SETTING_TRACES, PP_CAUSE_CONFIG_TRACES);
+    if (pp_config.traces)
+        pp_format(pp_config.traces_text, sizeof pp_config.traces_text, "%s",
+                  getenv(pp_setting_names[PP_SETTING_TRACES]));
+}
+
 static void read_out(void)
 {
     const char *value = getenv(pp_setting_names[PP_SETTING_OUT]);
@@ -92,6 +100,7 @@ void pp_config_read(void)
     pp_config.signal = (int)read_setting(PP_SETTING_SIGNAL, PP_CAUSE_CONFIG_SIGNAL);
     pp_config.libunwind = read_setting(PP_SETTING_UNWIND, PP_CAUSE_CONFIG_UNWIND);
     pp_config.verbose = read_setting(PP_SETTING_VERBOSE, PP_CAUSE_COUNT); /* never wrong */
+    read_traces();
     read_out();
     read_run();
 }

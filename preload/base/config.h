@@ -9,6 +9,7 @@
 
 #define PP_PATH_MAX      3072
 #define PP_RUN_ID_LENGTH 32
+#define PP_TRACES_TEXT   40
 
 struct pp_config {
     char out[PP_PATH_MAX];          /* PYPROF_OUT, absolute */
@@ -20,6 +21,8 @@ struct pp_config {
     enum pp_clock clock;            /* PYPROF_CLOCK */
     bool libunwind;                 /* PYPROF_UNWIND */
     bool verbose;                   /* PYPROF_VERBOSE */
+    uint64_t traces;                /* PYPROF_TRACES; 0: none */
+    char traces_text[PP_TRACES_TEXT];
 };
 
 extern struct pp_config pp_config;

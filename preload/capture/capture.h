@@ -70,6 +70,10 @@ struct pp_capture {
     /* What is known of the sources of contexts; NULL: none was found. */
     const struct pp_context_facts *_Atomic contexts;
 
+    /* PYPROF_TRACES, constant since the start: a trace is selected if the low 64 bits of its id are this or less. */
+    bool traces_kept;
+    uint64_t traces_highest;
+
     /* Incremented when the flush thread drops its code definitions: cache entries of an older epoch are void. */
     _Atomic uint32_t code_epoch;
 
@@ -88,6 +92,12 @@ extern struct pp_capture pp_capture;
 static inline bool pp_is_enabled(void)
 {
     return atomic_load_explicit(&pp_capture.enabled, memory_order_acquire);
+}
+
+/* Whether samples of selected traces are kept one by one. async-signal-safe. */
+static inline bool pp_traces_kept(void)
+{
+    return pp_capture.traces_kept;
 }
 
 /* Returns our signal's bit in a kernel signal mask. Only after the start. async-signal-safe. */

@@ -54,7 +54,8 @@ enum pp_context_kind {
     PP_CONTEXT_AWAITER, /* the task that awaits the task; what awaits that is of the next kind, and so on */
     PP_CONTEXT_KINDS = PP_CONTEXT_AWAITER + PP_MAX_AWAITERS
 };
-#define PP_CONTEXT_TEXT_MAX 256u /* bytes of characters */
+#define PP_CONTEXT_TEXT_MAX 256u       /* bytes of characters */
+#define PP_SELECTED         (1u << 31) /* the sample's trace is selected: PYPROF_TRACES */
 
 /* What the thread's samples belong to from here on, until the next record of that kind. */
 struct pp_record_context {
@@ -62,8 +63,8 @@ struct pp_record_context {
     uint64_t identity; /* of two contexts that follow each other it tells whether they are one; 0: none. A span's id */
     uint64_t trace_id[2]; /* of a span: the lower 64 bits first */
     struct pp_record_text text;
-    uint32_t kind; /* enum pp_context_kind */
-    uint32_t unused;
+    uint32_t kind;    /* enum pp_context_kind */
+    uint32_t made_up; /* the identity is none of a span that has no id yet */
     /* then the characters */
 };
 
@@ -110,8 +111,10 @@ struct pp_record_sample {
     /* Voluntary and involuntary context switches and the CPU time since the last overdue sample; counted only when this
      * sample is overdue (pp_capture.overdue_ns). */
     uint32_t voluntary, involuntary;
-    uint32_t contexts; /* 1 << enum pp_context_kind of those that could be read: the last record says what they are */
+    uint32_t contexts; /* 1 << enum pp_context_kind of those that could be read: the last record says what they are;
+                          and PP_SELECTED */
     uint64_t counted_ns;
+    uint64_t unix_ns; /* when it was taken; 0: its trace is not selected */
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */
 };
 

@@ -188,6 +188,8 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
             head.task_frame = (uint16_t)stacks.python.task_frame;
         head.python_reason = (uint8_t)reason;
     }
+    if (head.contexts & PP_SELECTED)
+        head.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
     head.epoch = slot->code_epoch;
     if (head.python_reason == PP_REASON_LOST_RING_FULL) {
         pp_lose_sample(slot, cpu_ns);

@@ -7,6 +7,7 @@
 #define LAST_RT_SIGNAL  64
 #define MOST_DIGITS     9
 #define DECIMALS        4 /* digits after the point of a percentage */
+#define TRACES_DECIMALS 15
 #define DISK_DIGITS     19
 #define DISK_LEAST      ((uint64_t)1 << 20)
 #define DISK_LEFT       ((uint64_t)64 << 20)
@@ -33,23 +34,53 @@ static bool parse_hz(const char *text, uint64_t *hz)
     return parse_number(text, hz) && *hz >= 1 && *hz <= PP_HIGHEST_HZ;
 }
 
-/* Parses a percentage into parts per million; the % sign is optional. */
-static bool parse_percent(const char *text, uint64_t *ppm)
+/* Reads a number with up to so many digits after the point, in units of the last of these. Returns the text that
+ * follows, NULL for no such number. */
+static const char *decimal_of(const char *text, unsigned most, uint64_t *units)
 {
-    uint64_t whole, part = 0;
-    size_t digits = digits_of(text, &whole), decimals = 0;
+    uint64_t part = 0, unit = 1;
+    size_t digits = digits_of(text, units), decimals = 0;
     text += digits;
     if (*text == '.') {
         decimals = digits_of(++text, &part);
         text += decimals;
     }
-    if (digits + decimals == 0 || digits > MOST_DIGITS || decimals > DECIMALS)
+    for (unsigned i = 0; i < most; i++) {
+        part *= i < decimals ? 1 : 10;
+        unit *= 10;
+    }
+    if (digits + decimals == 0 || digits > MOST_DIGITS || decimals > most || *units > UINT64_MAX / 2 / unit)
+        return NULL;
+    *units = *units * unit + part;
+    return text;
+}
+
+/* Parses a percentage into parts per million; the % sign is optional. */
+static bool parse_percent(const char *text, uint64_t *ppm)
+{
+    text = decimal_of(text, DECIMALS, ppm);
+    if (!text)
         return false;
-    for (; decimals < DECIMALS; decimals++)
-        part *= 10;
-    *ppm = whole * PP_PPM_PER_PERCENT + part;
     text += *text == '%';
     return !*text && *ppm > 0 && *ppm <= 100 * PP_PPM_PER_PERCENT;
+}
+
+static bool parse_traces(const char *text, uint64_t *part)
+{
+    text = decimal_of(text, TRACES_DECIMALS, part);
+    return text && !*text && *part > 0 && *part <= PP_TRACES_ALL;
+}
+
+uint64_t pp_traces_highest(uint64_t value)
+{
+    /* both numbers are exact, so this is the double that the decimal number is nearest to, as in any program */
+    double bound = (double)value / (double)PP_TRACES_ALL * 0x1p64;
+    if (value >= PP_TRACES_ALL)
+        return UINT64_MAX;
+    uint64_t whole = (uint64_t)bound;
+    double rest = bound - (double)whole;
+    bool up = rest > 0.5 || (rest == 0.5 && whole & 1);
+    return whole + up - 1;
 }
 
 /* Parses a size in bytes; the suffixes K, M, G and T are powers of 1024. */
@@ -120,6 +151,7 @@ const char *const pp_setting_names[PP_SETTING_COUNT] = {
     [PP_SETTING_UNWIND] = "PYPROF_UNWIND",
     [PP_SETTING_CLOCK] = "PYPROF_CLOCK",
     [PP_SETTING_VERBOSE] = "PYPROF_VERBOSE",
+    [PP_SETTING_TRACES] = "PYPROF_TRACES",
     [PP_SETTING_OUT] = "PYPROF_OUT",
     [PP_SETTING_RUN] = "PYPROF_RUN",
 };
@@ -140,6 +172,7 @@ static const struct {
     [PP_SETTING_UNWIND] = {parse_unwinder, false, "is not rows or libunwind: using rows"},
     [PP_SETTING_CLOCK] = {parse_clock, PP_CLOCK_TICK, "is not tick, perf or auto: using tick"},
     [PP_SETTING_VERBOSE] = {parse_switch, false, ""},
+    [PP_SETTING_TRACES] = {parse_traces, 0, "is not a number above 0 and up to 1 (0.01): no traces are kept"},
 };
 
 const char *pp_setting_read(enum pp_setting setting, const char *text, uint64_t *value)

@@ -12,6 +12,7 @@
 #define PP_HIGHEST_TICK_HZ 1000 /* what ticks may be asked for: no kernel ticks more often */
 
 #define PP_PPM_PER_PERCENT 10000
+#define PP_TRACES_ALL      1000000000000000u /* 15 digits after the point */
 #define PP_DEFAULT_OUT     "pyprof.out"
 
 enum pp_setting {
@@ -22,7 +23,8 @@ enum pp_setting {
     PP_SETTING_UNWIND,       /* 1: libunwind, 0: rows */
     PP_SETTING_CLOCK,        /* enum pp_clock */
     PP_SETTING_VERBOSE,
-    PP_SETTING_OUT, /* PYPROF_OUT and PYPROF_RUN are text: pp_setting_read does not take them */
+    PP_SETTING_TRACES, /* the part of traces that is selected, in units of 1 / PP_TRACES_ALL; 0: no traces are kept */
+    PP_SETTING_OUT,    /* PYPROF_OUT and PYPROF_RUN are text: pp_setting_read does not take them */
     PP_SETTING_RUN,
     PP_SETTING_COUNT,
 };
@@ -46,6 +48,10 @@ const char *pp_setting_signal_name(int number);
 /* Returns the clock that PYPROF_CLOCK=TEXT chooses: where it is not set, only rates above the ticks' get perf events.
  */
 enum pp_clock pp_setting_clock(const char *text, uint64_t hz);
+
+/* Returns the highest value of the low 64 bits of a trace id that PYPROF_TRACES selects: one less than OpenTelemetry's
+ * TraceIdRatioBased has as its bound, so that services agree. value: that of the setting, not 0. */
+uint64_t pp_traces_highest(uint64_t value);
 
 /* Returns whether a file system is too full for profiles: the last 5 %, at most 64 MiB, are left to the program, which
  * would fail without them. free_bytes: free for this user; all_bytes: the size, 0 if the file system does not say. */

@@ -21,7 +21,9 @@ static bool put(const struct pp_context_reader *reader, enum pp_context_kind kin
     const struct pp_record_text *text = &context->text.record;
     if (text->bytes && !pp_object_copy(&reader->objects, characters, context->text.data, text->bytes))
         return true;
-    uint64_t digest = context->identity ? pp_hash(characters, text->bytes) + context->identity + text->width : 0;
+    uint64_t digest = context->identity
+                          ? pp_hash(characters, text->bytes) + context->identity + context->trace_id[0] + text->width
+                          : 0;
     *known |= 1u << kind;
     if (digest == slot->thread.contexts[kind])
         return true;
@@ -32,6 +34,7 @@ static bool put(const struct pp_context_reader *reader, enum pp_context_kind kin
     record->identity = context->identity;
     memcpy(record->trace_id, context->trace_id, sizeof record->trace_id);
     record->kind = kind;
+    record->made_up = context->made_up;
     record->text = *text;
     memcpy(record + 1, characters, text->bytes);
     pp_ring_commit(&slot->ring, record);
@@ -114,6 +117,15 @@ static bool read_span(const struct pp_context_reader *reader, uintptr_t vars, st
     return read;
 }
 
+/* async-signal-safe. */
+static bool is_selected(const struct pp_context *span)
+{
+    if (!span->identity || !(span->trace_id[0] | span->trace_id[1]))
+        return false;
+    return span->choice == PP_TRACE_BY_ID ? span->trace_id[0] <= pp_capture.traces_highest
+                                          : span->choice == PP_TRACE_KEPT;
+}
+
 /* Reads what is in context variables. async-signal-safe. */
 static bool read_variables(const struct pp_context_reader *reader, uint32_t *known)
 {
@@ -123,8 +135,12 @@ static bool read_variables(const struct pp_context_reader *reader, uint32_t *kno
     if (!facts->variables ||
         !pp_context_vars_open(&reader->objects, reader->state->memory, &reader->slot->thread.context_checked, &vars))
         return true;
-    if (read_span(reader, vars, &span) && !put(reader, PP_CONTEXT_SPAN, &span, known))
-        return false;
+    if (read_span(reader, vars, &span)) {
+        if (!put(reader, PP_CONTEXT_SPAN, &span, known))
+            return false;
+        if (pp_traces_kept() && *known & 1u << PP_CONTEXT_SPAN && is_selected(&span))
+            *known |= PP_SELECTED;
+    }
     if (facts->flask.variable.address && pp_flask_read(reader, vars, &endpoint) && endpoint.identity &&
         !put(reader, PP_CONTEXT_ENDPOINT, &endpoint, known))
         return false;

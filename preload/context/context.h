@@ -11,11 +11,16 @@
 
 #define PP_SAME_NAME 1 /* the identity of contexts that are one when they have the same name */
 
+/* Whether a trace's samples are kept one by one, as far as its baggage says. */
+enum pp_trace_choice { PP_TRACE_BY_ID, PP_TRACE_KEPT, PP_TRACE_LEFT };
+
 /* What a source has read. */
 struct pp_context {
     uintptr_t identity; /* an address, which may be reused when the object is gone; 0: the sample belongs to none */
     struct pp_str text;
     uint64_t trace_id[2]; /* of a span: the lower 64 bits first */
+    enum pp_trace_choice choice;
+    bool made_up; /* the identity of a span that has no id yet */
 };
 
 /* What sources read from. */
@@ -27,9 +32,9 @@ struct pp_context_reader {
 };
 
 /* Reads, before the Python stack is walked, what does not depend on it, and puts what has changed since the thread's
- * last sample into the ring, before the sample. Sets the bits in *known of the kinds that could be read, and
- * *task_frame to the frame with which the running task's own stack begins (0: none). Returns false if the ring has no
- * room. async-signal-safe; needs slot->scratch; bounded. */
+ * last sample into the ring, before the sample. Sets the bits in *known of the kinds that could be read, PP_SELECTED in
+ * it for a sample of a selected trace, and *task_frame to the frame with which the running task's own stack begins (0:
+ * none). Returns false if the ring has no room. async-signal-safe; needs slot->scratch; bounded. */
 bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame);
 
 /* Reads what the frames of the Python stack tell: as pp_contexts_read. async-signal-safe; needs slot->scratch with the

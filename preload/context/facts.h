@@ -40,7 +40,8 @@ struct pp_greenlet_facts {
 /* sources.h */
 struct pp_opentelemetry_facts {
     struct pp_context_var variable; /* not found: the source is not there; in all of these */
-    uintptr_t span_key;             /* of the current span among the variable's values */
+    uintptr_t span_key;             /* of the current span among the variable's values, */
+    uintptr_t baggage_key;          /* and of the baggage; 0: not imported */
 };
 struct pp_ddtrace_facts {
     struct pp_context_var variable;
@@ -65,6 +66,7 @@ enum pp_source_module {
     PP_MODULE_ANYIO,
     PP_MODULE_OPENTELEMETRY,
     PP_MODULE_OPENTELEMETRY_SPAN,
+    PP_MODULE_OPENTELEMETRY_BAGGAGE,
     PP_MODULE_DDTRACE,
     PP_MODULE_DDTRACE_SPAN,
     PP_MODULE_SENTRY,

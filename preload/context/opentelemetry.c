@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../capture/capture.h"
 #include "sources.h"
 #include "values.h"
 
@@ -6,11 +7,15 @@
 #define TRACE_ID 0
 #define SPAN_ID  1
 
+#define VOLUME "splunk.trace.snapshot.volume"
+
 bool pp_opentelemetry_find(const struct pp_object_reader *reader, const uintptr_t *modules,
                            struct pp_opentelemetry_facts *facts)
 {
     struct pp_attribute learnt = {0};
     uintptr_t runtime, variable;
+    if (!pp_name_find(reader, modules[PP_MODULE_OPENTELEMETRY_BAGGAGE], "_BAGGAGE_KEY", &facts->baggage_key))
+        facts->baggage_key = 0;
     return pp_name_find(reader, modules[PP_MODULE_OPENTELEMETRY], "_RUNTIME_CONTEXT", &runtime) &&
            pp_name_find(reader, modules[PP_MODULE_OPENTELEMETRY_SPAN], "_SPAN_KEY", &facts->span_key) &&
            pp_attribute_read(reader, runtime, "_current_context", &learnt, &variable) &&
@@ -31,6 +36,19 @@ static bool read_ids(const struct pp_context_reader *reader, uintptr_t span, str
     return true;
 }
 
+/* Reads what the baggage says of the trace, which a service further up may have chosen. async-signal-safe. */
+static enum pp_trace_choice read_choice(const struct pp_context_reader *reader, uintptr_t values)
+{
+    struct pp_attribute anywhere = {0}; /* the keys come from requests: what was learnt of one is of no use */
+    uintptr_t baggage, volume, key = reader->facts->opentelemetry.baggage_key;
+    if (!key || !pp_small_dict_get(&reader->objects, values, key, &baggage) || !baggage ||
+        !pp_dict_get_named(&reader->objects, baggage, VOLUME, &anywhere, &volume))
+        return PP_TRACE_BY_ID;
+    return pp_str_is(&reader->objects, volume, "highest") ? PP_TRACE_KEPT
+           : pp_str_is(&reader->objects, volume, "off")   ? PP_TRACE_LEFT
+                                                          : PP_TRACE_BY_ID;
+}
+
 bool pp_opentelemetry_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context)
 {
     const struct pp_opentelemetry_facts *facts = &reader->facts->opentelemetry;
@@ -42,6 +60,8 @@ bool pp_opentelemetry_read(const struct pp_context_reader *reader, uintptr_t var
         return true;
     if (!read_ids(reader, span, context))
         return false;
+    if (pp_traces_kept())
+        context->choice = read_choice(reader, values);
     /* another process's span has no name, nor has a span that is not recorded */
     return !pp_attribute_read(&reader->objects, span, "_name", &reader->slot->thread.learnt.span_name, &name) ||
            pp_str_open(&reader->objects, name, PP_CONTEXT_TEXT_MAX, &context->text);

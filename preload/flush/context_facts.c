@@ -32,6 +32,7 @@ static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_ANYIO] = "anyio._backends._asyncio",
     [PP_MODULE_OPENTELEMETRY] = "opentelemetry.context",
     [PP_MODULE_OPENTELEMETRY_SPAN] = "opentelemetry.trace.propagation",
+    [PP_MODULE_OPENTELEMETRY_BAGGAGE] = "opentelemetry.baggage",
     [PP_MODULE_DDTRACE] = "ddtrace._trace.provider",
     [PP_MODULE_DDTRACE_SPAN] = "ddtrace._trace.span",
     [PP_MODULE_SENTRY] = "sentry_sdk.scope",

@@ -13,6 +13,7 @@ struct pp_context_texts {
     char texts[PP_CONTEXT_KINDS][TEXT_BYTES];
     char own[PP_OWN_LABELS_BYTES]; /* of the program: keys and values in turn, with a NUL after each, */
     uint32_t own_length;
+    uint64_t trace_id[2], span_id; /* the lower 64 bits first */
 };
 
 static const char *const keys[PP_CONTEXT_AWAITER] = {
@@ -47,7 +48,24 @@ void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *reco
         text[pp_record_text_utf8(text, TEXT_BYTES - 1, &record->text, (const uint8_t *)(record + 1))] = 0;
     if (record->kind == PP_CONTEXT_SPAWN)
         shorten_site(text, (uint32_t)record->identity);
+    if (record->kind == PP_CONTEXT_SPAN) {
+        memcpy(slot->texts->trace_id, record->trace_id, sizeof record->trace_id);
+        slot->texts->span_id = record->made_up ? 0 : record->identity;
+    }
     slot->flush.contexts |= bit;
+}
+
+static void put_big_endian(uint8_t *out, uint64_t number)
+{
+    for (unsigned i = 0; i < sizeof number; i++)
+        out[i] = (uint8_t)(number >> (56 - 8 * i));
+}
+
+void pp_contexts_trace(const struct pp_slot *slot, uint8_t ids[PP_TRACE_IDS_BYTES])
+{
+    put_big_endian(ids, slot->texts->trace_id[1]);
+    put_big_endian(ids + 8, slot->texts->trace_id[0]);
+    put_big_endian(ids + 16, slot->texts->span_id);
 }
 
 /* A label set that is being made. */

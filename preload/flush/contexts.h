@@ -5,10 +5,14 @@
 
 #include "../capture/slot.h"
 
+#define PP_TRACE_IDS_BYTES 24
+
 /* Takes in what a handler has read: what the samples that follow in the ring belong to. */
 void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *record);
 /* Returns the label set of a sample of the slot in the log's current segment, 0: none. known: bits of the kinds that
  * the handler could read. */
 uint32_t pp_contexts_labels(struct pp_slot *slot, uint32_t known);
+/* Returns the ids of the trace and the span of a sample of the slot that has PP_SELECTED, as the log has them. */
+void pp_contexts_trace(const struct pp_slot *slot, uint8_t ids[PP_TRACE_IDS_BYTES]);
 
 #endif

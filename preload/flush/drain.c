@@ -13,6 +13,7 @@
 #include "short_threads.h"
 #include "stacks.h"
 #include "thread_names.h"
+#include "traces.h"
 #include <string.h>
 
 #define UNREACHABLE_NS 50000000u /* used by a thread before it is worth a warning that no signal reaches it */
@@ -32,7 +33,8 @@ static void take_sample(struct pp_slot *slot, const struct pp_record_sample *rec
     uint32_t node = pp_stack_node(&pp_interval.tables, slot, record, pp_interval.account.reasons);
     uint32_t labels = pp_contexts_labels(slot, record->contexts);
     struct pp_sample_key key = {thread, node, labels, record->state};
-    pp_add_sample(&pp_interval.account.sampled_ns, &key, 1, charge.sampled_ns);
+    if (pp_add_sample(&pp_interval.account.sampled_ns, &key, 1, charge.sampled_ns) && record->contexts & PP_SELECTED)
+        pp_traces_add(slot, &key, record->unix_ns, charge.sampled_ns);
     add_charge(thread, &charge);
     if (node)
         slot->flush.leaves[slot->flush.leaf_count++ % PP_LAST_STACKS] = (struct pp_leaf){node, labels};

@@ -20,6 +20,7 @@
 #include "rate.h"
 #include "short_threads.h"
 #include "stacks.h"
+#include "traces.h"
 #include "watchdog.h"
 #include "write_interval.h"
 #include <string.h>
@@ -192,4 +193,5 @@ void pp_interval_after_fork(void)
     pp_write_after_fork();
     pp_short_threads_reset();
     pp_codes_reset();
+    pp_traces_after_fork();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interval_data.h"
+#include "traces.h"
 
 struct pp_interval pp_interval;
 
@@ -35,6 +36,7 @@ void pp_samples_clear(void)
 {
     pp_interval.samples = (struct pp_intern){0};
     pp_arena_reset(&pp_interval.arena);
+    pp_traces_clear();
     pp_interval.anything_new = false;
 }
 

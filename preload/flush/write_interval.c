@@ -7,6 +7,7 @@
 #include "../log/segment.h"
 #include "interval_data.h"
 #include "short_threads.h"
+#include "traces.h"
 #include <string.h>
 
 #define A_FILE 4096u /* what it takes on the disk beyond its bytes, about */
@@ -162,6 +163,7 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
     pp_segment_renew(&segment, &out);
     pp_tables_write(&pp_interval.tables, &out, &segment.sequence);
     write_samples(&out, now_monotonic_ns);
+    pp_traces_write(&out, &segment.sequence);
     write_notices(&out);
     pp_account_write(&pp_interval.account, own_ns, segment.bytes + out.length, &fields);
     pp_put_block(&out, PP_BLOCK_ACCOUNTING, &fields, &segment.sequence);

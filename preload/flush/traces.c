@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "traces.h"
+#include "../base/message.h"
+#include "contexts.h"
+#include "write_interval.h"
+
+#define MOST_BYTES (512u << 10) /* of an interval: some 10,000 samples */
+
+static struct {
+    struct pp_buffer records;
+    uint64_t left_out, said; /* samples, in this process; as the last notice said */
+} traces;
+
+void pp_traces_add(const struct pp_slot *slot, const struct pp_sample_key *key, uint64_t unix_ns, uint64_t cpu_ns)
+{
+    uint8_t ids[PP_TRACE_IDS_BYTES];
+    struct pp_buffer *records = &traces.records;
+    if (records->length >= MOST_BYTES || records->failed) {
+        traces.left_out++;
+        return;
+    }
+    pp_contexts_trace(slot, ids);
+    size_t record = pp_record_begin(records);
+    pp_put_svarint(records, (int64_t)(unix_ns - pp_interval.start_ns));
+    pp_put_varint(records, key->thread);
+    pp_put_varint(records, key->node);
+    pp_put_varint(records, key->labels);
+    pp_put_varint(records, key->state);
+    pp_put_varint(records, cpu_ns);
+    pp_put_bytes(records, ids, sizeof ids);
+    pp_record_end(records, record);
+}
+
+/* Says it when it has become twice as many: not every second. */
+static void note_left_out(void)
+{
+    char line[160];
+    if (traces.left_out < 2 * traces.said || traces.left_out == traces.said)
+        return;
+    traces.said = traces.left_out;
+    pp_write_note(1, pp_format(line, sizeof line,
+                               "PYPROF_TRACES: %lu samples so far are not among those of single traces, of which a "
+                               "second has room for some 10,000",
+                               traces.left_out));
+}
+
+void pp_traces_write(struct pp_buffer *out, uint32_t *sequence)
+{
+    static struct pp_buffer payload;
+    note_left_out();
+    if (!traces.records.length || traces.records.failed)
+        return;
+    pp_buffer_clear(&payload);
+    pp_put_varint(&payload, pp_interval.start_ns);
+    pp_put_bytes(&payload, traces.records.data, traces.records.length);
+    pp_put_block(out, PP_BLOCK_TRACES, &payload, sequence);
+}
+
+void pp_traces_clear(void)
+{
+    pp_buffer_clear(&traces.records);
+}
+
+void pp_traces_after_fork(void)
+{
+    pp_traces_clear();
+    traces.left_out = traces.said = 0;
+}

@@ -1,0 +1,60 @@
+# PYPROF_TRACES: samples of selected traces, one by one, of an unmodified OpenTelemetry.
+load lib/helper
+
+# served TRACES REQUESTS P LEAST [baggage]: with PYPROF_TRACES; the rest as in tests/workloads/traces.py and lib/traces.py.
+served() {
+    local venv traces=$1 least=$4
+    venv=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$venv"
+    set -- "$2" "$3" "${@:5}"
+    PYPROF_TRACES=$traces PYPROF_HZ=250 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/traces.py" "$@" >truth.json
+    ${READ%% *} "$ROOT/tests/bats/lib/traces.py" truth.json "$least" | tee traces.json
+}
+
+one_of_a_hundred() {
+    served 0.01 20000 0.01 80
+    grep -q '"left": [1-9]' traces.json
+}
+
+@test "one trace of a hundred: those that TraceIdRatioBased selects, all their samples and no other's; sums are equal" {
+    with_a_python one_of_a_hundred
+}
+
+# bats test_tags=long
+@test "one trace of a hundred with each interpreter" {
+    with_each_python one_of_a_hundred
+}
+
+of_100000() {
+    served 0.01 100000 0.01 80
+}
+
+# bats test_tags=long
+@test "one of a hundred of 100,000 traces" {
+    with_a_python of_100000
+}
+
+baggage() {
+    served 0.3 500 0.3 80 baggage
+}
+
+@test "what the baggage says of a trace wins over its id" {
+    with_a_python baggage
+}
+
+all_traces() {
+    served 1 200 1 80
+    grep -q '"left": 0' traces.json
+}
+
+@test "with 1 all traces are kept" {
+    with_a_python all_traces
+}
+
+@test "a value of PYPROF_TRACES that is none: one line, and no traces" {
+    for value in 0 1.5 1% 0.01,all 0.01, , -1 1e-3 0.0000000000000001; do
+        PYPROF_TRACES=$value profiled "$PYTHON" -c 'sum(range(10**6))' 2>err.txt
+        lines_of err.txt 1 "^pyprof: PYPROF_TRACES=$value is not a number above 0 and up to 1 \(0\.01\): no traces are kept$"
+    done
+    PYPROF_TRACES='' profiled "$PYTHON" -c 'sum(range(10**6))' 2>err.txt
+    [ ! -s err.txt ]
+}
