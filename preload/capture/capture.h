@@ -66,7 +66,7 @@ struct pp_capture {
         _Atomic uintptr_t start, end;
     } greenlet_switched[PP_GREENLET_CALLERS];
 
-    _Atomic uint32_t serving; /* a frame was met that serves a request (PP_FRAME_SERVES) */
+    _Atomic uint32_t frame_rules; /* 1 << enum pp_frame_rule of the frames that were met, but PP_FRAME_ANY */
     /* What is known of the sources of contexts; NULL: none was found. */
     const struct pp_context_facts *_Atomic contexts;
 

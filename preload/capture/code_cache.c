@@ -149,10 +149,10 @@ PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, st
     return parts;
 }
 
-/* Writes the definition of a cache entry into the ring: once per code object, by two safe copies. *rule: the function's
- * rule. async-signal-safe. */
+/* Writes the definition of a cache entry into the ring: once per code object, by two safe copies. Fills in what it says
+ * of the function. async-signal-safe. */
 PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot, const struct code *code,
-                           uintptr_t address, uint32_t entry, enum pp_frame_rule *rule)
+                           uintptr_t address, uint32_t entry, struct pp_code_entry *made)
 {
     const struct pp_python_layout *layout = &python->layout;
     struct pp_scratch *scratch = slot->scratch;
@@ -185,11 +185,15 @@ PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot,
         record->qualname.width = record->filename.width = 0;
         record->line_table_bytes = 0;
     }
-    *rule = pp_frame_rule_of(record);
+    made->rule = (uint8_t)pp_frame_rule_of(record);
     pp_ring_commit(&slot->ring, record);
-    if (*rule >= PP_FRAME_SERVES && *rule < PP_FRAME_WORK)
-        atomic_store_explicit(&pp_capture.serving, 1, memory_order_relaxed);
-    if ((*rule == PP_FRAME_LOOP || *rule == PP_FRAME_HUB) &&
+    if (made->rule == PP_FRAME_TRIO) {
+        struct pp_object_reader reader = {.python = python, .pid = pid};
+        made->local = pp_frame_local_find(&reader, address, "task");
+    }
+    if (made->rule != PP_FRAME_ANY)
+        atomic_fetch_or_explicit(&pp_capture.frame_rules, 1u << made->rule, memory_order_relaxed);
+    if ((made->rule == PP_FRAME_LOOP || made->rule == PP_FRAME_HUB || made->rule == PP_FRAME_TRIO) &&
         !atomic_load_explicit(&pp_capture.contexts, memory_order_relaxed))
         pp_wake_flush(PP_WAKE_CONTEXTS);
     return true;
@@ -257,15 +261,17 @@ static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot
     uint64_t digest = entry_digest(code);
     uint32_t entry = find_entry(slot, frame->code, overflow);
     struct pp_code_entry *cached = entry < pp_slot_code_entries(slot) ? &slot->codes[entry] : NULL;
-    enum pp_frame_rule rule = cached ? cached->rule : PP_FRAME_ANY;
+    struct pp_code_entry known = {.rule = PP_FRAME_ANY};
+    if (cached)
+        known = *cached;
     if (!cached || cached->code != frame->code || cached->digest != digest) {
         if (cached)
             cached->code = 0;
-        if (!define(python, slot, code, frame->code, entry, &rule))
+        if (!define(python, slot, code, frame->code, entry, &known))
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)
-        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, (uint8_t)rule};
+        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, known.rule, known.local};
     *resolved = (struct pp_record_frame){entry, (int32_t)unit};
     return PP_REASON_NONE;
 }

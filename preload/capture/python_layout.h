@@ -66,6 +66,7 @@ struct pp_python_layout {
     struct {
         uint16_t units; /* 3.11+: number of code units */
         uint16_t first_line, filename, qualname, line_table, first_traceable, version, flags;
+        uint16_t local_names;  /* tuple of str: of the local variables, in their order */
         uint16_t instructions; /* 3.11+: where the code units begin */
         uint16_t bytecode;     /* 3.8–3.10: address of the bytes object with the code units */
         uint16_t tlbc;         /* 3.14t+: address of {size, per-thread copies of the instructions} */

@@ -80,6 +80,7 @@ struct pp_code_entry {
     uint64_t digest;
     uint32_t used; /* by which sample last */
     uint8_t rule;  /* enum pp_frame_rule */
+    uint8_t local; /* of PP_FRAME_TRIO: the number of its local that is the task */
 };
 
 struct pp_python_frame {
@@ -107,6 +108,7 @@ struct pp_scratch {
     uint8_t context_text[PP_CONTEXT_TEXT_MAX], endpoint[PP_CONTEXT_TEXT_MAX];
     uintptr_t awaiters[PP_MAX_AWAITERS]; /* the tasks that await the sample's task, each the one before it */
     uint32_t awaiter_count;
+    uintptr_t task; /* that the interpreter says it runs */
     struct pp_object_copies copies;
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
@@ -120,6 +122,8 @@ struct pp_scratch {
 struct pp_learnt_attributes {
     struct pp_attribute span_context, span_name; /* of OpenTelemetry's spans */
     struct pp_attribute flask_request, flask_url_rule, flask_rule;
+    struct pp_attribute task_name, task_coroutine; /* of asyncio's that are made of Python */
+    struct pp_attribute trio_parent;               /* of its nurseries */
     struct pp_attribute django_match, django_route, route_path, fastapi_path;
 };
 
@@ -170,7 +174,7 @@ struct pp_slot_thread {
     struct pp_attribute name_attribute;  /* of the last threading.Thread */
     struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */
     struct pp_learnt_awaiters {
-        struct pp_attribute parent_task, cancel_scope, host_task, work_future, done_callbacks;
+        struct pp_attribute parent_task, cancel_scope, host_task, work_future, done_callbacks, callbacks;
     } awaiters; /* context/awaiters.c's */
     struct pp_learnt_attributes learnt;
     bool context_checked; /* the thread's Context has been found where it is expected */

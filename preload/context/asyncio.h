@@ -12,12 +12,5 @@ bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *mod
 
 /* Reads the running task: its identity is 0 if none runs. false: it could not be read. async-signal-safe. */
 bool pp_asyncio_read(const struct pp_context_reader *reader, struct pp_context *context);
-/* Reads a task's name; that of its coroutine for a default name. async-signal-safe. */
-bool pp_task_name_read(const struct pp_object_reader *reader, uintptr_t task, struct pp_str *text);
-/* Returns the address of the Python frame with which the task's own stack begins, 0 if it is not Python's.
- * async-signal-safe. */
-uintptr_t pp_asyncio_frame(const struct pp_object_reader *reader, uintptr_t task);
-/* Returns the address of the frame of a coroutine of Python, or of a generator; 0: it is none. async-signal-safe. */
-uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t coroutine);
 
 #endif

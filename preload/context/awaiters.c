@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "awaiters.h"
 #include "../capture/safe_read.h"
+#include "trio.h"
 #include "values.h"
 
 #define CALLBACKS_MAX 4  /* callbacks of a future that are tried */
@@ -57,8 +58,10 @@ static uintptr_t field(const struct search *search, uintptr_t object, unsigned o
 /* async-signal-safe. */
 static bool is_task(const struct search *search, uintptr_t object)
 {
+    const struct pp_asyncio_facts *facts = &search->reader->facts->asyncio;
     return object && object != search->from &&
-           pp_object_is(&search->reader->objects, object, search->reader->facts->asyncio.task_type);
+           (pp_object_is(&search->reader->objects, object, facts->task_type) ||
+            pp_object_is(&search->reader->objects, object, facts->python_task_type));
 }
 
 /* Whether there is a C string with these characters; reads none beyond its end. async-signal-safe. */
@@ -100,19 +103,29 @@ static uintptr_t host_of_group(const struct search *search, uintptr_t group)
     return is_task(search, task) ? task : 0;
 }
 
+/* async-signal-safe. */
+static bool is_python_future(const struct pp_context_reader *reader, uintptr_t object)
+{
+    return pp_object_is(&reader->objects, object, reader->facts->asyncio.python_future_type);
+}
+
+/* async-signal-safe. */
+static bool is_future(const struct pp_context_reader *reader, uintptr_t object)
+{
+    return pp_object_is(&reader->objects, object, reader->facts->awaiters.future_type) ||
+           is_python_future(reader, object);
+}
+
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);
 
 /* What a variable of a callback leads to. async-signal-safe. */
 static uintptr_t awaiter_of_value(struct search *search, uintptr_t value, bool of_group, unsigned depth)
 {
-    const struct pp_object_reader *reader = &search->reader->objects;
     if (of_group)
         return host_of_group(search, value);
     if (is_task(search, value))
         return value;
-    if (value == search->from || !pp_object_is(reader, value, search->reader->facts->awaiters.future_type))
-        return 0;
-    return awaiter_of_future(search, value, depth + 1);
+    return value != search->from && is_future(search->reader, value) ? awaiter_of_future(search, value, depth + 1) : 0;
 }
 
 /* The functions that asyncio and anyio put into a task; any other may know tasks that do not wait. */
@@ -156,8 +169,11 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
                    : 0;
     }
     if (type == facts->method_type) {
+        uintptr_t function = field(search, callback, METHOD_FUNCTION);
         self = field(search, callback, METHOD_SELF);
-        return is_named(search, field(search, callback, METHOD_FUNCTION), "TaskGroup._on_task_done") &&
+        if (is_task(search, self))
+            return is_named(search, function, "Task.__wakeup") ? self : 0;
+        return is_named(search, function, "TaskGroup._on_task_done") &&
                        pp_attribute_read(reader, self, "_parent_task",
                                          &search->reader->slot->thread.awaiters.parent_task, &self) &&
                        is_task(search, self)
@@ -201,6 +217,12 @@ static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsi
 {
     if (depth > DEPTH_MAX || search->futures++ >= FUTURES_MAX)
         return 0;
+    uintptr_t callbacks;
+    if (is_python_future(search->reader, future))
+        return pp_attribute_read(&search->reader->objects, future, "_callbacks",
+                                 &search->reader->slot->thread.awaiters.callbacks, &callbacks)
+                   ? awaiter_of_list(search, callbacks, depth)
+                   : 0;
     uintptr_t found = awaiter_of_callback(search, field(search, future, FUTURE_CALLBACK), depth);
     uintptr_t list = found ? 0 : field(search, future, FUTURE_CALLBACKS);
     return list ? awaiter_of_list(search, list, depth) : found;
@@ -227,17 +249,19 @@ static uintptr_t read_awaited_by(const struct search *search, uintptr_t task)
 uintptr_t pp_awaiter_of(const struct pp_context_reader *reader, uintptr_t task)
 {
     struct search search = {.reader = reader, .from = task};
+    if (pp_object_is(&reader->objects, task, reader->facts->trio.nursery.type))
+        return pp_trio_parent(reader, task);
     if (!reader->facts->awaiters.partial_type)
         return 0;
-    return reader->objects.python->layout.task.awaited_by ? read_awaited_by(&search, task)
-                                                          : awaiter_of_future(&search, task, 0);
+    return reader->objects.python->layout.task.awaited_by && !is_python_future(reader, task)
+               ? read_awaited_by(&search, task)
+               : awaiter_of_future(&search, task, 0);
 }
 
 uintptr_t pp_awaiter_of_result(const struct pp_context_reader *reader, uintptr_t future)
 {
     struct search search = {.reader = reader};
-    return reader->facts && reader->facts->awaiters.partial_type &&
-                   pp_object_is(&reader->objects, future, reader->facts->awaiters.future_type)
+    return reader->facts && reader->facts->awaiters.partial_type && is_future(reader, future)
                ? awaiter_of_future(&search, future, 0)
                : 0;
 }

@@ -7,7 +7,10 @@
 #include "endpoint.h"
 #include "greenlet.h"
 #include "sources.h"
+#include "tasks.h"
 #include "thread_name.h"
+
+#define SERVING (1u << PP_FRAME_DJANGO | 1u << PP_FRAME_ROUTE | 1u << PP_FRAME_FASTAPI)
 
 #define POOL_FRAMES 8 /* of a pool's thread, with which it comes to its work */
 
@@ -77,7 +80,7 @@ static bool put_awaiters(const struct pp_context_reader *reader, uintptr_t task,
             awaiter = scratch->awaiters[i] == awaiter ? 0 : awaiter; /* a circle: each waits for the other, for ever */
         struct pp_context context = {.identity = awaiter};
         if (awaiter)
-            pp_task_name_read(&reader->objects, awaiter, &context.text);
+            pp_task_name_read(reader, awaiter, &context.text);
         if (!put(reader, PP_CONTEXT_AWAITER + count, &context, known))
             return false;
         if (!awaiter)
@@ -90,16 +93,38 @@ static bool put_awaiters(const struct pp_context_reader *reader, uintptr_t task,
 }
 
 /* async-signal-safe. */
+static bool put_task(const struct pp_context_reader *reader, const struct pp_context *task, uint32_t *known)
+{
+    return put(reader, PP_CONTEXT_TASK, task, known) &&
+           (!reader->state->attached ||
+            put_awaiters(reader, task->identity, pp_awaiter_of(reader, task->identity), known));
+}
+
+/* Reads the task that the interpreter says it runs. async-signal-safe. */
 static bool read_task(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame)
 {
     struct pp_context context = {.identity = 0};
-    if (!reader->facts->asyncio.task_type || !pp_asyncio_read(reader, &context))
+    if (!reader->facts->asyncio.task_type || !pp_asyncio_read(reader, &context) || !context.identity)
         return true;
-    if (context.identity)
-        *task_frame = pp_asyncio_frame(&reader->objects, context.identity);
-    return put(reader, PP_CONTEXT_TASK, &context, known) &&
-           (!context.identity || !reader->state->attached ||
-            put_awaiters(reader, context.identity, pp_awaiter_of(reader, context.identity), known));
+    reader->slot->scratch->task = context.identity;
+    *task_frame = pp_task_frame(reader, context.identity);
+    return put_task(reader, &context, known);
+}
+
+/* Reads the task that a frame runs, unless it is the interpreter's, or has that one within it. async-signal-safe. */
+static bool read_frame_task(const struct pp_context_reader *reader, struct pp_python_stack *stack, uint32_t *known)
+{
+    uint32_t rules = atomic_load_explicit(&pp_capture.frame_rules, memory_order_relaxed);
+    uint32_t first, frames = stack->frames;
+    if (!reader->facts || !(rules & (1u << PP_FRAME_STEP | 1u << PP_FRAME_TRIO)))
+        return true;
+    if (reader->slot->scratch->task)
+        frames = stack->task_frame < frames ? stack->task_frame : 0;
+    struct pp_context context = {.identity = pp_task_of_frames(reader, frames, &first)};
+    if (!context.identity || !pp_task_name_read(reader, context.identity, &context.text))
+        return true;
+    stack->task_frame = first;
+    return put_task(reader, &context, known);
 }
 
 /* Reads the innermost span. Where several libraries trace, OpenTelemetry's name is the one that others share.
@@ -163,6 +188,7 @@ bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, u
 {
     *task_frame = 0;
     reader->slot->scratch->awaiter_count = 0;
+    reader->slot->scratch->task = 0;
     return !reader->facts ||
            (read_task(reader, known, task_frame) && read_variables(reader, known) && read_greenlet(reader, known));
 }
@@ -171,7 +197,7 @@ bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, u
 static bool read_endpoint(const struct pp_context_reader *reader, const struct pp_python_stack *stack, uint32_t *known)
 {
     struct pp_context context = {.identity = 0};
-    bool serving = atomic_load_explicit(&pp_capture.serving, memory_order_relaxed);
+    bool serving = atomic_load_explicit(&pp_capture.frame_rules, memory_order_relaxed) & SERVING;
     bool may_end = reader->slot->thread.contexts[PP_CONTEXT_ENDPOINT] != 0;
     if (*known & 1u << PP_CONTEXT_ENDPOINT || (!serving && !may_end))
         return true;
@@ -216,11 +242,13 @@ static bool read_thread(const struct pp_context_reader *reader, const struct pp_
     return put(reader, PP_CONTEXT_THREAD, &context, known);
 }
 
-bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
+bool pp_contexts_read_frames(const struct pp_context_reader *reader, struct pp_python_stack *stack,
                              const struct pp_native_stack *native, uint32_t *known)
 {
     const struct pp_slot *slot = reader->slot;
     struct pp_context greenlet = {.identity = 0};
+    if (!read_frame_task(reader, stack, known))
+        return false;
     if (!stack->frames || !stack->outermost)
         return read_endpoint(reader, stack, known);
     uint32_t entry = slot->scratch->resolved[stack->frames - 1].entry;

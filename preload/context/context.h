@@ -37,9 +37,9 @@ struct pp_context_reader {
  * none). Returns false if the ring has no room. async-signal-safe; needs slot->scratch; bounded. */
 bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame);
 
-/* Reads what the frames of the Python stack tell: as pp_contexts_read. async-signal-safe; needs slot->scratch with the
- * resolved frames; bounded. */
-bool pp_contexts_read_frames(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
+/* Reads what the frames of the Python stack tell, as pp_contexts_read, and corrects stack->task_frame.
+ * async-signal-safe; needs slot->scratch with the resolved frames; bounded. */
+bool pp_contexts_read_frames(const struct pp_context_reader *reader, struct pp_python_stack *stack,
                              const struct pp_native_stack *native, uint32_t *known);
 
 /* Makes a reader for the thread's state. async-signal-safe. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "endpoint.h"
 #include "../capture/safe_read.h"
-#include "asyncio.h"
 #include "awaiters.h"
+#include "tasks.h"
 
 /* Locals by number, of functions that have had these for years, but the last: */
 #define SELF            0
@@ -19,15 +19,6 @@
 #define SUSPENDED_MAX 64   /* frames of a task that are searched */
 
 /* async-signal-safe. */
-static bool read_local(const struct pp_context_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value)
-{
-    const struct pp_python_layout *layout = &reader->objects.python->layout;
-    bool read = pp_object_word(&reader->objects, frame + layout->frame.locals + number * sizeof *value, value);
-    *value &= ~(uintptr_t)layout->code_tag;
-    return read;
-}
-
-/* async-signal-safe. */
 static bool read_text(const struct pp_object_reader *reader, uintptr_t object, const char *name,
                       struct pp_attribute *learnt, struct pp_str *text)
 {
@@ -42,7 +33,7 @@ static bool read_django(const struct pp_context_reader *reader, uintptr_t frame,
     struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
     uintptr_t request, match;
     part->identity = frame;
-    return read_local(reader, frame, DJANGO_REQUEST, &request) &&
+    return pp_frame_local_read(&reader->objects, frame, DJANGO_REQUEST, &request) &&
            pp_attribute_read(&reader->objects, request, "resolver_match", &learnt->django_match, &match) &&
            read_text(&reader->objects, match, "route", &learnt->django_route, &part->text);
 }
@@ -54,12 +45,12 @@ static bool read_route(const struct pp_context_reader *reader, uintptr_t frame, 
     struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
     struct pp_object_reader careful = reader->objects;
     uintptr_t context;
-    if (!read_local(reader, frame, SELF, &part->identity))
+    if (!pp_frame_local_read(&reader->objects, frame, SELF, &part->identity))
         return false;
     if (rule == PP_FRAME_FASTAPI) {
         /* older versions have no such local, and what is there may be no object */
         careful.plain = false;
-        if (read_local(reader, frame, FASTAPI_CONTEXT, &context) &&
+        if (pp_frame_local_read(&reader->objects, frame, FASTAPI_CONTEXT, &context) &&
             read_text(&careful, context, "path", &learnt->fastapi_path, &part->text))
             return true;
     }
@@ -127,7 +118,7 @@ static void add_task(const struct pp_context_reader *reader, uintptr_t task, str
 {
     const struct pp_object_reader *objects = &reader->objects;
     const struct pp_python_layout *layout = &objects->python->layout;
-    uintptr_t code, frame = pp_asyncio_frame(objects, task);
+    uintptr_t code, frame = pp_task_frame(reader, task);
     for (unsigned i = 0; i < SUSPENDED_MAX && frame; i++) {
         if (!pp_object_word(objects, frame + layout->frame.code, &code))
             return;
@@ -144,9 +135,9 @@ uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t 
     uintptr_t local;
     if (rule == PP_FRAME_WORKER && reader->objects.python->layout.minor < 11)
         careful.objects.plain = false; /* another function of the name may have no such local */
-    if (rule == PP_FRAME_WORK && read_local(&careful, frame, SELF, &local))
+    if (rule == PP_FRAME_WORK && pp_frame_local_read(&careful.objects, frame, SELF, &local))
         return pp_awaiter_of_work(&careful, local);
-    if (rule == PP_FRAME_WORKER && read_local(&careful, frame, WORKER_FUTURE, &local))
+    if (rule == PP_FRAME_WORKER && pp_frame_local_read(&careful.objects, frame, WORKER_FUTURE, &local))
         return pp_awaiter_of_result(&careful, local);
     return 0;
 }

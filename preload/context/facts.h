@@ -13,8 +13,14 @@
 
 /* asyncio.h */
 struct pp_asyncio_facts {
-    uintptr_t task_type;     /* _asyncio.Task; 0: not found */
-    uintptr_t running_tasks; /* the dict {loop: task} of all threads, 3.8 to 3.13 */
+    uintptr_t task_type;                            /* _asyncio.Task; 0: not found */
+    uintptr_t running_tasks;                        /* the dict {loop: task} of all threads, 3.8 to 3.13 */
+    uintptr_t python_task_type, python_future_type; /* the same, made of Python */
+};
+
+/* trio.h: slots of its tasks */
+struct pp_trio_facts {
+    struct pp_slot_attribute name, coroutine, nursery; /* not found: trio is not there */
 };
 
 /* awaiters.h: types of callbacks */
@@ -61,6 +67,8 @@ struct pp_labels_facts {
 /* Modules by whose dicts the sources are found. */
 enum pp_source_module {
     PP_MODULE_ASYNCIO,
+    PP_MODULE_ASYNCIO_TASKS,
+    PP_MODULE_TRIO,
     PP_MODULE_TYPES,
     PP_MODULE_FUNCTOOLS,
     PP_MODULE_ANYIO,
@@ -86,6 +94,7 @@ struct pp_context_facts {
     const struct pp_python *python;
     uintptr_t interpreter_state;
     struct pp_asyncio_facts asyncio;
+    struct pp_trio_facts trio;
     struct pp_awaiters_facts awaiters;
     struct pp_greenlet_facts greenlet;
     bool variables; /* one of these was found: */

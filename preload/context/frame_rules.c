@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frame_rules.h"
+#include "values.h"
 #include <string.h>
 
 #define NAME_MAX 40 /* longer names have no rule */
 #define FILE_MAX 64 /* of the end of a path */
+
+#define LOCALS_MAX 64 /* that are searched */
 
 struct ascii {
     const char *characters;
@@ -22,6 +25,9 @@ static const struct rule {
     {PP_FRAME_THREAD, ASCII("Thread._bootstrap"), ASCII("_bootstrap"), ASCII("threading.py")},
     {PP_FRAME_LOOP, ASCII("Handle._run"), ASCII("_run"), ASCII("asyncio/events.py")},
     {PP_FRAME_LOOP, ASCII("Runner.run"), ASCII("run"), ASCII("asyncio/runners.py")},
+    {PP_FRAME_STEP, ASCII("Task.__step"), ASCII("__step"), ASCII("asyncio/tasks.py")},
+    {PP_FRAME_STEP, ASCII("Task.__step_run_and_handle_result"), ASCII(""), ASCII("asyncio/tasks.py")}, /* 3.12+ */
+    {PP_FRAME_TRIO, ASCII("unrolled_run"), ASCII("unrolled_run"), ASCII("trio/_core/_run.py")},
     {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("gevent/hub.py")},
     {PP_FRAME_HUB, ASCII("BaseHub.run"), ASCII("run"), ASCII("eventlet/hubs/hub.py")},
     {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("eventlet/hubs/asyncio.py")},
@@ -95,4 +101,24 @@ enum pp_frame_rule pp_frame_rule_read(const struct pp_object_reader *reader, uin
         return PP_FRAME_ANY;
     const struct function function = {layout->minor, name.record, file.record, name_characters, file_characters};
     return rule_of(&function);
+}
+
+uint8_t pp_frame_local_find(const struct pp_object_reader *reader, uintptr_t code, const char *name)
+{
+    uintptr_t names, item;
+    if (!pp_object_word(reader, code + reader->python->layout.code.local_names, &names))
+        return PP_NO_LOCAL;
+    for (uint8_t i = 0; i < LOCALS_MAX && pp_tuple_item(reader, names, i, &item); i++)
+        if (pp_str_is(reader, item, name))
+            return i;
+    return PP_NO_LOCAL;
+}
+
+bool pp_frame_local_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    if (!pp_object_word(reader, frame + layout->frame.locals + number * sizeof *value, value))
+        return false;
+    *value &= ~(uintptr_t)layout->code_tag;
+    return true;
 }

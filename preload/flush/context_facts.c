@@ -7,6 +7,7 @@
 #include "../context/awaiters.h"
 #include "../context/greenlet.h"
 #include "../context/sources.h"
+#include "../context/trio.h"
 #include "../modules/modules.h"
 #include "python_modules.h"
 #include <string.h>
@@ -27,6 +28,8 @@ static struct {
 
 static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_ASYNCIO] = "_asyncio",
+    [PP_MODULE_ASYNCIO_TASKS] = "asyncio.tasks",
+    [PP_MODULE_TRIO] = "trio._core._run",
     [PP_MODULE_TYPES] = "types",
     [PP_MODULE_FUNCTOOLS] = "functools",
     [PP_MODULE_ANYIO] = "anyio._backends._asyncio",
@@ -139,6 +142,7 @@ static void describe(const uintptr_t *modules, struct pp_context_facts *facts)
     } sources[] = {
         {PP_MODULE_ASYNCIO, facts->awaiters.partial_type ? "asyncio tasks and what awaits them" : "asyncio tasks",
          facts->asyncio.task_type != 0},
+        {PP_MODULE_TRIO, "trio tasks", facts->trio.name.type != 0},
         {PP_MODULE_OLD_GREENLET, "greenlets", facts->greenlet.type != 0},
         {PP_MODULE_OPENTELEMETRY_SPAN, "OpenTelemetry spans", facts->opentelemetry.variable.address != 0},
         {PP_MODULE_DDTRACE, "ddtrace spans", facts->ddtrace.variable.address != 0},
@@ -185,6 +189,8 @@ void pp_context_facts_refresh(void)
         memset(&facts.asyncio, 0, sizeof facts.asyncio);
     if (!facts.asyncio.task_type || !pp_awaiters_find(&reader, modules, &facts.awaiters))
         memset(&facts.awaiters, 0, sizeof facts.awaiters);
+    if (!pp_trio_find(&reader, modules, &facts.trio))
+        memset(&facts.trio, 0, sizeof facts.trio);
     find_greenlets(&reader, modules, &facts.greenlet);
     describe(modules, &facts);
     if (facts.text[0])

@@ -21,7 +21,8 @@
 /* PyThreadState and PyCodeObject of 3.8 to 3.10. */
 #define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .dict = 152, .context = 240, .copy_size = 272
 #define OBJECT_CODE                                                                                                    \
-    .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .flags = 36, .copy_size = 128
+    .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .flags = 36,                \
+    .local_names = 72, .copy_size = 128
 /* PyThreadState of 3.13 and 3.14, the frames of 3.12 on, PyCodeObject of 3.12 on. */
 #define THREAD_STATE                                                                                                   \
     .interp = 16, .top = 72, .thread_id = 152, .context = 208, .datastack_chunk = 232, .datastack_top = 240,           \
@@ -29,8 +30,8 @@
 #define FRAME .code = 0, .previous = 8, .instr = 56
 #define CODE(header, traceable, end)                                                                                   \
     .units = header, .first_line = header + 52, .filename = header + 96, .qualname = header + 112,                     \
-    .line_table = header + 120, .version = header + 76, .flags = header + 32, .first_traceable = traceable,            \
-    .instructions = end, .copy_size = end
+    .line_table = header + 120, .version = header + 76, .flags = header + 32, .local_names = header + 80,              \
+    .first_traceable = traceable, .instructions = end, .copy_size = end
 
 static const struct pp_python_layout layouts[] = {
     {
@@ -104,6 +105,7 @@ static const struct pp_python_layout layouts[] = {
                  .filename = 112,
                  .qualname = 128,
                  .line_table = 136,
+                 .local_names = 96,
                  .first_traceable = 168,
                  .instructions = 184,
                  .copy_size = 184},

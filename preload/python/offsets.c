@@ -119,6 +119,7 @@ static const struct field fields[] = {
     {FIELD_code_qualname, ROW(code.qualname), false, CODES},
     {FIELD_code_line_table, ROW(code.line_table), false, CODES},
     {FIELD_code_first_line, ROW(code.first_line), false, CODES},
+    {FIELD_code_local_names, ROW(code.local_names), false, NULL},
     {FIELD_code_instructions, ROW(code.instructions), false, CODES},
     {FIELD_code_tlbc, ROW(code.tlbc), true, CODES},
     {FIELD_text_length, ROW(text.length), false, TEXTS},

@@ -14,6 +14,7 @@ for line in open("stacks.txt"):
     if not ran:
         continue
     wanted = {"no_loop": "(none)", "in_executor": "executes"}.get(ran[-1], ran[-1])
+    frames[0] = frames[0].replace("__main__.", "")  # the names that trio gives
     if frames[0] == wanted:
         right[ran[-1]] += int(count)
     elif frames[0] == "(none)":
@@ -54,6 +55,56 @@ assert json.load(sys.stdin)["processes"][0]["contexts"] == "asyncio tasks and wh
 
 @test "every sample in a task has the name of that task, its own frames, and the tasks that await it" {
     with_each_python every_kind
+}
+
+# made_of_python HOW
+made_of_python() {
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" "$WORKLOADS/tasks.py" 0.25 "$1" >truth.json
+    "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
+    check_tasks
+    for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded; do
+        grep -qF "[task main];[task ${pair%/*}];[task ${pair#*/}]" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
+    done
+    grep -qF '[task main];[task executes];Thread._bootstrap' stacks.txt || grep -qF '[task main];[task executes];_bootstrap' stacks.txt
+}
+
+tasks_of_python() {
+    made_of_python python
+}
+
+@test "tasks that are made of Python have their names, their frames, and what awaits them" {
+    with_a_python tasks_of_python
+}
+
+nested_loops() {
+    local venv
+    case $VERSION in 3.1[4-9]*) return ;; esac # what nest_asyncio patches has changed
+    venv=$(venv_with nest_asyncio)
+    PYTHON=$venv/bin/python made_of_python nested
+    grep -qF 'nested;[creator];[task nested];' stacks.txt
+}
+
+# bats test_tags=long
+@test "loops within tasks of nest_asyncio: the innermost task is what runs" {
+    with_a_python nested_loops
+}
+
+trio_tasks() {
+    local venv
+    venv=$(venv_with trio)
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/trio_tasks.py" 0.25 >truth.json
+    "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
+    check_tasks
+    grep -qF '[task __main__.main];[task opens_nursery];[task in_nursery];' stacks.txt
+    grep -qF '[creator];[task of_asyncio];' stacks.txt # not the task of trio that runs its loop
+    grep -qF '__main__.guest;[loop];[task __main__.guest];' stacks.txt
+    info | ${READ%% *} -c '
+import json, sys
+assert json.load(sys.stdin)["processes"][0]["contexts"] == "asyncio tasks and what awaits them, trio tasks"'
+}
+
+@test "tasks of trio, beside asyncio, within it and around it: the innermost one is what runs" {
+    with_a_python trio_tasks
 }
 
 # The CPU of each task is what the program measured, and nothing is lost or counted twice.

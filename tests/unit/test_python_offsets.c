@@ -81,7 +81,7 @@ static void truth(struct said *said, unsigned minor, bool free_threaded)
     if (minor >= 14)
         said->words[said->frame + 7] = row->frame.tlbc_index;
     SAY(code, row->code.copy_size + 8, row->code.filename, 0, row->code.qualname, row->code.line_table,
-        row->code.first_line, 0, 0, 0, row->code.instructions);
+        row->code.first_line, 0, row->code.local_names, 0, row->code.instructions);
     if (minor >= 14)
         said->words[said->code + 10] = row->code.tlbc;
     SAY(object, 16, row->object_type);

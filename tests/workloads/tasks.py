@@ -1,4 +1,5 @@
-"""tasks.py SECONDS [KIND...]: asyncio tasks of all kinds, each of which computes in a function that has its task's name.
+"""tasks.py SECONDS [python | nested] [KIND...]: asyncio tasks of all kinds, each of which computes in a function that has its
+task's name. python: tasks made of Python; nested: nest_asyncio's, which are, and may run loops within one another.
 
 Prints, as JSON, the CPU time that each of these functions used, by the thread's own clock."""
 import asyncio
@@ -10,8 +11,19 @@ import time
 
 VERSION = sys.version_info[:2]
 SECONDS = float(sys.argv[1])
+HOW = sys.argv.pop(2) if sys.argv[2:] and sys.argv[2] in ("python", "nested") else ""
 SLICE = 0.004
 used = {}
+
+
+def use_tasks_of_python():
+    tasks, futures = asyncio.tasks, asyncio.futures
+    asyncio.Task = tasks.Task = tasks._PyTask
+    asyncio.Future = futures.Future = futures._PyFuture
+    if VERSION >= (3, 14):
+        for name in "current_task", "_enter_task", "_leave_task", "_swap_current_task":
+            setattr(tasks, name, getattr(tasks, "_py_" + name.lstrip("_")))
+        asyncio.current_task = tasks.current_task
 
 
 def spin(seconds):
@@ -104,6 +116,15 @@ async def iterates(seconds):
         pass
 
 
+async def nests(seconds):
+    """A loop within a task: the innermost task is what runs."""
+    mine, inner = computes("nests"), computes("nested")
+    for _ in range(int(seconds / SLICE / 10)):
+        mine(SLICE * 5)
+        asyncio.get_running_loop().run_until_complete(named(rounds(inner, SLICE * 5), "nested"))
+        await asyncio.sleep(0)
+
+
 async def executes(seconds):
     function = computes("in_executor", lambda seconds: (spin(seconds / 2), hash_without_gil(seconds / 2)))
     for _ in range(4):
@@ -113,6 +134,7 @@ async def executes(seconds):
 KINDS = [default_name, without_gil, gathers, waits, waits_for, shields, iterates, executes]
 KINDS += [groups] if VERSION >= (3, 11) else []
 KINDS += [eager] if VERSION >= (3, 12) else []
+KINDS += [nests] if HOW == "nested" else []
 
 
 def no_loop():
@@ -130,6 +152,12 @@ async def second_loop():
     await named(rounds(computes("second_loop"), SECONDS), "second_loop")
 
 
+if HOW == "python":
+    use_tasks_of_python()
+elif HOW == "nested":
+    import nest_asyncio
+
+    nest_asyncio.apply()
 threads = [threading.Thread(target=no_loop), threading.Thread(target=asyncio.run, args=(second_loop(),))]
 for thread in threads:
     thread.start()

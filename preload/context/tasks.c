@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tasks.h"
+#include "../capture/safe_read.h"
+#include "frame_rules.h"
+
+#define DEFAULT_NAME "Task-" /* and a number: says nothing, and there is one for each task */
+#define SELF         0
+
+/* async-signal-safe. */
+static bool read_coroutine(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *coroutine)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_context_facts *facts = reader->facts;
+    if (pp_object_is(objects, task, facts->asyncio.task_type))
+        return pp_object_word(objects, task + objects->python->layout.task.coroutine, coroutine);
+    if (pp_object_is(objects, task, facts->asyncio.python_task_type))
+        return pp_attribute_read(objects, task, "_coro", &reader->slot->thread.learnt.task_coroutine, coroutine);
+    return pp_slot_read(objects, task, &facts->trio.coroutine, coroutine);
+}
+
+/* async-signal-safe. */
+static bool read_name(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *name)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_context_facts *facts = reader->facts;
+    if (pp_object_is(objects, task, facts->asyncio.task_type))
+        return pp_object_word(objects, task + objects->python->layout.task.name, name);
+    if (pp_object_is(objects, task, facts->asyncio.python_task_type))
+        return pp_attribute_read(objects, task, "_name", &reader->slot->thread.learnt.task_name, name);
+    return pp_slot_read(objects, task, &facts->trio.name, name);
+}
+
+/* Whether the name is "Task-" and a number. async-signal-safe. */
+static bool is_default(const struct pp_object_reader *reader, const struct pp_str *name)
+{
+    enum { PREFIX = sizeof DEFAULT_NAME - 1 };
+    char start[PREFIX + 1];
+    return name->record.width == 1 && name->record.bytes > PREFIX &&
+           pp_object_copy(reader, start, name->data, sizeof start) && memcmp(start, DEFAULT_NAME, PREFIX) == 0 &&
+           start[PREFIX] >= '0' && start[PREFIX] <= '9';
+}
+
+/* async-signal-safe. */
+static bool is_python_coroutine(const struct pp_object_reader *reader, uintptr_t coroutine)
+{
+    uintptr_t type;
+    return pp_object_type(reader, coroutine, &type) &&
+           (type == reader->python->coroutine_type || type == reader->python->generator_type);
+}
+
+bool pp_task_name_read(const struct pp_context_reader *reader, uintptr_t task, struct pp_str *text)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    uintptr_t name, coroutine;
+    if (!read_name(reader, task, &name) || !read_coroutine(reader, task, &coroutine))
+        return false;
+    /* since 3.12 a default name is an int until it is asked for */
+    if (pp_str_open(objects, name, PP_CONTEXT_TEXT_MAX, text) && !is_default(objects, text))
+        return true;
+    if (is_python_coroutine(objects, coroutine) &&
+        pp_object_word(objects, coroutine + objects->python->layout.generator.qualname, &name) &&
+        pp_str_open(objects, name, PP_CONTEXT_TEXT_MAX, text))
+        return true;
+    *text = (struct pp_str){0}; /* written as "?" */
+    return true;
+}
+
+uintptr_t pp_task_frame(const struct pp_context_reader *reader, uintptr_t task)
+{
+    uintptr_t coroutine;
+    return read_coroutine(reader, task, &coroutine) ? pp_coroutine_frame(&reader->objects, coroutine) : 0;
+}
+
+uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t coroutine)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t frame;
+    if (!is_python_coroutine(reader, coroutine))
+        return 0;
+    if (!layout->generator.object)
+        return coroutine + layout->generator.frame;
+    return pp_object_word(reader, coroutine + layout->generator.object, &frame) ? frame : 0;
+}
+
+uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t frames, uint32_t *first)
+{
+    const struct pp_slot *slot = reader->slot;
+    const struct pp_python_frame *python = slot->scratch->python;
+    *first = PP_NO_FRAME;
+    for (uint32_t i = 0; i < frames; i++) {
+        uint32_t entry = slot->scratch->resolved[i].entry;
+        enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
+        if (rule != PP_FRAME_STEP && rule != PP_FRAME_TRIO)
+            continue;
+        uintptr_t task, local = rule == PP_FRAME_STEP ? SELF : slot->codes[entry].local;
+        if (local == PP_NO_LOCAL || !pp_frame_local_read(&reader->objects, python[i].address, local, &task))
+            return 0;
+        uintptr_t frame = pp_task_frame(reader, task);
+        if (i > 0 && frame && python[i - 1].address == frame)
+            *first = i - 1;
+        /* trio's loop keeps the last task in its local while none runs */
+        bool runs =
+            *first != PP_NO_FRAME ||
+            (rule == PP_FRAME_STEP && pp_object_is(&reader->objects, task, reader->facts->asyncio.python_task_type));
+        return runs ? task : 0;
+    }
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what tasks have, whoever has made them: asyncio in C, asyncio in Python (nest_asyncio has such), or trio. The
+ * interpreter does not say which of the last two runs: the frame does that runs it. */
+#ifndef PP_CONTEXT_TASKS_H
+#define PP_CONTEXT_TASKS_H
+
+#include "context.h"
+
+/* Reads a task's name; that of its coroutine for a default name. async-signal-safe. */
+bool pp_task_name_read(const struct pp_context_reader *reader, uintptr_t task, struct pp_str *text);
+
+/* Returns the address of the Python frame with which the task's own stack begins, 0 if it is not Python's.
+ * async-signal-safe. */
+uintptr_t pp_task_frame(const struct pp_context_reader *reader, uintptr_t task);
+/* Returns the address of the frame of a coroutine of Python, or of a generator; 0: it is none. async-signal-safe. */
+uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t coroutine);
+
+/* Returns the task that the innermost frame runs that runs tasks, among the `frames` innermost ones; 0: none. *first is
+ * the index of the frame with which its own stack begins, or PP_NO_FRAME. async-signal-safe; needs slot->scratch with
+ * the resolved frames. */
+uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t frames, uint32_t *first);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Knows the tasks of trio, which are of Python and have slots. tasks.c finds the one that runs. */
+#ifndef PP_CONTEXT_TRIO_H
+#define PP_CONTEXT_TRIO_H
+
+#include "context.h"
+
+/* Finds the slots of tasks, by the dict of the module trio._core._run. Returns false if they are not there. Flush
+ * thread. */
+bool pp_trio_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_trio_facts *facts);
+
+/* Returns the task in whose nursery the task runs: it waits at the nursery's end. 0: none, or trio's own, in which all
+ * others run. async-signal-safe. */
+uintptr_t pp_trio_parent(const struct pp_context_reader *reader, uintptr_t task);
+
+#endif
