@@ -47,6 +47,9 @@ static const struct pt_option
     native = OPTION(0, "native", "WHAT", PT_TEXT, native, "none libraries all",
                     "native functions to show: those of extensions and libraries (libraries, default), none, or all "
                     "with the interpreter's own; the others count for the Python function that runs them"),
+    join_pools = FLAG(0, "join-pools", request.select.join_pools,
+                      "put the CPU of threads without Python (polars, OpenBLAS, OpenMP) under what the main thread "
+                      "waited in meanwhile"),
     no_awaiters = FLAG(0, "no-awaiters", request.select.no_awaiters,
                        "stacks without the tasks that await the one that ran (asyncio)"),
     not_thread = OPTION(0, "not-thread", "ID", PT_REGEX, request.select.not_thread, NULL,
@@ -73,7 +76,7 @@ static const struct pt_option
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
 /* Which files are read, and which of their samples (profile/select.h): of each command that loads and shows samples. */
 #define RUNS   &run, &all
-#define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &native, &no_awaiters
+#define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &native, &no_awaiters, &join_pools
 
 #define PATHS_HELP                                                                                                     \
     "PATH is a profile (*.pyprof) or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY    \
@@ -107,7 +110,7 @@ const struct pt_command pt_commands[] = {
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
      "pyprof report --from 10s --to 1m30s --focus 'json|orjson'"},
     {COMMAND(top), "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes",
-     OPTIONS(&delay, &count, &top, &by, RUNS, &pid, &native, &no_awaiters),
+     OPTIONS(&delay, &count, &top, &by, RUNS, &pid, &native, &no_awaiters, &join_pools),
      "The screen shows the last 10 seconds of all processes together; key h lists the keys: sort, filter by regular "
      "expression, processes, threads, endpoints and the like, since the start. It reads what the processes write each "
      "second, and does not "

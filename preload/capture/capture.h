@@ -21,6 +21,13 @@ enum pp_modules_state {
     PP_MODULES_CHECKED, /* it is a JIT's, until a flush sets KNOWN */
 };
 
+/* Whether the flush thread observes the main thread (flush/waiting.h). */
+enum pp_native_threads {
+    PP_NATIVE_THREADS_IDLE,    /* no: a handler that samples another thread without Python frames asks it to */
+    PP_NATIVE_THREADS_WATCHED, /* yes, and since the last time there was no such sample */
+    PP_NATIVE_THREADS_WORK,    /* it is to go on */
+};
+
 struct pp_capture {
     _Atomic uint32_t enabled; /* 0: the handler returns at once, our wrappers pass calls through */
     _Atomic uint32_t pauses;  /* by the program; while there are any, samples have no stacks */
@@ -67,6 +74,8 @@ struct pp_capture {
     } greenlet_switched[PP_GREENLET_CALLERS];
 
     _Atomic uint32_t frame_rules; /* 1 << enum pp_frame_rule of the frames that were met, but PP_FRAME_ANY */
+    _Atomic uint32_t native_threads; /* enum pp_native_threads */
+
     /* What is known of the sources of contexts; NULL: none was found. */
     const struct pp_context_facts *_Atomic contexts;
 
@@ -140,6 +149,7 @@ enum pp_wake {
     PP_WAKE_EVENT = 64,     /* a thread is to get a perf event, or all events are to end */
     PP_WAKE_CONTEXTS = 128, /* a frame of a source of contexts that is not known yet was met */
     PP_WAKE_COST = 32,      /* a thread's handlers have exceeded review_ns */
+    PP_WAKE_WAITING = 256,  /* a thread without Python frames was sampled */
 };
 
 /* A slot's perf event has this descriptor in the flush thread's table: the signal carries it. Other descriptors of ours

@@ -161,11 +161,10 @@ static bool take_fields(const struct pp_frame_reader *reader, const void *from, 
     return in_units(frame->instr, frame->code + layout->code.instructions);
 }
 
-/* Reads a PyFrameObject (3.8–3.10). async-signal-safe. */
-static bool read_object(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame)
+/* Reads a PyFrameObject (3.8–3.10) or its copy. async-signal-safe. */
+static bool read_object(const struct pp_frame_reader *reader, const void *object, struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
-    const void *object = (const void *)address;
     if (pp_word(object, layout->object_type) != reader->python->frame_type)
         return false;
     frame->code = pp_word(object, layout->frame.code);
@@ -187,7 +186,7 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
     if (!pp_plausible(address))
         return false;
     if (layout->chain == PP_CHAIN_OBJECTS)
-        return read_object(reader, address, frame);
+        return read_object(reader, (const void *)address, frame);
     const uint8_t *in_place = (const uint8_t *)address;
     unsigned size = layout->frame.copy_size;
     if (!reader->other_stack && address >= reader->sp && address < reader->stack_top) {
@@ -233,4 +232,16 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
             return true;
         }
     return false;
+}
+
+bool pp_frame_copy(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame)
+{
+    const struct pp_python_layout *layout = reader->layout;
+    uint8_t bytes[FRAME_COPY_MAX];
+    if (!pp_plausible(address) || !pp_safe_read(reader->pid, bytes, address, layout->frame.copy_size))
+        return false;
+    if (layout->chain == PP_CHAIN_OBJECTS)
+        return read_object(reader, bytes, frame);
+    uint8_t owner = bytes[layout->frame.owner];
+    return owner <= OWNER_SHIM_LAST && take_fields(reader, bytes, owner, frame);
 }

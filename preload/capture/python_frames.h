@@ -41,5 +41,7 @@ bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address);
  * first frame of the chain, which may be changing its owner. After a frame in an older chunk, frames in newer ones are
  * rejected. async-signal-safe. */
 bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool innermost, struct pp_frame *frame);
+/* Reads a frame of a thread that does not run: nothing is torn there. Needs reader->python, layout and pid. */
+bool pp_frame_copy(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame);
 
 #endif

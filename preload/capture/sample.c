@@ -131,6 +131,15 @@ static void ask_for_modules(const struct pp_native_stack *native)
         pp_wake_flush(PP_WAKE_MODULES);
 }
 
+/* Has the flush thread observe what the main thread waits in: this may be a pool's thread that works for it.
+ * async-signal-safe. */
+static void ask_what_waits(void)
+{
+    if (atomic_load_explicit(&pp_capture.native_threads, memory_order_relaxed) != PP_NATIVE_THREADS_WORK &&
+        atomic_exchange(&pp_capture.native_threads, PP_NATIVE_THREADS_WORK) == PP_NATIVE_THREADS_IDLE)
+        pp_wake_flush(PP_WAKE_WAITING);
+}
+
 void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns)
 {
     uint64_t previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed);
@@ -190,6 +199,8 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     }
     if (head.contexts & PP_SELECTED)
         head.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    if (!stacks.python.frames && !slot->thread.is_main)
+        ask_what_waits();
     head.epoch = slot->code_epoch;
     if (head.python_reason == PP_REASON_LOST_RING_FULL) {
         pp_lose_sample(slot, cpu_ns);

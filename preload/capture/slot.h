@@ -170,6 +170,7 @@ struct pp_slot_thread {
     /* Its PyInterpreterState, which may be gone, and that one's interpreter; 0: no Python stack was read yet. */
     _Atomic uintptr_t interpreter_state;
     const struct pp_python *_Atomic python;
+    _Atomic uintptr_t thread_state;      /* its PyThreadState of that one, which may be gone */
     uint64_t contexts[PP_CONTEXT_KINDS]; /* digests of the last contexts in the ring; 0: none */
     struct pp_attribute name_attribute;  /* of the last threading.Thread */
     struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */

@@ -87,6 +87,10 @@ enum pp_log_block {
      * requests that ended in that time; of how many of them the CPU time is known, its sum, and how many took how much
      * (pp_request_bucket_limit). */
     PP_BLOCK_REQUESTS = 15,
+    /* What the main thread waited in while threads without Python worked: observations in the interval of the SAMPLES
+     * block that follows. varint start_unix_ns, varint wall_ns, then records {varint record_length, varint node id (0:
+     * it did not wait, or its stack could not be read), varint count}. */
+    PP_BLOCK_WAITS = 16,
 };
 
 enum pp_process_key {

@@ -55,6 +55,7 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
     const struct pp_context_facts *facts = atomic_load_explicit(&pp_capture.contexts, memory_order_acquire);
     uintptr_t interpreter_state = pp_word(state->memory, state->python->layout.thread_state.interp);
     atomic_store_explicit(&slot->thread.interpreter_state, interpreter_state, memory_order_relaxed);
+    atomic_store_explicit(&slot->thread.thread_state, state->address, memory_order_relaxed);
     atomic_store_explicit(&slot->thread.python, state->python, memory_order_release);
     if (facts && (facts->interpreter_state != interpreter_state || facts->python != state->python))
         facts = NULL;

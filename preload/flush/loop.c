@@ -16,6 +16,7 @@
 #include "interval.h"
 #include "rate.h"
 #include "short_threads.h"
+#include "waiting.h"
 #include <stdlib.h>
 
 #define INTERVAL_NS   1000000000u
@@ -122,11 +123,13 @@ void *pp_flush_loop(void *argument)
     pp_events_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = first_save(now);
+    uint64_t watch = atomic_load(&pp_capture.native_threads) ? now : UINT64_MAX; /* as the thread that was stopped */
     unsigned idle = 0;
     for (;;) {
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
         uint64_t until = scan < next ? scan : next;
         until = save < until ? save : until;
+        until = watch < until ? watch : until;
         if (now < until && !atomic_load(&pp_capture.wake))
             pp_wait_on(&pp_capture.wake, 0, until - now);
         uint32_t why = atomic_exchange(&pp_capture.wake, 0);
@@ -148,8 +151,11 @@ void *pp_flush_loop(void *argument)
             idle = 0;
         }
         /* names are read from files: see first_save */
-        if (!pp_fd_table_here() && now < pp_process.start.monotonic_ns + INTERVAL_NS)
+        bool early = !pp_fd_table_here() && now < pp_process.start.monotonic_ns + INTERVAL_NS;
+        if (early)
             why &= ~(uint32_t)(PP_WAKE_MODULES | PP_WAKE_DRAIN);
+        if (why & PP_WAKE_WAITING || now >= watch)
+            watch = early ? next : pp_waiting_poll(now);
         if (why & PP_WAKE_MODULES)
             pp_interval_drain(false);
         if (why & PP_WAKE_CONTEXTS)

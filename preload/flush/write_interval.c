@@ -8,6 +8,7 @@
 #include "interval_data.h"
 #include "short_threads.h"
 #include "traces.h"
+#include "waiting.h"
 #include <string.h>
 
 #define A_FILE 4096u /* what it takes on the disk beyond its bytes, about */
@@ -162,6 +163,7 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
     }
     pp_segment_renew(&segment, &out);
     pp_tables_write(&pp_interval.tables, &out, &segment.sequence);
+    pp_waiting_write(&out, pp_interval.start_ns, now_monotonic_ns - pp_interval.start_monotonic_ns, &segment.sequence);
     write_samples(&out, now_monotonic_ns);
     pp_traces_write(&out, &segment.sequence);
     write_notices(&out);

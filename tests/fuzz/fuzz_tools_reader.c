@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* As `top` reads: a file that grows, piece by piece. */
 static void read_growing(const uint8_t *data, size_t size)
 {
-    const struct pt_load_request request = {.timed = true, .timed_from_ns = 1};
+    const struct pt_load_request request = {.timed = true, .timed_from_ns = 1, .select.join_pools = true};
     struct pt_profile *profile = pt_profile_new(&request);
     struct pt_growing *growing = pt_growing_new(profile, "growing");
     uint64_t end = 0;

@@ -119,6 +119,17 @@ struct pt_log_samples {
     uint32_t count; /* 1 to PT_SAMPLES_TOGETHER */
 };
 
+/* What the main thread waited in (PP_BLOCK_WAITS) in the interval of the samples that follow. */
+#define PT_WAITS_MAX 256u /* the rest counts for node 0 */
+struct pt_log_wait {
+    uint32_t node, count; /* node 0: it did not wait, or that is not known */
+};
+struct pt_log_waits {
+    uint64_t start_unix_ns, wall_ns;
+    const struct pt_log_wait *items;
+    uint32_t count;
+};
+
 enum pt_table_kind {
     PT_TABLE_STRINGS,
     PT_TABLE_MODULES,
@@ -167,6 +178,7 @@ struct pt_segment {
 struct pt_segment_sink {
     void *context;
     void (*samples)(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples);
+    void (*waits)(void *context, const struct pt_log_waits *waits);
     void (*notice)(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
                    struct pt_text text);
     /* segment->accounting is as of now. */

@@ -53,6 +53,27 @@ static bool take_sample(struct pt_cursor *record, struct pt_log_sample *sample)
     return !record->bad;
 }
 
+void pt_segment_take_waits(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
+{
+    struct pt_log_wait items[PT_WAITS_MAX + 1] = {{0}};
+    struct pt_log_waits waits = {.items = items, .count = 1};
+    waits.start_unix_ns = pt_take_varint(payload);
+    waits.wall_ns = pt_take_varint(payload);
+    while (pt_left(payload)) {
+        struct pt_cursor record = pt_take(payload, pt_take_varint(payload));
+        struct pt_log_wait wait = {.node = pt_take_id(&record)};
+        wait.count = pt_take_small(&record);
+        if (record.bad)
+            segment->losses.damaged_records++;
+        else if (wait.node && waits.count <= PT_WAITS_MAX)
+            items[waits.count++] = wait;
+        else
+            items[0].count += wait.count;
+    }
+    if (sink && sink->waits)
+        sink->waits(sink->context, &waits);
+}
+
 void pt_segment_take_samples(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
 {
     struct pt_log_sample items[PT_SAMPLES_TOGETHER];

@@ -226,6 +226,9 @@ bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_
     case PP_BLOCK_SAMPLES:
         pt_segment_take_samples(segment, &payload, sink);
         return true;
+    case PP_BLOCK_WAITS:
+        pt_segment_take_waits(segment, &payload, sink);
+        return true;
     case PP_BLOCK_ACCOUNTING:
         if (!pt_accounting_read(&segment->accounting, payload))
             segment->losses.damaged_records++;

@@ -6,6 +6,7 @@
 #include "gil_gc.h"
 #include "id_map.h"
 #include "model.h"
+#include "pools.h"
 #include "sample_sums.h"
 #include "select.h"
 #include "sums.h"
@@ -15,6 +16,7 @@
 struct adder {
     struct pt_id_map ids;
     struct pt_sample_sums sums, thread_sums; /* thread_sums: if only stacks are kept */
+    struct pt_pools pools;                   /* with sums of their own */
     uint64_t start_unix_ns, wall_ns;         /* the interval of the sums, if times are kept */
     unsigned char *chosen;                   /* by thread of the profile: 1 selected, 2 not; 0: not known yet */
     uint32_t chosen_capacity;
@@ -31,14 +33,14 @@ static void put_thread(struct adder *adder, const struct pt_segment *segment, co
         pt_add_busy(profile, thread, sum->state, interval, sum->cpu_ns);
 }
 
-/* Adds a sample, or CPU time of a stack to a profile of PT_KEEP_STACKS. */
+/* Adds a sample, or CPU time of a stack to a profile of PT_KEEP_STACKS. node: the profile's. */
 static void put_sample(struct adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
-                       uint32_t interval)
+                       uint32_t node, uint32_t interval)
 {
     bool stacks = adder->ids.profile->keep == PT_KEEP_STACKS;
     struct pt_sample sample = {
         .thread = stacks ? PT_NONE : pt_id_map_thread(&adder->ids, segment, sum->thread),
-        .node = pt_id_map_node(&adder->ids, segment, sum->node),
+        .node = node,
         .labels = pt_id_map_label_set(&adder->ids, segment, sum->labels) & PT_MOST_LABEL_SETS,
         .state = sum->state & PT_MOST_STATES,
         .interval = interval,
@@ -53,20 +55,37 @@ static void put_sample(struct adder *adder, const struct pt_segment *segment, co
         pt_add_sample(adder->ids.profile, &sample);
 }
 
+/* Adds the samples that belong under what the main thread waited in. */
+static void put_pools(struct adder *adder, const struct pt_segment *segment, uint32_t interval)
+{
+    struct pt_pools *pools = &adder->pools;
+    for (uint32_t i = 0; i < pools->count; i++) {
+        struct pt_sample_sums *sums = &pools->waits[i].sums;
+        for (uint32_t k = 0; k < sums->count; k++)
+            put_sample(adder, segment, &sums->items[k],
+                       pt_pools_node(pools, &adder->ids, segment, i, sums->items[k].node), interval);
+        pt_sample_sums_clear(sums);
+    }
+}
+
 /* Moves the sums of an interval into the profile. */
 static void put_sums(struct adder *adder, const struct pt_segment *segment)
 {
     struct pt_profile *profile = adder->ids.profile;
     const struct pt_load_request *request = profile->request;
     uint32_t interval = 0;
-    if (!adder->sums.count)
+    if (!adder->sums.count && !adder->pools.sums)
         return;
     if (request->timed && (adder->start_unix_ns || !request->timed_from_ns))
         interval = pt_add_interval(profile, adder->start_unix_ns, adder->wall_ns);
     for (uint32_t i = 0; i < adder->thread_sums.count; i++)
         put_thread(adder, segment, &adder->thread_sums.items[i], interval);
     for (uint32_t i = 0; i < adder->sums.count; i++)
-        put_sample(adder, segment, &adder->sums.items[i], interval);
+        put_sample(adder, segment, &adder->sums.items[i],
+                   pt_id_map_node(&adder->ids, segment, adder->sums.items[i].node), interval);
+    if (adder->pools.sums)
+        put_pools(adder, segment, interval);
+    adder->pools.sums = false;
     adder->ids.alone = adder->ids.alone && request->timed; /* another interval is another sample */
     pt_sample_sums_clear(&adder->sums);
     pt_sample_sums_clear(&adder->thread_sums);
@@ -75,7 +94,8 @@ static void put_sums(struct adder *adder, const struct pt_segment *segment)
 
 /* Adds samples without what a plain profile does not distinguish. If only stacks are kept, threads have sums of their
  * own. */
-static void add_plain(struct adder *adder, const struct pt_log_sample *samples, uint32_t count, bool stacks)
+static void add_plain(struct adder *adder, struct pt_sample_sums *sums, const struct pt_log_sample *samples,
+                      uint32_t count, bool stacks)
 {
     struct pt_log_sample plain[PT_SAMPLES_TOGETHER], threads[PT_SAMPLES_TOGETHER];
     for (uint32_t i = 0; i < count; i++) {
@@ -88,19 +108,43 @@ static void add_plain(struct adder *adder, const struct pt_log_sample *samples, 
                                           .count = sample->count,
                                           .cpu_ns = sample->cpu_ns};
     }
-    pt_sample_sums_add(&adder->sums, plain, count);
+    pt_sample_sums_add(sums, plain, count);
     if (stacks)
         pt_sample_sums_add(&adder->thread_sums, threads, count);
 }
 
-static void add(struct adder *adder, const struct pt_log_sample *samples, uint32_t count)
+static void add_to(struct adder *adder, struct pt_sample_sums *sums, const struct pt_log_sample *samples,
+                   uint32_t count)
 {
     const struct pt_profile *profile = adder->ids.profile;
     bool stacks = profile->keep == PT_KEEP_STACKS;
     if (stacks || profile->request->plain)
-        add_plain(adder, samples, count, stacks);
+        add_plain(adder, sums, samples, count, stacks);
     else
-        pt_sample_sums_add(&adder->sums, samples, count);
+        pt_sample_sums_add(sums, samples, count);
+}
+
+/* Adds samples of the interval; those of pools by parts. */
+static void add(struct adder *adder, const struct pt_segment *segment, const struct pt_interval *interval,
+                const struct pt_log_sample *samples, uint32_t count)
+{
+    struct pt_pools *pools = &adder->pools;
+    if (!pools->total) {
+        add_to(adder, &adder->sums, samples, count);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!pt_pools_take_sample(pools, &adder->ids, segment, interval, &samples[i])) {
+            add_to(adder, &adder->sums, &samples[i], 1);
+            continue;
+        }
+        pools->sums = true;
+        for (uint32_t k = 0; k < pools->count; k++) {
+            const struct pt_log_sample part = pt_pools_part(pools, k, &samples[i]);
+            if (part.count || part.cpu_ns)
+                add_to(adder, &pools->waits[k].sums, &part, 1);
+        }
+    }
 }
 
 static bool is_chosen(struct adder *adder, const struct pt_segment *segment, uint32_t id)
@@ -120,7 +164,7 @@ static void add_part(struct adder *adder, const struct pt_segment *segment, cons
     bool all = pt_takes_all(adder->ids.profile);
     uint64_t start = part->start_unix_ns, end = start + part->wall_ns;
     if (all && part->wall_ns == interval->wall_ns) {
-        add(adder, from->items, from->count);
+        add(adder, segment, interval, from->items, from->count);
         return;
     }
     for (uint32_t i = 0; i < from->count; i++) {
@@ -131,7 +175,7 @@ static void add_part(struct adder *adder, const struct pt_segment *segment, cons
         }
         if ((!sample.count && !sample.cpu_ns) || (!all && !is_chosen(adder, segment, sample.thread)))
             continue;
-        add(adder, &sample, 1);
+        add(adder, segment, interval, &sample, 1);
         adder->ids.profile->cut_ns += is_cut ? sample.cpu_ns : 0;
     }
 }
@@ -185,6 +229,15 @@ static void take_samples(void *context, const struct pt_segment *segment, const 
         process->end_unix_ns = end;
 }
 
+static void take_waits(void *context, const struct pt_log_waits *waits)
+{
+    struct adder *adder = context;
+    for (uint32_t i = 0; i < waits->count; i++)
+        adder->ids.profile->waits |= waits->items[i].node != 0;
+    if (adder->ids.profile->request->select.join_pools)
+        pt_pools_take(&adder->pools, waits);
+}
+
 static void take_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
                         struct pt_text text)
 {
@@ -211,6 +264,7 @@ static void forget(void *context, const struct pt_segment *segment, enum pt_tabl
 {
     struct adder *adder = context;
     put_sums(adder, segment); /* they mean the old definition */
+    pt_pools_forget(&adder->pools);
     pt_id_map_forget(&adder->ids, kind, id);
 }
 
@@ -281,6 +335,7 @@ static void free_adder(struct adder *adder)
     pt_id_map_free(&adder->ids);
     pt_sample_sums_free(&adder->sums);
     pt_sample_sums_free(&adder->thread_sums);
+    pt_pools_free(&adder->pools);
     free(adder->chosen);
 }
 
@@ -289,8 +344,8 @@ static enum pt_read_result add_one(struct pt_profile *profile, const void *data,
 {
     struct pt_segment segment;
     struct adder adder = {.ids = {.profile = profile, .name = name, .process = PT_NONE}};
-    const struct pt_segment_sink sink = {&adder, profile->keep == PT_KEEP_SUMS ? NULL : take_samples, take_notice,
-                                         take_usage, forget};
+    const struct pt_segment_sink sink = {
+        &adder, profile->keep == PT_KEEP_SUMS ? NULL : take_samples, take_waits, take_notice, take_usage, forget};
     bool wanted = is_wanted(profile, data, size);
     enum pt_read_result result = pt_segment_read(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PT_READ_OK && wanted) {
@@ -339,7 +394,7 @@ enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data
 {
     struct adder *adder = &growing->adder;
     struct pt_segment *segment = &growing->segment;
-    const struct pt_segment_sink sink = {adder, take_samples, take_notice, take_usage, forget};
+    const struct pt_segment_sink sink = {adder, take_samples, take_waits, take_notice, take_usage, forget};
     if (!segment->end)
         growing->unwanted = !is_wanted(adder->ids.profile, data, size);
     segment->losses = (struct pt_read_losses){0};

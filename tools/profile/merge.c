@@ -192,6 +192,7 @@ bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from)
     else
         move_samples(&maps, from);
     into->too_many |= from->too_many;
+    into->waits |= from->waits;
     into->cut_ns += from->cut_ns;
     into->cut_wall_ns = from->cut_wall_ns > into->cut_wall_ns ? from->cut_wall_ns : into->cut_wall_ns;
     pt_time_bins_bound(into);

@@ -152,6 +152,8 @@ struct pt_profile {
 
     struct pt_read_losses losses; /* of all segments */
 
+    bool waits; /* the main thread was seen to wait while threads without Python worked (pools.h) */
+
     /* CPU time of intervals of which --from or --to left out a part, and the longest of these */
     uint64_t cut_ns, cut_wall_ns;
     bool selected;     /* samples were left out (select.h); accounting still includes them */

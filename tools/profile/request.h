@@ -25,6 +25,7 @@ struct pt_selection {
     /* As the options of these names take them; NULL: not given. */
     const char *pid, *thread, *not_thread, *focus, *ignore;
     bool no_awaiters; /* stacks are without the tasks that await theirs (task_stacks.h) */
+    bool join_pools;  /* CPU of threads without Python is put under what the main thread waits in (pools.h) */
     enum pt_native native;
 };
 

@@ -12,7 +12,8 @@
 #include "../view/summary.h"
 #include "report.h"
 
-#define TOP 10
+#define TOP        10
+#define POOLS_FROM 10.0 /* per cent of the CPU time */
 
 /* Appends the runs and paths of this report. */
 static void append_profile(struct pt_buffer *line, const struct pt_cli *cli)
@@ -55,11 +56,33 @@ static void print_command(const struct pt_cli *cli, const char *before, const ch
     pt_buffer_free(&line);
 }
 
+/* Returns whether much of the CPU time is of stacks without Python that --join-pools would put under others. */
+static bool has_pools(const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    uint64_t native_ns = 0;
+    if (!profile->waits || report->cli->request.select.join_pools)
+        return false;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        uint32_t node = sample->node;
+        while (node && profile->frames.items[profile->nodes.items[node].frame].kind == PP_FRAME_NATIVE)
+            node = profile->nodes.items[node].parent;
+        native_ns += !node && sample->node ? sample->cpu_ns : 0;
+    }
+    return pt_percent(native_ns, report->whole_ns) >= POOLS_FROM;
+}
+
 static void print_next(const struct pt_report *report)
 {
     const char *before = "\nNext: ", *file = pt_report_hottest_file(report);
     if (file) {
         print_command(report->cli, before, "pyprof annotate", file, "its lines, with CPU time");
+        before = "      ";
+    }
+    if (has_pools(report)) {
+        print_command(report->cli, before, "pyprof report --join-pools", NULL,
+                      "native pools under their callers");
         before = "      ";
     }
     print_command(report->cli, before, "pyprof flame", NULL, "a flame graph for the browser");

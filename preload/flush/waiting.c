@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread that sleeps changes none of its frames. That it slept from the first copy to the last is known by its CPU
+ * clock, which has not moved; and what it keeps alive cannot have been freed meanwhile, but may be while we read, so
+ * everything is copied. */
+#include "waiting.h"
+#include "../base/proc_file.h"
+#include "../base/syscalls.h"
+#include "../capture/code_cache.h"
+#include "../capture/python_frames.h"
+#include "../capture/safe_read.h"
+#include "../capture/slot_memory.h"
+#include "code_objects.h"
+#include "interval_data.h"
+#include "stack_frames.h"
+#include "stack_path.h"
+#include <string.h>
+
+#define POLL_NS    100000000u
+#define STACKS_MAX 64 /* told apart in one interval */
+
+static struct {
+    /* What was observed in this segment; node 0: the main thread ran, or its stack could not be read. */
+    struct {
+        uint32_t node, count;
+    } stacks[STACKS_MAX];
+    uint32_t count, segment;
+    struct pp_slot reader; /* its ring, code cache and scratch memory take what is read */
+} waiting = {.reader = {.index = PP_MAX_THREADS}};
+
+static struct pp_slot *main_thread(void)
+{
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
+        if (slot->thread.is_main && atomic_load_explicit(&slot->state, memory_order_acquire) == PP_SLOT_LIVE)
+            return slot;
+    return NULL;
+}
+
+static bool sleeps(int tid)
+{
+    char stat[128];
+    size_t bytes = pp_read_task_file(tid, "stat", stat, sizeof stat - 1);
+    stat[bytes] = 0;
+    const char *end = strrchr(stat, ')'); /* of the name; cut off, it is none of ours */
+    return end && end[1] == ' ' && (end[2] == 'S' || end[2] == 'D');
+}
+
+/* Copies the main thread's state if it still is that. */
+static bool copy_state(const struct pp_slot *slot, const struct pp_python *python, int pid, uint8_t *state)
+{
+    const struct pp_python_layout *layout = &python->layout;
+    uintptr_t address = atomic_load_explicit(&slot->thread.thread_state, memory_order_relaxed);
+    return pp_plausible(address) && !pp_word((const void *)python->runtime, layout->runtime.finalizing) &&
+           pp_safe_read(pid, state, address, layout->thread_state.copy_size) &&
+           pp_word(state, layout->thread_state.thread_id) == slot->thread.thread_pointer &&
+           pp_word(state, layout->thread_state.interp) ==
+               atomic_load_explicit(&slot->thread.interpreter_state, memory_order_relaxed);
+}
+
+/* Finds the innermost frame. */
+static bool first_frame(const struct pp_python_layout *layout, int pid, const uint8_t *state, uintptr_t *frame)
+{
+    *frame = pp_word(state, layout->thread_state.top);
+    if (layout->chain != PP_CHAIN_CFRAME_FLAG && layout->chain != PP_CHAIN_CFRAME_SHIM)
+        return true;
+    unsigned current = layout->chain == PP_CHAIN_CFRAME_FLAG ? 8 : 0; /* in the _PyCFrame */
+    return pp_safe_read(pid, frame, *frame + current, sizeof *frame);
+}
+
+/* Copies the frames into the scratch memory, innermost first. Returns how many; 0: they could not be read. */
+static uint32_t read_frames(const struct pp_slot *slot, const struct pp_python *python, struct pp_scratch *scratch)
+{
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
+    const struct pp_frame_reader reader = {.python = python, .layout = &python->layout, .pid = pid};
+    uintptr_t address;
+    uint32_t count = 0;
+    if (!copy_state(slot, python, pid, scratch->thread_state) ||
+        !first_frame(&python->layout, pid, scratch->thread_state, &address))
+        return 0;
+    while (address) {
+        struct pp_frame frame;
+        if (count == PP_MAX_PYTHON_FRAMES || !pp_frame_copy(&reader, address, &frame))
+            return 0;
+        if (!frame.is_shim)
+            scratch->python[count++] = (struct pp_python_frame){frame.code, frame.instr, address};
+        address = frame.previous;
+    }
+    return count;
+}
+
+static void take_definitions(struct pp_slot *reader)
+{
+    const struct pp_record *record;
+    while ((record = pp_ring_peek(&reader->ring)) != NULL) {
+        if (record->type == PP_RECORD_CODE)
+            pp_codes_define(reader, (const struct pp_record_code *)record);
+        pp_ring_release(&reader->ring, record);
+    }
+}
+
+/* Returns the node of the stack in which the main thread waits, 0 if it does not or its stack cannot be read. */
+static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
+{
+    const struct pp_python *python = atomic_load_explicit(&slot->thread.python, memory_order_acquire);
+    int tid = atomic_load_explicit(&slot->tid, memory_order_relaxed), clock = pp_thread_cpu_clock(tid);
+    uint64_t cpu_ns = pp_sys_clock_ns(clock);
+    if (!python || !sleeps(tid))
+        return 0;
+    uint32_t frames = read_frames(slot, python, reader->scratch), node = 0;
+    enum pp_reason reason = pp_code_resolve(python, reader, frames, frames);
+    take_definitions(reader);
+    if (!frames || reason != PP_REASON_NONE || pp_sys_clock_ns(clock) != cpu_ns)
+        return 0;
+    for (uint32_t i = frames; i-- > 0;) {
+        uint32_t frame = pp_stack_python_frame(&pp_interval.tables, reader, reader->code_epoch,
+                                               &reader->scratch->resolved[i], i == 0);
+        if (!frame)
+            return 0;
+        if (frame != PP_HIDDEN_FRAME)
+            node = pp_node_id(&pp_interval.tables, node, frame);
+    }
+    return node;
+}
+
+static void observe(void)
+{
+    const struct pp_slot *slot = main_thread();
+    uint32_t node = 0, i = 0;
+    if (waiting.segment != pp_interval.tables.segment)
+        pp_waiting_forget();
+    waiting.segment = pp_interval.tables.segment;
+    if (slot && pp_slot_memory_begin(&waiting.reader)) {
+        node = wait_stack(slot, &waiting.reader);
+        pp_slot_memory_end(&waiting.reader);
+    }
+    while (i < waiting.count && waiting.stacks[i].node != node)
+        i++;
+    if (i == STACKS_MAX)
+        return;
+    if (i == waiting.count) {
+        waiting.stacks[waiting.count].node = node;
+        waiting.stacks[waiting.count++].count = 0;
+    }
+    waiting.stacks[i].count++;
+}
+
+uint64_t pp_waiting_poll(uint64_t now)
+{
+    /* a handler that finds IDLE wakes the flush thread, one that finds WATCHED does not */
+    uint32_t state = atomic_exchange(&pp_capture.native_threads, PP_NATIVE_THREADS_WATCHED);
+    if (state == PP_NATIVE_THREADS_WORK) {
+        observe();
+        return now + POLL_NS;
+    }
+    state = PP_NATIVE_THREADS_WATCHED;
+    if (atomic_compare_exchange_strong(&pp_capture.native_threads, &state, PP_NATIVE_THREADS_IDLE))
+        return UINT64_MAX;
+    return now + POLL_NS;
+}
+
+void pp_waiting_write(struct pp_buffer *out, uint64_t start_ns, uint64_t wall_ns, uint32_t *sequence)
+{
+    static struct pp_buffer payload;
+    if (!waiting.count || waiting.segment != pp_interval.tables.segment)
+        return;
+    pp_buffer_clear(&payload);
+    pp_put_varint(&payload, start_ns);
+    pp_put_varint(&payload, wall_ns);
+    for (uint32_t i = 0; i < waiting.count; i++) {
+        size_t record = pp_record_begin(&payload);
+        pp_put_varint(&payload, waiting.stacks[i].node);
+        pp_put_varint(&payload, waiting.stacks[i].count);
+        pp_record_end(&payload, record);
+    }
+    pp_put_block(out, PP_BLOCK_WAITS, &payload, sequence);
+    pp_waiting_forget();
+}
+
+void pp_waiting_forget(void)
+{
+    waiting.count = 0;
+}

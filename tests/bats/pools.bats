@@ -1,0 +1,71 @@
+# CPU of threads without Python (polars, OpenBLAS, OpenMP) under what the main thread waited in: --join-pools.
+load lib/helper
+
+# run_pool WHAT: profiles native_pool.py; alone.txt and joined.txt are the stacks without and with --join-pools.
+run_pool() {
+    rm -rf pyprof.out
+    [ -e native_pool.so ] || gcc -O1 -g -shared -fPIC -o native_pool.so "$WORKLOADS/lib/native_pool.c" -lpthread
+    profiled "$PYTHON" "$WORKLOADS/native_pool.py" ./native_pool.so "$1"
+    collapsed >alone.txt
+    collapsed --join-pools >joined.txt
+    same=$(awk '{ n += $NF } END { printf "%d", n }' alone.txt)
+    [ "$(awk '{ n += $NF } END { printf "%d", n }' joined.txt)" = "$same" ] || fail "the sum has changed: $(cat joined.txt)"
+}
+
+# pool_share PATTERN: per cent of the pool's CPU in stacks that match.
+pool_share() {
+    awk -v pattern="$1" '/pool_worker/ { all += $NF; if ($0 ~ pattern) part += $NF } END { printf "%d", 100 * part / all }' joined.txt
+}
+
+waits() {
+    run_pool waits
+    ! grep -q meanwhile alone.txt || fail "joined without being asked to"
+    # Of 5 s of CPU in each worker 3 are the query's. What was used before the first look, and a look of 100 ms here and
+    # there, may be missing.
+    between 54 "$(pool_share 'collect.*run.*wait_in_function [^;]*;\\[native threads meanwhile\\];')" 64 "per cent of the pool's CPU in the query"
+    between 14 "$(pool_share 'waits [^;]*;wait_in_generator [^;]*;\\[native')" 24 "per cent in the generator"
+    between 14 "$(pool_share 'deep [^;]*;deep [^;]*;.*;wait_in_deep [^;]*;\\[native')" 24 "per cent in the deep stack"
+    deep=$(grep -m 1 -oE '^.*wait_in_deep' joined.txt | grep -oE ';deep ' | wc -l)
+    [ "$deep" -eq 101 ] || fail "$deep frames of deep, 101 there were"
+}
+
+@test "a native pool's CPU is put under the Python stack that waits for it; the sum stays" {
+    with_each_python waits
+}
+
+runs() {
+    run_pool runs
+    # The main thread has no CPU while the workers have both of this machine's.
+    between 0 "$(pool_share meanwhile)" 20 "per cent of the pool's CPU under a main thread that runs"
+}
+
+@test "a main thread that runs has no pool's CPU" {
+    with_a_python runs
+}
+
+changes() {
+    run_pool changes
+    between 15 "$(pool_share 'first [^;]*;\\[native')" 85 "per cent under first"
+    between 15 "$(pool_share 'second [^;]*;\\[native')" 85 "per cent under second"
+    # Never a stack that was not: a frame of one chain in the other.
+    wrong=$(grep meanwhile joined.txt | grep -vE '^(<module> [^;]*;)changes [^;]*;((by_first [^;]*;)+first [^;]*;|(by_second [^;]*;)+<module> [^;]*;second [^;]*;)?\[native') || true
+    wrong=$(echo "$wrong" | grep -vE 'by_(first|second) \([^;]*\);\[native' || true)
+    [ -z "$wrong" ] || fail "$wrong"
+}
+
+@test "stacks that the main thread waits in are whole while it comes and goes every 3 ms" {
+    with_each_python changes
+}
+
+@test "the report names the way where pools have used much, and not where they have not" {
+    run_pool waits
+    "$PYPROF" report >report.txt
+    grep -qF 'pyprof report --join-pools' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --join-pools >report.txt
+    ! grep -qF 'pyprof report --join-pools' report.txt || fail "$(cat report.txt)"
+    grep -qE ' (59|6[0-9]|5[0-9])\.[0-9] % +wait_in_function' report.txt || fail "$(cat report.txt)"
+    rm -rf pyprof.out
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 1 >/dev/null
+    "$PYPROF" report >report.txt
+    ! grep -qF -e --join-pools report.txt || fail "$(cat report.txt)"
+}
