@@ -3,6 +3,7 @@
 #include "base/libc.h"
 #include "capture/capture.h"
 #include "flush/lifecycle.h"
+#include "flush/requests.h"
 #include <errno.h>
 
 /* Returns 1 if this process is being profiled and is not paused. async-signal-safe. */
@@ -13,6 +14,9 @@ PP_EXPORT int pyprof_pause(void);
 PP_EXPORT int pyprof_resume(void);
 /* Has all samples written; waits two seconds at most. Returns 0. async-signal-safe. */
 PP_EXPORT int pyprof_flush(void);
+/* Counts a request that has ended, unless the process is paused: endpoint as --by endpoint shows it, NULL for none;
+ * cpu_ns: what it used, 0 if that is not known. Returns 0. async-signal-safe. */
+PP_EXPORT int pyprof_request(const char *endpoint, uint64_t cpu_ns);
 
 PP_EXPORT int pyprof_is_active(void)
 {
@@ -38,5 +42,12 @@ PP_EXPORT int pyprof_flush(void)
     int before = errno;
     pp_flush_before_signal();
     errno = before;
+    return 0;
+}
+
+PP_EXPORT int pyprof_request(const char *endpoint, uint64_t cpu_ns)
+{
+    if (!atomic_load(&pp_capture.pauses))
+        pp_requests_add(endpoint, cpu_ns);
     return 0;
 }

@@ -98,12 +98,17 @@ const struct pt_command pt_commands[] = {
     {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
      OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT),
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
-     "With --json --by: \"by\" has the CPU and the samples of each value, and of null, the rest.\n"
+     "With --json --by: \"by\" has the CPU and the samples of each value, and of null, the rest; of endpoints also the "
+     "requests, where they are counted.\n"
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n"
      "--by endpoint, task, greenlet and span need a program that has them: Flask, Django, Starlette or FastAPI; "
      "asyncio "
      "or trio; gevent, eventlet or greenlet; OpenTelemetry, Sentry or ddtrace. To a task counts also what it gave to a "
-     "thread.\n\n" PATHS_HELP,
+     "thread.\n"
+     "Requests are counted by the Python module libpyprof (its functions wsgi, asgi and request): CPU/REQ is the CPU "
+     "of "
+     "an endpoint, in all threads, divided by its requests, p50 and p99 what its own thread used for a "
+     "request.\n\n" PATHS_HELP,
      "pyprof report\n"
      "pyprof report --json | jq '.python[:5]'\n"
      "pyprof report --by endpoint\n"

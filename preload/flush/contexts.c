@@ -7,10 +7,8 @@
 #include "record_text.h"
 #include <string.h>
 
-#define TEXT_BYTES 160 /* of a name in UTF-8, a NUL included */
-
 struct pp_context_texts {
-    char texts[PP_CONTEXT_KINDS][TEXT_BYTES];
+    char texts[PP_CONTEXT_KINDS][PP_CONTEXT_TEXT_BYTES];
     char own[PP_OWN_LABELS_BYTES]; /* of the program: keys and values in turn, with a NUL after each, */
     uint32_t own_length;
     uint64_t trace_id[2], span_id; /* the lower 64 bits first */
@@ -27,9 +25,9 @@ static const char *const keys[PP_CONTEXT_AWAITER] = {
 static void shorten_site(char *text, uint32_t line)
 {
     const char *slash = strrchr(text, '/');
-    char file[TEXT_BYTES];
+    char file[PP_CONTEXT_TEXT_BYTES];
     pp_format(file, sizeof file, "%s", slash ? slash + 1 : text);
-    pp_format(text, TEXT_BYTES, "%s:%u", file, line);
+    pp_format(text, PP_CONTEXT_TEXT_BYTES, "%s:%u", file, line);
 }
 
 void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
@@ -45,7 +43,7 @@ void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *reco
     if (record->kind == PP_CONTEXT_LABELS)
         slot->texts->own_length = pp_own_labels(slot->texts->own, (const char *)(record + 1), &record->text);
     else
-        text[pp_record_text_utf8(text, TEXT_BYTES - 1, &record->text, (const uint8_t *)(record + 1))] = 0;
+        text[pp_record_text_utf8(text, PP_CONTEXT_TEXT_BYTES - 1, &record->text, (const uint8_t *)(record + 1))] = 0;
     if (record->kind == PP_CONTEXT_SPAWN)
         shorten_site(text, (uint32_t)record->identity);
     if (record->kind == PP_CONTEXT_SPAN) {
@@ -92,7 +90,7 @@ static void add(struct set *set, const char *key, const char *value)
 /* Returns the value of a kind; a greenlet's is what it runs, and where it was spawned if that is known. */
 static const char *value_of(const struct pp_context_texts *texts, unsigned kind, uint32_t known)
 {
-    static char spawned[2 * TEXT_BYTES + 16];
+    static char spawned[2 * PP_CONTEXT_TEXT_BYTES + 16];
     if (kind != PP_CONTEXT_GREENLET || !(known & 1u << PP_CONTEXT_SPAWN))
         return texts->texts[kind];
     pp_format(spawned, sizeof spawned, "%s (spawned at %s)", texts->texts[kind], texts->texts[PP_CONTEXT_SPAWN]);

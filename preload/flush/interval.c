@@ -18,6 +18,7 @@
 #include "lifecycle.h"
 #include "loop.h"
 #include "rate.h"
+#include "requests.h"
 #include "short_threads.h"
 #include "stacks.h"
 #include "traces.h"
@@ -79,11 +80,14 @@ void pp_interval_stacks(void)
 }
 
 /* A process that sleeps leaves the disk alone; so does a process that ends before its first sample, unless it used CPU
- * time itself. What our thread used does not count: on a slow machine its start alone takes WORTH_A_FILE_NS. */
+ * time itself or counted requests. What our thread used does not count: on a slow machine its start alone takes
+ * WORTH_A_FILE_NS. */
 static bool worth_writing(uint64_t own_ns, enum pp_end_reason end)
 {
     bool final = end != PP_END_NOT;
     if (end == PP_END_EXEC && pp_write_has_begun() && !pp_interval.said_exec)
+        return true;
+    if (pp_requests_waiting())
         return true;
     if (!pp_interval.anything_new)
         return false;
@@ -138,6 +142,7 @@ bool pp_interval_is_busy(void)
 bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 {
     bool final = end == PP_END_EXIT;
+    pp_interval.anything_new |= pp_requests_waiting();
     if (end == PP_END_NOT && !pp_interval.anything_new &&
         pp_account_is_idle(&pp_interval.account, pp_interval.earlier_own_ns))
         return false;
@@ -192,6 +197,7 @@ void pp_interval_after_fork(void)
     pp_interval_reset();
     pp_write_after_fork();
     pp_short_threads_reset();
+    pp_requests_after_fork();
     pp_codes_reset();
     pp_traces_after_fork();
 }

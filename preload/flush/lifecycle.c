@@ -12,6 +12,7 @@
 #include "../modules/modules.h"
 #include "interval.h"
 #include "loop.h"
+#include "requests.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -187,8 +188,9 @@ void pp_flush_before_signal(void)
 
 void pp_flush_before_exec(void)
 {
-    if (pp_flush_thread_runs() && pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns >=
-                                      atomic_load(&pp_flush.flushed_cpu_ns) + WORTH_NS)
+    if (pp_flush_thread_runs() &&
+        (pp_requests_waiting() || pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns >=
+                                      atomic_load(&pp_flush.flushed_cpu_ns) + WORTH_NS))
         pp_flush_before_signal();
 }
 

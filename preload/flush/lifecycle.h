@@ -35,8 +35,8 @@ void pp_flush_to_the_end(void);
 void pp_flush_at_exit(void);
 
 /* Has all samples written before exec, which may fail; waits two seconds at most, and half a second while the flush
- * thread uses no CPU time. Does nothing if less than 1 ms of CPU time was used since the last flush, in the child of
- * vfork, or without a flush thread. async-signal-safe. */
+ * thread uses no CPU time. Does nothing if less than 1 ms of CPU time was used and no request counted since the last
+ * flush, in the child of vfork, or without a flush thread. async-signal-safe. */
 void pp_flush_before_exec(void);
 /* Has all samples written, however little CPU time was used, before the process sends itself a signal that may end it.
  * Waits as pp_flush_before_exec does. async-signal-safe. */

@@ -6,6 +6,7 @@
 #include "../log/disk.h"
 #include "../log/segment.h"
 #include "interval_data.h"
+#include "requests.h"
 #include "short_threads.h"
 #include "traces.h"
 #include "waiting.h"
@@ -51,6 +52,22 @@ static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
     }
     if (pp_interval.samples.count)
         pp_put_block(out, PP_BLOCK_SAMPLES, &payload, &segment.sequence);
+}
+
+/* Takes the requests as a block's payload. What could not be written is lost with the samples of the same time: CPU
+ * time per request stays right. */
+static void take_requests(struct pp_buffer *requests, uint64_t now_monotonic_ns)
+{
+    static struct pp_buffer records;
+    pp_buffer_clear(&records);
+    pp_buffer_clear(requests);
+    pp_requests_take(&pp_interval.tables, &records);
+    if (!records.length)
+        return;
+    pp_put_varint(requests, pp_interval.start_ns);
+    pp_put_varint(requests, now_monotonic_ns - pp_interval.start_monotonic_ns);
+    pp_put_bytes(requests, records.data, records.length);
+    requests->failed |= records.failed;
 }
 
 static void write_end(struct pp_buffer *out, enum pp_end_reason reason)
@@ -152,7 +169,7 @@ static void keep_below_limit(uint64_t written)
 
 void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
 {
-    static struct pp_buffer out, fields;
+    static struct pp_buffer out, fields, requests;
     pp_buffer_clear(&out);
     pp_buffer_clear(&fields);
     if (!segment.open) {
@@ -162,10 +179,13 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
             pp_put_block(&out, PP_BLOCK_EARLIER, &written_sums, &segment.sequence);
     }
     pp_segment_renew(&segment, &out);
+    take_requests(&requests, now_monotonic_ns);
     pp_tables_write(&pp_interval.tables, &out, &segment.sequence);
     pp_waiting_write(&out, pp_interval.start_ns, now_monotonic_ns - pp_interval.start_monotonic_ns, &segment.sequence);
     write_samples(&out, now_monotonic_ns);
     pp_traces_write(&out, &segment.sequence);
+    if (requests.length)
+        pp_put_block(&out, PP_BLOCK_REQUESTS, &requests, &segment.sequence);
     write_notices(&out);
     pp_account_write(&pp_interval.account, own_ns, segment.bytes + out.length, &fields);
     pp_put_block(&out, PP_BLOCK_ACCOUNTING, &fields, &segment.sequence);

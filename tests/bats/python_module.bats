@@ -169,14 +169,14 @@ assert list(body) == [b"endpoint=/v2/*;method=PUT", b"end"] and now() == b"none"
 
 
 async def served(scope, receive, send):
-    await send(now())
+    await send({"type": "http.response.start", "labels": now()})
 
 
 async def requests():
     sent = []
 
     async def send(message):
-        sent.append(message)
+        sent.append(message["labels"])
 
     for scope in {"type": "http", "path": "/a", "method": "POST"}, {"type": "websocket", "path": "/b"}, {"type": "lifespan"}:
         await libpyprof.asgi(served)(scope, None, send)

@@ -106,6 +106,11 @@ struct pt_log_process {
     uint64_t segment;
 };
 
+/* Requests, as PP_BLOCK_REQUESTS counts them. */
+struct pt_request_sums {
+    uint64_t count, measured, cpu_ns, buckets[PP_HANDLER_BUCKETS];
+};
+
 struct pt_log_sample {
     uint32_t thread, node, labels, state;
     uint64_t count, cpu_ns;
@@ -128,6 +133,13 @@ struct pt_log_waits {
     uint64_t start_unix_ns, wall_ns;
     const struct pt_log_wait *items;
     uint32_t count;
+};
+
+/* Requests to one endpoint that ended in an interval. */
+struct pt_log_requests {
+    uint64_t start_unix_ns, wall_ns;
+    uint32_t endpoint; /* string; 0: none */
+    struct pt_request_sums sums;
 };
 
 enum pt_table_kind {
@@ -179,6 +191,7 @@ struct pt_segment_sink {
     void *context;
     void (*samples)(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples);
     void (*waits)(void *context, const struct pt_log_waits *waits);
+    void (*requests)(void *context, const struct pt_segment *segment, const struct pt_log_requests *requests);
     void (*notice)(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
                    struct pt_text text);
     /* segment->accounting is as of now. */

@@ -179,6 +179,26 @@ static void take_nodes(struct pt_segment *segment, struct pt_cursor *payload, co
     }
 }
 
+static void take_requests(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
+{
+    struct pt_log_requests requests = {.start_unix_ns = pt_take_varint(payload)};
+    requests.wall_ns = pt_take_varint(payload);
+    while (pt_left(payload)) {
+        uint64_t length = pt_take_varint(payload);
+        struct pt_cursor record = pt_take(payload, length);
+        requests.endpoint = pt_take_id(&record);
+        requests.sums.count = pt_take_varint(&record);
+        requests.sums.measured = pt_take_varint(&record);
+        requests.sums.cpu_ns = pt_take_varint(&record);
+        for (unsigned i = 0; i < PP_HANDLER_BUCKETS; i++)
+            requests.sums.buckets[i] = pt_take_varint(&record);
+        if (payload->bad || record.bad)
+            segment->losses.damaged_records++;
+        else if (sink && sink->requests)
+            sink->requests(sink->context, segment, &requests);
+    }
+}
+
 static void take_process(struct pt_segment *segment, struct pt_cursor *payload)
 {
     struct pt_log_process *process = &segment->process;
@@ -228,6 +248,9 @@ bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_
         return true;
     case PP_BLOCK_WAITS:
         pt_segment_take_waits(segment, &payload, sink);
+        return true;
+    case PP_BLOCK_REQUESTS:
+        take_requests(segment, &payload, sink);
         return true;
     case PP_BLOCK_ACCOUNTING:
         if (!pt_accounting_read(&segment->accounting, payload))

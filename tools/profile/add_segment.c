@@ -7,6 +7,7 @@
 #include "id_map.h"
 #include "model.h"
 #include "pools.h"
+#include "requests.h"
 #include "sample_sums.h"
 #include "select.h"
 #include "sums.h"
@@ -238,6 +239,24 @@ static void take_waits(void *context, const struct pt_log_waits *waits)
         pt_pools_take(&adder->pools, waits);
 }
 
+static void take_requests(void *context, const struct pt_segment *segment, const struct pt_log_requests *from)
+{
+    struct adder *adder = context;
+    struct pt_profile *profile = adder->ids.profile;
+    const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
+    struct pt_interval taken = interval;
+    pt_id_map_process(&adder->ids, segment);
+    uint64_t timed_from_ns = profile->request->timed_from_ns;
+    if (adder->ids.left_out || !pt_take_time(profile, &taken) || !pt_takes_process(profile, adder->ids.process))
+        return;
+    struct pt_requests requests = {.process = adder->ids.process, .sums = from->sums};
+    requests.endpoint = pt_id_map_intern(&adder->ids, pt_segment_string(segment, from->endpoint));
+    if (timed_from_ns && from->start_unix_ns + from->wall_ns >= timed_from_ns)
+        requests.interval = pt_add_interval(profile, from->start_unix_ns, from->wall_ns);
+    pt_requests_cut(&requests.sums, &interval, &taken);
+    pt_add_requests(profile, &requests);
+}
+
 static void take_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
                         struct pt_text text)
 {
@@ -339,13 +358,24 @@ static void free_adder(struct adder *adder)
     free(adder->chosen);
 }
 
+static struct pt_segment_sink sink_of(struct adder *adder)
+{
+    bool sums = adder->ids.profile->keep == PT_KEEP_SUMS;
+    return (struct pt_segment_sink){.context = adder,
+                                    .samples = sums ? NULL : take_samples,
+                                    .waits = take_waits,
+                                    .requests = sums ? NULL : take_requests,
+                                    .notice = take_notice,
+                                    .accounting = take_usage,
+                                    .redefined = forget};
+}
+
 static enum pt_read_result add_one(struct pt_profile *profile, const void *data, size_t size, const char *name,
                                    size_t *budget, size_t *end)
 {
     struct pt_segment segment;
     struct adder adder = {.ids = {.profile = profile, .name = name, .process = PT_NONE}};
-    const struct pt_segment_sink sink = {
-        &adder, profile->keep == PT_KEEP_SUMS ? NULL : take_samples, take_waits, take_notice, take_usage, forget};
+    const struct pt_segment_sink sink = sink_of(&adder);
     bool wanted = is_wanted(profile, data, size);
     enum pt_read_result result = pt_segment_read(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PT_READ_OK && wanted) {
@@ -394,7 +424,7 @@ enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data
 {
     struct adder *adder = &growing->adder;
     struct pt_segment *segment = &growing->segment;
-    const struct pt_segment_sink sink = {adder, take_samples, take_waits, take_notice, take_usage, forget};
+    const struct pt_segment_sink sink = sink_of(adder);
     if (!segment->end)
         growing->unwanted = !is_wanted(adder->ids.profile, data, size);
     segment->losses = (struct pt_read_losses){0};

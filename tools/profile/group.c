@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "package.h"
+#include "requests.h"
 
 #define OWN     "label:"
 #define AWAITER "awaiter"
@@ -88,7 +89,7 @@ static bool *used_sets(const struct pt_profile *profile)
 bool pt_has_group(const struct pt_profile *profile, const char *by)
 {
     const char *key = key_of(by);
-    if (!key)
+    if (!key || (strcmp(key, PT_COUNTED_BY) == 0 && pt_has_requests(profile)))
         return true;
     uint32_t *values = values_by_labels(profile, key);
     bool *used = used_sets(profile), found = false;

@@ -43,7 +43,7 @@ void pt_groups_append(struct pt_buffer *text, const struct pt_profile *profile, 
 /* Appends the heading of a column of values: "ENDPOINT", "LABEL tenant". */
 void pt_group_title(struct pt_buffer *text, const char *by);
 
-/* Returns whether a sample of the profile has a value. */
+/* Returns whether a sample of the profile has a value, or a counted request. */
 bool pt_has_group(const struct pt_profile *profile, const char *by);
 
 /* Says that it has none, which others it has, and where values come from. */

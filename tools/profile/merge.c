@@ -5,6 +5,7 @@
 
 #include "gil_gc.h"
 #include "model.h"
+#include "requests.h"
 #include "time_bins.h"
 
 #define FREED_TOGETHER (1u << 17) /* samples */
@@ -128,6 +129,17 @@ static void map_threads(struct maps *maps)
     }
 }
 
+static void add_requests(struct maps *maps)
+{
+    for (uint32_t i = 0; i < maps->from->requests.count; i++) {
+        struct pt_requests requests = maps->from->requests.items[i];
+        requests.process = maps->processes[requests.process];
+        requests.endpoint = maps->strings[requests.endpoint];
+        requests.interval = maps->intervals[requests.interval];
+        pt_add_requests(maps->into, &requests);
+    }
+}
+
 static void add_stacks(struct maps *maps)
 {
     for (uint32_t i = 0; i < maps->from->samples.count; i++) {
@@ -187,6 +199,7 @@ bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from)
     map_intervals(&maps);
     map_processes(&maps);
     map_threads(&maps);
+    add_requests(&maps);
     if (into->keep == PT_KEEP_STACKS)
         add_stacks(&maps);
     else

@@ -48,6 +48,7 @@ void pt_profile_free(struct pt_profile *profile)
     PT_FREE_TABLE(&profile->intervals);
     PT_FREE_TABLE(&profile->samples);
     PT_FREE_TABLE(&profile->processes);
+    PT_FREE_TABLE(&profile->requests);
     free(profile);
 }
 

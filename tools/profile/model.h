@@ -94,6 +94,12 @@ struct pt_sample {
     uint64_t count, cpu_ns;
 };
 
+struct pt_requests {
+    uint32_t process, endpoint; /* endpoint: string; 0: none */
+    uint32_t interval;          /* 0 unless the request has timed_from_ns */
+    struct pt_request_sums sums;
+};
+
 struct pt_notice {
     uint64_t unix_ns, severity;
     uint32_t text; /* string */
@@ -146,6 +152,7 @@ struct pt_profile {
     PT_TABLE_OF(struct pt_interval) intervals;
     PT_TABLE_OF(struct pt_sample) samples; /* the index may lack the last ones */
     PT_TABLE_OF(struct pt_process) processes;
+    PT_TABLE_OF(struct pt_requests) requests; /* of the selected time and processes (requests.h) */
 
     uint64_t bin_ns; /* width of time bins; 0: intervals are those of the log */
     bool too_many;   /* there were more samples than most_samples, and some are not here */

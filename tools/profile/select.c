@@ -48,6 +48,11 @@ bool pt_selects_time(const struct pt_selection *select)
     return select->from_ns || select->to_ns;
 }
 
+bool pt_selects_stacks(const struct pt_selection *select)
+{
+    return select->thread || select->not_thread || selects_stacks(select);
+}
+
 enum pt_keep pt_keep_for(const struct pt_load_request *request)
 {
     /* Sums of threads are of all their stacks. */
@@ -90,12 +95,17 @@ bool pt_take_time(const struct pt_profile *profile, struct pt_interval *interval
     return true;
 }
 
+bool pt_takes_process(const struct pt_profile *profile, uint32_t process)
+{
+    const char *pids = profile->request->select.pid;
+    return !pids || pt_pid_is_listed(pids, profile->processes.items[process].pid);
+}
+
 bool pt_takes_thread(const struct pt_profile *profile, uint32_t number)
 {
     const struct pt_selection *select = &profile->request->select;
     const struct pt_thread *thread = &profile->threads.items[number];
-    uint64_t pid = profile->processes.items[thread->process].pid;
-    return (!select->pid || pt_pid_is_listed(select->pid, pid)) &&
+    return pt_takes_process(profile, thread->process) &&
            (!names_ids(select->thread) || pt_pid_is_listed(select->thread, thread->tid)) &&
            (!names_ids(select->not_thread) || !pt_pid_is_listed(select->not_thread, thread->tid));
 }

@@ -11,6 +11,9 @@ bool pt_pid_is_listed(const char *list, uint64_t pid);
 /* Returns whether --from or --to is given; both count from the run's start. */
 bool pt_selects_time(const struct pt_selection *select);
 
+/* Returns whether samples are left out by their threads or stacks. */
+bool pt_selects_stacks(const struct pt_selection *select);
+
 /* Returns what to keep: the request's `keep`, or more if the selection needs the thread of each sample. */
 enum pt_keep pt_keep_for(const struct pt_load_request *request);
 
@@ -20,6 +23,7 @@ enum pt_keep pt_keep_for(const struct pt_load_request *request);
 bool pt_takes_all(const struct pt_profile *profile);
 /* Reduces the interval to the part that --from and --to select; returns false if that is none of it. */
 bool pt_take_time(const struct pt_profile *profile, struct pt_interval *interval);
+bool pt_takes_process(const struct pt_profile *profile, uint32_t process);
 bool pt_takes_thread(const struct pt_profile *profile, uint32_t thread);
 
 /*

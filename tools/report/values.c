@@ -10,13 +10,16 @@
 #include "../base/terminal_text.h"
 #include "../profile/frame_text.h"
 #include "../profile/group.h"
+#include "../profile/requests.h"
 #include "../profile/self.h"
 #include "../view/summary.h"
 #include "report.h"
+#include "request_columns.h"
 #include "shares.h"
 #include "sums_json.h"
 
-#define FIGURES_WIDTH 27   /* of a row, before its value, without --ci */
+#define SHARE_COLUMNS 17 /* of a row's CPU time and share, without --ci */
+#define SAMPLES_WIDTH 8
 #define SHARE_WIDTH   6    /* of a function's share, before its text */
 #define LEAST_WIDTH   10   /* columns of the value, and of the function */
 #define MOST_WIDTH    40   /* of the value where lines may have any length; longer ones are not cut */
@@ -28,6 +31,7 @@ struct value {
     uint64_t ns, count;
     uint32_t function; /* string: the function with most of it */
     uint64_t function_ns;
+    struct pt_request_sums requests;
 };
 
 /* CPU time of a function, in samples of a value. */
@@ -44,6 +48,7 @@ PT_DEFINE_ADD(static uint32_t add_part, struct parts, items, struct part, item->
 struct values {
     struct value *items;
     uint32_t count;
+    bool counted, measured; /* requests were, and the CPU time of some */
 };
 
 static int by_time(const void *a, const void *b)
@@ -72,6 +77,8 @@ static struct values values_of(const struct pt_report *report, const char *by, u
     struct value *of_string = pt_alloc(profile->strings.count, sizeof *of_string);
     struct values values = {.items = of_string};
     struct parts parts = {0};
+    struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
+    values.counted = requests;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         if (!is_wanted(profile, sample, process, thread))
@@ -94,13 +101,16 @@ static struct values values_of(const struct pt_report *report, const char *by, u
     }
     for (uint32_t i = 0; i < profile->strings.count; i++) {
         struct value value = of_string[i];
-        if (!value.ns && !value.count)
+        value.requests = requests ? requests[i] : value.requests;
+        if (!value.ns && !value.count && !value.requests.count)
             continue;
         value.value = i;
+        values.measured |= value.requests.measured > 0;
         values.items[values.count++] = value;
     }
     qsort(values.items, values.count, sizeof *values.items, by_time);
     PT_FREE_TABLE(&parts.items);
+    free(requests);
     free(frames);
     free(texts);
     pt_group_free(&group);
@@ -111,14 +121,21 @@ struct table {
     const struct pt_report *report;
     uint64_t whole_ns;
     struct pt_draws draws;
+    struct pt_request_columns requests;   /* in place of the number of samples, where requests were counted */
     uint32_t value_width, function_width; /* function_width 0: any */
     bool cut;                             /* longer values are */
+    bool without_function;                /* there is no room */
 };
 
 static void print_fitted(const struct table *table, const char *text)
 {
     struct pt_buffer fitted = {0};
     pt_fit_text(&fitted, text, table->cut ? table->value_width : 0);
+    if (table->without_function) {
+        fputs(fitted.data, stdout);
+        pt_buffer_free(&fitted);
+        return;
+    }
     int padding = (int)table->value_width - (int)pt_shown_width(fitted.data);
     printf("%s%*s", fitted.data, padding > 0 ? padding : 0, "");
     pt_buffer_free(&fitted);
@@ -128,55 +145,93 @@ static const char *text_of(const struct table *table, const struct value *value)
 {
     return value->value ? pt_string(table->report->profile, value->value) : PT_NO_GROUP;
 }
+
+static struct pt_per_request each_of(const struct table *table, const struct value *value)
+{
+    struct pt_share share = pt_share_of(&table->draws, value->count, value->ns, table->whole_ns);
+    return pt_per_request_of(table->report->profile, value->value, value->ns, &value->requests, &share,
+                             table->whole_ns);
+}
+
 static void print_value(const struct table *table, const struct value *value)
 {
     const struct pt_profile *profile = table->report->profile;
     double percent = pt_percent(value->ns, table->whole_ns);
     struct pt_share share = pt_share_of(&table->draws, value->count, value->ns, table->whole_ns);
+    struct pt_per_request each = each_of(table, value);
     struct pt_buffer function = {0};
     pt_print_styled(stdout, pt_style_of_share(value->value ? percent : 0), "%7.2f s %5.1f %%", pt_seconds(value->ns),
                     percent);
     if (table->report->cli->ci)
         pt_print_interval(&share);
-    printf("%8" PRIu64 "  ", value->count);
+    if (table->requests.shown)
+        pt_print_requests(&table->requests, &value->requests, &each);
+    else
+        printf("%*" PRIu64, SAMPLES_WIDTH, value->count);
+    fputs("  ", stdout);
     print_fitted(table, text_of(table, value));
     pt_fit_frame(&function, pt_string(profile, value->function), table->function_width);
-    printf("  %3.0f %% %s\n", pt_percent(value->function_ns, value->ns), function.length ? function.data : "");
+    if (!table->without_function)
+        printf("  %3.0f %% %s", pt_percent(value->function_ns, value->ns), function.length ? function.data : "");
+    putchar('\n');
     pt_buffer_free(&function);
 }
 
 static void print_heading(const struct table *table, const char *title)
 {
-    pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%s%8s  ", "CPU", table->report->cli->ci ? PT_INTERVAL_HEADING : "",
-                    "SAMPLES");
+    bool ci = table->report->cli->ci;
+    pt_print_styled(stdout, PT_STYLE_HEADING, "\n%*s%s", SHARE_COLUMNS, "CPU", ci ? PT_INTERVAL_HEADING : "");
+    if (table->requests.shown)
+        pt_print_request_heading(&table->requests);
+    else
+        pt_print_styled(stdout, PT_STYLE_HEADING, "%*s", SAMPLES_WIDTH, "SAMPLES");
+    fputs("  ", stdout);
     print_fitted(table, title);
-    pt_print_styled(stdout, PT_STYLE_HEADING, "  MOST OF IT IN\n");
+    pt_print_styled(stdout, PT_STYLE_HEADING, "%s\n", table->without_function ? "" : "  MOST OF IT IN");
 }
 
-/* Divides what a line has room for between the value and the function. What is no terminal has any room. */
+/* Returns the columns of a row before its value. */
+static uint32_t figures_width(const struct table *table)
+{
+    return SHARE_COLUMNS + (table->report->cli->ci ? PT_INTERVAL_WIDTH : 0) +
+           (table->requests.shown ? pt_request_columns_width(&table->requests) : SAMPLES_WIDTH) + 2;
+}
+
+/* Divides what a line has room for between the figures, the value and the function: it goes first, then what of the
+ * requests is beyond their number and mean. What is no terminal has any room. */
 static void choose_widths(struct table *table, const struct values *values, uint32_t shown, const char *title)
 {
-    uint32_t columns = pt_print_columns(stdout), used = FIGURES_WIDTH + 2 + SHARE_WIDTH, widest = pt_shown_width(title);
-    used += table->report->cli->ci ? PT_INTERVAL_WIDTH : 0;
+    uint32_t columns = pt_print_columns(stdout), widest = pt_shown_width(title), function = 2 + SHARE_WIDTH;
     for (uint32_t i = 0; i < shown; i++) {
         uint32_t width = pt_shown_width(text_of(table, &values->items[i]));
         widest = width > widest ? width : widest;
     }
+    bool ci = table->report->cli->ci;
+    table->requests = (struct pt_request_columns){values->counted, ci, values->measured};
+    if (columns && values->counted) {
+        table->without_function = columns < figures_width(table) + function + 2 * LEAST_WIDTH;
+        table->requests.spread &= columns >= figures_width(table) + LEAST_WIDTH;
+        table->requests.interval &= columns >= figures_width(table) + LEAST_WIDTH;
+    }
+    uint32_t used = figures_width(table) + (table->without_function ? 0 : function);
     uint32_t room = columns > used + 2 * LEAST_WIDTH ? columns - used : 2 * LEAST_WIDTH;
-    uint32_t most = columns ? room / 2 : MOST_WIDTH;
+    uint32_t most = !columns ? MOST_WIDTH : table->without_function ? room : room / 2;
     table->value_width = widest < most ? widest : most;
     table->function_width = columns ? room - table->value_width : 0;
     table->cut = columns;
 }
 
+static bool is_shown(const struct table *table, const struct value *value)
+{
+    return value->requests.count || pt_percent(value->ns, table->whole_ns) >= HIDDEN_BELOW;
+}
+
 static void print_table(struct table *table, const struct values *values, const char *by, uint32_t most)
 {
-    const struct pt_cli *cli = table->report->cli;
     struct pt_buffer title = {0};
     uint32_t shown = 0;
     uint64_t hidden_ns = 0;
-    while (shown < values->count && shown < most &&
-           pt_percent(values->items[shown].ns, table->whole_ns) >= HIDDEN_BELOW)
+    while (shown < values->count && shown < most && is_shown(table, &values->items[shown]))
         shown++;
     pt_group_title(&title, by);
     choose_widths(table, values, shown, title.data);
@@ -188,8 +243,8 @@ static void print_table(struct table *table, const struct values *values, const 
         hidden_ns += values->items[i].ns;
     if (shown < values->count)
         printf("%7.2f s %5.1f %%%*sand %" PRIu32 " more (--by %s --top %" PRIu32 ")\n", pt_seconds(hidden_ns),
-               pt_percent(hidden_ns, table->whole_ns), (int)(FIGURES_WIDTH - 17 + (cli->ci ? PT_INTERVAL_WIDTH : 0)),
-               "", values->count - shown, by, values->count);
+               pt_percent(hidden_ns, table->whole_ns), (int)(figures_width(table) - SHARE_COLUMNS), "",
+               values->count - shown, by, values->count);
 }
 
 void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread)
@@ -231,6 +286,7 @@ void pt_report_values_unasked(const struct pt_report *report)
 void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
 {
     struct values values = values_of(report, report->cli->request.by, PT_NONE, PT_NONE);
+    const struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
     uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
     pt_json_begin(json, "by", '[');
     for (uint32_t i = 0; i < values.count && i < most; i++) {
@@ -238,6 +294,9 @@ void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
         pt_json_string(json, "value", report->profile, values.items[i].value);
         pt_json_number(json, "cpu_ns", values.items[i].ns);
         pt_json_number(json, "samples", values.items[i].count);
+        struct pt_per_request each = each_of(&table, &values.items[i]);
+        if (values.items[i].requests.count)
+            pt_json_requests(json, &values.items[i].requests, &each);
         pt_json_end(json, '}');
     }
     pt_json_end(json, ']');

@@ -12,30 +12,36 @@ from contextvars import ContextVar, Token
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, Awaitable, Callable, Iterable, Iterator, Optional, Type
+    from typing import Any, Awaitable, Callable, Iterable, Optional, Type
 
-__all__ = ["asgi", "is_active", "labels", "pause", "resume", "wsgi"]
+__all__ = ["asgi", "is_active", "labels", "pause", "request", "resume", "wsgi"]
 
 # The profiler finds this variable by its name.
 pyprof_labels: ContextVar[bytes] = ContextVar("pyprof_labels")
 MOST_BYTES = 256
 
 _library: Any = None  # False: not preloaded
+_request: Any = None  # pyprof_request; False: there is none
+# What serves the request in this context; has an attribute `own` for its name (_requests.py).
+_served: ContextVar[Any] = ContextVar("pyprof_served", default=None)
 
 
-def _call(function: str) -> int:
+def _function(name: str) -> Any:
+    """Returns the library's function, or False. The functions are short: the GIL is kept."""
     global _library
     if _library is None:
         try:
             import ctypes
 
-            _library = ctypes.CDLL(None)
+            _library = ctypes.PyDLL(None)
         except (ImportError, OSError):
             _library = False
-    try:
-        return int(getattr(_library, function)())
-    except AttributeError:
-        return 0
+    return getattr(_library, name, False)
+
+
+def _call(name: str) -> int:
+    function = _function(name)
+    return int(function()) if function else 0
 
 
 def is_active() -> bool:
@@ -56,6 +62,23 @@ def resume() -> None:
     _call("pyprof_resume")
 
 
+def request(endpoint: str, cpu_ns: int = 0) -> None:
+    """Counts a request that has ended, for CPU time per request.
+
+    endpoint: its name in `pyprof report --by endpoint`. cpu_ns: the CPU time that it took, 0 if that is not known. Not
+    for applications in wsgi() or asgi(), which count theirs. Of a process, 1,000 names are kept, then "(other)".
+    """
+    global _request
+    if _request is None:
+        _request = _function("pyprof_request")
+        if _request:
+            import ctypes
+
+            _request.argtypes = ctypes.c_char_p, ctypes.c_uint64
+    if _request:
+        _request(endpoint.encode("utf-8", "replace").replace(b"\0", b"?"), cpu_ns)
+
+
 def _text(value: object) -> bytes:
     text = str(value).encode("utf-8", "replace").replace(b"%", b"%25")
     return text.replace(b";", b"%3B").replace(b"=", b"%3D").replace(b"\n", b"%0A")
@@ -69,6 +92,7 @@ class labels:
 
     def __init__(self, **values: object) -> None:
         self._values = {_text(key): _text(value) for key, value in values.items()}
+        self._endpoint = values.get("endpoint")
         self._token: Optional[Token[bytes]] = None
 
     def __enter__(self) -> labels:
@@ -79,6 +103,10 @@ class labels:
         if len(text) > MOST_BYTES:
             text = text[: MOST_BYTES + 1].rpartition(b";")[0]
         self._token = pyprof_labels.set(text)
+        if self._endpoint is not None:
+            served = _served.get()
+            if served is not None:
+                served.own = str(self._endpoint)
         return self
 
     def __exit__(
@@ -91,39 +119,19 @@ class labels:
             pass  # a generator that is closed in another context
 
 
-def _endpoint(path: str) -> str:
-    """The path without what numbers single things in it: few endpoints, not one for each customer."""
-    parts = path.split("/")
-    return "/".join("*" if part.isdigit() or (len(part) > 15 and not part.isalpha()) else part for part in parts)
-
-
 def wsgi(application: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
-    """The same WSGI application, whose samples have the labels endpoint and method."""
+    """The same WSGI application. Its requests are counted, with their CPU time; its samples have the label method, and
+    endpoint if the application is not of Flask or Django, whose endpoints the profiler knows.
+    """
+    from ._requests import wsgi as counted
 
-    def labelled(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        scope = labels(
-            endpoint=_endpoint(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")),
-            method=environ.get("REQUEST_METHOD", ""),
-        )
-        with scope:
-            body = application(environ, start_response)
-        return _labelled_body(scope, body) if hasattr(body, "send") else body
-
-    return labelled
-
-
-def _labelled_body(scope: labels, body: Iterable[bytes]) -> Iterator[bytes]:
-    with scope:
-        yield from body
+    return counted(application)
 
 
 def asgi(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-    """The same ASGI application, whose samples have the labels endpoint and method."""
+    """The same ASGI application. Its requests are counted; its samples have the label method, and endpoint if the
+    application is not of Starlette, FastAPI or Django, whose endpoints the profiler knows.
+    """
+    from ._requests import asgi as counted
 
-    async def labelled(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] not in ("http", "websocket"):
-            return await application(scope, receive, send)
-        with labels(endpoint=_endpoint(scope.get("path", "")), method=scope.get("method", scope["type"])):
-            return await application(scope, receive, send)
-
-    return labelled
+    return counted(application)

@@ -1,0 +1,152 @@
+/* Counted requests: read, merged, selected, and what is said of them. */
+#include "log_fixture.h"
+#include "tools/profile/requests.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define S UINT64_C(1000000000)
+
+/* Adds a block of one record: `fast` requests of the first bucket and `slow` ones of the 41st, 2 ms each, and one whose
+ * time is not known. */
+static void put(struct fixture *log, uint64_t start_ns, uint32_t endpoint, uint64_t fast, uint64_t slow)
+{
+    struct fixture_bytes payload = {0}, record = {0};
+    fixture_varint(&record, endpoint);
+    fixture_varint(&record, fast + slow + 1);
+    fixture_varint(&record, fast + slow);
+    fixture_varint(&record, fast * 10000 + slow * 2000000);
+    for (unsigned i = 0; i < PP_HANDLER_BUCKETS; i++)
+        fixture_varint(&record, i == 0 ? fast : i == 28 ? slow : 0);
+    fixture_varint(&record, 7); /* of a newer writer */
+    fixture_varint(&payload, start_ns);
+    fixture_varint(&payload, S);
+    fixture_varint(&payload, record.length);
+    fixture_append(&payload, record.data, record.length);
+    fixture_block(log, PP_BLOCK_REQUESTS, payload.data, payload.length);
+    free(payload.data);
+    free(record.data);
+}
+
+static void add_segment(struct pt_profile *profile, uint64_t segment, const char *instance)
+{
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){"run", instance, "/", "3.13.1", "python3", segment, 7, 0});
+    uint32_t first = fixture_string(&log, segment ? "/b" : "/a"), second = fixture_string(&log, segment ? "/a" : "/b");
+    put(&log, 10 * S * (segment + 1), segment ? second : first, 90, 10);
+    put(&log, 10 * S * (segment + 1), segment ? first : second, 1, 0);
+    put(&log, 10 * S * (segment + 1), 0, 0, 0);
+    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
+    assert_int_equal(profile->losses.damaged_records, 0);
+    fixture_end(&log);
+}
+
+static struct pt_request_sums of(const struct pt_profile *profile, const char *endpoint, uint32_t process)
+{
+    struct pt_request_sums *all = pt_requests_by(profile, PT_COUNTED_BY, process), found = {0};
+    assert_non_null(all);
+    for (uint32_t i = 0; i < profile->strings.count; i++)
+        if (strcmp(pt_string(profile, i), endpoint) == 0)
+            found = all[i];
+    free(all);
+    return found;
+}
+
+static void sums_are_of_all_segments_and_processes(void **state)
+{
+    (void)state;
+    struct pt_profile *profile = pt_profile_new(NULL), *second = pt_profile_new(NULL);
+    add_segment(profile, 0, "one");
+    add_segment(profile, 1, "one");
+    add_segment(second, 0, "two");
+    assert_true(pt_profile_merge(profile, second));
+    struct pt_request_sums a = of(profile, "/a", PT_NONE);
+    assert_int_equal(a.count, 3 * 101);
+    assert_int_equal(a.measured, 3 * 100);
+    assert_int_equal(a.cpu_ns, 3 * (90 * 10000 + 10 * 2000000));
+    assert_int_equal(of(profile, "/a", 1).count, 101);
+    assert_int_equal(of(profile, "/b", PT_NONE).count, 3 * 2);
+    assert_int_equal(of(profile, "", PT_NONE).count, 3);
+    assert_null(pt_requests_by(profile, "task", PT_NONE));
+    pt_profile_free(profile);
+}
+
+static void time_and_processes_select(void **state)
+{
+    (void)state;
+    const struct pt_load_request parts[] = {
+        {.select.from_ns = 15 * S},
+        {.select.from_ns = 10 * S + S / 2, .select.to_ns = 15 * S},
+        {.select.pid = "8"},
+        {.select.thread = "7"},
+        {.keep = PT_KEEP_STACKS, .select.focus = "x"},
+    };
+    static const uint64_t counts[] = {101, 50, 0, 0, 0};
+    for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        struct pt_profile *profile = pt_profile_new(&parts[i]);
+        add_segment(profile, 0, "one");
+        add_segment(profile, 1, "one");
+        assert_int_equal(pt_has_requests(profile), counts[i] > 0);
+        if (counts[i])
+            assert_in_range(of(profile, "/a", PT_NONE).count, counts[i], counts[i] + 1);
+        pt_profile_free(profile);
+    }
+}
+
+static void quantiles_are_within_their_bucket(void **state)
+{
+    (void)state;
+    struct pt_request_sums sums = {.measured = 100};
+    assert_int_equal(pt_requests_quantile(&(struct pt_request_sums){0}, 0.5), 0);
+    sums.buckets[0] = 90;
+    sums.buckets[28] = 10;
+    assert_in_range(pt_requests_quantile(&sums, 0.45), pp_request_bucket_limit(0) / 2 - 1,
+                    pp_request_bucket_limit(0) / 2 + 1);
+    assert_in_range(pt_requests_quantile(&sums, 0.99), pp_request_bucket_limit(27), pp_request_bucket_limit(28));
+    sums.buckets[PP_HANDLER_BUCKETS - 1] = 1000; /* no upper limit */
+    assert_int_equal(pt_requests_quantile(&sums, 0.99), pp_request_bucket_limit(PP_HANDLER_BUCKETS - 2));
+}
+
+static void what_is_no_endpoint_has_no_time_per_request(void **state)
+{
+    (void)state;
+    struct pt_profile *profile = pt_profile_new(NULL);
+    uint32_t a = pt_intern_text(profile, "/a"), other = pt_intern_text(profile, "(other)");
+    assert_true(pt_cpu_per_request(profile, a, 100, 4) == 25);
+    assert_true(pt_cpu_per_request(profile, a, 100, 0) == 0);
+    assert_true(pt_cpu_per_request(profile, 0, 100, 4) == 0);
+    assert_true(pt_cpu_per_request(profile, other, 100, 4) == 0);
+    pt_profile_free(profile);
+}
+
+static void durations_have_three_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double ns;
+        const char *text;
+    } all[] = {{0, "0.00 \u00b5s"},  {999, "1.00 \u00b5s"}, {153000, "153 \u00b5s"}, {999600, "1.00 ms"},
+               {9994000, "9.99 ms"}, {99960000, "100 ms"},  {1234567890, "1.23 s"},  {123456789012, "123 s"}};
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct pt_buffer text = {0};
+        pt_append_duration(&text, all[i].ns);
+        assert_string_equal(text.data, all[i].text);
+        pt_buffer_free(&text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_of_all_segments_and_processes),
+        cmocka_unit_test(time_and_processes_select),
+        cmocka_unit_test(quantiles_are_within_their_bucket),
+        cmocka_unit_test(what_is_no_endpoint_has_no_time_per_request),
+        cmocka_unit_test(durations_have_three_digits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request_columns.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "../base/print.h"
+#include "../base/terminal_text.h"
+
+#define COUNT_WIDTH    10
+#define EACH_WIDTH     9
+#define INTERVAL_WIDTH 17
+#define PER_CENT       100
+#define MEDIAN         0.5
+#define TAIL           0.99
+
+struct pt_per_request pt_per_request_of(const struct pt_profile *profile, uint32_t endpoint, uint64_t ns,
+                                        const struct pt_request_sums *sums, const struct pt_share *share,
+                                        uint64_t whole_ns)
+{
+    double each = pt_cpu_per_request(profile, endpoint, ns, sums->count);
+    double of_a_percent = (double)whole_ns / PER_CENT / (double)(sums->count ?: 1);
+    if (!(each > 0))
+        return (struct pt_per_request){0};
+    return (struct pt_per_request){each, share->bounds.low * of_a_percent, share->bounds.high * of_a_percent};
+}
+
+uint32_t pt_request_columns_width(const struct pt_request_columns *columns)
+{
+    return COUNT_WIDTH + EACH_WIDTH + (columns->interval ? INTERVAL_WIDTH : 0) + (columns->spread ? 2 * EACH_WIDTH : 0);
+}
+
+static void print_right(uint32_t width, const char *text)
+{
+    uint32_t used = pt_shown_width(text);
+    printf("%*s%s", used < width ? (int)(width - used) : 0, "", text);
+}
+
+static void print_duration(uint32_t width, double ns)
+{
+    struct pt_buffer text = {0};
+    if (ns > 0)
+        pt_append_duration(&text, ns);
+    else
+        pt_buffer_text(&text, "-");
+    print_right(width, text.data);
+    pt_buffer_free(&text);
+}
+
+void pt_print_request_heading(const struct pt_request_columns *columns)
+{
+    pt_print_styled(stdout, PT_STYLE_HEADING, "%*s%*s", COUNT_WIDTH, "REQUESTS", EACH_WIDTH, "CPU/REQ");
+    if (columns->interval)
+        pt_print_styled(stdout, PT_STYLE_HEADING, "%*s", INTERVAL_WIDTH, "95 % RANGE");
+    if (columns->spread)
+        pt_print_styled(stdout, PT_STYLE_HEADING, "%*s%*s", EACH_WIDTH, "p50", EACH_WIDTH, "p99");
+}
+
+void pt_print_requests(const struct pt_request_columns *columns, const struct pt_request_sums *sums,
+                       const struct pt_per_request *each)
+{
+    struct pt_buffer interval = {0};
+    if (sums->count)
+        printf("%*" PRIu64, COUNT_WIDTH, sums->count);
+    else
+        print_right(COUNT_WIDTH, "-");
+    print_duration(EACH_WIDTH, each->ns);
+    pt_buffer_text(&interval, "");
+    if (each->ns > 0) {
+        pt_append_duration(&interval, each->low_ns);
+        pt_buffer_text(&interval, "–");
+        pt_append_duration(&interval, each->high_ns);
+    }
+    if (columns->interval)
+        print_right(INTERVAL_WIDTH, interval.data);
+    if (columns->spread) {
+        print_duration(EACH_WIDTH, (double)pt_requests_quantile(sums, MEDIAN));
+        print_duration(EACH_WIDTH, (double)pt_requests_quantile(sums, TAIL));
+    }
+    pt_buffer_free(&interval);
+}
+
+void pt_json_requests(struct pt_json *json, const struct pt_request_sums *sums, const struct pt_per_request *each)
+{
+    pt_json_number(json, "requests", sums->count);
+    if (each->ns > 0) {
+        pt_json_format(json, "cpu_per_request_ns", "%.0f", each->ns);
+        pt_json_format(json, "cpu_per_request_low_ns", "%.0f", each->low_ns);
+        pt_json_format(json, "cpu_per_request_high_ns", "%.0f", each->high_ns);
+    }
+    if (sums->measured) {
+        pt_json_number(json, "measured_requests", sums->measured);
+        pt_json_number(json, "measured_ns", sums->cpu_ns);
+        pt_json_number(json, "p50_ns", pt_requests_quantile(sums, MEDIAN));
+        pt_json_number(json, "p99_ns", pt_requests_quantile(sums, TAIL));
+    }
+}

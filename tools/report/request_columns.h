@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The columns of the requests that an endpoint had. */
+#ifndef PT_REPORT_REQUEST_COLUMNS_H
+#define PT_REPORT_REQUEST_COLUMNS_H
+
+#include "../profile/requests.h"
+#include "shares.h"
+
+struct pt_request_columns {
+    bool shown, interval, spread; /* interval: of the CPU time per request; spread: measured p50 and p99 */
+};
+
+/* CPU time per request with its 95 % interval. ns 0: it is not known. */
+struct pt_per_request {
+    double ns, low_ns, high_ns;
+};
+
+/* Returns that of an endpoint (a string) by its CPU time and the share that this is of whole_ns. */
+struct pt_per_request pt_per_request_of(const struct pt_profile *profile, uint32_t endpoint, uint64_t ns,
+                                        const struct pt_request_sums *sums, const struct pt_share *share,
+                                        uint64_t whole_ns);
+
+uint32_t pt_request_columns_width(const struct pt_request_columns *columns);
+void pt_print_request_heading(const struct pt_request_columns *columns);
+void pt_print_requests(const struct pt_request_columns *columns, const struct pt_request_sums *sums,
+                       const struct pt_per_request *each);
+void pt_json_requests(struct pt_json *json, const struct pt_request_sums *sums, const struct pt_per_request *each);
+
+#endif
