@@ -44,6 +44,7 @@ static void set_variable(enum pp_setting setting, const char *value)
 static void read_traces(void)
 {
     pp_config.traces = read_setting(PP_SETTING_TRACES, PP_CAUSE_CONFIG_TRACES);
+    pp_config.traces_only = pp_config.traces & PP_TRACES_ONLY;
     if (pp_config.traces)
         pp_format(pp_config.traces_text, sizeof pp_config.traces_text, "%s",
                   getenv(pp_setting_names[PP_SETTING_TRACES]));

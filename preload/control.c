@@ -12,6 +12,10 @@ PP_EXPORT int pyprof_is_active(void);
  * back. Return 0. async-signal-safe. */
 PP_EXPORT int pyprof_pause(void);
 PP_EXPORT int pyprof_resume(void);
+/* Says that a trace begins or ends that PYPROF_TRACES=…,only selects: where there was none for a minute, samples come
+ * again. Return 0. async-signal-safe. */
+PP_EXPORT int pyprof_traces_begin(void);
+PP_EXPORT int pyprof_traces_end(void);
 /* Has all samples written; waits two seconds at most. Returns 0. async-signal-safe. */
 PP_EXPORT int pyprof_flush(void);
 /* Counts a request that has ended, unless the process is paused: endpoint as --by endpoint shows it, NULL for none;
@@ -29,12 +33,32 @@ PP_EXPORT int pyprof_pause(void)
     return 0;
 }
 
-PP_EXPORT int pyprof_resume(void)
+/* Takes one back, unless there is none. */
+static int take_back(_Atomic uint32_t *count)
 {
-    uint32_t pauses = atomic_load(&pp_capture.pauses);
-    while (pauses && !atomic_compare_exchange_weak(&pp_capture.pauses, &pauses, pauses - 1))
+    uint32_t before = atomic_load(count);
+    while (before && !atomic_compare_exchange_weak(count, &before, before - 1))
         ;
     return 0;
+}
+
+PP_EXPORT int pyprof_resume(void)
+{
+    return take_back(&pp_capture.pauses);
+}
+
+PP_EXPORT int pyprof_traces_begin(void)
+{
+    atomic_fetch_add(&pp_capture.traces_begun, 1);
+    atomic_store(&pp_capture.traces_met, 1);
+    if (atomic_load(&pp_capture.traces_pause))
+        pp_wake_flush(PP_WAKE_TRACES);
+    return 0;
+}
+
+PP_EXPORT int pyprof_traces_end(void)
+{
+    return take_back(&pp_capture.traces_begun);
 }
 
 PP_EXPORT int pyprof_flush(void)

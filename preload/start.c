@@ -94,6 +94,7 @@ static bool start_profiling(void)
     pp_directory_remember_root();
     pp_config_read();
     pp_capture.traces_kept = pp_config.traces != 0;
+    pp_capture.traces_only = pp_config.traces_only;
     pp_capture.traces_highest = pp_config.traces ? pp_traces_highest(pp_config.traces) : 0;
     if (pp_filter_forbids())
         return false;

@@ -22,6 +22,7 @@ struct pp_config {
     bool libunwind;                 /* PYPROF_UNWIND */
     bool verbose;                   /* PYPROF_VERBOSE */
     uint64_t traces;                /* PYPROF_TRACES; 0: none */
+    bool traces_only;
     char traces_text[PP_TRACES_TEXT];
 };
 

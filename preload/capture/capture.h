@@ -81,7 +81,11 @@ struct pp_capture {
 
     /* PYPROF_TRACES, constant since the start: a trace is selected if the low 64 bits of its id are this or less. */
     bool traces_kept;
+    bool traces_only; /* samples of other traces, and of none, are but counted */
     uint64_t traces_highest;
+    /* With traces_only: the program has begun so many traces (pyprof_traces_begin), or there was a sample of a selected
+     * trace since the flush thread has cleared this; if there was none for long, timers are slow (threads/timers.h). */
+    _Atomic uint32_t traces_begun, traces_met, traces_pause;
 
     /* Incremented when the flush thread drops its code definitions: cache entries of an older epoch are void. */
     _Atomic uint32_t code_epoch;
@@ -150,6 +154,7 @@ enum pp_wake {
     PP_WAKE_CONTEXTS = 128, /* a frame of a source of contexts that is not known yet was met */
     PP_WAKE_COST = 32,      /* a thread's handlers have exceeded review_ns */
     PP_WAKE_WAITING = 256,  /* a thread without Python frames was sampled */
+    PP_WAKE_TRACES = 512,   /* traces_pause is to end */
 };
 
 /* A slot's perf event has this descriptor in the flush thread's table: the signal carries it. Other descriptors of ours
@@ -160,6 +165,10 @@ enum pp_wake {
 /* Writes both stacks of the interrupted thread into its ring, or counts a loss in the slot. cpu_ns: the thread's CPU
  * clock at the start of the handler; due_ns: see pp_record_sample. async-signal-safe; bounded by PP_MAX_*. */
 void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns);
+
+/* Counts a sample by its CPU time alone if PYPROF_TRACES=…,only leaves it out: then returns true. async-signal-safe;
+ * bounded. */
+bool pp_leave_out(struct pp_slot *slot, uint64_t cpu_ns);
 
 /* Counts a sample at this reading of the thread's CPU clock as lost. async-signal-safe. */
 void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns);

@@ -128,6 +128,14 @@ static bool is_due(struct pp_slot *slot, bool event, const ucontext_t *context, 
     return in_call || cpu_ns - previous_ns > atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
 }
 
+/* async-signal-safe. */
+static void take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
+{
+    bool selects = pp_capture.traces_only && !atomic_load_explicit(&pp_capture.pauses, memory_order_relaxed);
+    if (!selects || !pp_leave_out(slot, cpu_ns))
+        pp_take_sample(slot, context, cpu_ns, selects ? 0 : due_ns);
+}
+
 void pp_handle_signal(int signal, siginfo_t *info, void *context)
 {
     uint64_t mark = info->si_code == SI_TIMER ? (uint64_t)info->si_value.sival_ptr >> 32 : 0;
@@ -149,7 +157,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */
     atomic_store(&slot->in_handler, 1);
     if (pp_slot_memory_begin(slot)) {
-        pp_take_sample(slot, context, start, due_ns);
+        take_sample(slot, context, start, due_ns);
         pp_slot_memory_end(slot);
     } else {
         pp_lose_sample(slot, start);

@@ -68,11 +68,16 @@ static bool parse_percent(const char *text, uint64_t *ppm)
 static bool parse_traces(const char *text, uint64_t *part)
 {
     text = decimal_of(text, TRACES_DECIMALS, part);
-    return text && !*text && *part > 0 && *part <= PP_TRACES_ALL;
+    if (!text || !*part || *part > PP_TRACES_ALL)
+        return false;
+    bool only = strcmp(text, ",only") == 0;
+    *part |= only ? PP_TRACES_ONLY : 0;
+    return only || !*text;
 }
 
 uint64_t pp_traces_highest(uint64_t value)
 {
+    value &= ~PP_TRACES_ONLY;
     /* both numbers are exact, so this is the double that the decimal number is nearest to, as in any program */
     double bound = (double)value / (double)PP_TRACES_ALL * 0x1p64;
     if (value >= PP_TRACES_ALL)
@@ -172,7 +177,8 @@ static const struct {
     [PP_SETTING_UNWIND] = {parse_unwinder, false, "is not rows or libunwind: using rows"},
     [PP_SETTING_CLOCK] = {parse_clock, PP_CLOCK_TICK, "is not tick, perf or auto: using tick"},
     [PP_SETTING_VERBOSE] = {parse_switch, false, ""},
-    [PP_SETTING_TRACES] = {parse_traces, 0, "is not a number above 0 and up to 1 (0.01): no traces are kept"},
+    [PP_SETTING_TRACES] =
+        {parse_traces, 0, "is not a number above 0 and up to 1, or that and \",only\" (0.01,only): no traces are kept"},
 };
 
 const char *pp_setting_read(enum pp_setting setting, const char *text, uint64_t *value)

@@ -12,7 +12,8 @@
 #define PP_HIGHEST_TICK_HZ 1000 /* what ticks may be asked for: no kernel ticks more often */
 
 #define PP_PPM_PER_PERCENT 10000
-#define PP_TRACES_ALL      1000000000000000u /* 15 digits after the point */
+#define PP_TRACES_ALL      1000000000000000u   /* 15 digits after the point */
+#define PP_TRACES_ONLY     ((uint64_t)1 << 63) /* nothing else is kept */
 #define PP_DEFAULT_OUT     "pyprof.out"
 
 enum pp_setting {
@@ -23,7 +24,8 @@ enum pp_setting {
     PP_SETTING_UNWIND,       /* 1: libunwind, 0: rows */
     PP_SETTING_CLOCK,        /* enum pp_clock */
     PP_SETTING_VERBOSE,
-    PP_SETTING_TRACES, /* the part of traces that is selected, in units of 1 / PP_TRACES_ALL; 0: no traces are kept */
+    PP_SETTING_TRACES, /* the part of traces that is selected, in units of 1 / PP_TRACES_ALL, and PP_TRACES_ONLY; 0: no
+                          traces are kept */
     PP_SETTING_OUT,    /* PYPROF_OUT and PYPROF_RUN are text: pp_setting_read does not take them */
     PP_SETTING_RUN,
     PP_SETTING_COUNT,

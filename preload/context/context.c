@@ -68,6 +68,7 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
         .facts = facts,
         .state = state,
         .slot = slot,
+        .names = true,
     };
 }
 
@@ -150,6 +151,17 @@ static bool is_selected(const struct pp_context *span)
         return false;
     return span->choice == PP_TRACE_BY_ID ? span->trace_id[0] <= pp_capture.traces_highest
                                           : span->choice == PP_TRACE_KEPT;
+}
+
+bool pp_contexts_selected(const struct pp_context_reader *reader)
+{
+    const struct pp_context_reader ids = {reader->objects, reader->facts, reader->state, reader->slot, false};
+    struct pp_context span = {.identity = 0};
+    uintptr_t vars;
+    return reader->facts && reader->facts->variables &&
+           pp_context_vars_open(&reader->objects, reader->state->memory, &reader->slot->thread.context_checked,
+                                &vars) &&
+           read_span(&ids, vars, &span) && is_selected(&span);
 }
 
 /* Reads what is in context variables. async-signal-safe. */

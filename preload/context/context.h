@@ -29,6 +29,7 @@ struct pp_context_reader {
     const struct pp_context_facts *facts; /* NULL: no source was found in the thread's interpreter */
     const struct pp_thread_state *state;
     struct pp_slot *slot;
+    bool names; /* are read, not only ids */
 };
 
 /* Reads, before the Python stack is walked, what does not depend on it, and puts what has changed since the thread's
@@ -36,6 +37,9 @@ struct pp_context_reader {
  * it for a sample of a selected trace, and *task_frame to the frame with which the running task's own stack begins (0:
  * none). Returns false if the ring has no room. async-signal-safe; needs slot->scratch; bounded. */
 bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, uintptr_t *task_frame);
+
+/* Whether the sample is of a trace that PYPROF_TRACES selects. async-signal-safe; needs slot->scratch; bounded. */
+bool pp_contexts_selected(const struct pp_context_reader *reader);
 
 /* Reads what the frames of the Python stack tell, as pp_contexts_read, and corrects stack->task_frame.
  * async-signal-safe; needs slot->scratch with the resolved frames; bounded. */

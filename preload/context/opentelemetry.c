@@ -63,6 +63,7 @@ bool pp_opentelemetry_read(const struct pp_context_reader *reader, uintptr_t var
     if (pp_traces_kept())
         context->choice = read_choice(reader, values);
     /* another process's span has no name, nor has a span that is not recorded */
-    return !pp_attribute_read(&reader->objects, span, "_name", &reader->slot->thread.learnt.span_name, &name) ||
+    return !reader->names ||
+           !pp_attribute_read(&reader->objects, span, "_name", &reader->slot->thread.learnt.span_name, &name) ||
            pp_str_open(&reader->objects, name, PP_CONTEXT_TEXT_MAX, &context->text);
 }

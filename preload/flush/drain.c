@@ -10,6 +10,7 @@
 #include "contexts.h"
 #include "finish_sample.h"
 #include "interval_data.h"
+#include "left_out.h"
 #include "short_threads.h"
 #include "stacks.h"
 #include "thread_names.h"
@@ -26,10 +27,19 @@ static void add_charge(uint32_t thread, const struct pp_charge *charge)
     pp_add_pseudo(&pp_interval.account.lost_ns, thread, "[lost]", charge->lost_samples, charge->lost_ns);
 }
 
+static struct pp_charge charge_for(struct pp_slot *slot, uint32_t thread, const struct pp_record_sample *record)
+{
+    if (!pp_config.traces_only)
+        return pp_account_sample(&pp_interval.account, slot, record, &ticks);
+    struct pp_record_sample head = *record;
+    pp_left_out_before(slot, thread, ticks.period_ns, &head);
+    return pp_account_sample(&pp_interval.account, slot, &head, &ticks);
+}
+
 static void take_sample(struct pp_slot *slot, const struct pp_record_sample *record)
 {
     uint32_t thread = pp_thread_of_sample(slot, record);
-    struct pp_charge charge = pp_account_sample(&pp_interval.account, slot, record, &ticks);
+    struct pp_charge charge = charge_for(slot, thread, record);
     uint32_t node = pp_stack_node(&pp_interval.tables, slot, record, pp_interval.account.reasons);
     uint32_t labels = pp_contexts_labels(slot, record->contexts);
     struct pp_sample_key key = {thread, node, labels, record->state};
@@ -89,6 +99,17 @@ static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t 
     return true;
 }
 
+/* What a thread used after its last sample is not of selected traces while there is none; otherwise whose it is is not
+ * known: there are no stacks of most of what threads like it do. */
+static void leave_out_rest(uint32_t thread, struct pp_charge *charge)
+{
+    if (!atomic_load(&pp_capture.traces_pause))
+        return;
+    pp_interval.account.unsampled_ns -= charge->unsampled_ns;
+    pp_left_out_add(thread, 0, 0, charge->unsampled_ns);
+    charge->unsampled_ns = 0;
+}
+
 static void take_end(struct pp_slot *slot)
 {
     struct pp_charge charge = pp_account_end(&pp_interval.account, slot);
@@ -98,7 +119,9 @@ static void take_end(struct pp_slot *slot)
     if (!charge.unsampled_ns && !charge.lost_ns)
         return;
     uint32_t thread = pp_thread_of_slot(slot, true);
-    if (charge.unsampled_ns && estimate_tail(slot, thread, charge.unsampled_ns))
+    if (pp_config.traces_only)
+        leave_out_rest(thread, &charge);
+    else if (charge.unsampled_ns && estimate_tail(slot, thread, charge.unsampled_ns))
         charge.unsampled_ns = 0;
     add_charge(thread, &charge);
 }
@@ -155,6 +178,8 @@ static void drain(struct pp_slot *slot, bool final)
         empty_ring(slot, ended);
     else if (!slot->ring.buffer && atomic_load(&slot->thread.lost_samples))
         pp_threads_warn_too_many();
+    if (pp_config.traces_only)
+        pp_left_out_take(slot, ended);
     if (!ended || (!final && is_to_wait(slot)))
         return;
     take_end(slot);
@@ -187,8 +212,11 @@ void pp_drain_rest(void)
         if (atomic_load(&slot->state) != PP_SLOT_LIVE || !atomic_load(&slot->tid))
             continue;
         struct pp_charge charge = pp_account_rest(&pp_interval.account, slot);
-        if (charge.unsampled_ns || charge.lost_ns)
-            add_charge(pp_thread_of_slot(slot, false), &charge);
+        if (!charge.unsampled_ns && !charge.lost_ns)
+            continue;
+        uint32_t thread = pp_thread_of_slot(slot, false);
+        leave_out_rest(thread, &charge);
+        add_charge(thread, &charge);
     }
 }
 

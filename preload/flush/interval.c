@@ -174,6 +174,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
     if (!final) {
         pp_interval_review_cost();
         pp_signal_check_action();
+        pp_traces_review(pp_sys_clock_ns(CLOCK_MONOTONIC));
         pp_watchdog_check(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
     return again;

@@ -16,6 +16,7 @@
 #include "interval.h"
 #include "rate.h"
 #include "short_threads.h"
+#include "traces.h"
 #include "waiting.h"
 #include <stdlib.h>
 
@@ -156,6 +157,8 @@ void *pp_flush_loop(void *argument)
             why &= ~(uint32_t)(PP_WAKE_MODULES | PP_WAKE_DRAIN);
         if (why & PP_WAKE_WAITING || now >= watch)
             watch = early ? next : pp_waiting_poll(now);
+        if (why & PP_WAKE_TRACES)
+            pp_traces_review(now);
         if (why & PP_WAKE_MODULES)
             pp_interval_drain(false);
         if (why & PP_WAKE_CONTEXTS)

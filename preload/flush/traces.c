@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traces.h"
+#include "../base/config.h"
 #include "../base/message.h"
+#include "../base/syscalls.h"
+#include "../capture/capture.h"
+#include "../threads/perf_clock.h"
+#include "../threads/timers.h"
 #include "contexts.h"
 #include "write_interval.h"
 
@@ -9,6 +14,7 @@
 static struct {
     struct pp_buffer records;
     uint64_t left_out, said; /* samples, in this process; as the last notice said */
+    uint64_t met_ns;         /* CLOCK_MONOTONIC when there was a selected trace last; 0: no review so far */
 } traces;
 
 void pp_traces_add(const struct pp_slot *slot, const struct pp_sample_key *key, uint64_t unix_ns, uint64_t cpu_ns)
@@ -61,8 +67,39 @@ void pp_traces_clear(void)
     pp_buffer_clear(&traces.records);
 }
 
+static void set_pause(bool pause)
+{
+    atomic_store(&pp_capture.traces_pause, pause);
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
+        if (atomic_load(&slot->state) != PP_SLOT_LIVE)
+            continue;
+        if (!pause) /* the watchdog waits for a sample from here on */
+            slot->flush.traces_pause_end_ns = slot->flush.watched_ns =
+                pp_sys_clock_ns(pp_thread_cpu_clock(atomic_load(&slot->tid)));
+        pp_timer_follow(slot, false);
+        if (atomic_load(&slot->thread.event_period_ns))
+            pp_event_follow(slot, false);
+    }
+}
+
+void pp_traces_review(uint64_t now_monotonic_ns)
+{
+    if (!pp_config.traces_only)
+        return;
+    bool met = atomic_exchange(&pp_capture.traces_met, 0) || atomic_load(&pp_capture.traces_begun);
+    if (met || !traces.met_ns)
+        traces.met_ns = now_monotonic_ns;
+    bool pause = now_monotonic_ns - traces.met_ns >= PP_TRACES_PAUSE_NS;
+    if (pause != atomic_load(&pp_capture.traces_pause))
+        set_pause(pause);
+    if (pause && atomic_load(&pp_capture.traces_met)) /* begun meanwhile */
+        pp_traces_review(now_monotonic_ns);
+}
+
 void pp_traces_after_fork(void)
 {
     pp_traces_clear();
-    traces.left_out = traces.said = 0;
+    traces.left_out = traces.said = traces.met_ns = 0;
+    atomic_store(&pp_capture.traces_begun, 0);
+    atomic_store(&pp_capture.traces_pause, 0);
 }

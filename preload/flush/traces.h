@@ -13,6 +13,10 @@ void pp_traces_write(struct pp_buffer *out, uint32_t *sequence);
 /* Forgets the samples: they have been written, or are lost. */
 void pp_traces_clear(void);
 
+/* With PYPROF_TRACES=…,only: makes the timers slow when there was no selected trace for PP_TRACES_PAUSE_NS, and fast
+ * again when there is one. */
+void pp_traces_review(uint64_t now_monotonic_ns);
+#define PP_TRACES_PAUSE_NS 60000000000u
 /* Forgets what was counted, too. Runs in the child of fork. */
 void pp_traces_after_fork(void);
 

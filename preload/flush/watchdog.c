@@ -71,6 +71,8 @@ void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons)
 {
     if (!pp_is_enabled())
         return;
+    if (atomic_load(&pp_capture.traces_pause))
+        overdue_ns += PP_TIMER_SLOW_NS;
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid))
             check(slot, OVERDUE_TIMES * overdue_ns, reasons);

@@ -87,6 +87,8 @@ static void count_as_lost(const struct pp_account *before)
     now->sampled_ns = before->sampled_ns;
     now->unsampled_ns = before->unsampled_ns;
     now->estimated_ns = before->estimated_ns;
+    now->left_out_ns = before->left_out_ns;
+    now->left_out = before->left_out;
     now->lost_samples += now->samples - before->samples;
     now->samples = before->samples;
     now->lost_ns += sampled + unsampled + exits;

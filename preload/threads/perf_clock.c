@@ -163,7 +163,7 @@ static void give_event(struct pp_slot *slot, struct event *event)
 {
     int tid = atomic_load(&slot->tid);
     uint64_t period_ns = pp_timer_draw_ns(pp_sys_random());
-    *event = (struct event){tid, true, atomic_load(&slot->cost.count), pp_timers_period_ns()};
+    *event = (struct event){tid, true, atomic_load(&slot->cost.count), pp_timers_interval_ns()};
     int opened = open_event(tid, period_ns);
     if (opened < 0)
         return;
@@ -180,7 +180,7 @@ static void give_event(struct pp_slot *slot, struct event *event)
 
 static void draw_again(struct pp_slot *slot, struct event *event)
 {
-    uint64_t count = atomic_load(&slot->cost.count), usual_ns = pp_timers_period_ns();
+    uint64_t count = atomic_load(&slot->cost.count), usual_ns = pp_timers_interval_ns();
     if (event->period_ns == usual_ns && count - event->count < DRAW_EACH)
         return;
     uint64_t period_ns = pp_timer_draw_ns(pp_sys_random());

@@ -23,6 +23,11 @@ uint64_t pp_timers_period_ns(void)
     return chosen ? chosen : pp_config.period_ns;
 }
 
+uint64_t pp_timers_interval_ns(void)
+{
+    return atomic_load(&pp_capture.traces_pause) ? PP_TIMER_SLOW_NS : pp_timers_period_ns();
+}
+
 void pp_timers_set_period_ns(uint64_t period_ns)
 {
     atomic_store(&timers.period_ns, period_ns);
@@ -38,7 +43,7 @@ static uint64_t time_left(int id)
 uint64_t pp_timer_draw_ns(uint64_t random)
 {
     uint64_t off = OFF_LEAST + (random >> 32) % (PP_TIMER_OFF_MOST - OFF_LEAST + 1);
-    return pp_timers_period_ns() * (random >> 63 ? PERMILLE + off : PERMILLE - off) / PERMILLE;
+    return pp_timers_interval_ns() * (random >> 63 ? PERMILLE + off : PERMILLE - off) / PERMILLE;
 }
 
 static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_expiry)
@@ -47,7 +52,7 @@ static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_exp
     uint64_t clock_ns = atomic_load(&slot->thread.cpu_end_ns);
     uint64_t random = first_expiry == PP_FIRST_AS_DUE ? pp_hash(&clock_ns, sizeof clock_ns) : pp_sys_random();
     uint64_t period = pp_timer_draw_ns(random);
-    slot->timer_period_ns = pp_timers_period_ns();
+    slot->timer_period_ns = pp_timers_interval_ns();
     uint64_t first = first_expiry == PP_FIRST_TICK ? 1 : first_expiry == PP_FIRST_AS_DUE ? time_left(id) : 0;
     if (!first)
         first = (random & UINT32_MAX) % period + 1;
@@ -118,7 +123,7 @@ void pp_timers_after_fork(void)
 void pp_timer_follow(struct pp_slot *slot, bool sampled)
 {
     int id = atomic_load(&slot->timer);
-    bool changed = slot->timer_period_ns != pp_timers_period_ns();
+    bool changed = slot->timer_period_ns != pp_timers_interval_ns();
     if (id >= 0 && (changed || sampled))
         set_time(slot, id, changed ? PP_FIRST_RANDOM : PP_FIRST_AS_DUE);
 }

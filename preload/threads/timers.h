@@ -30,6 +30,7 @@ enum pp_first_expiry {
     PP_FIRST_AS_DUE,
 };
 
+#define PP_TIMER_SLOW_NS  1000000000u
 #define PP_TIMER_OFF_MOST 100u /* by which an interval differs from the period, in permille of it */
 
 /* Creates the slot's timer on its tid's CPU clock. The interval is 5 to 10 % longer or shorter than the period, so that
@@ -48,6 +49,9 @@ void pp_timers_after_fork(void);
 
 /* Returns the CPU time in ns between two samples of a thread: pp_config's, or the longer time of the throttle. */
 uint64_t pp_timers_period_ns(void);
+/* Returns the CPU time in ns between two signals of a timer: that, or PP_TIMER_SLOW_NS while no trace is sampled that
+ * PYPROF_TRACES=…,only selects. */
+uint64_t pp_timers_interval_ns(void);
 /* Sets the period for timers that are armed from now on; pp_timer_follow updates the others. */
 void pp_timers_set_period_ns(uint64_t period_ns);
 
@@ -57,11 +61,11 @@ static inline uint64_t pp_timer_longest_ns(uint64_t period_ns)
     return period_ns + period_ns * PP_TIMER_OFF_MOST / 1000;
 }
 
-/* Returns an interval by a random number: 5 to 10 % longer or shorter than the current period. */
+/* Returns an interval by a random number: 5 to 10 % longer or shorter than the current one. */
 uint64_t pp_timer_draw_ns(uint64_t random);
 
-/* Updates the slot's timer to the current period; sampled: draws another interval of the same period, too. Flush thread
- * only. */
+/* Updates the slot's timer to the current interval; sampled: draws another of the same length, too. Flush thread only.
+ */
 void pp_timer_follow(struct pp_slot *slot, bool sampled);
 
 /* Replaces a timer that does not fire, that could not be made, or that sends another signal. Returns 0 or an errno. */

@@ -50,10 +50,81 @@ all_traces() {
     with_a_python all_traces
 }
 
+only() {
+    served 0.01,only 20000 0.01 50
+    grep -q '"left": 0, "not_selected": \[[1-9][0-9]*, [1-9]' traces.json
+    info >info.json
+    reader accounting info.json
+}
+
+@test "only: what is not selected has no stack, and is counted; sums are equal, and the accounting closes" {
+    with_a_python only
+}
+
+# bats test_tags=long
+@test "only, with each interpreter" {
+    with_each_python only
+}
+
+forked() {
+    served 0.3,only 300 0.3 50 fork
+    grep -q '"left": 0, ' traces.json
+    info >info.json
+    reader accounting info.json
+}
+
+@test "children of fork" {
+    with_a_python forked
+}
+
+# Some CPU in more than a minute; 5 seconds of which timers are to be slow; what ends that; 3 seconds.
+paused() {
+    local venv
+    venv=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$venv"
+    PYPROF_TRACES=0.000001,only profiled "$venv/bin/python" - "$1" <<'END'
+import ctypes, sys, time
+from opentelemetry import baggage, context, trace
+from opentelemetry.sdk.trace import TracerProvider
+
+def use(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(1000))
+
+for _ in range(63):
+    use(0.01)
+    time.sleep(1)
+use(5)
+if sys.argv[1] == "begin":
+    assert ctypes.CDLL(None).pyprof_traces_begin() == 0
+else:
+    within = baggage.set_baggage("splunk.trace.snapshot.volume", "highest")
+    context.attach(trace.set_span_in_context(TracerProvider().get_tracer("").start_span("kept"), within))
+use(3)
+END
+    info | ${READ%% *} -c '
+import json, sys
+total = json.load(sys.stdin)["total"]
+print(total)
+assert 100 < total["samples"] < 420, total["samples"]'
+    info >info.json
+    reader accounting info.json
+}
+
+# bats test_tags=long
+@test "after a minute without a selected trace timers are slow, until one begins" {
+    paused begin
+}
+
+# bats test_tags=long
+@test "after a minute without a selected trace timers are slow, until a sample meets one" {
+    paused meet
+}
+
 @test "a value of PYPROF_TRACES that is none: one line, and no traces" {
-    for value in 0 1.5 1% 0.01,all 0.01, , -1 1e-3 0.0000000000000001; do
+    for value in 0 1.5 1% 0.01,all 0.01, , ,only 0,only -1 1e-3 0.0000000000000001; do
         PYPROF_TRACES=$value profiled "$PYTHON" -c 'sum(range(10**6))' 2>err.txt
-        lines_of err.txt 1 "^pyprof: PYPROF_TRACES=$value is not a number above 0 and up to 1 \(0\.01\): no traces are kept$"
+        lines_of err.txt 1 "^pyprof: PYPROF_TRACES=$value is not a number above 0 and up to 1, or that and \",only\" \(0\.01,only\): no traces are kept$"
     done
     PYPROF_TRACES='' profiled "$PYTHON" -c 'sum(range(10**6))' 2>err.txt
     [ ! -s err.txt ]

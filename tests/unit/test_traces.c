@@ -1,11 +1,28 @@
-/* The traces that PYPROF_TRACES selects are those of TraceIdRatioBased: its bound is round(rate * 2**64) in Python. */
+/* The traces that PYPROF_TRACES selects are those of TraceIdRatioBased: its bound is round(rate * 2**64) in Python.
+ * With "only" timers are slow while there is no such trace. */
+#include "preload/base/config.h"
+#include "preload/base/syscalls.h"
+#include "preload/capture/capture.h"
 #include "preload/common/settings.h"
+#include "preload/flush/left_out.h"
+#include "preload/flush/traces.h"
+#include "preload/threads/registry.h"
+#include "preload/threads/timers.h"
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
+
+#define MS     1000000u
+#define SECOND (1000u * (uint64_t)MS)
+#define START  (7 * SECOND)
+
+int pyprof_traces_begin(void);
+int pyprof_traces_end(void);
+
+static struct pp_slot *slot;
 
 static void bounds_are_those_of_python(void **state)
 {
@@ -34,11 +51,144 @@ static void bounds_are_those_of_python(void **state)
         uint64_t value;
         assert_null(pp_setting_read(PP_SETTING_TRACES, known[i].text, &value));
         assert_int_equal(pp_traces_highest(value), known[i].bound - 1);
+        assert_int_equal(pp_traces_highest(value | PP_TRACES_ONLY), known[i].bound - 1);
     }
+}
+
+static int start(void **state)
+{
+    (void)state;
+    signal(SIGPROF, SIG_IGN);
+    atomic_store(&pp_capture.signal, SIGPROF);
+    pp_config.period_ns = 10 * MS;
+    pp_config.traces_only = true;
+    atomic_store(&pp_capture.enabled, 1);
+    pp_interval_reset();
+    pp_traces_after_fork();
+    slot = pp_slot_claim();
+    if (!slot)
+        return -1;
+    pp_thread_begin(slot, 0, 0);
+    pp_traces_review(START);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    pp_thread_end(slot);
+    pp_slot_release(slot);
+    return 0;
+}
+
+static uint64_t interval_of(const struct pp_slot *of)
+{
+    struct itimerspec times = {0};
+    assert_int_equal(pp_syscall4(SYS_timer_gettime, atomic_load(&of->timer), (long)&times, 0, 0), 0);
+    return (uint64_t)times.it_interval.tv_sec * SECOND + (uint64_t)times.it_interval.tv_nsec;
+}
+
+static bool is_slow(void)
+{
+    uint64_t interval_ns = interval_of(slot);
+    assert_true(interval_ns <= 11 * MS || interval_ns >= 900 * MS);
+    return interval_ns >= 900 * MS;
+}
+
+static void a_minute_without_a_selected_trace_makes_timers_slow(void **state)
+{
+    (void)state;
+    assert_false(is_slow());
+    pp_traces_review(START + 59 * SECOND);
+    assert_false(is_slow());
+    pp_traces_review(START + 60 * SECOND);
+    assert_true(is_slow());
+    struct pp_slot *later = pp_slot_claim();
+    atomic_store(&later->tid, pp_sys_gettid());
+    assert_int_equal(pp_timer_arm(later, PP_FIRST_TICK), 0);
+    assert_true(interval_of(later) >= 900 * MS);
+    pp_timer_disarm(later, PP_TIMER_NONE);
+    pp_slot_release(later);
+}
+
+static void a_sample_of_a_selected_trace_makes_them_fast(void **state)
+{
+    (void)state;
+    pp_traces_review(START + 60 * SECOND);
+    atomic_store(&pp_capture.traces_met, 1);
+    pp_traces_review(START + 90 * SECOND);
+    assert_false(is_slow());
+    pp_traces_review(START + 149 * SECOND);
+    assert_false(is_slow());
+    pp_traces_review(START + 150 * SECOND);
+    assert_true(is_slow());
+}
+
+static void a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until_it_ends(void **state)
+{
+    (void)state;
+    pp_traces_review(START + 60 * SECOND);
+    atomic_store(&pp_capture.wake, 0);
+    assert_int_equal(pyprof_traces_begin(), 0);
+    assert_true(atomic_load(&pp_capture.wake) & PP_WAKE_TRACES);
+    pp_traces_review(START + 61 * SECOND);
+    assert_false(is_slow());
+    assert_int_equal(pyprof_traces_begin(), 0);
+    assert_int_equal(pyprof_traces_end(), 0);
+    pp_traces_review(START + 1000 * SECOND);
+    assert_false(is_slow());
+    assert_int_equal(pyprof_traces_end(), 0);
+    assert_int_equal(pyprof_traces_end(), 0); /* of nothing */
+    pp_traces_review(START + 1059 * SECOND);
+    assert_false(is_slow());
+    pp_traces_review(START + 1060 * SECOND);
+    assert_true(is_slow());
+    assert_int_equal(pyprof_traces_begin(), 0);
+    assert_int_equal(atomic_load(&pp_capture.traces_begun), 1);
+}
+
+static void without_only_nothing_becomes_slow(void **state)
+{
+    (void)state;
+    pp_config.traces_only = false;
+    pp_traces_review(START + 100 * SECOND);
+    assert_false(is_slow());
+}
+
+/* What a thread used meanwhile is nothing that its next sample could stand for. */
+static void the_first_sample_afterwards_stands_for_a_period(void **state)
+{
+    (void)state;
+    struct pp_record_sample sample = {.cpu_previous_ns = 100 * MS, .cpu_ns = 900 * MS};
+    uint64_t accounted_ns = slot->flush.accounted_ns;
+    pp_traces_review(START + 60 * SECOND);
+    pp_left_out_before(slot, 1, 10 * MS, &sample);
+    assert_int_equal(sample.cpu_previous_ns, 890 * MS);
+    assert_int_equal(pp_interval.account.left_out_ns, 790 * MS);
+    assert_int_equal(pp_interval.account.sampled_ns, 790 * MS);
+    assert_int_equal(slot->flush.accounted_ns - accounted_ns, 790 * MS);
+
+    pyprof_traces_begin();
+    pp_traces_review(START + 61 * SECOND);
+    uint64_t end_ns = slot->flush.traces_pause_end_ns;
+    sample = (struct pp_record_sample){.cpu_previous_ns = end_ns - 1, .cpu_ns = end_ns + 50 * MS};
+    pp_left_out_before(slot, 1, 10 * MS, &sample);
+    assert_int_equal(sample.cpu_previous_ns, end_ns + 40 * MS);
+    sample = (struct pp_record_sample){.cpu_previous_ns = end_ns + 50 * MS, .cpu_ns = end_ns + 80 * MS};
+    pp_left_out_before(slot, 1, 10 * MS, &sample);
+    assert_int_equal(sample.cpu_previous_ns, end_ns + 50 * MS);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bounds_are_those_of_python)};
+#define WITH_TIMER(test) cmocka_unit_test_setup_teardown(test, start, end)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_are_those_of_python),
+        WITH_TIMER(a_minute_without_a_selected_trace_makes_timers_slow),
+        WITH_TIMER(a_sample_of_a_selected_trace_makes_them_fast),
+        WITH_TIMER(a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until_it_ends),
+        WITH_TIMER(without_only_nothing_becomes_slow),
+        WITH_TIMER(the_first_sample_afterwards_stands_for_a_period),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
-"""traces.py REQUESTS P [baggage]: serves short requests, each in a trace of an unmodified opentelemetry-sdk, half of them in threads and half
+"""traces.py REQUESTS P [baggage] [fork]: serves short requests, each in a trace of an unmodified opentelemetry-sdk, half of them in threads and half
 in tasks; those that are to be selected work longer. A span is called "kept ID" ("kept" where there are many) or "left" by the
-rule of TraceIdRatioBased; baggage: two of three have a baggage that says it. Prints as JSON {ID: ns} of the selected traces: what they used by their thread's clock."""
+rule of TraceIdRatioBased; baggage: two of three have a baggage that says it; fork: two
+children serve them, which were forked while their parent served one. Prints as JSON {ID: ns} of the selected traces: what they used by their thread's clock."""
 import asyncio
 import json
+import os
 import sys
 import threading
 import time
@@ -73,14 +75,41 @@ async def serve_tasks(count):
         await asyncio.gather(*(serve_task() for _ in range(4)))
 
 
+def fork():
+    """Serves in children; what they used comes through pipes."""
+    ends = []
+    for _ in range(2):
+        end, other = os.pipe()
+        if not os.fork():
+            serve_all()
+            with os.fdopen(other, "w") as file:
+                json.dump(truth, file)
+            sys.exit()
+        os.close(other)
+        ends.append(os.fdopen(end))
+    for end in ends:
+        truth.update(json.load(end))
+        os.wait()
+
+
 def main():
+    if "fork" in sys.argv:
+        serve(REQUESTS // 10)
+        span, name, kept, within = request()
+        context.attach(within)
+        fork()
+    else:
+        serve_all()
+    print(json.dumps(truth))
+
+
+def serve_all():
     threads = [threading.Thread(target=serve, args=(REQUESTS // 4,)) for _ in range(2)]
     for thread in threads:
         thread.start()
     asyncio.run(serve_tasks(REQUESTS // 2))
     for thread in threads:
         thread.join()
-    print(json.dumps(truth))
 
 
 main()
