@@ -43,12 +43,13 @@ static void check_run(const struct pt_profile *profile, const struct pt_run *run
 void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)
 {
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
-    bool any = pt_each_log(directory, NULL, NULL) > 0, elsewhere = !any && pt_each_log(fallback, NULL, NULL) > 0;
+    bool any = pt_each_log(directory, NULL, NULL) > 0;
+    char *elsewhere = any ? NULL : pt_fallback_latest(fallback);
     struct pt_load_request request = cli->request;
     request.keep = PT_KEEP_SUMS;
     struct pt_profile *profile = any ? pt_load(&request) : NULL;
     if (elsewhere) {
-        pt_find(findings, PT_LEVEL_OK, TOPIC, "none in %s; there is one in %s", directory, fallback);
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "none in %s; the latest in %s is of %s", directory, fallback, elsewhere);
         pt_remedy(findings, "pyprof report %s", fallback);
     } else if (!any) {
         pt_find(findings, PT_LEVEL_OK, TOPIC, "none yet in %s", directory);
@@ -66,4 +67,5 @@ void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)
     pt_profile_free(profile);
     free(directory);
     free(fallback);
+    free(elsewhere);
 }

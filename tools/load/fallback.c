@@ -3,15 +3,19 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../base/memory.h"
+#include "../base/numbers.h"
 #include "../profile/frame_text.h"
 
-#define NAME "pyprof-"
+#define NAME           "pyprof-"
+#define COMMAND_LENGTH 100 /* bytes shown of a command line */
 
 struct search {
     struct pt_files *files;
@@ -82,6 +86,60 @@ static void search_below(struct search *search, const char *temporary)
     }
     if (count >= 0)
         free(entries);
+}
+
+static void append_age(struct pt_buffer *text, uint64_t start_unix_ns)
+{
+    static const struct {
+        uint64_t seconds;
+        const char *name;
+    } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+    uint64_t now = (uint64_t)time(NULL), start = start_unix_ns / 1000000000u, age = now > start ? now - start : 0;
+    unsigned unit = 0;
+    while (unit < 3 && age < 2 * units[unit].seconds)
+        unit++;
+    age /= units[unit].seconds;
+    pt_buffer_format(text, "%" PRIu64 " %s%s ago", age, units[unit].name, pt_plural(age, "s"));
+}
+
+static void take_latest(void *context, const char *path)
+{
+    struct pt_files *latest = context, one = {0};
+    pt_files_add(&one, path, false);
+    bool later = one.count && (!latest->count || one.items->start_unix_ns > latest->items->start_unix_ns);
+    struct pt_files earlier = later ? *latest : one;
+    if (later)
+        *latest = one;
+    pt_files_free(&earlier);
+}
+
+char *pt_fallback_latest(const char *directory)
+{
+    struct pt_files latest = {0};
+    struct pt_segment segment = {0};
+    struct pt_buffer text = {0};
+    size_t size = 0;
+    pt_each_log(directory, take_latest, &latest);
+    char *data = latest.count ? pt_read_file(latest.items->path, PT_PROCESS_BYTES, &size) : NULL;
+    if (data && pt_segment_read_process(data, size, &segment) == PT_READ_OK) {
+        struct pt_text command = segment.process.command_line;
+        const char *end = memchr(command.data, 0, command.length), *slash = end ? strrchr(command.data, '/') : NULL;
+        if (slash) { /* of the program only its name */
+            command.length -= (size_t)(slash + 1 - command.data);
+            command.data = slash + 1;
+        }
+        append_age(&text, segment.process.start_unix_ns);
+        pt_buffer_text(&text, ": ");
+        for (size_t i = 0; i + 1 < command.length && i < COMMAND_LENGTH; i++) {
+            unsigned char c = (unsigned char)command.data[i];
+            pt_buffer_format(&text, "%c", c < ' ' || c == 0x7f ? ' ' : c);
+        }
+        pt_buffer_text(&text, command.length > COMMAND_LENGTH ? " …" : "");
+    }
+    pt_segment_free(&segment);
+    free(data);
+    pt_files_free(&latest);
+    return text.data;
 }
 
 void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t since_ns)

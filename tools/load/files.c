@@ -14,9 +14,6 @@
 #include "../base/output.h"
 #include "../log/reader.h"
 
-/* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
-#define PROCESS_BYTES (256u << 10)
-
 void *pt_read_file(const char *path, size_t most, size_t *size)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -78,7 +75,8 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
     struct stat status;
     size_t size = 0;
     errno = 0;
-    char *data = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? pt_read_file(path, PROCESS_BYTES, &size) : NULL;
+    char *data =
+        stat(path, &status) == 0 && S_ISREG(status.st_mode) ? pt_read_file(path, PT_PROCESS_BYTES, &size) : NULL;
     int error = errno;
     struct pt_segment segment = {0};
     enum pt_read_result result = data ? pt_segment_read_process(data, size, &segment) : PT_READ_NOT_A_PROFILE;
@@ -221,17 +219,20 @@ static bool add_default(struct pt_files *files)
 {
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
     bool found = pt_each_log(directory, add_log, files) > 0;
+    char *latest = found ? NULL : pt_fallback_latest(fallback);
     struct pt_buffer command = {0};
     pt_buffer_text(&command, "pyprof report ");
     pt_append_argument(&command, fallback);
-    if (!found && pt_each_log(fallback, NULL, NULL) > 0)
-        pt_message_to(files->messages, "no profile in %s; there is one in %s: %s", directory, fallback, command.data);
+    if (latest)
+        pt_message_to(files->messages, "no profile in %s; the latest in %s is of %s\nIf it is that: %s", directory,
+                      fallback, latest, command.data);
     else if (!found)
         pt_message_to(files->messages,
                       "no profile in %s: record one with 'pyprof run -- python app.py', or give its path", directory);
     pt_buffer_free(&command);
     free(directory);
     free(fallback);
+    free(latest);
     return found;
 }
 

@@ -8,6 +8,9 @@
 #include "../profile/request.h"
 #include "../profile/run_joins.h"
 
+/* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
+#define PT_PROCESS_BYTES (256u << 10)
+
 struct pt_file {
     char *path;
     char *own_run, *instance; /* of its first segment */
@@ -73,6 +76,10 @@ char *pt_directory_to_name(const char *output);
 /* Returns the fallback directory of this user, $TMPDIR/pyprof-UID, where the library writes if it cannot write to
  * PYPROF_OUT. The caller frees. */
 char *pt_fallback_directory(void);
+
+/* Returns which program the latest log in a fallback directory is of, and how old that is, for people; NULL: there is
+ * none that can be read. The caller frees. */
+char *pt_fallback_latest(const char *directory);
 
 /* Adds the logs in the fallback directories, of this user and of others, that belong to runs found in directories. If
  * run is not NULL, also adds that run's logs written since since_ns, whether or not the run was found. */
