@@ -121,6 +121,94 @@ assert 100 < total["samples"] < 420, total["samples"]'
     paused meet
 }
 
+# The processor of contrib/opentelemetry, as its README adds it.
+processor() {
+    local venv
+    venv=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$venv"
+    sed -n '/^```python/,/^```/{/^```/!p}' "$ROOT/contrib/opentelemetry/README.md" >app.py
+    cat >>app.py <<'END'
+import os
+import sys
+from opentelemetry import baggage
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
+
+snapshot = provider._active_span_processor._span_processors[0]
+tracer = trace.get_tracer("test")
+if sys.argv[1] == "inert":
+    with tracer.start_as_current_span("entry") as span:
+        assert "splunk.snapshot.profiling" not in span.attributes
+    sys.exit()
+
+
+class Calls:
+    """Counts what the real library is told."""
+
+    def __init__(self, library):
+        self.library, self.begun, self.active = library, 0, 0
+
+    def pyprof_traces_begin(self):
+        self.begun, self.active = self.begun + 1, self.active + 1
+        assert self.library.pyprof_traces_begin() == 0
+
+    def pyprof_traces_end(self):
+        self.active -= 1
+        assert self.library.pyprof_traces_end() == 0
+
+
+calls = snapshot._library = Calls(snapshot._library)
+BOUND = round(0.5 * 2**64)
+
+
+def entry(within=None):
+    """An entry span with another span inside; whether it is marked, and its trace."""
+    begun, active = calls.begun, calls.active
+    with tracer.start_as_current_span("entry", context=within) as span:
+        kept = span.attributes.get("splunk.snapshot.profiling", False)
+        with tracer.start_as_current_span("inner") as inner:
+            assert "splunk.snapshot.profiling" not in inner.attributes
+            assert (calls.begun - begun, calls.active - active) == (int(kept), int(kept))
+    assert calls.active == active
+    return kept, span.get_span_context().trace_id
+
+
+def remote(trace_id):
+    return set_span_in_context(NonRecordingSpan(SpanContext(trace_id, 1, True, TraceFlags(1))))
+
+
+for _ in range(200):
+    kept, number = entry()
+    assert kept == (number % 2**64 < BOUND)
+assert 20 < calls.begun < 180
+assert entry(remote(1))[0] and entry(remote((7 << 64) + BOUND - 1))[0] and not entry(remote(BOUND))[0]
+for volume, number, expected in ("highest", 2**64 - 1, True), ("off", 1, False), ("other", 1, True):
+    assert entry(baggage.set_baggage("splunk.trace.snapshot.volume", volume, remote(number)))[0] == expected
+calls.active = 0
+with tracer.start_as_current_span("entry", context=remote(1)) as outer:
+    child = os.fork()
+    if not child:
+        assert entry(remote(1))[0]
+        outer.end()  # the parent's: the profiler does not know it here
+        os._exit(calls.active != 1)
+    assert os.waitpid(child, 0)[1] == 0
+assert calls.active == 0
+END
+    export PYTHONPATH=$ROOT/contrib/opentelemetry PYTHONDONTWRITEBYTECODE=1
+    PYPROF_TRACES=0.5,only profiled "$venv/bin/python" app.py kept
+    PYPROF_TRACES=0.5 "$venv/bin/python" app.py inert
+    PYPROF_TRACES=all profiled "$venv/bin/python" app.py inert 2>/dev/null
+    profiled "$venv/bin/python" app.py inert
+    unset PYTHONPATH
+}
+
+@test "contrib/opentelemetry marks the entry spans of selected traces, and does nothing without the profiler" {
+    with_a_python processor
+}
+
+# bats test_tags=long
+@test "contrib/opentelemetry with each interpreter" {
+    with_each_python processor
+}
+
 @test "a value of PYPROF_TRACES that is none: one line, and no traces" {
     for value in 0 1.5 1% 0.01,all 0.01, , ,only 0,only -1 1e-3 0.0000000000000001; do
         PYPROF_TRACES=$value profiled "$PYTHON" -c 'sum(range(10**6))' 2>err.txt
