@@ -12,7 +12,7 @@ static const volatile uint8_t *marks;
 static struct kind {
     char texts[TEXTS][BYTES];
     unsigned count;
-    bool present;
+    bool present, by_frames;
     char current[BYTES];
     uint64_t right, wrong, missing, torn, none, others;
 } kinds[PP_CONTEXT_KINDS];
@@ -32,6 +32,11 @@ uint32_t contexts_text(uint32_t number, const char *text)
         abort();
     snprintf(kind->texts[kind->count], BYTES, "%s", text);
     return ++kind->count;
+}
+
+void contexts_by_frames(uint32_t kind)
+{
+    kinds[kind].by_frames = true;
 }
 
 void contexts_refresh(void)
@@ -64,8 +69,8 @@ static const char *compare(const struct pp_record_sample *sample, unsigned numbe
     struct kind *kind = &kinds[number];
     uint8_t mark = marks[number];
     bool present = kind->present && sample->contexts & 1u << number;
-    if (!present && sample->python_reason != PP_REASON_NONE && number == PP_CONTEXT_GREENLET) {
-        kind->torn++; /* a plain greenlet's name is that of its outermost function */
+    if (!present && sample->python_reason != PP_REASON_NONE && kind->by_frames) {
+        kind->torn++;
         return NULL;
     }
     if (!present) {

@@ -15,6 +15,8 @@ enum {
 TORTURE_EXPORT void contexts_marks(const uint8_t *marks);
 /* Adds a text that samples may belong to, and says its number among those of that kind. */
 TORTURE_EXPORT uint32_t contexts_text(uint32_t kind, const char *text);
+/* What is read of this kind is read from the Python stack: where that is refused, nothing is known of it. */
+TORTURE_EXPORT void contexts_by_frames(uint32_t kind);
 /* Searches for sources, as the flush thread does. */
 TORTURE_EXPORT void contexts_refresh(void);
 TORTURE_EXPORT void contexts_report(void);

@@ -149,9 +149,10 @@ SOURCES = {"asyncio": (prepare_asyncio, run_asyncio)}
 def main_program():
     global library, begin, end
     from contexts_requests import SOURCES as requests
+    from contexts_tasks import SOURCES as tasks
     from greenlets import SOURCES as greenlets
 
-    SOURCES.update(greenlets, **requests)
+    SOURCES.update(greenlets, **requests, **tasks)
     parser = argparse.ArgumentParser()
     parser.add_argument("object")
     parser.add_argument("--steps", type=int, default=100000, help="how many instructions are stepped")

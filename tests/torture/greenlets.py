@@ -42,6 +42,7 @@ class Method:
 
 
 def prepare():
+    stepped.library.contexts_by_frames(GREENLET)  # a plain greenlet's name is that of its outermost function
     for name in "first", "second", "a name", "Method.third", "third", "Overrides._run", "[hub]":
         stepped.number(GREENLET, name)
 

@@ -88,13 +88,13 @@ contexts() {
     result $? "$text: after every instruction it is right what it belongs to, $* (exit status $exit)"
 }
 
-# greenlets COUNT PYTHON VERSION STEPS SOURCE...: of those sources that can be had here.
-greenlets() {
-    local count=$1 python=$2 version=$3 steps=$4 source
-    shift 4
+# packages COUNT PYTHON VERSION KIND STEPS SOURCE...: of those sources that can be had here, which are packages.
+packages() {
+    local count=$1 python=$2 version=$3 kind=$4 steps=$5 source
+    shift 5
     for source in "$@"; do
         if find_package "$python" "$version" "$source"; then
-            contexts "$count-$source" "$python" "$version ($python)" 2 --source "$source" --steps "$steps"
+            contexts "$count-$source" "$python" "$version ($python)" "$kind" --source "$source" --steps "$steps"
         fi
     done
 }
@@ -107,7 +107,9 @@ one_python() {
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 1500000
         torture "$count" "$python" "$text" --whole --steps 1000000
         torture "$count-warm" "$python" "$text, warm" --whole --steps 1000000 --warm
-        greenlets "$count" "$python" "$3" 1000000 greenlet gevent eventlet
+        contexts "$count-python-tasks" "$python" "$text" 1 --source python-tasks --steps 1000000
+        packages "$count" "$python" "$3" 1 1000000 trio uvloop
+        packages "$count" "$python" "$3" 2 1000000 greenlet gevent eventlet
         contexts "$count-labels" "$python" "$text" 6 --source labels --steps 1000000
         if find_package "$python" "$3" opentelemetry-sdk; then
             contexts "$count-spans" "$python" "$text" 5 --source opentelemetry --steps 1000000
@@ -115,7 +117,11 @@ one_python() {
     else
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 110000 --first "$count"
         torture "$count" "$python" "$text" --steps 200000 --first $((3 * count))
-        greenlets "$count" "$python" "$3" 110000 greenlet
+        packages "$count" "$python" "$3" 2 110000 greenlet
+        case $((count % 3)) in
+        0) contexts "$count-python-tasks" "$python" "$text" 1 --source python-tasks --steps 110000 --first "$count" ;;
+        1) packages "$count" "$python" "$3" 1 110000 trio ;;
+        esac
         contexts "$count-labels" "$python" "$text" 6 --source labels --steps 60000 --first "$count"
     fi
 }
