@@ -247,3 +247,140 @@ END
     venv=$(venv_with mypy pytest) || fail "$venv"
     "$venv/bin/mypy" --strict --cache-dir=none libpyprof >mypy.txt || fail "$(cat mypy.txt)"
 }
+
+creators_are_labels() {
+    cat >creators.py <<'END'
+import asyncio
+import contextvars
+import sys
+import libpyprof
+from libpyprof import labels, pyprof_labels
+
+VERSION = sys.version_info[:2]
+mine = contextvars.ContextVar("mine")
+
+
+def now():
+    return pyprof_labels.get(b"none")
+
+
+async def child():
+    first = now()
+    await asyncio.sleep(0)
+    assert now() == first, (first, now())
+    return first
+
+
+async def grandchild():
+    asyncio.current_task().set_name("x")
+    return await asyncio.ensure_future(child())
+
+
+async def checks(eager=False):
+    create = asyncio.get_running_loop().create_task
+    assert await create(child()) == b"creator=main", await create(child())
+    assert await asyncio.gather(child(), child()) == [b"creator=main"] * 2
+    assert await create(grandchild()) == b"creator=x"
+    with labels(tenant=7):
+        assert await create(child()) == b"tenant=7;creator=main"
+        assert now() == b"tenant=7"
+    assert now() == b"none"
+    asyncio.current_task().set_name("Task-17")
+    assert await create(child()) == b"creator=main"
+    task = create(child())
+    task.set_name("a name")
+    await task
+    assert task.get_name() == "a name"
+    if VERSION >= (3, 11):
+        context = contextvars.copy_context()
+        context.run(mine.set, "of the context")
+        assert await create(child(), name="b", context=context) == b"creator=main"
+        assert context[pyprof_labels] == b"creator=main" and now() == b"none"
+
+        async def same():
+            assert mine.get() == "of the context"
+            return await create(child(), context=context)
+
+        if not eager:  # which cannot be started in the context that the creator runs in
+            assert await create(same(), context=context) == b"creator=main"
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(child())
+        assert task.result() == b"creator=main"
+
+
+async def main(factory):
+    loop = asyncio.get_running_loop()
+    made = []
+
+    def counted(loop, coroutine, **options):
+        made.append(coroutine)
+        return (factory or asyncio.Task)(*((loop, coroutine) if factory else (coroutine,)),
+                                         **(options if factory else dict(options, loop=loop)))
+
+    asyncio.current_task().set_name("main")
+    before = loop.get_task_factory()
+    libpyprof.task_creators()
+    if not libpyprof.is_active():
+        assert loop.get_task_factory() is before
+        return "not loaded"
+    await checks()
+    loop.set_task_factory(counted)
+    libpyprof.task_creators(loop)
+    await checks(factory is not None)
+    assert len(made) > 5
+    return "loaded"
+
+
+print(asyncio.run(main(None)))
+if VERSION >= (3, 12):
+    print(asyncio.run(main(asyncio.eager_task_factory)))
+END
+    "$PYTHON" creators.py >out.txt
+    ! grep -qx 'loaded' out.txt
+    timeout 60 "$PYPROF" run -- "$PYTHON" creators.py >out.txt 2>run.err || fail "$(cat run.err)"
+    ! grep -qx 'not loaded' out.txt
+}
+
+@test "task_creators: tasks have their creator as a label, whatever makes them; not without the library" {
+    with_each_python creators_are_labels
+}
+
+creators_in_profile() {
+    cat >background.py <<'END'
+import asyncio, time
+import libpyprof
+
+
+def spin(seconds):
+    used = time.thread_time()
+    while time.thread_time() - used < seconds:
+        sum(range(1000))
+
+
+async def background():
+    for _ in range(40):
+        spin(0.01)
+        await asyncio.sleep(0)
+
+
+async def orders():
+    asyncio.ensure_future(background())
+
+
+async def main():
+    libpyprof.task_creators()
+    await asyncio.gather(orders(), background())
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+
+
+spin(1.1)  # until the library has found the module
+asyncio.run(main())
+END
+    "$PYPROF" run -- "$PYTHON" background.py 2>run.err || fail "$(cat run.err)"
+    label_near creator orders 400000000
+    label_near creator main 400000000
+}
+
+@test "report --by label:creator has what tasks used that a task has left in the background" {
+    with_a_python creators_in_profile
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task factory of libpyprof.task_creators."""
+
+from __future__ import annotations
+
+import asyncio
+
+from . import labels
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _name(task: Any) -> str:
+    """The task's name; where asyncio only numbers it, its coroutine's."""
+    name = str(task.get_name())
+    return getattr(task.get_coro(), "__qualname__", name) if name.startswith("Task-") else name
+
+
+def _make(loop: Any, coroutine: Any, **options: Any) -> Any:
+    return asyncio.Task(coroutine, loop=loop, **options)
+
+
+def set_factory(loop: Any) -> None:
+    loop = loop or asyncio.get_running_loop()
+    make = loop.get_task_factory() or _make
+
+    def factory(loop: Any, coroutine: Any, **options: Any) -> Any:
+        creator = asyncio.current_task(loop)
+        context = options.get("context")
+        if creator is None:
+            return make(loop, coroutine, **options)
+        scope = labels(creator=_name(creator))
+        if context is None:
+            with scope:  # the task copies the context
+                return make(loop, coroutine, **options)
+        try:
+            context.run(scope.__enter__)
+        except RuntimeError:
+            pass  # the creator runs in it: the label would be the creator's, too
+        return make(loop, coroutine, **options)
+
+    loop.set_task_factory(factory)
