@@ -88,12 +88,26 @@ static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *fr
     return number;
 }
 
-uint32_t *pt_flame_add_nodes(struct pt_flame *flame, const struct pt_profile *from)
+/* Returns the page's numbers of all frames. Without lines all frames of a Python function are one. */
+static uint32_t *add_frames(struct pt_flame *flame, const struct pt_profile *from)
 {
     uint32_t *frames = pt_alloc(from->frames.count, sizeof *frames);
+    uint32_t *functions = pt_alloc(from->functions.count, sizeof *functions); /* + 1; 0: not known yet */
+    for (uint32_t i = 0; i < from->frames.count; i++) {
+        const struct pt_frame *frame = &from->frames.items[i];
+        uint32_t *known = frame->kind == PP_FRAME_PYTHON && !flame->lines ? &functions[frame->subject] : NULL;
+        frames[i] = known && *known ? *known - 1 : frame_number(flame, from, i, flame->lines);
+        if (known)
+            *known = frames[i] + 1;
+    }
+    free(functions);
+    return frames;
+}
+
+uint32_t *pt_flame_add_nodes(struct pt_flame *flame, const struct pt_profile *from)
+{
+    uint32_t *frames = add_frames(flame, from);
     uint32_t *nodes = pt_alloc(from->nodes.count, sizeof *nodes);
-    for (uint32_t i = 0; i < from->frames.count; i++)
-        frames[i] = frame_number(flame, from, i, flame->lines);
     for (uint32_t i = 1; i < from->nodes.count; i++) {
         const struct pt_node *node = &from->nodes.items[i];
         nodes[i] = pt_add_node(flame->merged, nodes[node->parent], frames[node->frame]);
