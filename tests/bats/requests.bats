@@ -181,3 +181,73 @@ assert "p50_ns" not in rows["/parent"] and "cpu_per_request_ns" not in rows["/pa
 @test "request() counts in forked children too, however they end, in threads, and before exec; not while it is paused" {
     with_a_python forked
 }
+
+# shows FILE COUNT REGEX: so many of its lines match.
+shows() {
+    [ "$(grep -cE "$3" "$1")" -eq "$2" ] || fail "$1 has not $2 lines that match /$3/: $(cat "$1")"
+}
+
+# calls OUT LIGHT HEAVY SETTING...
+calls() {
+    local out=$1 light=$2 heavy=$3
+    shift 3
+    profiled FRAMEWORK=plain PYPROF_OUT="$out" PYTHONPATH="$ROOT/contrib/python" "$@" "$PYTHON" "$WORKLOADS/counted_calls.py" "$light" "$heavy"
+}
+
+loads() {
+    calls a 300 20
+    calls b 100 60
+    calls slower 100 60 SCALE=1.6
+    # Ten times as much of one than of the other: the shares say so, and CPU per request does not.
+    "$PYPROF" diff --by endpoint --by share a b >shares.txt
+    shows shares.txt 2 '\*.* (/light|/heavy/\*)$'
+    "$PYPROF" diff --by endpoint --fail-above 1% a b >same.txt || fail "$(cat same.txt)"
+    grep -q '^Milliseconds of CPU per request: B, and its change from A; ' same.txt || fail "$(cat same.txt)"
+    grep -q '^More or fewer requests are no change of it' same.txt || fail "$(cat same.txt)"
+    grep -q 'none: 2 changes are within chance' same.txt || fail "$(cat same.txt)"
+    "$PYPROF" diff --by endpoint --json a b >same.json
+    "$PYPROF" diff --by endpoint a slower >slower.txt
+    shows slower.txt 2 ' \+[0-9.]+\* .* (300 +100 +/light|20 +60 +/heavy/\*)$'
+    [ "$("$PYPROF" diff --by endpoint --fail-above 5% a slower >/dev/null 2>gate.err && echo 0 || echo $?)" = 1 ] || fail "$(cat gate.err)"
+    # A part of the stacks is not what the requests took.
+    "$PYPROF" diff --by endpoint --focus spin a b >focus.txt
+    grep -q '^Per cent of the CPU' focus.txt || fail "$(cat focus.txt)"
+    ${READ%% *} -c '
+import json
+same = json.load(open("same.json"))
+rows = {row["value"]: row for row in same["values"]}
+assert same["by"] == "request" and set(rows) == {"/light", "/heavy/*"}, same
+assert rows["/light"]["requests"] == [300, 100] and rows["/heavy/*"]["requests"] == [20, 60], rows
+for name, ms in ("/light", 4), ("/heavy/*", 15):
+    for side, each in enumerate(rows[name]["cpu_per_request_ns"]):
+        sigma = each / rows[name]["self_samples"][side] ** 0.5
+        assert abs(each - ms * 1e6) < 3 * sigma + 0.05 * each, (name, each)
+    assert not rows[name]["self_significant"], rows'
+}
+
+@test "diff --by endpoint compares CPU per request: another load is no change, slower endpoints are" {
+    with_a_python loads
+}
+
+shown() {
+    calls a 200 30
+    "$PYPROF" report a >report.txt
+    grep -qE '^ +CPU +REQUESTS +CPU/REQ +p50 +p99 +ENDPOINT +MOST OF IT IN$' report.txt || fail "$(cat report.txt)"
+    shows report.txt 1 ' % +200 +[34]\.[0-9]+ ms +[345]\.[0-9]+ ms +[4-9]\.[0-9]+ ms +/light +[0-9]+ % '
+    "$PYPROF" report --ci --by endpoint a >ci.txt
+    shows ci.txt 1 ' 200 +[34]\.[0-9]+ ms +[0-9.]+ ms–[0-9.]+ ms +'
+    "$PYPROF" top --by endpoint --count 1 a >top.txt
+    grep -qE '^ +CPU +CPU +REQ/S +CPU/REQ +ENDPOINT' top.txt || fail "$(cat top.txt)"
+    shows top.txt 1 ' s +[0-9.]+ +[34]\.[0-9]+ ms +/light$'
+    # Requests are a process's, and of no single thread or stack.
+    "$PYPROF" report --by endpoint --focus spin a >focus.txt
+    ! grep -q 'REQ' focus.txt || fail "$(cat focus.txt)"
+    for columns in 80 60 120; do
+        /usr/bin/python3 "$ROOT/tests/bats/lib/on_terminal.py" "$columns" "$PYPROF" report a >narrow.txt
+        grep -q 'REQUESTS.*CPU/REQ' narrow.txt || fail "$(cat narrow.txt)"
+    done
+}
+
+@test "report and top show requests, CPU per request and its spread" {
+    with_a_python shown
+}

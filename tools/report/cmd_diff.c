@@ -12,6 +12,7 @@
 #include "../load/load.h"
 #include "../load/runs.h"
 #include "../profile/frame_text.h"
+#include "../profile/requests.h"
 #include "compare.h"
 
 /* Exit statuses with --fail-above, as those of diff(1): a comparison that failed is not one that could not be made. */
@@ -148,12 +149,21 @@ static int cannot_compare(const struct pt_cli *cli)
     return cli->fail_above > 0 ? CANNOT_COMPARE : PT_EXIT_DATA;
 }
 
+/* Returns whether CPU time per request is what to compare: a program under another load is no other program. */
+static bool compares_requests(const struct job *job)
+{
+    const char *by = job->cli->request.by;
+    return by && strcmp(by, PT_COUNTED_BY) == 0 && !job->cli->by && job->form != AS_COLLAPSED &&
+           pt_has_requests(job->profiles[0]) && pt_has_requests(job->profiles[1]);
+}
+
 /* Returns the exit status. */
 static int compare(struct job *job)
 {
     static const int exit_of_gate[] = {
         [PT_GATE_PASSED] = PT_EXIT_OK, [PT_GATE_FAILED] = GATE_FAILED, [PT_GATE_OPEN] = CANNOT_COMPARE};
     if (job->form != AS_PAGE) {
+        job->by = compares_requests(job) ? PT_COMPARE_REQUEST : job->by;
         for (int i = 0; i < 2; i++)
             job->sides[i] = pt_side_of(job->profiles[i]);
         job->comparison = pt_comparison_of(job->sides, job->by, job->cli->request.by, job->cli->lines);

@@ -81,8 +81,7 @@ static void print_next(const struct pt_report *report)
         before = "      ";
     }
     if (has_pools(report)) {
-        print_command(report->cli, before, "pyprof report --join-pools", NULL,
-                      "native pools under their callers");
+        print_command(report->cli, before, "pyprof report --join-pools", NULL, "native pools under their callers");
         before = "      ";
     }
     print_command(report->cli, before, "pyprof flame", NULL, "a flame graph for the browser");

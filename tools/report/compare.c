@@ -9,12 +9,14 @@
 #include "../load/runs.h"
 #include "../profile/frame_text.h"
 #include "../profile/group.h"
+#include "../profile/requests.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
 
 /* Of two profiles of about the same size: as many samples, all of which are on one side, are no more than chance. Less
  * need not be tested, and do not make the correction for the number of tests harsher. */
 #define FEWEST_SAMPLES 6
+#define REQUEST_SHARE  100 /* times what an endpoint takes: what is not the endpoint */
 
 struct pt_side pt_side_of(struct pt_profile *profile)
 {
@@ -36,19 +38,23 @@ struct pt_side pt_side_of(struct pt_profile *profile)
 
 double pt_compare_unit(const struct pt_side *side, enum pt_compare_by by)
 {
-    if (by == PT_COMPARE_SHARE)
+    if (by == PT_COMPARE_SHARE || by == PT_COMPARE_REQUEST)
         return side->whole_ns ? 100 / (double)side->whole_ns : 0;
     if (by == PT_COMPARE_TIME)
         return side->wall_ns ? 1e3 / (double)side->wall_ns : 0;
     return side->run_count ? 1e-9 / side->run_count : 0;
 }
 
+double pt_compare_value(const struct pt_comparison *comparison, const struct pt_change *change, int side)
+{
+    if (comparison->by == PT_COMPARE_REQUEST)
+        return change->requests[side] ? (double)change->ns[side] / 1e6 / (double)change->requests[side] : 0;
+    return (double)change->ns[side] * pt_compare_unit(&comparison->sides[side], comparison->by);
+}
+
 double pt_compare_change(const struct pt_comparison *comparison, const struct pt_change *change)
 {
-    double values[2];
-    for (int side = 0; side < 2; side++)
-        values[side] = (double)change->ns[side] * pt_compare_unit(&comparison->sides[side], comparison->by);
-    return values[1] - values[0];
+    return pt_compare_value(comparison, change, 1) - pt_compare_value(comparison, change, 0);
 }
 
 static int by_text(const void *a, const void *b)
@@ -61,6 +67,7 @@ static void add_change(struct pt_change *sum, const struct pt_change *change)
     for (int side = 0; side < 2; side++) {
         sum->ns[side] += change->ns[side];
         sum->counts[side] += change->counts[side];
+        sum->requests[side] += change->requests[side];
     }
 }
 
@@ -129,6 +136,8 @@ static void add_groups(struct pt_comparison *comparison, int side)
     struct pt_group group = pt_group_by(profile, comparison->group);
     uint32_t none = pt_intern_text(profile, PT_NO_GROUP), room = comparison->function_count;
     struct pt_change *sums = pt_alloc(profile->strings.count, sizeof *sums);
+    struct pt_request_sums *requests =
+        comparison->by == PT_COMPARE_REQUEST ? pt_requests_by(profile, comparison->group, PT_NONE) : NULL;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         struct pt_change *sum = &sums[pt_group_value(&group, sample) ?: none];
@@ -136,15 +145,30 @@ static void add_groups(struct pt_comparison *comparison, int side)
         sum->counts[side] += sample->count;
     }
     for (uint32_t i = 1; i < profile->strings.count; i++) {
-        if (!sums[i].ns[side])
+        if (requests && pt_cpu_per_request(profile, i, 1, requests[i].count) > 0)
+            sums[i].requests[side] = requests[i].count;
+        if (!sums[i].ns[side] && !sums[i].requests[side])
             continue;
         comparison->functions =
             pt_grow(comparison->functions, &room, (uint64_t)comparison->function_count + 1, sizeof(struct pt_compared));
         comparison->functions[comparison->function_count++] =
             (struct pt_compared){pt_string(profile, i), sums[i], sums[i]};
     }
+    free(requests);
     free(sums);
     pt_group_free(&group);
+}
+
+static void leave_out_uncounted(struct pt_comparison *comparison)
+{
+    uint32_t count = comparison->function_count, kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pt_change *change = &comparison->functions[i].self;
+        if (change->requests[0] && change->requests[1])
+            comparison->functions[kept++] = comparison->functions[i];
+    }
+    comparison->function_count = kept;
+    comparison->uncounted = count - kept;
 }
 
 /* A change of CPU time is one only if it is not within what both sides are unsure of: the share of a function changes
@@ -167,12 +191,30 @@ struct tests {
     uint32_t count, capacity;
 };
 
+/* Makes draws in which the endpoint has equal shares if its requests take equal CPU time: all is a multiple of what
+ * they take on the side where they take more. */
+static void draw_requests(struct pt_draws draws[2], const struct pt_change *change)
+{
+    double each[2];
+    for (int side = 0; side < 2; side++)
+        each[side] = (double)change->ns[side] / (double)change->requests[side];
+    for (int side = 0; side < 2; side++) {
+        double ns = REQUEST_SHARE * fmax(each[0], each[1]) * (double)change->requests[side];
+        /* a side without samples would have them as large as the other's */
+        int of = change->counts[side] ? side : !side;
+        draws[side].ns = (uint64_t)ns;
+        draws[side].count = (uint64_t)(ns * (double)change->counts[of] / (double)change->ns[of]);
+    }
+}
+
 static void add_test(const struct pt_comparison *comparison, struct tests *tests, struct pt_change *change)
 {
-    const struct pt_draws draws[] = {comparison->sides[0].draws, comparison->sides[1].draws};
+    struct pt_draws draws[] = {comparison->sides[0].draws, comparison->sides[1].draws};
     change->chance = 1;
     if (change->counts[0] + change->counts[1] < FEWEST_SAMPLES)
         return;
+    if (comparison->by == PT_COMPARE_REQUEST)
+        draw_requests(draws, change);
     change->chance = pt_change_chance(draws, change->counts, change->ns);
     tests->changes = pt_grow(tests->changes, &tests->capacity, (uint64_t)tests->count + 1, sizeof(struct pt_change *));
     tests->changes[tests->count++] = change;
@@ -202,7 +244,8 @@ static void mark(struct pt_comparison *comparison)
     pt_mark_changes(chances, tests.count, marks);
     for (uint32_t i = 0; i < tests.count; i++)
         tests.changes[i]->marked =
-            marks[i] && (comparison->by == PT_COMPARE_SHARE || is_apart(comparison, tests.changes[i]));
+            marks[i] && (comparison->by == PT_COMPARE_SHARE || comparison->by == PT_COMPARE_REQUEST ||
+                         is_apart(comparison, tests.changes[i]));
     for (uint32_t i = 0; i < comparison->function_count; i++)
         if (is_leaf(&comparison->functions[i]))
             comparison->functions[i].total = comparison->functions[i].self;
@@ -242,6 +285,8 @@ struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_com
             add_side(&comparison, side, lines);
     comparison.function_count = unite(comparison.functions, comparison.function_count, false);
     comparison.file_count = unite(comparison.files, comparison.file_count, false);
+    if (by == PT_COMPARE_REQUEST)
+        leave_out_uncounted(&comparison);
     mark(&comparison);
     qsort_r(comparison.functions, comparison.function_count, sizeof *comparison.functions, by_change, &comparison);
     if (comparison.file_count) /* groups have none */

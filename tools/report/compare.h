@@ -9,7 +9,8 @@
 #include "../profile/model.h"
 #include "../view/uncertainty.h"
 
-enum pt_compare_by { PT_COMPARE_SHARE, PT_COMPARE_TIME, PT_COMPARE_CPU };
+/* PT_COMPARE_REQUEST: of endpoints whose requests both sides have counted (requests.h); no others are compared then. */
+enum pt_compare_by { PT_COMPARE_SHARE, PT_COMPARE_TIME, PT_COMPARE_CPU, PT_COMPARE_REQUEST };
 
 struct pt_side {
     struct pt_profile *profile;
@@ -24,7 +25,7 @@ struct pt_side {
 
 /* CPU time of a function, a file or a stack in both profiles; 0 where it is not there. */
 struct pt_change {
-    uint64_t ns[2], counts[2];
+    uint64_t ns[2], counts[2], requests[2];
     double chance; /* pt_change_chance */
     bool marked;   /* it is more than chance */
 };
@@ -43,7 +44,8 @@ struct pt_comparison {
     const char *group; /* the word of --by; NULL: functions are compared */
     struct pt_compared *functions, *files;
     uint32_t function_count, file_count;
-    uint32_t tested; /* how many changes were held against chance; the marks are corrected for that */
+    uint32_t uncounted; /* values that are left out: one side has not counted their requests */
+    uint32_t tested;    /* how many changes were held against chance; the marks are corrected for that */
 };
 
 /* Returns the side of a profile. Removes the first lines of its functions, which change whenever something above them
@@ -54,7 +56,10 @@ struct pt_side pt_side_of(struct pt_profile *profile);
  * its runs, or seconds of one run. */
 double pt_compare_unit(const struct pt_side *side, enum pt_compare_by by);
 
-/* Returns by how much more B has than A, in that unit. */
+/* Returns what a side has, in that unit; milliseconds per request if requests are compared. */
+double pt_compare_value(const struct pt_comparison *comparison, const struct pt_change *change, int side);
+
+/* Returns by how much more B has than A. */
 double pt_compare_change(const struct pt_comparison *comparison, const struct pt_change *change);
 
 /* The caller ends it with pt_comparison_free; the sides must live as long. */

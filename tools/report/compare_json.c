@@ -29,7 +29,7 @@ static void put_pair(struct pt_json *json, const char *what, const char *field, 
                      const double pair[2])
 {
     char key[32];
-    snprintf(key, sizeof key, "%s_%s", what, field);
+    snprintf(key, sizeof key, "%s%s%s", what, field ? "_" : "", field ? field : "");
     pt_json_begin(json, key, '[');
     for (int side = 0; side < 2; side++)
         pt_json_format(json, NULL, format, pair[side]);
@@ -60,6 +60,17 @@ static void put_change(struct pt_json *json, const char *what, const struct pt_c
     pt_json_bool(json, key, change->marked);
 }
 
+static void put_requests(struct pt_json *json, const struct pt_comparison *comparison, const struct pt_change *change)
+{
+    double requests[2], each[2];
+    for (int i = 0; i < 2; i++) {
+        requests[i] = (double)change->requests[i];
+        each[i] = 1e6 * pt_compare_value(comparison, change, i);
+    }
+    put_pair(json, "requests", NULL, "%.0f", requests);
+    put_pair(json, "cpu_per_request", "ns", "%.0f", each);
+}
+
 static void put_rows(struct pt_json *json, const char *key, const struct pt_comparison *comparison,
                      const struct pt_compared *all, uint32_t count)
 {
@@ -71,6 +82,8 @@ static void put_rows(struct pt_json *json, const char *key, const struct pt_comp
         else
             pt_json_text(json, "text", all[i].text);
         put_change(json, "self", comparison, &all[i].self);
+        if (comparison->by == PT_COMPARE_REQUEST)
+            put_requests(json, comparison, &all[i].self);
         if (all == comparison->functions && !comparison->group)
             put_change(json, "total", comparison, &all[i].total);
         pt_json_end(json, '}');
@@ -82,7 +95,7 @@ void pt_comparison_json(const struct pt_comparison *comparison, const struct pt_
 {
     struct pt_json json = pt_json_document(out);
     uint32_t count = cli->top && cli->top < comparison->function_count ? cli->top : comparison->function_count;
-    pt_json_text(&json, "by", cli->by ? cli->by : "share");
+    pt_json_text(&json, "by", comparison->by == PT_COMPARE_REQUEST ? "request" : cli->by ? cli->by : "share");
     put_side(&json, "a", &comparison->sides[0]);
     put_side(&json, "b", &comparison->sides[1]);
     pt_json_number(&json, "tested", comparison->tested);

@@ -55,7 +55,7 @@ struct table {
 
 static int print_change(const struct table *table, const struct pt_change *change)
 {
-    double after = (double)change->ns[1] * pt_compare_unit(&table->comparison->sides[1], table->comparison->by);
+    double after = pt_compare_value(table->comparison, change, 1);
     return fprintf(table->out, " %6.*f %+7.*f%c ", table->digits, after, table->digits,
                    pt_compare_change(table->comparison, change), change->marked ? '*' : ' ');
 }
@@ -78,6 +78,9 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
             fputs(pt_style_sequences[PT_STYLE_FAINT], table->out);
         int used = print_change(table, &all[shown].self);
         used += files ? 0 : print_change(table, &all[shown].total);
+        if (table->comparison->by == PT_COMPARE_REQUEST)
+            used += fprintf(table->out, "%9" PRIu64 " %9" PRIu64 " ", all[shown].self.requests[0],
+                            all[shown].self.requests[1]);
         used += fprintf(table->out, " ");
         pt_print_text(table->out, all[shown].text, (uint32_t)used, faint ? PT_STYLE_FAINT : PT_STYLE_PLAIN);
     }
@@ -90,19 +93,32 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
         fprintf(table->out, "  and %" PRIu32 " more within chance\n", hidden);
 }
 
+static void print_uncounted(const struct pt_comparison *comparison, FILE *out)
+{
+    fputs("More or fewer requests are no change of it", out);
+    if (comparison->uncounted)
+        fprintf(out, "; %" PRIu32 " value%s without requests on both sides: see --by share", comparison->uncounted,
+                pt_plural(comparison->uncounted, "s"));
+    fputs("\n", out);
+}
+
 void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out)
 {
     static const char *const explained[] = {"Per cent of the CPU", "Milliseconds of CPU per second",
-                                            "Seconds of CPU in a run"};
-    const struct table table = {comparison, out, comparison->by == PT_COMPARE_CPU ? 2 : 1};
+                                            "Seconds of CPU in a run", "Milliseconds of CPU per request"};
+    bool requests = comparison->by == PT_COMPARE_REQUEST;
+    const struct table table = {comparison, out, comparison->by == PT_COMPARE_CPU || requests ? 2 : 1};
     print_side(out, 'A', &comparison->sides[0]);
     print_side(out, 'B', &comparison->sides[1]);
     print_cpu(out, comparison->sides);
     fprintf(out, "\n%s: B, and its change from A; * is more than chance\n", explained[comparison->by]);
+    if (requests)
+        print_uncounted(comparison, out);
     if (comparison->group) {
         struct pt_buffer title = {0};
         pt_group_title(&title, comparison->group);
-        pt_print_styled(out, PT_STYLE_HEADING, "\n    CPU  CHANGE   %s\n", title.data);
+        pt_print_styled(out, PT_STYLE_HEADING, "\n%s  CHANGE   %s%s\n", requests ? "CPU/REQ" : "    CPU",
+                        requests ? "REQUESTS A         B   " : "", title.data);
         pt_buffer_free(&title);
     } else {
         pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE    TOTAL  CHANGE   %s\n",
@@ -135,6 +151,8 @@ static bool judge(struct gate *gate, const struct pt_change *change, const char 
 {
     const struct pt_side *a = &gate->comparison->sides[0];
     double whole = (double)a->whole_ns * pt_compare_unit(a, gate->comparison->by);
+    if (gate->comparison->by == PT_COMPARE_REQUEST) /* as many milliseconds more as A's requests would have taken */
+        whole = (double)a->whole_ns / 1e6 / (double)change->requests[0];
     double percent = whole > 0 ? 100 * pt_compare_change(gate->comparison, change) / whole : 0;
     bool fails = change->marked && percent > gate->most;
     if (fails)
@@ -156,7 +174,8 @@ static bool judge_cpu(struct gate *gate)
 enum pt_gate pt_comparison_judge(const struct pt_comparison *comparison, double percent)
 {
     struct gate gate = {.comparison = comparison, .most = percent};
-    bool open = comparison->by != PT_COMPARE_SHARE && judge_cpu(&gate);
+    bool shares = comparison->by == PT_COMPARE_SHARE || comparison->by == PT_COMPARE_REQUEST;
+    bool open = !shares && judge_cpu(&gate);
     for (uint32_t i = 0; i < comparison->function_count; i++) {
         const struct pt_compared *one = &comparison->functions[i];
         if (comparison->group)

@@ -32,6 +32,8 @@ static void forget(struct pt_live *live)
     free(live->since.items);
     free(live->window.items);
     free(live->recent.items);
+    free(live->requests.items);
+    free(live->request_counts);
     free(live->node_ns);
     free(live->node_counts);
     free(live->thread_ns);
@@ -137,6 +139,26 @@ static bool resolve(struct pt_live *live)
     return true;
 }
 
+static void take_requests(struct pt_live *live)
+{
+    struct pt_profile *profile = live->follow->profile;
+    if (profile->requests.count)
+        live->request_counts = pt_grow(live->request_counts, &live->request_capacity, profile->strings.count,
+                                       sizeof *live->request_counts);
+    for (uint32_t i = 0; i < profile->requests.count; i++) {
+        const struct pt_requests *requests = &profile->requests.items[i];
+        live->request_counts[requests->endpoint] += requests->sums.count;
+        if (!requests->interval)
+            continue;
+        const struct pt_interval *interval = &profile->intervals.items[requests->interval];
+        *PT_APPEND(&live->requests) =
+            (struct pt_recent_requests){requests->process, requests->endpoint,
+                                        interval->start_unix_ns + interval->wall_ns / 2, requests->sums.count};
+    }
+    profile->requests.count = 0;
+    pt_index_free(&profile->requests.index);
+}
+
 static void take_samples(struct pt_live *live)
 {
     struct pt_profile *profile = live->follow->profile;
@@ -171,6 +193,7 @@ static void take_samples(struct pt_live *live)
                                                        sample->cpu_ns, sample->count};
     }
     free(samples);
+    take_requests(live);
     profile->intervals.count = 1; /* the time of item 0 is not read */
     pt_index_free(&profile->intervals.index);
     if (recount)
@@ -194,11 +217,15 @@ static void refresh_clock(struct pt_live *live)
 
 static void drop_old(struct pt_live *live)
 {
-    uint32_t kept = 0;
+    uint32_t kept = 0, requests = 0;
     for (uint32_t i = 0; i < live->recent.count; i++)
         if (live->recent.items[i].middle_unix_ns + PT_LIVE_WINDOW_NS + SLACK_NS > live->now_unix_ns)
             live->recent.items[kept++] = live->recent.items[i];
     live->recent.count = kept;
+    for (uint32_t i = 0; i < live->requests.count; i++)
+        if (live->requests.items[i].middle_unix_ns + PT_LIVE_WINDOW_NS + SLACK_NS > live->now_unix_ns)
+            live->requests.items[requests++] = live->requests.items[i];
+    live->requests.count = requests;
 }
 
 void pt_live_read(struct pt_live *live, uint64_t at_most_ns)
@@ -215,13 +242,22 @@ void pt_live_read(struct pt_live *live, uint64_t at_most_ns)
 }
 
 /* Logs lag by up to a second, each by its own: the last seconds of a process end with what it has written. */
-bool pt_live_is_in_window(const struct pt_live *live, const struct pt_recent *recent)
+static bool is_in_window(const struct pt_live *live, uint32_t process, uint64_t unix_ns)
 {
-    const struct pt_profile *profile = live->follow->profile;
-    uint64_t end = profile->processes.items[profile->threads.items[recent->thread].process].end_unix_ns;
+    uint64_t end = live->follow->profile->processes.items[process].end_unix_ns;
     if (end + LAG_NS < live->now_unix_ns)
         end = live->now_unix_ns;
-    return recent->middle_unix_ns + PT_LIVE_WINDOW_NS > end;
+    return unix_ns + PT_LIVE_WINDOW_NS > end;
+}
+
+bool pt_live_is_in_window(const struct pt_live *live, const struct pt_recent *recent)
+{
+    return is_in_window(live, live->follow->profile->threads.items[recent->thread].process, recent->middle_unix_ns);
+}
+
+bool pt_live_are_in_window(const struct pt_live *live, const struct pt_recent_requests *requests)
+{
+    return is_in_window(live, requests->process, requests->middle_unix_ns);
 }
 
 bool pt_live_is_alive(const struct pt_live *live, uint32_t process)

@@ -25,6 +25,11 @@ struct pt_recent {
     uint64_t middle_unix_ns, cpu_ns, count;
 };
 
+struct pt_recent_requests {
+    uint32_t process, endpoint; /* endpoint: string */
+    uint64_t middle_unix_ns, count;
+};
+
 struct pt_live {
     struct pt_follow *follow;
     const struct pt_target *target;
@@ -37,6 +42,9 @@ struct pt_live {
     uint64_t since_ns;    /* from the start of the run to its last flush */
     uint32_t alive;       /* number of processes that still run */
     PT_TABLE_OF(struct pt_recent) recent;
+    PT_TABLE_OF(struct pt_recent_requests) requests;
+    uint64_t *request_counts; /* since the start, by string; NULL: none were counted */
+    uint32_t request_capacity;
     uint64_t *node_ns, *thread_ns, *labels_ns; /* since the start, by node, by thread and by label set */
     uint64_t *node_counts;                     /* samples */
     uint32_t node_capacity, node_counts_capacity, thread_capacity, labels_capacity;
@@ -59,8 +67,9 @@ void pt_live_set_native(struct pt_live *live, enum pt_native native);
 /* Recomputes live->window from the recent samples. */
 void pt_live_tally_window(struct pt_live *live);
 
-/* Returns whether the sample lies in the last seconds of its process. */
+/* Return whether the sample, or the requests, lie in the last seconds of their process. */
 bool pt_live_is_in_window(const struct pt_live *live, const struct pt_recent *recent);
+bool pt_live_are_in_window(const struct pt_live *live, const struct pt_recent_requests *requests);
 
 /* Returns whether the process may still run (pt_follow_is_alive). */
 bool pt_live_is_alive(const struct pt_live *live, uint32_t process);

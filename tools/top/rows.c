@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../profile/group.h"
+#include "../profile/requests.h"
 #include "../report/shares.h"
 #include "../view/call_tree.h"
 #include "../view/command.h"
@@ -103,6 +104,22 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+bool pt_rows_have_requests(const struct pt_live *live, const char *by)
+{
+    return live->request_counts && strcmp(by, PT_COUNTED_BY) == 0;
+}
+
+/* Adds the requests to the rows of their endpoints, by string. */
+static void add_requests(const struct pt_live *live, bool since_start, struct pt_row *rows)
+{
+    uint32_t strings = least(live->follow->profile->strings.count, live->request_capacity);
+    for (uint32_t i = 0; since_start && i < strings; i++)
+        rows[i].requests = live->request_counts[i];
+    for (uint32_t i = 0; !since_start && i < live->requests.count; i++)
+        if (pt_live_are_in_window(live, &live->requests.items[i]))
+            rows[live->requests.items[i].endpoint].requests += live->requests.items[i].count;
+}
+
 /* Returns no rows if none has a value. */
 static struct pt_row *groups(const struct pt_live *live, const char *by, bool since_start, uint32_t *count,
                              uint64_t *whole_ns)
@@ -126,13 +143,15 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
     }
     for (uint32_t i = 0; i < since[group.of].count; i++)
         rows[group.values[i]].since_self_ns += since[group.of].ns[i];
+    if (pt_rows_have_requests(live, by))
+        add_requests(live, since_start, rows);
     for (uint32_t i = 0; any && i < profile->strings.count; i++) {
         struct pt_row row = rows[i];
         row.number = i;
         row.self_ns = row.total_ns = since_start ? row.since_self_ns : row.self_ns;
         row.since_total_ns = row.since_self_ns;
         *whole_ns += row.self_ns;
-        if (row.self_ns)
+        if (row.self_ns || row.requests)
             rows[(*count)++] = row;
     }
     pt_group_free(&group);

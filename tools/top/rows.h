@@ -11,8 +11,9 @@ struct pt_row {
     uint32_t number;            /* of the string (of a group 0: none), process or thread */
     uint64_t self_ns, total_ns; /* in the window or since the start; they differ for functions only */
     uint64_t since_self_ns, since_total_ns;
-    bool unsure;      /* functions: too few samples to know the total share (report/shares.h) */
-    uint64_t wall_ns; /* processes and threads: how much of the window they existed */
+    uint64_t requests; /* endpoints: as self_ns */
+    bool unsure;       /* functions: too few samples to know the total share (report/shares.h) */
+    uint64_t wall_ns;  /* processes and threads: how much of the window they existed */
 };
 
 struct pt_rows_options {
@@ -26,6 +27,9 @@ struct pt_rows_options {
  * caller frees the array. */
 struct pt_row *pt_rows_new(struct pt_live *live, const struct pt_rows_options *options, uint32_t *count,
                            uint64_t *whole_ns);
+
+/* Returns whether rows of these groups have requests. */
+bool pt_rows_have_requests(const struct pt_live *live, const char *by);
 
 /* Appends the row's name: a function, "pid command" or a thread. */
 void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_rows_of of, const struct pt_row *row);

@@ -9,6 +9,7 @@
 #include "../base/terminal_text.h"
 #include "../load/files.h"
 #include "../profile/group.h"
+#include "../profile/requests.h"
 #include "../view/command.h"
 #include "../view/summary.h"
 
@@ -120,6 +121,21 @@ static void draw_status(struct page *page, const struct pt_live *live)
     end_line(page, PT_STYLE_PLAIN);
 }
 
+/* Appends requests per second and CPU time per request. */
+static void append_requests(struct pt_buffer *line, const struct pt_live *live, const struct pt_row *row,
+                            bool since_start)
+{
+    uint64_t wall_ns = since_start ? live->since_ns : live->wall_ns;
+    double each = pt_cpu_per_request(live->follow->profile, row->number, row->self_ns, row->requests);
+    struct pt_buffer text = {0};
+    pt_buffer_text(&text, each > 0 ? "" : "-");
+    if (each > 0)
+        pt_append_duration(&text, each);
+    pt_buffer_format(line, "%8.1f %*s%s  ", wall_ns ? (double)row->requests / pt_seconds(wall_ns) : 0,
+                     9 - (int)pt_shown_width(text.data), "", text.data);
+    pt_buffer_free(&text);
+}
+
 static void draw_row(struct page *page, const struct pt_live *live, const struct pt_row *row, uint64_t whole_ns)
 {
     struct pt_buffer *line = &page->line;
@@ -134,6 +150,8 @@ static void draw_row(struct page *page, const struct pt_live *live, const struct
                          pt_percent(row->self_ns, of == PT_ROWS_GROUPS ? whole_ns : row->wall_ns),
                          pt_seconds(row->since_self_ns));
     }
+    if (of == PT_ROWS_GROUPS && pt_rows_have_requests(live, page->screen->by))
+        append_requests(line, live, row, page->screen->since_start);
     if (of == PT_ROWS_PROCESSES)
         pt_buffer_format(line, "%7" PRIu64 "  %-7s  ", profile->processes.items[row->number].accounting.threads,
                          pt_live_is_alive(live, row->number)           ? "running"
@@ -157,6 +175,8 @@ static void draw_table(struct page *page, struct pt_screen *screen, struct pt_li
     uint64_t whole_ns;
     struct pt_row *rows = pt_rows_new(live, &options, &count, &whole_ns);
     pt_buffer_text(&page->line, headings[screen->of]);
+    if (screen->of == PT_ROWS_GROUPS && pt_rows_have_requests(live, screen->by))
+        pt_buffer_text(&page->line, "   REQ/S   CPU/REQ  ");
     if (screen->of == PT_ROWS_GROUPS)
         pt_group_title(&page->line, screen->by);
     if (screen->lines)
