@@ -6,8 +6,8 @@
 
 struct tables {
     bool may_go; /* the object may be unloaded meanwhile */
-    uintptr_t strings, symbols, gnu_hash, hash, versions, relocations;
-    size_t relocation_count, relative_relocations;
+    uintptr_t strings, symbols, gnu_hash, hash, versions, relocations, plt_relocations;
+    size_t relocation_count, relative_relocations, plt_relocation_count;
 };
 
 #define HIDDEN_VERSION 0x8000 /* not the symbol's default version */
@@ -54,6 +54,12 @@ static bool read_tables(bool may_go, uintptr_t base, const ElfW(Dyn) * dynamic, 
             break;
         case DT_RELACOUNT:
             tables->relative_relocations = dynamic->d_un.d_val;
+            break;
+        case DT_JMPREL:
+            tables->plt_relocations = at;
+            break;
+        case DT_PLTRELSZ:
+            tables->plt_relocation_count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
             break;
         }
     }
@@ -156,6 +162,49 @@ bool pp_elf_defines(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
     struct tables tables;
     ElfW(Sym) symbol;
     return read_tables(true, base, dynamic, &tables) && find_defined(&tables, name, &symbol) != NO_SYMBOL;
+}
+
+#define RELOCATIONS_AT_ONCE 128
+
+/* Searches a table of relocations for one that gives the thread-local variable's place relative to the thread pointer.
+ */
+static bool find_fixed(const struct tables *tables, uintptr_t base, uintptr_t from, size_t count, uint32_t index,
+                       const ElfW(Sym) * symbol, int64_t *offset)
+{
+    ElfW(Rela) some[RELOCATIONS_AT_ONCE];
+    for (size_t at = 0; at < count; at += RELOCATIONS_AT_ONCE) {
+        size_t number = count - at < RELOCATIONS_AT_ONCE ? count - at : RELOCATIONS_AT_ONCE;
+        if (!copy(tables, some, from + at * sizeof *some, number * sizeof *some))
+            return false;
+        for (size_t i = 0; i < number; i++) {
+            unsigned long type = ELF64_R_TYPE(some[i].r_info), of = ELF64_R_SYM(some[i].r_info);
+            bool descriptor = type == PP_RELOCATION_TLS_DESCRIPTOR;
+            uintptr_t slot = base + some[i].r_offset + (descriptor ? sizeof slot : 0);
+            if ((descriptor || type == PP_RELOCATION_TLS_OFFSET) &&
+                (of ? of == index : (uint64_t)some[i].r_addend == symbol->st_value) &&
+                copy(tables, offset, slot, sizeof *offset) && *offset < 0 && *offset > -PP_STATIC_TLS_MAX)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool pp_elf_tls_word(uintptr_t base, const ElfW(Dyn) * dynamic, uint64_t module, const char *name,
+                     struct pp_tls_word *word)
+{
+    struct tables tables;
+    ElfW(Sym) symbol;
+    int64_t offset;
+    uint32_t index = read_tables(true, base, dynamic, &tables) ? find_defined(&tables, name, &symbol) : NO_SYMBOL;
+    if (index == NO_SYMBOL || ELF64_ST_TYPE(symbol.st_info) != STT_TLS)
+        return false;
+    if (find_fixed(&tables, base, tables.relocations + tables.relative_relocations * sizeof(ElfW(Rela)),
+                   tables.relocation_count - tables.relative_relocations, index, &symbol, &offset) ||
+        find_fixed(&tables, base, tables.plt_relocations, tables.plt_relocation_count, index, &symbol, &offset))
+        *word = (struct pp_tls_word){.kind = PP_TLS_FIXED, .offset = offset};
+    else
+        *word = (struct pp_tls_word){PP_TLS_DYNAMIC, module, (int64_t)symbol.st_value};
+    return true;
 }
 
 extern struct r_debug _r_debug __attribute__((weak)); /* musl has none */

@@ -14,7 +14,7 @@ static bool is_selected(struct pp_slot *slot, uint32_t *state)
     pp_thread_state_find(slot, &found);
     *state = found.state;
     if (!found.python)
-        return false;
+        return pp_contexts_selected_native(slot);
     const struct pp_context_reader reader = pp_context_reader_of(&found, slot);
     return pp_contexts_selected(&reader);
 }

@@ -190,6 +190,8 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
         enum pp_reason reason = pp_thread_state_find(slot, &state);
         if (state.python)
             reason = walk_python(&state, slot, context, &stacks, &head.contexts);
+        else if (!pp_contexts_read_native(slot, &head.contexts))
+            reason = PP_REASON_LOST_RING_FULL;
         head.state = (uint16_t)(state.state | (stacks.python.collecting ? PP_STATE_GC : 0));
         if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
             stacks.python.frames = stacks.python.runs = 0;

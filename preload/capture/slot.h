@@ -189,6 +189,7 @@ struct pp_slot_thread {
         struct pp_attribute parent_task, cancel_scope, host_task, work_future, done_callbacks, callbacks;
     } awaiters; /* context/awaiters.c's */
     struct pp_learnt_attributes learnt;
+    bool ran_tasks;       /* as far as thread_context.c has seen */
     bool context_checked; /* the thread's Context has been found where it is expected */
 };
 

@@ -7,7 +7,8 @@
 #define HOLDER_LOOP  16                               /* up to 3.11 what is there holds the loop, */
 #define HOLDER_PID   24                               /* and the process in which it runs */
 
-bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_asyncio_facts *facts)
+bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_asyncio_facts *facts,
+                     const char **why)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
     uintptr_t module = modules[PP_MODULE_ASYNCIO], size;
@@ -15,20 +16,24 @@ bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *mod
         !pp_object_word(reader, facts->python_task_type + pp_object_header(reader) + PP_TYPE_BASE,
                         &facts->python_future_type))
         facts->python_task_type = 0;
+    *why = "_asyncio.Task is not of the size that it has in this version of CPython";
     if (!pp_name_find(reader, module, "Task", &facts->task_type) ||
         !pp_object_word(reader, facts->task_type + layout->object_type + sizeof size + PP_TYPE_BASIC_SIZE, &size) ||
         size != layout->task.size)
         return false;
+    *why = "_asyncio has no _current_tasks";
     return layout->thread_state.running_task || pp_name_find(reader, module, "_current_tasks", &facts->running_tasks);
 }
 
-/* Reads the event loop that the thread runs (3.8 to 3.13). async-signal-safe. */
+/* Reads the event loop that the thread runs. async-signal-safe. */
 static bool read_loop(const struct pp_context_reader *reader, uintptr_t *loop)
 {
     const struct pp_python_layout *layout = &reader->objects.python->layout;
-    uintptr_t dict, words[2];
-    if (layout->thread_state.running_loop)
-        return pp_object_word(&reader->objects, reader->state->address + layout->thread_state.running_loop, loop);
+    uintptr_t dict, words[2], place = layout->thread_state.running_loop;
+    if (layout->thread_state.running_task) /* since 3.14 right after the loop */
+        place = layout->thread_state.running_task - sizeof *loop;
+    if (place)
+        return pp_object_word(&reader->objects, reader->state->address + place, loop);
     if (!pp_object_word(&reader->objects, reader->state->address + layout->thread_state.dict, &dict))
         return false;
     *loop = 0;
@@ -57,6 +62,12 @@ static bool read_task(const struct pp_context_reader *reader, uintptr_t *task)
     if (loop)
         pp_dict_get_object(&careful, reader->facts->asyncio.running_tasks, loop, task);
     return true;
+}
+
+bool pp_asyncio_runs(const struct pp_context_reader *reader)
+{
+    uintptr_t loop;
+    return reader->facts->asyncio.task_type && (!read_loop(reader, &loop) || loop);
 }
 
 bool pp_asyncio_read(const struct pp_context_reader *reader, struct pp_context *context)

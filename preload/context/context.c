@@ -8,6 +8,7 @@
 #include "greenlet.h"
 #include "sources.h"
 #include "tasks.h"
+#include "thread_context.h"
 #include "thread_name.h"
 
 #define SERVING (1u << PP_FRAME_DJANGO | 1u << PP_FRAME_ROUTE | 1u << PP_FRAME_FASTAPI)
@@ -141,6 +142,8 @@ static bool read_span(const struct pp_context_reader *reader, uintptr_t vars, st
         read = pp_ddtrace_read(reader, vars, span);
     if (read && !span->identity && facts->sentry.variable.address)
         read = pp_sentry_read(reader, vars, span);
+    if (read && !span->identity && facts->thread_context.word.kind)
+        pp_thread_context_read(reader, span);
     return read;
 }
 
@@ -153,32 +156,42 @@ static bool is_selected(const struct pp_context *span)
                                           : span->choice == PP_TRACE_KEPT;
 }
 
+/* Opens the context of the thread, if there may be spans. async-signal-safe. */
+static bool open_vars(const struct pp_context_reader *reader, uintptr_t *vars)
+{
+    const struct pp_context_facts *facts = reader->facts;
+    return facts && (facts->variables || facts->thread_context.word.kind) &&
+           pp_context_vars_open(&reader->objects, reader->state->memory, &reader->slot->thread.context_checked, vars);
+}
+
 bool pp_contexts_selected(const struct pp_context_reader *reader)
 {
     const struct pp_context_reader ids = {reader->objects, reader->facts, reader->state, reader->slot, false};
     struct pp_context span = {.identity = 0};
     uintptr_t vars;
-    return reader->facts && reader->facts->variables &&
-           pp_context_vars_open(&reader->objects, reader->state->memory, &reader->slot->thread.context_checked,
-                                &vars) &&
-           read_span(&ids, vars, &span) && is_selected(&span);
+    return open_vars(reader, &vars) && read_span(&ids, vars, &span) && is_selected(&span);
 }
 
-/* Reads what is in context variables. async-signal-safe. */
+/* async-signal-safe. */
+static bool put_span(const struct pp_context_reader *reader, const struct pp_context *span, uint32_t *known)
+{
+    if (!put(reader, PP_CONTEXT_SPAN, span, known))
+        return false;
+    if (pp_traces_kept() && *known & 1u << PP_CONTEXT_SPAN && is_selected(span))
+        *known |= PP_SELECTED;
+    return true;
+}
+
+/* Reads what is in context variables, and in the thread's own context. async-signal-safe. */
 static bool read_variables(const struct pp_context_reader *reader, uint32_t *known)
 {
     const struct pp_context_facts *facts = reader->facts;
     struct pp_context span = {.identity = 0}, endpoint = span, labels = span;
-    uintptr_t vars;
-    if (!facts->variables ||
-        !pp_context_vars_open(&reader->objects, reader->state->memory, &reader->slot->thread.context_checked, &vars))
+    uintptr_t vars = 0;
+    if (!open_vars(reader, &vars))
         return true;
-    if (read_span(reader, vars, &span)) {
-        if (!put(reader, PP_CONTEXT_SPAN, &span, known))
-            return false;
-        if (pp_traces_kept() && *known & 1u << PP_CONTEXT_SPAN && is_selected(&span))
-            *known |= PP_SELECTED;
-    }
+    if (read_span(reader, vars, &span) && !put_span(reader, &span, known))
+        return false;
     if (facts->flask.variable.address && pp_flask_read(reader, vars, &endpoint) && endpoint.identity &&
         !put(reader, PP_CONTEXT_ENDPOINT, &endpoint, known))
         return false;
@@ -204,6 +217,34 @@ bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, u
     reader->slot->scratch->task = 0;
     return !reader->facts ||
            (read_task(reader, known, task_frame) && read_variables(reader, known) && read_greenlet(reader, known));
+}
+
+/* async-signal-safe. */
+static struct pp_context_reader read_native(struct pp_slot *slot, struct pp_context *span)
+{
+    const struct pp_context_reader reader = {
+        .objects = {.pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed), .plain = true},
+        .facts = atomic_load_explicit(&pp_capture.contexts, memory_order_acquire),
+        .slot = slot,
+    };
+    *span = (struct pp_context){.identity = 0};
+    if (reader.facts && reader.facts->thread_context.word.kind)
+        pp_thread_context_read(&reader, span);
+    return reader;
+}
+
+bool pp_contexts_read_native(struct pp_slot *slot, uint32_t *known)
+{
+    struct pp_context span;
+    const struct pp_context_reader reader = read_native(slot, &span);
+    return !reader.facts || put_span(&reader, &span, known);
+}
+
+bool pp_contexts_selected_native(struct pp_slot *slot)
+{
+    struct pp_context span;
+    read_native(slot, &span);
+    return is_selected(&span);
 }
 
 /* Reads what request the frames serve, unless a context variable says it. async-signal-safe. */

@@ -11,6 +11,10 @@
 
 #define PP_SAME_NAME 1 /* the identity of contexts that are one when they have the same name */
 
+/* Names of a span whose library does not say its name, and of what another task's record would name. */
+#define PP_SPAN_UNNAMED "(unnamed)"
+#define PP_SPAN_UNKNOWN "(unknown)"
+
 /* Whether a trace's samples are kept one by one, as far as its baggage says. */
 enum pp_trace_choice { PP_TRACE_BY_ID, PP_TRACE_KEPT, PP_TRACE_LEFT };
 
@@ -40,6 +44,11 @@ bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, u
 
 /* Whether the sample is of a trace that PYPROF_TRACES selects. async-signal-safe; needs slot->scratch; bounded. */
 bool pp_contexts_selected(const struct pp_context_reader *reader);
+/* The same for a thread that runs no Python. async-signal-safe; bounded. */
+bool pp_contexts_selected_native(struct pp_slot *slot);
+
+/* Reads what a thread that runs no Python belongs to, as pp_contexts_read. */
+bool pp_contexts_read_native(struct pp_slot *slot, uint32_t *known);
 
 /* Reads what the frames of the Python stack tell, as pp_contexts_read, and corrects stack->task_frame.
  * async-signal-safe; needs slot->scratch with the resolved frames; bounded. */

@@ -2,9 +2,11 @@
 #include "sources.h"
 #include "values.h"
 
-bool pp_ddtrace_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_ddtrace_facts *facts)
+bool pp_ddtrace_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_ddtrace_facts *facts,
+                     const char **why)
 {
     uintptr_t variable, type;
+    *why = "its spans are not the objects of Python that they are up to 3.x";
     return pp_name_find(reader, modules[PP_MODULE_DDTRACE], "_DD_CONTEXTVAR", &variable) &&
            pp_name_find(reader, modules[PP_MODULE_DDTRACE_SPAN], "Span", &type) &&
            pp_slot_find(reader, type, "name", &facts->name) &&

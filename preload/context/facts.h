@@ -9,7 +9,7 @@
 #include "context_vars.h"
 #include "values.h"
 
-#define PP_CONTEXT_SOURCES_TEXT 256
+#define PP_CONTEXT_SOURCES_TEXT 1024
 
 /* asyncio.h */
 struct pp_asyncio_facts {
@@ -57,6 +57,11 @@ struct pp_sentry_facts {
     struct pp_context_var variable;
     struct pp_slot_attribute span, trace_id, span_id, description, operation, transaction_name;
 };
+/* thread_context.h */
+struct pp_thread_context_facts {
+    struct pp_tls_word word; /* kind PP_TLS_NONE: no module exports it */
+    bool follows_tasks, follows_greenlets;
+};
 struct pp_flask_facts {
     struct pp_context_var variable;
 };
@@ -67,6 +72,7 @@ struct pp_labels_facts {
 /* Modules by whose dicts the sources are found. */
 enum pp_source_module {
     PP_MODULE_ASYNCIO,
+    PP_MODULE_ASYNCIO_PACKAGE,
     PP_MODULE_ASYNCIO_TASKS,
     PP_MODULE_TRIO,
     PP_MODULE_TYPES,
@@ -85,8 +91,16 @@ enum pp_source_module {
     PP_MODULE_STARLETTE,
     PP_MODULE_GREENLET,
     PP_MODULE_OLD_GREENLET,
+    PP_MODULE_GEVENT,
     PP_MODULE_GEVENT_GREENLET,
     PP_MODULE_GEVENT_HUB,
+    PP_MODULE_TRIO_PACKAGE, /* from here on: these have versions */
+    PP_MODULE_DJANGO_PACKAGE,
+    PP_MODULE_STARLETTE_PACKAGE,
+    PP_MODULE_FLASK_PACKAGE,
+    PP_MODULE_DDTRACE_PACKAGE,
+    PP_MODULE_SENTRY_PACKAGE,
+    PP_MODULE_OPENTELEMETRY_VERSION,
     PP_SOURCE_MODULES
 };
 
@@ -97,7 +111,8 @@ struct pp_context_facts {
     struct pp_trio_facts trio;
     struct pp_awaiters_facts awaiters;
     struct pp_greenlet_facts greenlet;
-    bool variables; /* one of these was found: */
+    struct pp_thread_context_facts thread_context; /* of all threads, in whatever interpreter */
+    bool variables;                                /* one of these was found: */
     struct pp_opentelemetry_facts opentelemetry;
     struct pp_ddtrace_facts ddtrace;
     struct pp_sentry_facts sentry;

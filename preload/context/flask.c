@@ -2,9 +2,11 @@
 #include "sources.h"
 #include "values.h"
 
-bool pp_flask_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_flask_facts *facts)
+bool pp_flask_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_flask_facts *facts,
+                   const char **why)
 {
     uintptr_t variable;
+    *why = "flask.globals has no context variable _cv_request, as since 2.2";
     return pp_name_find(reader, modules[PP_MODULE_FLASK], "_cv_request", &variable) &&
            pp_context_var_find(reader, variable, &facts->variable);
 }

@@ -65,6 +65,13 @@ static bool read_current(const struct pp_context_reader *reader, uintptr_t *gree
     return true;
 }
 
+bool pp_greenlets_used(const struct pp_context_reader *reader)
+{
+    const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
+    struct pp_tls_word word = {.kind = PP_TLS_DYNAMIC, .module = facts->tls_module, .offset = sizeof(uintptr_t)};
+    return facts->type && (facts->current || pp_tls_read(&word, reader->slot->thread.thread_pointer) > STATE_NONE);
+}
+
 enum kind {
     UNKNOWN, /* no greenlet */
     PLAIN,

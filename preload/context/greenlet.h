@@ -10,13 +10,17 @@
 #define PP_GREENLET_TLS_SIZE 16 /* of the extension: whether the word is initialised, and the word */
 
 /* Finds the types of greenlets, by the dicts of modules; but for facts->tls_module, which facts->getter's object has.
- * Returns false if greenlet is not there, or not as it is expected. Flush thread. */
-bool pp_greenlet_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_greenlet_facts *facts);
+ * Returns false if greenlet is not there, or *why it is not as it is expected. Flush thread. */
+bool pp_greenlet_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_greenlet_facts *facts,
+                      const char **why);
 
 /* Reads the name of the running greenlet; its identity is 0 in a thread's first greenlet, which is the thread's own.
  * site: where gevent spawned it; its identity is the line, 0: not known, or of no interest. false: the greenlet could
  * not be read, or only its frames tell its name. async-signal-safe; bounded. */
 bool pp_greenlet_read(const struct pp_context_reader *reader, struct pp_context *greenlet, struct pp_context *site);
+
+/* Whether the thread has used greenlets, or may have. async-signal-safe. */
+bool pp_greenlets_used(const struct pp_context_reader *reader);
 
 /* Reads what pp_greenlet_read could not: the name by the greenlet's outermost Python frame and the rule for that one's
  * function. false: the frames may be another greenlet's. async-signal-safe; bounded. */

@@ -61,10 +61,12 @@ static void find_callables(const struct pp_object_reader *reader, const uintptr_
         facts->partial_type = 0;
 }
 
-bool pp_greenlet_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_greenlet_facts *facts)
+bool pp_greenlet_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_greenlet_facts *facts,
+                      const char **why)
 {
     unsigned header = pp_object_header(reader);
     uintptr_t module = modules[PP_MODULE_GREENLET], capsule, table;
+    *why = "the class greenlet, or its C interface, is not of a size and form that is known";
     if (!module)
         module = modules[PP_MODULE_OLD_GREENLET];
     if (!pp_name_find(reader, module, "greenlet", &facts->type) || !pp_name_find(reader, module, "_C_API", &capsule) ||

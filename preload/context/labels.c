@@ -2,9 +2,11 @@
 #include "sources.h"
 #include "values.h"
 
-bool pp_labels_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_labels_facts *facts)
+bool pp_labels_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_labels_facts *facts,
+                    const char **why)
 {
     uintptr_t variable;
+    *why = "libpyprof.pyprof_labels is no context variable";
     return pp_name_find(reader, modules[PP_MODULE_LABELS], "pyprof_labels", &variable) &&
            pp_context_var_find(reader, variable, &facts->variable);
 }

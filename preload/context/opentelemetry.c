@@ -10,14 +10,19 @@
 #define VOLUME "splunk.trace.snapshot.volume"
 
 bool pp_opentelemetry_find(const struct pp_object_reader *reader, const uintptr_t *modules,
-                           struct pp_opentelemetry_facts *facts)
+                           struct pp_opentelemetry_facts *facts, const char **why)
 {
     struct pp_attribute learnt = {0};
+    struct pp_str key;
     uintptr_t runtime, variable;
     if (!pp_name_find(reader, modules[PP_MODULE_OPENTELEMETRY_BAGGAGE], "_BAGGAGE_KEY", &facts->baggage_key))
         facts->baggage_key = 0;
+    *why = "opentelemetry.trace.propagation has no _SPAN_KEY";
+    if (!pp_name_find(reader, modules[PP_MODULE_OPENTELEMETRY_SPAN], "_SPAN_KEY", &facts->span_key) ||
+        !pp_str_open(reader, facts->span_key, PP_CONTEXT_TEXT_MAX, &key))
+        return false;
+    *why = "its context is not used yet, or OTEL_PYTHON_CONTEXT selects another class than contextvars_context";
     return pp_name_find(reader, modules[PP_MODULE_OPENTELEMETRY], "_RUNTIME_CONTEXT", &runtime) &&
-           pp_name_find(reader, modules[PP_MODULE_OPENTELEMETRY_SPAN], "_SPAN_KEY", &facts->span_key) &&
            pp_attribute_read(reader, runtime, "_current_context", &learnt, &variable) &&
            pp_context_var_find(reader, variable, &facts->variable);
 }

@@ -6,9 +6,11 @@
 #define TRACE_DIGITS 32
 #define SPAN_DIGITS  16
 
-bool pp_sentry_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_sentry_facts *facts)
+bool pp_sentry_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_sentry_facts *facts,
+                    const char **why)
 {
     uintptr_t variable, scope, span, transaction;
+    *why = "its scopes and spans are not those of 2.x";
     return pp_name_find(reader, modules[PP_MODULE_SENTRY], "_current_scope", &variable) &&
            pp_name_find(reader, modules[PP_MODULE_SENTRY], "Scope", &scope) &&
            pp_name_find(reader, modules[PP_MODULE_SENTRY_SPAN], "Span", &span) &&

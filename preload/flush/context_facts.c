@@ -7,13 +7,19 @@
 #include "../context/awaiters.h"
 #include "../context/greenlet.h"
 #include "../context/sources.h"
+#include "../context/thread_context.h"
 #include "../context/trio.h"
 #include "../modules/modules.h"
+#include "context_text.h"
 #include "python_modules.h"
 #include <string.h>
 
 /* Published facts are never freed: handlers may read them. */
 #define CHANGES_MAX 512
+
+/* Modules that were imported are searched anew so often: names in them, and they themselves, may have other values. */
+#define AGAIN_NS       (60 * (uint64_t)1000000000u)
+#define AGAIN_EARLY_NS (5 * (uint64_t)1000000000u) /* while a source is not found: it may be made at its first use */
 
 static struct pp_context_facts published[CHANGES_MAX];
 static unsigned changes;
@@ -24,10 +30,19 @@ static struct {
     uint64_t count;
     uintptr_t modules[PP_SOURCE_MODULES]; /* dicts; 0: not imported */
     bool again;                           /* a module that was found then may not have been complete */
+    uint64_t at_ns;                       /* CLOCK_MONOTONIC */
 } searched;
+
+/* The thread context that a loaded module exports; searched for when modules were loaded or unloaded. */
+static struct {
+    bool changed;
+    struct pp_tls_word word;
+    char path[256];
+} exported = {.changed = true};
 
 static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_ASYNCIO] = "_asyncio",
+    [PP_MODULE_ASYNCIO_PACKAGE] = "asyncio",
     [PP_MODULE_ASYNCIO_TASKS] = "asyncio.tasks",
     [PP_MODULE_TRIO] = "trio._core._run",
     [PP_MODULE_TYPES] = "types",
@@ -46,8 +61,16 @@ static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_STARLETTE] = "starlette.routing",
     [PP_MODULE_GREENLET] = "greenlet._greenlet",
     [PP_MODULE_OLD_GREENLET] = "greenlet",
+    [PP_MODULE_GEVENT] = "gevent",
     [PP_MODULE_GEVENT_GREENLET] = "gevent._gevent_cgreenlet",
     [PP_MODULE_GEVENT_HUB] = "gevent.hub",
+    [PP_MODULE_TRIO_PACKAGE] = "trio",
+    [PP_MODULE_DJANGO_PACKAGE] = "django",
+    [PP_MODULE_STARLETTE_PACKAGE] = "starlette",
+    [PP_MODULE_FLASK_PACKAGE] = "flask",
+    [PP_MODULE_DDTRACE_PACKAGE] = "ddtrace",
+    [PP_MODULE_SENTRY_PACKAGE] = "sentry_sdk",
+    [PP_MODULE_OPENTELEMETRY_VERSION] = "opentelemetry.sdk.version",
 };
 
 /* Returns the state of an interpreter in which a thread was sampled last: the one that is known, as long as there is
@@ -77,12 +100,21 @@ static bool is_finalizing(const struct pp_python *python)
     return pp_word((const void *)python->runtime, python->layout.runtime.finalizing) != 0;
 }
 
+/* Whether it is time to search all modules again: after imports have come to an end, and now and then. */
+static bool is_due(uint64_t now_ns)
+{
+    const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
+    uint64_t wait_ns = known && strstr(known->text, PP_CONTEXT_TEXT_NOT) ? AGAIN_EARLY_NS : AGAIN_NS;
+    return searched.again || now_ns - searched.at_ns > wait_ns;
+}
+
 /* Searches what was imported since the last search, if anything was. sys.modules grows at its end; where it has been
- * moved, it is searched from its beginning. Returns whether there may be more to find. */
+ * moved, or it is time for that, it is searched from its beginning. Returns whether there may be more to find. */
 static bool search_modules(const struct pp_object_reader *reader, uintptr_t interpreter_state)
 {
     uintptr_t values;
     struct pp_dict_keys keys;
+    uint64_t now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     if (searched.interpreter_state != interpreter_state) {
         memset(&searched, 0, sizeof searched);
         searched.interpreter_state = interpreter_state;
@@ -94,75 +126,86 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
         searched.interpreter_state = 0;
         return false;
     }
-    bool moved = address != searched.keys || keys.count < searched.count;
-    bool changed = moved || keys.count != searched.count, again = searched.again;
-    if (changed)
-        pp_python_module_dicts(reader, searched.dict, moved ? 0 : searched.count, names, PP_SOURCE_MODULES,
+    bool changed = address != searched.keys || keys.count != searched.count, due = !changed && is_due(now_ns);
+    bool whole = due || address != searched.keys || keys.count < searched.count;
+    if (whole)
+        memset(searched.modules, 0, sizeof searched.modules);
+    if (changed || whole)
+        pp_python_module_dicts(reader, searched.dict, whole ? 0 : searched.count, names, PP_SOURCE_MODULES,
                                searched.modules);
+    if (due)
+        searched.at_ns = now_ns;
     searched.keys = address;
     searched.count = keys.count;
     searched.again = changed;
-    return changed || again;
+    return changed || due;
 }
 
 /* Finds what the modules that are there keep in context variables. */
 static void find_variables(const struct pp_object_reader *reader, const uintptr_t *modules,
-                           struct pp_context_facts *facts)
+                           struct pp_context_facts *facts, struct pp_context_reasons *reasons)
 {
-    facts->variables |= pp_opentelemetry_find(reader, modules, &facts->opentelemetry);
-    facts->variables |= pp_ddtrace_find(reader, modules, &facts->ddtrace);
-    facts->variables |= pp_sentry_find(reader, modules, &facts->sentry);
-    facts->variables |= pp_flask_find(reader, modules, &facts->flask);
-    facts->variables |= pp_labels_find(reader, modules, &facts->labels);
+#define FIND(source)                                                                                                   \
+    do {                                                                                                               \
+        if (pp_##source##_find(reader, modules, &facts->source, &reasons->source)) {                                   \
+            facts->variables = true;                                                                                   \
+            reasons->source = NULL;                                                                                    \
+        }                                                                                                              \
+    } while (0)
+    FIND(opentelemetry);
+    FIND(ddtrace);
+    FIND(sentry);
+    FIND(flask);
+    FIND(labels);
+#undef FIND
 }
 
 /* Finds the greenlet that a thread runs. */
 static void find_greenlets(const struct pp_object_reader *reader, const uintptr_t *modules,
-                           struct pp_greenlet_facts *facts)
+                           struct pp_greenlet_facts *facts, const char **why)
 {
-    bool found = pp_greenlet_find(reader, modules, facts);
+    bool found = pp_greenlet_find(reader, modules, facts, why);
     if (found && !facts->current) {
+        *why = "its extension's thread-local block is not as it is known";
         const struct pp_module *module = pp_module_find(facts->getter);
         found = module && module->tls_size == PP_GREENLET_TLS_SIZE;
         facts->tls_module = found ? module->tls_module : 0;
         if (!module)
             searched.keys = 0; /* it has just been loaded */
     }
-    if (!found)
+    if (found)
+        *why = NULL;
+    else
         memset(facts, 0, sizeof *facts);
 }
 
-/* Says which of the sources that the program has imported are read. */
-static void describe(const uintptr_t *modules, struct pp_context_facts *facts)
+/* Finds the first of the modules that exports the thread context. */
+static void find_export(struct pp_module *module, void *argument)
 {
-    const struct {
-        enum pp_source_module module;
-        const char *name;
-        bool found;
-    } sources[] = {
-        {PP_MODULE_ASYNCIO, facts->awaiters.partial_type ? "asyncio tasks and what awaits them" : "asyncio tasks",
-         facts->asyncio.task_type != 0},
-        {PP_MODULE_TRIO, "trio tasks", facts->trio.name.type != 0},
-        {PP_MODULE_OLD_GREENLET, "greenlets", facts->greenlet.type != 0},
-        {PP_MODULE_OPENTELEMETRY_SPAN, "OpenTelemetry spans", facts->opentelemetry.variable.address != 0},
-        {PP_MODULE_DDTRACE, "ddtrace spans", facts->ddtrace.variable.address != 0},
-        {PP_MODULE_SENTRY, "Sentry spans", facts->sentry.variable.address != 0},
-        {PP_MODULE_FLASK, "Flask endpoints", facts->flask.variable.address != 0},
-        {PP_MODULE_DJANGO, "Django endpoints", true},
-        {PP_MODULE_STARLETTE, "Starlette endpoints", true},
-        {PP_MODULE_LABELS, "the program's labels", facts->labels.variable.address != 0},
-    };
-    struct pp_text text;
-    pp_text_init(&text, facts->text, sizeof facts->text);
-    for (unsigned found = 1; found <= 1; found--)
-        for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++) {
-            if (!modules[sources[i].module] || sources[i].found != found)
-                continue;
-            pp_text_add(&text, text.length ? ", " : "");
-            pp_text_add(&text, found ? "" : "but not ");
-            pp_text_add(&text, sources[i].name);
-            pp_text_add(&text, found ? "" : " (of a version that this pyprof does not know)");
-        }
+    (void)argument;
+    if (exported.word.kind == PP_TLS_NONE && pp_module_tls_word(module, PP_THREAD_CONTEXT_SYMBOL, &exported.word))
+        pp_format(exported.path, sizeof exported.path, "%s", module->path);
+}
+
+/* Returns whether it may be elsewhere now. */
+static bool search_export(void)
+{
+    bool changed = exported.changed;
+    if (changed) {
+        memset(&exported, 0, sizeof exported);
+        pp_modules_each(find_export, NULL);
+    }
+    return changed;
+}
+
+static void find_thread_context(const struct pp_object_reader *reader, struct pp_thread_context_facts *facts)
+{
+    /* one by one: the padding is compared */
+    facts->word.kind = exported.word.kind;
+    facts->word.module = exported.word.module;
+    facts->word.offset = exported.word.offset;
+    if (facts->word.kind && strstr(exported.path, PP_DDTRACE_PATH))
+        pp_thread_context_find(reader, searched.modules, facts);
 }
 
 static void publish(const struct pp_context_facts *facts)
@@ -174,6 +217,29 @@ static void publish(const struct pp_context_facts *facts)
     atomic_store_explicit(&pp_capture.contexts, &published[changes++], memory_order_release);
 }
 
+/* Finds what is known of the interpreter's modules. */
+static void find_sources(const struct pp_object_reader *reader, struct pp_context_facts *facts)
+{
+    const uintptr_t *modules = searched.modules;
+    struct pp_context_reasons reasons = {.gevent = NULL};
+    find_variables(reader, modules, facts, &reasons);
+    if (pp_asyncio_find(reader, modules, &facts->asyncio, &reasons.asyncio))
+        reasons.asyncio = NULL;
+    else
+        memset(&facts->asyncio, 0, sizeof facts->asyncio);
+    if (!facts->asyncio.task_type || !pp_awaiters_find(reader, modules, &facts->awaiters))
+        memset(&facts->awaiters, 0, sizeof facts->awaiters);
+    reasons.trio = "its tasks are not laid out as they are known";
+    if (pp_trio_find(reader, modules, &facts->trio))
+        reasons.trio = NULL;
+    else
+        memset(&facts->trio, 0, sizeof facts->trio);
+    find_greenlets(reader, modules, &facts->greenlet, &reasons.greenlet);
+    if (!facts->greenlet.gevent_type)
+        reasons.gevent = "its class Greenlet is not as it is known";
+    pp_context_text(reader, modules, exported.path, &reasons, facts);
+}
+
 void pp_context_facts_refresh(void)
 {
     struct pp_context_facts facts;
@@ -181,18 +247,18 @@ void pp_context_facts_refresh(void)
     memset(&facts, 0, sizeof facts); /* the padding too: it is compared */
     facts.interpreter_state = find_interpreter(&reader.python);
     facts.python = reader.python;
-    if (!reader.python || is_finalizing(reader.python) || !search_modules(&reader, facts.interpreter_state))
+    if (!reader.python || is_finalizing(reader.python))
         return;
-    const uintptr_t *modules = searched.modules;
-    find_variables(&reader, modules, &facts);
-    if (!pp_asyncio_find(&reader, modules, &facts.asyncio))
-        memset(&facts.asyncio, 0, sizeof facts.asyncio);
-    if (!facts.asyncio.task_type || !pp_awaiters_find(&reader, modules, &facts.awaiters))
-        memset(&facts.awaiters, 0, sizeof facts.awaiters);
-    if (!pp_trio_find(&reader, modules, &facts.trio))
-        memset(&facts.trio, 0, sizeof facts.trio);
-    find_greenlets(&reader, modules, &facts.greenlet);
-    describe(modules, &facts);
-    if (facts.text[0])
+    bool loaded = search_export();
+    if (!search_modules(&reader, facts.interpreter_state) && !loaded)
+        return;
+    find_thread_context(&reader, &facts.thread_context);
+    find_sources(&reader, &facts);
+    if (facts.text[0] || atomic_load(&pp_capture.contexts))
         publish(&facts);
+}
+
+void pp_context_facts_modules_changed(void)
+{
+    exported.changed = true;
 }

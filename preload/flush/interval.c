@@ -44,6 +44,7 @@ static void modules_changed(void)
 {
     pp_libunwind_forget();
     pp_stacks_modules_changed(&pp_interval.tables);
+    pp_context_facts_modules_changed();
     /* what was unknown may be known now: handlers may call again */
     atomic_store(&pp_capture.modules, PP_MODULES_KNOWN);
 }

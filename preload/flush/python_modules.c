@@ -82,8 +82,7 @@ uintptr_t pp_python_modules(const struct pp_object_reader *reader, uintptr_t sta
     return 0;
 }
 
-/* Reads a str of ASCII characters and its length; false for any other, and for what is too long. */
-static bool read_name(const struct pp_object_reader *reader, uintptr_t object, char name[PP_MODULE_NAME_MAX])
+bool pp_python_name(const struct pp_object_reader *reader, uintptr_t object, char name[PP_MODULE_NAME_MAX])
 {
     uint8_t bytes[PP_STR_HEADER_MAX + PP_MODULE_NAME_MAX];
     const struct pp_python_layout *layout = &reader->python->layout;
@@ -112,7 +111,7 @@ void pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t mod
         if ((at - from) % CHUNK == 0 && !copy_chunk(reader, &keys, at))
             return;
         entry = entry_of(&keys, at, (at - from) % CHUNK);
-        if (!entry.value || !read_name(reader, entry.key, name))
+        if (!entry.value || !pp_python_name(reader, entry.key, name))
             continue;
         for (unsigned i = 0; i < count; i++)
             if (strcmp(name, names[i]) == 0 &&

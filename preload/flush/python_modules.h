@@ -33,5 +33,7 @@ bool pp_python_module_dict(const struct pp_object_reader *reader, uintptr_t modu
 void pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t modules, uint64_t from,
                             const char *const *names, unsigned count, uintptr_t *dicts);
 #define PP_MODULE_NAME_MAX 40
+/* Reads a str of ASCII characters, NUL-terminated; false for any other object, and for what is too long. */
+bool pp_python_name(const struct pp_object_reader *reader, uintptr_t object, char name[PP_MODULE_NAME_MAX]);
 
 #endif

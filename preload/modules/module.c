@@ -47,13 +47,29 @@ static uint8_t read_build_id(const struct pp_loaded_object *object, uint8_t id[P
     return length;
 }
 
+/* Copies the dynamic section; DT_NULL ends it. */
+#define MAX_DYNAMIC_BYTES (MAX_DYNAMIC * sizeof(ElfW(Dyn)))
+static bool copy_dynamic(const struct pp_loaded_object *object, ElfW(Dyn) dynamic[MAX_DYNAMIC + 1])
+{
+    size_t size = object->dynamic.end - object->dynamic.start;
+    memset(dynamic, 0, MAX_DYNAMIC_BYTES + sizeof *dynamic);
+    return pp_safe_copy(dynamic, object->dynamic.start, size < MAX_DYNAMIC_BYTES ? size : MAX_DYNAMIC_BYTES);
+}
+
 static bool defines(const struct pp_loaded_object *object, const char *name)
 {
-    ElfW(Dyn) dynamic[MAX_DYNAMIC + 1] = {{0}};
-    size_t size = object->dynamic.end - object->dynamic.start;
-    if (size > MAX_DYNAMIC * sizeof *dynamic)
-        size = MAX_DYNAMIC * sizeof *dynamic;
-    return pp_safe_copy(dynamic, object->dynamic.start, size) && pp_elf_defines(object->bias, dynamic, name);
+    ElfW(Dyn) dynamic[MAX_DYNAMIC + 1];
+    return copy_dynamic(object, dynamic) && pp_elf_defines(object->bias, dynamic, name);
+}
+
+bool pp_module_tls_word(const struct pp_module *module, const char *name, struct pp_tls_word *word)
+{
+    const struct pp_loaded_object *object = &module->private->object;
+    ElfW(Dyn) dynamic[MAX_DYNAMIC + 1];
+    return module->tls_module && copy_dynamic(object, dynamic) &&
+           pp_elf_tls_word(object->bias, dynamic, module->tls_module, name, word) &&
+           (word->kind == PP_TLS_FIXED || ((uint64_t)word->offset <= module->tls_size &&
+                                           module->tls_size - (uint64_t)word->offset >= sizeof(uintptr_t)));
 }
 
 struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name)

@@ -7,6 +7,7 @@
 #ifndef PP_MODULES_H
 #define PP_MODULES_H
 
+#include "../arch/arch.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,10 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
 /* Returns the address of the module's __jit_debug_descriptor (gdb_jit.h), exported or not; 0: none. The first call for
  * a module reads its symbol tables. */
 uintptr_t pp_module_jit_descriptor(struct pp_module *module);
+
+/* Finds where threads have a word that the module exports as a thread-local variable; false if it exports none of that
+ * name. */
+bool pp_module_tls_word(const struct pp_module *module, const char *name, struct pp_tls_word *word);
 
 /* Finds the range of the function (FDE) that holds the address by .eh_frame. A .cold part is a range of its own. The
  * function counts as met. */

@@ -12,6 +12,7 @@
 #include "../base/print.h"
 #include "../load/files.h"
 #include "../profile/model.h"
+#include "../view/summary.h"
 #include "checks.h"
 
 #define TOPIC         "profile"
@@ -104,6 +105,13 @@ static void check_progress(const struct pt_process_info *subject, const struct p
     }
 }
 
+/* A library of a layout that is unknown is left out: that is worth knowing, and no reason to worry. */
+static void find_context(void *context, bool read, const char *text)
+{
+    pt_find(context, read ? PT_LEVEL_OK : PT_LEVEL_WARN, "contexts",
+            read ? "samples belong to %s" : "samples do not belong to %s", text);
+}
+
 static void check_process_of(const struct pt_process_info *subject, const struct pt_profile *profile, const char *path,
                              struct pt_findings *findings)
 {
@@ -112,6 +120,7 @@ static void check_process_of(const struct pt_process_info *subject, const struct
     for (uint32_t i = 0; i < process->notices.count; i++)
         if (process->notices.items[i].severity)
             pt_find(findings, PT_LEVEL_WARN, TOPIC, "it says: %s", pt_string(profile, process->notices.items[i].text));
+    pt_summary_contexts(profile, 0, find_context, findings);
     const char *version = pt_string(profile, process->library_version);
     if (*version && strcmp(version, PYPROF_VERSION) != 0) {
         pt_find(findings, PT_LEVEL_WARN, TOPIC, "written by libpyprof %s, this is pyprof " PYPROF_VERSION, version);

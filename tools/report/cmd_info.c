@@ -163,6 +163,12 @@ static void print_sums(const struct pt_profile *profile, uint32_t process)
     pt_summary_warnings(profile, process, print_remark, "warning");
 }
 
+static void print_context(void *context, bool read, const char *text)
+{
+    (void)context;
+    print_line(read ? "samples belong to %s" : "but not to %s", text);
+}
+
 static void print_intervals(const struct pt_process *process)
 {
     printf("%12s %10s %10s %7s %8s %10s %10s %10s %10s\n", "AFTER", "WALL", "CPU", "CORES", "SAMPLES", "SLEPT",
@@ -203,8 +209,7 @@ static void print_text(const struct pt_profile *profile)
             print_line("native stacks by %s", pt_string(profile, process->unwinder));
         if (process->clock)
             print_line("sampled by %s", pt_string(profile, process->clock));
-        if (process->contexts)
-            print_line("samples belong to %s", pt_string(profile, process->contexts));
+        pt_summary_contexts(profile, i, print_context, NULL);
         print_sums(profile, i);
         pt_summary_notes(profile, i, print_remark, "note");
         if (profile->request->usage)

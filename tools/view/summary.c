@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/memory.h"
 #include "../base/numbers.h"
 
 /* Above these shares (per cent) a reader should know before believing the figures. */
@@ -249,4 +250,22 @@ uint64_t pt_summary_cpus(const struct pt_profile *profile)
         most = process->cpus > most ? process->cpus : most;
     }
     return most;
+}
+
+void pt_summary_contexts(const struct pt_profile *profile, uint32_t process,
+                         void (*each)(void *context, bool read, const char *text), void *context)
+{
+    static const char separator[] = "; not ";
+    char *text = pt_strdup(pt_string(profile, profile->processes.items[process].contexts)), *next;
+    bool read = true;
+    for (char *part = text; part; part = next, read = false) {
+        next = strstr(part, separator);
+        if (next) {
+            *next = 0;
+            next += sizeof separator - 1;
+        }
+        if (*part)
+            each(context, read, part);
+    }
+    free(text);
 }

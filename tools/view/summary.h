@@ -29,6 +29,11 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t process,
 void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
                       void *context);
 
+/* Calls each with what is known of the sources of a process's contexts (PP_PROCESS_CONTEXTS): those that are read, in
+ * one text, and each that is not, with the reason. */
+void pt_summary_contexts(const struct pt_profile *profile, uint32_t process,
+                         void (*each)(void *context, bool read, const char *text), void *context);
+
 /* Returns how many processors a process may run on, the most of any; 0 if unknown, or if there are several hosts. */
 uint64_t pt_summary_cpus(const struct pt_profile *profile);
 

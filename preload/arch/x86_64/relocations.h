@@ -11,4 +11,9 @@
 #define PP_RELOCATION_CALL    R_X86_64_JUMP_SLOT /* in the global offset table: the address of a function to call */
 #define PP_RELOCATION_POINTER R_X86_64_64        /* in data: the variable's address plus the addend */
 
+/* Of thread-local variables: the place relative to the thread pointer; two words, the second of which is that place,
+ * below 0, if the block is in static TLS. */
+#define PP_RELOCATION_TLS_OFFSET     R_X86_64_TPOFF64
+#define PP_RELOCATION_TLS_DESCRIPTOR R_X86_64_TLSDESC
+
 #endif

@@ -151,4 +151,5 @@ def main():
     assert abs(sampled - used) < 0.05 * used + 5 * (used * TWO_TICKS_NS) ** 0.5, (sampled, used)
 
 
-main()
+if __name__ == "__main__":
+    main()
