@@ -15,9 +15,12 @@
 
 static const struct pt_option
     all = FLAG('a', "all", request.all, "all runs of a directory, merged"),
-    by = OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS,
+    by = OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS_AND_TRACES,
                 "whose CPU it was, not only in which function (default): endpoint, task, greenlet, thread, span, "
-                "package, or label:KEY for a label of the program"),
+                "trace, package, or label:KEY for a label of the program"),
+    by_now = OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS,
+                    "whose CPU it was, not only in which function (default): endpoint, task, greenlet, thread, span, "
+                    "package, or label:KEY for a label of the program"),
     compare = OPTION(0, "by", "WHAT", PT_BY, by, "share cpu time " PT_GROUPS,
                      "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time); "
                      "of functions, or of endpoint, task, greenlet, thread, span, package or label:KEY"),
@@ -69,6 +72,9 @@ static const struct pt_option
     rows = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "rows of each table (default: 10)"),
     sort = OPTION(0, "sort", "WHAT", PT_TEXT, sort, "self total", "order of all tables: self or total time"),
     top = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "functions to list (default: 20)"),
+    trace = OPTION(0, "trace", "ID", PT_TRACE, request.select.trace, NULL,
+                   "only the trace with this id (or its beginning), of those that PYPROF_TRACES kept"),
+    traces = FLAG(0, "traces", traces, "only the traces that PYPROF_TRACES kept, sample by sample"),
     unit = OPTION('u', "unit", "UNIT", PT_TEXT, unit, "ns samples",
                   "weight of a stack: ns (CPU time, default) or samples");
 
@@ -96,7 +102,7 @@ const struct pt_command pt_commands[] = {
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app",
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
-     OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT),
+     OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT, &trace),
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
      "With --json --by: \"by\" has the CPU and the samples of each value, and of null, the rest; of endpoints also the "
      "requests, where they are counted.\n"
@@ -108,14 +114,17 @@ const struct pt_command pt_commands[] = {
      "Requests are counted by the Python module libpyprof (its functions wsgi, asgi and request): CPU/REQ is the CPU "
      "of "
      "an endpoint, in all threads, divided by its requests, p50 and p99 what its own thread used for a "
-     "request.\n\n" PATHS_HELP,
+     "request.\n\n"
+     "--by trace and --trace ID show samples of the traces that the program was started to keep: PYPROF_TRACES in "
+     "libpyprof(7).\n\n" PATHS_HELP,
      "pyprof report\n"
      "pyprof report --json | jq '.python[:5]'\n"
      "pyprof report --by endpoint\n"
+     "pyprof report --trace 4bf92f35\n"
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
      "pyprof report --from 10s --to 1m30s --focus 'json|orjson'"},
     {COMMAND(top), "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes",
-     OPTIONS(&delay, &count, &top, &by, RUNS, &pid, &native, &no_awaiters, &join_pools),
+     OPTIONS(&delay, &count, &top, &by_now, RUNS, &pid, &native, &no_awaiters, &join_pools),
      "The screen shows the last 10 seconds of all processes together; key h lists the keys: sort, filter by regular "
      "expression, processes, threads, endpoints and the like, since the start. It reads what the processes write each "
      "second, and does not "
@@ -136,7 +145,7 @@ const struct pt_command pt_commands[] = {
      "pyprof info --intervals\n"
      "pyprof info --json | jq .total"},
     {COMMAND(flame), "[OPTIONS] [PATH...]", "Draws a flame graph: a page for the browser, or a picture",
-     OPTIONS(&page, &lines, RUNS, &by, SELECT),
+     OPTIONS(&page, &lines, RUNS, &by, SELECT, &trace),
      "The page is one file that needs no network: search, filters by process, thread and time, a table of functions. "
      "For a very large profile it shows times and threads apart from each other, and says so; a part of the profile, "
      "as by --pid or --from and --to, has both.\n"
@@ -147,14 +156,19 @@ const struct pt_command pt_commands[] = {
      "pyprof flame -o app.svg\n"
      "pyprof flame --by endpoint"},
     {COMMAND(export), "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
-     OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, &by, RUNS, SELECT),
+     OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, &by, RUNS, SELECT, &trace, &traces),
      "With --by the first frame of each stack is the endpoint or task that it ran for. pprof and otlp have all of "
      "them as labels, too: go tool pprof -tagfocus endpoint=/cart.\n"
+     "Traces that PYPROF_TRACES kept: otlp has their samples with time and link, and all else as without them. "
+     "otel-logs has them as snapshot, and all CPU as continuous (not after PYPROF_TRACES=...,only); it can be posted "
+     "to /v1/logs of an OpenTelemetry collector. --traces and --trace ID write nothing else, in any format; pprof "
+     "then has labels trace_id, span_id and source.event.time (ms).\n"
      "Without --native pprof and firefox have all native functions, and pstats has none.\n"
      "The stacks hold the CPU time of the program: \"shown\" in the accounting that is in each file. \"own\" is what "
      "profiling cost beside it (the signal handlers and the library's thread) and is in no stack.\n\n" PATHS_HELP,
      "pyprof export -o app.pb.gz && go tool pprof -top app.pb.gz\n"
      "pyprof export -o app.speedscope.json --native=none\n"
+     "pyprof export --traces -o t.pb.gz && go tool pprof -tags t.pb.gz\n"
      "pyprof export --format collapsed --pid 4711 | flamegraph.pl > app.svg",
      .table = pt_formats_table},
     {COMMAND(runs), "[OPTIONS] [PATH...]", "Lists the runs of a directory, the newest first", OPTIONS(&json, &all),
@@ -188,7 +202,7 @@ const struct pt_command pt_commands[] = {
      "pyprof diff --all --by cpu --fail-above 3% base.pyprof new.pyprof\n"
      "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg"},
     {COMMAND(annotate), "[OPTIONS] FILE.py [PATH...]", "Prints a source file with the CPU time of its lines",
-     OPTIONS(&ci, RUNS, SELECT),
+     OPTIONS(&ci, RUNS, SELECT, &trace),
      "FILE.py is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py.\n" PATHS_HELP,
      "pyprof annotate app.py\n"
      "pyprof annotate app.py --focus endpoint=/cart\n"

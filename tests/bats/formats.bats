@@ -2,7 +2,7 @@
 load lib/helper
 
 # The first extension of each format, from the table in the help.
-EXTENSIONS=$("$PYPROF" help export | sed -n 's/^  [a-z-]* *\.\([a-z.]*\) .*/\1/p')
+EXTENSIONS=$("$PYPROF" help export | sed -n 's/^  [a-z-]* *\.\([a-z.-]*\) .*/\1/p')
 
 # The readers of Python's world, in an environment of their own.
 readers() {

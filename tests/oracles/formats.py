@@ -8,11 +8,14 @@
     formats.py snakeviz FILE                loads in snakeviz
 """
 
+import base64
 import gzip
 import json
 import os
 import re
 import sys
+
+import traces
 
 
 def need(condition, *what):
@@ -113,7 +116,7 @@ def otlp(path):
     for name in ("mapping", "location", "function", "attribute", "stack"):
         table = getattr(tables, name + "_table")
         need(len(table) and table[0].ByteSize() == 0, f"{name}_table has no empty element 0")
-    need(len(tables.link_table) == 1 and tables.link_table[0].trace_id == bytes(16), "link_table")
+    need(tables.link_table[0].trace_id == bytes(16), "link_table")
     need(strings[0] == "" and len(set(strings)) == len(strings), "string_table")
     for attribute in tables.attribute_table[1:]:
         need(strings[attribute.key_strindex], "an attribute without a key")
@@ -137,16 +140,35 @@ def otlp(path):
                 need(profile.time_unix_nano and profile.duration_nano and profile.period, "time, duration, period")
                 seen = set()
                 for sample in profile.samples:
-                    identity = (sample.stack_index, tuple(sample.attribute_indices), sample.link_index)
+                    identity = (sample.stack_index, tuple(sample.attribute_indices), sample.link_index, *sample.timestamps_unix_nano)
                     need(identity not in seen, "a sample is there twice")
                     seen.add(identity)
                     need(0 < sample.stack_index < len(tables.stack_table), "stack_index")
-                    need(len(sample.values) == 1 and not sample.timestamps_unix_nano, "values")
+                    need(len(sample.values) == 1, "values")
+                    need(len(sample.timestamps_unix_nano) == bool(sample.link_index), "a time without a link, or a link without a time")
                     names = [strings[tables.attribute_table[a].key_strindex] for a in sample.attribute_indices]
                     need("thread.name" in names, "attributes:", names)
                     sums[kind] = sums.get(kind, 0) + sample.values[0]
     need(set(sums) == {("samples", "count"), ("cpu", "nanoseconds")}, "types:", sums)
     return sums[("cpu", "nanoseconds")]
+
+
+def otel_logs(path):
+    """One log record for each process, its body a pprof profile: of the type that the record says, cut short nowhere."""
+    from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+
+    data = LogsData()
+    with open(path, "rb") as file:
+        data.ParseFromString(file.read())
+    total = 0
+    for resource in data.resource_logs:
+        records = [record for scope in resource.scope_logs for record in scope.log_records]
+        need(len(records) == 1 and any(a.key == "process.pid" for a in resource.resource.attributes), "records of a process")
+        values = {a.key: a.value for a in records[0].attributes}
+        need(values["profiling.data.format"].string_value == "pprof-gzip-base64", values)
+        body = base64.b64decode(records[0].body.string_value, validate=True)
+        total += sum(ns for _, (_, ns), _ in traces.pprof_samples(body))
+    return total
 
 
 def pstats_total(path):
@@ -212,6 +234,7 @@ def total(directory, info_path):
         "perf": perf,
         "callgrind": callgrind,
         "otlp": otlp,
+        "otel-logs": otel_logs,
         "pstats": lambda path: pstats_total(path)[1],
     }
     elsewhere = {"svg", "pb.gz"}  # svg() below, tests/bats/pprof.bats
@@ -237,21 +260,22 @@ def accounting(path, info):
         report = json.load(file)
     with open(path, "rb") as file:
         data = file.read()
-    if path.endswith(".otlp"):
-        return accounting_of_processes(data, report["processes"])
+    if path.endswith((".otlp", ".otel-logs")):
+        return accounting_of_processes(path, data, report["processes"])
     data = gzip.decompress(data) if path.endswith(".gz") else data
     line = " ".join(f"{name}={report['total'][name + '_ns']}" for name in PARTS).replace("cpu=", "cpu_ns=") + f" shown={shown(report['total'])}"
     need(line.encode() in data, "not in", path, line)
     return 0
 
 
-def accounting_of_processes(data, processes):
+def accounting_of_processes(path, data, processes):
+    from opentelemetry.proto.logs.v1 import logs_pb2
     from opentelemetry.proto.profiles.v1development import profiles_pb2
 
-    found = profiles_pb2.ProfilesData()
-    found.ParseFromString(data)
+    profiles, logs = profiles_pb2.ProfilesData(), logs_pb2.LogsData()
+    (logs if path.endswith("logs") else profiles).ParseFromString(data)
     sums = {}
-    for resource in found.resource_profiles:
+    for resource in (*profiles.resource_profiles, *logs.resource_logs):
         values = {pair.key: pair.value.int_value for pair in resource.resource.attributes}
         sums[values["process.pid"]] = {name: values[f"pyprof.{name}_ns"] for name in (*PARTS, "shown")}
     for process in processes:

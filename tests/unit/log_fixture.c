@@ -255,6 +255,29 @@ void fixture_sample(struct fixture *log, uint32_t thread, uint32_t node, uint32_
     fixture_samples_at(log, START_NS, 1000000000u, sample, 1);
 }
 
+void fixture_traced(struct fixture *log, uint64_t start_ns, const struct fixture_traced *samples, uint32_t count)
+{
+    struct fixture_bytes payload = {0};
+    fixture_varint(&payload, start_ns);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct fixture_traced *sample = &samples[i];
+        const uint64_t ids[] = {0, sample->trace, sample->span};
+        struct fixture_bytes record = {0};
+        int64_t after = (int64_t)(sample->unix_ns - start_ns);
+        fixture_varint(&record, (uint64_t)after << 1 ^ (uint64_t)(after >> 63));
+        fixture_varint(&record, sample->thread);
+        fixture_varint(&record, sample->node);
+        fixture_varint(&record, sample->labels);
+        fixture_varint(&record, sample->state);
+        fixture_varint(&record, sample->cpu_ns);
+        for (unsigned k = 0; k < 3; k++)
+            for (int shift = 56; shift >= 0; shift -= 8)
+                fixture_append(&record, &(unsigned char){(unsigned char)(ids[k] >> shift)}, 1);
+        append_record(&payload, &record);
+    }
+    put_block(log, PP_BLOCK_TRACES, &payload);
+}
+
 void fixture_accounting(struct fixture *log, const struct fixture_account *accounts)
 {
     struct fixture_bytes payload = {0};
@@ -316,6 +339,7 @@ void fixture_example(struct fixture *log, uint64_t pid, uint64_t bias)
     fixture_sample(log, worker, fib, 0, PP_STATE_HOLDS_GIL | PP_STATE_GIL_KNOWN, 2, 20000000);
     fixture_sample(log, worker, nameless, 0, PP_STATE_GIL_KNOWN, 1, 15000000);
     fixture_sample(log, 0, unsampled, 0, 0, 0, 5000000);
+    fixture_traced(log, START_NS, &(struct fixture_traced){START_NS + 5, 30000000, 1, 2, thread, sum, labels, 0}, 1);
     fixture_notice(log, 0, "only information");
     fixture_accounting(log, (const struct fixture_account[]){
                                 {PP_ACCOUNT_END_UNIX_NS, START_NS + 1000000000u},

@@ -66,6 +66,13 @@ void fixture_sample(struct fixture *log, uint32_t thread, uint32_t node, uint32_
 void fixture_samples_at(struct fixture *log, uint64_t start_ns, uint64_t wall_ns,
                         const uint64_t (*samples)[FIXTURE_SAMPLE_FIELDS], uint32_t count);
 
+/* Samples of traces; the first half of a trace's id is 0. */
+struct fixture_traced {
+    uint64_t unix_ns, cpu_ns, trace, span;
+    uint32_t thread, node, labels, state;
+};
+void fixture_traced(struct fixture *log, uint64_t start_ns, const struct fixture_traced *samples, uint32_t count);
+
 struct fixture_account {
     uint64_t key, value;
 };

@@ -9,7 +9,7 @@ import zlib
 
 SECOND = 1000000000
 START = 1700000000 * SECOND
-PROCESS, STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, LABELS, SAMPLES, ACCOUNTING, END = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12
+PROCESS, STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, LABELS, SAMPLES, ACCOUNTING, END, TRACES = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14
 HOLDS_GIL, GIL_KNOWN = 1, 8
 MOST = 1 << 20  # bytes of a block, so that no block is too long
 
@@ -50,7 +50,7 @@ class Log:
         self.pid, self.command = pid, command
         self.tables = {kind: {} for kind in (STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, LABELS)}
         self.records = {kind: [] for kind in self.tables}
-        self.samples = {}
+        self.samples, self.traced, self.traces = {}, [], None
         self.sampled = self.count = 0
         self.ends = {}  # by interval: CPU time since the start, for `info --intervals`
         self.other = {"unsampled": 0, "lost": 0, "exit": 0}
@@ -109,6 +109,15 @@ class Log:
         else:
             self.sampled += ns
             self.count += count
+        return number, node, label_set, state
+
+    def trace(self, ids, when, thread, node, ns, labels=()):
+        """A sample of a trace, taken so many ns after the start: (trace, span) in hexadecimal digits."""
+        number, node, label_set, state = self.sample(thread, node, ns, when // SECOND, True, 1, labels)
+        self.traced.append(record(2 * when, number, node, label_set, state, ns, *(bytes.fromhex(text) for text in ids)))
+
+    def not_selected(self):
+        return [(31, 1000000000), (32, 100)] if self.traces and "only" in self.traces else []
 
     def write(self, path):
         blocks = []
@@ -128,7 +137,7 @@ class Log:
         command = b"".join(word.encode() + b"\0" for word in self.command)
         block(PROCESS, fields([
             (1, b"run"), (2, b"instance-%d" % self.pid), (3, 0), (4, self.pid), (10, command), (12, b"/srv/app"),
-            (13, b"3.12.1"), (15, START), (16, 10000000), (19, 2)]))
+            (13, b"3.12.1"), (15, START), (16, 10000000), (19, 2)] + ([(24, self.traces.encode())] if self.traces else [])))
         for kind, records in self.records.items():
             first, part = 1, b""
             for i, body in enumerate(records):
@@ -140,12 +149,15 @@ class Log:
             head = varint(START + start) + varint(wall)
             for i in range(0, len(records), 20000):
                 block(SAMPLES, head + b"".join(records[i:i + 20000]))
+            if self.traced:
+                block(TRACES, varint(START) + b"".join(self.traced))
+                self.traced = []
             if (start, wall) in self.ends:
                 block(ACCOUNTING, fields([(1, START + start + wall), (2, start + wall), (3, self.ends[start, wall])]))
         cpu = self.sampled + self.other["unsampled"] + 2000000
         block(ACCOUNTING, fields([
             (1, START + end), (2, end), (3, cpu), (4, self.sampled),
-            (5, self.other["unsampled"]), (9, 2000000), (11, 0), (13, self.count), (14, len(self.tables[THREADS]))]))
+            (5, self.other["unsampled"]), (9, 2000000), (11, 0), (13, self.count), (14, len(self.tables[THREADS]))] + self.not_selected()))
         block(END, varint(START + end) + varint(1))
         with open(path, "wb") as file:
             file.write(b"PYPROF\r\n" + struct.pack("<II", 1, 0x01020304) + b"".join(blocks))
@@ -338,6 +350,37 @@ def service(path, slower=1):
         log.sample("metrics", [python("send", line=95)], 50000000, second, False, 5)
     log.sample(None, [pseudo("[unsampled]")], 7000001, 3, None, 0)
     log.write(path)
+
+
+CART, SEARCH = "4bf92f3577b34da6a3ce929d0e0e4736", "4bf92f3577b34da6ffffffffffffffff"
+
+
+def traces(directory, only=0):
+    """Two services of one run that kept two traces (only: and nothing else). That of /cart: 60 ms in a task of the shop and in a
+    thread of its, 40 ms in the stock; that of /search: 30 ms in the shop. Beside them 1 s in each."""
+    os.mkdir(directory)
+    for pid, name in ((100, "shop"), (200, "stock")):
+        log = Log(pid, ("python", f"{name}.py"))
+        log.traces = "0.01,only" if only else "0.01"
+        for second in range(2):
+            log.sample("MainThread", [pseudo("[not selected]")] if only else [python("serve", f"/srv/app/{name}.py", 10)], 500000000, second,
+                       True, 50)
+        cart, search, stock = ((("task", "handle"), ("span", span)) for span in ("GET /cart", "GET /search", "GET /stock"))
+        if name == "shop":
+            for i in range(4):
+                log.trace((CART, "00f067aa0ba902b7"), 100000000 + 10000000 * i, "MainThread", [python("cart", line=20)], 10000000, cart)
+            for i in range(2):
+                log.trace((CART, "00f067aa0ba902b8"), 150000000 + 10000000 * i, "pool", [python("render", line=30)], 10000000,
+                          (("span", "render"),))
+            for i in range(3):
+                log.trace((SEARCH, "00f067aa0ba902c1"), 1100000000 + 10000000 * i, "MainThread", [python("search", line=40)], 10000000,
+                          search)
+        else:
+            for i in range(4):
+                log.trace((CART, "00f067aa0ba902b9"), 120000000 + 10000000 * i, "MainThread", [python("stock", "/srv/app/stock.py", 50)],
+                          10000000, stock)
+        log.sample(None, [pseudo("[unsampled]")], 7000001, 1, None, 0)
+        log.write(f"{directory}/{name}.pyprof")
 
 
 def endpoints(path):

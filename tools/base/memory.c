@@ -55,6 +55,20 @@ char *pt_hex(const void *bytes, size_t length)
     return text;
 }
 
+static unsigned digit_value(char digit)
+{
+    return digit >= '0' && digit <= '9' ? (unsigned)(digit - '0') : (unsigned)((digit | 0x20) - 'a' + 10) & 15;
+}
+
+void pt_bytes_of_hex(void *bytes, const char *text, size_t length)
+{
+    unsigned char *at = bytes;
+    for (size_t i = 0; i < length; i++) {
+        at[i] = text[0] && text[1] ? (unsigned char)(digit_value(text[0]) << 4 | digit_value(text[1])) : 0;
+        text += text[0] && text[1] ? 2 : 0;
+    }
+}
+
 void *pt_copy(const void *array, size_t count, size_t size)
 {
     void *copy = pt_alloc(count, size);

@@ -23,6 +23,8 @@ char *pt_strdup(const char *text);
 char *pt_strndup(const char *text, size_t length);
 /* Returns bytes as hexadecimal text; the caller frees. */
 char *pt_hex(const void *bytes, size_t length);
+/* Sets `length` bytes to those of hexadecimal text; 0 where the text ends. */
+void pt_bytes_of_hex(void *bytes, const char *text, size_t length);
 /* Returns formatted text; the caller frees. */
 char *pt_format(const char *format, va_list arguments);
 /* Returns a copy of an array, which may be NULL when count is 0; the caller frees. */

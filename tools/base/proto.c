@@ -33,17 +33,29 @@ void pt_proto_number(struct pt_buffer *message, unsigned field, uint64_t value)
         pt_proto_choice(message, field, value);
 }
 
+static void append_fixed64(struct pt_buffer *bytes, uint64_t value)
+{
+    for (size_t i = 0; i < sizeof value; i++, value >>= 8)
+        pt_buffer_append(bytes, &(unsigned char){(unsigned char)value}, 1);
+}
+
 void pt_proto_fixed64(struct pt_buffer *message, unsigned field, uint64_t value)
 {
     append_key(message, field, WIRE_FIXED64);
-    for (size_t i = 0; i < sizeof value; i++, value >>= 8)
-        pt_buffer_append(message, &(unsigned char){(unsigned char)value}, 1);
+    append_fixed64(message, value);
 }
 
 void pt_proto_header(struct pt_buffer *message, unsigned field, size_t length)
 {
     append_key(message, field, WIRE_LENGTH);
     pt_append_varint(message, length);
+}
+
+void pt_proto_fixed64s(struct pt_buffer *message, unsigned field, const uint64_t *values, size_t count)
+{
+    pt_proto_header(message, field, count * sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        append_fixed64(message, values[i]);
 }
 
 void pt_proto_bytes(struct pt_buffer *message, unsigned field, const void *data, size_t length)

@@ -13,6 +13,7 @@ void pt_proto_number(struct pt_buffer *message, unsigned field, uint64_t value);
 void pt_proto_choice(struct pt_buffer *message, unsigned field, uint64_t value); /* of a oneof: 0 is written too */
 void pt_proto_numbers(struct pt_buffer *message, unsigned field, const uint64_t *values, size_t count); /* packed */
 void pt_proto_fixed64(struct pt_buffer *message, unsigned field, uint64_t value);
+void pt_proto_fixed64s(struct pt_buffer *message, unsigned field, const uint64_t *values, size_t count); /* packed */
 void pt_proto_bytes(struct pt_buffer *message, unsigned field, const void *data, size_t length);
 void pt_proto_text(struct pt_buffer *message, unsigned field, const char *text);
 /* Appends what precedes the bytes of a field. */

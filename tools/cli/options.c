@@ -145,6 +145,15 @@ static bool check_pids(const char *name, const char *text)
     return false;
 }
 
+static bool check_trace(const char *name, const char *text)
+{
+    size_t length = strlen(text);
+    if (length && length <= 2 * PT_TRACE_BYTES && strspn(text, "0123456789abcdefABCDEF") == length)
+        return true;
+    pt_error("--%s takes a trace id, 32 hexadecimal digits, or its beginning, not '%s'", name, text);
+    return false;
+}
+
 static bool check_duration(const char *name, const uint64_t *ns)
 {
     if (!*ns)
@@ -206,12 +215,14 @@ static bool take_option(struct pt_cli *cli, const struct pt_option *option, cons
         }
         __attribute__((fallthrough));
     case PT_PIDS:
+    case PT_TRACE:
     case PT_REGEX:
     case PT_TEXT:
         *(const char **)field = argument;
         break;
     }
     return (option->value != PT_PIDS || check_pids(option->name, argument)) &&
+           (option->value != PT_TRACE || check_trace(option->name, argument)) &&
            (option->value != PT_REGEX || check_regex(option->name, argument)) &&
            (!option->choices || check_choice(option, argument));
 }
@@ -284,6 +295,8 @@ bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struc
         select->to_ns = 0;
     if (cli->native)
         select->native = native_named(cli->native);
+    if (cli->traces || select->trace || (cli->request.by && strcmp(cli->request.by, "trace") == 0))
+        cli->request.traces = PT_TRACES_ONLY;
     cli->request.paths = cli->arguments = argv + optind;
     cli->request.path_count = cli->argument_count = argc - optind;
     cli->after_dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;

@@ -21,7 +21,7 @@ enum pt_exit {
 
 struct pt_cli {
     struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
-    bool intervals, lines, threads, processes, gil, json, ci;
+    bool intervals, lines, threads, processes, gil, json, ci, traces;
     const char *output, *format, *unit, *by, *sort, *native; /* NULL: not given */
     uint64_t delay_ns;                                       /* 0: not given, as of the next ones */
     double fail_above;                                       /* per cent */
@@ -34,8 +34,9 @@ struct pt_cli {
 /* Says what an option's argument must be, and the type of its field in struct pt_cli. */
 enum pt_value {
     PT_FLAG,   /* no argument: bool */
-    PT_TEXT,   /* const char *, as are the next three */
+    PT_TEXT,   /* const char *, as are the next four */
     PT_RUN_ID, /* a run id or its beginning */
+    PT_TRACE,  /* a trace id or its beginning */
     PT_PIDS,   /* pids with commas between them */
     PT_REGEX,
     PT_BY,       /* what is compared, or whose CPU it was: struct pt_cli's `by` or the request's */

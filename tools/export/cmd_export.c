@@ -72,6 +72,8 @@ int pt_cmd_export(const struct pt_cli *cli)
     struct pt_load_request request = cli->request;
     request.callers = request.by_roots = true;
     request.timed = request.merge_intervals = request.plain = format->flags & PT_FORMAT_TIMED;
+    if (!request.traces && format->flags & (PT_FORMAT_APART | PT_FORMAT_BESIDE))
+        request.traces = format->flags & PT_FORMAT_APART ? PT_TRACES_APART : PT_TRACES_BESIDE;
     request.most_samples = format->flags & PT_FORMAT_WHOLE_STACKS ? MOST_WHOLE_STACKS : MOST_TIMED_SAMPLES;
     if (!cli->native && format->flags & (PT_FORMAT_ALL | PT_FORMAT_PYTHON))
         request.select.native = format->flags & PT_FORMAT_ALL ? PT_NATIVE_ALL : PT_NATIVE_NONE;

@@ -11,6 +11,7 @@
 struct pt_export_options {
     bool samples; /* the weight is the number of samples, not CPU nanoseconds */
     bool lines, threads, processes, gil;
+    bool events; /* pprof: with the labels that OpenTelemetry's log records have */
 };
 
 /* Writes the profile; equal profiles give equal bytes. Errors of the stream are left for the caller to see. */
@@ -23,6 +24,8 @@ enum pt_format_flag {
     PT_FORMAT_ALL = 8,           /* has all native frames unless asked otherwise: its readers can hide them */
     PT_FORMAT_PYTHON = 16,       /* has none unless asked otherwise */
     PT_FORMAT_WHOLE_STACKS = 32, /* each sample has all its frames: many make a large file */
+    PT_FORMAT_APART = 64,        /* has the samples of traces that were kept (PT_TRACES_APART) */
+    PT_FORMAT_BESIDE = 128,      /* the same with PT_TRACES_BESIDE */
 };
 
 /* name, extension, exporter, flags, what reads it (in lines) */
@@ -39,7 +42,11 @@ enum pt_format_flag {
       "Python's pstats, snakeviz,\ngprof2dot; \"ncalls\": samples")                                                    \
     X("callgrind", ".callgrind", pt_export_callgrind, PT_FORMAT_STACKS, "kcachegrind, callgrind_annotate")             \
     X("perf", ".perf", pt_export_perf_script, PT_FORMAT_TIMED, "what reads perf script")                               \
-    X("otlp", ".otlp", pt_export_otlp, PT_FORMAT_BINARY, "OpenTelemetry: ProfilesData,\nprofiles/v1development")
+    X("otlp", ".otlp", pt_export_otlp, PT_FORMAT_BINARY | PT_FORMAT_APART,                                             \
+      "OpenTelemetry: ProfilesData,\nprofiles/v1development")                                                          \
+    X("otel-logs", ".otel-logs", pt_export_otel_logs,                                                                  \
+      PT_FORMAT_BINARY | PT_FORMAT_ALL | PT_FORMAT_TIMED | PT_FORMAT_BESIDE,                                           \
+      "OpenTelemetry: LogsData,\npprof in log records")
 
 #define PT_DECLARE_EXPORTER(name, extension, write, ...) pt_exporter write;
 PT_FORMATS(PT_DECLARE_EXPORTER)

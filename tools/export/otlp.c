@@ -3,16 +3,19 @@
  * OpenTelemetry's profiles signal, ProfilesData of opentelemetry-proto v1.11.0 (package profiles.v1development: alpha,
  * it may change). The same bytes are an ExportProfilesServiceRequest. A profile has one type of value there, so each
  * process has two: samples/count, which receivers turn into CPU time by the period, and cpu/nanoseconds, as measured.
+ * Two more have the samples of traces that were kept, which the others then lack: each by itself, as some receivers
+ * refuse several values in a sample.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/numbers.h"
+#include "../profile/traces.h"
 #include "../view/sample_order.h"
-#include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
 #include "messages.h"
+#include "otlp_resource.h"
 
 enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY };
 enum {
@@ -24,14 +27,11 @@ enum {
     DICTIONARY_ATTRIBUTE,
     DICTIONARY_STACK
 };
-enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPES };
-enum { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILES };
-enum { SCOPE_NAME = 1, SCOPE_VERSION };
-enum { RESOURCE_ATTRIBUTE = 1 };
-enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE };
+enum { RESOURCE_PROFILES_SCOPES = 2 };
+enum { SCOPE_PROFILES_PROFILES = 2 };
 enum { VALUE_STRING = 1, VALUE_INT = 3 };
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLES, PROFILE_TIME, PROFILE_DURATION, PROFILE_PERIOD_TYPE, PROFILE_PERIOD };
-enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES };
+enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES, SAMPLE_TIMES };
 enum { STACK_LOCATIONS = 1 };
 enum { MAPPING_START = 1, MAPPING_ATTRIBUTES = 5 };
 enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS, LOCATION_LINE, LOCATION_ATTRIBUTES };
@@ -48,6 +48,7 @@ struct writer {
     struct pt_profile *profile;
     struct pt_numbering strings, modules, frames, stacks; /* element 0 of each table is empty: numbers are from 1 on */
     PT_TABLE_OF(struct attribute) attributes;
+    PT_TABLE_OF(struct pt_trace_ids) links;
     struct pt_function_table functions;
     struct pt_buffer dictionary;
     uint32_t thread; /* of which the attributes are at hand; PT_NONE: of none */
@@ -58,6 +59,8 @@ struct writer {
 
 PT_DEFINE_ADD(static uint32_t add_attribute, struct writer, attributes, struct attribute, item->key, item->text,
               item->number)
+
+PT_DEFINE_ADD(static uint32_t add_link, struct writer, links, struct pt_trace_ids, item->trace, item->span)
 
 static uint32_t text_attribute(struct writer *writer, const char *key, uint32_t value)
 {
@@ -97,13 +100,26 @@ static uint32_t put_thread_attributes(struct writer *writer, uint32_t number)
     return count;
 }
 
+static bool is_traced(const struct pt_sample *sample)
+{
+    return sample->state & PT_STATE_TRACED;
+}
+
+/* A single sample has the link to its span, and its time. */
+static void append_link_of(struct writer *writer, struct pt_buffer *message, const struct pt_sample *sample)
+{
+    struct pt_trace_ids ids = pt_trace_ids_of(writer->profile, sample);
+    pt_proto_number(message, SAMPLE_LINK, 1 + add_link(writer, &ids));
+}
+
 static void append_sample(struct writer *writer, struct pt_buffer *to, const struct pt_sample *sample, uint64_t value)
 {
     struct pt_profile *profile = writer->profile;
     const struct pt_label_set set = profile->label_sets.items[sample->labels];
     struct pt_buffer message = {0}, key = {0};
     uint32_t count = put_thread_attributes(writer, sample->thread);
-    for (uint32_t i = set.first; i < set.first + set.count; i++) {
+    bool traced = is_traced(sample);
+    for (uint32_t i = set.first + (traced ? PT_TRACE_LABELS : 0); i < set.first + set.count; i++) {
         if (i > set.first && profile->labels.items[i].key == profile->labels.items[i - 1].key)
             continue; /* of the tasks that await, the nearest: an attribute has one value */
         pt_buffer_clear(&key);
@@ -112,16 +128,24 @@ static void append_sample(struct writer *writer, struct pt_buffer *to, const str
     }
     pt_proto_number(&message, SAMPLE_STACK, pt_number(&writer->stacks, sample->node));
     pt_proto_numbers(&message, SAMPLE_ATTRIBUTES, writer->numbers, count);
+    if (traced)
+        append_link_of(writer, &message, sample);
     pt_proto_numbers(&message, SAMPLE_VALUES, &value, 1);
+    if (traced)
+        pt_proto_fixed64s(&message, SAMPLE_TIMES, &(uint64_t){pt_sample_unix_ns(profile, sample)}, 1);
     pt_proto_message(to, PROFILE_SAMPLES, &message);
     pt_buffer_free(&message);
     pt_buffer_free(&key);
 }
 
+/* Single samples come last. */
 static int by_identity(const void *a, const void *b)
 {
     const struct pt_sample *x = a, *y = b;
-    return pt_compare(x->thread, y->thread) ?: pt_compare(x->node, y->node) ?: pt_compare(x->labels, y->labels);
+    return pt_compare(is_traced(x), is_traced(y))
+               ?: pt_compare(x->thread, y->thread)
+                      ?: pt_compare(x->node, y->node)
+                             ?: pt_compare(x->labels, y->labels) ?: pt_compare(x->interval, y->interval);
 }
 
 /* The samples are those of one process. */
@@ -146,68 +170,37 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
     pt_buffer_free(&message);
 }
 
-/* Plain text, not ids: some receivers do not resolve ids here. */
-static void append_resource_attribute(struct pt_buffer *resource, const char *key, const char *value, uint64_t number)
+/* Samples of a profile should all have times or none: there are other profiles of single samples. */
+static void append_profiles(struct writer *writer, struct pt_buffer *scope, const struct pt_sample *samples,
+                            uint32_t count, bool by_count)
 {
-    struct pt_buffer message = {0}, any = {0};
-    if (value)
-        pt_proto_text(&any, VALUE_STRING, value);
-    else
-        pt_proto_choice(&any, VALUE_INT, number);
-    pt_proto_text(&message, KEY_VALUE_KEY, key);
-    pt_proto_message(&message, KEY_VALUE_VALUE, &any);
-    if (!value || *value)
-        pt_proto_message(resource, RESOURCE_ATTRIBUTE, &message);
-    pt_buffer_free(&message);
-    pt_buffer_free(&any);
-}
-
-static void append_resource(struct writer *writer, struct pt_buffer *to, uint32_t number, uint64_t shown_ns)
-{
-    const struct pt_profile *profile = writer->profile;
-    const struct pt_process *process = &profile->processes.items[number];
-    struct pt_buffer resource = {0};
-    append_resource_attribute(&resource, "process.pid", NULL, process->pid);
-    append_resource_attribute(&resource, "process.executable.path", pt_string(profile, process->executable), 0);
-    append_resource_attribute(&resource, "process.command_line", pt_string(profile, process->command_line), 0);
-    append_resource_attribute(&resource, "process.runtime.name", process->python_version ? "cpython" : "", 0);
-    append_resource_attribute(&resource, "process.runtime.version", pt_string(profile, process->python_version), 0);
-    append_resource_attribute(&resource, "host.name", pt_string(profile, process->host), 0);
-    append_resource_attribute(&resource, "service.instance.id", pt_string(profile, process->instance), 0);
-    struct pt_accounting sum = pt_summary_accounting(profile, number);
-    append_resource_attribute(&resource, "pyprof.cpu_ns", NULL, sum.cpu_ns);
-    append_resource_attribute(&resource, "pyprof.sampled_ns", NULL, sum.sampled_ns);
-    append_resource_attribute(&resource, "pyprof.unsampled_ns", NULL, sum.unsampled_ns);
-    append_resource_attribute(&resource, "pyprof.lost_ns", NULL, sum.lost_ns);
-    append_resource_attribute(&resource, "pyprof.own_ns", NULL, sum.own_ns);
-    append_resource_attribute(&resource, "pyprof.thread_exit_ns", NULL, sum.thread_exit_ns);
-    append_resource_attribute(&resource, "pyprof.difference_ns", NULL, (uint64_t)sum.difference_ns);
-    append_resource_attribute(&resource, "pyprof.estimated_ns", NULL, sum.estimated_ns);
-    append_resource_attribute(&resource, "pyprof.shown_ns", NULL, shown_ns);
-    pt_proto_message(to, RESOURCE_PROFILES_RESOURCE, &resource);
-    pt_buffer_free(&resource);
+    uint32_t sums = 0;
+    while (sums < count && !is_traced(&samples[sums]))
+        sums++;
+    if (sums)
+        append_profile(writer, scope, samples, sums, by_count);
+    if (count > sums)
+        append_profile(writer, scope, samples + sums, count - sums, by_count);
 }
 
 static void put_process(struct writer *writer, const struct pt_sample *samples, uint32_t count,
                         const struct pt_export_options *options, FILE *out)
 {
-    struct pt_buffer resource = {0}, scope = {0}, name = {0}, whole = {0};
+    struct pt_buffer resource = {0}, scope = {0}, whole = {0};
     uint64_t shown_ns = 0;
     for (uint32_t i = 0; i < count; i++)
         shown_ns += samples[i].cpu_ns;
-    append_resource(writer, &resource, writer->profile->threads.items[samples[0].thread].process, shown_ns);
-    pt_proto_text(&name, SCOPE_NAME, "pyprof");
-    pt_proto_text(&name, SCOPE_VERSION, PYPROF_VERSION);
-    pt_proto_message(&scope, SCOPE_PROFILES_SCOPE, &name);
-    append_profile(writer, &scope, samples, count, true);
+    pt_otlp_append_resource(&resource, writer->profile, writer->profile->threads.items[samples[0].thread].process,
+                            shown_ns);
+    pt_otlp_append_scope(&scope, "pyprof");
+    append_profiles(writer, &scope, samples, count, true);
     if (!options->samples)
-        append_profile(writer, &scope, samples, count, false);
+        append_profiles(writer, &scope, samples, count, false);
     pt_proto_message(&resource, RESOURCE_PROFILES_SCOPES, &scope);
     pt_proto_message(&whole, DATA_RESOURCE_PROFILES, &resource);
     fwrite(whole.data, 1, whole.length, out);
     pt_buffer_free(&resource);
     pt_buffer_free(&scope);
-    pt_buffer_free(&name);
     pt_buffer_free(&whole);
 }
 
@@ -323,14 +316,24 @@ static void append_table(struct writer *writer, unsigned field, const uint32_t *
     pt_buffer_free(&message);
 }
 
-static void append_links_and_strings(struct writer *writer)
+static void append_link(struct writer *writer, const char *trace, const char *span)
 {
-    static const char zeroes[16];
+    unsigned char bytes[PT_TRACE_BYTES];
     struct pt_buffer link = {0};
-    pt_proto_bytes(&link, LINK_TRACE, zeroes, 16);
-    pt_proto_bytes(&link, LINK_SPAN, zeroes, 8);
+    pt_bytes_of_hex(bytes, trace, PT_TRACE_BYTES);
+    pt_proto_bytes(&link, LINK_TRACE, bytes, PT_TRACE_BYTES);
+    pt_bytes_of_hex(bytes, span, PT_SPAN_BYTES);
+    pt_proto_bytes(&link, LINK_SPAN, bytes, PT_SPAN_BYTES);
     pt_proto_message(&writer->dictionary, DICTIONARY_LINK, &link);
     pt_buffer_free(&link);
+}
+
+static void append_links_and_strings(struct writer *writer)
+{
+    append_link(writer, "", "");
+    for (uint32_t i = 0; i < writer->links.count; i++)
+        append_link(writer, pt_string(writer->profile, writer->links.items[i].trace),
+                    pt_string(writer->profile, writer->links.items[i].span));
     pt_proto_bytes(&writer->dictionary, DICTIONARY_STRING, "", 0);
     for (uint32_t i = 0; i < writer->strings.count; i++) {
         const char *string = pt_string(writer->profile, writer->strings.order[i]);
@@ -359,6 +362,7 @@ void pt_export_otlp(struct pt_profile *profile, const struct pt_export_options *
     pt_numbering_free(&writer.frames);
     pt_numbering_free(&writer.stacks);
     PT_FREE_TABLE(&writer.attributes);
+    PT_FREE_TABLE(&writer.links);
     pt_function_table_free(&writer.functions);
     free(writer.numbers);
 }

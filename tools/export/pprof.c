@@ -9,12 +9,12 @@
 #include "../base/gzip.h"
 #include "../base/print.h"
 #include "../profile/frame_text.h"
-#include "../profile/gil_gc.h"
 #include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
 #include "messages.h"
+#include "pprof_labels.h"
 
 /* These states make samples different; being an estimate does not. */
 #define TOLD_APART (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL | PP_STATE_GC_KNOWN | PP_STATE_GC)
@@ -29,18 +29,11 @@ enum {
     PROFILE_COMMENT,
     PROFILE_DEFAULT_SAMPLE_TYPE
 };
-enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE };
 enum { MAPPING_ID = 1, MAPPING_START };
 enum { MAPPING_BUILD_ID = 6, MAPPING_HAS_FUNCTIONS, MAPPING_HAS_FILES, MAPPING_HAS_LINES, MAPPING_HAS_INLINED };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME };
-
-/* Holds encoded labels by the number of what they come from; no data: not made yet. */
-struct encoded {
-    struct pt_buffer *items;
-    uint32_t capacity;
-};
 
 struct writer {
     struct pt_profile *profile;
@@ -49,7 +42,7 @@ struct writer {
     struct pt_function_table functions;
     uint32_t python_module; /* PT_NONE: none known */
     bool *named, *lined;    /* by module: all its frames have names, lines */
-    struct encoded threads, label_sets, states;
+    struct pt_pprof_labels labels;
     struct pt_buffer values; /* scratch */
 };
 
@@ -74,69 +67,6 @@ static void put_value_type(struct writer *writer, unsigned field, const char *ty
     pt_append_value_type(&writer->gzip.text, field, &writer->strings, writer->profile, type, unit);
 }
 
-static void append_label(struct pt_buffer *sample, uint64_t key, uint64_t string_value, uint64_t number_value)
-{
-    struct pt_buffer label = {0};
-    pt_proto_number(&label, LABEL_KEY, key);
-    pt_proto_number(&label, LABEL_STRING, string_value);
-    pt_proto_number(&label, LABEL_NUMBER, number_value);
-    if (key && (string_value || number_value))
-        pt_proto_bytes(sample, SAMPLE_LABEL, label.data, label.length);
-    pt_buffer_free(&label);
-}
-
-static bool is_own_key(const char *key)
-{
-    return strcmp(key, "thread") == 0 || strcmp(key, "thread_id") == 0 || strcmp(key, "pid") == 0 ||
-           strcmp(key, "gil") == 0 || strcmp(key, "gc") == 0;
-}
-
-static void append_thread_labels(struct writer *writer, struct pt_buffer *bytes, uint32_t number)
-{
-    const struct pt_thread *thread = &writer->profile->threads.items[number];
-    append_label(bytes, text(writer, "thread"), string(writer, thread->name), 0);
-    if (thread->tid != UINT64_MAX)
-        append_label(bytes, text(writer, "thread_id"), 0, thread->tid);
-    append_label(bytes, text(writer, "pid"), 0, writer->profile->processes.items[thread->process].pid);
-}
-
-static void append_state_labels(struct writer *writer, struct pt_buffer *bytes, uint32_t state)
-{
-    if (state & PP_STATE_GIL_KNOWN)
-        append_label(bytes, text(writer, "gil"), text(writer, state & PP_STATE_HOLDS_GIL ? "held" : "not held"), 0);
-    if (pt_in_gc(state))
-        append_label(bytes, text(writer, "gc"), text(writer, "yes"), 0);
-}
-
-static void append_own_labels(struct writer *writer, struct pt_buffer *bytes, uint32_t number)
-{
-    const struct pt_profile *profile = writer->profile;
-    const struct pt_label_set *set = &profile->label_sets.items[number];
-    for (uint32_t i = set->first; i < set->first + set->count; i++) {
-        struct pt_label label = profile->labels.items[i];
-        if (!is_own_key(pt_string(profile, label.key)))
-            append_label(bytes, string(writer, label.key), string(writer, label.value), 0);
-    }
-}
-
-static struct pt_buffer labels_of(struct writer *writer, struct encoded *encoded, uint32_t number,
-                                  void (*append)(struct writer *writer, struct pt_buffer *bytes, uint32_t number))
-{
-    encoded->items = pt_grow(encoded->items, &encoded->capacity, (uint64_t)number + 1, sizeof *encoded->items);
-    if (!encoded->items[number].data) {
-        pt_buffer_text(&encoded->items[number], "");
-        append(writer, &encoded->items[number], number);
-    }
-    return encoded->items[number];
-}
-
-static void free_encoded(struct encoded *encoded)
-{
-    for (uint32_t i = 0; i < encoded->capacity; i++)
-        pt_buffer_free(&encoded->items[i]);
-    free(encoded->items);
-}
-
 static void append_path(struct writer *writer, struct pt_buffer *path, uint32_t node)
 {
     struct pt_buffer packed = {0};
@@ -148,19 +78,18 @@ static void append_path(struct writer *writer, struct pt_buffer *path, uint32_t 
 
 static void put_sample(struct writer *writer, const struct pt_buffer *path, const struct pt_sample *sample)
 {
-    const struct pt_buffer labels[] = {
-        labels_of(writer, &writer->threads, sample->thread, append_thread_labels),
-        labels_of(writer, &writer->states, sample->state, append_state_labels),
-        labels_of(writer, &writer->label_sets, sample->labels, append_own_labels),
-    };
     struct pt_buffer *out = &writer->gzip.text;
+    const struct pt_buffer *labels = writer->labels.of_sample;
+    size_t length = 0;
+    pt_pprof_labels_of(&writer->labels, sample);
+    for (unsigned i = 0; i < PT_PPROF_LABELS; i++)
+        length += labels[i].length;
     writer->values.length = 0;
     pt_proto_numbers(&writer->values, SAMPLE_VALUE, (const uint64_t[]){sample->count, sample->cpu_ns}, 2);
-    pt_proto_header(out, PROFILE_SAMPLE,
-                    path->length + writer->values.length + labels[0].length + labels[1].length + labels[2].length);
+    pt_proto_header(out, PROFILE_SAMPLE, path->length + writer->values.length + length);
     pt_buffer_append(out, path->data, path->length);
     pt_buffer_append(out, writer->values.data, writer->values.length);
-    for (int i = 0; i < 3; i++)
+    for (unsigned i = 0; i < PT_PPROF_LABELS; i++)
         pt_buffer_append(out, labels[i].data, labels[i].length);
     pt_gzip_flush(&writer->gzip);
 }
@@ -168,7 +97,7 @@ static void put_sample(struct writer *writer, const struct pt_buffer *path, cons
 /* Writes the samples. Those that differ only in the interval, or in being an estimate, are merged. */
 static void put_samples(struct writer *writer)
 {
-    struct pt_sample_order *order = pt_sample_order_new(writer->profile, TOLD_APART);
+    struct pt_sample_order *order = pt_sample_order_new(writer->profile, TOLD_APART, writer->labels.timed);
     struct pt_buffer path = {0};
     for (uint32_t node = 0; node < writer->profile->nodes.count; node++) {
         const struct pt_sample *samples;
@@ -351,7 +280,11 @@ static void number_modules(struct writer *writer)
 
 void pt_export_pprof(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    struct writer writer = {.profile = profile, .python_module = PT_NONE};
+    struct writer writer = {
+        .profile = profile,
+        .python_module = PT_NONE,
+        .labels = {.profile = profile, .timed = profile->request->traces != PT_TRACES_NONE, .events = options->events}};
+    writer.labels.strings = &writer.strings;
     pt_gzip_begin(&writer.gzip, out);
     number_modules(&writer);
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
@@ -367,13 +300,11 @@ void pt_export_pprof(struct pt_profile *profile, const struct pt_export_options 
     put_strings(&writer);
     pt_gzip_end(&writer.gzip);
     pt_buffer_free(&writer.values);
+    pt_pprof_labels_free(&writer.labels);
     pt_numbering_free(&writer.strings);
     pt_numbering_free(&writer.frames);
     pt_numbering_free(&writer.modules);
     pt_function_table_free(&writer.functions);
     free(writer.named);
     free(writer.lined);
-    free_encoded(&writer.threads);
-    free_encoded(&writer.label_sets);
-    free_encoded(&writer.states);
 }

@@ -124,7 +124,7 @@ void pt_flame_add_many(struct pt_flame *flame)
     for (unsigned detail = 0; detail < PT_FLAME_DETAILS; detail++)
         like[detail] = threads_like(flame, detail);
     move_samples(flame);
-    struct pt_sample_order *order = pt_sample_order_new(flame->merged, GIL_STATES);
+    struct pt_sample_order *order = pt_sample_order_new(flame->merged, GIL_STATES, false);
     count_cells(flame, like, order, counts);
     while (flame->detail + 1 < PT_FLAME_DETAILS && counts[flame->detail] > PT_FLAME_MOST_CELLS)
         flame->detail++;

@@ -25,7 +25,9 @@
     X(INVOLUNTARY_SWITCHES, involuntary_switches)                                                                      \
     X(MINOR_FAULTS, minor_faults)                                                                                      \
     X(MAJOR_FAULTS, major_faults)                                                                                      \
-    X(ESTIMATED_NS, estimated_ns)
+    X(ESTIMATED_NS, estimated_ns)                                                                                      \
+    X(NOT_SELECTED_NS, not_selected_ns)                                                                                \
+    X(NOT_SELECTED, not_selected)
 #define PT_ACCOUNT_OTHERS(X)                                                                                           \
     X(END_UNIX_NS, end_unix_ns)                                                                                        \
     X(WALL_NS, wall_ns)                                                                                                \

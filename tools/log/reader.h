@@ -85,7 +85,8 @@ struct pt_log_labels {
     X(UNWINDER, unwinder)                                                                                              \
     X(PID_NAMESPACE, pid_namespace)                                                                                    \
     X(CLOCK, clock)                                                                                                    \
-    X(CONTEXTS, contexts)
+    X(CONTEXTS, contexts)                                                                                              \
+    X(TRACES, traces)
 #define PT_PROCESS_NUMBERS(X)                                                                                          \
     X(PID, pid)                                                                                                        \
     X(PPID, ppid)                                                                                                      \
@@ -142,6 +143,15 @@ struct pt_log_requests {
     struct pt_request_sums sums;
 };
 
+/* A sample of a trace that was kept; samples of intervals have its CPU time, too. */
+#define PT_TRACE_BYTES 16u
+#define PT_SPAN_BYTES  8u
+struct pt_log_traced {
+    uint64_t unix_ns, cpu_ns;
+    uint32_t thread, node, labels, state;
+    uint8_t trace[PT_TRACE_BYTES], span[PT_SPAN_BYTES];
+};
+
 enum pt_table_kind {
     PT_TABLE_STRINGS,
     PT_TABLE_MODULES,
@@ -194,6 +204,7 @@ struct pt_segment_sink {
     void (*requests)(void *context, const struct pt_segment *segment, const struct pt_log_requests *requests);
     void (*notice)(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
                    struct pt_text text);
+    void (*traced)(void *context, const struct pt_segment *segment, const struct pt_log_traced *sample);
     /* segment->accounting is as of now. */
     void (*accounting)(void *context, const struct pt_segment *segment);
     /* The id is about to get another meaning; the segment still has the old one. */

@@ -103,3 +103,35 @@ void pt_segment_take_samples(struct pt_segment *segment, struct pt_cursor *paylo
     if (wanted && count)
         sink->samples(sink->context, segment, &samples);
 }
+
+static bool take_bytes(struct pt_cursor *record, uint8_t *bytes, size_t length)
+{
+    struct pt_cursor taken = pt_take(record, length);
+    if (!taken.bad)
+        memcpy(bytes, taken.at, length);
+    return !taken.bad;
+}
+
+static bool take_traced(struct pt_cursor *record, uint64_t start_unix_ns, struct pt_log_traced *sample)
+{
+    sample->unix_ns = start_unix_ns + (uint64_t)pt_take_svarint(record);
+    sample->thread = pt_take_id(record);
+    sample->node = pt_take_id(record);
+    sample->labels = pt_take_id(record);
+    sample->state = pt_take_small(record);
+    sample->cpu_ns = pt_take_varint(record);
+    return take_bytes(record, sample->trace, PT_TRACE_BYTES) && take_bytes(record, sample->span, PT_SPAN_BYTES);
+}
+
+void pt_segment_take_traced(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
+{
+    uint64_t start_unix_ns = pt_take_varint(payload);
+    while (pt_left(payload)) {
+        struct pt_log_traced sample;
+        struct pt_cursor record = pt_take(payload, pt_take_varint(payload));
+        if (!take_traced(&record, start_unix_ns, &sample))
+            segment->losses.damaged_records++;
+        else if (sink && sink->traced)
+            sink->traced(sink->context, segment, &sample);
+    }
+}

@@ -252,6 +252,9 @@ bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_
     case PP_BLOCK_REQUESTS:
         take_requests(segment, &payload, sink);
         return true;
+    case PP_BLOCK_TRACES:
+        pt_segment_take_traced(segment, &payload, sink);
+        return true;
     case PP_BLOCK_ACCOUNTING:
         if (!pt_accounting_read(&segment->accounting, payload))
             segment->losses.damaged_records++;

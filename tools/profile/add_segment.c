@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From segments to the profile: pt_profile_add_segment and pt_profile_finish. */
+/* From segments to the profile: pt_profile_add_segment. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +12,7 @@
 #include "select.h"
 #include "sums.h"
 #include "time_bins.h"
+#include "traces.h"
 
 /* The state of adding one segment to a profile. */
 struct adder {
@@ -216,7 +217,7 @@ static void take_samples(void *context, const struct pt_segment *segment, const 
         return;
     const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
     struct pt_interval taken = interval;
-    bool in_time = pt_take_time(profile, &taken);
+    bool in_time = profile->request->traces != PT_TRACES_ONLY && pt_take_time(profile, &taken);
     for (uint32_t i = 0; i < from->count; i++) {
         process->samples += from->items[i].count;
         process->found_ns += from->items[i].cpu_ns;
@@ -255,6 +256,14 @@ static void take_requests(void *context, const struct pt_segment *segment, const
         requests.interval = pt_add_interval(profile, from->start_unix_ns, from->wall_ns);
     pt_requests_cut(&requests.sums, &interval, &taken);
     pt_add_requests(profile, &requests);
+}
+
+static void take_traced(void *context, const struct pt_segment *segment, const struct pt_log_traced *sample)
+{
+    struct adder *adder = context;
+    pt_id_map_process(&adder->ids, segment);
+    if (!adder->ids.left_out)
+        pt_traces_take(&adder->ids, segment, sample);
 }
 
 static void take_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
@@ -312,6 +321,8 @@ static void take_sums(struct adder *adder, const struct pt_segment *segment)
             process->clock = pt_id_map_intern(&adder->ids, segment->process.clock);
         if (segment->process.contexts.length) /* more is imported */
             process->contexts = pt_id_map_intern(&adder->ids, segment->process.contexts);
+        if (segment->process.traces.length)
+            process->traces = pt_id_map_intern(&adder->ids, segment->process.traces);
         process->period_ns = segment->process.period_ns; /* the last one: it may have been lowered */
     }
     if (segment->has_accounting && !adder->ids.left_out)
@@ -366,6 +377,7 @@ static struct pt_segment_sink sink_of(struct adder *adder)
                                     .waits = take_waits,
                                     .requests = sums ? NULL : take_requests,
                                     .notice = take_notice,
+                                    .traced = sums ? NULL : take_traced,
                                     .accounting = take_usage,
                                     .redefined = forget};
 }
@@ -424,7 +436,8 @@ enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data
 {
     struct adder *adder = &growing->adder;
     struct pt_segment *segment = &growing->segment;
-    const struct pt_segment_sink sink = sink_of(adder);
+    struct pt_segment_sink sink = sink_of(adder);
+    sink.traced = NULL; /* a table of traces would grow without limit */
     if (!segment->end)
         growing->unwanted = !is_wanted(adder->ids.profile, data, size);
     segment->losses = (struct pt_read_losses){0};
@@ -449,33 +462,4 @@ void pt_growing_free(struct pt_growing *growing)
     pt_segment_free(&growing->segment);
     free(growing->name);
     free(growing);
-}
-
-void pt_profile_finish(struct pt_profile *profile)
-{
-    pt_profile_close_sums(profile);
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *process = &profile->processes.items[i];
-        if (!process->accounting.pending_ns)
-            continue;
-        struct pt_thread thread = {.process = i, .name = pt_intern_text(profile, "(process)")};
-        struct pt_sample sample = {
-            .thread = pt_add_thread(profile, &thread),
-            .node = pt_add_node(profile, 0, pt_add_pseudo(profile, "[unsampled]")),
-            .cpu_ns = process->accounting.pending_ns,
-        };
-        if (!pt_take_time(profile, &(struct pt_interval){process->accounting.end_unix_ns, 0}) ||
-            !pt_takes_thread(profile, sample.thread))
-            continue;
-        if (profile->request->timed)
-            sample.interval = pt_add_interval(profile, process->accounting.end_unix_ns, 0);
-        if (profile->keep == PT_KEEP_STACKS) {
-            pt_states_add(&profile->threads.items[sample.thread].states, 0, sample.cpu_ns);
-            pt_add_stack(profile, &sample);
-            if (profile->request->timed)
-                pt_add_busy(profile, sample.thread, 0, sample.interval, sample.cpu_ns);
-        } else {
-            pt_append_sample(profile, &sample);
-        }
-    }
 }

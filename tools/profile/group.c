@@ -6,9 +6,11 @@
 
 #include "package.h"
 #include "requests.h"
+#include "traces.h"
 
 #define OWN     "label:"
 #define AWAITER "awaiter"
+#define TRACE   "trace"
 
 /* The contexts that the library knows, in the order in which they answer whose CPU it was. */
 static const struct {
@@ -26,6 +28,8 @@ static const char *key_of(const char *by)
 {
     if (strncmp(by, OWN, sizeof OWN - 1) == 0)
         return by + sizeof OWN - 1;
+    if (strcmp(by, TRACE) == 0)
+        return PT_TRACE_ID;
     return strcmp(by, "thread") == 0 || strcmp(by, "package") == 0 ? NULL : by;
 }
 
@@ -131,8 +135,9 @@ void pt_groups_each(const struct pt_profile *profile, void (*each)(void *context
             if (listed[key] || is_context(pt_string(profile, key)))
                 continue;
             listed[key] = true;
+            bool trace = profile->request->traces && strcmp(pt_string(profile, key), PT_TRACE_ID) == 0;
             pt_buffer_clear(&word);
-            pt_buffer_format(&word, OWN "%s", pt_string(profile, key));
+            pt_buffer_format(&word, trace ? TRACE : OWN "%s", pt_string(profile, key));
             each(context, word.data);
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Says whose CPU a sample is, for all views: --by thread, task, greenlet, endpoint, span, package or label:KEY.
+ * Says whose CPU a sample is, for all views: --by thread, task, greenlet, endpoint, span, trace, package or label:KEY.
  *
  * A task has also what it gave to a thread: samples there have no task, but one that awaits them.
  */
@@ -11,6 +11,9 @@
 
 /* The words that --by takes in all views, with blanks between them (cli/options.h). */
 #define PT_GROUPS "endpoint task greenlet thread span package label:KEY"
+
+/* The same in views that can show only the samples of traces (request.h). */
+#define PT_GROUPS_AND_TRACES "endpoint task greenlet thread span trace package label:KEY"
 
 /* What the rest of a profile is called, in text. */
 #define PT_NO_GROUP "(none)"

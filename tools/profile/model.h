@@ -84,13 +84,15 @@ struct pt_interval {
 
 /* Limits of the bit fields in struct pt_sample. Label sets with larger numbers are merged; no log has so many. */
 #define PT_MOST_LABEL_SETS 0xffffffu
-#define PT_MOST_STATES     0xffu
+#define PT_MOST_STATES     0x7fu
+/* The sample is a single one, of a trace that was kept (traces.h). */
+#define PT_STATE_TRACED 0x80u
 
 struct pt_sample {
     uint32_t thread, node; /* thread: PT_NONE in a profile of PT_KEEP_STACKS */
     uint32_t labels : 24;  /* label set; 0: none */
-    uint32_t state : 8;    /* PP_STATE_* */
-    uint32_t interval;     /* 0 unless the profile keeps intervals */
+    uint32_t state : 8;    /* PP_STATE_*, PT_STATE_TRACED */
+    uint32_t interval;     /* 0 unless the profile keeps intervals, or the sample is of a trace that was kept */
     uint64_t count, cpu_ns;
 };
 
@@ -98,6 +100,12 @@ struct pt_requests {
     uint32_t process, endpoint; /* endpoint: string; 0: none */
     uint32_t interval;          /* 0 unless the request has timed_from_ns */
     struct pt_request_sums sums;
+};
+
+/* A trace of which samples were kept. */
+struct pt_trace {
+    uint32_t id;              /* string: 32 hexadecimal digits */
+    uint64_t cpu_ns, samples; /* of all that the log has, whatever is selected */
 };
 
 struct pt_notice {
@@ -119,7 +127,7 @@ struct pt_part {
 
 struct pt_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
-        library_version, unwinder, pid_namespace, clock, contexts; /* strings */
+        library_version, unwinder, pid_namespace, clock, contexts, traces; /* strings */
     uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus;
     uint32_t segments;
     PT_TABLE_OF(struct pt_part) parts; /* the segments that were read, in that order */
@@ -153,6 +161,7 @@ struct pt_profile {
     PT_TABLE_OF(struct pt_sample) samples; /* the index may lack the last ones */
     PT_TABLE_OF(struct pt_process) processes;
     PT_TABLE_OF(struct pt_requests) requests; /* of the selected time and processes (requests.h) */
+    PT_TABLE_OF(struct pt_trace) traces;
 
     uint64_t bin_ns; /* width of time bins; 0: intervals are those of the log */
     bool too_many;   /* there were more samples than most_samples, and some are not here */
@@ -241,6 +250,9 @@ struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count);
 const struct pt_sample *pt_retake_samples(struct pt_profile *profile, uint32_t *count);
 /* Finds the process by its instance, or adds one with only that set; returns its number. */
 uint32_t pt_add_process(struct pt_profile *profile, uint32_t instance);
+
+/* Adds to the sums of the trace with this id, a string. */
+void pt_trace_add(struct pt_profile *profile, uint32_t id, uint64_t cpu_ns, uint64_t samples);
 
 /* Sets *start_unix_ns and *end_unix_ns to the first start and the last end of all processes; 0 when unknown. */
 void pt_profile_span(const struct pt_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns);

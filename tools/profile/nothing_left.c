@@ -44,6 +44,7 @@ static struct list given_options(const struct pt_selection *select)
     add_option(&options, "not-thread", select->not_thread);
     add_option(&options, "focus", select->focus);
     add_option(&options, "ignore", select->ignore);
+    add_option(&options, "trace", select->trace);
     return options;
 }
 

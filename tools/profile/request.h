@@ -24,8 +24,9 @@ struct pt_selection {
     uint64_t from_ns, to_ns; /* since the run's start; to_ns 0: until its end */
     /* As the options of these names take them; NULL: not given. */
     const char *pid, *thread, *not_thread, *focus, *ignore;
-    bool no_awaiters; /* stacks are without the tasks that await theirs (task_stacks.h) */
-    bool join_pools;  /* CPU of threads without Python is put under what the main thread waits in (pools.h) */
+    const char *trace; /* hexadecimal digits that its id begins with; with this, request PT_TRACES_ONLY */
+    bool no_awaiters;  /* stacks are without the tasks that await theirs (task_stacks.h) */
+    bool join_pools;   /* CPU of threads without Python is put under what the main thread waits in (pools.h) */
     enum pt_native native;
 };
 
@@ -36,6 +37,15 @@ enum pt_keep {
      * when each thread was busy, so that all CPU time is there twice. */
     PT_KEEP_STACKS,
     PT_KEEP_SUMS, /* no samples: processes of all runs and their accounting */
+};
+
+/* Says what becomes of the single samples of traces that were kept (traces.h). Samples that are summed up include them.
+ */
+enum pt_traces {
+    PT_TRACES_NONE,   /* they are left out */
+    PT_TRACES_ONLY,   /* nothing else is kept */
+    PT_TRACES_APART,  /* they are kept, and what is summed up is without them; not for a request with times */
+    PT_TRACES_BESIDE, /* they are kept beside all that is summed up: their CPU time is there twice */
 };
 
 typedef bool pt_wants_process(void *context, const struct pt_log_process *process);
@@ -49,8 +59,9 @@ struct pt_load_request {
     bool all;        /* all runs of a directory */
 
     struct pt_selection select;
-    const char *by; /* whose CPU it was is asked for (group.h): samples have that; NULL: it is not */
-    bool by_roots;  /* and it is the first frame of each stack */
+    const char *by;        /* whose CPU it was is asked for (group.h): samples have that; NULL: it is not */
+    bool by_roots;         /* and it is the first frame of each stack */
+    enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
     enum pt_keep keep;
     bool plain;             /* samples are not split by GIL */
     bool usage;             /* what processes had used at the end of each interval */

@@ -11,6 +11,7 @@
 #include "nothing_left.h"
 #include "task_stacks.h"
 #include "time_bins.h"
+#include "traces.h"
 
 /* If more than one nanosecond in so many is of intervals that --from or --to cut, that is said. */
 #define CUT_PART 10
@@ -55,10 +56,10 @@ bool pt_selects_stacks(const struct pt_selection *select)
 
 enum pt_keep pt_keep_for(const struct pt_load_request *request)
 {
-    /* Sums of threads are of all their stacks. */
+    /* Sums of threads are of all their stacks, and traces know what thread they ran in. */
     bool by_thread = request->by && strcmp(request->by, "thread") == 0;
-    bool needs_samples =
-        by_thread || selects_names(&request->select) || (!request->timed && selects_stacks(&request->select));
+    bool needs_samples = by_thread || request->traces || selects_names(&request->select) ||
+                         (!request->timed && selects_stacks(&request->select));
     return request->keep == PT_KEEP_STACKS && needs_samples ? PT_KEEP_SAMPLES : request->keep;
 }
 
@@ -279,10 +280,13 @@ static void add_roots(struct pt_profile *profile)
 bool pt_select(struct pt_profile *profile)
 {
     const struct pt_selection *select = &profile->request->select;
+    bool traces_only = profile->request->traces == PT_TRACES_ONLY;
+    if (traces_only && !pt_traces_found(profile))
+        return false;
     profile->whole_ns = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)
         profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
-    profile->selected = leaves_samples_out(select);
+    profile->selected = traces_only || leaves_samples_out(select);
     if (profile->label_sets.count > 1)
         add_tasks(profile);
     if (selects_names(select) || selects_stacks(select))

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "../base/numbers.h"
+#include "gil_gc.h"
+#include "select.h"
+#include "traces.h"
 
 static bool has_number(const void *parts, uint32_t item, const void *number)
 {
@@ -92,5 +95,37 @@ void pt_profile_close_sums(struct pt_profile *profile)
         process->sums_open = false;
         if (process->usage.count)
             qsort(process->usage.items, process->usage.count, sizeof *process->usage.items, by_time);
+    }
+}
+
+void pt_profile_finish(struct pt_profile *profile)
+{
+    pt_profile_close_sums(profile);
+    if (profile->request->traces == PT_TRACES_APART && profile->traces.count)
+        pt_traces_set_apart(profile);
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        if (!process->accounting.pending_ns)
+            continue;
+        struct pt_thread thread = {.process = i, .name = pt_intern_text(profile, "(process)")};
+        struct pt_sample sample = {
+            .thread = pt_add_thread(profile, &thread),
+            .node = pt_add_node(profile, 0, pt_add_pseudo(profile, "[unsampled]")),
+            .cpu_ns = process->accounting.pending_ns,
+        };
+        if (profile->request->traces == PT_TRACES_ONLY ||
+            !pt_take_time(profile, &(struct pt_interval){process->accounting.end_unix_ns, 0}) ||
+            !pt_takes_thread(profile, sample.thread))
+            continue;
+        if (profile->request->timed)
+            sample.interval = pt_add_interval(profile, process->accounting.end_unix_ns, 0);
+        if (profile->keep == PT_KEEP_STACKS) {
+            pt_states_add(&profile->threads.items[sample.thread].states, 0, sample.cpu_ns);
+            pt_add_stack(profile, &sample);
+            if (profile->request->timed)
+                pt_add_busy(profile, sample.thread, 0, sample.interval, sample.cpu_ns);
+        } else {
+            pt_append_sample(profile, &sample);
+        }
     }
 }

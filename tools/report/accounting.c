@@ -81,6 +81,12 @@ void pt_report_accounting(const struct pt_report *report)
                            "%.2f s are an estimate: short threads mostly end between two ticks of the kernel, so "
                            "their time goes to stacks that were seen in threads like them",
                            pt_seconds(sum->estimated_ns));
+    if (sum->not_selected)
+        pt_print_paragraph(0, 2,
+                           "%.2f s in %" PRIu64
+                           " samples are [not selected]: PYPROF_TRACES=%s keeps stacks of selected traces only",
+                           pt_seconds(sum->not_selected_ns), sum->not_selected,
+                           pt_string(report->profile, pt_summary_first_process(report->profile)->traces));
     print_reasons(sum);
     print_open_ends(report->profile);
     pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);

@@ -65,6 +65,7 @@ static void put_process(struct pt_json *json, struct pt_profile *profile, uint32
     pt_json_versions(json, profile, number);
     pt_json_text(json, "unwind", process->unwinder ? pt_string(profile, process->unwinder) : "rows");
     pt_json_text(json, "contexts", pt_string(profile, process->contexts));
+    pt_json_string(json, "traces", profile, process->traces);
     pt_json_text(json, "clock", process->clock ? pt_string(profile, process->clock) : "kernel ticks");
     pt_json_string(json, "cmdline", profile, process->command_line);
     pt_json_number(json, "start_unix_ns", process->start_unix_ns);
@@ -93,6 +94,7 @@ static bool print_json(struct pt_profile *profile)
     pt_json_number(&json, "start_unix_ns", start);
     pt_json_number(&json, "end_unix_ns", end);
     pt_json_versions(&json, profile, PT_NONE);
+    pt_json_number(&json, "traces", profile->traces.count);
     pt_json_sums(&json, profile, PT_NONE);
     pt_json_begin(&json, "log", '{');
     pt_json_number(&json, "truncated_bytes", losses->truncated_bytes);
@@ -138,6 +140,10 @@ static void print_sums(const struct pt_profile *profile, uint32_t process)
                " alive), CPU before the start %.3f s",
                sum.samples, sum.lost_samples, sum.threads + sum.exited_threads, live_threads(profile, process),
                pt_seconds(sum.before_start_ns));
+    if (sum.not_selected)
+        print_line("not selected %.3f s in %" PRIu64
+                   " samples: of traces that PYPROF_TRACES left out, and outside of traces",
+                   pt_seconds(sum.not_selected_ns), sum.not_selected);
     print_line("context switches %" PRIu64 " by itself + %" PRIu64 " by others, page faults %" PRIu64 " + %" PRIu64
                " from disk",
                sum.voluntary_switches, sum.involuntary_switches, sum.minor_faults, sum.major_faults);
@@ -210,6 +216,8 @@ static void print_text(const struct pt_profile *profile)
         if (process->clock)
             print_line("sampled by %s", pt_string(profile, process->clock));
         pt_summary_contexts(profile, i, print_context, NULL);
+        if (process->traces)
+            print_line("samples of traces are kept by PYPROF_TRACES=%s", pt_string(profile, process->traces));
         print_sums(profile, i);
         pt_summary_notes(profile, i, print_remark, "note");
         if (profile->request->usage)

@@ -9,6 +9,7 @@
 #include "../cli/commands.h"
 #include "../load/files.h"
 #include "../load/load.h"
+#include "../profile/traces.h"
 #include "../view/summary.h"
 #include "report.h"
 
@@ -84,6 +85,13 @@ static void print_next(const struct pt_report *report)
         print_command(report->cli, before, "pyprof report --join-pools", NULL, "native pools under their callers");
         before = "      ";
     }
+    const struct pt_trace *trace = pt_costliest_trace(report->profile);
+    const char *by = report->cli->request.by;
+    if (trace && (!report->profile->selected || (by && strcmp(by, "trace") == 0))) {
+        print_command(report->cli, before, "pyprof report --trace", pt_string(report->profile, trace->id),
+                      "the trace with most CPU; --by trace: all");
+        before = "      ";
+    }
     print_command(report->cli, before, "pyprof flame", NULL, "a flame graph for the browser");
 }
 
@@ -120,6 +128,8 @@ static void print_report(const struct pt_report *report)
         return;
     }
     pt_report_hints(report);
+    if (report->profile->request->select.trace)
+        pt_report_trace(report);
     print_tables(report);
     pt_report_accounting(report);
     print_next(report);

@@ -21,6 +21,8 @@ bool pt_report_json(const struct pt_report *report)
     pt_json_number(&json, "shown_ns", pt_profile_cpu_ns(profile));
     pt_json_number(&json, "interpreter_ns", native.interpreter_ns);
     pt_json_number(&json, "library_ns", native.library_ns);
+    if (profile->request->select.trace)
+        pt_report_trace_json(report, &json);
     pt_report_functions_json(report, PT_NONE, PT_NONE, &json);
     if (report->cli->request.by)
         pt_report_values_json(report, &json);

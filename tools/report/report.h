@@ -48,6 +48,10 @@ void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t
 void pt_report_values_unasked(const struct pt_report *report);
 void pt_report_values_json(const struct pt_report *report, struct pt_json *json);
 
+/* The trace that --trace asks for: when and where it ran, CPU time by span. */
+void pt_report_trace(const struct pt_report *report);
+void pt_report_trace_json(const struct pt_report *report, struct pt_json *json);
+
 /* Functions: Python functions by self time, native code that they call included, and what is not Python; the
  * application's own functions by total time; native functions. */
 void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread);

@@ -10,6 +10,7 @@
 struct pt_sample_order {
     const struct pt_profile *profile;
     uint32_t states;
+    bool timed;
     uint32_t *numbers, *ends;  /* of samples, by node; where those of each node end */
     struct pt_sample *samples; /* of one node */
 };
@@ -36,12 +37,19 @@ static int by_identity(const void *a, const void *b)
     return pt_compare(x->thread, y->thread) ?: pt_compare(x->labels, y->labels) ?: pt_compare(x->state, y->state);
 }
 
-struct pt_sample_order *pt_sample_order_new(const struct pt_profile *profile, uint32_t states)
+static int by_identity_and_time(const void *a, const void *b)
+{
+    const struct pt_sample *x = a, *y = b;
+    return by_identity(x, y) ?: pt_compare(x->interval, y->interval);
+}
+
+struct pt_sample_order *pt_sample_order_new(const struct pt_profile *profile, uint32_t states, bool timed)
 {
     struct pt_sample_order *order = pt_alloc(1, sizeof *order);
     uint32_t nodes = profile->nodes.count, most = 0;
     order->profile = profile;
     order->states = states;
+    order->timed = timed;
     order->numbers = PT_GROUP(&profile->samples, node, nodes, &order->ends);
     for (uint32_t i = 0, start = 0; i < nodes; start = order->ends[i++])
         most = order->ends[i] - start > most ? order->ends[i] - start : most;
@@ -69,8 +77,8 @@ uint32_t pt_samples_of_node(struct pt_sample_order *order, uint32_t node, const 
             __builtin_prefetch(&all[numbers[i + AHEAD]]);
         order->samples[i] = *sample;
         order->samples[i].state &= order->states & PT_MOST_STATES;
-        order->samples[i].interval = 0;
+        order->samples[i].interval = order->timed ? sample->interval : 0;
     }
     *samples = order->samples;
-    return pt_merge_equal(order->samples, count, by_identity);
+    return pt_merge_equal(order->samples, count, order->timed ? by_identity_and_time : by_identity);
 }

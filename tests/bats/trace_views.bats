@@ -1,0 +1,146 @@
+# Views and exports of the samples of traces that PYPROF_TRACES kept. What is known before comes from a made log
+# (tests/web/logs.py); what readers of OpenTelemetry and pprof see is compared with the log's own records.
+load lib/helper
+
+made() {
+    /usr/bin/python3 "$ROOT/tests/web/logs.py" traces "$@"
+}
+CART=4bf92f3577b34da6a3ce929d0e0e4736
+SEARCH=4bf92f3577b34da6ffffffffffffffff
+
+@test "report --trace: one trace over two services, its spans with their times, in 80 columns" {
+    made logs
+    "$PYPROF" report --trace 4BF92F3577B34DA6A logs >report.txt
+    grep -qxF "Trace $CART" report.txt || fail "$(cat report.txt)"
+    grep -A1 -F '10 samples of 0.10 s CPU in 2 processes and 3 threads; the first after 0.100 s' report.txt |
+        grep -qF 'the last 0.060 s later' || fail "$(cat report.txt)"
+    grep -qE '^ +0\.04 s +40\.0 % +4 +0\.000 s +0\.030 s  00f067aa0ba902b7  GET /cart$' report.txt || fail "$(cat report.txt)"
+    grep -qE '^ +0\.04 s +40\.0 % +4 +0\.020 s +0\.050 s  00f067aa0ba902b9  GET /stock$' report.txt || fail "$(cat report.txt)"
+    grep -qE '^ +0\.02 s +20\.0 % +2 +0\.050 s +0\.060 s  00f067aa0ba902b8  render$' report.txt || fail "$(cat report.txt)"
+    grep -qxF 'Selected: 0.10 s of 2.14 s CPU; shares are of what is selected' report.txt || fail "$(cat report.txt)"
+    ! grep -F search report.txt || fail "another trace's"
+    [ "$(awk '{ if (length > longest) longest = length } END { print longest }' report.txt)" -le 80 ] || fail "$(cat report.txt)"
+    "$PYPROF" report --json --trace ${CART:0:20} logs | /usr/bin/python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+trace = report["trace"]
+assert trace["trace_id"] == sys.argv[1] and trace["cpu_ns"] == report["shown_ns"] == 100000000, trace
+assert trace["last_unix_ns"] - trace["first_unix_ns"] == 60000000 and trace["processes"] == 2, trace
+assert [(s["span_id"][-2:], s["name"], s["samples"]) for s in trace["spans"]] == [
+    ("b7", "GET /cart", 4), ("b9", "GET /stock", 4), ("b8", "render", 2)], trace
+assert sum(s["cpu_ns"] for s in trace["spans"]) == trace["cpu_ns"]' "$CART"
+}
+
+@test "an id that is of no trace, of several, or none: one line that says what to do" {
+    made logs
+    run "$PYPROF" report --trace 4bf92f35 logs
+    [ "$status" -eq 1 ] && [ "$output" = "pyprof: --trace 4bf92f35: 2 traces begin with it; give more digits of: $CART, $SEARCH" ] ||
+        fail "$status $output"
+    run "$PYPROF" flame -o x.html --trace abc logs
+    [ "$status" -eq 1 ] && [[ $output == "pyprof: --trace abc: none of the 2 traces that were kept; "*"'pyprof report --by trace'"* ]] ||
+        fail "$status $output"
+    for id in '' xyz "${CART}0"; do
+        run "$PYPROF" export --format pprof --trace "$id" logs
+        [ "$status" -eq 2 ] && [[ $output == "pyprof: --trace takes a trace id, 32 hexadecimal digits, or its beginning, not '$id'" ]] ||
+            fail "$status $output"
+    done
+    /usr/bin/python3 "$ROOT/tests/web/logs.py" example plain.pyprof
+    for view in "report --trace a" "report --by trace" "export --format pprof --traces"; do
+        # shellcheck disable=SC2086 # words
+        run "$PYPROF" $view plain.pyprof
+        [ "$status" -eq 1 ] && [[ $output == "pyprof: no traces were kept: "*PYPROF_TRACES=0.01* ]] || fail "$view: $status $output"
+    done
+}
+
+@test "report --by trace lists the traces; report names the costliest" {
+    made logs
+    "$PYPROF" report --by trace logs >report.txt
+    grep -qE "^ +0\.10 s +76\.9 % +10  $CART +40 % cart" report.txt || fail "$(cat report.txt)"
+    grep -qE "^ +0\.03 s +23\.1 % +3  $SEARCH +100 % search" report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report logs >report.txt
+    grep -qE "^      pyprof report --trace $CART logs" report.txt || fail "$(cat report.txt)"
+    made only 1
+    "$PYPROF" report only >report.txt
+    grep -A1 -F '2.00 s in 200 samples are [not selected]: PYPROF_TRACES=0.01,only' report.txt >/dev/null || fail "$(cat report.txt)"
+    grep -qE '2\.00 s +93\.3 % +93\.3 %  \[not selected\]$' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" info only >info.txt
+    grep -qxF '    samples of traces are kept by PYPROF_TRACES=0.01,only' info.txt || fail "$(cat info.txt)"
+    "$PYPROF" info --json only | /usr/bin/python3 -c '
+import json, sys
+info = json.load(sys.stdin)
+assert [p["traces"] for p in info["processes"]] == ["0.01,only"] * 2 and info["total"]["traces"] == 2, info
+assert (info["total"]["not_selected"], info["total"]["not_selected_ns"]) == (200, 2000000000), info'
+}
+
+@test "every view and format takes a trace: its CPU and no other's" {
+    made logs
+    for extension in collapsed speedscope.json perf callgrind firefox.json pstats otlp; do
+        mkdir -p one all
+        "$PYPROF" export --trace $CART -o "one/p.$extension" logs
+        "$PYPROF" export -o "all/p.$extension" logs
+    done
+    echo '{"total": {"cpu_ns": 100000000, "own_ns": 0, "difference_ns": 0}}' >one.json
+    readers
+    "$venv/bin/python" "$ROOT/tests/oracles/formats.py" total one one.json
+    "$PYPROF" info --json logs >all.json
+    "$venv/bin/python" "$ROOT/tests/oracles/formats.py" total all all.json
+    "$PYPROF" export --format collapsed --by trace logs >roots.txt
+    grep -qxF "$SEARCH;search (app.py:40) 30000000" roots.txt || fail "$(cat roots.txt)"
+    "$PYPROF" export --format collapsed --trace $CART --thread pool logs | grep -v '^\[accounting' >pool.txt
+    [ "$(cat pool.txt)" = "render (app.py:30) 20000000" ] || fail "$(cat pool.txt)"
+    # Times are those of the samples: in this time three of the shop and two of the stock.
+    "$PYPROF" report --json --trace $CART --from 110ms --to 131ms logs | grep -qF '"shown_ns": 50000000' ||
+        fail "$("$PYPROF" report --trace $CART --from 110ms --to 131ms logs)"
+    "$PYPROF" flame --trace $CART -o x.html logs
+    "$PYPROF" flame --by trace -o x.svg logs
+    grep -q $SEARCH x.svg
+}
+
+# readers: venv has opentelemetry-proto
+readers() {
+    venv=$("$ROOT/tests/venv.sh" "$BUILD/venv/formats" /usr/bin/python3 gprof2dot snakeviz opentelemetry-proto 2>venv.err) ||
+        fail "no readers of formats: $(tail -n 5 venv.err)"
+}
+
+# compared LOGS: all that is exported of single samples, by their readers
+compared() {
+    readers
+    "$PYPROF" info --json "$1" >info.json
+    "$PYPROF" export "$1" -o x.otlp
+    "$PYPROF" export "$1" -o x.otel-logs
+    "$PYPROF" export "$1" --traces -o x.pb.gz
+    "$venv/bin/python" "$ROOT/tests/oracles/traces.py" otlp x.otlp info.json "$1"
+    "$venv/bin/python" "$ROOT/tests/oracles/traces.py" otel-logs x.otel-logs info.json "$1"
+    "$venv/bin/python" "$ROOT/tests/oracles/traces.py" pprof x.pb.gz "$1"
+}
+
+@test "OTLP profiles, log records and pprof have each sample with its ids and time; no CPU is there twice" {
+    made logs
+    compared logs
+    made only 1
+    compared only
+    PPROF_TMPDIR=$BATS_TEST_TMPDIR go tool pprof -tags x.otel-logs.snapshot.100.pb.gz >tags.txt 2>pprof.err || fail "$(cat pprof.err)"
+    grep -qE "60ms.*: $CART" tags.txt && grep -qE 'trace_id: Total 90ms' tags.txt || fail "$(cat tags.txt)"
+}
+
+recorded() {
+    local packages
+    packages=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$packages"
+    PYPROF_TRACES=$1 PYPROF_HZ=250 PYPROF_MAX_OVERHEAD=100 profiled "$packages/bin/python" "$WORKLOADS/traces.py" "$2" "${1%,*}" >truth.json
+    compared pyprof.out
+    "$PYPROF" report --json --by trace | /usr/bin/python3 -c '
+import json, sys
+rows, truth = json.load(sys.stdin)["by"], json.load(open("truth.json"))
+assert rows and {row["value"] for row in rows} <= set(truth), rows
+for row in rows:
+    used = truth[row["value"]]
+    assert abs(row["cpu_ns"] - used) < 5 * (used * 8e6) ** 0.5 + 8e6, (row, used)'
+}
+
+all_traces() {
+    recorded 1 200
+}
+
+@test "what a program recorded: each trace has the CPU that its requests measured, in views and exports" {
+    with_a_python all_traces
+}
