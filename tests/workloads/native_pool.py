@@ -22,7 +22,7 @@ class Query:
         return max(range(2), key=lambda _: self.run())
 
     def run(self):
-        wait_in_function(1.5)
+        wait_in_function(1.2)
         return 0
 
 
@@ -39,8 +39,8 @@ def wait_in_deep(seconds):
 
 def waits():
     Query().collect()
-    list(wait_in_generator(1.0))
-    deep(100, 1.0)
+    list(wait_in_generator(0.8))
+    deep(100, 0.8)
 
 
 def runs():

@@ -150,6 +150,15 @@ with_each_python() {
     with_pythons "$(list_pythons)" "$@"
 }
 
+# with_some_pythons FUNCTION: with the oldest, the newest and the test's own; with each of them in check-long. For what
+# depends little on the interpreter, and takes long.
+with_some_pythons() {
+    local all
+    all=$(list_pythons)
+    [ -n "${CHECK_LONG:-}" ] || all=$(printf '%s\n' "$(head -n 1 <<<"$all")" "$PYTHON $VERSION $PYTHON_BUILD" "$(tail -n 1 <<<"$all")" | sort -u)
+    with_pythons "$all" "$@"
+}
+
 # with_a_python FUNCTION: with the test's own, for what leaves processes or a trap.
 with_a_python() {
     with_pythons "$PYTHON $VERSION $PYTHON_BUILD" "$@"
