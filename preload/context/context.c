@@ -69,7 +69,6 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
         .facts = facts,
         .state = state,
         .slot = slot,
-        .names = true,
     };
 }
 
@@ -150,7 +149,7 @@ static bool read_span(const struct pp_context_reader *reader, uintptr_t vars, st
 /* async-signal-safe. */
 static bool is_selected(const struct pp_context *span)
 {
-    if (!span->identity || !(span->trace_id[0] | span->trace_id[1]))
+    if (!(span->trace_id[0] | span->trace_id[1]))
         return false;
     return span->choice == PP_TRACE_BY_ID ? span->trace_id[0] <= pp_capture.traces_highest
                                           : span->choice == PP_TRACE_KEPT;
@@ -166,7 +165,7 @@ static bool open_vars(const struct pp_context_reader *reader, uintptr_t *vars)
 
 bool pp_contexts_selected(const struct pp_context_reader *reader)
 {
-    const struct pp_context_reader ids = {reader->objects, reader->facts, reader->state, reader->slot, false};
+    const struct pp_context_reader ids = {reader->objects, reader->facts, reader->state, reader->slot, true};
     struct pp_context span = {.identity = 0};
     uintptr_t vars;
     return open_vars(reader, &vars) && read_span(&ids, vars, &span) && is_selected(&span);

@@ -33,7 +33,7 @@ struct pp_context_reader {
     const struct pp_context_facts *facts; /* NULL: no source was found in the thread's interpreter */
     const struct pp_thread_state *state;
     struct pp_slot *slot;
-    bool names; /* are read, not only ids */
+    bool trace_only; /* of a span only its trace's id is needed */
 };
 
 /* Reads, before the Python stack is walked, what does not depend on it, and puts what has changed since the thread's

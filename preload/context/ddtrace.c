@@ -31,5 +31,5 @@ bool pp_ddtrace_read(const struct pp_context_reader *reader, uintptr_t vars, str
         !pp_slot_read(objects, span, &facts->name, &name))
         return false;
     context->identity = number[0];
-    return !reader->names || pp_str_open(objects, name, PP_CONTEXT_TEXT_MAX, &context->text);
+    return reader->trace_only || pp_str_open(objects, name, PP_CONTEXT_TEXT_MAX, &context->text);
 }

@@ -24,8 +24,8 @@
 #define TEXT_IS_COMPACT(bits) (((bits) >> 3) & 1)
 #define TEXT_IS_ASCII(bits)   (((bits) >> 4) & 1)
 
-/* Copies by the kernel. A system call takes as long for a block as for a word. async-signal-safe. */
-static bool copy(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size)
+/* By the kernel: a system call takes as long for a block as for a word. */
+bool pp_object_copy_safely(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size)
 {
     struct pp_object_copies *copies = reader->copies;
     uintptr_t start = address & ~(uintptr_t)(PP_COPY_BLOCK - 1);
@@ -43,24 +43,6 @@ static bool copy(const struct pp_object_reader *reader, void *to, uintptr_t addr
         copies->count++;
     }
     memcpy(to, copies->blocks[i] + (address - start), size);
-    return true;
-}
-
-bool pp_object_copy(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size)
-{
-    if (address < PP_LOWEST_ADDRESS || address > PP_HIGHEST_ADDRESS - size)
-        return false;
-    if (!reader->plain)
-        return copy(reader, to, address, size);
-    memcpy(to, (const void *)address, size);
-    return true;
-}
-
-bool pp_object_word(const struct pp_object_reader *reader, uintptr_t address, uintptr_t *word)
-{
-    if (!reader->plain || !pp_plausible(address))
-        return address % sizeof *word == 0 && pp_object_copy(reader, word, address, sizeof *word);
-    *word = pp_word((const void *)address, 0);
     return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "../capture/python_layout.h"
 #include "../capture/record.h"
+#include "../capture/safe_read.h"
 #include <stddef.h>
 
 /* Of a type object, beyond its header. */
@@ -56,8 +57,25 @@ struct pp_str {
     struct pp_record_text record;
 };
 
+/* Does so for a reader that is not plain. async-signal-safe. */
+bool pp_object_copy_safely(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size);
+
 /* Copies what may be no object at all; false if it cannot be read. async-signal-safe. */
-bool pp_object_copy(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size);
+static inline bool pp_object_copy(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size)
+{
+    if (address < PP_LOWEST_ADDRESS || address > PP_HIGHEST_ADDRESS - size)
+        return false;
+    if (!reader->plain)
+        return pp_object_copy_safely(reader, to, address, size);
+    memcpy(to, (const void *)address, size);
+    return true;
+}
+
+/* Reads a word that may be at no valid address. async-signal-safe. */
+static inline bool pp_object_word(const struct pp_object_reader *reader, uintptr_t address, uintptr_t *word)
+{
+    return address % sizeof *word == 0 && pp_object_copy(reader, word, address, sizeof *word);
+}
 
 /* Finds the values of an exact dict: *values is 0 if they are in the entries. async-signal-safe. */
 bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t *keys, uintptr_t *values);
@@ -68,8 +86,6 @@ bool pp_dict_keys_open(const struct pp_object_reader *reader, uintptr_t keys, st
 bool pp_object_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t *type);
 /* Whether the object is of this type or of a class derived from it. async-signal-safe. */
 bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintptr_t type);
-/* Reads a word that may be at no valid address. async-signal-safe. */
-bool pp_object_word(const struct pp_object_reader *reader, uintptr_t address, uintptr_t *word);
 
 /* Reads the value of a key of an exact dict, among the first ones; false if it has none. By the key's address:
  * async-signal-safe. */

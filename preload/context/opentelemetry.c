@@ -31,11 +31,13 @@ bool pp_opentelemetry_find(const struct pp_object_reader *reader, const uintptr_
 static bool read_ids(const struct pp_context_reader *reader, uintptr_t span, struct pp_context *context)
 {
     uintptr_t ids, trace, own;
-    uint64_t number[2];
+    uint64_t number[2] = {0};
     if (!pp_attribute_read(&reader->objects, span, "_context", &reader->slot->thread.learnt.span_context, &ids) ||
         !pp_tuple_item(&reader->objects, ids, TRACE_ID, &trace) ||
-        !pp_tuple_item(&reader->objects, ids, SPAN_ID, &own) ||
-        !pp_int_read(&reader->objects, trace, context->trace_id) || !pp_int_read(&reader->objects, own, number))
+        !pp_int_read(&reader->objects, trace, context->trace_id))
+        return false;
+    if (!reader->trace_only &&
+        (!pp_tuple_item(&reader->objects, ids, SPAN_ID, &own) || !pp_int_read(&reader->objects, own, number)))
         return false;
     context->identity = number[0];
     return true;
@@ -68,7 +70,7 @@ bool pp_opentelemetry_read(const struct pp_context_reader *reader, uintptr_t var
     if (pp_traces_kept())
         context->choice = read_choice(reader, values);
     /* another process's span has no name, nor has a span that is not recorded */
-    return !reader->names ||
+    return reader->trace_only ||
            !pp_attribute_read(&reader->objects, span, "_name", &reader->slot->thread.learnt.span_name, &name) ||
            pp_str_open(&reader->objects, name, PP_CONTEXT_TEXT_MAX, &context->text);
 }
