@@ -141,6 +141,20 @@ all_traces() {
     recorded 1 200
 }
 
+only_selected() {
+    recorded 0.3,only 300
+    "$PYPROF" info --json | /usr/bin/python3 -c '
+import json, sys
+total = json.load(sys.stdin)["total"]
+print(total["not_selected_ns"])
+assert total["not_selected"] and 0 < total["not_selected_ns"] < total["sampled_ns"], total' >said.txt
+    "$PYPROF" export --format collapsed | awk '/^\[not selected\] / { n += $NF } END { printf "%.0f\n", n }' | diff said.txt -
+}
+
+@test "what is kept of selected traces only: the rest is [not selected], as much as the accounting says" {
+    with_a_python only_selected
+}
+
 @test "what a program recorded: each trace has the CPU that its requests measured, in views and exports" {
     with_a_python all_traces
 }

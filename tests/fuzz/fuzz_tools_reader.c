@@ -86,10 +86,28 @@ static void read_bins(const void *data, size_t size, enum pt_keep keep)
     pt_profile_free(when);
 }
 
+/* As exports read single samples of traces: apart from the sums, beside them, and alone. */
+static void read_traces(const void *data, size_t size)
+{
+    uint64_t ns[PT_TRACES_BESIDE + 1];
+    for (enum pt_traces traces = PT_TRACES_NONE; traces <= PT_TRACES_BESIDE; traces++) {
+        const struct pt_load_request request = {.traces = traces, .timed = traces == PT_TRACES_BESIDE};
+        struct pt_profile *profile = pt_profile_new(&request);
+        pt_profile_add_segment(profile, data, size, "fuzz");
+        pt_profile_finish(profile);
+        ns[traces] = pt_profile_cpu_ns(profile);
+        pt_select(profile);
+        pt_profile_free(profile);
+    }
+    if (ns[PT_TRACES_APART] != ns[PT_TRACES_NONE] || ns[PT_TRACES_BESIDE] != ns[PT_TRACES_NONE] + ns[PT_TRACES_ONLY])
+        abort();
+}
+
 static void read_all(const void *data, size_t size)
 {
     read_whole(data, size, PT_KEEP_SAMPLES);
     read_whole(data, size, PT_KEEP_STACKS);
+    read_traces(data, size);
     read_bins(data, size, PT_KEEP_SAMPLES);
     read_bins(data, size, PT_KEEP_STACKS);
     read_growing(data, size);

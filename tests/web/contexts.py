@@ -38,6 +38,15 @@ def groups_are_those_of_the_exports_and_hold_all_cpu_time(page):
 
 
 @test
+def a_page_of_traces_is_grouped_by_them(page):
+    page.open("traces.html", "#n=libraries")
+    equal(page.evaluate("document.getElementById('group').value"), "trace", "the group")
+    equal(collapsed(page), exported(page, "--by=trace", profile="traces"), "stacks")
+    equal(page.total(), 130000000, "the traces' CPU")
+    page.quiet()
+
+
+@test
 def a_select_groups_and_the_link_keeps_it(page):
     page.open("service.html")
     equal(page.evaluate("[...document.getElementById('group').options].map((one) => one.value)"), ["", *GROUPS], "groups")

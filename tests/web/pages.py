@@ -43,6 +43,7 @@ def make_pages(directory):
     logs.service(at("slow_service.pyprof"), 5)
     logs.shop(at("shop.pyprof"), directory)
     logs.wordy(at("wordy.pyprof"), directory)
+    logs.traces(at("traces"))
     os.mkdir(at("many"))
     subprocess.run([os.path.join(os.path.dirname(PYPROF), "bench", "make_logs"), at("many"), "2", "7"], check=True)
     for page, arguments in {
@@ -50,7 +51,7 @@ def make_pages(directory):
         "fan.html": ["fan.pyprof"], "none.html": ["--native=none", "example.pyprof"], "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
         "shop.html": ["shop.pyprof"], "lines.html": ["--lines", "shop.pyprof"], "wordy.html": ["wordy.pyprof"],
         "service.html": ["service.pyprof"], "endpoints.html": ["--by=endpoint", "endpoints.pyprof"], "by_task.html": ["--by=task", "service.pyprof"],
-        "large.html": ["large.pyprof"], "many.html": ["many"],
+        "large.html": ["large.pyprof"], "many.html": ["many"], "traces.html": ["--by=trace", "traces"],
     }.items():
         subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,
                        stderr=subprocess.DEVNULL)

@@ -148,7 +148,7 @@ static int by_identity(const void *a, const void *b)
                              ?: pt_compare(x->labels, y->labels) ?: pt_compare(x->interval, y->interval);
 }
 
-/* The samples are those of one process. */
+/* The samples are those of one process. Without values there is no profile. */
 static void append_profile(struct writer *writer, struct pt_buffer *to, const struct pt_sample *samples, uint32_t count,
                            bool by_count)
 {
@@ -156,17 +156,20 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
     const struct pt_process process = writer->profile->processes.items[thread->process];
     struct pt_buffer message = {0};
     append_value_type(writer, &message, PROFILE_TYPE, by_count);
+    size_t empty = message.length;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t value = by_count ? samples[i].count : samples[i].cpu_ns;
         if (value)
             append_sample(writer, &message, &samples[i], value);
     }
+    bool is_empty = message.length == empty;
     pt_proto_fixed64(&message, PROFILE_TIME, process.start_unix_ns);
     pt_proto_number(&message, PROFILE_DURATION,
                     process.end_unix_ns > process.start_unix_ns ? process.end_unix_ns - process.start_unix_ns : 0);
     append_value_type(writer, &message, PROFILE_PERIOD_TYPE, false);
     pt_proto_number(&message, PROFILE_PERIOD, process.period_ns);
-    pt_proto_message(to, SCOPE_PROFILES_PROFILES, &message);
+    if (!is_empty)
+        pt_proto_message(to, SCOPE_PROFILES_PROFILES, &message);
     pt_buffer_free(&message);
 }
 

@@ -123,6 +123,7 @@ struct pt_flame *pt_flame_new(struct pt_profile *const *sides, unsigned side_cou
     flame->side_count = side_count;
     flame->lines = lines;
     flame->merged = pt_profile_new(NULL);
+    flame->merged->request = sides[0]->request; /* what labels mean */
     for (unsigned i = 0; i < side_count; i++)
         flame->spread[i] = pt_draws_of(sides[i]).spread;
     flame->source = pt_flame_sources(sides[side_count - 1]); /* before it may lose its samples */
