@@ -84,8 +84,9 @@ static void time_and_processes_select(void **state)
         {.select.pid = "8"},
         {.select.thread = "7"},
         {.keep = PT_KEEP_STACKS, .select.focus = "x"},
+        {.traces = PT_TRACES_ONLY},
     };
-    static const uint64_t counts[] = {101, 50, 0, 0, 0};
+    static const uint64_t counts[] = {101, 50, 0, 0, 0, 0};
     for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         struct pt_profile *profile = pt_profile_new(&parts[i]);
         add_segment(profile, 0, "one");
@@ -95,6 +96,17 @@ static void time_and_processes_select(void **state)
             assert_in_range(of(profile, "/a", PT_NONE).count, counts[i], counts[i] + 1);
         pt_profile_free(profile);
     }
+}
+
+static void what_was_not_selected_has_no_endpoint(void **state)
+{
+    (void)state;
+    struct pt_profile *profile = pt_profile_new(NULL);
+    add_segment(profile, 0, "one");
+    assert_true(pt_has_requests(profile));
+    profile->processes.items[0].accounting.not_selected_ns = 1;
+    assert_false(pt_has_requests(profile));
+    pt_profile_free(profile);
 }
 
 static void quantiles_are_within_their_bucket(void **state)
@@ -144,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_of_all_segments_and_processes),
         cmocka_unit_test(time_and_processes_select),
+        cmocka_unit_test(what_was_not_selected_has_no_endpoint),
         cmocka_unit_test(quantiles_are_within_their_bucket),
         cmocka_unit_test(what_is_no_endpoint_has_no_time_per_request),
         cmocka_unit_test(durations_have_three_digits),

@@ -39,7 +39,10 @@ void pt_requests_cut(struct pt_request_sums *sums, const struct pt_interval *int
 
 bool pt_has_requests(const struct pt_profile *profile)
 {
-    return profile->requests.count && !pt_selects_stacks(&profile->request->select);
+    bool all = profile->request->traces != PT_TRACES_ONLY && !pt_selects_stacks(&profile->request->select);
+    for (uint32_t i = 0; all && i < profile->processes.count; i++)
+        all = !profile->processes.items[i].accounting.not_selected_ns; /* of which endpoint it was is not known */
+    return all && profile->requests.count;
 }
 
 struct pt_request_sums *pt_requests_by(const struct pt_profile *profile, const char *by, uint32_t process)
