@@ -185,15 +185,13 @@ PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot,
         record->qualname.width = record->filename.width = 0;
         record->line_table_bytes = 0;
     }
-    made->rule = (uint8_t)pp_frame_rule_of(record);
+    const struct pp_object_reader reader = {.python = python, .pid = pid};
+    made->says = pp_frame_says_of(record, &reader, address);
     pp_ring_commit(&slot->ring, record);
-    if (made->rule == PP_FRAME_TRIO) {
-        struct pp_object_reader reader = {.python = python, .pid = pid};
-        made->local = pp_frame_local_find(&reader, address, "task");
-    }
-    if (made->rule != PP_FRAME_ANY)
-        atomic_fetch_or_explicit(&pp_capture.frame_rules, 1u << made->rule, memory_order_relaxed);
-    if ((made->rule == PP_FRAME_LOOP || made->rule == PP_FRAME_HUB || made->rule == PP_FRAME_TRIO) &&
+    uint8_t rule = made->says.rule;
+    if (rule != PP_FRAME_ANY)
+        atomic_fetch_or_explicit(&pp_capture.frame_rules, 1u << rule, memory_order_relaxed);
+    if ((rule == PP_FRAME_LOOP || rule == PP_FRAME_HUB || rule == PP_FRAME_TRIO) &&
         !atomic_load_explicit(&pp_capture.contexts, memory_order_relaxed))
         pp_wake_flush(PP_WAKE_CONTEXTS);
     return true;
@@ -261,7 +259,7 @@ static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot
     uint64_t digest = entry_digest(code);
     uint32_t entry = find_entry(slot, frame->code, overflow);
     struct pp_code_entry *cached = entry < pp_slot_code_entries(slot) ? &slot->codes[entry] : NULL;
-    struct pp_code_entry known = {.rule = PP_FRAME_ANY};
+    struct pp_code_entry known = {.says = pp_slot_says(slot, PP_ENTRY_CUT)};
     if (cached)
         known = *cached;
     if (!cached || cached->code != frame->code || cached->digest != digest) {
@@ -271,7 +269,7 @@ static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)
-        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, known.rule, known.local};
+        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, known.says};
     *resolved = (struct pp_record_frame){entry, (int32_t)unit};
     return PP_REASON_NONE;
 }

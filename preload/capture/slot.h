@@ -8,6 +8,7 @@
 #define PP_CAPTURE_SLOT_H
 
 #include "../common/log_format.h"
+#include "../context/frame_rules.h"
 #include "../context/objects.h"
 #include "libunwind_walk.h"
 #include "native_walk.h"
@@ -86,8 +87,7 @@ struct pp_code_entry {
     /* Of all by which it differs from another code object at the same address, and from itself after a change. */
     uint64_t digest;
     uint32_t used; /* by which sample last */
-    uint8_t rule;  /* enum pp_frame_rule */
-    uint8_t local; /* of PP_FRAME_TRIO: the number of its local that is the task */
+    struct pp_frame_says says;
 };
 
 struct pp_python_frame {
@@ -266,6 +266,13 @@ struct pp_slot {
 static inline uint32_t pp_slot_code_entries(const struct pp_slot *slot)
 {
     return slot->code_set_count * PP_CODE_WAYS;
+}
+
+/* Returns what is known of the function of a frame that was resolved to this entry. async-signal-safe. */
+static inline struct pp_frame_says pp_slot_says(const struct pp_slot *slot, uint32_t entry)
+{
+    return entry < pp_slot_code_entries(slot) ? slot->codes[entry].says
+                                              : (struct pp_frame_says){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
 }
 
 /* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same

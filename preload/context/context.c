@@ -269,11 +269,10 @@ static bool read_work(const struct pp_context_reader *reader, const struct pp_py
     if (!reader->facts || !reader->facts->awaiters.partial_type)
         return true;
     for (uint32_t i = stack->frames; i-- > 0 && i + POOL_FRAMES >= stack->frames;) {
-        uint32_t entry = slot->scratch->resolved[i].entry;
-        enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
-        if (rule != PP_FRAME_WORK && rule != PP_FRAME_WORKER)
+        struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
+        if (says.rule != PP_FRAME_WORK && says.rule != PP_FRAME_WORKER)
             continue;
-        uintptr_t task = pp_awaiter_of_frame(reader, slot->scratch->python[i].address, rule);
+        uintptr_t task = pp_awaiter_of_frame(reader, slot->scratch->python[i].address, says);
         return !task || put_awaiters(reader, 0, task, known);
     }
     return true;
@@ -281,16 +280,17 @@ static bool read_work(const struct pp_context_reader *reader, const struct pp_py
 
 /* Reads the name of the threading.Thread. async-signal-safe. */
 static bool read_thread(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
-                        enum pp_frame_rule rule, uint32_t *known)
+                        struct pp_frame_says says, uint32_t *known)
 {
     struct pp_slot *slot = reader->slot;
     struct pp_context context = {.identity = 0};
-    bool is_thread = rule == PP_FRAME_THREAD;
+    bool is_thread = says.rule == PP_FRAME_THREAD;
     if (is_thread && !reader->state->attached && slot->thread.contexts[PP_CONTEXT_THREAD] && !runs_greenlets()) {
         *known |= 1u << PP_CONTEXT_THREAD; /* a thread has one such frame */
         return true;
     }
-    if (is_thread && !pp_thread_name_read(&reader->objects, stack->outermost, &slot->thread.name_attribute, &context))
+    if (is_thread &&
+        !pp_thread_name_read(&reader->objects, stack->outermost, says.local, &slot->thread.name_attribute, &context))
         return true;
     return put(reader, PP_CONTEXT_THREAD, &context, known);
 }
@@ -305,11 +305,11 @@ bool pp_contexts_read_frames(const struct pp_context_reader *reader, struct pp_p
     if (!stack->frames || !stack->outermost)
         return read_endpoint(reader, stack, known);
     uint32_t entry = slot->scratch->resolved[stack->frames - 1].entry;
-    enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
+    struct pp_frame_says says = pp_slot_says(slot, entry);
     if (reader->facts && reader->facts->greenlet.type && !(*known & 1u << PP_CONTEXT_GREENLET) &&
-        pp_greenlet_read_frame(reader, native, stack->outermost, rule, &greenlet) &&
+        pp_greenlet_read_frame(reader, native, stack->outermost, says, &greenlet) &&
         !put(reader, PP_CONTEXT_GREENLET, &greenlet, known))
         return false;
-    return (entry >= pp_slot_code_entries(slot) || read_thread(reader, stack, rule, known)) &&
-           (rule != PP_FRAME_THREAD || read_work(reader, stack, known)) && read_endpoint(reader, stack, known);
+    return (entry >= pp_slot_code_entries(slot) || read_thread(reader, stack, says, known)) &&
+           (says.rule != PP_FRAME_THREAD || read_work(reader, stack, known)) && read_endpoint(reader, stack, known);
 }

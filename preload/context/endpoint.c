@@ -4,12 +4,6 @@
 #include "awaiters.h"
 #include "tasks.h"
 
-/* Locals by number, of functions that have had these for years, but the last: */
-#define SELF            0
-#define DJANGO_REQUEST  1
-#define FASTAPI_CONTEXT 4 /* None, or what holds the path of a route in an included router */
-#define WORKER_FUTURE   5
-
 /* Of frames: where a suspended frame's value stack ends. A pointer, or words from the first local on (3.11 to 3.13). */
 #define STACK_TOP        64
 #define STACK_TOP_3_8    72
@@ -28,32 +22,28 @@ static bool read_text(const struct pp_object_reader *reader, uintptr_t object, c
 }
 
 /* Django's routes have no slash at their beginning. async-signal-safe. */
-static bool read_django(const struct pp_context_reader *reader, uintptr_t frame, struct pp_context *part)
+static bool read_django(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says,
+                        struct pp_context *part)
 {
     struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
     uintptr_t request, match;
     part->identity = frame;
-    return pp_frame_local_read(&reader->objects, frame, DJANGO_REQUEST, &request) &&
+    return pp_frame_local_read(&reader->objects, frame, says.local, &request) &&
            pp_attribute_read(&reader->objects, request, "resolver_match", &learnt->django_match, &match) &&
            read_text(&reader->objects, match, "route", &learnt->django_route, &part->text);
 }
 
 /* async-signal-safe. */
-static bool read_route(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule,
+static bool read_route(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says,
                        struct pp_context *part)
 {
     struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
-    struct pp_object_reader careful = reader->objects;
-    uintptr_t context;
-    if (!pp_frame_local_read(&reader->objects, frame, SELF, &part->identity))
+    uintptr_t included; /* None, or what holds the path of a route in an included router of FastAPI */
+    if (!pp_frame_local_read(&reader->objects, frame, says.local, &part->identity))
         return false;
-    if (rule == PP_FRAME_FASTAPI) {
-        /* older versions have no such local, and what is there may be no object */
-        careful.plain = false;
-        if (pp_frame_local_read(&reader->objects, frame, FASTAPI_CONTEXT, &context) &&
-            read_text(&careful, context, "path", &learnt->fastapi_path, &part->text))
-            return true;
-    }
+    if (says.second != PP_NO_LOCAL && pp_frame_local_read(&reader->objects, frame, says.second, &included) &&
+        read_text(&reader->objects, included, "path", &learnt->fastapi_path, &part->text))
+        return true;
     return read_text(&reader->objects, part->identity, "path", &learnt->route_path, &part->text);
 }
 
@@ -75,17 +65,17 @@ static void append(const struct pp_context_reader *reader, struct pp_context *co
 }
 
 /* Adds what a frame with such a rule tells. async-signal-safe. */
-static void add_frame(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule,
+static void add_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says,
                       struct pp_context *context)
 {
     uint8_t *buffer = reader->slot->scratch->endpoint;
     struct pp_context part = {.identity = 0};
-    if (rule == PP_FRAME_DJANGO) {
-        if (!read_django(reader, frame, &part))
+    if (says.rule == PP_FRAME_DJANGO) {
+        if (!read_django(reader, frame, says, &part))
             return;
         buffer[0] = '/';
         context->text = (struct pp_str){(uintptr_t)buffer, {1, 1, 0, 0}};
-    } else if (!read_route(reader, frame, rule, &part) || part.identity == context->identity) {
+    } else if (!read_route(reader, frame, says, &part) || part.identity == context->identity) {
         return; /* a method and the one that it extends */
     }
     append(reader, context, &part);
@@ -122,31 +112,26 @@ static void add_task(const struct pp_context_reader *reader, uintptr_t task, str
     for (unsigned i = 0; i < SUSPENDED_MAX && frame; i++) {
         if (!pp_object_word(objects, frame + layout->frame.code, &code))
             return;
-        enum pp_frame_rule rule = pp_frame_rule_read(objects, code & ~(uintptr_t)layout->code_tag);
-        if (rule >= PP_FRAME_SERVES && rule < PP_FRAME_WORK)
-            add_frame(reader, frame, rule, context);
+        struct pp_frame_says says = pp_frame_says_read(objects, code & ~(uintptr_t)layout->code_tag);
+        if (says.rule >= PP_FRAME_SERVES && says.rule < PP_FRAME_WORK)
+            add_frame(reader, frame, says, context);
         frame = pp_coroutine_frame(objects, awaited_by_frame(objects, frame));
     }
 }
 
-uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule)
+uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says)
 {
-    struct pp_context_reader careful = *reader;
     uintptr_t local;
-    if (rule == PP_FRAME_WORKER && reader->objects.python->layout.minor < 11)
-        careful.objects.plain = false; /* another function of the name may have no such local */
-    if (rule == PP_FRAME_WORK && pp_frame_local_read(&careful.objects, frame, SELF, &local))
-        return pp_awaiter_of_work(&careful, local);
-    if (rule == PP_FRAME_WORKER && pp_frame_local_read(&careful.objects, frame, WORKER_FUTURE, &local))
-        return pp_awaiter_of_result(&careful, local);
-    return 0;
+    if (!pp_frame_local_read(&reader->objects, frame, says.local, &local))
+        return 0;
+    return says.rule == PP_FRAME_WORK ? pp_awaiter_of_work(reader, local) : pp_awaiter_of_result(reader, local);
 }
 
 /* Adds what the task tells for which a thread works. async-signal-safe. */
-static void add_work(const struct pp_context_reader *reader, uintptr_t frame, enum pp_frame_rule rule,
+static void add_work(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says,
                      struct pp_context *context)
 {
-    uintptr_t task = pp_awaiter_of_frame(reader, frame, rule);
+    uintptr_t task = pp_awaiter_of_frame(reader, frame, says);
     if (task)
         add_task(reader, task, context);
 }
@@ -164,11 +149,10 @@ void pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_py
     *context = (struct pp_context){.text = {(uintptr_t)slot->scratch->endpoint, {0, 1, 0, 0}}};
     /* Outermost first: a route within a mount has the paths of both. */
     for (uint32_t i = stack->frames; i-- > 0;) {
-        uint32_t entry = slot->scratch->resolved[i].entry;
-        enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
-        if (rule == PP_FRAME_WORK || rule == PP_FRAME_WORKER)
-            add_work(reader, slot->scratch->python[i].address, rule, context);
-        else if (rule >= PP_FRAME_SERVES)
-            add_frame(reader, slot->scratch->python[i].address, rule, context);
+        struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
+        if (says.rule == PP_FRAME_WORK || says.rule == PP_FRAME_WORKER)
+            add_work(reader, slot->scratch->python[i].address, says, context);
+        else if (says.rule >= PP_FRAME_SERVES)
+            add_frame(reader, slot->scratch->python[i].address, says, context);
     }
 }

@@ -21,28 +21,32 @@ static const struct rule {
     enum pp_frame_rule rule;
     struct ascii qualname, name; /* before 3.11 code objects only have the name */
     struct ascii file;           /* what the path ends with, after a slash or from its beginning */
+    const char *local, *second;  /* that it must have, and that it may have; NULL: none */
 } rules[] = {
-    {PP_FRAME_THREAD, ASCII("Thread._bootstrap"), ASCII("_bootstrap"), ASCII("threading.py")},
-    {PP_FRAME_LOOP, ASCII("Handle._run"), ASCII("_run"), ASCII("asyncio/events.py")},
-    {PP_FRAME_LOOP, ASCII("Runner.run"), ASCII("run"), ASCII("asyncio/runners.py")},
-    {PP_FRAME_STEP, ASCII("Task.__step"), ASCII("__step"), ASCII("asyncio/tasks.py")},
-    {PP_FRAME_STEP, ASCII("Task.__step_run_and_handle_result"), ASCII(""), ASCII("asyncio/tasks.py")}, /* 3.12+ */
-    {PP_FRAME_TRIO, ASCII("unrolled_run"), ASCII("unrolled_run"), ASCII("trio/_core/_run.py")},
-    {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("gevent/hub.py")},
-    {PP_FRAME_HUB, ASCII("BaseHub.run"), ASCII("run"), ASCII("eventlet/hubs/hub.py")},
-    {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("eventlet/hubs/asyncio.py")},
-    {PP_FRAME_CALLS, ASCII("GreenThread.main"), ASCII("main"), ASCII("eventlet/greenthread.py")},
-    {PP_FRAME_CALLS, ASCII("GreenPool._spawn_n_impl"), ASCII("_spawn_n_impl"), ASCII("eventlet/greenpool.py")},
-    {PP_FRAME_DJANGO, ASCII("BaseHandler._get_response"), ASCII("_get_response"),
-     ASCII("django/core/handlers/base.py")},
+    {PP_FRAME_THREAD, ASCII("Thread._bootstrap"), ASCII("_bootstrap"), ASCII("threading.py"), "self", NULL},
+    {PP_FRAME_LOOP, ASCII("Handle._run"), ASCII("_run"), ASCII("asyncio/events.py"), NULL, NULL},
+    {PP_FRAME_LOOP, ASCII("Runner.run"), ASCII("run"), ASCII("asyncio/runners.py"), NULL, NULL},
+    {PP_FRAME_STEP, ASCII("Task.__step"), ASCII("__step"), ASCII("asyncio/tasks.py"), "self", NULL},
+    {PP_FRAME_STEP, ASCII("Task.__step_run_and_handle_result"), ASCII(""), ASCII("asyncio/tasks.py"), "self",
+     NULL}, /* 3.12+ */
+    {PP_FRAME_TRIO, ASCII("unrolled_run"), ASCII("unrolled_run"), ASCII("trio/_core/_run.py"), "task", NULL},
+    {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("gevent/hub.py"), NULL, NULL},
+    {PP_FRAME_HUB, ASCII("BaseHub.run"), ASCII("run"), ASCII("eventlet/hubs/hub.py"), NULL, NULL},
+    {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("eventlet/hubs/asyncio.py"), NULL, NULL},
+    {PP_FRAME_CALLS, ASCII("GreenThread.main"), ASCII("main"), ASCII("eventlet/greenthread.py"), "function", NULL},
+    {PP_FRAME_CALLS, ASCII("GreenPool._spawn_n_impl"), ASCII("_spawn_n_impl"), ASCII("eventlet/greenpool.py"), "func",
+     NULL},
+    {PP_FRAME_DJANGO, ASCII("BaseHandler._get_response"), ASCII("_get_response"), ASCII("django/core/handlers/base.py"),
+     "request", NULL},
     {PP_FRAME_DJANGO, ASCII("BaseHandler._get_response_async"), ASCII("_get_response_async"),
-     ASCII("django/core/handlers/base.py")},
-    {PP_FRAME_FASTAPI, ASCII("APIRoute.handle"), ASCII("handle"), ASCII("fastapi/routing.py")},
-    {PP_FRAME_ROUTE, ASCII("Route.handle"), ASCII("handle"), ASCII("starlette/routing.py")},
-    {PP_FRAME_ROUTE, ASCII("Mount.handle"), ASCII("handle"), ASCII("starlette/routing.py")},
-    {PP_FRAME_ROUTE, ASCII("WebSocketRoute.handle"), ASCII("handle"), ASCII("starlette/routing.py")},
-    {PP_FRAME_WORK, ASCII("_WorkItem.run"), ASCII("run"), ASCII("concurrent/futures/thread.py")},
-    {PP_FRAME_WORKER, ASCII("WorkerThread.run"), ASCII("run"), ASCII("anyio/_backends/_asyncio.py")},
+     ASCII("django/core/handlers/base.py"), "request", NULL},
+    {PP_FRAME_FASTAPI, ASCII("APIRoute.handle"), ASCII("handle"), ASCII("fastapi/routing.py"), "self",
+     "effective_context"},
+    {PP_FRAME_ROUTE, ASCII("Route.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
+    {PP_FRAME_ROUTE, ASCII("Mount.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
+    {PP_FRAME_ROUTE, ASCII("WebSocketRoute.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
+    {PP_FRAME_WORK, ASCII("_WorkItem.run"), ASCII("run"), ASCII("concurrent/futures/thread.py"), "self", NULL},
+    {PP_FRAME_WORKER, ASCII("WorkerThread.run"), ASCII("run"), ASCII("anyio/_backends/_asyncio.py"), "future", NULL},
 };
 
 /* async-signal-safe. */
@@ -59,30 +63,49 @@ struct function {
     const uint8_t *name_characters, *file_characters;
 };
 
+/* Returns the number of a code object's local variable with this ASCII name, PP_NO_LOCAL if it has none.
+ * async-signal-safe. */
+static uint8_t find_local(const struct pp_object_reader *reader, uintptr_t code, const char *name)
+{
+    uintptr_t names, item;
+    if (!name || !pp_object_word(reader, code + reader->python->layout.code.local_names, &names))
+        return PP_NO_LOCAL;
+    for (uint8_t i = 0; i < LOCALS_MAX && pp_tuple_item(reader, names, i, &item); i++)
+        if (pp_str_is(reader, item, name))
+            return i;
+    return PP_NO_LOCAL;
+}
+
 /* async-signal-safe. */
-static enum pp_frame_rule rule_of(const struct function *function)
+static struct pp_frame_says says_of(const struct function *function, const struct pp_object_reader *reader,
+                                    uintptr_t code)
 {
     for (const struct rule *rule = rules; rule < rules + sizeof rules / sizeof *rules; rule++) {
         const struct ascii *name = function->minor < 11 ? &rule->name : &rule->qualname;
         uint32_t before = function->file.bytes - rule->file.length;
-        if (function->name.bytes == name->length && ends_with(&function->name, function->name_characters, name) &&
-            ends_with(&function->file, function->file_characters, &rule->file) &&
-            (before == 0 || function->file_characters[before - 1] == '/'))
-            return rule->rule;
+        if (function->name.bytes != name->length || !ends_with(&function->name, function->name_characters, name) ||
+            !ends_with(&function->file, function->file_characters, &rule->file) ||
+            (before != 0 && function->file_characters[before - 1] != '/'))
+            continue;
+        uint8_t local = find_local(reader, code, rule->local);
+        if (!rule->local || local != PP_NO_LOCAL)
+            return (struct pp_frame_says){(uint8_t)rule->rule, local, find_local(reader, code, rule->second)};
     }
-    return PP_FRAME_ANY;
+    return (struct pp_frame_says){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
 }
 
-enum pp_frame_rule pp_frame_rule_of(const struct pp_record_code *record)
+struct pp_frame_says pp_frame_says_of(const struct pp_record_code *record, const struct pp_object_reader *reader,
+                                      uintptr_t code)
 {
     const uint8_t *qualname = (const uint8_t *)(record + 1);
     const struct function function = {record->minor, record->qualname, record->filename, qualname,
                                       qualname + record->qualname.bytes};
-    return rule_of(&function);
+    return says_of(&function, reader, code);
 }
 
-enum pp_frame_rule pp_frame_rule_read(const struct pp_object_reader *reader, uintptr_t code)
+struct pp_frame_says pp_frame_says_read(const struct pp_object_reader *reader, uintptr_t code)
 {
+    static const struct pp_frame_says nothing = {PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
     const struct pp_python_layout *layout = &reader->python->layout;
     uint8_t name_characters[NAME_MAX], file_characters[FILE_MAX];
     uintptr_t type, object;
@@ -93,25 +116,14 @@ enum pp_frame_rule pp_frame_rule_read(const struct pp_object_reader *reader, uin
         !pp_object_copy(reader, name_characters, name.data, name.record.bytes) ||
         !pp_object_word(reader, code + layout->code.filename, &object) ||
         !pp_str_open(reader, object, UINT32_MAX, &file))
-        return PP_FRAME_ANY;
+        return nothing;
     /* the end of the path says it */
     uint32_t skipped = file.record.bytes > FILE_MAX ? file.record.bytes - FILE_MAX : 0;
     file.record.bytes -= skipped;
     if (!pp_object_copy(reader, file_characters, file.data + skipped, file.record.bytes))
-        return PP_FRAME_ANY;
+        return nothing;
     const struct function function = {layout->minor, name.record, file.record, name_characters, file_characters};
-    return rule_of(&function);
-}
-
-uint8_t pp_frame_local_find(const struct pp_object_reader *reader, uintptr_t code, const char *name)
-{
-    uintptr_t names, item;
-    if (!pp_object_word(reader, code + reader->python->layout.code.local_names, &names))
-        return PP_NO_LOCAL;
-    for (uint8_t i = 0; i < LOCALS_MAX && pp_tuple_item(reader, names, i, &item); i++)
-        if (pp_str_is(reader, item, name))
-            return i;
-    return PP_NO_LOCAL;
+    return says_of(&function, reader, code);
 }
 
 bool pp_frame_local_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value)

@@ -10,10 +10,10 @@ enum pp_frame_rule {
     PP_FRAME_ANY,    /* tells nothing */
     PP_FRAME_LOOP,   /* an event loop of asyncio */
     PP_FRAME_HUB,    /* outermost in its stack: switches to the greenlets whose turn it is */
-    PP_FRAME_CALLS,  /* outermost in a greenlet's stack; its second local is what the greenlet runs */
-    PP_FRAME_THREAD, /* outermost in its stack; its first local is the threading.Thread that the code runs in */
-    PP_FRAME_STEP,   /* runs an asyncio task that is made of Python: its first local */
-    PP_FRAME_TRIO,   /* runs the tasks of trio in turn: its local "task" */
+    PP_FRAME_CALLS,  /* outermost in a greenlet's stack; its local is what the greenlet runs */
+    PP_FRAME_THREAD, /* outermost in its stack; its local is the threading.Thread that the code runs in */
+    PP_FRAME_STEP,   /* runs an asyncio task that is made of Python: its local */
+    PP_FRAME_TRIO,   /* runs the tasks of trio in turn: its local */
     PP_FRAME_SERVES, /* from here on: they serve a request (endpoint.c) */
     PP_FRAME_DJANGO = PP_FRAME_SERVES,
     PP_FRAME_ROUTE, /* of Starlette, and of what is made of it */
@@ -22,15 +22,20 @@ enum pp_frame_rule {
     PP_FRAME_WORKER, /* in a thread of anyio, for a task */
 };
 
-/* Returns the rule for the function that the definition is of. async-signal-safe. */
-enum pp_frame_rule pp_frame_rule_of(const struct pp_record_code *record);
-/* Returns the rule for what may be no code object at all. async-signal-safe. */
-enum pp_frame_rule pp_frame_rule_read(const struct pp_object_reader *reader, uintptr_t code);
-
-/* Returns the number of a code object's local variable with this ASCII name, PP_NO_LOCAL if it has none.
- * async-signal-safe. */
-uint8_t pp_frame_local_find(const struct pp_object_reader *reader, uintptr_t code, const char *name);
+/* What is known of a code object. A function that has the name and file of another one but not its locals has no rule.
+ */
+struct pp_frame_says {
+    uint8_t rule;          /* enum pp_frame_rule */
+    uint8_t local, second; /* numbers of the locals that its rule is about; PP_NO_LOCAL: it has none */
+};
 #define PP_NO_LOCAL 255
+
+/* Returns what is known of a function by its definition; code: the object that this is of. async-signal-safe. */
+struct pp_frame_says pp_frame_says_of(const struct pp_record_code *record, const struct pp_object_reader *reader,
+                                      uintptr_t code);
+/* Returns it for what may be no code object at all. async-signal-safe. */
+struct pp_frame_says pp_frame_says_read(const struct pp_object_reader *reader, uintptr_t code);
+
 /* Reads a local variable of a frame. async-signal-safe. */
 bool pp_frame_local_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value);
 

@@ -255,7 +255,7 @@ static bool is_switching(const struct pp_native_stack *native)
 }
 
 bool pp_greenlet_read_frame(const struct pp_context_reader *reader, const struct pp_native_stack *native,
-                            uintptr_t frame, enum pp_frame_rule rule, struct pp_context *greenlet)
+                            uintptr_t frame, struct pp_frame_says says, struct pp_context *greenlet)
 {
     const struct pp_object_reader *objects = &reader->objects;
     const struct pp_python_layout *layout = &objects->python->layout;
@@ -264,10 +264,10 @@ bool pp_greenlet_read_frame(const struct pp_context_reader *reader, const struct
         is_switching(native))
         return false;
     greenlet->identity = PP_SAME_NAME;
-    if (rule == PP_FRAME_HUB)
+    if (says.rule == PP_FRAME_HUB)
         return named(greenlet, HUB, sizeof HUB - 1);
-    if (rule == PP_FRAME_CALLS && pp_object_word(objects, frame + layout->frame.locals + sizeof value, &value) &&
-        read_callable(reader, value & ~(uintptr_t)layout->code_tag, &greenlet->text))
+    if (says.rule == PP_FRAME_CALLS && pp_frame_local_read(objects, frame, says.local, &value) &&
+        read_callable(reader, value, &greenlet->text))
         return true;
     return pp_object_word(objects, frame + layout->frame.code, &value) &&
            pp_object_word(objects, (value & ~(uintptr_t)layout->code_tag) + layout->code.qualname, &value) &&

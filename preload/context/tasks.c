@@ -4,7 +4,6 @@
 #include "frame_rules.h"
 
 #define DEFAULT_NAME "Task-" /* and a number: says nothing, and there is one for each task */
-#define SELF         0
 
 /* async-signal-safe. */
 static bool read_coroutine(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *coroutine)
@@ -88,20 +87,19 @@ uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t fra
     const struct pp_python_frame *python = slot->scratch->python;
     *first = PP_NO_FRAME;
     for (uint32_t i = 0; i < frames; i++) {
-        uint32_t entry = slot->scratch->resolved[i].entry;
-        enum pp_frame_rule rule = entry < pp_slot_code_entries(slot) ? slot->codes[entry].rule : PP_FRAME_ANY;
-        if (rule != PP_FRAME_STEP && rule != PP_FRAME_TRIO)
+        struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
+        uintptr_t task;
+        if (says.rule != PP_FRAME_STEP && says.rule != PP_FRAME_TRIO)
             continue;
-        uintptr_t task, local = rule == PP_FRAME_STEP ? SELF : slot->codes[entry].local;
-        if (local == PP_NO_LOCAL || !pp_frame_local_read(&reader->objects, python[i].address, local, &task))
+        if (!pp_frame_local_read(&reader->objects, python[i].address, says.local, &task))
             return 0;
         uintptr_t frame = pp_task_frame(reader, task);
         if (i > 0 && frame && python[i - 1].address == frame)
             *first = i - 1;
         /* trio's loop keeps the last task in its local while none runs */
         bool runs =
-            *first != PP_NO_FRAME ||
-            (rule == PP_FRAME_STEP && pp_object_is(&reader->objects, task, reader->facts->asyncio.python_task_type));
+            *first != PP_NO_FRAME || (says.rule == PP_FRAME_STEP &&
+                                      pp_object_is(&reader->objects, task, reader->facts->asyncio.python_task_type));
         return runs ? task : 0;
     }
     return 0;

@@ -7,8 +7,9 @@
 
 #define PP_THREAD_NAME_ATTRIBUTE "_name"
 
-/* Reads the threading.Thread whose _bootstrap the frame runs; false if it could not be read. async-signal-safe. */
-bool pp_thread_name_read(const struct pp_object_reader *reader, uintptr_t frame, struct pp_attribute *learnt,
-                         struct pp_context *context);
+/* Reads the threading.Thread whose _bootstrap the frame runs, which is its local of this number; false if it could not
+ * be read. async-signal-safe. */
+bool pp_thread_name_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned local,
+                         struct pp_attribute *learnt, struct pp_context *context);
 
 #endif

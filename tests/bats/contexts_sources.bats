@@ -46,3 +46,60 @@ new_ddtrace() {
 @test "traces of ddtrace 4 by what it publishes: of tasks where it has patched asyncio, and with 3.14" {
     with_pythons "$(list_pythons | grep ' 3\.\(12\|14\)\.')" new_ddtrace
 }
+
+# faked KIND: see tests/workloads/fake_sources.py.
+faked() {
+    PYPROF_HZ=250 profiled "$PYTHON" "$WORKLOADS/fake_sources.py" "$1" >truth.json
+    "$PYPROF" info --json >info.json
+}
+
+unknown() {
+    faked unknown
+    sources "endpoints of Django 9.8; not asyncio tasks (_asyncio.Task is not of the size that it has in this version of CPython); \
+not tasks of trio 9.0 (its tasks are not laid out as they are known); \
+not greenlets 8.1 (the class greenlet, or its C interface, is not of a size and form that is known); \
+not spans of OpenTelemetry (its context is not used yet, or OTEL_PYTHON_CONTEXT selects another class than contextvars_context); \
+not spans of ddtrace (its spans are not the objects of Python that they are up to 3.x); \
+not spans of Sentry 1.9 (its scopes and spans are not those of 2.x); \
+not endpoints of Flask 1.1 (flask.globals has no context variable _cv_request, as since 2.2); \
+not the program's labels (libpyprof.pyprof_labels is no context variable)"
+    "$PYPROF" info >info.txt
+    [ "$(grep -c "but not to" info.txt)" -eq 8 ] || fail "$(cat info.txt)"
+    for by in task greenlet endpoint span label:customer; do
+        [ "$("$PYPROF" report --json --by "$by" | ${READ%% *} -c 'import json, sys; print(len([row for row in json.load(sys.stdin)["by"] if row["value"]]))' 2>/dev/null || echo 0)" -eq 0 ] ||
+            fail "$by: $("$PYPROF" report --by "$by")"
+    done
+}
+
+@test "packages of unknown layout are left out, each with one line that says why" {
+    with_each_python unknown
+}
+
+# by_is KEY: the rows of --by are those of truth.json, with 20 % of its seconds, and nothing else.
+by_is() {
+    "$PYPROF" report --json --by "$1" >by.json
+    ${READ%% *} -c '
+import json
+truth = json.load(open("truth.json"))
+by = {row["value"]: row["cpu_ns"] / 1e9 for row in json.load(open("by.json"))["by"] if row["value"]}
+assert set(by) == set(truth), (by, truth)
+assert all(abs(by[name] - truth[name]) < 0.2 * truth[name] for name in truth), (by, truth)'
+}
+
+frames() {
+    faked frames
+    by_is endpoint
+}
+
+@test "functions with the names of known ones have no endpoint without the locals, and none of other objects" {
+    with_each_python frames
+}
+
+replaced() {
+    faked replaced
+    by_is label:customer
+}
+
+@test "a module that was replaced under its name, and a name in it, are noticed" {
+    with_a_python replaced
+}

@@ -1,0 +1,111 @@
+"""fake_sources.py KIND: packages and functions that have the names of known ones, and are something else.
+
+unknown: packages of other layouts. frames: functions without the locals, or with others in them; prints the CPU of each that has an
+endpoint. replaced: labels by one module, then by another one of its name. Each uses CPU for a second or so."""
+import contextvars
+import json
+import sys
+import threading
+import time
+import types
+
+
+def use(seconds):
+    since = time.thread_time()
+    while time.thread_time() - since < seconds:
+        sum(range(3000))
+
+
+def package(name, **names):
+    module = types.ModuleType(name)
+    vars(module).update(names)
+    sys.modules[name] = module
+    return module
+
+
+class Other:
+    """Has what others have, elsewhere."""
+
+    _current_context = contextvars.ContextVar("not this one")
+    name = trace_id = span_id = property(lambda self: 1 / 0)
+
+
+def unknown():
+    var = contextvars.ContextVar("var")
+    package("flask", __version__="1.1")
+    package("flask.globals", _request_ctx_stack=[])
+    package("sentry_sdk", VERSION="1.9")
+    package("sentry_sdk.scope", _current_scope=var, Scope=Other)
+    package("sentry_sdk.tracing", Span=Other, Transaction=Other)
+    package("ddtrace", __version__="9.9\u00e9")  # a version of ASCII is said
+    package("ddtrace._trace.provider", _DD_CONTEXTVAR=var)
+    package("ddtrace._trace.span", Span=Other)
+    package("opentelemetry.sdk.version", __version__=("a", "tuple"))
+    package("opentelemetry.context", _RUNTIME_CONTEXT=Other())
+    package("opentelemetry.trace.propagation", _SPAN_KEY="current-span-0")
+    package("greenlet", greenlet=Other, _C_API=Other(), __version__="8.1")
+    package("trio", __version__="9.0")
+    package("trio._core._run", Task=Other)
+    package("libpyprof", pyprof_labels=b"customer=one;")
+    package("_asyncio", Task=Other, Future=Other, _current_tasks=[])
+    package("django", __version__="9.8")
+    package("django.core.handlers.base")
+    use(1.5)
+    var.set(Other())
+    use(1.5)
+
+
+def forged(qualname, file, source):
+    """A function made of this source, with the names of another one."""
+    scope = {"use": use}
+    exec(source, scope)
+    function = scope["f"]
+    changes = {"co_name": qualname.split(".")[-1], "co_filename": file}
+    if sys.version_info >= (3, 11):
+        changes["co_qualname"] = qualname
+    function.__code__ = function.__code__.replace(**changes)
+    return function
+
+
+class Path:
+    def __init__(self, path):
+        self.path = path
+
+
+def frames():
+    starlette = ("Route.handle", "/x/starlette/routing.py")
+    fastapi = ("APIRoute.handle", "/x/fastapi/routing.py")
+    django = ("BaseHandler._get_response", "/x/django/core/handlers/base.py")
+    worker = ("WorkerThread.run", "/x/anyio/_backends/_asyncio.py")
+    item = ("_WorkItem.run", "/x/concurrent/futures/thread.py")
+    thread = ("Thread._bootstrap", "/x/threading.py")
+    for names in starlette, fastapi, django, worker, item, thread:
+        forged(*names, "def f(): use(0.1)")()
+        forged(*names, "def f(a, b, c, d, e, g, h): use(0.1)")(*[Path("/wrong")] * 7)
+        for value in 5, "text", None, Path(5), Path(None), Other(), contextvars.copy_context(), use, type:
+            forged(*names, "def f(self, request=None, future=None, effective_context=None): use(0.03)")(*[value] * 4)
+        forged(*names, "def f():\n  use(0.05)\n  self = request = future = effective_context = 1")()
+        forged(*names, "def f(self, request, future):\n  del self, request, future\n  use(0.05)")(*[Path("/wrong")] * 3)
+    forged(*starlette, "def f(one, two, three, self): use(0.5)")(Path("/wrong"), 2, 3, Path("/right"))
+    forged(*fastapi, "def f(self, a, b, c, d): use(0.5)")(Path("/also"), 2, 3, 4, Path("/wrong"))
+    print(json.dumps({"/right": 0.5, "/also": 0.5}))
+
+
+def replaced():
+    for name in "one", "two", "three":
+        var = contextvars.ContextVar("labels")
+        if name != "three":
+            package("libpyprof", pyprof_labels=var)
+        else:
+            sys.modules["libpyprof"].pyprof_labels = var  # in the module that is there
+        package("other_" + name)  # an import, after which all are searched
+        time.sleep(0.1)
+        use(0.3)
+        time.sleep(2.5)
+        var.set(b"customer=%s;" % name.encode())
+        use(1)
+    print(json.dumps({"one": 1, "two": 1, "three": 1}))
+
+
+use(0.2)
+{"unknown": unknown, "frames": frames, "replaced": replaced}[sys.argv[1]]()
