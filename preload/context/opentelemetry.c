@@ -31,13 +31,15 @@ bool pp_opentelemetry_find(const struct pp_object_reader *reader, const uintptr_
 static bool read_ids(const struct pp_context_reader *reader, uintptr_t span, struct pp_context *context)
 {
     uintptr_t ids, trace, own;
-    uint64_t number[2] = {0};
+    uint64_t number[2];
     if (!pp_attribute_read(&reader->objects, span, "_context", &reader->slot->thread.learnt.span_context, &ids) ||
         !pp_tuple_item(&reader->objects, ids, TRACE_ID, &trace) ||
         !pp_int_read(&reader->objects, trace, context->trace_id))
         return false;
-    if (!reader->trace_only &&
-        (!pp_tuple_item(&reader->objects, ids, SPAN_ID, &own) || !pp_int_read(&reader->objects, own, number)))
+    context->identity = context->trace_id[0] | context->trace_id[1];
+    if (reader->trace_only)
+        return true;
+    if (!pp_tuple_item(&reader->objects, ids, SPAN_ID, &own) || !pp_int_read(&reader->objects, own, number))
         return false;
     context->identity = number[0];
     return true;

@@ -7,7 +7,8 @@ served() {
     venv=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$venv"
     set -- "$2" "$3" "${@:5}"
     PYPROF_TRACES=$traces PYPROF_HZ=250 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/traces.py" "$@" >truth.json
-    ${READ%% *} "$ROOT/tests/bats/lib/traces.py" truth.json "$least" | tee traces.json
+    "$PYPROF" report --json --by trace >report.json
+    ${READ%% *} "$ROOT/tests/bats/lib/traces.py" truth.json "$least" report.json | tee traces.json
 }
 
 one_of_a_hundred() {
@@ -119,6 +120,73 @@ assert 100 < total["samples"] < 420, total["samples"]'
 # bats test_tags=long
 @test "after a minute without a selected trace timers are slow, until a sample meets one" {
     paused meet
+}
+
+# Each request is a trace of its own, whose id is the answer, or one that the header `traceparent` names.
+in_gunicorn() {
+    local venv port
+    venv=$(PIP_ONLY_BINARY=:all: venv_with gunicorn opentelemetry-sdk) || fail "$venv"
+    cat >app.py <<'END'
+import os
+import time
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from pyprof_snapshot import SnapshotSpanProcessor
+
+provider = TracerProvider()
+provider.add_span_processor(SnapshotSpanProcessor())
+tracer = provider.get_tracer("app")
+
+def app(environ, start_response):
+    headers = {"traceparent": environ.get("HTTP_TRACEPARENT", "")}
+    with tracer.start_as_current_span("request", context=TraceContextTextMapPropagator().extract(headers)) as span:
+        end = time.thread_time() + 0.03
+        while time.thread_time() < end:
+            sum(range(1000))
+        marked = "splunk.snapshot.profiling" in span.attributes
+        start_response("200 OK", [])
+        return [f"{span.get_span_context().trace_id:032x} {int(marked)} {os.getpid()}\n".encode()]
+END
+    port=$(free_port "$PYTHON")
+    LD_PRELOAD=$LIBPYPROF PYPROF_TRACES=0.5,only PYTHONPATH=$ROOT/contrib/opentelemetry:$PWD PYTHONDONTWRITEBYTECODE=1 \
+        "$venv/bin/gunicorn" --preload -w 2 -b "127.0.0.1:$port" app:app >gunicorn.log 2>&1 3>&- &
+    server=$!
+    trap 'stop_server "$server" TERM' EXIT
+    "$PYTHON" - "$port" <<'END' >answers.txt || fail "$(cat gunicorn.log)"
+import concurrent.futures, sys, time, urllib.request
+
+def ask(number):
+    headers = {"traceparent": f"00-{number:016x}{(number % 2) << 63 | number:016x}-00f067aa0ba902b7-01"} if number % 4 < 2 else {}
+    request = urllib.request.Request(f"http://127.0.0.1:{sys.argv[1]}/", headers=headers)
+    for _ in range(300):
+        try:
+            return urllib.request.urlopen(request, timeout=60).read().decode()
+        except OSError:
+            time.sleep(0.2)
+
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    print(*pool.map(ask, range(1, 121)), sep="", end="")
+END
+    trap - EXIT
+    stop_server "$server" TERM
+    "$PYPROF" report --json --by trace >report.json
+    ${READ%% *} -c '
+import json
+kept, workers = set(), set()
+for line in open("answers.txt"):
+    trace, marked, pid = line.split()
+    workers.add(pid)
+    assert (int(trace[16:], 16) < 1 << 63) == (marked == "1"), line
+    if marked == "1":
+        kept.add(trace)
+rows = {row["value"]: row["cpu_ns"] for row in json.load(open("report.json"))["by"]}
+print(len(workers), "workers,", len(kept), "traces marked,", len(rows), "sampled")
+assert len(workers) == 2 and not set(rows) - kept and len(rows) > 0.5 * len(kept) > 20, (rows, kept)'
+}
+
+@test "gunicorn with the application loaded before its workers: samples of the traces that are marked" {
+    with_a_python in_gunicorn
 }
 
 # The processor of contrib/opentelemetry, as its README adds it.

@@ -1,7 +1,7 @@
-"""traces.py TRUTH LEAST: compares in each file of ./pyprof.out the single samples of traces (PP_BLOCK_TRACES) with the sums of all
+"""traces.py TRUTH LEAST REPORT: compares in each file of ./pyprof.out the single samples of traces (PP_BLOCK_TRACES) with the sums of all
 samples, and both with the spans' names: tests/workloads/traces.py calls a span "kept ID" or "left" by its own rule. Prints as
 JSON {"traces": number, "left": samples, "not_selected": [samples, ns]}. LEAST: of the traces of which TRUTH, printed by that, tells
-what CPU they used, so many percent must have samples."""
+what CPU they used, so many percent must have samples. REPORT, of `pyprof report --json --by trace`, must have the same."""
 import collections
 import glob
 import json
@@ -147,6 +147,8 @@ def main():
         not_selected = [a + b for a, b in zip(not_selected, here)]
     print(json.dumps({"traces": len(by_trace), "left": left, "not_selected": not_selected}))
     assert not set(by_trace) - set(truth) and len(by_trace) * 100 >= len(truth) * int(sys.argv[2]), (len(by_trace), len(truth))
+    report = {row["value"]: [row["samples"], row["cpu_ns"]] for row in json.load(open(sys.argv[3]))["by"]}
+    assert report == by_trace, (report, by_trace)
     used, sampled = sum(truth.values()), sum(ns for _, ns in by_trace.values())
     assert abs(sampled - used) < 0.05 * used + 5 * (used * TWO_TICKS_NS) ** 0.5, (sampled, used)
 
