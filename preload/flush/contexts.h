@@ -5,7 +5,7 @@
 
 #include "../capture/slot.h"
 
-#define PP_TRACE_IDS_BYTES 24
+#define PP_TRACE_IDS_BYTES    24
 #define PP_CONTEXT_TEXT_BYTES 160 /* of a name in UTF-8, a NUL included */
 
 /* Takes in what a handler has read: what the samples that follow in the ring belong to. */

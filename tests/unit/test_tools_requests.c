@@ -109,6 +109,32 @@ static void what_was_not_selected_has_no_endpoint(void **state)
     pt_profile_free(profile);
 }
 
+static void what_is_cut_is_counted_as_damage(void **state)
+{
+    (void)state;
+    struct fixture whole;
+    fixture_begin(&whole);
+    put(&whole, 10 * S, 1, 90, 10);
+    size_t header = sizeof(struct pp_log_file_header) + sizeof(struct pp_log_block_header);
+    size_t length = whole.file.length - header, times = 7; /* bytes of the start and the length of the interval */
+    for (size_t cut = 1; cut < length; cut++) {
+        struct pt_profile *profile = pt_profile_new(NULL);
+        struct fixture log;
+        fixture_begin(&log);
+        fixture_process(&log, &(struct fixture_process){"run", "one", "/", "3.13.1", "python3", 0, 7, 0});
+        fixture_string(&log, "/a");
+        fixture_block(&log, PP_BLOCK_REQUESTS, whole.file.data + header, cut);
+        put(&log, 10 * S, 1, 90, 10);
+        assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
+        assert_true(profile->losses.damaged_records <= 1);
+        assert_true(cut < 2 * times || profile->losses.damaged_records == 1);
+        assert_int_equal(of(profile, "/a", PT_NONE).count, 101);
+        fixture_end(&log);
+        pt_profile_free(profile);
+    }
+    fixture_end(&whole);
+}
+
 static void quantiles_are_within_their_bucket(void **state)
 {
     (void)state;
@@ -157,6 +183,7 @@ int main(void)
         cmocka_unit_test(sums_are_of_all_segments_and_processes),
         cmocka_unit_test(time_and_processes_select),
         cmocka_unit_test(what_was_not_selected_has_no_endpoint),
+        cmocka_unit_test(what_is_cut_is_counted_as_damage),
         cmocka_unit_test(quantiles_are_within_their_bucket),
         cmocka_unit_test(what_is_no_endpoint_has_no_time_per_request),
         cmocka_unit_test(durations_have_three_digits),

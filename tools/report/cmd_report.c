@@ -92,6 +92,12 @@ static void print_next(const struct pt_report *report)
                       "the trace with most CPU; --by trace: all");
         before = "      ";
     }
+    char *endpoint = pt_report_hottest_endpoint(report);
+    if (endpoint) {
+        print_command(report->cli, before, "pyprof report --focus", endpoint, "one endpoint");
+        before = "      ";
+    }
+    free(endpoint);
     print_command(report->cli, before, "pyprof flame", NULL, "a flame graph for the browser");
 }
 

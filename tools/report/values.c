@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time by what --by asks for (group.h), with the function that most of each value's time is in. */
+/* CPU time by what --by asks for (group.h), with the function that most of each value's time is in: the application's,
+ * what it calls outside of it included. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +19,14 @@
 #include "shares.h"
 #include "sums_json.h"
 
-#define SHARE_COLUMNS 17 /* of a row's CPU time and share, without --ci */
-#define SAMPLES_WIDTH 8
-#define SHARE_WIDTH   6    /* of a function's share, before its text */
-#define LEAST_WIDTH   10   /* columns of the value, and of the function */
-#define MOST_WIDTH    40   /* of the value where lines may have any length; longer ones are not cut */
-#define HIDDEN_BELOW  0.05 /* per cent: shown as 0.0 % otherwise */
-#define SHORT_ROWS    5    /* of the table that is shown unasked */
+#define SHARE_COLUMNS  17 /* of a row's CPU time and share, without --ci */
+#define SAMPLES_WIDTH  8
+#define SHARE_WIDTH    6    /* of a function's share, before its text */
+#define LEAST_WIDTH    10   /* columns of the value, and of the function */
+#define MOST_WIDTH     40   /* of the value where lines may have any length; longer ones are not cut */
+#define HIDDEN_BELOW   0.05 /* per cent: shown as 0.0 % otherwise */
+#define OFFERED_LENGTH 48   /* of an endpoint's name in a command */
+#define SHORT_ROWS     5    /* of the table that is shown unasked */
 
 struct value {
     uint32_t value; /* string; 0: none */
@@ -66,6 +68,17 @@ static bool is_wanted(const struct pt_profile *profile, const struct pt_sample *
            (process == PT_NONE || profile->threads.items[sample->thread].process == process);
 }
 
+/* Returns, by node, the frame whose function is shown for a stack: the innermost of the application; without one the
+ * innermost of Python. */
+static uint32_t *shown_frames(const struct pt_profile *profile)
+{
+    uint32_t *frames = pt_application_frames(profile), *innermost = pt_self_frames(profile);
+    for (uint32_t i = 0; i < profile->nodes.count; i++)
+        frames[i] = frames[i] == PT_NONE ? innermost[i] : frames[i];
+    free(innermost);
+    return frames;
+}
+
 /* Returns the values, those with most CPU time first; of one process or thread only, unless PT_NONE. The caller frees
  * items. */
 static struct values values_of(const struct pt_report *report, const char *by, uint32_t process, uint32_t thread)
@@ -73,7 +86,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
     struct pt_profile *profile = report->profile;
     struct pt_group group = pt_group_by(profile, by);
     uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
-    uint32_t *texts = pt_frame_texts(profile, report->cli->lines), *frames = pt_self_frames(profile);
+    uint32_t *texts = pt_frame_texts(profile, report->cli->lines), *frames = shown_frames(profile);
     struct value *of_string = pt_alloc(profile->strings.count, sizeof *of_string);
     struct values values = {.items = of_string};
     struct parts parts = {0};
@@ -281,6 +294,30 @@ void pt_report_values_unasked(const struct pt_report *report)
     pt_print_paragraph(0, 2, "Others: --by %s", others.data);
     pt_buffer_free(&others);
     free(values.items);
+}
+
+char *pt_report_hottest_endpoint(const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    if (profile->selected || !pt_has_group(profile, PT_COUNTED_BY))
+        return NULL;
+    struct values values = values_of(report, PT_COUNTED_BY, PT_NONE, PT_NONE);
+    uint32_t hottest = 0;
+    for (uint32_t i = 0; !hottest && i < values.count; i++)
+        hottest = values.items[i].ns ? values.items[i].value : 0;
+    free(values.items);
+    const char *text = pt_string(profile, hottest);
+    if (!*text || strlen(text) > OFFERED_LENGTH)
+        return NULL;
+    for (const char *c = text; *c; c++)
+        if (*c < ' ' || *c > '~')
+            return NULL;
+    struct pt_buffer pattern = {0};
+    pt_buffer_format(&pattern, "%s=", PT_COUNTED_BY);
+    for (; *text; text++)
+        pt_buffer_format(&pattern, "%s%c", strchr("\\^$.[]|()*+?{}", *text) ? "\\" : "", *text);
+    pt_buffer_text(&pattern, "$");
+    return pattern.data;
 }
 
 void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
