@@ -4,6 +4,7 @@
 #include "preload/base/syscalls.h"
 #include "preload/capture/capture.h"
 #include "preload/common/settings.h"
+#include "preload/flush/contexts.h"
 #include "preload/flush/left_out.h"
 #include "preload/flush/traces.h"
 #include "preload/threads/registry.h"
@@ -179,6 +180,30 @@ static void the_first_sample_afterwards_stands_for_a_period(void **state)
     assert_int_equal(sample.cpu_previous_ns, end_ns + 50 * MS);
 }
 
+/* A process with many threads at a high rate, all of whose traces are selected. */
+static void a_block_is_bounded(void **state)
+{
+    (void)state;
+    static struct pp_buffer out, fewer;
+    struct pp_record_context span = {.kind = PP_CONTEXT_SPAN, .identity = 0x1122334455667788, .trace_id = {7, 9}};
+    struct pp_sample_key key = {1, 100000, 300, PP_STATE_GIL_KNOWN};
+    uint32_t sequence = 0;
+    pp_contexts_take(slot, &span);
+    pp_traces_add(slot, &key, pp_interval.start_ns + SECOND / 2, 10 * MS);
+    pp_traces_write(&fewer, &sequence);
+    static const uint8_t ids[] = {0, 0, 0, 0, 0,    0,    0,    9,    0,    0,    0,    0,
+                                  0, 0, 0, 7, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
+    assert_memory_equal(fewer.data + fewer.length - sizeof ids, ids, sizeof ids);
+    for (unsigned i = 0; i < 50000; i++)
+        pp_traces_add(slot, &key, pp_interval.start_ns + SECOND / 2, 10 * MS);
+    pp_traces_write(&out, &sequence);
+    assert_in_range(out.length, 500u << 10, 513u << 10);
+    pp_traces_clear();
+    pp_buffer_clear(&out);
+    pp_traces_write(&out, &sequence);
+    assert_int_equal(out.length, 0);
+}
+
 int main(void)
 {
 #define WITH_TIMER(test) cmocka_unit_test_setup_teardown(test, start, end)
@@ -189,6 +214,7 @@ int main(void)
         WITH_TIMER(a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until_it_ends),
         WITH_TIMER(without_only_nothing_becomes_slow),
         WITH_TIMER(the_first_sample_afterwards_stands_for_a_period),
+        WITH_TIMER(a_block_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
