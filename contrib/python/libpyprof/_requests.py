@@ -119,11 +119,11 @@ class _Body:
     __slots__ = "body", "parts", "end", "scope", "served"
 
     def __init__(self, body: Iterable[bytes], scope: labels, served: Request, end: Callable[[Request], None]) -> None:
-        self.body = body
-        self.parts = iter(body)
-        self.scope = scope if hasattr(body, "send") else None  # a generator's code runs only now
         self.served = served
         self.end: Optional[Callable[[Request], None]] = end
+        self.scope = scope if hasattr(body, "send") else None  # a generator's code runs only now
+        self.body = body
+        self.parts = iter(body)
 
     def __iter__(self) -> _Body:
         return self
