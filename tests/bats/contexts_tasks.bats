@@ -171,51 +171,101 @@ END
     with_a_python uvloop_names
 }
 
-# names_in_turn: a task for each request, of unique names: none is under another's name, and what is kept stays bounded.
+# many_names TASKS [NAMES]: with names of their own, or so many different ones, which say in which function each runs: 5,000 a second if that much CPU is there.
 many_names() {
     cat >app.py <<'END'
 import asyncio, sys, time
 
-def in_request(seconds):
+def in_0(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
 
+functions = [in_0]
+for number in range(1, 16):
+    space = {"time": time}
+    code = in_0.__code__.replace(co_name="in_%d" % number)
+    if hasattr(code, "co_qualname"):
+        code = code.replace(co_qualname=code.co_name)
+    functions.append(type(in_0)(code, space))
+
 async def request(number):
-    space = {"in_request": in_request}
-    in_request(0.0002)
+    functions[number % 16](0.0001)
+
+names = int(sys.argv[2] if sys.argv[2:] else sys.argv[1])
 
 async def main():
-    end = time.monotonic() + float(sys.argv[1])
     number = 0
-    while time.monotonic() < end:
+    while number < int(sys.argv[1]):
+        start = time.monotonic()
         for _ in range(100):
             number += 1
-            asyncio.ensure_future(request(number)).set_name("request %d" % number)
-        await asyncio.sleep(0)
-    print(number)
+            asyncio.ensure_future(request(number)).set_name("request %d in_%d " % (number % names, number % 16))
+        await asyncio.sleep(max(0, start + 0.02 - time.monotonic()))
 
+start = time.monotonic()
 asyncio.run(main())
+print("%d tasks in %.1f s" % (int(sys.argv[1]), time.monotonic() - start))
 END
-    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" app.py "$1"
-    "$PYPROF" report --json --by task >by.json
+    rm -rf pyprof.out
+    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" app.py "$@" >out.txt
+    "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
+    info >info.json
     ${READ%% *} -c '
-import json
-rows = json.load(open("by.json"))["by"]
-names = [row["value"] for row in rows]
-print(len(names), "names,", sum(row["samples"] for row in rows), "samples")
-assert len(names) <= 1010, len(names)
-assert all(name is None or name in ("(other)", "main") or name.startswith("request ") for name in names), names'
+import json, re
+right, wrong, names = 0, [], set()
+for line in open("stacks.txt"):
+    stack, _, count = line.rpartition(" ")
+    value = stack.split(";")[0]
+    if value.startswith("[accounting"):
+        continue
+    ran = [match[1] for match in re.finditer(r";(in_\d+) \(", stack)]
+    names.add(value)
+    if not ran or value in ("(other)", "(none)"):
+        continue
+    right += int(count)
+    if not re.fullmatch(r"request \d+ %s " % ran[-1], value):
+        wrong.append(line)
+total = json.load(open("info.json"))["total"]
+print(open("out.txt").read().strip(), total["samples"], "samples,", len(names), "names,", right, "with a name of their own;",
+      total["most_mapped_bytes"], "bytes mapped at most")
+assert not wrong, wrong[:3]
+assert right > 50 and len(names) <= 1010, (right, len(names))
+odd = [name for name in names if name not in ("(other)", "(none)", "main") and not name.startswith("request ")]
+assert not odd, odd'
 }
 
 hardly_any() {
-    many_names 3
+    many_names 15000
     size=$(stat -c %s "$(log_files)")
     [ "$size" -lt 400000 ]
 }
 
-@test "a task for each request, with a name of its own: what is kept stays bounded" {
+@test "a task for each request, with a name of its own: none is under another one's, and what is kept stays bounded" {
     with_a_python hardly_any
+}
+
+mapped_now() {
+    ${READ%% *} -c 'import json; print(json.load(open("info.json"))["total"]["mapped_bytes"])'
+}
+
+a_minute() {
+    local few many size_few size
+    many_names 300000 16
+    few=$(mapped_now)
+    size_few=$(stat -c %s "$(log_files)")
+    many_names 300000
+    many=$(mapped_now)
+    size=$(stat -c %s "$(log_files)")
+    echo "with 16 names: $few bytes mapped, log of $size_few bytes; with 300,000: $many, $size"
+    # a thousand sets of labels, however many there are
+    [ "$many" -le $((few + 1000000)) ]
+    [ "$size" -le $((size_few + 200000)) ]
+}
+
+# bats test_tags=long
+@test "5,000 tasks a second with names of their own, for a minute: memory and log are those of a thousand names" {
+    with_a_python a_minute
 }
 
 odd_callbacks() {
@@ -291,4 +341,36 @@ assert len(jobs) == 100 and sum(jobs) > 100 * 0.08e9 * 0.9'
 
 @test "a hundred threads with loops of their own: each has its task" {
     with_a_python many_loops
+}
+
+# true_of NAME KEY COMMAND...: profiles it; ./NAME.txt has its stacks by KEY.
+true_of() {
+    local name=$1 key=$2
+    shift 2
+    rm -rf pyprof.out
+    PYTHONPATH=$ROOT/contrib/python PYTHONWARNINGS=ignore PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$@" >/dev/null
+    "$PYPROF" export --format collapsed --unit samples --by "$key" >"$name.txt"
+}
+
+all_true() {
+    local seconds=${TRUE_SECONDS:-1} part
+    true_of asyncio task "$PYTHON" "$WORKLOADS/tasks.py" "$seconds"
+    true_of python task "$PYTHON" "$WORKLOADS/tasks.py" 0.3 python
+    true_of labels label:truth "$PYTHON" "$WORKLOADS/true_contexts.py" labels 0.5
+    case $VERSION in 3.[89]* | 3.1[01]*) ;; *) true_of eager task "$PYTHON" "$WORKLOADS/tasks.py" 0.3 eager ;; esac
+    if [[ $PYTHON_BUILD != *free-threaded* ]]; then
+        true_of uvloop task "$(venv_with uvloop)/bin/python" "$WORKLOADS/tasks.py" 0.3 uvloop
+        true_of gevent greenlet "$(venv_with gevent)/bin/python" "$WORKLOADS/true_contexts.py" gevent 0.5
+    fi
+    true_of trio task "$(venv_with trio)/bin/python" "$WORKLOADS/trio_tasks.py" 0.3
+    true_of spans span "$(venv_with opentelemetry-sdk)/bin/python" "$WORKLOADS/true_contexts.py" spans 0.5
+    "${READ%% *}" "$ROOT/tests/bats/lib/true_contexts.py" ./*.txt >sums || fail "$(cat sums)"
+    cat sums
+    awk '$1 == "total"' sums >>"${TRUE_TABLE:-/dev/null}"
+    [ "$(sed -n "s/^total .*'right': \([0-9]*\).*/\1/p" sums)" -ge 5000 ]
+}
+
+# bats test_tags=long
+@test "5,000 samples of tasks, greenlets, labels and spans: each belongs to what it ran in" {
+    with_each_python all_true
 }

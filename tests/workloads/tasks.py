@@ -1,5 +1,7 @@
-"""tasks.py SECONDS [python | nested] [KIND...]: asyncio tasks of all kinds, each of which computes in a function that has its
-task's name. python: tasks made of Python; nested: nest_asyncio's, which are, and may run loops within one another.
+"""tasks.py SECONDS [HOW] [KIND...]: asyncio tasks of all kinds, each of which computes in a function that has its task's name.
+
+HOW is python: tasks made of Python; nested: nest_asyncio's, which are, and may run loops within one another; eager: all begin
+where they are created; uvloop: its loops.
 
 Prints, as JSON, the CPU time that each of these functions used, by the thread's own clock."""
 import asyncio
@@ -11,7 +13,7 @@ import time
 
 VERSION = sys.version_info[:2]
 SECONDS = float(sys.argv[1])
-HOW = sys.argv.pop(2) if sys.argv[2:] and sys.argv[2] in ("python", "nested") else ""
+HOW = sys.argv.pop(2) if sys.argv[2:] and sys.argv[2] in ("python", "nested", "eager", "uvloop") else ""
 SLICE = 0.004
 used = {}
 
@@ -57,6 +59,8 @@ async def rounds(function, seconds):
 
 
 def named(coroutine, name):
+    if HOW == "eager":
+        return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), name=name, eager_start=True)
     task = asyncio.ensure_future(coroutine)
     task.set_name(name)
     return task
@@ -132,7 +136,7 @@ async def executes(seconds):
 
 
 KINDS = [default_name, without_gil, gathers, waits, waits_for, shields, iterates, executes]
-KINDS += [groups] if VERSION >= (3, 11) else []
+KINDS += [groups] if VERSION >= (3, 11) and HOW != "eager" else []  # which are named when they have begun
 KINDS += [eager] if VERSION >= (3, 12) else []
 KINDS += [nests] if HOW == "nested" else []
 
@@ -143,6 +147,8 @@ def no_loop():
 
 
 async def main():
+    if HOW == "eager":
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
     kinds = [kind for kind in KINDS if kind.__name__ in sys.argv[2:] or not sys.argv[2:]]
     await asyncio.gather(*(named(kind(SECONDS), kind.__name__) for kind in kinds if kind is not default_name),
                          *(kind(SECONDS) for kind in kinds if kind is default_name))
@@ -158,6 +164,13 @@ elif HOW == "nested":
     import nest_asyncio
 
     nest_asyncio.apply()
+elif HOW == "uvloop":
+    import uvloop
+
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+if SECONDS >= 0.3:  # until the library knows the sources
+    asyncio.run(rounds(spin, 1.3))
+    used.clear()
 threads = [threading.Thread(target=no_loop), threading.Thread(target=asyncio.run, args=(second_loop(),))]
 for thread in threads:
     thread.start()
