@@ -129,24 +129,51 @@ static uintptr_t awaiter_of_value(struct search *search, uintptr_t value, bool o
 }
 
 /* The functions that asyncio and anyio put into a task; any other may know tasks that do not wait. */
-static const char *const waiting_functions[] = {
-    "gather.<locals>._done_callback", "_gather.<locals>._done_callback", /* 3.9 */
-    "_wait.<locals>._on_completion",  "shield.<locals>._inner_done_callback", "_chain_future.<locals>._call_set_state",
+#define FUNCTION(name, of_group)                                                                                       \
+    {                                                                                                                  \
+        name, sizeof name - 1, of_group                                                                                \
+    }
+static const struct waiting_function {
+    const char *name;
+    uint32_t length;
+    bool of_group; /* anyio's */
+} waiting_functions[] = {
+    FUNCTION("gather.<locals>._done_callback", false),
+    FUNCTION("_gather.<locals>._done_callback", false), /* 3.9 */
+    FUNCTION("_wait.<locals>._on_completion", false),
+    FUNCTION("shield.<locals>._inner_done_callback", false),
+    FUNCTION("_chain_future.<locals>._call_set_state", false),
+    FUNCTION("TaskGroup._spawn.<locals>.task_done", true),
 };
-#define GROUP_FUNCTION "TaskGroup._spawn.<locals>.task_done"
+#define FUNCTION_NAME_MAX 48
+
+/* Returns which of these functions it is, NULL: none. The name is opened once. async-signal-safe. */
+static const struct waiting_function *find_function(const struct pp_object_reader *reader, uintptr_t function)
+{
+    uint8_t characters[FUNCTION_NAME_MAX];
+    struct pp_str text;
+    uintptr_t name;
+    if (!pp_object_word(reader, function + reader->python->layout.function.qualname, &name) ||
+        !pp_str_open(reader, name, FUNCTION_NAME_MAX, &text) || text.record.width != 1 || text.record.cut ||
+        !pp_object_copy(reader, characters, text.data, text.record.bytes))
+        return NULL;
+    for (unsigned i = 0; i < sizeof waiting_functions / sizeof *waiting_functions; i++)
+        if (waiting_functions[i].length == text.record.bytes &&
+            memcmp(waiting_functions[i].name, characters, text.record.bytes) == 0)
+            return &waiting_functions[i];
+    return NULL;
+}
 
 /* async-signal-safe. */
 static uintptr_t awaiter_of_function(struct search *search, uintptr_t function, unsigned depth)
 {
     const struct pp_object_reader *reader = &search->reader->objects;
-    bool waits = false, of_group = is_named(search, function, GROUP_FUNCTION);
+    const struct waiting_function *waiting = find_function(reader, function);
     uintptr_t closure, cell, found = 0;
-    for (unsigned i = 0; i < sizeof waiting_functions / sizeof *waiting_functions && !waits; i++)
-        waits = is_named(search, function, waiting_functions[i]);
-    if (!(waits || of_group) || !pp_object_word(reader, function + reader->python->layout.function.closure, &closure))
+    if (!waiting || !pp_object_word(reader, function + reader->python->layout.function.closure, &closure))
         return 0;
     for (unsigned i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++)
-        found = awaiter_of_value(search, field(search, cell, CELL_VALUE), of_group, depth);
+        found = awaiter_of_value(search, field(search, cell, CELL_VALUE), waiting->of_group, depth);
     return found;
 }
 

@@ -125,6 +125,51 @@ fastapi() {
     with_a_python fastapi
 }
 
+fastapi_uvloop() {
+    served fastapi-uvloop endpoint fastapi uvloop
+}
+
+middleware() {
+    served middleware endpoint starlette
+}
+
+gevent_flask() {
+    served gevent-flask endpoint flask gevent
+}
+
+aiohttp() {
+    served aiohttp span aiohttp opentelemetry-sdk
+}
+
+celery() {
+    served celery span celery sentry-sdk
+}
+
+# bats test_tags=long
+@test "endpoints of FastAPI on uvloop" {
+    with_python 3.12 fastapi_uvloop
+}
+
+# bats test_tags=long
+@test "endpoints of Starlette in tasks that its middleware starts" {
+    with_python 3.12 middleware
+}
+
+# bats test_tags=long
+@test "endpoints of Flask in greenlets of gevent" {
+    with_python 3.12 gevent_flask
+}
+
+# bats test_tags=long
+@test "spans of what aiohttp serves" {
+    with_python 3.12 aiohttp
+}
+
+# bats test_tags=long
+@test "tasks of Celery by the spans of Sentry" {
+    with_python 3.12 celery
+}
+
 gathered() {
     local venv
     venv=$(PIP_ONLY_BINARY=:all: venv_with starlette) || fail "$venv"

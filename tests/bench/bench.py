@@ -88,6 +88,21 @@ def overhead():
             print(f"  {what:40} {spread(ratios)}")
 
 
+def handler_in_contexts():
+    pairs = max(5, rounds // 3)
+    print(f"handler, mean ns per sample, median (middle half) of {pairs} runs each")
+    means = {"without": [], "with": []}
+    for _ in range(pairs):
+        for kind, values in means.items():
+            with tempfile.TemporaryDirectory() as directory:
+                run([python, os.path.join(here, "contexts.py"), kind, "20000"], True, directory, PYPROF_HZ="1", PYPROF_MAX_OVERHEAD="100")
+                info = json.loads(subprocess.check_output([pyprof, "info", "--json", directory]))
+                values.append(info["processes"][0]["handler_ns"]["mean"])
+    for kind, values in means.items():
+        print(f"  {kind + ' a task, its awaiter, a span, labels, an endpoint':62} {spread(values)}")
+
+
 start_up()
 handler_by_depth()
+handler_in_contexts()
 overhead()

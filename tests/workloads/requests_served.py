@@ -1,7 +1,9 @@
 """requests_served.py SOURCE SECONDS: uses CPU for values of a context (spans, endpoints, labels) that a library, or the program,
-has set; prints as JSON what each value used by the clock of its thread: {"values": {VALUE: ns}, "hands_to_threads": BOOL}.
+has set; prints as JSON what each value used by the clock of its thread: {"values": {VALUE: ns}, "hands_to_threads": BOOL,
+"does_more": BOOL}: a library does much for each value besides.
 
-SOURCE is opentelemetry, sentry, ddtrace, labels, flask, django, django-async, starlette, fastapi. The work is done in threads, in coroutines of an event loop
+SOURCE is opentelemetry, sentry, ddtrace, labels, flask, gevent-flask, django, django-async, starlette, middleware, fastapi, fastapi-uvloop, aiohttp (spans
+of OpenTelemetry, served over a socket), celery (spans of Sentry, which it makes for each task). The work is done in threads, in coroutines of an event loop
 and in worker threads that take over the context, half of it without the GIL."""
 import asyncio
 import contextlib
@@ -13,6 +15,11 @@ import sys
 import threading
 import time
 import types
+
+if sys.argv[1] == "gevent-flask":
+    import gevent.monkey
+
+    gevent.monkey.patch_all()
 
 SOURCE, SECONDS = sys.argv[1], float(sys.argv[2])
 DATA = b"x" * (1 << 16)
@@ -230,6 +237,30 @@ class Flask(Requests):
         return view
 
 
+class GeventFlask(Flask):
+    """Requests in greenlets that switch in the middle."""
+
+    def view(self, rule, ms):
+        def view(**arguments):
+            work(rule, ms)
+            gevent.sleep(0)
+            work(rule, 1)
+            return "done"
+
+        return view
+
+    def serve(self, first):
+        n = first
+        while time.monotonic() < END:
+            n += 1
+            self.wsgi(list(self.paths.values())[n % len(self.paths)])
+            work(None, 1)
+            gevent.sleep(0)
+
+    def run(self):
+        gevent.joinall([gevent.spawn(self.serve, n) for n in range(3)])
+
+
 class Django(Requests):
     asynchronous = False
     paths = {"/": "/", "/items/<int:item>/": "/items/7/", "/shop/users/(.+)/carts$": "/shop/users/you/carts"}
@@ -321,6 +352,22 @@ class Starlette(Requests):
         self.app = Starlette(routes=routes + [Mount("/shop", routes=inner)])
 
 
+class Middleware(Starlette):
+    """The endpoint runs in a task that the middleware starts."""
+
+    def __init__(self):
+        from starlette.middleware.base import BaseHTTPMiddleware
+
+        async def dispatch(request, call_next):
+            response = await call_next(request)
+            await asyncio.sleep(0)
+            return response
+
+        super().__init__()
+        for _ in range(2):
+            self.app.add_middleware(BaseHTTPMiddleware, dispatch=dispatch)
+
+
 class FastAPI(Starlette):
     paths = {**Starlette.paths, "/router/{customer}": "/router/7", "/router/threads/{thread}": "/router/threads/7"}
 
@@ -343,11 +390,100 @@ class FastAPI(Starlette):
         self.app.include_router(router, prefix="/router")
 
 
+class FastAPIUvloop(FastAPI):
+    def run(self):
+        import uvloop
+
+        uvloop.new_event_loop().run_until_complete(self.several())
+
+
+class Aiohttp(OpenTelemetry):
+    """A server on a socket, and its clients in the same loop."""
+
+    values = ["/", "/items/{item}", "/users/{name}/carts"]
+    paths = ["/", "/items/7", "/users/you/carts"]
+
+    def __init__(self):
+        import aiohttp.web
+
+        super().__init__()
+        self.aiohttp = aiohttp
+
+    def view(self, route, ms):
+        async def view(request):
+            with self.enter(request.match_info.route.resource.canonical):
+                work(route, ms)
+                await asyncio.sleep(0)
+                work(route, 1)
+            return self.aiohttp.web.Response(text="done")
+
+        return view
+
+    async def client(self, session, port, first):
+        n = first
+        while time.monotonic() < END:
+            n += 1
+            async with session.get(f"http://127.0.0.1:{port}{self.paths[n % 3]}") as response:
+                assert response.status == 200 and await response.text() == "done"
+            work(None, 1)
+
+    async def several(self):
+        web = self.aiohttp.web
+        app = web.Application()
+        for n, route in enumerate(self.values):
+            app.router.add_get(route, self.view(route, 3 + n))
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = site._server.sockets[0].getsockname()[1]
+        async with self.aiohttp.ClientSession() as session:
+            await asyncio.gather(*(self.client(session, port, n) for n in range(3)))
+        await runner.cleanup()
+
+    def run(self):
+        asyncio.new_event_loop().run_until_complete(self.several())
+
+
+class Celery:
+    """Tasks of an unmodified Celery in this process: sentry_sdk makes a transaction for each, with the task's name."""
+
+    def __init__(self):
+        import celery
+        import sentry_sdk
+        from sentry_sdk.integrations.celery import CeleryIntegration
+
+        sentry_sdk.init(traces_sample_rate=1.0, default_integrations=False, integrations=[CeleryIntegration()])
+        app = celery.Celery("app", broker="memory://", backend="cache+memory://")
+        app.conf.update(worker_hijack_root_logger=False)
+        self.app = app
+        self.tasks = [self.task(f"tasks.{name}", 5 + 5 * n) for n, name in enumerate(["first", "second", "third"])]
+
+    def task(self, name, ms):
+        def run():
+            work(name, ms)
+
+        return self.app.task(run, name=name)
+
+    def run(self):
+        from celery.contrib.testing.worker import start_worker
+
+        with start_worker(self.app, perform_ping_check=False, pool="threads", concurrency=2):
+            n = 0
+            while time.monotonic() < END:
+                n += 1
+                self.tasks[n % 3].delay()
+                work(None, 1)
+                time.sleep(0.015)
+            time.sleep(1)
+
+
 sources = {"opentelemetry": OpenTelemetry, "sentry": Sentry, "ddtrace": DDTrace, "labels": Labels, "flask": Flask, "django": Django}
-sources.update({"django-async": DjangoAsync, "starlette": Starlette, "fastapi": FastAPI})
+sources.update({"django-async": DjangoAsync, "starlette": Starlette, "middleware": Middleware, "fastapi": FastAPI})
+sources.update({"fastapi-uvloop": FastAPIUvloop, "gevent-flask": GeventFlask, "aiohttp": Aiohttp, "celery": Celery})
 source = sources[SOURCE]()
 time.sleep(1.5)  # what was imported is found once a second
 END = time.monotonic() + SECONDS
 source.run()
 used.pop(None, 0)
-print(json.dumps({"values": used, "hands_to_threads": getattr(source, "asynchronous", False)}))
+print(json.dumps({"values": used, "hands_to_threads": getattr(source, "asynchronous", False), "does_more": SOURCE == "celery"}))

@@ -72,6 +72,7 @@ tool = os.environ["PYPROF"]
 subprocess.run([tool, "export", "--format", "pprof", "-o", "by_label.pb.gz"], check=True, stderr=subprocess.DEVNULL)
 total = json.loads(subprocess.run([tool, "info", "--json"], check=True, stdout=subprocess.PIPE).stdout)["total"]
 counts, times, within = collections.Counter(), collections.Counter(), collections.defaultdict(collections.Counter)
+measured = collections.Counter()
 for names, (samples, ns), labels in read(gzip.open("by_label.pb.gz").read()):
     value = labels.get(key, "")
     counts[value] += samples
@@ -79,6 +80,7 @@ for names, (samples, ns), labels in read(gzip.open("by_label.pb.gz").read()):
     inner = next((name for name in names if name.startswith("WITHIN ")), None)
     if inner:
         within[inner[7:]][value] += samples
+        measured[value] += ns if inner[7:] == value else 0
 
 right = sum(found[value] for value, found in within.items())
 none = sum(within.pop("None").values())
@@ -91,6 +93,12 @@ period = sum(times.values()) / sum(counts.values())
 for value, ns in truth["values"].items():
     # what begins and ends a span or a request has its value, too
     chance = 5 * period * (counts[value] + 1) ** 0.5 + 0.05 * ns
-    compare(abs(times[value] - ns) > chance, f"{value}: {times[value] / 1e6:.1f} ms, by its clock {ns / 1e6:.1f} ms")
+    sigmas = (measured[value] - ns) / (period * ns) ** 0.5
+    text = f"{value}: {times[value] / 1e6:.1f} ms, {measured[value] / 1e6:.1f} where it was measured, by its clock {ns / 1e6:.1f} ms: {sigmas:+.1f} sigma"
+    far = times[value] - ns if times[value] < ns or not truth["does_more"] else 0
+    compare(abs(far) > chance or abs(sigmas) > 5, text)
 rest = total["cpu_ns"] - sum(times.values())
 compare(not 0 <= rest <= total["unsampled_ns"] + total["own_ns"] + 1, f"sum {sum(times.values())}, {rest} without samples")
+by = subprocess.run([tool, "report", "--json", "--by", key], check=True, stdout=subprocess.PIPE).stdout
+by_ns = sum(row["cpu_ns"] for row in json.loads(by)["by"])
+compare(by_ns + total["own_ns"] + total["difference_ns"] != total["cpu_ns"], f"all values {by_ns} ns, of {total['cpu_ns']} with what it costs")
