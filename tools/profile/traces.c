@@ -170,12 +170,18 @@ void pt_traces_set_apart(struct pt_profile *profile)
     free(numbers);
 }
 
-/* Says why there is none: nothing was asked to be kept, or nothing that was chosen ran. */
-static void say_no_traces(const struct pt_profile *profile)
+const char *pt_traces_setting(const struct pt_profile *profile)
 {
     const char *kept = "";
     for (uint32_t i = 0; i < profile->processes.count && !*kept; i++)
         kept = pt_string(profile, profile->processes.items[i].traces);
+    return kept;
+}
+
+/* Says why there is none: nothing was asked to be kept, or nothing that was chosen ran. */
+static void say_no_traces(const struct pt_profile *profile)
+{
+    const char *kept = pt_traces_setting(profile);
     if (*kept)
         pt_message_to(
             profile->request->messages,

@@ -26,6 +26,9 @@ void pt_traces_set_apart(struct pt_profile *profile);
 /* Returns whether the profile has the trace that is asked for, or any if none is. False after a message. */
 bool pt_traces_found(const struct pt_profile *profile);
 
+/* Returns PYPROF_TRACES as it held for the first process that had it; "" if none had. */
+const char *pt_traces_setting(const struct pt_profile *profile);
+
 /* Returns the trace with most CPU time; NULL if no trace was kept. */
 const struct pt_trace *pt_costliest_trace(const struct pt_profile *profile);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/print.h"
+#include "../profile/traces.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "report.h"
@@ -85,8 +86,7 @@ void pt_report_accounting(const struct pt_report *report)
         pt_print_paragraph(0, 2,
                            "%.2f s in %" PRIu64
                            " samples are [not selected]: PYPROF_TRACES=%s keeps stacks of selected traces only",
-                           pt_seconds(sum->not_selected_ns), sum->not_selected,
-                           pt_string(report->profile, pt_summary_first_process(report->profile)->traces));
+                           pt_seconds(sum->not_selected_ns), sum->not_selected, pt_traces_setting(report->profile));
     print_reasons(sum);
     print_open_ends(report->profile);
     pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);
