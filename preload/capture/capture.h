@@ -73,7 +73,7 @@ struct pp_capture {
         _Atomic uintptr_t start, end;
     } greenlet_switched[PP_GREENLET_CALLERS];
 
-    _Atomic uint32_t frame_rules; /* 1 << enum pp_frame_rule of the frames that were met, but PP_FRAME_ANY */
+    _Atomic uint32_t frame_rules;    /* 1 << enum pp_frame_rule of the frames that were met, but PP_FRAME_ANY */
     _Atomic uint32_t native_threads; /* enum pp_native_threads */
 
     /* What is known of the sources of contexts; NULL: none was found. */

@@ -147,27 +147,27 @@ celery() {
 
 # bats test_tags=long
 @test "endpoints of FastAPI on uvloop" {
-    with_python 3.12 fastapi_uvloop
+    with_pythons "$(list_pythons | grep ' 3\.12\.')" fastapi_uvloop
 }
 
 # bats test_tags=long
 @test "endpoints of Starlette in tasks that its middleware starts" {
-    with_python 3.12 middleware
+    with_pythons "$(list_pythons | grep ' 3\.12\.')" middleware
 }
 
 # bats test_tags=long
 @test "endpoints of Flask in greenlets of gevent" {
-    with_python 3.12 gevent_flask
+    with_pythons "$(list_pythons | grep ' 3\.12\.')" gevent_flask
 }
 
 # bats test_tags=long
 @test "spans of what aiohttp serves" {
-    with_python 3.12 aiohttp
+    with_pythons "$(list_pythons | grep ' 3\.12\.')" aiohttp
 }
 
 # bats test_tags=long
 @test "tasks of Celery by the spans of Sentry" {
-    with_python 3.12 celery
+    with_pythons "$(list_pythons | grep ' 3\.12\.')" celery
 }
 
 gathered() {
