@@ -83,7 +83,7 @@ async def waits(seconds):
 
 
 async def waits_for(seconds):
-    await asyncio.wait_for(named(rounds(computes("waited_for"), seconds), "waited_for"), 60)
+    await asyncio.wait_for(named(rounds(computes("waited_for"), seconds), "waited_for"), 600)
 
 
 async def shields(seconds):
