@@ -53,8 +53,9 @@ bool pp_task_name_read(const struct pp_context_reader *reader, uintptr_t task, s
     uintptr_t name, coroutine;
     if (!read_name(reader, task, &name) || !read_coroutine(reader, task, &coroutine))
         return false;
-    /* since 3.12 a default name is an int until it is asked for */
-    if (pp_str_open(objects, name, PP_CONTEXT_TEXT_MAX, text) && !is_default(objects, text))
+    /* since 3.12 a default name is an int until it is asked for; 3.13.0 calls what a task factory has made None */
+    if (pp_str_open(objects, name, PP_CONTEXT_TEXT_MAX, text) && !is_default(objects, text) &&
+        !pp_str_is(objects, name, "None"))
         return true;
     if (is_python_coroutine(objects, coroutine) &&
         pp_object_word(objects, coroutine + objects->python->layout.generator.qualname, &name) &&

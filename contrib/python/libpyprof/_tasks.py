@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def _name(task: Any) -> str:
-    """The task's name; where asyncio only numbers it, its coroutine's."""
+    """The task's name; where asyncio only numbers it (3.13.0 calls it None), its coroutine's."""
     name = str(task.get_name())
-    return getattr(task.get_coro(), "__qualname__", name) if name.startswith("Task-") else name
+    unnamed = name.startswith("Task-") or name == "None"
+    return getattr(task.get_coro(), "__qualname__", name) if unnamed else name
 
 
 def _make(loop: Any, coroutine: Any, **options: Any) -> Any:
