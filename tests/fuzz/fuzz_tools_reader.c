@@ -122,8 +122,8 @@ static void read_sealed(const uint8_t *data, size_t size)
     memcpy(log, &file_header, sizeof file_header);
     for (uint32_t sequence = 0; sequence < MOST_BLOCKS && size >= 2; sequence++) {
         size_t payload = data[1] * 4u < size - 2 ? data[1] * 4u : size - 2;
-        uint32_t back = data[0] / 16u < sequence ? data[0] / 16u : 0;
-        struct pp_log_block_header header = {data[0] % 16, (uint32_t)payload, 0, sequence - back};
+        uint32_t back = data[0] / (PP_BLOCK_WAITS + 1u) < sequence ? data[0] / (PP_BLOCK_WAITS + 1u) : 0;
+        struct pp_log_block_header header = {data[0] % (PP_BLOCK_WAITS + 1), (uint32_t)payload, 0, sequence - back};
         uint32_t covered[3] = {header.type, header.length, header.sequence};
         header.crc32 = (uint32_t)crc32(crc32(0, (const Bytef *)covered, sizeof covered), data + 2, (uInt)payload);
         memcpy(log + length, &header, sizeof header);
