@@ -74,8 +74,12 @@ void pp_slot_memory_end(struct pp_slot *slot)
 
 void pp_slot_memory_after_fork(void)
 {
-    for (uint32_t i = 0; i < SCRATCHES_MAX; i++)
+    for (uint32_t i = 0; i < SCRATCHES_MAX; i++) {
+        /* those that come after were never used: a handler takes the next only where this is busy */
+        if (!scratches[i].memory && !atomic_load_explicit(&scratches[i].busy, memory_order_relaxed))
+            break;
         atomic_store_explicit(&scratches[i].busy, 0, memory_order_relaxed);
+    }
 }
 
 size_t pp_slot_memory_bytes(void)

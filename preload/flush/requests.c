@@ -148,7 +148,10 @@ static void forget(struct endpoint *endpoint)
 
 void pp_requests_after_fork(void)
 {
-    for (uint32_t i = 1; i <= atomic_load(&requests.used); i++)
+    uint32_t used = atomic_load(&requests.used);
+    if (!used)
+        return;
+    for (uint32_t i = 1; i <= used; i++)
         forget(&requests.endpoints[i]);
     forget(&other);
     atomic_store(&requests.waiting, false);

@@ -36,6 +36,7 @@ new_ddtrace() {
         DD_TRACE_AGENT_URL=http://127.0.0.1:1 DD_INSTRUMENTATION_TELEMETRY_ENABLED=false PYPROF_TRACES=1 PYPROF_HZ=250 \
             PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/ddtrace_spans.py" $patched >truth.json
         PYTHONPATH="$ROOT/tests/bats/lib" ${READ%% *} "$ROOT/tests/bats/lib/thread_context.py" truth.json
+        # shellcheck disable=SC2153 # the suites' own VERSION
         [ "${VERSION%.*}" = 3.14 ] || [ "$patched" ] || sources \
             "asyncio tasks and what awaits them, spans of ddtrace $version (thread context, but not in event loops)"
         rm -r pyprof.out

@@ -353,7 +353,7 @@ true_of() {
 }
 
 all_true() {
-    local seconds=${TRUE_SECONDS:-1} part
+    local seconds=${TRUE_SECONDS:-1}
     true_of asyncio task "$PYTHON" "$WORKLOADS/tasks.py" "$seconds"
     true_of python task "$PYTHON" "$WORKLOADS/tasks.py" 0.3 python
     true_of labels label:truth "$PYTHON" "$WORKLOADS/true_contexts.py" labels 0.5

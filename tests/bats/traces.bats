@@ -193,6 +193,7 @@ assert len(workers) == 2 and not set(rows) - kept and len(rows) > 0.5 * len(kept
 processor() {
     local venv
     venv=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$venv"
+    # shellcheck disable=SC2016 # not the shell's backquotes
     sed -n '/^```python/,/^```/{/^```/!p}' "$ROOT/contrib/opentelemetry/README.md" >app.py
     cat >>app.py <<'END'
 import os
@@ -278,7 +279,7 @@ END
 }
 
 @test "a value of PYPROF_TRACES that is none: one line, and no traces" {
-    for value in 0 1.5 1% 0.01,all 0.01, , ,only 0,only -1 1e-3 0.0000000000000001; do
+    for value in 0 1.5 1% 0.01,all '0.01,' ',' ,only 0,only -1 1e-3 0.0000000000000001; do
         PYPROF_TRACES=$value profiled "$PYTHON" -c 'sum(range(10**6))' 2>err.txt
         lines_of err.txt 1 "^pyprof: PYPROF_TRACES=$value is not a number above 0 and up to 1, or that and \",only\" \(0\.01,only\): no traces are kept$"
     done
