@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from typing import Any, Optional
 
 from opentelemetry import baggage
@@ -31,10 +32,9 @@ def _library() -> Any:
 def _bound() -> int:
     """Selected are the traces whose low 64 bits are below this."""
     part = os.environ.get("PYPROF_TRACES", "").split(",")[0]
-    try:
-        return TraceIdRatioBased.get_bound_for_rate(float(part)) if 0 < float(part) <= 1 else 0
-    except ValueError:
+    if not re.fullmatch(r"\d*\.?\d{0,15}", part) or not re.search(r"\d", part):  # the profiler takes no other
         return 0
+    return TraceIdRatioBased.get_bound_for_rate(float(part)) if 0 < float(part) <= 1 else 0
 
 
 class SnapshotSpanProcessor(SpanProcessor):

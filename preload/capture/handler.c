@@ -132,8 +132,9 @@ static bool is_due(struct pp_slot *slot, bool event, const ucontext_t *context, 
 static void take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
 {
     bool selects = pp_capture.traces_only && !atomic_load_explicit(&pp_capture.pauses, memory_order_relaxed);
+    /* samples that are left out are not in the ring, so what is due by another clock is not known */
     if (!selects || !pp_leave_out(slot, cpu_ns))
-        pp_take_sample(slot, context, cpu_ns, selects ? 0 : due_ns);
+        pp_take_sample(slot, context, cpu_ns, pp_capture.traces_only ? 0 : due_ns);
 }
 
 void pp_handle_signal(int signal, siginfo_t *info, void *context)

@@ -41,6 +41,16 @@ static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
     return pp_safe_read(pp_sys_getpid(), &data, address, sizeof data) ? data.value : 0;
 }
 
+uintptr_t pp_tls_address(const struct pp_tls_word *word, uintptr_t thread_pointer)
+{
+    uintptr_t block = thread_pointer;
+    if (thread_pointer && word->kind == PP_TLS_DYNAMIC)
+        block = dynamic_block(word->module, thread_pointer);
+    else if (word->kind != PP_TLS_FIXED)
+        return 0;
+    return block ? block + (uintptr_t)word->offset : 0;
+}
+
 /* async-signal-safe. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
 {

@@ -7,6 +7,11 @@
 
 #include "../arch/arch.h"
 
+/* Returns the address of a PP_TLS_FIXED or PP_TLS_DYNAMIC word of the calling thread, 0 if it has none. To be read by a
+ * safe copy: where the module was unloaded, the block may be another module's, or be freed at this moment.
+ * async-signal-safe. */
+uintptr_t pp_tls_address(const struct pp_tls_word *word, uintptr_t thread_pointer);
+
 /* Returns the word of the calling thread, whose thread pointer is given; 0 if it has no block for it yet. Loads the
  * thread's own descriptor, DTV and block, and copies values beyond the first block of keys. async-signal-safe. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer);

@@ -28,6 +28,45 @@ each_model() {
     with_a_python each_model
 }
 
+gone() {
+    gcc -O1 -g -shared -fPIC -ftls-model=global-dynamic -DPUBLISHES -o publishes.so "$WORKLOADS/lib/thread_context_gone.c"
+    gcc -O1 -g -shared -fPIC -ftls-model=global-dynamic -o follows.so "$WORKLOADS/lib/thread_context_gone.c"
+    cat >gone.py <<'END'
+import _ctypes, ctypes, threading, time
+
+
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(200))
+
+
+first = ctypes.CDLL("./publishes.so")
+first.publish()
+spin(0.3)
+time.sleep(1.3)
+spin(0.3)
+time.sleep(1.2)  # by now the library has been found
+
+
+def follow():
+    _ctypes.dlclose(first._handle)
+    ctypes.CDLL("./follows.so").use_cpu(ctypes.c_uint64(200000000))
+
+
+thread = threading.Thread(target=follow)
+thread.start()
+thread.join()
+print("alive")
+END
+    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" gone.py >out.txt
+    grep -qx alive out.txt
+}
+
+@test "a library that publishes as OTEP 4947 has it is unloaded, and its number is given to another: no read where it was" {
+    with_a_python gone
+}
+
 new_ddtrace() {
     local venv version
     venv=$(PIP_ONLY_BINARY=:all: venv_with 'ddtrace>=4') || fail "$venv"

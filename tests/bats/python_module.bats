@@ -308,6 +308,44 @@ async def checks(eager=False):
         assert task.result() == b"creator=main"
 
 
+class Foreign(asyncio.Future):
+    """As little of a task as asyncio asks for."""
+
+    def __init__(self, coroutine, loop):
+        super().__init__(loop=loop)
+        self.coroutine = coroutine
+        loop.call_soon(self.step)
+
+    def step(self, future=None):
+        loop = self.get_loop()
+        asyncio.tasks._enter_task(loop, self)
+        try:
+            result = self.coroutine.send(None)
+        except StopIteration as stop:
+            self.set_result(stop.value)
+        except BaseException as error:
+            self.set_exception(error)
+        else:
+            if result is None:
+                loop.call_soon(self.step)
+            else:
+                result._asyncio_future_blocking = False
+                result.add_done_callback(self.step)
+        finally:
+            asyncio.tasks._leave_task(loop, self)
+
+    def set_name(self, name):
+        pass
+
+
+def foreign(loop, coroutine, **options):
+    return Foreign(coroutine, loop)
+
+
+async def by_foreign(loop):
+    return await loop.create_task(child())
+
+
 async def main(factory):
     loop = asyncio.get_running_loop()
     made = []
@@ -323,7 +361,14 @@ async def main(factory):
     if not libpyprof.is_active():
         assert loop.get_task_factory() is before
         return "not loaded"
-    await checks()
+    if "set_name" in asyncio.BaseEventLoop.create_task.__code__.co_names:  # 3.13.0
+        assert loop.get_task_factory() is before
+        assert (loop.create_task(child())).get_name().startswith("Task-")
+    else:
+        await checks()
+    loop.set_task_factory(foreign)
+    libpyprof.task_creators(loop)
+    assert await loop.create_task(by_foreign(loop)) == b"creator=main"  # inherited: the creator has no name
     loop.set_task_factory(counted)
     libpyprof.task_creators(loop)
     await checks(factory is not None)
@@ -368,6 +413,7 @@ async def orders():
 
 
 async def main():
+    asyncio.get_running_loop().set_task_factory(lambda loop, coroutine, **options: asyncio.Task(coroutine, loop=loop, **options))
     libpyprof.task_creators()
     await asyncio.gather(orders(), background())
     await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
@@ -383,4 +429,56 @@ END
 
 @test "report --by label:creator has what tasks used that a task has left in the background" {
     with_a_python creators_in_profile
+}
+
+names_that_fail() {
+    cat >names.py <<'END'
+import asyncio, sys, types
+import libpyprof
+
+
+class Route:
+    """A route of the program's own, as Starlette takes it: without a pattern."""
+
+    endpoint = None
+
+
+class Router:
+    routes = [Route()]
+
+
+async def application(scope, receive, send):
+    scope.update(router=Router(), endpoint=None)
+    await send({"type": "http.response.start", "status": 200})
+    if scope["path"] == "/raises":
+        raise ValueError("the program's own")
+
+
+async def ask(path):
+    sent = []
+
+    async def send(message):
+        sent.append(message["type"])
+
+    await libpyprof.asgi(application)({"type": "http", "path": path, "method": "GET"}, None, send)
+    return sent
+
+
+assert asyncio.run(ask("/")) == ["http.response.start"]
+try:
+    asyncio.run(ask("/raises"))
+    sys.exit("not raised")
+except ValueError as error:
+    assert str(error) == "the program's own"
+
+for name in "greenlet", "flask", "django":  # as while another thread imports it
+    sys.modules[name] = types.ModuleType(name)
+    assert libpyprof.wsgi(lambda environ, start: start("200 OK", []) or [b"x"])({}, lambda *_: None) == [b"x"]
+END
+    "$PYTHON" names.py
+    timeout 60 "$PYPROF" run -- "$PYTHON" names.py 2>run.err || fail "$(cat run.err)"
+}
+
+@test "wsgi() and asgi(): an application whose names cannot be found answers as without them" {
+    with_each_python names_that_fail
 }

@@ -286,3 +286,32 @@ END
     PYPROF_TRACES='' profiled "$PYTHON" -c 'sum(range(10**6))' 2>err.txt
     [ ! -s err.txt ]
 }
+
+pauses() {
+    cat >pauses.py <<'END'
+import ctypes
+import time
+
+library = ctypes.CDLL(None)
+
+
+def spin():
+    end = time.thread_time() + 0.05
+    while time.thread_time() < end:
+        sum(range(200))
+
+
+for _ in range(25):
+    spin()
+    library.pyprof_pause()
+    spin()
+    library.pyprof_resume()
+END
+    PYPROF_CLOCK=perf PYPROF_TRACES=0.5,only profiled "$PYTHON" pauses.py
+    info >info.json
+    reader accounting info.json
+}
+
+@test "pauses among samples that are left out, by perf events: the sums close" {
+    with_a_python pauses
+}

@@ -143,7 +143,8 @@ def asgi(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable
 def task_creators(loop: Any = None) -> None:
     """Gives each task of this loop (or the running one) the label creator: the name of the task that creates it.
 
-    A task factory that the loop has already, eager ones too, still makes the tasks. It costs some microseconds a task.
+    A task factory that the loop has already, eager ones too, still makes the tasks. It costs some microseconds a task. In
+    CPython 3.13.0 it does nothing for a loop without a factory: asyncio would call all unnamed tasks None.
     """
     if _function("pyprof_is_active"):
         from ._tasks import set_factory

@@ -40,10 +40,10 @@ class Request:
 
     def begin(self) -> None:
         greenlet = sys.modules.get("greenlet")
-        if greenlet is not None and (
-            any(module in sys.modules for module in SWITCHING) or greenlet.getcurrent().parent is not None
-        ):
-            return
+        if greenlet is not None:
+            current = getattr(greenlet, "getcurrent", None)  # it may be being imported
+            if current is None or any(module in sys.modules for module in SWITCHING) or current().parent is not None:
+                return
         _here.turns += 1
         self.turn = _here.turns
         self.thread = get_ident()
@@ -100,6 +100,14 @@ def _flask_name() -> Optional[str]:
     return rule.rule if rule is not None else ""
 
 
+def _name(find: Callable[..., Optional[str]], *arguments: Any) -> Optional[str]:
+    """A name, None if the framework is another than it seems, or is being imported: that is no failure of the request."""
+    try:
+        return find(*arguments)
+    except Exception:
+        return None
+
+
 def _django_name(frame: Any) -> Optional[str]:
     """Looks for Django's handler among the callers: it has the request."""
     for _ in range(DJANGO_DEPTH if "django" in sys.modules else 0):
@@ -119,8 +127,8 @@ class _Body:
     __slots__ = "body", "parts", "end", "scope", "served"
 
     def __init__(self, body: Iterable[bytes], scope: labels, served: Request, end: Callable[[Request], None]) -> None:
-        self.served = served
         self.end: Optional[Callable[[Request], None]] = end
+        self.served = served
         self.scope = scope if hasattr(body, "send") else None  # a generator's code runs only now
         self.body = body
         self.parts = iter(body)
@@ -164,8 +172,8 @@ def wsgi(application: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[
         served = Request(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""), environ.get("REQUEST_METHOD", ""))
 
         def started(*arguments: Any) -> Any:
-            name = _flask_name()
-            served.name = name if name is not None else _django_name(sys._getframe(1))
+            name = _name(_flask_name)
+            served.name = name if name is not None else _name(_django_name, sys._getframe(1))
             return start_response(*arguments)
 
         scope = endpoints.labels_of(served)
@@ -241,9 +249,9 @@ def asgi(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable
         def sent(message: dict[str, Any]) -> Any:
             # A route is not in the scope any more when it has ended.
             if served.name is None and message["type"] in ("http.response.start", "websocket.accept"):
-                served.name = _starlette_name(scope, root)
+                served.name = _name(_starlette_name, scope, root)
                 if served.name is None:
-                    served.name = _django_name(sys._getframe(1))
+                    served.name = _name(_django_name, sys._getframe(1))
             return send(message)
 
         token = _served.set(served)
@@ -256,7 +264,7 @@ def asgi(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable
             except ValueError:
                 pass  # a coroutine that is closed in another context
             if served.name is None:
-                served.name = _starlette_name(scope, root)
+                served.name = _name(_starlette_name, scope, root)
             endpoints.count(served)
 
     return counted

@@ -9,14 +9,23 @@ from . import labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
 
-def _name(task: Any) -> str:
-    """The task's name; where asyncio only numbers it (3.13.0 calls it None), its coroutine's."""
-    name = str(task.get_name())
-    unnamed = name.startswith("Task-") or name == "None"
-    return getattr(task.get_coro(), "__qualname__", name) if unnamed else name
+def _name(task: Any) -> Optional[str]:
+    """The task's name, its coroutine's where asyncio only numbers it (3.13.0 calls those of a factory None). None for tasks
+    of another kind."""
+    try:
+        name = str(task.get_name())
+        unnamed = name.startswith("Task-") or name == "None"
+        return getattr(task.get_coro(), "__qualname__", name) if unnamed else name
+    except Exception:
+        return None
+
+
+def _renames_tasks() -> bool:
+    """Whether asyncio calls each unnamed task None that a factory has made, as in 3.13.0."""
+    return "set_name" in asyncio.BaseEventLoop.create_task.__code__.co_names
 
 
 def _make(loop: Any, coroutine: Any, **options: Any) -> Any:
@@ -25,14 +34,17 @@ def _make(loop: Any, coroutine: Any, **options: Any) -> Any:
 
 def set_factory(loop: Any) -> None:
     loop = loop or asyncio.get_running_loop()
+    if loop.get_task_factory() is None and _renames_tasks():
+        return
     make = loop.get_task_factory() or _make
 
     def factory(loop: Any, coroutine: Any, **options: Any) -> Any:
         creator = asyncio.current_task(loop)
+        name = _name(creator) if creator is not None else None
         context = options.get("context")
-        if creator is None:
+        if name is None:
             return make(loop, coroutine, **options)
-        scope = labels(creator=_name(creator))
+        scope = labels(creator=name)
         if context is None:
             with scope:  # the task copies the context
                 return make(loop, coroutine, **options)
