@@ -34,7 +34,7 @@ static const struct pt_option
     fail_above = OPTION(0, "fail-above", "PCT", PT_PERCENT, fail_above, NULL,
                         "end with status 1 if something is slower in B by more than this part of A's CPU, below"),
     focus = OPTION(0, "focus", "REGEX", PT_REGEX, request.select.focus, NULL,
-                   "only stacks with a frame that matches, or of a context that does: 'endpoint=/cart', 'task=poll'"),
+                   "only stacks with a frame that matches, or of a context that does: 'endpoint=/cart', 'task=.*poll'"),
     format = OPTION('f', "format", "NAME", PT_TEXT, format, PT_FORMATS(WORD),
                     "the format, below; to stdout unless -o is given"),
     from = OPTION(0, "from", "TIME", PT_TIME, request.select.from_ns, NULL,
@@ -109,8 +109,8 @@ const struct pt_command pt_commands[] = {
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n"
      "--by endpoint, task, greenlet and span need a program that has them: Flask, Django, Starlette or FastAPI; "
      "asyncio "
-     "or trio; gevent, eventlet or greenlet; OpenTelemetry, Sentry or ddtrace. To a task counts also what it gave to a "
-     "thread.\n"
+     "or trio; gevent, eventlet or greenlet; OpenTelemetry, Sentry or ddtrace. To a task of asyncio counts also what it "
+     "gave to a thread.\n"
      "Requests are counted by the Python module libpyprof (its functions wsgi, asgi and request): CPU/REQ is the CPU "
      "of "
      "an endpoint, in all threads, divided by its requests, p50 and p99 what its own thread used for a "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tls_word.h"
+#include "../base/process.h"
 #include "safe_read.h"
 
 #define KEYS_IN_BLOCK 32
@@ -49,6 +50,25 @@ uintptr_t pp_tls_address(const struct pp_tls_word *word, uintptr_t thread_pointe
     else if (word->kind != PP_TLS_FIXED)
         return 0;
     return block ? block + (uintptr_t)word->offset : 0;
+}
+
+bool pp_tls_copy(const struct pp_tls_word *word, uintptr_t thread_pointer, uintptr_t *value)
+{
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
+    uintptr_t block = thread_pointer;
+    if (word->kind == PP_TLS_DYNAMIC) {
+        const struct dtv_entry *dtv;
+        struct dtv_entry length, entry;
+        if (!pp_safe_read(pid, &dtv, thread_pointer + PP_DTV_IN_TCB, sizeof dtv) || !pp_plausible((uintptr_t)dtv) ||
+            !pp_safe_read(pid, &length, (uintptr_t)(dtv + PP_DTV_LENGTH_ENTRY), sizeof length) ||
+            word->module > length.block || !pp_safe_read(pid, &entry, (uintptr_t)(dtv + word->module), sizeof entry) ||
+            entry.block == PP_DTV_UNALLOCATED || !pp_plausible(entry.block))
+            return false;
+        block = entry.block;
+    } else if (word->kind != PP_TLS_FIXED) {
+        return false;
+    }
+    return pp_safe_read(pid, value, block + (uintptr_t)word->offset, sizeof *value);
 }
 
 /* async-signal-safe. */

@@ -6,11 +6,15 @@
 #define PP_CAPTURE_TLS_WORD_H
 
 #include "../arch/arch.h"
+#include <stdbool.h>
 
 /* Returns the address of a PP_TLS_FIXED or PP_TLS_DYNAMIC word of the calling thread, 0 if it has none. To be read by a
  * safe copy: where the module was unloaded, the block may be another module's, or be freed at this moment.
  * async-signal-safe. */
 uintptr_t pp_tls_address(const struct pp_tls_word *word, uintptr_t thread_pointer);
+
+/* Copies such a word of another thread; false if it has none. Through copies only. async-signal-safe. */
+bool pp_tls_copy(const struct pp_tls_word *word, uintptr_t thread_pointer, uintptr_t *value);
 
 /* Returns the word of the calling thread, whose thread pointer is given; 0 if it has no block for it yet. Loads the
  * thread's own descriptor, DTV and block, and copies values beyond the first block of keys. async-signal-safe. */

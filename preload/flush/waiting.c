@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that sleeps changes none of its frames. That it slept from the first copy to the last is known by its CPU
- * clock, which has not moved; and what it keeps alive cannot have been freed meanwhile, but may be while we read, so
- * everything is copied. */
+/* A thread that sleeps changes none of its frames: that it slept from the first copy to the last is known by its CPU
+ * clock, which has not moved. A thread that has released the GIL changes none either, whatever native code it runs:
+ * that it has not come back in between is taken from a second copy that is equal. What the thread keeps alive may be
+ * freed while we read, so everything is copied. */
 #include "waiting.h"
 #include "../base/proc_file.h"
 #include "../base/syscalls.h"
@@ -9,6 +10,7 @@
 #include "../capture/python_frames.h"
 #include "../capture/safe_read.h"
 #include "../capture/slot_memory.h"
+#include "../capture/tls_word.h"
 #include "code_objects.h"
 #include "interval_data.h"
 #include "stack_frames.h"
@@ -24,6 +26,7 @@ static struct {
         uint32_t node, count;
     } stacks[STACKS_MAX];
     uint32_t count, segment;
+    struct pp_python_frame again[PP_MAX_PYTHON_FRAMES];
     struct pp_slot reader; /* its ring, code cache and scratch memory take what is read */
 } waiting = {.reader = {.index = PP_MAX_THREADS}};
 
@@ -66,8 +69,18 @@ static bool first_frame(const struct pp_python_layout *layout, int pid, const ui
     return pp_safe_read(pid, frame, *frame + current, sizeof *frame);
 }
 
-/* Copies the frames into the scratch memory, innermost first. Returns how many; 0: they could not be read. */
-static uint32_t read_frames(const struct pp_slot *slot, const struct pp_python *python, struct pp_scratch *scratch)
+/* Whether the thread may not touch Python objects now, as far as is known. */
+static bool is_detached(const struct pp_slot *slot, const struct pp_python *python)
+{
+    uintptr_t attached, state = atomic_load_explicit(&slot->thread.thread_state, memory_order_relaxed);
+    if (python->layout.runtime.current)
+        return pp_word((const void *)python->runtime, python->layout.runtime.current) != state;
+    return pp_tls_copy(&python->attached, slot->thread.thread_pointer, &attached) && !attached;
+}
+
+/* Copies the frames, innermost first; frames: of PP_MAX_PYTHON_FRAMES. Returns how many; 0: they could not be read. */
+static uint32_t read_frames(const struct pp_slot *slot, const struct pp_python *python, struct pp_scratch *scratch,
+                            struct pp_python_frame *frames)
 {
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     const struct pp_frame_reader reader = {.python = python, .layout = &python->layout, .pid = pid};
@@ -81,7 +94,7 @@ static uint32_t read_frames(const struct pp_slot *slot, const struct pp_python *
         if (count == PP_MAX_PYTHON_FRAMES || !pp_frame_copy(&reader, address, &frame))
             return 0;
         if (!frame.is_shim)
-            scratch->python[count++] = (struct pp_python_frame){frame.code, frame.instr, address};
+            frames[count++] = (struct pp_python_frame){frame.code, frame.instr, address};
         address = frame.previous;
     }
     return count;
@@ -97,18 +110,26 @@ static void take_definitions(struct pp_slot *reader)
     }
 }
 
-/* Returns the node of the stack in which the main thread waits, 0 if it does not or its stack cannot be read. */
+/* Returns the node of the stack in which the main thread sleeps, or runs native code without the GIL; 0 if it does
+ * neither or its stack cannot be read. */
 static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
 {
     const struct pp_python *python = atomic_load_explicit(&slot->thread.python, memory_order_acquire);
     int tid = atomic_load_explicit(&slot->tid, memory_order_relaxed), clock = pp_thread_cpu_clock(tid);
     uint64_t cpu_ns = pp_sys_clock_ns(clock);
-    if (!python || !sleeps(tid))
+    bool detached = python && is_detached(slot, python);
+    if (!python || (!detached && !sleeps(tid)))
         return 0;
-    uint32_t frames = read_frames(slot, python, reader->scratch), node = 0;
+    uint32_t frames = read_frames(slot, python, reader->scratch, reader->scratch->python), node = 0;
     enum pp_reason reason = pp_code_resolve(python, reader, frames, frames);
     take_definitions(reader);
-    if (!frames || reason != PP_REASON_NONE || pp_sys_clock_ns(clock) != cpu_ns)
+    if (!frames || reason != PP_REASON_NONE)
+        return 0;
+    bool same = pp_sys_clock_ns(clock) == cpu_ns;
+    if (detached && !same)
+        same = read_frames(slot, python, reader->scratch, waiting.again) == frames && is_detached(slot, python) &&
+               memcmp(waiting.again, reader->scratch->python, frames * sizeof waiting.again[0]) == 0;
+    if (!same)
         return 0;
     for (uint32_t i = frames; i-- > 0;) {
         uint32_t frame = pp_stack_python_frame(&pp_interval.tables, reader, reader->code_epoch,

@@ -20,11 +20,12 @@ pool_share() {
 waits() {
     run_pool waits
     ! grep -q meanwhile alone.txt || fail "joined without being asked to"
-    # Of 4 s of CPU in each worker 2.4 are the query's. What was used before the first look, and a look of 100 ms here and
+    # Of 5.2 s of CPU in each of two workers 2.4 are the query's; the main thread has 1.2 s in the library. What was used before the first look, and a look of 100 ms here and
     # there, may be missing.
-    between 54 "$(pool_share 'collect.*run.*wait_in_function [^;]*;\\[native threads meanwhile\\];')" 64 "per cent of the pool's CPU in the query"
-    between 14 "$(pool_share 'waits [^;]*;wait_in_generator [^;]*;\\[native')" 24 "per cent in the generator"
-    between 14 "$(pool_share 'deep [^;]*;deep [^;]*;.*;wait_in_deep [^;]*;\\[native')" 24 "per cent in the deep stack"
+    between 34 "$(pool_share 'collect.*run.*wait_in_function [^;]*;\\[native threads meanwhile\\];')" 47 "per cent of the pool's CPU in the query"
+    between 9 "$(pool_share 'waits [^;]*;wait_in_generator [^;]*;\\[native')" 19 "per cent in the generator"
+    between 9 "$(pool_share 'deep [^;]*;deep [^;]*;.*;wait_in_deep [^;]*;\\[native')" 19 "per cent in the deep stack"
+    between 14 "$(pool_share 'work_along [^;]*;\\[native')" 27 "per cent in what the main thread works along with"
     deep=$(grep -m 1 -oE '^.*wait_in_deep' joined.txt | grep -oE ';deep ' | wc -l)
     [ "$deep" -eq 101 ] || fail "$deep frames of deep, 101 there were"
 }
@@ -64,7 +65,7 @@ changes() {
     grep -qF 'pyprof report --join-pools' report.txt || fail "$(cat report.txt)"
     "$PYPROF" report --join-pools >report.txt
     ! grep -qF 'pyprof report --join-pools' report.txt || fail "$(cat report.txt)"
-    grep -qE ' (59|6[0-9]|5[0-9])\.[0-9] % +wait_in_function' report.txt || fail "$(cat report.txt)"
+    grep -qE ' (3[0-9]|4[0-9])\.[0-9] % +wait_in_function' report.txt || fail "$(cat report.txt)"
     rm -rf pyprof.out
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1 >/dev/null
     "$PYPROF" report >report.txt

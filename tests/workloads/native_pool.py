@@ -6,6 +6,7 @@ import time
 
 library = ctypes.CDLL(sys.argv[1])
 library.pool_work.argtypes = [ctypes.c_uint64]
+library.pool_work_along.argtypes = [ctypes.c_uint64]
 
 
 def wait_in_function(seconds):
@@ -37,10 +38,15 @@ def wait_in_deep(seconds):
     library.pool_work(int(seconds * 1e9))
 
 
+def work_along(seconds):
+    library.pool_work_along(int(seconds * 1e9))
+
+
 def waits():
     Query().collect()
     list(wait_in_generator(0.8))
     deep(100, 0.8)
+    work_along(1.2)
 
 
 def runs():

@@ -7,6 +7,7 @@
 #define WORKERS 2
 
 void pool_work(uint64_t ns);
+void pool_work_along(uint64_t ns);
 void pool_begin(void);
 void pool_end(void);
 
@@ -47,6 +48,14 @@ static void join(void)
 void pool_work(uint64_t ns)
 {
     begin(ns);
+    join();
+}
+
+/* As OpenBLAS does: the caller works, too. */
+void pool_work_along(uint64_t ns)
+{
+    begin(ns);
+    pool_worker(&wanted);
     join();
 }
 
