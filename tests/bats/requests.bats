@@ -234,6 +234,8 @@ shown() {
     "$PYPROF" report a >report.txt
     grep -qE '^ +CPU +REQUESTS +CPU/REQ +p50 +p99 +ENDPOINT +MOST OF IT IN$' report.txt || fail "$(cat report.txt)"
     shows report.txt 1 ' % +200 +[34]\.[0-9]+ ms +[345]\.[0-9]+ ms +[4-9]\.[0-9]+ ms +/light +[0-9]+ % '
+    unwrapped <report.txt | grep -q 'p50 and p99: whole requests by their thread' || fail "$(cat report.txt)"
+    "$PYPROF" diff a a | grep -q -e '--by endpoint compares the CPU time of a request' || fail "$("$PYPROF" diff a a)"
     "$PYPROF" report --ci --by endpoint a >ci.txt
     shows ci.txt 1 ' 200 +[34]\.[0-9]+ ms +[0-9.]+ ms–[0-9.]+ ms +'
     "$PYPROF" top --by endpoint --count 1 a >top.txt

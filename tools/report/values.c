@@ -258,6 +258,10 @@ static void print_table(struct table *table, const struct values *values, const 
         printf("%7.2f s %5.1f %%%*sand %" PRIu32 " more (--by %s --top %" PRIu32 ")\n", pt_seconds(hidden_ns),
                pt_percent(hidden_ns, table->whole_ns), (int)(figures_width(table) - SHARE_COLUMNS), "",
                values->count - shown, by, values->count);
+    if (table->requests.spread)
+        pt_print_paragraph(0, 2,
+                           "p50 and p99: whole requests by their thread's clock, with what runs before and after the "
+                           "endpoint (routing, middleware)");
 }
 
 void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread)
