@@ -18,6 +18,10 @@ PP_EXPORT int pyprof_traces_begin(void);
 PP_EXPORT int pyprof_traces_end(void);
 /* Has all samples written; waits two seconds at most. Returns 0. async-signal-safe. */
 PP_EXPORT int pyprof_flush(void);
+/* Sets what the calling thread's samples belong to from here on: "key=value;key2=value2", 256 bytes at most, a '%' or
+ * ';' within a value being %25 and %3B. NULL: nothing. Labels of a context variable (the Python module's) come first; a
+ * child of fork has none. Returns 0, -1 if the thread is not profiled. async-signal-safe. */
+PP_EXPORT int pyprof_labels(const char *text);
 /* Counts a request that has ended, unless the process is paused: endpoint as --by endpoint shows it, NULL for none;
  * cpu_ns: what it used, 0 if that is not known. Returns 0. async-signal-safe. */
 PP_EXPORT int pyprof_request(const char *endpoint, uint64_t cpu_ns);
@@ -66,6 +70,21 @@ PP_EXPORT int pyprof_flush(void)
     int before = errno;
     pp_flush_before_signal();
     errno = before;
+    return 0;
+}
+
+PP_EXPORT int pyprof_labels(const char *text)
+{
+    struct pp_slot *slot = pp_is_enabled() ? pp_slot_of(pp_sys_gettid()) : NULL;
+    uint32_t length = 0;
+    if (!slot)
+        return -1;
+    struct pp_thread_labels *labels = &slot->thread.labels;
+    atomic_store(&labels->length, 0);
+    for (; text && text[length] && length < PP_CONTEXT_TEXT_MAX; length++)
+        labels->text[length] = text[length];
+    labels->cut = text && text[length];
+    atomic_store(&labels->length, length);
     return 0;
 }
 

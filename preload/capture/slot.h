@@ -189,6 +189,12 @@ struct pp_slot_thread {
         struct pp_attribute parent_task, cancel_scope, host_task, work_future, done_callbacks, callbacks;
     } awaiters; /* context/awaiters.c's */
     struct pp_learnt_attributes learnt;
+    /* What the thread has set by pyprof_labels. It writes the text while the length is 0. */
+    struct pp_thread_labels {
+        _Atomic uint32_t length;
+        bool cut, were_set;
+        char text[PP_CONTEXT_TEXT_MAX];
+    } labels;
     bool ran_tasks;       /* as far as thread_context.c has seen */
     bool context_checked; /* the thread's Context has been found where it is expected */
 };

@@ -181,21 +181,30 @@ static bool put_span(const struct pp_context_reader *reader, const struct pp_con
     return true;
 }
 
+/* Reads the program's own labels: those of the context, if it is open, else the thread's. async-signal-safe. */
+static bool read_labels(const struct pp_context_reader *reader, bool open, uintptr_t vars, uint32_t *known)
+{
+    struct pp_context labels = {.identity = 0};
+    bool read = open && reader->facts->labels.variable.address && pp_labels_read(reader, vars, &labels);
+    if (!labels.identity)
+        read |= pp_thread_labels_read(reader->slot, &labels);
+    return !read || put(reader, PP_CONTEXT_LABELS, &labels, known);
+}
+
 /* Reads what is in context variables, and in the thread's own context. async-signal-safe. */
 static bool read_variables(const struct pp_context_reader *reader, uint32_t *known)
 {
     const struct pp_context_facts *facts = reader->facts;
-    struct pp_context span = {.identity = 0}, endpoint = span, labels = span;
+    struct pp_context span = {.identity = 0}, endpoint = span;
     uintptr_t vars = 0;
     if (!open_vars(reader, &vars))
-        return true;
+        return read_labels(reader, false, 0, known);
     if (read_span(reader, vars, &span) && !put_span(reader, &span, known))
         return false;
     if (facts->flask.variable.address && pp_flask_read(reader, vars, &endpoint) && endpoint.identity &&
         !put(reader, PP_CONTEXT_ENDPOINT, &endpoint, known))
         return false;
-    return !facts->labels.variable.address || !pp_labels_read(reader, vars, &labels) ||
-           put(reader, PP_CONTEXT_LABELS, &labels, known);
+    return read_labels(reader, true, vars, known);
 }
 
 /* async-signal-safe. */
@@ -214,8 +223,9 @@ bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, u
     *task_frame = 0;
     reader->slot->scratch->awaiter_count = 0;
     reader->slot->scratch->task = 0;
-    return !reader->facts ||
-           (read_task(reader, known, task_frame) && read_variables(reader, known) && read_greenlet(reader, known));
+    if (!reader->facts)
+        return read_labels(reader, false, 0, known);
+    return read_task(reader, known, task_frame) && read_variables(reader, known) && read_greenlet(reader, known);
 }
 
 /* async-signal-safe. */
@@ -236,7 +246,7 @@ bool pp_contexts_read_native(struct pp_slot *slot, uint32_t *known)
 {
     struct pp_context span;
     const struct pp_context_reader reader = read_native(slot, &span);
-    return !reader.facts || put_span(&reader, &span, known);
+    return (!reader.facts || put_span(&reader, &span, known)) && read_labels(&reader, false, 0, known);
 }
 
 bool pp_contexts_selected_native(struct pp_slot *slot)

@@ -32,6 +32,8 @@ bool pp_flask_read(const struct pp_context_reader *reader, uintptr_t vars, struc
 /* The program's own labels: "key=value;key2=value2" in a bytes object. */
 bool pp_labels_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_labels_facts *facts,
                     const char **why);
+/* Those that the thread has set by pyprof_labels. Returns false if it never had any. */
+bool pp_thread_labels_read(struct pp_slot *slot, struct pp_context *context);
 bool pp_labels_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 
 #endif

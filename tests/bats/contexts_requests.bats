@@ -188,3 +188,54 @@ for name, seconds in truth.items():
 @test "what tasks do that an endpoint gathers is the endpoint's" {
     with_a_python gathered
 }
+
+native_labels() {
+    gcc -O1 -g -shared -fPIC -o labelled.so "$WORKLOADS/lib/labelled_threads.c" -lpthread -ldl
+    cat >labelled.py <<'END'
+import ctypes
+import threading
+import time
+
+import libpyprof
+
+library = ctypes.CDLL(None)
+
+
+def spin(name):
+    exec(compile("def %s():\n end = time.thread_time() + 0.3\n while time.thread_time() < end: sum(range(200))" % name, "spin.py", "exec"), globals())
+    globals()[name]()
+
+
+def python():
+    assert library.pyprof_labels(b"job=third") == 0
+    spin("by_thread")
+    with libpyprof.labels(job="fourth"):
+        spin("by_context")
+    spin("by_thread_again")
+    library.pyprof_labels(None)
+    spin("by_none")
+
+
+spin("start")  # until the module has been found
+time.sleep(1.2)
+thread = threading.Thread(target=python)
+thread.start()
+thread.join()
+ctypes.CDLL("./labelled.so").labelled_run()
+END
+    PYTHONPATH=$ROOT/contrib/python PYPROF_HZ=250 PYPROF_MAX_OVERHEAD=50 profiled "$PYTHON" labelled.py
+    "$PYPROF" export --format collapsed --unit samples --by label:job >stacks.txt
+    for pair in first:labelled_first second:labelled_second third:by_thread fourth:by_context third:by_thread_again; do
+        grep -qE "^${pair%:*};.*;${pair#*:} \(" stacks.txt || fail "$pair: $(cat stacks.txt)"
+        wrong=$(grep -E ";${pair#*:} \(" stacks.txt | grep -v "^${pair%:*};" || true)
+        [ -z "$wrong" ] || fail "$wrong"
+    done
+    ! grep -E ';(labelled_none|by_none) \(' stacks.txt | grep -v '^(none);' || fail "labels that were taken back"
+    "$PYPROF" export --format collapsed --by label:kind | grep -q '^a:b;.*labelled_first' || fail "the second label"
+    info >info.json
+    reader accounting info.json
+}
+
+@test "labels that threads set by pyprof_labels, without Python too; those of the context come first" {
+    with_each_python native_labels
+}
