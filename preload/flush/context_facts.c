@@ -17,7 +17,7 @@
 /* Published facts are never freed: handlers may read them. */
 #define CHANGES_MAX 512
 
-/* Modules that were imported are searched anew so often: names in them, and they themselves, may have other values. */
+/* Modules that were imported are searched again so often: names in them, and they themselves, may have other values. */
 #define AGAIN_NS       (60 * (uint64_t)1000000000u)
 #define AGAIN_EARLY_NS (5 * (uint64_t)1000000000u) /* while a source is not found: it may be made at its first use */
 
