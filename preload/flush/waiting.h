@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Observes, ten times a second while threads without Python use CPU time, what the main thread waits in, or does without
- * the GIL: whose work a native pool does (PP_BLOCK_WAITS). Flush thread only. */
+/* Observes, ten times a second while threads without Python use CPU time, what the main thread waits in, or does
+ * without the GIL: whose work a native pool does (PP_BLOCK_WAITS). Flush thread only. */
 #ifndef PP_FLUSH_WAITING_H
 #define PP_FLUSH_WAITING_H
 
