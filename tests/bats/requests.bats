@@ -197,7 +197,7 @@ calls() {
 loads() {
     calls a 300 20
     calls b 100 60
-    calls slower 100 60 SCALE=1.6
+    calls slower 100 60 SCALE=2.5
     # Ten times as much of one than of the other: the shares say so, and CPU per request does not.
     "$PYPROF" diff --by endpoint --by share a b >shares.txt
     shows shares.txt 2 '\*.* (/light|/heavy/\*)$'
