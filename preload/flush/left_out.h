@@ -8,8 +8,8 @@
 /* Takes what the slot's handlers have left out since the last time. After its ring is empty. */
 void pp_left_out_take(struct pp_slot *slot, bool ended);
 
-/* Takes what a thread has used while no trace was sampled out of what its next sample stands for. sample: a copy of
- * that one's head. */
+/* Leaves to a thread's next sample at most a period: what the thread used before, while timers were slow, is [not
+ * selected]. sample: a copy of the sample's head. */
 void pp_left_out_before(struct pp_slot *slot, uint32_t thread, uint64_t period_ns, struct pp_record_sample *sample);
 
 /* Adds to the [not selected] time of a thread. */
