@@ -7,7 +7,6 @@
 #include "flush/lifecycle.h"
 #include "libunwind/libunwind.h"
 #include "modules/jit_code.h"
-#include "modules/loaded_objects.h"
 #include "modules/modules.h"
 #include "start.h"
 #include "threads/registry.h"
@@ -68,15 +67,14 @@ static void after_fork_in_parent(void)
 /* Forgets what only the parent's other threads could have gone on with, and what is only the parent's to write. */
 static void forget_parent(void)
 {
-    pp_arena_after_fork();          /* memory that its flush thread was giving back */
-    pp_process_after_fork();        /* its number, how it began, which thread was ending it */
-    pp_flush_after_fork();          /* its flush thread, the forks under way, what was not written, its file */
-    pp_threads_after_fork();        /* its threads: slots, timers, handlers at work, suspects of the scan */
-    pp_libunwind_after_fork(true);  /* the pause for this fork; libunwind itself, if a handler may have been in it */
-    pp_loader_lock_after_fork();    /* whether the loader's lock is held by a thread that is not here */
-    pp_loaded_objects_after_fork(); /* that the flush thread was inside the loader */
-    pp_modules_after_fork();        /* the list of modules, which may have been half read */
-    pp_jit_code_after_fork();       /* its perf map; the registered code, if that was being changed */
+    pp_arena_after_fork();         /* memory that its flush thread was giving back */
+    pp_process_after_fork();       /* its number, how it began, which thread was ending it */
+    pp_flush_after_fork();         /* its flush thread, the forks under way, what was not written, its file */
+    pp_threads_after_fork();       /* its threads: slots, timers, handlers at work, suspects of the scan */
+    pp_libunwind_after_fork(true); /* the pause for this fork; libunwind itself, if a handler may have been in it */
+    pp_loader_lock_after_fork();   /* whether the loader's lock is held by a thread that is not here, and that it is */
+    pp_modules_after_fork();       /* the list of modules, which may have been half read */
+    pp_jit_code_after_fork();      /* its perf map; the registered code, if that was being changed */
 }
 
 static void after_fork_in_child(void)

@@ -2,6 +2,7 @@
 #include "loader_lock.h"
 #include "elf_names.h"
 #include "syscalls.h"
+#include <stdatomic.h>
 #include <string.h>
 
 #define MAX_WORDS        4096
@@ -19,6 +20,7 @@ struct search {
 
 static const int *lock;
 static bool lost;
+static _Atomic int visitor; /* tid, from the first callback on */
 
 static int find_end(struct dl_phdr_info *info, size_t size, void *argument)
 {
@@ -65,6 +67,34 @@ const int *pp_loader_lock(void)
     return lock;
 }
 
+struct visit {
+    int (*callback)(struct dl_phdr_info *, size_t, void *);
+    void *argument;
+    int tid;
+};
+
+static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const struct visit *visit = arg;
+    atomic_store(&visitor, visit->tid);
+    return visit->callback(info, size, visit->argument);
+}
+
+void pp_loader_visit(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument)
+{
+    struct visit visit = {callback, argument, pp_sys_gettid()};
+    if (!dl_iterate_phdr || lost)
+        return;
+    dl_iterate_phdr(visit_one, &visit);
+    /* another thread may have the lock already */
+    atomic_compare_exchange_strong(&visitor, &(int){visit.tid}, 0);
+}
+
+bool pp_loader_is_visited(void)
+{
+    return atomic_load(&visitor) != 0;
+}
+
 bool pp_loader_lock_is_lost(void)
 {
     return lost;
@@ -73,4 +103,5 @@ bool pp_loader_lock_is_lost(void)
 void pp_loader_lock_after_fork(void)
 {
     lost = lock && *(volatile const int *)lock != 0;
+    atomic_store(&visitor, 0);
 }

@@ -34,9 +34,9 @@ extern struct pp_flush_thread {
     _Atomic bool shares_descriptors;
     /* The account's cpu_ns at the last flush; 0 once the log says that the process goes on: exec always writes. */
     _Atomic uint64_t flushed_cpu_ns;
-    /* Futexes of fork_gate.c: the number of forks under way in all threads; whether the flush thread is inside the gate
-     * or about to enter it. */
-    _Atomic uint32_t forks, inside;
+    /* Futexes of fork_gate.c: the number of forks under way in all threads, and of those that wait for the flush
+     * thread; how often it has entered and left the gate: odd while it is inside or about to enter. */
+    _Atomic uint32_t forks, forks_waiting, gate;
 } pp_flush;
 
 /* Runs as the flush thread; argument is not used. */

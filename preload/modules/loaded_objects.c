@@ -3,7 +3,6 @@
 #include "../base/elf_names.h"
 #include "../base/loader_lock.h"
 #include "../base/safe_copy.h"
-#include <stdatomic.h>
 #include <string.h>
 
 #define MAX_NAME 4096
@@ -110,56 +109,25 @@ void pp_loaded_objects_set_gate(void (*new_enter)(void), void (*new_leave)(void)
     leave = new_leave;
 }
 
-/* Set from the first callback to the end of the walk: the flush thread holds the loader's lock, so a thread that waits
- * for it does not. */
-static _Atomic bool inside;
-
-struct visit {
-    int (*callback)(struct dl_phdr_info *, size_t, void *);
-    void *argument;
-};
-
-static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    const struct visit *visit = arg;
-    atomic_store(&inside, true);
-    return visit->callback(info, size, visit->argument);
-}
-
 static void visit_objects(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument)
 {
-    struct visit visit = {callback, argument};
     if (enter)
         enter();
-    dl_iterate_phdr(visit_one, &visit);
-    atomic_store(&inside, false);
+    pp_loader_visit(callback, argument);
     if (leave)
         leave();
-}
-
-bool pp_loaded_objects_inside(void)
-{
-    return atomic_load(&inside);
-}
-
-void pp_loaded_objects_after_fork(void)
-{
-    atomic_store(&inside, false);
 }
 
 static struct pp_loaded_objects count_changes(void)
 {
     struct pp_loaded_objects counts = {.known = false};
-    if (dl_iterate_phdr)
-        visit_objects(read_counts, &counts);
+    visit_objects(read_counts, &counts);
     return counts;
 }
 
 bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out)
 {
     *out = (struct pp_loaded_objects){0};
-    if (pp_loader_lock_is_lost())
-        return false;
     struct pp_loaded_objects now = count_changes();
     if (!now.known || (now.adds == adds && now.subs == subs))
         return false;

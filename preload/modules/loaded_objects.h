@@ -47,9 +47,4 @@ void pp_loaded_objects_set_gate(void (*enter)(void), void (*leave)(void));
 bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out);
 void pp_loaded_objects_free(struct pp_loaded_objects *objects);
 
-/* Whether the flush thread is in one of these and certainly holds the loader's lock. Any thread. */
-bool pp_loaded_objects_inside(void);
-/* Runs in the child of fork, which has no flush thread. */
-void pp_loaded_objects_after_fork(void);
-
 #endif
