@@ -4,6 +4,7 @@
 #ifndef PP_BASE_ARENA_H
 #define PP_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct pp_arena {
@@ -21,6 +22,11 @@ void *pp_remap(void *start, size_t size, size_t new_size);
 void pp_arena_after_fork(void);
 /* Bytes currently mapped by these functions, and their peak. Only touched pages cost memory. Any thread. */
 size_t pp_mapped_bytes(size_t *most);
+/* Memory of the flush thread for one piece of work at a time, touched once instead of mapped for each. *kept: whether
+ * what this user (any address of its own) left there still is. */
+#define PP_SCRATCH_SIZE ((size_t)64 << 10)
+void *pp_scratch(const void *user, bool *kept);
+
 /* Items in one growing mapping, which may move. All zero: empty. */
 struct pp_vector {
     void *items;

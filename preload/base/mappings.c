@@ -4,7 +4,8 @@
 #include <fcntl.h>
 #include <stddef.h>
 
-#define CHUNK 4096
+#define CHUNK       4096
+#define FIRST_CHUNK 512 /* the executable's lines come first, and the kernel takes 1 us for a line */
 
 /* Reads "start-end perms offset dev inode   path" byte by byte, since a line may straddle two reads. `size` of path: 0
  * when it is not wanted. */
@@ -12,14 +13,14 @@ static bool search(uintptr_t address, uintptr_t range[2], char *path, size_t siz
 {
     char buffer[CHUNK];
     enum { IN_START, IN_END, IN_REST } where = IN_START;
-    size_t length = 0;
+    size_t length = 0, chunk = FIRST_CHUNK;
     bool found = false, done = false;
     long n;
     range[0] = range[1] = 0;
     int fd = pp_sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
-    while (!done && (n = pp_sys_read(fd, buffer, sizeof buffer)) > 0)
+    for (; !done && (n = pp_sys_read(fd, buffer, chunk)) > 0; chunk = sizeof buffer)
         for (long i = 0; i < n && !done; i++) {
             char c = buffer[i];
             if (c == '\n') {

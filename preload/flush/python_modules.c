@@ -76,9 +76,14 @@ uintptr_t pp_python_modules(const struct pp_object_reader *reader, uintptr_t sta
     uintptr_t dict;
     if (pp_object_copy(reader, &dict, state + layout->interpreter.modules, sizeof dict) && is_modules(reader, dict))
         return dict;
-    for (unsigned at = 0; layout->minor == 12 && at < STATE_BYTES; at += sizeof dict)
-        if (pp_object_copy(reader, &dict, state + at, sizeof dict) && is_modules(reader, dict))
-            return dict;
+    /* one copy for each word would take some ms, and at a program's start and end there is no sys.modules */
+    uintptr_t words[64];
+    for (unsigned at = 0; layout->minor == 12 && at < STATE_BYTES; at += sizeof words) {
+        bool copied = pp_object_copy(reader, words, state + at, sizeof words);
+        for (unsigned i = 0; copied && i < sizeof words / sizeof *words; i++)
+            if (is_modules(reader, words[i]))
+                return words[i];
+    }
     return 0;
 }
 

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define AT_ONCE 1024 /* symbols read */
+#define AT_ONCE (PP_SCRATCH_SIZE / sizeof(Elf64_Sym)) /* symbols read */
 /* Nested symbols that end before an address may hide the enclosing one. */
 #define MAX_STEPS_BACK  16
 #define MAX_LABELS_BACK 4096
@@ -12,18 +12,20 @@
 #define PIECE           256 /* of a name */
 
 /* An item of the index: {value - base, is_unsized, number of the symbol}. */
-#define VALUE_SHIFT 32
-#define IS_UNSIZED  ((uint64_t)1 << 31)
-#define NUMBER_MASK (IS_UNSIZED - 1)
-#define CODE_TYPES  (1u << STT_FUNC | 1u << STT_GNU_IFUNC | 1u << STT_NOTYPE)
-#define DIGIT_BITS  11 /* of the sort; 4 MB of code have two digits */
-#define DIGITS      (1u << DIGIT_BITS)
+#define VALUE_SHIFT       32
+#define IS_UNSIZED        ((uint64_t)1 << 31)
+#define NUMBER_MASK       (IS_UNSIZED - 1)
+#define CODE_TYPES        (1u << STT_FUNC | 1u << STT_GNU_IFUNC | 1u << STT_NOTYPE)
+#define DIGIT_BITS        11 /* of the sort; 4 MB of code have two digits */
+#define DIGITS            (1u << DIGIT_BITS)
+#define WORTH_GIVING_BACK ((size_t)256 << 10)
 
 /* Sorts by value: by its lowest digit, then stably by each higher one. False without memory. */
 static bool sort_by_value(uint64_t *items, size_t count)
 {
     size_t size = count * sizeof *items;
-    uint64_t highest = 0, *from = items, *to = pp_map(size), *other = to;
+    bool kept, small = size <= PP_SCRATCH_SIZE;
+    uint64_t highest = 0, *from = items, *to = small ? pp_scratch(sort_by_value, &kept) : pp_map(size), *other = to;
     if (!other)
         return false;
     for (size_t i = 0; i < count; i++)
@@ -42,7 +44,8 @@ static bool sort_by_value(uint64_t *items, size_t count)
     }
     if (from != items)
         memcpy(items, from, size);
-    pp_unmap(other, size);
+    if (!small)
+        pp_unmap(other, size);
     return true;
 }
 
@@ -108,25 +111,26 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
         return false;
     out->mapped = (count + sections->count) * sizeof *out->items;
     out->items = pp_map(out->mapped);
-    Elf64_Sym *symbols = pp_map(AT_ONCE * sizeof *symbols);
-    bool done = out->items && symbols;
+    bool done = out->items, kept;
+    Elf64_Sym *symbols = pp_scratch(add_items, &kept);
     for (uint64_t at = 0; done && at < count; at += AT_ONCE) {
         size_t some = count - at < AT_ONCE ? count - at : AT_ONCE;
         done = pp_elf_source_read(source, symbols, some * sizeof *symbols, table->sh_offset + at * sizeof *symbols);
         if (done)
             add_items(sections, symbols, some, at, out);
     }
-    pp_unmap(symbols, AT_ONCE * sizeof *symbols);
     if (done && out->count)
         add_sections(sections, out);
     out->symbols = table->sh_offset;
     out->strings = strings->sh_offset;
     out->strings_size = strings->sh_size;
     if (done && out->count && sort_by_value(out->items, out->count)) {
-        uint64_t *shrunk = pp_remap(out->items, out->mapped, out->count * sizeof *out->items);
+        /* the rest was not touched: it only counts as mapped, and a change of a mapping interrupts every CPU */
+        size_t used = out->count * sizeof *out->items;
+        uint64_t *shrunk = out->mapped - used >= WORTH_GIVING_BACK ? pp_remap(out->items, out->mapped, used) : NULL;
         if (shrunk) {
             out->items = shrunk;
-            out->mapped = out->count * sizeof *out->items;
+            out->mapped = used;
         }
         return true;
     }
@@ -208,23 +212,30 @@ static uint64_t value_of(const struct pp_elf_index *index, size_t i)
 }
 
 size_t pp_elf_index_at(const struct pp_elf_index *index, const struct pp_elf_source *source, size_t first,
-                       struct pp_elf_symbol *found)
+                       uint64_t within, struct pp_elf_symbol *found)
 {
+    Elf64_Sym symbols[MAX_ALIASES];
     struct candidate some[2], *best = NULL, *next = some;
-    size_t end = first;
+    size_t end = first, count = 0;
+    found->value = value_of(index, first);
+    found->size = 0;
+    found->name[0] = 0;
     for (; end < index->count && value_of(index, end) == value_of(index, first); end++) {
+        Elf64_Sym *symbol = &symbols[count];
         uint64_t number = index->items[end] & NUMBER_MASK;
         if (end - first >= MAX_ALIASES ||
-            !pp_elf_source_read(source, &next->symbol, sizeof next->symbol,
-                                index->symbols + number * sizeof next->symbol) ||
-            !read_name(index, source, next->symbol.st_name, next->name) || (best && !is_better(next, best)))
+            !pp_elf_source_read(source, symbol, sizeof *symbol, index->symbols + number * sizeof *symbol))
+            continue;
+        found->size = symbol->st_size > found->size ? symbol->st_size : found->size;
+        count++;
+    }
+    for (size_t i = 0; i < count && (within < found->size || !within); i++) {
+        next->symbol = symbols[i];
+        if (!read_name(index, source, next->symbol.st_name, next->name) || (best && !is_better(next, best)))
             continue;
         best = next;
         next = best == some ? some + 1 : some;
     }
-    found->value = value_of(index, first);
-    found->size = 0;
-    found->name[0] = 0;
     if (best) {
         found->size = best->symbol.st_size;
         memcpy(found->name, best->name, strlen(best->name) + 1);
@@ -273,7 +284,7 @@ void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_sou
         labels += !sized;
         if (!sized)
             continue;
-        pp_elf_index_at(index, source, place, found);
+        pp_elf_index_at(index, source, place, address - value_of(index, place), found);
         uint64_t end = found->value + found->size;
         if (address - found->value < found->size && found->name[0]) {
             found->from = from;
@@ -285,7 +296,7 @@ void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_sou
     /* a label, or a function without a size, goes up to the next symbol, unless it is inside a function */
     found->size = 0;
     if (nearest < after)
-        pp_elf_index_at(index, source, nearest, found);
+        pp_elf_index_at(index, source, nearest, 0, found);
     if (nearest == after || found->size || from > found->value)
         found->name[0] = 0;
     found->from = from;

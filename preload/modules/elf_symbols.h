@@ -33,10 +33,10 @@ struct pp_elf_symbol {
 void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t address,
                        struct pp_elf_symbol *found);
 
-/* Reads the function at this place of the index, by the best of its names; not from and to. Returns the place of the
- * next function. */
+/* Reads the function at this place of the index, by the best of its names; not from and to. Where `within` is at or
+ * beyond its end, only its size is read. Returns the place of the next function. */
 size_t pp_elf_index_at(const struct pp_elf_index *index, const struct pp_elf_source *source, size_t place,
-                       struct pp_elf_symbol *found);
+                       uint64_t within, struct pp_elf_symbol *found);
 
 /* What is kept of a module's file. */
 struct pp_elf_symbols {

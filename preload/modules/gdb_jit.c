@@ -62,7 +62,7 @@ static void put_functions(struct pp_gdb_jit *jit, const struct object_key *key, 
         struct pp_elf_symbol symbol;
         uint64_t covered = 0;
         for (size_t i = 0; i < index.count;) {
-            i = pp_elf_index_at(&index, &elf, i, &symbol);
+            i = pp_elf_index_at(&index, &elf, i, 0, &symbol);
             if (!symbol.name[0] || (!symbol.size && symbol.value < covered)) /* a label inside a function */
                 continue;
             covered = symbol.value + symbol.size > covered ? symbol.value + symbol.size : covered;

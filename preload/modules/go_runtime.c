@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "go_runtime.h"
 #include "../base/elf_names.h"
+#include "../base/loader_lock.h"
 #include "../capture/safe_read.h"
 #include <string.h>
 
@@ -39,8 +40,7 @@ static int check_object(struct dl_phdr_info *object, size_t size, void *found)
 bool pp_go_is_loaded(void)
 {
     bool found = false;
-    if (dl_iterate_phdr)
-        dl_iterate_phdr(check_object, &found);
+    pp_loader_visit(check_object, &found);
     return found;
 }
 

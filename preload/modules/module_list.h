@@ -9,7 +9,7 @@
 #include "modules.h"
 
 struct pp_module_private {
-    size_t mapped; /* the module's own mapping: struct pp_module, this, its names */
+    struct pp_module_block *block; /* that holds struct pp_module, this, its names */
     const char *loader_name;
     struct pp_loaded_object object;
 
@@ -61,6 +61,8 @@ void pp_retire_rows(struct pp_unwind_rows *rows);
 struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name);
 /* Unmaps its symbols, its draft and itself. The caller retires its rows, which handlers may still read. */
 void pp_module_destroy(struct pp_module *module);
+/* Runs in the child of fork, which has no such descriptors. */
+void pp_modules_forget_files(void);
 /* Reads the module's build-id and kind, which all that is kept of its contents depends on; once. */
 void pp_module_identify(struct pp_module *module);
 /* Whether the module was made from this object. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the names of a module's functions from its file, if that is still what was loaded. */
 #include "../base/arena.h"
+#include "../base/fd_table.h"
 #include "../base/safe_copy.h"
 #include "../base/syscalls.h"
 #include "../common/log_format.h"
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#define OPEN_FILES   8
 #define MAX_VDSO     ((size_t)1 << 20)
 #define COMPARE_SIZE 4096
 #define PAGE         ((uintptr_t)4096)
@@ -43,6 +45,45 @@ static bool is_loaded_file(struct pp_module *module, const struct pp_elf_source 
 /* Reads something from a module's file; false if this is not the file. */
 typedef bool file_reader(struct pp_module *module, const struct pp_elf_source *source, void *argument);
 
+/* Files of the modules that were read last: the names of a program's first stacks come from a few files. */
+static struct {
+    const struct pp_module *module; /* NULL: none */
+    int fd;
+} open_files[OPEN_FILES];
+static unsigned next_file;
+
+static void close_file(unsigned i)
+{
+    if (open_files[i].module)
+        pp_sys_close(open_files[i].fd);
+    open_files[i].module = NULL;
+}
+
+void pp_modules_close_files(const struct pp_module *module)
+{
+    for (unsigned i = 0; i < OPEN_FILES; i++)
+        if (!module || open_files[i].module == module)
+            close_file(i);
+}
+
+void pp_modules_forget_files(void)
+{
+    memset(open_files, 0, sizeof open_files);
+}
+
+/* Keeps the file where no descriptor of ours can be met by the program; else closes it. */
+static void keep_file(const struct pp_module *module, int fd)
+{
+    if (!pp_fd_table_here()) {
+        pp_sys_close(fd);
+        return;
+    }
+    unsigned i = next_file++ % OPEN_FILES;
+    close_file(i);
+    open_files[i].module = module;
+    open_files[i].fd = fd;
+}
+
 static bool read_path(struct pp_module *module, const char *path, file_reader *read, void *argument)
 {
     int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
@@ -50,7 +91,10 @@ static bool read_path(struct pp_module *module, const char *path, file_reader *r
         return false;
     struct pp_elf_source source = {.fd = fd};
     bool done = read(module, &source, argument);
-    pp_sys_close(fd);
+    if (done)
+        keep_file(module, fd);
+    else
+        pp_sys_close(fd);
     return done;
 }
 
@@ -73,6 +117,11 @@ static bool read_file(struct pp_module *module, file_reader *read, void *argumen
 {
     if (module->flags & PP_MODULE_VDSO)
         return read_vdso(module, read, argument);
+    for (unsigned i = 0; i < OPEN_FILES; i++) {
+        struct pp_elf_source source = {.fd = open_files[i].fd};
+        if (open_files[i].module == module)
+            return read(module, &source, argument);
+    }
     return (module->flags & PP_MODULE_MAIN && read_path(module, "/proc/self/exe", read, argument)) ||
            read_path(module, module->path, read, argument);
 }

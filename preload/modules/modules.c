@@ -153,6 +153,7 @@ void pp_modules_after_fork(void)
      * counts were stored is read again. */
     const struct pp_module_list *modules = atomic_load(&list);
     known_adds = known_subs = 0;
+    pp_modules_forget_files();
     for (size_t i = 0; modules && i < modules->count; i++)
         forget_unfinished(modules->modules[i]->private);
     pp_modules_forget_draft();

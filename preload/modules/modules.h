@@ -58,6 +58,9 @@ void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *ar
  * until the next call for the module. */
 const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintptr_t *start);
 
+/* Closes what pp_module_symbol keeps open, of all modules (NULL) or of one: before the thread sleeps or ends. */
+void pp_modules_close_files(const struct pp_module *module);
+
 /* Returns the address of the module's __jit_debug_descriptor (gdb_jit.h), exported or not; 0: none. The first call for
  * a module reads its symbol tables. */
 uintptr_t pp_module_jit_descriptor(struct pp_module *module);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "eval_ranges.h"
 #include "../arch/arch.h"
-#include "../base/arena.h"
 #include "../base/safe_copy.h"
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
@@ -12,6 +11,7 @@
  * from the start, so a few matches may be chance. */
 #define COLD_JUMPS_MIN 4
 #define COLD_PARTS     4
+#define CODE_PIECE     4096u /* bytes copied at a time, onto the stack: fresh pages take longer than system calls */
 
 static void add_range(const struct pp_module *module, uintptr_t address)
 {
@@ -58,29 +58,30 @@ static void find_cold_parts(const struct pp_module *module, uintptr_t start, uin
         unsigned jumps;
     } parts[COLD_PARTS];
     unsigned count = 0;
-    size_t size = end - start;
-    const uint8_t *code = pp_safe_copy_mapped(start, size), *jump = code;
-    if (!code)
-        return;
-    const uint8_t *last = size >= PP_JUMP_SIZE ? code + size - PP_JUMP_SIZE + 1 : code;
-    for (; (jump = next_jump(jump, last)) < last; jump++) {
-        uintptr_t target = pp_jump_target(jump, start + (uintptr_t)(jump - code)), part, part_end;
-        if (target < module->start || target >= module->end || (target >= start && target < end) ||
-            !pp_module_function_range(module, target, &part, &part_end) || target == part)
-            continue;
-        unsigned i = 0;
-        while (i < count && parts[i].start != part)
-            i++;
-        if (i == COLD_PARTS)
-            continue;
-        if (i == count) {
-            parts[count].start = part;
-            parts[count++].jumps = 0;
+    for (uintptr_t at = start; at < end; at += CODE_PIECE) {
+        uint8_t code[CODE_PIECE + PP_JUMP_SIZE - 1]; /* a jump that begins in this piece may end in the next */
+        size_t size = end - at < sizeof code ? end - at : sizeof code;
+        if (!pp_safe_copy(code, at, size))
+            return;
+        const uint8_t *jump = code, *last = size >= PP_JUMP_SIZE ? code + size - PP_JUMP_SIZE + 1 : code;
+        for (; (jump = next_jump(jump, last)) < last; jump++) {
+            uintptr_t target = pp_jump_target(jump, at + (uintptr_t)(jump - code)), part, part_end;
+            if (target < module->start || target >= module->end || (target >= start && target < end) ||
+                !pp_module_function_range(module, target, &part, &part_end) || target == part)
+                continue;
+            unsigned i = 0;
+            while (i < count && parts[i].start != part)
+                i++;
+            if (i == COLD_PARTS)
+                continue;
+            if (i == count) {
+                parts[count].start = part;
+                parts[count++].jumps = 0;
+            }
+            if (++parts[i].jumps == COLD_JUMPS_MIN)
+                add_range(module, target);
         }
-        if (++parts[i].jumps == COLD_JUMPS_MIN)
-            add_range(module, target);
     }
-    pp_unmap((void *)(uintptr_t)code, size);
 }
 
 void pp_eval_find(void)

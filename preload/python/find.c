@@ -6,6 +6,7 @@
 #include "find.h"
 #include "../base/elf_names.h"
 #include "../base/libc.h"
+#include "../base/loader_lock.h"
 #include "../base/message.h"
 #include "../context/objects.h"
 #include "offsets.h"
@@ -280,7 +281,7 @@ bool pp_python_find(struct pp_python *python, const char **why)
 {
     struct search search = {.python = python};
     memset(python, 0, sizeof *python);
-    dl_iterate_phdr(search_object, &search);
+    pp_loader_visit(search_object, &search);
     *why = NULL;
     if (!search.found)
         return false;

@@ -7,6 +7,8 @@
 #define MAX_ENTRY       ((uint64_t)1 << 20) /* bytes of an entry of .eh_frame; 6,780 have been seen */
 #define HDR_TABLE_ENTRY 8
 #define INTERPOLATIONS  8 /* then it bisects: functions of one module may have very different sizes */
+#define PIECE_SIZE      4096u
+#define PIECES          (PP_SCRATCH_SIZE / PIECE_SIZE) /* libpython's table has 11 */
 
 /* A function in the index of a module without a search table. */
 struct function {
@@ -69,7 +71,8 @@ bool pp_entry_copy(struct pp_entry_window *window, uintptr_t address, struct pp_
 
 static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source *source)
 {
-    if (!reader->hdr_read) {
+    static uint64_t readers;
+    if (!reader->number) {
         uint8_t bytes[PP_EH_FRAME_HDR_MAX];
         size_t size = source->hdr_end - source->hdr_start;
         struct pp_memory_copy hdr = {bytes, size < sizeof bytes ? size : sizeof bytes, source->hdr_start};
@@ -78,19 +81,46 @@ static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source
         size_t room = source->hdr_end - reader->hdr.table;
         if (reader->hdr.count > room / HDR_TABLE_ENTRY)
             reader->hdr.count = (uint32_t)(room / HDR_TABLE_ENTRY);
-        reader->hdr_read = true;
+        reader->number = ++readers;
     }
     return true;
 }
 
-static bool table_entry(struct pp_entry_window *window, const struct pp_unwind_source *source,
-                        const struct pp_eh_frame_hdr *hdr, uint32_t i, uintptr_t *function, uintptr_t *fde)
+/* Returns a piece of a table; valid until the next call. Pieces are kept, by the reader: what would be a system call
+ * for each step of a search is a dozen for all functions of a program's first samples. NULL: it cannot be read. */
+static const uint8_t *table_piece(const struct pp_fde_reader *reader, uintptr_t start, size_t size)
+{
+    static struct {
+        uint64_t reader;
+        uintptr_t start;
+    } pieces[PIECES];
+    bool kept;
+    uint8_t(*bytes)[PIECE_SIZE] = pp_scratch(pieces, &kept);
+    size_t slot = (start - reader->hdr.table) / PIECE_SIZE % PIECES;
+    if (!kept)
+        memset(pieces, 0, sizeof pieces);
+    if (pieces[slot].reader != reader->number || pieces[slot].start != start) {
+        pieces[slot].reader = 0;
+        if (!pp_safe_copy(bytes[slot], start, size))
+            return NULL;
+        pieces[slot].reader = reader->number;
+        pieces[slot].start = start;
+    }
+    return bytes[slot];
+}
+
+static bool table_entry(const struct pp_fde_reader *reader, const struct pp_unwind_source *source, uint32_t i,
+                        uintptr_t *function, uintptr_t *fde)
 {
     int32_t entry[2];
-    const uint8_t *bytes = view(window, hdr->table + (uintptr_t)i * HDR_TABLE_ENTRY, sizeof entry);
-    if (!bytes)
+    size_t offset = (size_t)i * HDR_TABLE_ENTRY, inside = offset % PIECE_SIZE;
+    uintptr_t start = reader->hdr.table + (offset - inside);
+    size_t left = source->hdr_end - start;
+    const uint8_t *piece = table_piece(reader, start, left < PIECE_SIZE ? left : PIECE_SIZE);
+    if (piece)
+        memcpy(entry, piece + inside, sizeof entry);
+    else if (!pp_safe_copy(entry, start + inside, sizeof entry)) /* only a page of the piece may be missing */
         return false;
-    memcpy(entry, bytes, sizeof entry);
     *function = source->hdr_start + (uintptr_t)(intptr_t)entry[0];
     *fde = source->hdr_start + (uintptr_t)(intptr_t)entry[1];
     return true;
@@ -115,17 +145,15 @@ static uint32_t next_entry(const struct part *part, uintptr_t address, unsigned 
 
 /* Finds the last function of the search table that does not start after the address: from its start to the next
  * function's all is known then. */
-static bool search_table(const struct pp_unwind_source *source, const struct pp_eh_frame_hdr *hdr, uintptr_t address,
+static bool search_table(const struct pp_fde_reader *reader, const struct pp_unwind_source *source, uintptr_t address,
                          struct pp_found_fde *found)
 {
-    struct pp_entry_window window;
-    pp_entry_window_open(&window, source->hdr_end);
-    struct part part = {0, hdr->count, source->text_start, source->text_end};
+    struct part part = {0, reader->hdr.count, source->text_start, source->text_end};
     *found = (struct pp_found_fde){0, pp_unwind_offset(source, part.to), 0};
     for (unsigned step = 0; part.low < part.high; step++) {
         uint32_t i = next_entry(&part, address, step);
         uintptr_t function, fde;
-        if (!table_entry(&window, source, hdr, i, &function, &fde))
+        if (!table_entry(reader, source, i, &function, &fde))
             return false;
         if (function > address) {
             part.high = i;
@@ -234,6 +262,6 @@ bool pp_fde_search(struct pp_fde_reader *reader, const struct pp_unwind_source *
 {
     if (!read_hdr(reader, source))
         return false;
-    return reader->hdr.table ? search_table(source, &reader->hdr, address, found)
+    return reader->hdr.table ? search_table(reader, source, address, found)
                              : search_index(reader, source, address, found);
 }

@@ -50,7 +50,7 @@ struct pp_cie_state {
 #define PP_CIES 4 /* kept; a module has a few */
 struct pp_fde_reader {
     struct pp_eh_frame_hdr hdr;
-    bool hdr_read;
+    uint64_t number; /* of the reader, by which its pieces of the table are known; 0: hdr has not been read */
     struct pp_cie_state cies[PP_CIES];
 };
 
