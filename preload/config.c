@@ -50,6 +50,42 @@ static void read_traces(void)
                   getenv(pp_setting_names[PP_SETTING_TRACES]));
 }
 
+static int hex_value(char digit)
+{
+    const char *digits = "0123456789abcdef", *at = digit ? strchr(digits, digit | 0x20) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Returns the character at *at, one that is written as %20, too, and steps over it. */
+static char decoded(const char **at)
+{
+    const char *text = *at;
+    int high = *text == '%' ? hex_value(text[1]) : -1, low = high >= 0 ? hex_value(text[2]) : -1;
+    *at += low >= 0 ? 3 : 1;
+    return low >= 0 ? (char)(high << 4 | low) : *text;
+}
+
+/* Reads what the OpenTelemetry SDK takes for the service's name: OTEL_SERVICE_NAME, or service.name in the list of
+ * attributes, whose values are percent-encoded. */
+static void read_service(void)
+{
+    static const char key[] = "service.name=";
+    const char *name = getenv("OTEL_SERVICE_NAME"), *attributes = getenv("OTEL_RESOURCE_ATTRIBUTES");
+    size_t length = 0;
+    if (name && *name) {
+        pp_format(pp_config.service, sizeof pp_config.service, "%s", name);
+        return;
+    }
+    for (const char *at = attributes; at; at = strchr(at, ',')) {
+        at += strspn(at, ", ");
+        if (strncmp(at, key, strlen(key)) != 0)
+            continue;
+        for (at += strlen(key); *at && *at != ',' && length + 1 < sizeof pp_config.service;)
+            pp_config.service[length++] = decoded(&at);
+        break;
+    }
+}
+
 static void read_out(void)
 {
     const char *value = getenv(pp_setting_names[PP_SETTING_OUT]);
@@ -102,6 +138,7 @@ void pp_config_read(void)
     pp_config.libunwind = read_setting(PP_SETTING_UNWIND, PP_CAUSE_CONFIG_UNWIND);
     pp_config.verbose = read_setting(PP_SETTING_VERBOSE, PP_CAUSE_COUNT); /* never wrong */
     read_traces();
+    read_service();
     read_out();
     read_run();
 }

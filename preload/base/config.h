@@ -10,6 +10,7 @@
 #define PP_PATH_MAX      3072
 #define PP_RUN_ID_LENGTH 32
 #define PP_TRACES_TEXT   40
+#define PP_SERVICE_TEXT  128
 
 struct pp_config {
     char out[PP_PATH_MAX];          /* PYPROF_OUT, absolute */
@@ -24,6 +25,7 @@ struct pp_config {
     uint64_t traces;                /* PYPROF_TRACES; 0: none */
     bool traces_only;
     char traces_text[PP_TRACES_TEXT];
+    char service[PP_SERVICE_TEXT]; /* the service's name, as OpenTelemetry's variables have it; "": they have none */
 };
 
 extern struct pp_config pp_config;

@@ -18,8 +18,10 @@
 #include <sys/wait.h>
 
 #define STATUS_MAX      4096
-#define OWN_TABLE_CALLS 5 /* the last of `uses` */
-#define EVENT_CALLS     2 /* and the last of these */
+#define OWN_TABLE_CALLS 10 /* the last of `uses` */
+#define EVENT_CALLS     7  /* and the last of these */
+#define SET_SIGNAL      10 /* F_SETSIG */
+#define SET_OWNER       15 /* F_SETOWN_EX */
 
 /* The system calls of our code and pthread_create, except those that every program needs. */
 /* clang-format off */
@@ -54,6 +56,11 @@ static const struct {
     /* for perf events */
     {SYS_perf_event_open, {0, -1, -1, -1}},
     {SYS_ioctl, {-1, PERF_EVENT_IOC_ENABLE, 0, 0}},
+    {SYS_ioctl, {-1, PERF_EVENT_IOC_PERIOD, 0, 0}},
+    {SYS_fcntl, {-1, F_DUPFD_CLOEXEC, 0, 0}},
+    {SYS_fcntl, {-1, SET_OWNER, 0, 0}},
+    {SYS_fcntl, {-1, SET_SIGNAL, 0, 0}},
+    {SYS_fcntl, {-1, F_SETFL, O_ASYNC, 0}},
 };
 
 /* Runs in the child and makes system calls only: the caller's TLS is shared. All signals are blocked, so no handler

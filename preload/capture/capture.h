@@ -44,7 +44,8 @@ struct pp_capture {
     _Atomic int signal;
     _Atomic uint32_t application_reacts; /* the program believes that our signal's action is not SIG_DFL */
 
-    _Atomic uint32_t events_wanted; /* a thread that is sampled by a tick is to get a perf event */
+    _Atomic uint32_t events_wanted; /* every thread is to get a perf event */
+    _Atomic uint32_t threads_begun; /* while they are: since the flush thread has cleared this */
 
     /* libunwind, if it walks native stacks; unwind rows do if this is NULL or during pauses (libunwind/libunwind.h). */
     const struct pp_libunwind *_Atomic libunwind;
@@ -150,7 +151,7 @@ enum pp_wake {
     PP_WAKE_STACK = 4,      /* a thread's unknown_stack_sp was set */
     PP_WAKE_STOP = 8,       /* the flush thread must stop */
     PP_WAKE_EXEC = 16,      /* exec is about to replace the program */
-    PP_WAKE_EVENT = 64,     /* a thread is to get a perf event, or all events are to end */
+    PP_WAKE_EVENT = 64,     /* a thread has asked_for_event, threads_begun was set, or all events are to end */
     PP_WAKE_CONTEXTS = 128, /* a frame of a source of contexts that is not known yet was met */
     PP_WAKE_COST = 32,      /* a thread's handlers have exceeded review_ns */
     PP_WAKE_WAITING = 256,  /* a thread without Python frames was sampled */
@@ -159,8 +160,9 @@ enum pp_wake {
 
 /* A slot's perf event has this descriptor in the flush thread's table: the signal carries it. Other descriptors of ours
  * are smaller. */
-#define PP_EVENT_FIRST_FD 32
-#define PP_EVENT_SLOTS    1024
+#define PP_EVENT_FIRST_FD  32
+#define PP_EVENT_SLOTS     1024
+#define PP_EVENT_DRAW_EACH 100 /* signals: then the thread asks for another period */
 
 /* Writes both stacks of the interrupted thread into its ring, or counts a loss in the slot. cpu_ns: the thread's CPU
  * clock at the start of the handler; due_ns: see pp_record_sample. async-signal-safe; bounded by PP_MAX_*. */

@@ -8,8 +8,9 @@
 /* Larger line tables are not copied, and their code shows its first line. Two of this size fit into the ring. */
 #define LINE_TABLE_MAX(ring) ((ring)->size * 3 / 8)
 #define UNITS_MAX            (1u << 26)
-#define CACHE_LINE           64
 #define NO_ENTRY             UINT32_MAX
+#define NO_UNIT              INT32_MIN
+#define AHEAD                8 /* frames whose code objects' contents are prefetched */
 
 /* Fields of a str's state word after a shift by layout.text.kind_shift */
 #define TEXT_KIND(bits)       ((bits)&7)
@@ -18,7 +19,9 @@
 
 struct code {
     uintptr_t filename, qualname, line_table, units;
-    uint32_t first_line, first_traceable, version;
+    uint32_t first_line, first_traceable;
+    uint32_t version; /* 0: the interpreter numbers no versions, and contents are compared: */
+    uint32_t content; /* digest of its name and line table */
 };
 _Static_assert(sizeof(struct code) <= PP_CODE_READ_MAX, "fits into the scratch");
 
@@ -42,11 +45,12 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return a ^ (a >> 29);
 }
 
-/* Inputs of a digest: the name's length, hash and state word; the line table's size, hash (ignored) and first bytes. A
- * str's hash is computed lazily: until then the name's last characters replace it. */
+/* Inputs of a digest: the name's length, hash and state word; the line table's size, hash (ignored) and first bytes:
+ * the first 8, and those that follow. A str's hash is computed lazily: until then the name's last characters replace
+ * it. */
 struct digest_parts {
     uint64_t name[3], table[3];
-    uint64_t text[PP_DIGEST_TEXT_MAX / 8];
+    uint64_t text[PP_DIGEST_TEXT_MAX / 8], lines[PP_DIGEST_TABLE_MAX / 8 - 1];
 };
 _Static_assert(sizeof(struct digest_parts) <= PP_DIGEST_COPY_MAX, "fits into the scratch");
 
@@ -69,6 +73,13 @@ static size_t digest_text(const struct pp_python_layout *layout, const struct co
     return size;
 }
 
+/* Returns how many bytes of the line table the digest needs beside the first 8. async-signal-safe. */
+static inline size_t digest_lines(const struct digest_parts *parts)
+{
+    uint64_t size = parts->table[0], first = sizeof parts->table[2];
+    return size <= first ? 0 : (size < PP_DIGEST_TABLE_MAX ? size : PP_DIGEST_TABLE_MAX) - first;
+}
+
 /* Distinguishes code objects that occupy the same addresses one after another (exec in a loop). async-signal-safe. */
 static uint32_t digest_of(const struct digest_parts *parts, size_t text)
 {
@@ -78,6 +89,8 @@ static uint32_t digest_of(const struct digest_parts *parts, size_t text)
     uint64_t digest = mix(mix(mix(parts->name[NAME_LENGTH], parts->name[NAME_HASH]), size), first);
     for (size_t i = 0; i < text; i += 8)
         digest = mix(digest, parts->text[i / 8]);
+    for (size_t i = 0, lines = digest_lines(parts); i < lines; i += 8)
+        digest = mix(digest, parts->lines[i / 8]);
     return (uint32_t)(digest >> 16);
 }
 
@@ -88,12 +101,26 @@ static uint32_t content_digest(const struct pp_python_layout *layout, const stru
     uintptr_t from;
     memcpy(parts.name, (const char *)code->qualname + layout->text.length, sizeof parts.name);
     memcpy(parts.table, (const char *)code->line_table + layout->bytes.length, sizeof parts.table);
-    size_t text = digest_text(layout, code, &parts, &from);
+    size_t text = digest_text(layout, code, &parts, &from), lines = digest_lines(&parts);
     if (text) {
         parts.text[(text - 1) / 8] = 0;
         memcpy(parts.text, (const void *)from, text);
     }
+    if (lines) {
+        parts.lines[(lines - 1) / 8] = 0;
+        memcpy(parts.lines, (const char *)code->line_table + layout->bytes.data + sizeof parts.table[2], lines);
+    }
     return digest_of(&parts, text);
+}
+
+/* Reads all by which a code object differs from others, of itself or its copy. async-signal-safe. */
+static inline void read_identity(const struct pp_python_layout *layout, const void *from, struct code *code)
+{
+    code->filename = pp_word(from, layout->code.filename);
+    code->qualname = pp_word(from, layout->code.qualname);
+    code->line_table = pp_word(from, layout->code.line_table);
+    code->first_line = pp_u32(from, layout->code.first_line);
+    code->version = layout->unique_version ? pp_u32(from, layout->code.version) : 0;
 }
 
 /* Reads a code object or its copy; false if it is not a code object. async-signal-safe. */
@@ -102,13 +129,9 @@ static bool read_code(const struct pp_python *python, const void *from, struct c
     const struct pp_python_layout *layout = &python->layout;
     if (pp_word(from, python->layout.object_type) != python->code_type)
         return false;
-    code->filename = pp_word(from, layout->code.filename);
-    code->qualname = pp_word(from, layout->code.qualname);
-    code->line_table = pp_word(from, layout->code.line_table);
+    read_identity(layout, from, code);
     code->units = layout->code.bytecode ? UNITS_MAX : pp_word(from, layout->code.units);
-    code->first_line = pp_u32(from, layout->code.first_line);
     code->first_traceable = layout->code.first_traceable ? pp_u32(from, layout->code.first_traceable) : 0;
-    code->version = layout->unique_version ? pp_u32(from, layout->code.version) : 0;
     return pp_plausible(code->filename) && pp_plausible(code->qualname) && pp_plausible(code->line_table) &&
            code->units <= UNITS_MAX;
 }
@@ -200,8 +223,60 @@ PP_RARE static bool define(const struct pp_python *python, struct pp_slot *slot,
 void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code)
 {
     __builtin_prefetch(set_of(slot, code));
-    for (unsigned at = 0; at < python->layout.code.copy_size; at += CACHE_LINE)
-        __builtin_prefetch((const char *)code + at);
+    __builtin_prefetch((const char *)code + python->layout.code.first_line);
+    __builtin_prefetch((const char *)code + python->layout.code.line_table);
+}
+
+/* Prefetches the contents of a live code object, or of none. async-signal-safe. */
+static inline void fetch_content(const struct pp_python_layout *layout, uintptr_t code)
+{
+    if (!code)
+        return;
+    __builtin_prefetch((const char *)pp_word((const void *)code, layout->code.qualname) + layout->text.length);
+    __builtin_prefetch((const char *)pp_word((const void *)code, layout->code.line_table) + layout->bytes.length);
+}
+
+/* Returns a number that no other interpreter has or had, 0 for the main one, which is a part of the runtime: code
+ * objects of interpreters that follow each other may have the same addresses and versions. async-signal-safe. */
+static uint64_t number_of(const struct pp_python *python, uintptr_t interpreter)
+{
+    uint64_t number = 0;
+    uint16_t at = python->layout.interpreter.id;
+    bool is_main = interpreter - python->module_start < python->module_end - python->module_start;
+    if (at && !is_main)
+        pp_safe_read(atomic_load_explicit(&pp_process.pid, memory_order_relaxed), &number, interpreter + at,
+                     sizeof number);
+    return number;
+}
+
+/* Returns the digest of the code object's own words, and of the interpreter's number. async-signal-safe. */
+static inline uint64_t words_digest(const struct pp_slot *slot, const struct code *code)
+{
+    uint64_t numbers = (uint64_t)code->first_line << 32 | code->version;
+    /* mixed once before an address comes in: the version of one and the address of the other may differ alike */
+    uint64_t digest = mix(slot->code_interpreter, numbers);
+    return mix(mix(mix(digest, code->filename), code->qualname), code->line_table);
+}
+
+/* Returns an entry's digest: of the words and, in its lower half, of the contents if there is no version. */
+static inline uint64_t entry_digest(const struct pp_python_layout *layout, const struct pp_slot *slot,
+                                    const struct code *code)
+{
+    uint64_t words = words_digest(slot, code);
+    return layout->unique_version ? words : (words & ~(uint64_t)UINT32_MAX) | code->content;
+}
+
+/* Whether a live code object is still the entry's. Its words come first: they prove that the name and the line table
+ * are those that were read before. async-signal-safe. */
+static inline bool is_unchanged(const struct pp_python_layout *layout, const struct pp_slot *slot, uintptr_t address,
+                                uint64_t digest)
+{
+    struct code code;
+    read_identity(layout, (const void *)address, &code);
+    uint64_t words = words_digest(slot, &code);
+    if (layout->unique_version)
+        return words == digest;
+    return words >> 32 == digest >> 32 && content_digest(layout, &code) == (uint32_t)digest;
 }
 
 /* Whether the entries are valid: of this epoch, and no interpreter has ended since. async-signal-safe. */
@@ -241,22 +316,41 @@ static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overf
     return known != NO_ENTRY ? known : pp_slot_code_entries(slot) + (*overflow)++;
 }
 
-/* async-signal-safe. */
-static uint64_t entry_digest(const struct code *code)
-{
-    uint64_t numbers = (uint64_t)code->first_line << 32 | code->version;
-    return mix(mix(mix(numbers, code->filename), code->qualname), code->line_table);
-}
-
-/* Fills the frame's entry and code unit; defines the entry if it is new or another code object's. async-signal-safe. */
-static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot *slot,
-                                  const struct pp_python_frame *frame, const struct code *code, uint32_t *overflow,
-                                  struct pp_record_frame *resolved)
+/* Returns which code unit the frame executes; NO_UNIT if it is outside the code. async-signal-safe. */
+static inline int32_t unit_of(const struct pp_python *python, const struct pp_python_frame *frame, uintptr_t units)
 {
     intptr_t unit = (intptr_t)(frame->instr - frame->code - python->layout.code.instructions) >> 1;
-    if (unit < -1 || unit >= (intptr_t)code->units)
+    return unit < -1 || unit >= (intptr_t)units ? NO_UNIT : (int32_t)unit;
+}
+
+/* Fills the frame's entry and code unit if its live code object is the one that the cache has. A code object needs that
+ * proof once a sample. async-signal-safe. */
+static inline bool resolve_known(const struct pp_python *python, struct pp_slot *slot,
+                                 const struct pp_python_frame *frame, struct pp_record_frame *resolved)
+{
+    uint32_t entry = known_entry(slot, set_of(slot, frame->code), frame->code);
+    if (entry == NO_ENTRY)
+        return false;
+    struct pp_code_entry *cached = &slot->codes[entry];
+    if (cached->used != slot->code_sample) {
+        if (!is_unchanged(&python->layout, slot, frame->code, cached->digest))
+            return false;
+        cached->used = slot->code_sample;
+    }
+    *resolved = (struct pp_record_frame){entry, unit_of(python, frame, cached->units)};
+    return resolved->unit != NO_UNIT;
+}
+
+/* As resolve_known, by what was read of the code object; defines the entry if it is new or another code object's.
+ * async-signal-safe. */
+PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot *slot,
+                                          const struct pp_python_frame *frame, const struct code *code,
+                                          uint32_t *overflow, struct pp_record_frame *resolved)
+{
+    int32_t unit = unit_of(python, frame, code->units);
+    if (unit == NO_UNIT)
         return PP_REASON_PYTHON_TORN;
-    uint64_t digest = entry_digest(code);
+    uint64_t digest = entry_digest(&python->layout, slot, code);
     uint32_t entry = find_entry(slot, frame->code, overflow);
     struct pp_code_entry *cached = entry < pp_slot_code_entries(slot) ? &slot->codes[entry] : NULL;
     struct pp_code_entry known = {.says = pp_slot_says(slot, PP_ENTRY_CUT)};
@@ -269,8 +363,8 @@ static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)
-        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, known.says};
-    *resolved = (struct pp_record_frame){entry, (int32_t)unit};
+        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, (uint32_t)code->units, known.says};
+    *resolved = (struct pp_record_frame){entry, unit};
     return PP_REASON_NONE;
 }
 
@@ -289,23 +383,30 @@ PP_RARE static bool digest_batch(const struct pp_python_layout *layout, struct p
     }
     if (!copy_all(scratch, 2 * count, (sizeof parts->name + sizeof parts->table) * count))
         return false;
-    uint32_t texts = 0;
-    size_t text_bytes = 0;
+    uint32_t copies = 0;
+    size_t bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
         uintptr_t from;
         size_t text = digest_text(layout, &codes[i], &parts[i], &from);
-        codes[i].version = (uint32_t)text;
-        if (!text)
-            continue;
-        parts[i].text[(text - 1) / 8] = 0;
-        scratch->copies_to[texts] = (struct iovec){parts[i].text, text};
-        scratch->copies_from[texts++] = (struct iovec){(void *)from, text};
-        text_bytes += text;
+        size_t lines = digest_lines(&parts[i]);
+        codes[i].content = (uint32_t)text;
+        bytes += text + lines;
+        if (text) {
+            parts[i].text[(text - 1) / 8] = 0;
+            scratch->copies_to[copies] = (struct iovec){parts[i].text, text};
+            scratch->copies_from[copies++] = (struct iovec){(void *)from, text};
+        }
+        if (lines) {
+            parts[i].lines[(lines - 1) / 8] = 0;
+            from = codes[i].line_table + layout->bytes.data + sizeof parts->table[2];
+            scratch->copies_to[copies] = (struct iovec){parts[i].lines, lines};
+            scratch->copies_from[copies++] = (struct iovec){(void *)from, lines};
+        }
     }
-    if (texts && !copy_all(scratch, texts, text_bytes))
+    if (copies && !copy_all(scratch, copies, bytes))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        codes[i].version = digest_of(&parts[i], codes[i].version);
+        codes[i].content = digest_of(&parts[i], codes[i].content);
     return true;
 }
 
@@ -328,7 +429,8 @@ PP_RARE static bool read_batch(const struct pp_python *python, struct pp_scratch
     return layout->unique_version || digest_batch(layout, scratch, codes, count);
 }
 
-enum pp_reason pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames, uint32_t doubtful)
+enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot,
+                               uint32_t frames, uint32_t doubtful)
 {
     struct pp_scratch *scratch = slot->scratch;
     struct code *batch = (struct code *)scratch->codes_read;
@@ -340,12 +442,17 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, struct pp_slot *s
     }
     uint32_t overflow = 0;
     slot->code_sample++;
+    slot->code_interpreter = number_of(python, interpreter);
     for (uint32_t i = 0; i < frames; i++) {
         struct code *code = &batch[i % PP_CODE_BATCH];
         if (!scratch->python[i].code) {
             scratch->resolved[i] = (struct pp_record_frame){PP_ENTRY_CUT, 0};
             continue;
         }
+        if (!python->layout.unique_version && i + AHEAD < frames && i + AHEAD >= doubtful)
+            fetch_content(&python->layout, scratch->python[i + AHEAD].code);
+        if (i >= doubtful && resolve_known(python, slot, &scratch->python[i], &scratch->resolved[i]))
+            continue;
         if (i < doubtful) {
             uint32_t count = doubtful - i < PP_CODE_BATCH ? doubtful - i : PP_CODE_BATCH;
             if (i % PP_CODE_BATCH == 0 && !read_batch(python, scratch, &scratch->python[i], count, batch))
@@ -354,7 +461,7 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, struct pp_slot *s
             if (!read_code(python, (const void *)scratch->python[i].code, code))
                 return PP_REASON_PYTHON_TORN;
             if (!python->layout.unique_version)
-                code->version = content_digest(&python->layout, code);
+                code->content = content_digest(&python->layout, code);
         }
         enum pp_reason reason = resolve_one(python, slot, &scratch->python[i], code, &overflow, &scratch->resolved[i]);
         if (reason != PP_REASON_NONE)

@@ -11,9 +11,10 @@
 /* Fills scratch->resolved[] for all frames of the stack. The first `doubtful` of them may belong to a torn chain, so
  * their code objects are read through safe copies, in batches; the others' code objects must be alive. Returns
  * PP_REASON_NONE; PYTHON_TORN if a frame points to no code object, or its instruction is outside it; LOST_RING_FULL if
- * the ring has no room for a definition. async-signal-safe; needs slot->scratch. */
-enum pp_reason pp_code_resolve(const struct pp_python *python, struct pp_slot *slot, uint32_t frames,
-                               uint32_t doubtful);
+ * the ring has no room for a definition. interpreter: the PyInterpreterState of the frames, which is read through a
+ * safe copy. async-signal-safe; needs slot->scratch. */
+enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot,
+                               uint32_t frames, uint32_t doubtful);
 
 /* Prefetches what pp_code_resolve reads of a code object; any address will do. async-signal-safe. */
 void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code);

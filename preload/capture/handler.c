@@ -4,6 +4,7 @@
  * Rules of this directory: async-signal-safe, bounded, no lock, no allocation, no libc beyond mem*, no TLS and no errno
  * (a raw-clone thread shares its creator's). tests/capture_symbols.sh checks them by the objects' symbols and code. */
 #include "capture.h"
+#include "due.h"
 #include "safe_read.h"
 #include "slot_memory.h"
 #include <linux/futex.h>
@@ -32,9 +33,7 @@ static struct pp_slot *slot_of_signal(const siginfo_t *info, bool event)
 /* Only this thread's handler writes these counters, so a load and a store are enough. async-signal-safe. */
 static void count_cost(struct pp_slot *slot, uint64_t ns)
 {
-    unsigned bucket = 0;
-    while (bucket < PP_HANDLER_BUCKETS - 1 && ns >= pp_handler_bucket_limit(bucket))
-        bucket++;
+    unsigned bucket = pp_handler_bucket(ns);
 #define ADD(field, n)                                                                                                  \
     atomic_store_explicit(&(field), atomic_load_explicit(&(field), memory_order_relaxed) + (n), memory_order_relaxed)
     ADD(slot->cost.histogram[bucket], 1);
@@ -102,32 +101,6 @@ static bool is_costly(const struct pp_slot *slot)
                            limit_ns;
 }
 
-/* Whether the signal is to become a sample. Where a thread has an event, that samples its own code, the ticks sample
- * its system calls, and a tick steps in for an event that is overdue. due_ns: what the sample represents.
- * async-signal-safe. */
-static bool is_due(struct pp_slot *slot, bool event, const ucontext_t *context, uint64_t cpu_ns, uint64_t *due_ns)
-{
-    uint64_t period_ns = atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
-    uint64_t previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed);
-    *due_ns = period_ns;
-    if (!period_ns) {
-        if (!event && atomic_load_explicit(&pp_capture.events_wanted, memory_order_relaxed) &&
-            !slot->thread.asked_for_event) {
-            slot->thread.asked_for_event = true;
-            pp_wake_flush(PP_WAKE_EVENT);
-        }
-        return !event;
-    }
-    bool in_call = pp_context_in_call(context);
-    if (event)
-        return !in_call;
-    uint64_t tick_ns = slot->thread.tick_ns ? slot->thread.tick_ns : previous_ns;
-    slot->thread.tick_ns = cpu_ns;
-    if (in_call)
-        *due_ns = cpu_ns - tick_ns;
-    return in_call || cpu_ns - previous_ns > atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
-}
-
 /* async-signal-safe. */
 static void take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
 {
@@ -153,7 +126,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     if (!slot)
         return;
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), due_ns;
-    if (!is_due(slot, event, context, start, &due_ns))
+    if (!pp_is_due(slot, event, context, start, &due_ns))
         return;
     /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */
     atomic_store(&slot->in_handler, 1);

@@ -8,6 +8,7 @@
 #define PP_CAPTURE_NATIVE_WALK_H
 
 #include "../common/log_format.h"
+#include "native_links.h"
 #include "unwind_table.h"
 #include <stdalign.h>
 #include <stdbool.h>
@@ -24,8 +25,9 @@ struct pp_native_frame {
  * ten. Only one walk at a time may use it. */
 #define PP_RULE_CACHE_SIZE 256 /* a power of two */
 struct pp_rule_cache {
-    uint32_t walked; /* frames of the last walk, which are still in pp_native_stack.frames */
+    uint32_t walked; /* frames of the last walk before it joined the one before it; still in pp_native_stack.frames */
     uint32_t range;  /* index in the table, of the code that was interrupted last */
+    struct pp_native_links last;
     struct {
         alignas(64) uintptr_t address;
         uint32_t generation; /* of the table; 0: unused */

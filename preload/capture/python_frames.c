@@ -109,7 +109,7 @@ static const uint8_t *chunk_bytes(struct pp_frame_reader *reader, uintptr_t addr
     return reader->window + (address - reader->window_start);
 }
 
-static bool in_chunk(const struct pp_frame_reader *reader, uintptr_t address)
+static inline bool in_chunk(const struct pp_frame_reader *reader, uintptr_t address)
 {
     return address >= reader->chunk + sizeof(struct chunk_header) && address < reader->limit &&
            reader->limit - address >= reader->layout->frame.copy_size;
@@ -120,7 +120,7 @@ static bool is_generator_type(const struct pp_python *python, uintptr_t type)
     return type == python->generator_type || type == python->coroutine_type || type == python->async_generator_type;
 }
 
-static bool in_units(uintptr_t instr, uintptr_t units)
+static inline bool in_units(uintptr_t instr, uintptr_t units)
 {
     /* the unit before the first: the frame has not started */
     return instr - (units - 2) < 2 * MAX_UNITS;
@@ -146,7 +146,8 @@ PP_RARE static bool convert_tlbc_instr(const struct pp_frame_reader *reader, con
 }
 
 /* Extracts the fields of a frame or of its copy; false if they are inconsistent. async-signal-safe. */
-static bool take_fields(const struct pp_frame_reader *reader, const void *from, uint8_t owner, struct pp_frame *frame)
+static inline bool take_fields(const struct pp_frame_reader *reader, const void *from, uint8_t owner,
+                               struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
     frame->previous = pp_word(from, layout->frame.previous);
@@ -179,38 +180,27 @@ static bool read_object(const struct pp_frame_reader *reader, const void *object
     return true;
 }
 
-bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool innermost, struct pp_frame *frame)
+/* Reads a frame in the newest chunk that the walk has entered, or one that is just being popped from it.
+ * async-signal-safe. */
+static bool read_in_chunk(struct pp_frame_reader *reader, uintptr_t address, bool innermost, struct pp_frame *frame)
+{
+    const uint8_t *bytes = chunk_bytes(reader, address, reader->layout->frame.copy_size);
+    if (!bytes)
+        return false;
+    uint8_t owner = bytes[reader->layout->frame.owner];
+    reader->limit = address; /* frames further out lie below */
+    return (owner == OWNER_THREAD || (innermost && owner == OWNER_GENERATOR)) &&
+           take_fields(reader, bytes, owner, frame);
+}
+
+/* Reads a frame in a generator or in an older chunk: a copy of the frame tells which. async-signal-safe. */
+PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t address, bool innermost,
+                                   struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
-    reader->steps++;
-    if (!pp_plausible(address))
-        return false;
-    if (layout->chain == PP_CHAIN_OBJECTS)
-        return read_object(reader, (const void *)address, frame);
-    const uint8_t *in_place = (const uint8_t *)address;
-    unsigned size = layout->frame.copy_size;
-    if (!reader->other_stack && address >= reader->sp && address < reader->stack_top) {
-        if (reader->stack_top - address < size)
-            return false;
-        /* an eval call links its shim before filling it (seen in a build of 3.13) */
-        uint8_t owner = address < reader->entered_end ? OWNER_SHIM : in_place[layout->frame.owner];
-        return owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST && take_fields(reader, in_place, owner, frame);
-    }
-    /* a frame that becomes a generator's is popped before it is unlinked; nothing has overwritten it yet */
-    bool popped = innermost && address == reader->first_free && address == reader->limit;
-    if (in_chunk(reader, address) || popped) {
-        const uint8_t *bytes = chunk_bytes(reader, address, size);
-        if (!bytes)
-            return false;
-        uint8_t owner = bytes[layout->frame.owner];
-        reader->limit = address; /* frames further out lie below */
-        return (owner == OWNER_THREAD || (innermost && owner == OWNER_GENERATOR)) &&
-               take_fields(reader, bytes, owner, frame);
-    }
-    /* in a generator or in an older chunk: a copy of the frame tells which */
     uint8_t bytes[GENERATOR_COPY];
     unsigned before = layout->generator.frame;
-    if (!copy_with_cost(reader, bytes, address - before, before + size))
+    if (!copy_with_cost(reader, bytes, address - before, before + layout->frame.copy_size))
         return false;
     uint8_t owner = bytes[before + layout->frame.owner];
     if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)
@@ -232,6 +222,28 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
             return true;
         }
     return false;
+}
+
+bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool innermost, struct pp_frame *frame)
+{
+    const struct pp_python_layout *layout = reader->layout;
+    reader->steps++;
+    if (!pp_plausible(address))
+        return false;
+    if (layout->chain == PP_CHAIN_OBJECTS)
+        return read_object(reader, (const void *)address, frame);
+    if (!reader->other_stack && address >= reader->sp && address < reader->stack_top) {
+        if (reader->stack_top - address < layout->frame.copy_size)
+            return false;
+        /* an eval call links its shim before filling it (seen in a build of 3.13) */
+        const uint8_t *in_place = (const uint8_t *)address;
+        uint8_t owner = address < reader->entered_end ? OWNER_SHIM : in_place[layout->frame.owner];
+        return owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST && take_fields(reader, in_place, owner, frame);
+    }
+    /* a frame that becomes a generator's is popped before it is unlinked; nothing has overwritten it yet */
+    bool popped = innermost && address == reader->first_free && address == reader->limit;
+    return in_chunk(reader, address) || popped ? read_in_chunk(reader, address, innermost, frame)
+                                               : read_elsewhere(reader, address, innermost, frame);
 }
 
 bool pp_frame_copy(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame)

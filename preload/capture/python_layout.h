@@ -40,6 +40,7 @@ struct pp_python_layout {
         uint16_t collecting;       /* 3.9+: int, 1 while a garbage collection runs */
         uint16_t collecting_frame; /* 3.15: the collecting thread's current frame when the collection began */
         uint16_t modules;          /* sys.modules */
+        uint16_t id;               /* 3.12+: int64_t, which no other interpreter has or had */
     } interpreter;
     struct {
         uint16_t interp, top, root_cframe, thread_id, datastack_chunk, datastack_top;

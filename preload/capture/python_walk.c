@@ -176,7 +176,8 @@ PP_RARE static enum pp_reason give_up(const struct walk *walk, struct pp_python_
 /* Whether the middle of a deep stack begins with the frame just read; *address is then the frame at which to resume.
  * The ends of a stack depend only on its chunks, so that walks from different frames are comparable.
  * async-signal-safe. */
-static bool skip_middle(struct walk *walk, const struct pp_python_stack *stack, bool in_new_chunk, uintptr_t *address)
+PP_RARE static bool skip_middle(struct walk *walk, const struct pp_python_stack *stack, bool in_new_chunk,
+                                uintptr_t *address)
 {
     if (!walk->middle_chunk && stack->total >= MIDDLE_AFTER)
         walk->middle_chunk = walk->reader.chunk_previous;
@@ -218,7 +219,8 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         bool innermost = !reader->steps;
         if (reader->steps >= PP_MAX_STEPS || !pp_frame_read(reader, address, innermost, &frame))
             return reader->steps >= PP_MAX_STEPS ? give_up(walk, stack) : PP_REASON_PYTHON_TORN;
-        if (skip_middle(walk, stack, reader->chunks != chunks, &address)) {
+        if ((stack->total >= MIDDLE_AFTER || walk->middle_chunk) &&
+            skip_middle(walk, stack, reader->chunks != chunks, &address)) {
             stack->gap = stack->total;
             close_run(walk, stack, 0);
             skipped = true;

@@ -9,21 +9,23 @@
 #include <sys/resource.h>
 
 /* Resolves the frames of the walk to cache entries. async-signal-safe. */
-static enum pp_reason resolve_frames(const struct pp_python *python, struct pp_slot *slot,
+static enum pp_reason resolve_frames(const struct pp_thread_state *state, struct pp_slot *slot,
                                      const struct pp_python_stack *stack)
 {
+    const struct pp_python_layout *layout = &state->python->layout;
     /* Only the innermost run can be torn, and only while its eval function itself executes (there is no call inside the
      * windows). A torn link is near its top, and all frames after it would have to fit by chance: it is enough to
      * verify a batch of frames, or two in builds without known windows. */
     uint32_t doubtful = 0;
     if (stack->runs && stack->doubtful) {
-        uint32_t most = python->layout.torn_windows ? PP_CODE_BATCH : 2;
+        uint32_t most = layout->torn_windows ? PP_CODE_BATCH : 2;
         doubtful = slot->scratch->runs[0].frames < most ? slot->scratch->runs[0].frames : most;
         /* outside the windows a wrong frame can only be one that has returned: its code was a code object at least */
         if (!stack->changing && pp_code_known(slot, doubtful))
             doubtful = 0;
     }
-    return pp_code_resolve(python, slot, stack->frames, doubtful);
+    return pp_code_resolve(state->python, pp_word(state->memory, layout->thread_state.interp), slot, stack->frames,
+                           doubtful);
 }
 
 /* Writes the sample into the ring; false if there is no room. async-signal-safe. */
@@ -110,7 +112,7 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
     enum pp_reason reason = pp_python_walk(state, slot, &interrupted, &stacks->python);
     if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
         return reason;
-    enum pp_reason resolved = resolve_frames(state->python, slot, &stacks->python);
+    enum pp_reason resolved = resolve_frames(state, slot, &stacks->python);
     if (resolved != PP_REASON_NONE)
         return resolved;
     if (!pp_contexts_read_frames(&reader, &stacks->python, native, contexts))

@@ -21,15 +21,16 @@
 #define PP_OUTER_NATIVE      64 /* of these, of a stack that is deeper: beyond an eval frame that is known otherwise */
 #define PP_MAX_PYTHON_FRAMES 512
 /* Frames that a walk goes over, what takes longer counted more often. More than the recursion limit of Python. */
-#define PP_MAX_STEPS       1200
-#define PP_MAX_RUNS        (PP_MAX_STEPS + 2)
-#define PP_FRAMES_WINDOW   4096 /* bytes of a data stack, some 40 frames, that are copied at once */
-#define PP_CODE_WAYS       4
-#define PP_CODE_BATCH      16  /* code objects copied by one system call */
-#define PP_CODE_COPY_MAX   256 /* bytes of one */
-#define PP_DIGEST_TEXT_MAX 64  /* bytes of a name */
-#define PP_DIGEST_COPY_MAX (48 + PP_DIGEST_TEXT_MAX)
-#define PP_CODE_READ_MAX   48
+#define PP_MAX_STEPS        1200
+#define PP_MAX_RUNS         (PP_MAX_STEPS + 2)
+#define PP_FRAMES_WINDOW    4096 /* bytes of a data stack, some 40 frames, that are copied at once */
+#define PP_CODE_WAYS        4
+#define PP_CODE_BATCH       16  /* code objects copied by one system call */
+#define PP_CODE_COPY_MAX    256 /* bytes of one */
+#define PP_DIGEST_TEXT_MAX  64  /* bytes of a name */
+#define PP_DIGEST_TABLE_MAX 64  /* bytes of a line table */
+#define PP_DIGEST_COPY_MAX  (40 + PP_DIGEST_TEXT_MAX + PP_DIGEST_TABLE_MAX)
+#define PP_CODE_READ_MAX    48
 
 #define PP_THREAD_NAME_MAX 128 /* bytes, a NUL included */
 
@@ -86,7 +87,8 @@ struct pp_code_entry {
     uintptr_t code; /* 0: entry unused */
     /* Of all by which it differs from another code object at the same address, and from itself after a change. */
     uint64_t digest;
-    uint32_t used; /* by which sample last */
+    uint32_t used;  /* by which sample last */
+    uint32_t units; /* of its code */
     struct pp_frame_says says;
 };
 
@@ -150,7 +152,10 @@ struct pp_slot_thread {
      * (native_walk.c, load). */
     _Atomic uintptr_t stack_low, stack_top;
 
-    _Atomic uint64_t event_period_ns; /* of its perf event; 0: it has none (threads/perf_clock.h) */
+    /* Of its perf event (threads/perf_clock.h): the period that is set, 0: it has none; what a signal of it represents,
+     * more than that before the first; and the thread's CPU clock when it began. */
+    _Atomic uint64_t event_period_ns, event_due_ns, event_begun_ns;
+    _Atomic bool asked_for_event; /* the thread is to get an event, or its event another period */
 
     /* The thread's own: the signal that is kept out of its mask, and whether it believes to block that signal
      * (interpose/sigmask.c). */
@@ -171,8 +176,12 @@ struct pp_slot_thread {
     struct pp_left_out {
         _Atomic uint64_t cpu_ns, samples;
     } left_out[PP_LEFT_OUT_STATES];
-    uint64_t tick_ns; /* the thread's CPU clock at the last signal of its timer, since it has an event */
-    bool asked_for_event;
+    uint64_t event_ns;                  /* the thread's CPU clock at the last signal of its event; */
+    uint64_t event_own_ns;              /* own_ns then */
+    uint64_t event_signals;             /* how many there were */
+    int64_t kernel_ns;                  /* CPU time up to event_ns that the kernel had and no sample represents */
+    uint64_t tick_ns, tick_due_ns;      /* the last tick that counted as a sample of the kernel, and the next */
+    uint64_t system_ns;                 /* ticks in the kernel, when its timer signalled last */
     _Atomic uintptr_t unknown_stack_sp; /* asks the flush thread for stack_top */
     /* At its last overdue sample; and the thread's CPU clock then. */
     uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;
@@ -197,6 +206,7 @@ struct pp_slot_thread {
     } labels;
     bool ran_tasks;       /* as far as thread_context.c has seen */
     bool context_checked; /* the thread's Context has been found where it is expected */
+    bool recalls;         /* slot->recalls are of this thread */
 };
 
 /* What the flush thread keeps of a slot's thread: zeroed for the next thread. Its clocks are first set by the thread
@@ -257,7 +267,9 @@ struct pp_slot {
     /* The handler's. */
     struct pp_scratch *scratch;              /* while it runs, */
     uint32_t scratch_index;                  /* and which of them */
+    struct pp_recalls *recalls;              /* context/recall.c's; NULL: not needed so far */
     uint32_t code_epoch, code_ended_pythons; /* pp_capture's, when the codes were cleared */
+    uint64_t code_interpreter;               /* code_cache.c's: the number of the interpreter of this sample */
     uint32_t codes_used;                     /* entries that sets have taken */
     uint32_t code_sample;                    /* counts samples: what an entry is in use by */
 

@@ -8,6 +8,7 @@
 #define LARGE_CODE_SETS  512
 #define RING_BYTES       (32u << 10)
 #define CODE_SETS        192
+#define PAGE             4096u
 #define SCRATCHES_MAX    1024 /* handlers running at once */
 
 static struct {
@@ -16,9 +17,9 @@ static struct {
 } scratches[SCRATCHES_MAX];
 static _Atomic size_t mapped_bytes;
 
-/* async-signal-safe. */
-static void *map(size_t bytes)
+void *pp_slot_memory_more(size_t bytes)
 {
+    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
     void *memory = pp_sys_mmap_anonymous(bytes);
     if (memory)
         atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
@@ -34,7 +35,7 @@ PP_RARE static bool map_thread_memory(struct pp_slot *slot)
     size_t sets_bytes = (sets * sizeof *slot->code_sets + 15) & ~(size_t)15;
     size_t codes_bytes = entries * sizeof *slot->codes;
     size_t numbers_bytes = (entries + PP_MAX_PYTHON_FRAMES) * sizeof *slot->code_numbers;
-    uint8_t *memory = map((ring_bytes + sets_bytes + codes_bytes + numbers_bytes + 4095) & ~(size_t)4095);
+    uint8_t *memory = pp_slot_memory_more(ring_bytes + sets_bytes + codes_bytes + numbers_bytes);
     if (!memory)
         return false;
     slot->ring.buffer = memory;
@@ -58,7 +59,7 @@ bool pp_slot_memory_begin(struct pp_slot *slot)
         slot->scratch_index = i;
         slot->scratch = scratches[i].memory;
         if (!slot->scratch)
-            slot->scratch = scratches[i].memory = map((sizeof *slot->scratch + 4095) & ~(size_t)4095);
+            slot->scratch = scratches[i].memory = pp_slot_memory_more(sizeof *slot->scratch);
         if (slot->scratch)
             return true;
         pp_slot_memory_end(slot);

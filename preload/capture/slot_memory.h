@@ -11,6 +11,9 @@
  * failure undoes no earlier one. async-signal-safe; on the slot's own thread. */
 bool pp_slot_memory_begin(struct pp_slot *slot);
 
+/* Maps more memory, for ever and zeroed; NULL if there is none. async-signal-safe. */
+void *pp_slot_memory_more(size_t bytes);
+
 /* Releases the scratch memory. async-signal-safe. */
 void pp_slot_memory_end(struct pp_slot *slot);
 

@@ -118,6 +118,7 @@ enum pp_process_key {
     PP_PROCESS_CLOCK,           /* text: the clock in use and why, for people; again when it changes; absent: ticks */
     PP_PROCESS_CONTEXTS,        /* text: the sources of contexts that are read, for people; again when it changes */
     PP_PROCESS_TRACES,          /* text: PYPROF_TRACES as it holds, "0.01" or "0.01,only"; absent: no traces are kept */
+    PP_PROCESS_SERVICE,         /* text: OTEL_SERVICE_NAME, or service.name of OTEL_RESOURCE_ATTRIBUTES */
 };
 
 enum pp_account_key {
@@ -164,6 +165,15 @@ enum pp_account_key {
 static inline uint64_t pp_handler_bucket_limit(unsigned i)
 {
     return ((uint64_t)16 << (i / 4)) * (4 + i % 4);
+}
+
+static inline unsigned pp_handler_bucket(uint64_t ns)
+{
+    if (ns < pp_handler_bucket_limit(0))
+        return 0;
+    unsigned highest = 63 - (unsigned)__builtin_clzll(ns); /* bit of the number, from 6 on */
+    unsigned bucket = (highest - 6) * 4 + (unsigned)(ns >> (highest - 2) & 3) + 1;
+    return bucket < PP_HANDLER_BUCKETS ? bucket : PP_HANDLER_BUCKETS - 1;
 }
 
 /* The same for CPU times of requests: from 16 us to 1 s. */

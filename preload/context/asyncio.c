@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "asyncio.h"
 #include "../capture/safe_read.h"
-#include "tasks.h"
+#include "recall.h"
 
 #define RUNNING_LOOP "__asyncio_running_event_loop__" /* in the dict of a thread state, 3.8 to 3.12 */
 #define HOLDER_LOOP  16                               /* up to 3.11 what is there holds the loop, */
@@ -22,7 +22,22 @@ bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *mod
         size != layout->task.size)
         return false;
     *why = "_asyncio has no _current_tasks";
-    return layout->thread_state.running_task || pp_name_find(reader, module, "_current_tasks", &facts->running_tasks);
+    return layout->thread_state.running_task || pp_name_find(reader, module, PP_ASYNCIO_TASKS, &facts->running_tasks);
+}
+
+/* Whether the dict of running tasks is in the dict of its module, and that in sys.modules. async-signal-safe. */
+static bool is_held(const struct pp_context_reader *reader)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_asyncio_facts *facts = &reader->facts->asyncio;
+    uintptr_t modules, module, type, dict, tasks;
+    return pp_object_word(objects, reader->facts->interpreter_state + objects->python->layout.interpreter.modules,
+                          &modules) &&
+           modules && modules == facts->holder.modules &&
+           pp_dict_get_hashed(objects, modules, &facts->holder.module_key, &module) && module == facts->holder.module &&
+           pp_object_type(objects, module, &type) && type == facts->holder.module_type &&
+           pp_object_word(objects, module + pp_object_header(objects), &dict) && dict == facts->holder.dict &&
+           pp_dict_get_hashed(objects, dict, &facts->holder.tasks_key, &tasks) && tasks == facts->running_tasks;
 }
 
 /* Reads the event loop that the thread runs. async-signal-safe. */
@@ -50,33 +65,40 @@ static bool read_loop(const struct pp_context_reader *reader, uintptr_t *loop)
 /* async-signal-safe. */
 static bool read_task(const struct pp_context_reader *reader, uintptr_t *task)
 {
-    const struct pp_python_layout *layout = &reader->objects.python->layout;
     uintptr_t loop;
-    if (layout->thread_state.running_task)
-        return pp_object_word(&reader->objects, reader->state->address + layout->thread_state.running_task, task);
     *task = 0;
     if (!read_loop(reader, &loop))
         return false;
+    if (!loop)
+        return true;
     struct pp_object_reader careful = reader->objects;
-    careful.plain = false; /* the dict of a module that was removed is freed */
-    if (loop)
-        pp_dict_get_object(&careful, reader->facts->asyncio.running_tasks, loop, task);
+    const struct pp_dict_key key = pp_dict_key_object(loop);
+    careful.plain = careful.plain && is_held(reader); /* the dict of a module that was removed is freed */
+    pp_dict_get_hashed(&careful, reader->facts->asyncio.running_tasks, &key, task);
     return true;
+}
+
+bool pp_asyncio_task(const struct pp_context_reader *reader, uintptr_t *task)
+{
+    const struct pp_python_layout *layout = &reader->objects.python->layout;
+    if (layout->thread_state.running_task)
+        return pp_object_word(&reader->objects, reader->state->address + layout->thread_state.running_task, task);
+    struct pp_recording recording;
+    const uintptr_t key[] = {(uintptr_t)reader->facts, reader->state->address};
+    const struct pp_recall *recall = pp_recall(reader, PP_RECALL_RUNNING, key, sizeof key / sizeof *key, &recording);
+    if (recall) {
+        *task = recall->task;
+        return true;
+    }
+    bool read = read_task(&recording.reader, task);
+    pp_recall_end(&recording, read, 0);
+    if (recording.recall)
+        recording.recall->task = *task;
+    return read;
 }
 
 bool pp_asyncio_runs(const struct pp_context_reader *reader)
 {
     uintptr_t loop;
     return reader->facts->asyncio.task_type && (!read_loop(reader, &loop) || loop);
-}
-
-bool pp_asyncio_read(const struct pp_context_reader *reader, struct pp_context *context)
-{
-    uintptr_t task;
-    if (!read_task(reader, &task))
-        return false;
-    if (!task || !pp_object_is(&reader->objects, task, reader->facts->asyncio.task_type))
-        return true;
-    context->identity = task;
-    return pp_task_name_read(reader, task, &context->text);
 }

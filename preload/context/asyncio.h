@@ -6,6 +6,8 @@
 
 #include "context.h"
 
+#define PP_ASYNCIO_TASKS "_current_tasks" /* in the module _asyncio */
+
 /* Finds the type of tasks, by the dict of the module _asyncio. Returns false if it is not there, or if it is not known
  * how tasks are laid out. Flush thread. */
 bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_asyncio_facts *facts,
@@ -13,7 +15,7 @@ bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *mod
 
 /* Whether the thread runs an event loop, or may do so. async-signal-safe. */
 bool pp_asyncio_runs(const struct pp_context_reader *reader);
-/* Reads the running task: its identity is 0 if none runs. false: it could not be read. async-signal-safe. */
-bool pp_asyncio_read(const struct pp_context_reader *reader, struct pp_context *context);
+/* Reads which object runs as a task: 0 if none does. false: it could not be read. async-signal-safe. */
+bool pp_asyncio_task(const struct pp_context_reader *reader, uintptr_t *task);
 
 #endif

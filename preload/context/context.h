@@ -33,7 +33,8 @@ struct pp_context_reader {
     const struct pp_context_facts *facts; /* NULL: no source was found in the thread's interpreter */
     const struct pp_thread_state *state;
     struct pp_slot *slot;
-    bool trace_only; /* of a span only its trace's id is needed */
+    struct pp_recall *recall; /* for which is recorded what is read (recall.h); NULL: it is not */
+    bool trace_only;          /* of a span only its trace's id is needed */
 };
 
 /* Reads, before the Python stack is walked, what does not depend on it, and puts what has changed since the thread's
@@ -54,6 +55,11 @@ bool pp_contexts_read_native(struct pp_slot *slot, uint32_t *known);
  * async-signal-safe; needs slot->scratch with the resolved frames; bounded. */
 bool pp_contexts_read_frames(const struct pp_context_reader *reader, struct pp_python_stack *stack,
                              const struct pp_native_stack *native, uint32_t *known);
+
+/* Puts a context into the ring unless it is the thread's last of its kind; false if there is no room. Sets the kind's
+ * bit in *known. async-signal-safe; needs slot->scratch. */
+bool pp_context_put(const struct pp_context_reader *reader, enum pp_context_kind kind, const struct pp_context *context,
+                    uint32_t *known);
 
 /* Makes a reader for the thread's state. async-signal-safe. */
 struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *state, struct pp_slot *slot);

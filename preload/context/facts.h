@@ -13,8 +13,13 @@
 
 /* asyncio.h */
 struct pp_asyncio_facts {
-    uintptr_t task_type;                            /* _asyncio.Task; 0: not found */
-    uintptr_t running_tasks;                        /* the dict {loop: task} of all threads, 3.8 to 3.13 */
+    uintptr_t task_type;     /* _asyncio.Task; 0: not found */
+    uintptr_t running_tasks; /* the dict {loop: task} of all threads, 3.8 to 3.13 */
+    /* What keeps that dict alive: it is in the dict of a module, which is in sys.modules. 0: not known. */
+    struct {
+        uintptr_t modules, module, module_type, dict;
+        struct pp_dict_key module_key, tasks_key;
+    } holder;
     uintptr_t python_task_type, python_future_type; /* the same, made of Python */
 };
 
@@ -65,6 +70,10 @@ struct pp_thread_context_facts {
 struct pp_flask_facts {
     struct pp_context_var variable;
 };
+struct pp_served_facts {
+    struct pp_context_var variable;
+    struct pp_slot_attribute own, name;
+};
 struct pp_labels_facts {
     struct pp_context_var variable;
 };
@@ -87,6 +96,7 @@ enum pp_source_module {
     PP_MODULE_SENTRY_SPAN,
     PP_MODULE_FLASK,
     PP_MODULE_LABELS,
+    PP_MODULE_REQUESTS,
     PP_MODULE_DJANGO, /* these two are known by their frames (endpoint.h) */
     PP_MODULE_STARLETTE,
     PP_MODULE_GREENLET,
@@ -117,6 +127,7 @@ struct pp_context_facts {
     struct pp_ddtrace_facts ddtrace;
     struct pp_sentry_facts sentry;
     struct pp_flask_facts flask;
+    struct pp_served_facts served;
     struct pp_labels_facts labels;
     char text[PP_CONTEXT_SOURCES_TEXT]; /* what was found, and what was not, for people */
 };

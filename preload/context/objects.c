@@ -24,11 +24,29 @@
 #define TEXT_IS_COMPACT(bits) (((bits) >> 3) & 1)
 #define TEXT_IS_ASCII(bits)   (((bits) >> 4) & 1)
 
+void pp_read_set_add(struct pp_read_set *set, uintptr_t address, size_t size)
+{
+    /* whole words: those that an object begins and ends in are in the same page */
+    for (uintptr_t at = address & ~(sizeof at - 1); at < address + size; at += sizeof at) {
+        uint8_t *recent = &set->recent[at / sizeof at % PP_READ_RECENT];
+        if (*recent < set->count && set->words[*recent].address == at)
+            continue;
+        if (set->count == set->max) {
+            set->incomplete = true;
+            return;
+        }
+        *recent = set->count;
+        set->words[set->count++] = (struct pp_read_word){at, pp_word((const void *)at, 0)};
+    }
+}
+
 /* By the kernel: a system call takes as long for a block as for a word. */
 bool pp_object_copy_safely(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size)
 {
     struct pp_object_copies *copies = reader->copies;
     uintptr_t start = address & ~(uintptr_t)(PP_COPY_BLOCK - 1);
+    if (reader->set)
+        reader->set->incomplete = true;
     if (!copies || address - start + size > PP_COPY_BLOCK)
         return pp_safe_read(reader->pid, to, address, size);
     unsigned i = 0, count = copies->count < PP_COPY_BLOCKS ? copies->count : PP_COPY_BLOCKS;
@@ -79,13 +97,19 @@ static bool is_of_type(const struct pp_object_reader *reader, uintptr_t object, 
 
 bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t *keys, uintptr_t *values)
 {
+    uintptr_t fields = dict + header_size(reader), type;
     uintptr_t words[1 + (DICT_VALUES + 8) / sizeof(uintptr_t)]; /* from the type on */
-    if (!is_of_type(reader, dict, reader->python->dict_type) ||
-        !pp_object_copy(reader, words, dict + reader->python->layout.object_type, sizeof words) ||
-        words[0] != reader->python->dict_type)
-        return false;
-    *keys = pp_word(words + 1, DICT_KEYS);
-    *values = pp_word(words + 1, DICT_VALUES);
+    if (reader->plain) { /* not its length and version, which change more often */
+        if (!pp_object_type(reader, dict, &type) || type != reader->python->dict_type ||
+            !pp_object_word(reader, fields + DICT_KEYS, keys) || !pp_object_word(reader, fields + DICT_VALUES, values))
+            return false;
+    } else {
+        if (!pp_plausible(dict) || !pp_object_copy(reader, words, fields - sizeof *words, sizeof words) ||
+            words[0] != reader->python->dict_type)
+            return false;
+        *keys = pp_word(words + 1, DICT_KEYS);
+        *values = pp_word(words + 1, DICT_VALUES);
+    }
     /* since 3.13 a word of sizes comes first */
     if (*values && reader->python->layout.minor >= 13)
         *values += sizeof(uintptr_t);
@@ -94,11 +118,12 @@ bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr
 
 bool pp_dict_keys_open(const struct pp_object_reader *reader, uintptr_t keys, struct pp_dict_keys *found)
 {
-    uint8_t header[KEYS_HEADER];
+    uint8_t header[KEYS_HEADER]; /* without the number of references */
+    enum { FIRST = sizeof(uintptr_t) };
     if (!pp_plausible(keys))
         return false;
     if (reader->python->layout.minor < 11) {
-        if (!pp_object_copy(reader, header, keys, KEYS_HEADER))
+        if (!pp_object_copy(reader, header + FIRST, keys + FIRST, KEYS_HEADER - FIRST))
             return false;
         uint64_t slots = pp_word(header, 8);
         unsigned width = slots <= UINT8_MAX ? 1 : slots <= UINT16_MAX ? 2 : 4; /* of the index of an entry */
@@ -106,7 +131,8 @@ bool pp_dict_keys_open(const struct pp_object_reader *reader, uintptr_t keys, st
             keys + KEYS_HEADER + slots * width, pp_word(header, 32), 24, 8, keys + KEYS_HEADER, slots, width};
         return slots < SLOTS_MAX;
     }
-    if (!pp_object_copy(reader, header, keys, KEYS_HEADER - 8) || header[9] > LOG_MAX || header[8] > header[9])
+    if (!pp_object_copy(reader, header + FIRST, keys + FIRST, KEYS_HEADER - 8 - FIRST) || header[9] > LOG_MAX ||
+        header[8] > header[9])
         return false;
     bool general = header[10] == 0; /* else all keys are str, and their hashes are in them */
     *found = (struct pp_dict_keys){keys + KEYS_HEADER - 8 + ((uintptr_t)1 << header[9]),
@@ -215,25 +241,27 @@ bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_
     return false;
 }
 
-bool pp_dict_get_object(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value)
+bool pp_dict_get_hashed(const struct pp_object_reader *reader, uintptr_t dict, const struct pp_dict_key *key,
+                        uintptr_t *value)
 {
     uintptr_t address, values, entry[2];
     struct pp_dict_keys keys;
     if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys))
         return false;
-    uint64_t hash = (uint64_t)key >> 4 | (uint64_t)key << 60, perturb = hash, slot = hash; /* _Py_HashPointer */
+    uint64_t perturb = key->hash, slot = key->hash;
     for (unsigned probes = 0; probes < PROBES_MAX; probes++) {
-        int64_t number = 0;
-        unsigned unused_bits = 64 - 8 * keys.slot_size;
+        uint64_t word;
         slot &= keys.slot_count - 1;
-        if (!pp_object_copy(reader, &number, keys.slots + slot * keys.slot_size, keys.slot_size))
+        uintptr_t at = keys.slots + slot * keys.slot_size, aligned = at & ~(sizeof word - 1);
+        unsigned unused_bits = 64 - 8 * keys.slot_size;
+        if (!pp_object_copy(reader, &word, aligned, sizeof word))
             return false;
-        number = (int64_t)((uint64_t)number << unused_bits) >> unused_bits;
+        int64_t number = (int64_t)(word << (unused_bits - 8 * (at - aligned))) >> unused_bits;
         if (number == SLOT_EMPTY || number >= (int64_t)keys.count)
             return false;
         if (number >= 0 &&
             pp_object_copy(reader, entry, keys.entries + (uint64_t)number * keys.size + keys.key, sizeof entry) &&
-            entry[0] == key) {
+            entry[0] == key->address) {
             *value = entry[1];
             return *value != 0;
         }
@@ -272,9 +300,10 @@ struct pp_str pp_str_find(const struct pp_python_layout *layout, uintptr_t objec
 bool pp_str_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *text)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
-    uint8_t header[PP_STR_HEADER_MAX];
+    uint8_t header[PP_STR_HEADER_MAX]; /* without the number of references */
+    unsigned first = layout->object_type;
     if (!is_of_type(reader, object, reader->python->text_type) ||
-        !pp_object_copy(reader, header, object, layout->text.state + 4u) ||
+        !pp_object_copy(reader, header + first, object + first, layout->text.state + 4u - first) ||
         pp_word(header, layout->object_type) != reader->python->text_type)
         return false;
     *text = pp_str_find(layout, object, header, most);

@@ -26,11 +26,24 @@ struct pp_object_copies {
     uint8_t blocks[PP_COPY_BLOCKS][PP_COPY_BLOCK];
 };
 
+/* Words that were read, in their order: where each was found depends on those before it alone. */
+struct pp_read_word {
+    uintptr_t address, word;
+};
+#define PP_READ_RECENT 64
+struct pp_read_set {
+    struct pp_read_word *words;
+    uint8_t count, max;
+    bool incomplete;                /* there was no room, or something was read by other means */
+    uint8_t recent[PP_READ_RECENT]; /* by address: where a word was put last */
+};
+
 struct pp_object_reader {
     const struct pp_python *python;
     int pid;
     bool plain;                      /* what is read cannot be freed meanwhile; otherwise it is copied by the kernel */
     struct pp_object_copies *copies; /* none at the start of a sample; NULL: every read is of this moment */
+    struct pp_read_set *set;         /* records what is read; NULL: nothing does */
 };
 
 /* Where an attribute was found last: the instances of a class mostly share their keys. */
@@ -57,7 +70,10 @@ struct pp_str {
     struct pp_record_text record;
 };
 
-/* Does so for a reader that is not plain. async-signal-safe. */
+/* Adds the words that have these bytes. async-signal-safe. */
+void pp_read_set_add(struct pp_read_set *set, uintptr_t address, size_t size);
+
+/* Copies for a reader that is not plain. async-signal-safe. */
 bool pp_object_copy_safely(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size);
 
 /* Copies what may be no object at all; false if it cannot be read. async-signal-safe. */
@@ -68,6 +84,8 @@ static inline bool pp_object_copy(const struct pp_object_reader *reader, void *t
     if (!reader->plain)
         return pp_object_copy_safely(reader, to, address, size);
     memcpy(to, (const void *)address, size);
+    if (reader->set)
+        pp_read_set_add(reader->set, address, size);
     return true;
 }
 
@@ -90,9 +108,19 @@ bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintp
 /* Reads the value of a key of an exact dict, among the first ones; false if it has none. By the key's address:
  * async-signal-safe. */
 bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value);
-/* The same for a key whose hash is its address, as objects have it by default, in a dict of any size.
- * async-signal-safe. */
-bool pp_dict_get_object(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value);
+/* A key by its address and hash. */
+struct pp_dict_key {
+    uintptr_t address;
+    uint64_t hash;
+};
+/* Does so for a dict of any size. async-signal-safe. */
+bool pp_dict_get_hashed(const struct pp_object_reader *reader, uintptr_t dict, const struct pp_dict_key *key,
+                        uintptr_t *value);
+/* Returns an object as a key whose hash is its address, as objects have it by default. async-signal-safe. */
+static inline struct pp_dict_key pp_dict_key_object(uintptr_t object)
+{
+    return (struct pp_dict_key){object, (uint64_t)object >> 4 | (uint64_t)object << 60}; /* _Py_HashPointer */
+}
 /* The key is a str with these ASCII characters. learnt: zeroed at first. async-signal-safe. */
 bool pp_dict_get_named(const struct pp_object_reader *reader, uintptr_t dict, const char *name,
                        struct pp_attribute *learnt, uintptr_t *value);

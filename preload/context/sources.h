@@ -29,11 +29,16 @@ bool pp_flask_find(const struct pp_object_reader *reader, const uintptr_t *modul
                    const char **why);
 bool pp_flask_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 
+/* Of the requests that the Python module counts: the endpoint, once the framework or the program has named it. Tasks
+ * that a request has made without awaiting them have it, too. */
+bool pp_served_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_served_facts *facts);
+bool pp_served_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
+
 /* The program's own labels: "key=value;key2=value2" in a bytes object. */
 bool pp_labels_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_labels_facts *facts,
                     const char **why);
 /* Those that the thread has set by pyprof_labels. Returns false if it never had any. */
-bool pp_thread_labels_read(struct pp_slot *slot, struct pp_context *context);
+bool pp_thread_labels_read(const struct pp_context_reader *reader, struct pp_context *context);
 bool pp_labels_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tasks.h"
 #include "../capture/safe_read.h"
+#include "awaiters.h"
 #include "frame_rules.h"
 
 #define DEFAULT_NAME "Task-" /* and a number: says nothing, and there is one for each task */
@@ -104,4 +105,32 @@ uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t fra
         return runs ? task : 0;
     }
     return 0;
+}
+
+bool pp_awaiters_put(const struct pp_context_reader *reader, uintptr_t task, uintptr_t awaiter, uint32_t *known)
+{
+    struct pp_scratch *scratch = reader->slot->scratch;
+    for (unsigned count = 0; count < PP_MAX_AWAITERS; count++) {
+        awaiter = awaiter == task ? 0 : awaiter;
+        for (unsigned i = 0; i < count; i++)
+            awaiter = scratch->awaiters[i] == awaiter ? 0 : awaiter; /* a circle: each waits for the other, for ever */
+        struct pp_context context = {.identity = awaiter};
+        if (awaiter)
+            pp_task_name_read(reader, awaiter, &context.text);
+        if (!pp_context_put(reader, PP_CONTEXT_AWAITER + count, &context, known))
+            return false;
+        if (!awaiter)
+            break;
+        scratch->awaiters[count] = awaiter;
+        scratch->awaiter_count = count + 1;
+        awaiter = pp_awaiter_of(reader, awaiter);
+    }
+    return true;
+}
+
+bool pp_task_put(const struct pp_context_reader *reader, const struct pp_context *task, uint32_t *known)
+{
+    return pp_context_put(reader, PP_CONTEXT_TASK, task, known) &&
+           (!reader->state->attached ||
+            pp_awaiters_put(reader, task->identity, pp_awaiter_of(reader, task->identity), known));
 }

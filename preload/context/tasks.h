@@ -20,4 +20,10 @@ uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t co
  * the resolved frames. */
 uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t frames, uint32_t *first);
 
+/* Puts a task and the tasks that await it into the ring. async-signal-safe; needs slot->scratch. */
+bool pp_task_put(const struct pp_context_reader *reader, const struct pp_context *task, uint32_t *known);
+/* Puts a chain of tasks, each of which awaits the one before it, each of a kind of its own; the first one awaits `task`
+ * (0: no task). async-signal-safe; needs slot->scratch. */
+bool pp_awaiters_put(const struct pp_context_reader *reader, uintptr_t task, uintptr_t awaiter, uint32_t *known);
+
 #endif

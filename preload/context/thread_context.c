@@ -4,6 +4,7 @@
 #include "../capture/tls_word.h"
 #include "asyncio.h"
 #include "greenlet.h"
+#include "recall.h"
 #include "values.h"
 #include <stddef.h>
 
@@ -57,6 +58,7 @@ void pp_thread_context_read(const struct pp_context_reader *reader, struct pp_co
     static const char unnamed[] = PP_SPAN_UNNAMED, unknown[] = PP_SPAN_UNKNOWN;
     struct record record;
     uintptr_t at, word = pp_tls_address(&reader->facts->thread_context.word, reader->slot->thread.thread_pointer);
+    pp_recall_refuse(reader);
     /* the library may have been unloaded since its word was found: a tick that came while glibc freed the thread's
      * block of it, or read beyond the block of the next library, crashed */
     if (!word || !pp_safe_read(reader->objects.pid, &at, word, sizeof at) || at < PP_LOWEST_ADDRESS ||

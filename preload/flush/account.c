@@ -3,6 +3,7 @@
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../capture/due.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include <string.h>
@@ -27,7 +28,6 @@
 #define IN_STEP_MEAN_TICKS   2u
 #define LATE_SAMPLES         8u   /* over so many of them, */
 #define LATE_MAX_TICKS       25u  /* each counted up to here. */
-#define KEPT_TICKS           8u   /* CPU time that waits for a sample of the right clock */
 #define IN_STEP_LATE_PERCENT 150u /* of a tick: what runs all the time is not later than this */
 
 /* Takes what is new of own cost and losses since the last record, which carries sums. */
@@ -90,26 +90,34 @@ static bool is_in_time(struct pp_slot *slot, const struct pp_record_sample *reco
 }
 
 /* Takes a sample of a thread with two clocks, each of which sees a part of its CPU time only: what a sample does not
- * represent is left to the samples of the other clock, up to KEPT_TICKS. */
-static uint64_t share_of_clock(struct pp_slot *slot, const struct pp_record_sample *record,
-                               const struct pp_ticks *ticks)
+ * represent is left to the samples of the other clock, up to a bound (capture/due.h). */
+static void share_clock(struct pp_slot *slot, const struct pp_record_sample *record, const struct pp_ticks *ticks,
+                        struct pp_charge *charge)
 {
     uint64_t waiting_ns = record->cpu_ns > slot->flush.accounted_ns ? record->cpu_ns - slot->flush.accounted_ns : 0;
-    uint64_t most_ns = record->due_ns + KEPT_TICKS * ticks->tick_ns;
-    return waiting_ns > most_ns          ? waiting_ns - KEPT_TICKS * ticks->tick_ns
-           : waiting_ns < record->due_ns ? waiting_ns
-                                         : record->due_ns;
+    charge->sampled_ns = waiting_ns < record->due_ns ? waiting_ns : record->due_ns;
+    uint64_t left_ns = waiting_ns - charge->sampled_ns, kept_ns = PP_KEPT_TIMES * pp_account_overdue_ns(ticks);
+    charge->unsampled_ns = left_ns > kept_ns ? left_ns - kept_ns : 0;
+}
+
+static void share_ticks(struct pp_slot *slot, const struct pp_record_sample *record, const struct pp_ticks *ticks,
+                        struct pp_charge *charge)
+{
+    uint64_t used_ns = record->cpu_ns - record->cpu_previous_ns;
+    bool whole = is_in_time(slot, record, used_ns, ticks);
+    charge->sampled_ns = whole ? used_ns : ticks->period_ns / 2 + ticks->tick_ns;
+    charge->unsampled_ns = used_ns - charge->sampled_ns;
 }
 
 struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *slot,
                                    const struct pp_record_sample *record, const struct pp_ticks *ticks)
 {
     struct pp_charge charge = take_sums(account, slot, record->own_ns, record->lost_ns, record->lost_samples);
-    uint64_t used = record->due_ns ? share_of_clock(slot, record, ticks) : record->cpu_ns - record->cpu_previous_ns;
-    bool whole = record->due_ns || is_in_time(slot, record, used, ticks);
-    charge.sampled_ns = whole ? used : ticks->period_ns / 2 + ticks->tick_ns;
-    charge.unsampled_ns = used - charge.sampled_ns;
-    slot->flush.accounted_ns += used;
+    if (record->due_ns)
+        share_clock(slot, record, ticks, &charge);
+    else
+        share_ticks(slot, record, ticks, &charge);
+    slot->flush.accounted_ns += charge.sampled_ns + charge.unsampled_ns;
     account->sampled_ns += charge.sampled_ns;
     account->unsampled_ns += charge.unsampled_ns;
     account->samples++;

@@ -57,6 +57,7 @@ static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_SENTRY_SPAN] = "sentry_sdk.tracing",
     [PP_MODULE_FLASK] = "flask.globals",
     [PP_MODULE_LABELS] = "libpyprof",
+    [PP_MODULE_REQUESTS] = "libpyprof._requests",
     [PP_MODULE_DJANGO] = "django.core.handlers.base",
     [PP_MODULE_STARLETTE] = "starlette.routing",
     [PP_MODULE_GREENLET] = "greenlet._greenlet",
@@ -157,6 +158,8 @@ static void find_variables(const struct pp_object_reader *reader, const uintptr_
     FIND(sentry);
     FIND(flask);
     FIND(labels);
+    if (!pp_served_find(reader, modules, &facts->served))
+        memset(&facts->served, 0, sizeof facts->served);
 #undef FIND
 }
 
@@ -217,16 +220,47 @@ static void publish(const struct pp_context_facts *facts)
     atomic_store_explicit(&pp_capture.contexts, &published[changes++], memory_order_release);
 }
 
+/* Finds an entry of a dict and its key's hash. */
+static bool find_entry(const struct pp_object_reader *reader, uintptr_t dict, const char *name, uintptr_t *value,
+                       struct pp_dict_key *key)
+{
+    struct pp_python_entry entry = {0};
+    bool found = pp_python_dict_find(reader, dict, &(struct pp_wanted){.name = name}, PP_NAMES_MAX, &entry);
+    *value = entry.value;
+    key->address = entry.key;
+    /* after the length */
+    return found &&
+           pp_object_word(reader, entry.key + reader->python->layout.text.length + sizeof(uintptr_t), &key->hash);
+}
+
+/* Finds what keeps the dict of running tasks alive. */
+static void find_holder(const struct pp_object_reader *reader, uintptr_t interpreter_state,
+                        struct pp_asyncio_facts *facts)
+{
+    uintptr_t modules, tasks;
+    uint16_t place = reader->python->layout.interpreter.modules;
+    if (!facts->running_tasks || !pp_object_word(reader, interpreter_state + place, &modules) ||
+        modules != searched.dict ||
+        !find_entry(reader, modules, names[PP_MODULE_ASYNCIO], &facts->holder.module, &facts->holder.module_key) ||
+        !pp_object_type(reader, facts->holder.module, &facts->holder.module_type) ||
+        !find_entry(reader, searched.modules[PP_MODULE_ASYNCIO], PP_ASYNCIO_TASKS, &tasks, &facts->holder.tasks_key))
+        return;
+    facts->holder.dict = searched.modules[PP_MODULE_ASYNCIO];
+    facts->holder.modules = modules;
+}
+
 /* Finds what is known of the interpreter's modules. */
 static void find_sources(const struct pp_object_reader *reader, struct pp_context_facts *facts)
 {
     const uintptr_t *modules = searched.modules;
     struct pp_context_reasons reasons = {.gevent = NULL};
     find_variables(reader, modules, facts, &reasons);
-    if (pp_asyncio_find(reader, modules, &facts->asyncio, &reasons.asyncio))
+    if (pp_asyncio_find(reader, modules, &facts->asyncio, &reasons.asyncio)) {
         reasons.asyncio = NULL;
-    else
+        find_holder(reader, facts->interpreter_state, &facts->asyncio);
+    } else {
         memset(&facts->asyncio, 0, sizeof facts->asyncio);
+    }
     if (!facts->asyncio.task_type || !pp_awaiters_find(reader, modules, &facts->awaiters))
         memset(&facts->awaiters, 0, sizeof facts->awaiters);
     reasons.trio = "its tasks are not laid out as they are known";

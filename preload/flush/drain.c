@@ -4,6 +4,7 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../modules/jit_code.h"
+#include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "code_objects.h"
@@ -183,6 +184,7 @@ static void drain(struct pp_slot *slot, bool final)
     if (!ended || (!final && is_to_wait(slot)))
         return;
     take_end(slot);
+    pp_event_close(slot);
     pp_slot_release(slot);
 }
 

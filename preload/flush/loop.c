@@ -9,6 +9,7 @@
 #include "../capture/capture.h"
 #include "../libunwind/libunwind.h"
 #include "../log/directory.h"
+#include "../modules/modules.h"
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
@@ -125,12 +126,15 @@ void *pp_flush_loop(void *argument)
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = first_save(now);
     uint64_t watch = atomic_load(&pp_capture.native_threads) ? now : UINT64_MAX; /* as the thread that was stopped */
+    uint64_t young = UINT64_MAX;
     unsigned idle = 0;
     for (;;) {
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
         uint64_t until = scan < next ? scan : next;
         until = save < until ? save : until;
         until = watch < until ? watch : until;
+        until = young < until ? young : until;
+        pp_modules_close_files(NULL);
         if (now < until && !atomic_load(&pp_capture.wake))
             pp_wait_on(&pp_capture.wake, 0, until - now);
         uint32_t why = atomic_exchange(&pp_capture.wake, 0);
@@ -163,8 +167,8 @@ void *pp_flush_loop(void *argument)
             pp_interval_drain(false);
         if (why & PP_WAKE_CONTEXTS)
             pp_context_facts_refresh();
-        if (why & PP_WAKE_EVENT)
-            pp_events_answer();
+        if (why & PP_WAKE_EVENT || now >= young)
+            young = pp_events_answer(now);
         if (why & PP_WAKE_STACK)
             pp_interval_stacks();
         if (why & PP_WAKE_COST)

@@ -145,6 +145,8 @@ static void put_all(struct pp_segment *segment)
     put_contexts(segment);
     if (pp_config.traces)
         put_text_field(PP_PROCESS_TRACES, pp_config.traces_text);
+    if (pp_config.service[0])
+        put_text_field(PP_PROCESS_SERVICE, pp_config.service);
     pp_put_number_field(&fields, PP_PROCESS_TICK_NS, pp_sys_tick_ns());
     pp_put_number_field(&fields, PP_PROCESS_CPUS, count_cpus());
 }

@@ -120,7 +120,7 @@ static const struct pp_python_layout layouts[] = {
         .torn_windows = true,
         .unique_version = true,
         .runtime = {.finalizing = 24, .key = 1544},
-        .interpreter = {.collecting = 312, .modules = 944},
+        .interpreter = {.collecting = 312, .modules = 944, .id = 8},
         .thread_state = {.interp = 16,
                          .top = 56,
                          .root_cframe = 272,

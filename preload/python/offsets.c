@@ -103,6 +103,7 @@ struct field {
 static const struct field fields[] = {
     {FIELD_runtime_finalizing, ROW(runtime.finalizing), false, NULL},
     {FIELD_interpreter_modules, ROW(interpreter.modules), false, NULL},
+    {FIELD_interpreter_id, ROW(interpreter.id), false, NULL},
     {FIELD_heap_type_keys, ROW(heap_type.cached_keys), false, NULL},
     {FIELD_thread_interp, ROW(thread_state.interp), false, NULL},
     {FIELD_thread_frame, ROW(thread_state.top), false, NULL},

@@ -14,8 +14,9 @@
 #include <sys/ioctl.h>
 
 #define NS_PER_SECOND 1000000000u
-#define WORTH_NS      5000000u  /* CPU time of a thread that is worth an event without a sample */
-#define DRAW_EACH     32u       /* signals: a new period puts off the next signal, by half a period on average */
+#define WORTH_NS      500000u   /* CPU time of a thread that is worth an event without a sample */
+#define YOUNG_NS      50000000u /* from the first of some threads that begin to the events for those that live on */
+#define FIRST_LEAST   8u        /* the first period is this part of the period or more */
 #define END_NS        50000000u /* at most, for the flush thread to end all events */
 #define PAUSE_NS      100000
 #define SET_OWNER     15 /* F_SETOWN_EX */
@@ -25,12 +26,12 @@ static struct {
     bool permitted;
     const char *clock;     /* in words */
     _Atomic uint32_t open; /* events */
+    uint64_t young_end_ns; /* CLOCK_MONOTONIC: threads that have begun get their events; 0: none has */
     const char *_Atomic ended_by;
     struct event {
-        int tid;        /* 0: none */
-        bool refused;   /* the thread of this tid cannot have one */
-        uint64_t count; /* of the slot's samples when the period was drawn */
-        uint64_t period_ns;
+        int tid;              /* 0: none */
+        bool refused;         /* the thread of this tid cannot have one */
+        uint64_t interval_ns; /* for which the period was drawn */
     } slots[PP_EVENT_SLOTS];
 } events;
 
@@ -85,6 +86,7 @@ void pp_events_begin(void)
         return;
     memset(events.slots, 0, sizeof events.slots);
     atomic_store(&events.open, 0);
+    events.young_end_ns = 0;
     bool finer = pp_config.period_ns < pp_sys_tick_ns(), all = finer || pp_config.clock == PP_CLOCK_PERF;
     const char *why = obstacle();
     events.permitted = !why;
@@ -104,11 +106,16 @@ const char *pp_events_clock(void)
     return events.clock;
 }
 
-static void close_event(struct event *event, int descriptor)
+void pp_event_close(struct pp_slot *slot)
 {
-    if (event->tid && !event->refused) {
-        pp_sys_close(descriptor);
+    struct event *event = slot->index < PP_EVENT_SLOTS ? &events.slots[slot->index] : NULL;
+    if (!event || !event->tid)
+        return;
+    if (!event->refused) {
+        atomic_store(&slot->thread.event_period_ns, 0);
+        pp_sys_close(descriptor_of(slot));
         atomic_fetch_sub(&events.open, 1);
+        pp_timer_follow(slot, false);
     }
     *event = (struct event){0};
 }
@@ -116,11 +123,8 @@ static void close_event(struct event *event, int descriptor)
 void pp_events_forget(void)
 {
     atomic_store(&pp_capture.events_wanted, 0);
-    for (struct pp_slot *slot = pp_slot_at(0); slot && slot->index < PP_EVENT_SLOTS;
-         slot = pp_slot_at(slot->index + 1)) {
-        atomic_store(&slot->thread.event_period_ns, 0);
-        close_event(&events.slots[slot->index], descriptor_of(slot));
-    }
+    for (struct pp_slot *slot = pp_slot_at(0); slot && slot->index < PP_EVENT_SLOTS; slot = pp_slot_at(slot->index + 1))
+        pp_event_close(slot);
     events.permitted = false;
 }
 
@@ -148,8 +152,10 @@ static bool direct(int opened, int wanted, int tid)
     } owner = {0 /* F_OWNER_TID */, tid};
     int descriptor = (int)pp_syscall4(SYS_fcntl, opened, F_DUPFD_CLOEXEC, wanted, 0);
     pp_sys_close(opened);
-    if (descriptor < 0)
+    if (descriptor < 0) {
+        events.clock = "perf events; kernel ticks for threads whose event RLIMIT_NOFILE does not allow";
         return false;
+    }
     if (descriptor == wanted && pp_syscall4(SYS_fcntl, descriptor, SET_OWNER, (long)&owner, 0) == 0 &&
         pp_syscall4(SYS_fcntl, descriptor, SET_SIGNAL, SIGURG, 0) == 0 &&
         pp_syscall4(SYS_fcntl, descriptor, F_SETFL, O_ASYNC, 0) == 0 &&
@@ -159,34 +165,43 @@ static bool direct(int opened, int wanted, int tid)
     return false;
 }
 
+/* Returns the time to the first signal, at random: threads whose samples are few would have half a sample less. The
+ * event signals with that period until it gets its own. */
+static uint64_t first_period_ns(uint64_t period_ns)
+{
+    uint64_t least_ns = period_ns / FIRST_LEAST;
+    return period_ns < pp_sys_tick_ns() ? period_ns : least_ns + pp_sys_random() % (period_ns - least_ns);
+}
+
 static void give_event(struct pp_slot *slot, struct event *event)
 {
     int tid = atomic_load(&slot->tid);
-    uint64_t period_ns = pp_timer_draw_ns(pp_sys_random());
-    *event = (struct event){tid, true, atomic_load(&slot->cost.count), pp_timers_interval_ns()};
+    uint64_t due_ns = pp_timer_draw_ns(pp_sys_random()), period_ns = first_period_ns(due_ns);
+    *event = (struct event){tid, true, pp_timers_interval_ns()};
     int opened = open_event(tid, period_ns);
     if (opened < 0)
         return;
     /* first: the event may signal at once */
     atomic_fetch_add(&events.open, 1);
+    atomic_store(&slot->thread.event_begun_ns, pp_sys_clock_ns(pp_thread_cpu_clock(tid)));
+    atomic_store(&slot->thread.event_due_ns, due_ns);
     atomic_store(&slot->thread.event_period_ns, period_ns);
     event->refused = !direct(opened, descriptor_of(slot), tid);
     if (event->refused) {
         atomic_store(&slot->thread.event_period_ns, 0);
         atomic_fetch_sub(&events.open, 1);
+    } else {
+        pp_timer_follow(slot, false);
     }
     end_if_told();
 }
 
 static void draw_again(struct pp_slot *slot, struct event *event)
 {
-    uint64_t count = atomic_load(&slot->cost.count), usual_ns = pp_timers_interval_ns();
-    if (event->period_ns == usual_ns && count - event->count < DRAW_EACH)
-        return;
     uint64_t period_ns = pp_timer_draw_ns(pp_sys_random());
-    event->count = count;
-    event->period_ns = usual_ns;
+    event->interval_ns = pp_timers_interval_ns();
     atomic_store(&slot->thread.event_period_ns, period_ns);
+    atomic_store(&slot->thread.event_due_ns, period_ns);
     pp_syscall4(SYS_ioctl, descriptor_of(slot), PERF_EVENT_IOC_PERIOD, (long)&period_ns, 0);
 }
 
@@ -196,21 +211,38 @@ void pp_event_follow(struct pp_slot *slot, bool missed)
         return;
     struct event *event = &events.slots[slot->index];
     if (event->tid && event->tid != atomic_load(&slot->tid))
-        close_event(event, descriptor_of(slot));
-    if (event->tid && !event->refused)
+        pp_event_close(slot);
+    if (event->refused)
+        return;
+    bool asked = atomic_exchange(&slot->thread.asked_for_event, false);
+    if (event->tid && (asked || event->interval_ns != pp_timers_interval_ns()))
         draw_again(slot, event);
-    else if (!event->tid && (missed || slot->thread.asked_for_event ||
-                             (atomic_load(&pp_capture.events_wanted) && slot->flush.clock_ns > WORTH_NS)))
+    else if (!event->tid &&
+             (missed || asked || (atomic_load(&pp_capture.events_wanted) && slot->flush.clock_ns > WORTH_NS)))
         give_event(slot, event);
 }
 
-void pp_events_answer(void)
+/* Whether the thread has used enough for an event. Its clock is known where it has lived for an interval. */
+static bool is_worth_it(const struct pp_slot *slot)
+{
+    uint64_t clock_ns = slot->flush.clock_ns;
+    return (clock_ns ? clock_ns : pp_sys_clock_ns(pp_thread_cpu_clock(atomic_load(&slot->tid)))) > WORTH_NS;
+}
+
+uint64_t pp_events_answer(uint64_t now_ns)
 {
     end_if_told();
+    bool grown = events.young_end_ns && now_ns >= events.young_end_ns;
+    if (grown)
+        events.young_end_ns = 0;
+    if (!events.young_end_ns && atomic_exchange(&pp_capture.threads_begun, 0))
+        events.young_end_ns = now_ns + YOUNG_NS;
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
-        if (atomic_load(&slot->state) == PP_SLOT_LIVE && slot->thread.asked_for_event &&
-            !atomic_load(&slot->thread.event_period_ns))
-            pp_event_follow(slot, false);
+        if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->timer) >= 0 &&
+            (atomic_load(&slot->thread.asked_for_event) ||
+             (grown && !atomic_load(&slot->thread.event_period_ns) && is_worth_it(slot))))
+            pp_event_follow(slot, true);
+    return events.young_end_ns ? events.young_end_ns : UINT64_MAX;
 }
 
 void pp_events_end(const char *why)
@@ -224,4 +256,10 @@ void pp_events_end(const char *why)
         pp_wake_flush(PP_WAKE_EVENT);
         pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
     }
+}
+
+void pp_event_thread_begins(void)
+{
+    if (atomic_load(&pp_capture.events_wanted) && !atomic_exchange(&pp_capture.threads_begun, 1))
+        pp_wake_flush(PP_WAKE_EVENT);
 }

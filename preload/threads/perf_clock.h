@@ -4,15 +4,8 @@
  *
  * The event signals in the thread's own code only (exclude_kernel): every user may have that up to perf_event_paranoid
  * 2, and no system call of the program is interrupted (with the kernel's part 35 of 51 signals made poll fail by
- * EINTR). What the event cannot see, the thread's timer does, which stays armed: a tick in a system call is delivered
- * when the call returns, by then recognizable (pp_context_in_call). So the two share the work (capture/handler.c,
- * is_due):
- *
- * - an event's signal samples the thread's own code and represents the event's period;
- * - a tick in a system call samples the call and represents the time since the tick before;
- * - other ticks are dropped, unless the event is overdue, as it is where its signal is lost;
- * - what neither represents waits for a sample that can take it (flush/account.c, share_of_clock). Page faults are seen
- *   by neither: they count where the next samples are.
+ * EINTR; PERF's sigtrap, which was not tried, would send SIGTRAP, which ends an image that a raw exec has made
+ * meanwhile). The thread's timer stays armed and samples what the kernel does for the thread (capture/due.h).
  *
  * Descriptors. An event lives as long as its descriptor, which is in the flush thread's own table: the program never
  * sees it, and without a table of our own there are no events. Its number is the slot's index and PP_EVENT_FIRST_FD, by
@@ -35,11 +28,16 @@ void pp_events_begin(void);
 /* Forgets the events, when the flush thread ends and its table with it: the timers go on alone. */
 void pp_events_forget(void);
 
-/* Gives the thread an event if it is to have one; missed: the ticks miss its work. Keeps an event to the rate and, when
- * it has signalled some times, draws another period for it, as pp_timer_follow does. */
+/* Gives the thread an event if it is to have one; missed: the ticks miss its work. Keeps an event to the rate, and
+ * draws another period for it where the handler has asked for that, as pp_timer_follow does. */
 void pp_event_follow(struct pp_slot *slot, bool missed);
-/* Gives events to the threads whose handlers have asked for one, or ends all events if that is to be. */
-void pp_events_answer(void);
+/* Closes the event of a thread that has ended. */
+void pp_event_close(struct pp_slot *slot);
+/* Gives the threads their events whose handlers have asked for them, or that have begun some time before, or ends all
+ * events if that is to be. Returns when it is to be called again (CLOCK_MONOTONIC). */
+uint64_t pp_events_answer(uint64_t now_ns);
+/* Has the calling thread, which begins, get an event if it lives on. Any thread. */
+void pp_event_thread_begins(void);
 
 /* Ends all events for good, for this reason (static), and waits for that, 50 ms at most. Any thread. */
 void pp_events_end(const char *why);

@@ -142,6 +142,7 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_
     if (stack_low)
         pp_thread_has_stack(slot, (uintptr_t)__builtin_frame_address(0) - stack_low);
     pp_thread_arm(slot, slot->thread.start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
+    pp_event_thread_begins();
 }
 
 void pp_thread_begin_bare(struct pp_slot *slot)
@@ -150,6 +151,7 @@ void pp_thread_begin_bare(struct pp_slot *slot)
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, pp_sys_gettid());
     pp_thread_arm(slot, PP_FIRST_TICK);
+    pp_event_thread_begins();
 }
 
 void pp_thread_never_arm(void)

@@ -11,6 +11,7 @@
 #define NS_PER_SECOND 1000000000u
 #define PERMILLE      1000u /* of the period */
 #define OFF_LEAST     50u
+#define EACH_TICK_NS  1000u
 
 static struct {
     _Atomic uint64_t period_ns; /* that the throttle has chosen; 0: pp_config's */
@@ -46,13 +47,20 @@ uint64_t pp_timer_draw_ns(uint64_t random)
     return pp_timers_interval_ns() * (random >> 63 ? PERMILLE + off : PERMILLE - off) / PERMILLE;
 }
 
+/* Returns the usual interval of the slot's timer. */
+static uint64_t interval_of(const struct pp_slot *slot)
+{
+    bool each_tick = atomic_load(&slot->thread.event_period_ns) && !atomic_load(&pp_capture.traces_pause);
+    return each_tick ? EACH_TICK_NS : pp_timers_interval_ns();
+}
+
 static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_expiry)
 {
     /* the last digits of a thread's clock are random enough for a drawing in each second */
     uint64_t clock_ns = atomic_load(&slot->thread.cpu_end_ns);
     uint64_t random = first_expiry == PP_FIRST_AS_DUE ? pp_hash(&clock_ns, sizeof clock_ns) : pp_sys_random();
-    uint64_t period = pp_timer_draw_ns(random);
-    slot->timer_period_ns = pp_timers_interval_ns();
+    slot->timer_period_ns = interval_of(slot);
+    uint64_t period = slot->timer_period_ns == EACH_TICK_NS ? EACH_TICK_NS : pp_timer_draw_ns(random);
     uint64_t first = first_expiry == PP_FIRST_TICK ? 1 : first_expiry == PP_FIRST_AS_DUE ? time_left(id) : 0;
     if (!first)
         first = (random & UINT32_MAX) % period + 1;
@@ -123,8 +131,9 @@ void pp_timers_after_fork(void)
 void pp_timer_follow(struct pp_slot *slot, bool sampled)
 {
     int id = atomic_load(&slot->timer);
-    bool changed = slot->timer_period_ns != pp_timers_interval_ns();
-    if (id >= 0 && (changed || sampled))
+    uint64_t interval_ns = interval_of(slot);
+    bool changed = slot->timer_period_ns != interval_ns;
+    if (id >= 0 && (changed || (sampled && interval_ns != EACH_TICK_NS)))
         set_time(slot, id, changed ? PP_FIRST_RANDOM : PP_FIRST_AS_DUE);
 }
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "due.h"
+#include "capture.h"
+
+#define CORRECT_SHARE 8 /* this part of what is missing is made up for by each sample */
+/* Of the calling thread, as the kernel counts ticks: CPUCLOCK_PROF, all; CPUCLOCK_VIRT, in the thread's own code. */
+#define OWN_TICKS_CLOCK      (-4)
+#define OWN_USER_TICKS_CLOCK (-3)
+
+/* async-signal-safe. */
+static void ask_for_event(struct pp_slot *slot)
+{
+    if (!atomic_exchange_explicit(&slot->thread.asked_for_event, true, memory_order_relaxed))
+        pp_wake_flush(PP_WAKE_EVENT);
+}
+
+/* Returns the thread's CPU clock at the event's last signal, at its beginning before the first. async-signal-safe. */
+static uint64_t last_event_ns(const struct pp_slot *slot)
+{
+    uint64_t begun_ns = atomic_load_explicit(&slot->thread.event_begun_ns, memory_order_relaxed);
+    return slot->thread.event_ns > begun_ns ? slot->thread.event_ns : begun_ns;
+}
+
+/* Takes the event's signal. async-signal-safe. */
+static bool event_is_due(struct pp_slot *slot, uint64_t cpu_ns, uint64_t period_ns, uint64_t *due_ns)
+{
+    struct pp_slot_thread *thread = &slot->thread;
+    uint64_t kept_ns = PP_KEPT_TIMES * atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
+    bool first = thread->event_ns < atomic_load_explicit(&thread->event_begun_ns, memory_order_relaxed);
+    bool shortened = atomic_load_explicit(&thread->event_due_ns, memory_order_relaxed) != period_ns;
+    if (shortened && !first)
+        return false;
+    thread->kernel_ns += (int64_t)(cpu_ns - last_event_ns(slot)) - (int64_t)period_ns;
+    if (kept_ns && thread->kernel_ns > (int64_t)kept_ns)
+        thread->kernel_ns = (int64_t)kept_ns;
+    thread->event_ns = cpu_ns;
+    if (first || ++thread->event_signals % PP_EVENT_DRAW_EACH == 0)
+        ask_for_event(slot);
+    /* our handlers' part of the period is not the program's */
+    uint64_t own_ns = atomic_load_explicit(&thread->own_ns, memory_order_relaxed),
+             cost_ns = own_ns - thread->event_own_ns;
+    thread->event_own_ns = own_ns;
+    *due_ns = atomic_load_explicit(&thread->event_due_ns, memory_order_relaxed);
+    if (!first && cost_ns < *due_ns)
+        *due_ns -= cost_ns;
+    return true;
+}
+
+/* Whether the tick is to be one of the thread's kernel samples, if the kernel runs. They come at the event's rate, but
+ * have nothing to do with what is missing: the next tick after an expiry was lost would mostly meet what runs next.
+ * *since_ns: from the last of these ticks. async-signal-safe. */
+static bool tick_counts(struct pp_slot_thread *thread, uint64_t cpu_ns, uint64_t *since_ns)
+{
+    uint64_t period_ns = atomic_load_explicit(&thread->event_due_ns, memory_order_relaxed);
+    uint64_t begun_ns = atomic_load_explicit(&thread->event_begun_ns, memory_order_relaxed);
+    if (cpu_ns < thread->tick_due_ns)
+        return false;
+    *since_ns = cpu_ns - (thread->tick_ns > begun_ns ? thread->tick_ns : begun_ns);
+    thread->tick_ns = cpu_ns;
+    thread->tick_due_ns += ((cpu_ns - thread->tick_due_ns) / period_ns + 1) * period_ns;
+    return true;
+}
+
+/* Takes the timer's signal. async-signal-safe. */
+static bool tick_is_due(struct pp_slot *slot, bool in_call, uint64_t cpu_ns, uint64_t period_ns, uint64_t *due_ns)
+{
+    struct pp_slot_thread *thread = &slot->thread;
+    uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed), since_ns;
+    uint64_t previous_ns = atomic_load_explicit(&thread->cpu_end_ns, memory_order_relaxed);
+    uint64_t user_ns = pp_sys_clock_ns(OWN_USER_TICKS_CLOCK), system_ns = pp_sys_clock_ns(OWN_TICKS_CLOCK) - user_ns;
+    bool in_kernel = in_call || system_ns > thread->system_ns;
+    thread->system_ns = system_ns;
+    if (!tick_counts(thread, cpu_ns, &since_ns))
+        return false;
+    int64_t missing_ns = thread->kernel_ns + (int64_t)((cpu_ns - last_event_ns(slot)) / period_ns * period_ns);
+    int64_t most_ns = missing_ns + (int64_t)overdue_ns, due = (int64_t)since_ns + missing_ns / CORRECT_SHARE;
+    if (!in_kernel)
+        due = cpu_ns - previous_ns > PP_KEPT_TIMES * overdue_ns ? (int64_t)period_ns : 0;
+    else if (due > most_ns)
+        due = most_ns;
+    if (due <= 0)
+        return false;
+    thread->kernel_ns -= due;
+    *due_ns = (uint64_t)due;
+    return true;
+}
+
+bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *context, uint64_t cpu_ns, uint64_t *due_ns)
+{
+    uint64_t period_ns = atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
+    *due_ns = 0;
+    if (period_ns)
+        return event ? event_is_due(slot, cpu_ns, period_ns, due_ns)
+                     : tick_is_due(slot, pp_context_in_call(context), cpu_ns, period_ns, due_ns);
+    if (!event && atomic_load_explicit(&pp_capture.events_wanted, memory_order_relaxed))
+        ask_for_event(slot);
+    return !event;
+}

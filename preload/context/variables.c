@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "variables.h"
+#include "../capture/capture.h"
+#include "../capture/safe_read.h"
+#include "recall.h"
+#include "sources.h"
+#include "thread_context.h"
+
+/* Reads the innermost span. Where several libraries trace, OpenTelemetry's name is the one that others share.
+ * async-signal-safe. */
+static bool read_span(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *span)
+{
+    const struct pp_context_facts *facts = reader->facts;
+    bool read = true;
+    if (facts->opentelemetry.variable.address)
+        read = pp_opentelemetry_read(reader, vars, span);
+    if (read && !span->identity && facts->ddtrace.variable.address)
+        read = pp_ddtrace_read(reader, vars, span);
+    if (read && !span->identity && facts->sentry.variable.address)
+        read = pp_sentry_read(reader, vars, span);
+    if (read && !span->identity && facts->thread_context.word.kind)
+        pp_thread_context_read(reader, span);
+    return read;
+}
+
+/* async-signal-safe. */
+static bool is_selected(const struct pp_context *span)
+{
+    if (!(span->trace_id[0] | span->trace_id[1]))
+        return false;
+    return span->choice == PP_TRACE_BY_ID ? span->trace_id[0] <= pp_capture.traces_highest
+                                          : span->choice == PP_TRACE_KEPT;
+}
+
+/* Whether there may be spans. async-signal-safe. */
+static bool may_have_spans(const struct pp_context_facts *facts)
+{
+    return facts && (facts->variables || facts->thread_context.word.kind);
+}
+
+/* Opens the context of the thread. async-signal-safe. */
+static bool open_vars(const struct pp_context_reader *reader, uintptr_t *vars)
+{
+    return pp_context_vars_open(&reader->objects, reader->state->memory, &reader->slot->thread.context_checked, vars);
+}
+
+/* Returns the address of the thread's context. async-signal-safe. */
+static uintptr_t context_of(const struct pp_context_reader *reader)
+{
+    return pp_word(reader->state->memory, reader->objects.python->layout.thread_state.context);
+}
+
+/* async-signal-safe. */
+static bool read_selected(const struct pp_context_reader *reader)
+{
+    struct pp_context span = {.identity = 0};
+    uintptr_t vars;
+    return open_vars(reader, &vars) && read_span(reader, vars, &span) && is_selected(&span);
+}
+
+bool pp_contexts_selected(const struct pp_context_reader *reader)
+{
+    if (!may_have_spans(reader->facts))
+        return false;
+    struct pp_recording recording;
+    const uintptr_t key[] = {(uintptr_t)reader->facts, context_of(reader)};
+    const struct pp_recall *recall = pp_recall(reader, PP_RECALL_TRACE, key, sizeof key / sizeof *key, &recording);
+    if (recall)
+        return recall->known != 0;
+    recording.reader.trace_only = true;
+    bool selected = read_selected(&recording.reader);
+    pp_recall_end(&recording, true, selected ? PP_SELECTED : 0);
+    return selected;
+}
+
+/* async-signal-safe. */
+static bool put_span(const struct pp_context_reader *reader, const struct pp_context *span, uint32_t *known)
+{
+    if (!pp_context_put(reader, PP_CONTEXT_SPAN, span, known))
+        return false;
+    if (pp_traces_kept() && *known & 1u << PP_CONTEXT_SPAN && is_selected(span))
+        *known |= PP_SELECTED;
+    return true;
+}
+
+/* Reads the program's own labels: those of the context, if it is open, else the thread's. async-signal-safe. */
+static bool read_labels(const struct pp_context_reader *reader, bool open, uintptr_t vars, uint32_t *known)
+{
+    struct pp_context labels = {.identity = 0};
+    bool read = open && reader->facts->labels.variable.address && pp_labels_read(reader, vars, &labels);
+    if (!labels.identity)
+        read |= pp_thread_labels_read(reader, &labels);
+    return !read || pp_context_put(reader, PP_CONTEXT_LABELS, &labels, known);
+}
+
+/* Reads what is in the context. async-signal-safe. */
+static bool read_context(const struct pp_context_reader *reader, uint32_t *known)
+{
+    const struct pp_context_facts *facts = reader->facts;
+    struct pp_context span = {.identity = 0}, endpoint = span;
+    uintptr_t vars = 0;
+    if (!open_vars(reader, &vars))
+        return read_labels(reader, false, 0, known);
+    if (read_span(reader, vars, &span) && !put_span(reader, &span, known))
+        return false;
+    if (facts->flask.variable.address && pp_flask_read(reader, vars, &endpoint) && endpoint.identity &&
+        !pp_context_put(reader, PP_CONTEXT_ENDPOINT, &endpoint, known))
+        return false;
+    return read_labels(reader, true, vars, known);
+}
+
+void pp_variables_endpoint(const struct pp_context_reader *reader, struct pp_context *context)
+{
+    uintptr_t vars;
+    if (reader->facts && reader->facts->served.variable.address && open_vars(reader, &vars))
+        pp_served_read(reader, vars, context);
+}
+
+bool pp_variables_read_thread(const struct pp_context_reader *reader, uint32_t *known)
+{
+    return read_labels(reader, false, 0, known);
+}
+
+bool pp_variables_read(const struct pp_context_reader *reader, uint32_t *known)
+{
+    if (!may_have_spans(reader->facts))
+        return pp_variables_read_thread(reader, known);
+    struct pp_recording recording;
+    uint32_t found = 0;
+    const uintptr_t key[] = {(uintptr_t)reader->facts, context_of(reader)};
+    const struct pp_recall *recall = pp_recall(reader, PP_RECALL_VARIABLES, key, sizeof key / sizeof *key, &recording);
+    if (recall) {
+        *known |= recall->known;
+        return true;
+    }
+    bool read = read_context(&recording.reader, &found);
+    pp_recall_end(&recording, read, found);
+    *known |= found;
+    return read;
+}
+
+/* async-signal-safe. */
+static struct pp_context_reader read_native(struct pp_slot *slot, struct pp_context *span)
+{
+    const struct pp_context_reader reader = {
+        .objects = {.pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed), .plain = true},
+        .facts = atomic_load_explicit(&pp_capture.contexts, memory_order_acquire),
+        .slot = slot,
+    };
+    *span = (struct pp_context){.identity = 0};
+    if (reader.facts && reader.facts->thread_context.word.kind)
+        pp_thread_context_read(&reader, span);
+    return reader;
+}
+
+bool pp_contexts_read_native(struct pp_slot *slot, uint32_t *known)
+{
+    struct pp_context span;
+    const struct pp_context_reader reader = read_native(slot, &span);
+    return (!reader.facts || put_span(&reader, &span, known)) && read_labels(&reader, false, 0, known);
+}
+
+bool pp_contexts_selected_native(struct pp_slot *slot)
+{
+    struct pp_context span;
+    read_native(slot, &span);
+    return is_selected(&span);
+}
