@@ -7,6 +7,7 @@
 
 #define ELLIPSIS      "…"
 #define SHORTEST_PATH 6 /* columns of a path that is cut for a long name: its end tells most */
+#define PATH_PART     8 /* and this part of all columns where the name has to be cut, too */
 
 /* Appends the first characters of the text that fit into so many columns. */
 static void append_first(struct pt_buffer *out, const char *text, uint32_t columns)
@@ -84,7 +85,10 @@ void pt_fit_frame(struct pt_buffer *out, const char *text, uint32_t columns)
     const char *line = line_in(place);
     pt_buffer_append(&path, place, (size_t)(line - place));
     uint32_t around = 3 + pt_shown_width(line), name = pt_shown_width(shown.data);
-    uint32_t most = pt_shown_width(path.data ? path.data : ""), least = most < SHORTEST_PATH ? most : SHORTEST_PATH;
+    uint32_t most = pt_shown_width(path.data ? path.data : ""), least = SHORTEST_PATH;
+    if (around + name + least > columns && columns / PATH_PART > least)
+        least = columns / PATH_PART;
+    least = most < least ? most : least;
     uint32_t room = columns > around + name ? columns - around - name : 0;
     room = room > least ? room : least;
     uint32_t name_room = columns > around + room ? columns - around - room : 0;

@@ -14,6 +14,7 @@
 
 #define NARROWEST 60 /* a terminal that says less is not believed */
 #define READABLE  80 /* columns of a paragraph */
+#define LONG_ROW  200
 
 #define HOT_FROM  20.0 /* per cent */
 #define WARM_FROM 5.0
@@ -34,6 +35,12 @@ uint32_t pt_print_columns(FILE *out)
     if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &window) != 0 || window.ws_col < NARROWEST)
         return 0;
     return window.ws_col;
+}
+
+uint32_t pt_print_row_columns(FILE *out)
+{
+    uint32_t columns = pt_print_columns(out);
+    return columns ? columns : LONG_ROW;
 }
 
 bool pt_has_colour(FILE *out)
@@ -76,13 +83,19 @@ void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style sty
     pt_buffer_free(&shown);
 }
 
+/* Returns the length of a unit at the beginning of the text, with marks after it; 0 if there is none. */
+static size_t unit_length(const char *text)
+{
+    size_t length = strcspn(text, " ");
+    return length && length == 1 + strspn(text + 1, ",.;:)") ? length : 0;
+}
+
 /* Returns the length of a word and what belongs to it: a unit stays with its number. */
 static size_t word_length(const char *text)
 {
-    size_t length = strcspn(text, " ");
-    while (text[length] && text[length + 1] && text[length + 1] != ' ' &&
-           (!text[length + 2] || text[length + 2] == ' '))
-        length += 2;
+    size_t length = strcspn(text, " "), unit;
+    while (text[length] && (unit = unit_length(text + length + 1)))
+        length += 1 + unit;
     return length;
 }
 

@@ -18,6 +18,8 @@
 #include "../base/numbers.h"
 #include "../base/proto.h"
 #include "../profile/group.h"
+#include "../profile/selection_words.h"
+#include "../profile/traces.h"
 #include "../view/summary.h"
 #include "flame.h"
 
@@ -65,6 +67,18 @@ static void put_frames(struct pt_json *json, const struct pt_flame *flame)
     pt_json_end(json, '}');
 }
 
+/* As it is typed, with the whole id of the trace. */
+static void put_selection(struct pt_json *json, const struct pt_profile *profile)
+{
+    struct pt_selection select = profile->request->select;
+    struct pt_buffer text = {0};
+    if (select.trace)
+        select.trace = pt_trace_asked_for(profile);
+    pt_append_selection(&text, &select);
+    pt_json_text(json, "selection", text.length ? text.data + 1 : "");
+    pt_buffer_free(&text);
+}
+
 static void put_side(struct pt_json *json, const struct pt_flame *flame, unsigned side)
 {
     struct pt_profile *profile = flame->sides[side];
@@ -79,6 +93,7 @@ static void put_side(struct pt_json *json, const struct pt_flame *flame, unsigne
     pt_json_format(json, "difference_ns", "%" PRId64, sum.difference_ns);
     pt_json_format(json, "spread", "%.6f", flame->spread[side]);
     pt_json_bool(json, "selected", profile->selected);
+    put_selection(json, profile);
     pt_json_begin(json, "pythons", '[');
     for (uint32_t i = 0; i < count; i++)
         pt_json_text(json, NULL, pt_string(profile, versions[i]));

@@ -215,7 +215,7 @@ void pt_file_free(struct pt_file *file)
 }
 
 /* Of the fallback directory only a hint is given: what lies there may be of any program. */
-static bool add_default(struct pt_files *files)
+static bool add_default(struct pt_files *files, const char *run)
 {
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
     bool found = pt_each_log(directory, add_log, files) > 0;
@@ -223,7 +223,10 @@ static bool add_default(struct pt_files *files)
     struct pt_buffer command = {0};
     pt_buffer_text(&command, "pyprof report ");
     pt_append_argument(&command, fallback);
-    if (latest)
+    if (!found && run)
+        pt_message_to(files->messages, "%s: no such file or directory, and no profile in %s that could have this run",
+                      run, directory);
+    else if (latest)
         pt_message_to(files->messages, "no profile in %s; the latest in %s is of %s\nIf it is that: %s", directory,
                       fallback, latest, command.data);
     else if (!found)
@@ -278,7 +281,7 @@ static int by_start(const void *a, const void *b)
 bool pt_files_find(struct pt_files *files, const struct pt_load_request *request)
 {
     files->messages = request->messages;
-    bool found = request->path_count ? true : add_default(files);
+    bool found = request->path_count ? true : add_default(files, request->run);
     for (int i = 0; found && i < request->path_count; i++)
         found = add_path(files, request->paths[i]);
     if (found)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "follow.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,26 +9,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Read in one go, more when a block is longer: samples of equal stacks in it are summed before the profile gets them.
- */
-#define PORTION ((size_t)16 << 20)
-/* The reader may need this much at once: it gives up on bytes that stay unreadable for twice the longest block. */
-#define ROOM (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
+#include "growing_file.h"
+#include "parts.h"
+
 /* A process that is not in /proc is believed to be dead when it has written nothing for so long: it may be in another
  * pid namespace. */
 #define SILENT_NS 5000000000u
-#define NS        1000000000u
-
-struct pt_source {
-    char *path;
-    uint32_t file;      /* its number in the files, if it is usable */
-    bool named, usable; /* not usable: no log, or not yet */
-    bool given_up;
-    uint64_t seen_size; /* when there was nothing more to take in */
-    struct pt_growing *segment;
-    uint64_t before; /* bytes of earlier segments in the same file */
-    uint64_t end;    /* bytes of this one that were read */
-};
 
 static void begin(struct pt_follow *follow)
 {
@@ -43,7 +27,7 @@ struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t 
 {
     struct pt_follow *follow = pt_alloc(1, sizeof *follow);
     follow->request = *request;
-    follow->request.select = (struct pt_selection){0};
+    follow->request.select = (struct pt_selection){.join_pools = request->select.join_pools};
     follow->request.timed = true;
     follow->keep_ns = keep_ns;
     begin(follow);
@@ -52,7 +36,7 @@ struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t 
 
 static bool same_path(const void *sources, uint32_t number, const void *path)
 {
-    return strcmp(((const struct pt_source *)sources)[number].path, path) == 0;
+    return strcmp(((const struct pt_growing_file *)sources)[number].path, path) == 0;
 }
 
 /* A file without a whole first block is checked again when it has grown. */
@@ -67,10 +51,10 @@ static void check_path(struct pt_follow *follow, const char *path, bool named)
         return;
     if (number == PT_NONE) {
         number = follow->sources.count;
-        *PT_APPEND(&follow->sources) = (struct pt_source){.path = pt_strdup(path), .named = named};
+        *PT_APPEND(&follow->sources) = (struct pt_growing_file){.path = pt_strdup(path), .named = named};
         pt_index_add(&follow->sources.index, hash, number);
     }
-    struct pt_source *source = &follow->sources.items[number];
+    struct pt_growing_file *source = &follow->sources.items[number];
     if (source->seen_size == (uint64_t)status.st_size)
         return;
     source->seen_size = (uint64_t)status.st_size;
@@ -122,15 +106,6 @@ bool pt_follow_is_alive(const struct pt_follow *follow, uint32_t number, uint64_
     return access(path, F_OK) == 0;
 }
 
-static void rewind_source(struct pt_source *source)
-{
-    pt_growing_free(source->segment);
-    source->segment = NULL;
-    source->before = source->end = 0;
-    source->seen_size = 0;
-    source->given_up = false;
-}
-
 /* A parent's log may appear after its child's: the run that is shown may turn out to be a part of another. */
 static void join_runs(struct pt_follow *follow)
 {
@@ -155,7 +130,7 @@ static void choose_run(struct pt_follow *follow)
     if (follow->request.run || follow->request.all)
         return;
     for (uint32_t i = 0; i < follow->sources.count; i++) {
-        const struct pt_source *source = &follow->sources.items[i];
+        const struct pt_growing_file *source = &follow->sources.items[i];
         const struct pt_file *file = source->usable ? &follow->files.items[source->file] : NULL;
         if (file && !source->named && !file->foreign && (!latest || file->start_unix_ns > latest->start_unix_ns))
             latest = file;
@@ -166,7 +141,7 @@ static void choose_run(struct pt_follow *follow)
         if (pt_follow_is_alive(follow, i, now))
             return;
     for (uint32_t i = 0; follow->run && i < follow->sources.count; i++)
-        rewind_source(&follow->sources.items[i]);
+        pt_growing_file_rewind(&follow->sources.items[i]);
     if (follow->run) {
         pt_profile_free(follow->profile);
         begin(follow);
@@ -175,7 +150,7 @@ static void choose_run(struct pt_follow *follow)
     follow->run = pt_strdup(latest->run);
 }
 
-static bool is_wanted(const struct pt_follow *follow, const struct pt_source *source)
+static bool is_wanted(const struct pt_follow *follow, const struct pt_growing_file *source)
 {
     if (!source->usable || source->given_up)
         return false;
@@ -186,82 +161,100 @@ static bool is_wanted(const struct pt_follow *follow, const struct pt_source *so
     return run && pt_run_is(&follow->files.joins, (struct pt_text){own, strlen(own)}, run);
 }
 
-static size_t read_at(int descriptor, char *data, size_t room, uint64_t at)
-{
-    size_t length = 0;
-    while (length < room) {
-        ssize_t got = pread(descriptor, data + length, room - length, (off_t)(at + length));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        length += (size_t)got;
-    }
-    return length;
-}
-
-/* Reads the next portion. Returns false if no whole block is left. */
-static bool read_portion(struct pt_follow *follow, struct pt_source *source, int descriptor)
-{
-    uint64_t end = source->end;
-    size_t got = 0;
-    for (size_t room = PORTION;; room = 2 * room < ROOM ? 2 * room : ROOM) {
-        got += read_at(descriptor, follow->data + got, room - got, source->before + source->end + got);
-        if (!source->segment)
-            source->segment = pt_growing_new(follow->profile, source->path);
-        if (pt_growing_read(source->segment, follow->data, got, &end) != PT_READ_OK)
-            source->given_up = true;
-        if (end > source->end || got < room || room == ROOM || source->given_up)
-            break;
-    }
-    size_t used = (size_t)(end - source->end);
-    source->end = end;
-    if (!source->end || !pt_segment_begins(follow->data + used, got - used))
-        return used && !source->given_up;
-    pt_growing_free(source->segment);
-    source->segment = NULL;
-    source->before += source->end;
-    source->end = 0;
-    return true;
-}
-
-/* Returns false if the time was over before the end of the file. */
-static bool read_source(struct pt_follow *follow, struct pt_source *source, uint64_t deadline)
-{
-    struct stat status;
-    if (stat(source->path, &status) != 0 || !S_ISREG(status.st_mode))
-        return true;
-    uint64_t size = (uint64_t)status.st_size, written = (uint64_t)status.st_mtim.tv_sec * NS;
-    /* A writer takes back what a full disk has cut short: sizes may become smaller. */
-    bool more = size != source->seen_size && size > source->before + source->end;
-    bool in_time = pt_clock_ns(CLOCK_MONOTONIC) < deadline;
-    int descriptor = more && in_time ? open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    /* A log that was copied, or whose process has ended, shows how it ended. */
-    follow->request.timed_from_ns = written > follow->keep_ns ? written - follow->keep_ns : 1;
-    while (descriptor >= 0 && in_time && (more = read_portion(follow, source, descriptor)))
-        in_time = pt_clock_ns(CLOCK_MONOTONIC) < deadline;
-    if (descriptor >= 0) {
-        close(descriptor);
-        source->seen_size = more ? 0 : size;
-    }
-    follow->size += size;
-    follow->read += !more || source->before + source->end > size ? size : source->before + source->end;
-    return !more || in_time;
-}
-
 /* A parent is known only when its log has been read: asks again whether processes are wanted that were refused. Rereads
  * whole files only: nothing is counted twice. */
 static bool ask_again(struct pt_follow *follow)
 {
     bool any = false;
     for (uint32_t i = 0; follow->request.wants && i < follow->sources.count; i++) {
-        struct pt_source *source = &follow->sources.items[i];
+        struct pt_growing_file *source = &follow->sources.items[i];
         if (!source->segment || source->before || !pt_growing_is_wanted_after_all(source->segment))
             continue;
-        rewind_source(source);
+        pt_growing_file_rewind(source);
         any = true;
     }
     return any;
+}
+
+/* What one thread reads of the sources that several read. */
+struct part {
+    struct pt_growing_file **sources;
+    uint32_t count;
+    struct pt_load_request request;
+    struct pt_growing_reader reader;
+};
+
+static void *read_part(void *context)
+{
+    struct part *part = context;
+    for (uint32_t i = 0; i < part->count; i++)
+        pt_growing_file_read(part->sources[i], &part->reader);
+    free(part->reader.data);
+    return NULL;
+}
+
+/* Gives what a part has read to the profile. If that has other files of its processes, they are read again after those.
+ */
+static void merge_part(struct pt_follow *follow, struct part *part)
+{
+    struct pt_growing **growing = pt_alloc(part->count, sizeof *growing);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < part->count; i++)
+        if (part->sources[i]->segment)
+            growing[count++] = part->sources[i]->segment;
+    if (!pt_profile_merge(follow->profile, part->reader.profile, growing, count)) {
+        for (uint32_t i = 0; i < part->count; i++) {
+            pt_growing_file_rewind(part->sources[i]);
+            part->sources[i]->in_order = true;
+        }
+        pt_profile_free(part->reader.profile);
+    }
+    free(growing);
+}
+
+/* Finds the wanted sources of processes of which nothing was read yet. */
+static uint32_t find_untouched(const struct pt_follow *follow, struct pt_growing_file **found,
+                               struct pt_part_file *files)
+{
+    struct pt_growing_file *all = follow->sources.items;
+    uint32_t count = 0;
+    for (uint32_t i = 0, next; i < follow->sources.count; i = next) {
+        bool touched = false;
+        for (next = i;
+             next == i || (next < follow->sources.count && pt_are_of_one_process(all[i].path, all[next].path)); next++)
+            touched |= all[next].segment || all[next].before || all[next].in_order;
+        for (uint32_t k = i; k < next && !touched; k++) {
+            if (!is_wanted(follow, &all[k]))
+                continue;
+            found[count] = &all[k];
+            files[count++] = (struct pt_part_file){all[k].path, follow->files.items[all[k].file].size};
+        }
+    }
+    return count;
+}
+
+/* Lets several threads read the logs that nothing was read of, if these are many bytes. */
+static void read_together(struct pt_follow *follow, uint64_t deadline)
+{
+    struct pt_growing_file **sources = pt_alloc(follow->sources.count, sizeof *sources);
+    struct pt_part_file *files = pt_alloc(follow->sources.count, sizeof *files);
+    struct part parts[PT_PARTS + 1];
+    uint32_t ends[PT_PARTS + 1];
+    uint32_t count = pt_parts_divide(files, find_untouched(follow, sources, files), ends);
+    for (uint32_t i = 0, begin = 0; i < count && count > 1; begin = ends[i++]) {
+        parts[i] = (struct part){.sources = sources + begin, .count = ends[i] - begin, .request = follow->request};
+        parts[i].reader = (struct pt_growing_reader){.request = &parts[i].request,
+                                                     .profile = pt_profile_new(&parts[i].request),
+                                                     .keep_ns = follow->keep_ns,
+                                                     .deadline = deadline};
+        parts[i].reader.profile->joins = &follow->files.joins;
+    }
+    if (count > 1)
+        pt_parts_read(parts, sizeof *parts, count, read_part);
+    for (uint32_t i = 0; i < count && count > 1; i++)
+        merge_part(follow, &parts[i]);
+    free(files);
+    free(sources);
 }
 
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
@@ -269,21 +262,25 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     uint64_t now = pt_clock_ns(CLOCK_MONOTONIC),
              deadline = at_most_ns < UINT64_MAX - now ? now + at_most_ns : UINT64_MAX;
     bool all;
-    follow->data = pt_alloc(ROOM, 1); /* costs nothing until it is written */
     scan_paths(follow);
     join_runs(follow);
     choose_run(follow);
+    struct pt_growing_reader reader = {&follow->request, follow->profile, follow->keep_ns, deadline, NULL};
     do {
         all = true;
         follow->size = follow->read = follow->unusable = 0;
+        read_together(follow, deadline);
         for (uint32_t i = 0; i < follow->sources.count; i++) {
-            struct pt_source *source = &follow->sources.items[i];
-            if (is_wanted(follow, source))
-                all = read_source(follow, source, deadline) && all;
+            struct pt_growing_file *source = &follow->sources.items[i];
+            if (is_wanted(follow, source)) {
+                all = pt_growing_file_read(source, &reader) && all;
+                follow->size += source->size;
+                follow->read += pt_growing_file_done(source);
+            }
             follow->unusable += !source->usable || source->given_up;
         }
     } while (ask_again(follow));
-    free(follow->data);
+    free(reader.data);
     pt_run_joins_apply(&follow->files.joins, follow->profile);
     pt_profile_close_sums(follow->profile);
     return all;

@@ -7,7 +7,7 @@
 #include "../profile/model.h"
 #include "files.h"
 
-struct pt_source;
+struct pt_growing_file;
 
 struct pt_follow {
     struct pt_load_request request;
@@ -18,10 +18,9 @@ struct pt_follow {
     uint64_t size, read;        /* bytes in all logs, and how many of them were read */
     uint32_t unusable;          /* number of logs that cannot be read */
 
-    PT_TABLE_OF(struct pt_source) sources; /* by path */
-    struct pt_files files;                 /* the usable ones of these */
-    uint32_t joined;                       /* how many of them there were when their runs were joined */
-    char *data;                            /* read buffer, while it reads */
+    PT_TABLE_OF(struct pt_growing_file) sources; /* by path */
+    struct pt_files files;                       /* the usable ones of these */
+    uint32_t joined;                             /* how many of them there were when their runs were joined */
 };
 
 /* Makes a reader for the request's paths, runs and processes; it keeps all their samples. The caller ends it with

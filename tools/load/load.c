@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../base/numbers.h"
 #include "../profile/frame_text.h"
@@ -17,12 +15,10 @@
 #include "../symbols/callers.h"
 #include "../symbols/symbols.h"
 #include "files.h"
+#include "parts.h"
 
 /* Reading less than this takes no time that would need a message. */
 #define PROGRESS_FROM (64u << 20)
-/* At most so many threads read, and only this many bytes or more. */
-#define PARTS      8
-#define PARTS_FROM (32u << 20)
 
 /* Reports files of processes that became a user who cannot write to the directory, and wrote elsewhere. */
 static void report_places(const struct pt_files *files, const struct pt_profile *profile)
@@ -81,7 +77,6 @@ struct part {
     uint64_t bytes;            /* of all files */
     atomic_uint *done;
     bool first; /* it is read by the thread that loads, and shows the progress of all */
-    pthread_t thread;
 };
 
 static void read_one(struct part *part, const struct pt_file *file)
@@ -111,32 +106,6 @@ static void *read_part(void *context)
     return NULL;
 }
 
-/* Files of one process have names that begin with the same pid: they should not be in two parts. */
-static bool begin_alike(const char *a, const char *b)
-{
-    size_t length = strspn(pt_base_name(a), "0123456789");
-    return length && strncmp(pt_base_name(a), pt_base_name(b), length + 1) == 0;
-}
-
-/* Parts of about the same size, in the order of the files, so that the result is that of one after the other. */
-static uint32_t divide(const struct pt_files *files, uint64_t bytes, struct part *parts)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t most = bytes < PARTS_FROM || processors < 1 ? 1 : processors > PARTS ? PARTS : (uint32_t)processors;
-    uint32_t count = 0;
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < files->count; i++) {
-        sum += files->items[i].size;
-        bool full = sum >= bytes * (count + 1) / most;
-        bool last = i + 1 == files->count;
-        if (!last && (!full || begin_alike(files->items[i].path, files->items[i + 1].path)))
-            continue;
-        parts[count].begin = count ? parts[count - 1].end : 0;
-        parts[count++].end = i + 1;
-    }
-    return count;
-}
-
 static struct pt_profile *new_profile(const struct pt_files *files, const struct pt_load_request *request,
                                       uint64_t run_start_unix_ns)
 {
@@ -160,7 +129,7 @@ static void merge_parts(struct part *parts, uint32_t count)
     const struct pt_load_request *request = whole->profile->request;
     uint64_t start = whole->profile->run_start_unix_ns;
     for (uint32_t i = 1; i < count; i++) {
-        if (pt_profile_merge(whole->profile, parts[i].profile)) {
+        if (pt_profile_merge(whole->profile, parts[i].profile, NULL, 0)) {
             whole->read += parts[i].read;
             pt_buffer_text(&whole->failures, parts[i].failures.length ? parts[i].failures.data : "");
             continue;
@@ -181,26 +150,26 @@ static void merge_parts(struct part *parts, uint32_t count)
 static struct pt_profile *read_parts(const struct pt_files *files, const struct pt_load_request *request,
                                      uint64_t run_start_unix_ns, uint32_t *read)
 {
-    struct part parts[PARTS + 1] = {{0}};
+    struct part parts[PT_PARTS + 1] = {{0}};
+    struct pt_part_file *all = pt_alloc(files->count, sizeof *all);
+    uint32_t ends[PT_PARTS + 1];
     atomic_uint done = 0;
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < files->count; i++)
+    for (uint32_t i = 0; i < files->count; i++) {
+        all[i] = (struct pt_part_file){files->items[i].path, files->items[i].size};
         bytes += files->items[i].size;
-    uint32_t count = divide(files, bytes, parts);
-    for (uint32_t i = count; i--;) {
-        parts[i].files = files;
-        parts[i].profile = new_profile(files, request, run_start_unix_ns);
-        parts[i].bytes = bytes;
-        parts[i].done = &done;
-        parts[i].first = !i;
-        if (!i || pthread_create(&parts[i].thread, NULL, read_part, &parts[i]) != 0) {
-            parts[i].thread = 0;
-            read_part(&parts[i]);
-        }
     }
-    for (uint32_t i = 1; i < count; i++)
-        if (parts[i].thread)
-            pthread_join(parts[i].thread, NULL);
+    uint32_t count = pt_parts_divide(all, files->count, ends);
+    free(all);
+    for (uint32_t i = 0; i < count; i++)
+        parts[i] = (struct part){.files = files,
+                                 .begin = i ? ends[i - 1] : 0,
+                                 .end = ends[i],
+                                 .profile = new_profile(files, request, run_start_unix_ns),
+                                 .bytes = bytes,
+                                 .done = &done,
+                                 .first = !i};
+    pt_parts_read(parts, sizeof *parts, count, read_part);
     merge_parts(parts, count);
     char *rest = parts[0].failures.data, *line;
     while ((line = strsep(&rest, "\n")) && *line)

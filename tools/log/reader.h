@@ -86,7 +86,8 @@ struct pt_log_labels {
     X(PID_NAMESPACE, pid_namespace)                                                                                    \
     X(CLOCK, clock)                                                                                                    \
     X(CONTEXTS, contexts)                                                                                              \
-    X(TRACES, traces)
+    X(TRACES, traces)                                                                                                  \
+    X(SERVICE, service)
 #define PT_PROCESS_NUMBERS(X)                                                                                          \
     X(PID, pid)                                                                                                        \
     X(PPID, ppid)                                                                                                      \

@@ -220,6 +220,8 @@ enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data
     *end = segment->end;
     if (result == PT_READ_OK && !growing->unwanted)
         put_segment(adder, segment);
+    /* there may be thousands of logs, and few of them grow much at a time */
+    pt_sample_sums_free(&adder->sums);
     return result;
 }
 
@@ -227,6 +229,21 @@ bool pt_growing_is_wanted_after_all(const struct pt_growing *growing)
 {
     return growing->unwanted && growing->segment.has_process &&
            is_wanted_process(growing->adder.ids.profile, &growing->segment.process);
+}
+
+bool pt_growing_is_over(const struct pt_growing *growing)
+{
+    return !growing->unwanted && growing->segment.end_reason == PP_END_EXIT;
+}
+
+void pt_growing_move(struct pt_growing *growing, struct pt_profile *profile, const uint32_t *processes,
+                     const uint32_t *const numbers[PT_TABLE_COUNT])
+{
+    struct pt_adder *adder = &growing->adder;
+    pt_id_map_move(&adder->ids, profile, processes, numbers);
+    pt_pools_forget_numbers(&adder->pools);
+    free(adder->chosen);
+    adder->chosen = NULL;
 }
 
 void pt_growing_free(struct pt_growing *growing)

@@ -248,6 +248,18 @@ void pt_id_map_forget(struct pt_id_map *ids, enum pt_table_kind kind, uint32_t i
         ids->maps[kind].items[id] = 0;
 }
 
+void pt_id_map_move(struct pt_id_map *ids, struct pt_profile *profile, const uint32_t *processes,
+                    const uint32_t *const numbers[PT_TABLE_COUNT])
+{
+    ids->profile = profile;
+    if (ids->process != PT_NONE)
+        ids->process = processes[ids->process];
+    for (int kind = 0; kind < PT_TABLE_COUNT; kind++)
+        for (uint32_t id = 0; id < ids->maps[kind].capacity; id++)
+            if (ids->maps[kind].items[id])
+                ids->maps[kind].items[id] = numbers[kind][ids->maps[kind].items[id] - 1] + 1;
+}
+
 void pt_id_map_free(struct pt_id_map *ids)
 {
     for (int kind = 0; kind < PT_TABLE_COUNT; kind++)

@@ -38,6 +38,9 @@ uint32_t pt_id_map_command_line(struct pt_id_map *ids, struct pt_text text);
 
 /* Removes an id from its map, because the segment redefines it. */
 void pt_id_map_forget(struct pt_id_map *ids, enum pt_table_kind kind, uint32_t id);
+/* Makes the ids mean what another profile has: its numbers by those of this one. */
+void pt_id_map_move(struct pt_id_map *ids, struct pt_profile *profile, const uint32_t *processes,
+                    const uint32_t *const numbers[PT_TABLE_COUNT]);
 void pt_id_map_free(struct pt_id_map *ids);
 
 #endif

@@ -182,7 +182,17 @@ static bool have_process_in_common(const struct pt_profile *a, const struct pt_p
     return false;
 }
 
-bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from)
+static void move_growing(const struct maps *maps, struct pt_growing *growing)
+{
+    const uint32_t *const numbers[PT_TABLE_COUNT] = {
+        [PT_TABLE_STRINGS] = maps->strings,  [PT_TABLE_MODULES] = maps->modules, [PT_TABLE_CODES] = maps->functions,
+        [PT_TABLE_FRAMES] = maps->frames,    [PT_TABLE_NODES] = maps->nodes,     [PT_TABLE_THREADS] = maps->threads,
+        [PT_TABLE_LABELS] = maps->label_sets};
+    pt_growing_move(growing, maps->into, maps->processes, numbers);
+}
+
+bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from, struct pt_growing *const *growing,
+                      uint32_t count)
 {
     if (have_process_in_common(into, from))
         return false;
@@ -214,6 +224,8 @@ bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from)
     into->cut_wall_ns = from->cut_wall_ns > into->cut_wall_ns ? from->cut_wall_ns : into->cut_wall_ns;
     pt_time_bins_bound(into);
     pt_read_losses_add(&into->losses, &from->losses);
+    for (uint32_t i = 0; i < count; i++)
+        move_growing(&maps, growing[i]);
     uint32_t *const all[] = {maps.strings,    maps.modules,   maps.functions, maps.frames, maps.nodes,
                              maps.label_sets, maps.intervals, maps.processes, maps.threads};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

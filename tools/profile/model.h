@@ -20,6 +20,7 @@
 #include "kind.h"
 #include "request.h"
 #include "run_joins.h"
+#include "spinning.h"
 
 struct pt_module {
     uint32_t path;                      /* string, whole path */
@@ -127,7 +128,7 @@ struct pt_part {
 
 struct pt_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
-        library_version, unwinder, pid_namespace, clock, contexts, traces; /* strings */
+        library_version, unwinder, pid_namespace, clock, contexts, traces, service; /* strings */
     uint64_t pid, ppid, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus;
     uint32_t segments;
     PT_TABLE_OF(struct pt_part) parts; /* the segments that were read, in that order */
@@ -176,6 +177,7 @@ struct pt_profile {
     uint64_t whole_ns; /* CPU time of all samples before the selection */
     /* CPU time of the samples that are left by the kind of their leaf, before frames were folded (fold.h). */
     uint64_t kind_ns[PT_KINDS];
+    struct pt_spinning spinning; /* of them, likewise */
 };
 
 /* Makes an empty profile. request NULL keeps all samples of everything that is added; else *request must outlive the
@@ -195,12 +197,19 @@ struct pt_growing *pt_growing_new(struct pt_profile *profile, const char *name);
 enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data, size_t size, uint64_t *end);
 /* Returns whether the segment's process was not wanted when it was read, but is now. */
 bool pt_growing_is_wanted_after_all(const struct pt_growing *growing);
+/* Returns whether the log says that the process ended: at most another segment follows. */
+bool pt_growing_is_over(const struct pt_growing *growing);
+/* Makes it go on with another profile, which has all that it has read: as these processes, by number, and with these
+ * numbers of what the tables have. */
+void pt_growing_move(struct pt_growing *growing, struct pt_profile *profile, const uint32_t *processes,
+                     const uint32_t *const numbers[PT_TABLE_COUNT]);
 void pt_growing_free(struct pt_growing *growing);
 
-/* Adds everything in `from` to `into`, as if its segments had been added after those of `into`, and frees `from`.
- * Returns false, with both unchanged, if both have segments of one process: segments that are in both cannot be
- * recognized. */
-bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from);
+/* Adds everything in `from` to `into`, as if its segments had been added after those of `into`, and frees `from`. The
+ * `count` growing segments, which were read into `from`, will be read into `into` from now on. Returns false, with both
+ * unchanged, if both have segments of one process: segments that are in both cannot be recognized. */
+bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from, struct pt_growing *const *growing,
+                      uint32_t count);
 
 void pt_read_losses_add(struct pt_read_losses *sum, const struct pt_read_losses *one);
 

@@ -3,6 +3,9 @@
 
 #include <inttypes.h>
 
+#include "../base/numbers.h"
+#include "selection_words.h"
+
 #define MOST_LISTED 8
 
 /* Appends words with `between` them, up to a limit. */
@@ -24,28 +27,6 @@ static void __attribute__((format(printf, 3, 4))) add(struct list *list, const c
     va_end(arguments);
     pt_buffer_format(&list->text, "%s%s", list->count > 1 ? between : "", text);
     free(text);
-}
-
-static void add_option(struct list *options, const char *name, const char *value)
-{
-    if (value)
-        add(options, " ", "--%s '%s'", name, value);
-}
-
-static struct list given_options(const struct pt_selection *select)
-{
-    struct list options = {0};
-    if (select->from_ns)
-        add(&options, " ", "--from %gs", (double)select->from_ns / 1e9);
-    if (select->to_ns)
-        add(&options, " ", "--to %gs", (double)select->to_ns / 1e9);
-    add_option(&options, "pid", select->pid);
-    add_option(&options, "thread", select->thread);
-    add_option(&options, "not-thread", select->not_thread);
-    add_option(&options, "focus", select->focus);
-    add_option(&options, "ignore", select->ignore);
-    add_option(&options, "trace", select->trace);
-    return options;
 }
 
 static struct list process_ids(const struct pt_profile *profile)
@@ -77,21 +58,33 @@ static void append_list(struct pt_buffer *text, const char *what, struct list li
     pt_buffer_free(&list.text);
 }
 
+/* What is left of them may still be in the rest of the profile. */
+static void append_traces(struct pt_buffer *text, const struct pt_profile *profile)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < profile->traces.count; i++)
+        ns += profile->traces.items[i].cpu_ns;
+    pt_buffer_format(text, " is of a trace that was kept (%.2f s of %" PRIu32 " trace%s) and", pt_seconds(ns),
+                     profile->traces.count, pt_plural(profile->traces.count, "s"));
+}
+
 void pt_say_nothing_is_left(const struct pt_profile *profile)
 {
     const struct pt_selection *select = &profile->request->select;
-    struct list options = given_options(select);
     struct pt_buffer text = {0};
     uint64_t start, end;
     pt_profile_span(profile, &start, &end);
-    pt_buffer_format(&text, "no sample of %.2f s CPU fits %s", (double)profile->whole_ns / 1e9, options.text.data);
+    pt_buffer_format(&text, "no sample of %.2f s CPU", pt_seconds(profile->whole_ns));
+    if (profile->request->traces == PT_TRACES_ONLY)
+        append_traces(&text, profile);
+    pt_buffer_text(&text, " fits");
+    pt_append_selection(&text, select);
     if (select->from_ns || select->to_ns)
-        pt_buffer_format(&text, "; the run took %.2f s", end > start ? (double)(end - start) / 1e9 : 0);
+        pt_buffer_format(&text, "; the run took %.2f s", end > start ? pt_seconds(end - start) : 0);
     if (select->pid)
         append_list(&text, "processes", process_ids(profile));
     if (select->thread || select->not_thread)
         append_list(&text, "threads", thread_names(profile));
     pt_message_to(profile->request->messages, "%s", text.data);
     pt_buffer_free(&text);
-    pt_buffer_free(&options.text);
 }

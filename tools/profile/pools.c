@@ -88,10 +88,17 @@ void pt_pools_forget(struct pt_pools *pools)
     pools->total = 0;
 }
 
+void pt_pools_forget_numbers(struct pt_pools *pools)
+{
+    free(pools->native);
+    pools->native = NULL;
+    pt_task_stacks_free(&pools->stacks);
+    pools->stacks = (struct pt_task_stacks){0};
+}
+
 void pt_pools_free(struct pt_pools *pools)
 {
     pt_pools_forget(pools);
+    pt_pools_forget_numbers(pools);
     free(pools->waits);
-    free(pools->native);
-    pt_task_stacks_free(&pools->stacks);
 }

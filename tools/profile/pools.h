@@ -45,6 +45,8 @@ struct pt_log_sample pt_pools_part(const struct pt_pools *pools, uint32_t i, con
 uint32_t pt_pools_node(struct pt_pools *pools, struct pt_id_map *ids, const struct pt_segment *segment, uint32_t i,
                        uint32_t node);
 
+/* Forgets the numbers of the profile. All sums must have been added. */
+void pt_pools_forget_numbers(struct pt_pools *pools);
 /* Forgets what the segment's ids meant. All sums must have been added. */
 void pt_pools_forget(struct pt_pools *pools);
 void pt_pools_free(struct pt_pools *pools);

@@ -72,7 +72,7 @@ struct pt_load_request {
     uint32_t most_samples;  /* if timed; 0: any number. If there would be more … */
     bool merge_intervals;   /* … intervals become longer (time_bins.h); otherwise nothing is loaded */
 
-    pt_wants_process *wants; /* returns false for processes to leave out; NULL: none */
+    pt_wants_process *wants; /* returns false for processes to leave out, to any thread; NULL: none */
     void *wants_context;
 
     const struct pt_messages *messages; /* NULL: messages are dropped */

@@ -84,6 +84,12 @@ uint64_t pt_requests_quantile(const struct pt_request_sums *sums, double share)
     return 0;
 }
 
+double pt_requests_mean(const struct pt_request_sums *sums)
+{
+    bool all = sums->count && sums->measured == sums->count;
+    return all ? (double)sums->cpu_ns / (double)sums->count : 0;
+}
+
 void pt_append_duration(struct pt_buffer *text, double ns)
 {
     static const struct {

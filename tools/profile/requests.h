@@ -27,6 +27,10 @@ double pt_cpu_per_request(const struct pt_profile *profile, uint32_t endpoint, u
  * spread evenly. */
 uint64_t pt_requests_quantile(const struct pt_request_sums *sums, double share);
 
+/* Returns the CPU time of a whole request, as their threads' clocks measured it on average; 0: not all were measured.
+ */
+double pt_requests_mean(const struct pt_request_sums *sums);
+
 /* Appends "9.53 ms". */
 void pt_append_duration(struct pt_buffer *text, double ns);
 

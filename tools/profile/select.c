@@ -292,6 +292,7 @@ bool pt_select(struct pt_profile *profile)
     if (selects_names(select) || selects_stacks(select))
         leave_out(profile, select);
     sum_kinds(profile);
+    profile->spinning = pt_spinning_of(profile);
     if (select->native != PT_NATIVE_ALL)
         fold_samples(profile, select->native);
     uint64_t left_ns = pt_profile_cpu_ns(profile);

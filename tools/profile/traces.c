@@ -218,6 +218,14 @@ bool pt_traces_found(const struct pt_profile *profile)
     return count == 1 || (count && !wanted);
 }
 
+const char *pt_trace_asked_for(const struct pt_profile *profile)
+{
+    uint32_t i = 0;
+    while (i < profile->traces.count && !is_asked_for(profile, profile->traces.items[i].id))
+        i++;
+    return i < profile->traces.count ? pt_string(profile, profile->traces.items[i].id) : profile->request->select.trace;
+}
+
 const struct pt_trace *pt_costliest_trace(const struct pt_profile *profile)
 {
     const struct pt_trace *most = NULL;

@@ -29,6 +29,9 @@ bool pt_traces_found(const struct pt_profile *profile);
 /* Returns PYPROF_TRACES as it held for the first process that had it; "" if none had. */
 const char *pt_traces_setting(const struct pt_profile *profile);
 
+/* Returns the id of the trace that --trace asks for, whole if it was kept. */
+const char *pt_trace_asked_for(const struct pt_profile *profile);
+
 /* Returns the trace with most CPU time; NULL if no trace was kept. */
 const struct pt_trace *pt_costliest_trace(const struct pt_profile *profile);
 

@@ -66,6 +66,7 @@ static void put_process(struct pt_json *json, struct pt_profile *profile, uint32
     pt_json_text(json, "unwind", process->unwinder ? pt_string(profile, process->unwinder) : "rows");
     pt_json_text(json, "contexts", pt_string(profile, process->contexts));
     pt_json_string(json, "traces", profile, process->traces);
+    pt_json_string(json, "service", profile, process->service);
     pt_json_text(json, "clock", process->clock ? pt_string(profile, process->clock) : "kernel ticks");
     pt_json_string(json, "cmdline", profile, process->command_line);
     pt_json_number(json, "start_unix_ns", process->start_unix_ns);

@@ -9,16 +9,20 @@
 #include "../cli/commands.h"
 #include "../load/files.h"
 #include "../load/load.h"
+#include "../profile/selection_words.h"
 #include "../profile/traces.h"
 #include "../view/summary.h"
 #include "report.h"
 
 #define TOP        10
 #define POOLS_FROM 10.0 /* per cent of the CPU time */
+#define COLUMNS    80   /* where there is no terminal */
 
-/* Appends the runs and paths of this report. */
+/* Appends the selection, runs and paths of this report. */
 static void append_profile(struct pt_buffer *line, const struct pt_cli *cli)
 {
+    pt_append_selection(line, &cli->request.select);
+    pt_append_stack_options(line, &cli->request.select);
     if (cli->request.all)
         pt_buffer_text(line, " --all");
     if (cli->request.run) {
@@ -37,7 +41,7 @@ static void append_profile(struct pt_buffer *line, const struct pt_cli *cli)
     free(directory);
 }
 
-/* Prints a command with the paths and runs of this report, so that it can be typed as it is. */
+/* Prints a command for what this report shows, so that it can be typed as it is. */
 static void print_command(const struct pt_cli *cli, const char *before, const char *command, const char *operand,
                           const char *purpose)
 {
@@ -50,8 +54,8 @@ static void print_command(const struct pt_cli *cli, const char *before, const ch
     append_profile(&line, cli);
     fputs(before, stdout);
     pt_print_styled(stdout, PT_STYLE_HEADING, "%s", line.data);
-    uint32_t columns = pt_print_columns(stdout);
-    if (!columns || 6 + pt_shown_width(line.data) + 5 + strlen(purpose) <= columns)
+    uint32_t columns = pt_print_columns(stdout) ?: COLUMNS;
+    if (6 + pt_shown_width(line.data) + 5 + strlen(purpose) <= columns)
         printf("   (%s)", purpose);
     putchar('\n');
     pt_buffer_free(&line);
@@ -87,7 +91,8 @@ static void print_next(const struct pt_report *report)
     }
     const struct pt_trace *trace = pt_costliest_trace(report->profile);
     const char *by = report->cli->request.by;
-    if (trace && (!report->profile->selected || (by && strcmp(by, "trace") == 0))) {
+    if (trace && !report->cli->request.select.trace &&
+        (!report->profile->selected || (by && strcmp(by, "trace") == 0))) {
         print_command(report->cli, before, "pyprof report --trace", pt_string(report->profile, trace->id),
                       "the trace with most CPU; --by trace: all");
         before = "      ";
@@ -98,7 +103,8 @@ static void print_next(const struct pt_report *report)
         before = "      ";
     }
     free(endpoint);
-    print_command(report->cli, before, "pyprof flame", NULL, "a flame graph for the browser");
+    print_command(report->cli, before, by && strcmp(by, "trace") != 0 ? "pyprof flame --by" : "pyprof flame",
+                  by && strcmp(by, "trace") != 0 ? by : NULL, "a flame graph for the browser");
 }
 
 void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread)

@@ -166,6 +166,8 @@ static void leave_out_uncounted(struct pt_comparison *comparison)
         const struct pt_change *change = &comparison->functions[i].self;
         if (change->requests[0] && change->requests[1])
             comparison->functions[kept++] = comparison->functions[i];
+        else
+            comparison->without_group |= strcmp(comparison->functions[i].text, PT_NO_GROUP) == 0;
     }
     comparison->function_count = kept;
     comparison->uncounted = count - kept;

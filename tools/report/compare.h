@@ -44,6 +44,7 @@ struct pt_comparison {
     const char *group; /* the word of --by; NULL: functions are compared */
     struct pt_compared *functions, *files;
     uint32_t function_count, file_count;
+    bool without_group; /* what has no value was left out, too */
     uint32_t uncounted; /* values that are left out: one side has not counted their requests */
     uint32_t tested;    /* how many changes were held against chance; the marks are corrected for that */
 };

@@ -95,11 +95,16 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
 
 static void print_uncounted(const struct pt_comparison *comparison, FILE *out)
 {
-    fputs("More or fewer requests are no change of it", out);
+    uint32_t values = comparison->uncounted - comparison->without_group;
+    fputs("More or fewer requests are no change of it\n", out);
     if (comparison->uncounted)
-        fprintf(out, "; %" PRIu32 " value%s without requests on both sides: see --by share", comparison->uncounted,
-                pt_plural(comparison->uncounted, "s"));
-    fputs("\n", out);
+        fprintf(out, "Not compared (--by share does):");
+    if (comparison->without_group)
+        fprintf(out, " what ran outside of all requests%s", values ? "," : "");
+    if (values)
+        fprintf(out, " %" PRIu32 " value%s without requests on both sides", values, pt_plural(values, "s"));
+    if (comparison->uncounted)
+        putc('\n', out);
 }
 
 void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out)

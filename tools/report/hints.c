@@ -42,53 +42,14 @@ static void hint_waiting(const struct pt_report *report)
          pt_percent(wall_ns - report->sum.cpu_ns, wall_ns), pt_seconds(wall_ns));
 }
 
-/* Functions in which threads of native pools wait for work or for each other by spinning; the beginnings of their
- * names. */
-static const struct spinner {
-    const char *function, *advice;
-} spinners[] = {
-    {"blas_thread_server", "OPENBLAS_NUM_THREADS=1"},
-    {"exec_blas_async_wait", "OPENBLAS_NUM_THREADS=1"},
-    {"gomp_barrier_wait", "OMP_WAIT_POLICY=passive"},
-    {"gomp_team_barrier_wait", "OMP_WAIT_POLICY=passive"},
-    {"gomp_simple_barrier_wait", "OMP_WAIT_POLICY=passive"},
-    {"gomp_thread_start", "OMP_WAIT_POLICY=passive"},
-    {"__kmp_hyper_barrier_release", "KMP_BLOCKTIME=0"},
-    {"__kmp_wait_", "KMP_BLOCKTIME=0"},
-    {"kmp_flag_", "KMP_BLOCKTIME=0"},
-};
-#define SPINNERS (sizeof spinners / sizeof spinners[0])
-
-/* Returns the spinner + 1 in which a stack with this leaf waits, 0 if it does something else. */
-static size_t spinner_of(const struct pt_profile *profile, uint32_t node)
-{
-    for (; node; node = profile->nodes.items[node].parent) {
-        const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
-        const char *name = frame->kind == PP_FRAME_NATIVE ? pt_string(profile, frame->symbol) : "";
-        for (size_t i = 0; *name && i < SPINNERS; i++)
-            if (strncmp(name, spinners[i].function, strlen(spinners[i].function)) == 0)
-                return i + 1;
-        if (!strstr(name, "sched_yield") && !frame->inlined_into)
-            return 0;
-    }
-    return 0;
-}
-
 static void hint_spinning(const struct pt_report *report)
 {
-    const struct pt_profile *profile = report->profile;
-    uint64_t ns[SPINNERS + 1] = {0}, sum_ns = 0;
-    size_t most = 1;
-    for (uint32_t i = 0; i < profile->samples.count; i++)
-        ns[spinner_of(profile, profile->samples.items[i].node)] += profile->samples.items[i].cpu_ns;
-    for (size_t i = 1; i <= SPINNERS; i++) {
-        sum_ns += ns[i];
-        most = ns[i] > ns[most] ? i : most;
-    }
-    if (pt_percent(sum_ns, report->whole_ns) >= SPINS_FROM)
+    const struct pt_spinning *spinning = &report->profile->spinning;
+    double percent = pt_percent(spinning->ns, report->whole_ns);
+    if (percent >= SPINS_FROM)
         hint("%.1f %% of the CPU time went to threads of a native library that wait for each other in a loop (%s). "
              "With %s they do not.",
-             pt_percent(sum_ns, report->whole_ns), spinners[most - 1].function, spinners[most - 1].advice);
+             percent, spinning->function, spinning->advice);
 }
 
 void pt_report_nameless(const struct pt_report *report)

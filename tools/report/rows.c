@@ -55,7 +55,6 @@ static void print_row(const struct pt_report *report, const struct pt_rows *rows
                       bool by_total)
 {
     double self = pt_percent(row->self_ns, rows->whole_ns), total = pt_percent(row->total_ns, rows->whole_ns);
-    uint32_t columns = pt_print_columns(stdout);
     struct pt_buffer text = {0};
     struct pt_share share = pt_share_of(&rows->draws, by_total ? row->total_count : row->self_count,
                                         by_total ? row->total_ns : row->self_ns, rows->whole_ns);
@@ -69,7 +68,7 @@ static void print_row(const struct pt_report *report, const struct pt_rows *rows
     if (by_total && report->cli->ci)
         pt_print_interval(&share);
     fputs("  ", stdout);
-    pt_fit_frame(&text, pt_string(report->profile, row->text), columns ? columns - used : 0);
+    pt_fit_frame(&text, pt_string(report->profile, row->text), pt_print_row_columns(stdout) - used);
     pt_print_styled(stdout, style, "%s", text.length ? text.data : "");
     putchar('\n');
     pt_buffer_free(&text);

@@ -13,6 +13,7 @@
 #include "sums_json.h"
 
 #define SPAN_DIGITS 16
+#define FEW_SAMPLES 100
 
 struct span {
     uint32_t id, name; /* strings; name 0: not known */
@@ -112,6 +113,11 @@ void pt_report_trace(const struct pt_report *report)
                        pt_plural(spans.processes, "es"), spans.threads, pt_plural(spans.threads, "s"),
                        seconds_between(report->profile->run_start_unix_ns, all->first_unix_ns),
                        seconds_between(all->first_unix_ns, all->last_unix_ns));
+    if (all->count < FEW_SAMPLES) {
+        struct pt_bounds half = pt_share_bounds(&report->draws, all->count / 2, all->ns / 2, all->ns);
+        pt_print_paragraph(0, 2, "Few samples: what is shown as 50 %% may be %.0f to %.0f %% (--ci: of each row)",
+                           100 * half.low, 100 * half.high);
+    }
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%8s %11s %11s  %-*s  NAME\n", "CPU", "SAMPLES", "FIRST", "LAST",
                     SPAN_DIGITS, "SPAN");
     for (uint32_t i = 0; i < shown; i++)

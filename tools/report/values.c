@@ -79,6 +79,17 @@ static uint32_t *shown_frames(const struct pt_profile *profile)
     return frames;
 }
 
+/* As pt_group_value. What PYPROF_TRACES=…,only left out is not known to have none. */
+static uint32_t value_of(struct pt_profile *profile, const struct pt_group *group, const struct pt_sample *sample)
+{
+    uint32_t value = pt_group_value(group, sample), number = profile->nodes.items[sample->node].frame;
+    if (value || number == PT_NONE)
+        return value;
+    const struct pt_frame *frame = &profile->frames.items[number];
+    bool left_out = frame->kind == PP_FRAME_PSEUDO && strcmp(pt_string(profile, frame->subject), "[not selected]") == 0;
+    return left_out ? frame->subject : 0;
+}
+
 /* Returns the values, those with most CPU time first; of one process or thread only, unless PT_NONE. The caller frees
  * items. */
 static struct values values_of(const struct pt_report *report, const char *by, uint32_t process, uint32_t thread)
@@ -96,7 +107,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         const struct pt_sample *sample = &profile->samples.items[i];
         if (!is_wanted(profile, sample, process, thread))
             continue;
-        uint32_t value = pt_group_value(&group, sample), frame = frames[sample->node];
+        uint32_t value = value_of(profile, &group, sample), frame = frames[sample->node];
         struct part part = {.value = value, .text = frame == PT_NONE ? no_python : texts[frame]};
         uint32_t place = add_part(&parts, &part);
         parts.items.items[place].ns += sample->cpu_ns;
@@ -230,13 +241,33 @@ static void choose_widths(struct table *table, const struct values *values, uint
     uint32_t room = columns > used + 2 * LEAST_WIDTH ? columns - used : 2 * LEAST_WIDTH;
     uint32_t most = !columns ? MOST_WIDTH : table->without_function ? room : room / 2;
     table->value_width = widest < most ? widest : most;
-    table->function_width = columns ? room - table->value_width : 0;
+    table->function_width = (columns ? room : pt_print_row_columns(stdout) - used) - table->value_width;
     table->cut = columns;
 }
 
 static bool is_shown(const struct table *table, const struct value *value)
 {
     return value->requests.count || pt_percent(value->ns, table->whole_ns) >= HIDDEN_BELOW;
+}
+
+/* Says where samples contradict the requests' own clock: a part cannot take more than the whole. */
+static void print_contradiction(const struct table *table, const struct values *values, uint32_t shown)
+{
+    for (uint32_t i = 0; i < shown; i++) {
+        const struct value *value = &values->items[i];
+        double whole_ns = pt_requests_mean(&value->requests);
+        if (!value->value || !(whole_ns > 0) || each_of(table, value).low_ns <= whole_ns)
+            continue;
+        struct pt_buffer whole = {0};
+        pt_append_duration(&whole, whole_ns);
+        pt_print_paragraph(0, 2,
+                           "CPU/REQ of %s is more than its whole requests took, %s by their thread's clock: other "
+                           "threads work for it, or its work runs in step with the kernel's clock tick and "
+                           "PYPROF_CLOCK=auto samples it better",
+                           text_of(table, value), whole.data);
+        pt_buffer_free(&whole);
+        return;
+    }
 }
 
 static void print_table(struct table *table, const struct values *values, const char *by, uint32_t most)
@@ -262,6 +293,7 @@ static void print_table(struct table *table, const struct values *values, const 
         pt_print_paragraph(0, 2,
                            "p50 and p99: whole requests by their thread's clock, with what runs before and after the "
                            "endpoint (routing, middleware)");
+    print_contradiction(table, values, shown);
 }
 
 void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread)

@@ -13,8 +13,10 @@
 
 #define DELAY_NS UINT64_C(1000000000)
 /* A long first reading is interrupted this often to take keys and draw the screen. */
-#define READ_NS   UINT64_C(200000000)
-#define TEXT_ROWS 20
+#define READ_NS UINT64_C(200000000)
+/* Without keys and a screen less often: each time costs. */
+#define READ_TEXT_NS UINT64_C(1000000000)
+#define TEXT_ROWS    20
 
 static bool is_regex(const char *text)
 {
@@ -202,7 +204,7 @@ static int print_screens(struct pt_screen *screen, struct pt_live *live, uint32_
         if (i)
             clock_nanosleep(CLOCK_MONOTONIC, 0, &delay, NULL);
         do /* in portions: their samples are added up in between */
-            pt_live_read(live, READ_NS);
+            pt_live_read(live, READ_TEXT_NS);
         while (!live->complete);
         read_first(screen, live, &seen);
         pt_buffer_clear(&page);

@@ -13,6 +13,11 @@
 #include "../view/command.h"
 #include "../view/summary.h"
 
+#define ALL_KEYS                                                                                                       \
+    "s self  t total  w window  f functions  p processes  r threads  b by …  n native  / filter  h help  q quit"
+#define SOME_KEYS    "s self  t total  f functions  p processes  b by …  / filter  h help  q quit"
+#define KEYS_COLUMNS 106 /* of ALL_KEYS */
+
 #define SMALL 10 /* lines, below which only the most important of the header is shown */
 
 /* Lines go out one by one, so that a narrow or low terminal cuts each of them and the last ones. */
@@ -277,8 +282,7 @@ static void draw_footer(struct page *page)
     else if (screen->help)
         pt_buffer_text(&text, "any key: back   q quit");
     else
-        pt_buffer_text(&text, "s self  t total  w window  f functions  p processes  r threads  b by …  n native  "
-                              "/ filter  h help  q quit");
+        pt_buffer_text(&text, screen->columns < KEYS_COLUMNS ? SOME_KEYS : ALL_KEYS);
     pt_shown_text(page->out, text.data, screen->columns);
     pt_buffer_free(&text);
 }

@@ -154,7 +154,8 @@ static void find_descendant(struct pt_process_info *subject)
 
 bool pt_target_begin(struct pt_target *target, const struct pt_cli *cli)
 {
-    *target = (struct pt_target){.pids = cli->request.select.pid, .request = cli->request};
+    *target =
+        (struct pt_target){.pids = cli->request.select.pid, .request = cli->request, .lock = PTHREAD_MUTEX_INITIALIZER};
     if (!is_pid(cli))
         return true;
     struct pt_process_info subject;
@@ -221,9 +222,8 @@ static void learn(struct pt_target *target, const struct pt_log_process *process
     adopt(target, &relative);
 }
 
-bool pt_target_wants(void *context, const struct pt_log_process *process)
+static bool wants(struct pt_target *target, const struct pt_log_process *process)
 {
-    struct pt_target *target = context;
     if (target->pids && !pt_pid_is_listed(target->pids, process->pid))
         return false;
     if (!target->pid)
@@ -236,6 +236,15 @@ bool pt_target_wants(void *context, const struct pt_log_process *process)
         return false;
     learn(target, process);
     return true;
+}
+
+bool pt_target_wants(void *context, const struct pt_log_process *process)
+{
+    struct pt_target *target = context;
+    pthread_mutex_lock(&target->lock);
+    bool wanted = wants(target, process);
+    pthread_mutex_unlock(&target->lock);
+    return wanted;
 }
 
 void pt_target_free(struct pt_target *target)

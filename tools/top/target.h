@@ -3,6 +3,8 @@
 #ifndef PT_TOP_TARGET_H
 #define PT_TOP_TARGET_H
 
+#include <pthread.h>
+
 #include "../cli/options.h"
 #include "../profile/model.h"
 
@@ -14,6 +16,7 @@ struct pt_relative {
 };
 
 struct pt_target {
+    pthread_mutex_t lock;   /* of what pt_target_wants learns */
     const char *pids;       /* --pid; NULL: all */
     int pid;                /* of the running process, as seen here; 0: no PID was given */
     bool pids_agree;        /* its pid here equals that in its own pid namespace, which its log holds */

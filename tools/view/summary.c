@@ -166,18 +166,66 @@ static void warn_of_missing(const struct warnings *warnings, uint64_t found, con
 
 /* Calls each with what the library itself wrote into the log: warnings, or mere notes. */
 static void add_notices(const struct warnings *warnings, const struct pt_profile *profile, uint32_t number,
-                        bool say_pid, bool serious)
+                        bool serious)
 {
     const struct pt_process *process = &profile->processes.items[number];
     for (uint32_t i = 0; i < process->notices.count; i++) {
         if ((process->notices.items[i].severity != 0) != serious)
             continue;
-        const char *text = pt_string(profile, process->notices.items[i].text);
-        if (say_pid)
-            warn(warnings, "process %" PRIu64 ": %s", process->pid, text);
-        else
-            warn(warnings, "%s", text);
+        warn(warnings, "%s", pt_string(profile, process->notices.items[i].text));
     }
+}
+
+/* Returns whether the texts differ in numbers only. */
+static bool are_alike(const char *a, const char *b)
+{
+    static const char number[] = "0123456789.";
+    while (*a && *a == *b) {
+        a += 1 + strspn(a + 1, number);
+        b += 1 + strspn(b + 1, number);
+    }
+    return *a == *b;
+}
+
+/* As add_notices of all processes, but of alike warnings (the rate was lowered, and lowered again) only the last. */
+static void add_all_notices(const struct warnings *warnings, const struct pt_profile *profile)
+{
+    struct {
+        struct {
+            const char *text;
+            uint64_t pid, count;
+        } * items;
+        uint32_t count, capacity;
+    } kinds = {0};
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        for (uint32_t j = 0; j < process->notices.count; j++) {
+            const char *text = pt_string(profile, process->notices.items[j].text);
+            uint32_t known = 0;
+            if (process->notices.items[j].severity == 0)
+                continue;
+            while (known < kinds.count && !are_alike(kinds.items[known].text, text))
+                known++;
+            if (known == kinds.count) {
+                kinds.items = pt_grow(kinds.items, &kinds.capacity, (uint64_t)known + 1, sizeof *kinds.items);
+                kinds.count++;
+            }
+            kinds.items[known].text = text;
+            kinds.items[known].pid = process->pid;
+            kinds.items[known].count++;
+        }
+    }
+    for (uint32_t i = 0; i < kinds.count; i++) {
+        struct pt_buffer line = {0};
+        if (profile->processes.count > 1)
+            pt_buffer_format(&line, "process %" PRIu64 ": ", kinds.items[i].pid);
+        pt_buffer_text(&line, kinds.items[i].text);
+        if (kinds.items[i].count > 1)
+            pt_buffer_format(&line, "; 'pyprof info' has %" PRIu64 " more like this", kinds.items[i].count - 1);
+        warn(warnings, "%s", line.data);
+        pt_buffer_free(&line);
+    }
+    free(kinds.items);
 }
 
 void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_buffer *line)
@@ -194,7 +242,7 @@ void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (
                       void *context)
 {
     const struct warnings notes = {.each = each, .context = context};
-    add_notices(&notes, profile, process, false, false);
+    add_notices(&notes, profile, process, false);
 }
 
 void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (*each)(void *context, const char *text),
@@ -211,8 +259,11 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
         found += process->found_ns;
         without_sums += !process->has_accounting;
         without_python += !process->python_version;
-        add_notices(&warnings, profile, i, only == PT_NONE && profile->processes.count > 1, true);
+        if (only != PT_NONE)
+            add_notices(&warnings, profile, i, true);
     }
+    if (only == PT_NONE)
+        add_all_notices(&warnings, profile);
     struct pt_accounting raw =
         only == PT_NONE ? pt_profile_accounting(profile) : profile->processes.items[only].accounting;
     struct pt_accounting sum = pt_summary_accounting(profile, only);

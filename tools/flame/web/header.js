@@ -6,8 +6,9 @@ function showHeader(app) {
     const command = first(sides.length - 1) ? first(sides.length - 1).command : "";
     /* The path of the interpreter is nothing that was typed. */
     const typed = (line) => line[0] === "'" ? line.replace(/^'[^']*\/([^'/]+)'/, "$1") : line.replace(/^[^\s]*\/(?=[^\s])/, "");
-    const title = app.diff ? typed(command) + ", compared with " + typed(first(0).command) : typed(command) || "pyprof";
-    document.title = short(typed(command), 60) + " – pyprof";
+    const only = last.selection ? " (only " + last.selection + ")" : "";
+    const title = (app.diff ? typed(command) + ", compared with " + typed(first(0).command) : typed(command) || "pyprof") + only;
+    document.title = short(typed(command), 60) + short(only, 60) + " – pyprof";
     document.getElementById("title").textContent = short(title, 300);
     document.getElementById("title").title = short(command, 2000);
     const versions = [...new Set(sides.flatMap((side) => side.pythons))];
