@@ -83,6 +83,7 @@ refuses() {
             refuses 1 'pyprof\.out' $verb
         }
     done
+    refuses 1 'before: no such file' diff before after
 }
 
 @test "pyprof: a file of another version says so" {

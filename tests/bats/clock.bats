@@ -32,6 +32,31 @@ share_of() {
     done
 }
 
+@test "system calls, page faults, both, calculation: each has its share, and each period its sample" {
+    events_permitted
+    for hz in 100 1000; do
+        rm -rf pyprof.out
+        PYPROF_CLOCK=perf PYPROF_HZ=$hz PYPROF_MAX_OVERHEAD=50 profiled "$PYTHON" "$WORKLOADS/kinds.py" 8 >truth.txt
+        info >info.json
+        reader accounting info.json
+        collapsed >stacks.txt
+        all=0
+        seen=0
+        while read -r function used; do
+            all=$((all + used))
+            seen=$((seen + $(reader inclusive stacks.txt "$function")))
+        done <truth.txt
+        while read -r function used; do
+            truth=$((used * 1000 / all))
+            share=$(($(reader inclusive stacks.txt "$function") * 1000 / seen))
+            # Ticks sample what the kernel does: 800 at 100 Hz, 2000 at 1000 Hz. 5 sigma.
+            between $((truth - 80)) "$share" $((truth + 80)) "permille of $function at $hz Hz, not $truth"
+        done <truth.txt
+        due=$(($(reader field info.json cpu_ns) / 10000000))
+        [ "$hz" -ne 100 ] || between $((due * 85 / 100)) "$(reader field info.json samples)" $((due * 115 / 100)) "samples"
+    done
+}
+
 @test "work in step with the ticks is sampled" {
     events_permitted
     for clock in perf auto; do
@@ -50,7 +75,8 @@ share_of() {
     "$PYPROF" run --hz 2000 -o pyprof.out -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 >out.txt 2>err.txt
     info >info.json
     grep -q '"clock": *"perf events"' info.json || fail "another clock: $(cat info.json)"
-    [ "$(reader field info.json samples)" -ge 300 ] || fail "samples: $(cat info.json)"
+    # 600 are due. The first comes at a tick, and others may keep the program from these.
+    [ "$(reader field info.json samples)" -ge 400 ] || fail "samples: $(cat info.json)"
 }
 
 @test "perf_event_open is refused: ticks, with a line where its rate was asked for" {
@@ -78,7 +104,7 @@ share_of() {
 @test "events: in the flush thread's table alone, as many as the threads at a time, in forks their own" {
     events_permitted
     [ "$(events descriptors)" = "('pyprof', 1)" ] || fail "descriptors: $(events descriptors)"
-    between 1 "$(events ended)" 40 "events after 80 threads, 10 at a time"
+    [ "$(events ended)" = 1 ] || fail "events after 80 threads, 10 at a time: $(events ended)"
     [ "$(events forks | sort -u)" = 0 ] || fail "in forks: $(events forks)"
 }
 
@@ -89,6 +115,8 @@ share_of() {
     reader accounting info.json
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt work)" 3000000000 5 "threads with and without an event"
+    grep -q '"clock": *"perf events; kernel ticks for threads whose event RLIMIT_NOFILE does not allow"' info.json ||
+        fail "clock: $(cat info.json)"
 }
 
 @test "events: a program that takes SIGURG over gets its own signals only" {

@@ -37,3 +37,33 @@ for_long() {
 @test "the same for 60 s of CPU: the memory stays flat" {
     with_each_python for_long
 }
+
+followers() {
+    cat >app.py <<'END'
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+
+SOURCE = """
+import time
+def work_KIND():
+    end = time.perf_counter() + 0.02
+    while time.perf_counter() < end:
+        pass
+work_KIND()
+"""
+for kind in 10 * ["first"] + 50 * ["later"]:
+    interpreter = interpreters.create()
+    interpreters.run_string(interpreter, SOURCE.replace("KIND", kind))
+    interpreters.destroy(interpreter)
+END
+    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" app.py
+    collapsed >stacks.txt
+    awk '/work_first/ { first += $NF } /work_later/ { later += $NF }
+        END { print first / 1e6, later / 1e6; exit !first || later < 3 * first }' stacks.txt
+}
+
+@test "interpreters that follow each other have equal code objects: none shows the functions of another" {
+    with_each_python followers
+}

@@ -187,7 +187,7 @@ rows() {
     [ "$(total --thread 'a' --not-thread '^MainThread$')" = 400000000 ]
     run "$PYPROF" report --not-thread . app.pyprof
     [ "$status" -eq 1 ]
-    [[ $output == *"no sample of 3.66 s CPU fits --not-thread '.'; threads: MainThread, "* ]] || fail "$output"
+    [[ $output == *"no sample of 3.66 s CPU fits --not-thread .; threads: MainThread, "* ]] || fail "$output"
 }
 
 @test "diff --by endpoint marks the endpoint that has become slower, and fails for it" {

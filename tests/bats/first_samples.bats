@@ -47,6 +47,45 @@ for thread in threads: thread.join()'
     between 0 "$cut" $((samples / 100)) "samples cut of $samples: $(grep "no unwind rows" all.txt)"
 }
 
+# A file is opened once for all functions that a flush names, not for each: a flush happens eight times a second at most.
+names_of_a_file() {
+    rm -rf "$PYPROF_OUT"
+    PYPROF_HZ=250 profiled strace -f -qq -e trace=openat -o trace.txt "$PYTHON" -c '
+import hashlib, json, re, time
+while time.process_time() < 0.3:
+    text = json.dumps(list(range(300)))
+    json.loads(text), re.findall("[0-9]+", text), hashlib.sha256(text.encode()).hexdigest()
+    sorted(str(i) for i in range(300))'
+    collapsed --native all >stacks.txt
+    tr ';' '\n' <stacks.txt | sed 's/ [0-9]*$//' | grep -E '\((libpython|python)' | sort -u >names.txt
+    [ "$(wc -l <names.txt)" -ge 40 ] || fail "$(wc -l <names.txt) functions of the interpreter"
+    awk 'NR == 1 { main = $1 } $1 != main' trace.txt | grep -oE '"[^"]*(libpython[^"]*|/proc/self/exe|bin/python[^"]*)"' |
+        sort | uniq -c | sort -rn >opened.txt
+    between 1 "$(awk '{ print $1; exit }' opened.txt)" 20 "times that a file was opened: $(cat opened.txt)"
+}
+
+@test "the flush thread opens a file once for many names" {
+    with_each_python names_of_a_file
+}
+
+# A sample of the end is taken up when the interpreter has no sys.modules any more.
+copies_at_the_end() {
+    for ((n = 0; n < 6; n++)); do
+        profiled strace -f -qq -e trace=process_vm_readv -o trace.txt "$PYTHON" -c '
+import atexit, time
+def work():
+    end = time.process_time() + 0.002
+    while time.process_time() < end: pass
+atexit.register(work)'
+        copies=$(awk 'NR == 1 { main = $1 } $1 != main && /process_vm_readv\(/' trace.txt | wc -l)
+        [ "$copies" -le 1500 ] || fail "the flush thread has copied the program's memory $copies times"
+    done
+}
+
+@test "the flush thread copies little of a program that ends at once" {
+    with_each_python copies_at_the_end
+}
+
 @test "a stack with a hole in it, where process_vm_readv is refused: what lies above is left alone" {
     cat >hole.c <<'END'
 #include <pthread.h>

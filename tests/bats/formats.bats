@@ -117,6 +117,23 @@ print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])')
     [ "$found" -eq "$ns" ] || fail "diff: $found, not $ns"
 }
 
+# served NAME [VARIABLE=VALUE]: OTLP has this service.name when the program was started so
+served() {
+    rm -rf served.out
+    profiled env "${@:2}" PYPROF_OUT=served.out "$PYTHON" "$WORKLOADS/spin.py" 0.2
+    "$PYPROF" export served.out -o served.otlp
+    "$PYPROF" export served.out -o served.otel-logs
+    LC_ALL=C grep -zqaP "service\\.name\\x12(?s:.)\\x0a(?s:.)\\Q$1\\E\\x0a" served.otlp || fail "no $1: $(strings served.otlp | grep -A 2 service.name)"
+    grep -qF "$1" served.otel-logs || fail "$1: $(head -c 2000 served.otel-logs)"
+}
+
+@test "OTLP has the service's name as OpenTelemetry's variables have it, else its default" {
+    unset OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES
+    served shop OTEL_SERVICE_NAME=shop OTEL_RESOURCE_ATTRIBUTES=service.name=other
+    served 'my shop, too' 'OTEL_RESOURCE_ATTRIBUTES=a=service.name=no, service.name=my%20shop%2c too,b=c'
+    served "unknown_service:$(basename "$(readlink -f "/proc/self/root$("$PYTHON" -c 'import sys; print(sys.executable)')")")" X=1
+}
+
 @test "the same profile gives the same bytes; a format can be named instead of an extension" {
     once
     for extension in $EXTENSIONS; do

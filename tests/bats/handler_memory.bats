@@ -145,5 +145,5 @@ further_threads() {
 
 @test "each further thread of 64 takes at most 48 KB of memory" {
     export PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=90
-    with_some_pythons further_threads
+    with_each_python further_threads
 }

@@ -28,6 +28,8 @@ waits() {
     between 14 "$(pool_share 'work_along [^;]*;\\[native')" 27 "per cent in what the main thread works along with"
     deep=$(grep -m 1 -oE '^.*wait_in_deep' joined.txt | grep -oE ';deep ' | wc -l)
     [ "$deep" -eq 101 ] || fail "$deep frames of deep, 101 there were"
+    "$PYPROF" top --count 1 --top 99 --join-pools >top.txt
+    between 30 "$(awk '/wait_in_function/ { printf "%d", $3 }' top.txt)" 50 "per cent in the query in top: $(cat top.txt)"
 }
 
 @test "a native pool's CPU is put under the Python stack that waits for it; the sum stays" {
@@ -56,7 +58,7 @@ changes() {
 }
 
 @test "stacks that the main thread waits in are whole while it comes and goes every 3 ms" {
-    with_some_pythons changes
+    with_each_python changes
 }
 
 @test "the report names the way where pools have used much, and not where they have not" {

@@ -241,6 +241,29 @@ END
     until_sampled 'gomp_barrier_wait' profiled "$PYTHON" app.py
     "$PYPROF" report | unwrapped >flat.txt
     grep -qE 'Hint: [0-9.]+ % of the CPU time went to threads .* \(gomp_barrier_wait\)\. With OMP_WAIT_POLICY=passive' flat.txt || fail "$(cat flat.txt)"
+    "$PYPROF" report --native=none | unwrapped >flat.txt
+    grep -qE 'Hint: .* \(gomp_barrier_wait\)\.' flat.txt || fail "without native functions: $(cat flat.txt)"
+}
+
+@test "report into a pipe: a native name of 300 characters is cut in the middle, --json has the whole" {
+    export LC_ALL=C.UTF-8
+    command -v gcc >/dev/null || skip "gcc is missing"
+    name=first_$(printf 'x%.0s' {1..300})_last
+    printf 'void %s(long n) { while (n-- > 0) __asm__ volatile("pause"); }\n' "$name" >long.c
+    gcc -O2 -shared -fPIC -o long.so long.c
+    cat >app.py <<END
+import ctypes, time
+spin = ctypes.CDLL("./long.so").$name
+spin.argtypes = [ctypes.c_long]
+end = time.process_time() + 0.5
+while time.process_time() < end:
+    spin(100000)
+END
+    until_sampled first_ profiled "$PYTHON" app.py
+    "$PYPROF" report --native=all >report.txt
+    grep -qE '  first_x+…x+_last \(long\.so\)$' report.txt || fail "$(cut -c 1-300 report.txt)"
+    [ "$(awk '{ if (length > longest) longest = length } END { print longest }' report.txt)" -le 202 ] || fail "long rows"
+    "$PYPROF" report --json | grep -qF "$name" || fail "not in JSON"
 }
 
 @test "--ci: the range of each share, in tables, lines and JSON" {
@@ -379,8 +402,8 @@ print(int(1000 * sum(row["self_ns"] for row in report["python"] if row["text"].s
         lines_of err.txt 1 "$1"
     }
     refused '^pyprof: no sample of [0-9.]+ s CPU fits --from 99s; the run took [0-9.]+ s$' --from 99
-    refused "fits --pid '1' --thread 'none'; processes: [0-9]+; threads: [^ ]+" --pid 1 --thread none
-    refused "fits --focus 'zzz'\$" --focus zzz
+    refused "fits --pid 1 --thread none; processes: [0-9]+; threads: [^ ]+" --pid 1 --thread none
+    refused "fits --focus zzz\$" --focus zzz
 }
 
 @test "report on a terminal of 80 columns: names and line numbers are whole, paths are cut in the middle" {

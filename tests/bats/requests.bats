@@ -204,6 +204,7 @@ loads() {
     "$PYPROF" diff --by endpoint --fail-above 1% a b >same.txt || fail "$(cat same.txt)"
     grep -q '^Milliseconds of CPU per request: B, and its change from A; ' same.txt || fail "$(cat same.txt)"
     grep -q '^More or fewer requests are no change of it' same.txt || fail "$(cat same.txt)"
+    grep -qxF 'Not compared (--by share does): what ran outside of all requests' same.txt || fail "$(cat same.txt)"
     grep -q 'none: 2 changes are within chance' same.txt || fail "$(cat same.txt)"
     "$PYPROF" diff --by endpoint --json a b >same.json
     "$PYPROF" diff --by endpoint a slower >slower.txt
@@ -256,4 +257,79 @@ shown() {
 
 @test "report and top show requests, CPU per request and its spread" {
     with_a_python shown
+}
+
+# An application whose scope is Starlette's, without the package.
+background() {
+    cat >background.py <<'EOF'
+import asyncio, sys, time, types
+import libpyprof
+
+sys.modules["starlette"] = types.ModuleType("starlette")  # names its endpoints
+
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+async def in_background(seconds):
+    await asyncio.sleep(0.01)
+    compute(seconds)
+
+async def forgotten(tasks):
+    tasks.append(asyncio.create_task(in_background(0.5)))
+
+async def application(scope, receive, send):
+    route = types.SimpleNamespace(path="/report/{n}")
+    scope.update(router=types.SimpleNamespace(routes=[]), endpoint=forgotten, route=route)
+    await forgotten(scope["tasks"])
+    await send({"type": "http.response.start"})
+
+async def request(served, tasks):
+    async def send(message): pass
+    await served({"type": "http", "path": "/report/7", "method": "GET", "tasks": tasks}, None, send)
+
+async def main():
+    served, tasks = libpyprof.asgi(application), []
+    for _ in range(3):
+        await asyncio.create_task(request(served, tasks))
+        if len(tasks) == 1:
+            compute(2)  # what was imported is found within a second
+    await asyncio.gather(*tasks)
+    await asyncio.create_task(in_background(0.2))  # of no request
+
+asyncio.run(main())
+EOF
+    PYTHONPATH=$ROOT/contrib/python PYPROF_HZ=500 profiled "$PYTHON" background.py
+    "$PYPROF" export --format collapsed --unit samples --by endpoint >stacks.txt
+    ours=$(awk '/^\/report\/{n};.*in_background \(/ { n += $NF } END { print n + 0 }' stacks.txt)
+    none=$(awk '/^\(none\);.*in_background \(/ { n += $NF } END { print n + 0 }' stacks.txt)
+    echo "$ours $none"
+    # 1.5 s of three requests, 0.2 s of none
+    [ "$none" -gt 10 ] && [ "$ours" -gt $((none * 4)) ]
+}
+
+@test "what tasks do that a request has made and does not await is of its endpoint, where requests are counted" {
+    with_a_python background
+}
+
+contradicted() {
+    cat >app.py <<'END'
+import time
+import libpyprof
+time.sleep(1.5)  # what was imported is found once a second
+for _ in range(50):
+    with libpyprof.labels(endpoint="/page"):
+        end = time.thread_time() + 0.01
+        while time.thread_time() < end:
+            pass
+    libpyprof.request("/page", cpu_ns=2_000_000)
+END
+    profiled PYTHONPATH="$ROOT/contrib/python" "$PYTHON" app.py
+    "$PYPROF" report | unwrapped >report.txt
+    grep -qF 'CPU/REQ of /page is more than its whole requests took, 2.00 ms by' report.txt || fail "$(cat report.txt)"
+}
+
+@test "report says where samples and the requests' own clock contradict each other" {
+    with_a_python contradicted
 }

@@ -60,7 +60,7 @@ short_threads() {
 }
 
 @test "threads of a few milliseconds have their own names" {
-    with_some_pythons short_threads
+    with_each_python short_threads
 }
 
 renamed_threads() {

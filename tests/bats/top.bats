@@ -40,10 +40,9 @@ start() {
     echo "$program" >burn.py
     rm -f stop
     profiled "$PYTHON" burn.py "$1" 3>&- &
-    burning=$!
+    program_pid=$!
     # Tests may end elsewhere.
-    burning_in=$PWD
-    trap 'touch "$burning_in/stop"; wait "$burning"' EXIT
+    program_in=$PWD
     wait_until "$TIMEOUT" has_samples "$1"
 }
 
@@ -56,8 +55,13 @@ print(sum(process["samples"] > 20 for process in json.load(sys.stdin)["processes
 
 stop() {
     touch stop
-    wait "$burning"
-    trap - EXIT
+    wait "$program_pid"
+    program_pid=
+}
+
+end_of_test() {
+    [ -z "${program_pid:-}" ] || { touch "$program_in/stop" && wait "$program_pid"; }
+    [ -z "${server:-}" ] || stop_server "$server" TERM
 }
 
 # drive [ARGUMENTS...]: steps on stdin.
@@ -138,7 +142,8 @@ print(json.load(sys.stdin)["runs"][-1]["run"])')" --pid "${pids[1]},${pids[2]}"
     collapsed >stacks.txt
     for function in hot other main; do
         wanted=$(reader inclusive stacks.txt "$function" | awk '{ printf "%.2f", $1 / 1e9 }')
-        [ "$(shown "$function" 7)" = "$wanted" ] || fail "$function: $wanted: $(cat top.txt)"
+        row=$(shown "$function" 7) # other() may have no sample of forty
+        [ "${row:-0.00}" = "$wanted" ] || fail "$function: $wanted: $(cat top.txt)"
     done
     # With native functions the totals of Python functions are the same.
     "$PYPROF" top --count 1 --top 1000 >top.txt
@@ -205,6 +210,8 @@ size 5 20
 expect ^2 processes
 size 1 1
 size 50 200
+expect n native  / filter  h help  q quit$
+size 30 80
 expect h help  q quit$
 key q
 ends 0
@@ -350,7 +357,6 @@ with open("pieces/1.pyprof", "wb", buffering=0) as log:
     port=$(free_port "$PYTHON")
     LD_PRELOAD=$LIBPYPROF PYTHONPATH=$WORKLOADS "$venv/bin/gunicorn" -w 4 -b "127.0.0.1:$port" wsgi_app:app >gunicorn.log 2>&1 3>&- &
     server=$!
-    trap 'stop_server "$server" TERM' EXIT
     "$PYTHON" "$WORKLOADS/client.py" "$port" 4 >pids.txt || fail "$(cat pids.txt gunicorn.log)"
     (while [ ! -e stop ]; do "$PYTHON" "$WORKLOADS/client.py" "$port" 4; done >/dev/null 2>&1) 3>&- &
     client=$!
@@ -358,7 +364,7 @@ with open("pieces/1.pyprof", "wb", buffering=0) as log:
     touch stop
     wait "$client"
     stop_server "$server" TERM
-    trap - EXIT
+    server=
     echo "# $percent % of a core, $screens screens in 30 s, at most $gap s apart" >&3
     awk -v percent="$percent" -v screens="$screens" 'BEGIN { exit !(percent < 1 && screens >= 20) }'
 }

@@ -19,6 +19,7 @@ SEARCH=4bf92f3577b34da6ffffffffffffffff
     grep -qE '^ +0\.02 s +20\.0 % +2 +0\.050 s +0\.060 s  00f067aa0ba902b8  render$' report.txt || fail "$(cat report.txt)"
     grep -qxF 'Selected: 0.10 s of 2.14 s CPU; shares are of what is selected' report.txt || fail "$(cat report.txt)"
     ! grep -F search report.txt || fail "another trace's"
+    grep -qxF 'Few samples: what is shown as 50 % may be 24 to 76 % (--ci: of each row)' report.txt || fail "$(cat report.txt)"
     [ "$(awk '{ if (length > longest) longest = length } END { print longest }' report.txt)" -le 80 ] || fail "$(cat report.txt)"
     "$PYPROF" report --json --trace ${CART:0:20} logs | /usr/bin/python3 -c '
 import json, sys
@@ -63,6 +64,8 @@ assert sum(s["cpu_ns"] for s in trace["spans"]) == trace["cpu_ns"]' "$CART"
     "$PYPROF" report only >report.txt
     grep -A1 -F '2.00 s in 200 samples are [not selected]: PYPROF_TRACES=0.01,only' report.txt >/dev/null || fail "$(cat report.txt)"
     grep -qE '2\.00 s +93\.3 % +93\.3 %  \[not selected\]$' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --by span only >report.txt
+    grep -qE '^ +2\.00 s +93\.3 % +200  \[not selected\]' report.txt || fail "$(cat report.txt)"
     "$PYPROF" info only >info.txt
     grep -qxF '    samples of traces are kept by PYPROF_TRACES=0.01,only' info.txt || fail "$(cat info.txt)"
     "$PYPROF" info --json only | /usr/bin/python3 -c '
@@ -70,6 +73,27 @@ import json, sys
 info = json.load(sys.stdin)
 assert [p["traces"] for p in info["processes"]] == ["0.01,only"] * 2 and info["total"]["traces"] == 2, info
 assert (info["total"]["not_selected"], info["total"]["not_selected_ns"]) == (200, 2000000000), info'
+}
+
+@test "the commands that report names select what it has selected, and are as they can be typed" {
+    made logs
+    selected=(--trace 4bf92f3577b34da6a --from 50ms --thread 'pool|Main' --native=none)
+    "$PYPROF" report "${selected[@]}" logs >report.txt
+    for command in annotate flame; do
+        next=$(sed -nE "s/^(Next:|     ) pyprof ($command .*logs)(   \(.*)?$/\2/p" report.txt)
+        [[ $next == *" --from 0.05s --thread 'pool|Main' --trace 4bf92f3577b34da6a --native=none logs" ]] || fail "$(cat report.txt)"
+        eval "\"\$PYPROF\" $next" >out.txt 2>&1 || fail "$next: $(cat out.txt)"
+    done
+    "$PYPROF" report --by task logs | grep -qF 'pyprof flame --by task logs ' || fail "no --by"
+    ! "$PYPROF" report --by trace logs | grep -F 'flame --by' || fail "the page cannot show all traces beside each other"
+}
+
+@test "what no kept trace fits says how much was kept" {
+    made logs
+    run "$PYPROF" report --by trace --focus zzz logs
+    [ "$status" -eq 1 ] &&
+        [ "$output" = "pyprof: no sample of 2.14 s CPU is of a trace that was kept (0.13 s of 2 traces) and fits --focus zzz" ] ||
+        fail "$status $output"
 }
 
 @test "every view and format takes a trace: its CPU and no other's" {

@@ -89,17 +89,13 @@ def overhead():
 
 
 def handler_in_contexts():
-    pairs = max(5, rounds // 3)
-    print(f"handler, mean ns per sample, median (middle half) of {pairs} runs each")
-    means = {"without": [], "with": []}
-    for _ in range(pairs):
-        for kind, values in means.items():
-            with tempfile.TemporaryDirectory() as directory:
-                run([python, os.path.join(here, "contexts.py"), kind, "20000"], True, directory, PYPROF_HZ="1", PYPROF_MAX_OVERHEAD="100")
-                info = json.loads(subprocess.check_output([pyprof, "info", "--json", directory]))
-                values.append(info["processes"][0]["handler_ns"]["mean"])
-    for kind, values in means.items():
-        print(f"  {kind + ' a task, its awaiter, a span, labels, an endpoint':62} {spread(values)}")
+    print("a task, its awaiter, a span, labels and an endpoint add to a sample, ns, median (middle half) of pairs in one process")
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as directory:
+            command = [python, os.path.join(here, "contexts.py"), "pairs", "2400"]
+            environment = {**os.environ, "LD_PRELOAD": library, "PYPROF_OUT": directory, "PYPROF_HZ": "1", "PYPROF_MAX_OVERHEAD": "100"}
+            low, median, high = subprocess.check_output(command, env=environment, text=True).split()
+            print(f"  {median} ({low}..{high})")
 
 
 start_up()

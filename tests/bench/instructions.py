@@ -67,6 +67,8 @@ def measure(directory):
     yield "flush of 100 samples", (more.within("pp_drain") - some.within("pp_drain")) // 8
     contexts = run(os.path.join(HERE, "contexts.py"), "with", "400", **profiled, PYPROF_MAX_OVERHEAD="100")
     yield "contexts of a sample", sum(contexts.within(f"pp_contexts_read{part}") for part in ("", "_frames")) // 420
+    left_out = run(os.path.join(HERE, "contexts.py"), "unselected", "400", **profiled, PYPROF_MAX_OVERHEAD="100", PYPROF_TRACES="0.01,only")
+    yield "sample that is not selected", left_out.within("pp_handle_signal") // 420
     forked = run("-c", "import os\npid = os.fork()\nos.waitpid(pid, 0) if pid else os._exit(0)", **profiled)
     yield "fork, in the child", forked.within("after_fork_in_child", own=False)
     yield "report of 1 MB", sum(Run([PYPROF, "report", logs], directory).threads())

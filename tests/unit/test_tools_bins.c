@@ -100,7 +100,7 @@ static void many_samples_are_in_bins(void **state)
         fixture_end(&logs[i]);
     }
     assert_true(exact->samples.count > 10 * most);
-    assert_true(pt_profile_merge(first, second));
+    assert_true(pt_profile_merge(first, second, NULL, 0));
     struct pt_profile *const profiles[] = {bound, first};
     for (size_t i = 0; i < 2; i++) {
         struct pt_profile *profile = profiles[i];

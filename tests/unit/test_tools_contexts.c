@@ -208,7 +208,7 @@ static void profiles_that_are_merged_keep_contexts(void **state)
         assert_int_equal(pt_profile_add_segment(other, log.file.data, log.file.length, "other"), PT_READ_OK);
         fixture_end(&log);
         /* Numbers change: the example has label sets of its own. */
-        assert_true(pt_profile_merge(other, one));
+        assert_true(pt_profile_merge(other, one, NULL, 0));
         struct pt_group group = pt_group_by(other, "endpoint");
         assert_int_equal(ns_of_value(other, &group, "/a"), 2 * SAMPLE_NS);
         pt_group_free(&group);

@@ -1,5 +1,6 @@
 /* Texts cut to a number of columns, and commands as they were typed. */
 #include "tools/base/fit.h"
+#include "tools/base/print.h"
 #include "tools/base/terminal_text.h"
 #include "tools/view/command.h"
 #include <locale.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -94,6 +96,32 @@ static void commands_as_typed(void **state)
     }
 }
 
+/* Wherever the line ends. */
+static void units_stay_with_their_numbers(void **state)
+{
+    (void)state;
+    FILE *out = tmpfile();
+    int own = dup(STDOUT_FILENO);
+    char line[400];
+    bool broken = false;
+    assert_non_null(out);
+    fflush(stdout);
+    dup2(fileno(out), STDOUT_FILENO);
+    for (int used = 0; used < 80; used++)
+        pt_print_paragraph(0, 2, "%.*s numpy 12.5 %%, json 4.0 %% (all 99 %%), 3.5 s.", used,
+                           "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+    fflush(stdout);
+    dup2(own, STDOUT_FILENO);
+    close(own);
+    rewind(out);
+    while (fgets(line, sizeof line, out)) {
+        const char *word = line + strspn(line, " ");
+        broken |= *word == '%' || strncmp(word, "s.", 2) == 0;
+    }
+    fclose(out);
+    assert_false(broken);
+}
+
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
@@ -102,6 +130,7 @@ int main(void)
         cmocka_unit_test(all_widths),
         cmocka_unit_test(wide_characters),
         cmocka_unit_test(commands_as_typed),
+        cmocka_unit_test(units_stay_with_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
-/* The profile in memory: merging, sums, frame text, totals, collapsed stacks. */
+/* The profile in memory: merging, sums, totals, collapsed stacks. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
-#include "tools/profile/frame_text.h"
 #include "tools/profile/model.h"
 #include "tools/view/call_tree.h"
 #include "tools/view/summary.h"
@@ -299,142 +298,6 @@ static void recursion_counts_once(void **state)
     pt_profile_free(profile);
 }
 
-static void paths_are_cut_where_they_begin_to_matter(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *path, *cwd, *wanted;
-    } cases[] = {
-        {"/srv/app/app.py", "/srv/app", "app.py"},
-        {"/srv/app/app.py", "/", "/srv/app/app.py"},
-        {"/srv/application.py", "/srv/app", "/srv/application.py"},
-        {"/srv/app", "/srv/app", "/srv/app"},
-        {"/srv/app/x.py", "", "/srv/app/x.py"},
-        {"app.py", "/srv/app", "app.py"},
-        {"/srv/app/venv/lib/python3.11/site-packages/flask/app.py", "/srv/app", "flask/app.py"},
-        {"/usr/lib/python3/dist-packages/yaml/reader.py", "/", "yaml/reader.py"},
-        {"/usr/lib/python3.11/json/decoder.py", "/usr", "json/decoder.py"},
-        {"/opt/lib/python3.14t/json/decoder.py", "/", "json/decoder.py"},
-        {"/usr/lib/pythonic/x.py", "/", "/usr/lib/pythonic/x.py"},
-        {"<frozen importlib._bootstrap>", "/srv", "<frozen importlib._bootstrap>"},
-        {"/a/site-packages/b/site-packages/c.py", "/", "c.py"},
-        {"/a/site-packages/", "/", "/a/site-packages/"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(pt_short_path(cases[i].path, cases[i].cwd), cases[i].wanted);
-}
-
-static void symbols_read_as_people_know_them(void **state)
-{
-    (void)state;
-    static const char *const cases[][2] = {
-        {"_ZN3foo3barEi", "foo::bar(int)"},
-        {"_PyEval_EvalFrameDefault.cold", "_PyEval_EvalFrameDefault"},
-        {"memcpy@@GLIBC_2.14", "memcpy"},
-        {"memcpy@plt", "memcpy@plt"},
-        {"gc_collect_main.constprop.0", "gc_collect_main"},
-        {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
-        {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.7419", "core::fmt::Write::write_fmt"},
-        {"_ZN58_$LT$alloc..string..String$u20$as$u20$core..fmt..Write$GT$9write_str17h0123456789abcdefE",
-         "<alloc::string::String as core::fmt::Write>::write_str"},
-        {"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
-        {"_RINvXCs4Q2Qx8jI5j6_1aINtB3_1SAhj4_ENtB3_1T2goNCNvB3_5entry0EB3_",
-         "<a::S<[u8; 4]> as a::T>::go::<a::entry::{closure#0}>"},
-        {"_RNvNtCs1234_7mycrate3foo3bar.llvm.99", "mycrate::foo::bar"},
-        {"_Rest_of_it", "_Rest_of_it"},
-        {"_Znonsense", "_Znonsense"},
-        {".cold", ".cold"},
-        {"_ZN8__main__9hot_numbaB2v1B38c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_3dEx", "__main__::hot_numba(long long)"},
-        {"cfunc._ZN8__main__1fB2v1B4c8tJEx", "cfunc.__main__::f(long long)"},
-        {"_ZN1fB5cxx11Ev", "f[abi:cxx11]()"},
-        {"_ZN1fB2v1", "_ZN1fB2v1"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_buffer text = {0};
-        pt_symbol_text(&text, cases[i][0]);
-        assert_string_equal(text.data, cases[i][1]);
-        pt_buffer_free(&text);
-    }
-}
-
-/* What looks like a compiler's suffix is part of the name there. */
-static void names_of_a_jit_are_whole(void **state)
-{
-    (void)state;
-    static const char *const cases[][2] = {
-        {"handler@/app/a.js:12", "handler@/app/a.js:12 (jit)"},
-        {"js.cold.part.7", "js.cold.part.7 (jit)"},
-        {"_ZN8__main__1fB2v1B4c8tJEx", "__main__::f(long long) (jit)"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_profile *profile = pt_profile_new(NULL);
-        const struct pt_frame frame = {
-            .kind = PP_FRAME_NATIVE, .subject = PT_NONE, .symbol = pt_intern_text(profile, cases[i][0])};
-        struct pt_buffer text = {0};
-        pt_frame_text(&text, profile, pt_add_frame(profile, &frame), false);
-        assert_string_equal(text.data, cases[i][1]);
-        pt_buffer_free(&text);
-        pt_profile_free(profile);
-    }
-}
-
-/* Each pair in such a name is two of the one before it. */
-static void names_that_stand_for_endless_text_are_left_alone(void **state)
-{
-    (void)state;
-    enum { DOUBLINGS = 34 };
-    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    struct pt_buffer symbols[2] = {{0}};
-    pt_buffer_text(&symbols[0], "_Z1fSt4pairIiiE");
-    for (int i = 0; i < DOUBLINGS; i++)
-        pt_buffer_format(&symbols[0], "S_IS%c_S%c_E", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i],
-                         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i]);
-    pt_buffer_text(&symbols[1], "_RINvC1a1fTmmE");
-    for (size_t i = 0, last = sizeof "INvC1a1f" - 1; i < DOUBLINGS; i++) {
-        size_t before = last;
-        last = symbols[1].length - 2; /* places are counted without "_R" */
-        char place[] = {digits[(before - 1) / 62], digits[(before - 1) % 62], '\0'};
-        const char *text = before <= 62 ? place + 1 : place;
-        pt_buffer_format(&symbols[1], "TB%s_B%s_E", text, text);
-    }
-    pt_buffer_text(&symbols[1], "E");
-    for (int i = 0; i < 2; i++) {
-        struct pt_buffer text = {0};
-        pt_symbol_text(&text, symbols[i].data);
-        assert_string_equal(text.data, symbols[i].data);
-        pt_buffer_free(&text);
-        pt_buffer_free(&symbols[i]);
-    }
-}
-
-static void text_becomes_utf8(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        size_t length;
-        const char *wanted;
-    } cases[] = {
-        {"plain", 5, "plain"},
-        {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x90\x8d", 15, "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x90\x8d"},
-        {"a\xff"
-         "b",
-         3,
-         "a\xef\xbf\xbd"
-         "b"},
-        {"a\0b", 3,
-         "a\xef\xbf\xbd"
-         "b"},
-        {"\xc3", 1, "\xef\xbf\xbd"},
-        {"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-        {"\xc0\xaf", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
-    };
-    struct pt_profile *profile = pt_profile_new(NULL);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(pt_string(profile, pt_intern(profile, cases[i].text, cases[i].length)), cases[i].wanted);
-    pt_profile_free(profile);
-}
-
 static char *export_text(struct pt_profile *profile, const struct pt_export_options *options)
 {
     char *text = NULL;
@@ -568,6 +431,31 @@ static void warnings_are_said(void **state)
     pt_profile_free(profile);
 }
 
+/* Warnings that differ in figures only are one. */
+static void alike_warnings_are_one(void **state)
+{
+    (void)state;
+    char text[2000] = "";
+    struct pt_profile *profile = pt_profile_new(NULL);
+    for (uint64_t pid = 1; pid <= 2; pid++) {
+        struct fixture log;
+        char instance[] = {(char)('a' + pid), 0};
+        fixture_begin(&log);
+        fixture_process(&log, &(struct fixture_process){.run = "r", .instance = instance, .pid = pid});
+        fixture_notice(&log, 1, "samples cost 2.50 %: 100 -> 50");
+        fixture_notice(&log, 1, pid == 1 ? "another" : "samples cost 12 %: 50 -> 25");
+        add(profile, &log);
+    }
+    pt_summary_warnings(profile, PT_NONE, collect, text);
+    assert_non_null(strstr(text, "process 2: samples cost 12 %: 50 -> 25; 'pyprof info' has 2 more like this\n"));
+    assert_non_null(strstr(text, "process 1: another\n"));
+    assert_null(strstr(text, "2.50"));
+    *text = 0;
+    pt_summary_warnings(profile, 0, collect, text);
+    assert_non_null(strstr(text, "samples cost 2.50 %: 100 -> 50\nanother\n"));
+    pt_profile_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -581,17 +469,13 @@ int main(void)
         cmocka_unit_test(intervals_stay_apart_on_demand),
         cmocka_unit_test(cpu_time_outlives_lost_definitions),
         cmocka_unit_test(recursion_counts_once),
-        cmocka_unit_test(paths_are_cut_where_they_begin_to_matter),
-        cmocka_unit_test(symbols_read_as_people_know_them),
-        cmocka_unit_test(names_of_a_jit_are_whole),
-        cmocka_unit_test(names_that_stand_for_endless_text_are_left_alone),
-        cmocka_unit_test(text_becomes_utf8),
         cmocka_unit_test(collapsed_stacks_are_sorted_and_summed),
         cmocka_unit_test(collapsed_stacks_tell_apart_what_is_asked_for),
         cmocka_unit_test(separators_within_names_are_replaced),
         cmocka_unit_test(nothing_sampled_is_no_problem),
         cmocka_unit_test(deep_stacks_are_no_problem),
         cmocka_unit_test(warnings_are_said),
+        cmocka_unit_test(alike_warnings_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

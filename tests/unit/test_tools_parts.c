@@ -58,12 +58,12 @@ static void parts_that_were_read_apart_are_one_profile(void **state)
     struct pt_profile *whole = read_all(&bytes[0], NULL), *part = read_all(&bytes[1], NULL),
                       *again = read_all(&bytes[2], NULL);
     uint32_t frames = whole->frames.count;
-    assert_true(pt_profile_merge(whole, part));
+    assert_true(pt_profile_merge(whole, part, NULL, 0));
     assert_int_equal(whole->processes.count, 3);
     assert_int_equal(whole->frames.count, frames);
     assert_int_equal(pt_profile_cpu_ns(whole), 3 * WHOLE);
     /* Which of its segments are the same is not known any more. */
-    assert_false(pt_profile_merge(whole, again));
+    assert_false(pt_profile_merge(whole, again, NULL, 0));
     assert_int_equal(pt_profile_cpu_ns(whole), 3 * WHOLE);
     pt_profile_free(whole);
     pt_profile_free(again);

@@ -63,7 +63,7 @@ static void sums_are_of_all_segments_and_processes(void **state)
     add_segment(profile, 0, "one");
     add_segment(profile, 1, "one");
     add_segment(second, 0, "two");
-    assert_true(pt_profile_merge(profile, second));
+    assert_true(pt_profile_merge(profile, second, NULL, 0));
     struct pt_request_sums a = of(profile, "/a", PT_NONE);
     assert_int_equal(a.count, 3 * 101);
     assert_int_equal(a.measured, 3 * 100);
@@ -177,6 +177,15 @@ static void durations_have_three_digits(void **state)
     }
 }
 
+static void means_are_of_all_or_unknown(void **state)
+{
+    (void)state;
+    struct pt_request_sums sums = {.count = 4, .measured = 4, .cpu_ns = 10};
+    assert_true(pt_requests_mean(&sums) == 2.5);
+    sums.measured = 3;
+    assert_true(pt_requests_mean(&sums) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +196,7 @@ int main(void)
         cmocka_unit_test(quantiles_are_within_their_bucket),
         cmocka_unit_test(what_is_no_endpoint_has_no_time_per_request),
         cmocka_unit_test(durations_have_three_digits),
+        cmocka_unit_test(means_are_of_all_or_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,7 +266,7 @@ static void merged_profiles_have_the_traces_of_both(void **state)
     put_process(&log, 7, true);
     assert_int_equal(pt_profile_add_segment(from, log.file.data, log.file.length, "x"), PT_READ_OK);
     fixture_end(&log);
-    assert_true(pt_profile_merge(into, from));
+    assert_true(pt_profile_merge(into, from, NULL, 0));
     pt_profile_finish(into);
     assert_int_equal(into->traces.count, 3);
     assert_int_equal(ns_of(into, true, &count), 6 * SAMPLE_NS + 1 + 30000000);

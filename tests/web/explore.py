@@ -185,3 +185,6 @@ def the_title_is_what_was_typed(page):
     page.open("fan.html")
     equal([page.text("#title"), page.evaluate("document.title"), page.evaluate("document.getElementById('title').title")],
           ["python3.12 app.py", "python3.12 app.py – pyprof", "/opt/python/bin/python3.12 app.py"], "titles")
+    page.open("trace.html")
+    equal(page.text("#title"), "python shop.py (only --thread pool --trace 4bf92f3577b34da6a3ce929d0e0e4736)", "of a part")
+    assert "4bf92f35" in page.evaluate("document.title"), page.evaluate("document.title")

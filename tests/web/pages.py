@@ -52,6 +52,7 @@ def make_pages(directory):
         "shop.html": ["shop.pyprof"], "lines.html": ["--lines", "shop.pyprof"], "wordy.html": ["wordy.pyprof"],
         "service.html": ["service.pyprof"], "endpoints.html": ["--by=endpoint", "endpoints.pyprof"], "by_task.html": ["--by=task", "service.pyprof"],
         "large.html": ["large.pyprof"], "many.html": ["many"], "traces.html": ["--by=trace", "traces"],
+        "trace.html": ["--trace=4BF92F3577B34DA6A", "--thread=pool", "traces"],
     }.items():
         subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,
                        stderr=subprocess.DEVNULL)

@@ -86,8 +86,8 @@ right = sum(found[value] for value, found in within.items())
 none = sum(within.pop("None").values())
 missing = sum(found[""] for found in within.values())
 wrong = sum(sum(found.values()) - found[value] - found[""] for value, found in within.items())
-# a thread may begin with a task's work before the task awaits it
-most_missing = right * 0.03 + 2 if truth["hands_to_threads"] else 0
+# a thread may begin with a task's work before the task awaits it, and a busy machine gives it some ms for that
+most_missing = right * 0.1 + 2 if truth["hands_to_threads"] else 0
 compare(right < 30 or wrong or missing > most_missing, f"{right} samples right, {wrong} wrong, {missing} without a value, {none} to have none")
 period = sum(times.values()) / sum(counts.values())
 for value, ns in truth["values"].items():

@@ -30,7 +30,10 @@ where_they_died() {
     done < <(find "$BATS_TEST_TMPDIR" -type f -name 'core*' -newer "$BATS_TEST_TMPDIR/started" | head -n 2)
 }
 
+# A suite's function end_of_test is called first. (A trap on EXIT in a test itself would replace bats' own: its failure would
+# go unsaid.)
 teardown() {
+    [ "$(type -t end_of_test)" != function ] || end_of_test
     if [ -e "$BATS_TEST_TMPDIR/crashed" ]; then
         cat "$BATS_TEST_TMPDIR/crashed"
         where_they_died
@@ -145,18 +148,13 @@ log_files() {
 }
 
 # with_each_python FUNCTION: calls it with PYTHON, VERSION and PYTHON_BUILD set (see pythons.sh), in a directory of its own;
-# all must succeed. For what depends on the interpreter: stacks, lines, thread states, start, fork and exit.
+# all must succeed. For what depends on the interpreter: stacks, lines, thread states, start, fork and exit. `make check` takes
+# every second one, the even or the odd ones by the test's name; check-long, and PYTHONS, all.
 with_each_python() {
-    with_pythons "$(list_pythons)" "$@"
-}
-
-# with_some_pythons FUNCTION: with the oldest, the newest and the test's own; with each of them in check-long. For what
-# depends little on the interpreter, and takes long.
-with_some_pythons() {
-    local all
-    all=$(list_pythons)
-    [ -n "${CHECK_LONG:-}" ] || all=$(printf '%s\n' "$(head -n 1 <<<"$all")" "$PYTHON $VERSION $PYTHON_BUILD" "$(tail -n 1 <<<"$all")" | sort -u)
-    with_pythons "$all" "$@"
+    local pythons
+    pythons=$(list_pythons)
+    [ -n "${CHECK_LONG:-}${PYTHONS:-}" ] || pythons=$(half_for_this_test <<<"$pythons")
+    with_pythons "$pythons" "$@"
 }
 
 # with_a_python FUNCTION: with the test's own, for what leaves processes or a trap.

@@ -1,0 +1,187 @@
+/* Which signals become samples, in a thread with a perf event, and what they represent: its CPU time, to the last ns.
+ */
+#include "preload/capture/capture.h"
+#include "preload/capture/due.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS        UINT64_C(1000000)
+#define PERIOD_NS (10 * MS)
+#define TICK_NS   (4 * MS)
+
+static struct pp_slot *slot;
+static ucontext_t in_call, in_own_code;
+static uint64_t cpu_ns, sampled_ns, samples;
+
+static int set_up(void **state)
+{
+    (void)state;
+    slot = calloc(1, sizeof *slot);
+    cpu_ns = sampled_ns = samples = 0;
+    atomic_store(&pp_capture.overdue_ns, PERIOD_NS + 3 * TICK_NS / 2);
+    atomic_store(&pp_capture.wake, 0);
+    in_own_code.uc_mcontext.gregs[REG_RIP] = 0x1000;
+    in_call.uc_mcontext.gregs[REG_RIP] = in_call.uc_mcontext.gregs[REG_RCX] = 0x1000;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(slot);
+    return 0;
+}
+
+static void give_event(uint64_t period_ns, uint64_t due_ns)
+{
+    atomic_store(&slot->thread.event_begun_ns, cpu_ns);
+    atomic_store(&slot->thread.event_period_ns, period_ns);
+    atomic_store(&slot->thread.event_due_ns, due_ns);
+}
+
+/* Returns what the signal represents; it is counted as a sample if it is due. */
+static uint64_t signal_at(uint64_t at_ns, bool event, const ucontext_t *context)
+{
+    uint64_t due_ns = 0;
+    cpu_ns = at_ns;
+    if (!pp_is_due(slot, event, context, at_ns, &due_ns))
+        return 0;
+    atomic_store(&slot->thread.cpu_end_ns, at_ns);
+    samples++;
+    sampled_ns += due_ns;
+    return due_ns;
+}
+
+static uint64_t event_at(uint64_t at_ns)
+{
+    return signal_at(at_ns, true, &in_own_code);
+}
+
+static uint64_t call_at(uint64_t at_ns)
+{
+    return signal_at(at_ns, false, &in_call);
+}
+
+/* A tick in the thread's own code: the kernel has counted it as that. */
+static uint64_t tick_at(uint64_t at_ns)
+{
+    slot->thread.system_ns = UINT64_MAX;
+    return signal_at(at_ns, false, &in_own_code);
+}
+
+static void without_an_event_every_tick_is_a_sample(void **state)
+{
+    (void)state;
+    uint64_t due_ns = 1;
+    assert_true(pp_is_due(slot, false, &in_own_code, 4 * MS, &due_ns));
+    assert_int_equal(due_ns, 0);
+    assert_false(pp_is_due(slot, true, &in_own_code, 5 * MS, &due_ns));
+    assert_int_equal(atomic_load(&pp_capture.wake), 0);
+}
+
+static void a_tick_in_the_kernel_represents_the_time_since_the_last(void **state)
+{
+    (void)state;
+    give_event(PERIOD_NS, PERIOD_NS);
+    assert_int_equal(call_at(4 * MS), 4 * MS);
+    assert_int_equal(call_at(8 * MS), 0);
+    assert_int_equal(tick_at(12 * MS), 0);
+    assert_int_equal(call_at(16 * MS), 0);
+    assert_in_range(call_at(20 * MS), 8 * MS, 10 * MS);
+}
+
+static void a_page_fault_is_known_by_the_kernels_count_of_ticks(void **state)
+{
+    (void)state;
+    give_event(PERIOD_NS, PERIOD_NS);
+    event_at(10 * MS);
+    assert_int_equal(tick_at(14 * MS), 0);
+    slot->thread.system_ns = 0;
+    while (pp_sys_clock_ns(-4) <= pp_sys_clock_ns(-3))
+        free(calloc(4096, 4096));
+    assert_in_range(signal_at(22 * MS, false, &in_own_code), 7 * MS, 10 * MS);
+}
+
+/* A thread that is in the kernel for so many permille of the time, in turns of a random length. */
+static void run(unsigned kernel_permille, uint64_t until_ns)
+{
+    uint64_t expiry = PERIOD_NS, tick = TICK_NS, turn_end = 0, at = 0;
+    bool kernel = false;
+    while (at < until_ns) {
+        at = expiry < tick ? expiry : tick;
+        at = turn_end < at ? turn_end : at;
+        if (at == turn_end) {
+            kernel = (unsigned)(rand() % 1000) < kernel_permille;
+            turn_end += (uint64_t)(rand() % 3000 + 1) * 1000;
+        } else if (at == expiry) {
+            if (!kernel)
+                event_at(at);
+            expiry += PERIOD_NS;
+        } else {
+            if (kernel)
+                call_at(at);
+            else
+                tick_at(at);
+            tick += TICK_NS;
+        }
+    }
+}
+
+static void there_are_as_many_samples_as_periods_whatever_the_kernels_part(void **state)
+{
+    for (unsigned permille = 0; permille <= 900; permille += 100) {
+        tear_down(state);
+        set_up(state);
+        give_event(PERIOD_NS, PERIOD_NS);
+        run(permille, 10000 * MS);
+        /* 4 sigma of chance, and what still waits for the next ticks */
+        assert_in_range(sampled_ns, 9850 * MS, 10050 * MS);
+        assert_in_range(samples, 910, 1090);
+    }
+}
+
+static void a_first_period_that_is_shorter_signals_once(void **state)
+{
+    (void)state;
+    cpu_ns = 100 * MS;
+    give_event(3 * MS, PERIOD_NS);
+    assert_int_equal(event_at(103 * MS), PERIOD_NS);
+    assert_true(atomic_load(&slot->thread.asked_for_event));
+    assert_int_equal(atomic_load(&pp_capture.wake), PP_WAKE_EVENT);
+    assert_int_equal(event_at(106 * MS), 0);
+    atomic_store(&slot->thread.event_period_ns, PERIOD_NS);
+    assert_int_equal(event_at(113 * MS), PERIOD_NS);
+}
+
+static void what_no_tick_meets_is_bounded(void **state)
+{
+    (void)state;
+    give_event(PERIOD_NS, PERIOD_NS);
+    event_at(10 * MS);
+    event_at(1010 * MS);
+    assert_int_equal(call_at(1012 * MS), (PP_KEPT_TIMES + 1) * 16 * MS);
+    /* and what they meet too often is not taken for more than it is */
+    for (unsigned i = 1; i <= 100; i++) {
+        event_at(1012 * MS + i * PERIOD_NS);
+        call_at(1013 * MS + i * PERIOD_NS);
+    }
+    assert_in_range(sampled_ns, 1020 * MS + 64 * MS, 1020 * MS + (64 + 2 + 16) * MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_an_event_every_tick_is_a_sample, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_tick_in_the_kernel_represents_the_time_since_the_last, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_page_fault_is_known_by_the_kernels_count_of_ticks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(there_are_as_many_samples_as_periods_whatever_the_kernels_part, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_first_period_that_is_shorter_signals_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_no_tick_meets_is_bounded, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

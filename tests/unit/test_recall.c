@@ -1,0 +1,219 @@
+/* What a sample belonged to is recalled only while all that it was read from is unchanged, and no word is loaded after
+ * one that has changed: it may lead elsewhere, or nowhere, by then. */
+#include "preload/base/process.h"
+#include "preload/context/recall.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PAGE       4096u
+#define WORDS      9 /* on a page each */
+#define TEXT       (WORDS * PAGE)
+#define TEXT_BYTES 11
+
+static struct pp_slot slot;
+static struct pp_python python;
+static uint8_t *memory;
+
+static struct pp_context_reader reader(void)
+{
+    return (struct pp_context_reader){
+        .objects = {.python = &python, .pid = atomic_load(&pp_process.pid), .plain = true}, .slot = &slot};
+}
+
+/* Reads each word by the word before it, and a text; puts one context. */
+static bool read_all(const struct pp_context_reader *from)
+{
+    uintptr_t address = (uintptr_t)memory;
+    char text[TEXT_BYTES];
+    for (unsigned i = 0; i < WORDS; i++)
+        if (!pp_object_word(&from->objects, address, &address))
+            return false;
+    if (!pp_object_copy(&from->objects, text, address, sizeof text))
+        return false;
+    slot.thread.contexts[PP_CONTEXT_SPAN] = 77;
+    pp_recall_put(from, PP_CONTEXT_SPAN, 77);
+    return true;
+}
+
+/* A sample: returns whether it was recalled, else it is read. */
+static bool sample_with(const struct pp_context_reader *from, uintptr_t key)
+{
+    struct pp_recording recording;
+    const uintptr_t keys[] = {key, 5};
+    const struct pp_recall *recall = pp_recall(from, PP_RECALL_VARIABLES, keys, 2, &recording);
+    if (recall) {
+        assert_int_equal(recall->known, 1u << PP_CONTEXT_SPAN);
+        return true;
+    }
+    bool done = read_all(&recording.reader);
+    pp_recall_end(&recording, done, 1u << PP_CONTEXT_SPAN);
+    return false;
+}
+
+static bool sample(uintptr_t key)
+{
+    const struct pp_context_reader from = reader();
+    return sample_with(&from, key);
+}
+
+static uintptr_t *word(unsigned i)
+{
+    return (uintptr_t *)(memory + i * PAGE);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    atomic_store(&pp_process.pid, getpid());
+    memory = mmap(NULL, TEXT + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return -1;
+    for (unsigned i = 0; i < WORDS; i++)
+        *word(i) = (uintptr_t)word(i + 1);
+    *word(WORDS - 1) += 3; /* the text begins within a word */
+    memcpy(memory + TEXT + 3, "hello world", TEXT_BYTES);
+    slot.thread.recalls = false;
+    slot.thread.contexts[PP_CONTEXT_SPAN] = 0;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return munmap(memory, TEXT + PAGE);
+}
+
+static void read_twice_then_recalled(void **state)
+{
+    (void)state;
+    assert_false(sample(1));
+    assert_false(sample(1)); /* recorded: what is met once is not */
+    for (unsigned i = 0; i < 5; i++)
+        assert_true(sample(1));
+}
+
+static void each_word_counts_and_none_is_loaded_after_it(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < WORDS; i++) {
+        sample(1);
+        sample(1);
+        assert_true(sample(1));
+        uintptr_t before = *word(i);
+        *word(i) = 0; /* leads nowhere: */
+        if (i + 1 < WORDS)
+            mprotect(word(i + 1), (WORDS - i) * PAGE, PROT_NONE);
+        assert_false(sample(1));
+        mprotect(memory, TEXT + PAGE, PROT_READ | PROT_WRITE);
+        *word(i) = before;
+    }
+}
+
+static void each_character_counts(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < TEXT_BYTES; i++) {
+        sample(1);
+        sample(1);
+        assert_true(sample(1));
+        memory[TEXT + 3 + i] ^= 1;
+        assert_false(sample(1));
+    }
+}
+
+static void the_key_counts(void **state)
+{
+    (void)state;
+    sample(1);
+    sample(1);
+    assert_true(sample(1));
+    assert_false(sample(2));
+    assert_false(sample(1));
+    assert_false(sample(1));
+    assert_true(sample(1));
+}
+
+static void what_was_put_since_counts(void **state)
+{
+    (void)state;
+    sample(1);
+    sample(1);
+    slot.thread.contexts[PP_CONTEXT_SPAN] = 78; /* by a sample that was read otherwise */
+    assert_false(sample(1));
+    assert_int_equal(slot.thread.contexts[PP_CONTEXT_SPAN], 77);
+}
+
+static void the_next_thread_of_the_slot_reads(void **state)
+{
+    (void)state;
+    sample(1);
+    sample(1);
+    slot.thread = (struct pp_slot_thread){.start_unix_ns = 0};
+    assert_false(sample(1));
+    assert_false(sample(1));
+    assert_true(sample(1));
+}
+
+static void what_may_be_freed_is_read_each_time(void **state)
+{
+    (void)state;
+    struct pp_context_reader careful = reader();
+    sample(1);
+    sample(1);
+    careful.objects.plain = false; /* the thread has released the GIL */
+    munmap(word(1), PAGE);
+    for (unsigned i = 0; i < 4; i++)
+        assert_false(sample_with(&careful, 1));
+    mmap(word(1), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static void what_was_copied_is_not_recalled(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        struct pp_recording recording;
+        const struct pp_context_reader from = reader();
+        const uintptr_t key = 1;
+        uintptr_t value;
+        assert_null(pp_recall(&from, PP_RECALL_VARIABLES, &key, 1, &recording));
+        struct pp_object_reader careful = recording.reader.objects;
+        careful.plain = false;
+        assert_true(pp_object_word(&careful, (uintptr_t)memory, &value));
+        pp_recall_end(&recording, true, 0);
+    }
+}
+
+static void too_much_is_not_recalled(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        struct pp_recording recording;
+        const struct pp_context_reader from = reader();
+        const uintptr_t key = 1;
+        char bytes[PAGE];
+        assert_null(pp_recall(&from, PP_RECALL_VARIABLES, &key, 1, &recording));
+        assert_true(pp_object_copy(&recording.reader.objects, bytes, (uintptr_t)memory, sizeof bytes));
+        pp_recall_end(&recording, true, 0);
+    }
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(read_twice_then_recalled),
+        TEST(each_word_counts_and_none_is_loaded_after_it),
+        TEST(each_character_counts),
+        TEST(the_key_counts),
+        TEST(what_was_put_since_counts),
+        TEST(the_next_thread_of_the_slot_reads),
+        TEST(what_may_be_freed_is_read_each_time),
+        TEST(what_was_copied_is_not_recalled),
+        TEST(too_much_is_not_recalled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+/* Many bytes of logs are read by several threads, and go on being read as they grow. */
+#include "log_fixture.h"
+#include "tools/load/follow.h"
+#include "tools/load/parts.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define LOGS      3
+#define PADDING   ((PT_PARTS_FROM + LOGS - 1) / LOGS)
+#define TYPE      900 /* of a block that no reader knows: it makes a log long */
+#define START_NS  1700000000000000000u
+#define FIRST_NS  1000
+#define SECOND_NS 30000
+
+static char directory[] = "/tmp/pyprof-test-XXXXXX";
+static atomic_uint threads_made;
+
+/* Counts the threads that the tools make. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+{
+    typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    create *real;
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    atomic_fetch_add(&threads_made, 1);
+    return real(thread, attributes, start, argument);
+}
+
+struct log {
+    struct fixture fixture;
+    uint32_t thread, node, label;
+    const char *path;
+    size_t written;
+};
+
+/* Writes what the log has got since the last time. */
+static void write_on(struct log *log)
+{
+    FILE *file = fopen(log->path, log->written ? "ab" : "wb");
+    const struct fixture_bytes *bytes = &log->fixture.file;
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes->data + log->written, 1, bytes->length - log->written, file),
+                     bytes->length - log->written);
+    assert_int_equal(fclose(file), 0);
+    log->written = bytes->length;
+}
+
+/* Ids mean something else in each log. */
+static void begin_log(struct log *log, const char *path, uint32_t number, const char *instance, uint64_t segment)
+{
+    void *padding = calloc(1, PADDING);
+    assert_non_null(padding);
+    *log = (struct log){.path = path};
+    struct fixture *fixture = &log->fixture;
+    fixture_begin(fixture);
+    fixture_process(
+        fixture, &(struct fixture_process){"run", instance, "/", "3.12.1", "/python", segment, 1 + number, START_NS});
+    for (uint32_t i = 0; i < number; i++)
+        fixture_node(fixture, 0, fixture_python(fixture, fixture_code(fixture, "unused", "/a.py", i), i));
+    log->thread = fixture_thread(fixture, 1 + number, instance);
+    log->label = fixture_labels(fixture, "endpoint", instance);
+    log->node = fixture_node(fixture, 0, fixture_python(fixture, fixture_code(fixture, "shared", "/a.py", 7), 8));
+    fixture_sample(fixture, log->thread, log->node, log->label, 0, 1, FIRST_NS);
+    fixture_block(fixture, TYPE, padding, PADDING);
+    free(padding);
+    write_on(log);
+}
+
+static void end_log(struct log *log)
+{
+    struct fixture *fixture = &log->fixture;
+    uint32_t below = fixture_python(fixture, fixture_code(fixture, "late", "/a.py", 9), 9);
+    fixture_sample(fixture, log->thread, log->node, log->label, 0, 1, SECOND_NS);
+    fixture_sample(fixture, log->thread, fixture_node(fixture, log->node, below), 0, 0, 1, SECOND_NS);
+    fixture_accounting(fixture, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 2 * SECOND_NS}, {0, 0}});
+    fixture_exit(fixture);
+    write_on(log);
+}
+
+/* CPU time of a function, and of it with the thread's name as its endpoint. */
+static uint64_t ns_of(const struct pt_profile *profile, const char *function, const char *thread, bool labelled)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[sample->node].frame];
+        const struct pt_label *label = &profile->labels.items[profile->label_sets.items[sample->labels].first];
+        bool is = strcmp(pt_string(profile, profile->functions.items[frame->subject].name), function) == 0;
+        is &= strcmp(pt_string(profile, profile->threads.items[sample->thread].name), thread) == 0;
+        is &= !labelled || strcmp(pt_string(profile, label->value), thread) == 0;
+        sum += is ? sample->cpu_ns : 0;
+    }
+    return sum;
+}
+
+static const char *const paths[LOGS] = {"1-a.pyprof", "2-b.pyprof", "3-c.pyprof"}, *const names[LOGS] = {"a", "b", "c"};
+
+static struct pt_follow *follow_all(void)
+{
+    static char *const here[] = {directory};
+    return pt_follow_new(&(struct pt_load_request){.paths = here, .path_count = 1, .all = true}, 0);
+}
+
+static void logs_grow_that_threads_have_read(void **state)
+{
+    (void)state;
+    struct log logs[LOGS];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    for (uint32_t i = 0; i < LOGS; i++)
+        begin_log(&logs[i], paths[i], i, names[i], 0);
+    struct pt_follow *follow = follow_all();
+    threads_made = 0;
+    assert_true(pt_follow_read(follow, UINT64_MAX));
+    assert_int_equal(threads_made, processors < LOGS ? processors - 1 : LOGS - 1);
+    assert_int_equal(follow->read, follow->size);
+    for (int grown = 0; grown < 2; grown++) {
+        const struct pt_profile *profile = follow->profile;
+        assert_int_equal(profile->processes.count, LOGS);
+        for (uint32_t i = 0; i < LOGS; i++) {
+            assert_int_equal(ns_of(profile, "shared", names[i], true), FIRST_NS + grown * SECOND_NS);
+            assert_int_equal(ns_of(profile, "late", names[i], false), grown * SECOND_NS);
+            assert_int_equal(profile->processes.items[i].found_ns, FIRST_NS + 2 * grown * SECOND_NS);
+            assert_int_equal(profile->processes.items[i].ended, grown);
+        }
+        for (uint32_t i = 0; i < LOGS && !grown; i++)
+            end_log(&logs[i]);
+        assert_true(pt_follow_read(follow, UINT64_MAX));
+    }
+    assert_int_equal(threads_made, processors < LOGS ? processors - 1 : LOGS - 1);
+    /* As `cat` puts another one after it. */
+    struct fixture other;
+    fixture_example(&other, 9, 0x7f0000000000u);
+    fixture_append(&logs[0].fixture.file, other.file.data, other.file.length);
+    write_on(&logs[0]);
+    assert_true(pt_follow_read(follow, UINT64_MAX));
+    assert_int_equal(follow->profile->processes.count, LOGS + 1);
+    assert_int_equal(follow->profile->processes.items[LOGS].found_ns, FIXTURE_SAMPLES_NS);
+    assert_int_equal(follow->unusable, 0);
+    fixture_end(&other);
+    pt_follow_free(follow);
+    for (uint32_t i = 0; i < LOGS; i++) {
+        unlink(paths[i]);
+        fixture_end(&logs[i].fixture);
+    }
+}
+
+/* Nothing in the files' names says that they are of one process. */
+static void parts_of_one_process_count_once(void **state)
+{
+    (void)state;
+    static const char *const renamed[] = {"x.pyprof", "y.pyprof", "z.pyprof"};
+    struct log logs[LOGS];
+    for (uint32_t i = 0; i < LOGS; i++)
+        begin_log(&logs[i], renamed[i], 1, "a", i ? i - 1 : 0);
+    struct pt_follow *follow = follow_all();
+    assert_true(pt_follow_read(follow, UINT64_MAX));
+    assert_int_equal(follow->profile->processes.count, 1);
+    assert_int_equal(ns_of(follow->profile, "shared", "a", true), 2 * FIRST_NS);
+    pt_follow_free(follow);
+    for (uint32_t i = 0; i < LOGS; i++) {
+        unlink(renamed[i]);
+        fixture_end(&logs[i].fixture);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(logs_grow_that_threads_have_read),
+        cmocka_unit_test(parts_of_one_process_count_once),
+    };
+    if (!mkdtemp(directory) || chdir(directory) != 0)
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed + (rmdir(directory) != 0);
+}
