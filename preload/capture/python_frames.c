@@ -4,18 +4,17 @@
  * the thread holds references while it executes them. Frames in generators lie on the heap and are copied, since a torn
  * chain may lead anywhere. */
 #include "python_frames.h"
+#include "heap_frames.h"
 #include "safe_read.h"
 
 #define OWNER_THREAD     0
 #define OWNER_GENERATOR  1
-#define OWNER_SHIM       3  /* FRAME_OWNED_BY_CSTACK, since 3.14 FRAME_OWNED_BY_INTERPRETER */
-#define OWNER_SHIM_LAST  4  /* FRAME_OWNED_BY_CSTACK since 3.14 */
-#define OUTER_CHUNKS     2  /* kept at the outer end of a deep data stack; each mostly has 100 to 160 frames */
-#define SKIPPED_CHUNKS   3  /* at least, or none is skipped */
-#define COPY_STEPS       12 /* cost of one copy (0.5 µs) */
-#define GENERATOR_YIELDS 2  /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
+#define OWNER_SHIM       3 /* FRAME_OWNED_BY_CSTACK, since 3.14 FRAME_OWNED_BY_INTERPRETER */
+#define OWNER_SHIM_LAST  4 /* FRAME_OWNED_BY_CSTACK since 3.14 */
+#define OUTER_CHUNKS     2 /* kept at the outer end of a deep data stack; each mostly has 100 to 160 frames */
+#define SKIPPED_CHUNKS   3 /* at least, or none is skipped */
+#define GENERATOR_YIELDS 2 /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
 #define FRAME_COPY_MAX   128
-#define GENERATOR_COPY   (FRAME_COPY_MAX + 128)
 #define MAX_UNITS        ((uintptr_t)1 << 26)
 #define OBJECT_LASTI_MAX (1 << 27)
 
@@ -27,7 +26,7 @@ struct chunk_header {
 /* Copies memory that may be freed meanwhile. async-signal-safe. */
 PP_RARE static bool copy_with_cost(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size)
 {
-    reader->steps += COPY_STEPS;
+    reader->steps += PP_COPY_STEPS;
     return pp_safe_read(reader->pid, to, address, size);
 }
 
@@ -65,6 +64,7 @@ bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
 {
     const struct pp_python_layout *layout = reader->layout;
     reader->steps = 0;
+    pp_heap_frames_begin(reader);
     uintptr_t chunk = pp_word(thread_state, layout->thread_state.datastack_chunk);
     reader->window_start = reader->window_end = 0;
     reader->first_free = pp_word(thread_state, layout->thread_state.datastack_top);
@@ -198,9 +198,10 @@ PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t add
                                    struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
-    uint8_t bytes[GENERATOR_COPY];
+    uint8_t buffer[PP_HEAP_FRAME_MAX];
     unsigned before = layout->generator.frame;
-    if (!copy_with_cost(reader, bytes, address - before, before + layout->frame.copy_size))
+    const uint8_t *bytes = pp_heap_frame(reader, address, buffer);
+    if (!bytes)
         return false;
     uint8_t owner = bytes[before + layout->frame.owner];
     if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)

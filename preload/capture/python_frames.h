@@ -5,7 +5,8 @@
 
 #include "capture.h"
 
-#define PP_FRAMES_FETCHED_AHEAD 8 /* prefetched while a chain is walked */
+#define PP_FRAMES_FETCHED_AHEAD 8  /* prefetched while a chain is walked */
+#define PP_COPY_STEPS           12 /* cost of one copy (0.5 us) */
 
 /* State of one walk's checks. */
 struct pp_frame_reader {
@@ -23,6 +24,10 @@ struct pp_frame_reader {
     uint32_t steps;       /* cost of the walk, PP_MAX_STEPS at most */
     uint8_t *window;      /* of a thread that is not attached: a copy of [window_start, window_end) of a chunk */
     uintptr_t window_start, window_end;
+    /* heap_frames.c's: */
+    struct pp_slot *slot;
+    bool copied_again; /* the frames of slot->heap_frames have copies in this sample */
+    uint32_t expected; /* of these, the next one if the stack is as it was */
 };
 
 struct pp_frame {

@@ -102,3 +102,25 @@ digging()'
             if (substr($i, 2, 4) + 0 != substr($1, 2, 4) + i - 1) { print "wrong at " i ": " $i; exit 1 }
     }' chains.txt
 }
+
+# Frames of coroutines are read by the kernel, since they may be freed: those of the last sample by one call. Fifteen more are
+# what a free-threaded Python takes for the task.
+calls_of_coroutines() {
+    profiled strace -f -qq -e trace=process_vm_readv,rt_sigreturn -o trace.txt "$PYTHON" -c '
+import asyncio, time
+async def nested(depth):
+    if depth:
+        return await nested(depth - 1)
+    end = time.process_time() + 0.6
+    while time.process_time() < end:
+        sum(range(500))
+asyncio.run(nested(24))'
+    collapsed | grep -q 'nested.*;nested.*;nested' || fail "no sample in nested()"
+    awk 'NR == 1 { main = $1 } $1 != main { next }
+        /SIGURG/ { calls = 0 } /process_vm_readv\(/ { calls++ } /rt_sigreturn/ { print calls }' trace.txt | sort -n >calls.txt
+    between 0 "$(awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }' calls.txt)" 20 "copies in a sample: $(uniq -c calls.txt)"
+}
+
+@test "a sample in a stack of coroutines takes few system calls" {
+    with_each_python calls_of_coroutines
+}
