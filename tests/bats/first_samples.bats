@@ -153,7 +153,8 @@ void keep(void)
     f0(); f1(); f2(); f3(); f4(); f5(); f6(); f7(); f8(); f9();
     for (int i = 0; i < 64; i++) words[i] = 0;
 }
-/* Counts the secret's words in all private memory but the stacks. */
+/* Counts the secret's words in all private memory but the stacks. No register has the secret here: a sample in this
+ * function would have it. */
 int count(void)
 {
     char line[256], kind[8];
@@ -167,7 +168,7 @@ int count(void)
             continue;
         for (; start < end; start += sizeof page) { /* our memory may be unmapped meanwhile */
             int words = (int)pread(memory, page, sizeof page, (off_t)start) / 8;
-            for (int i = 0; i < words; i++) found += page[i] == secret();
+            for (int i = 0; i < words; i++) found += page[i] * 0xf1de83e19937733d == half; /* the factor's inverse */
         }
     }
     fclose(maps);
