@@ -141,10 +141,11 @@ while time.process_time() < 0.25: json.dumps(list(range(300)))'
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 static volatile uint64_t half = 0x1234567890abcdef; /* the secret itself is in no file */
 static uint64_t secret(void) { return half * 0x9E3779B97F4A7C15; }
-#define F(n) __attribute__((noinline)) void f##n(void) { for (volatile int i = 0; i < 3000000; i++) ; }
+#define F(n) __attribute__((noinline)) void f##n(void) { for (clock_t end = clock() + CLOCKS_PER_SEC / 50; clock() < end;) ; }
 F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9)
 void keep(void)
 {
