@@ -182,7 +182,7 @@ for name, seconds in truth.items():
     row = by[name]
     print(name, seconds, row)
     sigma = (seconds * row["cpu_ns"] / 1e9 / row["samples"]) ** 0.5
-    assert abs(row["cpu_ns"] / 1e9 - seconds) < 3 * sigma + 0.03, (name, seconds, row)'
+    assert abs(row["cpu_ns"] / 1e9 - seconds) < 5 * sigma + 0.03, (name, seconds, row)'
 }
 
 @test "what tasks do that an endpoint gathers is the endpoint's" {
@@ -237,5 +237,5 @@ END
 }
 
 @test "labels that threads set by pyprof_labels, without Python too; those of the context come first" {
-    with_each_python native_labels
+    with_a_python native_labels
 }

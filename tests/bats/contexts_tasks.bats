@@ -66,7 +66,11 @@ def compute(seconds):
     while time.process_time() < end:
         pass
 
-async def in_before(): compute(1.5)  # what was imported is found within a second
+async def in_before():
+    compute(0.3)
+    time.sleep(1.3)  # what was imported is found within a second
+    compute(0.3)
+
 async def in_after(): compute(0.5)
 
 async def main():
@@ -159,7 +163,7 @@ for name, seconds in truth.items():
     row = found[name]
     sigma = (seconds * 1e9 * row["cpu_ns"] / row["samples"]) ** 0.5
     print(name, seconds, row)
-    assert abs(row["cpu_ns"] - seconds * 1e9) < 3 * sigma + 0.05e9, (name, seconds, row)
+    assert abs(row["cpu_ns"] - seconds * 1e9) < 5 * sigma + 0.05e9, (name, seconds, row)
 whole = json.load(open("all.json"))["program_ns"]
 assert sum(row["cpu_ns"] for row in by) == whole, (by, whole)'
 }

@@ -114,14 +114,14 @@ thread.join()' "$BATS_FILE_TMPDIR/coroutine.so"
         fail "$(grep signal_stack stacks.txt)"
 }
 
-# resident_with THREADS COMMAND...: KiB of a program with so many threads, each of which has used 0.1 s.
+# resident_with THREADS COMMAND...: KiB of a program with so many threads, each of which has been sampled.
 resident_with() {
     "${@:2}" "$PYTHON" -c "
 import re, threading, time
 count = $1
 used, measured = threading.Barrier(count), threading.Event()
 def use_cpu():
-    end = time.thread_time() + 0.1
+    end = time.thread_time() + 0.04
     while time.thread_time() < end: sum(range(100))
 def work():
     use_cpu()
@@ -145,5 +145,5 @@ further_threads() {
 
 @test "each further thread of 64 takes at most 48 KB of memory" {
     export PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=90
-    with_each_python further_threads
+    with_a_python further_threads
 }

@@ -222,7 +222,7 @@ assert rows["/light"]["requests"] == [300, 100] and rows["/heavy/*"]["requests"]
 for name, ms in ("/light", 4), ("/heavy/*", 15):
     for side, each in enumerate(rows[name]["cpu_per_request_ns"]):
         sigma = each / rows[name]["self_samples"][side] ** 0.5
-        assert abs(each - ms * 1e6) < 3 * sigma + 0.05 * each, (name, each)
+        assert abs(each - ms * 1e6) < 5 * sigma + 0.05 * each, (name, each)
     assert not rows[name]["self_significant"], rows'
 }
 

@@ -13,7 +13,7 @@ def other():
 
 
 begin = time.thread_time()
-if ctypes.CDLL(sys.argv[1]).compute_dispatched(ctypes.c_long(300_000_000)) != 0:
+if ctypes.CDLL(sys.argv[1]).compute_dispatched(ctypes.c_long(1_000_000_000)) != 0:
     print("no dispatch")
     sys.exit()
 thread = threading.Thread(target=other)

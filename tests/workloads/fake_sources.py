@@ -50,9 +50,11 @@ def unknown():
     package("_asyncio", Task=Other, Future=Other, _current_tasks=[])
     package("django", __version__="9.8")
     package("django.core.handlers.base")
-    use(1.5)
-    var.set(Other())
-    use(1.5)
+    for _ in range(2):
+        use(0.3)
+        time.sleep(1.3)  # what is there is found once a second
+        use(0.3)
+        var.set(Other())
 
 
 def forged(qualname, file, source):
@@ -80,10 +82,10 @@ def frames():
     item = ("_WorkItem.run", "/x/concurrent/futures/thread.py")
     thread = ("Thread._bootstrap", "/x/threading.py")
     for names in starlette, fastapi, django, worker, item, thread:
-        forged(*names, "def f(): use(0.1)")()
-        forged(*names, "def f(a, b, c, d, e, g, h): use(0.1)")(*[Path("/wrong")] * 7)
+        forged(*names, "def f(): use(0.04)")()
+        forged(*names, "def f(a, b, c, d, e, g, h): use(0.04)")(*[Path("/wrong")] * 7)
         for value in 5, "text", None, Path(5), Path(None), Other(), contextvars.copy_context(), use, type:
-            forged(*names, "def f(self, request=None, future=None, effective_context=None): use(0.03)")(*[value] * 4)
+            forged(*names, "def f(self, request=None, future=None, effective_context=None): use(0.02)")(*[value] * 4)
         forged(*names, "def f():\n  use(0.05)\n  self = request = future = effective_context = 1")()
         forged(*names, "def f(self, request, future):\n  del self, request, future\n  use(0.05)")(*[Path("/wrong")] * 3)
     forged(*starlette, "def f(one, two, three, self): use(0.5)")(Path("/wrong"), 2, 3, Path("/right"))
