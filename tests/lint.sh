@@ -50,7 +50,7 @@ analyse() {
 }
 
 build_clang() {
-    make -j"$(nproc)" BUILD="$BUILD/clang" CC="$clang" all units
+    make -j"$(nproc)" BUILD="$BUILD/clang" CC="$clang" CFLAGS=-O1 all units
 }
 
 clang=$(command -v clang clang-19 clang-16 clang-15 clang-14 | head -n 1)

@@ -33,7 +33,7 @@ waits() {
 }
 
 @test "a native pool's CPU is put under the Python stack that waits for it; the sum stays" {
-    with_each_python waits
+    with_a_python waits
 }
 
 runs() {

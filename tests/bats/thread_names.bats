@@ -10,7 +10,7 @@ print(json.dumps(sorted({thread["name"] for thread in threads if thread["shown_n
 }
 
 every_kind() {
-    profiled "$PYTHON" "$WORKLOADS/thread_names.py" kinds 0.4 >python.json
+    profiled "$PYTHON" "$WORKLOADS/thread_names.py" kinds 0.25 >python.json
     names_of_threads >found.json
     # A name in the log has 127 bytes at most.
     ${READ%% *} -c 'import json
