@@ -145,8 +145,8 @@ static void speedscope_samples_are_in_time(void **state)
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
     uint32_t thread = fixture_thread(&log, 7, "MainThread");
-    uint32_t late = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "a_late", "/a.py", 1), 1));
     uint32_t early = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "z_early", "/a.py", 9), 9));
+    uint32_t late = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "a_late", "/a.py", 1), 1));
     uint32_t below = fixture_node(&log, late, fixture_python(&log, fixture_code(&log, "below", "/a.py", 5), 5));
     const uint64_t seconds[][3][FIXTURE_SAMPLE_FIELDS] = {
         {{thread, early, 0, 0, 1, 10}, {thread, late, 0, 0, 1, 20}, {thread, below, 0, 0, 1, 30}},

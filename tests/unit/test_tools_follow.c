@@ -94,7 +94,8 @@ static uint64_t ns_of(const struct pt_profile *profile, const char *function, co
         const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[sample->node].frame];
         const struct pt_label *label = &profile->labels.items[profile->label_sets.items[sample->labels].first];
         bool is = strcmp(pt_string(profile, profile->functions.items[frame->subject].name), function) == 0;
-        is &= strcmp(pt_string(profile, profile->threads.items[sample->thread].name), thread) == 0;
+        is &= sample->thread == PT_NONE ||
+              strcmp(pt_string(profile, profile->threads.items[sample->thread].name), thread) == 0;
         is &= !labelled || strcmp(pt_string(profile, label->value), thread) == 0;
         sum += is ? sample->cpu_ns : 0;
     }
@@ -103,10 +104,20 @@ static uint64_t ns_of(const struct pt_profile *profile, const char *function, co
 
 static const char *const paths[LOGS] = {"1-a.pyprof", "2-b.pyprof", "3-c.pyprof"}, *const names[LOGS] = {"a", "b", "c"};
 
-static struct pt_follow *follow_all(void)
+static struct pt_follow *follow_all(uint64_t keep_ns)
 {
     static char *const here[] = {directory};
-    return pt_follow_new(&(struct pt_load_request){.paths = here, .path_count = 1, .all = true}, 0);
+    return pt_follow_new(&(struct pt_load_request){.paths = here, .path_count = 1, .all = true}, keep_ns);
+}
+
+/* CPU time of the only thread with this name. */
+static uint64_t ns_of_thread(const struct pt_profile *profile, const char *name)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < profile->threads.count; i++)
+        if (strcmp(pt_string(profile, profile->threads.items[i].name), name) == 0)
+            sum += profile->threads.items[i].states.cpu_ns;
+    return sum;
 }
 
 static void logs_grow_that_threads_have_read(void **state)
@@ -116,7 +127,7 @@ static void logs_grow_that_threads_have_read(void **state)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     for (uint32_t i = 0; i < LOGS; i++)
         begin_log(&logs[i], paths[i], i, names[i], 0);
-    struct pt_follow *follow = follow_all();
+    struct pt_follow *follow = follow_all(UINT64_MAX);
     threads_made = 0;
     assert_true(pt_follow_read(follow, UINT64_MAX));
     assert_int_equal(threads_made, processors < LOGS ? processors - 1 : LOGS - 1);
@@ -127,6 +138,7 @@ static void logs_grow_that_threads_have_read(void **state)
         for (uint32_t i = 0; i < LOGS; i++) {
             assert_int_equal(ns_of(profile, "shared", names[i], true), FIRST_NS + grown * SECOND_NS);
             assert_int_equal(ns_of(profile, "late", names[i], false), grown * SECOND_NS);
+            assert_int_equal(ns_of_thread(profile, names[i]), FIRST_NS + 2 * grown * SECOND_NS);
             assert_int_equal(profile->processes.items[i].found_ns, FIRST_NS + 2 * grown * SECOND_NS);
             assert_int_equal(profile->processes.items[i].ended, grown);
         }
@@ -160,9 +172,10 @@ static void parts_of_one_process_count_once(void **state)
     struct log logs[LOGS];
     for (uint32_t i = 0; i < LOGS; i++)
         begin_log(&logs[i], renamed[i], 1, "a", i ? i - 1 : 0);
-    struct pt_follow *follow = follow_all();
+    struct pt_follow *follow = follow_all(0);
     assert_true(pt_follow_read(follow, UINT64_MAX));
     assert_int_equal(follow->profile->processes.count, 1);
+    assert_int_equal(ns_of_thread(follow->profile, "a"), 2 * FIRST_NS);
     assert_int_equal(ns_of(follow->profile, "shared", "a", true), 2 * FIRST_NS);
     pt_follow_free(follow);
     for (uint32_t i = 0; i < LOGS; i++) {

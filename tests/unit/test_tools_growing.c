@@ -120,16 +120,23 @@ static void damage_costs_what_it_hits(void **state)
     free(whole.data);
 }
 
-static void old_samples_lose_their_interval(void **state)
+static void old_samples_lose_interval_and_thread(void **state)
 {
     (void)state;
     struct fixture_bytes file = {0};
     append_example(&file, 1, 0);
     for (int old = 0; old < 2; old++) {
         struct pt_profile *profile = read_growing(&file, file.length, old ? UINT64_MAX : 1);
+        uint64_t threads_ns = 0;
         assert_true(profile->samples.count > 0);
-        for (uint32_t i = 0; i < profile->samples.count; i++)
+        for (uint32_t i = 0; i < profile->samples.count; i++) {
             assert_int_equal(profile->samples.items[i].interval == 0, old);
+            assert_int_equal(profile->samples.items[i].thread == PT_NONE, old);
+        }
+        for (uint32_t i = 0; i < profile->threads.count; i++)
+            threads_ns += profile->threads.items[i].states.cpu_ns;
+        assert_int_equal(pt_profile_cpu_ns(profile), FIXTURE_SAMPLES_NS);
+        assert_int_equal(threads_ns, FIXTURE_SAMPLES_NS);
         pt_profile_free(profile);
     }
     free(file.data);
@@ -170,7 +177,7 @@ int main(void)
         cmocka_unit_test(pieces_of_any_size_say_what_the_whole_says),
         cmocka_unit_test(a_cut_part_does_not_hide_the_next_one),
         cmocka_unit_test(damage_costs_what_it_hits),
-        cmocka_unit_test(old_samples_lose_their_interval),
+        cmocka_unit_test(old_samples_lose_interval_and_thread),
         cmocka_unit_test(names_cannot_command_the_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

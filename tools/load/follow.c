@@ -28,7 +28,7 @@ struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t 
     struct pt_follow *follow = pt_alloc(1, sizeof *follow);
     follow->request = *request;
     follow->request.select = (struct pt_selection){.join_pools = request->select.join_pools};
-    follow->request.timed = true;
+    follow->request.timed = follow->request.plain = true;
     follow->keep_ns = keep_ns;
     begin(follow);
     return follow;

@@ -6,22 +6,34 @@
 #include "select.h"
 #include "time_bins.h"
 
-/* Adds CPU time of a thread to a profile of PT_KEEP_STACKS. */
+/* Returns whether threads have sums of their own. */
+static bool sums_threads(const struct pt_adder *adder)
+{
+    return adder->ids.profile->keep == PT_KEEP_STACKS || adder->ids.profile->request->timed_from_ns;
+}
+
+/* Returns whether samples of the adder's interval lose their threads. */
+static bool adds_stacks(const struct pt_adder *adder)
+{
+    return sums_threads(adder) && (adder->ids.profile->keep == PT_KEEP_STACKS || !adder->start_unix_ns);
+}
+
+/* Adds CPU time to a thread's sums. */
 static void put_thread(struct pt_adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
                        uint32_t interval)
 {
     struct pt_profile *profile = adder->ids.profile;
     uint32_t thread = pt_id_map_thread(&adder->ids, segment, sum->thread);
     pt_states_add(&profile->threads.items[thread].states, sum->state, sum->cpu_ns);
-    if (profile->request->timed)
+    if (profile->request->timed && profile->keep == PT_KEEP_STACKS)
         pt_add_busy(profile, thread, sum->state, interval, sum->cpu_ns);
 }
 
-/* Adds a sample, or CPU time of a stack to a profile of PT_KEEP_STACKS. node: the profile's. */
+/* Adds a sample, or CPU time of a stack. node: the profile's. */
 static void put_sample(struct pt_adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
                        uint32_t node, uint32_t interval)
 {
-    bool stacks = adder->ids.profile->keep == PT_KEEP_STACKS;
+    bool stacks = adds_stacks(adder);
     struct pt_sample sample = {
         .thread = stacks ? PT_NONE : pt_id_map_thread(&adder->ids, segment, sum->thread),
         .node = node,
@@ -31,7 +43,7 @@ static void put_sample(struct pt_adder *adder, const struct pt_segment *segment,
         .count = sum->count,
         .cpu_ns = sum->cpu_ns,
     };
-    if (stacks)
+    if (adder->ids.profile->keep == PT_KEEP_STACKS)
         pt_add_stack(adder->ids.profile, &sample);
     else if (adder->ids.alone)
         pt_append_sample(adder->ids.profile, &sample);
@@ -45,9 +57,9 @@ static void put_pools(struct pt_adder *adder, const struct pt_segment *segment, 
     struct pt_pools *pools = &adder->pools;
     for (uint32_t i = 0; i < pools->count; i++) {
         struct pt_sample_sums *sums = &pools->waits[i].sums;
-        for (uint32_t k = 0; k < sums->count; k++)
-            put_sample(adder, segment, &sums->items[k],
-                       pt_pools_node(pools, &adder->ids, segment, i, sums->items[k].node), interval);
+        struct pt_log_sample sum;
+        for (uint64_t at = 0; pt_sample_sums_next(sums, &at, &sum);)
+            put_sample(adder, segment, &sum, pt_pools_node(pools, &adder->ids, segment, i, sum.node), interval);
         pt_sample_sums_clear(sums);
     }
 }
@@ -56,16 +68,16 @@ void pt_adder_put_sums(struct pt_adder *adder, const struct pt_segment *segment)
 {
     struct pt_profile *profile = adder->ids.profile;
     const struct pt_load_request *request = profile->request;
+    struct pt_log_sample sum;
     uint32_t interval = 0;
     if (!adder->sums.count && !adder->pools.sums)
         return;
     if (request->timed && (adder->start_unix_ns || !request->timed_from_ns))
         interval = pt_add_interval(profile, adder->start_unix_ns, adder->wall_ns);
-    for (uint32_t i = 0; i < adder->thread_sums.count; i++)
-        put_thread(adder, segment, &adder->thread_sums.items[i], interval);
-    for (uint32_t i = 0; i < adder->sums.count; i++)
-        put_sample(adder, segment, &adder->sums.items[i],
-                   pt_id_map_node(&adder->ids, segment, adder->sums.items[i].node), interval);
+    for (uint64_t at = 0; pt_sample_sums_next(&adder->thread_sums, &at, &sum);)
+        put_thread(adder, segment, &sum, interval);
+    for (uint64_t at = 0; pt_sample_sums_next(&adder->sums, &at, &sum);)
+        put_sample(adder, segment, &sum, pt_id_map_node(&adder->ids, segment, sum.node), interval);
     if (adder->pools.sums)
         put_pools(adder, segment, interval);
     adder->pools.sums = false;
@@ -75,36 +87,19 @@ void pt_adder_put_sums(struct pt_adder *adder, const struct pt_segment *segment)
     pt_time_bins_bound(profile);
 }
 
-/* Adds samples without what a plain profile does not distinguish. If only stacks are kept, threads have sums of their
- * own. */
-static void add_plain(struct pt_adder *adder, struct pt_sample_sums *sums, const struct pt_log_sample *samples,
-                      uint32_t count, bool stacks)
-{
-    struct pt_log_sample plain[PT_SAMPLES_TOGETHER], threads[PT_SAMPLES_TOGETHER];
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pt_log_sample *sample = &samples[i];
-        threads[i] = (struct pt_log_sample){.thread = sample->thread, .state = sample->state, .cpu_ns = sample->cpu_ns};
-        plain[i] = (struct pt_log_sample){.thread = stacks ? 0 : sample->thread,
-                                          .node = sample->node,
-                                          .labels = sample->labels,
-                                          .state = sample->state & (PP_STATE_GC_KNOWN | PP_STATE_GC),
-                                          .count = sample->count,
-                                          .cpu_ns = sample->cpu_ns};
-    }
-    pt_sample_sums_add(sums, plain, count);
-    if (stacks)
-        pt_sample_sums_add(&adder->thread_sums, threads, count);
-}
-
+/* Adds samples, as far as the profile distinguishes them, and adds them to the sums of threads. */
 static void add_to(struct pt_adder *adder, struct pt_sample_sums *sums, const struct pt_log_sample *samples,
                    uint32_t count)
 {
-    const struct pt_profile *profile = adder->ids.profile;
-    bool stacks = profile->keep == PT_KEEP_STACKS;
-    if (stacks || profile->request->plain)
-        add_plain(adder, sums, samples, count, stacks);
-    else
-        pt_sample_sums_add(sums, samples, count);
+    static const struct pt_sums_by by_thread = {.thread = UINT32_MAX, .state = UINT32_MAX};
+    bool plain = adder->ids.profile->request->plain || sums_threads(adder);
+    const struct pt_sums_by by = {.thread = adds_stacks(adder) ? 0 : UINT32_MAX,
+                                  .node = UINT32_MAX,
+                                  .labels = UINT32_MAX,
+                                  .state = plain ? PP_STATE_GC_KNOWN | PP_STATE_GC : UINT32_MAX};
+    pt_sample_sums_add(sums, &by, samples, count);
+    if (sums_threads(adder))
+        pt_sample_sums_add(&adder->thread_sums, &by_thread, samples, count);
 }
 
 /* Adds samples of the interval; those of pools by parts. */

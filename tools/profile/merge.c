@@ -140,14 +140,19 @@ static void add_requests(struct maps *maps)
     }
 }
 
+static void move_sample(const struct maps *maps, struct pt_sample *sample)
+{
+    sample->thread = sample->thread == PT_NONE ? PT_NONE : maps->threads[sample->thread];
+    sample->node = maps->nodes[sample->node];
+    sample->labels = maps->label_sets[sample->labels] & PT_MOST_LABEL_SETS;
+    sample->interval = maps->intervals[sample->interval];
+}
+
 static void add_stacks(struct maps *maps)
 {
     for (uint32_t i = 0; i < maps->from->samples.count; i++) {
         struct pt_sample sample = maps->from->samples.items[i];
-        sample.thread = sample.thread == PT_NONE ? PT_NONE : maps->threads[sample.thread];
-        sample.node = maps->nodes[sample.node];
-        sample.labels = maps->label_sets[sample.labels] & PT_MOST_LABEL_SETS;
-        sample.interval = maps->intervals[sample.interval];
+        move_sample(maps, &sample);
         pt_add_as_kept(maps->into, &sample);
     }
 }
@@ -163,10 +168,7 @@ static void move_samples(struct maps *maps, struct pt_profile *from)
     into->samples.count += count;
     for (uint32_t i = count; i-- > 0;) {
         struct pt_sample sample = from->samples.items[i];
-        sample.thread = maps->threads[sample.thread];
-        sample.node = maps->nodes[sample.node];
-        sample.labels = maps->label_sets[sample.labels] & PT_MOST_LABEL_SETS;
-        sample.interval = maps->intervals[sample.interval];
+        move_sample(maps, &sample);
         into->samples.items[before + i] = sample;
         if (i && i % FREED_TOGETHER == 0)
             from->samples.items = pt_shrink(from->samples.items, i, sizeof sample);

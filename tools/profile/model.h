@@ -68,7 +68,7 @@ struct pt_thread {
     uint64_t tid;  /* 0: not a thread, but holds the samples of the process as a whole */
     uint64_t start_unix_ns;
     uint32_t flags;
-    struct pt_states states; /* of its samples, in a profile of PT_KEEP_STACKS */
+    struct pt_states states; /* of its samples, in a profile of PT_KEEP_STACKS or with timed_from_ns */
 };
 
 struct pt_label {

@@ -68,7 +68,7 @@ struct pt_load_request {
     bool no_names;          /* native frames keep the names that the log has for them */
     bool callers;           /* those without a name have their callers' (symbols/callers.h); not to compare profiles */
     bool timed;             /* samples of different intervals stay apart … */
-    uint64_t timed_from_ns; /* … if these end after this (unix); the others have interval 0 */
+    uint64_t timed_from_ns; /* … if these end after this (unix); the others have interval 0 and no thread */
     uint32_t most_samples;  /* if timed; 0: any number. If there would be more … */
     bool merge_intervals;   /* … intervals become longer (time_bins.h); otherwise nothing is loaded */
 

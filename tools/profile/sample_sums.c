@@ -6,31 +6,14 @@
 
 #include "../base/memory.h"
 
-#define FIRST_SLOTS 4096u
-/* Nodes whose slots are neighbours, for the same thread, labels and state: what is hot was seen early and has ids that
- * are close together, so the hot part of the slots stays in the cache. */
-#define NEIGHBOURS 256u
+#define FIRST_SLOTS 64u
+#define FREE_SLOTS  4 /* slots for each key, at least: to find one at the first try is worth more than their memory */
 
-/* Slots for each sum, at least: to find one at the first try is worth more than their memory. */
-#define FREE_SLOTS 4
-
-static uint32_t hash_of(const struct pt_log_sample *sample)
+static uint32_t hash_of(const struct pt_sums_key *key)
 {
-    uint64_t hash = ((uint64_t)sample->thread << 32 | sample->node / NEIGHBOURS) * 0x9e3779b97f4a7c15u;
-    hash ^= ((uint64_t)sample->labels << 32 | sample->state) * 0xd6e8feb86659fd93u;
-    return ((uint32_t)(hash >> 32) ^ (uint32_t)hash) ^ sample->node % NEIGHBOURS;
-}
-
-/* Returns the distance to the next slot to try. It is not 1: runs of neighbours that meet would all have to go to the
- * end of both. */
-static uint32_t step_of(uint32_t hash)
-{
-    return (hash / NEIGHBOURS * 0x9e3779b1u) >> 8 | 1;
-}
-
-static bool is_same(const struct pt_log_sample *a, const struct pt_log_sample *b)
-{
-    return a->node == b->node && a->thread == b->thread && a->state == b->state && a->labels == b->labels;
+    uint64_t hash = ((uint64_t)key->thread << 32 | key->nodes) * 0x9e3779b97f4a7c15u;
+    hash ^= ((uint64_t)key->labels << 32 | key->state) * 0xd6e8feb86659fd93u;
+    return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
 }
 
 static void grow_slots(struct pt_sample_sums *sums)
@@ -40,45 +23,65 @@ static void grow_slots(struct pt_sample_sums *sums)
     sums->slots = pt_alloc(slots, sizeof *sums->slots);
     sums->mask = slots - 1;
     for (uint32_t i = 0; i < sums->count; i++) {
-        uint32_t hash = hash_of(&sums->items[i]), at = hash & sums->mask;
+        uint32_t at = hash_of(&sums->keys[i]) & sums->mask;
         while (sums->slots[at])
-            at = (at + step_of(hash)) & sums->mask;
+            at = (at + 1) & sums->mask;
         sums->slots[at] = i + 1;
     }
 }
 
-static void put(struct pt_sample_sums *sums, const struct pt_log_sample *sample, uint32_t hash)
+/* Returns the number of the key, which may be new. */
+static uint32_t number_of(struct pt_sample_sums *sums, const struct pt_sums_key *key)
 {
-    uint32_t at = hash & sums->mask;
-    for (; sums->slots[at]; at = (at + step_of(hash)) & sums->mask) {
-        struct pt_log_sample *known = &sums->items[sums->slots[at] - 1];
-        if (is_same(known, sample)) {
-            known->count += sample->count;
-            known->cpu_ns += sample->cpu_ns;
-            return;
-        }
-    }
-    sums->items = pt_grow_raw(sums->items, &sums->capacity, (uint64_t)sums->count + 1, sizeof *sample);
-    sums->items[sums->count] = *sample;
+    uint32_t at = hash_of(key) & sums->mask;
+    for (; sums->slots[at]; at = (at + 1) & sums->mask)
+        if (memcmp(&sums->keys[sums->slots[at] - 1], key, sizeof *key) == 0)
+            return sums->slots[at] - 1;
+    sums->keys = pt_grow_raw(sums->keys, &sums->capacity, (uint64_t)sums->count + 1, sizeof *sums->keys);
+    sums->sums = pt_grow_raw(sums->sums, &sums->sums_capacity, (uint64_t)sums->count + 1, sizeof *sums->sums);
+    sums->keys[sums->count] = *key;
+    memset(sums->sums[sums->count], 0, sizeof *sums->sums);
     sums->slots[at] = ++sums->count;
+    return sums->count - 1;
 }
 
-void pt_sample_sums_add(struct pt_sample_sums *sums, const struct pt_log_sample *samples, uint32_t count)
+void pt_sample_sums_add(struct pt_sample_sums *sums, const struct pt_sums_by *by, const struct pt_log_sample *samples,
+                        uint32_t count)
 {
-    uint32_t hashes[PT_SAMPLES_TOGETHER];
+    uint32_t numbers[PT_SAMPLES_TOGETHER];
     while (!sums->slots || sums->count + count > sums->mask / FREE_SLOTS)
         grow_slots(sums);
     for (uint32_t i = 0; i < count; i++) {
-        hashes[i] = hash_of(&samples[i]);
-        __builtin_prefetch(&sums->slots[hashes[i] & sums->mask]);
+        const struct pt_sums_key key = {samples[i].thread & by->thread, (samples[i].node & by->node) / PT_SUMS_TOGETHER,
+                                        samples[i].labels & by->labels, samples[i].state & by->state};
+        numbers[i] = number_of(sums, &key);
+        __builtin_prefetch(&sums->sums[numbers[i]][(samples[i].node & by->node) % PT_SUMS_TOGETHER], 1);
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t slot = sums->slots[hashes[i] & sums->mask];
-        if (slot)
-            __builtin_prefetch(&sums->items[slot - 1], 1);
+        struct pt_sum *sum = &sums->sums[numbers[i]][(samples[i].node & by->node) % PT_SUMS_TOGETHER];
+        sum->count += samples[i].count;
+        sum->cpu_ns += samples[i].cpu_ns;
     }
-    for (uint32_t i = 0; i < count; i++)
-        put(sums, &samples[i], hashes[i]);
+}
+
+bool pt_sample_sums_next(const struct pt_sample_sums *sums, uint64_t *at, struct pt_log_sample *sample)
+{
+    for (; *at / PT_SUMS_TOGETHER < sums->count; ++*at) {
+        const struct pt_sums_key *key = &sums->keys[*at / PT_SUMS_TOGETHER];
+        uint32_t node = *at % PT_SUMS_TOGETHER;
+        const struct pt_sum *sum = &sums->sums[*at / PT_SUMS_TOGETHER][node];
+        if (!sum->count && !sum->cpu_ns)
+            continue;
+        *sample = (struct pt_log_sample){.thread = key->thread,
+                                         .node = key->nodes * PT_SUMS_TOGETHER + node,
+                                         .labels = key->labels,
+                                         .state = key->state,
+                                         .count = sum->count,
+                                         .cpu_ns = sum->cpu_ns};
+        ++*at;
+        return true;
+    }
+    return false;
 }
 
 void pt_sample_sums_clear(struct pt_sample_sums *sums)
@@ -90,7 +93,8 @@ void pt_sample_sums_clear(struct pt_sample_sums *sums)
 
 void pt_sample_sums_free(struct pt_sample_sums *sums)
 {
-    free(sums->items);
+    free(sums->keys);
+    free(sums->sums);
     free(sums->slots);
     *sums = (struct pt_sample_sums){0};
 }

@@ -6,16 +6,35 @@
 
 #include "../log/reader.h"
 
-/* Holds the sums in the order of first occurrence. Starts as {0}; pt_sample_sums_free ends it. */
+/* Nodes whose sums lie together: what is hot was seen early and has ids that are close to each other, so that the hot
+ * part of the sums stays in the cache. */
+#define PT_SUMS_TOGETHER 16u
+
+/* Starts as {0}; pt_sample_sums_free ends it. */
 struct pt_sample_sums {
-    struct pt_log_sample *items;
-    uint32_t count, capacity;
-    uint32_t *slots; /* item + 1, by hash; 0 is free */
+    struct pt_sums_key {
+        uint32_t thread, nodes, labels, state; /* nodes: the first one / PT_SUMS_TOGETHER */
+    } * keys;
+    struct pt_sum {
+        uint64_t count, cpu_ns;
+    } (*sums)[PT_SUMS_TOGETHER]; /* by number of the key */
+    uint32_t count, capacity, sums_capacity;
+    uint32_t *slots; /* number of the key + 1, by hash; 0 is free */
     uint32_t mask;
 };
 
-/* Adds up to PT_SAMPLES_TOGETHER samples; fastest for many at once, since their slots are prefetched together. */
-void pt_sample_sums_add(struct pt_sample_sums *sums, const struct pt_log_sample *samples, uint32_t count);
+/* What sums distinguish: bits of the fields of a sample. The others are 0 in the sums. */
+struct pt_sums_by {
+    uint32_t thread, node, labels, state;
+};
+
+/* Adds up to PT_SAMPLES_TOGETHER samples; fastest for many at once, since their sums are fetched together. */
+void pt_sample_sums_add(struct pt_sample_sums *sums, const struct pt_sums_by *by, const struct pt_log_sample *samples,
+                        uint32_t count);
+
+/* Sets *sample to the sum at *at, which starts as 0, or the next one that is not empty. Returns false if there is none.
+ */
+bool pt_sample_sums_next(const struct pt_sample_sums *sums, uint64_t *at, struct pt_log_sample *sample);
 void pt_sample_sums_clear(struct pt_sample_sums *sums);
 void pt_sample_sums_free(struct pt_sample_sums *sums);
 

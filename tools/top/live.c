@@ -36,7 +36,6 @@ static void forget(struct pt_live *live)
     free(live->request_counts);
     free(live->node_ns);
     free(live->node_counts);
-    free(live->thread_ns);
     free(live->labels_ns);
     free(live->texts);
     pt_fold_free(&live->fold);
@@ -174,15 +173,12 @@ static void take_samples(struct pt_live *live)
         pt_grow(live->node_ns, &live->node_capacity, (uint64_t)profile->nodes.count + 1, sizeof *live->node_ns);
     live->node_counts = pt_grow(live->node_counts, &live->node_counts_capacity, (uint64_t)profile->nodes.count + 1,
                                 sizeof *live->node_counts);
-    live->thread_ns =
-        pt_grow(live->thread_ns, &live->thread_capacity, (uint64_t)profile->threads.count + 1, sizeof *live->thread_ns);
     live->labels_ns = pt_grow(live->labels_ns, &live->labels_capacity, profile->label_sets.count, sizeof(uint64_t));
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_sample *sample = &samples[i];
         live->labels_ns[sample->labels] += sample->cpu_ns;
         live->node_ns[sample->node] += sample->cpu_ns;
         live->node_counts[sample->node] += sample->count;
-        live->thread_ns[sample->thread] += sample->cpu_ns;
         if (!recount)
             tally_add(live, &live->since, sample->node, sample->cpu_ns, sample->count);
         if (!sample->interval)

@@ -45,9 +45,9 @@ struct pt_live {
     PT_TABLE_OF(struct pt_recent_requests) requests;
     uint64_t *request_counts; /* since the start, by string; NULL: none were counted */
     uint32_t request_capacity;
-    uint64_t *node_ns, *thread_ns, *labels_ns; /* since the start, by node, by thread and by label set */
-    uint64_t *node_counts;                     /* samples */
-    uint32_t node_capacity, node_counts_capacity, thread_capacity, labels_capacity;
+    uint64_t *node_ns, *labels_ns; /* since the start, by node and by label set; threads have their sums */
+    uint64_t *node_counts;         /* samples */
+    uint32_t node_capacity, node_counts_capacity, labels_capacity;
     uint32_t *texts; /* string number of each frame's text */
     uint32_t text_count, text_capacity;
     struct pt_tally since, window;

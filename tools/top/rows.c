@@ -81,8 +81,8 @@ static struct pt_row *tasks(const struct pt_live *live, bool threads, bool since
         if (pt_live_is_in_window(live, recent))
             rows[threads ? thread : profile->threads.items[thread].process].self_ns += recent->cpu_ns;
     }
-    for (uint32_t i = 0; i < profile->threads.count && i < live->thread_capacity; i++)
-        rows[threads ? i : profile->threads.items[i].process].since_self_ns += live->thread_ns[i];
+    for (uint32_t i = 0; i < profile->threads.count; i++)
+        rows[threads ? i : profile->threads.items[i].process].since_self_ns += profile->threads.items[i].states.cpu_ns;
     for (uint32_t i = 0; i < room; i++) {
         struct pt_row row = rows[i];
         uint32_t process = threads ? profile->threads.items[i].process : i;
@@ -126,12 +126,11 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
 {
     struct pt_profile *profile = live->follow->profile;
     struct pt_group group = pt_group_by(profile, by);
-    const struct {
-        const uint64_t *ns;
-        uint32_t count; /* items that are new since the last sums have none */
-    } since[] = {[PT_GROUP_OF_LABELS] = {live->labels_ns, least(profile->label_sets.count, live->labels_capacity)},
-                 [PT_GROUP_OF_THREAD] = {live->thread_ns, least(profile->threads.count, live->thread_capacity)},
-                 [PT_GROUP_OF_STACK] = {live->node_ns, least(profile->nodes.count, live->node_capacity)}};
+    bool of_labels = group.of == PT_GROUP_OF_LABELS, of_thread = group.of == PT_GROUP_OF_THREAD;
+    /* Items that are new since the last sums have none. */
+    uint32_t items = of_labels   ? least(profile->label_sets.count, live->labels_capacity)
+                     : of_thread ? profile->threads.count
+                                 : least(profile->nodes.count, live->node_capacity);
     struct pt_row *rows = pt_alloc((size_t)profile->strings.count + 1, sizeof *rows); /* by string */
     bool any = pt_has_group(profile, by);
     for (uint32_t i = 0; i < live->recent.count; i++) {
@@ -141,8 +140,10 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
         if (pt_live_is_in_window(live, recent))
             rows[pt_group_value(&group, &sample)].self_ns += recent->cpu_ns;
     }
-    for (uint32_t i = 0; i < since[group.of].count; i++)
-        rows[group.values[i]].since_self_ns += since[group.of].ns[i];
+    for (uint32_t i = 0; i < items; i++)
+        rows[group.values[i]].since_self_ns += of_labels   ? live->labels_ns[i]
+                                               : of_thread ? profile->threads.items[i].states.cpu_ns
+                                                           : live->node_ns[i];
     if (pt_rows_have_requests(live, by))
         add_requests(live, since_start, rows);
     for (uint32_t i = 0; any && i < profile->strings.count; i++) {
