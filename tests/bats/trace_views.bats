@@ -66,6 +66,14 @@ assert sum(s["cpu_ns"] for s in trace["spans"]) == trace["cpu_ns"]' "$CART"
     grep -qE '2\.00 s +93\.3 % +93\.3 %  \[not selected\]$' report.txt || fail "$(cat report.txt)"
     "$PYPROF" report --by span only >report.txt
     grep -qE '^ +2\.00 s +93\.3 % +200  \[not selected\]' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" top --count 1 --by span only >top.txt
+    grep -qE '^ +93\.3 % +2\.00 s  \[not selected\]' top.txt && grep -qE '^ +0\.7 % +0\.01 s  \(none\)' top.txt || fail "$(cat top.txt)"
+    "$PYPROF" export --format collapsed --by span only >stacks.txt
+    grep -qxF '[not selected];[not selected] 2000000000' stacks.txt && grep -qxF '(none);[unsampled] 14000002' stacks.txt || fail "$(cat stacks.txt)"
+    "$PYPROF" diff --json --by span only only | /usr/bin/python3 -c '
+import json, sys
+values = {v["value"]: v["self_ns"][0] for v in json.load(sys.stdin)["values"]}
+assert values["[not selected]"] == 2000000000 and values[None] == 14000002, values'
     "$PYPROF" info only >info.txt
     grep -qxF '    samples of traces are kept by PYPROF_TRACES=0.01,only' info.txt || fail "$(cat info.txt)"
     "$PYPROF" info --json only | /usr/bin/python3 -c '

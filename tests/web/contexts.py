@@ -47,6 +47,17 @@ def a_page_of_traces_is_grouped_by_them(page):
 
 
 @test
+def what_was_not_selected_is_a_group_of_its_own(page):
+    for by in ("span", "thread", "package"):
+        for level in ("libraries", "none"):
+            page.open("only.html", f"#y={by}&n={level}")
+            equal(collapsed(page), exported(page, "--by=" + by, "--native=" + level, profile="only"), f"{by}, {level}")
+    page.open("only.html")
+    equal(page.drawn()[1], "[not selected]", "the heaviest span")
+    page.quiet()
+
+
+@test
 def a_select_groups_and_the_link_keeps_it(page):
     page.open("service.html")
     equal(page.evaluate("[...document.getElementById('group').options].map((one) => one.value)"), ["", *GROUPS], "groups")

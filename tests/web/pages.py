@@ -44,6 +44,7 @@ def make_pages(directory):
     logs.shop(at("shop.pyprof"), directory)
     logs.wordy(at("wordy.pyprof"), directory)
     logs.traces(at("traces"))
+    logs.traces(at("only"), 1)
     os.mkdir(at("many"))
     subprocess.run([os.path.join(os.path.dirname(PYPROF), "bench", "make_logs"), at("many"), "2", "7"], check=True)
     for page, arguments in {
@@ -51,7 +52,7 @@ def make_pages(directory):
         "fan.html": ["fan.pyprof"], "none.html": ["--native=none", "example.pyprof"], "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
         "shop.html": ["shop.pyprof"], "lines.html": ["--lines", "shop.pyprof"], "wordy.html": ["wordy.pyprof"],
         "service.html": ["service.pyprof"], "endpoints.html": ["--by=endpoint", "endpoints.pyprof"], "by_task.html": ["--by=task", "service.pyprof"],
-        "large.html": ["large.pyprof"], "many.html": ["many"], "traces.html": ["--by=trace", "traces"],
+        "large.html": ["large.pyprof"], "many.html": ["many"], "traces.html": ["--by=trace", "traces"], "only.html": ["--by=span", "only"],
         "trace.html": ["--trace=4BF92F3577B34DA6A", "--thread=pool", "traces"],
     }.items():
         subprocess.run([PYPROF, "flame", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,

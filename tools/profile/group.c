@@ -12,6 +12,8 @@
 #define AWAITER "awaiter"
 #define TRACE   "trace"
 
+#define LEFT_OUT "[not selected]" /* as the library calls it */
+
 /* The contexts that the library knows, in the order in which they answer whose CPU it was. */
 static const struct {
     const char *key, *source;
@@ -62,14 +64,29 @@ static uint32_t *values_by_thread(const struct pt_profile *profile)
     return values;
 }
 
+static void find_left_out(const struct pt_profile *profile, struct pt_group *group)
+{
+    for (uint32_t frame = 0; frame < profile->frames.count; frame++) {
+        const struct pt_frame *pseudo = &profile->frames.items[frame];
+        if (pseudo->kind != PP_FRAME_PSEUDO || strcmp(pt_string(profile, pseudo->subject), LEFT_OUT) != 0)
+            continue;
+        for (uint32_t i = 1; i < profile->nodes.count; i++)
+            if (!profile->nodes.items[i].parent && profile->nodes.items[i].frame == frame)
+                *group = (struct pt_group){group->of, group->values, i, pseudo->subject};
+    }
+}
+
 struct pt_group pt_group_by(struct pt_profile *profile, const char *by)
 {
     const char *key = key_of(by);
-    if (key)
-        return (struct pt_group){PT_GROUP_OF_LABELS, values_by_labels(profile, key)};
-    if (strcmp(by, "thread") == 0)
-        return (struct pt_group){PT_GROUP_OF_THREAD, values_by_thread(profile)};
-    return (struct pt_group){PT_GROUP_OF_STACK, pt_packages_by_node(profile)};
+    struct pt_group group = {.of = key                         ? PT_GROUP_OF_LABELS
+                                   : strcmp(by, "thread") == 0 ? PT_GROUP_OF_THREAD
+                                                               : PT_GROUP_OF_STACK};
+    group.values = key                              ? values_by_labels(profile, key)
+                   : group.of == PT_GROUP_OF_THREAD ? values_by_thread(profile)
+                                                    : pt_packages_by_node(profile);
+    find_left_out(profile, &group);
+    return group;
 }
 
 void pt_group_free(struct pt_group *group)

@@ -21,6 +21,9 @@
 struct pt_group {
     enum pt_group_of { PT_GROUP_OF_LABELS, PT_GROUP_OF_THREAD, PT_GROUP_OF_STACK } of;
     uint32_t *values; /* strings, by label set, thread or node; 0: none */
+    /* The stack of what PYPROF_TRACES=…,only left out, and its value where there is no other: nothing is known of it
+     * that would be none. 0: nothing was left out. */
+    uint32_t left_out_node, left_out;
 };
 
 /* Samples must have what it is made of: pt_load_request's `by`. Nodes, threads and label sets that the profile gets
@@ -30,9 +33,10 @@ struct pt_group pt_group_by(struct pt_profile *profile, const char *by);
 /* Returns the value, a string; 0: none. */
 static inline uint32_t pt_group_value(const struct pt_group *group, const struct pt_sample *sample)
 {
-    return group->values[group->of == PT_GROUP_OF_LABELS   ? sample->labels
-                         : group->of == PT_GROUP_OF_THREAD ? sample->thread
-                                                           : sample->node];
+    uint32_t value = group->values[group->of == PT_GROUP_OF_LABELS   ? sample->labels
+                                   : group->of == PT_GROUP_OF_THREAD ? sample->thread
+                                                                     : sample->node];
+    return value || sample->node != group->left_out_node ? value : group->left_out;
 }
 
 void pt_group_free(struct pt_group *group);

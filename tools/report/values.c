@@ -79,17 +79,6 @@ static uint32_t *shown_frames(const struct pt_profile *profile)
     return frames;
 }
 
-/* As pt_group_value. What PYPROF_TRACES=…,only left out is not known to have none. */
-static uint32_t value_of(struct pt_profile *profile, const struct pt_group *group, const struct pt_sample *sample)
-{
-    uint32_t value = pt_group_value(group, sample), number = profile->nodes.items[sample->node].frame;
-    if (value || number == PT_NONE)
-        return value;
-    const struct pt_frame *frame = &profile->frames.items[number];
-    bool left_out = frame->kind == PP_FRAME_PSEUDO && strcmp(pt_string(profile, frame->subject), "[not selected]") == 0;
-    return left_out ? frame->subject : 0;
-}
-
 /* Returns the values, those with most CPU time first; of one process or thread only, unless PT_NONE. The caller frees
  * items. */
 static struct values values_of(const struct pt_report *report, const char *by, uint32_t process, uint32_t thread)
@@ -107,7 +96,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         const struct pt_sample *sample = &profile->samples.items[i];
         if (!is_wanted(profile, sample, process, thread))
             continue;
-        uint32_t value = value_of(profile, &group, sample), frame = frames[sample->node];
+        uint32_t value = pt_group_value(&group, sample), frame = frames[sample->node];
         struct part part = {.value = value, .text = frame == PT_NONE ? no_python : texts[frame]};
         uint32_t place = add_part(&parts, &part);
         parts.items.items[place].ns += sample->cpu_ns;

@@ -1,6 +1,6 @@
 /* Whose CPU it was: the words of --by as groups of cells. */
 
-const NO_GROUP = "(none)", PROCESS = "(process)", THREADS = "thread", PACKAGES = "package";
+const NO_GROUP = "(none)", LEFT_OUT = "[not selected]", PROCESS = "(process)", THREADS = "thread", PACKAGES = "package";
 
 /* As in tools/profile/self.c: pseudo-frames that are a part of a stack, and no CPU time of their own. */
 const PARTS_OF_STACKS = /^\[(native|interpreter|python|jit|frame|task|loop\]|creator\])/;
@@ -51,9 +51,10 @@ function addGroups(data) {
             frames.set(value, addPseudoFrame(data, value || NO_GROUP));
         data.groups.set(by, frames);
     };
+    const leftOut = data.label.includes(LEFT_OUT) ? [LEFT_OUT] : [];
     for (const context of data.contexts) {
         context.values = context.values.map((value) => (value === null ? "" : visible(value)));
-        add(context.by, context.values);
+        add(context.by, [...context.values, ...leftOut]);
     }
     if (!data.apart)
         add(THREADS, threadNames(data));
@@ -65,8 +66,12 @@ function valuesOfCells(data, by, shape) {
     const frames = data.groups.get(by), context = data.contexts.find((one) => one.by === by);
     const numbers = (values) => values.map((value) => frames.get(value));
     if (context) {
-        const of = numbers(context.values);
-        return (cell) => of[data.cellLabels[cell]];
+        const of = numbers(context.values), none = frames.get(""), leftOut = frames.get(LEFT_OUT);
+        const isLeftOut = (node) => data.label[shape.frame[node]] === LEFT_OUT;
+        return (cell) => {
+            const value = of[data.cellLabels[cell]];
+            return value === none && isLeftOut(shape.cells[cell]) ? leftOut : value;
+        };
     }
     if (by === THREADS) {
         const of = numbers(threadNames(data));
