@@ -1,11 +1,14 @@
 /* Which files and runs are loaded, and what is refused. */
 #include "log_fixture.h"
 #include "tools/load/load.h"
+#include "tools/view/open_ends.h"
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -120,6 +123,76 @@ static void what_is_no_profile_is_refused(void **state)
     assert_int_equal(processes((struct pt_load_request){0}, "/dev/zero", NULL), 0);
 }
 
+static pid_t child_that_waits(void)
+{
+    pid_t child = fork();
+    for (; child == 0;)
+        pause();
+    assert_true(child > 0);
+    return child;
+}
+
+static void kill_child(pid_t child)
+{
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* Reads a boot's id or the target of a link. */
+static char *own(const char *path, bool link)
+{
+    static char text[64];
+    memset(text, 0, sizeof text);
+    FILE *file = link ? NULL : fopen(path, "r");
+    assert_true(link ? readlink(path, text, sizeof text - 1) > 0 : file && fgets(text, sizeof text, file));
+    if (file)
+        fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    return strdup(text);
+}
+
+static enum pt_end end_in(struct pt_inputs *inputs, const struct pt_load_request *request)
+{
+    bool too_many;
+    struct pt_profile *profile = pt_inputs_load(inputs, request, &too_many);
+    assert_non_null(profile);
+    assert_int_equal(profile->processes.count, 1);
+    enum pt_end end = pt_end_of(profile, 0);
+    pt_profile_free(profile);
+    pt_inputs_free(inputs);
+    return end;
+}
+
+/* A process that ends by itself while its log is read has been running, and was not ended by a signal. */
+static void how_a_process_ended_is_as_of_the_bytes_that_are_read(void **state)
+{
+    (void)state;
+    char *boot_id = own("/proc/sys/kernel/random/boot_id", false), *space = own("/proc/self/ns/pid", true);
+    char *paths[] = {"ends.pyprof"};
+    const struct pt_load_request request = {.paths = paths, .path_count = 1};
+    for (int here = 0; here < 2; here++) {
+        struct fixture log;
+        pid_t child = child_that_waits();
+        const struct fixture_process process = {.run = "run", .instance = "i", .pid = (uint64_t)child};
+        fixture_begin(&log);
+        fixture_child(&log, &process, &(struct fixture_origin){1, here ? boot_id : "other", space});
+        fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
+        write_bytes(*paths, log.file.data, log.file.length);
+        struct pt_inputs *inputs = pt_inputs_open(&request);
+        size_t length = log.file.length;
+        fixture_exit(&log);
+        write_bytes(*paths, log.file.data, log.file.length);
+        kill_child(child);
+        assert_int_equal(end_in(inputs, &request), here ? PT_END_RUNNING : PT_END_UNKNOWN);
+        assert_int_equal(end_in(pt_inputs_open(&request), &request), PT_END_ITSELF);
+        write_bytes(*paths, log.file.data, length);
+        assert_int_equal(end_in(pt_inputs_open(&request), &request), here ? PT_END_SIGNAL : PT_END_UNKNOWN);
+        fixture_end(&log);
+    }
+    free(boot_id);
+    free(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +200,7 @@ int main(void)
         cmocka_unit_test(named_files_are_all_taken),
         cmocka_unit_test(one_bad_file_does_not_spoil_a_directory),
         cmocka_unit_test(what_is_no_profile_is_refused),
+        cmocka_unit_test(how_a_process_ended_is_as_of_the_bytes_that_are_read),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -13,6 +13,7 @@
 #include "../base/numbers.h"
 #include "../base/output.h"
 #include "../log/reader.h"
+#include "alive.h"
 
 void *pt_read_file(const char *path, size_t most, size_t *size)
 {
@@ -60,14 +61,15 @@ static bool is_foreign(const char *path, uint32_t *owner)
     return directory.st_mode & S_IWOTH && *owner && *owner != geteuid() && *owner != directory.st_uid;
 }
 
-static char *machine_of(const struct pt_log_process *process)
+/* Sets whether the file's process runs, and how long the file was after that. */
+static void find_end(struct pt_files *files, struct pt_file *file)
 {
-    const struct pt_text boot = process->boot_id, space = process->pid_namespace;
-    struct pt_buffer text = {0};
-    pt_buffer_text(&text, "");
-    pt_buffer_append(&text, boot.data, boot.length);
-    pt_buffer_append(&text, space.data, boot.length ? space.length : 0);
-    return text.data;
+    struct stat status;
+    if (!files->own_machine)
+        files->own_machine = pt_own_machine();
+    file->alive = pt_alive(files->own_machine, file->machine, file->pid);
+    if (stat(file->path, &status) == 0)
+        file->size = (uint64_t)status.st_size;
 }
 
 bool pt_files_add(struct pt_files *files, const char *path, bool named)
@@ -89,14 +91,14 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
             .own_run = pt_strndup(process->run.data, process->run.length),
             .run = pt_strndup(process->run.data, process->run.length),
             .instance = pt_strndup(process->instance.data, process->instance.length),
-            .machine = machine_of(process),
+            .machine = pt_machine(process->boot_id, process->pid_namespace),
             .segment = process->segment,
             .pid = process->pid,
             .ppid = process->ppid,
             .start_unix_ns = process->start_unix_ns,
-            .size = (uint64_t)status.st_size,
             .named = named,
         };
+        find_end(files, file);
         file->foreign = is_foreign(path, &file->owner) && !named;
     } else if (named) {
         pt_message_to(files->messages, "%s: %s", path, data || !error ? pt_read_result_text(result) : strerror(error));
@@ -307,5 +309,6 @@ void pt_files_free(struct pt_files *files)
     pt_run_joins_free(&files->joins);
     free(files->items);
     free(files->closed);
+    free(files->own_machine);
     *files = (struct pt_files){0};
 }

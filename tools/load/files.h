@@ -15,7 +15,8 @@ struct pt_file {
     char *path;
     char *own_run, *instance; /* of its first segment */
     char *run;                /* what own_run is a part of (pt_files_join_runs), or equal to it */
-    char *machine;            /* its boot and pid namespace; "": unknown */
+    char *machine;            /* pt_machine of its process */
+    enum pt_alive alive;      /* its process, before `size` was read: what it wrote at its end is in these bytes */
     uint64_t segment;         /* number of that segment in the instance */
     uint64_t pid, ppid, start_unix_ns, size;
     uint64_t ended_unix_ns; /* while runs are joined; 0: not read yet */
@@ -30,6 +31,7 @@ struct pt_files {
     struct pt_file *items;
     uint32_t count, capacity;
     struct pt_run_joins joins;
+    char *own_machine; /* pt_own_machine; NULL: not asked for yet */
     char *closed;      /* a fallback directory that cannot be read; NULL: none */
     uint32_t unusable; /* number of useless files in directories */
     struct {

@@ -14,6 +14,7 @@
 #include "../profile/select.h"
 #include "../symbols/callers.h"
 #include "../symbols/symbols.h"
+#include "alive.h"
 #include "files.h"
 #include "parts.h"
 
@@ -199,6 +200,28 @@ static uint64_t run_start(const struct pt_files *files, const struct pt_load_req
     return start;
 }
 
+/* Sets whether processes run that have not ended by their logs. What is in one file with others is asked for now. */
+static void find_ends(const struct pt_files *files, struct pt_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        struct pt_process *process = &profile->processes.items[i];
+        bool found = process->ended;
+        for (uint32_t j = 0; j < files->count && !process->ended; j++) {
+            const struct pt_file *file = &files->items[j];
+            if (file->pid != process->pid || strcmp(file->instance, pt_string(profile, process->instance)) != 0)
+                continue;
+            process->alive = file->alive > process->alive ? file->alive : process->alive;
+            found = true;
+        }
+        if (found)
+            continue;
+        const char *boot_id = pt_string(profile, process->boot_id), *space = pt_string(profile, process->pid_namespace);
+        char *machine = pt_machine((struct pt_text){boot_id, strlen(boot_id)}, (struct pt_text){space, strlen(space)});
+        process->alive = pt_alive(files->own_machine, machine, process->pid);
+        free(machine);
+    }
+}
+
 static struct pt_profile *read_files(const struct pt_files *files, const struct pt_load_request *request,
                                      bool *too_many)
 {
@@ -206,6 +229,7 @@ static struct pt_profile *read_files(const struct pt_files *files, const struct 
     uint32_t read;
     struct pt_profile *profile = read_parts(files, request, samples ? run_start(files, request) : 0, &read);
     pt_run_joins_apply(&files->joins, profile);
+    find_ends(files, profile);
     profile->joins = NULL;
     *too_many = profile->too_many;
     if (*too_many) {

@@ -126,6 +126,9 @@ struct pt_part {
     struct pt_accounting earlier, last; /* sums at the end of the part before it, and at its own end */
 };
 
+/* Whether a process ran just before its log was read. */
+enum pt_alive { PT_ALIVE_UNKNOWN, PT_ALIVE_NO, PT_ALIVE_YES };
+
 struct pt_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
         library_version, unwinder, pid_namespace, clock, contexts, traces, service; /* strings */
@@ -135,6 +138,7 @@ struct pt_process {
     uint64_t latest_part;              /* the largest number of these */
     bool sums_open;                    /* the sums below are out of date: call pt_profile_close_sums */
     bool has_accounting, ended;        /* ended: the log says that the process ended */
+    enum pt_alive alive;               /* if it does not say so */
     struct pt_accounting accounting;   /* without the parts that are missing */
     uint64_t missing_ns;               /* CPU time of the missing parts */
     uint64_t found_ns;                 /* CPU time of the samples in the log, without pending time */
