@@ -83,7 +83,7 @@ if __name__ == "__main__":
 END
     PYPROF_MAX_OVERHEAD=0.01 "$PYPROF" run --hz 200 -- "$PYTHON" pool.py 2>err.txt
     tail -n 1 err.txt | grep -q ', [0-9]* processes (.*2 ended by a signal); the rate was lowered from 200 to [0-9]* samples per CPU second.*; next: ' || fail "$(cat err.txt)"
-    sleep 1 # 3.14's fork server ends after its parent; what ends while info reads its file seems to be killed
+    sleep 1 # 3.14's fork server ends after its parent
     [ "$("$PYPROF" info | grep -c ' ended by a signal$')" -eq 2 ] || fail "$("$PYPROF" info)"
     "$PYPROF" info | grep -q 'threads [1-9].* (0 alive)' || fail "$("$PYPROF" info)"
     old=$(compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/*/bin/python3.[67]" | head -n 1)
