@@ -70,7 +70,8 @@ rows_of() {
     write_server
     until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py
     "$PYPROF" report >report.txt
-    head -n 30 report.txt | grep -qE ' [0-9.]+ %  checkout \(.*service\.py:10\)$' || fail "no endpoint: $(cat report.txt)"
+    # On a loaded machine the program waits, and three lines say so.
+    head -n 33 report.txt | grep -qE ' [0-9.]+ %  checkout \(.*service\.py:10\)$' || fail "no endpoint: $(cat report.txt)"
     between 99 "$(self_sum 'PYTHON FUNCTION')" 101 "percent in the first table"
     # Of the endpoints the costliest is the first one.
     rows_of 'FUNCTION OF THE APPLICATION' | grep -oE '^(checkout|search|health)' | head -n 1 | grep -q checkout || fail "$(cat report.txt)"
