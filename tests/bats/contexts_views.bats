@@ -30,6 +30,28 @@ sum() {
     [ "$(sum <whole.txt)" = "$WHOLE" ]
 }
 
+@test "report --by task: many names that differ in their numbers only are one row, but for what takes much" {
+    /usr/bin/python3 "$ROOT/tests/web/logs.py" numbered many.pyprof
+    "$PYPROF" report --by task --top 20 many.pyprof >report.txt
+    grep -qE '^ +0\.50 s +45\.8 % +499  audit-\* \(499 names\) +67 % scan ' report.txt || fail "$(cat report.txt)"
+    grep -qE '^ +0\.40 s +36\.7 % +1  audit-17 +100 % scan ' report.txt || fail "$(cat report.txt)"
+    [ "$(grep -cE '^ +0\.02 s +1\.8 % +2  worker-[0-7] +100 % work ' report.txt)" -eq 8 ] || fail "$(cat report.txt)"
+    grep -qE '^ +0\.03 s +2\.8 % +3  \(none\) +100 % main ' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report many.pyprof | grep -qE '^ +0\.50 s +45\.8 % +499  audit-\* \(499 names\) ' || fail "$("$PYPROF" report many.pyprof)"
+    "$PYPROF" report --by task --focus 'task=audit-222$' many.pyprof >report.txt
+    grep -qE '^ +0\.00 s 100\.0 % +1  audit-222 ' report.txt || fail "$(cat report.txt)"
+    run "$PYPROF" flame -o x.html --focus foo=audit-1 many.pyprof
+    [ "$status" -eq 1 ] && [[ $output == *" fits --focus foo=audit-1; no sample has a context or label foo; this profile has: task" ]] || fail "$status $output"
+    run "$PYPROF" report --focus task=audits many.pyprof
+    [ "$status" -eq 1 ] && [[ $output == *" fits --focus task=audits" ]] || fail "$status $output"
+    "$PYPROF" report --json --by task many.pyprof | /usr/bin/python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+values = {one["value"]: one["cpu_ns"] for one in report["by"]}
+assert len(values) == 509 and values["audit-222"] == 1000222 and values[None] == 30000000, values
+assert sum(values.values()) == report["shown_ns"], report'
+}
+
 @test "--no-awaiters leaves out the tasks that await, not the task, and no CPU time" {
     service app
     collapsed --no-awaiters app.pyprof >all.txt

@@ -383,6 +383,18 @@ def traces(directory, only=0):
         log.write(f"{directory}/{name}.pyprof")
 
 
+def numbered(path):
+    """Tasks with numbers in their names: audit-1 to audit-500, of which 17 takes most, and only eight workers."""
+    log = Log()
+    for i in range(1, 501):
+        ns = 400000000 if i == 17 else 1000000 + i
+        log.sample("MainThread", [python("scan" if i % 3 else "sum_up")], ns, 0, True, 1, (("task", f"audit-{i}"),))
+    for i in range(8):
+        log.sample("MainThread", [python("work")], 20000000, 0, True, 2, (("task", f"worker-{i}"),))
+    log.sample("MainThread", [python("main")], 30000000, 0, True, 3)
+    log.write(path)
+
+
 def endpoints(path):
     """One function with endpoints whose names are long, wide, empty or hostile."""
     log = Log()

@@ -14,6 +14,7 @@
 #include "../profile/requests.h"
 #include "../profile/self.h"
 #include "../view/summary.h"
+#include "numbered.h"
 #include "report.h"
 #include "request_columns.h"
 #include "shares.h"
@@ -79,16 +80,48 @@ static uint32_t *shown_frames(const struct pt_profile *profile)
     return frames;
 }
 
-/* Returns the values, those with most CPU time first; of one process or thread only, unless PT_NONE. The caller frees
- * items. */
-static struct values values_of(const struct pt_report *report, const char *by, uint32_t process, uint32_t thread)
+/* Gives what is joined its row: CPU time, samples and functions. Requests have endpoints, which are not joined. */
+static void join_numbered(struct pt_profile *profile, struct values *values, struct parts *parts)
+{
+    uint32_t count = profile->strings.count, capacity = count;
+    uint64_t *ns = pt_alloc(count, sizeof *ns);
+    for (uint32_t i = 0; i < count; i++)
+        ns[i] = values->items[i].ns;
+    uint32_t *rows = pt_join_numbered(profile, ns);
+    struct parts joined = {0};
+    values->items = pt_grow(values->items, &capacity, profile->strings.count, sizeof *values->items);
+    for (uint32_t i = 0; i < count; i++) {
+        struct value *from = &values->items[i], *to = &values->items[rows[i]];
+        if (from == to)
+            continue;
+        to->ns += from->ns;
+        to->count += from->count;
+        *from = (struct value){0};
+    }
+    for (uint32_t i = 0; i < parts->items.count; i++) {
+        struct part part = parts->items.items[i];
+        uint64_t more_ns = part.ns;
+        part.value = rows[part.value];
+        part.ns = 0;
+        uint32_t place = add_part(&joined, &part);
+        joined.items.items[place].ns += more_ns;
+    }
+    PT_FREE_TABLE(&parts->items);
+    *parts = joined;
+    free(rows);
+    free(ns);
+}
+
+/* Returns the values, those with most CPU time first; of one process or thread only, unless PT_NONE; for people, tasks
+ * and greenlets whose names differ in their numbers only are joined. The caller frees items. */
+static struct values values_of(const struct pt_report *report, const char *by, uint32_t process, uint32_t thread,
+                               bool for_people)
 {
     struct pt_profile *profile = report->profile;
     struct pt_group group = pt_group_by(profile, by);
     uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
     uint32_t *texts = pt_frame_texts(profile, report->cli->lines), *frames = shown_frames(profile);
-    struct value *of_string = pt_alloc(profile->strings.count, sizeof *of_string);
-    struct values values = {.items = of_string};
+    struct values values = {.items = pt_alloc(profile->strings.count, sizeof(struct value))};
     struct parts parts = {0};
     struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
     values.counted = requests;
@@ -100,12 +133,14 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         struct part part = {.value = value, .text = frame == PT_NONE ? no_python : texts[frame]};
         uint32_t place = add_part(&parts, &part);
         parts.items.items[place].ns += sample->cpu_ns;
-        of_string[value].ns += sample->cpu_ns;
-        of_string[value].count += sample->count;
+        values.items[value].ns += sample->cpu_ns;
+        values.items[value].count += sample->count;
     }
+    if (for_people && (strcmp(by, "task") == 0 || strcmp(by, "greenlet") == 0))
+        join_numbered(profile, &values, &parts);
     for (uint32_t i = 0; i < parts.items.count; i++) {
         const struct part *part = &parts.items.items[i];
-        struct value *value = &of_string[part->value];
+        struct value *value = &values.items[part->value];
         bool first = !value->function_ns;
         if (first || pt_compare(part->ns, value->function_ns) > 0) {
             value->function = part->text;
@@ -113,7 +148,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         }
     }
     for (uint32_t i = 0; i < profile->strings.count; i++) {
-        struct value value = of_string[i];
+        struct value value = values.items[i];
         value.requests = requests ? requests[i] : value.requests;
         if (!value.ns && !value.count && !value.requests.count)
             continue;
@@ -178,7 +213,10 @@ static void print_value(const struct table *table, const struct value *value)
     if (table->report->cli->ci)
         pt_print_interval(&share);
     if (table->requests.shown)
-        pt_print_requests(&table->requests, &value->requests, &each);
+        /* What had no endpoint is of all kinds: a quantile of these requests says nothing of the row's CPU time. */
+        pt_print_requests(&table->requests,
+                          value->value ? &value->requests : &(struct pt_request_sums){.count = value->requests.count},
+                          &each);
     else
         printf("%*" PRIu64, SAMPLES_WIDTH, value->count);
     fputs("  ", stdout);
@@ -289,7 +327,7 @@ void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t
 {
     const char *by = report->cli->request.by;
     struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
-    struct values values = values_of(report, by, process, thread);
+    struct values values = values_of(report, by, process, thread, true);
     if (process != PT_NONE || thread != PT_NONE) {
         table.whole_ns = table.draws.ns = table.draws.count = 0;
         for (uint32_t i = 0; i < values.count; i++) {
@@ -312,7 +350,7 @@ void pt_report_values_unasked(const struct pt_report *report)
     if (i == count)
         return;
     struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
-    struct values values = values_of(report, answers[i], PT_NONE, PT_NONE);
+    struct values values = values_of(report, answers[i], PT_NONE, PT_NONE, true);
     struct pt_buffer others = {0};
     print_table(&table, &values, answers[i], report->cli->top ? report->top : SHORT_ROWS);
     pt_groups_append(&others, report->profile, answers[i]);
@@ -326,7 +364,7 @@ char *pt_report_hottest_endpoint(const struct pt_report *report)
     const struct pt_profile *profile = report->profile;
     if (profile->selected || !pt_has_group(profile, PT_COUNTED_BY))
         return NULL;
-    struct values values = values_of(report, PT_COUNTED_BY, PT_NONE, PT_NONE);
+    struct values values = values_of(report, PT_COUNTED_BY, PT_NONE, PT_NONE, false);
     uint32_t hottest = 0;
     for (uint32_t i = 0; !hottest && i < values.count; i++)
         hottest = values.items[i].ns ? values.items[i].value : 0;
@@ -347,7 +385,7 @@ char *pt_report_hottest_endpoint(const struct pt_report *report)
 
 void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
 {
-    struct values values = values_of(report, report->cli->request.by, PT_NONE, PT_NONE);
+    struct values values = values_of(report, report->cli->request.by, PT_NONE, PT_NONE, false);
     const struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
     uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
     pt_json_begin(json, "by", '[');
