@@ -405,6 +405,8 @@ print(int(1000 * sum(row["self_ns"] for row in report["python"] if row["text"].s
     refused '^pyprof: no sample of [0-9.]+ s CPU fits --from 99s; the run took [0-9.]+ s$' --from 99
     refused "fits --pid 1 --thread none; processes: [0-9]+; threads: [^ ]+" --pid 1 --thread none
     refused "fits --focus zzz\$" --focus zzz
+    refused "fits --focus foo=bar; no sample has a context or label foo; this profile has: none\$" --focus foo=bar
+    refused "no sample has a context or label thread \(--thread selects threads\); this profile has: none\$" --focus '^thread=MainThread'
 }
 
 @test "report on a terminal of 80 columns: names and line numbers are whole, paths are cut in the middle" {

@@ -160,7 +160,8 @@ for thread in threads:
 for thread in threads:
     thread.join()
 count("/parent", 1)
-count("", 2)
+for n in range(2):
+    libpyprof.request("", 20_000_000)
 count("/a\0b\udc80", 1)
 if FIRST:
     os.execv(sys.executable, [sys.executable, __file__, "again"])
@@ -176,6 +177,8 @@ child = rows["/child"]
 assert child["measured_requests"] == 50 and child["measured_ns"] == 50 * 20_000_000, child
 assert 14e6 < child["p50_ns"] < 26e6 and 14e6 < child["p99_ns"] < 26e6, child
 assert "p50_ns" not in rows["/parent"] and "cpu_per_request_ns" not in rows["/parent"], rows'
+    "$PYPROF" report --by endpoint >report.txt
+    grep -qE ' 50 +- +[0-9.]+ ms +[0-9.]+ ms  /child ' report.txt && grep -qE ' 4 +- +- +-  \(none\) ' report.txt || fail "$(cat report.txt)"
 }
 
 @test "request() counts in forked children too, however they end, in threads, and before exec; not while it is paused" {

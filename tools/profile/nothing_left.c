@@ -6,7 +6,9 @@
 #include "../base/numbers.h"
 #include "selection_words.h"
 
-#define MOST_LISTED 8
+#define MOST_LISTED    8
+#define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-"
+#define THREAD         "thread"
 
 /* Appends words with `between` them, up to a limit. */
 struct list {
@@ -58,6 +60,42 @@ static void append_list(struct pt_buffer *text, const char *what, struct list li
     pt_buffer_free(&list.text);
 }
 
+/* Keys of labels, each once. Sets *found if one is the first `length` bytes of `key`. */
+static struct list label_keys(const struct pt_profile *profile, const char *key, size_t length, bool *found)
+{
+    struct list list = {0};
+    bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
+    for (uint32_t i = 0; i < profile->labels.count; i++) {
+        uint32_t number = profile->labels.items[i].key;
+        const char *known = pt_string(profile, number);
+        *found |= strlen(known) == length && memcmp(known, key, length) == 0;
+        if (!listed[number])
+            add(&list, ", ", "%s", known);
+        listed[number] = true;
+    }
+    free(listed);
+    return list;
+}
+
+/* Says if a pattern is KEY=… of a context or label that no sample has. */
+static void append_keys(struct pt_buffer *text, const struct pt_profile *profile, const char *pattern)
+{
+    const char *key = pattern && *pattern == '^' ? pattern + 1 : pattern;
+    size_t length = key ? strspn(key, KEY_CHARACTERS) : 0;
+    bool found = false;
+    if (!length || key[length] != '=')
+        return;
+    struct list keys = label_keys(profile, key, length, &found);
+    if (found) {
+        pt_buffer_free(&keys.text);
+        return;
+    }
+    pt_buffer_format(text, "; no sample has a context or label %.*s", (int)length, key);
+    if (length == strlen(THREAD) && memcmp(key, THREAD, length) == 0)
+        pt_buffer_text(text, " (--thread selects threads)");
+    append_list(text, "this profile has", keys);
+}
+
 /* What is left of them may still be in the rest of the profile. */
 static void append_traces(struct pt_buffer *text, const struct pt_profile *profile)
 {
@@ -85,6 +123,7 @@ void pt_say_nothing_is_left(const struct pt_profile *profile)
         append_list(&text, "processes", process_ids(profile));
     if (select->thread || select->not_thread)
         append_list(&text, "threads", thread_names(profile));
+    append_keys(&text, profile, select->focus);
     pt_message_to(profile->request->messages, "%s", text.data);
     pt_buffer_free(&text);
 }

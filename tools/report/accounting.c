@@ -79,8 +79,8 @@ void pt_report_accounting(const struct pt_report *report)
         print_sums(sum);
     if (pt_percent(sum->estimated_ns, sum->cpu_ns) > ESTIMATED_PERCENT)
         pt_print_paragraph(0, 2,
-                           "%.2f s are an estimate: short threads mostly end between two ticks of the kernel, so "
-                           "their time goes to stacks that were seen in threads like them",
+                           "%.2f s are an estimate: short threads mostly end before their first sample, so their "
+                           "time goes to stacks that were seen in threads like them",
                            pt_seconds(sum->estimated_ns));
     if (sum->not_selected)
         pt_print_paragraph(0, 2,
