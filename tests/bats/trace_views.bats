@@ -104,6 +104,24 @@ assert (info["total"]["not_selected"], info["total"]["not_selected_ns"]) == (200
         fail "$status $output"
 }
 
+@test "a trace without a span: no view has an id of zeros" {
+    PYTHONPATH="$ROOT/tests/web" /usr/bin/python3 -c '
+import logs
+log = logs.Log()
+log.traces = "0.01"
+for i in range(4):
+    log.trace((logs.CART, "0" * 16), 100000000 + 10000000 * i, "MainThread", [logs.python("cart")], 10000000)
+log.write("bare.pyprof")'
+    "$PYPROF" report --trace $CART bare.pyprof >report.txt
+    grep -qE '^ +0\.04 s 100\.0 % +4 +0\.000 s +0\.030 s  \(none\) +\(none\)$' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --json --trace $CART bare.pyprof | grep -qF '"span_id": null'
+    "$PYPROF" export --format pprof --traces -o bare.pb.gz bare.pyprof
+    zcat bare.pb.gz | strings >strings.txt
+    grep -qF trace_id strings.txt && ! grep -qF span_id strings.txt || fail "$(cat strings.txt)"
+    run "$PYPROF" report --by label:span_id --trace $CART bare.pyprof
+    [ "$status" -eq 1 ] && [[ $output == "pyprof: --by label:span_id: no sample has one; "*"This profile has: --by trace, thread, package" ]] || fail "$status $output"
+}
+
 @test "every view and format takes a trace: its CPU and no other's" {
     made logs
     for extension in collapsed speedscope.json perf callgrind firefox.json pstats otlp; do

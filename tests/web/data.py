@@ -101,6 +101,8 @@ def compares_two_profiles(page):
     assert rows[1].startswith("−") and "deflate" in rows[1], rows
     shares = page.evaluate("sharesOf(app, app.tree.children(app.tree.children(0)[0])[0])")
     assert shares[1] > shares[0], shares
+    base, new = page.evaluate("app.tree.total.map((side) => seconds(side[0]))")
+    equal(page.evaluate("labelsOf(app, 0)[0]"), f"all {new}, base {base}", "the first row")
     page.browser.mouse("mouseMoved", *page.place("parse"))
     page.wait("!document.getElementById('tip').hidden")
     assert "change here+" in page.text("#tip") and "base" in page.text("#tip"), page.text("#tip")
@@ -125,6 +127,8 @@ def compares_cpu_per_second(page):
     for side in (0, 1):
         wall = page.evaluate(f"(({{start_ms, end_ms}}) => 1e6 * (end_ms - start_ms))(app.data.sides[{side}])")
         near(page.evaluate(f"sharesOf(app, {node})[{side}] * {wall}"), page.evaluate(f"app.tree.total[{side}][{node}]"), "CPU per second")
+    whole = page.evaluate("labelsOf(app, 0)[0]")
+    assert whole.startswith(page.evaluate("change(sharesOf(app, 0)[1] - sharesOf(app, 0)[0])") + "  all "), whole
     page.browser.mouse("mouseMoved", *page.place("parse"))
     page.wait("!document.getElementById('tip').hidden")
     assert "of a core" in page.text("#tip"), page.text("#tip")

@@ -68,13 +68,16 @@ static void append_state_labels(struct pt_pprof_labels *labels, struct pt_buffer
         append_label(bytes, text(labels, "gc"), text(labels, "yes"), 0);
 }
 
-/* Returns whether a label of the program has the key of an id that the sample has. */
-static bool is_repeated_id(const struct pt_profile *profile, const struct pt_label_set *set, uint32_t number)
+/* Returns whether it is the id of a span that there is not, or a label of the program with the key of an id that the
+ * sample has. */
+static bool is_no_id(const struct pt_profile *profile, const struct pt_label_set *set, uint32_t number)
 {
-    const char *key = pt_string(profile, profile->labels.items[number].key);
-    return profile->request->traces && number >= set->first + PT_TRACE_LABELS &&
-           (strcmp(key, PT_TRACE_ID) == 0 || strcmp(key, PT_SPAN_ID) == 0) &&
-           strcmp(pt_string(profile, profile->labels.items[set->first].key), PT_TRACE_ID) == 0;
+    const struct pt_label *label = &profile->labels.items[number];
+    const char *key = pt_string(profile, label->key);
+    bool has_ids =
+        profile->request->traces && strcmp(pt_string(profile, profile->labels.items[set->first].key), PT_TRACE_ID) == 0;
+    return has_ids && (strcmp(key, PT_TRACE_ID) == 0 || strcmp(key, PT_SPAN_ID) == 0) &&
+           (!label->value || number >= set->first + PT_TRACE_LABELS);
 }
 
 static void append_own_labels(struct pt_pprof_labels *labels, struct pt_buffer *bytes, uint32_t number)
@@ -83,7 +86,7 @@ static void append_own_labels(struct pt_pprof_labels *labels, struct pt_buffer *
     const struct pt_label_set *set = &profile->label_sets.items[number];
     for (uint32_t i = set->first; i < set->first + set->count; i++) {
         struct pt_label label = profile->labels.items[i];
-        if (!is_own_key(labels, pt_string(profile, label.key)) && !is_repeated_id(profile, set, i))
+        if (!is_own_key(labels, pt_string(profile, label.key)) && !is_no_id(profile, set, i))
             append_label(bytes, string(labels, label.key), string(labels, label.value), 0);
     }
 }

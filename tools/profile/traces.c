@@ -14,8 +14,14 @@
 
 PT_DEFINE_ADD(static uint32_t add_trace, struct pt_profile, traces, struct pt_trace, item->id)
 
+/* Returns 0 for zeros: there is no span, or its id is not made yet. */
 static uint32_t hex_string(struct pt_profile *profile, const uint8_t *bytes, size_t length)
 {
+    bool any = false;
+    for (size_t i = 0; i < length; i++)
+        any |= bytes[i] != 0;
+    if (!any)
+        return 0;
     char *text = pt_hex(bytes, length);
     uint32_t string = pt_intern_text(profile, text);
     free(text);

@@ -94,7 +94,7 @@ static void print_span(const struct pt_report *report, const struct spans *spans
     int used = 17 + printf("%8" PRIu64 " %9.3f s %9.3f s  %-*s  ", span->count,
                            seconds_between(spans->all.first_unix_ns, span->first_unix_ns),
                            seconds_between(spans->all.first_unix_ns, span->last_unix_ns), SPAN_DIGITS,
-                           pt_string(report->profile, span->id));
+                           span->id ? pt_string(report->profile, span->id) : PT_NO_GROUP);
     const char *name = span->name ? pt_string(report->profile, span->name) : PT_NO_GROUP;
     pt_print_text(stdout, name, (uint32_t)used, PT_STYLE_PLAIN);
 }

@@ -51,15 +51,15 @@ function looksOf(app, node) {
 
 /* Long and short text of a node's rect. */
 function labelsOf(app, node) {
-    const frame = app.shown.frame[node];
-    if (frame < 0) {
-        const all = "all " + seconds(app.shown.total[app.side][node]);
-        return [all, all, all];
-    }
+    const frame = app.shown.frame[node], total = app.shown.total.map((side) => side[node]);
     let sign = "";
-    if (app.diff) {
+    if (app.diff && (frame >= 0 || app.state.by === "time")) {
         const [before, after] = sharesOf(app, node);
         sign = change(after - before) + "  ";
+    }
+    if (frame < 0) {
+        const all = sign + "all " + seconds(total[app.side]);
+        return [app.diff ? sign + "all " + seconds(total[1]) + ", base " + seconds(total[0]) : all, all, all];
     }
     const share = app.diff ? "" : "  " + percent(app.shown.total[0][node], app.shown.total[0][0]);
     return [short(sign + app.data.text[frame], LONGEST_LABEL) + share, short(sign + app.data.text[frame], LONGEST_LABEL),
