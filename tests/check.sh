@@ -13,10 +13,9 @@ logs=$BUILD/check
 fuzz_seconds=${FUZZ_SECONDS:-15}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
 jobs=$(nproc)
-at_once=$((jobs + 1))
 wanted_suites=${SUITE:-}
 wanted_pythons=${PYTHON:-}
-# These fill all CPUs together, and disturb each other in nothing that they measure.
+# One more at once than there are CPUs, for some wait. They disturb each other in nothing that they measure.
 beside=(torture tools-sanitized fuzz units-sanitized two-at-once lint pages units instructions capture-symbols library-symbols wings)
 export CHECK_LONG=$long
 # shellcheck source=tests/bats/lib/pythons.sh
@@ -145,7 +144,7 @@ run_bats() {
 
 # behaviour FILE...: in the long check once more on each interpreter, where a test by itself takes one.
 behaviour() {
-    local filter=(--filter-tags '!long') many=(--jobs "$at_once" --no-parallelize-within-files) python status=0
+    local filter=(--filter-tags '!long') many=(--jobs $((2 * jobs)) --no-parallelize-within-files) python status=0
     if [ -n "$long" ]; then
         run_bats suites "${many[@]}" "$@" || status=1
         for python in $(list_pythons | cut -d' ' -f1); do
@@ -251,12 +250,12 @@ PYTHON_LINES=$(list_pythons)
 export PYTHON_LINES
 for name in "${beside[@]}"; do
     wanted "$name" || continue
-    [ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
+    [ "$(jobs -rp | wc -l)" -le "$jobs" ] || wait -n
     run_beside "$name" &
 done
 wait
-# One more at once than there are CPUs, for tests also wait: what they ask for is CPU time, which a busy machine makes noisier
-# and not longer.
+# Two for each CPU, for tests wait a quarter of their time and more: what they ask for is CPU time, which a busy machine makes
+# noisier and not longer.
 mapfile -t files < <(suites)
 [ "${#files[@]}" -eq 0 ] || part behaviour behaviour "${files[@]}"
 [ ! -e "$logs/suites/report.xml" ] ||
