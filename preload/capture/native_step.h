@@ -17,11 +17,11 @@
 
 struct walk {
     const struct pp_module_table *table;
-    struct pp_rule_cache *cache;               /* NULL: none */
-    struct pp_native_links *links;             /* of the last walk, and this one's; NULL: none */
-    const struct pp_module_range *range;       /* the last range found: most steps stay in it */
-    const struct pp_module_range *exact_range; /* range of the interrupted code */
-    struct pp_stack_copy *stack;               /* NULL: the stack itself is walked */
+    struct pp_rule_cache *cache;         /* NULL: none */
+    struct pp_native_links *links;       /* of the last walk, and this one's; NULL: none */
+    const struct pp_module_range *range; /* the last range found: most steps stay in it */
+    uint32_t row;                        /* and row */
+    struct pp_stack_copy *stack;         /* NULL: the stack itself is walked */
     struct pp_walk_state at;
     unsigned copy_count;
     uintptr_t copy_start; /* 0: no copy yet */
@@ -262,6 +262,7 @@ static const struct pp_unwind_rule *search_rule(struct walk *walk, uintptr_t add
     if (range->without || !range->row_count)
         return NULL;
     uint32_t row = pp_unwind_find_row(range, (uint32_t)(address - range->start));
+    walk->row = row;
     uint32_t number = PP_ROW_RULE(range->rows[row].rule);
     const struct pp_unwind_rule *rule = &range->rules[number];
     if (number == PP_RULE_UNKNOWN)
@@ -278,17 +279,52 @@ static inline unsigned cache_entry(uintptr_t address)
     return (unsigned)((uint64_t)address * 0x9E3779B97F4A7C15u >> 32) % PP_RULE_CACHE_SIZE;
 }
 
-/* Finds the rule in the cache, else in the tables. Interrupted addresses hardly ever recur and are not cached.
- * async-signal-safe. */
+/* Keeps the row that a search has found. async-signal-safe. */
+static void keep_row(const struct walk *walk, const struct pp_unwind_rule *rule, struct pp_recent_rows *recent)
+{
+    const struct pp_module_range *range = walk->range;
+    uint32_t i = recent->next++ % PP_RECENT_ROWS;
+    uintptr_t start = range->start + range->rows[walk->row].pc;
+    uintptr_t end = walk->row + 1 < range->row_count ? range->start + range->rows[walk->row + 1].pc : range->end;
+    /* another thread may fork: its child must not find a torn entry */
+    recent->places[i].size = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    recent->rules[i] = *rule;
+    recent->places[i].start = start;
+    atomic_signal_fence(memory_order_seq_cst);
+    recent->places[i].size = end - start;
+    recent->range = (uint32_t)(range - walk->table->ranges);
+}
+
+/* Finds the rule for the interrupted code: such addresses hardly ever recur, but their rows do. async-signal-safe. */
+static const struct pp_unwind_rule *find_exact_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
+{
+    struct pp_recent_rows *recent = &walk->cache->recent;
+    *why = PP_REASON_NONE;
+    if (recent->generation == walk->table->generation) {
+        for (unsigned i = 0; i < PP_RECENT_ROWS; i++)
+            if (address - recent->places[i].start < recent->places[i].size)
+                return &recent->rules[i];
+        if (recent->range < walk->table->count)
+            walk->range = &walk->table->ranges[recent->range];
+    } else {
+        memset(recent->places, 0, sizeof recent->places);
+        atomic_signal_fence(memory_order_seq_cst);
+        recent->generation = walk->table->generation;
+    }
+    const struct pp_unwind_rule *rule = search_rule(walk, address, why);
+    if (rule)
+        keep_row(walk, rule, recent);
+    return rule;
+}
+
+/* Finds the rule in the cache, else in the tables. async-signal-safe. */
 static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t address, enum pp_reason *why)
 {
     if (!walk->cache || !walk->table)
         return search_rule(walk, address, why);
-    if (walk->at.exact) {
-        const struct pp_unwind_rule *rule = search_rule(walk, address, why);
-        walk->exact_range = rule ? walk->range : NULL;
-        return rule;
-    }
+    if (walk->at.exact)
+        return find_exact_rule(walk, address, why);
     unsigned at = cache_entry(address);
     if (walk->cache->entries[at].address != address || walk->cache->entries[at].generation != walk->table->generation) {
         const struct pp_unwind_rule *rule = search_rule(walk, address, why);

@@ -112,9 +112,9 @@ static void walk_outward(struct walk *walk, struct pp_native_stack *stack)
 /* Prefetches the frames of the last walk, most of which are still there. Each step waits for two cache misses, its
  * rule's and its stack's, and the next frame is not known before; this way the misses overlap. A useless prefetch does
  * no harm, wherever it points. async-signal-safe. */
-static void prefetch_last_walk(struct walk *walk, const struct pp_native_stack *stack)
+static void prefetch_last_walk(const struct walk *walk, const struct pp_native_stack *stack)
 {
-    struct pp_rule_cache *cache = stack->cache;
+    const struct pp_rule_cache *cache = stack->cache;
     if (!cache || !walk->table)
         return;
     for (uint32_t i = 0; i < cache->walked; i++) {
@@ -123,19 +123,6 @@ static void prefetch_last_walk(struct walk *walk, const struct pp_native_stack *
     }
     for (uint32_t i = cache->last.kept; i; i--)
         __builtin_prefetch((const void *)(cache->last.links[i - 1].sp - 2 * WORD));
-    /* interrupted code is mostly in the same module as last time */
-    if (cache->range < walk->table->count)
-        walk->range = &walk->table->ranges[cache->range];
-}
-
-/* Saves what the next walk's prefetch needs. async-signal-safe. */
-static void save_for_prefetch(const struct walk *walk, const struct pp_native_stack *stack)
-{
-    struct pp_rule_cache *cache = stack->cache;
-    if (!cache || !walk->table)
-        return;
-    if (walk->exact_range)
-        cache->range = (uint32_t)(walk->exact_range - walk->table->ranges);
 }
 
 void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack)
@@ -144,7 +131,7 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     walk.table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
     walk.cache = stack->cache;
     walk.links = walk.cache && walk.table ? &walk.cache->last : NULL;
-    walk.range = walk.exact_range = NULL;
+    walk.range = NULL;
     walk.stack = NULL;
     prefetch_last_walk(&walk, stack);
     if (walk.links)
@@ -161,7 +148,6 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     enter_stack(&walk, walk.at.registers[PP_REG_SP]);
     stack->count = 0;
     walk_outward(&walk, stack);
-    save_for_prefetch(&walk, stack);
 }
 
 /* Starts a walk that goes on with the frames found so far. async-signal-safe. */
@@ -170,7 +156,7 @@ static void start_again(struct walk *walk, const struct pp_native_stack *stack)
     walk->table = stack->table ? stack->table : atomic_load_explicit(&pp_module_table, memory_order_acquire);
     walk->cache = stack->cache;
     walk->links = NULL;
-    walk->range = walk->exact_range = NULL;
+    walk->range = NULL;
     walk->stack = stack->copy;
     walk->copy_count = 0;
     walk->copy_start = 0;

@@ -20,13 +20,25 @@ struct pp_native_frame {
     uintptr_t cfa; /* end of this frame and sp of its caller: the frame is [its sp, cfa), empty if its end is unknown */
 };
 
+/* Rows in which code was interrupted last: mostly some loops. */
+#define PP_RECENT_ROWS 8
+struct pp_recent_rows {
+    uint32_t generation; /* of the table */
+    uint32_t next;       /* to be replaced */
+    uint32_t range;      /* index in the table, of the last row that was searched */
+    struct {
+        uintptr_t start, size; /* size 0: unused */
+    } places[PP_RECENT_ROWS];
+    struct pp_unwind_rule rules[PP_RECENT_ROWS];
+};
+
 /* Rules that earlier walks have found. Most return addresses on a stack stay the same between samples, and at 100
  * samples per second none of our other data stays in the CPU's caches: a hit touches one cache line, a search five to
  * ten. Only one walk at a time may use it. */
 #define PP_RULE_CACHE_SIZE 256 /* a power of two */
 struct pp_rule_cache {
     uint32_t walked; /* frames of the last walk before it joined the one before it; still in pp_native_stack.frames */
-    uint32_t range;  /* index in the table, of the code that was interrupted last */
+    struct pp_recent_rows recent;
     struct pp_native_links last;
     struct {
         alignas(64) uintptr_t address;
