@@ -1,8 +1,8 @@
 # Samples belong to the asyncio tasks that ran, and to no other.
 load lib/helper
 
-# Reads the stacks of ./stacks.txt (collapsed, by task, in samples). Each function in_NAME computes in the task NAME; before
-# the first sample of a loop nothing is known of tasks.
+# Reads the stacks of ./stacks.txt (collapsed, by task, in samples). Each function in_NAME computes in the task NAME; a
+# loop's first samples have none, until the flush thread had a CPU to find it by.
 check_tasks() {
     ${READ%% *} -c '
 import collections, re
@@ -30,8 +30,8 @@ for line in open("stacks.txt"):
 print(dict(right), "missing:", dict(missing))
 assert missing.pop("in_executor", 0) <= right["in_executor"] / 4 + 2
 assert not wrong, wrong[:3]
-assert sum(missing.values()) <= 3 + sum(right.values()) / 200, missing
-assert len(right) >= 9 and min(right.values()) > 3, right'
+assert sum(missing.values()) <= 3 + sum(right.values()) / 50, missing
+assert len(right) >= 9 and sum(right.values()) >= 40, right'
 }
 
 every_kind() {
