@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies what the flush thread needs of a code object into the ring: its names and its line table. */
+#ifndef PP_CAPTURE_CODE_DEFINITION_H
+#define PP_CAPTURE_CODE_DEFINITION_H
+
+#include "code_object.h"
+
+/* Writes the definition of a cache entry into the ring: once per code object, by two safe copies. Fills in what it says
+ * of the function. False: the ring has no room. async-signal-safe. */
+bool pp_code_define(const struct pp_python *python, struct pp_slot *slot, const struct pp_code *code, uintptr_t address,
+                    uint32_t entry, struct pp_code_entry *made);
+
+#endif
