@@ -126,8 +126,9 @@ static void what_is_no_profile_is_refused(void **state)
 static pid_t child_that_waits(void)
 {
     pid_t child = fork();
-    for (; child == 0;)
-        pause();
+    if (child == 0)
+        for (;;)
+            pause();
     assert_true(child > 0);
     return child;
 }
