@@ -35,7 +35,6 @@ static void note_segment(struct pp_loaded_object *object, const ElfW(Phdr) * phd
         break;
     case PT_GNU_EH_FRAME:
         object->eh_frame_hdr = (struct pp_address_range){start, end};
-        object->eh_frame_hdr_file_offset = phdr->p_offset;
         break;
     case PT_TLS:
         object->tls_size = phdr->p_memsz;
@@ -68,9 +67,11 @@ static bool copy_object(struct pp_loaded_objects *out, const struct dl_phdr_info
         note_segment(object, &info->dlpi_phdr[i]);
     const ElfW(Phdr) *segment =
         pp_elf_segment(info, object->eh_frame_hdr.start, object->eh_frame_hdr.end - object->eh_frame_hdr.start, 0);
-    if (segment)
-        object->eh_segment = (struct pp_address_range){object->bias + segment->p_vaddr,
-                                                       object->bias + segment->p_vaddr + segment->p_memsz};
+    if (segment) {
+        uintptr_t start = object->bias + segment->p_vaddr;
+        object->eh_segment = (struct pp_address_range){start, start + segment->p_memsz};
+        object->eh_phdr = *segment;
+    }
     return true;
 }
 

@@ -4,6 +4,7 @@
 #define PP_MODULES_LOADED_OBJECTS_H
 
 #include "../base/arena.h"
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,8 +21,8 @@ struct pp_loaded_object {
     uint64_t text_file_offset;
     struct pp_address_range image;        /* all segments */
     struct pp_address_range eh_frame_hdr; /* PT_GNU_EH_FRAME */
-    uint64_t eh_frame_hdr_file_offset;
-    struct pp_address_range eh_segment; /* the segment that holds it, and .eh_frame */
+    struct pp_address_range eh_segment;   /* the segment that holds it, and .eh_frame */
+    ElfW(Phdr) eh_phdr;                   /* of that segment */
     struct pp_address_range dynamic;
     struct pp_address_range notes[PP_OBJECT_NOTES];
     unsigned note_count;

@@ -30,7 +30,7 @@ static bool is_met(const struct pp_module_range *range, uintptr_t address)
                PP_RULE_UNKNOWN;
 }
 
-static struct pp_unwind_source source_of(struct pp_module *module)
+static struct pp_unwind_source source_of(struct pp_module *module, struct pp_unwind_file file)
 {
     const struct pp_loaded_object *object = &module->private->object;
     return (struct pp_unwind_source){
@@ -40,6 +40,7 @@ static struct pp_unwind_source source_of(struct pp_module *module)
         .hdr_end = object->eh_frame_hdr.end,
         .segment_end = object->eh_segment.end,
         .index = &module->private->fdes,
+        .file = file,
     };
 }
 
@@ -79,7 +80,7 @@ bool pp_module_meet(uintptr_t address)
     if (range.without || is_met(&range, address))
         return true;
     struct pp_unwind_draft *draft = draft_of(module);
-    struct pp_unwind_source source = source_of(module);
+    struct pp_unwind_source source = source_of(module, pp_module_unwind_file(module));
     bool added = draft && pp_unwind_draft_add(draft, &source, address);
     if (draft && draft_table)
         pp_unwind_draft_show(draft, &draft_table->ranges[i]); /* rows may have moved, added or not */
@@ -101,7 +102,7 @@ const struct pp_module_table *pp_modules_draft(void)
 static void pack(struct pp_module *module)
 {
     struct pp_module_private *private = module->private;
-    struct pp_unwind_source source = source_of(module);
+    struct pp_unwind_source source = source_of(module, (struct pp_unwind_file){0});
     struct pp_unwind_rows *packed = private->draft ? pp_unwind_draft_pack(private->draft, &source) : NULL;
     if (!packed)
         return;

@@ -17,6 +17,8 @@ struct pp_module_private {
     struct pp_unwind_rows *replaced; /* by these, until the table that has them is published */
     struct pp_unwind_draft *draft;   /* with functions met since then, NULL: none */
     struct pp_fde_index fdes;
+    struct pp_elf_identity unwind_file; /* of the file that has .eh_frame as it is loaded; all zero: not known */
+    bool unwind_in_memory;              /* no such file was found */
     _Atomic bool identified;
 
     /* Each flag is set last: after a fork in between, the work is repeated. */
@@ -63,6 +65,9 @@ struct pp_module *pp_module_create(const struct pp_loaded_object *object, const 
 void pp_module_destroy(struct pp_module *module);
 /* Runs in the child of fork, which has no such descriptors. */
 void pp_modules_forget_files(void);
+/* Returns what of the module's unwind information can be read from its file, valid until the next call here or of
+ * pp_module_symbol; all zero: nothing. */
+struct pp_unwind_file pp_module_unwind_file(struct pp_module *module);
 /* Reads the module's build-id and kind, which all that is kept of its contents depends on; once. */
 void pp_module_identify(struct pp_module *module);
 /* Whether the module was made from this object. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the names of a module's functions from its file, if that is still what was loaded. */
+/* Reads the names of a module's functions, and its unwind information, from its file, if that is still what was loaded.
+ */
 #include "../base/arena.h"
 #include "../base/fd_table.h"
 #include "../base/safe_copy.h"
@@ -20,11 +21,11 @@ static bool has_same_functions(const struct pp_module *module, const struct pp_e
 {
     const struct pp_loaded_object *object = &module->private->object;
     uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
-    if (object->eh_frame_hdr.start == object->eh_frame_hdr.end)
+    if (object->eh_segment.start == object->eh_segment.end)
         return false;
     for (uintptr_t at = object->eh_frame_hdr.start; at < object->eh_frame_hdr.end; at += COMPARE_SIZE) {
         size_t size = object->eh_frame_hdr.end - at < COMPARE_SIZE ? object->eh_frame_hdr.end - at : COMPARE_SIZE;
-        uint64_t offset = object->eh_frame_hdr_file_offset + (at - object->eh_frame_hdr.start);
+        uint64_t offset = object->eh_phdr.p_offset + (at - object->eh_segment.start);
         if (!pp_safe_copy(loaded, at, size) || !pp_elf_source_read(source, stored, size, offset) ||
             memcmp(loaded, stored, size) != 0)
             return false;
@@ -178,6 +179,43 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
     if (name)
         *start = module->bias + value;
     return name;
+}
+
+/* Whether the headers are the loaded ones, and so the place of all else: build-ids may be set by hand. */
+static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf_source *source)
+{
+    uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
+    return pp_safe_copy(loaded, module->private->object.image.start, sizeof loaded) &&
+           pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
+}
+
+/* Stores the file's descriptor if it has the .eh_frame that is loaded. */
+static bool find_unwind_file(struct pp_module *module, const struct pp_elf_source *source, void *argument)
+{
+    struct pp_module_private *private = module->private;
+    struct pp_elf_identity identity;
+    if (!pp_elf_source_identity(source, &identity))
+        return false;
+    if (memcmp(&identity, &private->unwind_file, sizeof identity) != 0 &&
+        !(is_loaded_file(module, source) && begins_as_loaded(module, source)))
+        return false;
+    private->unwind_file = identity;
+    *(int *)argument = source->fd;
+    return true;
+}
+
+struct pp_unwind_file pp_module_unwind_file(struct pp_module *module)
+{
+    struct pp_module_private *private = module->private;
+    const struct pp_loaded_object *object = &private->object;
+    struct pp_unwind_file file = {object->eh_segment.start, object->eh_segment.start + object->eh_phdr.p_filesz,
+                                  object->eh_phdr.p_offset, -1};
+    /* without a build-id all of the table would be compared with what is in memory */
+    bool may = module->build_id_length && !(module->flags & PP_MODULE_VDSO) && !(object->eh_phdr.p_flags & PF_W);
+    if (!may || private->unwind_in_memory || !pp_fd_table_here())
+        return (struct pp_unwind_file){0};
+    private->unwind_in_memory = !read_file(module, find_unwind_file, &file.fd);
+    return private->unwind_in_memory ? (struct pp_unwind_file){0} : file;
 }
 
 /* LLVM is mostly linked in and hidden, but its users also register unwind information, by a symbol that is visible. */

@@ -2,6 +2,7 @@
 #include "fde_search.h"
 #include "../base/safe_copy.h"
 #include "../base/sort.h"
+#include "../base/syscalls.h"
 
 #define WINDOW          ((uintptr_t)PP_ENTRY_WINDOW)
 #define MAX_ENTRY       ((uint64_t)1 << 20) /* bytes of an entry of .eh_frame; 6,780 have been seen */
@@ -22,9 +23,25 @@ uint32_t pp_unwind_offset(const struct pp_unwind_source *source, uintptr_t addre
     return (uint32_t)((address < source->text_end ? address : source->text_end) - source->text_start);
 }
 
-void pp_entry_window_open(struct pp_entry_window *window, uintptr_t limit)
+static bool copy_bytes(const struct pp_unwind_source *source, void *to, uintptr_t from, size_t size)
 {
-    window->limit = limit;
+    const struct pp_unwind_file *file = &source->file;
+    if (from >= file->start && from < file->end && size <= file->end - from &&
+        pp_sys_pread(file->fd, to, size, file->offset + (from - file->start)) == (long)size)
+        return true;
+    return pp_safe_copy(to, from, size);
+}
+
+struct pp_unwind_source pp_unwind_in_memory(const struct pp_unwind_source *source)
+{
+    struct pp_unwind_source memory = *source;
+    memory.file = (struct pp_unwind_file){0};
+    return memory;
+}
+
+void pp_entry_window_open(struct pp_entry_window *window, const struct pp_unwind_source *source)
+{
+    window->source = source;
     window->start = window->size = 0; /* and its bytes are not worth zeroing */
 }
 
@@ -32,18 +49,19 @@ void pp_entry_window_open(struct pp_entry_window *window, uintptr_t limit)
  * WINDOW. */
 static const uint8_t *view(struct pp_entry_window *window, uintptr_t address, size_t size)
 {
-    if (size > window->limit || address > window->limit - size)
+    uintptr_t limit = window->source->segment_end;
+    if (size > limit || address > limit - size)
         return NULL;
     if (address >= window->start && address - window->start + size <= window->size)
         return window->bytes + (address - window->start);
     uintptr_t piece = address & ~(WINDOW - 1);
     window->start = address + size > piece + WINDOW ? address : piece;
-    window->size = window->limit - window->start < WINDOW ? window->limit - window->start : WINDOW;
-    if (!pp_safe_copy(window->bytes, window->start, window->size)) {
+    window->size = limit - window->start < WINDOW ? limit - window->start : WINDOW;
+    if (!copy_bytes(window->source, window->bytes, window->start, window->size)) {
         /* the next page may be missing */
         window->start = address;
         window->size = size;
-        if (!pp_safe_copy(window->bytes, address, size)) {
+        if (!copy_bytes(window->source, window->bytes, address, size)) {
             window->size = 0;
             return NULL;
         }
@@ -54,19 +72,26 @@ static const uint8_t *view(struct pp_entry_window *window, uintptr_t address, si
 bool pp_entry_copy(struct pp_entry_window *window, uintptr_t address, struct pp_memory_copy *copy, void **mapped)
 {
     *mapped = NULL;
-    size_t length = window->limit - address < PP_EH_FRAME_LENGTH_MAX ? 4 : PP_EH_FRAME_LENGTH_MAX;
+    uintptr_t limit = window->source->segment_end;
+    size_t length = limit - address < PP_EH_FRAME_LENGTH_MAX ? 4 : PP_EH_FRAME_LENGTH_MAX;
     *copy = (struct pp_memory_copy){view(window, address, length), length, address};
     if (!copy->bytes)
         return false;
     uint64_t size = pp_eh_frame_entry_size(copy);
-    if (!size || size > MAX_ENTRY || size > window->limit - address)
+    if (!size || size > MAX_ENTRY || size > limit - address)
         return false;
     copy->size = (size_t)size;
-    if (size <= WINDOW)
+    if (size <= WINDOW) {
         copy->bytes = view(window, address, copy->size);
-    else
-        copy->bytes = *mapped = pp_safe_copy_mapped(address, copy->size);
-    return copy->bytes != NULL;
+        return copy->bytes != NULL;
+    }
+    void *bytes = pp_map(size);
+    if (bytes && !copy_bytes(window->source, bytes, address, copy->size)) {
+        pp_unmap(bytes, size);
+        bytes = NULL;
+    }
+    copy->bytes = *mapped = bytes;
+    return bytes != NULL;
 }
 
 static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source *source)
@@ -76,7 +101,7 @@ static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source
         uint8_t bytes[PP_EH_FRAME_HDR_MAX];
         size_t size = source->hdr_end - source->hdr_start;
         struct pp_memory_copy hdr = {bytes, size < sizeof bytes ? size : sizeof bytes, source->hdr_start};
-        if (!pp_safe_copy(bytes, hdr.address, hdr.size) || !pp_eh_frame_hdr_parse(&hdr, &reader->hdr))
+        if (!copy_bytes(source, bytes, hdr.address, hdr.size) || !pp_eh_frame_hdr_parse(&hdr, &reader->hdr))
             return false;
         size_t room = source->hdr_end - reader->hdr.table;
         if (reader->hdr.count > room / HDR_TABLE_ENTRY)
@@ -88,7 +113,8 @@ static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source
 
 /* Returns a piece of a table; valid until the next call. Pieces are kept, by the reader: what would be a system call
  * for each step of a search is a dozen for all functions of a program's first samples. NULL: it cannot be read. */
-static const uint8_t *table_piece(const struct pp_fde_reader *reader, uintptr_t start, size_t size)
+static const uint8_t *table_piece(const struct pp_fde_reader *reader, const struct pp_unwind_source *source,
+                                  uintptr_t start, size_t size)
 {
     static struct {
         uint64_t reader;
@@ -101,7 +127,7 @@ static const uint8_t *table_piece(const struct pp_fde_reader *reader, uintptr_t 
         memset(pieces, 0, sizeof pieces);
     if (pieces[slot].reader != reader->number || pieces[slot].start != start) {
         pieces[slot].reader = 0;
-        if (!pp_safe_copy(bytes[slot], start, size))
+        if (!copy_bytes(source, bytes[slot], start, size))
             return NULL;
         pieces[slot].reader = reader->number;
         pieces[slot].start = start;
@@ -116,7 +142,7 @@ static bool table_entry(const struct pp_fde_reader *reader, const struct pp_unwi
     size_t offset = (size_t)i * HDR_TABLE_ENTRY, inside = offset % PIECE_SIZE;
     uintptr_t start = reader->hdr.table + (offset - inside);
     size_t left = source->hdr_end - start;
-    const uint8_t *piece = table_piece(reader, start, left < PIECE_SIZE ? left : PIECE_SIZE);
+    const uint8_t *piece = table_piece(reader, source, start, left < PIECE_SIZE ? left : PIECE_SIZE);
     if (piece)
         memcpy(entry, piece + inside, sizeof entry);
     else if (!pp_safe_copy(entry, start + inside, sizeof entry)) /* only a page of the piece may be missing */
@@ -169,8 +195,8 @@ static bool search_table(const struct pp_fde_reader *reader, const struct pp_unw
     return true;
 }
 
-bool pp_fde_read(struct pp_fde_reader *reader, uintptr_t limit, const struct pp_memory_copy *copy, struct pp_fde *fde,
-                 const struct pp_cie_state **cie)
+bool pp_fde_read(struct pp_fde_reader *reader, const struct pp_unwind_source *source, const struct pp_memory_copy *copy,
+                 struct pp_fde *fde, const struct pp_cie_state **cie)
 {
     uintptr_t address;
     if (!pp_eh_frame_cie_of(copy, &address))
@@ -181,7 +207,7 @@ bool pp_fde_read(struct pp_fde_reader *reader, uintptr_t limit, const struct pp_
         struct pp_entry_window window;
         struct pp_cie parsed;
         void *mapped;
-        pp_entry_window_open(&window, limit);
+        pp_entry_window_open(&window, source);
         known->cie.address = 0;
         bool usable = pp_entry_copy(&window, address, &bytes, &mapped) && pp_eh_frame_cie(&bytes, &parsed) &&
                       pp_cfi_initial(&bytes, &parsed, &known->initial);
@@ -207,14 +233,15 @@ static bool build_index(struct pp_fde_reader *reader, const struct pp_unwind_sou
     struct pp_entry_window window;
     struct pp_memory_copy copy;
     struct pp_vector functions = {0};
+    struct pp_unwind_source memory = pp_unwind_in_memory(source);
     void *mapped;
-    pp_entry_window_open(&window, source->segment_end);
-    for (uintptr_t at = reader->hdr.eh_frame;
-         at < window.limit && at - reader->hdr.eh_frame <= UINT32_MAX && pp_entry_copy(&window, at, &copy, &mapped);
+    pp_entry_window_open(&window, &memory);
+    for (uintptr_t at = reader->hdr.eh_frame; at < source->segment_end && at - reader->hdr.eh_frame <= UINT32_MAX &&
+                                              pp_entry_copy(&window, at, &copy, &mapped);
          at += copy.size) {
         struct pp_fde fde;
         const struct pp_cie_state *cie;
-        bool is_here = pp_fde_read(reader, window.limit, &copy, &fde, &cie) && fde.start >= source->text_start &&
+        bool is_here = pp_fde_read(reader, &memory, &copy, &fde, &cie) && fde.start >= source->text_start &&
                        fde.start < source->text_end;
         if (mapped)
             pp_unmap(mapped, copy.size);

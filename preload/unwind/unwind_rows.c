@@ -20,28 +20,41 @@ static void emit(void *arg, uintptr_t from, uintptr_t to, const struct pp_cfi_st
                            pp_row_builder_rule(c->builder, state, c->signal_frame));
 }
 
-/* Adds the function's rows, and the gap between it and the next function. A function that cannot be read has no
- * rule. */
-static bool compile(struct pp_unwind_draft *draft, const struct pp_unwind_source *source,
-                    const struct pp_found_fde *found)
+/* Adds the function's rows, and the gap between it and the next function. False: its FDE cannot be read, or is of
+ * another function. */
+static bool add_function(struct pp_unwind_draft *draft, const struct pp_unwind_source *source,
+                         const struct pp_found_fde *found)
 {
     struct pp_row_builder *builder = &draft->builder;
     struct pp_entry_window window;
-    pp_entry_window_open(&window, source->segment_end);
+    pp_entry_window_open(&window, source);
     struct pp_memory_copy copy;
     struct pp_fde fde;
     const struct pp_cie_state *cie;
     void *mapped;
-    pp_row_builder_add(builder, found->start, PP_RULE_INVALID | PP_ROW_FUNCTION_START);
-    if (pp_entry_copy(&window, found->fde, &copy, &mapped) &&
-        pp_fde_read(&draft->reader, window.limit, &copy, &fde, &cie) &&
-        fde.start == source->text_start + found->start) {
+    bool usable = pp_entry_copy(&window, found->fde, &copy, &mapped) &&
+                  pp_fde_read(&draft->reader, source, &copy, &fde, &cie) &&
+                  fde.start == source->text_start + found->start;
+    if (usable) {
         struct compilation c = {builder, source->text_start, pp_unwind_offset(source, fde.end), cie->cie.signal_frame};
         pp_cfi_run(&copy, &cie->cie, &fde, &cie->initial, emit, &c);
         pp_row_builder_add(builder, c.end, PP_RULE_GAP);
     }
     if (mapped)
         pp_unmap(mapped, copy.size);
+    return usable;
+}
+
+/* A function that cannot be read has no rule. False: no memory. */
+static bool compile(struct pp_unwind_draft *draft, const struct pp_unwind_source *source,
+                    const struct pp_found_fde *found)
+{
+    struct pp_row_builder *builder = &draft->builder;
+    pp_row_builder_add(builder, found->start, PP_RULE_INVALID | PP_ROW_FUNCTION_START);
+    if (!add_function(draft, source, found)) {
+        struct pp_unwind_source memory = pp_unwind_in_memory(source);
+        add_function(draft, &memory, found);
+    }
     return pp_row_builder_insert(builder, found->start, found->end);
 }
 

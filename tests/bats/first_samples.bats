@@ -196,3 +196,66 @@ while time.process_time() < 0.5: zlib.crc32(bytes(1 << 20))'
     [ "$(opened 'libz.so')" -ge 2 ] || fail "libz, which was met, was not read: $(grep libz trace.txt)"
     [ "$(opened 'libssl.so')" -le 1 ] || fail "$(grep libssl trace.txt)"
 }
+
+# many.so has 4000 functions, of which eight call each other: f0, f500, ... f3500. $1: what the frames have more, in words.
+make_many() {
+    {
+        for ((n = 3999; n >= 0; n--)); do
+            echo "int f$n(void) { volatile long a[$((2 + n % 5 + $1))]; a[0] = 1;"
+            ((n % 500)) && echo "return (int)a[0]; }" && continue
+            ((n == 3500)) && echo "for (volatile int i = 0; i < 100000000; i++) ; return (int)a[0]; }" && continue
+            echo "return f$((n + 500))() + (int)a[0]; }"
+        done
+    } >many.c
+    gcc -O0 -fomit-frame-pointer -shared -fPIC -Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567 -o many.new many.c
+    mv many.new many.so
+}
+
+# The Rss in kB of the mapping that holds the library's .eh_frame is printed at the end.
+call_many() {
+    local preload=$LIBPYPROF
+    rm -rf pyprof.out
+    [ "${1:-}" != without ] || preload=
+    LIBPYPROF=$preload profiled "$PYTHON" -c '
+import ctypes, os, re, subprocess, sys, time
+library = ctypes.CDLL(os.path.abspath("many.so"))
+header = subprocess.run(["readelf", "-SW", "many.so"], capture_output=True, text=True).stdout
+offset = int(re.search(r"\.eh_frame +PROGBITS +\w+ (\w+)", header)[1], 16)
+if sys.argv[1:2] == ["delete"]: os.unlink("many.so")
+if sys.argv[1:2] == ["replace"]: os.rename("other.so", "many.so")
+library.f0()
+time.sleep(1.2)
+maps = re.split(r"^(?=[0-9a-f]+-)", open("/proc/self/smaps").read(), flags=re.M)[1:]
+for entry in maps:
+    fields = entry.split("\n")[0].split()
+    start, end = (int(word, 16) for word in fields[0].split("-"))
+    if "many.so" in entry and int(fields[2], 16) <= offset < int(fields[2], 16) + end - start:
+        print(re.search(r"Rss: +(\d+)", entry)[1])' "${1:-}"
+}
+
+# Without their file the functions have no names.
+whole_of_many() {
+    collapsed --unit samples >many.txt
+    grep -Eq '^_start .*;([^;]*many.so[^;]*;){7}[^;]*many.so' many.txt || fail "no whole stack: $(grep many.so many.txt | head -n 3)"
+    ! grep many.so many.txt | grep -v '^_start ' || fail "not all stacks are whole"
+}
+
+@test "unwind information is read from the file: no page of it becomes part of the process" {
+    make_many 0
+    call_many without >without.txt
+    call_many >with.txt
+    whole_of_many
+    between 0 "$(cat with.txt)" "$(cat without.txt)" "kB of the library's .eh_frame"
+}
+
+@test "the unwind information of a file that was deleted, or replaced by another build with its build-id, is read from memory" {
+    make_many 0
+    cp many.so kept.so
+    call_many delete >rss.txt
+    whole_of_many
+    make_many 20
+    mv many.so other.so
+    mv kept.so many.so
+    call_many replace >rss.txt
+    whole_of_many
+}

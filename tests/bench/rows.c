@@ -16,8 +16,14 @@ static void meet_all(struct pp_module *module, void *arg)
     struct all_rows *all = arg;
     const struct pp_loaded_object *object = &module->private->object;
     uintptr_t hdr = object->eh_frame_hdr.start;
-    struct pp_unwind_source source = {module->start,          module->end,           hdr, object->eh_frame_hdr.end,
-                                      object->eh_segment.end, &module->private->fdes};
+    struct pp_unwind_source source = {
+        .text_start = module->start,
+        .text_end = module->end,
+        .hdr_start = hdr,
+        .hdr_end = object->eh_frame_hdr.end,
+        .segment_end = object->eh_segment.end,
+        .index = &module->private->fdes,
+    };
     struct pp_module_range range = {.start = module->start, .end = module->end};
     uint32_t functions; /* after the version, three encodings and a pointer */
     if (all->count == all->max || object->eh_frame_hdr.end - hdr < 12)

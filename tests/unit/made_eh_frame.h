@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <string.h>
 
-#define MADE_MAX       64u
+#define MADE_MAX       64u        /* functions, unless made_start_for says otherwise */
 #define MADE_TEXT      0x1000000u /* from the header to the text, which need not be there */
 #define MADE_TEXT_SIZE 0x10000u
 
 struct made_eh_frame {
     uint8_t *bytes; /* the header, room for its table, the entries */
     size_t used;
-    uint32_t count, cie;
+    uint32_t count, max, cie;
     struct pp_fde_index index; /* of the module that it is */
 };
 
@@ -43,16 +43,21 @@ static inline void made_cie(struct made_eh_frame *made, const char *augmentation
     made_word(made, made->cie, (uint32_t)made->used - made->cie - 4);
 }
 
-/* Starts in memory of the caller's that is all zero. */
-static inline void made_start(struct made_eh_frame *made, void *memory, const char *augmentation)
+/* Starts in memory of the caller's that is all zero. max: functions. */
+static inline void made_start_for(struct made_eh_frame *made, void *memory, const char *augmentation, uint32_t max)
 {
     static const uint8_t header[] = {1, 0x1b, 0x03, 0x3b}; /* pcrel sdata4, udata4, datarel sdata4 */
-    *made = (struct made_eh_frame){.bytes = memory};
+    *made = (struct made_eh_frame){.bytes = memory, .max = max};
     made_put(made, header, sizeof header);
     made->used += 8; /* where .eh_frame is, how many entries the table has */
-    made->used += MADE_MAX * 8;
+    made->used += max * 8;
     made_word(made, 4, (uint32_t)made->used - 4);
     made_cie(made, augmentation);
+}
+
+static inline void made_start(struct made_eh_frame *made, void *memory, const char *augmentation)
+{
+    made_start_for(made, memory, augmentation, MADE_MAX);
 }
 
 /* Adds an entry to the search table. */
@@ -104,7 +109,7 @@ static inline struct pp_unwind_source made_source(struct made_eh_frame *made)
         .text_start = text,
         .text_end = text + MADE_TEXT_SIZE,
         .hdr_start = start,
-        .hdr_end = start + 12 + MADE_MAX * 8,
+        .hdr_end = start + 12 + made->max * 8,
         .segment_end = start + made->used + 4,
         .index = &made->index,
     };

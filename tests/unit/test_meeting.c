@@ -7,11 +7,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #define PAGE       4096u
 #define MEMORY     (64 * PAGE)
+#define MANY       20000u /* functions: their table has more pieces than are kept */
+#define MEETINGS   1000u
 #define ORDERS     50
 #define SEARCH     61u /* bytes between the addresses at which rows are compared */
 #define GAP_BEFORE 0x100u
@@ -419,6 +422,154 @@ static void functions_outside_the_text(void **state)
     end(&rows);
 }
 
+/* Writes the memory to a file, behind a page of something else. */
+static struct pp_unwind_file make_file(void)
+{
+    static const uint8_t other[PAGE] = {1};
+    struct pp_unwind_file file = {(uintptr_t)memory, (uintptr_t)memory + MEMORY, PAGE, memfd_create("file", 0)};
+    assert_true(file.fd >= 0);
+    assert_int_equal(write(file.fd, other, PAGE), PAGE);
+    assert_int_equal(write(file.fd, memory, MEMORY), MEMORY);
+    return file;
+}
+
+static void from_file(struct rows *rows, struct pp_unwind_file file)
+{
+    start(rows);
+    source.file = file;
+}
+
+/* Meets these functions, of which some are larger than what is copied at once. */
+static void meet_several(struct rows *rows)
+{
+    for (uint32_t i = 1; i <= 8; i++)
+        meet(rows, i * 0x100 + 0x10);
+}
+
+static void make_several(void)
+{
+    static uint8_t code[3000];
+    for (uint32_t i = 1; i <= 8; i++)
+        if (i % 4 == 0)
+            made_function(&made, i * 0x100, 0x80, code, sizeof code - i);
+        else
+            made_simple(&made, i * 0x100, 0x80, (uint8_t)(8 * (i + 1)));
+}
+
+static void memory_is_not_touched_where_there_is_a_file(void **state)
+{
+    (void)state;
+    struct rows by_memory, by_file;
+    make_several();
+    start(&by_memory);
+    meet_several(&by_memory);
+    struct pp_unwind_file file = make_file();
+    from_file(&by_file, file);
+    assert_int_equal(mprotect(memory, MEMORY, PROT_NONE), 0);
+    meet_several(&by_file);
+    assert_same(&by_memory, &by_file);
+    assert_int_equal(mprotect(memory, MEMORY, PROT_READ | PROT_WRITE), 0);
+    end(&by_memory);
+    end(&by_file);
+    close(file.fd);
+}
+
+/* A file that was cut, or of which a part only is what is loaded. */
+static void what_the_file_lacks_is_read_from_memory(void **state)
+{
+    (void)state;
+    struct rows by_memory, by_file;
+    make_several();
+    start(&by_memory);
+    meet_several(&by_memory);
+    struct pp_unwind_file file = make_file();
+    for (off_t size = PAGE + 700; size > 0; size -= 100) {
+        assert_int_equal(ftruncate(file.fd, size), 0);
+        from_file(&by_file, file);
+        meet_several(&by_file);
+        assert_same(&by_memory, &by_file);
+        end(&by_file);
+    }
+    close(file.fd);
+    for (size_t size = 0; size < 1000; size += 50) {
+        static uint8_t other[MEMORY];
+        file = make_file();
+        file.end = file.start + size;
+        memset(other, 0x55, sizeof other);
+        assert_int_equal(pwrite(file.fd, other, MEMORY - size, (off_t)(PAGE + size)), MEMORY - size);
+        from_file(&by_file, file);
+        meet_several(&by_file);
+        assert_same(&by_memory, &by_file);
+        end(&by_file);
+        close(file.fd);
+    }
+    end(&by_memory);
+}
+
+/* The loader has relocated the entries: in the file they have other starts. */
+static void relocated_entries(void **state)
+{
+    (void)state;
+    for (unsigned table = 0; table < 2; table++) {
+        struct rows rows;
+        made_start(&made, memset(memory, 0, MEMORY), "zR");
+        uint32_t fdes[] = {made_simple(&made, 0x100, 0x80, 24), made_simple(&made, 0x200, 0x80, 32)}, starts[2];
+        if (!table)
+            memory[2] = 0xff;
+        for (unsigned i = 0; i < 2; i++) {
+            memcpy(&starts[i], memory + fdes[i] + 8, sizeof starts[i]);
+            made_word(&made, fdes[i] + 8, 0x100);
+        }
+        struct pp_unwind_file file = make_file();
+        for (unsigned i = 0; i < 2; i++)
+            made_word(&made, fdes[i] + 8, starts[i]);
+        from_file(&rows, file);
+        meet(&rows, 0x110);
+        meet(&rows, 0x210);
+        assert_int_equal(rule_at(&rows, 0x100)->cfa_offset, 24);
+        assert_int_equal(rule_at(&rows, 0x200)->cfa_offset, 32);
+        end(&rows);
+        close(file.fd);
+        pp_vector_free(&made.index.functions);
+    }
+}
+
+/* Another module's table takes the places of the pieces that are kept, another user their memory, and another section
+ * comes to the same address. */
+static void pieces_of_tables(void **state)
+{
+    (void)state;
+    static struct made_eh_frame several[2];
+    struct rows rows[2];
+    size_t size = 12 + MANY * 8 + MANY * 32;
+    for (unsigned again = 0; again < 2; again++) {
+        uint8_t *bytes[2] = {pp_map(size), pp_map(size)};
+        struct pp_unwind_source sources[2];
+        for (unsigned n = 0; n < 2; n++) {
+            made_start_for(&several[n], bytes[n], "zR", MANY);
+            for (uint32_t i = 0; i < MANY; i++)
+                made_simple(&several[n], 3 * i, 3, (uint8_t)(8 + (i + 5 * n + 3 * again) % 100));
+            assert_true(several[n].used < size);
+            sources[n] = made_source(&several[n]);
+            rows[n] = (struct rows){.range = made_range(&several[n])};
+            assert_true(pp_unwind_draft_start(&rows[n].draft, &rows[n].range));
+        }
+        for (uint32_t step = 0; step < MEETINGS; step++) {
+            uint32_t i = step * 7919 % MANY, n = step / 40 % 2;
+            bool kept;
+            if (step % 100 == 90)
+                memset(pp_scratch(pieces_of_tables, &kept), 0xff, PP_SCRATCH_SIZE);
+            source = sources[n];
+            meet(&rows[n], 3 * i + 1);
+            assert_int_equal(rule_at(&rows[n], 3 * i)->cfa_offset, 8 + (i + 5 * n + 3 * again) % 100);
+        }
+        for (unsigned n = 2; n-- > 0;) {
+            end(&rows[n]);
+            pp_unmap(bytes[n], size);
+        }
+    }
+}
+
 int main(void)
 {
 #define MEETING(f) cmocka_unit_test_setup_teardown(f, map_memory, unmap_memory)
@@ -435,6 +586,10 @@ int main(void)
         MEETING(a_truncated_table),
         MEETING(an_unsorted_table),
         MEETING(functions_outside_the_text),
+        MEETING(memory_is_not_touched_where_there_is_a_file),
+        MEETING(what_the_file_lacks_is_read_from_memory),
+        MEETING(relocated_entries),
+        MEETING(pieces_of_tables),
     };
     return cmocka_run_group_tests_name("meeting", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* The list of modules and the functions met in them, while objects come and go and the process forks. */
 #include "preload/base/arena.h"
+#include "preload/base/fd_table.h"
 #include "preload/modules/module_list.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,10 +90,25 @@ static int begin(void **state)
     return 0;
 }
 
-enum change { NO_BUILD_ID, NO_EH_FRAME_HDR };
+enum changes { NO_BUILD_ID = 1, OTHER_BUILD_ID = 2, OTHER_HEADER = 4, NO_EH_FRAME_HDR = 8, NO_ENTRIES = 16 };
 
-/* Makes a copy of the library with a change. */
-static void make_library(const char *path, enum change change)
+static void change_segments(uint8_t *bytes, unsigned changes)
+{
+    ElfW(Ehdr) *header = (ElfW(Ehdr) *)(void *)bytes;
+    ElfW(Phdr) *segments = (ElfW(Phdr) *)(void *)(bytes + header->e_phoff);
+    if (changes & OTHER_HEADER)
+        header->e_ident[EI_PAD] ^= 1;
+    for (unsigned i = 0; i < header->e_phnum; i++)
+        if (segments[i].p_type == PT_GNU_EH_FRAME) {
+            if (changes & NO_ENTRIES)
+                memset(bytes + segments[i].p_offset, 0, segments[i].p_filesz);
+            if (changes & NO_EH_FRAME_HDR)
+                segments[i].p_type = PT_NULL;
+        }
+}
+
+/* Makes a copy of the library with changes. */
+static void make_library(const char *path, unsigned changes)
 {
     static const uint8_t id_note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
     static uint8_t bytes[MAX_FILE];
@@ -102,24 +119,20 @@ static void make_library(const char *path, enum change change)
     assert_true(from && to);
     size_t size = fread(bytes, 1, sizeof bytes, from);
     assert_true(size > 0 && size < sizeof bytes);
-    if (change == NO_BUILD_ID) {
-        uint8_t *note = memmem(bytes, size, id_note, sizeof id_note);
-        assert_non_null(note);
+    uint8_t *note = memmem(bytes, size, id_note, sizeof id_note);
+    assert_non_null(note);
+    if (changes & NO_BUILD_ID)
         note[8] = 99;
-    } else {
-        const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(void *)bytes;
-        ElfW(Phdr) *segments = (ElfW(Phdr) *)(void *)(bytes + header->e_phoff);
-        for (unsigned i = 0; i < header->e_phnum; i++)
-            if (segments[i].p_type == PT_GNU_EH_FRAME)
-                segments[i].p_type = PT_NULL;
-    }
+    if (changes & OTHER_BUILD_ID)
+        note[sizeof id_note] ^= 1;
+    change_segments(bytes, changes);
     assert_int_equal(fwrite(bytes, 1, size, to), size);
     fclose(from);
     fclose(to);
     assert_int_equal(dlclose(handle), 0);
 }
 
-static char directory[] = "/tmp/test_modules.XXXXXX", without_id[64], without_rows[64];
+static char directory[] = "/tmp/test_modules.XXXXXX", without_id[64], without_rows[64], changing[64], changed[64];
 
 static int make_libraries(void **state)
 {
@@ -127,6 +140,8 @@ static int make_libraries(void **state)
     assert_non_null(mkdtemp(directory));
     snprintf(without_id, sizeof without_id, "%s/without_id.so", directory);
     snprintf(without_rows, sizeof without_rows, "%s/without_rows.so", directory);
+    snprintf(changing, sizeof changing, "%s/changing.so", directory);
+    snprintf(changed, sizeof changed, "%s/changed.so", directory);
     make_library(without_id, NO_BUILD_ID);
     make_library(without_rows, NO_EH_FRAME_HDR);
     return 0;
@@ -231,6 +246,56 @@ static void unloaded_while_met(void **state)
         assert_true(is_published(stays));
         pp_modules_reclaim(yes);
     }
+}
+
+/* A thread has none of the program's descriptors then. Returns the place that fails, 0: none. */
+static int meet_beside_a_file(unsigned loaded, unsigned changes, bool deleted)
+{
+    void *handle;
+    make_library(changing, loaded);
+    make_library(changed, changes);
+    uintptr_t address = load(changing, &handle);
+    pp_fd_table_begin();
+    if (!pp_fd_table_here() || !pp_modules_refresh())
+        return 1;
+    struct pp_module *module = pp_module_find(address);
+    const struct pp_address_range *segment = &module->private->object.eh_segment;
+    uintptr_t page = segment->start & ~(uintptr_t)4095;
+    bool same = loaded == changes && !deleted;
+    if (same)
+        mprotect((void *)page, segment->end - page, PROT_NONE);
+    if (deleted ? unlink(changing) : rename(changed, changing))
+        return 2;
+    if (!pp_module_meet(address) || !is_drafted(address))
+        return 3;
+    return (pp_module_unwind_file(module).end != 0) == same ? 0 : 4;
+}
+
+/* What the file does not prove to have is read from memory: wrong entries would give wrong stacks. */
+static void unwind_information_of_a_file(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned loaded, changes;
+        bool deleted;
+    } cases[] = {
+        {0, 0, false},
+        {0, NO_ENTRIES | OTHER_BUILD_ID, false},
+        {0, NO_ENTRIES | OTHER_HEADER, false},
+        {NO_BUILD_ID, NO_ENTRIES | NO_BUILD_ID, false},
+        {0, NO_ENTRIES, true},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0)
+            _exit(meet_beside_a_file(cases[i].loaded, cases[i].changes, cases[i].deleted));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        print_message("case %u: %d\n", i, WEXITSTATUS(status));
+        assert_int_equal(status, 0);
+    }
+    unlink(changing);
+    unlink(changed);
 }
 
 /* Returns where the function is, and was when it was met before; 0: each time it came to another place. */
@@ -402,8 +467,7 @@ static void go_on_in_the_middle(uintptr_t published, uintptr_t drafted, bool pac
     pid_t child = fork();
     if (child == 0) {
         const struct pp_loaded_object *object = &private->object;
-        struct pp_unwind_source source = {object->text.start,       object->text.end,       object->eh_frame_hdr.start,
-                                          object->eh_frame_hdr.end, object->eh_segment.end, &private->fdes};
+        struct pp_unwind_source source = {.text_start = object->text.start, .text_end = object->text.end};
         if (packed)
         private->rows = pp_unwind_draft_pack(private->draft, &source);
         private->replaced = NOT_TO_BE_READ;
@@ -438,6 +502,7 @@ int main(void)
         MODULES_TEST(a_module_without_unwind_information),
         MODULES_TEST(unloaded_while_met),
         MODULES_TEST(unloaded_and_loaded_again),
+        MODULES_TEST(unwind_information_of_a_file),
         MODULES_TEST(old_tables_stay_until_they_are_reclaimed),
         MODULES_TEST(nothing_leaks),
         MODULES_TEST(fork_between_any_steps),

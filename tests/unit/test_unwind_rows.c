@@ -285,12 +285,14 @@ static void test_damaged_libm(void **state)
                 bytes[4 + (size_t)rand() % (hdr_size - 4)] ^= (uint8_t)(1 << rand() % 8);
         }
         struct pp_fde_index index = {0};
-        struct pp_unwind_source source = {rows.start,
-                                          rows.end,
-                                          (uintptr_t)bytes,
-                                          (uintptr_t)bytes + hdr_size,
-                                          (uintptr_t)bytes + (run % 3 ? size : (size_t)rand() % size),
-                                          &index};
+        struct pp_unwind_source source = {
+            .text_start = rows.start,
+            .text_end = rows.end,
+            .hdr_start = (uintptr_t)bytes,
+            .hdr_end = (uintptr_t)bytes + hdr_size,
+            .segment_end = (uintptr_t)bytes + (run % 3 ? size : (size_t)rand() % size),
+            .index = &index,
+        };
         pp_unwind_draft_free(&draft);
         rows.row_count = 0;
         assert_true(pp_unwind_draft_start(&draft, &rows));
