@@ -58,7 +58,7 @@ while time.process_time() < 0.3:
     sorted(str(i) for i in range(300))'
     collapsed --native all >stacks.txt
     tr ';' '\n' <stacks.txt | sed 's/ [0-9]*$//' | grep -E '\((libpython|python)' | sort -u >names.txt
-    [ "$(wc -l <names.txt)" -ge 40 ] || fail "$(wc -l <names.txt) functions of the interpreter"
+    [ "$(wc -l <names.txt)" -ge 25 ] || fail "$(wc -l <names.txt) functions of the interpreter"
     awk 'NR == 1 { main = $1 } $1 != main' trace.txt | grep -oE '"[^"]*(libpython[^"]*|/proc/self/exe|bin/python[^"]*)"' |
         sort | uniq -c | sort -rn >opened.txt
     between 1 "$(awk '{ print $1; exit }' opened.txt)" 20 "times that a file was opened: $(cat opened.txt)"
