@@ -9,6 +9,7 @@
 #define CHUNK_SIZE   ((size_t)256 << 10)
 #define FIRST_VECTOR ((size_t)16 << 10)
 #define PAGE         ((size_t)4096)
+#define RESERVE      ((size_t)256 << 10)
 #define KEPT_MAX     16 /* mappings of each usual size that are used again */
 
 struct pp_arena_chunk {
@@ -45,18 +46,48 @@ static void *_Atomic *kept_of(size_t size)
     return size == PAGE ? kept_pages : size == FIRST_VECTOR ? kept_vectors : NULL;
 }
 
-void *pp_map(size_t size)
+/* Pages that were mapped at once for many small mappings, of which each takes 10 us beside a program that maps and
+ * touches memory itself: their address, and in its lowest bits how many are left. */
+static _Atomic uintptr_t reserve;
+
+/* What is left is not enough now and then, and stays untouched. */
+static void *from_reserve(size_t size)
+{
+    uintptr_t now = atomic_load(&reserve), next;
+    void *start, *fresh = NULL;
+    do {
+        size_t left = now % PAGE * PAGE;
+        start = (void *)(now - now % PAGE);
+        if (left < size) {
+            if (!fresh && !(fresh = pp_sys_mmap_anonymous(RESERVE)))
+                return pp_sys_mmap_anonymous(size);
+            start = fresh;
+            left = RESERVE;
+        }
+        next = (uintptr_t)start + size + (left - size) / PAGE;
+    } while (!atomic_compare_exchange_weak(&reserve, &now, next));
+    if (fresh && start != fresh)
+        pp_sys_munmap(fresh, RESERVE);
+    return start;
+}
+
+static void *map(size_t size, bool zeroed)
 {
     size = round_up(size, PAGE);
     void *_Atomic *kept = kept_of(size), *start = NULL;
     for (unsigned i = 0; kept && i < KEPT_MAX && !start; i++)
         start = atomic_load(&kept[i]) ? atomic_exchange(&kept[i], NULL) : NULL;
     if (start)
-        return memset(start, 0, size);
-    start = pp_sys_mmap_anonymous(size);
+        return zeroed ? memset(start, 0, size) : start;
+    start = size <= FIRST_VECTOR ? from_reserve(size) : pp_sys_mmap_anonymous(size);
     if (start)
         count_mapped(size, 0);
     return start;
+}
+
+void *pp_map(size_t size)
+{
+    return map(size, true);
 }
 
 void pp_arena_after_fork(void)
@@ -107,7 +138,8 @@ void *pp_vector_add(struct pp_vector *vector, size_t size)
         size_t capacity = vector->capacity ? vector->capacity * 2 : FIRST_VECTOR;
         while (capacity - vector->used < size)
             capacity *= 2;
-        void *items = pp_remap(vector->items, vector->capacity, capacity);
+        /* not cleared, which would touch all of it */
+        void *items = vector->capacity ? pp_remap(vector->items, vector->capacity, capacity) : map(capacity, false);
         if (!items)
             return NULL;
         vector->items = items;

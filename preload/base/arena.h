@@ -33,7 +33,7 @@ struct pp_vector {
     size_t used, capacity; /* bytes */
 };
 
-/* Appends `size` bytes; NULL when there is no memory. */
+/* Appends `size` bytes, of any contents; NULL when there is no memory. */
 void *pp_vector_add(struct pp_vector *vector, size_t size);
 void pp_vector_free(struct pp_vector *vector);
 

@@ -5,30 +5,79 @@
 
 #define CHUNK       64          /* entries of a dict that are copied at once */
 #define STATE_BYTES (24u << 10) /* of a PyInterpreterState: sys.modules is in there */
+#define NAME_BYTES  (PP_STR_HEADER_MAX + PP_MODULE_NAME_MAX)
 
-static bool is_wanted(const struct pp_object_reader *reader, const struct pp_wanted *wanted, const uint8_t *bytes,
-                      const struct pp_python_entry *entry)
-{
-    if (!entry->value)
-        return false;
-    return wanted->name ? pp_str_is(reader, entry->key, wanted->name) : pp_word(bytes, 0) == wanted->hash;
-}
-
-static uint8_t chunk[CHUNK * PP_DICT_ENTRY_MAX];
-
-/* Copies the entries from `at` on into the chunk. */
-static bool copy_chunk(const struct pp_object_reader *reader, const struct pp_dict_keys *keys, uint64_t at)
-{
-    uint64_t count = keys->count - at < CHUNK ? keys->count - at : CHUNK;
-    return pp_object_copy(reader, chunk, keys->entries + at * keys->size, count * keys->size);
-}
+/* Entries of a dict, and of the first `names` of them what is at their keys. */
+static struct {
+    unsigned count, names;
+    uint8_t entries[CHUNK * PP_DICT_ENTRY_MAX];
+    uint8_t bytes[CHUNK][NAME_BYTES];
+} chunk;
 
 /* at: in the dict; i: in the chunk. */
 static struct pp_python_entry entry_of(const struct pp_dict_keys *keys, uint64_t at, uint64_t i)
 {
-    const uint8_t *bytes = chunk + i * keys->size;
+    const uint8_t *bytes = chunk.entries + i * keys->size;
     return (struct pp_python_entry){keys->entries + at * keys->size + keys->key, pp_word(bytes, keys->key),
                                     pp_word(bytes, keys->key + sizeof(uintptr_t))};
+}
+
+static size_t name_bytes(const struct pp_object_reader *reader)
+{
+    return reader->python->layout.text.ascii_data + PP_MODULE_NAME_MAX;
+}
+
+/* Copies entries from `at` on, below `most`, into the chunk. */
+static bool copy_chunk(const struct pp_object_reader *reader, const struct pp_dict_keys *keys, uint64_t at,
+                       uint64_t most)
+{
+    uint64_t left = (keys->count < most ? keys->count : most) - at;
+    chunk.count = left < CHUNK ? (unsigned)left : CHUNK;
+    chunk.names = 0;
+    return pp_object_copy(reader, chunk.entries, keys->entries + at * keys->size, chunk.count * keys->size);
+}
+
+/* Copies what is at the keys: at once, which takes a third of what a system call for each does. The kernel stops where
+ * one cannot be read. */
+static void copy_names(const struct pp_object_reader *reader, const struct pp_dict_keys *keys)
+{
+    struct iovec local[CHUNK], remote[CHUNK];
+    size_t size = name_bytes(reader);
+    for (unsigned i = 0; i < chunk.count; i++) {
+        uintptr_t key = entry_of(keys, 0, i).key; /* of a removed entry: NULL */
+        local[i] = (struct iovec){chunk.bytes[i], size};
+        remote[i] = (struct iovec){pp_plausible(key) ? (void *)key : chunk.bytes[i], size};
+    }
+    long copied = pp_sys_safe_copy(reader->pid, local, chunk.count, remote, chunk.count);
+    chunk.names = copied > 0 ? (unsigned)((size_t)copied / size) : 0;
+}
+
+/* Reads the str of which these are the first bytes. */
+static bool name_in(const struct pp_object_reader *reader, uintptr_t object, const uint8_t *bytes, char *name)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    if (pp_word(bytes, layout->object_type) != reader->python->text_type)
+        return false;
+    struct pp_str text = pp_str_find(layout, object, bytes, PP_MODULE_NAME_MAX - 1);
+    if (text.record.width != 1 || text.record.cut || text.data != object + layout->text.ascii_data)
+        return false;
+    memcpy(name, bytes + layout->text.ascii_data, text.record.bytes);
+    name[text.record.bytes] = 0;
+    return true;
+}
+
+bool pp_python_name(const struct pp_object_reader *reader, uintptr_t object, char name[PP_MODULE_NAME_MAX])
+{
+    uint8_t bytes[NAME_BYTES];
+    return pp_plausible(object) && pp_object_copy(reader, bytes, object, name_bytes(reader)) &&
+           name_in(reader, object, bytes, name);
+}
+
+/* Reads the key of an entry in the chunk. */
+static bool key_name(const struct pp_object_reader *reader, const struct pp_python_entry *entry, uint64_t i, char *name)
+{
+    return i < chunk.names ? name_in(reader, entry->key, chunk.bytes[i], name)
+                           : pp_python_name(reader, entry->key, name);
 }
 
 bool pp_python_dict_find(const struct pp_object_reader *reader, uintptr_t dict, const struct pp_wanted *wanted,
@@ -36,15 +85,19 @@ bool pp_python_dict_find(const struct pp_object_reader *reader, uintptr_t dict, 
 {
     uintptr_t address, values;
     struct pp_dict_keys keys;
+    char name[PP_MODULE_NAME_MAX];
     if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys) ||
         (!wanted->name && !keys.key))
         return false;
     for (uint64_t at = 0; at < keys.count && at < most; at += CHUNK) {
-        if (!copy_chunk(reader, &keys, at))
+        if (!copy_chunk(reader, &keys, at, most))
             return false;
-        for (uint64_t i = 0; i < CHUNK && at + i < keys.count; i++) {
-            *entry = entry_of(&keys, at + i, i);
-            if (is_wanted(reader, wanted, chunk + i * keys.size, entry))
+        if (wanted->name)
+            copy_names(reader, &keys);
+        for (uint64_t i = 0; i < chunk.count; i++) {
+            *entry = entry_of(&keys, at, i);
+            if (entry->value && (wanted->name ? key_name(reader, entry, i, name) && strcmp(name, wanted->name) == 0
+                                              : pp_word(chunk.entries + i * keys.size, 0) == wanted->hash))
                 return true;
         }
     }
@@ -87,22 +140,6 @@ uintptr_t pp_python_modules(const struct pp_object_reader *reader, uintptr_t sta
     return 0;
 }
 
-bool pp_python_name(const struct pp_object_reader *reader, uintptr_t object, char name[PP_MODULE_NAME_MAX])
-{
-    uint8_t bytes[PP_STR_HEADER_MAX + PP_MODULE_NAME_MAX];
-    const struct pp_python_layout *layout = &reader->python->layout;
-    size_t header = layout->text.ascii_data;
-    if (!pp_plausible(object) || !pp_object_copy(reader, bytes, object, header + PP_MODULE_NAME_MAX) ||
-        pp_word(bytes, layout->object_type) != reader->python->text_type)
-        return false;
-    struct pp_str text = pp_str_find(layout, object, bytes, PP_MODULE_NAME_MAX - 1);
-    if (text.record.width != 1 || text.record.cut || text.data != object + header)
-        return false;
-    memcpy(name, bytes + header, text.record.bytes);
-    name[text.record.bytes] = 0;
-    return true;
-}
-
 void pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t modules, uint64_t from,
                             const char *const *names, unsigned count, uintptr_t *dicts)
 {
@@ -113,15 +150,18 @@ void pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t mod
         return;
     for (uint64_t at = from; at < keys.count && at < PP_NAMES_MAX; at++) {
         struct pp_python_entry entry;
-        if ((at - from) % CHUNK == 0 && !copy_chunk(reader, &keys, at))
+        uint64_t i = (at - from) % CHUNK;
+        if (!i && !copy_chunk(reader, &keys, at, PP_NAMES_MAX))
             return;
-        entry = entry_of(&keys, at, (at - from) % CHUNK);
-        if (!entry.value || !pp_python_name(reader, entry.key, name))
+        if (!i)
+            copy_names(reader, &keys);
+        entry = entry_of(&keys, at - i, i);
+        if (!entry.value || !key_name(reader, &entry, i, name))
             continue;
-        for (unsigned i = 0; i < count; i++)
-            if (strcmp(name, names[i]) == 0 &&
-                !pp_object_word(reader, entry.value + reader->python->layout.object_type + sizeof *dicts, &dicts[i]))
-                dicts[i] = 0;
+        for (unsigned n = 0; n < count; n++)
+            if (*name == *names[n] && strcmp(name, names[n]) == 0 &&
+                !pp_object_word(reader, entry.value + reader->python->layout.object_type + sizeof *dicts, &dicts[n]))
+                dicts[n] = 0;
     }
 }
 

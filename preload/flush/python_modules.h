@@ -8,7 +8,7 @@
 
 #define PP_NAMES_MAX 65536u /* entries searched in sys.modules and in the dict of a module */
 
-/* What is searched for in a dict: a str, or the hash of an int. */
+/* What is searched for in a dict: a str shorter than PP_MODULE_NAME_MAX, or the hash of an int. */
 struct pp_wanted {
     const char *name;
     uint64_t hash;
