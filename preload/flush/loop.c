@@ -26,7 +26,7 @@
 #define SAVE_SHARE    16
 #define SCAN_NS       50000000u /* between scans for threads that are not registered */
 #define LONG_NS       3600000000000u
-#define WRITTEN_NS    1000000u /* then a handler that has met unknown code has written its sample: it takes 0.1 to 0.5 ms */
+#define WRITTEN_NS    1000000u /* a handler that has met unknown code has written its sample by then */
 /* Idle flushes in a row after which the thread rests: it sleeps until a sample, or anything else, wakes it. */
 #define REST_AFTER 10
 #define REST_NS    10000000000u /* what happens past us (a raw clone, a raw sigaction), only a flush finds */
