@@ -94,16 +94,33 @@ static void a_tick_in_the_kernel_represents_the_time_since_the_last(void **state
     assert_in_range(call_at(20 * MS), 8 * MS, 10 * MS);
 }
 
+/* A tick in the kernel that is not in a system call. */
+static uint64_t fault_at(uint64_t at_ns)
+{
+    slot->thread.system_ns = 0;
+    while (pp_sys_clock_ns(-4) <= pp_sys_clock_ns(-3))
+        free(calloc(4096, 4096));
+    return signal_at(at_ns, false, &in_own_code);
+}
+
 static void a_page_fault_is_known_by_the_kernels_count_of_ticks(void **state)
 {
     (void)state;
     give_event(PERIOD_NS, PERIOD_NS);
     event_at(10 * MS);
     assert_int_equal(tick_at(14 * MS), 0);
-    slot->thread.system_ns = 0;
-    while (pp_sys_clock_ns(-4) <= pp_sys_clock_ns(-3))
-        free(calloc(4096, 4096));
-    assert_in_range(signal_at(22 * MS, false, &in_own_code), 7 * MS, 10 * MS);
+    assert_in_range(fault_at(22 * MS), 7 * MS, 10 * MS);
+}
+
+/* At 5000 samples a second 8 % of the ticks in a loop of arithmetic did, each taken for 4 ms in the kernel. */
+static void a_tick_in_the_kernels_work_for_our_signal_is_no_sample(void **state)
+{
+    (void)state;
+    give_event(PERIOD_NS, PERIOD_NS);
+    event_at(11 * MS);
+    assert_int_equal(fault_at(11 * MS + 8000), 0);
+    event_at(22 * MS);
+    assert_in_range(fault_at(22 * MS + 80000), 7 * MS, 13 * MS);
 }
 
 /* A thread that is in the kernel for so many permille of the time, in turns of a random length. */
@@ -178,6 +195,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(without_an_event_every_tick_is_a_sample, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_tick_in_the_kernel_represents_the_time_since_the_last, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_page_fault_is_known_by_the_kernels_count_of_ticks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_tick_in_the_kernels_work_for_our_signal_is_no_sample, set_up, tear_down),
         cmocka_unit_test_setup_teardown(there_are_as_many_samples_as_periods_whatever_the_kernels_part, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_first_period_that_is_shorter_signals_once, set_up, tear_down),
