@@ -2,7 +2,9 @@
 #include "due.h"
 #include "capture.h"
 
-#define CORRECT_SHARE 8 /* this part of what is missing is made up for by each sample */
+#define CORRECT_SHARE 16 /* this part of what is missing is made up for by each sample */
+/* The thread of a tick that comes later than so many times pp_capture.overdue_ns works in step with the ticks. */
+#define LATE_TIMES 2
 /* Of the calling thread, as the kernel counts ticks: CPUCLOCK_PROF, all; CPUCLOCK_VIRT, in the thread's own code. */
 #define OWN_TICKS_CLOCK      (-4)
 #define OWN_USER_TICKS_CLOCK (-3)
@@ -62,25 +64,42 @@ static bool tick_counts(struct pp_slot_thread *thread, uint64_t cpu_ns, uint64_t
     return true;
 }
 
+/* Whether the tick that calls has met the kernel working for the thread. What the kernel does for our own signals is in
+ * the event's period: at fine rates a part of the ticks meets that. async-signal-safe. */
+static bool met_kernel(struct pp_slot_thread *thread, bool in_call, uint64_t cpu_ns)
+{
+    uint64_t user_ns = pp_sys_clock_ns(OWN_USER_TICKS_CLOCK), system_ns = pp_sys_clock_ns(OWN_TICKS_CLOCK) - user_ns;
+    bool counted = system_ns > thread->system_ns;
+    thread->system_ns = system_ns;
+    bool own = cpu_ns - atomic_load_explicit(&thread->cpu_end_ns, memory_order_relaxed) < OWN_SIGNAL_NS;
+    return in_call || (counted && !own);
+}
+
+/* Returns what a tick in the kernel represents. missing_ns: that the kernel had and no sample represents. Of a thread
+ * that works in step with the ticks they meet some functions only, which have not run for all that time.
+ * async-signal-safe. */
+static int64_t kernel_due_ns(uint64_t since_ns, int64_t missing_ns, int64_t overdue_ns)
+{
+    bool in_step = since_ns > LATE_TIMES * (uint64_t)overdue_ns;
+    int64_t due_ns = in_step ? overdue_ns / 2 : (int64_t)since_ns + missing_ns / CORRECT_SHARE;
+    return due_ns < missing_ns + overdue_ns ? due_ns : missing_ns + overdue_ns;
+}
+
 /* Takes the timer's signal. async-signal-safe. */
 static bool tick_is_due(struct pp_slot *slot, bool in_call, uint64_t cpu_ns, uint64_t period_ns, uint64_t *due_ns)
 {
     struct pp_slot_thread *thread = &slot->thread;
     uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed), since_ns;
-    uint64_t previous_ns = atomic_load_explicit(&thread->cpu_end_ns, memory_order_relaxed);
-    uint64_t user_ns = pp_sys_clock_ns(OWN_USER_TICKS_CLOCK), system_ns = pp_sys_clock_ns(OWN_TICKS_CLOCK) - user_ns;
-    /* the kernel's work for our own signals is in the event's period: at fine rates a part of the ticks meets it */
-    bool own = cpu_ns - previous_ns < OWN_SIGNAL_NS;
-    bool in_kernel = in_call || (system_ns > thread->system_ns && !own);
-    thread->system_ns = system_ns;
+    bool in_kernel = met_kernel(thread, in_call, cpu_ns);
     if (!tick_counts(thread, cpu_ns, &since_ns))
         return false;
-    int64_t missing_ns = thread->kernel_ns + (int64_t)((cpu_ns - last_event_ns(slot)) / period_ns * period_ns);
-    int64_t most_ns = missing_ns + (int64_t)overdue_ns, due = (int64_t)since_ns + missing_ns / CORRECT_SHARE;
-    if (!in_kernel)
+    uint64_t event_ns = last_event_ns(slot),
+             previous_ns = atomic_load_explicit(&thread->cpu_end_ns, memory_order_relaxed);
+    int64_t missing_ns = thread->kernel_ns + (int64_t)((cpu_ns - event_ns) / period_ns * period_ns), due;
+    if (in_kernel)
+        due = kernel_due_ns(since_ns, missing_ns, (int64_t)overdue_ns);
+    else
         due = cpu_ns - previous_ns > PP_KEPT_TIMES * overdue_ns ? (int64_t)period_ns : 0;
-    else if (due > most_ns)
-        due = most_ns;
     if (due <= 0)
         return false;
     thread->kernel_ns -= due;

@@ -7,8 +7,8 @@
  * system call or page fault that was only a tick can tell, whose signal comes when the kernel returns to the caller.
  * Hence every tick signals; once in a period it counts, and if it was in the kernel it becomes a sample. That
  * represents the time since the tick that counted before it, as samples by ticks do, corrected by what the event has
- * measured: ticks meet too little or too much of the kernel's work where that is in step with them. Other ticks are
- * dropped.
+ * measured: ticks meet too little or too much of the kernel's work by chance. A tick that comes long after the one
+ * before it represents less: the thread works in step with the ticks. Other ticks are dropped.
  *
  * So there are as many samples as the thread has periods, whatever the kernel's part. What ticks never meet, system
  * calls in step with them, becomes [unsampled] (flush/account.c). */
