@@ -245,7 +245,7 @@ uint64_t pp_events_answer(uint64_t now_ns)
     return events.young_end_ns ? events.young_end_ns : UINT64_MAX;
 }
 
-void pp_events_end(const char *why)
+bool pp_events_end(const char *why)
 {
     static const struct timespec pause = {0, PAUSE_NS};
     uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + END_NS;
@@ -256,6 +256,7 @@ void pp_events_end(const char *why)
         pp_wake_flush(PP_WAKE_EVENT);
         pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
     }
+    return !atomic_load(&events.open);
 }
 
 void pp_event_thread_begins(void)

@@ -39,8 +39,9 @@ uint64_t pp_events_answer(uint64_t now_ns);
 /* Has the calling thread, which begins, get an event if it lives on. Any thread. */
 void pp_event_thread_begins(void);
 
-/* Ends all events for good, for this reason (static), and waits for that, 50 ms at most. Any thread. */
-void pp_events_end(const char *why);
+/* Ends all events for good, for this reason (static), and waits for that, 50 ms at most. Returns whether they have
+ * ended: the flush thread may have no CPU. Any thread. */
+bool pp_events_end(const char *why);
 extern const char pp_events_need_sigurg[];
 
 /* Forgets the events of the parent in the child of fork. */

@@ -160,7 +160,9 @@ void pp_thread_never_arm(void)
     if (!slot)
         return;
     pp_timer_disarm(slot, PP_TIMER_UNREACHABLE);
-    pp_events_end("a thread has its system calls dispatched to itself");
+    /* a signal that comes late would end the process: the handler's system calls would be dispatched, too */
+    if (!pp_events_end("a thread has its system calls dispatched to itself"))
+        pp_sys_signal_mask(SIG_BLOCK, pp_own_signal_bit());
 }
 
 /* A thread that others push off its CPU meets fewer ticks, at moments that have nothing to do with its own work (three

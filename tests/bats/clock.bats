@@ -132,3 +132,13 @@ share_of() {
     [ "$(PYPROF_HZ=5000 events waits)" = 0 ] || fail "poll was interrupted"
     [ "$(PYPROF_HZ=5000 events images)" = alive ] || fail "exec"
 }
+
+@test "events: a thread may have its system calls sent to itself while the flush thread has no CPU" {
+    events_permitted
+    gcc -O1 -shared -fPIC -o dispatched.so "$WORKLOADS/lib/dispatched.c"
+    for _ in 1 2 3 4; do
+        rm -rf pyprof.out
+        PYPROF_CLOCK=perf PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/dispatched.py" ./dispatched.so starved >out.txt 2>err.txt || fail "status $?: $(cat err.txt)"
+        ! grep -qx 'no dispatch' out.txt || skip "no syscall user dispatch here"
+    done
+}
