@@ -22,7 +22,8 @@ class Run:
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYPROF_", "LD_PRELOAD"))}
         environment.update(variables, PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE="1")
         self.place = tempfile.mkdtemp(dir=directory)
-        valgrind = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={self.place}/out.%p"]
+        # without fair scheduling a thread that is busy keeps the flush thread from all CPUs of an idle machine
+        valgrind = ["valgrind", "--fair-sched=yes", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={self.place}/out.%p"]
         process = subprocess.Popen(valgrind + command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         _, errors = process.communicate()
         if process.returncode:
