@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader_lock.h"
 #include "elf_names.h"
+#include "safe_copy.h"
 #include "syscalls.h"
 #include <stdatomic.h>
 #include <string.h>
 
 #define MAX_WORDS        4096
-#define OWNER_AFTER_LOCK 2 /* ints, in pthread_mutex_t: lock, count, owner */
+#define MAX_HEADERS      64 /* of an object; the usual number is 7 to 13 */
+#define OWNER_AFTER_LOCK 2  /* ints, in pthread_mutex_t: lock, count, owner */
 
 /* glibc keeps the lock in _rtld_global, at an undocumented place. Its owner is a word that is our tid while the list is
  * walked, and 0 before and after; the lock itself is two words before it. The lock counts, not the owner: a thread that
@@ -73,11 +75,32 @@ struct visit {
     int tid;
 };
 
+/* Whether the last byte that the object's file has in memory is there: a file that was cut off has lost it first. */
+static bool has_its_end(uintptr_t base, const ElfW(Phdr) * headers, unsigned count)
+{
+    const ElfW(Phdr) *last = NULL;
+    char byte;
+    for (unsigned i = 0; i < count; i++)
+        if (headers[i].p_type == PT_LOAD && headers[i].p_filesz && (!last || headers[i].p_offset > last->p_offset))
+            last = &headers[i];
+    return last && pp_safe_copy(&byte, base + last->p_vaddr + last->p_filesz - 1, 1);
+}
+
+/* An object's headers and tables are pages of its file. Where the program has truncated that, or overwrites it, reading
+ * them would end the program; such an object is shown without headers. */
 static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
 {
     const struct visit *visit = arg;
+    struct dl_phdr_info object = {0};
+    ElfW(Phdr) headers[MAX_HEADERS];
     atomic_store(&visitor, visit->tid);
-    return visit->callback(info, size, visit->argument);
+    memcpy(&object, info, size < sizeof object ? size : sizeof object);
+    object.dlpi_phdr = headers;
+    if (object.dlpi_phnum > MAX_HEADERS ||
+        !pp_safe_copy(headers, (uintptr_t)info->dlpi_phdr, object.dlpi_phnum * sizeof headers[0]) ||
+        !has_its_end(object.dlpi_addr, headers, object.dlpi_phnum))
+        object.dlpi_phnum = 0;
+    return visit->callback(&object, size, visit->argument);
 }
 
 void pp_loader_visit(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument)

@@ -12,7 +12,8 @@ void pp_loader_lock_find(const void *rtld_global);
 /* Its word, 0 while it is free; NULL when it was not found. */
 const int *pp_loader_lock(void);
 
-/* Calls back for each loaded object, with that lock held, until the callback returns another value than 0. Does nothing
+/* Calls back for each loaded object, with that lock held, until the callback returns another value than 0. The object
+ * has no program headers where its file in memory is not all there any more; they are gone after the call. Does nothing
  * where the lock is lost or the C library cannot do it. Normal context. */
 void pp_loader_visit(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument);
 /* Whether a thread is in there and certainly has the lock: it does not wait for another thread's. Any thread. */

@@ -46,3 +46,27 @@ whole_stacks() {
 @test "the same for three minutes of CPU on each Python" {
     with_allocators 10
 }
+
+# The loader's list points into the pages of the file, which are gone; a program that never calls the library again does not notice.
+cut_off() {
+    echo 'void cut(void) {}' >cut.c
+    gcc -shared -fPIC -o cut.so cut.c
+    profiled "$PYTHON" -c '
+import ctypes, os, time
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(1000))
+ctypes.CDLL("./cut.so")
+os.truncate("cut.so", 0)
+work(0.2)
+import _decimal, _lzma # the list of modules is read again
+work(1.2)
+print("done", flush=True)
+os._exit(0)' >out.txt
+    [ "$(cat out.txt)" = 'done' ] || fail "$(cat out.txt)"
+    collapsed | grep -q ';work ' || fail "no sample in work()"
+}
+
+@test "a loaded library whose file has been truncated" {
+    with_a_python cut_off
+}
