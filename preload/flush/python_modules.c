@@ -14,11 +14,11 @@ static struct {
     uint8_t bytes[CHUNK][NAME_BYTES];
 } chunk;
 
-/* at: in the dict; i: in the chunk. */
+/* at: of the chunk's first entry in the dict; i: in the chunk. */
 static struct pp_python_entry entry_of(const struct pp_dict_keys *keys, uint64_t at, uint64_t i)
 {
     const uint8_t *bytes = chunk.entries + i * keys->size;
-    return (struct pp_python_entry){keys->entries + at * keys->size + keys->key, pp_word(bytes, keys->key),
+    return (struct pp_python_entry){keys->entries + (at + i) * keys->size + keys->key, pp_word(bytes, keys->key),
                                     pp_word(bytes, keys->key + sizeof(uintptr_t))};
 }
 

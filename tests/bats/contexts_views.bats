@@ -204,6 +204,10 @@ rows() {
     [ "$(total --focus 'tenant=(acme|globex)$' --ignore deflate)" = 800000000 ]
     [ "$(total --focus 'task=refresh|greenlet=crawl')" = 600000000 ]
     [ "$(total --focus '\[task serve\]')" = 2400000000 ]
+    # a task that only awaits uses no CPU itself
+    run "$PYPROF" report --focus task=serve app.pyprof
+    [ "$status" -eq 1 ] && [[ $output == *" fits --focus task=serve; what tasks await: --focus 'awaiter=serve'" ]] || fail "$status $output"
+    [ "$(total --focus awaiter=serve)" = 2400000000 ]
     [ "$(total --not-thread 'gevent|metrics')" = $((WHOLE - 1000000000)) ]
     [ "$(total --not-thread 103)" = $((WHOLE - 200000000)) ]
     [ "$(total --thread 'a' --not-thread '^MainThread$')" = 400000000 ]

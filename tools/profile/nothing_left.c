@@ -9,6 +9,8 @@
 #define MOST_LISTED    8
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-"
 #define THREAD         "thread"
+#define TASK           "task"
+#define AWAITER        "awaiter"
 
 /* Appends words with `between` them, up to a limit. */
 struct list {
@@ -77,7 +79,13 @@ static struct list label_keys(const struct pt_profile *profile, const char *key,
     return list;
 }
 
-/* Says if a pattern is KEY=… of a context or label that no sample has. */
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return length == strlen(word) && memcmp(text, word, length) == 0;
+}
+
+/* Says if a pattern is KEY=… of a context or label that no sample has, or of a task that may only have awaited others.
+ */
 static void append_keys(struct pt_buffer *text, const struct pt_profile *profile, const char *pattern)
 {
     const char *key = pattern && *pattern == '^' ? pattern + 1 : pattern;
@@ -87,11 +95,16 @@ static void append_keys(struct pt_buffer *text, const struct pt_profile *profile
         return;
     struct list keys = label_keys(profile, key, length, &found);
     if (found) {
+        bool awaited = false;
+        pt_buffer_free(&keys.text);
+        keys = label_keys(profile, AWAITER, strlen(AWAITER), &awaited);
+        if (awaited && is_word(key, length, TASK))
+            pt_buffer_format(text, "; what tasks await: --focus '%s%s'", AWAITER, key + length);
         pt_buffer_free(&keys.text);
         return;
     }
     pt_buffer_format(text, "; no sample has a context or label %.*s", (int)length, key);
-    if (length == strlen(THREAD) && memcmp(key, THREAD, length) == 0)
+    if (is_word(key, length, THREAD))
         pt_buffer_text(text, " (--thread selects threads)");
     append_list(text, "this profile has", keys);
 }
