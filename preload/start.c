@@ -102,7 +102,9 @@ static bool start_profiling(void)
     pp_threads_learn_descriptor();
     pp_process_begins();
     pp_loader_lock_find(pp_real_symbol(RTLD_DEFAULT, "_rtld_global"));
-    if (!safe_copy_works())
+    if (safe_copy_works())
+        pp_loader_visit_by_copies();
+    else
         pp_warn_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
     if (pp_config.libunwind)
         pp_libunwind_load();

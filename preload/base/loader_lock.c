@@ -21,7 +21,7 @@ struct search {
 };
 
 static const int *lock;
-static bool lost;
+static bool lost, by_copies;
 static _Atomic int visitor; /* tid, from the first callback on */
 
 static int find_end(struct dl_phdr_info *info, size_t size, void *argument)
@@ -86,6 +86,11 @@ static bool has_its_end(uintptr_t base, const ElfW(Phdr) * headers, unsigned cou
     return last && pp_safe_copy(&byte, base + last->p_vaddr + last->p_filesz - 1, 1);
 }
 
+void pp_loader_visit_by_copies(void)
+{
+    by_copies = true;
+}
+
 /* An object's headers and tables are pages of its file. Where the program has truncated that, or overwrites it, reading
  * them would end the program; such an object is shown without headers. */
 static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
@@ -94,6 +99,8 @@ static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
     struct dl_phdr_info object = {0};
     ElfW(Phdr) headers[MAX_HEADERS];
     atomic_store(&visitor, visit->tid);
+    if (!by_copies)
+        return visit->callback(info, size, visit->argument);
     memcpy(&object, info, size < sizeof object ? size : sizeof object);
     object.dlpi_phdr = headers;
     if (object.dlpi_phnum > MAX_HEADERS ||

@@ -12,8 +12,11 @@ void pp_loader_lock_find(const void *rtld_global);
 /* Its word, 0 while it is free; NULL when it was not found. */
 const int *pp_loader_lock(void);
 
-/* Calls back for each loaded object, with that lock held, until the callback returns another value than 0. The object
- * has no program headers where its file in memory is not all there any more; they are gone after the call. Does nothing
+/* From here on what the loader's list points to is copied: a filter of the program may kill for that, or permits it. */
+void pp_loader_visit_by_copies(void);
+
+/* Calls back for each loaded object, with that lock held, until the callback returns another value than 0. Where copies
+ * are made, an object whose file in memory is not all there any more has no program headers. Does nothing
  * where the lock is lost or the C library cannot do it. Normal context. */
 void pp_loader_visit(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument);
 /* Whether a thread is in there and certainly has the lock: it does not wait for another thread's. Any thread. */
