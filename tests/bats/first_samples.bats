@@ -23,7 +23,7 @@ while time.process_time() < 0.3: work()'
         PYPROF_HZ=250 profiled "$PYTHON" -c "$work"
     done
     count_cut
-    [ "$samples" -ge 25 ]
+    [ "$samples" -ge 10 ]
     between 0 "$cut" $((samples / 100 + 1)) "samples cut of $samples: $(grep "no unwind rows" all.txt)"
     # each of them from _start on
     collapsed --unit samples >stacks.txt

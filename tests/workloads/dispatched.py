@@ -30,7 +30,7 @@ busy = None
 if sys.argv[2:] == ["starved"]:
     busy = starve()
     spin(0.2)
-if ctypes.CDLL(sys.argv[1]).compute_dispatched(ctypes.c_long(1_000_000_000)) != 0:
+if ctypes.CDLL(sys.argv[1]).compute_dispatched(ctypes.c_long(6_000_000_000)) != 0:
     print("no dispatch")
     sys.exit()
 thread = threading.Thread(target=other)
