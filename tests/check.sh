@@ -144,7 +144,7 @@ run_bats() {
 
 # behaviour FILE...: in the long check once more on each interpreter, where a test by itself takes one.
 behaviour() {
-    local filter=(--filter-tags '!long') many=(--jobs $((2 * jobs)) --no-parallelize-within-files) python status=0
+    local filter=(--filter-tags '!long') many=(--jobs $((jobs + 1)) --no-parallelize-within-files) python status=0
     if [ -n "$long" ]; then
         run_bats suites "${many[@]}" "$@" || status=1
         for python in $(list_pythons | cut -d' ' -f1); do
