@@ -80,8 +80,7 @@ const uint8_t *pp_heap_frame(struct pp_frame_reader *reader, uintptr_t address, 
         if (heap->copies[i])
             return heap->copies[i];
     }
-    reader->steps += PP_COPY_STEPS;
-    return pp_safe_read(reader->pid, buffer, address - before, size) ? buffer : NULL;
+    return pp_frames_copy(reader, buffer, address - before, size) ? buffer : NULL;
 }
 
 void pp_heap_frames_end(struct pp_frame_reader *reader)

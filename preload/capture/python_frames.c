@@ -23,8 +23,7 @@ struct chunk_header {
     size_t size, top;
 };
 
-/* Copies memory that may be freed meanwhile. async-signal-safe. */
-PP_RARE static bool copy_with_cost(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size)
+PP_RARE bool pp_frames_copy(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size)
 {
     reader->steps += PP_COPY_STEPS;
     return pp_safe_read(reader->pid, to, address, size);
@@ -36,7 +35,7 @@ static bool read_header(struct pp_frame_reader *reader, uintptr_t chunk, struct 
     if (!pp_plausible(chunk) || reader->steps++ >= PP_MAX_STEPS)
         return false;
     if (!reader->attached)
-        return copy_with_cost(reader, header, chunk, sizeof *header);
+        return pp_frames_copy(reader, header, chunk, sizeof *header);
     *header = *(const struct chunk_header *)chunk;
     return true;
 }
@@ -101,7 +100,7 @@ static const uint8_t *chunk_bytes(struct pp_frame_reader *reader, uintptr_t addr
     if (address < reader->window_start || end > reader->window_end) {
         uintptr_t start = end - reader->chunk > PP_FRAMES_WINDOW ? end - PP_FRAMES_WINDOW : reader->chunk;
         reader->window_start = reader->window_end = 0;
-        if (!copy_with_cost(reader, reader->window, start, end - start))
+        if (!pp_frames_copy(reader, reader->window, start, end - start))
             return NULL;
         reader->window_start = start;
         reader->window_end = end;

@@ -37,6 +37,8 @@ struct pp_frame {
     bool is_shim;    /* not a Python function: it only marks the native eval frame that it lies in */
 };
 
+/* Copies memory that may be freed meanwhile; false if not all of it is there. async-signal-safe. */
+bool pp_frames_copy(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size);
 /* Starts at the newest chunk of the data stack (3.11+). async-signal-safe. */
 bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state);
 /* Skips to one of the oldest chunks and its first frame, which lives as long as the chunk. False: no chunk is far

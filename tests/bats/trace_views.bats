@@ -21,6 +21,8 @@ SEARCH=4bf92f3577b34da6ffffffffffffffff
     ! grep -F search report.txt || fail "another trace's"
     grep -qxF 'Few samples: what is shown as 50 % may be 24 to 76 % (--ci: of each row)' report.txt || fail "$(cat report.txt)"
     [ "$(awk '{ if (length > longest) longest = length } END { print longest }' report.txt)" -le 80 ] || fail "$(cat report.txt)"
+    "$PYPROF" report --trace $SEARCH --from 1.115 logs >one.txt
+    grep -qxF 'One sample represents 10 ms of CPU: this trace may have used far less, or more' one.txt || fail "$(cat one.txt)"
     "$PYPROF" report --json --trace ${CART:0:20} logs | /usr/bin/python3 -c '
 import json, sys
 report = json.load(sys.stdin)

@@ -422,7 +422,7 @@ static void functions_outside_the_text(void **state)
     end(&rows);
 }
 
-/* Writes the memory to a file, behind a page of something else. */
+/* Writes the memory to a file, after a page of something else. */
 static struct pp_unwind_file make_file(void)
 {
     static const uint8_t other[PAGE] = {1};

@@ -114,7 +114,7 @@ void pt_report_trace(const struct pt_report *report)
                        seconds_between(report->profile->run_start_unix_ns, all->first_unix_ns),
                        seconds_between(all->first_unix_ns, all->last_unix_ns));
     if (all->count == 1) {
-        pt_print_paragraph(0, 2, "One sample stands for %.0f ms of CPU: what this trace used may be far less, or more",
+        pt_print_paragraph(0, 2, "One sample represents %.0f ms of CPU: this trace may have used far less, or more",
                            1000 * pt_seconds(all->ns));
     } else if (all->count < FEW_SAMPLES) {
         struct pt_bounds half = pt_share_bounds(&report->draws, all->count / 2, all->ns / 2, all->ns);
