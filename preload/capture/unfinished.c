@@ -104,7 +104,8 @@ bool pp_sample_write_unfinished(struct pp_slot *slot, const struct pp_record_sam
     record->copy_bytes = copy(stacks->native.stopped, &part, (uint8_t *)record + fixed);
     record->sample.header.size = fixed + record->copy_bytes;
     pp_ring_commit(&slot->ring, record);
-    if (pp_ring_used(&slot->ring) > slot->ring.size / 4 * WAKE_QUARTERS)
+    /* a copy ends with its stack: what called a signal's handler or a coroutine has no rows until a later sample */
+    if (stacks->native.stopped->other_stack || pp_ring_used(&slot->ring) > slot->ring.size / 4 * WAKE_QUARTERS)
         pp_wake_flush(PP_WAKE_DRAIN);
     return true;
 }
