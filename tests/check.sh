@@ -13,6 +13,7 @@ logs=$BUILD/check
 fuzz_seconds=${FUZZ_SECONDS:-15}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
 jobs=$(nproc)
+readonly UNSTEADY_MAX=5 # failed tests of behaviour that are run once more
 wanted_suites=${SUITE:-}
 wanted_pythons=${PYTHON:-}
 # One more at once than there are CPUs, for some wait. They disturb each other in nothing that they measure.
@@ -50,6 +51,7 @@ part() {
             echo "    whole output: $log"
         fi
         grep -iE '^ok\b.*# skip' "$log" | sed 's/^/    skipped: /'
+        grep -E '^ok\b.*# UNSTEADY' "$log" | sed 's/^/    unsteady: /'
     } >"$logs/$name.told"
     cat "$logs/$name.told"
 }
@@ -142,6 +144,52 @@ run_bats() {
     return "$status"
 }
 
+# failed_tests TAP: file and name of each test that failed.
+failed_tests() {
+    awk '
+        /^(not )?ok / { name = ""; failed = sub(/^not ok [0-9]+ /, "") }
+        failed && name == "" { name = $0; sub(/ # in [0-9]+ ms$/, "", name); next }
+        failed && match($0, /tests\/bats\/[a-z0-9_]+\.bats, line/) {
+            print substr($0, RSTART, RLENGTH - 6) "\t" name
+            failed = 0
+        }' "$1"
+}
+
+# passes_alone FILE NAME
+passes_alone() {
+    local name=${2//\\/\\\\} character
+    for character in '.' '*' '^' '$' '+' '?' '(' ')' '{' '}' '[' ']' '|'; do
+        name=${name//"$character"/\\$character}
+    done
+    BUILD=$BUILD bats --formatter tap --filter "^$name\$" "$1" >"$logs/alone.tap" 2>&1 && grep -q '^ok' "$logs/alone.tap"
+}
+
+# steady COMMAND...: prints its TAP. A test that fails beside others is run once more when they have ended; if it passes
+# then, it counts as passed and is named as unsteady. Many failures are no chance.
+steady() {
+    local tap=$logs/beside_others.tap status=0 file name
+    "$@" >"$tap" 2>&1 || status=$?
+    : >"$logs/unsteady"
+    if [ "$status" -ne 0 ] && [ "$(grep -c '^not ok' "$tap")" -le "$UNSTEADY_MAX" ]; then
+        while IFS=$'\t' read -r file name; do
+            if passes_alone "$file" "$name"; then
+                echo "$name" >>"$logs/unsteady"
+            fi
+        done < <(failed_tests "$tap")
+    fi
+    awk -v status="$status" '
+        FILENAME == ARGV[1] { unsteady[$0]; next }
+        /^not ok / {
+            name = $0
+            sub(/^not ok [0-9]+ /, "", name)
+            sub(/ # in [0-9]+ ms$/, "", name)
+            if (name in unsteady) $0 = substr($0, 5) " # UNSTEADY: failed beside others"
+            else failed = 1
+        }
+        { print }
+        END { exit failed || (status && !length(unsteady)) }' "$logs/unsteady" "$tap"
+}
+
 # behaviour FILE...: in the long check once more on each interpreter, where a test by itself takes one.
 behaviour() {
     local filter=(--filter-tags '!long') many=(--jobs $((jobs + 1)) --no-parallelize-within-files) python status=0
@@ -153,7 +201,7 @@ behaviour() {
         done
         return "$status"
     fi
-    run_bats suites "${many[@]}" "${filter[@]}" "$@"
+    steady run_bats suites "${many[@]}" "${filter[@]}" "$@"
 }
 
 # Those of tests/bats that are wanted, the longest first: tests/README.md has their seconds.
