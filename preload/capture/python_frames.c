@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Direct loads are only made from memory that cannot be freed meanwhile: our own C stack; the data stack of an attached
  * thread (another thread may attach a detached thread state and pop its chunks); frame objects (up to 3.10), to which
- * the thread holds references while it executes them. Frames in generators lie on the heap and are copied, since a torn
- * chain may lead anywhere. */
+ * the thread holds references while it executes them. Frames in generators lie on the heap: the first of a walk is
+ * copied, since a torn link may lead anywhere. If it is the frame of a generator that is executing, its own link is
+ * good, and so are those of all frames further out: see proves_links. */
 #include "python_frames.h"
-#include "heap_frames.h"
 #include "safe_read.h"
 
 #define OWNER_THREAD     0
 #define OWNER_GENERATOR  1
-#define OWNER_SHIM       3 /* FRAME_OWNED_BY_CSTACK, since 3.14 FRAME_OWNED_BY_INTERPRETER */
-#define OWNER_SHIM_LAST  4 /* FRAME_OWNED_BY_CSTACK since 3.14 */
-#define OUTER_CHUNKS     2 /* kept at the outer end of a deep data stack; each mostly has 100 to 160 frames */
-#define SKIPPED_CHUNKS   3 /* at least, or none is skipped */
-#define GENERATOR_YIELDS 2 /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
+#define OWNER_SHIM       3  /* FRAME_OWNED_BY_CSTACK, since 3.14 FRAME_OWNED_BY_INTERPRETER */
+#define OWNER_SHIM_LAST  4  /* FRAME_OWNED_BY_CSTACK since 3.14 */
+#define OUTER_CHUNKS     2  /* kept at the outer end of a deep data stack; each mostly has 100 to 160 frames */
+#define SKIPPED_CHUNKS   3  /* at least, or none is skipped */
+#define COPY_STEPS       12 /* cost of one copy (1 us) */
+#define GENERATOR_YIELDS 2  /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
 #define FRAME_COPY_MAX   128
+#define GENERATOR_COPY   (FRAME_COPY_MAX + 128)
 #define MAX_UNITS        ((uintptr_t)1 << 26)
 #define OBJECT_LASTI_MAX (1 << 27)
 
@@ -25,7 +27,7 @@ struct chunk_header {
 
 PP_RARE bool pp_frames_copy(struct pp_frame_reader *reader, void *to, uintptr_t address, size_t size)
 {
-    reader->steps += PP_COPY_STEPS;
+    reader->steps += COPY_STEPS;
     return pp_safe_read(reader->pid, to, address, size);
 }
 
@@ -63,7 +65,7 @@ bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
 {
     const struct pp_python_layout *layout = reader->layout;
     reader->steps = 0;
-    pp_heap_frames_begin(reader);
+    reader->links_proven = false;
     uintptr_t chunk = pp_word(thread_state, layout->thread_state.datastack_chunk);
     reader->window_start = reader->window_end = 0;
     reader->first_free = pp_word(thread_state, layout->thread_state.datastack_top);
@@ -192,15 +194,24 @@ static bool read_in_chunk(struct pp_frame_reader *reader, uintptr_t address, boo
            take_fields(reader, bytes, owner, frame);
 }
 
-/* Reads a frame in a generator or in an older chunk: a copy of the frame tells which. async-signal-safe. */
+/* Whether the links from a generator's frame outward are good. While its state is executing, its link is 0 or leads to
+ * the frame that waits for it, which is alive; and no other thread changes them while this one has the GIL. The
+ * innermost frame may be just about to be linked. async-signal-safe. */
+static bool proves_links(const struct pp_frame_reader *reader, int8_t state, bool innermost)
+{
+    return state == reader->layout->generator.executing && !innermost && reader->attached && !reader->other_stack &&
+           !reader->layout->free_threaded;
+}
+
+/* Reads a frame in a generator or in an older chunk: its owner says which. async-signal-safe. */
 PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t address, bool innermost,
                                    struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
-    uint8_t buffer[PP_HEAP_FRAME_MAX];
+    uint8_t copy[GENERATOR_COPY];
     unsigned before = layout->generator.frame;
-    const uint8_t *bytes = pp_heap_frame(reader, address, buffer);
-    if (!bytes)
+    const uint8_t *bytes = reader->links_proven ? (const uint8_t *)address - before : copy;
+    if (!reader->links_proven && !pp_frames_copy(reader, copy, address - before, before + layout->frame.copy_size))
         return false;
     uint8_t owner = bytes[before + layout->frame.owner];
     if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)
@@ -210,9 +221,12 @@ PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t add
         /* up to 3.13 a generator that yields to a profiler or tracer is marked suspended before the call; a suspended
          * generator has no `previous` */
         bool yields = state >= layout->generator.executing - GENERATOR_YIELDS && state < layout->generator.executing;
-        return is_generator_type(reader->python, pp_word(bytes, layout->object_type)) &&
-               (innermost || yields || state == layout->generator.executing) &&
-               take_fields(reader, bytes + before, owner, frame) && (innermost || !yields || frame->previous);
+        if (!is_generator_type(reader->python, pp_word(bytes, layout->object_type)) ||
+            !(innermost || yields || state == layout->generator.executing) ||
+            !take_fields(reader, bytes + before, owner, frame) || (!innermost && yields && !frame->previous))
+            return false;
+        reader->links_proven |= proves_links(reader, state, innermost);
+        return true;
     }
     if (owner != OWNER_THREAD || !take_fields(reader, bytes + before, owner, frame))
         return false;

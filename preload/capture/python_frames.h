@@ -5,8 +5,7 @@
 
 #include "capture.h"
 
-#define PP_FRAMES_FETCHED_AHEAD 8  /* prefetched while a chain is walked */
-#define PP_COPY_STEPS           12 /* cost of one copy (0.5 us) */
+#define PP_FRAMES_FETCHED_AHEAD 8 /* prefetched while a chain is walked */
 
 /* State of one walk's checks. */
 struct pp_frame_reader {
@@ -20,14 +19,11 @@ struct pp_frame_reader {
     uintptr_t chunk, limit, chunk_previous;
     uintptr_t first_free; /* top of the data stack: a frame that is just being popped begins here */
     unsigned chunks;      /* entered so far */
+    bool links_proven;    /* the frames further out are alive, wherever they are: plain loads are safe */
     bool attached;        /* neither the thread state nor its chunks can be freed meanwhile */
     uint32_t steps;       /* cost of the walk, PP_MAX_STEPS at most */
     uint8_t *window;      /* of a thread that is not attached: a copy of [window_start, window_end) of a chunk */
     uintptr_t window_start, window_end;
-    /* heap_frames.c's: */
-    struct pp_slot *slot;
-    bool copied_again; /* the frames of slot->heap_frames have copies in this sample */
-    uint32_t expected; /* of these, the next one if the stack is as it was */
 };
 
 struct pp_frame {

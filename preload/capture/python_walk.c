@@ -12,7 +12,6 @@
  * next outer native eval frame, at a constant distance from that frame's CFA. */
 #include "python_walk.h"
 #include "code_cache.h"
-#include "heap_frames.h"
 #include "python_frames.h"
 #include "safe_read.h"
 
@@ -395,8 +394,7 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
     struct walk walk = {
         .state = state,
         .slot = slot,
-        .reader = {.slot = slot,
-                   .python = state->python,
+        .reader = {.python = state->python,
                    .layout = layout,
                    .attached = state->attached,
                    .window = slot->scratch->frames_window,
@@ -429,7 +427,6 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
     }
     stack->entering = is_entering(&walk, interrupted);
     stack->changing |= stack->entering || (stack->total && has_not_begun(&walk));
-    pp_heap_frames_end(&walk.reader);
     cut_middle(slot->scratch, stack);
     return reason;
 }

@@ -10,7 +10,6 @@
 #include "../common/log_format.h"
 #include "../context/frame_rules.h"
 #include "../context/objects.h"
-#include "heap_frames.h"
 #include "libunwind_walk.h"
 #include "native_walk.h"
 #include "python_layout.h"
@@ -115,7 +114,6 @@ struct pp_scratch {
     struct iovec copies_to[2 * PP_CODE_BATCH], copies_from[2 * PP_CODE_BATCH];
     struct pp_rule_cache rules; /* lives from sample to sample */
     _Alignas(8) uint8_t frames_window[PP_FRAMES_WINDOW];
-    struct pp_heap_copies heap;
     uint8_t context_text[PP_CONTEXT_TEXT_MAX], endpoint[PP_CONTEXT_TEXT_MAX];
     uintptr_t awaiters[PP_MAX_AWAITERS]; /* the tasks that await the sample's task, each the one before it */
     uint32_t awaiter_count;
@@ -269,7 +267,6 @@ struct pp_slot {
     /* The handler's. */
     struct pp_scratch *scratch;              /* while it runs, */
     uint32_t scratch_index;                  /* and which of them */
-    struct pp_heap_frames heap_frames;       /* of the last sample that had any */
     struct pp_recalls *recalls;              /* context/recall.c's; NULL: not needed so far */
     uint32_t code_epoch, code_ended_pythons; /* pp_capture's, when the codes were cleared */
     uint64_t code_interpreter;               /* code_cache.c's: the number of the interpreter of this sample */
