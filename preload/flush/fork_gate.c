@@ -51,6 +51,16 @@ static bool is_inside(uint32_t gate)
     return gate % 2 == 1;
 }
 
+/* Whether our thread has left. If not, it waits for a thread of the program that has the loader: forks wait once for
+ * that, however many come meanwhile. */
+static bool wait_for_loader(uint32_t gate)
+{
+    if (atomic_load(&pp_flush.gate_in_vain) != gate && wait_to_leave(gate, FORK_WAIT_NS))
+        return true;
+    atomic_store(&pp_flush.gate_in_vain, gate);
+    return pp_loader_is_visited() && wait_to_leave(gate, INSIDE_WAIT_NS);
+}
+
 /* False: our thread is inside for so long that it may be waiting for the calling thread. */
 static bool wait_until_outside(void)
 {
@@ -60,7 +70,7 @@ static bool wait_until_outside(void)
         return true;
     atomic_fetch_add(&pp_flush.forks_waiting, 1);
     while (outside && is_inside(gate = atomic_load(&pp_flush.gate)))
-        outside = wait_to_leave(gate, FORK_WAIT_NS) || (pp_loader_is_visited() && wait_to_leave(gate, INSIDE_WAIT_NS));
+        outside = wait_for_loader(gate);
     decrement(&pp_flush.forks_waiting);
     return outside;
 }

@@ -37,6 +37,8 @@ extern struct pp_flush_thread {
     /* Futexes of fork_gate.c: the number of forks under way in all threads, and of those that wait for the flush
      * thread; how often it has entered and left the gate: odd while it is inside or about to enter. */
     _Atomic uint32_t forks, forks_waiting, gate;
+    /* The gate's value that a fork has waited for in vain: our thread has been inside since. 0: none has. */
+    _Atomic uint32_t gate_in_vain;
 } pp_flush;
 
 /* Runs as the flush thread; argument is not used. */

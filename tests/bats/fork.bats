@@ -454,6 +454,17 @@ assert max(took, long) < 2, f"ends of children took {took:.2f} and {long:.2f} s"
     ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
 }
 
+# The first fork cannot know that the profiler's thread waits for another thread, not for it: half a second.
+@test "forks while a thread stays in its callback from the loader wait for our thread once, not each" {
+    gcc -O1 -g -Wall -Werror -shared -fPIC -o forks_at_once.so "$WORKLOADS/lib/forks_at_once.c" -lpthread
+    profiled "$PYTHON" -c 'import ctypes
+forks = ctypes.CDLL("./forks_at_once.so")
+forks.beside_callback.restype = ctypes.c_double
+took = forks.beside_callback(12)
+assert took > 0.4, "our thread did not wait for the loader"
+assert took < 3, f"12 forks took {took:.2f} s"'
+}
+
 @test "a child that does nothing leaves no file" {
     profiled "$PYTHON" -c 'import os
 for _ in range(100):

@@ -180,3 +180,38 @@ double beside_loader(int children, double seconds)
     pthread_join(thread, NULL);
     return worst;
 }
+
+static int stay(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    (void)info, (void)size, (void)argument;
+    while (!stop)
+        usleep(1000);
+    return 1;
+}
+
+static void *stay_in_callback(void *unused)
+{
+    (void)unused;
+    dl_iterate_phdr(stay, NULL);
+    return NULL;
+}
+
+/* How long so many forks take together while a thread that has the loader stays in its callback. */
+double beside_callback(int forks)
+{
+    pthread_t thread;
+    stop = 0;
+    pthread_create(&thread, NULL, stay_in_callback, NULL);
+    wait_on(2.5); /* the profiler asks what is loaded each second, and waits for the loader */
+    double start = now();
+    for (int i = 0; i < forks; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(0);
+        waitpid(pid, NULL, 0);
+    }
+    double took = now() - start;
+    stop = 1;
+    pthread_join(thread, NULL);
+    return took;
+}
