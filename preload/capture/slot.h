@@ -74,7 +74,7 @@ enum pp_ended {
     PP_ENDED_REPORTED, /* the thread has reported its end (pp_thread_end) */
     PP_ENDED_LINGERS,  /* and runs its last destructors: it may use more CPU */
     PP_ENDED_VANISHED, /* the thread is gone, and what it used since its clock was last read is not known */
-    PP_ENDED_WHOLE,    /* final_cpu_ns is all that it used */
+    PP_ENDED_WHOLE,    /* no clock will show more of it */
 };
 
 /* A set takes the next unused entry for each of its ways when it first needs it: entries in use lie together. */

@@ -8,7 +8,7 @@
 #include "../threads/scan.h"
 #include <string.h>
 
-/* A thread's exit costs some 6 µs that no thread clock shows, more when the machine is busy. */
+/* A thread's exit costs some 6 µs that no thread clock shows, more when the machine is busy. More needs a proof. */
 #define THREAD_EXIT_MAX_NS 20000u
 #define OWN_EXIT_MAX_NS    500000u
 /* Clocks that are read while the machine gives our CPU to the program's threads do not fit together: they are read
@@ -156,11 +156,17 @@ struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slo
     return take_rest(account, slot, clock);
 }
 
+/* Returns the part of ns that is from 0 to `most`. */
+static int64_t within(int64_t ns, int64_t most)
+{
+    int64_t least_of_both = ns < most ? ns : most;
+    return least_of_both < 0 ? 0 : least_of_both;
+}
+
 /* Takes what the ends of our own threads cost out of the residue: it is ours. */
 static int64_t take_own_exits(struct pp_account *account, int64_t residue)
 {
-    int64_t limit = (int64_t)(account->own_exits * OWN_EXIT_MAX_NS);
-    int64_t cost = residue < 0 ? 0 : residue < limit ? residue : limit;
+    int64_t cost = within(residue, (int64_t)(account->own_exits * OWN_EXIT_MAX_NS));
     account->own_exits = 0;
     account->own_ns += cost;
     account->own_exit_ns += cost;
@@ -230,8 +236,10 @@ static uint64_t give_last_parts(uint64_t missing_ns)
     return given_ns;
 }
 
-/* Sets what the process has used; returns what its threads have. */
-static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
+/* Sets what the process has used; returns what its threads have. uncertain_ns: so much of cpu_ns may be from after a
+ * thread's clock was read. */
+static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns,
+                                int64_t *uncertain_ns)
 {
     uint64_t earlier_ns = *own_thread_ns, best_ns = UINT64_MAX;
     unsigned as_good = 0;
@@ -242,6 +250,7 @@ static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread
         uint64_t threads_ns = *own_thread_ns + account->exited_cpu_ns + read_clocks(account, true);
         /* the threads went on while we read their clocks: half of it is the best guess */
         uint64_t passed = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
+        *uncertain_ns = (int64_t)(passed / 2);
         account->cpu_ns = before + passed / 2 - pp_process.start.process_cpu_ns;
         /* No better than two times before: many threads on many processors use as much while they are read. Once is not
          * enough: two turns of other programs on our CPU are equally long. */
@@ -270,7 +279,7 @@ static bool is_closed_by_few(struct pp_account *account, uint64_t *own_thread_ns
     uint64_t threads_ns = own_ns + account->exited_cpu_ns + read_clocks(account, false);
     account->cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
     int64_t missing = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns -
-                      (int64_t)account->thread_exit_ns - account->difference_ns;
+                      (int64_t)account->booked_exit_ns - account->difference_ns;
     if (missing > (int64_t)UNREAD_MAX_NS)
         return false;
     *own_thread_ns = own_ns;
@@ -281,28 +290,39 @@ static bool is_closed_by_few(struct pp_account *account, uint64_t *own_thread_ns
     return true;
 }
 
+/* Books what the ends of threads have cost after their clocks were read last. */
+static void book_exits(struct pp_account *account, int64_t most_ns)
+{
+    int64_t cost = within(account->difference_ns, most_ns);
+    account->thread_exit_ns += (uint64_t)cost;
+    account->booked_exit_ns += (uint64_t)cost;
+    account->difference_ns -= cost;
+}
+
 static uint64_t close_by_all(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
 {
-    int64_t difference_before = account->difference_ns;
+    int64_t difference_before = account->difference_ns, uncertain_ns;
+    uint64_t exit_before = account->booked_exit_ns;
+    bool ends = account->exited_threads != account->proven_exits;
+    bool known = ends && pp_threads_are_known(); /* first: a thread that begins now is not one that has ended */
     account->closed_exits = account->exited_threads;
-    uint64_t threads_ns = read_all_clocks(account, own_thread_ns, waiting_ns);
-    int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns;
-    residue -= take_own_exits(account, residue - (int64_t)account->thread_exit_ns);
-    uint64_t exit_ns = account->thread_exit_ns, limit = account->exited_threads * THREAD_EXIT_MAX_NS;
-    if (residue > (int64_t)exit_ns)
-        exit_ns = (uint64_t)residue < limit ? (uint64_t)residue : limit;
-    if (exit_ns < account->thread_exit_ns)
-        exit_ns = account->thread_exit_ns;
-    uint64_t fresh = exit_ns - account->thread_exit_ns;
-    account->thread_exit_ns = exit_ns;
-    account->difference_ns = residue - (int64_t)exit_ns;
+    uint64_t threads_ns = read_all_clocks(account, own_thread_ns, waiting_ns, &uncertain_ns);
+    int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns - (int64_t)exit_before;
+    account->difference_ns = residue - take_own_exits(account, residue);
+    book_exits(account, (int64_t)(account->exited_threads * THREAD_EXIT_MAX_NS) - (int64_t)exit_before);
     int64_t before_ns = difference_before > 0 ? difference_before : 0;
     uint64_t missing_ns = account->difference_ns > before_ns ? (uint64_t)(account->difference_ns - before_ns) : 0;
     uint64_t others_ns = pp_threads_unregistered_ns();
     uint64_t given_ns = give_last_parts(missing_ns > others_ns ? missing_ns - others_ns : 0);
     account->pending_ns += given_ns;
     account->difference_ns -= (int64_t)given_ns;
-    return fresh;
+    /* What the process's clock had before the clocks of all live threads were read can only be of threads that are
+     * gone, however long their ends have taken. */
+    if (known) {
+        book_exits(account, account->difference_ns - uncertain_ns);
+        account->proven_exits = account->closed_exits;
+    }
+    return account->booked_exit_ns - exit_before;
 }
 
 uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)

@@ -23,8 +23,10 @@ struct pp_account {
                          * what that costs */
     /* pp_account_close's: how often it was called with many threads, and exited_threads when it read all clocks last */
     uint64_t rounds, closed_exits;
-    uint64_t others_ns; /* of the process's clock, without our threads; */
-    bool busy;          /* it was worth something since the close before */
+    uint64_t proven_exits;   /* exited_threads when what their ends cost was last known for certain */
+    uint64_t booked_exit_ns; /* thread_exit_ns, and what of it has become lost_ns as it could not be written */
+    uint64_t others_ns;      /* of the process's clock, without our threads; */
+    bool busy;               /* it was worth something since the close before */
     /* as of the last pp_account_close */
     uint64_t cpu_ns, pending_ns, threads;
     int64_t difference_ns;

@@ -127,14 +127,13 @@ static void take_end(struct pp_slot *slot)
     add_charge(thread, &charge);
 }
 
-/* A thread that lingers may use more CPU; a thread that has vanished gets its last part when the account is closed. */
+/* A thread that lingers may use more CPU; what it has used since its clock was read last is thread exit, once it is
+ * gone. A thread that has vanished gets its last part when the account is closed. */
 static bool is_to_wait(struct pp_slot *slot)
 {
     enum pp_ended *ended = &slot->flush.ended;
-    if (*ended == PP_ENDED_REPORTED)
+    if (*ended == PP_ENDED_REPORTED || *ended == PP_ENDED_LINGERS)
         *ended = pp_thread_lingers(slot) ? PP_ENDED_LINGERS : PP_ENDED_WHOLE;
-    else if (*ended == PP_ENDED_LINGERS && !pp_thread_lingers(slot))
-        *ended = PP_ENDED_VANISHED;
     return *ended != PP_ENDED_WHOLE;
 }
 

@@ -131,6 +131,12 @@ static unsigned count_known(void)
     return count;
 }
 
+/* Returns how many threads the kernel has if it has those that are known, ours and the zombie of the main thread. */
+static unsigned count_all(void)
+{
+    return count_known() + 1 + atomic_load(&pp_process.main_ended);
+}
+
 static void note_known(void)
 {
     const struct pp_slot *slot;
@@ -225,7 +231,7 @@ bool pp_threads_scan(int own_tid)
     unsigned threads = pp_kernel_thread_count();
     scan.own_tid = own_tid;
     scan.next_count = 0;
-    if (!threads || threads == count_known() + 1 + atomic_load(&pp_process.main_ended)) {
+    if (!threads || threads == count_all()) {
         suspect_count = 0;
         return unregistered;
     }
@@ -239,6 +245,11 @@ bool pp_threads_scan(int own_tid)
     memcpy(suspects, scan.next, scan.next_count * sizeof *scan.next);
     suspect_count = scan.next_count;
     return fresh || unregistered;
+}
+
+bool pp_threads_are_known(void)
+{
+    return !unregistered && pp_kernel_thread_count() == count_all();
 }
 
 uint64_t pp_threads_unregistered_ns(void)

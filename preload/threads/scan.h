@@ -18,6 +18,10 @@ void pp_thread_vanished(struct pp_slot *slot);
 /* Returns whether a thread that has reported its end still runs its last destructors. Flush thread only. */
 bool pp_thread_lingers(const struct pp_slot *slot);
 
+/* Whether each thread that the kernel has now, but for the flush thread, has a slot whose clock is read, and no thread
+ * is known to have been made past us. Flush thread only. */
+bool pp_threads_are_known(void);
+
 /* Returns the CPU time of the threads that the last scan found and that have no slot yet; UINT64_MAX if there were too
  * many to note. Flush thread only. */
 uint64_t pp_threads_unregistered_ns(void);

@@ -177,6 +177,28 @@ assert odd.lingering(700) == 0"
     reader accounting info.json
 }
 
+# Each uses 3 ms before its end, and 3 ms in its end, where no clock of ours is read any more.
+@test "what threads use in their ends is billed, and while other threads run nothing of theirs is" {
+    odd
+    profiled "$PYTHON" -c "$odd
+import threading
+left = []
+def others():
+    while not left:
+        sum(range(1000))
+threads = [threading.Thread(target=others) for _ in range(2)]
+for thread in threads:
+    thread.start()
+assert odd.long_ends(60, 3) == 0
+left.append(1)
+for thread in threads:
+    thread.join()"
+    info >info.json
+    reader accounting info.json
+    ends=$(reader field info.json thread_exit_ns)
+    between 90000000 "$ends" 220000000 "ns in the ends of 60 threads that use 3 ms each there"
+}
+
 @test "threads on a page of stack get no signal, and are named" {
     odd
     profiled "$PYTHON" -c "$odd

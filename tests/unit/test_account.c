@@ -5,6 +5,7 @@
 #include "preload/start.h"
 #include "preload/threads/registry.h"
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -164,10 +165,29 @@ static uint64_t account_close(uint64_t *own_ns, uint64_t waiting_ns)
     return pp_account_close(&account, own_ns, waiting_ns);
 }
 
-/* What is burned is ours here: no thread is registered, so the whole clock is a residue. */
+static void burn(uint64_t ns)
+{
+    uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    while (pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start < ns)
+        ;
+}
+
+static void *waits(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* No thread is registered, so the whole clock is a residue. While there is a thread without a slot it may be its. */
 static void exits_are_billed_up_to_a_bound(void **state)
 {
     (void)state;
+    pthread_t other;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    assert_return_code(pthread_create(&other, NULL, waits, &lock), errno);
+    burn(MS);
     account.exited_threads = 3;
     uint64_t own = 0;
     uint64_t fresh = account_close(&own, 0);
@@ -179,6 +199,33 @@ static void exits_are_billed_up_to_a_bound(void **state)
     assert_int_equal(account_close(&own, 5 * MS), 0);
     assert_int_equal(account.thread_exit_ns, fresh);
     assert_int_equal(account.pending_ns, 5 * MS);
+    pthread_mutex_unlock(&lock);
+    pthread_join(other, NULL);
+}
+
+/* What no live thread has used is of those that have ended, even if their ends have taken long. */
+static void long_exits_are_billed_where_all_threads_are_known(void **state)
+{
+    (void)state;
+    uint64_t own = 0;
+    burn(20 * MS);
+    assert_int_equal(account_close(&own, 0), 0); /* none has ended */
+    account.exited_threads = 3;
+    own = 0;
+    uint64_t fresh = account_close(&own, 0);
+    assert_true(fresh >= 19 * MS);
+    assert_int_equal((int64_t)account.cpu_ns, (int64_t)(own + fresh) + account.difference_ns);
+    /* a thread that ends in no time has not used what was there before */
+    burn(20 * MS);
+    own = 0;
+    assert_int_equal(account_close(&own, 0), 0);
+    /* what could not be written of it has become lost, and is not billed again */
+    account.lost_ns += account.thread_exit_ns;
+    account.thread_exit_ns = 0;
+    account.exited_threads++;
+    own = 20 * MS;
+    account_close(&own, 0);
+    assert_in_range(account.thread_exit_ns, 0, 10 * MS);
 }
 
 /* Two threads that have vanished: the clock of the first was read just now, that of the second a while ago. */
@@ -211,13 +258,6 @@ static void last_parts_are_taken_from_what_is_missing(void **state)
     assert_int_equal((int64_t)account.cpu_ns, (int64_t)(own + first + second) + account.difference_ns);
     assert_true(account.difference_ns >= before);
     assert_true(gone[0].flush.ended == PP_ENDED_WHOLE && gone[1].flush.ended == PP_ENDED_WHOLE);
-}
-
-static void burn(uint64_t ns)
-{
-    uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    while (pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start < ns)
-        ;
 }
 
 static volatile sig_atomic_t came;
@@ -301,6 +341,7 @@ int main(void)
         TEST(what_went_to_sleep_was_not_pushed_off),
         TEST(pushed_off_it_may_be_later_by_a_tick_each_time),
         TEST(an_end_closes_the_thread),
+        TEST(long_exits_are_billed_where_all_threads_are_known), /* before any that makes a thread */
         TEST(exits_are_billed_up_to_a_bound),
         TEST(last_parts_are_taken_from_what_is_missing),
         TEST(clocks_are_read_together),

@@ -23,6 +23,7 @@ long begin_thread(long flags, void *stack, volatile int *alive, void (*start)(vo
 void burn_odd(void);
 int generations(int count, int first, int second, int ms);
 int lingering(int ms);
+int long_ends(int count, int ms);
 int crowd(int count, int ms);
 int on_small_stacks(int count, int ms, int blocked);
 int vfork_resets(int ignored);
@@ -95,6 +96,7 @@ int generations(int count, int first, int second, int ms)
 }
 
 static pthread_key_t key;
+static useconds_t pause_us;
 
 /* In the last round, when everybody else's destructors have run. */
 static void at_end(void *round)
@@ -103,7 +105,7 @@ static void at_end(void *round)
         pthread_setspecific(key, (void *)((uintptr_t)round + 1));
         return;
     }
-    usleep(1500000);
+    usleep(pause_us);
     burn_odd();
 }
 
@@ -125,6 +127,7 @@ int lingering(int ms)
 {
     pthread_t slow, others[3];
     burn_ms = ms;
+    pause_us = 1500000;
     if (pthread_key_create(&key, at_end) || pthread_create(&slow, NULL, ends_slowly, NULL))
         return -1;
     usleep((useconds_t)ms * 1000 + 200000);
@@ -134,6 +137,20 @@ int lingering(int ms)
     pthread_join(slow, NULL);
     for (int i = 0; i < 3; i++)
         pthread_join(others[i], NULL);
+    return 0;
+}
+
+/* Threads one after the other that use as much in their ends as before: as those do that give back large heaps. */
+int long_ends(int count, int ms)
+{
+    pthread_t thread;
+    burn_ms = ms;
+    burn_clock = CLOCK_THREAD_CPUTIME_ID;
+    if (pthread_key_create(&key, at_end))
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (pthread_create(&thread, NULL, ends_slowly, NULL) || pthread_join(thread, NULL))
+            return -1;
     return 0;
 }
 
