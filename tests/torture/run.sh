@@ -72,6 +72,12 @@ torture() {
     judge "$text" $?
 }
 
+# torture_unmapped NAME PYTHON TEXT OPTION...: each object has a mapping of its own, which its end unmaps: a load from one
+# that is gone faults.
+torture_unmapped() {
+    PYTHONMALLOC=malloc MALLOC_MMAP_THRESHOLD_=200 MALLOC_MMAP_MAX_=60000 torture "$@"
+}
+
 # contexts NAME PYTHON TEXT KIND OPTION...: what samples belong to, of this kind above all.
 contexts() {
     local log=$logs/$1.log python=$2 text=$3 kind=$4 exit right
@@ -107,6 +113,7 @@ one_python() {
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 1500000
         torture "$count" "$python" "$text" --whole --steps 1000000
         torture "$count-warm" "$python" "$text, warm" --whole --steps 1000000 --warm
+        torture_unmapped "$count-unmapped" "$python" "$text, freed memory unmapped" --whole --steps 1000000
         contexts "$count-python-tasks" "$python" "$text" 1 --source python-tasks --steps 1000000
         packages "$count" "$python" "$3" 1 1000000 trio uvloop
         packages "$count" "$python" "$3" 2 1000000 greenlet gevent eventlet
@@ -117,6 +124,8 @@ one_python() {
     else
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 110000 --first "$count"
         torture "$count" "$python" "$text" --steps 200000 --first $((3 * count))
+        torture_unmapped "$count-unmapped" "$python" "$text, freed memory unmapped" --steps 60000 \
+            --part part_generators --part part_coroutines --part part_async_generators
         packages "$count" "$python" "$3" 2 110000 greenlet
         case $((count % 3)) in
         0) contexts "$count-python-tasks" "$python" "$text" 1 --source python-tasks --steps 110000 --first "$count" ;;
