@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_names.h"
 #include "../arch/arch.h"
+#include "loader_lock.h"
 #include "safe_copy.h"
 #include <string.h>
 
 struct tables {
-    bool may_go; /* the object may be unloaded meanwhile */
+    bool may_go; /* the object may be unloaded meanwhile, or its file truncated */
     uintptr_t strings, symbols, gnu_hash, hash, versions, relocations, plt_relocations;
     size_t relocation_count, relative_relocations, plt_relocation_count;
 };
 
-#define HIDDEN_VERSION 0x8000 /* not the symbol's default version */
-#define MAX_CHAIN      4096u  /* symbols of one hash bucket */
-#define MAX_NAME       64     /* of a name that is searched in an object that may go */
-#define NO_SYMBOL      UINT32_MAX
+#define HIDDEN_VERSION  0x8000 /* not the symbol's default version */
+#define MAX_CHAIN       4096u  /* symbols of one hash bucket */
+#define MAX_NAME        64     /* of a name that is searched in an object that may go */
+#define NO_SYMBOL       UINT32_MAX
+#define PAGE            4096u
+#define MAX_DYNAMIC     4096u /* entries of a dynamic section */
+#define DYNAMIC_AT_ONCE 32u   /* which is all of most */
 
 static inline __attribute__((always_inline)) bool copy(const struct tables *tables, void *to, uintptr_t from,
                                                        size_t size)
@@ -24,55 +28,72 @@ static inline __attribute__((always_inline)) bool copy(const struct tables *tabl
     return true;
 }
 
-static bool read_tables(bool may_go, uintptr_t base, const ElfW(Dyn) * dynamic, struct tables *tables)
+static void take_entry(struct tables *tables, uintptr_t base, const ElfW(Dyn) * entry)
 {
+    /* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO */
+    uintptr_t at = entry->d_un.d_ptr < base ? entry->d_un.d_ptr + base : entry->d_un.d_ptr;
+    switch (entry->d_tag) {
+    case DT_STRTAB:
+        tables->strings = at;
+        break;
+    case DT_SYMTAB:
+        tables->symbols = at;
+        break;
+    case DT_GNU_HASH:
+        tables->gnu_hash = at;
+        break;
+    case DT_HASH:
+        tables->hash = at;
+        break;
+    case DT_VERSYM:
+        tables->versions = at;
+        break;
+    case DT_RELA:
+        tables->relocations = at;
+        break;
+    case DT_RELASZ:
+        tables->relocation_count = entry->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+    case DT_RELACOUNT:
+        tables->relative_relocations = entry->d_un.d_val;
+        break;
+    case DT_JMPREL:
+        tables->plt_relocations = at;
+        break;
+    case DT_PLTRELSZ:
+        tables->plt_relocation_count = entry->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+    }
+}
+
+/* Of a dynamic section only the beginning is known: what is copied at once is on one page. */
+static bool read_tables(bool may_go, uintptr_t base, uintptr_t dynamic, struct tables *tables)
+{
+    ElfW(Dyn) some[DYNAMIC_AT_ONCE];
     *tables = (struct tables){.may_go = may_go};
-    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-        /* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO */
-        uintptr_t at = dynamic->d_un.d_ptr < base ? dynamic->d_un.d_ptr + base : dynamic->d_un.d_ptr;
-        switch (dynamic->d_tag) {
-        case DT_STRTAB:
-            tables->strings = at;
-            break;
-        case DT_SYMTAB:
-            tables->symbols = at;
-            break;
-        case DT_GNU_HASH:
-            tables->gnu_hash = at;
-            break;
-        case DT_HASH:
-            tables->hash = at;
-            break;
-        case DT_VERSYM:
-            tables->versions = at;
-            break;
-        case DT_RELA:
-            tables->relocations = at;
-            break;
-        case DT_RELASZ:
-            tables->relocation_count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
-            break;
-        case DT_RELACOUNT:
-            tables->relative_relocations = dynamic->d_un.d_val;
-            break;
-        case DT_JMPREL:
-            tables->plt_relocations = at;
-            break;
-        case DT_PLTRELSZ:
-            tables->plt_relocation_count = dynamic->d_un.d_val / sizeof(ElfW(Rela));
-            break;
+    for (size_t read = 0, count; dynamic && read < MAX_DYNAMIC; read += count, dynamic += count * sizeof *some) {
+        size_t on_page = (PAGE - dynamic % PAGE) / sizeof *some;
+        count = !may_go || on_page == 0 ? 1 : on_page < DYNAMIC_AT_ONCE ? on_page : DYNAMIC_AT_ONCE;
+        if (!may_go)
+            memcpy(some, (const void *)dynamic, sizeof *some);
+        else if (!pp_safe_copy(some, dynamic, count * sizeof *some))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            if (some[i].d_tag == DT_NULL)
+                return tables->strings && tables->symbols && (tables->gnu_hash || tables->hash);
+            take_entry(tables, base, &some[i]);
         }
     }
-    return tables->strings && tables->symbols && (tables->gnu_hash || tables->hash);
+    return false;
 }
 
 static bool find_tables(const struct dl_phdr_info *object, struct tables *tables)
 {
-    const ElfW(Dyn) *dynamic = NULL;
+    uintptr_t dynamic = 0;
     for (int i = 0; i < object->dlpi_phnum; i++)
         if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-    return read_tables(false, object->dlpi_addr, dynamic, tables);
+            dynamic = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
+    return read_tables(pp_loader_is_copied(), object->dlpi_addr, dynamic, tables);
 }
 
 /* The copy of a longer text that would be equal is not cut off by the end of what is mapped. */
@@ -157,7 +178,7 @@ uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name)
                : 0;
 }
 
-bool pp_elf_defines(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
+bool pp_elf_defines(uintptr_t base, uintptr_t dynamic, const char *name)
 {
     struct tables tables;
     ElfW(Sym) symbol;
@@ -166,16 +187,21 @@ bool pp_elf_defines(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
 
 #define RELOCATIONS_AT_ONCE 128
 
+/* Reads relocations of the table from number `at` on; returns how many, 0 at its end or if they are gone. */
+static size_t read_relocations(const struct tables *tables, uintptr_t table, size_t at, size_t count,
+                               ElfW(Rela) some[RELOCATIONS_AT_ONCE])
+{
+    size_t number = at >= count ? 0 : count - at < RELOCATIONS_AT_ONCE ? count - at : RELOCATIONS_AT_ONCE;
+    return copy(tables, some, table + at * sizeof *some, number * sizeof *some) ? number : 0;
+}
+
 /* Searches a table of relocations for one that gives the thread-local variable's place relative to the thread pointer.
  */
 static bool find_fixed(const struct tables *tables, uintptr_t base, uintptr_t from, size_t count, uint32_t index,
                        const ElfW(Sym) * symbol, int64_t *offset)
 {
     ElfW(Rela) some[RELOCATIONS_AT_ONCE];
-    for (size_t at = 0; at < count; at += RELOCATIONS_AT_ONCE) {
-        size_t number = count - at < RELOCATIONS_AT_ONCE ? count - at : RELOCATIONS_AT_ONCE;
-        if (!copy(tables, some, from + at * sizeof *some, number * sizeof *some))
-            return false;
+    for (size_t at = 0, number; (number = read_relocations(tables, from, at, count, some)) != 0; at += number) {
         for (size_t i = 0; i < number; i++) {
             unsigned long type = ELF64_R_TYPE(some[i].r_info), of = ELF64_R_SYM(some[i].r_info);
             bool descriptor = type == PP_RELOCATION_TLS_DESCRIPTOR;
@@ -189,8 +215,7 @@ static bool find_fixed(const struct tables *tables, uintptr_t base, uintptr_t fr
     return false;
 }
 
-bool pp_elf_tls_word(uintptr_t base, const ElfW(Dyn) * dynamic, uint64_t module, const char *name,
-                     struct pp_tls_word *word)
+bool pp_elf_tls_word(uintptr_t base, uintptr_t dynamic, uint64_t module, const char *name, struct pp_tls_word *word)
 {
     struct tables tables;
     ElfW(Sym) symbol;
@@ -220,7 +245,7 @@ bool pp_elf_find_next(const char *names, void **found)
     while (missing && (object = object->l_next) != NULL) {
         struct tables tables;
         ElfW(Sym) symbol;
-        if (!read_tables(false, object->l_addr, object->l_ld, &tables))
+        if (!read_tables(false, object->l_addr, (uintptr_t)object->l_ld, &tables))
             continue;
         missing = false;
         void **at = found;
@@ -233,45 +258,49 @@ bool pp_elf_find_next(const char *names, void **found)
     return true;
 }
 
-/* Whether the loader has stored an address that this relocation asks for. */
-static bool is_done(uintptr_t base, const ElfW(Rela) * relocation)
-{
-    uintptr_t stored;
-    memcpy(&stored, (const void *)(base + relocation->r_offset), sizeof stored);
-    return stored != 0;
-}
-
 /* Whether the loader has relocated the object: it does so in the table's order, lazy binding is for functions only, and
  * the last address of a symbol that is defined is not 0. */
 static bool is_relocated(const struct tables *tables, uintptr_t base)
 {
-    const ElfW(Rela) *all = (const ElfW(Rela) *)tables->relocations;
+    ElfW(Rela) one;
+    ElfW(Sym) symbol;
+    uintptr_t stored;
     for (size_t i = tables->relocation_count; i-- > tables->relative_relocations;) {
-        const ElfW(Sym) *symbol = (const ElfW(Sym) *)tables->symbols + ELF64_R_SYM(all[i].r_info);
-        unsigned long type = ELF64_R_TYPE(all[i].r_info);
-        if ((type == PP_RELOCATION_SLOT || type == PP_RELOCATION_POINTER) && symbol->st_shndx != SHN_UNDEF)
-            return is_done(base, &all[i]);
+        if (!copy(tables, &one, tables->relocations + i * sizeof one, sizeof one) ||
+            !copy(tables, &symbol, tables->symbols + ELF64_R_SYM(one.r_info) * sizeof symbol, sizeof symbol))
+            return false;
+        unsigned long type = ELF64_R_TYPE(one.r_info);
+        if ((type == PP_RELOCATION_SLOT || type == PP_RELOCATION_POINTER) && symbol.st_shndx != SHN_UNDEF)
+            return copy(tables, &stored, base + one.r_offset, sizeof stored) && stored != 0;
     }
     return true;
 }
 
-/* Returns the address that relocations have given to a variable, `own` if none names it. The slot of the offset table
- * decides if there is one: other pointers to the variable may be bound before it. */
+/* Returns the address that relocations have given to a variable, `own` if none names it, 0 if they are gone. The slot
+ * of the offset table decides if there is one: other pointers to the variable may be bound before it. */
 static uintptr_t bound_address(const struct tables *tables, uintptr_t base, uint32_t index, uintptr_t own)
 {
-    const ElfW(Rela) *all = (const ElfW(Rela) *)tables->relocations, *pointer = NULL;
-    bool has_slot = false;
-    for (size_t i = tables->relative_relocations; i < tables->relocation_count && !has_slot; i++) {
-        unsigned long type = ELF64_R_TYPE(all[i].r_info);
-        if (ELF64_R_SYM(all[i].r_info) != index || (type != PP_RELOCATION_SLOT && type != PP_RELOCATION_POINTER))
-            continue;
-        has_slot = type == PP_RELOCATION_SLOT;
-        pointer = &all[i];
+    ElfW(Rela) some[RELOCATIONS_AT_ONCE], pointer = {0};
+    bool found = false, has_slot = false;
+    size_t at = tables->relative_relocations, number;
+    while (!has_slot && (number = read_relocations(tables, tables->relocations, at, tables->relocation_count, some))) {
+        for (size_t i = 0; i < number && !has_slot; i++) {
+            unsigned long type = ELF64_R_TYPE(some[i].r_info);
+            if (ELF64_R_SYM(some[i].r_info) != index || (type != PP_RELOCATION_SLOT && type != PP_RELOCATION_POINTER))
+                continue;
+            has_slot = type == PP_RELOCATION_SLOT;
+            pointer = some[i];
+            found = true;
+        }
+        at += number;
     }
+    if (!has_slot && at < tables->relocation_count)
+        return 0;
     uintptr_t address = own;
-    if (pointer) {
-        memcpy(&address, (const void *)(base + pointer->r_offset), sizeof address);
-        address -= has_slot ? 0 : (uintptr_t)pointer->r_addend;
+    if (found) {
+        if (!copy(tables, &address, base + pointer.r_offset, sizeof address))
+            return 0;
+        address -= has_slot ? 0 : (uintptr_t)pointer.r_addend;
     }
     return address;
 }
@@ -285,7 +314,7 @@ static bool have_rivals(const struct dl_phdr_info *own, const char *const *names
         ElfW(Sym) symbol;
         bool is_own = object->l_addr == own->dlpi_addr;
         listed |= is_own;
-        if (is_own || !read_tables(false, object->l_addr, object->l_ld, &tables))
+        if (is_own || !read_tables(pp_loader_is_copied(), object->l_addr, (uintptr_t)object->l_ld, &tables))
             continue;
         for (unsigned i = 0; i < count; i++)
             if (find_defined(&tables, names[i], &symbol) != NO_SYMBOL)

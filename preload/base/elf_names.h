@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads loaded objects' own tables in memory, which also have what RTLD_LOCAL hides. The object must stay loaded
- * meanwhile: call these in a dl_iterate_phdr callback, or for a pinned object. Normal context. */
+ * meanwhile: call these in a dl_iterate_phdr callback, or for a pinned object. Where copies are made (loader_lock.h),
+ * what is not there any more is not found. Normal context. */
 #ifndef PP_BASE_ELF_NAMES_H
 #define PP_BASE_ELF_NAMES_H
 
@@ -24,15 +25,14 @@ void pp_elf_variables(const struct dl_phdr_info *object, const char *const *name
  * two), NULL where there is none. False if the loader's list is not accessible. Takes no lock; async-signal-safe. */
 bool pp_elf_find_next(const char *names, void **found);
 
-/* Whether an object that may be unloaded meanwhile defines the name; a copy of its dynamic section, which ends with
- * DT_NULL, is given, the rest is read through safe copies. */
-bool pp_elf_defines(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name);
+/* Whether an object that may be unloaded meanwhile defines the name. dynamic: where its dynamic section is; all is read
+ * through safe copies. */
+bool pp_elf_defines(uintptr_t base, uintptr_t dynamic, const char *name);
 
 /* Finds the place of a thread-local variable that an object exports, as pp_elf_defines. Where the loader has given the
  * object's block a place in static TLS after the start, no DTV has it, but the object's own relocations. module: of the
  * DTV. */
-bool pp_elf_tls_word(uintptr_t base, const ElfW(Dyn) * dynamic, uint64_t module, const char *name,
-                     struct pp_tls_word *word);
+bool pp_elf_tls_word(uintptr_t base, uintptr_t dynamic, uint64_t module, const char *name, struct pp_tls_word *word);
 
 /* Contents of the first note of this type whose owner's name has three letters or less; NULL: there is none. */
 const uint8_t *pp_elf_note(const uint8_t *notes, size_t size, const char *owner, uint32_t type, size_t *length);

@@ -91,6 +91,19 @@ void pp_loader_visit_by_copies(void)
     by_copies = true;
 }
 
+bool pp_loader_is_copied(void)
+{
+    return by_copies;
+}
+
+bool pp_loader_read(void *to, uintptr_t from, size_t size)
+{
+    if (by_copies)
+        return pp_safe_copy(to, from, size);
+    memcpy(to, (const void *)from, size);
+    return true;
+}
+
 /* An object's headers and tables are pages of its file. Where the program has truncated that, or overwrites it, reading
  * them would end the program; such an object is shown without headers. */
 static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)

@@ -5,6 +5,8 @@
 
 #include <link.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Searches for it in this variable of the loader, which may be NULL. Normal context, at start. */
 void pp_loader_lock_find(const void *rtld_global);
@@ -14,6 +16,9 @@ const int *pp_loader_lock(void);
 
 /* From here on what the loader's list points to is copied: a filter of the program may kill for that, or permits it. */
 void pp_loader_visit_by_copies(void);
+bool pp_loader_is_copied(void);
+/* Reads what the loader's list points to; false where copies are made and it is not there any more. */
+bool pp_loader_read(void *to, uintptr_t from, size_t size);
 
 /* Calls back for each loaded object, with that lock held, until the callback returns another value than 0. Where copies
  * are made, an object whose file in memory is not all there any more has no program headers. Does nothing

@@ -9,16 +9,18 @@
 #define PAGE             ((uintptr_t)4096)
 #define PAGES_AT_ONCE    64
 #define MAX_PAGES        32768 /* of an object, below its code */
+#define MAX_HEADERS      64
+#define MAX_NOTES        1024 /* bytes */
 
 static bool has_note(const struct dl_phdr_info *object)
 {
+    uint8_t notes[MAX_NOTES];
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         uintptr_t at = object->dlpi_addr + segment->p_vaddr;
-        size_t length;
-        if (segment->p_type != PT_NOTE || !pp_elf_segment(object, at, segment->p_memsz, PF_R))
-            continue;
-        if (pp_elf_note((const uint8_t *)at, segment->p_memsz, "Go", NOTE_OF_GO_BUILD, &length))
+        size_t length, size = segment->p_memsz < sizeof notes ? segment->p_memsz : sizeof notes;
+        if (segment->p_type == PT_NOTE && pp_elf_segment(object, at, segment->p_memsz, PF_R) &&
+            pp_loader_read(notes, at, size) && pp_elf_note(notes, size, "Go", NOTE_OF_GO_BUILD, &length))
             return true;
     }
     return false;
@@ -70,12 +72,13 @@ static uintptr_t header_below(uintptr_t address)
 bool pp_go_holds(uintptr_t code)
 {
     uintptr_t start = header_below(code);
-    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)start;
-    if (!start || header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff > PAGE ||
-        header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > PAGE)
+    ElfW(Ehdr) header;
+    ElfW(Phdr) headers[MAX_HEADERS];
+    if (!start || !pp_loader_read(&header, start, sizeof header) || header.e_phentsize != sizeof headers[0] ||
+        header.e_phnum > MAX_HEADERS || header.e_phoff > PAGE - sizeof headers ||
+        !pp_loader_read(headers, start + header.e_phoff, header.e_phnum * sizeof headers[0]))
         return false;
-    struct dl_phdr_info object = {
-        .dlpi_addr = start, .dlpi_phdr = (const ElfW(Phdr) *)(start + header->e_phoff), .dlpi_phnum = header->e_phnum};
+    struct dl_phdr_info object = {.dlpi_addr = start, .dlpi_phdr = headers, .dlpi_phnum = header.e_phnum};
     for (int i = 0; i < object.dlpi_phnum; i++)
         if (object.dlpi_phdr[i].p_type == PT_LOAD && object.dlpi_phdr[i].p_offset == 0)
             object.dlpi_addr = start - object.dlpi_phdr[i].p_vaddr;

@@ -11,9 +11,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define MAX_PATH    4096
-#define MAX_NOTES   4096
-#define MAX_DYNAMIC 256 /* entries */
+#define MAX_PATH  4096
+#define MAX_NOTES 4096
 
 static bool is_vdso(const char *name)
 {
@@ -47,27 +46,15 @@ static uint8_t read_build_id(const struct pp_loaded_object *object, uint8_t id[P
     return length;
 }
 
-/* Copies the dynamic section; DT_NULL ends it. */
-#define MAX_DYNAMIC_BYTES (MAX_DYNAMIC * sizeof(ElfW(Dyn)))
-static bool copy_dynamic(const struct pp_loaded_object *object, ElfW(Dyn) dynamic[MAX_DYNAMIC + 1])
-{
-    size_t size = object->dynamic.end - object->dynamic.start;
-    memset(dynamic, 0, MAX_DYNAMIC_BYTES + sizeof *dynamic);
-    return pp_safe_copy(dynamic, object->dynamic.start, size < MAX_DYNAMIC_BYTES ? size : MAX_DYNAMIC_BYTES);
-}
-
 static bool defines(const struct pp_loaded_object *object, const char *name)
 {
-    ElfW(Dyn) dynamic[MAX_DYNAMIC + 1];
-    return copy_dynamic(object, dynamic) && pp_elf_defines(object->bias, dynamic, name);
+    return pp_elf_defines(object->bias, object->dynamic.start, name);
 }
 
 bool pp_module_tls_word(const struct pp_module *module, const char *name, struct pp_tls_word *word)
 {
     const struct pp_loaded_object *object = &module->private->object;
-    ElfW(Dyn) dynamic[MAX_DYNAMIC + 1];
-    return module->tls_module && copy_dynamic(object, dynamic) &&
-           pp_elf_tls_word(object->bias, dynamic, module->tls_module, name, word) &&
+    return module->tls_module && pp_elf_tls_word(object->bias, object->dynamic.start, module->tls_module, name, word) &&
            (word->kind == PP_TLS_FIXED || ((uint64_t)word->offset <= module->tls_size &&
                                            module->tls_size - (uint64_t)word->offset >= sizeof(uintptr_t)));
 }

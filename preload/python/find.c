@@ -145,8 +145,9 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *argumen
     python->runtime = runtime;
     find_extent(object, python);
     pp_format(search->name, sizeof search->name, "%s", object->dlpi_name ? object->dlpi_name : "");
-    const unsigned long *version = (const unsigned long *)pp_elf_symbol(object, "Py_Version");
-    search->version = version ? (uint32_t)*version : 0;
+    uintptr_t version_at = pp_elf_symbol(object, "Py_Version");
+    unsigned long version = 0;
+    search->version = version_at && pp_loader_read(&version, version_at, sizeof version) ? (uint32_t)version : 0;
     search->get_version = get_version;
     static const char *const types[] = {"PyType_Type",    "PyFrame_Type",      "PyCode_Type",       "PyGen_Type",
                                         "PyCoro_Type",    "PyAsyncGen_Type",   "PyUnicode_Type",    "PyDict_Type",
