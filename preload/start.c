@@ -66,6 +66,7 @@ static void note_birth(void)
     pp_process.start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     pp_process.start.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     pp_process.start.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pp_process.start.children_cpu_ns = pp_children_cpu_ns();
     pp_process.main_stack_top = (uintptr_t)__libc_stack_end;
     pp_process.main_stack_low = pp_process.main_stack_top - main_stack_size();
     if (pp_syscall4(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0) != 0)

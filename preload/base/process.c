@@ -2,6 +2,7 @@
 #include "process.h"
 #include "syscalls.h"
 #include <string.h>
+#include <sys/resource.h>
 
 #define PAGE         4096u
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK, Linux 4.14 */
@@ -24,6 +25,18 @@ void pp_process_begins(void)
     if (mark)
         atomic_store(mark, 1);
     atomic_store(&pp_process.pid, pp_sys_getpid());
+}
+
+static uint64_t ns_of(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
+
+uint64_t pp_children_cpu_ns(void)
+{
+    struct rusage usage;
+    bool known = pp_syscall4(SYS_getrusage, RUSAGE_CHILDREN, (long)&usage, 0, 0) == 0;
+    return known ? ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime) : 0;
 }
 
 void pp_process_after_fork(void)

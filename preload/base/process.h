@@ -27,12 +27,16 @@ extern struct pp_process {
         uint64_t process_cpu_ns; /* used earlier: before exec, by the loader, by a program without Python */
         uint64_t thread_cpu_ns;  /* of the thread in which Python appeared, read together with process_cpu_ns */
         /* Counted per pid: exec does not reset them. */
+        uint64_t children_cpu_ns;
         uint64_t voluntary_switches, involuntary_switches, minor_faults, major_faults;
     } start;
 } pp_process;
 
 /* Begins profiling of this process. */
 void pp_process_begins(void);
+
+/* Returns what the kernel has billed to descendants that have ended and were waited for. */
+uint64_t pp_children_cpu_ns(void);
 
 /* In the child's atfork handler: makes the child a profiled process that begins now. */
 void pp_process_after_fork(void);

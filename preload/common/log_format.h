@@ -157,6 +157,8 @@ enum pp_account_key {
     PP_ACCOUNT_NOT_SELECTED_NS, /* written as [not selected] samples: CPU of traces that PYPROF_TRACES=…,only leaves
                                    out; a part of SAMPLED_NS */
     PP_ACCOUNT_NOT_SELECTED,    /* how many samples these are, a part of SAMPLES */
+    PP_ACCOUNT_CHILDREN_NS,     /* billed to descendants that have ended and were waited for, profiled or not; not in
+                                   the sum */
 };
 
 /* Bucket i holds handler times t with limit(i-1) <= t < limit(i), limit(i) = 2^(i/4) * (1 + (i%4)/4) * 64 ns;

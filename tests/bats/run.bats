@@ -9,8 +9,24 @@ load lib/helper
     # The program's own line between ours.
     lines_of err.txt 3 '^pyprof: profile goes to .*/pyprof\.out; to watch it run: pyprof top$'
     samples=$(info | reader field /dev/stdin samples)
-    tail -n 1 err.txt | grep -qE "^pyprof: $samples samples, [0-9.]+ s CPU in [0-9.]+ s, 1 process; next: pyprof report\$" ||
+    tail -n 1 err.txt | grep -qE "^pyprof: $samples samples, [0-9.]+ s CPU( \(of [0-9.]+ s that the kernel billed\))? in [0-9.]+ s, 1 process; next: pyprof report\$" ||
         fail "no sum of $samples samples: $(cat err.txt)"
+}
+
+# It says itself what the kernel has billed it and the program that it waits for, before its end: some milliseconds.
+@test "pyprof run: what the kernel billed, with programs that have no Python" {
+    "$PYPROF" run -- "$PYTHON" -c 'import os, resource, subprocess
+subprocess.run(["awk", "BEGIN { for (i = 0; i < 5000000; i++) n += i }"])
+sum(range(5000000))
+both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(*(used.ru_utime + used.ru_stime for used in both))' >out.txt 2>err.txt
+    billed=$(sed -nE 's/^pyprof: .* samples?, ([0-9.]+) s CPU \(of ([0-9.]+) s that the kernel billed\) in .*/\1 \2/p' err.txt)
+    awk -v said="$billed" '{ n = split(said, s, " "); exit !(n == 2 && s[1] < $1 + 0.05 && s[2] > $1 + $2 - 0.01 && s[2] < $1 + $2 + 0.1) }' out.txt ||
+        fail "in the program $(cat out.txt): $(cat err.txt)"
+    info >info.json
+    awk -v said="$(reader field info.json children_ns)" '{ exit !(said > ($2 - 0.001) * 1e9 && said < ($2 + 0.001) * 1e9) }' out.txt ||
+        fail "the children used $(cat out.txt): $(cat info.json)"
+    "$PYPROF" info | grep -qE "^ +ended children, profiled or not: [0-9.]+ s CPU" || fail "$("$PYPROF" info)"
 }
 
 # Of a directory that the shell must have in quotes.

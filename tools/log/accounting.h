@@ -33,6 +33,7 @@
     X(WALL_NS, wall_ns)                                                                                                \
     X(PENDING_NS, pending_ns)                                                                                          \
     X(BEFORE_START_NS, before_start_ns)                                                                                \
+    X(CHILDREN_NS, children_ns)                                                                                        \
     X(THREADS, threads)                                                                                                \
     X(EXITED_THREADS, exited_threads)                                                                                  \
     X(HANDLER_MAX_NS, handler_max_ns)                                                                                  \

@@ -76,6 +76,7 @@ static void put_process(struct pt_json *json, struct pt_profile *profile, uint32
     pt_json_number(json, "segments", process->segments);
     pt_json_bool(json, "ended", process->ended);
     pt_json_sums(json, profile, number);
+    pt_json_number(json, "children_ns", process->accounting.children_ns);
     pt_json_begin(json, "notes", '[');
     pt_summary_notes(profile, number, pt_json_element, json);
     pt_json_end(json, ']');
@@ -141,6 +142,8 @@ static void print_sums(const struct pt_profile *profile, uint32_t process)
                " alive), CPU before the start %.3f s",
                sum.samples, sum.lost_samples, sum.threads + sum.exited_threads, live_threads(profile, process),
                pt_seconds(sum.before_start_ns));
+    if (sum.children_ns && process != PT_NONE)
+        print_line("ended children, profiled or not: %.3f s CPU", pt_seconds(sum.children_ns));
     if (sum.not_selected)
         print_line("not selected %.3f s in %" PRIu64
                    " samples: of traces that PYPROF_TRACES left out, and outside of traces",

@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define NS_PER_US     1000
+
 /* These signals are not passed on: those that stop and continue, which the terminal sends to both programs, and those
  * that a program causes in itself. */
 static const int kept[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGPIPE, SIGSEGV,
@@ -81,16 +84,24 @@ static void pass_on(pid_t command, const siginfo_t *info)
         kill(command, info->si_signo);
 }
 
-int pt_command_wait(pid_t command)
+static uint64_t ns_of(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_usec * NS_PER_US;
+}
+
+int pt_command_wait(pid_t command, uint64_t *billed_ns)
 {
     sigset_t ours = waited_for();
     for (;;) {
         siginfo_t info;
+        struct rusage used;
         int status;
         /* As the first process of a container, this program gets children of others as well. */
-        for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
-            if (ended == command)
+        for (pid_t ended; (ended = wait4(-1, &status, WNOHANG, &used)) > 0;)
+            if (ended == command) {
+                *billed_ns = ns_of(used.ru_utime) + ns_of(used.ru_stime);
                 return status;
+            }
         if (sigwaitinfo(&ours, &info) > 0)
             pass_on(command, &info);
     }

@@ -154,8 +154,9 @@ int pt_cmd_run(const struct pt_cli *cli)
     } else {
         char *obstacle = obstacle_of(cli->arguments[0]);
         say_beginning(cli->arguments[0], &place, obstacle);
-        int wait_status = pt_command_wait(command);
-        pt_run_summary(run, since, place.directory, place.named, cli->hz, obstacle, cli->arguments[0]);
+        uint64_t billed_ns = 0;
+        int wait_status = pt_command_wait(command, &billed_ns);
+        pt_run_summary(run, since, billed_ns, place.directory, place.named, cli->hz, obstacle, cli->arguments[0]);
         free(obstacle);
         status = pt_command_status(wait_status);
     }

@@ -15,6 +15,9 @@
 #include "../view/summary.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
+/* From here on it is said that the kernel has billed more than is recorded. */
+#define MORE_NS    UINT64_C(10000000)
+#define MORE_SHARE 200
 
 /* Files that were written since the run began. */
 struct recent {
@@ -80,7 +83,16 @@ static void append_rate(struct pt_buffer *text, const struct pt_profile *profile
                          hz, NS_PER_SECOND / longest);
 }
 
-static void say_sums(const struct pt_profile *profile, const char *place, uint32_t hz)
+/* Programs without Python, starts and ends of processes are in no profile. The kernel's bill leaves out descendants
+ * that were not waited for. */
+static void append_bill(struct pt_buffer *text, uint64_t cpu_ns, uint64_t billed_ns)
+{
+    uint64_t more_ns = billed_ns > cpu_ns ? billed_ns - cpu_ns : 0;
+    if (more_ns >= MORE_NS && more_ns >= billed_ns / MORE_SHARE)
+        pt_buffer_format(text, " (of %.2f s that the kernel billed)", (double)billed_ns / 1e9);
+}
+
+static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const char *place, uint32_t hz)
 {
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     struct pt_open_ends open = pt_open_ends_of(profile);
@@ -90,6 +102,7 @@ static void say_sums(const struct pt_profile *profile, const char *place, uint32
     pt_profile_span(profile, &start, &end);
     pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, pt_plural(sum.samples, "s"),
                      (double)sum.cpu_ns / 1e9);
+    append_bill(&text, sum.cpu_ns, billed_ns);
     if (end > start)
         pt_buffer_format(&text, " in %.2f s", (double)(end - start) / 1e9);
     pt_buffer_format(&text, ", %" PRIu32 " process%s", processes, pt_plural(processes, "es"));
@@ -107,13 +120,13 @@ static void say_sums(const struct pt_profile *profile, const char *place, uint32
     pt_buffer_free(&ends);
 }
 
-void pt_run_summary(const char *run, time_t since, const char *directory, const char *named, uint32_t hz,
-                    const char *reason, const char *command)
+void pt_run_summary(const char *run, time_t since, uint64_t billed_ns, const char *directory, const char *named,
+                    uint32_t hz, const char *reason, const char *command)
 {
     char *elsewhere;
     struct pt_profile *profile = load_run(run, since, directory, &elsewhere);
     if (profile)
-        say_sums(profile, elsewhere ? elsewhere : named, hz);
+        say_sums(profile, billed_ns, elsewhere ? elsewhere : named, hz);
     else if (reason)
         pt_error("nothing was profiled: %s", reason);
     else
