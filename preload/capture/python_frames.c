@@ -153,6 +153,7 @@ static inline bool take_fields(const struct pp_frame_reader *reader, const void 
     const struct pp_python_layout *layout = reader->layout;
     frame->previous = pp_word(from, layout->frame.previous);
     frame->is_shim = owner >= OWNER_SHIM;
+    frame->in_generator = owner == OWNER_GENERATOR;
     frame->is_entry = layout->frame.is_entry && ((const uint8_t *)from)[layout->frame.is_entry];
     if (frame->is_shim)
         return true;
@@ -171,7 +172,7 @@ static bool read_object(const struct pp_frame_reader *reader, const void *object
         return false;
     frame->code = pp_word(object, layout->frame.code);
     frame->previous = pp_word(object, layout->frame.previous);
-    frame->is_shim = frame->is_entry = false;
+    frame->is_shim = frame->is_entry = frame->in_generator = false;
     int32_t last = (int32_t)pp_u32(object, layout->frame.instr);
     if (!pp_plausible(frame->code) || last < -1 || last > OBJECT_LASTI_MAX)
         return false;

@@ -30,7 +30,8 @@ struct pp_frame {
     uintptr_t code, previous;
     uintptr_t instr; /* converted to an address in the code object's own code units */
     bool is_entry;   /* outermost frame of its run (3.11) */
-    bool is_shim;    /* not a Python function: it only marks the native eval frame that it lies in */
+    bool in_generator;
+    bool is_shim; /* not a Python function: it only marks the native eval frame that it lies in */
 };
 
 /* Copies memory that may be freed meanwhile; false if not all of it is there. async-signal-safe. */

@@ -243,8 +243,13 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         if (!frame.is_shim)
             marker = cframe.address;
         /* the frame below the run is the current frame of the next outer eval call */
-        if ((has_cframes(walk) && !step_cframe(walk, &cframe, marker, address)) ||
-            (marker <= last_marker && !reader->other_stack))
+        if (has_cframes(walk) && !step_cframe(walk, &cframe, marker, address)) {
+            /* in 3.11 throw() links the generators that it passes through, but no eval call runs their frames */
+            if (!frame.in_generator)
+                return PP_REASON_PYTHON_TORN;
+            continue;
+        }
+        if (marker <= last_marker && !reader->other_stack)
             return PP_REASON_PYTHON_TORN;
         last_marker = marker;
         close_run(walk, stack, marker);

@@ -162,9 +162,11 @@ static void step_run(struct pp_path *path, struct pp_slot *slot, const struct vi
 }
 
 /* How the Python frames of 3.8–3.10 go to native frames: each eval frame runs one of them, from the root on. An eval
- * frame more than there are Python frames is the innermost one, on its way into or out of its function. */
+ * frame more than there are Python frames is the innermost one, on its way into or out of its function. Python frames
+ * more than there are eval frames go to the innermost: in 3.10 throw() links generators that none runs. */
 struct counted {
     unsigned beyond; /* Python frames further out than all that the native walk saw */
+    unsigned left;   /* eval frames that have none yet */
     bool fits;
 };
 
@@ -174,7 +176,8 @@ static struct counted count_evals(const struct view *view, unsigned native, bool
     for (unsigned i = 0; i < native; i++)
         evals += pp_in_eval(view->native[i]);
     return (struct counted){
-        .beyond = frames > evals ? frames - evals : 0,
+        .beyond = frames > evals && !(complete && evals) ? frames - evals : 0,
+        .left = evals,
         .fits = evals <= frames + 1 && (evals >= frames || !complete),
     };
 }
@@ -294,6 +297,14 @@ static void step_broken(struct merge *merge, unsigned i)
     step_address(&merge->path, address);
 }
 
+/* The Python frame of the next eval frame, of the innermost one all that are left. */
+static void step_counted(struct merge *merge)
+{
+    unsigned count = --merge->evals.left ? 1 : merge->frames_left;
+    merge->frames_left -= count;
+    step_run(&merge->path, merge->slot, &merge->view, merge->frames_left, count);
+}
+
 /* A native frame, or the Python frames that it runs. */
 static void step_native(struct merge *merge, unsigned i)
 {
@@ -309,7 +320,7 @@ static void step_native(struct merge *merge, unsigned i)
         if (!merge->counted && merge->run && view->head->python_reason == PP_REASON_PYTHON_TOO_DEEP)
             step_cut(&merge->path);
         if (merge->counted && merge->frames_left)
-            step_run(&merge->path, merge->slot, view, --merge->frames_left, 1);
+            step_counted(merge);
     } else if (!pp_module_find(view->native[i])) {
         step(&merge->path, generated_frame(tables, view, i));
     } else {

@@ -63,3 +63,49 @@ frozen() {
     needs_ptrace
     with_each_python frozen
 }
+
+# The generators that throw() and cancel() pass through are in the stack, though no native frame runs them. Before 3.10 they
+# are not in Python's own stack either.
+thrown_into() {
+    [[ $VERSION != 3.[89].* ]] || return 0
+    profiled "$PYTHON" -c '
+import asyncio, time
+def work():
+    end = time.thread_time() + 0.5
+    while time.thread_time() < end: sum(range(100))
+def inner():
+    try: yield
+    except ValueError: work()
+def middle(): yield from inner()
+def outer(): yield from middle()
+def go():
+    generator = outer()
+    next(generator)
+    try: generator.throw(ValueError())
+    except StopIteration: pass
+async def sleeper():
+    try: await asyncio.sleep(60)
+    except asyncio.CancelledError: work()
+async def waiter(): await sleeper()
+async def cancels():
+    task = asyncio.ensure_future(waiter())
+    await asyncio.sleep(0.01)
+    task.cancel()
+    await task
+go()
+asyncio.run(cancels())'
+    "$PYPROF" export --format collapsed >stacks.txt
+    awk '/work \(/ {
+            all += $NF
+            if (/;go \([^;]*;outer \([^;]*;middle \([^;]*;inner \([^;]*;work \(/) by_throw += $NF
+            if (/waiter \(.*;sleeper \([^;]*;work \(/) by_cancel += $NF
+            if (/ \(.*libc.so.*;work \(/) misplaced += $NF
+        }
+        END { if (by_throw < 0.4 * all || by_cancel < 0.4 * all || misplaced || !all) {
+            print "of " all " ns " by_throw " below throw(), " by_cancel " below cancel(), " misplaced " misplaced"; exit 1 } }' \
+        stacks.txt || fail "$(grep -E 'work \(|torn' stacks.txt | head -n 5)"
+}
+
+@test "exceptions thrown into generators and coroutines that wait for others: the whole stack" {
+    with_each_python thrown_into
+}

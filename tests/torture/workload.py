@@ -169,6 +169,34 @@ def delegates(n, base):
     LEAVE
 
 
+# Up to 3.10 the generators that throw() passes through are no frames, or no eval call's.
+def inner_catches(base):
+    ENTER
+    try:
+        D[1] = d + 1; D[0] = base; yield 1
+    except KeyError:
+        D[0] = d + 1; D[1] = 0
+        AT; tip(1)
+        AT; r = sorted([2, 1], key=by_key)
+    D[1] = d + 1; D[0] = base; yield 2; D[0] = d + 1; D[1] = 0
+    LEAVE
+
+
+def delegates_throw(base):
+    ENTER
+    AT; yield from inner_catches(base)
+    LEAVE
+
+
+def part_throws():
+    ENTER
+    AT; g = delegates_throw(d + 1)
+    AT; next(g)
+    AT; D[1] = d + 3; g.throw(KeyError()); D[1] = 0
+    AT; D[1] = d + 3; next(g, None); D[1] = 0
+    LEAVE
+
+
 def part_generators():
     ENTER
     for i in range(2):
@@ -1036,3 +1064,5 @@ PARTS = [
 ]
 if greenlet:
     PARTS.insert(3, part_greenlets)
+if sys.version_info >= (3, 11):
+    PARTS.insert(5, part_throws)
