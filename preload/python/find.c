@@ -107,8 +107,8 @@ static bool is_in_use(const struct dl_phdr_info *object, int (*is_initialized)(v
     for (unsigned i = 0; i < STARTING_MAX; i++)
         if (pp_elf_segment(object, atomic_load(&starting[i]), 1, PF_X))
             return true;
-    /* it only needs the address of _PyRuntime, which is there */
-    return is_initialized && is_initialized();
+    /* it only needs the address of _PyRuntime, which is there; not so its code, where the file has been truncated */
+    return object->dlpi_phnum && is_initialized && is_initialized();
 }
 
 static int search_object(struct dl_phdr_info *object, size_t size, void *argument)

@@ -67,6 +67,24 @@ os._exit(0)' >out.txt
     collapsed | grep -q ';work ' || fail "no sample in work()"
 }
 
+# Whether an interpreter that was not started yet has been is asked once a second.
+@test "a loaded interpreter that was never started, whose file has been truncated" {
+    gcc -shared -fPIC -O1 -o libfake.so -DVERSION=0x040000f0 "$WORKLOADS/lib/fake_python.c" -lpthread
+    profiled "$PYTHON" -c '
+import ctypes, os, time
+def work(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end: sum(range(1000))
+fake = ctypes.CDLL("./libfake.so", mode=os.RTLD_DEEPBIND)
+assert not fake.Py_IsInitialized()
+work(2.2)
+os.truncate("libfake.so", 0)
+work(2.2)
+print("done", flush=True)
+os._exit(0)' >out.txt
+    [ "$(cat out.txt)" = 'done' ] || fail "$(cat out.txt)"
+}
+
 @test "a loaded library whose file has been truncated" {
     with_a_python cut_off
 }
