@@ -2,6 +2,7 @@
 #include "endpoint.h"
 #include "../capture/safe_read.h"
 #include "awaiters.h"
+#include "starlette.h"
 #include "tasks.h"
 
 /* Of frames: where a suspended frame's value stack ends. A pointer, or words from the first local on (3.11 to 3.13). */
@@ -12,39 +13,29 @@
 #define STACK_MAX     1024 /* words */
 #define SUSPENDED_MAX 64   /* frames of a task that are searched */
 
-/* async-signal-safe. */
-static bool read_text(const struct pp_object_reader *reader, uintptr_t object, const char *name,
-                      struct pp_attribute *learnt, struct pp_str *text)
-{
-    uintptr_t value;
-    return pp_attribute_read(reader, object, name, learnt, &value) &&
-           pp_str_open(reader, value, PP_CONTEXT_TEXT_MAX, text);
-}
-
-/* Django's routes have no slash at their beginning. async-signal-safe. */
-static bool read_django(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says,
-                        struct pp_context *part)
-{
-    struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
-    uintptr_t request, match;
-    part->identity = frame;
-    return pp_frame_local_read(&reader->objects, frame, says.local, &request) &&
-           pp_attribute_read(&reader->objects, request, "resolver_match", &learnt->django_match, &match) &&
-           read_text(&reader->objects, match, "route", &learnt->django_route, &part->text);
-}
+/* What frames tell, the outermost first. */
+struct reading {
+    const struct pp_context_reader *reader;
+    struct pp_context routes; /* those of Starlette that were met, in each other, or Django's */
+    struct pp_context scope;  /* the route in the scope of the request */
+    unsigned django_frames;
+    bool serves; /* a request */
+};
 
 /* async-signal-safe. */
-static bool read_route(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says,
-                       struct pp_context *part)
+static void begin(struct reading *reading, const struct pp_context_reader *reader)
 {
-    struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
-    uintptr_t included; /* None, or what holds the path of a route in an included router of FastAPI */
-    if (!pp_frame_local_read(&reader->objects, frame, says.local, &part->identity))
-        return false;
-    if (says.second != PP_NO_LOCAL && pp_frame_local_read(&reader->objects, frame, says.second, &included) &&
-        read_text(&reader->objects, included, "path", &learnt->fastapi_path, &part->text))
-        return true;
-    return read_text(&reader->objects, part->identity, "path", &learnt->route_path, &part->text);
+    *reading = (struct reading){.reader = reader};
+    reading->routes.text = (struct pp_str){(uintptr_t)reader->slot->scratch->endpoint, {0, 1, 0, 0}};
+}
+
+/* What is mounted at / has an empty path. async-signal-safe. */
+static bool end(const struct reading *reading, struct pp_context *context)
+{
+    *context = reading->routes.text.record.bytes ? reading->routes : reading->scope;
+    if (!context->text.record.bytes)
+        context->identity = 0;
+    return reading->serves;
 }
 
 /* Adds a part to the text. Parts other than Latin-1 are not joined. async-signal-safe. */
@@ -64,21 +55,62 @@ static void append(const struct pp_context_reader *reader, struct pp_context *co
     text->cut |= part->text.record.cut;
 }
 
-/* Adds what a frame with such a rule tells. async-signal-safe. */
-static void add_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says,
-                      struct pp_context *context)
+/* Django's routes have no slash at their beginning. async-signal-safe. */
+static void add_django(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
 {
-    uint8_t *buffer = reader->slot->scratch->endpoint;
+    const struct pp_object_reader *objects = &reading->reader->objects;
+    struct pp_learnt_attributes *learnt = &reading->reader->slot->thread.learnt;
+    uint8_t *buffer = reading->reader->slot->scratch->endpoint;
     struct pp_context part = {.identity = 0};
-    if (says.rule == PP_FRAME_DJANGO) {
-        if (!read_django(reader, frame, says, &part))
-            return;
-        buffer[0] = '/';
-        context->text = (struct pp_str){(uintptr_t)buffer, {1, 1, 0, 0}};
-    } else if (!read_route(reader, frame, says, &part) || part.identity == context->identity) {
-        return; /* a method and the one that it extends */
-    }
-    append(reader, context, &part);
+    uintptr_t request, route;
+    if (reading->django_frames++ >= PP_DJANGO_FRAMES || !pp_frame_local_read(objects, frame, says.local, &request) ||
+        !pp_attribute_read(objects, request, "resolver_match", &learnt->django_match, &part.identity) ||
+        part.identity == reading->routes.identity ||
+        !pp_attribute_read(objects, part.identity, "route", &learnt->django_route, &route) ||
+        !pp_str_open(objects, route, PP_CONTEXT_TEXT_MAX, &part.text))
+        return;
+    buffer[0] = '/';
+    reading->routes.text = (struct pp_str){(uintptr_t)buffer, {1, 1, 0, 0}};
+    append(reading->reader, &reading->routes, &part);
+}
+
+/* async-signal-safe. */
+static void add_route(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
+{
+    const struct pp_context_reader *reader = reading->reader;
+    struct pp_context part = {.identity = 0};
+    uintptr_t included = 0;
+    if (says.second != PP_NO_LOCAL &&
+        (!pp_frame_local_read(&reader->objects, frame, says.second, &included) || !included))
+        return; /* the frame has just begun, and the route may have the end of the path only */
+    if (pp_frame_local_read(&reader->objects, frame, says.local, &part.identity) &&
+        part.identity != reading->routes.identity && /* a method and the one that it extends */
+        pp_starlette_path_read(reader, part.identity, included, &part.text))
+        append(reader, &reading->routes, &part);
+}
+
+/* Returns whether it is the scope of a request. async-signal-safe. */
+static bool add_scope(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
+{
+    const struct pp_object_reader *objects = &reading->reader->objects;
+    uintptr_t scope;
+    if (!pp_frame_local_read(objects, frame, says.local, &scope) ||
+        (says.rule == PP_FRAME_CYCLE &&
+         !pp_attribute_read(objects, scope, "scope", &reading->reader->slot->thread.learnt.uvicorn_scope, &scope)))
+        return false;
+    return pp_starlette_scope_read(reading->reader, scope, &reading->scope);
+}
+
+/* Adds what a frame with such a rule tells. async-signal-safe. */
+static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
+{
+    reading->serves |= says.rule == PP_FRAME_SCOPE ? add_scope(reading, frame, says) : true;
+    if (says.rule == PP_FRAME_CYCLE)
+        add_scope(reading, frame, says);
+    else if (says.rule == PP_FRAME_DJANGO)
+        add_django(reading, frame, says);
+    else if (says.rule == PP_FRAME_ROUTE || says.rule == PP_FRAME_FASTAPI)
+        add_route(reading, frame, says);
 }
 
 /* Returns what a frame awaits that is suspended, 0: it is not known. async-signal-safe. */
@@ -104,17 +136,17 @@ static uintptr_t awaited_by_frame(const struct pp_object_reader *reader, uintptr
 }
 
 /* Adds what the suspended frames of a task tell. async-signal-safe. */
-static void add_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context)
+static void add_task(struct reading *reading, uintptr_t task)
 {
-    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_object_reader *objects = &reading->reader->objects;
     const struct pp_python_layout *layout = &objects->python->layout;
-    uintptr_t code, frame = pp_task_frame(reader, task);
+    uintptr_t code, frame = pp_task_frame(reading->reader, task);
     for (unsigned i = 0; i < SUSPENDED_MAX && frame; i++) {
         if (!pp_object_word(objects, frame + layout->frame.code, &code))
             return;
         struct pp_frame_says says = pp_frame_says_read(objects, code & ~(uintptr_t)layout->code_tag);
         if (says.rule >= PP_FRAME_SERVES && says.rule < PP_FRAME_WORK)
-            add_frame(reader, frame, says, context);
+            add_frame(reading, frame, says);
         frame = pp_coroutine_frame(objects, awaited_by_frame(objects, frame));
     }
 }
@@ -127,32 +159,28 @@ uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t 
     return says.rule == PP_FRAME_WORK ? pp_awaiter_of_work(reader, local) : pp_awaiter_of_result(reader, local);
 }
 
-/* Adds what the task tells for which a thread works. async-signal-safe. */
-static void add_work(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says,
-                     struct pp_context *context)
+bool pp_endpoint_read_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context)
 {
-    uintptr_t task = pp_awaiter_of_frame(reader, frame, says);
-    if (task)
-        add_task(reader, task, context);
+    struct reading reading;
+    begin(&reading, reader);
+    add_task(&reading, task);
+    return end(&reading, context);
 }
 
-void pp_endpoint_read_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context)
-{
-    *context = (struct pp_context){.text = {(uintptr_t)reader->slot->scratch->endpoint, {0, 1, 0, 0}}};
-    add_task(reader, task, context);
-}
-
-void pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
+bool pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
                       struct pp_context *context)
 {
     const struct pp_slot *slot = reader->slot;
-    *context = (struct pp_context){.text = {(uintptr_t)slot->scratch->endpoint, {0, 1, 0, 0}}};
+    struct reading reading;
+    begin(&reading, reader);
     /* Outermost first: a route within a mount has the paths of both. */
     for (uint32_t i = stack->frames; i-- > 0;) {
         struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
-        if (says.rule == PP_FRAME_WORK || says.rule == PP_FRAME_WORKER)
-            add_work(reader, slot->scratch->python[i].address, says, context);
-        else if (says.rule >= PP_FRAME_SERVES)
-            add_frame(reader, slot->scratch->python[i].address, says, context);
+        uintptr_t task, frame = slot->scratch->python[i].address;
+        if (says.rule >= PP_FRAME_SERVES && says.rule < PP_FRAME_WORK)
+            add_frame(&reading, frame, says);
+        else if (says.rule >= PP_FRAME_WORK && (task = pp_awaiter_of_frame(reader, frame, says)) != 0)
+            add_task(&reading, task);
     }
+    return end(&reading, context);
 }

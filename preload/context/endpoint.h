@@ -7,17 +7,22 @@
 #include "context.h"
 #include "frame_rules.h"
 
+/* The endpoint of a request whose route is not known: it was not found yet, there is none, or its frames have ended. */
+#define PP_ENDPOINT_UNKNOWN "(unknown route)"
+
+#define PP_DJANGO_FRAMES 2 /* that are read: with each middleware there is another one of the same request */
+
 /* Returns the task that awaits what the frame of PP_FRAME_WORK or PP_FRAME_WORKER does; 0: none, or it is not known.
  * async-signal-safe. */
 uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says);
 
 /* Reads the endpoint of a suspended task by its frames; as pp_endpoint_read. Only for a thread that holds the GIL.
  * async-signal-safe. */
-void pp_endpoint_read_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context);
+bool pp_endpoint_read_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context);
 
-/* Reads the endpoint; context->identity stays 0 if no frame serves a request. async-signal-safe; needs slot->scratch
- * with the resolved frames. */
-void pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
+/* Returns whether a frame serves a request, and reads its endpoint; context->identity is 0 if that is not known.
+ * async-signal-safe; needs slot->scratch with the resolved frames. */
+bool pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
                       struct pp_context *context);
 
 #endif

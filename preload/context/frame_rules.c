@@ -3,7 +3,7 @@
 #include "values.h"
 #include <string.h>
 
-#define NAME_MAX 40 /* longer names have no rule */
+#define NAME_MAX 48 /* longer names have no rule */
 #define FILE_MAX 64 /* of the end of a path */
 
 #define LOCALS_MAX 64 /* that are searched */
@@ -36,10 +36,30 @@ static const struct rule {
     {PP_FRAME_CALLS, ASCII("GreenThread.main"), ASCII("main"), ASCII("eventlet/greenthread.py"), "function", NULL},
     {PP_FRAME_CALLS, ASCII("GreenPool._spawn_n_impl"), ASCII("_spawn_n_impl"), ASCII("eventlet/greenpool.py"), "func",
      NULL},
-    {PP_FRAME_DJANGO, ASCII("BaseHandler._get_response"), ASCII("_get_response"), ASCII("django/core/handlers/base.py"),
+    {PP_FRAME_REQUEST, ASCII("SyncWorker.handle_request"), ASCII("handle_request"), ASCII("gunicorn/workers/sync.py"),
+     NULL, NULL},
+    {PP_FRAME_REQUEST, ASCII("ThreadWorker.handle_request"), ASCII("handle_request"),
+     ASCII("gunicorn/workers/gthread.py"), NULL, NULL},
+    {PP_FRAME_REQUEST, ASCII("AsyncWorker.handle_request"), ASCII("handle_request"),
+     ASCII("gunicorn/workers/base_async.py"), NULL, NULL},
+    {PP_FRAME_REQUEST, ASCII("BaseHandler.run"), ASCII("run"), ASCII("wsgiref/handlers.py"), NULL, NULL},
+    {PP_FRAME_REQUEST, ASCII("WSGIRequestHandler.run_wsgi"), ASCII("run_wsgi"), ASCII("werkzeug/serving.py"), NULL,
+     NULL},
+    {PP_FRAME_REQUEST, ASCII("WSGITask.execute"), ASCII("execute"), ASCII("waitress/task.py"), NULL, NULL},
+    {PP_FRAME_REQUEST, ASCII("ClosingIterator.__next__"), ASCII("__next__"), ASCII("werkzeug/wsgi.py"), NULL, NULL},
+    {PP_FRAME_REQUEST, ASCII("Flask.__call__"), ASCII("__call__"), ASCII("flask/app.py"), NULL, NULL},
+    {PP_FRAME_CYCLE, ASCII("RequestResponseCycle.run_asgi"), ASCII("run_asgi"),
+     ASCII("uvicorn/protocols/http/h11_impl.py"), "self", NULL},
+    {PP_FRAME_CYCLE, ASCII("RequestResponseCycle.run_asgi"), ASCII("run_asgi"),
+     ASCII("uvicorn/protocols/http/httptools_impl.py"), "self", NULL},
+    {PP_FRAME_SCOPE, ASCII("Starlette.__call__"), ASCII("__call__"), ASCII("starlette/applications.py"), "scope", NULL},
+    {PP_FRAME_DJANGO, ASCII("WSGIHandler.__call__"), ASCII("__call__"), ASCII("django/core/handlers/wsgi.py"),
      "request", NULL},
-    {PP_FRAME_DJANGO, ASCII("BaseHandler._get_response_async"), ASCII("_get_response_async"),
-     ASCII("django/core/handlers/base.py"), "request", NULL},
+    {PP_FRAME_DJANGO, ASCII("ASGIHandler.handle"), ASCII("handle"), ASCII("django/core/handlers/asgi.py"), "request",
+     NULL},
+    /* around each middleware, and the innermost handler */
+    {PP_FRAME_DJANGO, ASCII("convert_exception_to_response.<locals>.inner"), ASCII("inner"),
+     ASCII("django/core/handlers/exception.py"), "request", NULL},
     {PP_FRAME_FASTAPI, ASCII("APIRoute.handle"), ASCII("handle"), ASCII("fastapi/routing.py"), "self",
      "effective_context"},
     {PP_FRAME_ROUTE, ASCII("Route.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},

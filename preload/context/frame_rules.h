@@ -15,8 +15,11 @@ enum pp_frame_rule {
     PP_FRAME_STEP,   /* runs an asyncio task that is made of Python: its local */
     PP_FRAME_TRIO,   /* runs the tasks of trio in turn: its local */
     PP_FRAME_SERVES, /* from here on: they serve a request (endpoint.c) */
-    PP_FRAME_DJANGO = PP_FRAME_SERVES,
-    PP_FRAME_ROUTE, /* of Starlette, and of what is made of it */
+    PP_FRAME_REQUEST = PP_FRAME_SERVES, /* of a server or a framework, whatever the route is */
+    PP_FRAME_CYCLE,                     /* of uvicorn: its local has the scope of the request */
+    PP_FRAME_SCOPE,                     /* its local is the scope of a request, or of the server's life */
+    PP_FRAME_DJANGO,                    /* its local is the request */
+    PP_FRAME_ROUTE,                     /* of Starlette, and of what is made of it */
     PP_FRAME_FASTAPI,
     PP_FRAME_WORK,   /* in a thread of a pool, maybe for a task */
     PP_FRAME_WORKER, /* in a thread of anyio, for a task */

@@ -9,7 +9,7 @@
 #include "thread_name.h"
 #include "variables.h"
 
-#define SERVING (1u << PP_FRAME_DJANGO | 1u << PP_FRAME_ROUTE | 1u << PP_FRAME_FASTAPI)
+#define SERVING ((1u << PP_FRAME_WORK) - (1u << PP_FRAME_SERVES)) /* rules */
 
 #define NOWHERE     UINT32_MAX
 #define POOL_FRAMES 8 /* of a pool's thread, with which it comes to its work */
@@ -39,14 +39,17 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
     bool may_end = reader->slot->thread.contexts[PP_CONTEXT_ENDPOINT] != 0;
     if (*known & 1u << PP_CONTEXT_ENDPOINT || (!serving && !counted && !may_end))
         return true;
-    if (serving)
-        pp_endpoint_read(reader, stack, &context);
+    bool serves = serving && pp_endpoint_read(reader, stack, &context);
     /* what a task has others do is for its endpoint */
     for (uint32_t i = 0; serving && !context.identity && i < reader->slot->scratch->awaiter_count; i++)
-        pp_endpoint_read_task(reader, reader->slot->scratch->awaiters[i], &context);
+        serves |= pp_endpoint_read_task(reader, reader->slot->scratch->awaiters[i], &context);
     if (!context.identity) { /* what it has others do and does not await */
         context = (struct pp_context){.identity = 0};
         pp_variables_endpoint(reader, &context);
+    }
+    if (!context.identity && serves) {
+        context.identity = PP_SAME_NAME;
+        context.text = (struct pp_str){(uintptr_t)PP_ENDPOINT_UNKNOWN, {sizeof PP_ENDPOINT_UNKNOWN - 1, 1, 0, 0}};
     }
     return pp_context_put(reader, PP_CONTEXT_ENDPOINT, &context, known);
 }
@@ -129,14 +132,14 @@ static unsigned make_key(const struct pp_context_reader *reader, const struct pp
     const struct pp_slot *slot = reader->slot;
     const struct pp_scratch *scratch = slot->scratch;
     uint32_t entry, entries = pp_slot_code_entries(slot);
-    unsigned count = 0;
+    unsigned count = 0, django_frames = 0;
     /* which greenlet runs is not known by frames alone */
     if (!reader->objects.plain || !reader->facts || reader->facts->greenlet.type)
         return 0;
     bool defined = stack->frames && scratch->resolved[stack->frames - 1].entry < entries;
     key[count++] = (uintptr_t)reader->facts;
     key[count++] = (uintptr_t)known << 32 | atomic_load_explicit(&pp_capture.frame_rules, memory_order_relaxed);
-    key[count++] = (uintptr_t)scratch->awaiter_count << 2 | (uintptr_t)defined << 1 |
+    key[count++] = (uintptr_t)scratch->awaiter_count << 3 | (uintptr_t)defined << 2 |
                    (slot->thread.contexts[PP_CONTEXT_ENDPOINT] != 0);
     key[count++] = stack->outermost;
     key[count++] = pp_word(reader->state->memory, reader->objects.python->layout.thread_state.context);
@@ -147,6 +150,10 @@ static unsigned make_key(const struct pp_context_reader *reader, const struct pp
         key[count++] = scratch->awaiters[i];
     for (uint32_t i = stack->frames; i-- > 0;)
         if ((entry = scratch->resolved[i].entry) < entries && slot->codes[entry].says.rule > PP_FRAME_LOOP) {
+            uint8_t rule = slot->codes[entry].says.rule;
+            key[2] |= (uintptr_t)(rule == PP_FRAME_REQUEST) << 1;
+            if (rule == PP_FRAME_REQUEST || (rule == PP_FRAME_DJANGO && django_frames++ >= PP_DJANGO_FRAMES))
+                continue;
             if (count + 3 > PP_RECALL_KEY_MAX)
                 return 0;
             add_frame(slot, stack, i, key, &count);

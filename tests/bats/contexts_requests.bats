@@ -170,6 +170,68 @@ celery() {
     with_pythons "$(list_pythons | grep ' 3\.12\.')" celery
 }
 
+# around KIND SERVER PATH... -- PACKAGE...: SERVER is as in around_routes.py, or a kind of worker of gunicorn.
+around() {
+    local kind=$1 server=$2 paths=() venv port command
+    shift 2
+    while [ "$1" != -- ]; do
+        paths+=("$1=$1/{}*120")
+        shift
+    done
+    shift
+    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
+    port=$(free_port "$PYTHON")
+    command=("$WORKLOADS/around_routes.py")
+    case $server in
+    *thread | sync) command=(-m gunicorn -k "$server" -w 1 -b "127.0.0.1:$port" around_routes:app) ;;
+    esac
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 LD_PRELOAD=$LIBPYPROF KIND=$kind SERVER=$server PORT=$port PYTHONPATH=$WORKLOADS \
+        "$venv/bin/python" "${command[@]}" >server.log 2>&1 3>&- &
+    server=$!
+    trap 'stop_server "$server" TERM' EXIT
+    "$PYTHON" "$WORKLOADS/counted_client.py" "$port" "${paths[@]}" >/dev/null || fail "$(tail -n 5 server.log)"
+    stop_server "$server" TERM
+    ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" endpoint truth.json || fail "$(tail -n 5 server.log)"
+}
+
+around_flask() {
+    around flask sync /plain /streams /nowhere -- flask gunicorn
+}
+
+@test "a request whose route is not known yet, or any more, is known as a request: Flask, streamed bodies, gunicorn" {
+    with_a_python around_flask
+}
+
+around_fastapi() {
+    around fastapi h11 /plain /thread /router /mount/in /nowhere -- fastapi uvicorn
+}
+
+@test "middleware of FastAPI: before the route is known, and after it" {
+    with_a_python around_fastapi
+}
+
+around_django() {
+    around django gthread /plain /streams /nowhere -- django gunicorn
+}
+
+@test "middleware of Django: before the route is known, and after it" {
+    with_a_python around_django
+}
+
+around_others() {
+    around flask gthread /plain /streams /nowhere -- flask gunicorn
+    around flask werkzeug /plain /streams /nowhere -- flask
+    around flask waitress /plain /streams /nowhere -- flask waitress
+    around django wsgiref /plain /streams /nowhere -- django
+    around django-async h11 /plain /streams /nowhere -- django uvicorn
+    around starlette httptools /plain /thread /mount/in /nowhere -- starlette uvicorn httptools
+}
+
+# bats test_tags=long
+@test "middleware on other servers, and where Django and Starlette are asynchronous" {
+    with_a_python around_others
+}
+
 gathered() {
     local venv
     venv=$(PIP_ONLY_BINARY=:all: venv_with starlette) || fail "$venv"

@@ -148,11 +148,12 @@ SOURCES = {"asyncio": (prepare_asyncio, run_asyncio)}
 
 def main_program():
     global library, begin, end
+    from contexts_endpoints import SOURCES as endpoints
     from contexts_requests import SOURCES as requests
     from contexts_tasks import SOURCES as tasks
     from greenlets import SOURCES as greenlets
 
-    SOURCES.update(greenlets, **requests, **tasks)
+    SOURCES.update(greenlets, **endpoints, **requests, **tasks)
     parser = argparse.ArgumentParser()
     parser.add_argument("object")
     parser.add_argument("--steps", type=int, default=100000, help="how many instructions are stepped")

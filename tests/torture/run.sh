@@ -118,6 +118,7 @@ one_python() {
         packages "$count" "$python" "$3" 1 1000000 trio uvloop
         packages "$count" "$python" "$3" 2 1000000 greenlet gevent eventlet
         contexts "$count-labels" "$python" "$text" 6 --source labels --steps 1000000
+        contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 2000000
         if find_package "$python" "$3" opentelemetry-sdk; then
             contexts "$count-spans" "$python" "$text" 5 --source opentelemetry --steps 1000000
         fi
@@ -132,6 +133,7 @@ one_python() {
         1) packages "$count" "$python" "$3" 1 110000 trio ;;
         esac
         contexts "$count-labels" "$python" "$text" 6 --source labels --steps 60000 --first "$count"
+        contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 80000 --first "$count"
     fi
 }
 

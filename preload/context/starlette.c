@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "starlette.h"
+
+/* async-signal-safe. */
+static bool read_text(const struct pp_object_reader *reader, uintptr_t object, struct pp_attribute *learnt,
+                      struct pp_str *text)
+{
+    uintptr_t value;
+    return pp_attribute_read(reader, object, "path", learnt, &value) &&
+           pp_str_open(reader, value, PP_CONTEXT_TEXT_MAX, text);
+}
+
+/* async-signal-safe. */
+static bool is_of(const struct pp_context_reader *reader, uintptr_t included, uintptr_t route)
+{
+    uintptr_t original;
+    return pp_attribute_read(&reader->objects, included, "original_route",
+                             &reader->slot->thread.learnt.fastapi_original, &original) &&
+           original == route;
+}
+
+bool pp_starlette_path_read(const struct pp_context_reader *reader, uintptr_t route, uintptr_t included,
+                            struct pp_str *path)
+{
+    struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
+    return is_of(reader, included, route) ? read_text(&reader->objects, included, &learnt->fastapi_path, path)
+                                          : read_text(&reader->objects, route, &learnt->route_path, path);
+}
+
+/* Reads what has the whole path of the route; *included is 0 if the route has it. Returns false between the match of a
+ * route in an included router and that. async-signal-safe. */
+static bool read_included(const struct pp_context_reader *reader, uintptr_t scope, uintptr_t route, uintptr_t *included)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
+    uintptr_t fastapi, router;
+    *included = 0;
+    if (!pp_dict_get_named(objects, scope, "fastapi", &learnt->scope_fastapi, &fastapi))
+        return true;
+    if (pp_dict_get_named(objects, fastapi, "effective_route_context", &learnt->fastapi_context, included) &&
+        is_of(reader, *included, route))
+        return true;
+    *included = 0;
+    return !pp_dict_get_named(objects, fastapi, "included_router", &learnt->fastapi_router, &router);
+}
+
+bool pp_starlette_scope_read(const struct pp_context_reader *reader, uintptr_t scope, struct pp_context *context)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
+    uintptr_t type, root, route, included;
+    struct pp_str mounted;
+    if (!pp_dict_get_named(objects, scope, "type", &learnt->scope_type, &type) ||
+        !(pp_str_is(objects, type, "http") || pp_str_is(objects, type, "websocket")))
+        return false;
+    /* of a mount it has what the client has asked for, not the path with the names of parameters */
+    if (pp_dict_get_named(objects, scope, "root_path", &learnt->scope_root, &root) &&
+        pp_str_open(objects, root, PP_CONTEXT_TEXT_MAX, &mounted) && !mounted.record.bytes &&
+        pp_dict_get_named(objects, scope, "route", &learnt->scope_route, &route) &&
+        read_included(reader, scope, route, &included) &&
+        pp_starlette_path_read(reader, route, included, &context->text))
+        context->identity = route;
+    return true;
+}

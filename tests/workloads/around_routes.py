@@ -1,0 +1,199 @@
+"""A service that uses CPU in its endpoints and around them: in middleware before and after the route is known, in bodies that are
+sent when the application has returned, for paths that have no route. KIND says of what it is made: flask, django, django-async,
+starlette or fastapi; SERVER, on which PORT: wsgiref, werkzeug, waitress, h11 or httptools (uvicorn); or `gunicorn
+around_routes:app`. At its end truth.json has what each endpoint has used by the clocks of its threads, as requests_served.py."""
+import asyncio
+import atexit
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import types
+
+KIND = os.environ["KIND"]
+ASYNCHRONOUS = KIND in ("django-async", "starlette", "fastapi")
+UNKNOWN = "(unknown route)"
+used, functions, lock = {}, {}, threading.Lock()
+
+
+def work(value, ms):
+    """Uses CPU for the endpoint in a function for it."""
+    if value not in functions:
+        code = work_in.__code__.replace(co_name=f"WITHIN {value}")
+        if sys.version_info >= (3, 11):
+            code = code.replace(co_qualname=f"WITHIN {value}")
+        functions[value] = types.FunctionType(code, globals())
+    functions[value](value, ms)
+
+
+def work_in(value, ms):
+    since = now = time.thread_time_ns()
+    while now - since < ms * 1e6:
+        sum(range(500))
+        now = time.thread_time_ns()
+    with lock:
+        used[value] = used.get(value, 0) + now - since
+
+
+def parts(value):
+    for _ in range(2):
+        work(value, 2)
+        yield b"part"
+
+
+def flask():
+    import flask
+
+    app = flask.Flask("app")
+    names = {"plain": "/plain/<n>", "streams": "/streams/<n>", None: UNKNOWN}
+    app.before_request(lambda: work(names[flask.request.endpoint], 2))
+    app.after_request(lambda response: (work(names[flask.request.endpoint], 1), response)[1])
+    app.teardown_request(lambda error: work(names[flask.request.endpoint], 1))
+    app.add_url_rule("/plain/<n>", "plain", lambda n: (work("/plain/<n>", 3), "done")[1])
+    app.add_url_rule("/streams/<n>", "streams", lambda n: flask.Response(parts(UNKNOWN)))
+    inner = app.wsgi_app
+
+    def around(environ, start_response):
+        work(UNKNOWN, 2)
+        body = inner(environ, start_response)
+        work(UNKNOWN, 1)
+        return body
+
+    app.wsgi_app = around
+    return app
+
+
+class DjangoMiddleware:
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        work(UNKNOWN, 2)
+        response = self.get_response(request)
+        work("/" + request.resolver_match.route if request.resolver_match else UNKNOWN, 3)
+        return response
+
+
+def django():
+    import django
+    import django.conf
+    from django.http import HttpResponse, StreamingHttpResponse
+    from django.urls import path
+
+    streamed = "/streams/<n>" if ASYNCHRONOUS else UNKNOWN
+    urls = [path("plain/<n>", lambda request, n: (work("/plain/<n>", 3), HttpResponse("done"))[1])]
+    urls.append(path("streams/<n>", lambda request, n: StreamingHttpResponse(parts(streamed))))
+    settings = {"ALLOWED_HOSTS": ["*"], "SECRET_KEY": "s", "LOGGING_CONFIG": None}
+    settings["MIDDLEWARE"] = ["django.middleware.common.CommonMiddleware"] * 3 + [__name__ + ".DjangoMiddleware"]
+    sys.modules["around_routes"] = sys.modules[__name__]
+    django.conf.settings.configure(ROOT_URLCONF=tuple(urls), **settings)
+    django.setup()
+    if ASYNCHRONOUS:
+        from django.core.handlers.asgi import ASGIHandler
+
+        return ASGIHandler()
+    from django.core.handlers.wsgi import WSGIHandler
+
+    return WSGIHandler()
+
+
+class Around:
+    """Of a mounted application's route, only what the route itself has stays known; Starlette before 1.0 keeps nothing."""
+
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        work(UNKNOWN, 2)
+        await self.app(scope, receive, send)
+        work(known_after(scope), 1)
+
+
+def known_after(scope):
+    first = scope["path"].split("/")[1]
+    return f"/{first}/{{n}}" if first in ("plain", "thread", "router") and "route" in scope else UNKNOWN
+
+
+async def dispatch(request, call_next):
+    work(UNKNOWN, 1)
+    response = await call_next(request)
+    work(known_after(request.scope), 2)
+    return response
+
+
+def starlette():
+    from starlette.middleware.base import BaseHTTPMiddleware
+    from starlette.requests import Request
+    from starlette.responses import PlainTextResponse, StreamingResponse
+
+    async def plain(request: Request):
+        work("/plain/{n}", 2)
+        await asyncio.sleep(0)
+        return PlainTextResponse("done")
+
+    def thread(request: Request):
+        work("/thread/{n}", 3)
+        return PlainTextResponse("done")
+
+    async def mounted(request: Request):
+        return StreamingResponse(parts("/mount/in/{n}"))
+
+    async def routed(request: Request):
+        work("/router/{n}", 2)
+        return PlainTextResponse("done")
+
+    if KIND == "fastapi":
+        from fastapi import APIRouter, Depends, FastAPI
+
+        app, inner, router = FastAPI(), FastAPI(), APIRouter()
+        app.get("/plain/{n}", dependencies=[Depends(lambda: work("/plain/{n}", 1))])(plain)
+        app.get("/thread/{n}")(thread)
+        inner.get("/in/{n}")(mounted)
+        router.get("/{n}")(routed)
+        app.include_router(router, prefix="/router")
+    else:
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+
+        inner = Starlette(routes=[Route("/in/{n}", mounted)])
+        app = Starlette(routes=[Route("/plain/{n}", plain), Route("/thread/{n}", thread), Route("/router/{n}", routed)])
+    app.mount("/mount", inner)
+    app.add_middleware(BaseHTTPMiddleware, dispatch=dispatch)
+    app.add_middleware(Around)
+    return app
+
+
+def write():
+    if used:  # not the parent of gunicorn's worker
+        with open("truth.json", "w") as file:
+            json.dump({"values": used, "hands_to_threads": ASYNCHRONOUS, "does_more": True}, file)
+
+
+def serve(server, port):
+    if server in ("h11", "httptools"):
+        import uvicorn
+
+        uvicorn.run(app, port=port, http=server, log_level="critical", lifespan="auto" if KIND != "django-async" else "off")
+    elif server == "waitress":
+        import waitress
+
+        waitress.serve(app, host="127.0.0.1", port=port)
+    elif server == "werkzeug":
+        from werkzeug.serving import make_server
+
+        make_server("127.0.0.1", port, app, threaded=True).serve_forever()
+    else:
+        from wsgiref.simple_server import make_server
+
+        make_server("127.0.0.1", port, app).serve_forever()
+
+
+app = {"flask": flask, "django": django, "django-async": django, "starlette": starlette, "fastapi": starlette}[KIND]()
+atexit.register(write)
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    serve(os.environ["SERVER"], int(os.environ["PORT"]))
