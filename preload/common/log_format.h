@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Defines the log, the contract between preload/ (the only writer) and tools/ (the only reader).
+/* Defines the log, the contract between preload/ (the writer, but for what `pyprof run` adds at the end) and tools/
+ * (the reader).
  *
  * A segment is one file: a pp_log_file_header, then blocks until the end of the file. A block is a pp_log_block_header
  * and `length` bytes of payload. Blocks are only ever appended, whole flushes at a time, so a live file and a file
@@ -119,6 +120,9 @@ enum pp_process_key {
     PP_PROCESS_CONTEXTS,        /* text: the sources of contexts that are read, for people; again when it changes */
     PP_PROCESS_TRACES,          /* text: PYPROF_TRACES as it holds, "0.01" or "0.01,only"; absent: no traces are kept */
     PP_PROCESS_SERVICE,         /* text: OTEL_SERVICE_NAME, or service.name of OTEL_RESOURCE_ATTRIBUTES */
+    PP_PROCESS_RUN_BILLED_NS,   /* varint: CPU time that the kernel billed to the whole run, its command and the
+                                   descendants that were waited for; `pyprof run` appends it to a complete log of the
+                                   run */
 };
 
 enum pp_account_key {

@@ -29,6 +29,13 @@ print(*(used.ru_utime + used.ru_stime for used in both))' >out.txt 2>err.txt
     "$PYPROF" info | grep -qE "^ +ended children, profiled or not: [0-9.]+ s CPU" || fail "$("$PYPROF" info)"
 }
 
+# The bill lies between what the processes have recorded and what the kernel bills pyprof itself with its command.
+@test "pyprof run: what the kernel billed closes the sum of short programs" {
+    for kind in loop spawner shell pool chain; do
+        "$PYTHON" "$WORKLOADS/billed.py" "$PYPROF" "$kind" 2>err.txt || fail "$kind: $(cat err.txt)"
+    done
+}
+
 # Of a directory that the shell must have in quotes.
 @test "pyprof run -o: what it says to type next can be typed" {
     "$PYPROF" run -o "my profile" -- "$PYTHON" -c 'import os
@@ -282,7 +289,7 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
     [ ! -s err.txt ] || fail "stderr: $(cat err.txt)"
     grep -qE 'spin \(.*spin\.py:[0-9]+\)' report.txt || fail "no function: $(cat report.txt)"
     for word in "native code" self total 'accounted for' 'the profiler used'; do
-        grep -qi "$word" report.txt || fail "the report does not name $word: $(cat report.txt)"
+        unwrapped <report.txt | grep -qi "$word" || fail "the report does not name $word: $(cat report.txt)"
     done
     # The same from the file and from the directory's name.
     "$PYPROF" report pyprof.out >directory.txt

@@ -96,7 +96,8 @@ struct pt_log_labels {
     X(START_UNIX_NS, start_unix_ns)                                                                                    \
     X(PERIOD_NS, period_ns)                                                                                            \
     X(TICK_NS, tick_ns)                                                                                                \
-    X(CPUS, cpus)
+    X(CPUS, cpus)                                                                                                      \
+    X(RUN_BILLED_NS, run_billed_ns)
 
 struct pt_log_process {
 #define X(key, field) struct pt_text field;

@@ -109,6 +109,8 @@ static void take_sums(struct pt_adder *adder, const struct pt_segment *segment)
             process->traces = pt_id_map_intern(&adder->ids, segment->process.traces);
         process->period_ns = segment->process.period_ns; /* the last one: it may have been lowered */
     }
+    if (segment->process.run_billed_ns) /* it is the last block */
+        process->run_billed_ns = segment->process.run_billed_ns;
     if (segment->has_accounting && !adder->ids.left_out)
         pt_sums_take(process, segment);
     if (latest)

@@ -52,6 +52,19 @@ static void print_reasons(const struct pt_accounting *sum)
     }
 }
 
+/* Nothing where the profile has more: descendants that were not waited for are in no bill. */
+static void print_bill(const struct pt_report *report)
+{
+    uint64_t billed_ns = pt_summary_billed_ns(report->profile), cpu_ns = report->sum.cpu_ns;
+    if (billed_ns > cpu_ns)
+        pt_print_paragraph(
+            0, 2,
+            "The kernel billed the whole run %.3f s: these %.3f s, and %.3f s (%.1f %%) for starts before "
+            "Python, ends of processes and programs without Python",
+            pt_seconds(billed_ns), pt_seconds(cpu_ns), pt_seconds(billed_ns - cpu_ns),
+            pt_percent(billed_ns - cpu_ns, billed_ns));
+}
+
 static void print_open_ends(const struct pt_profile *profile)
 {
     struct pt_open_ends ends = pt_open_ends_of(profile);
@@ -68,15 +81,16 @@ void pt_report_accounting(const struct pt_report *report)
     const struct pt_accounting *sum = &report->sum;
     uint64_t difference = difference_of(sum), accounted = sum->cpu_ns > difference ? sum->cpu_ns - difference : 0;
     putchar('\n');
-    pt_print_paragraph(0, 2,
-                       "%.1f %% of the kernel's %.2f s%s accounted for; the profiler used %.2f s of it (%.1f %%), "
-                       "which no share includes",
-                       pt_percent(accounted, sum->cpu_ns), pt_seconds(sum->cpu_ns),
-                       report->profile->selected ? " (all that ran)" : "", pt_seconds(sum->own_ns),
-                       pt_percent(sum->own_ns, sum->cpu_ns));
+    pt_print_paragraph(
+        0, 2,
+        "%.1f %% of the kernel's %.2f s since Python's start%s accounted for; the profiler used %.2f s of "
+        "it (%.1f %%), which no share includes",
+        pt_percent(accounted, sum->cpu_ns), pt_seconds(sum->cpu_ns), report->profile->selected ? " (all that ran)" : "",
+        pt_seconds(sum->own_ns), pt_percent(sum->own_ns, sum->cpu_ns));
     if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT ||
         pt_percent(sum->unsampled_ns + sum->lost_ns, sum->cpu_ns) > UNSEEN_PERCENT)
         print_sums(sum);
+    print_bill(report);
     if (pt_percent(sum->estimated_ns, sum->cpu_ns) > ESTIMATED_PERCENT)
         pt_print_paragraph(0, 2,
                            "%.2f s are an estimate: short threads mostly end before their first sample, so their "

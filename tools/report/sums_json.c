@@ -50,6 +50,9 @@ void pt_json_sums(struct pt_json *json, const struct pt_profile *profile, uint32
     pt_json_fields(json, &sum, sums, sizeof sums / sizeof sums[0]);
     pt_json_format(json, "difference_ns", "%" PRId64, sum.difference_ns);
     pt_json_number(json, "missing_ns", pt_summary_missing_ns(profile, process));
+    uint64_t billed_ns = pt_summary_billed_ns(profile);
+    if (process == PT_NONE)
+        pt_json_known(json, "run_billed_ns", billed_ns, billed_ns != 0);
     struct pt_states states = pt_states_of(profile, process);
     pt_json_states(json, &states);
     pt_json_begin(json, "handler_ns", '{');

@@ -13,6 +13,7 @@
 #include "../load/load.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
+#include "bill.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 /* From here on it is said that the kernel has billed more than is recorded. */
@@ -33,11 +34,12 @@ static void add_log(void *context, const char *path)
         pt_files_add(&recent->files, path, false);
 }
 
-/* Returns the paths of this run's files in the directory and in fallback directories. Sets *elsewhere to the fallback
- * directory if all are there, else NULL. The caller frees both. */
-static char **paths_of(const char *run, time_t since, const char *directory, uint32_t *count, char **elsewhere)
+/* Returns the paths of this run's files in the directory and in fallback directories, after the bill has been added to
+ * one of them. Sets *elsewhere to the fallback directory if all are there, else NULL. The caller frees both. */
+static char **paths_of(const char *run, time_t since, uint64_t billed_ns, const char *directory, uint32_t *count,
+                       char **elsewhere)
 {
-    bool here = false;
+    bool here = false, noted = false;
     struct recent recent = {.since = since};
     pt_each_log(directory, add_log, &recent);
     pt_files_add_fallbacks(&recent.files, run, (uint64_t)since * 1000000000u);
@@ -47,6 +49,7 @@ static char **paths_of(const char *run, time_t since, const char *directory, uin
     for (uint32_t i = 0; i < recent.files.count; i++)
         if (strcmp(recent.files.items[i].run, run) == 0) {
             paths[(*count)++] = pt_strdup(recent.files.items[i].path);
+            noted = noted || pt_bill_append(&recent.files.items[i], billed_ns);
             here |= !recent.files.items[i].fallback;
         }
     *elsewhere = *count && !here ? pt_strdup(paths[0]) : NULL;
@@ -56,10 +59,11 @@ static char **paths_of(const char *run, time_t since, const char *directory, uin
     return paths;
 }
 
-static struct pt_profile *load_run(const char *run, time_t since, const char *directory, char **elsewhere)
+static struct pt_profile *load_run(const char *run, time_t since, uint64_t billed_ns, const char *directory,
+                                   char **elsewhere)
 {
     uint32_t count;
-    char **paths = paths_of(run, since, directory, &count, elsewhere);
+    char **paths = paths_of(run, since, billed_ns, directory, &count, elsewhere);
     const struct pt_load_request request = {
         .paths = paths, .path_count = (int)count, .keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr};
     struct pt_profile *profile = count ? pt_load(&request) : NULL;
@@ -124,7 +128,7 @@ void pt_run_summary(const char *run, time_t since, uint64_t billed_ns, const cha
                     uint32_t hz, const char *reason, const char *command)
 {
     char *elsewhere;
-    struct pt_profile *profile = load_run(run, since, directory, &elsewhere);
+    struct pt_profile *profile = load_run(run, since, billed_ns, directory, &elsewhere);
     if (profile)
         say_sums(profile, billed_ns, elsewhere ? elsewhere : named, hz);
     else if (reason)

@@ -60,6 +60,19 @@ uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t proces
     return missing;
 }
 
+uint64_t pt_summary_billed_ns(const struct pt_profile *profile)
+{
+    uint64_t billed_ns = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        if (process->run != profile->processes.items[0].run)
+            return 0;
+        if (process->run_billed_ns)
+            billed_ns = process->run_billed_ns;
+    }
+    return billed_ns;
+}
+
 const struct pt_process *pt_summary_first_process(const struct pt_profile *profile)
 {
     const struct pt_process *first = &profile->processes.items[0];

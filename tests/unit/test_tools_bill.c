@@ -1,0 +1,127 @@
+/* What `pyprof run` appends to a log: one whole block to a complete log, or nothing. */
+#include "log_fixture.h"
+#include "tools/load/load.h"
+#include "tools/run/bill.h"
+#include "tools/view/summary.h"
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define BILLED_NS 123456789u
+
+static char path[] = "/tmp/pyprof-test-XXXXXX";
+
+/* Writes a log but for its last bytes, and returns its size. */
+static size_t write_log(bool exits, size_t cut)
+{
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, &(struct fixture_process){.run = "run", .instance = "one", .pid = 7, .start_unix_ns = 1});
+    fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
+    if (exits)
+        fixture_exit(&log);
+    size_t size = log.file.length - cut;
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(log.file.data, 1, size, file), size);
+    fclose(file);
+    fixture_end(&log);
+    return size;
+}
+
+static size_t size_now(void)
+{
+    size_t size;
+    free(pt_read_file(path, SIZE_MAX - 1, &size));
+    return size;
+}
+
+static bool append(enum pt_alive alive)
+{
+    return pt_bill_append(&(struct pt_file){.path = path, .alive = alive}, BILLED_NS);
+}
+
+static void assert_billed(uint64_t billed_ns)
+{
+    char *paths[] = {path};
+    struct pt_profile *profile = pt_load(&(struct pt_load_request){.paths = paths, .path_count = 1});
+    assert_non_null(profile);
+    assert_int_equal(pt_summary_billed_ns(profile), billed_ns);
+    const struct pt_read_losses none = {0};
+    assert_memory_equal(&profile->losses, &none, sizeof none);
+    pt_profile_free(profile);
+}
+
+static void is_appended_to_a_complete_log(void **state)
+{
+    (void)state;
+    write_log(true, 0);
+    assert_true(append(PT_ALIVE_UNKNOWN));
+    assert_billed(BILLED_NS);
+    write_log(false, 0); /* killed */
+    assert_true(append(PT_ALIVE_NO));
+    assert_billed(BILLED_NS);
+}
+
+static void is_not_appended_where_more_may_follow(void **state)
+{
+    (void)state;
+    size_t size = write_log(false, 0);
+    assert_false(append(PT_ALIVE_YES));
+    assert_false(append(PT_ALIVE_UNKNOWN));
+    assert_int_equal(size_now(), size);
+    assert_billed(0);
+}
+
+static void is_not_appended_to_half_a_block(void **state)
+{
+    (void)state;
+    size_t size = write_log(false, 3);
+    assert_false(append(PT_ALIVE_NO));
+    assert_int_equal(size_now(), size);
+}
+
+/* As on a disk that becomes full: a part could be written. */
+static void leaves_nothing_of_a_part(void **state)
+{
+    (void)state;
+    size_t size = write_log(true, 0);
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){size + 5, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    bool appended = append(PT_ALIVE_NO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_false(appended);
+    assert_int_equal(size_now(), size);
+    assert_billed(0);
+}
+
+static int remove_log(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_appended_to_a_complete_log),
+        cmocka_unit_test(is_not_appended_where_more_may_follow),
+        cmocka_unit_test(is_not_appended_to_half_a_block),
+        cmocka_unit_test(leaves_nothing_of_a_part),
+    };
+    int file = mkstemp(path);
+    if (file < 0)
+        return EXIT_FAILURE;
+    close(file);
+    return cmocka_run_group_tests(tests, NULL, remove_log);
+}
