@@ -101,7 +101,8 @@ bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
 }
 
 /* Returns the code object's entry, or the entry to evict for it: never one that this sample already uses, since all
- * frames of a sample are resolved by the last definition of their entries. async-signal-safe. */
+ * frames of a sample are resolved by the last definition of their entries. NO_ENTRY: there is none, and no overflow.
+ * async-signal-safe. */
 static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overflow)
 {
     struct pp_code_set *set = set_of(slot, code);
@@ -115,7 +116,7 @@ static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overf
         if (!slot->codes[*entry - 1].code || slot->codes[*entry - 1].used != slot->code_sample)
             known = *entry - 1u;
     }
-    return known != NO_ENTRY ? known : pp_slot_code_entries(slot) + (*overflow)++;
+    return known != NO_ENTRY || !overflow ? known : pp_slot_code_entries(slot) + (*overflow)++;
 }
 
 /* Returns which code unit the frame executes; NO_UNIT if it is outside the code. async-signal-safe. */
@@ -154,6 +155,8 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
         return PP_REASON_PYTHON_TORN;
     uint64_t digest = entry_digest(&python->layout, slot, code);
     uint32_t entry = find_entry(slot, frame->code, overflow);
+    if (entry == NO_ENTRY)
+        return PP_REASON_PYTHON_TORN;
     struct pp_code_entry *cached = entry < pp_slot_code_entries(slot) ? &slot->codes[entry] : NULL;
     struct pp_code_entry known = {.says = pp_slot_says(slot, PP_ENTRY_CUT)};
     if (cached)
@@ -170,20 +173,53 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
     return PP_REASON_NONE;
 }
 
-enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot,
-                               uint32_t frames, uint32_t doubtful)
+void pp_code_begin(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot)
 {
-    struct pp_scratch *scratch = slot->scratch;
-    struct pp_code *batch = (struct pp_code *)scratch->codes_read;
     if (!is_current(slot)) {
         slot->code_epoch = atomic_load_explicit(&pp_capture.code_epoch, memory_order_acquire);
         slot->code_ended_pythons = atomic_load_explicit(&pp_capture.ended_pythons, memory_order_acquire);
         memset(slot->code_sets, 0, slot->code_set_count * sizeof *slot->code_sets);
         slot->codes_used = 0;
     }
-    uint32_t overflow = 0;
     slot->code_sample++;
     slot->code_interpreter = number_of(python, interpreter);
+}
+
+/* Reads a live code object. async-signal-safe. */
+static bool read_live(const struct pp_python *python, uintptr_t address, struct pp_code *code)
+{
+    if (!pp_code_read(python, (const void *)address, code))
+        return false;
+    if (!python->layout.unique_version)
+        code->content = pp_code_content_digest(&python->layout, code);
+    return true;
+}
+
+bool pp_code_resolve_more(const struct pp_python *python, struct pp_slot *slot, const struct pp_python_frame *frames,
+                          uint32_t count, bool alive, struct pp_record_frame *resolved)
+{
+    struct pp_code *batch = (struct pp_code *)slot->scratch->codes_read, code;
+    bool copied = !alive && pp_code_read_batch(python, slot->scratch, frames, count, batch);
+    for (uint32_t i = 0; i < count; i++) {
+        resolved[i] = (struct pp_record_frame){PP_ENTRY_CUT, 0};
+        if (alive ? resolve_known(python, slot, &frames[i], &resolved[i]) : !copied)
+            continue;
+        if (alive && !read_live(python, frames[i].code, &code))
+            continue;
+        enum pp_reason reason = resolve_one(python, slot, &frames[i], alive ? &code : &batch[i], NULL, &resolved[i]);
+        if (reason == PP_REASON_LOST_RING_FULL)
+            return false;
+    }
+    return true;
+}
+
+enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot,
+                               uint32_t frames, uint32_t doubtful)
+{
+    struct pp_scratch *scratch = slot->scratch;
+    struct pp_code *batch = (struct pp_code *)scratch->codes_read;
+    uint32_t overflow = 0;
+    pp_code_begin(python, interpreter, slot);
     for (uint32_t i = 0; i < frames; i++) {
         struct pp_code *code = &batch[i % PP_CODE_BATCH];
         if (!scratch->python[i].code) {
@@ -198,11 +234,8 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpr
             uint32_t count = doubtful - i < PP_CODE_BATCH ? doubtful - i : PP_CODE_BATCH;
             if (i % PP_CODE_BATCH == 0 && !pp_code_read_batch(python, scratch, &scratch->python[i], count, batch))
                 return PP_REASON_PYTHON_TORN;
-        } else {
-            if (!pp_code_read(python, (const void *)scratch->python[i].code, code))
-                return PP_REASON_PYTHON_TORN;
-            if (!python->layout.unique_version)
-                code->content = pp_code_content_digest(&python->layout, code);
+        } else if (!read_live(python, scratch->python[i].code, code)) {
+            return PP_REASON_PYTHON_TORN;
         }
         enum pp_reason reason = resolve_one(python, slot, &scratch->python[i], code, &overflow, &scratch->resolved[i]);
         if (reason != PP_REASON_NONE)

@@ -65,8 +65,12 @@ struct pp_record_context {
     struct pp_record_text text;
     uint32_t kind;    /* enum pp_context_kind */
     uint32_t made_up; /* the identity is none of a span that has no id yet */
-    /* then the characters */
+    uint32_t epoch, frames;
+    /* then pp_record_frame[frames], of an awaiter: those in which its coroutine is suspended, the outermost first; and
+     * the characters */
 };
+#define PP_MAX_AWAITING  16u /* of these frames */
+#define PP_MAX_SUSPENDED 64u /* of which they are the ends */
 
 /* One per native frame that runs Python frames (a run), innermost first. */
 struct pp_record_run {

@@ -117,6 +117,9 @@ struct pp_scratch {
     uint8_t context_text[PP_CONTEXT_TEXT_MAX], endpoint[PP_CONTEXT_TEXT_MAX];
     uintptr_t awaiters[PP_MAX_AWAITERS]; /* the tasks that await the sample's task, each the one before it */
     uint32_t awaiter_count;
+    uintptr_t suspended[PP_MAX_SUSPENDED]; /* suspended.c's */
+    struct pp_python_frame awaiting[PP_MAX_AWAITING];
+    struct pp_record_frame awaiting_resolved[PP_MAX_AWAITING];
     uintptr_t task; /* that the interpreter says it runs */
     struct pp_object_copies copies;
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
@@ -256,6 +259,7 @@ struct pp_slot {
     struct pp_slot_thread thread;
     struct pp_slot_flush flush;
     struct pp_context_texts *texts; /* flush/contexts.c's; NULL: not needed so far. Kept for every thread of the slot */
+    struct pp_awaiting *awaiting;   /* a part of these */
     uint64_t timer_period_ns;       /* that the timer was set to: of the thread that sets it */
 
     /* Mapped by the first handler of the slot (slot_memory.h), kept for every thread that the slot will have. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "context.h"
 #include "../base/hash.h"
+#include "../capture/code_cache.h"
 #include "asyncio.h"
 #include "greenlet.h"
 #include "recall.h"
+#include "suspended.h"
 #include "tasks.h"
 #include "variables.h"
 
@@ -15,15 +17,16 @@ bool pp_context_put(const struct pp_context_reader *reader, enum pp_context_kind
     const struct pp_record_text *text = &context->text.record;
     if (text->bytes && !pp_object_copy(&reader->objects, characters, context->text.data, text->bytes))
         return true;
-    uint64_t digest = context->identity
-                          ? pp_hash(characters, text->bytes) + context->identity + context->trace_id[0] + text->width
-                          : 0;
+    uint64_t digest = context->identity ? pp_hash(characters, text->bytes) + context->identity + context->trace_id[0] +
+                                              context->frames_digest + text->width
+                                        : 0;
     *known |= 1u << kind;
     if (digest == slot->thread.contexts[kind]) {
         pp_recall_put(reader, kind, digest);
         return true;
     }
-    uint32_t size = ((uint32_t)sizeof(struct pp_record_context) + text->bytes + 7) & ~7u;
+    uint32_t frame_bytes = context->frames * (uint32_t)sizeof(struct pp_record_frame);
+    uint32_t size = ((uint32_t)sizeof(struct pp_record_context) + frame_bytes + text->bytes + 7) & ~7u;
     struct pp_record_context *record = pp_ring_reserve(&slot->ring, size, PP_RECORD_CONTEXT);
     if (!record)
         return false;
@@ -32,7 +35,10 @@ bool pp_context_put(const struct pp_context_reader *reader, enum pp_context_kind
     record->kind = kind;
     record->made_up = context->made_up;
     record->text = *text;
-    memcpy(record + 1, characters, text->bytes);
+    record->epoch = slot->code_epoch;
+    record->frames = context->frames;
+    memcpy(record + 1, slot->scratch->awaiting_resolved, frame_bytes);
+    memcpy((uint8_t *)(record + 1) + frame_bytes, characters, text->bytes);
     pp_ring_commit(&slot->ring, record);
     slot->thread.contexts[kind] = digest;
     pp_recall_put(reader, kind, digest);
@@ -69,6 +75,7 @@ static bool read_running(const struct pp_context_reader *reader, uintptr_t task,
         return true;
     reader->slot->scratch->task = task;
     *task_frame = pp_task_frame(reader, task);
+    pp_code_begin(reader->objects.python, reader->facts->interpreter_state, reader->slot);
     return pp_task_put(reader, &context, known);
 }
 
@@ -81,7 +88,7 @@ static bool read_task(const struct pp_context_reader *reader, uint32_t *known, u
     uint32_t found = 0;
     if (!reader->facts->asyncio.task_type || !pp_asyncio_task(reader, &task) || !task)
         return true;
-    const uintptr_t key[] = {(uintptr_t)reader->facts, task};
+    const uintptr_t key[] = {(uintptr_t)reader->facts, task, pp_suspended_epoch(reader->slot)};
     const struct pp_recall *recall = pp_recall(reader, PP_RECALL_TASK, key, sizeof key / sizeof *key, &recording);
     if (recall) {
         *known |= recall->known;

@@ -25,6 +25,9 @@ struct pp_context {
     uint64_t trace_id[2]; /* of a span: the lower 64 bits first */
     enum pp_trace_choice choice;
     bool made_up; /* the identity of a span that has no id yet */
+    /* Of an awaiter: in scratch->awaiting_resolved; and what tells them from others with such entries. */
+    uint32_t frames;
+    uint64_t frames_digest;
 };
 
 /* What sources read from. */

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "endpoint.h"
-#include "../capture/safe_read.h"
 #include "awaiters.h"
 #include "starlette.h"
+#include "suspended.h"
 #include "tasks.h"
 
-/* Of frames: where a suspended frame's value stack ends. A pointer, or words from the first local on (3.11 to 3.13). */
-#define STACK_TOP        64
-#define STACK_TOP_3_8    72
-#define STACK_DEPTH_3_10 80 /* STACK_TOP has its beginning */
-
-#define STACK_MAX     1024 /* words */
-#define SUSPENDED_MAX 64   /* frames of a task that are searched */
+#define SUSPENDED_MAX 64 /* frames of a task that are searched */
 
 /* What frames tell, the outermost first. */
 struct reading {
@@ -113,28 +107,6 @@ static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_
         add_route(reading, frame, says);
 }
 
-/* Returns what a frame awaits that is suspended, 0: it is not known. async-signal-safe. */
-static uintptr_t awaited_by_frame(const struct pp_object_reader *reader, uintptr_t frame)
-{
-    const struct pp_python_layout *layout = &reader->python->layout;
-    uintptr_t top, target;
-    uint32_t depth;
-    if (layout->minor >= 11 && layout->minor <= 13) {
-        if (!pp_object_copy(reader, &depth, frame + STACK_TOP, sizeof depth) || depth == 0 || depth > STACK_MAX)
-            return 0;
-        top = frame + layout->frame.locals + depth * sizeof top;
-    } else if (!pp_object_word(reader, frame + (layout->minor < 10 ? STACK_TOP_3_8 : STACK_TOP), &top)) {
-        return 0;
-    }
-    if (layout->minor == 10) {
-        if (!pp_object_copy(reader, &depth, frame + STACK_DEPTH_3_10, sizeof depth) || depth > STACK_MAX)
-            return 0;
-        top += depth * sizeof top;
-    }
-    top -= (layout->minor >= 15 ? 2 : 1) * sizeof top;
-    return pp_object_word(reader, top, &target) ? target & ~(uintptr_t)layout->code_tag : 0;
-}
-
 /* Adds what the suspended frames of a task tell. async-signal-safe. */
 static void add_task(struct reading *reading, uintptr_t task)
 {
@@ -147,7 +119,7 @@ static void add_task(struct reading *reading, uintptr_t task)
         struct pp_frame_says says = pp_frame_says_read(objects, code & ~(uintptr_t)layout->code_tag);
         if (says.rule >= PP_FRAME_SERVES && says.rule < PP_FRAME_WORK)
             add_frame(reading, frame, says);
-        frame = pp_coroutine_frame(objects, awaited_by_frame(objects, frame));
+        frame = pp_suspended_next(objects, frame);
     }
 }
 

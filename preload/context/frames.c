@@ -5,6 +5,7 @@
 #include "endpoint.h"
 #include "greenlet.h"
 #include "recall.h"
+#include "suspended.h"
 #include "tasks.h"
 #include "thread_name.h"
 #include "variables.h"
@@ -144,6 +145,7 @@ static unsigned make_key(const struct pp_context_reader *reader, const struct pp
     key[count++] = stack->outermost;
     key[count++] = pp_word(reader->state->memory, reader->objects.python->layout.thread_state.context);
     key[count++] = scratch->task;
+    key[count++] = pp_suspended_epoch(slot);
     /* where the interpreter's task begins: frames further in may run another one */
     key[count++] = stack->task_frame < stack->frames ? stack->frames - stack->task_frame : 0;
     for (uint32_t i = 0; i < scratch->awaiter_count; i++)

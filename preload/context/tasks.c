@@ -3,6 +3,7 @@
 #include "../capture/safe_read.h"
 #include "awaiters.h"
 #include "frame_rules.h"
+#include "suspended.h"
 
 #define DEFAULT_NAME "Task-" /* and a number: says nothing, and there is one for each task */
 
@@ -115,8 +116,11 @@ bool pp_awaiters_put(const struct pp_context_reader *reader, uintptr_t task, uin
         for (unsigned i = 0; i < count; i++)
             awaiter = scratch->awaiters[i] == awaiter ? 0 : awaiter; /* a circle: each waits for the other, for ever */
         struct pp_context context = {.identity = awaiter};
-        if (awaiter)
+        if (awaiter) {
             pp_task_name_read(reader, awaiter, &context.text);
+            if (!pp_suspended_read(reader, awaiter, &context))
+                return false;
+        }
         if (!pp_context_put(reader, PP_CONTEXT_AWAITER + count, &context, known))
             return false;
         if (!awaiter)

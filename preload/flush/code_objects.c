@@ -94,14 +94,20 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
 
 struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t entry, uint32_t *number)
 {
-    uint32_t current = atomic_load(&pp_capture.code_epoch);
-    if (current - epoch > 1 || entry >= pp_slot_code_numbers(slot))
+    if (entry >= pp_slot_code_numbers(slot))
+        return NULL;
+    *number = slot->code_numbers[entry];
+    return pp_codes_at(epoch, *number);
+}
+
+struct pp_code *pp_codes_at(uint32_t epoch, uint32_t number)
+{
+    if (atomic_load(&pp_capture.code_epoch) - epoch > 1)
         return NULL;
     struct generation *generation = generation_of(epoch);
-    *number = slot->code_numbers[entry];
-    bool known = *number && *number <= generation->by_content.count;
+    bool known = number && number <= generation->by_content.count;
     struct pp_code *code =
-        known ? (struct pp_code *)(uintptr_t)pp_intern_entry(&generation->by_content, *number)->value[0] : NULL;
+        known ? (struct pp_code *)(uintptr_t)pp_intern_entry(&generation->by_content, number)->value[0] : NULL;
     if (code && code->last_seen != interval) {
         if (code->last_seen && !code->lasting) {
             code->lasting = true;

@@ -25,11 +25,19 @@ struct pp_code {
     bool lasting;       /* seen in several intervals */
 };
 
+/* What a frame executes. */
+struct pp_code_place {
+    uint32_t epoch, number; /* pp_codes_at */
+    int32_t unit;
+};
+
 /* Takes in a definition from the slot's ring. */
 void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record);
 /* Returns the code object of a cache entry as a sample of that epoch means it; NULL if it is not known. *number
  * identifies it among those of its epoch. */
 struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t entry, uint32_t *number);
+/* Returns it by that number; NULL if its generation is gone. */
+struct pp_code *pp_codes_at(uint32_t epoch, uint32_t number);
 /* Returns a number that changes whenever pp_codes_find may give another answer than before, and in each interval. */
 uint64_t pp_codes_changes(void);
 /* Drops the older generation if the current one has grown beyond its share. Between drains. */

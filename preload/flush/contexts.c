@@ -2,6 +2,7 @@
 #include "contexts.h"
 #include "../base/arena.h"
 #include "../base/message.h"
+#include "awaiting.h"
 #include "interval_data.h"
 #include "own_labels.h"
 #include "record_text.h"
@@ -12,6 +13,7 @@ struct pp_context_texts {
     char own[PP_OWN_LABELS_BYTES]; /* of the program: keys and values in turn, with a NUL after each, */
     uint32_t own_length;
     uint64_t trace_id[2], span_id; /* the lower 64 bits first */
+    struct pp_awaiting awaiting[PP_MAX_AWAITERS];
 };
 
 static const char *const keys[PP_CONTEXT_AWAITER] = {
@@ -39,11 +41,15 @@ void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *reco
         slot->texts = pp_map(sizeof *slot->texts);
     if (!record->identity || !slot->texts)
         return;
+    slot->awaiting = slot->texts->awaiting;
     char *text = slot->texts->texts[record->kind];
+    const uint8_t *characters = (const uint8_t *)(record + 1) + record->frames * sizeof(struct pp_record_frame);
     if (record->kind == PP_CONTEXT_LABELS)
         slot->texts->own_length = pp_own_labels(slot->texts->own, (const char *)(record + 1), &record->text);
     else
-        text[pp_record_text_utf8(text, PP_CONTEXT_TEXT_BYTES - 1, &record->text, (const uint8_t *)(record + 1))] = 0;
+        text[pp_record_text_utf8(text, PP_CONTEXT_TEXT_BYTES - 1, &record->text, characters)] = 0;
+    if (record->kind >= PP_CONTEXT_AWAITER)
+        pp_awaiting_take(slot, &slot->texts->awaiting[record->kind - PP_CONTEXT_AWAITER], record);
     if (record->kind == PP_CONTEXT_SPAWN)
         shorten_site(text, (uint32_t)record->identity);
     if (record->kind == PP_CONTEXT_SPAN) {

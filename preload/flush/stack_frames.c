@@ -54,18 +54,11 @@ uint32_t pp_stack_native_frame(struct pp_tables *tables, uintptr_t address)
     return frame;
 }
 
-uint32_t pp_stack_python_frame(struct pp_tables *tables, struct pp_slot *slot, uint32_t epoch,
-                               const struct pp_record_frame *frame, bool innermost)
+/* Returns the frame of a place in the code. */
+static uint32_t frame_of(struct pp_tables *tables, struct pp_code *code, struct pp_code_place place)
 {
-    uint32_t number;
-    struct pp_code *code = pp_codes_find(slot, epoch, frame->entry, &number);
-    if (!code)
-        return pp_stack_reason_frame(tables, PP_REASON_PYTHON_TORN);
-    /* before its first RESUME a frame that is not the innermost one only prepares its cells: CPython hides it too */
-    if (code->is_init_cleanup || (!innermost && frame->unit < (int32_t)code->first_traceable))
-        return PP_HIDDEN_FRAME;
     bool fresh;
-    uint32_t key[] = {epoch, number, (uint32_t)frame->unit};
+    uint32_t key[] = {place.epoch, place.number, (uint32_t)place.unit};
     uint32_t id = pp_intern(&tables->python_frames, key, sizeof key, &fresh);
     if (!id)
         return 0;
@@ -77,10 +70,29 @@ uint32_t pp_stack_python_frame(struct pp_tables *tables, struct pp_slot *slot, u
         code->log_id = qualname && file ? pp_code_id(tables, qualname, file, code->first_line) : 0;
         code->log_segment = tables->segment;
     }
-    int32_t unit = frame->unit < (int32_t)code->first_traceable ? -1 : frame->unit;
+    int32_t unit = place.unit < (int32_t)code->first_traceable ? -1 : place.unit;
     struct pp_position position =
         pp_position_of(code->minor, code->line_table, code->line_table_bytes, code->first_line, unit);
     uint32_t result = code->log_id ? pp_frame_python(tables, code->log_id, &position) : 0;
     pp_intern_entry(&tables->python_frames, id)->value[0] = result;
     return result;
+}
+
+uint32_t pp_stack_python_frame(struct pp_tables *tables, struct pp_slot *slot, uint32_t epoch,
+                               const struct pp_record_frame *frame, bool innermost)
+{
+    uint32_t number;
+    struct pp_code *code = pp_codes_find(slot, epoch, frame->entry, &number);
+    if (!code)
+        return pp_stack_reason_frame(tables, PP_REASON_PYTHON_TORN);
+    /* before its first RESUME a frame that is not the innermost one only prepares its cells: CPython hides it too */
+    if (code->is_init_cleanup || (!innermost && frame->unit < (int32_t)code->first_traceable))
+        return PP_HIDDEN_FRAME;
+    return frame_of(tables, code, (struct pp_code_place){epoch, number, frame->unit});
+}
+
+uint32_t pp_stack_place_frame(struct pp_tables *tables, struct pp_code_place place)
+{
+    struct pp_code *code = pp_codes_at(place.epoch, place.number);
+    return code ? frame_of(tables, code, place) : pp_stack_reason_frame(tables, PP_REASON_PYTHON_TOO_DEEP);
 }

@@ -4,14 +4,17 @@
 #ifndef PP_FLUSH_STACK_FRAMES_H
 #define PP_FLUSH_STACK_FRAMES_H
 
-#include "../capture/slot.h"
 #include "../log/tables.h"
+#include "code_objects.h"
 
 uint32_t pp_stack_native_frame(struct pp_tables *tables, uintptr_t address);
 
 /* innermost: the frame is the innermost one of its stack. */
 uint32_t pp_stack_python_frame(struct pp_tables *tables, struct pp_slot *slot, uint32_t epoch,
                                const struct pp_record_frame *frame, bool innermost);
+
+/* The same for a frame that is not the innermost one, by what it executes. */
+uint32_t pp_stack_place_frame(struct pp_tables *tables, struct pp_code_place place);
 
 /* Returns the frame that names a reason (enum pp_reason) why frames are missing. */
 uint32_t pp_stack_reason_frame(struct pp_tables *tables, unsigned reason);

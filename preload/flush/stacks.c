@@ -11,6 +11,7 @@
 #include "../modules/jit_code.h"
 #include "../python/eval_ranges.h"
 #include "../python/greenlet.h"
+#include "awaiting.h"
 #include "code_objects.h"
 #include "stack_frames.h"
 #include "stack_path.h"
@@ -126,10 +127,27 @@ static void step_reason(struct pp_path *path, unsigned reason, uint64_t reasons[
     step_mark(path, reason);
 }
 
-/* The task's own stack begins: what a task is called is in the sample's labels. */
-static void step_task(struct pp_path *path)
+/* Puts the tasks that await the sample's before what they await. What a task is called is in the sample's labels.
+ * Returns whether there are any. */
+static bool step_awaiters(struct pp_path *path, struct pp_slot *slot, uint32_t contexts)
+{
+    unsigned count = 0;
+    while (pp_awaiting_find(slot, contexts, count))
+        count++;
+    for (unsigned n = count; n-- > 0;) {
+        const struct pp_awaiting *awaiting = pp_awaiting_find(slot, contexts, n);
+        step(path, pp_frame_pseudo(path->tables, "[awaiter]"));
+        for (uint32_t i = 0; i < awaiting->count; i++)
+            step(path, pp_stack_place_frame(path->tables, awaiting->frames[i]));
+    }
+    return count;
+}
+
+/* The task's own stack begins. */
+static void step_task(struct pp_path *path, struct pp_slot *slot, uint32_t contexts)
 {
     path->outside = false;
+    step_awaiters(path, slot, contexts);
     step(path, pp_frame_pseudo(path->tables, "[task]"));
 }
 
@@ -153,7 +171,7 @@ static void step_run(struct pp_path *path, struct pp_slot *slot, const struct vi
     for (unsigned i = count; i-- > 0;) {
         const struct pp_record_frame *python = &view->python[first + i];
         if (first + i == view->head->task_frame)
-            step_task(path);
+            step_task(path, slot, view->head->contexts);
         if (python->entry == PP_ENTRY_CUT)
             step_cut(path);
         else
@@ -353,7 +371,10 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
     } else {
         native = native_end(&merge.view, &at_greenlet);
     }
-    if (merge.frames_left && sample->task_frame < sample->python_frames && runs_in_other_task(slot, &merge.view)) {
+    bool in_task = merge.frames_left && sample->task_frame < sample->python_frames;
+    if (!in_task && step_awaiters(&merge.path, slot, sample->contexts))
+        step(&merge.path, pp_frame_pseudo(tables, "[awaited]"));
+    if (in_task && runs_in_other_task(slot, &merge.view)) {
         step(&merge.path, pp_frame_pseudo(tables, "[creator]"));
         merge.path.outside = true;
     }

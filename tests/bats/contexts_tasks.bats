@@ -40,11 +40,11 @@ every_kind() {
     check_tasks
     # who waits for whom, in each way, up to the main task
     for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded; do
-        grep -qF "[task main];[task ${pair%/*}];[task ${pair#*/}]" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
+        grep -q "\[task main\];main ([^[]*);\[task ${pair%/*}\];${pair%/*} ([^[]*);\[task ${pair#*/}\];" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
     done
-    ! grep -F 'in_grouped (' stacks.txt | grep -vF '[task groups];[task grouped]'
+    ! grep -F 'in_grouped (' stacks.txt | grep -v '\[task groups\];groups (.*;\[task grouped\];'
     # work that was handed to a thread pool is its task's
-    grep -qF '[task main];[task executes];Thread._bootstrap' stacks.txt || grep -qF '[task main];[task executes];_bootstrap' stacks.txt
+    grep -q '\[task main\];main ([^;]*);\[task executes\];executes ([^[]*);\[awaited\];' stacks.txt
     "$PYPROF" export --format collapsed --unit samples --no-awaiters >bare.txt
     grep -qF '[task waited]' bare.txt
     ! grep -F '[task waits]' bare.txt | grep -F 'in_waited ('
@@ -55,6 +55,80 @@ assert json.load(sys.stdin)["processes"][0]["contexts"] == "asyncio tasks and wh
 
 @test "every sample in a task has the name of that task, its own frames, and the tasks that await it" {
     with_each_python every_kind
+}
+
+which_await() {
+    cat >awaits.py <<'EOF'
+import asyncio, hashlib, time
+
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+async def leaf():
+    compute(0.15)
+
+def work():
+    compute(0.1)
+    end = time.process_time() + 0.15
+    while time.process_time() < end:
+        hashlib.sha256(b"x" * 3000000).digest()
+
+async def nested():
+    await asyncio.ensure_future(leaf())
+
+async def job_big():
+    await nested()
+    await asyncio.gather(leaf(), leaf())
+    compute(0.1)
+    await asyncio.get_event_loop().run_in_executor(None, work)
+
+async def recurses(depth):
+    if depth:
+        await recurses(depth - 1)
+    else:
+        await nested()
+
+async def main():
+    time.sleep(1.5)  # what was imported is found within a second
+    big = asyncio.ensure_future(job_big())
+    big.set_name("big-0")
+    await big
+    await recurses(40)
+
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
+EOF
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" -W ignore awaits.py
+    "$PYPROF" export --format collapsed --lines --native=none --unit samples >stacks.txt
+    # in_stack PATTERN...: of frames that follow each other, from the root on
+    in_stack() {
+        local pattern
+        pattern=$(printf ';%s' "$@")
+        grep -q "^${pattern#;}[; ]" stacks.txt || fail "$pattern: $(cat stacks.txt)"
+    }
+    local main='\[task main\]' big='\[task big-0\]' leaf='\[task leaf\];leaf (awaits.py:9)'
+    in_stack '\[loop\]' "$main" 'main (awaits.py:36)' "$big" 'job_big (awaits.py:21)' 'nested (awaits.py:18)' "$leaf"
+    in_stack '\[loop\]' "$main" 'main (awaits.py:36)' "$big" 'job_big (awaits.py:22)' "$leaf"
+    # work for it in a thread, with the GIL and without it
+    in_stack "$main" 'main (awaits.py:36)' "$big" 'job_big (awaits.py:24)' '\[awaited\].*;work (awaits.py:12)'
+    in_stack "$main" 'main (awaits.py:36)' "$big" 'job_big (awaits.py:24)' '\[awaited\].*;work (awaits.py:15)'
+    # of a deep one the ends
+    in_stack '\[loop\]' "$main" 'main (awaits.py:37)\(;recurses (awaits.py:28)\)\{7\}' '\[python stack truncated: too deep\]' \
+        '\(recurses (awaits.py:28);\)\{5\}recurses (awaits.py:30)' 'nested (awaits.py:18)' "$leaf"
+    # what was used on its behalf is found by its function
+    "$PYPROF" report --json --focus job_big >focus.json
+    ${READ%% *} -c '
+import json
+report = json.load(open("focus.json"))
+assert 0.65e9 < report["shown_ns"] < 0.95e9, report["shown_ns"]'
+    collapsed --no-awaiters >bare.txt
+    ! grep -F 'awaited' bare.txt || fail "a mark is left"
+    ! grep -F 'nested (' bare.txt || fail "an awaiter is left"
+}
+
+@test "what awaits a task, or work in a thread, is in the stack with its coroutines and their lines" {
+    with_each_python which_await
 }
 
 removed_module() {
@@ -103,9 +177,9 @@ made_of_python() {
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     check_tasks
     for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded; do
-        grep -qF "[task main];[task ${pair%/*}];[task ${pair#*/}]" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
+        grep -q "\[task main\];main ([^[]*);\[task ${pair%/*}\];${pair%/*} ([^[]*);\[task ${pair#*/}\];" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
     done
-    grep -qF '[task main];[task executes];Thread._bootstrap' stacks.txt || grep -qF '[task main];[task executes];_bootstrap' stacks.txt
+    grep -q '\[task main\];main ([^;]*);\[task executes\];executes ([^[]*);\[awaited\];' stacks.txt
 }
 
 tasks_of_python() {
@@ -135,7 +209,7 @@ trio_tasks() {
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/trio_tasks.py" 0.25 >truth.json
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     check_tasks
-    grep -qF '[task __main__.main];[task opens_nursery];[task in_nursery];' stacks.txt
+    grep -q '\[task __main__.main\];main (.*;\[task opens_nursery\];opens_nursery (.*;\[task in_nursery\];' stacks.txt
     grep -qF '[creator];[task of_asyncio];' stacks.txt # not the task of trio that runs its loop
     grep -qF '__main__.guest;[loop];[task __main__.guest];' stacks.txt
     info | ${READ%% *} -c '
@@ -204,7 +278,7 @@ END
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     grep -F 'in_child (' stacks.txt | grep -v '^early;' >child.txt
     awk '/^child;/ { right += $NF } { all += $NF } END { print right, all; exit right < all - 3 || right < 10 }' child.txt
-    [ "$(grep '^child;' child.txt | grep -vF '[task main];[task child]' | awk '{ n += $NF } END { print n + 0 }')" -le 2 ]
+    [ "$(grep '^child;' child.txt | grep -v '\[task main\];main (.*;\[task child\];' | awk '{ n += $NF } END { print n + 0 }')" -le 2 ]
 }
 
 # bats test_tags=long

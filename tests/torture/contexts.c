@@ -1,4 +1,5 @@
 #include "contexts.h"
+#include "../../preload/flush/code_objects.h"
 #include "../../preload/flush/context_facts.h"
 #include "../../preload/flush/record_text.h"
 #include <stdio.h>
@@ -49,11 +50,20 @@ bool contexts_are_on(void)
     return marks != NULL;
 }
 
-void contexts_take(const struct pp_record_context *record)
+void contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
 {
     struct kind *kind = &kinds[record->kind];
+    const struct pp_record_frame *frames = (const struct pp_record_frame *)(record + 1);
+    const uint8_t *characters = (const uint8_t *)(frames + record->frames);
     kind->present = record->identity != 0;
-    kind->current[pp_record_text_utf8(kind->current, BYTES - 1, &record->text, (const uint8_t *)(record + 1))] = 0;
+    size_t used = pp_record_text_utf8(kind->current, BYTES - 1, &record->text, characters);
+    kind->current[used] = 0;
+    for (uint32_t i = 0; i < record->frames; i++) {
+        uint32_t number;
+        const struct pp_code *code = pp_codes_find(slot, record->epoch, frames[i].entry, &number);
+        if (!code || strstr(code->filename, "torture/contexts"))
+            used += (size_t)snprintf(kind->current + used, BYTES - used, " > %s", code ? code->qualname : "?");
+    }
 }
 
 static bool is_one_of(const struct kind *kind)

@@ -2,7 +2,7 @@
 #ifndef TORTURE_CONTEXTS_H
 #define TORTURE_CONTEXTS_H
 
-#include "../../preload/capture/record.h"
+#include "../../preload/capture/slot.h"
 #include "torture.h"
 
 /* A mark, by enum pp_context_kind: what the sample belongs to of that kind is the text with this number. */
@@ -22,7 +22,8 @@ TORTURE_EXPORT void contexts_refresh(void);
 TORTURE_EXPORT void contexts_report(void);
 
 bool contexts_are_on(void);
-void contexts_take(const struct pp_record_context *record);
+/* An awaiter's text has "NAME > FUNCTION > FUNCTION": those of the workload in which it waits. */
+void contexts_take(struct pp_slot *slot, const struct pp_record_context *record);
 /* Returns NULL, or how the sample's contexts are wrong. */
 const char *contexts_compare(const struct pp_record_sample *sample);
 

@@ -64,7 +64,8 @@ async def renamed(awaiters):
 
 async def waiting(way, above):
     """Awaits a task in one way or another."""
-    awaiters = (number(AWAITER, way), *(number(AWAITER + 1 + i, "main") for i in range(above)))
+    awaiters = (number(AWAITER, way + WAITING[way == "await"]),
+                *(number(AWAITER + 1 + i, "main > main") for i in range(above)))
     task = asyncio.ensure_future(worker(number(TASK, "awaited"), awaiters))
     task.set_name("awaited")
     await WAYS[way](task)
@@ -74,6 +75,7 @@ async def await_plainly(task):
     await task
 
 
+WAITING = " > waiting", " > waiting > await_plainly"
 WAYS = {
     "await": await_plainly,
     "gather": lambda task: asyncio.gather(task, asyncio.sleep(0)),
@@ -102,7 +104,7 @@ async def main(way):
         task.set_name(way)
         await task
     elif way == "names":
-        mine = (number(AWAITER, "main"),)
+        mine = (number(AWAITER, "main > main"),)
         await asyncio.gather(default_name(mine), renamed(mine))
     elif way == "callback":
         ready = asyncio.get_running_loop().create_future()
@@ -131,9 +133,12 @@ ROUNDS = [*WAYS, "names", "callback", "eager"]
 
 def prepare_asyncio():
     """The tasks that run now and then, while nothing says that they compute."""
-    for kind in (TASK, AWAITER, AWAITER + 1, AWAITER + 2):
-        for name in ("main", "waiting", "renamed", "default_name", "worker", "sleep", "started_eagerly", *WAYS):
-            number(kind, name)
+    for name in ("main", "waiting", "renamed", "default_name", "worker", "sleep", "started_eagerly", *WAYS):
+        number(TASK, name)
+    for kind in (AWAITER, AWAITER + 1, AWAITER + 2):
+        number(kind, "main > main")
+        for way in WAYS:
+            number(kind, way + WAITING[way == "await"])
 
 
 def run_asyncio(count, loops=[]):

@@ -37,7 +37,7 @@ def prepare_trio():
     for kind in TASK, AWAITER, AWAITER + 1:
         for name in ("child", "parent", "of asyncio", "of_asyncio", "contexts_tasks.main", "contexts_tasks.default_name",
                      "<init>", "<TrioToken.run_sync_soon task>"):
-            stepped.number(kind, name)
+            stepped.number(kind, name if kind == TASK else name + " > " + name.replace("contexts_tasks.", ""))
 
 
 async def child(task, awaiters):
@@ -58,8 +58,8 @@ async def parent(mine, awaiters):
 
     await stepped.step(stepped.number(TASK, "parent"), awaiters)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(child, mine, (stepped.number(AWAITER, "parent"),
-                                         stepped.number(AWAITER + 1, "contexts_tasks.main")), name="child")
+        nursery.start_soon(child, mine, (stepped.number(AWAITER, "parent > parent"),
+                                         stepped.number(AWAITER + 1, "contexts_tasks.main > main")), name="child")
 
 
 async def of_asyncio():
@@ -71,7 +71,7 @@ async def of_asyncio():
 async def main(count):
     import trio
 
-    me = (stepped.number(AWAITER, "contexts_tasks.main"),)
+    me = (stepped.number(AWAITER, "contexts_tasks.main > main"),)
     mine = stepped.number(TASK, "child")
     if count % 2:
         stepped.begin()  # what trio does to start a task takes 100,000 instructions

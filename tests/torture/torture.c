@@ -381,7 +381,7 @@ static void take_sample(ucontext_t *context, uintptr_t pc)
         if (record->type == PP_RECORD_CODE)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_CONTEXT)
-            contexts_take((const struct pp_record_context *)record);
+            contexts_take(slot, (const struct pp_record_context *)record);
         else if (record->type == PP_RECORD_SAMPLE)
             examine_either((const struct pp_record_sample *)record, pc);
         else if (record->type == PP_RECORD_UNFINISHED) {

@@ -94,6 +94,7 @@ static uint32_t frame_of(struct pt_profile *profile, char letter)
                                          ['i'] = "[interpreter]",
                                          ['k'] = "[task]",
                                          ['a'] = "[task a]",
+                                         ['w'] = "[awaited]",
                                          ['l'] = "[loop]",
                                          ['C'] = "[creator]",
                                          ['n'] = "[native]"};
@@ -150,14 +151,16 @@ static void levels_of_native_code(void **state)
         {"IPakPQ", "lakPQ", "lakPQ"}, /* with a task that awaits it */
         {"CkP", "CkP", "CkP"},        /* its first step is in the task that made it */
         {"kPL", "kPL", "kP"},         /* nothing is known of the loop */
-        {"PaPkP", "lkP", "lkP"},      /* loops in loops: the innermost task */
+        {"PaPkP", "laPkP", "laPkP"},  /* and waits there */
         {"PMkP", "lkP", "lkP"},       /* the outer end is missing */
         {"aLLPQ", "aPQ", "aPQ"},      /* a thread works for a task */
         {"aLILP", "aP", "aP"},
         {"aLL", "aLL", "an"}, /* without Python */
         {"aIL", "aiL", "an"},
         {"aM", "aM", "aM"},
-        {"aLPkP", "alkP", "alkP"}, /* and has a loop */
+        {"aPwILLPQ", "aPwPQ", "aPwPQ"}, /* for one that waits there, */
+        {"aPaPwLLP", "aPaPwP", "aPaPwP"},
+        {"aPwLL", "aPwLL", "aPwn"}, /* without Python */
     };
     const size_t count = sizeof stacks / sizeof stacks[0];
     struct pt_profile *profile = pt_profile_new(NULL);

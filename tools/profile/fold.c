@@ -18,7 +18,7 @@
 #define LOOP    "[loop]"
 #define CREATOR "[creator]"
 
-enum class { SHOWN, INTERPRETER, LIBRARY, NATIVE_MARK, TASK };
+enum class { SHOWN, INTERPRETER, LIBRARY, NATIVE_MARK, TASK, AWAITED };
 
 static enum class class_of(const struct pt_profile *profile, const struct pt_frame *frame) {
     enum pt_kind kind = pt_kind_of(profile, frame); if (kind == PT_KIND_INTERPRETER) return INTERPRETER;
@@ -28,6 +28,7 @@ static enum class class_of(const struct pt_profile *profile, const struct pt_fra
     return strncmp(text, MARK, sizeof MARK - 1) == 0 ? NATIVE_MARK
            : strcmp(text, JIT) == 0                  ? LIBRARY
            : pt_is_task(text)                        ? TASK
+           : strcmp(text, PT_AWAITED) == 0           ? AWAITED
                                                      : SHOWN;
 }
 
@@ -75,9 +76,8 @@ static bool is_creator(const struct pt_profile *profile, uint32_t node)
 static struct pt_folded show_task(const struct pt_fold *fold, struct pt_profile *profile, const struct pt_node *task)
 {
     const struct pt_folded outside = fold->nodes.items[task->parent];
-    bool follows_task = task->parent && fold->classes.items[profile->nodes.items[task->parent].frame] == TASK;
     uint32_t at = outside.node;
-    if (task->parent && !follows_task && !is_creator(profile, task->parent))
+    if (task->parent && !fold->in_task.items[task->parent] && !is_creator(profile, task->parent))
         at = pseudo_node(profile, outside.base, LOOP);
     uint32_t node = pt_add_node(profile, at, task->frame);
     bool at_root = at == outside.base && !outside.under;
@@ -91,9 +91,11 @@ static struct pt_folded folded(const struct pt_fold *fold, struct pt_profile *pr
     enum class class = fold->classes.items[node.frame];
     if (class == TASK)
         return show_task(fold, profile, &node);
-    if (class != SHOWN)
+    if (class != SHOWN && class != AWAITED)
         return (fold->native == PT_NATIVE_NONE ? show_none : show_libraries)(profile, parent, node.frame, class);
     uint32_t to = pt_add_node(profile, parent.under ? parent.under : parent.base, node.frame);
+    if (class == AWAITED) /* the frames of a thread follow */
+        return (struct pt_folded){to, 0, to};
     return (struct pt_folded){to, to, parent.base};
 }
 
@@ -101,12 +103,17 @@ void pt_fold_add(struct pt_fold *fold, struct pt_profile *profile)
 {
     if (fold->native == PT_NATIVE_ALL)
         return;
-    if (!fold->nodes.count)
+    if (!fold->nodes.count) {
         PT_APPEND(&fold->nodes);
+        PT_APPEND(&fold->in_task);
+    }
     /* Folding adds nodes, which fold to themselves. */
     while (fold->nodes.count < profile->nodes.count) {
         for (uint32_t i = fold->classes.count; i < profile->frames.count; i++)
             *PT_APPEND(&fold->classes) = (uint8_t)class_of(profile, &profile->frames.items[i]);
+        const struct pt_node *node = &profile->nodes.items[fold->nodes.count];
+        bool in_task = fold->classes.items[node->frame] == TASK || fold->in_task.items[node->parent];
+        *PT_APPEND(&fold->in_task) = in_task;
         struct pt_folded next = folded(fold, profile, fold->nodes.count);
         *PT_APPEND(&fold->nodes) = next;
     }
@@ -120,5 +127,6 @@ uint32_t pt_fold_node(const struct pt_fold *fold, uint32_t node)
 void pt_fold_free(struct pt_fold *fold)
 {
     PT_FREE_TABLE(&fold->nodes);
+    PT_FREE_TABLE(&fold->in_task);
     PT_FREE_TABLE(&fold->classes);
 }

@@ -23,6 +23,7 @@ struct pt_folded {
 struct pt_fold {
     enum pt_native native;
     PT_TABLE_OF(struct pt_folded) nodes; /* by node of the profile */
+    PT_TABLE_OF(bool) in_task;           /* by such a node: whether it has a task */
     PT_TABLE_OF(uint8_t) classes;        /* by frame */
 };
 

@@ -10,8 +10,8 @@
 /* Returns whether a pseudo-frame is CPU time of which no stack is known, and not a part of a stack. */
 static bool stands_alone(const char *text)
 {
-    static const char *const parts[] = {"[native", "[interpreter", "[python", "[jit",
-                                        "[frame",  "[task",        "[loop]",  "[creator]"};
+    static const char *const parts[] = {"[native", "[interpreter", "[python",   "[jit",  "[frame",
+                                        "[task",   "[loop]",       "[creator]", "[await"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strncmp(text, parts[i], strlen(parts[i])) == 0)
             return false;

@@ -6,6 +6,7 @@
 
 #define BOUNDARY "[task]"
 #define NAMED    "[task "
+#define AWAITER  "[awaiter]"
 
 #define MOST_AWAITERS 16 /* the nearest; a log is not trusted */
 
@@ -50,17 +51,32 @@ static struct pt_task_chain chain_of(struct pt_task_stacks *stacks, struct pt_pr
     return stacks->chains[number] = chain;
 }
 
-static uint32_t boundary_of(struct pt_task_stacks *stacks, const struct pt_profile *profile, uint32_t node)
+static struct pt_task_marks marks_after(const struct pt_profile *profile, uint32_t number, struct pt_task_marks marks)
 {
-    for (uint32_t i = stacks->boundaries.count; i < profile->nodes.count; i++) {
-        const struct pt_node *added = &profile->nodes.items[i];
-        const struct pt_frame *frame = i ? &profile->frames.items[added->frame] : NULL;
-        bool here =
-            frame && frame->kind == PP_FRAME_PSEUDO && strcmp(pt_string(profile, frame->subject), BOUNDARY) == 0;
-        uint32_t boundary = here ? i : i ? stacks->boundaries.items[added->parent] : 0;
-        *PT_APPEND(&stacks->boundaries) = boundary;
+    const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[number].frame];
+    const char *text = frame->kind == PP_FRAME_PSEUDO ? pt_string(profile, frame->subject) : "";
+    marks.mark = strcmp(text, AWAITER) == 0      ? PT_MARK_AWAITER
+                 : strcmp(text, PT_AWAITED) == 0 ? PT_MARK_AWAITED
+                 : strcmp(text, BOUNDARY) == 0   ? PT_MARK_TASK
+                                                 : PT_MARK_NONE;
+    if (marks.mark == PT_MARK_AWAITER && !marks.awaiters++)
+        marks.begin = number;
+    else if (marks.mark == PT_MARK_TASK && !marks.awaiters)
+        marks.begin = number;
+    marks.has_task |= marks.mark == PT_MARK_TASK;
+    marks.of_awaiter = marks.mark == PT_MARK_AWAITER || (marks.of_awaiter && marks.mark == PT_MARK_NONE);
+    return marks;
+}
+
+static struct pt_task_marks marks_of(struct pt_task_stacks *stacks, const struct pt_profile *profile, uint32_t node)
+{
+    for (uint32_t i = stacks->marks.count; i < profile->nodes.count; i++) {
+        struct pt_task_marks marks = {0};
+        if (i)
+            marks = marks_after(profile, i, stacks->marks.items[profile->nodes.items[i].parent]);
+        *PT_APPEND(&stacks->marks) = marks;
     }
-    return stacks->boundaries.items[node];
+    return stacks->marks.items[node];
 }
 
 /* Returns the node of the stack `onto` with the frames of another one at its end. */
@@ -72,9 +88,36 @@ static uint32_t put_onto(struct pt_profile *profile, uint32_t onto, uint32_t fra
     return pt_add_node(profile, put_onto(profile, onto, node.parent), node.frame);
 }
 
-/* Returns the node with the chain between `boundary` and what is outside of it; 0: the chain is put at the root. */
+/* Returns the frame of the nth node of the chain, from 1 on; PT_NONE: it is shorter. */
+static uint32_t chain_frame(const struct pt_profile *profile, uint32_t chain, uint32_t n)
+{
+    uint32_t depth = 0;
+    for (uint32_t node = chain; node; node = profile->nodes.items[node].parent)
+        depth++;
+    for (; depth > n; depth--)
+        chain = profile->nodes.items[chain].parent;
+    return depth == n && n ? profile->nodes.items[chain].frame : PT_NONE;
+}
+
+/* Returns the node of the stack `to` with the frame of a node at its end, or with what the chain has for it. */
+static uint32_t renamed(struct pt_task_stacks *stacks, struct pt_profile *profile, uint32_t to, uint32_t node,
+                        uint32_t chain)
+{
+    const struct pt_task_marks marks = marks_of(stacks, profile, node);
+    uint32_t frame = profile->nodes.items[node].frame;
+    if (stacks->no_awaiters && (marks.of_awaiter || marks.mark == PT_MARK_AWAITED))
+        return to;
+    if (marks.mark == PT_MARK_AWAITER)
+        frame = chain_frame(profile, chain, marks.awaiters);
+    if (marks.mark == PT_MARK_TASK)
+        frame = chain ? profile->nodes.items[chain].frame : frame;
+    return frame == PT_NONE ? to : pt_add_node(profile, to, frame);
+}
+
+/* Returns the node with the chain between `boundary` and what is outside of it; 0: the chain is put at the root.
+ * marked: the chain's nodes take the place of marks from there on. */
 static uint32_t composed(struct pt_task_stacks *stacks, struct pt_profile *profile, uint32_t node, uint32_t boundary,
-                         uint32_t chain)
+                         uint32_t chain, bool marked)
 {
     uint32_t depth = 0, to = PT_NONE;
     for (; to == PT_NONE; node = profile->nodes.items[node].parent) {
@@ -85,14 +128,18 @@ static uint32_t composed(struct pt_task_stacks *stacks, struct pt_profile *profi
             to = stacks->stacks.items[known].to;
             break;
         }
-        if (node == boundary)
-            to = put_onto(profile, node ? profile->nodes.items[node].parent : 0, chain);
+        if (node == boundary) {
+            to = node ? profile->nodes.items[node].parent : 0;
+            to = marked ? to : put_onto(profile, to, chain);
+        }
         stacks->path = pt_grow(stacks->path, &stacks->path_capacity, (uint64_t)depth + 1, sizeof *stacks->path);
         stacks->path[depth++] = node;
     }
     while (depth--) {
         struct pt_task_stack made = {.node = stacks->path[depth], .chain = chain};
-        if (made.node != boundary)
+        if (marked)
+            to = renamed(stacks, profile, to, made.node, chain);
+        else if (made.node != boundary)
             to = pt_add_node(profile, to, profile->nodes.items[made.node].frame);
         made.to = to;
         PT_FIND_OR_APPEND(&stacks->stacks, stacks_hash(&made), stacks_same, &made, made);
@@ -102,23 +149,26 @@ static uint32_t composed(struct pt_task_stacks *stacks, struct pt_profile *profi
 
 uint32_t pt_task_stack(struct pt_task_stacks *stacks, struct pt_profile *profile, uint32_t node, uint32_t labels)
 {
-    if (!labels || !node) /* node 0: when a thread was busy */
+    if (!node) /* when a thread was busy */
         return node;
-    struct pt_task_chain chain = chain_of(stacks, profile, labels);
-    uint32_t boundary = chain.whole || chain.awaiters ? boundary_of(stacks, profile, node) : 0;
-    chain.whole = boundary ? chain.whole : chain.awaiters;
-    return chain.whole ? composed(stacks, profile, node, boundary, chain.whole) : node;
+    struct pt_task_chain chain = {0};
+    if (labels)
+        chain = chain_of(stacks, profile, labels);
+    struct pt_task_marks marks = marks_of(stacks, profile, node);
+    chain.whole = marks.has_task ? chain.whole : chain.awaiters;
+    return chain.whole || marks.awaiters ? composed(stacks, profile, node, marks.begin, chain.whole, marks.awaiters > 0)
+                                         : node;
 }
 
 uint32_t pt_stack_below(struct pt_task_stacks *stacks, struct pt_profile *profile, uint32_t node, uint32_t above)
 {
-    return composed(stacks, profile, node, 0, above);
+    return composed(stacks, profile, node, 0, above, false);
 }
 
 void pt_task_stacks_free(struct pt_task_stacks *stacks)
 {
     free(stacks->chains);
     free(stacks->path);
-    PT_FREE_TABLE(&stacks->boundaries);
+    PT_FREE_TABLE(&stacks->marks);
     PT_FREE_TABLE(&stacks->stacks);
 }

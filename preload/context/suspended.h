@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the frames in which the coroutines of a task are suspended: what it awaits, and in which lines. */
+#ifndef PP_CONTEXT_SUSPENDED_H
+#define PP_CONTEXT_SUSPENDED_H
+
+#include "context.h"
+
+/* Returns the frame that a suspended frame awaits, 0: it awaits no coroutine, or what is not known. async-signal-safe.
+ */
+uintptr_t pp_suspended_next(const struct pp_object_reader *reader, uintptr_t frame);
+
+/* Reads the frames of a task that awaits another one into scratch->awaiting_resolved, and what the context says of
+ * them. Of many the outermost and the innermost. Returns false if the ring has no room. async-signal-safe. */
+bool pp_suspended_read(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context);
+
+/* Returns what their record is valid for: it is put again with the code objects' definitions. async-signal-safe. */
+static inline uintptr_t pp_suspended_epoch(const struct pp_slot *slot)
+{
+    return slot->code_epoch;
+}
+
+#endif
