@@ -15,8 +15,7 @@
 #define SKIPPED_CHUNKS   3  /* at least, or none is skipped */
 #define COPY_STEPS       12 /* cost of one copy (1 us) */
 #define GENERATOR_YIELDS 2  /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
-#define FRAME_COPY_MAX   128
-#define GENERATOR_COPY   (FRAME_COPY_MAX + 128)
+#define GENERATOR_COPY   (PP_FRAME_COPY_MAX + 128)
 #define MAX_UNITS        ((uintptr_t)1 << 26)
 #define OBJECT_LASTI_MAX (1 << 27)
 
@@ -261,14 +260,18 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
                                                : read_elsewhere(reader, address, innermost, frame);
 }
 
-bool pp_frame_copy(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame)
+bool pp_frame_take(const struct pp_frame_reader *reader, const uint8_t *bytes, struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
-    uint8_t bytes[FRAME_COPY_MAX];
-    if (!pp_plausible(address) || !pp_safe_read(reader->pid, bytes, address, layout->frame.copy_size))
-        return false;
     if (layout->chain == PP_CHAIN_OBJECTS)
         return read_object(reader, bytes, frame);
     uint8_t owner = bytes[layout->frame.owner];
     return owner <= OWNER_SHIM_LAST && take_fields(reader, bytes, owner, frame);
+}
+
+bool pp_frame_copy(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame)
+{
+    uint8_t bytes[PP_FRAME_COPY_MAX];
+    return pp_plausible(address) && pp_safe_read(reader->pid, bytes, address, reader->layout->frame.copy_size) &&
+           pp_frame_take(reader, bytes, frame);
 }

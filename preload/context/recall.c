@@ -2,14 +2,15 @@
 #include "recall.h"
 #include "../capture/slot_memory.h"
 
-/* Words of the parts: of whole groups, and UINT8_MAX at most. A task has some 30, and each that awaits it 25. */
+/* Words of the parts: of whole groups, and UINT8_MAX at most. A task has some 30, each that awaits it
+ * 25, and each frame in which that waits 7. */
 #define GROUP 4
 static const uint8_t words_max[PP_RECALL_PARTS] = {[PP_RECALL_RUNNING] = 56,
-                                                   [PP_RECALL_TASK] = 200,
+                                                   [PP_RECALL_TASK] = 252,
                                                    [PP_RECALL_VARIABLES] = 128,
                                                    [PP_RECALL_TRACE] = 48,
                                                    [PP_RECALL_FRAMES] = 148};
-#define WORDS (56 + 200 + 128 + 48 + 148)
+#define WORDS (56 + 252 + 128 + 48 + 148)
 
 struct pp_recalls {
     struct pp_recall parts[PP_RECALL_PARTS];

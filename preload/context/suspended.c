@@ -52,11 +52,25 @@ static void watch(const struct pp_object_reader *reader, uintptr_t address, cons
     pp_object_word(reader, frame->code + layout->code.line_table, &word);
 }
 
+/* Reads a frame in which a coroutine is suspended, as a whole: only watched words are recorded. async-signal-safe. */
+static bool read_frame(const struct pp_object_reader *reader, uintptr_t address, struct pp_frame *frame)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    const struct pp_frame_reader frames = {.python = reader->python, .layout = layout, .pid = reader->pid};
+    struct pp_object_reader unrecorded = *reader;
+    uint8_t bytes[PP_FRAME_COPY_MAX];
+    unrecorded.set = NULL;
+    if (!pp_object_copy(&unrecorded, bytes, address, layout->frame.copy_size) ||
+        !pp_frame_take(&frames, bytes, frame) || frame->is_shim)
+        return false;
+    if (reader->set)
+        watch(reader, address, frame);
+    return true;
+}
+
 bool pp_suspended_read(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context)
 {
     const struct pp_object_reader *objects = &reader->objects;
-    const struct pp_frame_reader frames = {
-        .python = objects->python, .layout = &objects->python->layout, .pid = objects->pid};
     struct pp_slot *slot = reader->slot;
     struct pp_python_frame *awaiting = slot->scratch->awaiting;
     struct pp_record_frame *resolved = slot->scratch->awaiting_resolved;
@@ -71,10 +85,8 @@ bool pp_suspended_read(const struct pp_context_reader *reader, uintptr_t task, s
             i = count - (PP_MAX_AWAITING - 1 - OUTER_FRAMES);
             cut = true;
         }
-        if (!pp_frame_copy(&frames, addresses[i], &frame))
+        if (!read_frame(objects, addresses[i], &frame))
             break;
-        if (objects->set)
-            watch(objects, addresses[i], &frame);
         awaiting[kept++] = (struct pp_python_frame){frame.code, frame.instr, addresses[i]};
     }
     if (!pp_code_resolve_more(objects->python, slot, awaiting, kept, objects->plain, resolved))

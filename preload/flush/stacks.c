@@ -137,8 +137,12 @@ static bool step_awaiters(struct pp_path *path, struct pp_slot *slot, uint32_t c
     for (unsigned n = count; n-- > 0;) {
         const struct pp_awaiting *awaiting = pp_awaiting_find(slot, contexts, n);
         step(path, pp_frame_pseudo(path->tables, "[awaiter]"));
-        for (uint32_t i = 0; i < awaiting->count; i++)
-            step(path, pp_stack_place_frame(path->tables, awaiting->frames[i]));
+        for (uint32_t i = 0; i < awaiting->count; i++) {
+            if (awaiting->frames[i].number)
+                step(path, pp_stack_place_frame(path->tables, awaiting->frames[i]));
+            else
+                step_cut(path);
+        }
     }
     return count;
 }
