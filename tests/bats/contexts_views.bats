@@ -208,6 +208,28 @@ rows() {
     run "$PYPROF" report --focus task=serve app.pyprof
     [ "$status" -eq 1 ] && [[ $output == *" fits --focus task=serve; what tasks await: --focus 'awaiter=serve'" ]] || fail "$status $output"
     [ "$(total --focus awaiter=serve)" = 2400000000 ]
+    # the row that tables call (none) is selected by that name, as it is shown or as a regular expression
+    for key in endpoint task greenlet span tenant; do
+        by=$key
+        [ $key != tenant ] || by=label:tenant
+        none=$(collapsed --by $by app.pyprof | grep '^(none);' | sum)
+        for pattern in "$key=(none)" "^$key=\\(none\\)\$"; do
+            [ "$none" -gt 0 ] && [ "$(total --focus "$pattern")" = "$none" ] || fail "$pattern: $none"
+            [ "$(total --ignore "$pattern")" = $((WHOLE - none)) ] || fail "not $pattern: $none"
+        done
+    done
+    # so is every other value as it is shown
+    [ "$(total --focus 'endpoint=/search/{query}')" = 800000000 ]
+    PYTHONPATH="$ROOT/tests/web" /usr/bin/python3 -c '
+import logs
+log = logs.Log()
+for i, route in enumerate(("(unknown route)", "/a+b(c)?", "/a")):
+    log.sample("MainThread", [logs.python("cart")], 10000000 << i, 0, True, 1 << i, (("endpoint", route),))
+log.write("odd.pyprof")'
+    [ "$(collapsed --focus 'endpoint=(unknown route)' odd.pyprof | sum)" = 10000000 ]
+    [ "$(collapsed --focus 'endpoint=/a+b(c)?' odd.pyprof | sum)" = 20000000 ]
+    run "$PYPROF" report --focus 'endpont=(none)' app.pyprof
+    [ "$status" -eq 1 ] && [[ $output == *"; no sample has a context or label endpont; this profile has: "* ]] || fail "$status $output"
     [ "$(total --not-thread 'gevent|metrics')" = $((WHOLE - 1000000000)) ]
     [ "$(total --not-thread 103)" = $((WHOLE - 200000000)) ]
     [ "$(total --thread 'a' --not-thread '^MainThread$')" = 400000000 ]

@@ -217,6 +217,7 @@ static bool take_option(struct pt_cli *cli, const struct pt_option *option, cons
     case PT_PIDS:
     case PT_TRACE:
     case PT_REGEX:
+    case PT_REGEX_OR_LABEL:
     case PT_TEXT:
         *(const char **)field = argument;
         break;
@@ -224,6 +225,7 @@ static bool take_option(struct pt_cli *cli, const struct pt_option *option, cons
     return (option->value != PT_PIDS || check_pids(option->name, argument)) &&
            (option->value != PT_TRACE || check_trace(option->name, argument)) &&
            (option->value != PT_REGEX || check_regex(option->name, argument)) &&
+           (option->value != PT_REGEX_OR_LABEL || strchr(argument, '=') || check_regex(option->name, argument)) &&
            (!option->choices || check_choice(option, argument));
 }
 

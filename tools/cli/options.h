@@ -34,17 +34,18 @@ struct pt_cli {
 /* Says what an option's argument must be, and the type of its field in struct pt_cli. */
 enum pt_value {
     PT_FLAG,   /* no argument: bool */
-    PT_TEXT,   /* const char *, as are the next four */
+    PT_TEXT,   /* const char *, as are the next five */
     PT_RUN_ID, /* a run id or its beginning */
     PT_TRACE,  /* a trace id or its beginning */
     PT_PIDS,   /* pids with commas between them */
     PT_REGEX,
-    PT_BY,       /* what is compared, or whose CPU it was: struct pt_cli's `by` or the request's */
-    PT_HZ,       /* uint32_t */
-    PT_PERCENT,  /* double, not 0 */
-    PT_NUMBER,   /* uint32_t */
-    PT_TIME,     /* uint64_t, nanoseconds */
-    PT_DURATION, /* uint64_t, nanoseconds, not 0 */
+    PT_REGEX_OR_LABEL, /* KEY=VALUE need be no regular expression */
+    PT_BY,             /* what is compared, or whose CPU it was: struct pt_cli's `by` or the request's */
+    PT_HZ,             /* uint32_t */
+    PT_PERCENT,        /* double, not 0 */
+    PT_NUMBER,         /* uint32_t */
+    PT_TIME,           /* uint64_t, nanoseconds */
+    PT_DURATION,       /* uint64_t, nanoseconds, not 0 */
 };
 
 struct pt_option {

@@ -8,7 +8,6 @@
 #include "requests.h"
 #include "traces.h"
 
-#define OWN     "label:"
 #define AWAITER "awaiter"
 #define TRACE   "trace"
 
@@ -28,8 +27,8 @@ static const struct {
 /* Returns the key of the labels that the word is about; NULL: none, it is "thread" or "package". */
 static const char *key_of(const char *by)
 {
-    if (strncmp(by, OWN, sizeof OWN - 1) == 0)
-        return by + sizeof OWN - 1;
+    if (strncmp(by, PT_GROUP_OWN, sizeof PT_GROUP_OWN - 1) == 0)
+        return by + sizeof PT_GROUP_OWN - 1;
     if (strcmp(by, TRACE) == 0)
         return PT_TRACE_ID;
     return strcmp(by, "thread") == 0 || strcmp(by, "package") == 0 ? NULL : by;
@@ -154,7 +153,7 @@ void pt_groups_each(const struct pt_profile *profile, void (*each)(void *context
             listed[key] = true;
             bool trace = profile->request->traces && strcmp(pt_string(profile, key), PT_TRACE_ID) == 0;
             pt_buffer_clear(&word);
-            pt_buffer_format(&word, trace ? TRACE : OWN "%s", pt_string(profile, key));
+            pt_buffer_format(&word, trace ? TRACE : PT_GROUP_OWN "%s", pt_string(profile, key));
             each(context, word.data);
         }
     }

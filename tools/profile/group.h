@@ -18,6 +18,9 @@
 /* What the rest of a profile is called, in text. */
 #define PT_NO_GROUP "(none)"
 
+/* A word of --by begins so that is about labels of the program. */
+#define PT_GROUP_OWN "label:"
+
 struct pt_group {
     enum pt_group_of { PT_GROUP_OF_LABELS, PT_GROUP_OF_THREAD, PT_GROUP_OF_STACK } of;
     uint32_t *values; /* strings, by label set, thread or node; 0: none */

@@ -130,7 +130,7 @@ static bool *threads_with(const struct pt_profile *profile, const char *pattern)
     return matching;
 }
 
-/* Returns, by node, whether a frame of the stack that ends there matches. */
+/* Returns, by node, whether a frame of the stack that ends there matches; NULL: none does. */
 static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
 {
     bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
@@ -139,7 +139,7 @@ static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         pt_buffer_clear(&text);
         pt_frame_text(&text, profile, i, false);
-        frames[i] = regexec(regex, text.data, 0, NULL, 0) == 0;
+        frames[i] = regex && regexec(regex, text.data, 0, NULL, 0) == 0;
     }
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
@@ -150,8 +150,9 @@ static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
     return nodes;
 }
 
-/* Returns, by label set, whether "key=value" of a label matches. */
-static bool *label_sets_with(const struct pt_profile *profile, const regex_t *regex)
+/* Returns, by label set, whether "key=value" of a label matches, or is the pattern: values have braces and the like.
+ * regex: NULL if it is none. */
+static bool *label_sets_with(const struct pt_profile *profile, const regex_t *regex, const char *pattern)
 {
     bool *sets = pt_alloc(profile->label_sets.count, sizeof *sets);
     struct pt_buffer text = {0};
@@ -161,7 +162,7 @@ static bool *label_sets_with(const struct pt_profile *profile, const regex_t *re
             const struct pt_label *label = &profile->labels.items[j];
             pt_buffer_clear(&text);
             pt_buffer_format(&text, "%s=%s", pt_string(profile, label->key), pt_string(profile, label->value));
-            sets[i] = regexec(regex, text.data, 0, NULL, 0) == 0;
+            sets[i] = (regex && regexec(regex, text.data, 0, NULL, 0) == 0) || strcmp(text.data, pattern) == 0;
         }
     }
     pt_buffer_free(&text);
@@ -170,22 +171,49 @@ static bool *label_sets_with(const struct pt_profile *profile, const regex_t *re
 
 /* What --focus or --ignore matches. */
 struct matches {
-    bool *nodes, *label_sets; /* NULL: there is no pattern */
+    bool *nodes, *label_sets; /* NULL: there is no pattern for them */
+    struct pt_group absent;   /* has values: what has none of them matches */
 };
+
+/* Finds what has no value of KEY if the pattern is KEY=(none), as tables call it. As a regular expression that means
+ * something else, which no sample has. */
+static bool find_absent(struct pt_profile *profile, const char *pattern, struct matches *matches)
+{
+    static const char *const rows[] = {"=" PT_NO_GROUP, "=" PT_NO_GROUP "$", "=\\(none\\)", "=\\(none\\)$"};
+    const char *key = pattern + (*pattern == '^');
+    bool found = false;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !found; i++) {
+        size_t length = strcspn(key, "=");
+        if (!length || strcmp(key + length, rows[i]) != 0)
+            continue;
+        struct pt_buffer by = {0};
+        pt_buffer_format(&by, PT_GROUP_OWN "%.*s", (int)length, key);
+        found = pt_has_group(profile, by.data);
+        if (found)
+            matches->absent = pt_group_by(profile, by.data);
+        pt_buffer_free(&by);
+    }
+    return found;
+}
 
 static struct matches matches_of(struct pt_profile *profile, const char *pattern)
 {
     struct matches matches = {0};
     regex_t regex;
-    if (!pattern || regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+    if (!pattern || find_absent(profile, pattern, &matches))
         return matches;
-    matches = (struct matches){nodes_with(profile, &regex), label_sets_with(profile, &regex)};
-    regfree(&regex);
+    bool compiled = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) == 0; /* not endpoint=/cart/{user} */
+    matches.nodes = nodes_with(profile, compiled ? &regex : NULL);
+    matches.label_sets = label_sets_with(profile, compiled ? &regex : NULL, pattern);
+    if (compiled)
+        regfree(&regex);
     return matches;
 }
 
 static bool is_match(const struct matches *matches, const struct pt_sample *sample, bool without_pattern)
 {
+    if (matches->absent.values)
+        return !pt_group_value(&matches->absent, sample);
     return matches->nodes ? matches->nodes[sample->node] || matches->label_sets[sample->labels] : without_pattern;
 }
 
@@ -193,6 +221,7 @@ static void free_matches(struct matches *matches)
 {
     free(matches->nodes);
     free(matches->label_sets);
+    pt_group_free(&matches->absent);
 }
 
 static void leave_out(struct pt_profile *profile, const struct pt_selection *select)
