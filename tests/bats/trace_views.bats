@@ -58,8 +58,29 @@ assert sum(s["cpu_ns"] for s in trace["spans"]) == trace["cpu_ns"]' "$CART"
 @test "report --by trace lists the traces; report names the costliest" {
     made logs
     "$PYPROF" report --by trace logs >report.txt
-    grep -qE "^ +0\.10 s +76\.9 % +10  $CART +40 % cart" report.txt || fail "$(cat report.txt)"
-    grep -qE "^ +0\.03 s +23\.1 % +3  $SEARCH +100 % search" report.txt || fail "$(cat report.txt)"
+    grep -qE "^ +0\.10 s +76\.9 % +10  $CART  GET /cart +40 % cart" report.txt || fail "$(cat report.txt)"
+    grep -qE "^ +0\.03 s +23\.1 % +3  $SEARCH  GET /search +100 % search" report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --json --by trace logs | /usr/bin/python3 -c '
+import json, sys
+assert [row["name"] for row in json.load(sys.stdin)["by"]] == ["GET /cart", "GET /search"]'
+    # on a narrow terminal the id, which --trace takes, is whole
+    for columns in 75 80 100; do
+        /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" $columns "$PYPROF" report --by trace logs |
+            sed 's/\x1b\[[0-9;]*[mK]//g; s/\r$//; s/.*\r//' >screen.txt
+        grep -qE "^ +0\.10 s +76\.9 % +10  $CART  GET /cart" screen.txt || fail "$columns: $(cat screen.txt)"
+        ! grep -E ".{$((columns + 1))}" screen.txt || fail "wider than $columns"
+    done
+    # the endpoint says more than a span within it, or of another service that was sampled earlier
+    PYTHONPATH="$ROOT/tests/web" /usr/bin/python3 -c '
+import logs
+log = logs.Log()
+log.traces = "1"
+for i, labels in enumerate(((("span", "read"),), (("span", "GET"), ("endpoint", "/cart/{id}")), ())):
+    log.trace((logs.CART, f"{i:016x}"), 100000000 + 10000000 * i, "MainThread", [logs.python("cart")], 10000000, labels)
+log.trace((logs.SEARCH, "0" * 15 + "1"), 100000000, "MainThread", [logs.python("cart")], 10000000)
+log.write("named.pyprof")'
+    "$PYPROF" report --by trace named.pyprof >report.txt
+    grep -qF " $CART  /cart/{id} " report.txt && grep -qF " $SEARCH  (none) " report.txt || fail "$(cat report.txt)"
     "$PYPROF" report logs >report.txt
     grep -qE "^      pyprof report --trace $CART logs" report.txt || fail "$(cat report.txt)"
     made only 1

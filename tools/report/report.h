@@ -54,6 +54,9 @@ void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
 /* The trace that --trace asks for: when and where it ran, CPU time by span. */
 void pt_report_trace(const struct pt_report *report);
 void pt_report_trace_json(const struct pt_report *report, struct pt_json *json);
+/* Returns, by string of an id, what the trace was about as far as samples say: its endpoint, without one the first span
+ * that has a sample; 0: neither is known. Of a profile that has samples of traces only. The caller frees. */
+uint32_t *pt_report_trace_names(struct pt_profile *profile);
 
 /* Functions: Python functions by self time, native code that they call included, and what is not Python; the
  * application's own functions by total time; native functions. */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
@@ -80,6 +81,29 @@ static struct spans spans_of(const struct pt_report *report)
     qsort(spans.items.items, spans.items.count, sizeof *spans.items.items, by_time);
     pt_group_free(&names);
     return spans;
+}
+
+uint32_t *pt_report_trace_names(struct pt_profile *profile)
+{
+    static const char *const contexts[] = {"span", "endpoint"}; /* that of the endpoint counts */
+    uint32_t strings = profile->strings.count, *names = pt_alloc(strings, sizeof *names);
+    uint64_t *first_unix_ns = pt_alloc(strings, sizeof *first_unix_ns);
+    for (size_t i = 0; i < sizeof contexts / sizeof contexts[0]; i++) {
+        struct pt_group group = pt_group_by(profile, contexts[i]);
+        memset(first_unix_ns, 0xff, strings * sizeof *first_unix_ns);
+        for (uint32_t j = 0; j < profile->samples.count; j++) {
+            const struct pt_sample *sample = &profile->samples.items[j];
+            uint32_t trace = pt_trace_ids_of(profile, sample).trace, name = pt_group_value(&group, sample);
+            uint64_t unix_ns = pt_sample_unix_ns(profile, sample);
+            if (!name || unix_ns >= first_unix_ns[trace])
+                continue;
+            first_unix_ns[trace] = unix_ns;
+            names[trace] = name;
+        }
+        pt_group_free(&group);
+    }
+    free(first_unix_ns);
+    return names;
 }
 
 static double seconds_between(uint64_t from, uint64_t to)

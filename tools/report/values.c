@@ -28,9 +28,12 @@
 #define HIDDEN_BELOW   0.05 /* per cent: shown as 0.0 % otherwise */
 #define OFFERED_LENGTH 48   /* of an endpoint's name in a command */
 #define SHORT_ROWS     5    /* of the table that is shown unasked */
+#define NAME_AT        34   /* columns of the id of a trace, before its name */
+#define TRACE_NAME     "ENDPOINT OR SPAN"
 
 struct value {
     uint32_t value; /* string; 0: none */
+    uint32_t name;  /* string, of a trace (pt_report_trace_names); 0: none */
     uint64_t ns, count;
     uint32_t function; /* string: the function with most of it */
     uint64_t function_ns;
@@ -52,6 +55,7 @@ struct values {
     struct value *items;
     uint32_t count;
     bool counted, measured; /* requests were, and the CPU time of some */
+    bool named;             /* they are traces */
 };
 
 static int by_time(const void *a, const void *b)
@@ -125,6 +129,8 @@ static struct values values_of(const struct pt_report *report, const char *by, u
     struct parts parts = {0};
     struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
     values.counted = requests;
+    values.named = strcmp(by, "trace") == 0;
+    uint32_t *names = values.named ? pt_report_trace_names(profile) : NULL;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         if (!is_wanted(profile, sample, process, thread))
@@ -153,11 +159,13 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         if (!value.ns && !value.count && !value.requests.count)
             continue;
         value.value = i;
+        value.name = names ? names[i] : 0;
         values.measured |= value.requests.measured > 0;
         values.items[values.count++] = value;
     }
     qsort(values.items, values.count, sizeof *values.items, by_time);
     PT_FREE_TABLE(&parts.items);
+    free(names);
     free(requests);
     free(frames);
     free(texts);
@@ -173,12 +181,18 @@ struct table {
     uint32_t value_width, function_width; /* function_width 0: any */
     bool cut;                             /* longer values are */
     bool without_function;                /* there is no room */
+    bool named;
 };
 
-static void print_fitted(const struct table *table, const char *text)
+/* name: of a trace, or NULL. */
+static void print_fitted(const struct table *table, const char *text, const char *name)
 {
     struct pt_buffer fitted = {0};
     pt_fit_text(&fitted, text, table->cut ? table->value_width : 0);
+    if (table->named) {
+        pt_buffer_format(&fitted, "%*s", NAME_AT - (int)pt_shown_width(fitted.data), "");
+        pt_fit_text(&fitted, name, table->cut ? table->value_width - NAME_AT : 0);
+    }
     if (table->without_function) {
         fputs(fitted.data, stdout);
         pt_buffer_free(&fitted);
@@ -192,6 +206,11 @@ static void print_fitted(const struct table *table, const char *text)
 static const char *text_of(const struct table *table, const struct value *value)
 {
     return value->value ? pt_string(table->report->profile, value->value) : PT_NO_GROUP;
+}
+
+static const char *name_of(const struct table *table, const struct value *value)
+{
+    return value->name ? pt_string(table->report->profile, value->name) : PT_NO_GROUP;
 }
 
 static struct pt_per_request each_of(const struct table *table, const struct value *value)
@@ -220,7 +239,7 @@ static void print_value(const struct table *table, const struct value *value)
     else
         printf("%*" PRIu64, SAMPLES_WIDTH, value->count);
     fputs("  ", stdout);
-    print_fitted(table, text_of(table, value));
+    print_fitted(table, text_of(table, value), name_of(table, value));
     pt_fit_frame(&function, pt_string(profile, value->function), table->function_width);
     if (!table->without_function)
         printf("  %3.0f %% %s", pt_percent(value->function_ns, value->ns), function.length ? function.data : "");
@@ -237,7 +256,7 @@ static void print_heading(const struct table *table, const char *title)
     else
         pt_print_styled(stdout, PT_STYLE_HEADING, "%*s", SAMPLES_WIDTH, "SAMPLES");
     fputs("  ", stdout);
-    print_fitted(table, title);
+    print_fitted(table, title, TRACE_NAME);
     pt_print_styled(stdout, PT_STYLE_HEADING, "%s\n", table->without_function ? "" : "  MOST OF IT IN");
 }
 
@@ -252,13 +271,19 @@ static uint32_t figures_width(const struct table *table)
  * requests is beyond their number and mean. What is no terminal has any room. */
 static void choose_widths(struct table *table, const struct values *values, uint32_t shown, const char *title)
 {
-    uint32_t columns = pt_print_columns(stdout), widest = pt_shown_width(title), function = 2 + SHARE_WIDTH;
-    for (uint32_t i = 0; i < shown; i++) {
-        uint32_t width = pt_shown_width(text_of(table, &values->items[i]));
-        widest = width > widest ? width : widest;
-    }
+    uint32_t columns = pt_print_columns(stdout), function = 2 + SHARE_WIDTH;
     bool ci = table->report->cli->ci;
     table->requests = (struct pt_request_columns){values->counted, ci, values->measured};
+    table->named = values->named && (!columns || columns >= figures_width(table) + NAME_AT + LEAST_WIDTH);
+    uint32_t widest = table->named ? NAME_AT + pt_shown_width(TRACE_NAME) : pt_shown_width(title);
+    for (uint32_t i = 0; i < shown; i++) {
+        const struct value *value = &values->items[i];
+        uint32_t width =
+            table->named ? NAME_AT + pt_shown_width(name_of(table, value)) : pt_shown_width(text_of(table, value));
+        widest = width > widest ? width : widest;
+    }
+    if (columns && table->named)
+        table->without_function = columns < figures_width(table) + function + NAME_AT + 3 * LEAST_WIDTH;
     if (columns && values->counted) {
         table->without_function = columns < figures_width(table) + function + 2 * LEAST_WIDTH;
         table->requests.spread &= columns >= figures_width(table) + LEAST_WIDTH;
@@ -267,6 +292,8 @@ static void choose_widths(struct table *table, const struct values *values, uint
     uint32_t used = figures_width(table) + (table->without_function ? 0 : function);
     uint32_t room = columns > used + 2 * LEAST_WIDTH ? columns - used : 2 * LEAST_WIDTH;
     uint32_t most = !columns ? MOST_WIDTH : table->without_function ? room : room / 2;
+    if (table->named && (!columns || !table->without_function))
+        most = columns ? room - 2 * LEAST_WIDTH : NAME_AT + MOST_WIDTH;
     table->value_width = widest < most ? widest : most;
     table->function_width = (columns ? room : pt_print_row_columns(stdout) - used) - table->value_width;
     table->cut = columns;
@@ -392,6 +419,8 @@ void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
     for (uint32_t i = 0; i < values.count && i < most; i++) {
         pt_json_begin(json, NULL, '{');
         pt_json_string(json, "value", report->profile, values.items[i].value);
+        if (values.named)
+            pt_json_string(json, "name", report->profile, values.items[i].name);
         pt_json_number(json, "cpu_ns", values.items[i].ns);
         pt_json_number(json, "samples", values.items[i].count);
         struct pt_per_request each = each_of(&table, &values.items[i]);
