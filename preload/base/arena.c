@@ -10,7 +10,10 @@
 #define FIRST_VECTOR ((size_t)16 << 10)
 #define PAGE         ((size_t)4096)
 #define RESERVE      ((size_t)256 << 10)
-#define KEPT_MAX     16 /* mappings of each usual size that are used again */
+#define FROM_RESERVE ((size_t)16 << 10)
+#define KEPT_SIZES   5  /* PAGE, twice that, ...: sizes of mappings that are used again */
+#define KEPT_MAX     16 /* of each */
+#define CLEARED_MAX  ((size_t)64 << 10)
 
 struct pp_arena_chunk {
     struct pp_arena_chunk *older;
@@ -38,12 +41,24 @@ size_t pp_mapped_bytes(size_t *most)
 }
 
 /* Mappings of the usual sizes that are not in use. To unmap memory interrupts every CPU that runs a thread of the
- * program, and takes ten times as long as to clear it. */
-static void *_Atomic kept_pages[KEPT_MAX], *_Atomic kept_vectors[KEPT_MAX];
+ * program, and with the faults of the next mapping takes ten times as long as to clear it. */
+static void *_Atomic kept_mappings[KEPT_SIZES * KEPT_MAX];
 
 static void *_Atomic *kept_of(size_t size)
 {
-    return size == PAGE ? kept_pages : size == FIRST_VECTOR ? kept_vectors : NULL;
+    for (unsigned i = 0; i < KEPT_SIZES; i++)
+        if (size == PAGE << i)
+            return &kept_mappings[i * KEPT_MAX];
+    return NULL;
+}
+
+/* Returns the size of the mapping. Pages at its end that are not asked for are not touched. */
+static size_t mapped_for(size_t size)
+{
+    size_t usual = PAGE;
+    while (usual < size)
+        usual *= 2;
+    return kept_of(usual) ? usual : round_up(size, PAGE);
 }
 
 /* Pages that were mapped at once for many small mappings, of which each takes 10 us beside a program that maps and
@@ -71,15 +86,15 @@ static void *from_reserve(size_t size)
     return start;
 }
 
-static void *map(size_t size, bool zeroed)
+static void *map(size_t wanted, bool zeroed)
 {
-    size = round_up(size, PAGE);
+    size_t size = mapped_for(wanted);
     void *_Atomic *kept = kept_of(size), *start = NULL;
     for (unsigned i = 0; kept && i < KEPT_MAX && !start; i++)
         start = atomic_load(&kept[i]) ? atomic_exchange(&kept[i], NULL) : NULL;
     if (start)
-        return zeroed ? memset(start, 0, size) : start;
-    start = size <= FIRST_VECTOR ? from_reserve(size) : pp_sys_mmap_anonymous(size);
+        return zeroed ? memset(start, 0, wanted) : start;
+    start = size <= FROM_RESERVE ? from_reserve(size) : pp_sys_mmap_anonymous(size);
     if (start)
         count_mapped(size, 0);
     return start;
@@ -92,9 +107,20 @@ void *pp_map(size_t size)
 
 void pp_arena_after_fork(void)
 {
-    for (unsigned i = 0; i < KEPT_MAX; i++) {
-        atomic_store(&kept_pages[i], NULL);
-        atomic_store(&kept_vectors[i], NULL);
+    for (unsigned i = 0; i < KEPT_SIZES * KEPT_MAX; i++)
+        if (atomic_load(&kept_mappings[i])) /* a page that is written to is copied */
+            atomic_store(&kept_mappings[i], NULL);
+}
+
+void pp_arena_trim(void)
+{
+    for (unsigned i = 0; i < KEPT_SIZES * KEPT_MAX; i++) {
+        void *start = atomic_exchange(&kept_mappings[i], NULL);
+        size_t size = PAGE << i / KEPT_MAX;
+        if (!start)
+            continue;
+        pp_sys_munmap(start, size);
+        count_mapped(0, size);
     }
 }
 
@@ -102,7 +128,7 @@ void pp_unmap(void *start, size_t size)
 {
     if (!start)
         return;
-    size = round_up(size, PAGE);
+    size = mapped_for(size);
     void *_Atomic *kept = kept_of(size);
     for (unsigned i = 0; kept && i < KEPT_MAX; i++) {
         void *none = NULL;
@@ -117,9 +143,11 @@ void *pp_remap(void *start, size_t size, size_t new_size)
 {
     if (!start)
         return pp_map(new_size);
-    void *moved = pp_sys_mremap(start, round_up(size, PAGE), round_up(new_size, PAGE));
+    size = mapped_for(size);
+    new_size = mapped_for(new_size);
+    void *moved = pp_sys_mremap(start, size, new_size);
     if (moved)
-        count_mapped(round_up(new_size, PAGE), round_up(size, PAGE));
+        count_mapped(new_size, size);
     return moved;
 }
 
@@ -156,6 +184,20 @@ void pp_vector_free(struct pp_vector *vector)
     /* first: the child of a fork in between would unmap what is there by then */
     *(struct pp_vector volatile *)vector = (struct pp_vector){0};
     pp_unmap(was.items, was.capacity);
+}
+
+void pp_arena_clear(struct pp_arena *arena)
+{
+    struct pp_arena_chunk *chunk = arena->newest;
+    if (!chunk || chunk->older || chunk->used > CLEARED_MAX) {
+        pp_arena_reset(arena);
+        return;
+    }
+    size_t header = round_up(sizeof *chunk, 16);
+    ASAN_UNPOISON_MEMORY_REGION(chunk, chunk->size);
+    memset((char *)chunk + header, 0, chunk->used - header);
+    ASAN_POISON_MEMORY_REGION((char *)chunk + header, chunk->size - header);
+    chunk->used = header;
 }
 
 void *pp_arena_alloc(struct pp_arena *arena, size_t size)

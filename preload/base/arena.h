@@ -17,6 +17,8 @@ void *pp_map(size_t size);
 void pp_unmap(void *start, size_t size);
 /* Grows a mapping, which may move; start may be NULL. NULL: no memory, the mapping is unchanged. */
 void *pp_remap(void *start, size_t size, size_t new_size);
+/* Gives back what is kept for reuse. */
+void pp_arena_trim(void);
 /* Runs in the child of fork: forgets mappings that are kept for reuse, since an owner in the middle of giving one back
  * may still have it. */
 void pp_arena_after_fork(void);
@@ -39,6 +41,8 @@ void pp_vector_free(struct pp_vector *vector);
 
 /* Allocates memory, zeroed and 16-byte aligned; NULL when the kernel has no memory. Lives until pp_arena_reset. */
 void *pp_arena_alloc(struct pp_arena *arena, size_t size);
+/* Forgets everything, and keeps a little of its memory, zeroed, for what comes next. Not in the child of fork. */
+void pp_arena_clear(struct pp_arena *arena);
 /* Unmaps everything. */
 void pp_arena_reset(struct pp_arena *arena);
 

@@ -35,13 +35,14 @@ void pp_add_pseudo(uint64_t *sum, uint32_t thread, const char *text, uint64_t co
 void pp_samples_clear(void)
 {
     pp_interval.samples = (struct pp_intern){0};
-    pp_arena_reset(&pp_interval.arena);
+    pp_arena_clear(&pp_interval.arena);
     pp_traces_clear();
     pp_interval.anything_new = false;
 }
 
 void pp_interval_reset(void)
 {
+    pp_arena_reset(&pp_interval.arena);
     pp_samples_clear();
     pp_tables_reset(&pp_interval.tables);
     pp_interval = (struct pp_interval){.tables = pp_interval.tables, .arena = pp_interval.arena};

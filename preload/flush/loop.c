@@ -189,6 +189,7 @@ void *pp_flush_loop(void *argument)
         if (now >= next) {
             pp_libunwind_poll();
             again = pp_interval_flush(own_tid, PP_END_NOT);
+            pp_modules_rest();
             idle = count_idle(idle, again);
             next = now + (idle < REST_AFTER ? INTERVAL_NS : REST_NS);
         } else if (now >= save) {

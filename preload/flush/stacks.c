@@ -38,7 +38,7 @@ static struct view view_of(const struct pp_record_sample *sample)
 
 void pp_stacks_modules_changed(struct pp_tables *tables)
 {
-    pp_arena_reset(&tables->native_arena);
+    pp_arena_clear(&tables->native_arena);
     pp_intern_init(&tables->native_frames, &tables->native_arena);
     pp_path_forget();
     pp_greenlet_refresh();

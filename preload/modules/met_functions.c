@@ -6,6 +6,7 @@
 
 static struct pp_module_table *draft_table; /* of the modules and their drafts; NULL: not made */
 static bool has_drafts;                     /* false: no module has one */
+static unsigned rests;                      /* calls of pp_modules_rest since a function was met */
 
 void pp_modules_forget_draft(void)
 {
@@ -62,6 +63,7 @@ static struct pp_unwind_draft *draft_of(struct pp_module *module)
         struct pp_unwind_draft *fresh = pp_map(sizeof *fresh);
         pp_module_identify(module);
         has_drafts = true;
+        rests = 0;
         *draft = fresh;
         if (fresh && !pp_unwind_draft_start(fresh, &range))
             pp_module_free_draft(module);
@@ -134,6 +136,14 @@ bool pp_modules_publish(void)
         has_drafts |= private->draft != NULL;
     }
     return changed;
+}
+
+void pp_modules_rest(void)
+{
+    if (rests++ != 1)
+        return;
+    pp_modules_each(pp_module_drop_index, NULL);
+    pp_arena_trim();
 }
 
 bool pp_module_function_range(const struct pp_module *module, uintptr_t address, uintptr_t *start, uintptr_t *end)

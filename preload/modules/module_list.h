@@ -63,6 +63,8 @@ void pp_retire_rows(struct pp_unwind_rows *rows);
 struct pp_module *pp_module_create(const struct pp_loaded_object *object, const char *name);
 /* Unmaps its symbols, its draft and itself. The caller retires its rows, which handlers may still read. */
 void pp_module_destroy(struct pp_module *module);
+/* Frees the module's index of symbols, which is made again when a name is asked for. */
+void pp_module_drop_index(struct pp_module *module, void *unused);
 /* Runs in the child of fork, which has no such descriptors. */
 void pp_modules_forget_files(void);
 /* Returns what of the module's unwind information can be read from its file, valid until the next call here or of

@@ -146,6 +146,15 @@ static bool refresh_index(struct pp_module *module, const struct pp_elf_source *
     return true;
 }
 
+void pp_module_drop_index(struct pp_module *module, void *unused)
+{
+    (void)unused;
+    if (!module->private->symbols.index.items)
+        return;
+    module->private->symbols_tried = false;
+    pp_elf_index_free(&module->private->symbols.index);
+}
+
 struct question {
     uint64_t address;
     struct pp_elf_symbol answer;

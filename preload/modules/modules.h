@@ -61,6 +61,10 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
 /* Closes what pp_module_symbol keeps open, of all modules (NULL) or of one: before the thread sleeps or ends. */
 void pp_modules_close_files(const struct pp_module *module);
 
+/* Gives back memory that only the meeting of functions takes, in the first of these calls since which, and since the
+ * call before, none was met. */
+void pp_modules_rest(void);
+
 /* Returns the address of the module's __jit_debug_descriptor (gdb_jit.h), exported or not; 0: none. The first call for
  * a module reads its symbol tables. */
 uintptr_t pp_module_jit_descriptor(struct pp_module *module);

@@ -1,4 +1,5 @@
 /* Names of functions: from the file of a module, from the vDSO's image, and none from a file that is another one. */
+#include "../../preload/base/arena.h"
 #include "../../preload/common/log_format.h"
 #include "../../preload/modules/elf_symbols.h"
 #include "../../preload/modules/module_list.h"
@@ -140,6 +141,27 @@ static void test_changing_file(void **state)
     assert_null(pp_module_symbol(module, (uintptr_t)dlsym(copy, "deflate"), &start));
     dlclose(copy);
     dlclose(z);
+}
+
+/* What is given back between two functions that are met is made again, and not given back before the second interval.
+ */
+static void test_rest(void **state)
+{
+    (void)state;
+    struct pp_module *libc = module_of((void *)&strtod);
+    size_t most, before;
+    uintptr_t start;
+    pp_module_meet((uintptr_t)&strtod);
+    assert_non_null(pp_module_symbol(libc, (uintptr_t)dlsym(RTLD_DEFAULT, "strtod"), &start));
+    before = pp_mapped_bytes(&most);
+    pp_modules_rest();
+    assert_int_equal(pp_mapped_bytes(&most), before);
+    pp_modules_rest();
+    assert_true(pp_mapped_bytes(&most) < before - 3000 * sizeof(uint64_t)); /* as many symbols has libc at least */
+    assert_string_equal(pp_module_symbol(libc, (uintptr_t)dlsym(RTLD_DEFAULT, "wcstod"), &start), "wcstod");
+    before = pp_mapped_bytes(&most);
+    pp_modules_rest();
+    assert_int_equal(pp_mapped_bytes(&most), before);
 }
 
 /* What LLVM registers: an object that was not linked, its functions at high addresses, a section without any at 0. */
@@ -286,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_functions),
         cmocka_unit_test(test_libc_functions),
+        cmocka_unit_test(test_rest),
         cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_changing_file),
         cmocka_unit_test(test_against_the_table),
