@@ -250,9 +250,9 @@ enum pp_frame_kind {
     X(NO_SLOT, "thread without a slot: too many threads")                                                              \
     X(WRITE_FAILED, "flush not written")                                                                               \
     X(TIMER_GONE, "timer of a thread was gone, made again")                                                            \
-    X(UNREACHABLE, "thread that cannot be interrupted: it blocks our signal past libc, is in a handler on a small "    \
-                   "alternate stack, "                                                                                 \
-                   "or its system calls are dispatched to it")                                                         \
+    X(UNREACHABLE,                                                                                                     \
+      "thread that cannot be interrupted: it blocks our signal past libc, is in a handler on a small alternate "       \
+      "stack, or its system calls are dispatched to it")                                                               \
     X(ACTION_GONE, "handler of our signal was replaced past libc")                                                     \
     X(SMALL_STACK, "thread that cannot be interrupted: its stack is too small for a signal")
 
