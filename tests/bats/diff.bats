@@ -73,6 +73,24 @@ gate() {
     ! grep -q slower err.txt || fail "$(cat err.txt)"
 }
 
+@test "diff DIR: its two latest runs, where there is no other directory to compare it with" {
+    for name in first second; do
+        echo "def $name(): return sum(range(9000000))
+for _ in range(3): $name()" >app.py
+        profiled PYPROF_OUT="$PWD/runs" "$PYTHON" app.py
+        [ $name = second ] && break
+        run "$PYPROF" diff runs
+        [ "$status" -eq 1 ] && [[ $output == "pyprof: there is only one run in runs: give two profiles, 'pyprof diff A B'" ]] || fail "$status $output"
+    done
+    "$PYPROF" diff runs >diff.txt
+    grep -qE ' \+[0-9.]+\*.* second ' diff.txt && grep -qE ' -[0-9.]+\*.* first ' diff.txt || fail "$(cat diff.txt)"
+    PYPROF_OUT=runs "$PYPROF" diff ./runs/ | grep -qE ' \+[0-9.]+\*.* second ' || fail "the directory that is the default, too"
+    # where there is another one, its latest run is compared with A
+    cp -r runs pyprof.out
+    "$PYPROF" diff runs | grep -qE ' \+[0-9.]+\*.* second ' && fail "a run and itself differ"
+    true
+}
+
 @test "diff --fail-above: 1 for what got slower, by its name; 2 where nothing can be compared, so that nothing seems slower" {
     once
     gate 1 --fail-above 3%

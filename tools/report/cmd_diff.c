@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../flame/flame.h"
+#include "../load/files.h"
 #include "../load/load.h"
 #include "../load/runs.h"
 #include "../profile/frame_text.h"
@@ -131,16 +133,29 @@ static bool can_be_written(const struct job *job)
     return false;
 }
 
-/* Returns the run at a place in the list, newest first; NULL after a message. */
-static char *run_at(uint32_t place)
+/* Returns whether it is a directory and there is no other one that its latest run could be compared with. */
+static bool is_only_directory(char *path)
 {
-    const struct pt_load_request any = {.keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr};
+    char *directory = pt_default_directory();
+    struct stat given, here;
+    bool only = stat(path, &given) == 0 && S_ISDIR(given.st_mode) &&
+                (stat(directory, &here) != 0 || (here.st_dev == given.st_dev && here.st_ino == given.st_ino));
+    free(directory);
+    return only;
+}
+
+/* Returns the run at a place in the list of a directory (NULL: the default one), newest first; NULL after a message. */
+static char *run_at(char *const *directory, uint32_t place)
+{
+    const struct pt_load_request any = {
+        .keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr, .paths = directory, .path_count = directory != NULL};
     struct pt_profile *profile = pt_load(&any);
     uint32_t count = 0;
     struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
     char *run = place < count ? pt_strdup(pt_string(profile, runs[place].run)) : NULL;
     if (profile && !run)
-        pt_error("there is only one run here: give two profiles, 'pyprof diff A B'");
+        pt_error("there is only one run %s%s: give two profiles, 'pyprof diff A B'", directory ? "in " : "here",
+                 directory ? *directory : "");
     free(runs);
     pt_profile_free(profile);
     return run;
@@ -194,11 +209,17 @@ int pt_cmd_diff(const struct pt_cli *cli)
     requests[0].by_roots = requests[1].by_roots = job.form == AS_COLLAPSED;
     if (job.form == AS_PAGE) /* it has all frames, and folds them itself */
         requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;
-    names[0] = cli->argument_count ? pt_strdup(cli->arguments[0]) : run_at(1);
+    bool given = cli->argument_count, latest_two = !given;
+    if (cli->argument_count == 1 && !cli->request.all)
+        latest_two = is_only_directory(cli->arguments[0]);
+    char *const *directory = given && latest_two ? cli->arguments : NULL;
+    names[0] = latest_two ? run_at(directory, 1) : pt_strdup(cli->arguments[0]);
     if (names[0])
-        names[1] = cli->argument_count == 2 ? pt_strdup(cli->arguments[1]) : run_at(0);
-    for (int i = 0; i < 2 && names[1]; i++)
-        pt_request_named(&requests[i], &names[i]);
+        names[1] = cli->argument_count == 2 ? pt_strdup(cli->arguments[1]) : run_at(directory, 0);
+    for (int i = 0; i < 2 && names[1]; i++) {
+        pt_request_named(&requests[i], directory ? directory : &names[i]);
+        requests[i].run = directory ? names[i] : requests[i].run;
+    }
     struct pt_profile *a = names[1] ? pt_load(&requests[0]) : NULL;
     struct pt_profile *b = a ? pt_load(&requests[1]) : NULL;
     int status = cannot_compare(cli);
