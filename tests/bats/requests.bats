@@ -322,16 +322,23 @@ contradicted() {
 import time
 import libpyprof
 time.sleep(1.5)  # what was imported is found once a second
+def compute(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
 for _ in range(50):
     with libpyprof.labels(endpoint="/page"):
-        end = time.thread_time() + 0.01
-        while time.thread_time() < end:
-            pass
+        compute(0.01)
     libpyprof.request("/page", cpu_ns=2_000_000)
+    with libpyprof.labels(endpoint="/stream"):
+        compute(0.002)
+    compute(0.008)
+    libpyprof.request("/stream", cpu_ns=10_000_000)
 END
     profiled PYTHONPATH="$ROOT/contrib/python" "$PYTHON" app.py
     "$PYPROF" report | unwrapped >report.txt
     grep -qF 'CPU/REQ of /page is more than its whole requests took, 2.00 ms by' report.txt || fail "$(cat report.txt)"
+    grep -qF 'Requests of /stream took 10.0 ms each by' report.txt || fail "$(cat report.txt)"
 }
 
 @test "report says where samples and the requests' own clock contradict each other" {

@@ -26,6 +26,7 @@
 #define LEAST_WIDTH    10   /* columns of the value, and of the function */
 #define MOST_WIDTH     40   /* of the value where lines may have any length; longer ones are not cut */
 #define HIDDEN_BELOW   0.05 /* per cent: shown as 0.0 % otherwise */
+#define MUCH_PERCENT   5    /* of all CPU time: worth a sentence where it is in other rows */
 #define OFFERED_LENGTH 48   /* of an endpoint's name in a command */
 #define SHORT_ROWS     5    /* of the table that is shown unasked */
 #define NAME_AT        34   /* columns of the id of a trace, before its name */
@@ -305,22 +306,46 @@ static bool is_shown(const struct table *table, const struct value *value)
 }
 
 /* Says where samples contradict the requests' own clock: a part cannot take more than the whole. */
-static void print_contradiction(const struct table *table, const struct values *values, uint32_t shown)
+static bool print_contradiction(const struct table *table, const struct value *value, double whole_ns)
+{
+    struct pt_buffer whole = {0};
+    if (each_of(table, value).low_ns <= whole_ns)
+        return false;
+    pt_append_duration(&whole, whole_ns);
+    pt_print_paragraph(0, 2,
+                       "CPU/REQ of %s is more than its whole requests took, %s by their thread's clock: other "
+                       "threads work for it, or its work runs in step with the kernel's clock tick and "
+                       "PYPROF_CLOCK=auto samples it better",
+                       text_of(table, value), whole.data);
+    pt_buffer_free(&whole);
+    return true;
+}
+
+/* Says where much of what the requests took is in other rows: bodies that are streamed have no endpoint. */
+static bool print_remainder(const struct table *table, const struct value *value, double whole_ns)
+{
+    struct pt_buffer whole = {0};
+    double rest_ns = (whole_ns - each_of(table, value).high_ns) * (double)value->requests.count;
+    if (rest_ns * 100 < MUCH_PERCENT * (double)table->whole_ns)
+        return false;
+    pt_append_duration(&whole, whole_ns);
+    pt_print_paragraph(0, 2,
+                       "Requests of %s took %s each by their thread's clock: what is not in this row ran before the "
+                       "route was known or after the endpoint had returned, as streamed bodies do",
+                       text_of(table, value), whole.data);
+    pt_buffer_free(&whole);
+    return true;
+}
+
+/* Calls `print` for the rows whose requests were measured until it has printed something. */
+static void print_first(const struct table *table, const struct values *values, uint32_t shown,
+                        bool (*print)(const struct table *, const struct value *, double))
 {
     for (uint32_t i = 0; i < shown; i++) {
         const struct value *value = &values->items[i];
         double whole_ns = pt_requests_mean(&value->requests);
-        if (!value->value || !(whole_ns > 0) || each_of(table, value).low_ns <= whole_ns)
-            continue;
-        struct pt_buffer whole = {0};
-        pt_append_duration(&whole, whole_ns);
-        pt_print_paragraph(0, 2,
-                           "CPU/REQ of %s is more than its whole requests took, %s by their thread's clock: other "
-                           "threads work for it, or its work runs in step with the kernel's clock tick and "
-                           "PYPROF_CLOCK=auto samples it better",
-                           text_of(table, value), whole.data);
-        pt_buffer_free(&whole);
-        return;
+        if (value->value && whole_ns > 0 && print(table, value, whole_ns))
+            return;
     }
 }
 
@@ -347,7 +372,8 @@ static void print_table(struct table *table, const struct values *values, const 
         pt_print_paragraph(0, 2,
                            "p50 and p99: whole requests by their thread's clock, with what runs before and after the "
                            "endpoint (routing, middleware)");
-    print_contradiction(table, values, shown);
+    print_first(table, values, shown, print_contradiction);
+    print_first(table, values, shown, print_remainder);
 }
 
 void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread)
