@@ -18,13 +18,14 @@
 
 static char path[] = "/tmp/pyprof-test-XXXXXX";
 
-/* Writes a log but for its last bytes, and returns its size. */
-static size_t write_log(bool exits, size_t cut)
+/* Writes a log of so much CPU time but for its last bytes, and returns its size. */
+static size_t write_log_of(uint64_t cpu_ns, bool exits, size_t cut)
 {
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "run", .instance = "one", .pid = 7, .start_unix_ns = 1});
     fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
+    fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, cpu_ns}, {0, 0}});
     if (exits)
         fixture_exit(&log);
     size_t size = log.file.length - cut;
@@ -34,6 +35,11 @@ static size_t write_log(bool exits, size_t cut)
     fclose(file);
     fixture_end(&log);
     return size;
+}
+
+static size_t write_log(bool exits, size_t cut)
+{
+    return write_log_of(10, exits, cut);
 }
 
 static size_t size_now(void)
@@ -68,6 +74,18 @@ static void is_appended_to_a_complete_log(void **state)
     write_log(false, 0); /* killed */
     assert_true(append(PT_ALIVE_NO));
     assert_billed(BILLED_NS);
+}
+
+/* As where a worker was not waited for: that is no bill of the whole run. */
+static void is_not_shown_where_the_profile_has_more(void **state)
+{
+    (void)state;
+    write_log_of(BILLED_NS, true, 0);
+    assert_true(append(PT_ALIVE_UNKNOWN));
+    assert_billed(BILLED_NS);
+    write_log_of(BILLED_NS + 1, true, 0);
+    assert_true(append(PT_ALIVE_UNKNOWN));
+    assert_billed(0);
 }
 
 static void is_not_appended_where_more_may_follow(void **state)
@@ -115,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_appended_to_a_complete_log),
+        cmocka_unit_test(is_not_shown_where_the_profile_has_more),
         cmocka_unit_test(is_not_appended_where_more_may_follow),
         cmocka_unit_test(is_not_appended_to_half_a_block),
         cmocka_unit_test(leaves_nothing_of_a_part),

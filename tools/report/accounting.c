@@ -52,7 +52,6 @@ static void print_reasons(const struct pt_accounting *sum)
     }
 }
 
-/* Nothing where the profile has more: descendants that were not waited for are in no bill. */
 static void print_bill(const struct pt_report *report)
 {
     uint64_t billed_ns = pt_summary_billed_ns(report->profile), cpu_ns = report->sum.cpu_ns;

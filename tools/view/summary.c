@@ -70,7 +70,7 @@ uint64_t pt_summary_billed_ns(const struct pt_profile *profile)
         if (process->run_billed_ns)
             billed_ns = process->run_billed_ns;
     }
-    return billed_ns;
+    return pt_summary_accounting(profile, PT_NONE).cpu_ns > billed_ns ? 0 : billed_ns;
 }
 
 const struct pt_process *pt_summary_first_process(const struct pt_profile *profile)
