@@ -66,7 +66,18 @@ assert {check["level"] for check in told["checks"]} == {"ok"}, told'
 
 @test "not preloaded, library missing, no Python, static program" {
     begin "$PYTHON" -c "$spin"
-    wait_until 60 doctor_says 1 "$pid" 'FAIL library not preloaded.*pyprof run -- '
+    wait_until 60 doctor_says 1 "$pid" 'FAIL library not preloaded.*start it with: pyprof run -- '
+    kill "$pid"
+    # What is printed can be typed: one line, each argument as it was. Code that is long is left out.
+    # shellcheck disable=SC1003 # a backslash
+    begin "$PYTHON" -c "$spin" "it's" $'a\tb\'c\\n' 'back\slash' ''
+    wait_until 60 doctor_says 1 "$pid" 'FAIL library not preloaded.*pyprof run -- .*slash'
+    eval "typed=($(sed -n 's/^ *pyprof run -- //p' doctor.txt))"
+    # shellcheck disable=SC2154 # typed is evaluated
+    printf '%s\0' "${typed[@]}" | cmp - "/proc/$pid/cmdline" || fail "$(cat doctor.txt)"
+    kill "$pid"
+    begin "$PYTHON" -c "$spin$(printf '%600s' '')"
+    wait_until 60 doctor_says 1 "$pid" "pyprof run -- [^ ]* -c … "
     kill "$pid"
     begin env LD_PRELOAD=/no/such/libpyprof.so "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 1 "$pid" 'FAIL library LD_PRELOAD names /no/such/libpyprof.so, which cannot be reached'

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -127,9 +128,18 @@ void pt_append_argument(struct pt_buffer *line, const char *argument)
         pt_buffer_text(line, argument);
         return;
     }
-    pt_buffer_text(line, "'");
+    bool control = false;
+    for (const char *at = argument; *at; at++)
+        control |= iscntrl((unsigned char)*at) != 0;
+    pt_buffer_text(line, control ? "$'" : "'");
     for (; *argument; argument++)
-        if (*argument == '\'')
+        if (*argument == '\n')
+            pt_buffer_text(line, "\\n");
+        else if (iscntrl((unsigned char)*argument))
+            pt_buffer_format(line, "\\%03o", (unsigned char)*argument);
+        else if (control && (*argument == '\'' || *argument == '\\'))
+            pt_buffer_format(line, "\\%c", *argument);
+        else if (*argument == '\'')
             pt_buffer_text(line, "'\\''");
         else
             pt_buffer_append(line, argument, 1);

@@ -23,7 +23,7 @@ void pt_say_written(const char *path);
 /* Returns whether a path has this extension (".pb.gz") and a name before it. */
 bool pt_has_extension(const char *path, const char *extension);
 
-/* Appends an argument as a shell wants it. */
+/* Appends an argument as a shell wants it, on one line: control characters as bash and zsh take them, $'\n'. */
 void pt_append_argument(struct pt_buffer *line, const char *argument);
 
 #endif

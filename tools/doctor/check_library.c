@@ -144,7 +144,7 @@ enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_
         const char *other = pt_process_info_variable(subject, "LD_PRELOAD");
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "not preloaded: LD_PRELOAD of the process %s%s",
                 other ? "is only " : "is not set", other ? other : "");
-        pt_remedy(findings, "a running process cannot be joined; start it with: pyprof run -- %s",
+        pt_remedy(findings, "a running process cannot be joined; start it with:\npyprof run -- %s",
                   subject->quoted ? subject->quoted : "COMMAND");
     }
     bool loaded = mapped;

@@ -9,6 +9,7 @@
 #include "../base/json.h"
 #include "../base/memory.h"
 #include "../base/print.h"
+#include "../base/terminal_text.h"
 
 #define TOPIC_COLUMNS 9
 #define INDENT        (5 + TOPIC_COLUMNS) /* "FAIL topic    " */
@@ -43,6 +44,15 @@ const struct pt_finding *pt_findings_first(const struct pt_findings *findings, e
     return NULL;
 }
 
+/* A command that is to be typed is on one line: a line that breaks in a quoted argument would change it. */
+static void print_command(const char *command)
+{
+    struct pt_buffer shown = {0};
+    pt_shown_text(&shown, command, 0);
+    printf("%*s%s\n", INDENT + 3, "", shown.length ? shown.data : "");
+    pt_buffer_free(&shown);
+}
+
 void pt_findings_print(const struct pt_findings *findings)
 {
     for (uint32_t i = 0; i < findings->count; i++) {
@@ -52,7 +62,12 @@ void pt_findings_print(const struct pt_findings *findings)
         if (!one->remedy)
             continue;
         printf("%*s-> ", INDENT, "");
-        pt_print_whole_words(INDENT + 3, one->remedy);
+        size_t length = strcspn(one->remedy, "\n");
+        char *words = pt_strndup(one->remedy, length);
+        pt_print_whole_words(INDENT + 3, words);
+        free(words);
+        if (one->remedy[length])
+            print_command(one->remedy + length + 1);
     }
 }
 

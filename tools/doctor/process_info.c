@@ -16,6 +16,7 @@
 #include "../base/output.h"
 
 #define CHUNK            65536
+#define LONGEST_COMMAND  500 /* bytes of a command to type */
 #define NS_PER_SECOND    1000000000u
 #define CPU_CLOCK_OF(id) ((clockid_t)(~(unsigned)(id) << 3 | 2)) /* clock_getcpuclockid's, without its checks */
 #define STAT_PARENT      1                                       /* fields of /proc/PID/stat after the name */
@@ -111,7 +112,12 @@ static void quote_command(struct pt_process_info *subject, size_t size)
 {
     struct pt_buffer quoted = {0};
     for (size_t i = 0; subject->command && i < size; i += strlen(subject->command + i) + 1) {
+        bool fits = quoted.length + strlen(subject->command + i) < LONGEST_COMMAND;
         pt_buffer_text(&quoted, i ? " " : "");
+        if (!fits) {
+            pt_buffer_text(&quoted, "…");
+            break;
+        }
         pt_append_argument(&quoted, subject->command + i);
     }
     subject->quoted = quoted.data;

@@ -12,9 +12,9 @@ struct pt_process_info {
     int pid, pid_inside; /* here, and in its own pid namespace */
     uid_t real_uid, uid; /* uid, gid: effective */
     gid_t gid;
-    char *name, *command;     /* command: arguments with blanks between; "" when there are none */
-    char *quoted;             /* the command as a shell takes it; NULL when there is none */
-    char *status;             /* text of /proc/PID/status */
+    char *name, *command; /* command: arguments with blanks between; "" when there are none */
+    char *quoted; /* the command as a shell takes it, cut before an argument that is long; NULL when there is none */
+    char *status; /* text of /proc/PID/status */
     char *maps, *environment; /* NULL when they cannot be seen; environment: NUL-separated, two NULs at the end */
     char *program, *working;  /* paths in its own root; NULL when they cannot be seen */
     bool ended, secure;       /* secure: the loader ignores LD_PRELOAD */
