@@ -5,7 +5,7 @@ load lib/two_runs
 @test "runs lists two runs, the newest first; --run takes the beginning of an id" {
     once
     "$PYPROF" runs >runs.txt
-    lines_of runs.txt 3 'app.py 0.1 1'
+    lines_of runs.txt 3 '  python[^ /]* app.py 0.1 1'
     sed -n 2p runs.txt | grep -q 'app.py 0.1 1' || fail "$(cat runs.txt)"
     sed -n 3p runs.txt | grep -q 'app.py 1 0.1' || fail "$(cat runs.txt)"
     old=$(sed -n 3p runs.txt | cut -d' ' -f1)

@@ -10,6 +10,7 @@
 #include "../cli/commands.h"
 #include "../load/load.h"
 #include "../load/runs.h"
+#include "../view/command.h"
 
 #define NS_PER_SECOND 1000000000u
 #define SHORTEST_ID   8
@@ -50,7 +51,7 @@ static void print_text(const struct pt_profile *profile, const struct pt_run *ru
     pt_print_styled(stdout, PT_STYLE_HEADING, "%-*s  %-19s  %9s  %9s  %5s  COMMAND\n", width, "RUN", "START",
                     "DURATION", "CPU", "PROCS");
     for (uint32_t i = 0; i < count; i++) {
-        struct pt_buffer duration = {0}, cpu = {0};
+        struct pt_buffer duration = {0}, cpu = {0}, command = {0};
         char start[32] = "";
         time_t seconds = (time_t)(runs[i].start_unix_ns / NS_PER_SECOND);
         struct tm local;
@@ -60,8 +61,9 @@ static void print_text(const struct pt_profile *profile, const struct pt_run *ru
         append_duration(&cpu, runs[i].cpu_ns);
         int used = printf("%-*.*s  %-19s  %9s  %9s  %5" PRIu32 "  ", width, width, pt_string(profile, runs[i].run),
                           start, duration.data, cpu.data, runs[i].processes);
-        pt_print_text(stdout, pt_string(profile, profile->processes.items[runs[i].first].command_line), (uint32_t)used,
-                      PT_STYLE_PLAIN);
+        pt_typed_command(&command, pt_string(profile, profile->processes.items[runs[i].first].command_line));
+        pt_print_text(stdout, command.length ? command.data : "", (uint32_t)used, PT_STYLE_PLAIN);
+        pt_buffer_free(&command);
         pt_buffer_free(&duration);
         pt_buffer_free(&cpu);
     }
