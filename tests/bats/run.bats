@@ -79,7 +79,8 @@ os.wait()' 2>err.txt
         [ "$status" -eq 1 ] || fail "$verb: status $status"
         ! grep -q spin out.txt || fail "$verb: $(cat out.txt)"
         [ "$verb" = "top --count 1" ] || grep -qE "no profile in pyprof.out; the latest in $TMPDIR/pyprof-[0-9]+ is of [0-9]+ (second|minute)s? ago: .*spin" err.txt || fail "$verb: $(cat err.txt)"
-        [ "$verb" = "top --count 1" ] || lines_of err.txt 2 "If it is that: pyprof report $TMPDIR/pyprof-[0-9]+\$"
+        [ "$verb" = "top --count 1" ] || lines_of err.txt 3 "If it is that: pyprof $verb $TMPDIR/pyprof-[0-9]+\$"
+        [ "$verb" = "top --count 1" ] || grep -q '^To make one: pyprof run -- ' err.txt || fail "$verb: $(cat err.txt)"
     done
     [ ! -e pyprof.html ] || fail "a page was written"
     "$PYPROF" doctor | unwrapped | grep -qE "none in pyprof.out; the latest in $TMPDIR/pyprof-[0-9]+ is of .*spin" || fail "$("$PYPROF" doctor)"
@@ -239,11 +240,11 @@ END
     lines_of err.txt 2 '^pyprof: \./static is not profiled: .*the program is static'
     tail -n 1 err.txt | grep -q '^pyprof: nothing was profiled: .*the program is static' || fail "$(cat err.txt)"
     "$PYPROF" run -- sleep 0.1 2>err.txt
-    lines_of err.txt 2 "^pyprof: nothing was profiled: .*'pyprof doctor -- sleep'"
+    lines_of err.txt 2 "^pyprof: nothing was profiled: .*'pyprof doctor -- sleep' checks for other reasons$"
     # Another one's files in the directory are not this run's.
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
     "$PYPROF" run -- sleep 0.1 2>err.txt
-    lines_of err.txt 2 '^pyprof: nothing was profiled: '
+    lines_of err.txt 2 '^pyprof: nothing was profiled: .*; an earlier run is shown by: pyprof report$'
 }
 
 @test "pyprof run does not keep the command's streams open" {

@@ -299,6 +299,7 @@ bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struc
         select->native = native_named(cli->native);
     if (cli->traces || select->trace || (cli->request.by && strcmp(cli->request.by, "trace") == 0))
         cli->request.traces = PT_TRACES_ONLY;
+    cli->request.typed = argv;
     cli->request.paths = cli->arguments = argv + optind;
     cli->request.path_count = cli->argument_count = argc - optind;
     cli->after_dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;

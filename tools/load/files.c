@@ -217,20 +217,26 @@ void pt_file_free(struct pt_file *file)
 }
 
 /* Of the fallback directory only a hint is given: what lies there may be of any program. */
-static bool add_default(struct pt_files *files, const char *run)
+static bool add_default(struct pt_files *files, const char *run, char *const *typed)
 {
     char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
     bool found = pt_each_log(directory, add_log, files) > 0;
     char *latest = found ? NULL : pt_fallback_latest(fallback);
     struct pt_buffer command = {0};
-    pt_buffer_text(&command, "pyprof report ");
+    pt_buffer_text(&command, typed ? "pyprof " : "pyprof report ");
+    for (; typed && *typed; typed++) {
+        pt_append_argument(&command, *typed);
+        pt_buffer_text(&command, " ");
+    }
     pt_append_argument(&command, fallback);
     if (!found && run)
         pt_message_to(files->messages, "%s: no such file or directory, and no profile in %s that could have this run",
                       run, directory);
     else if (latest)
-        pt_message_to(files->messages, "no profile in %s; the latest in %s is of %s\nIf it is that: %s", directory,
-                      fallback, latest, command.data);
+        pt_message_to(
+            files->messages,
+            "no profile in %s; the latest in %s is of %s\nIf it is that: %s\nTo make one: pyprof run -- COMMAND",
+            directory, fallback, latest, command.data);
     else if (!found)
         pt_message_to(files->messages,
                       "no profile in %s: record one with 'pyprof run -- python app.py', or give its path", directory);
@@ -283,7 +289,7 @@ static int by_start(const void *a, const void *b)
 bool pt_files_find(struct pt_files *files, const struct pt_load_request *request)
 {
     files->messages = request->messages;
-    bool found = request->path_count ? true : add_default(files, request->run);
+    bool found = request->path_count ? true : add_default(files, request->run, request->typed);
     for (int i = 0; found && i < request->path_count; i++)
         found = add_path(files, request->paths[i]);
     if (found)

@@ -75,6 +75,7 @@ struct pt_load_request {
     pt_wants_process *wants; /* returns false for processes to leave out, to any thread; NULL: none */
     void *wants_context;
 
+    char *const *typed; /* pyprof's arguments, a NULL after them, to suggest with another directory; NULL: a report */
     const struct pt_messages *messages; /* NULL: messages are dropped */
 };
 

@@ -145,10 +145,13 @@ static bool is_only_directory(char *path)
 }
 
 /* Returns the run at a place in the list of a directory (NULL: the default one), newest first; NULL after a message. */
-static char *run_at(char *const *directory, uint32_t place)
+static char *run_at(const struct pt_cli *cli, char *const *directory, uint32_t place)
 {
-    const struct pt_load_request any = {
-        .keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr, .paths = directory, .path_count = directory != NULL};
+    const struct pt_load_request any = {.keep = PT_KEEP_SUMS,
+                                        .typed = cli->request.typed,
+                                        .messages = &pt_messages_to_stderr,
+                                        .paths = directory,
+                                        .path_count = directory != NULL};
     struct pt_profile *profile = pt_load(&any);
     uint32_t count = 0;
     struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
@@ -213,9 +216,9 @@ int pt_cmd_diff(const struct pt_cli *cli)
     if (cli->argument_count == 1 && !cli->request.all)
         latest_two = is_only_directory(cli->arguments[0]);
     char *const *directory = given && latest_two ? cli->arguments : NULL;
-    names[0] = latest_two ? run_at(directory, 1) : pt_strdup(cli->arguments[0]);
+    names[0] = latest_two ? run_at(cli, directory, 1) : pt_strdup(cli->arguments[0]);
     if (names[0])
-        names[1] = cli->argument_count == 2 ? pt_strdup(cli->arguments[1]) : run_at(directory, 0);
+        names[1] = cli->argument_count == 2 ? pt_strdup(cli->arguments[1]) : run_at(cli, directory, 0);
     for (int i = 0; i < 2 && names[1]; i++) {
         pt_request_named(&requests[i], directory ? directory : &names[i]);
         requests[i].run = directory ? names[i] : requests[i].run;

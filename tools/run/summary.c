@@ -96,11 +96,20 @@ static void append_bill(struct pt_buffer *text, uint64_t cpu_ns, uint64_t billed
         pt_buffer_format(text, " (of %.2f s that the kernel billed)", (double)billed_ns / 1e9);
 }
 
+static void append_report(struct pt_buffer *text, const char *place)
+{
+    pt_buffer_text(text, "pyprof report");
+    if (place) {
+        pt_buffer_text(text, " ");
+        pt_append_argument(text, place);
+    }
+}
+
 static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const char *place, uint32_t hz)
 {
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     struct pt_open_ends open = pt_open_ends_of(profile);
-    struct pt_buffer text = {0}, path = {0}, ends = {0};
+    struct pt_buffer text = {0}, ends = {0};
     uint64_t start, end;
     uint32_t processes = profile->processes.count;
     pt_profile_span(profile, &start, &end);
@@ -114,14 +123,28 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
     if (ends.length)
         pt_buffer_format(&text, " (%s)", ends.data);
     append_rate(&text, profile, hz);
-    if (place) {
-        pt_buffer_text(&path, " ");
-        pt_append_argument(&path, place);
-    }
-    pt_message("%s; next: pyprof report%s", text.data, path.length ? path.data : "");
+    pt_buffer_text(&text, "; next: ");
+    append_report(&text, place);
+    pt_message("%s", text.data);
     pt_buffer_free(&text);
-    pt_buffer_free(&path);
     pt_buffer_free(&ends);
+}
+
+static void say_nothing(const char *directory, const char *place, const char *reason, const char *command)
+{
+    struct pt_buffer text = {0};
+    pt_buffer_format(&text, "nothing was profiled: %s", reason ? reason : "");
+    if (!reason)
+        pt_buffer_format(&text,
+                         "no Python in it used the CPU time of a sample, 10 ms; 'pyprof doctor -- %s' checks for other "
+                         "reasons",
+                         command);
+    if (pt_each_log(directory, NULL, NULL) > 0) {
+        pt_buffer_text(&text, "; an earlier run is shown by: ");
+        append_report(&text, place);
+    }
+    pt_error("%s", text.data);
+    pt_buffer_free(&text);
 }
 
 void pt_run_summary(const char *run, time_t since, uint64_t billed_ns, const char *directory, const char *named,
@@ -131,12 +154,8 @@ void pt_run_summary(const char *run, time_t since, uint64_t billed_ns, const cha
     struct pt_profile *profile = load_run(run, since, billed_ns, directory, &elsewhere);
     if (profile)
         say_sums(profile, billed_ns, elsewhere ? elsewhere : named, hz);
-    else if (reason)
-        pt_error("nothing was profiled: %s", reason);
     else
-        pt_error("nothing was profiled: no Python in it used the CPU time of a sample, 10 ms; 'pyprof doctor -- %s' "
-                 "checks for other reasons",
-                 command);
+        say_nothing(directory, named, reason, command);
     pt_profile_free(profile);
     free(elsewhere);
 }
