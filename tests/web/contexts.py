@@ -1,5 +1,7 @@
 """What the page does with contexts of samples: logs.service."""
 
+import collections
+import re
 import subprocess
 
 from page import PYPROF, equal, test
@@ -18,6 +20,55 @@ def tasks_are_in_the_stacks_of_every_level_of_native_code(page):
     for level in ("libraries", "none", "all"):
         page.open("service.html", "#n=" + level)
         equal(collapsed(page), exported(page, "--native=" + level), level)
+    page.quiet()
+
+
+def same(found, wanted, what):
+    equal(sorted(set(found.items()) ^ set(wanted.items()))[:6], [], what)
+
+
+def of_functions(stacks):
+    """CPU time of each function with what it calls."""
+    totals = collections.Counter()
+    for stack, ns in stacks.items():
+        for frame in set(stack.split(";")):
+            totals[frame] += int(ns)
+    return totals
+
+
+@test
+def awaiters_have_the_frames_and_the_cpu_time_that_the_exports_have(page):
+    for name, caller in (("awaits", r"parent \(.*;wait_for \(.*;\[task child\];compute "), ("tasks", r"gathers \(.*;\[task gathered\];")):
+        for bare, options in (("", []), ("_bare", ["--no-awaiters"])):
+            for level in ("libraries", "none", "all"):
+                what = " ".join([name, level, *options])
+                wanted = exported(page, "--native=" + level, *options, profile=name + ".pyprof")
+                page.open(f"{name}{bare}.html", "#n=" + level)
+                same(collapsed(page), wanted, what)
+                found = page.evaluate("[...app.totals.total[0]].map((ns, i) => [app.data.text[i], ns]).filter((one) => one[1])")
+                same(dict(found), of_functions(wanted), what)
+                with_callers = [stack for stack in wanted if re.search(r"\[task main\];main \(.*;" + caller, stack)]
+                equal(bool(with_callers), not options, "awaiters, " + what)
+                equal(any("[awaited]" in stack for stack in wanted), not options, "awaiters of a thread, " + what)
+        for by in ("task", "package"):
+            page.open(name + ".html", f"#y={by}&n=libraries")
+            same(collapsed(page), exported(page, "--by", by, profile=name + ".pyprof"), f"{name} by {by}")
+    page.quiet()
+
+
+@test
+def a_comparison_has_the_awaiters_that_diff_has(page):
+    for name in ("awaits", "tasks"):
+        profile = page.file(name + ".pyprof")
+        for level in ("libraries", "none", "all"):
+            lines = subprocess.run([PYPROF, "diff", "--by=cpu", "--format=collapsed", "--native=" + level, profile, profile], check=True,
+                                   capture_output=True, text=True).stdout.splitlines()
+            wanted = dict(line.rsplit(" ", 2)[:2] for line in lines if not line.startswith("[accounting"))
+            found = collections.Counter()
+            page.open(name + "_diff.html", "#n=" + level)
+            for stack, ns in collapsed(page).items():
+                found[re.sub(r":\d+\)", ")", stack)] += int(ns)
+            same({stack: str(ns) for stack, ns in found.items()}, wanted, f"{name}, {level}")
     page.quiet()
 
 

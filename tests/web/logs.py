@@ -352,6 +352,27 @@ def service(path, slower=1):
     log.write(path)
 
 
+def awaits(path):
+    """Tasks whose awaiters' frames are in the stacks: one awaits another, and one awaits work in a thread, which is in C."""
+    log = Log()
+    mark = pseudo("[native stack truncated: no unwind information]")
+    start, run_until = native("_start", "/usr/bin/python3.12"), python("run_until_complete", "/usr/lib/python3.12/asyncio/base_events.py", 680)
+    wait = python("wait_for", "/usr/lib/python3.12/asyncio/tasks.py", 500)
+    main = [pseudo("[awaiter]"), python("main", line=10)]
+    child = [start, run_until, *main, pseudo("[awaiter]"), python("parent", line=20), wait, pseudo("[task]")]
+    of_child = (("task", "child"), ("awaiter", "parent"), ("awaiter", "main"))
+    for frames in ([], [python("compute", line=30)], [python("compute", line=30), native("deflate")], [native("PyEval", "/usr/bin/python3.12")]):
+        log.sample("MainThread", [*child, *frames], 10000000, 0, True, 1, of_child)
+    log.sample("MainThread", [start, run_until, pseudo("[creator]"), *main, pseudo("[task]"), python("eager", line=40)], 10000000, 0, True,
+               1, (("task", "eager"), ("awaiter", "main")))
+    thread = [native("start_thread", "/usr/lib/libc.so.6")]
+    for awaiters in (main, [pseudo("[awaiter]"), wait], [pseudo("[awaiter]")]):
+        for frames in ([], [native("work")], [python("work", "/usr/lib/python3.12/threading.py", 50), native("deflate")],
+                       [mark, native("work")]):
+            log.sample("asyncio_0", [*awaiters, pseudo("[awaited]"), *thread, *frames], 10000000, 0, False, 1, (("awaiter", "main"),))
+    log.write(path)
+
+
 CART, SEARCH = "4bf92f3577b34da6a3ce929d0e0e4736", "4bf92f3577b34da6ffffffffffffffff"
 
 

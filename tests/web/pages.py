@@ -23,6 +23,13 @@ from page import PYPROF, TESTS, Page
 SHOTS = sys.argv[2] if len(sys.argv) > 2 else None
 
 
+def profile_tasks(profile):
+    program = os.path.join(os.path.dirname(__file__), "..", "workloads", "tasks.py")
+    library = os.path.join(os.path.dirname(PYPROF), "libpyprof.so")
+    subprocess.run([sys.executable, program, "0.25"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   env={**os.environ, "LD_PRELOAD": library, "PYPROF_OUT": profile, "PYPROF_HZ": "500", "PYPROF_MAX_OVERHEAD": "100"})
+
+
 def make_pages(directory):
     def at(name):
         return os.path.join(directory, name)
@@ -43,6 +50,8 @@ def make_pages(directory):
     logs.service(at("slow_service.pyprof"), 5)
     logs.shop(at("shop.pyprof"), directory)
     logs.wordy(at("wordy.pyprof"), directory)
+    logs.awaits(at("awaits.pyprof"))
+    profile_tasks(at("tasks.pyprof"))
     logs.traces(at("traces"))
     logs.traces(at("only"), 1)
     os.mkdir(at("many"))
@@ -52,6 +61,8 @@ def make_pages(directory):
         "fan.html": ["fan.pyprof"], "none.html": ["--native=none", "example.pyprof"], "uneven.html": ["uneven.pyprof"], "part.html": ["--from=15", "--to=20", "uneven.pyprof"], "empty.html": ["empty.pyprof"], "deep.html": ["deep.pyprof"],
         "shop.html": ["shop.pyprof"], "lines.html": ["--lines", "shop.pyprof"], "wordy.html": ["wordy.pyprof"],
         "service.html": ["service.pyprof"], "endpoints.html": ["--by=endpoint", "endpoints.pyprof"], "by_task.html": ["--by=task", "service.pyprof"],
+        "awaits.html": ["awaits.pyprof"], "tasks.html": ["tasks.pyprof"], "awaits_bare.html": ["--no-awaiters", "awaits.pyprof"],
+        "tasks_bare.html": ["--no-awaiters", "tasks.pyprof"],
         "large.html": ["large.pyprof"], "many.html": ["many"], "traces.html": ["--by=trace", "traces"], "only.html": ["--by=span", "only"],
         "trace.html": ["--trace=4BF92F3577B34DA6A", "--thread=pool", "traces"],
     }.items():
@@ -59,6 +70,7 @@ def make_pages(directory):
                        stderr=subprocess.DEVNULL)
     for page, arguments in {
         "diff.html": ["example.pyprof", "slower.pyprof"], "changed.html": ["service.pyprof", "slow_service.pyprof"], "moved.html": ["example.pyprof", "moved.pyprof"],
+        "awaits_diff.html": ["awaits.pyprof", "awaits.pyprof"], "tasks_diff.html": ["tasks.pyprof", "tasks.pyprof"],
         "compared_by_endpoint.html": ["--by=endpoint", "service.pyprof", "slower_service.pyprof"],
     }.items():
         subprocess.run([PYPROF, "diff", "-o", at(page), *(a if a.startswith("--") else at(a) for a in arguments)], check=True,

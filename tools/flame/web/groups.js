@@ -3,7 +3,7 @@
 const NO_GROUP = "(none)", LEFT_OUT = "[not selected]", PROCESS = "(process)", THREADS = "thread", PACKAGES = "package";
 
 /* As in tools/profile/self.c: pseudo-frames that are a part of a stack, and no CPU time of their own. */
-const PARTS_OF_STACKS = /^\[(native|interpreter|python|jit|frame|task|loop\]|creator\])/;
+const PARTS_OF_STACKS = /^\[(native|interpreter|python|jit|frame|task|loop\]|creator\]|await)/;
 const GENERATED = /^<(?!string>$|stdin>$)/;
 
 /* What is of the process as a whole is of no thread. */

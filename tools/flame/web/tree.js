@@ -43,8 +43,8 @@ function sumCells(data, state, shape) {
 }
 
 /* What folding does with a frame, as in tools/profile/fold.c. */
-const FOLD_SHOWN = 0, FOLD_INTERPRETER = 1, FOLD_LIBRARY = 2, FOLD_MARK = 3, FOLD_TASK = 4;
-const TASK = /^\[task[ \]]/, CREATOR = "[creator]";
+const FOLD_SHOWN = 0, FOLD_INTERPRETER = 1, FOLD_LIBRARY = 2, FOLD_MARK = 3, FOLD_TASK = 4, FOLD_AWAITED = 5;
+const TASK = /^\[task[ \]]/, AWAITED = "[awaited]", CREATOR = "[creator]";
 
 function foldClasses(data) {
     return Uint8Array.from(data.frames.kind, (kind, i) => {
@@ -54,7 +54,9 @@ function foldClasses(data) {
             return FOLD_LIBRARY;
         if (kind !== KIND_PSEUDO)
             return FOLD_SHOWN;
-        return data.label[i].startsWith("[native stack truncated") ? FOLD_MARK : TASK.test(data.label[i]) ? FOLD_TASK : FOLD_SHOWN;
+        if (data.label[i].startsWith("[native stack truncated"))
+            return FOLD_MARK;
+        return TASK.test(data.label[i]) ? FOLD_TASK : data.label[i] === AWAITED ? FOLD_AWAITED : FOLD_SHOWN;
     });
 }
 
@@ -81,16 +83,21 @@ function foldedShape(data, level) {
     const classes = foldClasses(data), none = level === "none";
     const [interpreter, native, loop] = data.outside;
     const tasks = data.frame.reduce((count, frame) => (classes[frame] === FOLD_TASK ? count + 1 : count), 0);
+    const inTask = new Uint8Array(data.nodes);
     const place = new Int32Array(data.nodes), under = new Int32Array(data.nodes), base = new Int32Array(data.nodes);
-    const {add, shape} = childAdder(data.nodes + 3 * tasks + 3);
+    const {add, shape} = childAdder(data.nodes + tasks);
     for (let i = 1; i < data.nodes; i++) {
         const parent = data.parent[i], frame = data.frame[i], kind = classes[frame], above = under[parent], root = base[parent];
         under[i] = above;
         base[i] = root;
+        inTask[i] = kind === FOLD_TASK ? 1 : inTask[parent];
         if (kind === FOLD_SHOWN)
             place[i] = under[i] = add(above || root, frame);
-        else if (kind === FOLD_TASK) {
-            const follows = !parent || classes[data.frame[parent]] === FOLD_TASK || data.label[data.frame[parent]] === CREATOR;
+        else if (kind === FOLD_AWAITED) {
+            place[i] = base[i] = add(above || root, frame);
+            under[i] = 0;
+        } else if (kind === FOLD_TASK) {
+            const follows = !parent || inTask[parent] || data.label[data.frame[parent]] === CREATOR;
             const at = follows ? place[parent] : add(root, loop);
             place[i] = add(at, frame);
             if (at === root && !above)
