@@ -356,6 +356,7 @@ def awaits(path):
     """Tasks whose awaiters' frames are in the stacks: one awaits another, and one awaits work in a thread, which is in C."""
     log = Log()
     mark = pseudo("[native stack truncated: no unwind information]")
+    log.sample("asyncio_0", [mark, native("work")], 10000000, 0, False)
     start, run_until = native("_start", "/usr/bin/python3.12"), python("run_until_complete", "/usr/lib/python3.12/asyncio/base_events.py", 680)
     wait = python("wait_for", "/usr/lib/python3.12/asyncio/tasks.py", 500)
     main = [pseudo("[awaiter]"), python("main", line=10)]

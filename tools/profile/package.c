@@ -65,7 +65,7 @@ uint32_t pt_package_with(struct pt_profile *profile, uint32_t frame, uint32_t wi
         return 0;
     bool python = profile->frames.items[frame].kind == PP_FRAME_PYTHON;
     bool alone = profile->frames.items[frame].kind == PP_FRAME_PSEUDO &&
-                 pt_self_frame(profile, frame, without ? 0 : PT_NONE) == frame;
+                 pt_self_frame(profile, frame, without ? frame + 1 : PT_NONE) == frame;
     return alone || pt_has_package(profile, frame) || (!without && python) ? pt_package_of(profile, frame) : without;
 }
 
