@@ -251,8 +251,7 @@ enum pp_frame_kind {
     X(WRITE_FAILED, "flush not written")                                                                               \
     X(TIMER_GONE, "timer of a thread was gone, made again")                                                            \
     X(UNREACHABLE,                                                                                                     \
-      "thread that cannot be interrupted: it blocks our signal past libc, is in a handler on a small alternate "       \
-      "stack, or its system calls are dispatched to it")                                                               \
+      "thread that cannot be interrupted: it blocks our signal past libc, or its system calls are dispatched to it")   \
     X(ACTION_GONE, "handler of our signal was replaced past libc")                                                     \
     X(SMALL_STACK, "thread that cannot be interrupted: its stack is too small for a signal")
 

@@ -3,7 +3,6 @@
 #include "../base/libc.h"
 #include "../base/process.h"
 #include "../capture/capture.h"
-#include "../threads/alternate_stack.h"
 #include "../threads/signal.h"
 #include <errno.h>
 
@@ -18,7 +17,7 @@ PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
             *old = previous;
         return 0;
     }
-    int result = pp_alternate_stack_action(signal, action, old);
+    int result = pp_real()->sigaction(signal, action, old);
     if (result == 0 && old && old->sa_sigaction == pp_handle_signal) /* in the child of vfork */
         *old = pp_signal_believed();
     return result;
@@ -75,13 +74,4 @@ PP_EXPORT __sighandler_t sigset(int number, __sighandler_t handler)
     if (sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, &before) != 0)
         return SIG_ERR;
     return before.__val[0] & set.__val[0] ? SIG_HOLD : now.sa_handler;
-}
-
-PP_EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
-{
-    PP_REQUIRE(sigaltstack);
-    int result = pp_real()->sigaltstack(stack, old);
-    if (result == 0)
-        pp_alternate_stack_set(stack);
-    return result;
 }

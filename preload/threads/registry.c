@@ -185,8 +185,8 @@ void pp_thread_unreachable(struct pp_slot *slot)
     pp_warn_once(small_stack ? PP_CAUSE_SMALL_STACK : PP_CAUSE_UNREACHABLE,
                  "thread %d %s: such threads show as [unsampled]", atomic_load(&slot->tid),
                  small_stack ? "has too small a stack for a signal"
-                             : "cannot be interrupted (it blocks our signal past libc, is in a handler on a small "
-                               "alternate stack, or its system calls are dispatched to it)");
+                             : "cannot be interrupted (it blocks our signal past libc, or its system calls are "
+                               "dispatched to it)");
 }
 
 void pp_thread_end(struct pp_slot *slot)

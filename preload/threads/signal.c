@@ -7,7 +7,6 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../modules/go_runtime.h"
-#include "alternate_stack.h"
 #include "perf_clock.h"
 #include "registry.h"
 #include "thread_slot.h"
@@ -91,8 +90,7 @@ static bool take(int signal, const struct sigaction *action)
     if (!signal || !put_ours(signal))
         return false;
     believe(action);
-    int before = atomic_exchange(&pp_capture.signal, signal);
-    pp_alternate_stack_follow(before);
+    atomic_store(&pp_capture.signal, signal);
     return true;
 }
 
@@ -224,7 +222,6 @@ void pp_signal_check_action(void)
 void pp_signal_after_fork(void)
 {
     pp_lock_reset(&changing);
-    pp_alternate_stack_after_fork();
 }
 
 /* Go's runtime asks for the action of every signal when it is loaded, before its first goroutine runs, and its own

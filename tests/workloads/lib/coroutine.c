@@ -2,7 +2,6 @@
  * alternate one of a signal handler; below many calls there and on the thread's own. */
 #include <signal.h>
 #include <stdint.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
@@ -11,7 +10,6 @@
 
 int on_coroutine(int ms, int (*call)(void));
 int on_signal_stack(int ms);
-int on_small_signal_stack(int ms, int named);
 int dig(int ms, int depth);
 int dig_on_coroutine(int ms, int depth);
 void burn_elsewhere(int ms, int (*call)(void));
@@ -101,39 +99,4 @@ int on_signal_stack(int ms)
     raise(SIGUSR1);
     sigaltstack(&other, NULL);
     return sigaction(SIGUSR1, &before, NULL);
-}
-
-/* Whether the handler of this signal reads back as it was set. */
-static int is_as_set(int number)
-{
-    struct sigaction now;
-    return sigaction(number, NULL, &now) == 0 && now.sa_handler == handler && now.sa_flags & SA_ONSTACK &&
-           sigismember(&now.sa_mask, SIGUSR2) && !sigismember(&now.sa_mask, SIGURG) &&
-           !sigismember(&now.sa_mask, SIGRTMAX - 1);
-}
-
-/* In handlers with room for their own signal only, set before and after the stack; below it is a fence. Once more when
- * the program has taken the signal `named`. */
-int on_small_signal_stack(int ms, int named)
-{
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
-    unsigned long room = getauxval(51 /* AT_MINSIGSTKSZ */);
-    stack_t stack = {.ss_sp = fenced(), .ss_size = (room ? room : 4096) + 1536}, other;
-    burn_ms = ms;
-    sigaddset(&action.sa_mask, SIGUSR2);
-    if (!stack.ss_sp || sigaction(SIGUSR1, &action, NULL) != 0 || sigaltstack(&stack, &other) != 0 ||
-        sigaction(SIGWINCH, &action, NULL) != 0)
-        return -1;
-    for (int i = 0; i < 2; i++) {
-        raise(SIGUSR1);
-        raise(SIGWINCH);
-        if (!is_as_set(SIGUSR1) || !is_as_set(SIGWINCH))
-            return -2;
-        action.sa_flags = 0;
-        if (sigaction(named, &action, NULL) != 0)
-            return -3;
-    }
-    sigaltstack(&other, NULL);
-    action.sa_handler = SIG_DFL;
-    return sigaction(SIGUSR1, &action, NULL) | sigaction(SIGWINCH, &action, NULL);
 }
