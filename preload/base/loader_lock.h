@@ -24,14 +24,6 @@ bool pp_loader_read(void *to, uintptr_t from, size_t size);
  * are made, an object whose file in memory is not all there any more has no program headers. Does nothing
  * where the lock is lost or the C library cannot do it. Normal context. */
 void pp_loader_visit(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument);
-/* The same, but nothing is copied: a callback that wants an object's program headers calls pp_loader_copy. */
-void pp_loader_list(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument);
-
-/* Returns the object with copies of its headers, which are pages of its file: where the program has truncated that, or
- * overwrites it, reading them would end the program, and the object has none. */
-#define PP_MAX_HEADERS 64 /* of an object; the usual number is 7 to 13 */
-struct dl_phdr_info pp_loader_copy(const struct dl_phdr_info *info, size_t size, ElfW(Phdr) headers[PP_MAX_HEADERS]);
-
 /* Whether a thread is in there and certainly has the lock: it does not wait for another thread's. Any thread. */
 bool pp_loader_is_visited(void);
 

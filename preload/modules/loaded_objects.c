@@ -60,7 +60,7 @@ static bool copy_object(struct pp_loaded_objects *out, const struct dl_phdr_info
         return false;
     memcpy(copy, name, length);
     copy[length] = '\0';
-    *object = (struct pp_loaded_object){.bias = info->dlpi_addr, .first = out->count == 1};
+    *object = (struct pp_loaded_object){.bias = info->dlpi_addr, .first = out->count++ == 0};
     object->name = (uint32_t)(copy - (char *)out->names.items);
     object->tls_module = info->dlpi_tls_modid;
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
@@ -87,24 +87,12 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* Runs under the loader's lock, so it only copies. The objects that were known are where they were if nothing was
- * unloaded; but glibc up to 2.36 counts what other namespaces load as less unloaded, so the sum of addresses decides.
- */
+/* Runs under the loader's lock, so it only copies. */
 static int collect(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct pp_loaded_objects *out = arg;
-    ElfW(Phdr) headers[PP_MAX_HEADERS];
-    if (!out->count) {
-        read_counts(info, size, out);
-        out->known_count = out->subs == out->known_subs ? out->known_count : 0;
-    }
-    out->sum = (out->sum ^ info->dlpi_addr) * 0x9E3779B97F4A7C15u;
-    if (out->count++ < out->known_count) {
-        out->known &= out->count < out->known_count || out->sum == out->known_sum;
-        return !out->known;
-    }
-    struct dl_phdr_info object = pp_loader_copy(info, size, headers);
-    out->known = out->known && copy_object(out, &object);
+    read_counts(info, size, out);
+    out->known = out->known && copy_object(out, info);
     return !out->known;
 }
 
@@ -122,32 +110,30 @@ void pp_loaded_objects_set_gate(void (*new_enter)(void), void (*new_leave)(void)
     leave = new_leave;
 }
 
-static void list_objects(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument)
+static void visit_objects(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument)
 {
     if (enter)
         enter();
-    pp_loader_list(callback, argument);
+    pp_loader_visit(callback, argument);
     if (leave)
         leave();
 }
 
-static bool read_since(const struct pp_loaded_objects *before, struct pp_loaded_objects *out)
+static struct pp_loaded_objects count_changes(void)
 {
-    *out =
-        (struct pp_loaded_objects){.known_count = before->count, .known_subs = before->subs, .known_sum = before->sum};
-    list_objects(collect, out);
-    if (out->known && out->count >= out->known_count)
-        return true;
-    pp_loaded_objects_free(out);
-    return false;
+    struct pp_loaded_objects counts = {.known = false};
+    visit_objects(read_counts, &counts);
+    return counts;
 }
 
-bool pp_loaded_objects_read(const struct pp_loaded_objects *before, struct pp_loaded_objects *out)
+bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out)
 {
-    static const struct pp_loaded_objects nothing = {.subs = UINT64_MAX};
-    struct pp_loaded_objects now = {.known = false};
-    list_objects(read_counts, &now);
-    if (!now.known || (now.adds == before->adds && now.subs == before->subs))
+    *out = (struct pp_loaded_objects){0};
+    struct pp_loaded_objects now = count_changes();
+    if (!now.known || (now.adds == adds && now.subs == subs))
         return false;
-    return read_since(before, out) || read_since(&nothing, out);
+    visit_objects(collect, out);
+    if (!out->known)
+        pp_loaded_objects_free(out);
+    return out->known;
 }

@@ -34,20 +34,18 @@ struct pp_loaded_object {
 struct pp_loaded_objects {
     struct pp_vector objects; /* struct pp_loaded_object */
     struct pp_vector names;
-    size_t count;       /* of all, in the loader's list */
-    size_t known_count; /* of them were known before and are not among `objects` */
-    bool known;         /* adds and subs are, and all others are here */
-    unsigned long long adds, subs, known_subs;
-    uint64_t sum, known_sum; /* of the addresses of all, of those that were known before */
+    size_t count;
+    bool known; /* adds and subs are, and all objects are here */
+    unsigned long long adds, subs;
 };
 
 /* Sets what is called around every step inside the loader, so that no fork happens there. Once, before the first
  * read. */
 void pp_loaded_objects_set_gate(void (*enter)(void), void (*leave)(void));
 
-/* Copies the objects if adds and subs are others than `before`: those that came since, or all if any was unloaded: new
- * ones are added at the list's end. False: they are not, or they are unknown (no dl_iterate_phdr here, no memory). */
-bool pp_loaded_objects_read(const struct pp_loaded_objects *before, struct pp_loaded_objects *out);
+/* Copies all objects if adds and subs have changed. False: they have not, or they are unknown (no dl_iterate_phdr here,
+ * no memory). */
+bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out);
 void pp_loaded_objects_free(struct pp_loaded_objects *objects);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static struct pp_module_list *_Atomic list;
-static struct pp_loaded_objects known; /* counts and sums, of the list; all zero: read it again */
+static unsigned long long known_adds, known_subs; /* of the list */
 
 static struct pp_module *known_module(const struct pp_module_list *old, const struct pp_loaded_object *object,
                                       const char *name, bool nothing_unloaded)
@@ -35,9 +35,9 @@ static bool contains(const struct pp_module_list *modules, const struct pp_modul
 }
 
 /* Destroys modules that are no longer in the list; their rows are retired. */
-static void drop_missing(struct pp_module_list *old, const struct pp_module_list *fresh, bool any)
+static void drop_missing(struct pp_module_list *old, const struct pp_module_list *fresh)
 {
-    for (size_t i = 0; any && i < old->count; i++) {
+    for (size_t i = 0; i < old->count; i++) {
         struct pp_module *module = old->modules[i];
         if (contains(fresh, module))
             continue;
@@ -47,23 +47,16 @@ static void drop_missing(struct pp_module_list *old, const struct pp_module_list
     pp_unmap(old, old->mapped);
 }
 
-/* *complete: no object is missing for want of memory. */
-static struct pp_module_list *make_list(const struct pp_loaded_objects *objects, const struct pp_module_list *old,
-                                        bool *complete)
+static struct pp_module_list *make_list(const struct pp_loaded_objects *objects, const struct pp_module_list *old)
 {
-    bool nothing_unloaded = objects->subs == objects->known_subs;
+    bool nothing_unloaded = objects->subs == known_subs;
     size_t mapped = sizeof(struct pp_module_list) + objects->count * sizeof(struct pp_module *);
     struct pp_module_list *fresh = pp_map(mapped);
     if (!fresh)
         return NULL;
     fresh->mapped = mapped;
-    *complete = true;
-    if (objects->known_count) {
-        memcpy(fresh->modules, old->modules, old->count * sizeof *old->modules);
-        fresh->count = old->count;
-    }
     const struct pp_loaded_object *object = objects->objects.items;
-    for (size_t i = objects->known_count; i < objects->count; i++, object++) {
+    for (size_t i = 0; i < objects->count; i++, object++) {
         const char *name = (const char *)objects->names.items + object->name;
         if (object->text.start == object->text.end)
             continue;
@@ -72,36 +65,33 @@ static struct pp_module_list *make_list(const struct pp_loaded_objects *objects,
             module = pp_module_create(object, name);
         if (module)
             insert(fresh, module);
-        else
-            *complete = false;
     }
     return fresh;
 }
 
 static bool replace_list(const struct pp_loaded_objects *objects)
 {
-    bool complete;
-    struct pp_module_list *old = atomic_load(&list), *fresh = make_list(objects, old, &complete);
+    struct pp_module_list *old = atomic_load(&list), *fresh = make_list(objects, old);
     if (!fresh)
         return false;
     pp_modules_forget_draft();
     atomic_store(&list, fresh);
-    known = *objects;
-    known.count = complete ? objects->count : 0;
+    known_adds = objects->adds;
+    known_subs = objects->subs;
     /* Without memory for a new table the old one still names what is gone: nothing is freed until the next refresh. */
     struct pp_module_table *table = pp_module_table_make(fresh, true);
     if (!table)
         return true;
     pp_module_table_publish(table);
     if (old)
-        drop_missing(old, fresh, !objects->known_count);
+        drop_missing(old, fresh);
     return true;
 }
 
 bool pp_modules_refresh(void)
 {
     struct pp_loaded_objects objects;
-    if (!pp_loaded_objects_read(&known, &objects))
+    if (!pp_loaded_objects_read(known_adds, known_subs, &objects))
         return false;
     bool changed = replace_list(&objects);
     pp_loaded_objects_free(&objects);
@@ -162,7 +152,7 @@ void pp_modules_after_fork(void)
     /* The list is replaced by a single store, so the child can continue with it. A list that was replaced before its
      * counts were stored is read again. */
     const struct pp_module_list *modules = atomic_load(&list);
-    known = (struct pp_loaded_objects){.count = 0};
+    known_adds = known_subs = 0;
     pp_modules_forget_files();
     for (size_t i = 0; modules && i < modules->count; i++)
         forget_unfinished(modules->modules[i]->private);
