@@ -199,14 +199,18 @@ bool pp_code_resolve_more(const struct pp_python *python, struct pp_slot *slot, 
                           uint32_t count, bool alive, struct pp_record_frame *resolved)
 {
     struct pp_code *batch = (struct pp_code *)slot->scratch->codes_read, code;
-    bool copied = !alive && pp_code_read_batch(python, slot->scratch, frames, count, batch);
+    bool copied = false;
     for (uint32_t i = 0; i < count; i++) {
+        uint32_t left = count - i < PP_CODE_BATCH ? count - i : PP_CODE_BATCH;
         resolved[i] = (struct pp_record_frame){PP_ENTRY_CUT, 0};
+        if (!alive && i % PP_CODE_BATCH == 0)
+            copied = pp_code_read_batch(python, slot->scratch, &frames[i], left, batch);
         if (alive ? resolve_known(python, slot, &frames[i], &resolved[i]) : !copied)
             continue;
         if (alive && !read_live(python, frames[i].code, &code))
             continue;
-        enum pp_reason reason = resolve_one(python, slot, &frames[i], alive ? &code : &batch[i], NULL, &resolved[i]);
+        enum pp_reason reason =
+            resolve_one(python, slot, &frames[i], alive ? &code : &batch[i % PP_CODE_BATCH], NULL, &resolved[i]);
         if (reason == PP_REASON_LOST_RING_FULL)
             return false;
     }

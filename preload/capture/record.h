@@ -69,8 +69,8 @@ struct pp_record_context {
     /* then pp_record_frame[frames], of an awaiter: those in which its coroutine is suspended, the outermost first; and
      * the characters */
 };
-#define PP_MAX_AWAITING  16u /* of these frames */
-#define PP_MAX_SUSPENDED 64u /* of which they are the ends */
+#define PP_MAX_AWAITING  48u  /* of these frames */
+#define PP_MAX_SUSPENDED 128u /* of which they are the ends */
 
 /* One per native frame that runs Python frames (a run), innermost first. */
 struct pp_record_run {

@@ -5,39 +5,100 @@
 #include "../capture/python_frames.h"
 #include "tasks.h"
 
-/* Of frames: where a suspended frame's value stack ends. A pointer, or words from the first local on (3.11 to 3.13). */
+/* Of frames: where a suspended frame's value stack ends. A pointer, or words from its base (3.10) or the first local on
+ * (3.11 to 3.13). */
 #define STACK_TOP        64
 #define STACK_TOP_3_8    72
-#define STACK_DEPTH_3_10 80 /* STACK_TOP has its beginning */
+#define STACK_BASE_3_10  64
+#define STACK_DEPTH_3_10 80
 
 #define STACK_MAX    1024 /* words */
-#define OUTER_FRAMES 8    /* that are kept of more than PP_MAX_AWAITING */
+#define OUTER_FRAMES 24   /* that are kept of more than PP_MAX_AWAITING */
 
-/* Returns what a frame awaits that is suspended, 0: it is not known. async-signal-safe. */
-static uintptr_t awaited_by_frame(const struct pp_object_reader *reader, uintptr_t frame)
+/* gi_frame_state: suspended in an await, and otherwise */
+#define AWAITS_3_11  (-1) /* in 3.11 and 3.12 otherwise too */
+#define YIELDED_3_13 (-2)
+#define AWAITS_3_15  2
+#define YIELDED_3_15 1
+/* Of the instruction that is next in a frame that is suspended in an await: up to 3.10, and RESUME's oparg. */
+#define OPCODE_YIELD_FROM 72
+#define RESUME_MASK       3  /* without flags */
+#define RESUME_YIELD_FROM 2  /* or more */
+#define CODE_BYTECODE_3_8 48 /* of code objects: bytes */
+#define BYTES_DATA        32
+
+/* Reads where the frame's bytecode goes on. async-signal-safe. */
+static bool read_next_unit(const struct pp_object_reader *reader, uintptr_t frame, uint8_t unit[2])
 {
     const struct pp_python_layout *layout = &reader->python->layout;
-    uintptr_t top, target;
-    uint32_t depth;
-    if (layout->minor >= 11 && layout->minor <= 13) {
-        if (!pp_object_copy(reader, &depth, frame + STACK_TOP, sizeof depth) || depth == 0 || depth > STACK_MAX)
-            return 0;
-        top = frame + layout->frame.locals + depth * sizeof top;
-    } else if (!pp_object_word(reader, frame + (layout->minor < 10 ? STACK_TOP_3_8 : STACK_TOP), &top)) {
-        return 0;
-    }
-    if (layout->minor == 10) {
-        if (!pp_object_copy(reader, &depth, frame + STACK_DEPTH_3_10, sizeof depth) || depth > STACK_MAX)
-            return 0;
-        top += depth * sizeof top;
-    }
-    top -= (layout->minor >= 15 ? 2 : 1) * sizeof top;
-    return pp_object_word(reader, top, &target) ? target & ~(uintptr_t)layout->code_tag : 0;
+    uintptr_t code, bytecode;
+    int32_t last;
+    if (layout->minor >= 11)
+        return pp_object_word(reader, frame + layout->frame.instr, &bytecode) &&
+               pp_object_copy(reader, unit, bytecode + 2, 2);
+    return pp_object_copy(reader, &last, frame + layout->frame.instr, sizeof last) && last >= 0 &&
+           pp_object_word(reader, frame + layout->frame.code, &code) &&
+           pp_object_word(reader, code + CODE_BYTECODE_3_8, &bytecode) &&
+           pp_object_copy(reader, unit,
+                          bytecode + BYTES_DATA + (layout->minor == 10 ? 2u * (uint32_t)last : (uint32_t)last) + 2, 2);
 }
 
-uintptr_t pp_suspended_next(const struct pp_object_reader *reader, uintptr_t frame)
+/* Returns whether the frame is suspended, and whether that is in an await. async-signal-safe. */
+static bool read_state(const struct pp_object_reader *reader, uintptr_t frame, bool *awaits)
 {
-    return pp_coroutine_frame(reader, awaited_by_frame(reader, frame));
+    unsigned minor = reader->python->layout.minor;
+    int8_t state;
+    uint8_t next[2];
+    if (minor >= 11 && !pp_object_copy(reader, &state, frame - PP_GENERATOR_STATE, sizeof state))
+        return false;
+    if (minor >= 13) {
+        *awaits = state == (minor >= 15 ? AWAITS_3_15 : AWAITS_3_11);
+        return *awaits || state == (minor >= 15 ? YIELDED_3_15 : YIELDED_3_13);
+    }
+    if ((minor >= 11 && state != AWAITS_3_11) || !read_next_unit(reader, frame, next))
+        return false;
+    *awaits = minor >= 11 ? (next[1] & RESUME_MASK) >= RESUME_YIELD_FROM : next[0] == OPCODE_YIELD_FROM;
+    return true;
+}
+
+/* Finds where the value stack of a suspended frame ends; false if the frame runs (3.8 to 3.10). async-signal-safe. */
+static bool find_stack_top(const struct pp_object_reader *reader, uintptr_t frame, uintptr_t *top)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    unsigned minor = layout->minor;
+    uint32_t depth;
+    if (minor < 10 || minor >= 14)
+        return pp_object_word(reader, frame + (minor < 10 ? STACK_TOP_3_8 : STACK_TOP), top) && *top;
+    *top = frame + layout->frame.locals;
+    if ((minor == 10 && !pp_object_word(reader, frame + STACK_BASE_3_10, top)) ||
+        !pp_object_copy(reader, &depth, frame + (minor == 10 ? STACK_DEPTH_3_10 : STACK_TOP), sizeof depth))
+        return false;
+    *top += depth * sizeof *top;
+    return depth <= STACK_MAX;
+}
+
+/* Returns whether the frame is suspended. *awaited: the object that it awaits; 0: none, since it has yielded something:
+ * what its stack has then may be no object. async-signal-safe. */
+static bool read_suspended(const struct pp_object_reader *reader, uintptr_t frame, uintptr_t *awaited)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    bool awaits;
+    uintptr_t top;
+    *awaited = 0;
+    if (!find_stack_top(reader, frame, &top) || !read_state(reader, frame, &awaits))
+        return false;
+    if (awaits && pp_object_word(reader, top - (layout->minor >= 15 ? 2 : 1) * sizeof top, awaited))
+        *awaited &= ~(uintptr_t)layout->code_tag;
+    return true;
+}
+
+bool pp_suspended_step(const struct pp_object_reader *reader, uintptr_t frame, uintptr_t *next)
+{
+    uintptr_t awaited;
+    if (!read_suspended(reader, frame, &awaited))
+        return false;
+    *next = awaited ? pp_coroutine_frame(reader, awaited) : 0;
+    return true;
 }
 
 /* Has it noticed when the frame comes to await something else. async-signal-safe. */
@@ -74,10 +135,10 @@ bool pp_suspended_read(const struct pp_context_reader *reader, uintptr_t task, s
     struct pp_slot *slot = reader->slot;
     struct pp_python_frame *awaiting = slot->scratch->awaiting;
     struct pp_record_frame *resolved = slot->scratch->awaiting_resolved;
-    uintptr_t address = pp_task_frame(reader, task), *addresses = slot->scratch->suspended;
+    uintptr_t address = pp_task_frame(reader, task), *addresses = slot->scratch->suspended, next;
     uint32_t count = 0, kept = 0;
     bool cut = false;
-    for (; address && count < PP_MAX_SUSPENDED; address = pp_suspended_next(objects, address))
+    for (; address && count < PP_MAX_SUSPENDED && pp_suspended_step(objects, address, &next); address = next)
         addresses[count++] = address;
     for (uint32_t i = 0; i < count; i++) {
         struct pp_frame frame;

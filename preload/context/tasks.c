@@ -7,6 +7,10 @@
 
 #define DEFAULT_NAME "Task-" /* and a number: says nothing, and there is one for each task */
 
+/* gi_frame_state; up to 3.14 larger ones are of generators that have ended */
+#define EXECUTING_3_11 0
+#define CLEARED_3_15   5
+
 /* async-signal-safe. */
 static bool read_coroutine(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *coroutine)
 {
@@ -84,6 +88,21 @@ uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t co
     return pp_object_word(reader, coroutine + layout->generator.object, &frame) ? frame : 0;
 }
 
+/* Whether the task has ended: 3.14 keeps it as what awaits a gather() that it has not awaited. async-signal-safe. */
+static bool is_over(const struct pp_context_reader *reader, uintptr_t task)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_python_layout *layout = &objects->python->layout;
+    uintptr_t coroutine, frame;
+    int8_t state;
+    if (!read_coroutine(reader, task, &coroutine) || !is_python_coroutine(objects, coroutine))
+        return false;
+    if (layout->generator.object)
+        return pp_object_word(objects, coroutine + layout->generator.object, &frame) && !frame;
+    return pp_object_copy(objects, &state, coroutine + layout->generator.frame - PP_GENERATOR_STATE, sizeof state) &&
+           (layout->minor >= 15 ? state == CLEARED_3_15 : state > EXECUTING_3_11);
+}
+
 uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t frames, uint32_t *first)
 {
     const struct pp_slot *slot = reader->slot;
@@ -112,7 +131,7 @@ bool pp_awaiters_put(const struct pp_context_reader *reader, uintptr_t task, uin
 {
     struct pp_scratch *scratch = reader->slot->scratch;
     for (unsigned count = 0; count < PP_MAX_AWAITERS; count++) {
-        awaiter = awaiter == task ? 0 : awaiter;
+        awaiter = awaiter == task || (awaiter && is_over(reader, awaiter)) ? 0 : awaiter;
         for (unsigned i = 0; i < count; i++)
             awaiter = scratch->awaiters[i] == awaiter ? 0 : awaiter; /* a circle: each waits for the other, for ever */
         struct pp_context context = {.identity = awaiter};

@@ -95,7 +95,7 @@ async def main():
     big = asyncio.ensure_future(job_big())
     big.set_name("big-0")
     await big
-    await recurses(40)
+    await recurses(100)
 
 asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
 EOF
@@ -114,8 +114,8 @@ EOF
     in_stack "$main" 'main (awaits.py:36)' "$big" 'job_big (awaits.py:24)' '\[awaited\].*;work (awaits.py:12)'
     in_stack "$main" 'main (awaits.py:36)' "$big" 'job_big (awaits.py:24)' '\[awaited\].*;work (awaits.py:15)'
     # of a deep one the ends
-    in_stack '\[loop\]' "$main" 'main (awaits.py:37)\(;recurses (awaits.py:28)\)\{7\}' '\[python stack truncated: too deep\]' \
-        '\(recurses (awaits.py:28);\)\{5\}recurses (awaits.py:30)' 'nested (awaits.py:18)' "$leaf"
+    in_stack '\[loop\]' "$main" 'main (awaits.py:37)\(;recurses (awaits.py:28)\)\{23\}' '\[python stack truncated: too deep\]' \
+        '\(recurses (awaits.py:28);\)\{21\}recurses (awaits.py:30)' 'nested (awaits.py:18)' "$leaf"
     # what was used on its behalf is found by its function
     "$PYPROF" report --json --focus job_big >focus.json
     ${READ%% *} -c '
@@ -129,6 +129,96 @@ assert 0.65e9 < report["shown_ns"] < 0.95e9, report["shown_ns"]'
 
 @test "what awaits a task, or work in a thread, is in the stack with its coroutines and their lines" {
     with_each_python which_await
+}
+
+yields_plainly() {
+    cat >yields.py <<'END'
+import asyncio, sys, time, types
+
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+async def computes():
+    for _ in range(50):
+        spin(0.01)
+        await asyncio.sleep(0)
+
+async def never_awaited():
+    pass
+
+@types.coroutine
+def yields(future, other):  # in an expression, within a loop: a coroutine and a number are on its stack
+    for index in numbers:
+        if index == 29000:
+            future._asyncio_future_blocking = True
+            (other, (yield future))
+
+@types.coroutine
+def yields_only():  # without variables; its stack is empty
+    yield shared[0]
+shared, numbers = [], list(range(30000))
+
+async def nested(level):
+    if level:
+        return await nested(level - 1)
+    await yields_only()
+
+async def main():
+    spin(1.3)
+    other = never_awaited()
+    await yields(asyncio.ensure_future(computes()), other)
+    other.close()
+    shared.append(asyncio.ensure_future(computes()))
+    shared[0]._asyncio_future_blocking = True
+    await nested(30)
+asyncio.run(main())
+END
+    profiled "$PYTHON" yields.py
+    collapsed --native=none >stacks.txt
+    awk '/;computes \(/ {
+        all += $NF
+        nested = gsub(/;nested \(/, ";nested (")
+        if (/never_awaited/) wrong += $NF
+        else if (/;yields \(/ || (/;yields_only \(/ && nested == 31)) right += $NF
+        if (nested) deep += $NF
+    } END { print right, all, wrong, deep; exit !(all > 20 && deep > 10 && deep < all - 10 && !wrong && right >= 0.9 * all) }' stacks.txt || fail "$(cut -c1-1000 stacks.txt | tail -n 5)"
+}
+
+# What a generator that yields has on its stack may be no object at all: it ended the program.
+@test "tasks that wait by a plain yield: where, and in nothing else, however deep" {
+    with_each_python yields_plainly
+}
+
+forgets() {
+    cat >forgets.py <<'END'
+import asyncio, time
+
+async def job():
+    await asyncio.sleep(0.02)
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end:
+        pass
+
+async def ended():
+    asyncio.gather(job(), job())
+
+async def main():
+    time.sleep(1.3)
+    await asyncio.ensure_future(ended())
+    await asyncio.sleep(0.5)
+asyncio.run(main())
+END
+    profiled "$PYTHON" forgets.py
+    collapsed >stacks.txt
+    grep -q '\[task job\];job (' stacks.txt || fail "$(cat stacks.txt)"
+    ! grep -E '[; ]ended [(].*;job [(]' stacks.txt || fail "what has ended awaits it"
+}
+
+# 3.14 keeps what has called gather() as what awaits the tasks. Its frame was read, whose variables are gone.
+@test "a task that has ended awaits nothing" {
+    with_each_python forgets
 }
 
 removed_module() {
