@@ -133,7 +133,7 @@ one_python() {
         1) packages "$count" "$python" "$3" 1 110000 trio ;;
         esac
         contexts "$count-labels" "$python" "$text" 6 --source labels --steps 60000 --first "$count"
-        contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 80000 --first "$count"
+        contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 140000 --first "$count"
     fi
 }
 
